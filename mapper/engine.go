@@ -86,8 +86,9 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 	}
 	g.env = &operation.Env{
 		Model: m, Search: g.search, Protocol: protocol, Sender: sender,
-		Estimate: &estimate.Estimator{Model: m, Protocol: protocol, Sizes: sizes},
+		Estimate: &estimate.Estimator{Model: m, Protocol: protocol, Sizes: sizes}, Blind: s.blind,
 	}
+	m.VersionsOnly = s.versionsOnly
 	g.ended = func(t *tally, _ error) { g.env.Estimate.Observe(&t.Tally.Tally) }
 	if err := g.largeValues(s); err != nil {
 		return nil, err

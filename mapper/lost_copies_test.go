@@ -296,7 +296,7 @@ func TestUnknownOfEarlierTryIsRecorded(t *testing.T) {
 	dead := must(clean.Load(ctx, clean.Key("E")))(t)
 	must(clean.DeleteByKey(ctx, clean.Key("E")))(t)
 	dead.Value.Rows = []cells{{N: 5, Text: "dead"}}
-	must(clean.Save(ctx, dead))(t) // a leftover row
+	must(clean.Save(ctx, dead, mapper.Blind()))(t) // a leftover row
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
 	l := &losing{operation: "PutItem", lose: 1}
 	f := l.transport()
@@ -357,7 +357,7 @@ func TestUnwatchedTransactionOverLeftoverIsNotAppliedTwice(t *testing.T) {
 	dead := must(clean.Load(ctx, clean.Key("E")))(t)
 	must(clean.DeleteByKey(ctx, clean.Key("E")))(t)
 	dead.Value.Rows = []cells{{N: 5, Text: "dead"}}
-	must(clean.Save(ctx, dead))(t) // a leftover row
+	must(clean.Save(ctx, dead, mapper.Blind()))(t) // a leftover row
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
 	l := &losing{operation: "TransactWriteItems", lose: 1}
 	m := must(mapper.New[board](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
@@ -836,7 +836,7 @@ func TestWrittenItemIsNoOpenTry(t *testing.T) {
 	dead := must(clean.Load(ctx, clean.Key("E")))(t)
 	must(clean.DeleteByKey(ctx, clean.Key("E")))(t)
 	dead.Value.Rows = []cells{{N: 1, Text: "dead"}}
-	must(clean.Save(ctx, dead))(t)
+	must(clean.Save(ctx, dead, mapper.Blind()))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
 	l := &losing{operation: "PutItem", lose: 1}
 	f := l.transport()
@@ -983,7 +983,7 @@ func TestPlanFailsAfterOpenTry(t *testing.T) {
 	dead := must(clean.Load(ctx, clean.Key("E")))(t)
 	must(clean.DeleteByKey(ctx, clean.Key("E")))(t)
 	dead.Value.Rows = []cells{{N: 1, Text: "dead"}}
-	must(clean.Save(ctx, dead))(t) // a leftover row
+	must(clean.Save(ctx, dead, mapper.Blind()))(t) // a leftover row
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
 	f := &faulty{at: -1}
 	m := boardsOf(t, table, deaf{client(t, f, 2)})

@@ -91,11 +91,18 @@ type least struct {
 	// sure tells that the units do not hang on the size of numbers, which is only
 	// known to a byte for each.
 	sure bool
+	// confirms reports that items are added without the root item, which is read afterwards then.
+	confirms bool
 }
 
 // minimum returns how many items differ, and the WCU of writing just those.
 func (f *fixture) minimum(old, new map[item.Place]item.Attributes) least {
 	l := least{sure: true}
+	root, added := false, false
+	isRoot := func(at item.Place) bool {
+		it, _ := f.Schema.Match(at.Table.Index, at.SK)
+		return it == f.Schema.Root
+	}
 	add := func(old, new item.Attributes) {
 		a, b := f.size(old), f.size(new)
 		units := cost.Put(a, b)
@@ -106,6 +113,7 @@ func (f *fixture) minimum(old, new map[item.Place]item.Attributes) least {
 	for at, is := range new {
 		if was, ok := old[at]; !ok || !sameItem(was, is) {
 			add(old[at], is)
+			root, added = root || isRoot(at), added || !ok
 		}
 	}
 	for at, was := range old {
@@ -113,6 +121,7 @@ func (f *fixture) minimum(old, new map[item.Place]item.Attributes) least {
 			add(was, nil)
 		}
 	}
+	l.confirms = added && !root
 	return l
 }
 
@@ -183,6 +192,9 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 			several++
 		}
 		requests := min(dirty, 1)
+		if l.confirms {
+			requests++
+		}
 		if dirty > 1 {
 			wcu *= 2 // for atomicity
 		}
@@ -196,6 +208,9 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 		}
 		if len(plan.Items) != dirty || plan.Requests != requests || !costs(plan.WCU, wcu) {
 			f.Fatalf("%s: %d items differ, %v WCU; planned %v", f.Schema.Label(), dirty, wcu, plan)
+		}
+		if l.confirms != (receipt.Consumed.RCU > 0) || plan.RCU != receipt.Predicted.RCU || !plan.RCU.Contains(receipt.Consumed.RCU) || !plan.RCU.Known() {
+			f.Fatalf("%s: the root item is read, %v: planned %v, sent %v", f.Schema.Label(), l.confirms, plan, receipt)
 		}
 		if receipt.Predicted.Requests != requests || !costs(receipt.Predicted.WCU, wcu) {
 			f.Fatalf("%s: %d items differ, %v WCU; sent %v", f.Schema.Label(), dirty, wcu, receipt)

@@ -9,7 +9,7 @@ import (
 )
 
 // Option configures a mapper.
-type Option interface{ apply(*settings) }
+type Option interface{ configure(*settings) }
 
 type settings struct {
 	table  *string
@@ -23,13 +23,14 @@ type settings struct {
 	times                       *TimeTables
 	large                       largeSettings
 	shareStrings, decodeWithSDK bool
+	blind, versionsOnly         bool
 }
 
 func settingsOf(options []Option) *settings {
 	s := &settings{}
 	for _, o := range options {
 		if o != nil {
-			o.apply(s)
+			o.configure(s)
 		}
 	}
 	return s
@@ -37,7 +38,7 @@ func settingsOf(options []Option) *settings {
 
 type optionFunc func(*settings)
 
-func (f optionFunc) apply(s *settings) { f(s) }
+func (f optionFunc) configure(s *settings) { f(s) }
 
 // Table sets the real name of the model's main table.
 func Table(name string) Option { return optionFunc(func(s *settings) { s.table = &name }) }
@@ -136,6 +137,39 @@ func CheckLoaded() WriteOption { return writeFunc(func(o *operation.Options) { o
 // was loaded: as long as a migration can be rolled back, which does not see what is added beside it (package migrate). A
 // save that adds nothing costs what it costs without it, and so does one that writes the root.
 func CheckRoot() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckRoot = true }) }
+
+// BlindOption is an [Option] of a mapper and a [WriteOption] of a call.
+type BlindOption interface {
+	toMapper
+	toWrite
+}
+
+type (
+	toMapper = Option
+	toWrite  = WriteOption
+)
+
+type blind struct {
+	optionFunc
+	writeFunc
+}
+
+// Blind adds items without making sure that their entity exists, at the price of the items alone. As an option of New it is the default of
+// all calls.
+//
+//   - A save that adds items does not read the root item afterwards: what it adds to an entity that was deleted is acknowledged and
+//     never seen.
+//   - A patch of a fixed item makes the item if it is missing, and an added element needs no entity: both carry no incarnation, and are
+//     seen with the next entity of the key.
+//   - A delete in one transaction does not look for items that others added before it.
+func Blind() BlindOption {
+	return blind{func(s *settings) { s.blind = true }, func(o *operation.Options) { o.Blind = true }}
+}
+
+// VersionsOnly compares versions alone. It is for tables that no program writes without this library: without it, saves and deletes of loaded
+// items also compare the values that they have read with those that are stored, so that a change of a program that does not
+// write the version is a *ConflictError. The comparison costs no capacity, and up to 4 KB in a request.
+func VersionsOnly() Option { return optionFunc(func(s *settings) { s.versionsOnly = true }) }
 
 // Reindex also writes the loaded items whose keys of secondary indexes are not stored as the model makes
 // them now: those that were written before an index was declared, or by another program. A save

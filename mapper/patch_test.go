@@ -116,7 +116,8 @@ func TestPatchRequests(t *testing.T) {
 	const (
 		there    = " IF attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = live)"
 		part     = " IF attribute_exists(PK) AND attribute_not_exists(_s)"
-		made     = " IF attribute_not_exists(_s)"
+		ours     = " IF (attribute_not_exists(_a) OR _a = TOKEN)"
+		joined   = ", _a = if_not_exists(_a, TOKEN), "
 		home     = "x|U#Address#Home"
 		wish     = "x|M#WishList#Public#2021-11-14T09:30:00.000000000Z"
 		token    = "_v = TOKEN"
@@ -130,16 +131,16 @@ func TestPatchRequests(t *testing.T) {
 		{"set", id.Patch(u.Email.Set("a")), []string{"update x|U#Information SET email = a, " + token + there}},
 		{"the last set wins", id.Patch(u.Email.Set("a"), u.Email.Set("b")), []string{"update x|U#Information SET email = b, " + token + there}},
 		{"remove", id.Information().Patch(u.Name.Remove()), []string{"update x|U#Information SET " + token + " REMOVE name" + there}},
-		{"a field of a spread struct", id.Home().Patch(a.City.Set("Rome")), []string{"update " + home + " SET City = Rome, " + token + made}},
-		{"a spread struct", id.Patch(u.Home.Set(store.Address{City: "Rome"})), []string{"update " + home + " SET Street = , City = Rome, Country = , " + token + made}},
-		{"a spread pointer", id.Delivery().Patch(a.City.Set("Rome")), []string{"update x|U#Address#Delivery SET City = Rome, " + token + made}},
-		{"a field of one, by its struct", id.Patch(u.Home.Change(a.City.Set("Rome"))), []string{"update " + home + " SET City = Rome, " + token + made}},
+		{"a field of a spread struct", id.Home().Patch(a.City.Set("Rome")), []string{"update " + home + " SET City = Rome, " + token + part}},
+		{"a spread struct", id.Patch(u.Home.Set(store.Address{City: "Rome"})), []string{"update " + home + " SET Street = , City = Rome, Country = , " + token + part}},
+		{"a spread pointer", id.Delivery().Patch(a.City.Set("Rome")), []string{"update x|U#Address#Delivery SET City = Rome, " + token + part}},
+		{"a field of one, by its struct", id.Patch(u.Home.Change(a.City.Set("Rome"))), []string{"update " + home + " SET City = Rome, " + token + part}},
 		{"a field of one removed", id.Home().Patch(a.City.Set("Rome"), a.Country.Remove()), []string{"update " + home + " SET City = Rome, " + token + " REMOVE Country" + part}},
 		{"a spread struct removed", id.Patch(u.Home.Remove()), []string{"delete " + home + part}},
 		{"an item deleted", id.Delivery().Delete(), []string{"delete x|U#Address#Delivery" + part}},
 		{"an element", id.Public().AddedAt(at).Patch(w.Price.Set(9.5), w.Notes.Remove()), []string{"update " + wish + " SET Price = 9.5, " + token + " REMOVE Notes" + part}},
 		{"an increment", id.Public().AddedAt(at).Patch(w.Price.Increment(0.5)), []string{"update " + wish + " SET Price = if_not_exists(Price, 0) + 0.5, " + token + part + " AND (attribute_not_exists(Price) OR attribute_type(Price, N))"}},
-		{"an element put either way", id.Public().Put(store.Wish{AddedAt: at}), []string{"put " + wish + made}},
+		{"an element put either way", id.Public().Put(store.Wish{AddedAt: at}), []string{"put " + wish + ours}},
 		{"an element added", id.Public().Add(store.Wish{AddedAt: at}), []string{"put " + wish + absentIf}},
 		{"an element deleted", id.Public().AddedAt(at).Delete(), []string{"delete " + wish + part}},
 		{
@@ -148,7 +149,7 @@ func TestPatchRequests(t *testing.T) {
 		},
 		{
 			"a condition by a struct", id.Patch(u.Home.Change(a.City.Set("Rome"))).If(u.Home.Where(a.City.Equal("Oslo"))),
-			[]string{"update " + home + " SET City = Rome, " + token + made + " AND City = Oslo"},
+			[]string{"update " + home + " SET City = Rome, " + token + part + " AND City = Oslo"},
 		},
 		{
 			"conditions", id.Public().AddedAt(at).Patch(w.Price.Set(1)).If(w.Price.Greater(20).Or(w.Notes.Absent()), w.Title.BeginsWith("A")),
@@ -160,7 +161,7 @@ func TestPatchRequests(t *testing.T) {
 		},
 		{
 			"a condition on another item", id.Home().Patch(a.City.Set("Rome")).And(id.Patch().If(u.Name.Equal("Ann"))),
-			[]string{"update " + home + " SET City = Rome, " + token + made, "check x|U#Information" + there + " AND name = Ann"},
+			[]string{"update " + home + " SET City = Rome" + joined + token + ours, "check x|U#Information" + there + " AND _a = TOKEN AND name = Ann"},
 		},
 		{
 			"raw", id.Patch(u.Email.Set("a")).If(field.Raw[store.User](expression.Name("email").Equal(expression.Value("b")))),
@@ -168,14 +169,14 @@ func TestPatchRequests(t *testing.T) {
 		},
 		{
 			"the entity exists", id.Home().Patch(a.City.Set("Rome")).IfEntityExists(),
-			[]string{
-				"update " + home + " SET City = Rome, _a = if_not_exists(_a, TOKEN), " + token + " IF (attribute_not_exists(_a) OR _a = TOKEN)",
-				"check x|U#Information" + there + " AND _a = TOKEN",
-			},
+			[]string{"update " + home + " SET City = Rome, " + token + part},
 		},
 		{
 			"several", id.Patch(u.Email.Set("a")).And(id.Home().Patch(a.City.Set("Rome")), id.Public().Add(store.Wish{AddedAt: at})),
-			[]string{"update x|U#Information SET email = a, " + token + there, "update " + home + " SET City = Rome, " + token + made, "put " + wish + absentIf},
+			[]string{
+				"update x|U#Information SET email = a, " + token + there + " AND _a = TOKEN",
+				"update " + home + " SET City = Rome" + joined + token + ours, "put " + wish + absentIf,
+			},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

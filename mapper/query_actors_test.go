@@ -323,7 +323,7 @@ func TestLimitForever(t *testing.T) {
 	for i := range 6 {
 		late.Value.Days = append(late.Value.Days, happen{at.Add(time.Duration(i%2) * 12 * time.Hour), i + 1})
 	}
-	must(clean.Save(ctx, late))(t) // left over
+	must(clean.Save(ctx, late, mapper.Blind()))(t) // left over
 	m := must(mapper.New[diary](client(t, smallPages(3, -1, nil), 1), mapper.Table(table)))(t)
 	sel := query.InternalOf[diary, happen]{}.Spec(door.Key{}, m.Key("1").Prefix("E#2024-01-02#"))
 	sel.Parts = slices.Clone(sel.Parts)
@@ -451,7 +451,7 @@ func TestQueryOfWhatIsInserted(t *testing.T) {
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		node := handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")), Item: 3}
 		for n := range 4 {
-			must(node.Add(part{n + 1, "bare"}).Exec(ctx, clean))(t)
+			must(node.Add(part{n + 1, "bare"}).Exec(ctx, clean, mapper.Blind()))(t)
 		}
 		m := newAccounts(t, table, smallPages(2, at, func() {
 			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []part{{5, "own"}}})))(t)

@@ -165,7 +165,7 @@ func TestDeleteOfLeftoverFollowsMovedEntity(t *testing.T) {
 	earlier := must(x.a.Load(ctx, x.a.Key("s", n)))(t)
 	must(x.a.DeleteByKey(ctx, x.a.Key("s", n)))(t)
 	earlier.Value.Line = []part{{N: 9}}
-	must(x.a.Save(ctx, earlier))(t) // a leftover item
+	must(x.a.Save(ctx, earlier, mapper.Blind()))(t) // a leftover item
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, By: "second", Line: []part{{N: 1}}})))(t)
 	moved := false
 	at["Query"] = func(int) fault {

@@ -58,10 +58,19 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	if len(out.UnprocessedItems) == 0 {
 		return a, nil
 	}
-	for n, i := range batch {
-		is := func(w types.WriteRequest) bool { return w.PutRequest != nil && i.is(w.PutRequest.Item) }
-		if slices.ContainsFunc(out.UnprocessedItems[i.Table.Name], is) {
-			a.Results[n] = Again
+	for name, unprocessed := range out.UnprocessedItems {
+		table := item.Asked(name, slices.Collect(maps.Keys(requests)))
+		again := 0
+		for n, i := range batch {
+			is := func(w types.WriteRequest) bool { return w.PutRequest != nil && i.is(w.PutRequest.Item) }
+			if i.Table.Name == table && slices.ContainsFunc(unprocessed, is) {
+				a.Results[n] = Again
+				again++
+			}
+		}
+		if again != len(unprocessed) { // nothing counts as written that may not be
+			return nil, fmt.Errorf("%s: BatchWriteItem returned %d unprocessed items of the table %q, of which the request has %d: pass one kind of name, of the table or its ARN",
+				p.Label, len(unprocessed), name, again)
 		}
 	}
 	return a, nil

@@ -23,6 +23,8 @@ type Change struct {
 	// Record is what is stored by it, nil for a delete; Pos its place in the value.
 	Record any
 	Pos    codec.Pos
+	// mayMake reports that the item is made if it is missing, by a later request.
+	mayMake bool
 	// outside are the values that may lie outside the item, and are new.
 	outside []outside
 }
@@ -46,10 +48,14 @@ func of(m *model.Model, kind write.Kind, it *schema.Item, r *snapshot.Stored) *C
 	return ch
 }
 
+// IsAddition reports whether the change puts a new item that is not the root item.
+func (ch *Change) IsAddition() bool { return ch.New && !ch.Root && ch.Kind == write.Put }
+
 // expectStored requires that the item is as it was read: by its version, or without one by
 // its old values: of the attributes that an update changes, or of all.
 func (ch *Change) expectStored() {
 	r := ch.Stored
+	ch.PinsEntity = ch.Root
 	if r.Header.Version != nil {
 		ch.Expect.Version = r.Header.Version
 		return
@@ -65,6 +71,9 @@ func (ch *Change) expectStored() {
 				}
 			}
 		}
+	}
+	if names != nil && !slices.Contains(names, schema.Incarnation) {
+		names = append(names, schema.Incarnation) // an item of another incarnation is another item
 	}
 	ch.Expect.Old = write.OldValues(ch.Place, r.Raw, names)
 }

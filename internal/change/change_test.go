@@ -515,7 +515,7 @@ func TestWithoutVersion(t *testing.T) {
 		edit func(v *Plain)
 		want string
 	}{
-		{"an update", func(v *Plain) { v.Count = 2 }, "update 1 HEAD Count=2 if Count=1"},
+		{"an update", func(v *Plain) { v.Count = 2 }, "update 1 HEAD Count=2 if Count=1 _a"},
 		{"a delete", func(v *Plain) { v.Side = "" }, "delete 1 SIDE if Side='left'"},
 		{"a put", func(v *Plain) { v.Name = strings.Repeat("n", 405_000) }, "put 1 HEAD Count=1 Name=(405002) x='y' if Count=1 Name='n' x='y'"},
 	} {
@@ -541,7 +541,7 @@ func TestWithoutVersion(t *testing.T) {
 	s, v := load[Shop](t, versions, whole(versions, "1"), head)
 	v.Visits = 2
 	d, err := change.Of(s, nil, v, change.Options{})
-	if err != nil || show(d.Changes) != "update HEAD Visits=2 if Visits=1" {
+	if err != nil || show(d.Changes) != "update HEAD Visits=2 if Visits=1 _a" {
 		t.Errorf("%v", err)
 	}
 	apply(s, d)

@@ -84,7 +84,7 @@ func (del *Deletion) Loaded(s *snapshot.Snapshot) {
 	del.known, _ = del.m.KeyFields(s.Old) // as far as they were loaded
 	for i, all := range s.Items {
 		for _, r := range all {
-			del.add(del.m.Schema.Items[i], r)
+			del.add(del.m.Schema.Items[i], r).expectRead(del.m, s)
 		}
 	}
 }
@@ -174,6 +174,24 @@ func (del *Deletion) Belongs(f *item.Image) bool {
 	return Belongs(del.m, f, del.Selection.Identity, del.known)
 }
 
+// Added returns the items that other writers added to the entity before its root item was deleted: those of its incarnation. Items
+// without an incarnation belong to it if it had none, and no root item exists.
+func (del *Deletion) Added(found []item.Image) []item.Image {
+	own := del.Root.Header.Incarnation
+	rooted := slices.ContainsFunc(found, func(f item.Image) bool { return f.Kind != nil && del.m.IsRoot(f.Kind) && del.Belongs(&f) })
+	var all []item.Image
+	for i := range found {
+		f := &found[i]
+		switch {
+		case !del.Belongs(f) || del.m.IsRoot(f.Kind):
+		case !attr.Same(own, f.Header.Incarnation), own == nil && rooted:
+		default:
+			all = append(all, *f)
+		}
+	}
+	return all
+}
+
 // Check refuses the delete of an item without a version that has more attributes than a
 // condition can compare.
 func (del *Deletion) Check() error {
@@ -192,15 +210,16 @@ func Belongs(m *model.Model, f *item.Image, identity, known []key.Value) bool {
 	return f.Kind != nil && m.Agrees(f, identity) && (f.Header.Incarnation != nil || m.Agrees(f, known))
 }
 
-func (del *Deletion) add(it *schema.Item, r *snapshot.Stored) {
+func (del *Deletion) add(it *schema.Item, r *snapshot.Stored) *Change {
 	ch := of(del.m, write.Delete, it, r)
 	ch.expectStored()
 	ch.index(del.m)
 	if del.m.IsRoot(it) {
 		del.Root = ch
-		return
+		return ch
 	}
 	del.Rest = append(del.Rest, ch)
+	return ch
 }
 
 // All are the deletes, the root's last, so that what is left is found.

@@ -43,7 +43,7 @@ func (x *indexing) entry(e *schema.Entry) write.Entry {
 	out.Moves = slices.ContainsFunc(in.Attributes(), func(a schema.KeyAttribute) bool { return x.changes(a.Name) })
 	out.Same = out.Old > 0 && out.New > 0 && !x.touches(in)
 	if x.unsure() {
-		out.Unread, out.Likely, out.Same = true, x.Likely, x.Kind == write.Update && !x.touches(in) && (x.Expect.Present || !e.Always())
+		out.Unread, out.Likely, out.Same = true, x.Likely, x.Kind == write.Update && !x.touches(in) && (x.Expect.Present && !x.mayMake || !e.Always())
 	}
 	return out
 }

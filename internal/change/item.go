@@ -284,7 +284,7 @@ func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []ite
 			return
 		}
 	}
-	ch.expectStored()
+	ch.expectRead(d.m, d.s)
 	if ch.Kind == write.Update {
 		ch.dropMark(d.m)
 	}
@@ -338,7 +338,7 @@ func (d *differ) incarnate(ch *Change) {
 		ch.NewSize += item.AssignIncarnation(item.NewToken()).Size() // which most roots have
 	}
 	if fresh && ch.Root {
-		ch.Incarnation = d.incarnation
+		ch.Incarnation, ch.PinsEntity = d.incarnation, true
 	}
 }
 

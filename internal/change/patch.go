@@ -26,9 +26,10 @@ type Patch struct {
 	m        *model.Model
 	Identity []key.Value
 	lies     key.Partition
-	// Entity reports that the entity has to be there.
+	// Entity reports that the caller requires the entity (IfEntityExists).
 	Entity bool
-	// live is the incarnation that it is bound to.
+	// bound reports that the incarnation of the entity is known: live.
+	bound bool
 	live  types.AttributeValue
 	Items []*PatchItem
 	// keys are the values of the fields that keys name, as far as they are known; nil until they are asked for.
@@ -54,6 +55,10 @@ type PatchItem struct {
 	// either reports that the item is put whether it is there or not; upsert that a change of
 	// it is one of an upsert, strict that one is not; taking that one only takes something away.
 	either, upsert, strict, taking bool
+	// adds reports that the patch adds the item as an element.
+	adds bool
+	// fixed reports that the patch makes the item if it is missing, once the root item has been read: see RequireItems.
+	fixed bool
 	// where are the conditions that the caller gave.
 	where []where
 	stance
@@ -97,6 +102,8 @@ type stance struct {
 	// bound reports that the entity was read: what the item holds has to be of it, or of none.
 	// seen reports that the item was, and has to be as it was.
 	bound, seen bool
+	// making reports that the item was missing, and that the patch makes it.
+	making bool
 }
 
 // NewPatch makes a patch's item changes. It does no I/O.
@@ -185,7 +192,7 @@ func (x *Patch) change(p expr.Change) error {
 			},
 		})
 	case expr.Add, expr.Put:
-		ch.either = p.Kind == expr.Put
+		ch.adds, ch.either = true, p.Kind == expr.Put
 		ch.Record, ch.Pos = p.Record, p.Pos
 		return fill(x.m, ch.Change, x.keyFields(), expiryOf(x.m, it, nil, p.Record), nil)
 	case expr.RemoveElement, expr.Delete:
@@ -369,10 +376,9 @@ func (x *Patch) finish() error {
 	if !slices.ContainsFunc(x.Items, (*PatchItem).changes) {
 		return x.m.Errorf("the patch only checks, and changes nothing: set something")
 	}
-	root, upsert := false, ""
+	upsert := ""
 	for _, ch := range x.Items {
 		ch.Outside = len(Values([]*Change{ch.Change}))
-		root = root || ch.Root
 		if ch.upsert {
 			upsert = cmp.Or(upsert, ch.Field)
 		}
@@ -382,15 +388,6 @@ func (x *Patch) finish() error {
 	}
 	if upsert != "" && !slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.Root && ch.upsert }) {
 		return x.m.FieldErrorf(upsert, "Upsert makes the root where it is not there, and this changes none of it: leave it out; other items that are no elements are made as they are; Put writes a whole element either way, and a counter that begins at nothing is a root of its own, in a flat model")
-	}
-	if x.Entity && !root {
-		at, err := x.m.RootPlace(x.Identity)
-		if err != nil {
-			return err
-		}
-		check := &PatchItem{Change: start(x.m, write.Check, x.m.Root(), at), Exists: true, now: x.m.Now, m: x.m}
-		check.Unread = true
-		x.Items = append(x.Items, check)
 	}
 	for _, ch := range x.Items {
 		ch.expect()
@@ -404,17 +401,155 @@ func (x *Patch) finish() error {
 	return nil
 }
 
+// RequireItems has the patch update items that exist, except the root item: an item that is missing is made by Make.
+func (x *Patch) RequireItems() {
+	for _, ch := range x.Items {
+		if ch.makes() && !ch.Root {
+			ch.fixed, ch.Exists, ch.mayMake = true, true, true
+			ch.expect()
+		}
+	}
+}
+
+// RequireRoot adds a check of the root item, unless the patch has a request on it.
+func (x *Patch) RequireRoot() (*Change, error) {
+	if x.Rooted() {
+		return nil, nil
+	}
+	at, err := x.m.RootPlace(x.Identity)
+	if err != nil {
+		return nil, err
+	}
+	check := &PatchItem{Change: start(x.m, write.Check, x.m.Root(), at), Exists: true, now: x.m.Now, m: x.m}
+	check.Unread = true
+	x.Items = append(x.Items, check)
+	if check.expect(); x.bound {
+		x.Bind(x.live)
+	}
+	return check.Change, nil
+}
+
+// Rooted reports whether the patch has a request on the root item. Upserts reports whether that may make it.
+func (x *Patch) Rooted() bool {
+	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.Root })
+}
+
+// UpsertsRoot reports whether the patch may make the root item.
+func (x *Patch) UpsertsRoot() bool {
+	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.Root && ch.makes() })
+}
+
+// Puts reports whether the patch adds elements, and PutsEither whether it does so whether they exist or not.
+func (x *Patch) Puts() bool {
+	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.adds })
+}
+
+// PutsEither is described at Puts.
+func (x *Patch) PutsEither() bool {
+	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.adds && ch.either })
+}
+
+// Makes reports whether the patch may make an item that is no element, and not the root item.
+func (x *Patch) Makes() bool {
+	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return !ch.Root && (ch.fixed || ch.makes()) })
+}
+
+// Added returns the requests of items that the patch has put, or made.
+func (x *Patch) Added() []*write.Request {
+	var all []*write.Request
+	for _, ch := range x.Items {
+		if !ch.Root && (ch.Kind == write.Put || ch.making) {
+			all = append(all, &ch.Request)
+		}
+	}
+	return all
+}
+
+// Live returns the incarnation that the patch is bound to, or of an item that it updated; ok is false if it knows none.
+func (x *Patch) Live() (live types.AttributeValue, ok bool) {
+	if x.bound {
+		return x.live, true
+	}
+	for _, ch := range x.Items {
+		if a := ch.Returned[schema.Incarnation]; a != nil {
+			return a, true
+		}
+	}
+	return nil, false
+}
+
+// Unbind makes the patch what it was before it knew an incarnation.
+func (x *Patch) Unbind() {
+	x.bound, x.live = false, nil
+	for _, ch := range x.Items {
+		if ch.given != nil {
+			ch.take(ch.given)
+			ch.plain = nil
+			ch.expect()
+		}
+	}
+}
+
+// Missing returns the indexes of items that are missing, and that the patch can make. Occupied returns those of items that it was
+// making, and that exist now.
+func (x *Patch) Missing(stored []item.Attributes) []int {
+	return x.indexes(stored, func(ch *PatchItem, a item.Attributes) bool { return ch.fixed && !ch.making && len(a) == 0 })
+}
+
+// Occupied is described at Missing.
+func (x *Patch) Occupied(stored []item.Attributes) []int {
+	return x.indexes(stored, func(ch *PatchItem, a item.Attributes) bool {
+		return ch.making && len(a) > 0 && !ch.Reserved.Expired(a, ch.now())
+	})
+}
+
+func (x *Patch) indexes(stored []item.Attributes, is func(*PatchItem, item.Attributes) bool) []int {
+	var all []int
+	for i, ch := range x.Items {
+		if i < len(stored) && stored[i] != nil && is(ch, stored[i]) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// IsMaking reports whether the item was missing, so that the patch makes it.
+func (ch *PatchItem) IsMaking() bool { return ch.making }
+
+// Make has the patch make a missing item, as one of the live entity.
+func (x *Patch) Make(i int) {
+	ch := x.Items[i]
+	ch.begin()
+	ch.make(x.live)
+}
+
+// make has the patch make the item. An update makes an item that is missing.
+func (ch *PatchItem) make(live types.AttributeValue) {
+	ch.making, ch.incarnation = true, live
+	if live != nil && !slices.ContainsFunc(ch.Defaults, func(a item.Assignment) bool { return a.Name == schema.Incarnation }) {
+		ch.Defaults = append(slices.Clip(ch.Defaults), item.AssignIncarnation(live))
+	}
+	ch.OldSize, ch.Unread = 0, false
+	ch.NewSize = attr.ItemSize(ch.itemOfInsert()) + ch.Reserved.VersionSize()
+	ch.expect()
+}
+
 // expect sets what must be true of the stored item.
 func (ch *PatchItem) expect() {
 	defer ch.index(ch.m)
 	ch.Expect = write.Expect{Blind: true}
+	ch.PinsEntity = ch.Root && (ch.bound || ch.incarnation != nil)
 	if ch.Absent || ch.hidden != nil {
 		ch.Expect.Absent, ch.Expect.Instead = true, ch.hidden
 		return
 	}
-	ch.Expect.Present = ch.Exists
-	ch.Expect.Terms = []attr.Condition{ch.ours()}
-	if !ch.Exists && ch.Reserved.Expires() {
+	ch.Expect.Present = ch.Exists && !ch.making
+	if ch.making {
+		ch.Expect.Terms = []attr.Condition{ch.missing()}
+	} else {
+		ch.Expect.Terms = []attr.Condition{ch.ours()}
+	}
+	if !ch.Exists && !ch.making && ch.Reserved.Expires() {
 		ch.Expect.Terms = append(ch.Expect.Terms, ch.Reserved.NotExpired(ch.now))
 	}
 	for i := range ch.Operations {
@@ -425,6 +560,11 @@ func (ch *PatchItem) expect() {
 	for _, w := range ch.where {
 		ch.Expect.Terms = append(ch.Expect.Terms, w.condition)
 	}
+}
+
+// missing requires that no item exists.
+func (ch *PatchItem) missing() attr.Condition {
+	return func(x *attr.Expression) string { return "attribute_not_exists(" + x.Name(ch.Table.Hash) + ")" }
 }
 
 // ours requires an item of the live entity, as far as staged writes decide it.
@@ -449,7 +589,7 @@ func (ch *PatchItem) ours() attr.Condition {
 // Bind makes the patch one of the entity whose root was read: its items have to be of that, or of
 // none, and are of it then.
 func (x *Patch) Bind(live types.AttributeValue) {
-	x.live = live
+	x.bound, x.live = true, live
 	for _, ch := range x.Items {
 		if ch.given == nil {
 			ch.given = ch.saved()
@@ -485,7 +625,7 @@ func (ch *PatchItem) take(s *stance) {
 // Pin makes the patch reckon with one live incarnation alone: what it reckoned to be of another
 // is plain again, and where it changes or asks for the root that has to be of this one.
 func (x *Patch) Pin(live types.AttributeValue) {
-	if x.Entity {
+	if x.bound {
 		if !attr.Same(x.live, live) {
 			x.Bind(live)
 		}
@@ -511,7 +651,7 @@ func (ch *PatchItem) Bound() bool { return ch.bound }
 func (x *Patch) Unfit(stored []item.Attributes) []int {
 	var unfit []int
 	for i, ch := range x.Items {
-		if i >= len(stored) || stored[i] == nil || ch.Kind != write.Update || len(stored[i]) == 0 && ch.Exists {
+		if i >= len(stored) || stored[i] == nil || ch.Kind != write.Update || len(stored[i]) == 0 && ch.Exists && !ch.making || len(stored[i]) > 0 && ch.making {
 			continue
 		}
 		if ch.Reserved.Expired(stored[i], ch.now()) || ch.Root && len(stored[i]) > 0 && !ch.Reserved.Header(stored[i]).Live() {
@@ -528,9 +668,12 @@ func (x *Patch) Unfit(stored []item.Attributes) []int {
 // Rewrite makes the patch set the attributes of an item whole on which an operation cannot be
 // applied, on condition that the item is as it was found.
 func (ch *PatchItem) Rewrite(stored item.Attributes) error {
-	of := ch.incarnation
+	of, making := ch.incarnation, ch.making
 	ch.begin()
-	if ch.Kind == write.Update && !ch.bound {
+	switch {
+	case making:
+		ch.make(of)
+	case ch.Kind == write.Update && !ch.bound:
 		ch.incarnation = of // what it reckons with, but not what it has seen
 	}
 	now := item.Attributes{}
@@ -677,13 +820,13 @@ func (ch *PatchItem) Plain() {
 // Upserts reports whether the patch makes the item where it is not there.
 func (ch *PatchItem) Upserts() bool {
 	overflows := func(o item.Operation) bool { return o.Overflow(nil) != "" }
-	return !ch.Exists && len(ch.where) == 0 && (ch.Kind == write.Put || ch.makes()) && !slices.ContainsFunc(ch.Operations, overflows)
+	return (!ch.Exists || ch.fixed) && len(ch.where) == 0 && (ch.Kind == write.Put || ch.fixed || ch.makes()) && !slices.ContainsFunc(ch.Operations, overflows)
 }
 
 // Conditional reports whether the item need not be there, and conditions are asked of it: what was
 // left over in its place has to go, for them to be asked of nothing.
 func (ch *PatchItem) Conditional() bool {
-	return !ch.Exists && len(ch.where) > 0 && (ch.Kind == write.Put || ch.Kind == write.Check || ch.makes())
+	return (!ch.Exists || ch.fixed) && len(ch.where) > 0 && (ch.Kind == write.Put || ch.Kind == write.Check || ch.fixed || ch.makes())
 }
 
 // Leftover returns the delete of what was left over in the item's place, as it was found.
@@ -718,18 +861,11 @@ func (ch *PatchItem) Replacing(h *item.Hidden, incarnation types.AttributeValue)
 	ch.expect()
 }
 
-// itemOfInsert returns the item that an update creates if none exists.
+// itemOfInsert returns the item that an update makes if none exists, without its version.
 func (ch *PatchItem) itemOfInsert() item.Attributes {
-	a := ch.Key()
-	for _, list := range [][]item.Assignment{ch.Defaults, ch.Set} {
-		for _, s := range list {
-			s.Into(a)
-		}
-	}
-	for i := range ch.Operations {
-		_ = ch.Operations[i].Apply(a) // nothing is there that it could not be applied to
-	}
-	return a
+	r := ch.Request
+	r.Put, r.Token = nil, nil
+	return r.Added()
 }
 
 // carry gives the item that is put an incarnation.

@@ -81,6 +81,11 @@ func TestNewPatch(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
+		if x.Entity {
+			if _, err := x.RequireRoot(); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
 		var got []string
 		for _, r := range x.Requests() {
 			text := string(r.Kind) + " " + r.SK.Text + ":"

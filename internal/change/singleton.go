@@ -121,13 +121,13 @@ func (d *differ) keep(it *schema.Item, r *snapshot.Stored, pos codec.Pos) {
 	}
 	ch := of(d.m, write.Check, it, r)
 	ch.NewSize = r.Size
-	ch.expectStored()
+	ch.expectRead(d.m, d.s)
 	d.Checks = append(d.Checks, ch)
 }
 
 func (d *differ) delete(it *schema.Item, r *snapshot.Stored) {
 	ch := of(d.m, write.Delete, it, r)
-	ch.expectStored()
+	ch.expectRead(d.m, d.s)
 	d.add(ch)
 }
 

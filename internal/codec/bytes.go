@@ -34,6 +34,7 @@ func bytesForm(f *Form, x access[[]byte]) *Form {
 		}
 		return v.Kind() == wire.B, nil
 	}
+	f.exact = func(_ any, v wire.Value, _ Options) bool { return v.Kind() == wire.B }
 	f.same = func(a, b any, _ Options) bool {
 		v, w := x.get(a), x.get(b)
 		return (v == nil) == (w == nil) && string(v) == string(w)

@@ -52,6 +52,8 @@ type Record interface {
 	Decode(rec any, attribute int, value types.AttributeValue) error
 	// Scan is Decode of a value from the wire.
 	Scan(rec any, attribute int, value wire.Value) error
+	// Exact reports whether an attribute, which was decoded from a value from the wire, encodes to that value again.
+	Exact(rec any, attribute int, value wire.Value) bool
 	// AfterLoad calls the methods AfterLoad of what was decoded: of an element, and of the
 	// structs whose fields are spread over the item.
 	AfterLoad(rec any)

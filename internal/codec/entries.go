@@ -36,7 +36,7 @@ type Entries struct {
 func entriesForm(f *Form, m *Entries) *Form {
 	f.Entries = m
 	m.text = keyTextOf(m.Key.Type)
-	f.encode, f.decode, f.scan = m.encode, m.decode, m.scan
+	f.encode, f.decode, f.scan, f.exact = m.encode, m.decode, m.scan, m.exact
 	f.same, f.clone = m.same, m.clone
 	f.isZero = m.isNil
 	return f

@@ -21,6 +21,8 @@ type Form struct {
 	// scan is decode of a value from the wire. It reports that it does not know a value before it sets
 	// anything, and then that is decoded; nil knows none.
 	scan func(p any, v wire.Value, o Options) (known bool, err error)
+	// exact is described at Exact. It is nil for types that are encoded to find out.
+	exact func(p any, v wire.Value, o Options) bool
 	// same and clone are nil for types that are opaque: they are compared as they are
 	// encoded.
 	same  func(a, b any, o Options) bool

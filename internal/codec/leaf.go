@@ -74,6 +74,7 @@ func stringForm(f *Form, x access[string]) *Form {
 		x.set(p, v.String())
 		return true, nil
 	}
+	f.exact = exactString
 	f.sameString(x)
 	return f.copies()
 }
@@ -112,6 +113,7 @@ func numberForm(f *Form, x access[string]) *Form {
 		x.set(p, v.String())
 		return true, nil
 	}
+	f.exact = func(_ any, v wire.Value, o Options) bool { return v.Kind() == wire.N && o&AsString == 0 }
 	f.sameString(x)
 	return f.copies()
 }
@@ -133,6 +135,9 @@ func boolForm(f *Form, x access[bool]) *Form {
 		}
 		return k == wire.BOOL
 	})
+	f.exact = func(p any, v wire.Value, o Options) bool {
+		return v.Kind() == wire.BOOL && (x.get(p) || o.keepsEmpty())
+	}
 	f.same = func(a, b any, _ Options) bool { return x.get(a) == x.get(b) }
 	f.isZero = func(p any) bool { return !x.get(p) }
 	return f.copies()
@@ -159,6 +164,10 @@ func intForm(f *Form, bits int, x access[int64]) *Form {
 		}
 		return err == nil
 	})
+	f.exact = func(p any, v wire.Value, o Options) bool {
+		var room [24]byte
+		return exactInteger(x.get(p) == 0, strconv.AppendInt(room[:0], x.get(p), 10), v, o)
+	}
 	f.same = func(a, b any, _ Options) bool { return x.get(a) == x.get(b) }
 	f.isZero = func(p any) bool { return x.get(p) == 0 }
 	f.inKey = inKey{
@@ -189,6 +198,10 @@ func uintForm(f *Form, bits int, x access[uint64]) *Form {
 		}
 		return err == nil
 	})
+	f.exact = func(p any, v wire.Value, o Options) bool {
+		var room [24]byte
+		return exactInteger(x.get(p) == 0, strconv.AppendUint(room[:0], x.get(p), 10), v, o)
+	}
 	f.same = func(a, b any, _ Options) bool { return x.get(a) == x.get(b) }
 	f.isZero = func(p any) bool { return x.get(p) == 0 }
 	f.inKey = inKey{
@@ -223,6 +236,7 @@ func floatForm(f *Form, bits int, x access[float64]) *Form {
 		}
 		return ok
 	})
+	f.exact = func(p any, v wire.Value, o Options) bool { return exactFloat(x.get(p), bits, v, o) }
 	f.same = func(a, b any, _ Options) bool { return math.Float64bits(x.get(a)) == math.Float64bits(x.get(b)) }
 	f.isZero = func(p any) bool { return math.Float64bits(x.get(p)) == 0 }
 	return f.copies()
@@ -255,6 +269,7 @@ func timeForm(f *Form, at func(p any) *time.Time) *Form {
 		}
 		return err == nil
 	})
+	f.exact = func(p any, v wire.Value, o Options) bool { return exactTime(at(p), v, o) }
 	f.same = func(a, b any, o Options) bool { return SameTime(at(a), at(b), o&UnixTime != 0) }
 	f.isZero = func(p any) bool { return at(p).IsZero() }
 	f.inKey = inKey{

@@ -37,7 +37,7 @@ func listForm(f *Form, l *List) *Form {
 		}
 		return l.encode(p, o, depth)
 	}
-	f.decode, f.scan = l.decode, l.scan
+	f.decode, f.scan, f.exact = l.decode, l.scan, l.exact(f)
 	f.same, f.clone = l.same, l.clone
 	if l.isNil != nil {
 		f.isZero = l.isNil

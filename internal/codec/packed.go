@@ -25,6 +25,6 @@ func packed(f *Form, codings compression.Codings, codec compression.Codec, text 
 		}
 		return f.decode(v, av, o)
 	}
-	p.scan = nil
+	p.scan, p.exact = nil, nil
 	return &p
 }

@@ -19,7 +19,7 @@ type Pointer struct {
 // pointerForm completes the form of a pointer.
 func pointerForm(f *Form, x *Pointer) *Form {
 	f.Pointer = x
-	f.encode, f.decode, f.scan = x.encode, x.decode, x.scan
+	f.encode, f.decode, f.scan, f.exact = x.encode, x.decode, x.scan, x.exact
 	f.same, f.clone = x.same, x.clone
 	f.isZero = func(p any) bool { return x.load(p) == nil }
 	return f

@@ -154,6 +154,12 @@ func (r *record) Scan(rec any, i int, value wire.Value) error {
 	return a.form.Scan(a.path.Make(rec), value, a.options)
 }
 
+func (r *record) Exact(rec any, i int, value wire.Value) bool {
+	a := &r.attributes[i]
+	p := a.path.At(rec)
+	return p != nil && a.form.Exact(p, value, a.options)
+}
+
 func (r *record) AfterLoad(rec any) {
 	for i := range r.spread {
 		s := &r.spread[i]

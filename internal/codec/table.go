@@ -60,7 +60,7 @@ func structForm(f *Form, describe func() *schema.Type, rows []Row) *Form {
 		t.rows[r.Name] = r
 	}
 	f.Table = t
-	f.encode, f.decode, f.scan = t.encodeOf(f), t.decodeOf(f), t.scanOf(f)
+	f.encode, f.decode, f.scan, f.exact = t.encodeOf(f), t.decodeOf(f), t.scanOf(f), t.exactOf(f)
 	f.same, f.clone = t.sameOf(f), t.cloneOf(f)
 	return f
 }

@@ -73,6 +73,23 @@ func (e *Estimator) Root() cost.Units {
 // RootRead returns the cost of a strongly consistent read of the root item.
 func (e *Estimator) RootRead() Reads { return Reads{Requests: 1, RCU: e.Root()} }
 
+// RootAfter returns the cost of a strongly consistent read of the root item after a save: exact if it was loaded or is written.
+func (e *Estimator) RootAfter(s *snapshot.Snapshot, plan *write.Plan) Reads {
+	size := 0
+	if root := s.Root(); root != nil {
+		size = root.Size
+	}
+	plan.Items(func(r *write.Request, _ cost.Units) {
+		if r.Root && r.Writes() && r.NewSize > 0 {
+			size = r.NewSize
+		}
+	})
+	if size == 0 {
+		return e.RootRead()
+	}
+	return Reads{Requests: 1, RCU: cost.Exactly(cost.ReadUnits(size))}
+}
+
 // Locate returns the cost of finding the shard of a selection's entity. It is zero if the key names one shard.
 func (e *Estimator) Locate(sel selection.Selection, strong bool) Reads {
 	if len(sel.Elsewhere) == 0 {
@@ -203,6 +220,16 @@ func (e *Estimator) Save(s *snapshot.Snapshot, d *change.Diff) (Reads, error) {
 	look, err := e.rehearse(images, sel, readRemains)
 	added := cost.Units{Max: float64(len(sel.Parts)) * maxRange(), If: "something was added under the old key"}
 	return r.Add(look).Add(Reads{RCU: added}), err
+}
+
+// Delete returns the cost of the query that follows the delete of a loaded entity in one transaction.
+func (e *Estimator) Delete(s *snapshot.Snapshot, sel selection.Selection) (Reads, error) {
+	images := slices.DeleteFunc(s.Images(), func(f item.Image) bool {
+		return slices.ContainsFunc(s.Items, func(all []*snapshot.Stored) bool {
+			return slices.ContainsFunc(all, func(r *snapshot.Stored) bool { return f.Is(r.Place) })
+		})
+	})
+	return e.rehearse(images, sel, readRemains)
 }
 
 // StagedDelete returns the cost of the reads of a staged delete of a loaded entity: all items before the root item is marked,

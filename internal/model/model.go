@@ -40,6 +40,8 @@ type Model struct {
 	PartSize int
 	// Codings are the codecs of large values besides those of the standard library.
 	Codings compression.Codings
+	// VersionsOnly has saves and deletes compare versions, and not the values that they have read.
+	VersionsOnly bool
 	// RootLast reports that the root is the last of an entity's items in its partition.
 	RootLast bool
 }

@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/itemize/itemize/internal/attr"
@@ -29,6 +30,8 @@ type remove struct {
 	prepared bool
 	// known reports that the requests are those of the items: always for a loaded entity and a single item.
 	known bool
+	// staged reports that the plan is that of a staged delete.
+	staged bool
 	// begun reports that items were deleted, or may have been, unsure the latter, and over that nothing is left to delete.
 	begun, unsure, over bool
 	// first is the root item that was read first, nil for none. rootless reports that the last read found none.
@@ -77,6 +80,7 @@ func newRemove(env *Env, sel selection.Selection, e *Entity, o Options) (*remove
 	if err != nil {
 		return nil, env.fault(err)
 	}
+	o.Blind = o.Blind || env.Blind
 	p := &remove{common: common{env: env, entity: e}, Deletion: deletion, options: o, known: e != nil}
 	part, single := deletion.Single()
 	if e != nil || !single {
@@ -231,7 +235,12 @@ func sameVersion(a, b *item.Image) bool {
 }
 
 func (p *remove) reads(plan *write.Plan) (estimate.Reads, error) {
-	if p.entity == nil || plan.Mode != write.Staged {
+	switch {
+	case p.entity == nil:
+		return estimate.Reads{}, nil
+	case plan.Mode != write.Staged && plan.Mode != write.Nothing && p.looks():
+		return p.env.Estimate.Delete(p.entity.Snapshot, p.Selection)
+	case plan.Mode != write.Staged:
 		return estimate.Reads{}, nil
 	}
 	return p.env.Estimate.StagedDelete(p.entity.Snapshot, p.Selection, plan, p.marked())
@@ -247,12 +256,44 @@ func (p *remove) applied(requests []*write.Request) {
 	p.entity.unresolved = p.entity.unresolved.Overwritten(effects)
 }
 
-func (p *remove) finish(context.Context, *Tally) error {
+func (p *remove) finish(ctx context.Context, t *Tally) error {
 	if p.entity != nil && p.Selection.Whole {
 		p.entity.Reset()
 		p.entity.unresolved = nil
 	}
 	p.end()
+	if !p.looks() {
+		return nil
+	}
+	return p.deleteAdded(ctx, t)
+}
+
+// looks reports whether the delete looks for items that other writers added to the entity before its root item was deleted. A
+// staged delete has read them after its mark.
+func (p *remove) looks() bool {
+	return p.Selection.Whole && p.Root != nil && !p.staged && !p.options.Blind && len(p.env.Model.Schema.Items) > 1
+}
+
+// deleteAdded deletes the items that other writers added to the entity after it was read. An item that is added from now on is
+// deleted by its own writer, who does not find the root item.
+func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
+	m := p.env.Model
+	e, err := search.EntityOf(m, p.Selection)
+	if err != nil {
+		return p.env.fault(err)
+	}
+	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
+	if err == nil {
+		var deleted []item.Place
+		deleted, err = p.env.Protocol.DeleteAdded(ctx, e, p.Added(found), &t.Tally)
+		t.AlsoDeleted = append(t.AlsoDeleted, deleted...)
+	}
+	if err != nil {
+		return &Partial{
+			Label: m.Label(), Written: places(change.Requests(p.changes)),
+			Err: fmt.Errorf("the entity was deleted, but deleting what other writers added to it failed: %w: delete it by its key", err),
+		}
+	}
 	return nil
 }
 
@@ -352,6 +393,7 @@ func (p *remove) unresolved(o *write.Outcome, all []*write.Request) bool {
 
 // stage sends the plan of a staged delete.
 func (p *remove) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tally) (retry bool, err error) {
+	p.staged = true
 	m := p.env.Model
 	e, err := search.EntityOf(m, p.Selection)
 	if err != nil {

@@ -10,7 +10,8 @@
 //  4. send each step of the plan, and resolve lost answers,
 //  5. apply written changes to the snapshots, or adopt an earlier write that was applied,
 //  6. else ask each part why it was refused: the part changes its requests, and the loop plans again, or the part returns
-//     an error.
+//     an error,
+//  7. after the last step, confirm that the items that were added are in a live entity, or delete them again.
 //
 // A new kind of operation is a new implementation of [Part]. A new way to send is a new write.Choice.
 //

@@ -21,6 +21,8 @@ type Entity struct {
 	unresolved change.UnresolvedWrites
 	// moved are the moves whose old keys were not searched for items of other writers.
 	moved []*change.Diff
+	// unconfirmed are items that were added, and whose root item has not been read since.
+	unconfirmed unconfirmed
 	// remembered are transactions of this entity with patches or raw requests without an answer.
 	remembered []*remembered
 }
@@ -34,7 +36,7 @@ func (e *Entity) Unchanged(v any) bool { return change.Unchanged(e.Snapshot, e.u
 // Reset forgets all items: the entity is new.
 func (e *Entity) Reset() {
 	e.Snapshot.Reset()
-	e.moved = nil
+	e.moved, e.unconfirmed = nil, unconfirmed{}
 }
 
 // apply records requests that were applied, with the changes that they were made from.
@@ -68,6 +70,7 @@ func (e *Entity) noteUnresolved(keys snapshot.Keys, changes []*change.Change, re
 // adopt applies an unresolved write that turned out to be stored.
 func (e *Entity) adopt(d *change.UnresolvedWrite) {
 	e.apply(d.Keys, d.Changes, change.Requests(d.Changes))
+	e.unconfirmed.note(change.Requests(d.Changes))
 	if d.Move != nil {
 		e.moved = append(e.moved, d.Move)
 	}

@@ -22,6 +22,10 @@ type Env struct {
 	// External stores external values. It is nil if the model has none.
 	External *large.Writer
 	Estimate *estimate.Estimator
+	// Incarnations remembers those of entities to which items were added.
+	Incarnations Incarnations
+	// Blind is the default of Options.Blind.
+	Blind bool
 }
 
 // Tally adds up the requests of an operation, and their cost.

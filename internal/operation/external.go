@@ -149,6 +149,13 @@ func (x *external) drop(ctx context.Context, t *Tally) {
 	x.group, x.discarded = nil, true
 }
 
+// renew has the next plan store the values again, after items that pointed to them were deleted. The collector removes the values.
+func (x *external) renew() {
+	if x.group != nil {
+		x.group, x.discarded = nil, true
+	}
+}
+
 // discard discards all values that no item points to.
 func (x *external) discard(ctx context.Context, t *Tally) {
 	x.discardFormer(ctx, t)

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/itemize/itemize/internal/change"
-	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
@@ -60,30 +59,17 @@ func LocatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (Patch
 	if spec.Selection.Err != nil || len(spec.Selection.Elsewhere) == 0 {
 		return spec, nil
 	}
-	makes := false
 	for _, c := range spec.Changes {
 		if c.Upsert {
 			return spec, env.Model.Errorf("Upsert may make an entity, which while the number of shards changes is checked on each: insert with Save, and patch what is there")
 		}
-		makes = makes || env.makesItem(c)
 	}
 	var err error
 	if spec.Selection, _, err = env.Search.LocateOne(ctx, spec.Selection, read.Options{Strong: true}, &t.Tally); err != nil {
 		return spec, env.fault(err)
 	}
-	if makes { // items that an entity which has moved would leave behind
-		spec.Changes = append(spec.Changes[:len(spec.Changes):len(spec.Changes)], expr.Change{Kind: expr.IfEntity})
-	}
+	spec.Located = true // an entity that has moved would leave behind what is added
 	return spec, nil
-}
-
-// makesItem reports whether a change of a patch may make an item other than the root item.
-func (env *Env) makesItem(c expr.Change) bool {
-	if c.Kind == expr.Add || c.Kind == expr.Put {
-		return true
-	}
-	m := env.Model
-	return c.Err == nil && c.Kind == expr.Set && c.Item != m.Root().Index && !m.Schema.Items[c.Item].Element()
 }
 
 // notLocated refuses a part of a transaction whose entity would have to be located.

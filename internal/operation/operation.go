@@ -31,8 +31,12 @@ type Part interface {
 	read(ctx context.Context, t *Tally) error
 	// reads predicts the cost of the reads of an operation with this plan.
 	reads(p *write.Plan) (estimate.Reads, error)
-	// applied records that the requests of a step were applied. finish is called after the last step.
+	// applied records that the requests of a step were applied.
 	applied(requests []*write.Request)
+	// confirm is called after the last step. It makes sure that the items that the part added are in a live entity. retry reports
+	// that the part has to be planned and sent again.
+	confirm(ctx context.Context, plan *write.Plan, t *Tally) (retry bool, err error)
+	// finish is called after confirm.
 	finish(ctx context.Context, t *Tally) error
 	// refused finds out why conditions failed. If the part may be sent again, it changes its requests and returns true. The
 	// error says why it was refused, in both cases.
@@ -119,7 +123,7 @@ func (x *single) operation(p Part, tries int) *Operation {
 // Transaction returns the operation that writes all parts, or none.
 func Transaction(sender *write.Sender, parts []Part) *Operation {
 	for _, p := range parts {
-		p.base().atomic = true
+		p.base().atomic, p.base().joint = true, len(parts) > 1
 	}
 	return &Operation{parts: parts, sent: make([]Requests, len(parts)), sender: sender, atomic: true, tries: minTries}
 }
@@ -329,6 +333,11 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 	}
 	for _, r := range x.repeated {
 		r.settled.Store(true)
+	}
+	for _, p := range x.parts {
+		if again, err := p.confirm(ctx, plan, t); again || err != nil {
+			return again, err
+		}
 	}
 	for _, p := range x.parts {
 		if err := p.finish(ctx, t); err != nil {

@@ -10,6 +10,8 @@ type Options struct {
 	// Move allows changes of key fields, CheckLoaded requires that loaded items are unchanged, Reindex also writes items whose
 	// index keys differ, CheckRoot requires the root item where items are added.
 	Move, CheckLoaded, Reindex, CheckRoot bool
+	// Blind adds items without making sure that their entity exists.
+	Blind bool
 }
 
 // use is a kind of operation that takes options.
@@ -47,10 +49,10 @@ func (o Options) meaningless(u use) string {
 		return "CheckLoaded means nothing for a delete, which requires all that it deletes to be as it was: leave it out"
 	case u == forDelete && o.CheckRoot:
 		return "CheckRoot means nothing for a delete, which adds nothing: leave it out"
-	case u == forPatch && o != Options{ExactlyOnce: o.ExactlyOnce}:
-		return "a patch takes ExactlyOnce only: leave the other options out"
+	case u == forPatch && o != Options{ExactlyOnce: o.ExactlyOnce, Blind: o.Blind}:
+		return "a patch takes ExactlyOnce and Blind only: leave the other options out"
 	case u == forPart && (o.Independent || o.Staged || o.ExactlyOnce || o.Move):
-		return "a part of a transaction takes CheckLoaded, CheckRoot and Reindex only: leave Independent, Staged, ExactlyOnce and Move out"
+		return "a part of a transaction takes CheckLoaded, CheckRoot, Reindex and Blind only: leave Independent, Staged, ExactlyOnce and Move out"
 	}
 	return ""
 }

@@ -19,6 +19,8 @@ type common struct {
 	external external
 	// atomic reports that the part is written in one transaction with others.
 	atomic bool
+	// joint reports that others are written in that transaction: their writes cannot be taken back.
+	joint bool
 	// twice is described at Prediction.
 	twice bool
 	// done is called after the part has been written. It may be nil.
@@ -40,6 +42,8 @@ func (s *common) read(context.Context, *Tally) error { return nil }
 func (s *common) reads(*write.Plan) (estimate.Reads, error) { return estimate.Reads{}, nil }
 
 func (s *common) applied([]*write.Request) {}
+
+func (s *common) confirm(context.Context, *write.Plan, *Tally) (bool, error) { return false, nil }
 
 func (s *common) finish(context.Context, *Tally) error { return nil }
 

@@ -3,11 +3,13 @@ package operation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/estimate"
@@ -25,9 +27,11 @@ type modify struct {
 	*change.Patch
 	sel     selection.Selection
 	options Options
-	// bound reports that the root item was read, if the patch requires the entity.
-	bound bool
-	few   [1]*change.Change // room for those of most patches
+	// blind reports that the patch adds items without making sure that their entity exists.
+	blind bool
+	// remembered reports that the incarnation of the entity is one that the mapper remembers, and did not read.
+	remembered bool
+	few        [1]*change.Change // room for those of most patches
 }
 
 // PatchSpec describes a patch.
@@ -36,6 +40,8 @@ type PatchSpec struct {
 	Changes   []expr.Change
 	// Returns reports that the caller asks for the item after the write.
 	Returns bool
+	// Located reports that the entity was located among several shards, and may move.
+	Located bool
 }
 
 // NewPatch returns the operation that writes a patch. returned returns the record of the item after the write, if spec.Returns is
@@ -84,12 +90,19 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 	if p.Patch, err = change.NewPatch(env.Model, spec.Selection, spec.Changes); err != nil {
 		return env.fault(err)
 	}
+	p.blind = (o.Blind || env.Blind) && !p.Entity && !spec.Located
+	if !p.blind && !p.Rooted() {
+		p.RequireItems()
+	}
 	p.changes = p.few[:0]
 	for _, it := range p.Items {
 		p.changes = append(p.changes, it.Change)
 		it.Likely = env.Estimate.Sizes.Item(it.Item)
 	}
-	p.twice = slices.ContainsFunc(p.Items, (*change.PatchItem).Repeats)
+	p.twice = slices.ContainsFunc(p.Items, (*change.PatchItem).Repeats) || !p.blind && p.Makes()
+	if p.Entity && len(p.Items) == 1 && p.Items[0].Kind == write.Update && !p.Items[0].Root {
+		p.Items[0].Return = true // for the incarnation
+	}
 	if env.External == nil {
 		return nil
 	}
@@ -100,8 +113,8 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 func (p *modify) returnItem() error {
 	m, only := p.env.Model, p.Items[0]
 	switch {
-	case len(p.Items) > 1 || p.Entity || p.options.ExactlyOnce:
-		return m.Errorf("Return needs a patch of one item that is one plain request: leave out And of other items, IfEntityExists and ExactlyOnce, or load afterwards")
+	case len(p.Items) > 1 || p.options.ExactlyOnce:
+		return m.Errorf("Return needs a patch of one item that is one plain request: leave out And of other items and ExactlyOnce, or load afterwards")
 	case only.Item.HasOutside():
 		return m.FieldErrorf(only.Field, "a value of the item may lie outside of it, which Return does not read: leave Return out, and load afterwards")
 	case only.Kind == write.Delete:
@@ -142,30 +155,138 @@ func (p *modify) returned() (r Record, err error) {
 }
 
 func (p *modify) requests(*change.Readers) (r Requests, err error) {
+	if p.checksRoot() {
+		check, err := p.RequireRoot()
+		if err != nil {
+			return r, err
+		}
+		if check != nil {
+			check.Likely = p.env.Estimate.Sizes.Item(check.Item)
+			p.changes = append(p.changes, check)
+		}
+	}
 	if err := p.external.rearrange(p.changes); err != nil {
 		return r, err
 	}
-	r = Requests{Writes: p.Requests(), Unread: p.Entity && !p.bound, Choice: write.Choice{ExactlyOnce: p.options.ExactlyOnce}}
+	_, bound := p.Live()
+	r = Requests{Writes: p.Requests(), Unread: p.needsIncarnation() && !bound, Choice: write.Choice{ExactlyOnce: p.options.ExactlyOnce}}
 	if !write.Fits(r.Writes) {
 		return r, p.env.Model.Errorf("the patch changes %d items of %d bytes, and a transaction takes %d of %d: use several patches", len(r.Writes), write.Bytes(r.Writes), cost.MaxTransactItems, cost.MaxTransactBytes)
 	}
 	return r, nil
 }
 
+// checksRoot reports whether the patch requires the root item in its transaction, because the writes of other parts cannot be
+// taken back.
+func (p *modify) checksRoot() bool {
+	return p.joint && (p.Entity || !p.blind && (p.Puts() || len(p.Added()) > 0))
+}
+
+// needsIncarnation reports whether the patch needs the incarnation of its entity before the first request: for items that it adds.
+func (p *modify) needsIncarnation() bool {
+	switch {
+	case p.UpsertsRoot():
+		return p.Entity // otherwise it may be the patch that makes the entity
+	case p.Entity && (p.joint || len(p.Items) > 1):
+		return true
+	case p.blind:
+		return false
+	}
+	return p.Puts() || p.Rooted() && p.Makes()
+}
+
+// mayRemember reports whether an incarnation that the mapper remembers will do. If it is not that of the entity any more, what
+// the patch has written can be taken back.
+func (p *modify) mayRemember() bool {
+	onlyAdds := len(p.Added()) == len(p.Items)
+	return !p.PutsEither() && (onlyAdds || p.Rooted() && !p.UpsertsRoot())
+}
+
 // read reads the root item, which has to exist, and binds the patch to its entity.
 func (p *modify) read(ctx context.Context, t *Tally) error {
+	at, err := p.env.Model.RootPlace(p.Identity)
+	if err != nil {
+		return err
+	}
+	if known := p.env.Incarnations.Get(at); known != nil && p.mayRemember() && !p.remembered {
+		p.remembered = true
+		p.Bind(known)
+		return nil
+	}
+	p.remembered = false
 	root, err := p.env.liveRoot(ctx, p.sel, t)
 	if err != nil {
 		return err
 	}
+	p.env.Incarnations.Put(at, root.Header.Incarnation)
 	p.Bind(root.Header.Incarnation)
-	p.bound = true
 	return nil
 }
 
+// checksAfter reports whether the root item is read after the patch.
+func (p *modify) checksAfter() bool {
+	return !p.joint && !p.Rooted() && (p.Entity || !p.blind && len(p.Added()) > 0)
+}
+
+// confirm reads the root item after the patch has added items, or if the patch requires the entity.
+func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bool, err error) {
+	if !p.checksAfter() {
+		return false, nil
+	}
+	added := p.Added()
+	root, live, err := p.confirmRoot(ctx, t)
+	if err != nil {
+		return false, &Unknown{Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true, Err: fmt.Errorf("the patch was written, and reading the root item afterwards failed: %w", err)}
+	}
+	if live {
+		return false, nil
+	}
+	missing := p.env.notLive(p.sel, root)
+	if !p.env.takeBack(ctx, root, added, t) {
+		return false, &Unknown{Label: p.env.Model.Label(), Items: written(added), Patch: true, Err: missing}
+	}
+	if again := p.remembered || root != nil && staging.Pending(root) == ""; again && len(added) == len(p.Items) { // another entity exists now
+		p.Unbind()
+		p.external.renew()
+		return true, missing
+	}
+	return false, missing
+}
+
+// confirmRoot reads the root item. live reports whether it is live, and of the incarnation of the items that the patch wrote.
+func (p *modify) confirmRoot(ctx context.Context, t *Tally) (root *item.Image, live bool, err error) {
+	if root, err = p.env.readRoot(ctx, p.sel, t); err != nil {
+		return nil, false, err
+	}
+	live = root != nil && staging.Pending(root) == ""
+	if own, ok := p.Live(); ok {
+		live = live && attr.Same(root.Header.Incarnation, own)
+	}
+	at, err := p.env.Model.RootPlace(p.Identity)
+	switch {
+	case err != nil:
+	case live:
+		p.env.Incarnations.Put(at, root.Header.Incarnation)
+	default:
+		p.env.Incarnations.Forget(at)
+	}
+	return root, live, err
+}
+
 func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
-	if p.Entity {
+	at, err := p.env.Model.RootPlace(p.Identity)
+	if err != nil {
+		return r, err
+	}
+	if p.needsIncarnation() && !(p.mayRemember() && p.env.Incarnations.Get(at) != nil) {
 		r = p.env.Estimate.RootRead()
+	}
+	switch {
+	case p.checksAfter():
+		r = r.Add(p.env.Estimate.RootRead())
+	case !p.blind && !p.Rooted() && p.Makes():
+		root := p.env.Estimate.Root()
+		r.RCU = r.RCU.Add(cost.Units{Max: 2 * root.Max, If: "the item is missing"})
 	}
 	if !p.atomic {
 		r = r.Add(p.env.Estimate.Locate(p.sel, true))
@@ -175,6 +296,7 @@ func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
 
 // refused finds out why a patch was refused. It is sent again
 //   - if an item came with a staged insert: with a condition on the live entity, or in place of leftover items,
+//   - if a fixed item is missing: as a new item of the entity, if that exists,
 //   - if an attribute is NULL, or the map of an entry does not exist: the attribute is set as a whole, with a condition on the item.
 func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
 	if foreign := p.Stray(o.Stored); len(foreign) > 0 {
@@ -182,6 +304,18 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 	}
 	if unfit := p.Unfit(o.Stored); len(unfit) > 0 {
 		return p.rewrite(unfit, o.Stored)
+	}
+	missing, occupied := p.Missing(o.Stored), p.Occupied(o.Stored)
+	if len(missing) > 0 {
+		if err := p.makeMissing(ctx, missing, t); err != nil {
+			return false, err
+		}
+	}
+	for _, i := range occupied {
+		p.Items[i].Plain() // another writer was faster
+	}
+	if again := slices.Concat(missing, occupied); len(again) > 0 {
+		return true, p.changed(again)
 	}
 	e := &Conflict{Label: p.env.Model.Label(), Patch: true}
 	for i, it := range p.Items {
@@ -198,7 +332,7 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 			pending = header.ReadStage().Pending()
 		}
 		switch {
-		case len(stored) == 0 && it.Exists || expired || it.Root && !header.Live():
+		case len(stored) == 0 && it.Exists && !it.IsMaking() || expired || it.Root && !header.Live():
 			return false, p.missing(it, pending)
 		case it.Absent:
 			return false, p.exists(it)
@@ -209,6 +343,21 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		}
 	}
 	return false, e
+}
+
+// makeMissing has the patch make items that are missing, if their entity exists.
+func (p *modify) makeMissing(ctx context.Context, missing []int, t *Tally) error {
+	if _, bound := p.Live(); !bound {
+		root, err := p.env.liveRoot(ctx, p.sel, t)
+		if err != nil {
+			return err
+		}
+		p.Bind(root.Header.Incarnation)
+	}
+	for _, i := range missing {
+		p.Make(i)
+	}
+	return nil
 }
 
 // rewrite makes the patch set attributes as a whole that cannot be changed as they are stored.
@@ -245,8 +394,12 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 		return false, err
 	}
 	var live types.AttributeValue
-	if staging.Pending(root) == "" && root != nil {
+	exists := staging.Pending(root) == "" && root != nil
+	if exists {
 		live = root.Header.Incarnation
+	}
+	if !exists && !p.blind && (p.Puts() || p.Makes()) && !p.UpsertsRoot() {
+		return false, p.env.notLive(p.sel, root)
 	}
 	p.Pin(live)
 	for _, i := range foreign {
@@ -308,8 +461,9 @@ func (p *modify) afterLoss(o *write.Outcome) afterLoss {
 	if len(p.Items) > 1 || p.external.exist() {
 		return guarded(o)
 	}
-	foreign, unfit := p.Stray(o.Stored), p.Unfit(o.Stored)
-	if o.Assumed && len(foreign)+len(unfit) > 0 && !p.Replaces(foreign) && !p.options.ExactlyOnce && !p.Counts() {
+	foreign := p.Stray(o.Stored)
+	others := len(p.Unfit(o.Stored)) + len(p.Missing(o.Stored)) + len(p.Occupied(o.Stored))
+	if o.Assumed && len(foreign)+others > 0 && !p.Replaces(foreign) && !p.options.ExactlyOnce && !p.Counts() {
 		return mayRetry
 	}
 	return isUnknown

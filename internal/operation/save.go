@@ -30,6 +30,7 @@ func NewSave(env *Env, e *Entity, value any, o Options) (*Operation, error) {
 	if err := o.check(env.Model, forSave); err != nil {
 		return nil, err
 	}
+	o.Blind = o.Blind || env.Blind
 	x := &struct { // in one piece of memory
 		single
 		save save
@@ -42,12 +43,16 @@ func Save(env *Env, e *Entity, value any, o Options, done func()) (Part, error) 
 	if err := o.check(env.Model, forPart); err != nil {
 		return nil, err
 	}
+	o.Blind = o.Blind || env.Blind
 	return &save{common: common{env: env, entity: e, done: done}, value: value, options: o, fresh: e.Fresh}, nil
 }
 
 func (p *save) prepare(ctx context.Context, t *Tally) error {
 	p.entity.Hidden = nil
-	return p.entity.resolve(ctx, p.env.Sender, t)
+	if err := p.entity.resolve(ctx, p.env.Sender, t); err != nil {
+		return err
+	}
+	return p.entity.confirm(ctx, p.env, p.entity.Selection, t)
 }
 
 func (p *save) requests(readers *change.Readers) (r Requests, err error) {
@@ -64,7 +69,7 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 	if root := e.Root(); root != nil && !root.Header.Live() {
 		return r, m.Errorf("the entity's delete has begun and is not finished, so that it is not found any more: delete it again, and insert it as a new entity")
 	}
-	d, err := change.Of(e.Snapshot, e.unresolved, p.value, change.Options{Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex, Root: p.options.CheckRoot})
+	d, err := change.Of(e.Snapshot, e.unresolved, p.value, change.Options{Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex, Root: p.options.CheckRoot || p.joint && !p.options.Blind})
 	if err != nil {
 		return r, p.env.fault(err)
 	}
@@ -109,6 +114,11 @@ func (p *save) alternatives(plan *write.Plan) []write.Alternative {
 	if len(all) == 0 {
 		return nil
 	}
+	for i := range all {
+		if all[i].Mode == write.OneByOne && p.checksAdded() && slices.ContainsFunc(d.Changes, (*change.Change).IsAddition) {
+			all[i].Calls++ // the root item is read
+		}
+	}
 	undeclared := p.env.Estimate.Undeclared.Of(plan)
 	for i := range all {
 		if all[i].Mode == write.Staged {
@@ -129,13 +139,32 @@ func (p *save) read(ctx context.Context, t *Tally) error {
 	return nil
 }
 
-func (p *save) reads(*write.Plan) (estimate.Reads, error) {
-	return p.env.Estimate.Save(p.entity.Snapshot, p.diff)
+func (p *save) reads(plan *write.Plan) (estimate.Reads, error) {
+	r, err := p.env.Estimate.Save(p.entity.Snapshot, p.diff)
+	if p.checksAdded() && adds(plan) {
+		r = r.Add(p.env.Estimate.RootAfter(p.entity.Snapshot, plan))
+	}
+	return r, err
 }
 
 func (p *save) applied(requests []*write.Request) {
 	p.entity.apply(p.diff.Keys, p.changes, requests)
+	if p.checksAdded() {
+		p.entity.unconfirmed.note(requests)
+	}
 }
+
+// confirm reads the root item if items were added without it.
+func (p *save) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bool, err error) {
+	sel := p.entity.Selection
+	if keys := p.diff.Keys.KeyFields; keys != nil {
+		sel = selection.Selection{Identity: p.env.Model.Identity(keys)}
+	}
+	return false, p.entity.confirm(ctx, p.env, sel, t)
+}
+
+// checksAdded reports whether the items that the save adds are confirmed.
+func (p *save) checksAdded() bool { return !p.options.Blind && !p.joint }
 
 func (p *save) finish(ctx context.Context, t *Tally) error {
 	if p.diff.Keys.KeyFields != nil {

@@ -67,8 +67,13 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 			return nil, explain.Error(ctx, r.Client, r.Label, slices.SortedFunc(maps.Values(tables), func(a, b *item.Table) int { return cmp.Compare(a.Index, b.Index) }), err)
 		}
 		var sizes []int
+		asked := slices.Collect(maps.Keys(tables))
 		for name, items := range out.Responses {
-			images, err := r.described(item.Place{Table: tables[name]}, call.Page().Of(name), o.Light, items)
+			table := tables[item.Asked(name, asked)]
+			if table == nil {
+				return nil, r.notAsked(name)
+			}
+			images, err := r.described(item.Place{Table: table}, call.Page().Of(name), o.Light, items)
 			if err != nil {
 				return nil, err
 			}
@@ -82,10 +87,25 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 			u.add(nil, o, &out.ConsumedCapacity[i])
 		}
 		u.add(sizes, o, nil)
-		want = out.UnprocessedKeys
+		want = nil
+		for name, keys := range out.UnprocessedKeys {
+			table := tables[item.Asked(name, asked)]
+			if table == nil {
+				return nil, r.notAsked(name)
+			}
+			if want == nil {
+				want = map[string]types.KeysAndAttributes{}
+			}
+			want[table.Name] = keys
+		}
 	}
 	u.add(make([]int, missing), o, nil) // a missing item costs as a small one
 	return found, nil
+}
+
+// notAsked is the error of an answer about a table that the request does not name.
+func (r *Reader) notAsked(name string) error {
+	return fmt.Errorf("%s: BatchGetItem answered about the table %q, which the request does not name: pass one kind of name, of the table or its ARN", r.Label, name)
 }
 
 // batchKeys returns what a batch asks for, each key once: the indexes of the tables by

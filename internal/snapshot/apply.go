@@ -112,6 +112,16 @@ func (s *Snapshot) Forget(effects []Effect) {
 	}
 }
 
+// Remove drops the item of a kind at a place, if the snapshot has it.
+func (s *Snapshot) Remove(it *schema.Item, at item.Place) {
+	for _, r := range s.Items[it.Index] {
+		if r.Place == at {
+			s.Forget([]Effect{{Place: at, Item: it, Stored: r, Gone: true}})
+			return
+		}
+	}
+}
+
 func (s *Snapshot) applySingleton(it *schema.Item, effects []Effect) {
 	record := s.Model.Codec.Record(it.Index)
 	for i := range effects {
@@ -239,7 +249,7 @@ func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 	if e.Put != nil {
 		clear(r.Sizes)
 		r.Header.Expiry, r.Expiry, r.Opaque, r.Former, r.Index = nil, 0, nil, nil, nil
-		r.Seen = nil
+		r.Seen, r.Inexact = nil, nil
 	}
 	for _, a := range e.Removed {
 		r.set(e.Item, a)
@@ -291,12 +301,14 @@ func (r *Stored) set(it *schema.Item, a item.Assignment) {
 		}
 		of := r.Former[i].Attribute
 		r.Former = slices.Delete(r.Former, i, i+1)
+		delete(r.Inexact, of)
 		if it.Attributes[of].Opaque && r.Sizes[of] == 0 {
 			r.setOpaque(of, nil) // its value was that of the old name
 		}
 	case a.Index >= 0:
 		r.Sizes[a.Index] = int32(n)
 		delete(r.Seen, a.Index)
+		delete(r.Inexact, a.Index)
 		if it.Attributes[a.Index].Opaque {
 			r.setOpaque(a.Index, a.Value)
 		}

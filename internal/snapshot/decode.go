@@ -83,6 +83,7 @@ func (s *Snapshot) Decode(v any, images []item.Image) error {
 		return err
 	}
 	s.remember(v)
+	s.keepInexact(images, all, v)
 	return nil
 }
 

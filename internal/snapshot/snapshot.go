@@ -79,6 +79,8 @@ type Stored struct {
 	Index []types.AttributeValue
 	// Opaque are the stored values of opaque attributes, by index.
 	Opaque map[int]types.AttributeValue
+	// Inexact are the stored values of attributes that encode to another value, by index: nil for one that is not compared. See inexact.go.
+	Inexact map[int]types.AttributeValue
 	// Seen are the digests of what AfterLoad has made of values that may lie outside the item, by index: a later value is
 	// compared with these.
 	Seen map[int][32]byte

@@ -37,6 +37,37 @@ func (p *Protocol) Remains(ctx context.Context, e *Entity, t *write.Tally) ([]it
 	return nil, errors.New(e.Name() + " was inserted and deleted again and again while it was read: delete it again")
 }
 
+// DeleteAdded deletes items of an entity whose root item was deleted, each as it was read. An item that was changed since is deleted
+// if it still has the incarnation of the entity. It returns the places of the deleted items.
+func (p *Protocol) DeleteAdded(ctx context.Context, e *Entity, found []item.Image, t *write.Tally) (deleted []item.Place, err error) {
+	for i := range found {
+		r := e.deleteOf(&found[i])
+		for try := 0; ; try++ {
+			o := p.Sender.One(ctx, r, t)
+			if o.OK() {
+				deleted = append(deleted, r.Place)
+				break
+			}
+			if o.State != write.Rejected {
+				return deleted, unless(o)
+			}
+			stored := o.Stored[0]
+			if h := e.Reserved.Header(stored); len(stored) == 0 || h.Incarnation == nil || !attr.Same(h.Incarnation, r.Header.Incarnation) {
+				break // another writer deleted it, or it is an item of another entity
+			}
+			f, err := p.Describe(r.Table, stored)
+			if err != nil {
+				return deleted, err
+			}
+			r = e.deleteOf(&f)
+			if err := flow.Pause(ctx, try); err != nil {
+				return deleted, err
+			}
+		}
+	}
+	return deleted, nil
+}
+
 // deletion is a staged delete under way.
 type deletion struct {
 	p *Protocol

@@ -2,6 +2,7 @@ package write
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +25,10 @@ type Expect struct {
 	// Old requires an item without a version, whose old values are these; an assignment
 	// without a value requires that the attribute is absent.
 	Old *Old
+	// Values are values that were read together with the version, so that a program that does not write the version is found out. An
+	// assignment without a value requires that the attribute is absent. Sizes are those of values that are too large to be compared.
+	Values []item.Assignment
+	Sizes  []Attribute
 	// Present requires that the item is there, and not expired.
 	Present bool
 	// Terms are further conditions. One that holds an OR stands in parentheses of its own.
@@ -70,7 +75,7 @@ const MaxTerms = cost.MaxOperators / 2
 func (r *Request) render(x *attr.Expression, now time.Time) string {
 	e := &r.Expect
 	switch {
-	case e.Version != nil && len(e.Terms) == 0:
+	case e.Version != nil && len(e.Terms)+len(e.Values)+len(e.Sizes) == 0:
 		return r.Reserved.VersionIs(x, e.Version)
 	case e.Absent && len(e.Terms) == 0:
 		return r.absent(x, now)
@@ -81,6 +86,12 @@ func (r *Request) render(x *attr.Expression, now time.Time) string {
 		terms = append(terms, "("+r.absent(x, now)+")")
 	case e.Version != nil:
 		terms = append(terms, r.Reserved.VersionIs(x, e.Version))
+		for _, a := range e.Values {
+			terms = append(terms, equals(x, a))
+		}
+		for _, a := range e.Sizes {
+			terms = append(terms, "size("+x.Name(a.Name)+") = "+x.Value(&types.AttributeValueMemberN{Value: strconv.Itoa(a.Size)}))
+		}
 	case e.Old != nil:
 		terms = append(terms, "attribute_exists("+x.Name(r.Table.Hash)+")")
 		if r.Reserved.Versions() {
@@ -157,12 +168,27 @@ func (r *Request) Before(stored item.Attributes, now time.Time) bool {
 	case len(stored) == 0:
 		return false
 	case e.Version != nil:
-		return attr.Same(e.Version, r.Reserved.Header(stored).Version)
+		return attr.Same(e.Version, r.Reserved.Header(stored).Version) && e.valuesOf(stored)
 	case r.Reserved.Header(stored).Version != nil:
 		return false
 	}
 	for _, a := range e.Old.Values {
 		if !attr.Same(a.Value, stored[a.Name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// valuesOf reports whether a stored item has the values that were read.
+func (e *Expect) valuesOf(stored item.Attributes) bool {
+	for _, a := range e.Values {
+		if !attr.Same(a.Value, stored[a.Name]) {
+			return false
+		}
+	}
+	for _, a := range e.Sizes {
+		if attr.ValueSize(stored[a.Name]) != a.Size {
 			return false
 		}
 	}

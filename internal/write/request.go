@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -37,9 +38,12 @@ type Request struct {
 	item.Place
 	// Label and Field name what the item belongs to, in messages and plans.
 	Label, Field string
-	// Root reports that the item is its entity's root, New that it is not stored yet.
+	// Root reports that the item is its entity's root item, New that it is not stored yet.
 	Root, New bool
-	Reserved  item.Reserved
+	// PinsEntity reports of a root item's request that it is applied only if the entity is live and has the incarnation that new
+	// items carry. (A root item that is put makes that entity.)
+	PinsEntity bool
+	Reserved   item.Reserved
 	// Header is what the stored item held under the reserved names when it was read.
 	Header item.Header
 	// Expect is what has to be true of the stored item.
@@ -112,7 +116,7 @@ func (r *Request) SameGiven(o *Request) bool {
 // Forgotten reports whether a request writes what no entity remembers: of a patch, or raw.
 func Forgotten(r *Request) bool { return r.Given != nil && r.Writes() }
 
-// Attribute is an attribute's name, with the size of it and its value in bytes.
+// Attribute is an attribute's name, and a size in bytes: in Request.Indexed of the name and the value, in Expect.Sizes of the value.
 type Attribute struct {
 	Name string
 	Size int
@@ -123,6 +127,46 @@ func (r *Request) Prepare() {
 	if r.Reserved.Versions() && (r.Kind == Put || r.Kind == Update) {
 		r.Token = item.NewToken()
 	}
+}
+
+// Added returns the item that the request makes if none exists, with its version.
+func (r *Request) Added() item.Attributes {
+	if r.Put != nil {
+		return r.whole()
+	}
+	a := r.Key()
+	for _, list := range [][]item.Assignment{r.Defaults, r.Set} {
+		for _, s := range list {
+			s.Into(a)
+		}
+	}
+	for i := range r.Operations {
+		_ = r.Operations[i].Apply(a) // each can be applied to a missing item
+	}
+	if r.Token != nil {
+		r.Reserved.AssignVersion(r.Token).Into(a)
+	}
+	return a
+}
+
+// Undo returns the request that deletes the item that the request has added. If the item carries an incarnation, which has to be that of
+// a deleted entity, the request deletes it even if another writer has changed it since. Otherwise, or if exact is set, it deletes the
+// item as it was added. entries are the item's entries in secondary indexes.
+func (r *Request) Undo(exact bool, entries []Entry) *Request {
+	added := r.Added()
+	d := &Request{
+		Kind: Delete, Place: r.Place, Label: r.Label, Field: r.Field, Item: r.Item, Reserved: r.Reserved,
+		Header: r.Reserved.Header(added), OldSize: attr.ItemSize(added), Entries: entries,
+	}
+	switch own := d.Header.Incarnation; {
+	case own != nil && (!exact || r.Token == nil):
+		d.Expect = Expect{Blind: true, Terms: []attr.Condition{func(x *attr.Expression) string { return item.IncarnationIs(x, own) }}}
+	case r.Token != nil:
+		d.Expect.Version = r.Token
+	default:
+		d.Expect.Old = SomeOldValues(r.Place, added)
+	}
+	return d
 }
 
 // returned notes what the item holds after the write, if that is asked for.

@@ -258,7 +258,7 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 		maps.Copy(in.Item, late)
 		out, e := c.PutItem(ctx, in, options...)
 		if err = e; err == nil {
-			w.table = w.t.charge(out.ConsumedCapacity)
+			w.table = w.t.charge(out.ConsumedCapacity, w.requests)
 			if r.Return {
 				r.Returned = r.whole()
 			}
@@ -266,13 +266,13 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	case Update:
 		out, e := c.UpdateItem(ctx, r.updateInput(now), options...)
 		if err = e; err == nil {
-			w.table = w.t.charge(out.ConsumedCapacity)
+			w.table = w.t.charge(out.ConsumedCapacity, w.requests)
 			r.returned(out.Attributes)
 		}
 	default:
 		out, e := c.DeleteItem(ctx, r.deleteInput(now), options...)
 		if err = e; err == nil {
-			w.table = w.t.charge(out.ConsumedCapacity)
+			w.table = w.t.charge(out.ConsumedCapacity, w.requests)
 		}
 	}
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/item"
 )
 
 // Tally is what an operation has sent, what that was predicted to cost, and what
@@ -98,7 +99,7 @@ func (t *Tally) failed(wcu cost.Units) { t.Refused = t.Refused.Add(wcu) }
 // charge adds what DynamoDB reports for a write, and returns the WCU among it that are the
 // table's. A transaction that was sent twice under one token is charged as a read the
 // second time.
-func (t *Tally) charge(c *types.ConsumedCapacity) (table float64) {
+func (t *Tally) charge(c *types.ConsumedCapacity, requests []*Request) (table float64) {
 	if c == nil {
 		return 0
 	}
@@ -109,10 +110,20 @@ func (t *Tally) charge(c *types.ConsumedCapacity) (table float64) {
 		for name, x := range all {
 			n := writes(x.CapacityUnits, x.WriteCapacityUnits, x.ReadCapacityUnits)
 			table -= n
-			t.index(aws.ToString(c.TableName)+"/"+name, n)
+			t.index(askedTable(aws.ToString(c.TableName), requests)+"/"+name, n)
 		}
 	}
 	return table
+}
+
+// askedTable returns the name by which requests name the table of an answer.
+func askedTable(answered string, requests []*Request) string {
+	for _, r := range requests {
+		if r.Table != nil && item.SameTable(r.Table.Name, answered) {
+			return r.Table.Name
+		}
+	}
+	return answered
 }
 
 // writes returns the write units of what is reported, which only transactions tell apart.

@@ -23,7 +23,15 @@ CONSTANTS
     ItemBeforeRoot,         \* an item is judged by a root that was read after it
     NoTakingBack,           \* a mark of a delete is never taken back
     CompareRootSeenBefore,  \* a reader compares the last root with the first
-    AddJoinsLiveRoot        \* a blind add takes the incarnation of a live root only
+    AddJoinsLiveRoot,       \* a blind add takes the incarnation of a live root only
+    RootAfterPut,           \* a writer that adds a part reads the root after its put
+    SweepsOwn,              \* if the root is not live, or of another incarnation, it deletes that part
+    PutJoinsReadRoot,       \* a patch or an add reads the root before its put (or remembers it), and the part carries its incarnation
+    PatchNeedsItem,         \* a patch updates an item that exists; it puts one only after it has read the root
+    RememberedIsChecked,    \* an add with a remembered incarnation that is not the live one is tried again with the one that it reads
+    DeleteLooks,            \* a delete in one transaction deletes what was added until then
+    CheckUpdates,           \* FALSE in the code, unless it is asked for: a writer that updates a part reads the root as well
+    CompareValues           \* a save or delete of a loaded item requires the values that it has read
 
 AllKinds == <<"staged",  \* inserts by a claim, parts and a root that goes live
               "plain",   \* inserts by one transaction
@@ -33,7 +41,12 @@ AllKinds == <<"staged",  \* inserts by a claim, parts and a root that goes live
               "adder",   \* adds a part and has read nothing
               "patcher", \* changes one item and has read nothing
               "reader",  \* reads all
-              "prefix">> \* reads the parts without the root
+              "prefix", \* reads the parts without the root
+              "txdelete", \* deletes what it has loaded in one transaction
+              "mover",    \* moves what it has loaded to another key in one transaction; or a rollback
+              "upserter", \* patches part 3, an item that it makes if it is missing
+              "addnew",   \* adds part 3
+              "foreign">> \* a program without this library: changes a value, and leaves the version
 
 AllStarts == {"empty",    \* nothing
               "whole",    \* a live entity, inserted long ago
@@ -53,9 +66,11 @@ VARIABLES
     \* What follows is for the invariants alone; no actor looks at it.
     acked,  \* entities whose insert was acknowledged
     gone,   \* entities that an acknowledged delete has deleted
-    safe    \* acknowledged entities that nobody has begun to delete since
+    safe,   \* acknowledged entities that nobody has begun to delete since
+    hist,   \* of each actor's call: the entities that were live during it, and whether its write could be seen in one
+    over    \* whether a save or delete of a loaded item was applied to a value that it had not read
 
-vars == <<db, late, left, me, run, acked, gone, safe>>
+vars == <<db, late, left, me, run, acked, gone, safe, hist, over>>
 
 -----------------------------------------------------------------------------
 (* Items.  An incarnation is the number of the actor that inserts it; the  *)
@@ -106,42 +121,52 @@ PartsOf(x) == IF x = 9 /\ run.start \in {"short", "shadow"} THEN {2} ELSE Parts
 (* Requests.  A request is a function from keys to a condition and what is *)
 (* written; several keys are a transaction.                                *)
 
-Write(cond, v, new) == [c |-> cond, v |-> v, new |-> new]
+Whatever == 99
+Write(cond, v, new) == [c |-> cond, v |-> v, new |-> new, was |-> Whatever]
 \* Only if absent (v = 0), or on condition of a version.
 Put(v, new) == Write(IF v = 0 THEN "absent" ELSE "version", v, new)
 Delete(v) == Write("version", v, Absent)
+\* The same of an item that was read, whose value was `was`.
+Loaded(w, was) == [w EXCEPT !.was = was]
 
 Meets(i, w) ==
     CASE w.c = "absent" -> i.st = "none"
-      [] w.c = "version" -> i.ver = w.v
+      [] w.c = "version" -> i.ver = w.v /\ (CompareValues => w.was \in {Whatever, i.by})
       [] w.c = "mark" -> i.st = "deleting" /\ i.d = w.v
       [] w.c = "exists" -> i.st # "none"
       [] w.c = "live" -> i.st = "live"
+      [] w.c = "any" -> TRUE
+      [] w.c = "unmarked" -> i.st = "part"
+      [] w.c = "of" -> i.st # "none" /\ i.a = w.v
+      [] w.c = "incarnation" -> i.st = "live" /\ i.a = w.v
 
 Accepted(req) == \A k \in DOMAIN req : Meets(db[k], req[k])
-After(req) == [k \in Keys |-> IF k \in DOMAIN req THEN req[k].new ELSE db[k]]
+Overwrites(req) == Accepted(req) /\ \E k \in DOMAIN req : req[k].was \notin {Whatever, db[k].by}
+After(req) == [k \in Keys |-> IF k \in DOMAIN req /\ req[k].c # "incarnation" THEN req[k].new ELSE db[k]]
 
 \* One attempt of actor p to send req. What p is afterwards: ok, refused (it sees what is
 \* stored), lost (applied, but it knows nothing), or astray (not applied, it knows nothing).
 Attempt(p, req, ok, refused, lost, astray) ==
     \/ /\ db' = IF Accepted(req) THEN After(req) ELSE db
        /\ me' = [me EXCEPT ![p] = IF Accepted(req) THEN ok ELSE refused]
+       /\ over' = (over \/ Overwrites(req))
        /\ UNCHANGED <<late, left>>
     \/ /\ left.lost > 0 /\ Accepted(req)
        /\ db' = After(req)
        /\ me' = [me EXCEPT ![p] = lost]
        /\ left' = [left EXCEPT !.lost = @ - 1]
+       /\ over' = (over \/ Overwrites(req))
        /\ UNCHANGED late
-    \/ /\ left.late > 0 /\ \A k \in DOMAIN req : req[k].c \notin {"exists", "live"}
+    \/ /\ left.late > 0 /\ \A k \in DOMAIN req : req[k].c \notin {"exists", "live", "any", "unmarked", "of"}
        /\ late' = late \union {[p |-> p, req |-> req]}
        /\ me' = [me EXCEPT ![p] = astray]
        /\ left' = [left EXCEPT !.late = @ - 1]
-       /\ UNCHANGED db
+       /\ UNCHANGED <<db, over>>
 
 Send(p, req, ok, refused, lost) == Attempt(p, req, ok, refused, lost, lost)
 
 \* A step of p that sends no write.
-Go(p, next) == me' = [me EXCEPT ![p] = next] /\ UNCHANGED <<db, late, left>>
+Go(p, next) == me' = [me EXCEPT ![p] = next] /\ UNCHANGED <<db, late, left, over>>
 
 -----------------------------------------------------------------------------
 (* Actors.                                                                 *)
@@ -166,10 +191,21 @@ Fresh(kind) ==
             [pc |-> "start", res |-> "none", n |-> 0, todo |-> [k \in Parts |-> Todo], doubt |-> FALSE, owe |-> {},
              it |-> Absent,    \* the root as it was seen
              pos |-> 1]        \* where in the items it reads
+      [] kind \in {"txdelete", "mover"} ->
+            [pc |-> "start", res |-> "none", n |-> 0, doubt |-> FALSE, owe |-> {}, it |-> Absent, sent |-> FALSE,
+             todo |-> [k \in Parts |-> 0], bys |-> [k \in Parts |-> 0], pos |-> 2, took |-> {}]
+      [] kind \in {"upserter", "addnew"} ->
+            [pc |-> "start", res |-> "none", n |-> 0, v |-> 0, doubt |-> FALSE, k |-> 3, a |-> 0, of |-> 0, owe |-> {},
+             add |-> kind = "addnew",
+             way |-> 0,        \* the incarnation of the item that it has met
+             mem |-> FALSE]    \* whether it remembers the incarnation, and has not read it
+      [] kind = "foreign" -> [pc |-> "start", res |-> "none"]
       [] kind = "saver" ->
             [pc |-> "start", res |-> "none", n |-> 0, v |-> 0, doubt |-> FALSE, owe |-> {},
              k |-> 0,          \* which item it writes
              new |-> Absent,   \* what it writes
+             add |-> FALSE,    \* whether that is a new part
+             was |-> 0,        \* the value that it has loaded
              a |-> 0]          \* the incarnation that it has loaded
       [] kind \in {"adder", "patcher"} ->
             [pc |-> "start", res |-> "none", n |-> 0, v |-> 0, doubt |-> FALSE, k |-> 0,
@@ -181,13 +217,15 @@ Fresh(kind) ==
 
 \* The end of an actor: what it told its caller.
 Done(res) == [pc |-> "done", res |-> res]
-DoneWith(m, res) == [pc |-> "done", res |-> res, k |-> m.k, owe |-> IF "owe" \in DOMAIN m THEN m.owe ELSE {}]
+DoneWith(m, res) == [pc |-> "done", res |-> res, k |-> m.k, owe |-> IF "owe" \in DOMAIN m THEN m.owe ELSE {},
+                    add |-> IF "add" \in DOMAIN m THEN m.add ELSE FALSE]
 \* Refused: for certain, or after an attempt of which nobody knows what became of it.
+DoneTx(m, res) == [pc |-> "done", res |-> res, owe |-> m.owe, took |-> m.took, sent |-> m.sent]
 Fail(m) == IF m.doubt THEN "unknown" ELSE "refused"
 
 Kind(p) == CASE p = 6 -> "delkey" [] p = 7 -> "staged" [] OTHER -> run.cast[p]
 Inserts(p) == Kind(p) \in {"staged", "plain"}
-Deletes(p) == Kind(p) \in {"delkey", "delete"}
+Deletes(p) == Kind(p) \in {"delkey", "delete", "txdelete", "mover"}
 
 -----------------------------------------------------------------------------
 (* A staged insert. *)
@@ -306,7 +344,7 @@ Mark(p) ==
         new == [m.it EXCEPT !.ver = Token(p, R, m.n), !.st = "deleting", !.d = p]
         marked == [m EXCEPT !.pc = "list", !.pos = 2]
     IN /\ m.pc = "mark"
-       /\ Send(p, R :> Put(m.it.ver, new),
+       /\ Send(p, R :> Loaded(Put(m.it.ver, new), m.it.by),
                marked,
                IF i.d = p THEN marked
                ELSE IF Kind(p) = "delete" THEN Done(Fail(m))
@@ -367,19 +405,23 @@ LoadToSave(p) == \E k \in Keys :
     IN /\ m.pc = "start"
        /\ Go(p, IF db[R].st # "live" THEN DoneWith(m, "refused")
                 ELSE [m EXCEPT !.k = k, !.a = db[R].a, !.owe = {db[R].of},
-                               !.pc = IF found THEN "update" ELSE "put",
-                               !.v = IF found THEN db[k].ver ELSE 0,
+                               !.pc = "call", !.add = ~found,
+                               !.v = IF found THEN db[k].ver ELSE 0, !.was = db[k].by,
                                !.new = IF found
                                        THEN [db[k] EXCEPT !.ver = Token(p, k, 0), !.by = p,
                                                           !.st = IF k = R THEN "live" ELSE "part"]
                                        ELSE [Item(db[R].a, Token(p, k, 0), "part", p) EXCEPT !.of = Added(db[R].of)]])
 
+Alive(p) == db[R].st = "live" /\ db[R].a = me[p].a
+Call(p) == me[p].pc = "call" /\ Go(p, [me[p] EXCEPT !.pc = IF me[p].add THEN "put" ELSE "update"])
+Wrote(m) == IF (m.add /\ RootAfterPut) \/ (~m.add /\ m.k # R /\ CheckUpdates)
+            THEN [m EXCEPT !.pc = "verify", !.doubt = FALSE] ELSE DoneWith(m, "ok")
 Update(p) ==
     LET m == me[p] IN
     /\ m.pc = "update"
-    /\ Send(p, m.k :> Put(m.v, m.new),
-            DoneWith(m, "ok"),
-            DoneWith(m, IF OwnToken(p, m.k, db[m.k]) THEN "ok" ELSE Fail(m)),
+    /\ Send(p, m.k :> Loaded(Put(m.v, m.new), m.was),
+            Wrote(m),
+            IF OwnToken(p, m.k, db[m.k]) THEN Wrote(m) ELSE DoneWith(m, Fail(m)),
             [m EXCEPT !.doubt = TRUE])
 
 PutNew(p) ==
@@ -387,8 +429,8 @@ PutNew(p) ==
         i == db[m.k]
     IN /\ m.pc = "put"
        /\ Send(p, m.k :> Put(m.v, [m.new EXCEPT !.ver = @ + m.n]),
-               DoneWith(m, "ok"),
-               IF OwnToken(p, m.k, i) THEN DoneWith(m, "ok")
+               Wrote(m),
+               IF OwnToken(p, m.k, i) THEN Wrote(m)
                ELSE IF i.st = "none" THEN [m EXCEPT !.v = 0, !.n = @ + 1]
                ELSE IF i.a \in {0, m.a} THEN DoneWith(m, Fail(m))
                ELSE IF ItemBeforeRoot THEN [m EXCEPT !.v = i.ver, !.pc = "judge"]
@@ -402,7 +444,40 @@ JudgeNew(p) ==
     /\ Go(p, IF db[R].a = m.a /\ db[R].st = "live" THEN [m EXCEPT !.pc = "put", !.n = @ + 1]
              ELSE DoneWith(m, Fail(m)))
 
-Saver(p) == LoadToSave(p) \/ Update(p) \/ PutNew(p) \/ JudgeNew(p)
+\* The root, read after the put. If the entity is not live any more, what was put is deleted.
+Verify(p) ==
+    LET m == me[p] IN
+    /\ m.pc = "verify"
+    /\ Go(p, IF Alive(p) THEN DoneWith(m, "ok")
+             ELSE IF SweepsOwn /\ m.add THEN [m EXCEPT !.pc = "sweep"] ELSE DoneWith(m, "refused"))
+
+\* The delete of one's own put: by its incarnation, which is dead, or by its version. Whatever the answer, the entity was not found.
+DeleteOwn(p, k, next) ==
+    Send(p, k :> IF me[p].a # 0 THEN Write("of", me[p].a, Absent) ELSE Delete(IF OwnToken(p, k, db[k]) THEN db[k].ver ELSE 0), next, next, next)
+
+SweepNew(p) == me[p].pc = "sweep" /\ DeleteOwn(p, me[p].k, DoneWith(me[p], "refused"))
+
+Saver(p) == LoadToSave(p) \/ Call(p) \/ Update(p) \/ PutNew(p) \/ JudgeNew(p) \/ Verify(p) \/ SweepNew(p)
+
+\* A delete of what was loaded in one transaction; then it looks for what was added meanwhile.  A move is that, and
+\* what it took lives on under another key; so is a rollback to another layout.
+TxDelete(p) ==
+    LET m == me[p]
+        req == [k \in ({R} \union {q \in Parts : m.todo[q] # 0}) |->
+                   Loaded(Delete(IF k = R THEN m.it.ver ELSE m.todo[k]), IF k = R THEN m.it.by ELSE m.bys[k])]
+        next == IF DeleteLooks \/ Kind(p) = "mover" THEN [m EXCEPT !.pc = "look"] ELSE DoneTx(m, "ok")
+    IN \/ m.pc = "start" /\ Go(p, IF db[R].st # "live" THEN DoneTx(m, "refused")
+             ELSE [m EXCEPT !.pc = "send", !.it = db[R], !.owe = {db[R].of},
+                            !.todo = [k \in Parts |-> IF Belongs(db[k], db[R]) THEN db[k].ver ELSE 0],
+                            !.bys = [k \in Parts |-> db[k].by],
+                            !.took = {db[k].by : k \in {q \in Parts : Belongs(db[q], db[R])}}])
+       \/ m.pc = "send" /\ IF m.sent THEN Go(p, next)
+             ELSE Attempt(p, req, next, DoneTx(m, Fail(m)), [m EXCEPT !.doubt = TRUE, !.sent = TRUE], [m EXCEPT !.doubt = TRUE])
+       \* a strong query; each item of the dead incarnation is deleted by its version
+       \/ m.pc = "look" /\ LET mine == {k \in Parts : db[k].st # "none" /\ db[k].a = m.it.a /\ db[R].a # m.it.a} IN
+             IF mine = {} THEN Go(p, DoneTx(m, "ok"))
+             ELSE IF Kind(p) = "mover" THEN Go(p, DoneTx([m EXCEPT !.took = @ \union {db[k].by : k \in mine}], "ok")) \* reported
+             ELSE \E k \in mine : Send(p, k :> Delete(db[k].ver), [m EXCEPT !.took = IF Kind(p) = "mover" THEN @ \union {db[k].by} ELSE @], m, m)
 
 -----------------------------------------------------------------------------
 (* Writers that have read nothing: an add of a part, and a change.         *)
@@ -439,6 +514,81 @@ Patcher(p) == \E m \in Blind(p, Keys) :
     LET new == [db[m.k] EXCEPT !.ver = Token(p, m.k, 0), !.by = p]
     IN Send(p, m.k :> Write(IF m.k = R THEN "live" ELSE "exists", 0, new),
             DoneWith(m, "ok"), DoneWith(m, Fail(m)), [m EXCEPT !.doubt = TRUE])
+
+\* A patch of a fixed item, and an add. Neither has read anything.
+New(p) == [Item(me[p].a, Token(p, 3, me[p].n), "part", p) EXCEPT !.of = Added(me[p].of)]
+AfterPut(m) == IF RootAfterPut THEN [m EXCEPT !.pc = "last", !.add = TRUE] ELSE DoneWith([m EXCEPT !.add = TRUE], "ok")
+
+\* The put, only if nothing is there. What is there is dead if it has another incarnation than the root that is read after it.
+PutIt(p) ==
+    LET m == me[p]
+        i == db[3]
+    IN Send(p, 3 :> Put(m.v, New(p)), AfterPut(m),
+            IF OwnToken(p, 3, i) /\ i.a = m.a THEN AfterPut(m)
+            ELSE IF i.st = "none" THEN [m EXCEPT !.v = 0, !.n = @ + 1]
+            ELSE IF i.a \in {0, m.a} THEN IF Kind(p) = "upserter" /\ m.n < 6 THEN [m EXCEPT !.pc = "start", !.n = @ + 1, !.v = 0] ELSE DoneWith(m, Fail(m))
+            ELSE IF m.n < 6 THEN [m EXCEPT !.pc = "root", !.v = i.ver, !.n = @ + 1, !.way = i.a] ELSE DoneWith(m, Fail(m)),
+            [m EXCEPT !.doubt = TRUE])
+
+ReadRoot(p) ==
+    LET m == me[p]
+        r == db[R]
+    IN Go(p, IF r.st # "live" THEN DoneWith(m, Fail(m))
+             ELSE IF Kind(p) = "upserter" /\ m.way # 0 /\ m.way = r.a THEN [m EXCEPT !.pc = "live"]
+             ELSE [m EXCEPT !.pc = "put", !.a = r.a, !.of = r.of, !.n = @ + 1, !.mem = FALSE,
+                            !.v = IF @ # 0 /\ Kind(p) = "addnew" /\ db[3].st # "none" /\ db[3].a = r.a THEN 0 ELSE @])
+
+\* The root, read after the put, or after an update if CheckUpdates.
+LastRoot(p) ==
+    LET m == me[p] IN
+    Go(p, IF db[R].st = "live" /\ (IF m.add THEN db[R].a = m.a ELSE db[3].st # "none" /\ m.a \in {0, db[R].a}) THEN DoneWith(m, "ok")
+          ELSE IF SweepsOwn /\ m.add THEN [m EXCEPT !.pc = "sweep"] ELSE DoneWith(m, Fail(m)))
+
+SweepPut(p) ==
+    LET m == me[p] IN
+    DeleteOwn(p, 3, IF m.mem /\ RememberedIsChecked THEN [m EXCEPT !.pc = "root", !.v = 0, !.n = @ + 1] ELSE DoneWith(m, Fail(m)))
+
+Upserter(p) ==
+    LET m == me[p]
+        i == db[3]
+        up == [i EXCEPT !.ver = Token(p, 3, m.n), !.by = p]
+        make == [Item(0, Token(p, 3, m.n), "part", p) EXCEPT !.of = Added(0)]
+        updated == [m EXCEPT !.a = i.a, !.add = FALSE]
+    IN \/ /\ m.pc = "start" /\ ~PatchNeedsItem
+          /\ Send(p, 3 :> Write("any", 0, IF i.st = "none" THEN make ELSE up),
+                  DoneWith([m EXCEPT !.add = i.st = "none"], "ok"), DoneWith(m, Fail(m)), [m EXCEPT !.doubt = TRUE])
+       \/ /\ m.pc = "start" /\ PatchNeedsItem
+          /\ Send(p, 3 :> Write("unmarked", 0, up),
+                  IF CheckUpdates THEN [updated EXCEPT !.pc = "last"] ELSE DoneWith(updated, "ok"),
+                  IF m.n < 6 THEN [m EXCEPT !.pc = "root", !.n = @ + 1, !.v = i.ver, !.way = i.a] ELSE DoneWith(m, Fail(m)),
+                  [m EXCEPT !.doubt = TRUE])
+       \* the item was staged, and is of the live entity
+       \/ /\ m.pc = "live"
+          /\ Send(p, 3 :> Write("of", m.way, up),
+                  IF CheckUpdates THEN [updated EXCEPT !.pc = "last"] ELSE DoneWith(updated, "ok"),
+                  [m EXCEPT !.pc = "start", !.n = @ + 1, !.v = 0, !.way = 0], [m EXCEPT !.doubt = TRUE])
+       \/ m.pc = "root" /\ ReadRoot(p)
+       \/ m.pc = "put" /\ PutIt(p)
+       \/ m.pc = "last" /\ LastRoot(p)
+       \/ m.pc = "sweep" /\ SweepPut(p)
+
+AddNew(p) ==
+    LET m == me[p] IN
+       \/ m.pc = "start" /\ Go(p, [m EXCEPT !.pc = IF PutJoinsReadRoot THEN "root" ELSE "put"])
+       \* an incarnation that it remembers: that of the entity of the start, or of one before it
+       \/ m.pc = "start" /\ PutJoinsReadRoot /\ run.start \in {"whole", "short", "shadow"}
+          /\ \E a \in {8, 9} : Go(p, [m EXCEPT !.pc = "put", !.a = a, !.of = a, !.mem = TRUE])
+       \/ m.pc = "root" /\ ReadRoot(p)
+       \/ m.pc = "put" /\ PutIt(p)
+       \/ m.pc = "last" /\ LastRoot(p)
+       \/ m.pc = "sweep" /\ SweepPut(p)
+
+\* A program without this library changes the value of an item of a live entity, and leaves its version.
+Foreign(p) == \E k \in Keys :
+    /\ me[p].pc = "start" /\ db[R].st = "live" /\ Belongs(db[k], db[R])
+    /\ db' = [db EXCEPT ![k].by = p]
+    /\ me' = [me EXCEPT ![p] = Done("ok")]
+    /\ UNCHANGED <<late, left, over>>
 
 -----------------------------------------------------------------------------
 (* Readers.  Each item is a step of its own, so that anything may happen   *)
@@ -517,7 +667,7 @@ Reader(p) == ReadOne(p) \/ ReadRootFirst(p) \/ ReadRootLast(p)
 Threatens(d, x) == /\ Deletes(d)
                    /\ \/ me[d].pc \notin {"start", "done"}
                       \/ me[d].res # "ok" /\ \E l \in late : l.p = d
-                   /\ Kind(d) = "delkey" \/ me[d].pc = "done" \/ x \in me[d].owe
+                   /\ Kind(d) = "delkey" \/ me[d].pc = "done" \/ me[d].pc = "look" \/ x \in me[d].owe
 
 Remember(p) ==
     LET ok == me'[p].res = "ok"
@@ -535,7 +685,11 @@ Step(p) ==
     /\ me[p].pc # "done"
     /\ \/ Kind(p) = "staged" /\ Staged(p)
        \/ Kind(p) = "plain" /\ Plain(p)
-       \/ Deletes(p) /\ Deleter(p)
+       \/ Kind(p) \in {"delkey", "delete"} /\ Deleter(p)
+       \/ Kind(p) \in {"txdelete", "mover"} /\ TxDelete(p)
+       \/ Kind(p) = "upserter" /\ Upserter(p)
+       \/ Kind(p) = "addnew" /\ AddNew(p)
+       \/ Kind(p) = "foreign" /\ Foreign(p)
        \/ Kind(p) = "saver" /\ Saver(p)
        \/ Kind(p) = "adder" /\ Adder(p)
        \/ Kind(p) = "patcher" /\ Patcher(p)
@@ -545,18 +699,20 @@ Step(p) ==
 
 Crash(p) ==
     /\ me[p].pc \notin {"start", "done"} /\ left.crash > 0
-    /\ Kind(p) \notin {"reader", "prefix"}
+    /\ Kind(p) \notin {"reader", "prefix", "foreign"}
     /\ me' = [me EXCEPT ![p] = Done("crashed")]
     /\ left' = [left EXCEPT !.crash = @ - 1]
-    /\ UNCHANGED <<db, late, run, acked, gone, safe>>
+    /\ UNCHANGED <<over, db, late, run, acked, gone, safe>>
 
 \* A late request arrives. A transaction that was applied is not applied again.
 Arrive == \E l \in late :
     /\ Accepted(l.req)
+    /\ ~(Kind(l.p) \in {"txdelete", "mover"} /\ (me[l.p].res = "ok" \/ ("sent" \in DOMAIN me[l.p] /\ me[l.p].sent) \/ me[l.p].pc = "look"))
     /\ ~(Kind(l.p) = "plain" /\ IF me[l.p].pc = "done" THEN me[l.p].res = "ok" ELSE me[l.p].sent)
     /\ db' = After(l.req)
     /\ late' = late \ {l}
-    /\ me' = IF Kind(l.p) = "plain" /\ me[l.p].pc # "done" THEN [me EXCEPT ![l.p].sent = TRUE] ELSE me
+    /\ over' = (over \/ Overwrites(l.req))
+    /\ me' = IF Kind(l.p) \in {"plain", "txdelete", "mover"} /\ "sent" \in DOMAIN me[l.p] THEN [me EXCEPT ![l.p].sent = TRUE] ELSE me
     /\ UNCHANGED <<left, run, acked, gone, safe>>
 
 \* When all have stopped, somebody deletes by key, and then inserts.
@@ -566,12 +722,12 @@ Finish ==
     /\ late' = {} /\ left' = [lost |-> 0, late |-> 0, crash |-> 0]
     /\ run' = [run EXCEPT !.cast = <<>>]
     /\ acked' = {} /\ safe' = {}
-    /\ UNCHANGED <<db, gone>>
+    /\ UNCHANGED <<db, gone, over>>
 
 InsertLast ==
     /\ DOMAIN me = {6} /\ me[6].pc = "done"
     /\ me' = me @@ 7 :> Fresh("staged")
-    /\ UNCHANGED <<db, late, left, run, acked, gone, safe>>
+    /\ UNCHANGED <<db, late, left, run, acked, gone, safe, over>>
 
 -----------------------------------------------------------------------------
 
@@ -595,8 +751,21 @@ Init ==
     /\ acked = IF db[R].st = "live" THEN {9} ELSE {}
     /\ gone = {8}
     /\ safe = acked
+    /\ over = FALSE
+    /\ hist = [p \in 1 .. NActors |-> [live |-> IF db[R].st = "live" THEN {db[R].of} ELSE {}, seen |-> FALSE, free |-> TRUE]]
 
-Next == Arrive \/ Finish \/ InsertLast \/ \E p \in DOMAIN me : Step(p) \/ Crash(p)
+Sees(p, w) == \* what p wrote is to be seen in entity w
+    me'[p].pc # "start" /\ db'[R].st = "live" /\ \E k \in Parts : db'[k].by = p /\ Belongs(db'[k], db'[R])
+NextHist == hist' = [p \in DOMAIN me' |->
+    IF p \notin DOMAIN hist THEN [live |-> {}, seen |-> FALSE, free |-> FALSE]
+    ELSE IF me[p].pc = "done" THEN hist[p]
+    ELSE [live |-> (IF me'[p].pc \in {"start", "call"} THEN {} ELSE hist[p].live)
+                   \union (IF db'[R].st = "live" THEN {db'[R].of} ELSE {}),
+          seen |-> hist[p].seen \/ Sees(p, db'[R].of),
+          free |-> hist[p].free /\ db'[R].st = "live" /\ db'[3].by \in {0, p}]]
+NextCore == Arrive \/ Finish \/ InsertLast \/ \E p \in DOMAIN me : Step(p) \/ Crash(p)
+
+Next == NextCore /\ NextHist
 
 Spec == Init /\ [][Next]_vars
 
@@ -626,7 +795,7 @@ NothingTwice == Cardinality(acked) <= 1 + Cardinality({d \in DOMAIN me : Effecti
 \* An entity is not live again after its delete was acknowledged.
 NothingRisen == Live => Entity \notin gone
 
-Writers(p) == {p} \union {q \in DOMAIN me : Kind(q) \in {"saver", "patcher"}}
+Writers(p) == {p} \union {q \in DOMAIN me : Kind(q) \in {"saver", "patcher", "upserter", "foreign"}}
 
 \* A save that was acknowledged is there as long as its entity is.
 NoSaveLost == \A p \in DOMAIN me :
@@ -639,4 +808,43 @@ NoAddLost == \A p \in DOMAIN me :
 
 \* From wherever things stand, one actor alone succeeds.
 AloneSucceeds == \A p \in DOMAIN me : p >= 6 => me[p].res \in {"none", "ok"}
+
+-----------------------------------------------------------------------------
+(* What an acknowledged addition means.                                    *)
+
+Adds(p) == Kind(p) \in {"saver", "upserter", "addnew"} /\ me[p].res = "ok" /\ me[p].add
+
+\* It was made to an entity that was live during the call.
+AckAlive == \A p \in DOMAIN me : Adds(p) =>
+    IF Kind(p) = "saver" THEN me[p].owe \subseteq hist[p].live ELSE hist[p].live # {}
+
+\* The same of updates, if they are checked.
+UpdateAlive == \A p \in DOMAIN me : CheckUpdates /\ Kind(p) = "saver" /\ me[p].res = "ok" /\ me[p].k # R => me[p].owe \subseteq hist[p].live
+
+\* It could be seen in that entity at some instant before it was acknowledged.
+AckSeen == \A p \in DOMAIN me : Adds(p) => hist[p].seen
+
+\* It is there as long as the entity is, unless somebody else wrote the item.
+Kept == \A p \in DOMAIN me : Adds(p) /\ Live /\ Entity \in (IF Kind(p) = "saver" THEN me[p].owe ELSE hist[p].live)
+           /\ Cardinality(hist[p].live) <= 1 =>
+    db[me[p].k].by = p \/ \E q \in DOMAIN me : q # p /\ Kind(q) \in {"saver", "patcher", "upserter", "addnew", "adder", "foreign"}
+
+\* An addition is never seen in an entity that was not live during the call.
+Stranger == \A p \in DOMAIN me : Kind(p) \in {"upserter", "addnew", "saver"} /\ me[p].pc = "done" /\ Live =>
+    \A k \in Parts : (db[k].by = p /\ Belongs(db[k], db[R]) /\ "add" \in DOMAIN me[p] /\ me[p].add) => Entity \in hist[p].live
+
+\* What was acknowledged before a move ended is taken along, or is still at the old key and was reported.
+Moved == \A p, q \in DOMAIN me : (Adds(p) /\ Kind(q) = "mover" /\ me[q].res = "ok") => p \in me[q].took
+    \/ \E r \in DOMAIN me : r # p /\ Kind(r) \in {"saver", "upserter", "foreign"} \* who wrote the item after p
+
+\* An add is refused only if the entity was not live, or had that part, at some time during the call.
+RefusedForAReason == \A p \in DOMAIN me : Kind(p) = "addnew" /\ me[p].res = "refused" => ~hist[p].free \/ run.start \notin {"short"}
+
+\* Where nothing went wrong, no item is left over. (A move reports what was added: Moved.)
+Calm == left = [lost |-> MaxLost, late |-> MaxLate, crash |-> MaxCrash] /\ late = {}
+NoOrphan == Calm /\ run.start \notin {"claimed", "halfgone", "leftover", "shadow"} /\ DOMAIN me = 1 .. NActors /\ (\A p \in DOMAIN me : me[p].pc = "done" /\ Kind(p) # "mover")
+    => \A k \in Parts : (db[k].by \in DOMAIN me /\ Kind(db[k].by) \in {"saver", "upserter", "addnew"} /\ db[k].st # "none") => Live /\ Belongs(db[k], db[R])
+
+\* No save, and no delete of loaded items, was applied to a value that it had not read.
+NothingOverwritten == ~over
 =============================================================================

@@ -5,7 +5,7 @@
 #	check.sh           staged writes: two actors, exhaustively, and that each clause is needed
 #	check.sh three     three actors
 #	check.sh migration a monolith becomes a collection: two actors without faults, and that each clause is needed
-#	check.sh faults    the same with a late request, and with a lost answer and a crash
+#	check.sh faults    the same with a late request, and with a lost answer and a crash; and writers that add, with faults
 #	check.sh large     a large value: two actors without faults, and that each clause is needed
 #	check.sh largeall  the same with faults, and three actors
 #	check.sh NAME      NAME.cfg alone, with all that TLC says (traces)
@@ -119,6 +119,15 @@ staging() {
 	fails WithoutNoTakingBack NothingRisen
 	fails WithoutCompareRootSeenBefore ReadersSeeWhole
 	fails WithoutAddJoinsLiveRoot NothingTorn
+	holds Adds
+	holds AddsUpdates
+	fails WithoutRootAfterPut AckSeen
+	fails WithoutSweepsOwn NoOrphan
+	fails WithoutPutJoinsReadRoot RefusedForAReason
+	fails WithoutPatchNeedsItem AckAlive
+	fails WithoutRememberedIsChecked RefusedForAReason
+	fails WithoutDeleteLooks NoOrphan
+	fails WithoutCompareValues NothingOverwritten
 }
 
 migration() {
@@ -160,10 +169,12 @@ two) staging ;;
 three)
 	holds Three
 	holds ThreeLeftovers
+	holds AddsThree
 	holds MigrationThreeDeletes
 	;;
 migration) migration ;;
 faults)
+	holds AddsFaults
 	holds MigrationLate
 	holds MigrationFaults
 	;;

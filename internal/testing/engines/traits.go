@@ -18,6 +18,8 @@ type Traits struct {
 	Transactions bool
 	// Misses reports whether missing keys and empty answers are charged.
 	Misses bool
+	// ARNs reports whether requests may name a table by its ARN.
+	ARNs bool
 }
 
 // Traits probes, once, what the engine reports.
@@ -48,7 +50,9 @@ func (e *Engine) probe() (Traits, error) {
 	if err != nil {
 		return Traits{}, fmt.Errorf("probe the engine: %w", err)
 	}
-	return Traits{Capacity: len(g.ConsumedCapacity) > 0, Transactions: units(w.ConsumedCapacity) == 4, Misses: units(g.ConsumedCapacity) == 0.5}, nil
+	arn := "arn:aws:dynamodb:us-east-1:000000000000:table/" + name
+	_, err = client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &arn, Key: item})
+	return Traits{ARNs: err == nil, Capacity: len(g.ConsumedCapacity) > 0, Transactions: units(w.ConsumedCapacity) == 4, Misses: units(g.ConsumedCapacity) == 0.5}, nil
 }
 
 func units(all []types.ConsumedCapacity) float64 {

@@ -141,6 +141,9 @@ func ReportsTransactions(t testing.TB) bool { return traits(t).Transactions }
 // empty answers as DynamoDB does; DynamoDB Local reports none.
 func ReportsMisses(t testing.TB) bool { return traits(t).Misses }
 
+// TakesARNs reports whether requests to the engine may name a table by its ARN.
+func TakesARNs(t testing.TB) bool { return traits(t).ARNs }
+
 func traits(t testing.TB) engines.Traits {
 	t.Helper()
 	tr, err := Start(t).Traits()

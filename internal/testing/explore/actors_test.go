@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/explore"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
@@ -34,6 +37,7 @@ type first struct {
 	ID     string    `ddb:"pk=DOC#{ID}"`
 	Origin string    `ddb:"sk=A"`
 	Parts  []part    `ddb:"sk=M#{Name}"`
+	Fixed  string    `ddb:"sk=F"`
 	More   []part    `ddb:"-"`
 	Until  time.Time `ddb:"-"`
 }
@@ -48,6 +52,7 @@ type last struct {
 	ID     string    `ddb:"pk=DOC#{ID}"`
 	Origin string    `ddb:"sk=Z"`
 	Parts  []part    `ddb:"sk=M#{Name}"`
+	Fixed  string    `ddb:"sk=F"`
 	More   []part    `ddb:"-"`
 	Until  time.Time `ddb:"-"`
 }
@@ -62,6 +67,7 @@ type middle struct {
 	ID     string    `ddb:"pk=DOC#{ID}"`
 	Origin string    `ddb:"sk=N"`
 	Parts  []part    `ddb:"sk=M#{Name}"`
+	Fixed  string    `ddb:"sk=F"`
 	More   []part    `ddb:"sk=R#{Name}"`
 	Until  time.Time `ddb:"-"`
 }
@@ -76,6 +82,7 @@ type satellite struct {
 	ID     string    `ddb:"pk=DOC#{ID}"`
 	Origin string    `ddb:"sk=A"`
 	Parts  []part    `ddb:"table=parts,sk=M#{Name}"`
+	Fixed  string    `ddb:"table=parts,sk=F"`
 	More   []part    `ddb:"-"`
 	Until  time.Time `ddb:"-"`
 }
@@ -90,6 +97,7 @@ type flat struct {
 	ID     string
 	Origin string    `ddb:"sk=DOC#{ID}#A"`
 	Parts  []part    `ddb:"sk=DOC#{^ID}#M#{Name}"`
+	Fixed  string    `ddb:"sk=DOC#{ID}#F"`
 	More   []part    `ddb:"-"`
 	Until  time.Time `ddb:"-"`
 }
@@ -104,6 +112,7 @@ type apart struct {
 	ID     string
 	Origin string    `ddb:"sk=DOC#{ID}"`
 	Parts  []part    `ddb:"sk=PART#{^ID}#M#{Name}"`
+	Fixed  string    `ddb:"sk=PART#{ID}#F"`
 	More   []part    `ddb:"-"`
 	Until  time.Time `ddb:"-"`
 }
@@ -118,6 +127,7 @@ type mortal struct {
 	ID     string    `ddb:"pk=DOC#{ID}"`
 	Origin string    `ddb:"sk=A"`
 	Parts  []part    `ddb:"sk=M#{Name}"`
+	Fixed  string    `ddb:"sk=F"`
 	More   []part    `ddb:"-"`
 	Until  time.Time `ddb:"sk=A,ttl"`
 }
@@ -132,6 +142,7 @@ type bare struct {
 	ID     string    `ddb:"pk=DOC#{ID}"`
 	Origin string    `ddb:"sk=A"`
 	Parts  []part    `ddb:"sk=M#{Name}"`
+	Fixed  string    `ddb:"sk=F"`
 	More   []part    `ddb:"-"`
 	Until  time.Time `ddb:"-"`
 }
@@ -146,6 +157,7 @@ type indexed struct {
 	ID     string    `ddb:"pk=DOC#{ID}"`
 	Origin string    `ddb:"sk=A"`
 	Parts  []part    `ddb:"sk=M#{Name}"`
+	Fixed  string    `ddb:"sk=F"`
 	More   []part    `ddb:"-"`
 	Until  time.Time `ddb:"-"`
 }
@@ -160,6 +172,7 @@ type timed struct {
 	ID     string    `ddb:"pk=DOC#{ID}#{Until:date}"`
 	Origin string    `ddb:"sk=A"`
 	Parts  []part    `ddb:"sk=M#{Name}"`
+	Fixed  string    `ddb:"sk=F"`
 	More   []part    `ddb:"-"`
 	Until  time.Time `ddb:"sk=A"`
 }
@@ -261,8 +274,14 @@ func entityOf[T model](v T) *explore.Entity {
 	for _, p := range slices.Concat(f.Parts, f.More) {
 		e.Items[p.Name] = p.Value
 	}
+	if f.Fixed != "" {
+		e.Items[fixed] = f.Fixed
+	}
 	return e
 }
+
+// fixed is the name of the item of the field Fixed: an item that a patch makes.
+const fixed = "F"
 
 // do runs an operation and notes what it told.
 func (c *cast[T]) do(n *explore.Transport, o explore.Op, call func() error) error {
@@ -376,8 +395,8 @@ func (c *cast[T]) deletion(name string, staged bool) explore.Op {
 	}}
 }
 
-// remove removes the entity. What was added to it without reading carries no incarnation: where
-// the delete crashes, or is taken over, that may be seen with the next entity.
+// remove removes the entity. A blind addition carries no incarnation: if the delete crashes, or is taken over, it may be seen with the
+// next entity. Other items may be left over, hidden, after a crash.
 func (c *cast[T]) remove(w *explore.World, staged bool) {
 	e := w.At(c.id)
 	if e == nil {
@@ -387,17 +406,17 @@ func (c *cast[T]) remove(w *explore.World, staged bool) {
 		w.Go(c.id)
 	}
 	for item, v := range e.Items {
-		if blind(item, v) {
+		if isBlind(item, v) {
 			w.Loosen(c.id, item, v)
+		} else if w.Unknown() {
+			w.Leave(c.id, item, v)
 		}
 	}
 	delete(w.Entities, c.id)
 }
 
-// blind reports whether an item was added without reading, and carries no incarnation.
-func blind(item, value string) bool {
-	return item == "Y" || strings.HasSuffix(value, ":added") && !strings.HasPrefix(item, "X")
-}
+// isBlind reports whether an item was added without reading, and carries no incarnation.
+func isBlind(item, value string) bool { return item == "Y" || strings.HasSuffix(value, ":loose") }
 
 func (c *cast[T]) deleter(name string, staged bool) explore.Actor {
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.delete(ctx, name, n, staged) })
@@ -445,9 +464,18 @@ func (c *cast[T]) loadedDeletion(name string, was *explore.Entity, staged bool, 
 			return false
 		}
 		c.remove(w, staged)
-		c.leave(w, now, was)
+		c.leaveBlind(w, now, was)
 		return true
 	}}
+}
+
+// leaveBlind is leave after a delete, which deletes the items that were added since, but for blind additions.
+func (c *cast[T]) leaveBlind(w *explore.World, now, loaded *explore.Entity) {
+	for item, v := range now.Items {
+		if loaded.Items[item] == "" && isBlind(item, v) {
+			w.Loosen(c.id, item, v)
+		}
+	}
 }
 
 func stagedIf(yes bool) []mapper.WriteOption {
@@ -457,12 +485,16 @@ func stagedIf(yes bool) []mapper.WriteOption {
 	return nil
 }
 
-// leave leaves what was added to an entity without reading, after it was loaded: that is
-// nobody's, and may be seen with the next entity.
+// leave leaves the items that were added to an entity after it was loaded. They are hidden, but for blind additions, which may be seen with
+// the next entity.
 func (c *cast[T]) leave(w *explore.World, now, loaded *explore.Entity) {
 	for item, v := range now.Items {
-		if loaded.Items[item] == "" && !strings.HasPrefix(item, "X") {
+		switch {
+		case loaded.Items[item] != "":
+		case isBlind(item, v):
 			w.Loosen(c.id, item, v)
+		default:
+			w.Leave(c.id, item, v)
 		}
 	}
 }
@@ -541,7 +573,7 @@ func (c *cast[T]) saving(name string, was, now *explore.Entity) explore.Op {
 				at = at.With(item, value)
 			case !going, !stood && !c.overtaken() && !slices.ContainsFunc(past, there):
 				return false
-			case blind(item, old):
+			case isBlind(item, old):
 				w.Loosen(c.id, item, value)
 			default:
 				w.Leave(c.id, item, value)
@@ -567,12 +599,8 @@ func (c *cast[T]) overtaken() bool {
 	return false
 }
 
-// joiner loads the parts, without the root, and adds one: checked only if the entity is there.
-func (c *cast[T]) joiner(name string, checked bool) explore.Actor {
-	var options []mapper.WriteOption
-	if checked {
-		options = append(options, mapper.CheckLoaded())
-	}
+// joiner loads the parts, without the root, and adds one.
+func (c *cast[T]) joiner(name string, options ...mapper.WriteOption) explore.Actor {
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		m, e := c.loadParts(ctx, name, n)
 		if e == nil {
@@ -588,74 +616,191 @@ func (c *cast[T]) joiner(name string, checked bool) explore.Actor {
 		empty := len(v.Parts) == 0
 		v.Parts = append(v.Parts, part{"X" + name, name + ":added"})
 		e.Value = T(v)
-		o := c.adding(name, adding{item: "X" + name, origin: origin, sure: checked, empty: empty})
-		_ = c.do(n, o, func() error {
+		c.adds(n, name, adding{item: "X" + name, value: name + ":added", origin: origin, empty: empty, blind: isBlindOption(options)}, func() error {
 			_, err := m.Save(ctx, e, options...)
 			return err
 		})
 	})
 }
 
-// adding is the addition of an element to an entity.
-type adding struct {
-	item   string
-	origin string // of the entity, "" for whichever is there
-	// blind: nothing was read, and it may be seen with whatever entity comes. sure: it is
-	// refused where the entity is not there, by a transaction. empty: nothing was loaded, so that
-	// the root is read first.
-	blind, sure, empty bool
+func isBlindOption(options []mapper.WriteOption) bool {
+	return len(options) > 0 && fmt.Sprintf("%T", options[0]) == fmt.Sprintf("%T", mapper.Blind())
 }
 
-func (c *cast[T]) adding(name string, a adding) explore.Op {
-	item, value := a.item, name+":added"
+// adding is the addition of an item to an entity.
+type adding struct {
+	item, value string
+	origin      string // of the entity, "" for whichever is live
+	// blind: it is added whether the entity exists or not. loose: and carries no incarnation, so that it may be seen with
+	// whatever entity comes. empty: nothing was loaded, so that the root is read first. either: it replaces the item if that exists.
+	blind, loose, empty, either bool
+}
+
+// adds adds an item, and notes what the caller was told. An addition that is not blind was in a live entity before it was acknowledged. One
+// that was refused because the entity is not live may have been seen until then, in the entity or, by reads without the root, as a
+// leftover item.
+func (c *cast[T]) adds(n *explore.Transport, name string, a adding, call func() error) {
+	o := c.addition(name, a)
+	err := c.do(n, o, call)
+	if a.blind || !errors.Is(err, mapper.ErrNotFound) {
+		return
+	}
+	last := c.history.Ops[len(c.history.Ops)-1]
+	seen := explore.Op{Actor: name, What: "add " + a.item + " for a time", Start: last.Start, End: last.End, Result: explore.Unknown, Apply: o.Apply}
+	c.history.Ops = append(c.history.Ops, &seen)
+	c.history.Add(&explore.Op{Actor: name, What: "take " + a.item + " back", Start: last.Start, End: last.End, Apply: func(w *explore.World, _ []*explore.World) bool {
+		if e := w.At(c.id); e != nil && e.Items[a.item] == a.value {
+			w.Entities[c.id] = e.With(a.item, "")
+		}
+		return true
+	}})
+}
+
+func (c *cast[T]) addition(name string, a adding) explore.Op {
 	add := func(w *explore.World, again bool) bool {
 		e := w.At(c.id)
 		other := e != nil && a.origin != "" && e.Origin != a.origin
+		free := e != nil && (e.Items[a.item] == "" || a.either)
 		switch {
-		case a.sure && (e == nil || other):
+		case a.loose && e == nil:
+			w.Loosen(c.id, a.item, a.value)
+		case e == nil, other:
+			if !a.blind && !again && !w.Unknown() {
+				return false
+			}
+			w.Leave(c.id, a.item, a.value)
+		case free:
+			w.Entities[c.id] = e.With(a.item, a.value)
+			if !again {
+				w.Join(name, e.Origin)
+			}
+		default:
 			return again
-		case other:
-			w.Leave(c.id, item, value)
-		case e != nil && e.Items[item] == "":
+		}
+		return true
+	}
+	o := explore.Op{Actor: name, What: "add " + a.item, Apply: func(w *explore.World, past []*explore.World) bool {
+		there := func(w *explore.World) bool { return w.At(c.id) != nil }
+		return (!a.empty || slices.ContainsFunc(past, there)) && add(w, false)
+	}}
+	o.Echo = func(w *explore.World) {
+		if e := w.At(c.id); !a.blind && (e == nil || !w.Joined(name, e.Origin)) {
+			w.Leave(c.id, a.item, a.value) // it carries the incarnation of another entity
+			return
+		}
+		add(w, true)
+		if a.loose {
+			w.Loosen(c.id, a.item, a.value)
+		}
+	}
+	return o
+}
+
+// adder adds a part without reading it.
+func (c *cast[T]) adder(name, item string, ifExists bool, options ...mapper.WriteOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		a := adding{item: item, value: name + ":added"}
+		if isBlindOption(options) {
+			a.value, a.blind, a.loose = name+":loose", true, true
+		}
+		p := handmade.Elements[T, part]{Node: c.node(m), Item: 1}.Add(part{item, a.value})
+		if ifExists {
+			p = p.IfEntityExists()
+		}
+		c.adds(n, name, a, func() error {
+			_, err := p.Exec(ctx, m, options...)
+			return err
+		})
+	})
+}
+
+// upserter sets the fixed item, which it makes if it is missing.
+func (c *cast[T]) upserter(name string, ifExists bool) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		handle := fixedOf[T]()
+		p := handmade.EntityOf(keyOf(m, c.id)).Patch(handle.Set(name + ":set"))
+		if ifExists {
+			p = p.IfEntityExists()
+		}
+		o := c.addition(name, adding{item: fixed, value: name + ":set", either: true})
+		apply, echo := o.Apply, o.Echo
+		o.What = "set " + fixed
+		o.Apply = func(w *explore.World, past []*explore.World) bool {
+			e := w.At(c.id)
+			if w.HasLeft(c.id, fixed) || w.HasGone(c.id, fixed) { // an update of an item that is left over, or that goes
+				w.Loosen(c.id, fixed, name+":set")
+				return true
+			}
+			return e != nil && apply(w, past) || w.Unknown()
+		}
+		o.Echo = func(w *explore.World) {
+			if e := w.At(c.id); e != nil && e.Items[fixed] != "" { // an update that is sent again
+				w.Entities[c.id] = e.With(fixed, name+":set")
+				return
+			}
+			echo(w)
+		}
+		_ = c.do(n, o, func() error {
+			_, err := p.Exec(ctx, m)
+			return err
+		})
+	})
+}
+
+// foreign is a program without this library that changes a part, and leaves its version.
+func (c *cast[T]) foreign(name, item string) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		table, key := c.place(n, item)
+		o := explore.Op{Actor: name, What: "change " + item, Apply: c.update(name+":foreign", item), Echo: func(w *explore.World) { c.update(name+":foreign", item)(w, nil) }}
+		_ = c.do(n, o, func() error {
+			_, err := c.client(n, c.setup).UpdateItem(ctx, &dynamodb.UpdateItemInput{
+				TableName: &table, Key: key, UpdateExpression: aws.String("SET #v = :v"), ConditionExpression: aws.String("attribute_exists(PK)"),
+				ExpressionAttributeNames: map[string]string{"#v": "Value"}, ExpressionAttributeValues: map[string]types.AttributeValue{":v": &types.AttributeValueMemberS{Value: name + ":foreign"}},
+			})
+			if err != nil && n.Faulty {
+				return &mapper.OutcomeUnknownError{Err: err}
+			}
+			return err
+		})
+	})
+}
+
+// place returns where a part lies.
+func (c *cast[T]) place(n *explore.Transport, item string) (table string, key map[string]types.AttributeValue) {
+	pk, sk, table := "DOC#"+c.id, "M#"+item, c.table["docs"]
+	switch any(*new(T)).(type) {
+	case satellite:
+		table = c.table["parts"]
+	case flat:
+		pk, sk = "GROUP#g"+c.id, "DOC#"+c.id+"#M#"+item
+	case apart:
+		pk, sk = "APART#g"+c.id, "PART#"+c.id+"#M#"+item
+	case indexed:
+		table = c.table["indexed"]
+	case timed:
+		month := monthOf(c.id)
+		table = strings.ReplaceAll(c.table["docs_{Until:month}"], "{Until:month}", month.Format("2006-01"))
+		pk += "#" + month.Format("2006-01-02")
+	}
+	return table, map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: sk}}
+}
+
+// update writes a part that exists, without reading it.
+func (c *cast[T]) update(value, item string) func(*explore.World, []*explore.World) bool {
+	return func(w *explore.World, _ []*explore.World) bool {
+		e := w.At(c.id)
+		switch {
+		case e != nil && e.Items[item] != "":
 			w.Entities[c.id] = e.With(item, value)
-		case e != nil:
-			return again
-		case a.blind:
+		case len(w.Loose[c.id]) > 0:
 			w.Loosen(c.id, item, value)
 		default:
 			w.Leave(c.id, item, value)
 		}
 		return true
 	}
-	o := explore.Op{Actor: name, What: "add " + item, Apply: func(w *explore.World, past []*explore.World) bool {
-		there := func(w *explore.World) bool { return w.At(c.id) != nil }
-		return (!a.empty || slices.ContainsFunc(past, there)) && add(w, false)
-	}}
-	if a.sure {
-		return o
-	}
-	o.Echo = func(w *explore.World) {
-		add(w, true)
-		if a.blind {
-			w.Loosen(c.id, item, value)
-		}
-	}
-	return o
-}
-
-// adder adds a part without reading, sure only if the entity is there.
-func (c *cast[T]) adder(name, item string, sure bool) explore.Actor {
-	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
-		m := c.mapper(n)
-		p := handmade.Elements[T, part]{Node: c.node(m), Item: 1}.Add(part{item, name + ":added"})
-		if sure {
-			p = p.IfEntityExists()
-		}
-		_ = c.do(n, c.adding(name, adding{item: item, blind: true, sure: sure}), func() error {
-			_, err := p.Exec(ctx, m)
-			return err
-		})
-	})
 }
 
 // patcher changes a part without reading.
@@ -665,23 +810,8 @@ func (c *cast[T]) patcher(name, item string) explore.Actor {
 		at := mapperimpl.Items(c.node(m), 1, 1)
 		at = mapperimpl.Next(at, c.partParts(), mapperimpl.StringValue(item))
 		p := mapperimpl.Element[T, part](at, 1).Patch(valueOfPart.Set(name + ":patched"))
-		set := func(w *explore.World) bool {
-			e := w.At(c.id)
-			switch {
-			case e != nil && e.Items[item] != "":
-				w.Entities[c.id] = e.With(item, name+":patched")
-			case len(w.Loose[c.id]) > 0:
-				w.Loosen(c.id, item, name+":patched")
-			default:
-				w.Leave(c.id, item, name+":patched")
-			}
-			return true
-		}
-		o := explore.Op{
-			Actor: name, What: "patch " + item,
-			Apply: func(w *explore.World, _ []*explore.World) bool { return set(w) },
-			Echo:  func(w *explore.World) { set(w) },
-		}
+		set := c.update(name+":patched", item)
+		o := explore.Op{Actor: name, What: "patch " + item, Apply: set, Echo: func(w *explore.World) { set(w, nil) }}
 		_ = c.do(n, o, func() error {
 			_, err := p.Exec(ctx, m)
 			return err
@@ -690,6 +820,10 @@ func (c *cast[T]) patcher(name, item string) explore.Actor {
 }
 
 var valueOfPart = handmade.String("Value", "", func(p *part) *string { return &p.Value })
+
+func fixedOf[T model]() field.String[T, string] {
+	return handmade.String("Fixed", "", func(v *T) *string { return reflect.ValueOf(v).Elem().FieldByName("Fixed").Addr().Interface().(*string) })
+}
 
 func (c *cast[T]) node(m *mapper.Mapper[T]) query.Node[T] { return handmade.Node(keyOf(m, c.id)) }
 
@@ -722,7 +856,7 @@ func inserted(value string) bool {
 // isPart reports whether an item is one of the parts that are read without the root.
 func (c *cast[T]) isPart(item string) bool {
 	_, split := any(*new(T)).(middle)
-	return !split || item != "P1"
+	return item != fixed && (!split || item != "P1")
 }
 
 // loadParts reads the parts without the root.
@@ -827,7 +961,7 @@ func (c *cast[T]) lookUpParts(ctx context.Context, name string, n *explore.Trans
 		got[p.Name] = p.Value
 	}
 	o.What += fmt.Sprint(" ", got)
-	o.See = explore.SeeLive(c.id, got)
+	o.See = explore.SeeLive(c.id, got, c.isPart)
 	if err != nil {
 		o.Result, o.See = explore.Refused, nil
 	}
@@ -936,9 +1070,9 @@ func (c *cast[T]) swapper(name, to string, loaded bool) explore.Actor {
 			}
 			c.remove(w, false)
 			if was != nil {
-				c.leave(w, now, was)
+				c.leaveBlind(w, now, was)
 			} else {
-				c.leave(w, now, firstOf(c.id, past))
+				c.leaveBlind(w, now, firstOf(c.id, past))
 			}
 			w.Entities[to] = entityOf(v)
 			return true

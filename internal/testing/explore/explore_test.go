@@ -149,7 +149,7 @@ func runOf[T model](l *lab, p play, chooser explore.Chooser) error {
 		actors = append(actors, c.play(r))
 	}
 	run.Go(ctx, actors...)
-	blind := slices.ContainsFunc(slices.Concat(p.before, p.actors), func(r role) bool { return strings.HasPrefix(r.kind, "add") })
+	blind := slices.ContainsFunc(slices.Concat(p.before, p.actors), func(r role) bool { return strings.HasSuffix(r.kind, "blindly") })
 	if err := c.ending(ctx, blind); err != nil {
 		return fmt.Errorf("%w\nhistory:\n%s\ntrace:\n%s", err, c.history, run)
 	}
@@ -185,15 +185,27 @@ func (c *cast[T]) play(r role) explore.Actor {
 	case "save":
 		return c.saver(r.name, r.parts)
 	case "join":
-		return c.joiner(r.name, false)
+		return c.joiner(r.name)
+	case "join blindly":
+		return c.joiner(r.name, mapper.Blind())
 	case "join checked":
-		return c.joiner(r.name, true)
+		return c.joiner(r.name, mapper.CheckLoaded())
 	case "add":
 		return c.adder(r.name, "P0", false)
+	case "add blindly":
+		return c.adder(r.name, "P0", false, mapper.Blind())
 	case "add new":
-		return c.adder(r.name, "Y", false)
+		return c.adder(r.name, "W", false)
+	case "add new blindly":
+		return c.adder(r.name, "Y", false, mapper.Blind())
 	case "add if there":
-		return c.adder(r.name, "Y", true)
+		return c.adder(r.name, "W", true)
+	case "set":
+		return c.upserter(r.name, false)
+	case "set if there":
+		return c.upserter(r.name, true)
+	case "foreign":
+		return c.foreign(r.name, "P0")
 	case "patch":
 		return c.patcher(r.name, "P0")
 	case "delete parts":
@@ -302,7 +314,8 @@ func draw(r *rand.Rand) play {
 		p.Late = r.IntN(3)
 	}
 	kinds := []string{
-		"insert", "insert", "insert", "delete", "delete", "delete loaded", "save", "join", "join checked", "add", "add new", "add if there", "patch",
+		"insert", "insert", "insert", "delete", "delete", "delete loaded", "save", "save", "join", "join", "join blindly", "join checked",
+		"add", "add blindly", "add new", "add new", "add new blindly", "add if there", "set", "set", "set if there", "foreign", "foreign", "patch",
 		"delete parts", "move", "swap", "swap loaded", "read", "read parts", "query",
 	}
 	if p.model == "indexed" {
@@ -315,7 +328,7 @@ func draw(r *rand.Rand) play {
 		}
 	}
 	for i, n := 0, r.IntN(3); i < n; i++ {
-		b := one(fmt.Sprint("b", i), "insert", "insert", "delete", "add new")
+		b := one(fmt.Sprint("b", i), "insert", "insert", "delete", "add new blindly", "set")
 		if p.model == "mortal" && r.IntN(3) == 0 {
 			b.kind = "insert expired"
 		}

@@ -161,6 +161,7 @@ func TestExploreInOrder(t *testing.T) {
 	kinds := []role{
 		stagedInsert("", 1), insert("", 1), does("", "delete"), staged(does("", "delete")), staged(does("", "delete loaded")),
 		does("", "save"), does("", "join"), does("", "add"), does("", "patch"), does("", "delete parts"), does("", "move"), does("", "join checked"), does("", "add if there"),
+		does("", "set"), does("", "add new"), does("", "foreign"), does("", "delete loaded"), does("", "join blindly"), does("", "add new blindly"),
 		does("", "read"), does("", "query"),
 	}
 	end := time.Now().Add(draws.For(time.Second, 10*time.Second, 15*time.Minute))

@@ -27,6 +27,8 @@ type World struct {
 	// Going are the entities whose delete is of several requests: their items may be written until it
 	// ends, though they are not found any more.
 	Going map[string][]Going
+	// Joins are the entities that actors have added to: their origins by the actors.
+	Joins map[string]string
 	// op is what is being done to the world.
 	op *Op
 }
@@ -52,7 +54,7 @@ func (e *Entity) With(item, value string) *Entity {
 }
 
 func (w *World) clone() *World {
-	return &World{maps.Clone(w.Entities), maps.Clone(w.Loose), maps.Clone(w.Left), maps.Clone(w.Going), w.op}
+	return &World{maps.Clone(w.Entities), maps.Clone(w.Loose), maps.Clone(w.Left), maps.Clone(w.Going), maps.Clone(w.Joins), w.op}
 }
 
 // Go notes that the entity of a key goes, by several requests.
@@ -86,6 +88,31 @@ func (w *World) Loosen(key, item, value string) {
 // Leave notes an item that only a read without the root may see.
 func (w *World) Leave(key, item, value string) {
 	w.Left[key] = append(slices.Clone(w.Left[key]), item+"="+value)
+}
+
+// Unknown reports whether the operation that is being done has an unknown result.
+func (w *World) Unknown() bool { return w.op != nil && w.op.Result == Unknown }
+
+// Join notes that an actor has added to an entity, and Joined reports it.
+func (w *World) Join(actor, origin string) {
+	if w.Joins == nil {
+		w.Joins = map[string]string{}
+	}
+	w.Joins[actor] = origin
+}
+
+// Joined is described at Join.
+func (w *World) Joined(actor, origin string) bool { return w.Joins[actor] == origin }
+
+// HasLeft reports whether an item of a key is left over from an entity, or may be.
+func (w *World) HasLeft(key, item string) bool {
+	is := func(s string) bool { return strings.HasPrefix(s, item+"=") }
+	return slices.ContainsFunc(w.Left[key], is) || slices.ContainsFunc(w.Loose[key], is)
+}
+
+// HasGone reports whether an entity of a key with that item goes, or has gone, by several requests.
+func (w *World) HasGone(key, item string) bool {
+	return slices.ContainsFunc(w.Going[key], func(g Going) bool { return g.Items[item] != "" })
 }
 
 // MaySee reports whether an item may be seen with a value in the entity of a key.

@@ -140,7 +140,13 @@ func TestAllowances(t *testing.T) {
 		{"a staged delete of what was loaded, and has grown", []explore.Op{insert(was, 0, 1), at(grows, 2, 3), at(deleted(true), 4, 5)}, false},
 		{"a delete at once of it", []explore.Op{insert(was, 0, 1), at(grows, 2, 3), at(deleted(false), 4, 5)}, true},
 		{"a delete at once of what was saved meanwhile", []explore.Op{insert(was, 0, 1), at(deleted(false), 2, 9), at(save, 3, 4), read(now, 5, 6), read(nil, 10, 11)}, false},
-		{"an addition to what was never there", []explore.Op{at(c.adding("J", adding{item: "x", empty: true}), 0, 1)}, false},
+		{"an addition to what was never there", []explore.Op{at(c.addition("J", adding{item: "x", value: "J:added", empty: true}), 0, 1)}, false},
+		{"an addition to a deleted entity", []explore.Op{insert(was, 0, 1), at(c.deletion("D", false), 2, 3), at(c.addition("J", adding{item: "x", value: "v"}), 4, 5)}, false},
+		{"a blind addition to it", []explore.Op{insert(was, 0, 1), at(c.deletion("D", false), 2, 3), at(c.addition("J", adding{item: "x", value: "v", blind: true}), 4, 5)}, true},
+		{"an addition that is never seen", []explore.Op{insert(was, 0, 1), at(c.addition("J", adding{item: "x", value: "v"}), 2, 3), read(was, 4, 5)}, false},
+		{"an addition that joins the next entity", []explore.Op{
+			insert(root, 0, 1), at(c.addition("J", adding{item: "x", value: "v"}), 2, 3), at(c.deletion("D", false), 4, 5), insert(next, 6, 7), read(next.With("x", "v"), 8, 9),
+		}, false},
 		{"a part of which nothing is read", []explore.Op{insert(was, 0, 1), part(nil, 2, 3)}, false},
 		{"a part of a dead entity beside a live one", []explore.Op{
 			insert(was, 0, 1), at(c.deletion("D", false), 2, 3), insert(next, 4, 5), part(was.Items, 6, 7),

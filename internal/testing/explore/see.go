@@ -136,7 +136,7 @@ func SeeRoot(key, origin string) func(before, seen []*World) string {
 
 // SeeLive checks a read of items that shows those of a live entity alone: of one that was there
 // meanwhile, and all of them of one that was there all the while.
-func SeeLive(key string, got map[string]string) func(before, seen []*World) string {
+func SeeLive(key string, got map[string]string, covers func(string) bool) func(before, seen []*World) string {
 	return func(_, seen []*World) string {
 		wrong := "items of no live entity were read"
 		if slices.ContainsFunc(seen, func(w *World) bool { return w.At(key) == nil }) && len(got) == 0 {
@@ -150,7 +150,7 @@ func SeeLive(key string, got map[string]string) func(before, seen []*World) stri
 			var of []*World
 			for _, o := range seen {
 				if o.At(key) != nil && o.At(key).Origin == origin {
-					of = append(of, o)
+					of = append(of, o.covered(key, covers, o.Loose[key]))
 				}
 			}
 			if wrong = items(key, &Entity{origin, got}, of, len(of) == len(seen)); wrong == "" {

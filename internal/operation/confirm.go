@@ -1,0 +1,130 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// An item that is added belongs to an entity only if the root item is live and has the same incarnation. The root item is read
+// after the put: then the item was in the live entity at the time of that read. (If it is read before, or at the same time, the
+// entity can be deleted between the two.) If the entity is not live, the operation deletes what it added and returns a
+// NotFound. The specification is internal/staging/spec, clauses RootAfterPut and SweepsOwn.
+
+// adds reports whether a plan has a step that puts new items without requiring the root item.
+func adds(plan *write.Plan) bool {
+	return plan.Mode != write.Staged && slices.ContainsFunc(plan.Steps, func(st write.Step) bool { return len(unrooted(st.Requests)) > 0 })
+}
+
+// unrooted returns those of the requests of a step that put a new item: none if one of them requires the root item.
+func unrooted(requests []*write.Request) []*write.Request {
+	var all []*write.Request
+	for _, r := range requests {
+		switch {
+		case r.PinsEntity:
+			return nil
+		case r.New && r.Kind != write.Check && !r.Root:
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// confirm reads the root item of an entity after items were added to it. live is false if the entity is missing, has another
+// incarnation, or is being inserted or deleted. The error is an Unknown if the read failed.
+func (env *Env) confirm(ctx context.Context, sel selection.Selection, incarnation types.AttributeValue, t *Tally) (root *item.Image, live bool, err error) {
+	if root, err = env.readRoot(ctx, sel, t); err != nil {
+		return nil, false, err
+	}
+	live = root != nil && staging.Pending(root) == "" && attr.Same(root.Header.Incarnation, incarnation)
+	return root, live, nil
+}
+
+// takeBack deletes items that were added to an entity that is not live. root is its root item, nil for none. If that may become live again,
+// because its time to live can be extended or a migration is under way, an item that another writer has changed since stays. An
+// item with an incarnation is invisible in any case, so that a delete without an answer does no harm. known is false if an item
+// without an incarnation may still exist.
+func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.Request, t *Tally) (known bool) {
+	exact := root != nil && (root.Expired || root.Header.Moving())
+	known = true
+	for _, r := range added {
+		made := r.Added()
+		d := r.Undo(exact, env.Model.Entries(r.Item, r.Table.Name, made, nil))
+		plan, err := write.Arrange([]*write.Request{d}, nil, write.Choice{})
+		if err != nil {
+			return false
+		}
+		o := env.Sender.Send(ctx, &plan.Steps[0], &t.Tally)
+		lost := o.State == write.Unknown || o.State == write.Failed
+		known = known && (!lost || r.Reserved.Header(made).Incarnation != nil)
+	}
+	return known
+}
+
+// notLive returns the error of an addition to an entity that is not live.
+func (env *Env) notLive(sel selection.Selection, root *item.Image) error {
+	if err := env.Search.RootThere(sel, root); err != nil {
+		return env.fault(err)
+	}
+	// The root item is that of another incarnation.
+	err := env.Search.RootThere(sel, nil)
+	var missing *search.NotFound
+	if errors.As(err, &missing) {
+		missing.Pending = "it was deleted, and inserted again: load it again"
+	}
+	return env.fault(err)
+}
+
+// unconfirmed are items that were added, and whose root item has not been read since.
+type unconfirmed struct {
+	added       []*write.Request
+	incarnation types.AttributeValue
+}
+
+// note records the items that the requests of a step have added.
+func (u *unconfirmed) note(requests []*write.Request) {
+	for _, r := range unrooted(requests) {
+		u.added = append(u.added, r)
+		u.incarnation = r.Reserved.Header(r.Put).Incarnation
+	}
+}
+
+// confirm reads the root item of an entity to which items were added, and takes them back if it is not live.
+func (e *Entity) confirm(ctx context.Context, env *Env, sel selection.Selection, t *Tally) error {
+	added := e.unconfirmed.added
+	if len(added) == 0 {
+		return nil
+	}
+	root, live, err := env.confirm(ctx, sel, e.unconfirmed.incarnation, t)
+	if err != nil {
+		return &Unknown{Label: env.Model.Label(), Items: written(added), Err: fmt.Errorf("the items were written, and reading the root item afterwards failed: %w", err)}
+	}
+	e.unconfirmed = unconfirmed{}
+	if live {
+		return nil
+	}
+	missing := env.notLive(sel, root)
+	known := env.takeBack(ctx, root, added, t)
+	e.forget(added)
+	if !known {
+		return &Unknown{Label: env.Model.Label(), Items: written(added), Err: missing}
+	}
+	return missing
+}
+
+// forget removes items from the snapshot.
+func (e *Entity) forget(requests []*write.Request) {
+	for _, r := range requests {
+		e.Snapshot.Remove(r.Item, r.Place)
+	}
+}

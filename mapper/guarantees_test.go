@@ -1,0 +1,385 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
+	"github.com/itemize/itemize/query"
+)
+
+// The tests of this file are the sentences of docs/guarantees.md.
+
+// An element that a save adds was in the live entity before Save returned, or Save returns an error.
+func TestSaveAddsOnlyToLiveEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, between := range map[string]func(m *mapper.Mapper[account]){
+		"deleted": func(m *mapper.Mapper[account]) { must(m.DeleteByKey(ctx, m.Key("1")))(t) },
+		"deleted and inserted again": func(m *mapper.Mapper[account]) {
+			must(m.DeleteByKey(ctx, m.Key("1")))(t)
+			must(m.Save(ctx, m.New(account{ID: "1", Counter: 7})))(t)
+		},
+		"deleted in stages": func(m *mapper.Mapper[account]) { must(m.DeleteByKey(ctx, m.Key("1"), mapper.Staged()))(t) },
+	} {
+		for _, options := range [][]mapper.WriteOption{nil, {mapper.Independent()}} {
+			table := enginetest.Table(t, "PK:S", "SK:S")
+			m := newAccounts(t, table, &faulty{at: -1}, 1)
+			must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+			e := must(m.Load(ctx, m.Key("1")))(t)
+			between(m)
+			left := items(t, table, "1")
+			e.Value.Entries, e.Value.Left = []part{{1, "lost"}}, "lost"
+			_, err := m.Save(ctx, e, options...)
+			var missing *mapper.NotFoundError
+			if !errors.As(err, &missing) {
+				t.Errorf("%s: the save is acknowledged: %v", name, err)
+			}
+			if n := items(t, table, "1"); n != left {
+				t.Errorf("%s: %d items are left over, %d before the save", name, n, left)
+			}
+			if e.Value.Entries = nil; e.Value.Left == "lost" { // the entity knows that they are not stored
+				e.Value.Left = ""
+				if plan := must(m.PlanSave(e))(t); plan.Mode != "nothing" {
+					t.Errorf("%s: %v", name, plan)
+				}
+			}
+		}
+	}
+}
+
+// If the root item cannot be read after the put, the outcome is unknown, and the next save finds out.
+func TestSaveThatCannotReadRootIsUnknown(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, deleted := range []bool{false, true} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := newAccounts(t, table, &faulty{at: -1}, 1)
+		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
+		failing := true
+		f := &faulty{at: -1}
+		f.pick = func() fault {
+			if failing && f.log[len(f.log)-1] == "GetItem" {
+				return deny
+			}
+			return none
+		}
+		m := newAccounts(t, table, f, 1)
+		e := must(m.Load(ctx, m.Key("1")))(t)
+		e.Value.Entries = []part{{1, "x"}}
+		var unknown *mapper.OutcomeUnknownError
+		if _, err := m.Save(ctx, e); !errors.As(err, &unknown) || len(unknown.Items) != 1 || unknown.Items[0].Sort != "ENTRY#0001" {
+			t.Errorf("the root item was not read: %v", err)
+		}
+		if failing = false; deleted {
+			must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
+		}
+		_, err := m.Save(ctx, e)
+		if deleted != errors.Is(err, mapper.ErrNotFound) || !deleted && err != nil {
+			t.Errorf("deleted %v: %v", deleted, err)
+		}
+		if n := items(t, table, "1"); deleted && n != 0 {
+			t.Errorf("%d items are left over", n)
+		}
+	}
+}
+
+// A patch creates an item only in an entity that exists.
+func TestPatchMakesItemOnlyInLiveEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	hits := handmade.Number[visited, int]("Hits", "", func(x *visited) *int { return &x.Hits })
+	stats := func(id string) mapper.ItemPatch[visited, visited] {
+		return mapperimpl.Item[visited, visited](m.Key(id).Item("STATS"), 1).Patch(hits.Increment(1))
+	}
+	set := func(id string) mapper.ItemPatch[visited, visited] {
+		return mapperimpl.Item[visited, visited](m.Key(id).Item("STATS"), 1).Patch(hits.Set(5))
+	}
+	for name, p := range map[string]mapper.ItemPatch[visited, visited]{
+		"an increment": stats("nobody"), "a set": set("nobody"), "set if absent": mapperimpl.Item[visited, visited](m.Key("nobody").Item("STATS"), 1).Patch(hits.SetIfAbsent(5)),
+	} {
+		var missing *mapper.NotFoundError
+		if _, err := p.Exec(ctx, m); !errors.As(err, &missing) || items(t, table, "nobody") != 0 {
+			t.Errorf("%s makes an item of an entity that does not exist: %v", name, err)
+		}
+	}
+	must(m.Save(ctx, m.New(visited{ID: "1", Name: "n"})))(t)
+	for n := range 3 {
+		r := must(stats("1").Exec(ctx, m))(t)
+		if n > 0 && (r.Predicted.Requests != 1 || r.Consumed.RCU != 0 || r.Consumed.WCU != 1) {
+			t.Errorf("an increment of an item that exists is one request: %v", r)
+		}
+	}
+	e := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t)
+	if e.Value.Hits != 3 {
+		t.Errorf("3 increments count %d", e.Value.Hits)
+	}
+	// What the patch made belongs to this entity, and not to the next one of the key.
+	if raw := newRaw(t, table).get("ACCOUNT#1", "STATS"); raw["_a"] == nil {
+		t.Errorf("it carries no incarnation: %v", raw)
+	}
+}
+
+type visited struct {
+	_    struct{} `ddb:"table=visited"`
+	ID   string   `ddb:"pk=ACCOUNT#{ID}"`
+	Name string   `ddb:"sk=HEAD"`
+	Hits int      `ddb:"sk=STATS"`
+}
+
+// An element is added to a live entity or not at all, also if the mapper remembers another incarnation.
+func TestAddOnlyToLiveEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 1)
+	other := newAccounts(t, table, &faulty{at: -1}, 1)
+	entries := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}
+	if _, err := entries.Add(part{1, "x"}).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) || items(t, table, "1") != 0 {
+		t.Errorf("an element of an entity that does not exist: %v", err)
+	}
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+	if r := must(entries.Add(part{1, "x"}).Exec(ctx, m))(t); r.Predicted.Requests != 3 || r.Consumed.RCU != 2 {
+		t.Errorf("root item, put, root item: %v", r)
+	}
+	if r := must(entries.Add(part{2, "x"}).Exec(ctx, m))(t); r.Predicted.Requests != 2 || r.Consumed.RCU != 1 {
+		t.Errorf("put, root item: %v", r)
+	}
+	must(other.DeleteByKey(ctx, other.Key("1")))(t)
+	if _, err := entries.Add(part{3, "x"}).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) || items(t, table, "1") != 0 {
+		t.Errorf("an element of an entity that was deleted: %v", err)
+	}
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+	must(entries.Add(part{1, "x"}).Exec(ctx, m))(t)
+	must(other.DeleteByKey(ctx, other.Key("1")))(t)
+	must(other.Save(ctx, other.New(account{ID: "1", Counter: 2})))(t)
+	must(entries.Add(part{4, "new"}).Exec(ctx, m))(t)
+	if got := stored(t, other, "1"); got.Counter != 2 || len(got.Entries) != 1 || got.Entries[0].N != 4 {
+		t.Errorf("an element of the next entity: %+v", got)
+	}
+	if n := items(t, table, "1"); n != 2 {
+		t.Errorf("%d items", n)
+	}
+}
+
+// A delete removes what was added before it returned.
+func TestDeleteRemovesWhatWasAddedBeforeItReturned(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, del := range map[string]func(m *mapper.Mapper[account]) (*mapper.Receipt, error){
+		"as loaded": func(m *mapper.Mapper[account]) (*mapper.Receipt, error) {
+			return m.Delete(ctx, must(m.Load(ctx, m.Key("1")))(t))
+		},
+		"by key": func(m *mapper.Mapper[account]) (*mapper.Receipt, error) { return m.DeleteByKey(ctx, m.Key("1")) },
+		"one by one": func(m *mapper.Mapper[account]) (*mapper.Receipt, error) {
+			return m.DeleteByKey(ctx, m.Key("1"), mapper.Independent())
+		},
+		"with others": func(m *mapper.Mapper[account]) (*mapper.Receipt, error) {
+			return mapper.Transact(ctx, m.DeletePartByKey(m.Key("1")), m.SavePart(m.New(account{ID: "2", Counter: 1})))
+		},
+	} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := newAccounts(t, table, &faulty{at: -1}, 1)
+		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "x"})))(t)
+		entries := handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")), Item: 3}
+		added := false
+		add := func() {
+			if !added {
+				added = true
+				must(entries.Add(part{1, "x"}).Exec(ctx, clean))(t)
+			}
+		}
+		f := &faulty{at: -1}
+		f.pick = func() fault {
+			if op := f.log[len(f.log)-1]; op == "TransactWriteItems" || op == "DeleteItem" {
+				add()
+			}
+			return none
+		}
+		r, err := del(newAccounts(t, table, f, 1))
+		if n := items(t, table, "1"); err != nil || n != 0 || len(r.AlsoDeleted) != 1 {
+			t.Errorf("%s: %d items are left, and deleted as well: %v: %v", name, n, r.AlsoDeleted, err)
+		}
+	}
+}
+
+// A save never overwrites a value of a program without this library that it has not seen.
+func TestSaveNeverOverwritesForeignChange(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	raw := newRaw(t, table)
+	foreign := func(sk, name string, v types.AttributeValue) {
+		t.Helper()
+		_, err := raw.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: &table, Key: item{"PK": s("FOREIGN#1"), "SK": s(sk)}, UpdateExpression: aws.String("SET #n = :v"),
+			ExpressionAttributeNames: map[string]string{"#n": name}, ExpressionAttributeValues: item{":v": v},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := must(mapper.New[foreignDoc](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	versions := must(mapper.New[foreignDoc](client(t, &faulty{at: -1}, 1), mapper.Table(table), mapper.VersionsOnly()))(t)
+	long := strings.Repeat("long ", 2000)
+	doc := func() foreignDoc {
+		return foreignDoc{ID: "1", Text: "a", Count: 1, Tags: []string{"a", "b"}, Nested: map[string]int{"a": 1}, Long: long, Bytes: []byte("abc"), Lines: []part{{1, "x"}}}
+	}
+	for name, c := range map[string]struct {
+		sk, attribute string
+		value         types.AttributeValue
+		edit          func(d *foreignDoc)
+	}{
+		"a text":            {"HEAD", "Text", s("theirs"), func(d *foreignDoc) { d.Text = "ours" }},
+		"a number":          {"HEAD", "Count", n("5"), func(d *foreignDoc) { d.Count++ }},
+		"a list":            {"HEAD", "Tags", l2(s("a"), s("c")), func(d *foreignDoc) { d.Tags = append(d.Tags, "x") }},
+		"a map":             {"HEAD", "Nested", m2(item{"a": n("2")}), func(d *foreignDoc) { d.Nested["b"] = 1 }},
+		"a text of 10 KB":   {"HEAD", "Long", s("short"), func(d *foreignDoc) { d.Long += "x" }},
+		"bytes":             {"HEAD", "Bytes", &types.AttributeValueMemberB{Value: []byte("xyz")}, func(d *foreignDoc) { d.Bytes = []byte("q") }},
+		"a new attribute":   {"HEAD", "Note", s("theirs"), func(d *foreignDoc) { d.Note = "ours" }},
+		"an element":        {"LINE#0001", "Text", s("theirs"), func(d *foreignDoc) { d.Lines[0].Text = "ours" }},
+		"a removed element": {"LINE#0001", "Text", s("theirs"), func(d *foreignDoc) { d.Lines = nil }},
+		"an unknown of one": {"LINE#0001", "unknown", s("theirs"), func(d *foreignDoc) { d.Lines = nil }},
+	} {
+		for _, only := range []*mapper.Mapper[foreignDoc]{m, versions} {
+			must(m.Save(ctx, m.New(doc())))(t)
+			if name == "an unknown of one" {
+				foreign(c.sk, c.attribute, s("first"))
+			}
+			e := must(only.Load(ctx, only.Key("1")))(t)
+			foreign(c.sk, c.attribute, c.value)
+			c.edit(&e.Value)
+			_, err := only.Save(ctx, e)
+			var conflict *mapper.ConflictError
+			if only == versions {
+				if err != nil {
+					t.Errorf("%s, versions only: %v", name, err)
+				}
+			} else if !errors.As(err, &conflict) || errors.Is(err, mapper.ErrNotFound) {
+				t.Errorf("%s of another program is overwritten: %v", name, err)
+			}
+			// Update loads it again, and succeeds.
+			if _, err := only.Update(ctx, only.Key("1"), func(d *foreignDoc) error { c.edit(d); return nil }); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			must(m.DeleteByKey(ctx, m.Key("1")))(t)
+		}
+	}
+	// A delete, and CheckLoaded, compare as well.
+	must(m.Save(ctx, m.New(doc())))(t)
+	e, checked := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
+	foreign("LINE#0001", "Text", s("theirs"))
+	var conflict *mapper.ConflictError
+	for name, options := range map[string][]mapper.WriteOption{"in one transaction": nil, "in stages": {mapper.Staged()}} {
+		if _, err := m.Delete(ctx, e, options...); !errors.As(err, &conflict) {
+			t.Errorf("it deletes what it has not seen, %s: %v", name, err)
+		}
+	}
+	checked.Value.Text = "ours"
+	if _, err := m.Save(ctx, checked, mapper.CheckLoaded()); !errors.As(err, &conflict) {
+		t.Errorf("a loaded item has changed: %v", err)
+	}
+}
+
+type foreignDoc struct {
+	_      struct{}       `ddb:"table=foreign"`
+	ID     string         `ddb:"pk=FOREIGN#{ID}"`
+	Text   string         `ddb:"sk=HEAD"`
+	Count  int            `ddb:"sk=HEAD"`
+	Tags   []string       `ddb:"sk=HEAD"`
+	Nested map[string]int `ddb:"sk=HEAD"`
+	Long   string         `ddb:"sk=HEAD"`
+	Bytes  []byte         `ddb:"sk=HEAD"`
+	Note   string         `ddb:"sk=HEAD" dynamodbav:",omitempty"`
+	Float  float64        `ddb:"sk=HEAD"`
+	Inner  foreignInner   `ddb:"sk=HEAD"`
+	Lines  []part         `ddb:"sk=LINE#{N:04}"`
+}
+
+type foreignInner struct {
+	A string
+	B string `dynamodbav:",omitempty"`
+}
+
+// A save compares with the value as it is stored, not as it would be encoded again: nested attributes that the model does not know, and
+// numbers with more digits than a float has, are no conflict.
+func TestSaveComparesWithStoredForm(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	raw := newRaw(t, table)
+	for _, sdk := range []bool{false, true} {
+		var options []mapper.Option
+		if options = append(options, mapper.Table(table)); sdk {
+			options = append(options, mapper.DecodeWithSDK())
+		}
+		m := must(mapper.New[foreignDoc](client(t, &faulty{at: -1}, 1), options...))(t)
+		raw.put(item{
+			"PK": s("FOREIGN#1"), "SK": s("HEAD"), "_v": &types.AttributeValueMemberB{Value: []byte("12345678")}, "Text": s("a"), "Count": n("1"),
+			"Float": n("0.12345678901234567890123"), "Inner": m2(item{"A": s("a"), "B": s(""), "unknown": n("1")}), "Nested": m2(item{"a": n("1")}),
+			"Tags": l2(s("a")), "Long": s("l"), "Bytes": &types.AttributeValueMemberB{Value: []byte("b")},
+		})
+		e := must(m.Load(ctx, m.Key("1")))(t)
+		e.Value.Float, e.Value.Inner.A, e.Value.Nested["b"] = 2, "b", 2
+		if _, err := m.Save(ctx, e); err != nil {
+			t.Errorf("nobody else has changed it: %v", err)
+		}
+		e.Value.Float++
+		e.Value.Inner.A = "c"
+		if _, err := m.Save(ctx, e); err != nil {
+			t.Errorf("nobody else has changed it, again: %v", err)
+		}
+		must(m.Delete(ctx, e))(t)
+	}
+}
+
+// Tables may be named by their ARN.
+func TestTablesByARN(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	if !enginetest.TakesARNs(t) {
+		return
+	}
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	arn := "arn:aws:dynamodb:us-east-1:000000000000:table/" + table
+	m := must(mapper.New[account](client(t, &faulty{at: -1}, 1), mapper.Table(arn)))(t)
+	var keys []query.Selection[account]
+	for i := range 5 {
+		id := fmt.Sprint(i)
+		must(m.Save(ctx, m.New(account{ID: id, Counter: i})))(t)
+		keys = append(keys, m.Key(id).Item("HEAD"))
+	}
+	all := must(m.LoadMany(ctx, keys))(t)
+	for i, e := range all {
+		if e == nil || e.Value.Counter != i {
+			t.Errorf("%d: %+v", i, e)
+		}
+	}
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Entries = []part{{1, "x"}}
+	must(m.Save(ctx, e))(t)
+	must(m.Delete(ctx, e, mapper.Independent()))(t)
+	var values []account
+	for i := range 40 {
+		values = append(values, account{ID: fmt.Sprint("bulk", i), Counter: i + 1, Left: "x"})
+	}
+	must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(values)), mapper.Overwrite()))(t)
+	for _, v := range values {
+		if got := stored(t, m, v.ID); got == nil || got.Counter != v.Counter || got.Left != "x" {
+			t.Errorf("%s: %+v", v.ID, got)
+		}
+	}
+}
