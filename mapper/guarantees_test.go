@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
@@ -92,6 +93,77 @@ func TestSaveThatCannotReadRootIsUnknown(t *testing.T) {
 		if n := items(t, table, "1"); deleted && n != 0 {
 			t.Errorf("%d items are left over", n)
 		}
+	}
+}
+
+// An addition without an answer that turns out to be written is confirmed as well.
+func TestAdditionWithoutAnswerIsConfirmed(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	for _, deleted := range []bool{false, true} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := newAccounts(t, table, &faulty{at: -1}, 1)
+		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
+		failing := false
+		f := &faulty{at: -1}
+		f.pick = func() fault {
+			switch op := f.log[len(f.log)-1]; {
+			case failing && op == "PutItem":
+				return dropAnswer
+			case failing:
+				return deny
+			}
+			return none
+		}
+		m := newAccounts(t, table, f, 1)
+		e := must(m.Load(ctx, m.Key("1")))(t)
+		e.Value.Entries = []part{{1, "x"}}
+		failing = true
+		var unknown *mapper.OutcomeUnknownError
+		if _, err := m.Save(ctx, e); !errors.As(err, &unknown) {
+			t.Errorf("no answer came: %v", err)
+		}
+		if failing = false; deleted {
+			must(newRaw(t, table).DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}}))(t)
+		}
+		_, err := m.Save(ctx, e)
+		if deleted != errors.Is(err, mapper.ErrNotFound) || !deleted && err != nil {
+			t.Errorf("deleted %v: %v", deleted, err)
+		}
+		if n := items(t, table, "1"); deleted && n != 0 {
+			t.Errorf("%d items are left over", n)
+		}
+	}
+}
+
+// In a transaction of several parts, nothing is written if an item would be added to an entity that is not live.
+func TestTransactAddsOnlyToLiveEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 1)
+	other := newAccounts(t, table, &faulty{at: -1}, 1)
+	entries := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}
+	for name, adds := range map[string]func(e *mapper.Entity[account]) mapper.Part{
+		"a save": func(e *mapper.Entity[account]) mapper.Part {
+			e.Value.Entries = append(e.Value.Entries, part{9, "x"})
+			return m.SavePart(e)
+		},
+		"an added element": func(*mapper.Entity[account]) mapper.Part { return entries.Add(part{9, "x"}).PatchPart(m) },
+	} {
+		must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+		must(m.Save(ctx, m.New(account{ID: "2", Counter: 1})))(t)
+		must(entries.Add(part{1, "x"}).Exec(ctx, m))(t) // the incarnation is remembered
+		e, second := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("2")))(t)
+		must(other.DeleteByKey(ctx, other.Key("1")))(t)
+		second.Value.Counter = 2
+		if _, err := mapper.Transact(ctx, adds(e), m.SavePart(second)); err == nil {
+			t.Errorf("%s of a deleted entity is acknowledged", name)
+		}
+		if got := stored(t, m, "2"); got.Counter != 1 || items(t, table, "1") != 0 {
+			t.Errorf("%s: the other part is written: %+v", name, got)
+		}
+		must(m.DeleteByKey(ctx, m.Key("2")))(t)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/tabledef"
 )
@@ -26,6 +27,12 @@ func (internal) StoreObjects(_ door.Key, o large.Objects, buckets func(declared 
 // Compress adds a codec to those of the standard library.
 func (internal) Compress(_ door.Key, c compression.Coding) Option {
 	return optionFunc(func(s *settings) { s.large.codings = append(s.large.codings, c) })
+}
+
+// RootInTransaction has a save require, in the same transaction as the items that it adds, that the entity is live. A migration that
+// is rolled back does not see other additions.
+func (internal) RootInTransaction(_ door.Key) WriteOption {
+	return writeFunc(func(o *operation.Options) { o.RootInTransaction = true })
 }
 
 // Collector returns the collector of large values of a *Mapper. The error is of a model whose values all stay in their

@@ -133,9 +133,10 @@ func Move() WriteOption { return writeFunc(func(o *operation.Options) { o.Move =
 // added that its root, also one that was not loaded, is there and is the one that it was.
 func CheckLoaded() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckLoaded = true }) }
 
-// CheckRoot has a save that adds items to an entity require, in the same transaction, that its root is live and the one that
-// was loaded: as long as a migration can be rolled back, which does not see what is added beside it (package migrate). A
-// save that adds nothing costs what it costs without it, and so does one that writes the root.
+// CheckRoot has a save that only updates or deletes items read the root item afterwards, as a save that adds items always does: the error is
+// ErrNotFound unless the entity is still live. Without it such a save beside a staged delete is acknowledged, and its items go with the
+// entity. It costs a strongly consistent read of the root item, or in a transaction of several parts two WCU for each KB of it. A save
+// that writes the root item costs no more.
 func CheckRoot() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckRoot = true }) }
 
 // BlindOption is an [Option] of a mapper and a [WriteOption] of a call.

@@ -139,9 +139,9 @@ func planOf(p *operation.Prediction) *Plan {
 		RCU: p.Reads.RCU, Objects: p.Reads.Objects, Alternatives: alternatives(p.Alternatives), Requests: p.Calls() + p.Reads.Requests,
 	}
 	p.Plan.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu, nil)) })
-	if p.Twice {
+	if p.Again != "" {
 		out.WCU.Max *= 2
-		out.WCU = out.WCU.Add(cost.Units{If: "an attribute is stored as NULL, or has no map to lie in, and a second request writes it whole"})
+		out.WCU = out.WCU.Add(cost.Units{If: p.Again})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
@@ -230,7 +231,7 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 	if err != nil {
 		return nil, err
 	}
-	options = append(options[:len(options):len(options)], mapper.CheckRoot())
+	options = append(options[:len(options):len(options)], mapper.Internal.RootInTransaction(door.Key{}))
 	missed := 0
 	for try := range wrapTries {
 		if _, err := w.move(ctx, at); err != nil {

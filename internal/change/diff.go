@@ -22,8 +22,10 @@ type Options struct {
 	Move bool
 	// Checks asks for the stored items that are not written.
 	Checks bool
-	// Root asks for the root with what is added.
+	// Root asks for the root item with new items.
 	Root bool
+	// RootToo asks for it with changes of stored items as well.
+	RootToo bool
 	// Reindex also writes stored items whose keys of secondary indexes are not as they are made now.
 	Reindex bool
 }
@@ -149,8 +151,14 @@ func (d *differ) checkRoot() error {
 	isRoot := func(ch *Change) bool { return ch.Root }
 	loaded := d.s.Root() != nil
 	asked := d.o.Checks && !loaded || d.o.Root && !(d.o.Checks && loaded) && !slices.ContainsFunc(d.Changes, isRoot)
-	if !asked || d.s.Fresh || !slices.ContainsFunc(d.Changes, isNew) {
+	added := slices.ContainsFunc(d.Changes, isNew)
+	if !asked || d.s.Fresh || !added && !(d.o.RootToo && len(d.Changes) > 0) {
 		return nil
+	}
+	if !added {
+		var told bool
+		d.incarnation, told = d.s.Incarnation()
+		d.NeedsRoot = !told
 	}
 	return d.requireRoot()
 }

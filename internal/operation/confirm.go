@@ -85,10 +85,26 @@ func (env *Env) notLive(sel selection.Selection, root *item.Image) error {
 	return env.fault(err)
 }
 
-// unconfirmed are items that were added, and whose root item has not been read since.
+// pinned reports whether one of the requests of a step requires the root item.
+func pinned(requests []*write.Request) bool {
+	return slices.ContainsFunc(requests, func(r *write.Request) bool { return r.PinsEntity })
+}
+
+// writesUnpinned reports whether a plan has a step that does not require the root item.
+func writesUnpinned(plan *write.Plan) bool {
+	return plan.Mode != write.Staged && slices.ContainsFunc(plan.Steps, func(st write.Step) bool { return !pinned(st.Requests) })
+}
+
+// unconfirmed are items that were added, or written with CheckRoot, and whose root item has not been read since.
 type unconfirmed struct {
-	added       []*write.Request
-	incarnation types.AttributeValue
+	added, written []*write.Request
+	incarnation    types.AttributeValue
+}
+
+// noteWritten records items that were written with CheckRoot.
+func (u *unconfirmed) noteWritten(requests []*write.Request, incarnation types.AttributeValue) {
+	u.written = append(u.written, requests...)
+	u.incarnation = incarnation
 }
 
 // note records the items that the requests of a step have added.
@@ -102,12 +118,12 @@ func (u *unconfirmed) note(requests []*write.Request) {
 // confirm reads the root item of an entity to which items were added, and takes them back if it is not live.
 func (e *Entity) confirm(ctx context.Context, env *Env, sel selection.Selection, t *Tally) error {
 	added := e.unconfirmed.added
-	if len(added) == 0 {
+	if len(added)+len(e.unconfirmed.written) == 0 {
 		return nil
 	}
 	root, live, err := env.confirm(ctx, sel, e.unconfirmed.incarnation, t)
 	if err != nil {
-		return &Unknown{Label: env.Model.Label(), Items: written(added), Err: fmt.Errorf("the items were written, and reading the root item afterwards failed: %w", err)}
+		return &Unknown{Label: env.Model.Label(), Items: written(slices.Concat(added, e.unconfirmed.written)), Err: fmt.Errorf("the items were written, and reading the root item afterwards failed: %w", err)}
 	}
 	e.unconfirmed = unconfirmed{}
 	if live {

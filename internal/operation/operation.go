@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -656,9 +657,8 @@ type Prediction struct {
 	Alternatives []write.Alternative
 	// Undeclared is the price of secondary indexes that the models do not declare, in WCU.
 	Undeclared cost.Units
-	// Twice reports that a patch may have to send a second request, because an attribute is stored as NULL, or the map of an
-	// entry does not exist.
-	Twice bool
+	// Again says why a patch may have to send a second request, "" if it does not.
+	Again string
 }
 
 // errUnread says why a delete cannot be planned.
@@ -686,7 +686,7 @@ func (x *Operation) Predict() (*Prediction, error) {
 			models = append(models, s.env)
 			out.Undeclared = out.Undeclared.Add(s.env.Estimate.Undeclared.Of(plan))
 		}
-		out.Twice = out.Twice || s.twice
+		out.Again = cmp.Or(out.Again, s.again)
 	}
 	return out, nil
 }

@@ -8,8 +8,10 @@ type Options struct {
 	// transaction.
 	Independent, Staged, ExactlyOnce bool
 	// Move allows changes of key fields, CheckLoaded requires that loaded items are unchanged, Reindex also writes items whose
-	// index keys differ, CheckRoot requires the root item where items are added.
+	// index keys differ, CheckRoot also confirms that the entity is live after a save that adds nothing.
 	Move, CheckLoaded, Reindex, CheckRoot bool
+	// RootInTransaction requires the root item in the transaction that adds items.
+	RootInTransaction bool
 	// Blind adds items without making sure that their entity exists.
 	Blind bool
 }
@@ -70,8 +72,10 @@ func (o Options) contradiction() string {
 		return "Staged and ExactlyOnce exclude each other: choose one"
 	case o.Independent && o.Move:
 		return "Independent and Move exclude each other: an entity moves at once, or not"
-	case o.CheckRoot && (o.Independent || o.Staged || o.Move):
-		return "CheckRoot is for one transaction: leave Independent, Staged and Move out"
+	case o.RootInTransaction && (o.Independent || o.Staged || o.Move):
+		return "what a migration adds is one transaction with its root item: leave Independent, Staged and Move out"
+	case o.CheckRoot && o.Blind:
+		return "CheckRoot and Blind exclude each other: leave one out"
 	}
 	return ""
 }

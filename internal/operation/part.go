@@ -21,8 +21,8 @@ type common struct {
 	atomic bool
 	// joint reports that others are written in that transaction: their writes cannot be taken back.
 	joint bool
-	// twice is described at Prediction.
-	twice bool
+	// again is described at Prediction.
+	again string
 	// done is called after the part has been written. It may be nil.
 	done func()
 }

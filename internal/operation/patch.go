@@ -99,7 +99,12 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 		p.changes = append(p.changes, it.Change)
 		it.Likely = env.Estimate.Sizes.Item(it.Item)
 	}
-	p.twice = slices.ContainsFunc(p.Items, (*change.PatchItem).Repeats) || !p.blind && p.Makes()
+	switch {
+	case slices.ContainsFunc(p.Items, (*change.PatchItem).Repeats):
+		p.again = "an attribute is stored as NULL, or its map is missing, and a second request writes it as a whole"
+	case !p.blind && !p.Rooted() && p.Makes():
+		p.again = "the item is missing, and a second request creates it"
+	}
 	if p.Entity && len(p.Items) == 1 && p.Items[0].Kind == write.Update && !p.Items[0].Root {
 		p.Items[0].Return = true // for the incarnation
 	}

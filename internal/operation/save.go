@@ -69,7 +69,7 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 	if root := e.Root(); root != nil && !root.Header.Live() {
 		return r, m.Errorf("the entity's delete has begun and is not finished, so that it is not found any more: delete it again, and insert it as a new entity")
 	}
-	d, err := change.Of(e.Snapshot, e.unresolved, p.value, change.Options{Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex, Root: p.options.CheckRoot || p.joint && !p.options.Blind})
+	d, err := change.Of(e.Snapshot, e.unresolved, p.value, change.Options{Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex, Root: p.checksRoot(), RootToo: p.joint && p.options.CheckRoot})
 	if err != nil {
 		return r, p.env.fault(err)
 	}
@@ -141,7 +141,7 @@ func (p *save) read(ctx context.Context, t *Tally) error {
 
 func (p *save) reads(plan *write.Plan) (estimate.Reads, error) {
 	r, err := p.env.Estimate.Save(p.entity.Snapshot, p.diff)
-	if p.checksAdded() && adds(plan) {
+	if p.checksAdded() && adds(plan) || p.options.CheckRoot && !p.joint && writesUnpinned(plan) {
 		r = r.Add(p.env.Estimate.RootAfter(p.entity.Snapshot, plan))
 	}
 	return r, err
@@ -152,6 +152,10 @@ func (p *save) applied(requests []*write.Request) {
 	if p.checksAdded() {
 		p.entity.unconfirmed.note(requests)
 	}
+	if p.options.CheckRoot && !p.joint && !pinned(requests) {
+		incarnation, _ := p.entity.Incarnation()
+		p.entity.unconfirmed.noteWritten(requests, incarnation)
+	}
 }
 
 // confirm reads the root item if items were added without it.
@@ -161,6 +165,12 @@ func (p *save) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bool
 		sel = selection.Selection{Identity: p.env.Model.Identity(keys)}
 	}
 	return false, p.entity.confirm(ctx, p.env, sel, t)
+}
+
+// checksRoot reports whether the transaction that adds items requires the root item: because others are written in it, which cannot be
+// taken back, or for a migration.
+func (p *save) checksRoot() bool {
+	return p.options.RootInTransaction || p.joint && (p.options.CheckRoot || !p.options.Blind)
 }
 
 // checksAdded reports whether the items that the save adds are confirmed.
