@@ -58,15 +58,22 @@
 //
 // # Writing without reading
 //
-// A [Patch] changes fields of one entity without reading it first: the nodes of generated
+// A [Patch] changes fields of one entity without loading it: the nodes of generated
 // code make patches, with the handles of package field.
+//
+// # Additions
+//
+// An item that a save or patch adds was in the live entity before the call returned, or the call returns an error: after the put the
+// root item is read, unless it is written in the same transaction. If the entity was deleted, the item is deleted again, and the
+// error is a *[NotFoundError]. [Blind] leaves that out. docs/guarantees.md lists all guarantees.
 //
 // # Versions
 //
 // Every item has a version, an opaque token of eight random bytes (_v, or as
 // version= names it), new at each write and compared by the next one: no save overwrites
-// what it has not seen, unless the model has noversion. Items that were stored without one are guarded by their old values. A
-// failed comparison is a *[ConflictError]; [Mapper.Update] loads and applies again. Tokens
+// what it has not seen, unless the model has noversion. Programs without this library may leave the version as it is: so a write of a
+// loaded item also compares the values that were read (unless [VersionsOnly] is given). Items that were stored without one are guarded by
+// their old values. A failed comparison is a *[ConflictError]; [Mapper.Update] loads and applies again. Tokens
 // order the writes of one Region: in a global table, writes of two Regions at once
 // both succeed, and the last one wins, as without the library.
 //

@@ -129,6 +129,9 @@ func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...R
 // changed an item the error is a *ConflictError, and nothing is written that can be
 // found (Independent aside). After a Save the entity is up to date.
 //
+// A save that adds items, and does not write the root item in the same transaction, reads the root item afterwards: one strongly
+// consistent read. If the entity was deleted, the added items are deleted again, and the error is a *NotFoundError. See [Blind], [CheckRoot].
+//
 // Errors before anything is written: *NotLoadedError, *ValueError, *TooLargeError. Of the write: ErrExists of an insert,
 // *ConflictError, *OutcomeUnknownError, *PartialError with [Independent].
 func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOption) (*Receipt, error) {

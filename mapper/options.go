@@ -160,9 +160,9 @@ type blind struct {
 //
 //   - A save that adds items does not read the root item afterwards: what it adds to an entity that was deleted is acknowledged and
 //     never seen.
-//   - A patch of a fixed item makes the item if it is missing, and an added element needs no entity: both carry no incarnation, and are
+//   - A patch creates an item that is missing, and adds an element, also without an entity. The item carries no incarnation, so that it is
 //     seen with the next entity of the key.
-//   - A delete in one transaction does not look for items that others added before it.
+//   - A delete in one transaction does not look for items that other writers added before it.
 func Blind() BlindOption {
 	return blind{func(s *settings) { s.blind = true }, func(o *operation.Options) { o.Blind = true }}
 }

@@ -23,10 +23,13 @@ import (
 // All changes of one item are one request, at the price of that item; of several items
 // one transaction, at the double price. A root, or an element, that a patch changes has to
 // exist (ErrNotFound), and what is added must not (ErrExists). With Upsert a root that does not exist is made, and an element that is
-// added replaces one that exists; an element that is changed has to exist even so. Another item is made by a set or an increment, as one that is not there is its zero
-// value, whether its entity is there or not (IfEntityExists asks); a removal requires it. Since nothing is read, nothing tells how large the items are:
-// the plan's units are what such items have cost lately (see [SizeEstimate]), with bounds,
-// the receipt's Consumed what it was.
+// added replaces one that exists; an element that is changed has to exist even so. A set or an increment of another item creates it if it is missing and
+// the entity exists; a removal requires it.
+//
+// A patch that creates items reads the root item first, unless the mapper remembers its incarnation, and again after the write: if the entity
+// is not live by then, the patch deletes what it created and returns ErrNotFound ([Blind] leaves that out). A patch of an existing
+// item is one request. Since the items are not read, the plan predicts their sizes from such items as were written lately (see [SizeEstimate]), with
+// bounds; the receipt's Consumed is what DynamoDB charged.
 type Patch[T any] struct{ is entityPatch }
 
 // Patcher is a patch of an entity of the model T: Patch, or what embeds it.
@@ -49,8 +52,8 @@ func (p Patch[T]) And(others ...Patcher[T]) Patch[T] {
 // joins to it afterwards still requires what it did. An element that is changed has to exist even so.
 func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.upsert()} }
 
-// IfEntityExists requires that the entity is there: its root, which is then part of a
-// transaction.
+// IfEntityExists reads the root item after a patch that only updates or deletes, too: the error is ErrNotFound unless the entity is live. In a
+// transaction of several parts it is a check of the root item.
 func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(expr.IfEntity)} }
 
 // Exec writes the patch. An increment whose answer was lost is never sent again: the
@@ -82,8 +85,7 @@ type ItemPatch[T, R any] struct {
 }
 
 // Return sets v to what the item holds after the write: its fields that v's type has. It is for a
-// patch of one item that is one plain request: without And of others, IfEntityExists and
-// ExactlyOnce. After an answer that was lost v is what the item held when that was found out.
+// patch of one item that is one plain request: without And of others and ExactlyOnce. After an answer that was lost v is what the item held when that was found out.
 func (p ItemPatch[T, R]) Return(v *R) ItemPatch[T, R] {
 	p.is.returns = append(slices.Clip(p.is.returns), func(rec any) {
 		if r, ok := rec.(*R); ok && v != nil {
@@ -107,7 +109,7 @@ func (p ItemPatch[T, R]) Upsert() ItemPatch[T, R] {
 	return p
 }
 
-// IfEntityExists requires that the entity exists: its root, which is then part of a transaction.
+// IfEntityExists is [Patch.IfEntityExists] of a patch that takes conditions.
 func (p ItemPatch[T, R]) IfEntityExists() ItemPatch[T, R] {
 	p.is = p.is.with(expr.IfEntity)
 	return p

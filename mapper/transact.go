@@ -72,7 +72,8 @@ func PlanTransact(parts ...Part) (*Plan, error) {
 }
 
 // SavePart is the part of a transaction that Save would write of an entity. Of its options only
-// CheckLoaded, CheckRoot and Reindex can be given.
+// CheckLoaded, CheckRoot, Reindex and Blind can be given. If it adds items and does not write the root item, the transaction checks
+// that the entity is live, at two WCU for each KB of the root item.
 func (m *Mapper[T]) SavePart(e *Entity[T], options ...WriteOption) Part {
 	if err := m.owns(e); err != nil {
 		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })

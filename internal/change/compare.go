@@ -38,8 +38,7 @@ func (ch *Change) expectRead(m *model.Model, s *snapshot.Snapshot) {
 		old = m.Codec.Elements(ch.Item.Index).At(s.Old, ch.Stored.Pos)
 	}
 	x := &comparing{m: m, ch: ch, old: old}
-	if ch.Kind == write.Update {
-		x.all = make([]comparison, 0, len(ch.Set)+len(ch.Remove))
+	if x.all = x.few[:0]; ch.Kind == write.Update {
 		for _, list := range [2][]item.Assignment{ch.Set, ch.Remove} {
 			for _, a := range list {
 				x.assignment(a)
@@ -57,6 +56,7 @@ type comparing struct {
 	ch  *Change
 	old any // the record as it was read
 	all []comparison
+	few [4]comparison // room for those of most changes
 }
 
 func (x *comparing) add(name string, value types.AttributeValue) {
@@ -116,7 +116,6 @@ func (x *comparing) value(name string, i int) {
 // everything adds all attributes that were read.
 func (x *comparing) everything() {
 	r, it := x.ch.Stored, x.ch.Item
-	x.all = make([]comparison, 0, len(it.Attributes)+len(r.Unknown))
 	for i := range it.Attributes {
 		x.attribute(i)
 	}

@@ -75,8 +75,8 @@ const MaxTerms = cost.MaxOperators / 2
 func (r *Request) render(x *attr.Expression, now time.Time) string {
 	e := &r.Expect
 	switch {
-	case e.Version != nil && len(e.Terms)+len(e.Values)+len(e.Sizes) == 0:
-		return r.Reserved.VersionIs(x, e.Version)
+	case e.Version != nil && len(e.Terms) == 0:
+		return r.asRead(x)
 	case e.Absent && len(e.Terms) == 0:
 		return r.absent(x, now)
 	}
@@ -85,13 +85,7 @@ func (r *Request) render(x *attr.Expression, now time.Time) string {
 	case e.Absent:
 		terms = append(terms, "("+r.absent(x, now)+")")
 	case e.Version != nil:
-		terms = append(terms, r.Reserved.VersionIs(x, e.Version))
-		for _, a := range e.Values {
-			terms = append(terms, equals(x, a))
-		}
-		for _, a := range e.Sizes {
-			terms = append(terms, "size("+x.Name(a.Name)+") = "+x.Value(&types.AttributeValueMemberN{Value: strconv.Itoa(a.Size)}))
-		}
+		terms = append(terms, r.asRead(x))
 	case e.Old != nil:
 		terms = append(terms, "attribute_exists("+x.Name(r.Table.Hash)+")")
 		if r.Reserved.Versions() {
@@ -110,6 +104,33 @@ func (r *Request) render(x *attr.Expression, now time.Time) string {
 		terms = append(terms, t(x))
 	}
 	return strings.Join(terms, " AND ")
+}
+
+// asRead is the condition of a loaded item: its version, and the values that were read.
+func (r *Request) asRead(x *attr.Expression) string {
+	e := &r.Expect
+	if len(e.Values)+len(e.Sizes) == 0 {
+		return r.Reserved.VersionIs(x, e.Version)
+	}
+	var b strings.Builder
+	b.Grow(16 * (1 + len(e.Values) + len(e.Sizes))) // most names take no more
+	write := func(text ...string) {
+		for _, t := range text {
+			b.WriteString(t)
+		}
+	}
+	write(x.Name(r.Reserved.Version), " = ", x.Value(e.Version))
+	for _, a := range e.Values {
+		if a.Value == nil {
+			write(" AND attribute_not_exists(", x.Name(a.Name), ")")
+		} else {
+			write(" AND ", x.Name(a.Name), " = ", x.Value(a.Value))
+		}
+	}
+	for _, a := range e.Sizes {
+		write(" AND size(", x.Name(a.Name), ") = ", x.Value(&types.AttributeValueMemberN{Value: strconv.Itoa(a.Size)}))
+	}
+	return b.String()
 }
 
 // absent is the condition of an insert: nothing is there, or what is there may be
