@@ -17,6 +17,7 @@ type guregu struct {
 	db      *dynamo.DB
 	table   dynamo.Table
 	version int
+	email   string
 	session sessionItem
 }
 
@@ -30,7 +31,7 @@ func openGuregu(c *dynamodb.Client, table string) (*Opened, error) {
 }
 
 func (g *guregu) fill(ctx context.Context) error {
-	g.version = 1
+	g.version, g.email = 1, theUser(userID).Email
 	if err := g.insertUser(ctx, theUser(userID)); err != nil {
 		return err
 	}
@@ -89,16 +90,22 @@ func (g *guregu) load(ctx context.Context, _ int) error {
 }
 
 func (g *guregu) change(ctx context.Context, i int) error {
+	was := g.email
+	g.email = fmt.Sprint("ann-", i, "@example.com")
 	err := g.table.Update("PK", pk(userID)).Range("SK", "INFO").
-		Set("Email", fmt.Sprint("ann-", i, "@example.com")).Set("Version", g.version+1).
-		If("$ = ?", "Version", g.version).Run(ctx)
+		Set("Email", g.email).Set("Version", g.version+1).
+		If("$ = ? AND $ = ?", "Version", g.version, "Email", was).Run(ctx)
 	g.version++
 	return err
 }
 
 func (g *guregu) add(ctx context.Context, i int) error {
 	w := wish(later.Add(time.Duration(i)*time.Second), i, 40)
-	return g.put(ctx, wishItem{keys{pk(userID), wishKey(w.AddedAt), 1}, w})
+	if err := g.put(ctx, wishItem{keys{pk(userID), wishKey(w.AddedAt), 1}, w}); err != nil {
+		return err
+	}
+	var k keys // the user was not deleted meanwhile
+	return g.table.Get("PK", pk(userID)).Range("SK", dynamo.Equal, "INFO").Consistent(true).One(ctx, &k)
 }
 
 // put puts an item that must not be there.
@@ -119,10 +126,11 @@ func (g *guregu) get(ctx context.Context, _ int) error {
 }
 
 func (g *guregu) touch(ctx context.Context, i int) error {
+	was := g.session.Hits
 	g.session.Hits += 1 + i%2
 	err := g.table.Update("PK", g.session.PK).Range("SK", g.session.SK).
 		Set("Hits", g.session.Hits).Set("Version", g.session.Version+1).
-		If("$ = ?", "Version", g.session.Version).Run(ctx)
+		If("$ = ? AND $ = ?", "Version", g.session.Version, "Hits", was).Run(ctx)
 	g.session.Version++
 	return err
 }

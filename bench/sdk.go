@@ -76,6 +76,7 @@ type byHand struct {
 	*dynamodb.Client
 	table   *string
 	version int
+	email   string
 	session sessionItem
 }
 
@@ -88,7 +89,7 @@ func openSDK(c *dynamodb.Client, table string) (*Opened, error) {
 }
 
 func (h *byHand) fill(ctx context.Context) error {
-	h.version = 1
+	h.version, h.email = 1, theUser(userID).Email
 	if err := h.insertUser(ctx, theUser(userID)); err != nil {
 		return err
 	}
@@ -172,10 +173,13 @@ func (h *byHand) load(ctx context.Context, _ int) error {
 }
 
 func (h *byHand) change(ctx context.Context, i int) error {
+	was := h.email
+	h.email = fmt.Sprint("ann-", i, "@example.com")
 	x, err := expression.NewBuilder().
-		WithUpdate(expression.Set(expression.Name("Email"), expression.Value(fmt.Sprint("ann-", i, "@example.com"))).
+		WithUpdate(expression.Set(expression.Name("Email"), expression.Value(h.email)).
 			Set(expression.Name("Version"), expression.Value(h.version+1))).
-		WithCondition(expression.Name("Version").Equal(expression.Value(h.version))).Build()
+		WithCondition(expression.Name("Version").Equal(expression.Value(h.version)).
+			And(expression.Name("Email").Equal(expression.Value(was)))).Build()
 	if err != nil {
 		return err
 	}
@@ -205,11 +209,13 @@ func (h *byHand) get(ctx context.Context, _ int) error {
 }
 
 func (h *byHand) touch(ctx context.Context, i int) error {
+	was := h.session.Hits
 	h.session.Hits += 1 + i%2
 	x, err := expression.NewBuilder().
 		WithUpdate(expression.Set(expression.Name("Hits"), expression.Value(h.session.Hits)).
 			Set(expression.Name("Version"), expression.Value(h.session.Version+1))).
-		WithCondition(expression.Name("Version").Equal(expression.Value(h.session.Version))).Build()
+		WithCondition(expression.Name("Version").Equal(expression.Value(h.session.Version)).
+			And(expression.Name("Hits").Equal(expression.Value(was)))).Build()
 	if err != nil {
 		return err
 	}
@@ -228,7 +234,14 @@ func (k keys) key() map[string]types.AttributeValue {
 
 func (h *byHand) add(ctx context.Context, i int) error {
 	w := wish(later.Add(time.Duration(i)*time.Second), i, 40)
-	return h.put(ctx, wishItem{keys{pk(userID), wishKey(w.AddedAt), 1}, w})
+	if err := h.put(ctx, wishItem{keys{pk(userID), wishKey(w.AddedAt), 1}, w}); err != nil {
+		return err
+	}
+	out, err := h.GetItem(ctx, &dynamodb.GetItemInput{TableName: h.table, Key: keys{PK: pk(userID), SK: "INFO"}.key(), ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return err
+	}
+	return check(out.Item != nil, userID) // the user was not deleted meanwhile
 }
 
 // put puts an item that must not be there.

@@ -8,20 +8,21 @@ SDK by hand with attributevalue and expression, github.com/guregu/dynamo/v2, and
 ` + "`mapper.ShareStrings()`" + `; *itemize-reflected* is a model without generated code. Rows where another one
 is better are rows like all others.
 
-What is the same: updates compare a version, inserts require that nothing is there, an insert of several items is one
+What is the same: updates compare a version and the old value, inserts require that the item is missing, an added wish is followed by a
+strongly consistent read of the user's root item, an insert of several items is one
 transaction, a bulk load overwrites. What is not: this library keeps what it has read, so that the next save knows what
 has changed, reports what DynamoDB charges, and gives each item a version and its entity's incarnation (20 bytes).
-Docstore has documents of one kind in a collection, no load of several kinds, and no transaction for many.
+Docstore compares a revision, and reads nothing after an added wish. It has documents of one kind in a collection, no load of several kinds, and no transaction for many.
 
 | job | what is done |
 |---|---|
 | insert-1-item | a session, which is one item, that must not be there |
 | load-1-item | that item by its key |
-| save-1-item | one attribute of it, if its version is the one that was read |
+| save-1-item | one attribute of it, if its version and the attribute are as they were read |
 | insert-20-items | a user: 4 items and 16 wishes, in one transaction |
 | load-20-items | that user, with all items |
 | change-one-attribute | an e-mail address of it |
-| add-a-wish | a wish that must not be there, without a load |
+| add-a-wish | a wish that must not exist, of a user that exists, without a load |
 | one-month | the 8 wishes of November 2021 |
 | full-page | 1,000 wishes, 889 KB of JSON: a page of 1 MB less a bit |
 | bulk-load-500-items | 25 users of 20 items |
