@@ -65,8 +65,7 @@ func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.R
 			return false
 		}
 		o := env.Sender.Send(ctx, &plan.Steps[0], &t.Tally)
-		lost := o.State == write.Unknown || o.State == write.Failed
-		known = known && (!lost || r.Reserved.Header(made).Incarnation != nil)
+		known = known && (!o.Lost() || r.Reserved.Header(made).Incarnation != nil)
 	}
 	return known
 }

@@ -35,5 +35,8 @@ type Outcome struct {
 	Err error
 }
 
+// Lost reports that no answer says whether the requests were applied, or that they failed.
+func (o *Outcome) Lost() bool { return o.State == Unknown || o.State == Failed }
+
 // OK reports whether the requests were applied.
 func (o *Outcome) OK() bool { return o.State == Written }
