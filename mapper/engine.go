@@ -172,6 +172,7 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 		return nil, err
 	}
 	g.env.Estimate.Sizes.Loaded(s)
+	g.env.Remember(s)
 	return g.newState(s), nil
 }
 

@@ -223,7 +223,7 @@ func TestAddOnlyToLiveEntity(t *testing.T) {
 	if _, err := entries.Add(part{1, "x"}).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) || items(t, table, "1") != 0 {
 		t.Errorf("an element of an entity that does not exist: %v", err)
 	}
-	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+	must(other.Save(ctx, other.New(account{ID: "1", Counter: 1})))(t)
 	if r := must(entries.Add(part{1, "x"}).Exec(ctx, m))(t); r.Predicted.Requests != 3 || r.Consumed.RCU != 2 {
 		t.Errorf("root item, put, root item: %v", r)
 	}
@@ -415,6 +415,166 @@ func TestSaveComparesWithStoredForm(t *testing.T) {
 			t.Errorf("nobody else has changed it, again: %v", err)
 		}
 		must(m.Delete(ctx, e))(t)
+	}
+}
+
+// A value that AfterLoad has changed, one that is stored under two names, and one that is compressed are no conflict.
+func TestSaveComparesWithStoredValue(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	hooked := must(mapper.New[lowered](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	must(hooked.Save(ctx, hooked.New(lowered{ID: "1", Mail: "A@B"})))(t)
+	h := must(hooked.Load(ctx, hooked.Key("1")))(t)
+	h.Value.Mail = "b@c"
+	must(hooked.Save(ctx, h))(t)
+	must(hooked.Delete(ctx, h))(t)
+
+	boards := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	for _, names := range [][2]string{{"Text", "old-Text"}, {"old-Text", "older-Text"}} {
+		must(boards.Save(ctx, boards.New(board{ID: "1", Main: cells{N: 1}})))(t)
+		raw := newRaw(t, table)
+		for _, name := range names {
+			must(raw.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+				TableName: &table, Key: item{"PK": s("BOARD#1"), "SK": s("A")}, UpdateExpression: aws.String("SET #n = :v"),
+				ExpressionAttributeNames: map[string]string{"#n": name}, ExpressionAttributeValues: item{":v": s("in " + name)},
+			}))(t)
+		}
+		e := must(boards.Load(ctx, boards.Key("1")))(t)
+		e.Value.Main.Text = "edited"
+		must(boards.Save(ctx, e))(t)
+		must(boards.Delete(ctx, e))(t)
+	}
+
+	packs := must(mapper.New[packed](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	for _, text := range []string{"a", "ä", strings.Repeat("long ", 3000)} {
+		e := packs.New(packed{ID: "1", Text: text, Bytes: []byte(text), List: []string{text}})
+		must(packs.Save(ctx, e))(t)
+		for range 2 {
+			e.Value.Text, e.Value.Bytes, e.Value.List = e.Value.Text+"b", append(e.Value.Bytes, 'b'), append(e.Value.List, "b")
+			must(packs.Save(ctx, e))(t)
+		}
+		must(packs.Delete(ctx, e))(t)
+	}
+}
+
+type lowered struct {
+	_    struct{} `ddb:"table=lowered"`
+	ID   string   `ddb:"pk=LOWERED#{ID}"`
+	Mail string   `ddb:"sk=HEAD"`
+}
+
+func (l *lowered) AfterLoad() { l.Mail = strings.ToLower(l.Mail) }
+
+type packed struct {
+	_     struct{} `ddb:"table=packed"`
+	ID    string   `ddb:"pk=PACKED#{ID}"`
+	Text  string   `ddb:"sk=HEAD,compress=gzip"`
+	Bytes []byte   `ddb:"sk=HEAD,compress=gzip"`
+	List  []string `ddb:"sk=HEAD,compress=gzip"`
+}
+
+// A save that checks the root item is refused each time, as long as the entity is not live.
+func TestCheckRootIsRefusedEachTime(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	must(newRaw(t, table).DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}}))(t)
+	e.Value.Left = "b"
+	for n := range 3 {
+		if n == 2 {
+			must(m.Save(ctx, m.New(account{ID: "1", Counter: 2})))(t)
+		}
+		if _, err := m.Save(ctx, e, mapper.CheckRoot()); !errors.Is(err, mapper.ErrNotFound) {
+			t.Errorf("%d: an update of an entity that is not live: %v", n, err)
+		}
+	}
+}
+
+// Update applies its function again if the entity was deleted and inserted again meanwhile.
+func TestUpdateAppliesAgainToReplacedEntity(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+	times := 0
+	_, err := m.Update(ctx, m.Key("1"), func(a *account) error {
+		if times++; times == 1 {
+			must(m.DeleteByKey(ctx, m.Key("1")))(t)
+			must(m.Save(ctx, m.New(account{ID: "1", Counter: 2})))(t)
+		}
+		a.Entries = []part{{1, "x"}}
+		return nil
+	})
+	if got := stored(t, m, "1"); err != nil || times != 2 || got.Counter != 2 || len(got.Entries) != 1 {
+		t.Errorf("%d times: %+v: %v", times, got, err)
+	}
+}
+
+// A patch does not take a leftover item for one of the entity, if the mapper has seen the entity, or the patch asks for it.
+func TestPatchNoticesLeftoverItem(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, seen := range []bool{true, false} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		m := must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+		other := must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+		must(other.Save(ctx, other.New(visited{ID: "1", Name: "n"})))(t)
+		late := must(other.Load(ctx, other.Key("1")))(t)
+		must(other.DeleteByKey(ctx, other.Key("1")))(t)
+		late.Value.Hits = 7
+		must(other.Save(ctx, late, mapper.Blind()))(t) // a leftover item
+		by := other
+		if seen {
+			by = m
+		}
+		must(by.Save(ctx, by.New(visited{ID: "1", Name: "next"})))(t)
+		hits := handmade.Number[visited, int]("Hits", "", func(x *visited) *int { return &x.Hits })
+		for range 3 {
+			p := mapperimpl.Item[visited, visited](m.Key("1").Item("STATS"), 1).Patch(hits.Increment(1))
+			if !seen {
+				p = p.IfEntityExists()
+			}
+			must(p.Exec(ctx, m))(t)
+		}
+		if e := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t); e.Value.Hits != 3 {
+			t.Errorf("seen %v: 3 increments count %d", seen, e.Value.Hits)
+		}
+	}
+}
+
+// Parts of one transaction may add to one entity.
+func TestTransactAddsTwiceToOneEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 1)
+	entries := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}
+	add := func(n int) mapper.Part { return entries.Add(part{n, "x"}).PatchPart(m) }
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+	must(mapper.Transact(ctx, add(1), add(2)))(t)
+	for n, edit := range []func(a *account){func(a *account) { a.Counter++ }, func(a *account) { a.Left = "q" }, func(a *account) { a.Left = "r" }} {
+		e := must(m.Load(ctx, m.Key("1")))(t)
+		edit(&e.Value)
+		parts := []mapper.Part{m.SavePart(e), add(3 + 2*n), add(4 + 2*n)}
+		if n == 1 {
+			parts = []mapper.Part{add(3 + 2*n), m.SavePart(e), add(4 + 2*n)}
+		}
+		plan := must(mapper.PlanTransact(parts...))(t)
+		r := must(mapper.Transact(ctx, parts...))(t)
+		if len(plan.Items) != len(r.Predicted.Items) || !plan.WCU.Contains(r.Predicted.WCU.Expected) {
+			t.Errorf("planned %v, sent %v", plan, r)
+		}
+	}
+	if got := stored(t, m, "1"); len(got.Entries) != 8 || got.Counter != 2 || got.Left != "r" {
+		t.Errorf("%+v", got)
+	}
+	if _, err := mapper.Transact(ctx, add(9), add(1)); !errors.Is(err, mapper.ErrExists) {
+		t.Errorf("one exists: %v", err)
 	}
 }
 

@@ -134,7 +134,7 @@ func Move() WriteOption { return writeFunc(func(o *operation.Options) { o.Move =
 func CheckLoaded() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckLoaded = true }) }
 
 // CheckRoot has a save that only updates or deletes items read the root item afterwards, as a save that adds items always does: the error is
-// ErrNotFound unless the entity is still live. Without it such a save beside a staged delete is acknowledged, and its items go with the
+// ErrNotFound unless the entity is still live, though the items were written. A patch has IfEntityExists for that. Without CheckRoot such a save beside a staged delete is acknowledged, and its items go with the
 // entity. It costs a strongly consistent read of the root item, or in a transaction of several parts two WCU for each KB of it. A save
 // that writes the root item costs no more.
 func CheckRoot() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckRoot = true }) }
@@ -167,9 +167,10 @@ func Blind() BlindOption {
 	return blind{func(s *settings) { s.blind = true }, func(o *operation.Options) { o.Blind = true }}
 }
 
-// VersionsOnly compares versions alone. It is for tables that no program writes without this library: without it, saves and deletes of loaded
-// items also compare the values that they have read with those that are stored, so that a change of a program that does not
-// write the version is a *ConflictError. The comparison costs no capacity, and up to 4 KB in a request.
+// VersionsOnly compares versions alone. It is for tables that no program writes without this library. Without it, saves and deletes of loaded
+// items also compare the values that they have read, so that a change of a program that does not write the version is a
+// *ConflictError. An update compares the attributes that it changes, a delete and a check all of them. Values of up to 4 KB in all are
+// compared, larger strings and binaries by their size. That costs no capacity.
 func VersionsOnly() Option { return optionFunc(func(s *settings) { s.versionsOnly = true }) }
 
 // Reindex also writes the loaded items whose keys of secondary indexes are not stored as the model makes

@@ -52,8 +52,8 @@ func (p Patch[T]) And(others ...Patcher[T]) Patch[T] {
 // joins to it afterwards still requires what it did. An element that is changed has to exist even so.
 func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.upsert()} }
 
-// IfEntityExists reads the root item after a patch that only updates or deletes, too: the error is ErrNotFound unless the entity is live. In a
-// transaction of several parts it is a check of the root item.
+// IfEntityExists reads the root item after a patch that only updates or deletes, too: the error is ErrNotFound unless the entity is live,
+// though the patch was written. In a transaction of several parts it is a check of the root item.
 func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(expr.IfEntity)} }
 
 // Exec writes the patch. An increment whose answer was lost is never sent again: the

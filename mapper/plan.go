@@ -260,6 +260,12 @@ func (r *Receipt) String() string {
 	} else {
 		p.others(&b)
 	}
+	if n := len(r.LeftBehind); n > 0 {
+		fmt.Fprintf(&b, "; %s at the old key: %s", count(n, "item"), joinKeys(r.LeftBehind))
+	}
+	if n := len(r.AlsoDeleted); n > 0 {
+		fmt.Fprintf(&b, "; %s of other writers deleted as well: %s", count(n, "item"), joinKeys(r.AlsoDeleted))
+	}
 	p.table(&b)
 	return b.String()
 }

@@ -75,7 +75,7 @@ func (x *comparing) assignment(a item.Assignment) {
 		x.add(a.Name, r.IndexKey(x.ch.Item.DerivedKey(a.Name)))
 	case a.Index == item.Former:
 		if i := slices.IndexFunc(r.Former, func(f snapshot.Former) bool { return f.Name == a.Name }); i >= 0 {
-			x.value(a.Name, r.Former[i].Attribute)
+			x.former(r.Former[i])
 		}
 	}
 }
@@ -88,6 +88,13 @@ func (x *comparing) attribute(i int) {
 		return
 	}
 	x.value(name, i)
+}
+
+// former adds an attribute that is stored under a former name, if its value was read under that name.
+func (x *comparing) former(f snapshot.Former) {
+	if x.ch.Stored.ReadAs(x.ch.Item, f.Attribute) == f.Name {
+		x.value(f.Name, f.Attribute)
+	}
 }
 
 // value adds the stored value of an attribute, which has that name.
@@ -120,7 +127,7 @@ func (x *comparing) everything() {
 		x.attribute(i)
 	}
 	for _, f := range r.Former {
-		x.value(f.Name, f.Attribute)
+		x.former(f)
 	}
 	for j, k := range it.Derived {
 		x.add(k.Name, r.IndexKey(j))

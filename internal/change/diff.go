@@ -175,7 +175,7 @@ func (d *differ) requireRoot() error {
 	if d.incarnation == nil {
 		of = item.NoIncarnation
 	}
-	ch.PinsEntity = true
+	ch.ForAdditions, ch.PinsEntity, ch.OfEntity = true, !d.NeedsRoot, d.incarnation
 	ch.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{item.LiveRoot, of}}
 	d.Checks = append(d.Checks, ch)
 	return nil

@@ -104,6 +104,8 @@ type stance struct {
 	bound, seen bool
 	// making reports that the item was missing, and that the patch makes it.
 	making bool
+	// likely is the incarnation that the entity had last: an item of another one may be left over.
+	likely types.AttributeValue
 }
 
 // NewPatch makes a patch's item changes. It does no I/O.
@@ -387,7 +389,7 @@ func (x *Patch) finish() error {
 		}
 	}
 	if upsert != "" && !slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.Root && ch.upsert }) {
-		return x.m.FieldErrorf(upsert, "Upsert makes the root where it is not there, and this changes none of it: leave it out; other items that are no elements are made as they are; Put writes a whole element either way, and a counter that begins at nothing is a root of its own, in a flat model")
+		return x.m.FieldErrorf(upsert, "Upsert is for a patch that changes the root item: leave it out. Put replaces an element, and other items are created if they are missing and the entity exists. For a counter without an entity, use a flat model whose root item is the counter")
 	}
 	for _, ch := range x.Items {
 		ch.expect()
@@ -421,7 +423,7 @@ func (x *Patch) RequireRoot() (*Change, error) {
 		return nil, err
 	}
 	check := &PatchItem{Change: start(x.m, write.Check, x.m.Root(), at), Exists: true, now: x.m.Now, m: x.m}
-	check.Unread = true
+	check.Unread, check.ForAdditions = true, true
 	x.Items = append(x.Items, check)
 	if check.expect(); x.bound {
 		x.Bind(x.live)
@@ -538,7 +540,9 @@ func (ch *PatchItem) make(live types.AttributeValue) {
 func (ch *PatchItem) expect() {
 	defer ch.index(ch.m)
 	ch.Expect = write.Expect{Blind: true}
-	ch.PinsEntity = ch.Root && (ch.bound || ch.incarnation != nil)
+	if ch.PinsEntity = ch.Root && (ch.bound || ch.incarnation != nil); ch.PinsEntity {
+		ch.OfEntity = ch.incarnation
+	}
 	if ch.Absent || ch.hidden != nil {
 		ch.Expect.Absent, ch.Expect.Instead = true, ch.hidden
 		return
@@ -582,8 +586,22 @@ func (ch *PatchItem) ours() attr.Condition {
 		return func(x *attr.Expression) string { return "(" + item.NoIncarnation(x) + " OR " + of(x) + ")" }
 	case ch.bound, ch.incarnation != nil:
 		return of
+	case ch.likely != nil:
+		return func(x *attr.Expression) string {
+			return item.Unstaged(x) + " AND (" + item.NoIncarnation(x) + " OR " + item.IncarnationIs(x, ch.likely) + ")"
+		}
 	}
 	return item.Unstaged
+}
+
+// Expect has the patch meet items of other incarnations than the one that the entity had last as strays, which it finds out about.
+func (x *Patch) Expect(likely types.AttributeValue) {
+	for _, ch := range x.Items {
+		if !ch.Root && ch.Kind == write.Update && !ch.bound && ch.incarnation == nil && !ch.making && ch.hidden == nil && !attr.Same(ch.likely, likely) {
+			ch.likely = likely
+			ch.expect()
+		}
+	}
 }
 
 // Bind makes the patch one of the entity whose root was read: its items have to be of that, or of
@@ -782,7 +800,7 @@ func (x *Patch) Stray(stored []item.Attributes) []int {
 		case ch.incarnation != nil && !attr.Same(h.Incarnation, ch.incarnation): // it is not what it was
 			stray = append(stray, i)
 		case h.Incarnation == nil, attr.Same(h.Incarnation, ch.incarnation):
-		case ch.Absent, h.Stage != nil:
+		case ch.Absent, h.Stage != nil, ch.likely != nil && !attr.Same(h.Incarnation, ch.likely):
 			stray = append(stray, i)
 		}
 	}

@@ -70,8 +70,8 @@ func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.R
 	return known
 }
 
-// notLive returns the error of an addition to an entity that is not live.
-func (env *Env) notLive(sel selection.Selection, root *item.Image) error {
+// notLive returns the error of a write to an entity that is not live. cure says what to do if another entity of the key exists.
+func (env *Env) notLive(sel selection.Selection, root *item.Image, cure string) error {
 	if err := env.Search.RootThere(sel, root); err != nil {
 		return env.fault(err)
 	}
@@ -79,7 +79,7 @@ func (env *Env) notLive(sel selection.Selection, root *item.Image) error {
 	err := env.Search.RootThere(sel, nil)
 	var missing *search.NotFound
 	if errors.As(err, &missing) {
-		missing.Pending = "it was deleted, and inserted again: load it again"
+		missing.Replaced, missing.Pending = true, "it was deleted and inserted again: "+cure
 	}
 	return env.fault(err)
 }
@@ -124,13 +124,14 @@ func (e *Entity) confirm(ctx context.Context, env *Env, sel selection.Selection,
 	if err != nil {
 		return &Unknown{Label: env.Model.Label(), Items: written(slices.Concat(added, e.unconfirmed.written)), Err: fmt.Errorf("the items were written, and reading the root item afterwards failed: %w", err)}
 	}
-	e.unconfirmed = unconfirmed{}
 	if live {
+		e.unconfirmed = unconfirmed{}
 		return nil
 	}
-	missing := env.notLive(sel, root)
+	missing := env.notLive(sel, root, "load the entity by its key")
 	known := env.takeBack(ctx, root, added, t)
 	e.forget(added)
+	e.unconfirmed.added = nil // items that were updated stay as they are: the next save confirms them again
 	if !known {
 		return &Unknown{Label: env.Model.Label(), Items: written(added), Err: missing}
 	}

@@ -27,6 +27,13 @@ type Entity struct {
 	remembered []*remembered
 }
 
+// Remember has the mapper remember the incarnation of a loaded entity.
+func (env *Env) Remember(s *snapshot.Snapshot) {
+	if root := s.Root(); root != nil {
+		env.Incarnations.Put(root.Place, root.Header.Incarnation)
+	}
+}
+
 // isUnresolved reports whether the entity has unresolved writes.
 func (e *Entity) isUnresolved() bool { return e != nil && len(e.unresolved) > 0 }
 

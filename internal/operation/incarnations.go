@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -8,8 +9,8 @@ import (
 	"github.com/itemize/itemize/internal/item"
 )
 
-// Incarnations remembers the incarnations of the entities to which items were added last, so that an add does not read the root
-// item first. It is bounded: it remembers the last 1,024 entities, and up to 1,024 more. It is safe for concurrent use, and the
+// Incarnations remembers the incarnations of the entities that were loaded, inserted or patched last, so that an add does not read the root
+// item first, and an update notices leftover items. It is bounded: it remembers the last 1,024 entities, and up to 1,024 more. It is safe for concurrent use, and the
 // zero value is empty.
 type Incarnations struct {
 	mu          sync.Mutex
@@ -49,6 +50,9 @@ func (n *Incarnations) put(root item.Place, incarnation types.AttributeValue) {
 	}
 	if n.latest == nil {
 		n.latest = map[item.Place]types.AttributeValue{}
+	}
+	if _, known := n.latest[root]; !known {
+		root.PK.Text, root.SK.Text = strings.Clone(root.PK.Text), strings.Clone(root.SK.Text) // not those of an answer
 	}
 	n.latest[root] = incarnation
 }

@@ -93,6 +93,8 @@ type Operation struct {
 	// sent are the requests of each part in the last plan, and readers the readers of their values.
 	sent    []Requests
 	readers change.Readers
+	// covered are checks of root items that another part's request makes unnecessary: they are not sent.
+	covered map[*write.Request]bool
 	// outcome is that of the last step.
 	outcome write.Outcome
 	// done are the items that steps have written, of plans of several steps, and rest those that the last plan has still to write.
@@ -260,6 +262,7 @@ func (x *Operation) plan() (*write.Plan, error) {
 		}
 		all, before = append(all, r.Writes...), append(before, external.steps()...)
 	}
+	all = x.withoutCovered(all)
 	if err := append(errs, duplicates(all)...).orNil(); err != nil {
 		return nil, err
 	}
@@ -272,6 +275,26 @@ func (x *Operation) plan() (*write.Plan, error) {
 		plan.Before = before
 	}
 	return plan, err
+}
+
+// withoutCovered returns the requests without those checks of root items that another request makes unnecessary.
+func (x *Operation) withoutCovered(all []*write.Request) []*write.Request {
+	x.covered = nil
+	covers := func(check *write.Request) bool {
+		return slices.ContainsFunc(all, func(r *write.Request) bool { return r.Covers(check) && !x.covered[r] })
+	}
+	for _, r := range all {
+		if covers(r) {
+			if x.covered == nil {
+				x.covered = map[*write.Request]bool{}
+			}
+			x.covered[r] = true
+		}
+	}
+	if x.covered == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(r *write.Request) bool { return x.covered[r] })
 }
 
 // duplicates returns an error for each two requests on the same item.
@@ -472,12 +495,20 @@ func (x *Operation) split(o *write.Outcome) []partOutcome {
 	at := 0
 	for i, p := range x.parts {
 		each[i] = partOutcome{p, *o}
-		end := at + len(x.sent[i].Writes)
-		each[i].outcome.Requests = o.Requests[at:end]
+		own := &each[i].outcome
+		own.Requests, own.Stored = x.sent[i].Writes, nil
 		if o.Stored != nil {
-			each[i].outcome.Stored = o.Stored[at:end]
+			own.Stored = make([]item.Attributes, len(own.Requests))
 		}
-		at = end
+		for n, r := range own.Requests {
+			if x.covered[r] {
+				continue // another part has its answer
+			}
+			if o.Stored != nil {
+				own.Stored[n] = o.Stored[at]
+			}
+			at++
+		}
 	}
 	return each
 }

@@ -51,6 +51,8 @@ func (o Options) meaningless(u use) string {
 		return "CheckLoaded means nothing for a delete, which requires all that it deletes to be as it was: leave it out"
 	case u == forDelete && o.CheckRoot:
 		return "CheckRoot means nothing for a delete, which adds nothing: leave it out"
+	case u == forPatch && o.CheckRoot:
+		return "CheckRoot is for saves: give the patch IfEntityExists"
 	case u == forPatch && o != Options{ExactlyOnce: o.ExactlyOnce, Blind: o.Blind}:
 		return "a patch takes ExactlyOnce and Blind only: leave the other options out"
 	case u == forPart && (o.Independent || o.Staged || o.ExactlyOnce || o.Move):

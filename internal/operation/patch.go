@@ -174,6 +174,11 @@ func (p *modify) requests(*change.Readers) (r Requests, err error) {
 		return r, err
 	}
 	_, bound := p.Live()
+	if !p.blind && !bound {
+		if at, err := p.env.Model.RootPlace(p.Identity); err == nil {
+			p.Expect(p.env.Incarnations.Get(at))
+		}
+	}
 	r = Requests{Writes: p.Requests(), Unread: p.needsIncarnation() && !bound, Choice: write.Choice{ExactlyOnce: p.options.ExactlyOnce}}
 	if !write.Fits(r.Writes) {
 		return r, p.env.Model.Errorf("the patch changes %d items of %d bytes, and a transaction takes %d of %d: use several patches", len(r.Writes), write.Bytes(r.Writes), cost.MaxTransactItems, cost.MaxTransactBytes)
@@ -246,7 +251,11 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 	if live {
 		return false, nil
 	}
-	missing := p.env.notLive(p.sel, root)
+	if len(added) == 0 && root != nil && staging.Pending(root) == "" { // a leftover item was updated: write that of the entity
+		p.Bind(root.Header.Incarnation)
+		return true, p.env.notLive(p.sel, root, "repeat the patch")
+	}
+	missing := p.env.notLive(p.sel, root, "repeat the patch")
 	if !p.env.takeBack(ctx, root, added, t) {
 		return false, &Unknown{Label: p.env.Model.Label(), Items: written(added), Patch: true, Err: missing}
 	}
@@ -404,7 +413,7 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 		live = root.Header.Incarnation
 	}
 	if !exists && !p.blind && (p.Puts() || p.Makes()) && !p.UpsertsRoot() {
-		return false, p.env.notLive(p.sel, root)
+		return false, p.env.notLive(p.sel, root, "repeat the patch")
 	}
 	p.Pin(live)
 	for _, i := range foreign {

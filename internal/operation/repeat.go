@@ -5,15 +5,19 @@ import (
 	"errors"
 
 	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/search"
 )
 
-// Repeat runs do, which reads an entity and writes it, again after a conflict in which nothing was written.
+// Repeat runs do, which reads an entity and writes it, again after a conflict in which nothing was written, and if the entity was deleted
+// and inserted again meanwhile.
 func Repeat(ctx context.Context, label string, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
 		var conflict *Conflict
 		ended := errors.As(err, new(*Partial)) || errors.As(err, new(*Exhausted))
-		if !errors.As(err, &conflict) || ended || errors.Is(err, ErrExists) || conflict.Moving || try == readTries {
+		var missing *search.NotFound
+		replaced := errors.As(err, &missing) && missing.Replaced
+		if !errors.As(err, &conflict) && !replaced || ended || errors.Is(err, ErrExists) || conflict != nil && conflict.Moving || try == readTries {
 			return err
 		}
 		if pauseErr := flow.Pause(ctx, try); pauseErr != nil {

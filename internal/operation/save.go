@@ -76,7 +76,9 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 	p.diff = d
 	for _, ch := range d.Checks {
 		if ch.Unread {
-			ch.Likely = p.env.Estimate.Sizes.Item(ch.Item)
+			if ch.Likely = p.env.Estimate.Sizes.Item(ch.Item); ch.Root && e.Root() != nil {
+				ch.Likely = e.Root().Size
+			}
 		}
 	}
 	if p.changes = d.Changes; m.Source != nil {
@@ -187,6 +189,9 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 		return err
 	}
 	change.SettleAll(p.entity.Snapshot, p.value)
+	if p.fresh {
+		p.env.Remember(p.entity.Snapshot)
+	}
 	p.end()
 	return nil
 }
@@ -220,7 +225,31 @@ func (p *save) findLeftBehind(ctx context.Context, t *Tally) error {
 func (p *save) movable() bool { return p.env.Model.CanReshard(p.entity.Selection.Identity) }
 
 func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
+	if p.joint {
+		if err := p.missing(o); err != nil {
+			return false, err
+		}
+	}
 	return p.entity.refused(ctx, p.env, p.diff.Keys, o, t)
+}
+
+// missing returns the error of a transaction whose check of the root item failed, because the entity is not live.
+func (p *save) missing(o *write.Outcome) error {
+	for i, r := range o.Requests {
+		if r.Kind != write.Check || !r.PinsEntity || !r.Unread || o.Stored[i] == nil {
+			continue
+		}
+		var root *item.Image
+		if len(o.Stored[i]) > 0 {
+			f, err := p.env.Model.Image(r.Table, o.Stored[i])
+			if err != nil {
+				return err
+			}
+			root = &f
+		}
+		return p.env.notLive(p.entity.Selection, root, "load the entity by its key")
+	}
+	return nil
 }
 
 // afterLoss: the requests require the items as they were read, so that a late copy is refused.

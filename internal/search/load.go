@@ -19,6 +19,8 @@ import (
 type NotFound struct {
 	// Name names the entity by its key, Pending says what is being done to it.
 	Name, Pending string
+	// Replaced reports that it was deleted and inserted again since it was read.
+	Replaced bool
 	// Root is where its root would be.
 	Root item.Place
 }
@@ -198,5 +200,5 @@ func (e *Engine) RootThere(sel selection.Selection, root *item.Image) error {
 	if err != nil {
 		return err
 	}
-	return &NotFound{e.Model.EntityName(sel.Identity), pending, at}
+	return &NotFound{Name: e.Model.EntityName(sel.Identity), Pending: pending, Root: at}
 }

@@ -309,6 +309,9 @@ func (r *Stored) set(it *schema.Item, a item.Assignment) {
 		r.Sizes[a.Index] = int32(n)
 		delete(r.Seen, a.Index)
 		delete(r.Inexact, a.Index)
+		if l := it.Attributes[a.Index].Large; l != nil && !l.Outside() {
+			r.keepPacked(a.Index, a.Value)
+		}
 		if it.Attributes[a.Index].Opaque {
 			r.setOpaque(a.Index, a.Value)
 		}

@@ -35,10 +35,8 @@ func (s *Snapshot) keepInexact(images []item.Image, all []Stored, v any) {
 			switch {
 			case a.Large.Outside(): // its stored value is kept
 			case a.Large != nil:
-				if _, isBinary := storedValue(f, a).(*types.AttributeValueMemberB); !isBinary {
-					r.keepInexact(i, nil)
-				}
-			case a.Straight && f.Wire.Shape != nil && !a.Opaque:
+				r.keepPacked(i, storedValue(f, a))
+			case a.Straight && f.Wire.Shape != nil && !a.Opaque && !m.Schema.Hooks: // AfterLoad may have changed what was decoded
 				s.keepInexactWire(f, r, rec, i)
 			default:
 				s.keepInexactValue(f, r, rec, i)
@@ -91,6 +89,13 @@ func (s *Snapshot) keepInexactValue(f *item.Image, r *Stored, rec any, i int) {
 func storedValue(f *item.Image, a *schema.Attribute) types.AttributeValue {
 	_, v := stored(f, a)
 	return v
+}
+
+// keepPacked notes how an attribute that is compressed if that is smaller can be compared: a binary by its size, another value not.
+func (r *Stored) keepPacked(i int, v types.AttributeValue) {
+	if _, isBinary := v.(*types.AttributeValueMemberB); v != nil && !isBinary {
+		r.keepInexact(i, nil)
+	}
 }
 
 func (r *Stored) keepInexact(i int, v types.AttributeValue) {

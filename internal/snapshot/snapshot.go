@@ -312,6 +312,20 @@ func (r *Stored) Renamed(it *schema.Item, a item.Assignment) string {
 	return it.Attributes[r.Former[i].Attribute].Name
 }
 
+// ReadAs returns the name under which the value of an attribute was read, if several are stored.
+func (r *Stored) ReadAs(it *schema.Item, i int) string {
+	a := it.Attributes[i]
+	if r.Sizes[i] > 0 {
+		return a.Name
+	}
+	for _, name := range a.Was {
+		if slices.ContainsFunc(r.Former, func(f Former) bool { return f.Name == name }) {
+			return name
+		}
+	}
+	return ""
+}
+
 // StoredSize returns the size of the stored attribute of an item of a kind that an assignment is
 // about.
 func (r *Stored) StoredSize(it *schema.Item, a item.Assignment) int {

@@ -43,6 +43,10 @@ type Request struct {
 	// PinsEntity reports of a root item's request that it is applied only if the entity is live and has the incarnation that new
 	// items carry. (A root item that is put makes that entity.)
 	PinsEntity bool
+	// OfEntity is that incarnation, nil if the root item has none. (Of a loaded root item it is in Header, of a new one in Incarnation.)
+	OfEntity types.AttributeValue
+	// ForAdditions reports that it is a check of a root item that was added because the transaction adds items to the entity.
+	ForAdditions bool
 	Reserved   item.Reserved
 	// Header is what the stored item held under the reserved names when it was read.
 	Header item.Header
@@ -167,6 +171,26 @@ func (r *Request) Undo(exact bool, entries []Entry) *Request {
 		d.Expect.Old = SomeOldValues(r.Place, added)
 	}
 	return d
+}
+
+// Covers reports whether a request on a root item makes a check for additions unnecessary: it requires the same entity, or will once
+// that is known.
+func (r *Request) Covers(check *Request) bool {
+	switch {
+	case r == check || r.Place != check.Place || !check.ForAdditions:
+		return false
+	case !check.PinsEntity:
+		return r.ForAdditions || r.PinsEntity
+	case !r.PinsEntity:
+		return false
+	}
+	of := r.OfEntity
+	if of == nil && r.Incarnation != nil {
+		of = r.Incarnation
+	} else if of == nil {
+		of = r.Header.Incarnation
+	}
+	return attr.Same(of, check.OfEntity)
 }
 
 // returned notes what the item holds after the write, if that is asked for.
