@@ -47,7 +47,7 @@ type Request struct {
 	OfEntity types.AttributeValue
 	// ForAdditions reports that it is a check of a root item that was added because the transaction adds items to the entity.
 	ForAdditions bool
-	Reserved   item.Reserved
+	Reserved     item.Reserved
 	// Header is what the stored item held under the reserved names when it was read.
 	Header item.Header
 	// Expect is what has to be true of the stored item.

@@ -27,13 +27,13 @@ var limits = []limit{
 	{"functions with more than 5 parameters", func(f *figures) int { return f.Wide.Count }, 0},
 	{"packages in all modules", func(f *figures) int { return f.Packages.Count }, 84},
 	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 4300},
-	{"lines of package internal/operation", func(f *figures) int { return f.PackageLines["internal/operation"] }, 3300},
+	{"lines of package internal/operation", func(f *figures) int { return f.PackageLines["internal/operation"] }, 3400},
 	{"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 52},
 	{"files that know the outcomes of writes", func(f *figures) int { return f.knows("the outcomes of writes") }, 13},
-	{"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 176},
+	{"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 178},
 	{"packages that a save reaches", func(f *figures) int { return f.Reach[0].Packages }, 20},
-	{"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 111},
-	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 720},
+	{"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 115},
+	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 735},
 }
 
 // overLimits returns an error that names the figures over their limits.
