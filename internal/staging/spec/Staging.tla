@@ -31,7 +31,8 @@ CONSTANTS
     RememberedIsChecked,    \* an add with a remembered incarnation that is not the live one is tried again with the one that it reads
     DeleteLooks,            \* a delete in one transaction deletes what was added until then
     CheckUpdates,           \* FALSE in the code, unless it is asked for: a writer that updates a part reads the root as well
-    CompareValues           \* a save or delete of a loaded item requires the values that it has read
+    CompareValues,          \* a save or delete of a loaded item requires the values that it has read
+    TrackCalls              \* no clause: whether hist is kept, which only the invariants of additions need
 
 AllKinds == <<"staged",  \* inserts by a claim, parts and a root that goes live
               "plain",   \* inserts by one transaction
@@ -756,7 +757,7 @@ Init ==
 
 Sees(p, w) == \* what p wrote is to be seen in entity w
     me'[p].pc # "start" /\ db'[R].st = "live" /\ \E k \in Parts : db'[k].by = p /\ Belongs(db'[k], db'[R])
-NextHist == hist' = [p \in DOMAIN me' |->
+NextHist == hist' = IF ~TrackCalls THEN hist ELSE [p \in DOMAIN me' |->
     IF p \notin DOMAIN hist THEN [live |-> {}, seen |-> FALSE, free |-> FALSE]
     ELSE IF me[p].pc = "done" THEN hist[p]
     ELSE [live |-> (IF me'[p].pc \in {"start", "call"} THEN {} ELSE hist[p].live)
