@@ -134,7 +134,7 @@ func Move() WriteOption { return writeFunc(func(o *operation.Options) { o.Move =
 func CheckLoaded() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckLoaded = true }) }
 
 // CheckRoot has a save that only updates or deletes items read the root item afterwards, as a save that adds items always does: the error is
-// ErrNotFound unless the entity is still live, though the items were written. A patch has IfEntityExists for that. Without CheckRoot such a save beside a staged delete is acknowledged, and its items go with the
+// ErrNotFound unless the entity is still live, though the items were written. A patch has IfEntityExists for that. Without CheckRoot such a save during a staged delete is acknowledged, and its items go with the
 // entity. It costs a strongly consistent read of the root item, or in a transaction of several parts two WCU for each KB of it. A save
 // that writes the root item costs no more.
 func CheckRoot() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckRoot = true }) }

@@ -59,12 +59,7 @@ func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.R
 	known = true
 	for _, r := range added {
 		made := r.Added()
-		d := r.Undo(exact, env.Model.Entries(r.Item, r.Table.Name, made, nil))
-		plan, err := write.Arrange([]*write.Request{d}, nil, write.Choice{})
-		if err != nil {
-			return false
-		}
-		o := env.Sender.Send(ctx, &plan.Steps[0], &t.Tally)
+		o := env.Sender.One(ctx, r.Undo(exact, env.Model.Entries(r.Item, r.Table.Name, made, nil)), &t.Tally)
 		known = known && (!o.Lost() || r.Reserved.Header(made).Incarnation != nil)
 	}
 	return known

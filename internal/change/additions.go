@@ -1,0 +1,158 @@
+package change
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// A patch creates an item only in an entity that exists: an element that it adds, and a fixed item that is missing. Package operation
+// reads the root item, and asks the methods of this file what the patch creates.
+
+// RequireItems has the patch update items that exist, except the root item: an item that is missing is made by Make.
+func (x *Patch) RequireItems() {
+	for _, ch := range x.Items {
+		if ch.makes() && !ch.Root {
+			ch.fixed, ch.Exists, ch.mayMake = true, true, true
+			ch.expect()
+		}
+	}
+}
+
+// RequireRoot adds a check of the root item, unless the patch has a request on it.
+func (x *Patch) RequireRoot() (*Change, error) {
+	if x.Rooted() {
+		return nil, nil
+	}
+	at, err := x.m.RootPlace(x.Identity)
+	if err != nil {
+		return nil, err
+	}
+	check := &PatchItem{Change: start(x.m, write.Check, x.m.Root(), at), Exists: true, now: x.m.Now, m: x.m}
+	check.Unread, check.ForAdditions = true, true
+	x.Items = append(x.Items, check)
+	if check.expect(); x.bound {
+		x.Bind(x.live)
+	}
+	return check.Change, nil
+}
+
+// Rooted reports whether the patch has a request on the root item.
+func (x *Patch) Rooted() bool {
+	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.Root })
+}
+
+// UpsertsRoot reports whether the patch may make the root item.
+func (x *Patch) UpsertsRoot() bool {
+	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.Root && ch.makes() })
+}
+
+// Puts reports whether the patch adds elements, and PutsEither whether it does so whether they exist or not.
+func (x *Patch) Puts() bool {
+	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.adds })
+}
+
+// PutsEither is described at Puts.
+func (x *Patch) PutsEither() bool {
+	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.adds && ch.either })
+}
+
+// Makes reports whether the patch may make an item that is no element, and not the root item.
+func (x *Patch) Makes() bool {
+	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return !ch.Root && (ch.fixed || ch.makes()) })
+}
+
+// Added returns the requests of items that the patch has put, or made.
+func (x *Patch) Added() []*write.Request {
+	var all []*write.Request
+	for _, ch := range x.Items {
+		if !ch.Root && (ch.Kind == write.Put || ch.making) {
+			all = append(all, &ch.Request)
+		}
+	}
+	return all
+}
+
+// Live returns the incarnation that the patch is bound to, or of an item that it updated; ok is false if it knows none.
+func (x *Patch) Live() (live types.AttributeValue, ok bool) {
+	if x.bound {
+		return x.live, true
+	}
+	for _, ch := range x.Items {
+		if a := ch.Returned[schema.Incarnation]; a != nil {
+			return a, true
+		}
+	}
+	return nil, false
+}
+
+// Unbind makes the patch what it was before it knew an incarnation.
+func (x *Patch) Unbind() {
+	x.bound, x.live = false, nil
+	for _, ch := range x.Items {
+		if ch.given != nil {
+			ch.take(ch.given)
+			ch.plain = nil
+			ch.expect()
+		}
+	}
+}
+
+// Missing returns the indexes of items that are missing, and that the patch can make. Occupied returns those of items that it was
+// making, and that exist now.
+func (x *Patch) Missing(stored []item.Attributes) []int {
+	return x.indexes(stored, func(ch *PatchItem, a item.Attributes) bool { return ch.fixed && !ch.making && len(a) == 0 })
+}
+
+// Occupied is described at Missing.
+func (x *Patch) Occupied(stored []item.Attributes) []int {
+	return x.indexes(stored, func(ch *PatchItem, a item.Attributes) bool {
+		return ch.making && len(a) > 0 && !ch.Reserved.Expired(a, ch.now())
+	})
+}
+
+func (x *Patch) indexes(stored []item.Attributes, is func(*PatchItem, item.Attributes) bool) []int {
+	var all []int
+	for i, ch := range x.Items {
+		if i < len(stored) && stored[i] != nil && is(ch, stored[i]) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// IsMaking reports whether the item was missing, so that the patch makes it.
+func (ch *PatchItem) IsMaking() bool { return ch.making }
+
+// Make has the patch make a missing item, as one of the live entity.
+func (x *Patch) Make(i int) {
+	ch := x.Items[i]
+	ch.begin()
+	ch.make(x.live)
+}
+
+// make has the patch make the item. An update makes an item that is missing.
+func (ch *PatchItem) make(live types.AttributeValue) {
+	ch.making, ch.incarnation = true, live
+	if live != nil && !slices.ContainsFunc(ch.Defaults, func(a item.Assignment) bool { return a.Name == schema.Incarnation }) {
+		ch.Defaults = append(slices.Clip(ch.Defaults), item.AssignIncarnation(live))
+	}
+	ch.OldSize, ch.Unread = 0, false
+	ch.NewSize = attr.ItemSize(ch.itemOfInsert()) + ch.Reserved.VersionSize()
+	ch.expect()
+}
+
+// Expect has the patch meet items of other incarnations than the one that the entity had last as strays, which it finds out about.
+func (x *Patch) Expect(likely types.AttributeValue) {
+	for _, ch := range x.Items {
+		if !ch.Root && ch.Kind == write.Update && !ch.bound && ch.incarnation == nil && !ch.making && ch.hidden == nil && !attr.Same(ch.likely, likely) {
+			ch.likely = likely
+			ch.expect()
+		}
+	}
+}
