@@ -483,18 +483,16 @@ func (x *Patch) Bind(live types.AttributeValue) {
 	}
 }
 
-// saved returns the stance of now, to be taken again.
+// saved returns the stance of now, to be taken again. It shares the map of the item that is put.
 func (ch *PatchItem) saved() *stance {
 	s := ch.stance
 	s.request = ch.Request
-	s.request.Put = maps.Clone(ch.Put)
 	return &s
 }
 
 // take takes a stance.
 func (ch *PatchItem) take(s *stance) {
 	ch.stance, ch.Request = *s, s.request
-	ch.Put = maps.Clone(s.request.Put)
 }
 
 // Pin makes the patch reckon with one live incarnation alone: what it reckoned to be of another
@@ -749,6 +747,7 @@ func (ch *PatchItem) carry(incarnation types.AttributeValue) {
 		return
 	}
 	if incarnation != nil {
+		ch.Put = maps.Clone(ch.Put) // stances share it
 		item.AssignIncarnation(incarnation).Into(ch.Put)
 	}
 	ch.NewSize = attr.ItemSize(ch.Put) + ch.Reserved.VersionSize()
