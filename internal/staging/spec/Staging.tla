@@ -842,6 +842,9 @@ Moved == \A p, q \in DOMAIN me : (Adds(p) /\ Kind(q) = "mover" /\ me[q].res = "o
 RefusedForAReason == \A p \in DOMAIN me : Kind(p) = "addnew" /\ me[p].res = "refused" => ~hist[p].free \/ run.start \notin {"short"}
 
 \* Where nothing went wrong, no item is left over. (A move reports what was added: Moved.)
+\* At most one fault, or the writers that come after all others.
+OneFault == 6 \in DOMAIN me \/ left.lost + left.late + left.crash >= MaxLost + MaxLate + MaxCrash - 1
+
 Calm == left = [lost |-> MaxLost, late |-> MaxLate, crash |-> MaxCrash] /\ late = {}
 NoOrphan == Calm /\ run.start \notin {"claimed", "halfgone", "leftover", "shadow"} /\ DOMAIN me = 1 .. NActors /\ (\A p \in DOMAIN me : me[p].pc = "done" /\ Kind(p) # "mover")
     => \A k \in Parts : (db[k].by \in DOMAIN me /\ Kind(db[k].by) \in {"saver", "upserter", "addnew"} /\ db[k].st # "none") => Live /\ Belongs(db[k], db[R])

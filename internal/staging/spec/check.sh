@@ -2,10 +2,10 @@
 # Checks Staging.tla, Migration.tla and Large.tla with TLC:
 #
 #	check.sh all       what .ci/run checks: the next one, migration and large, with one thread each, as many at a time as WORKERS
-#	check.sh           staged writes: two actors, exhaustively, and that each clause is needed
+#	check.sh           staged writes: two actors with at most one fault, and that each clause is needed
 #	check.sh three     three actors
 #	check.sh migration a monolith becomes a collection: two actors without faults, and that each clause is needed
-#	check.sh faults    the same with a late request, and with a lost answer and a crash; and writers that add, with faults
+#	check.sh faults    staged writes, writers that add, and migrations, with several faults
 #	check.sh large     a large value: two actors without faults, and that each clause is needed
 #	check.sh largeall  the same with faults, and three actors
 #	check.sh NAME      NAME.cfg alone, with all that TLC says (traces)
@@ -174,6 +174,7 @@ three)
 	;;
 migration) migration ;;
 faults)
+	holds StagingFaults
 	holds AddsFaults
 	holds MigrationLate
 	holds MigrationFaults
