@@ -86,13 +86,20 @@ func TestSaveThatCannotReadRootIsUnknown(t *testing.T) {
 		if failing = false; deleted {
 			must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 		}
-		_, err := m.Save(ctx, e)
-		if deleted != errors.Is(err, mapper.ErrNotFound) || !deleted && err != nil {
-			t.Errorf("deleted %v: %v", deleted, err)
-		}
-		if n := items(t, table, "1"); deleted && n != 0 {
-			t.Errorf("%d items are left over", n)
-		}
+		findsOut(t, m, e, table, deleted)
+	}
+}
+
+// findsOut saves an entity to which an item was added without an answer: an error if the entity was deleted meanwhile, and
+// nothing is left over.
+func findsOut(t *testing.T, m *mapper.Mapper[account], e *mapper.Entity[account], table string, deleted bool) {
+	t.Helper()
+	_, err := m.Save(context.Background(), e)
+	if deleted != errors.Is(err, mapper.ErrNotFound) || !deleted && err != nil {
+		t.Errorf("deleted %v: %v", deleted, err)
+	}
+	if n := items(t, table, "1"); deleted && n != 0 {
+		t.Errorf("%d items are left over", n)
 	}
 }
 
@@ -126,13 +133,7 @@ func TestAdditionWithoutAnswerIsConfirmed(t *testing.T) {
 		if failing = false; deleted {
 			must(newRaw(t, table).DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}}))(t)
 		}
-		_, err := m.Save(ctx, e)
-		if deleted != errors.Is(err, mapper.ErrNotFound) || !deleted && err != nil {
-			t.Errorf("deleted %v: %v", deleted, err)
-		}
-		if n := items(t, table, "1"); deleted && n != 0 {
-			t.Errorf("%d items are left over", n)
-		}
+		findsOut(t, m, e, table, deleted)
 	}
 }
 
@@ -245,6 +246,35 @@ func TestAddOnlyToLiveEntity(t *testing.T) {
 	if n := items(t, table, "1"); n != 2 {
 		t.Errorf("%d items", n)
 	}
+}
+
+// Plans and receipts say which of their requests make sure that the entity exists.
+func TestPlansSayWhichRequestsReadRoot(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	writer, m := newAccounts(t, table, &faulty{at: -1}, 1), newAccounts(t, table, &faulty{at: -1}, 1)
+	e := writer.New(account{ID: "1", Counter: 1})
+	must(writer.Save(ctx, e))(t)
+	says := func(what, text string, plan *mapper.Plan, r *mapper.Receipt) {
+		t.Helper()
+		if !strings.Contains(plan.String(), text) || !strings.Contains(r.String(), text) || plan.RootReads != r.Predicted.RootReads {
+			t.Errorf("%s: %q expected:\n%v\n%v", what, text, plan, r)
+		}
+	}
+	e.Value.Entries = []part{{1, "x"}}
+	plan := must(writer.PlanSave(e))(t)
+	says("a save that adds", "2 requests (1 reads the root item), 1 WCU, 1 RCU", plan, must(writer.Save(ctx, e))(t))
+	e.Value.Entries[0].Text = "y"
+	plan = must(writer.PlanSave(e))(t)
+	says("a save that changes", "one request: 1 WCU", plan, must(writer.Save(ctx, e))(t))
+
+	add := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{2, "x"})
+	plan = must(add.Plan(m))(t)
+	says("the first addition", "3 requests (2 read the root item)", plan, must(add.Exec(ctx, m))(t))
+	add = handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{3, "x"})
+	plan = must(add.Plan(m))(t)
+	says("the second addition", "2 requests (1 reads the root item)", plan, must(add.Exec(ctx, m))(t))
 }
 
 // A delete removes what was added before it returned.

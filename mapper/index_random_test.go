@@ -119,6 +119,9 @@ func checkCharged(x testing.TB, what string, plan *mapper.Plan, r *mapper.Receip
 	if !r.Predicted.WCU.Contains(charged) || plan != nil && !plan.WCU.Contains(r.Consumed.WCU) {
 		x.Errorf("%s: %v WCU, predicted %v, planned %v\n%s", what, r.Consumed.WCU, r.Predicted.WCU, plan, r)
 	}
+	if !r.Predicted.RCU.Contains(r.Consumed.RCU) || plan != nil && !plan.RCU.Contains(r.Consumed.RCU) {
+		x.Errorf("%s: %v RCU, predicted %v, planned %v\n%s", what, r.Consumed.RCU, r.Predicted.RCU, plan, r)
+	}
 }
 
 // exact is check of what has to be known before.

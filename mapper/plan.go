@@ -63,6 +63,9 @@ type Plan struct {
 	// Requests is the number of calls to DynamoDB that write or read items; that which asks for a
 	// table's keys, to explain why it refused others, is none of them.
 	Requests int `json:"requests"`
+	// RootReads is how many of the requests read the root item, to make sure that the entity exists: after items were added, and
+	// before a patch adds an element to an entity that the mapper has not met.
+	RootReads int `json:"rootReads,omitempty"`
 	// Mode says how the items are written:
 	//   - "one": one item, in one request
 	//   - "transaction": several, all or nothing, at the double price
@@ -98,12 +101,24 @@ func (p *Plan) head(b *strings.Builder) {
 	if p.Requests > 0 {
 		b.WriteString(": ")
 		if p.Requests > 1 || p.Mode == "read" {
-			b.WriteString(count(p.Requests, "request") + ", ")
+			b.WriteString(p.requests() + ", ")
 		}
 		b.WriteString(units(p.WCU, p.RCU))
 	}
 	p.objects(b)
 	p.others(b)
+}
+
+// requests shows how many requests there are, and what not every one is for.
+func (p *Plan) requests() string {
+	text := count(p.Requests, "request")
+	switch p.RootReads {
+	case 0:
+		return text
+	case 1:
+		return text + " (1 reads the root item)"
+	}
+	return text + fmt.Sprintf(" (%d read the root item)", p.RootReads)
 }
 
 // objects adds the requests to S3.
@@ -253,7 +268,7 @@ func (r *Receipt) String() string {
 	if p.Requests > 0 {
 		b.WriteString(": ")
 		if p.Requests > 1 || p.Mode == "read" {
-			b.WriteString(count(p.Requests, "request") + ", ")
+			b.WriteString(p.requests() + ", ")
 		}
 		r.charged(&b)
 		p.objects(&b)

@@ -73,7 +73,7 @@ func (t *tally) receipt() *Receipt {
 	}
 	r, items, room := receiptOf(len(t.Items))
 	*r = Receipt{
-		Predicted:  Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: alternatives(t.Alternatives), Requests: t.Requests},
+		Predicted:  Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: alternatives(t.Alternatives), Requests: t.Requests, RootReads: t.RootReads},
 		Refused:    t.Refused,
 		Consumed:   Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
 		wcu:        t.WCU,
@@ -136,7 +136,7 @@ func describe(r *write.Request, wcu cost.Units, names *[]string) ItemPlan {
 func planOf(p *operation.Prediction) *Plan {
 	out := &Plan{
 		Mode: string(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(p.Undeclared), Indexes: indexUnits(p.Indexes()),
-		RCU: p.Reads.RCU, Objects: p.Reads.Objects, Alternatives: alternatives(p.Alternatives), Requests: p.Calls() + p.Reads.Requests,
+		RCU: p.Reads.RCU, Objects: p.Reads.Objects, Alternatives: alternatives(p.Alternatives), Requests: p.Calls() + p.Reads.Requests, RootReads: p.Reads.RootReads,
 	}
 	p.Plan.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu, nil)) })
 	if p.Again != "" {

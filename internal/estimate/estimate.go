@@ -35,16 +35,18 @@ type Estimator struct {
 
 // Reads is the cost of reads.
 type Reads struct {
-	// Requests is the number of calls to DynamoDB, and RCU their price.
-	Requests int
-	RCU      cost.Units
+	// Requests is the number of calls to DynamoDB, RootReads how many of them read the root item after a write, or before an
+	// addition, and RCU the price of all.
+	Requests  int
+	RootReads int
+	RCU       cost.Units
 	// Objects are the requests to S3.
 	Objects cost.Objects
 }
 
 // Add returns the sum of two costs.
 func (r Reads) Add(o Reads) Reads {
-	return Reads{Requests: r.Requests + o.Requests, RCU: r.RCU.Add(o.RCU), Objects: r.Objects.Add(o.Objects)}
+	return Reads{Requests: r.Requests + o.Requests, RootReads: r.RootReads + o.RootReads, RCU: r.RCU.Add(o.RCU), Objects: r.Objects.Add(o.Objects)}
 }
 
 // Observe records the sizes of the items that an operation wrote, and the indexes that it met.
@@ -71,7 +73,7 @@ func (e *Estimator) Root() cost.Units {
 }
 
 // RootRead returns the cost of a strongly consistent read of the root item.
-func (e *Estimator) RootRead() Reads { return Reads{Requests: 1, RCU: e.Root()} }
+func (e *Estimator) RootRead() Reads { return Reads{Requests: 1, RootReads: 1, RCU: e.Root()} }
 
 // RootAfter returns the cost of a strongly consistent read of the root item after a save: exact if it was loaded or is written.
 func (e *Estimator) RootAfter(s *snapshot.Snapshot, plan *write.Plan) Reads {
@@ -87,7 +89,7 @@ func (e *Estimator) RootAfter(s *snapshot.Snapshot, plan *write.Plan) Reads {
 	if size == 0 {
 		return e.RootRead()
 	}
-	return Reads{Requests: 1, RCU: cost.Exactly(cost.ReadUnits(size))}
+	return Reads{Requests: 1, RootReads: 1, RCU: cost.Exactly(cost.ReadUnits(size))}
 }
 
 // Locate returns the cost of finding the shard of a selection's entity. It is zero if the key names one shard.
@@ -158,7 +160,7 @@ func (e *Estimator) Load(s *snapshot.Snapshot, sel selection.Selection, strong b
 					continue
 				}
 				requests, rcu, objects := large.Reading(e.Fetcher, p, stored.Place, a.Name)
-				r = r.Add(Reads{requests, cost.Exactly(rcu), objects})
+				r = r.Add(Reads{Requests: requests, RCU: cost.Exactly(rcu), Objects: objects})
 			}
 		}
 	}
@@ -204,7 +206,7 @@ func (e *Estimator) Save(s *snapshot.Snapshot, d *change.Diff) (Reads, error) {
 	}
 	if values := change.Values(d.Changes); len(values) > 0 {
 		requests, rcu, objects := large.Copying(values)
-		r = r.Add(Reads{requests, cost.Exactly(rcu), objects})
+		r = r.Add(Reads{Requests: requests, RCU: cost.Exactly(rcu), Objects: objects})
 	}
 	if !d.Moves || len(d.Changes) == 0 {
 		return r, nil

@@ -34,6 +34,8 @@ type Tally struct {
 	// Mode is how it was sent, "" if nothing was, and Alternatives are other ways.
 	Mode         write.Mode
 	Alternatives []write.Alternative
+	// RootReads is how many requests read the root item: after a write, or before an addition.
+	RootReads int
 	// LeftBehind are leftover items at the old key of an entity that moved.
 	LeftBehind []item.Place
 	// AlsoDeleted are items that a staged delete removed although another writer wrote them after the delete began.
@@ -46,6 +48,7 @@ func (env *Env) readRoot(ctx context.Context, sel selection.Selection, t *Tally)
 	if err != nil {
 		return nil, env.fault(err)
 	}
+	t.RootReads++
 	return env.Protocol.ReadRoot(ctx, e, &t.Tally)
 }
 
