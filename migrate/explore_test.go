@@ -312,7 +312,7 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 func TestExploreMigration(t *testing.T) {
 	s := newSetup(t)
 	n, done := 0, map[string]int{}
-	for i, seed := range draws.Schedules(t, draws.For(time.Second, time.Minute, 15*time.Minute)) {
+	for i, seed := range draws.Schedules(t, draws.For(time.Second, 40*time.Second, 15*time.Minute)) {
 		what, err := s.play(seed, i, done)
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)

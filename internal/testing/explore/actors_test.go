@@ -636,19 +636,23 @@ type adding struct {
 	blind, loose, empty, either bool
 }
 
-// adds adds an item, and notes what the caller was told. An addition that is not blind was in a live entity before it was acknowledged. One
-// that was refused because the entity is not live may have been seen until then, in the entity or, by reads without the root, as a
-// leftover item.
+// adds adds an item, and notes what the caller was told. An addition that is not blind was in a live entity before it was acknowledged.
 func (c *cast[T]) adds(n *explore.Transport, name string, a adding, call func() error) {
 	o := c.addition(name, a)
 	err := c.do(n, o, call)
+	c.takenBack(o, a, err)
+}
+
+// takenBack notes that an addition which was refused because the entity is not live may have been seen until then, in the entity or, by
+// reads without the root, as a leftover item.
+func (c *cast[T]) takenBack(o explore.Op, a adding, err error) {
 	if a.blind || !errors.Is(err, mapper.ErrNotFound) {
 		return
 	}
 	last := c.history.Ops[len(c.history.Ops)-1]
-	seen := explore.Op{Actor: name, What: "add " + a.item + " for a time", Start: last.Start, End: last.End, Result: explore.Unknown, Apply: o.Apply}
+	seen := explore.Op{Actor: o.Actor, What: o.What + " for a time", Start: last.Start, End: last.End, Result: explore.Unknown, Apply: o.Apply}
 	c.history.Ops = append(c.history.Ops, &seen)
-	c.history.Add(&explore.Op{Actor: name, What: "take " + a.item + " back", Start: last.Start, End: last.End, Apply: func(w *explore.World, _ []*explore.World) bool {
+	c.history.Add(&explore.Op{Actor: o.Actor, What: "take " + a.item + " back", Start: last.Start, End: last.End, Apply: func(w *explore.World, _ []*explore.World) bool {
 		if e := w.At(c.id); e != nil && e.Items[a.item] == a.value {
 			w.Entities[c.id] = e.With(a.item, "")
 		}
@@ -724,7 +728,8 @@ func (c *cast[T]) upserter(name string, ifExists bool) explore.Actor {
 		if ifExists {
 			p = p.IfEntityExists()
 		}
-		o := c.addition(name, adding{item: fixed, value: name + ":set", either: true})
+		a := adding{item: fixed, value: name + ":set", either: true}
+		o := c.addition(name, a)
 		apply, echo := o.Apply, o.Echo
 		o.What = "set " + fixed
 		o.Apply = func(w *explore.World, past []*explore.World) bool {
@@ -742,10 +747,10 @@ func (c *cast[T]) upserter(name string, ifExists bool) explore.Actor {
 			}
 			echo(w)
 		}
-		_ = c.do(n, o, func() error {
+		c.takenBack(o, a, c.do(n, o, func() error {
 			_, err := p.Exec(ctx, m)
 			return err
-		})
+		}))
 	})
 }
 
