@@ -41,21 +41,24 @@ type Alternative struct {
 	WCU      cost.Units `json:"wcu"`
 }
 
-// modeText returns a mode in words.
-func modeText(mode string) string {
-	switch mode {
+// modeText returns the mode in words.
+func (p *Plan) modeText() string {
+	switch p.Mode {
 	case "nothing":
 		return "nothing to write"
 	case "none":
 		return "nothing sent"
 	case "one":
+		if p.Requests > 1 { // it was sent again, or others read
+			return "one item"
+		}
 		return "one request"
 	case "transaction":
 		return "one transaction"
 	case "independent":
 		return "one by one"
 	}
-	return mode
+	return p.Mode
 }
 
 // Plan is what a save would send and cost.
@@ -97,7 +100,7 @@ func (p *Plan) String() string {
 }
 
 func (p *Plan) head(b *strings.Builder) {
-	b.WriteString(modeText(p.Mode))
+	b.WriteString(p.modeText())
 	if p.Requests > 0 {
 		b.WriteString(": ")
 		if p.Requests > 1 || p.Mode == "read" {
@@ -264,7 +267,7 @@ type Receipt struct {
 func (r *Receipt) String() string {
 	var b strings.Builder
 	p := &r.Predicted
-	b.WriteString(modeText(p.Mode))
+	b.WriteString(p.modeText())
 	if p.Requests > 0 {
 		b.WriteString(": ")
 		if p.Requests > 1 || p.Mode == "read" {
