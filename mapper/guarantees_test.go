@@ -206,6 +206,46 @@ func TestPatchMakesItemOnlyInLiveEntity(t *testing.T) {
 	}
 }
 
+// A patch that makes a missing item makes it in the entity that is live at its end, whoever deletes it between two requests.
+func TestPatchMakesItemThatIsSeen(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	on := func(table string, f *faulty) *mapper.Mapper[visited] {
+		return must(mapper.New[visited](client(t, f, 1), mapper.Table(table)))(t)
+	}
+	for _, again := range []bool{false, true} {
+		for before := range 5 {
+			table := enginetest.Table(t, "PK:S", "SK:S")
+			other, f := on(table, &faulty{at: -1}), &faulty{at: -1}
+			must(other.Save(ctx, other.New(visited{ID: "1", Name: "first"})))(t)
+			m := on(table, f)
+			f.pick = func() fault {
+				if len(f.log) == before+1 {
+					must(other.DeleteByKey(ctx, other.Key("1")))(t)
+					if again {
+						must(other.Save(ctx, other.New(visited{ID: "1", Name: "second"})))(t)
+					}
+				}
+				return none
+			}
+			hits := handmade.Number[visited, int]("Hits", "", func(v *visited) *int { return &v.Hits })
+			_, err := mapperimpl.Item[visited, visited](m.Key("1").Item("STATS"), 1).Patch(hits.Increment(1)).Exec(ctx, m)
+			deleted := len(f.log) > before // while the patch ran
+			name := fmt.Sprintf("deleted before request %d, inserted again %v", before, again)
+			if err != nil && !errors.Is(err, mapper.ErrNotFound) || deleted && !again && err == nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			e, missing := other.Load(ctx, other.Key("1"))
+			if err == nil && (missing != nil || e.Value.Hits != 1) || err != nil && missing == nil && e.Value.Hits != 0 {
+				t.Errorf("%s: the patch ended with %v, and the entity is %+v (%v)", name, err, e, missing)
+			}
+			if deleted && !again && items(t, table, "1") != 0 {
+				t.Errorf("%s: an item is left over", name)
+			}
+		}
+	}
+}
+
 type visited struct {
 	_    struct{} `ddb:"table=visited"`
 	ID   string   `ddb:"pk=ACCOUNT#{ID}"`
@@ -270,6 +310,9 @@ func TestPlansSayWhichRequestsReadRoot(t *testing.T) {
 	says("a save that changes", "one request: 1 WCU", plan, must(writer.Save(ctx, e))(t))
 
 	add := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{2, "x"})
+	if plan, r := must(add.Plan(m))(t), must(handmade.Elements[account, part]{Node: handmade.Node(writer.Key("1")), Item: 3}.Add(part{4, "x"}).Exec(ctx, writer))(t); plan.Items[0].NewBytes != r.Predicted.Items[0].NewBytes {
+		t.Errorf("the plan has no incarnation yet, and the item has one: %v, %v", plan, r)
+	}
 	plan = must(add.Plan(m))(t)
 	says("the first addition", "3 requests (2 read the root item)", plan, must(add.Exec(ctx, m))(t))
 	add = handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{3, "x"})

@@ -91,6 +91,16 @@ func (x *Patch) Live() (live types.AttributeValue, ok bool) {
 	return nil, false
 }
 
+// ReckonIncarnation gives the items that are put the sizes that they have with an incarnation, which most root items have: for a plan,
+// before the root item is read.
+func (x *Patch) ReckonIncarnation() {
+	for _, ch := range x.Items {
+		if ch.Kind == write.Put && !ch.Root {
+			ch.NewSize = attr.ItemSize(ch.Put) + ch.Reserved.VersionSize() + item.IncarnationSize
+		}
+	}
+}
+
 // Unbind makes the patch what it was before it knew an incarnation.
 func (x *Patch) Unbind() {
 	x.bound, x.live = false, nil

@@ -335,7 +335,7 @@ func (d *differ) incarnate(ch *Change) {
 	case d.incarnation != nil:
 		ch.NewSize += item.AssignIncarnation(d.incarnation).Into(ch.Put)
 	case d.NeedsRoot:
-		ch.NewSize += item.AssignIncarnation(item.NewToken()).Size() // which most roots have
+		ch.NewSize += item.IncarnationSize // which most roots have
 	}
 	if fresh && ch.Root {
 		ch.Incarnation, ch.PinsEntity = d.incarnation, true

@@ -151,6 +151,9 @@ func AssignIncarnation(a types.AttributeValue) Assignment {
 	return Assignment{schema.Incarnation, Unlisted, a}
 }
 
+// IncarnationSize is the number of bytes that an incarnation takes in an item.
+const IncarnationSize = len(schema.Incarnation) + TokenSize
+
 // MarkStaged is the mark of an item that a staged insert puts, and DropMark its removal.
 var (
 	MarkStaged = Assignment{schema.State, Unlisted, &types.AttributeValueMemberBOOL{Value: true}}

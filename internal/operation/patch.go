@@ -179,7 +179,11 @@ func (p *modify) requests(*change.Readers) (r Requests, err error) {
 			p.Expect(p.env.Incarnations.Get(at))
 		}
 	}
-	r = Requests{Writes: p.Requests(), Unread: p.needsIncarnation() && !bound, Choice: write.Choice{ExactlyOnce: p.options.ExactlyOnce}}
+	unread := p.needsIncarnation() && !bound
+	if unread {
+		p.ReckonIncarnation()
+	}
+	r = Requests{Writes: p.Requests(), Unread: unread, Choice: write.Choice{ExactlyOnce: p.options.ExactlyOnce}}
 	if !write.Fits(r.Writes) {
 		return r, p.env.Model.Errorf("the patch changes %d items of %d bytes, and a transaction takes %d of %d: use several patches", len(r.Writes), write.Bytes(r.Writes), cost.MaxTransactItems, cost.MaxTransactBytes)
 	}
