@@ -210,15 +210,8 @@ func (g *engine) patch(ctx context.Context, p entityPatch, options []WriteOption
 }
 
 func (g *engine) writePatch(ctx context.Context, p entityPatch, o operation.Options, t *tally) error {
-	spec, err := operation.LocatePatch(ctx, g.env, p.spec(g), &t.Tally)
-	if err != nil {
-		return err
-	}
-	x, returned, err := operation.NewPatch(g.env, spec, o)
-	if err != nil {
-		return err
-	}
-	if err := x.Run(ctx, &t.Tally); err != nil || !spec.Returns {
+	returned, err := operation.PatchLocated(ctx, g.env, p.spec(g), o, &t.Tally)
+	if err != nil || returned == nil {
 		return err
 	}
 	r, err := returned()

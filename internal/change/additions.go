@@ -78,17 +78,16 @@ func (x *Patch) Added() []*write.Request {
 	return all
 }
 
-// Live returns the incarnation that the patch is bound to, or of an item that it updated; ok is false if it knows none.
-func (x *Patch) Live() (live types.AttributeValue, ok bool) {
-	if x.bound {
-		return x.live, true
+// Live returns the incarnation that the patch is bound to; ok is false if it knows none.
+func (x *Patch) Live() (live types.AttributeValue, ok bool) { return x.live, x.bound }
+
+// Written returns the incarnation of what the patch has written; ok is false if that is an item without one, which is seen in any entity.
+func (x *Patch) Written() (live types.AttributeValue, ok bool) {
+	if ch := x.Items[0]; len(x.Items) == 1 && ch.Kind == write.Update && ch.Returned != nil {
+		a := ch.Returned[schema.Incarnation]
+		return a, a != nil
 	}
-	for _, ch := range x.Items {
-		if a := ch.Returned[schema.Incarnation]; a != nil {
-			return a, true
-		}
-	}
-	return nil, false
+	return x.Live()
 }
 
 // ReckonIncarnation gives the items that are put the sizes that they have with an incarnation, which most root items have: for a plan,
@@ -126,6 +125,11 @@ func (x *Patch) Occupied(stored []item.Attributes) []int {
 	})
 }
 
+// Present returns the indexes of the items that are stored.
+func (x *Patch) Present(stored []item.Attributes) []int {
+	return x.indexes(stored, func(_ *PatchItem, a item.Attributes) bool { return len(a) > 0 })
+}
+
 func (x *Patch) indexes(stored []item.Attributes, is func(*PatchItem, item.Attributes) bool) []int {
 	var all []int
 	for i, ch := range x.Items {
@@ -160,7 +164,7 @@ func (ch *PatchItem) make(live types.AttributeValue) {
 // Expect has the patch meet items of other incarnations than the one that the entity had last as strays, which it finds out about.
 func (x *Patch) Expect(likely types.AttributeValue) {
 	for _, ch := range x.Items {
-		if !ch.Root && ch.Kind == write.Update && !ch.bound && ch.incarnation == nil && !ch.making && ch.hidden == nil && !attr.Same(ch.likely, likely) {
+		if !ch.Root && (ch.Kind == write.Update || ch.Kind == write.Check) && !ch.bound && ch.incarnation == nil && !ch.making && ch.hidden == nil && !attr.Same(ch.likely, likely) {
 			ch.likely = likely
 			ch.expect()
 		}

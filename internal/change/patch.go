@@ -31,6 +31,8 @@ type Patch struct {
 	// bound reports that the incarnation of the entity is known: live.
 	bound bool
 	live  types.AttributeValue
+	// made is described at Made.
+	made  types.AttributeValue
 	Items []*PatchItem
 	// keys are the values of the fields that keys name, as far as they are known; nil until they are asked for.
 	keys []key.Value
@@ -475,13 +477,26 @@ func (x *Patch) Bind(live types.AttributeValue) {
 		case live == nil || ch.Root:
 		case ch.Kind == write.Put:
 			ch.carry(live)
-		case ch.Kind == write.Update:
+		case ch.makes() && !ch.fixed: // beside a request on the root item. Make gives an incarnation to others that are missing.
 			ch.Defaults = append(slices.Clip(ch.Defaults), item.AssignIncarnation(live))
 		}
 		ch.expect()
 		ch.plain = ch.saved()
 	}
 }
+
+// BindNew makes the patch the one that makes the entity: its root item, which has to be missing, and its other items carry the new
+// incarnation.
+func (x *Patch) BindNew() {
+	i := slices.IndexFunc(x.Items, func(ch *PatchItem) bool { return ch.Root })
+	d := x.Items[i].Defaults
+	x.made = d[slices.IndexFunc(d, func(a item.Assignment) bool { return a.Name == schema.Incarnation })].Value
+	x.Bind(x.made)
+	x.Make(i)
+}
+
+// Made returns the incarnation that the patch gives an entity which it makes, nil if it makes none.
+func (x *Patch) Made() types.AttributeValue { return x.made }
 
 // saved returns the stance of now, to be taken again. It shares the map of the item that is put.
 func (ch *PatchItem) saved() *stance {

@@ -53,14 +53,15 @@ func (env *Env) confirm(ctx context.Context, sel selection.Selection, incarnatio
 // takeBack deletes items that were added to an entity that is not live. root is its root item, nil for none. If that may become live again,
 // because its time to live can be extended or a migration is under way, an item that another writer has changed since stays. An
 // item with an incarnation is invisible in any case, so that a delete without an answer does no harm. known is false if an item
-// without an incarnation may still exist.
+// without an incarnation may still exist, or one that stays.
 func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.Request, t *Tally) (known bool) {
 	exact := root != nil && (root.Expired || root.Header.Moving())
 	known = true
 	for _, r := range added {
 		made := r.Added()
 		o := env.Sender.One(ctx, r.Undo(exact, env.Model.Entries(r.Item, r.Table.Name, made, nil)), &t.Tally)
-		known = known && (!o.Lost() || r.Reserved.Header(made).Incarnation != nil)
+		stays := exact && o.Refused() // another writer has changed it, and it is seen once the root item is live again
+		known = known && !stays && (!o.Lost() || r.Reserved.Header(made).Incarnation != nil)
 	}
 	return known
 }

@@ -54,8 +54,8 @@ func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Opt
 	return env.fault(err)
 }
 
-// LocatePatch returns a patch with the selection of the entity where it lies.
-func LocatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (PatchSpec, error) {
+// locatePatch returns a patch with the selection of the entity where it lies.
+func locatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (PatchSpec, error) {
 	if spec.Selection.Err != nil || len(spec.Selection.Elsewhere) == 0 {
 		return spec, nil
 	}
@@ -70,6 +70,28 @@ func LocatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (Patch
 	}
 	spec.Located = true // an entity that has moved would leave behind what is added
 	return spec, nil
+}
+
+// PatchLocated writes a patch of an entity that may lie on several shards. If nothing was written, the entity may have moved, and is
+// located again.
+func PatchLocated(ctx context.Context, env *Env, spec PatchSpec, o Options, t *Tally) (returned func() (Record, error), err error) {
+	at, err := locatePatch(ctx, env, spec, t)
+	for try := 0; err == nil; try++ {
+		written := len(t.Items)
+		var x *Operation
+		if x, returned, err = NewPatch(env, at, o); err != nil {
+			return nil, err
+		}
+		if err = x.Run(ctx, t); !at.Located || len(t.Items) > written || try == readTries || !errors.Is(err, search.ErrNotFound) {
+			return returned, err
+		}
+		now, failed := locatePatch(ctx, env, spec, t)
+		if failed != nil || env.Model.Shard(now.Selection.Identity) == env.Model.Shard(at.Selection.Identity) {
+			return nil, err
+		}
+		at, err = now, nil
+	}
+	return nil, err
 }
 
 // notLocated refuses a part of a transaction whose entity would have to be located.

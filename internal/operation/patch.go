@@ -31,7 +31,9 @@ type modify struct {
 	blind bool
 	// remembered reports that the incarnation of the entity is one that the mapper remembers, and did not read.
 	remembered bool
-	few        [1]*change.Change // room for those of most patches
+	// looked reports that an item was missing, so that the root item is read after the patch.
+	looked bool
+	few    [1]*change.Change // room for those of most patches
 }
 
 // PatchSpec describes a patch.
@@ -200,7 +202,7 @@ func (p *modify) checksRoot() bool {
 func (p *modify) needsIncarnation() bool {
 	switch {
 	case p.UpsertsRoot():
-		return p.Entity // otherwise it may be the patch that makes the entity
+		return p.Entity || !p.blind && (p.Puts() || p.Makes()) // the incarnation of the entity, or that there is none
 	case p.Entity && (p.joint || len(p.Items) > 1):
 		return true
 	case p.blind:
@@ -216,7 +218,7 @@ func (p *modify) mayRemember() bool {
 	return !p.PutsEither() && (onlyAdds || p.Rooted() && !p.UpsertsRoot())
 }
 
-// read reads the root item, which has to exist, and binds the patch to its entity.
+// read reads the root item, and binds the patch to its entity, or to the one that the patch makes.
 func (p *modify) read(ctx context.Context, t *Tally) error {
 	at, err := p.env.Model.RootPlace(p.Identity)
 	if err != nil {
@@ -228,9 +230,16 @@ func (p *modify) read(ctx context.Context, t *Tally) error {
 		return nil
 	}
 	p.remembered = false
-	root, err := p.env.liveRoot(ctx, p.sel, t)
+	root, err := p.env.readRoot(ctx, p.sel, t)
 	if err != nil {
 		return err
+	}
+	if root == nil && p.UpsertsRoot() && !p.Entity {
+		p.BindNew()
+		return nil
+	}
+	if err := p.env.Search.RootThere(p.sel, root); err != nil {
+		return p.env.fault(err)
 	}
 	p.env.Incarnations.Put(at, root.Header.Incarnation)
 	p.Bind(root.Header.Incarnation)
@@ -239,7 +248,7 @@ func (p *modify) read(ctx context.Context, t *Tally) error {
 
 // checksAfter reports whether the root item is read after the patch.
 func (p *modify) checksAfter() bool {
-	return !p.joint && !p.Rooted() && (p.Entity || !p.blind && len(p.Added()) > 0)
+	return !p.joint && !p.Rooted() && (p.Entity || p.looked || !p.blind && len(p.Added()) > 0)
 }
 
 // confirm reads the root item after the patch has added items, or if the patch requires the entity.
@@ -277,7 +286,7 @@ func (p *modify) confirmRoot(ctx context.Context, t *Tally) (root *item.Image, l
 		return nil, false, err
 	}
 	live = root != nil && staging.Pending(root) == ""
-	if own, ok := p.Live(); ok {
+	if own, ok := p.Written(); ok {
 		live = live && attr.Same(root.Header.Incarnation, own)
 	}
 	at, err := p.env.Model.RootPlace(p.Identity)
@@ -330,10 +339,17 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		}
 	}
 	for _, i := range occupied {
-		p.Items[i].Plain() // another writer was faster
+		p.Items[i].Plain()                                         // another writer was faster
+		p.Items[i].Return = p.Items[i].Return || len(p.Items) == 1 // for the incarnation
 	}
 	if again := slices.Concat(missing, occupied); len(again) > 0 {
 		return true, p.changed(again)
+	}
+	if _, bound := p.Live(); p.Entity && !bound { // it may be a leftover item that refused
+		if err := p.bindLive(ctx, t); err != nil {
+			return false, err
+		}
+		return true, p.changed(p.Present(o.Stored))
 	}
 	e := &Conflict{Label: p.env.Model.Label(), Patch: true}
 	for i, it := range p.Items {
@@ -365,17 +381,25 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 
 // makeMissing has the patch make items that are missing, if their entity exists.
 func (p *modify) makeMissing(ctx context.Context, missing []int, t *Tally) error {
+	p.looked = true
 	if _, bound := p.Live(); !bound {
-		root, err := p.env.liveRoot(ctx, p.sel, t)
-		if err != nil {
+		if err := p.bindLive(ctx, t); err != nil {
 			return err
 		}
-		p.Bind(root.Header.Incarnation)
 	}
 	for _, i := range missing {
 		p.Make(i)
 	}
 	return nil
+}
+
+// bindLive reads the root item, which has to be live, and binds the patch to its entity.
+func (p *modify) bindLive(ctx context.Context, t *Tally) error {
+	root, err := p.env.liveRoot(ctx, p.sel, t)
+	if err == nil {
+		p.Bind(root.Header.Incarnation)
+	}
+	return err
 }
 
 // rewrite makes the patch set attributes as a whole that cannot be changed as they are stored.
@@ -413,8 +437,11 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 	}
 	var live types.AttributeValue
 	exists := staging.Pending(root) == "" && root != nil
-	if exists {
+	switch {
+	case exists:
 		live = root.Header.Incarnation
+	case root == nil:
+		live = p.Made()
 	}
 	if !exists && !p.blind && (p.Puts() || p.Makes()) && !p.UpsertsRoot() {
 		return false, p.env.notLive(p.sel, root, "repeat the patch")

@@ -38,5 +38,8 @@ type Outcome struct {
 // Lost reports that no answer says whether the requests were applied, or that they failed.
 func (o *Outcome) Lost() bool { return o.State == Unknown || o.State == Failed }
 
+// Refused reports that a condition did not hold.
+func (o *Outcome) Refused() bool { return o.State == Rejected }
+
 // OK reports whether the requests were applied.
 func (o *Outcome) OK() bool { return o.State == Written }

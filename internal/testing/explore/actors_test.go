@@ -763,7 +763,7 @@ func (c *cast[T]) foreign(name, item string) explore.Actor {
 			_, err := c.client(n, c.setup).UpdateItem(ctx, &dynamodb.UpdateItemInput{
 				TableName: &table, Key: key, UpdateExpression: aws.String("SET #v = :v"), ConditionExpression: aws.String("attribute_exists(PK)"),
 				ExpressionAttributeNames: map[string]string{"#v": "Value"}, ExpressionAttributeValues: map[string]types.AttributeValue{":v": &types.AttributeValueMemberS{Value: name + ":foreign"}},
-			})
+			}, func(o *dynamodb.Options) { o.RetryMaxAttempts = 2 }) // what it does, and its echo
 			if err != nil && n.Faulty {
 				return &mapper.OutcomeUnknownError{Err: err}
 			}

@@ -1,0 +1,187 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
+)
+
+// The tests of this file patch fixed items beside other writers, and over items that deleted entities have left.
+
+// visits are mappers of one table of visited, of which watched has a network that f watches.
+type visits struct {
+	*raw
+	other, watched *mapper.Mapper[visited]
+	f              *faulty
+}
+
+func newVisits(t *testing.T) *visits {
+	t.Helper()
+	v := &visits{raw: newRaw(t, enginetest.Table(t, "PK:S", "SK:S")), f: &faulty{at: -1}}
+	v.other = must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(v.table)))(t)
+	v.watched = must(mapper.New[visited](client(t, v.f, 1), mapper.Table(v.table)))(t)
+	return v
+}
+
+var (
+	nameOfVisited = handmade.String[visited, string]("Name", "", func(v *visited) *string { return &v.Name })
+	hitsOfVisited = handmade.Number[visited, int]("Hits", "", func(v *visited) *int { return &v.Hits })
+)
+
+// save inserts the entity, or replaces it.
+func (v *visits) save(name string) {
+	v.Helper()
+	if _, err := v.other.DeleteByKey(context.Background(), v.other.Key("1")); err != nil && !errors.Is(err, mapper.ErrNotFound) {
+		v.Fatal(err)
+	}
+	must(v.other.Save(context.Background(), v.other.New(visited{ID: "1", Name: name})))(v)
+}
+
+// hits returns a patch of the item that has them, and root one of the root item.
+func (v *visits) hits(c ...field.Change[visited]) mapper.ItemPatch[visited, visited] {
+	return mapperimpl.Item[visited, visited](v.watched.Key("1").Item("STATS"), 1).Patch(c...)
+}
+
+func (v *visits) root(c ...field.Change[visited]) mapper.ItemPatch[visited, visited] {
+	return handmade.EntityOf(v.watched.Key("1")).Patch(c...)
+}
+
+// leave puts hits without an entity around them, or of another one.
+func (v *visits) leave(hits int, incarnation types.AttributeValue) {
+	v.Helper()
+	it := item{"PK": s("ACCOUNT#1"), "SK": s("STATS"), "Hits": n(fmt.Sprint(hits)), "_v": bytesOf("version1")}
+	if incarnation != nil {
+		it["_a"] = incarnation
+	}
+	v.put(it)
+}
+
+func bytesOf(text string) types.AttributeValue {
+	return &types.AttributeValueMemberB{Value: []byte(text)}
+}
+
+// before runs something before a request of the watched mapper, from 0.
+func (v *visits) before(request int, do func()) {
+	v.f.log = nil
+	v.f.pick = func() fault {
+		if len(v.f.log) == request+1 {
+			do()
+		}
+		return none
+	}
+}
+
+// shows fails unless the entity is seen with that name and those hits.
+func (v *visits) shows(what, name string, hits int) {
+	v.Helper()
+	e, err := v.other.Load(context.Background(), v.other.Key("1"), mapper.Strong())
+	if err != nil || e.Value.Name != name || e.Value.Hits != hits {
+		v.Errorf("%s: it is %+v, %v", what, e, err)
+	}
+}
+
+// A patch that makes the root item makes its other items with the incarnation of that, and of no other entity.
+func TestUpsertMakesItemsOfItsEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, c := range map[string]struct {
+		before  func(v *visits)
+		request int // before which it is called
+	}{
+		"no entity":                        {func(*visits) {}, 9},
+		"an entity":                        {func(v *visits) { v.save("first") }, 0},
+		"an entity that is inserted then":  {func(v *visits) { v.save("first") }, 1},
+		"a leftover item":                  {func(v *visits) { v.leave(70, bytesOf("deadbeef")) }, 0},
+		"a leftover item, then an entity":  {func(v *visits) { v.save("first"); v.leave(70, bytesOf("deadbeef")) }, 1},
+		"a leftover item inside an entity": {func(v *visits) { v.save("first"); v.leave(70, bytesOf("deadbeef")) }, 0},
+	} {
+		v := newVisits(t)
+		v.before(c.request, func() { c.before(v) })
+		if _, err := v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(ctx, v.watched); err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		v.shows(what, "new", 1)
+		if root, own := v.get("ACCOUNT#1", "HEAD"), v.get("ACCOUNT#1", "STATS"); own["_a"] == nil || !attr.Same(own["_a"], root["_a"]) {
+			t.Errorf("%s: the incarnations are %v and %v", what, root["_a"], own["_a"])
+		}
+	}
+}
+
+// A patch leaves an item without an incarnation as it is, because it may be of the next entity.
+func TestPatchGivesNoIncarnationToItemOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, requires := range []bool{false, true} {
+		v := newVisits(t)
+		v.save("first")
+		patch := v.hits(hitsOfVisited.Increment(1))
+		if requires {
+			patch = patch.IfEntityExists()
+		}
+		v.before(2, func() { v.save("second"); v.leave(5, nil) })
+		_, err := patch.Exec(context.Background(), v.watched)
+		if a := v.get("ACCOUNT#1", "STATS")["_a"]; err != nil || a != nil {
+			t.Errorf("requires %v: %v, incarnation %v", requires, err, a)
+		}
+		v.shows(fmt.Sprintf("requires %v", requires), "second", 6)
+	}
+}
+
+// A patch that found an item missing reads the root item at its end, also if another writer has made the item meanwhile.
+func TestPatchOfItemThatAnotherMakesIsConfirmed(t *testing.T) {
+	t.Parallel()
+	v := newVisits(t)
+	v.save("first")
+	v.before(2, func() {
+		v.leave(5, v.get("ACCOUNT#1", "HEAD")["_a"])
+		must(v.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: &v.table, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}}))(t)
+	})
+	if r, err := v.hits(hitsOfVisited.Increment(1)).Exec(context.Background(), v.watched); !errors.Is(err, mapper.ErrNotFound) {
+		t.Errorf("the entity was deleted: %v, %v", err, r)
+	}
+}
+
+// A condition is asked of the items of the entity, and not of a leftover item: by a mapper that knows the entity, or with IfEntityExists.
+func TestConditionIsNotAskedOfLeftoverItem(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	v := newVisits(t)
+	var conflict *mapper.ConflictError
+	setUp := func(entity bool) {
+		v.f.pick = nil
+		if v.save("first"); !entity {
+			must(v.other.DeleteByKey(ctx, v.other.Key("1")))(t)
+		}
+		v.leave(70, bytesOf("deadbeef"))
+	}
+	setUp(true)
+	must(v.watched.Load(ctx, v.watched.Key("1")))(t)
+	if _, err := v.root(nameOfVisited.Set("new")).And(v.hits().If(hitsOfVisited.Equal(70))).Exec(ctx, v.watched); !errors.As(err, &conflict) {
+		t.Errorf("the hits of a deleted entity fulfil the condition: %v", err)
+	}
+	v.shows("another item", "first", 0)
+
+	ifNone := v.hits(hitsOfVisited.Increment(1)).If(hitsOfVisited.Absent()).IfEntityExists()
+	setUp(false)
+	cold := must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(v.table)))(t)
+	if _, err := ifNone.Exec(ctx, cold); !errors.Is(err, mapper.ErrNotFound) {
+		t.Errorf("there is no entity: %v", err)
+	}
+	setUp(true)
+	cold = must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(v.table)))(t)
+	if _, err := ifNone.Exec(ctx, cold); err != nil {
+		t.Errorf("the entity has no hits: %v", err)
+	}
+	v.shows("the same item", "first", 1)
+}
