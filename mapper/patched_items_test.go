@@ -91,6 +91,14 @@ func (v *visits) shows(what, name string, hits int) {
 	}
 }
 
+// belongs fails unless the hits carry the incarnation of the root item.
+func (v *visits) belongs(what string) {
+	v.Helper()
+	if root, own := v.get("ACCOUNT#1", "HEAD"), v.get("ACCOUNT#1", "STATS"); own["_a"] == nil || !attr.Same(own["_a"], root["_a"]) {
+		v.Errorf("%s: the incarnations are %v and %v", what, root["_a"], own["_a"])
+	}
+}
+
 // A patch that makes the root item makes its other items with the incarnation of that, and of no other entity.
 func TestUpsertMakesItemsOfItsEntity(t *testing.T) {
 	t.Parallel()
@@ -113,10 +121,49 @@ func TestUpsertMakesItemsOfItsEntity(t *testing.T) {
 			continue
 		}
 		v.shows(what, "new", 1)
-		if root, own := v.get("ACCOUNT#1", "HEAD"), v.get("ACCOUNT#1", "STATS"); own["_a"] == nil || !attr.Same(own["_a"], root["_a"]) {
-			t.Errorf("%s: the incarnations are %v and %v", what, root["_a"], own["_a"])
-		}
+		v.belongs(what)
 	}
+}
+
+// If the root item is deleted after an Upsert has read it, the patch makes the entity.
+func TestUpsertOfEntityThatIsDeleted(t *testing.T) {
+	t.Parallel()
+	v := newVisits(t)
+	v.save("first")
+	v.before(1, func() { must(v.other.DeleteByKey(context.Background(), v.other.Key("1")))(t) })
+	if _, err := v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(context.Background(), v.watched); err != nil {
+		t.Fatal(err)
+	}
+	v.shows("deleted", "new", 1)
+	v.belongs("deleted")
+}
+
+// IfEntityExists finds a leftover item out, also in a transaction, whose answer does not tell what it has written.
+func TestRequiredEntityIsThatOfItem(t *testing.T) {
+	t.Parallel()
+	for _, options := range [][]mapper.WriteOption{nil, {mapper.ExactlyOnce()}} {
+		v := newVisits(t)
+		v.save("first")
+		v.leave(70, bytesOf("deadbeef"))
+		if _, err := v.hits(hitsOfVisited.Increment(1)).IfEntityExists().Exec(context.Background(), v.watched, options...); err != nil {
+			t.Error(err)
+		}
+		v.shows(fmt.Sprint(len(options), " options"), "first", 1)
+	}
+}
+
+// A count that may be of an item of the next entity is not repeated.
+func TestCountIsNotRepeatedInNextEntity(t *testing.T) {
+	t.Parallel()
+	v := newVisits(t)
+	v.save("first")
+	v.before(2, func() { v.save("second"); v.leave(5, nil) })
+	_, err := v.hits(hitsOfVisited.Increment(1)).Exec(context.Background(), v.watched, mapper.ExactlyOnce())
+	var unknown *mapper.OutcomeUnknownError
+	if !errors.As(err, &unknown) {
+		t.Errorf("it cannot be known of which entity the item is: %v", err)
+	}
+	v.shows("counted", "second", 6)
 }
 
 // A patch leaves an item without an incarnation as it is, because it may be of the next entity.

@@ -66,8 +66,8 @@ type Plan struct {
 	// Requests is the number of calls to DynamoDB that write or read items; that which asks for a
 	// table's keys, to explain why it refused others, is none of them.
 	Requests int `json:"requests"`
-	// RootReads is how many of the requests read the root item, to make sure that the entity exists: after items were added, and
-	// before a patch adds an element to an entity that the mapper has not met.
+	// RootReads is how many of the requests read the root item, to make sure that the entity exists: after items were added, with
+	// CheckRoot and IfEntityExists after each write, and before a patch whose new items need the incarnation of the entity.
 	RootReads int `json:"rootReads,omitempty"`
 	// Mode says how the items are written:
 	//   - "one": one item, in one request
@@ -112,7 +112,7 @@ func (p *Plan) head(b *strings.Builder) {
 	p.others(b)
 }
 
-// requests shows how many requests there are, and what not every one is for.
+// requests shows how many requests there are, and how many of them read the root item.
 func (p *Plan) requests() string {
 	text := count(p.Requests, "request")
 	switch p.RootReads {

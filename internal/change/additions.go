@@ -83,11 +83,25 @@ func (x *Patch) Live() (live types.AttributeValue, ok bool) { return x.live, x.b
 
 // Written returns the incarnation of what the patch has written; ok is false if that is an item without one, which is seen in any entity.
 func (x *Patch) Written() (live types.AttributeValue, ok bool) {
-	if ch := x.Items[0]; len(x.Items) == 1 && ch.Kind == write.Update && ch.Returned != nil {
-		a := ch.Returned[schema.Incarnation]
+	if x.Told() {
+		a := x.Items[0].Returned[schema.Incarnation]
 		return a, a != nil
 	}
 	return x.Live()
+}
+
+// Told reports whether an answer had the item that the patch has written.
+func (x *Patch) Told() bool {
+	ch := x.Items[0]
+	return len(x.Items) == 1 && ch.Kind == write.Update && ch.Returned != nil
+}
+
+// LostRoot reports whether the root item is missing that the patch was bound to, and that it can make.
+func (x *Patch) LostRoot(stored []item.Attributes) bool {
+	lost := func(ch *PatchItem, a item.Attributes) bool {
+		return ch.Root && ch.bound && ch.makes() && !ch.making && len(a) == 0
+	}
+	return len(x.indexes(stored, lost)) > 0
 }
 
 // ReckonIncarnation gives the items that are put the sizes that they have with an incarnation, which most root items have: for a plan,

@@ -203,7 +203,7 @@ func (p *modify) needsIncarnation() bool {
 	switch {
 	case p.UpsertsRoot():
 		return p.Entity || !p.blind && (p.Puts() || p.Makes()) // the incarnation of the entity, or that there is none
-	case p.Entity && (p.joint || len(p.Items) > 1):
+	case p.Entity && (p.joint || len(p.Items) > 1 || p.options.ExactlyOnce): // no answer will tell it
 		return true
 	case p.blind:
 		return false
@@ -264,7 +264,11 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 	if live {
 		return false, nil
 	}
-	if len(added) == 0 && root != nil && staging.Pending(root) == "" { // a leftover item was updated: write that of the entity
+	if next := root != nil && staging.Pending(root) == ""; next && len(added) == 0 {
+		if p.Counts() && !p.Told() { // an item without an incarnation may be seen, and would be counted twice
+			return false, &Unknown{Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true, Err: p.env.notLive(p.sel, root, "repeat the patch")}
+		}
+		// A leftover item was updated: write that of the entity.
 		p.Bind(root.Header.Incarnation)
 		return true, p.env.notLive(p.sel, root, "repeat the patch")
 	}
@@ -326,6 +330,10 @@ func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
 //   - if a fixed item is missing: as a new item of the entity, if that exists,
 //   - if an attribute is NULL, or the map of an entry does not exist: the attribute is set as a whole, with a condition on the item.
 func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
+	if p.LostRoot(o.Stored) && !p.Entity {
+		p.Unbind() // the root item was deleted since it was read, and is made
+		return true, p.changed(p.Present(o.Stored))
+	}
 	if foreign := p.Stray(o.Stored); len(foreign) > 0 {
 		return p.refusedByIncarnation(ctx, foreign, o.Stored, t)
 	}
@@ -339,8 +347,9 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		}
 	}
 	for _, i := range occupied {
-		p.Items[i].Plain()                                         // another writer was faster
-		p.Items[i].Return = p.Items[i].Return || len(p.Items) == 1 // for the incarnation
+		// Another writer was faster. What its item carries tells afterwards whether it is one of the live entity.
+		p.Items[i].Plain()
+		p.Items[i].Return = p.Items[i].Return || len(p.Items) == 1
 	}
 	if again := slices.Concat(missing, occupied); len(again) > 0 {
 		return true, p.changed(again)
