@@ -19,6 +19,7 @@ func (x *Patch) RequireItems() {
 	for _, ch := range x.Items {
 		if ch.makes() && !ch.Root {
 			ch.fixed, ch.Exists, ch.mayMake = true, true, true
+			ch.Defaults = slices.DeleteFunc(ch.Defaults, ch.isOfKey) // Make sets them
 			ch.expect()
 		}
 	}
@@ -167,12 +168,19 @@ func (x *Patch) Make(i int) {
 // make has the patch make the item. An update makes an item that is missing.
 func (ch *PatchItem) make(live types.AttributeValue) {
 	ch.making, ch.incarnation = true, live
+	if ch.fixed {
+		ch.Defaults = slices.Concat(ch.Defaults, ch.ofKey)
+	}
 	if live != nil && !slices.ContainsFunc(ch.Defaults, func(a item.Assignment) bool { return a.Name == schema.Incarnation }) {
 		ch.Defaults = append(slices.Clip(ch.Defaults), item.AssignIncarnation(live))
 	}
 	ch.OldSize, ch.Unread = 0, false
 	ch.NewSize = attr.ItemSize(ch.itemOfInsert()) + ch.Reserved.VersionSize()
 	ch.expect()
+}
+
+func (ch *PatchItem) isOfKey(a item.Assignment) bool {
+	return slices.ContainsFunc(ch.ofKey, func(k item.Assignment) bool { return k.Name == a.Name })
 }
 
 // Expect has the patch meet items of other incarnations than the one that the entity had last as strays, which it finds out about.

@@ -61,6 +61,8 @@ type PatchItem struct {
 	adds bool
 	// fixed reports that the patch makes the item if it is missing, once the root item has been read: see RequireItems.
 	fixed bool
+	// ofKey are the attributes for secondary indexes that an item which the patch makes gets, as they are made of the entity's key.
+	ofKey []item.Assignment
 	// where are the conditions that the caller gave.
 	where []where
 	stance
@@ -753,6 +755,9 @@ func (ch *PatchItem) Replacing(h *item.Hidden, incarnation types.AttributeValue)
 func (ch *PatchItem) itemOfInsert() item.Attributes {
 	r := ch.Request
 	r.Put, r.Token = nil, nil
+	if ch.fixed {
+		r.Defaults = slices.Concat(r.Defaults, ch.ofKey)
+	}
 	return r.Added()
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // indexKeys adds to an update the attributes that are written for secondary indexes alone and that
-// its changes concern. Where it may make the item, the others come with the next save: a patch does not
-// know whether the item is there, and was stored before the index.
+// its changes concern, and to one that may make the item those that are made of the entity's key. Others come with the next save of an
+// item that it makes: they are made of fields that the patch does not set.
 func (x *Patch) indexKeys(ch *PatchItem) error {
 	if ch.Kind != write.Update || len(ch.Item.Entries) == 0 {
 		return nil
@@ -98,6 +98,13 @@ func (p *patchedKeys) key(j int, k *schema.IndexKey) error {
 		}
 	}
 	switch {
+	case changed == nil && unknown == nil && p.ch.makes():
+		s, ok, err := p.m.RenderIndexKey(p.ch.Item, k, values)
+		if ok {
+			p.ch.ofKey = append(p.ch.ofKey, item.Assignment{Name: k.Name, Index: item.Indexed, Value: attr.ValueOf(s)})
+			p.ch.Defaults = append(p.ch.Defaults, p.ch.ofKey[len(p.ch.ofKey)-1])
+		}
+		return err
 	case changed == nil:
 		return nil
 	case changed == unknown:

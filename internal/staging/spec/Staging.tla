@@ -28,6 +28,7 @@ CONSTANTS
     SweepsOwn,              \* if the root is not live, or of another incarnation, it deletes that part
     PutJoinsReadRoot,       \* a patch or an add reads the root before its put (or remembers it), and the part carries its incarnation
     PatchNeedsItem,         \* a patch updates an item that exists; it puts one only after it has read the root
+    UpsertReadsRoot,        \* a patch that may make the root reads it first, and makes root and parts with one incarnation
     RememberedIsChecked,    \* an add with a remembered incarnation that is not the live one is tried again with the one that it reads
     DeleteLooks,            \* a delete in one transaction deletes what was added until then
     CheckUpdates,           \* FALSE in the code, unless it is asked for: a writer that updates a part reads the root as well
@@ -47,6 +48,7 @@ AllKinds == <<"staged",  \* inserts by a claim, parts and a root that goes live
               "mover",    \* moves what it has loaded to another key in one transaction; or a rollback
               "upserter", \* patches part 3, an item that it makes if it is missing
               "addnew",   \* adds part 3
+              "founder",  \* patches part 3 and the root, which it makes if it is missing
               "foreign">> \* a program without this library: changes a value, and leaves the version
 
 AllStarts == {"empty",    \* nothing
@@ -115,9 +117,6 @@ Stored(s) ==
                                              [] k = 3 -> Old(8, k, "part")]
       [] s = "leftover" -> [k \in Keys |-> IF k = R THEN Absent ELSE Old(8, k, IF k = 2 THEN "staged" ELSE "part")]
 
-\* The parts that were inserted with entity x.
-PartsOf(x) == IF x = 9 /\ run.start \in {"short", "shadow"} THEN {2} ELSE Parts
-
 -----------------------------------------------------------------------------
 (* Requests.  A request is a function from keys to a condition and what is *)
 (* written; several keys are a transaction.                                *)
@@ -139,7 +138,9 @@ Meets(i, w) ==
       [] w.c = "any" -> TRUE
       [] w.c = "unmarked" -> i.st = "part"
       [] w.c = "of" -> i.st # "none" /\ i.a = w.v
-      [] w.c = "incarnation" -> i.st = "live" /\ i.a = w.v
+      [] w.c \in {"incarnation", "is"} -> i.st = "live" /\ i.a = w.v
+      [] w.c = "joins" -> i.st = "none" \/ i.a \in {0, w.v}
+      [] w.c = "free" -> i.st \in {"none", "live", "part"}
 
 Accepted(req) == \A k \in DOMAIN req : Meets(db[k], req[k])
 Overwrites(req) == Accepted(req) /\ \E k \in DOMAIN req : req[k].was \notin {Whatever, db[k].by}
@@ -158,7 +159,7 @@ Attempt(p, req, ok, refused, lost, astray) ==
        /\ left' = [left EXCEPT !.lost = @ - 1]
        /\ over' = (over \/ Overwrites(req))
        /\ UNCHANGED late
-    \/ /\ left.late > 0 /\ \A k \in DOMAIN req : req[k].c \notin {"exists", "live", "any", "unmarked", "of"}
+    \/ /\ left.late > 0 /\ \A k \in DOMAIN req : req[k].c \notin {"exists", "live", "any", "unmarked", "of", "is", "joins", "free"}
        /\ late' = late \union {[p |-> p, req |-> req]}
        /\ me' = [me EXCEPT ![p] = astray]
        /\ left' = [left EXCEPT !.late = @ - 1]
@@ -200,6 +201,10 @@ Fresh(kind) ==
              add |-> kind = "addnew",
              way |-> 0,        \* the incarnation of the item that it has met
              mem |-> FALSE]    \* whether it remembers the incarnation, and has not read it
+      [] kind = "founder" ->
+            [pc |-> "start", res |-> "none", n |-> 0, v |-> 0, doubt |-> FALSE, sent |-> FALSE, k |-> 3, a |-> 0, of |-> 0, owe |-> {},
+             add |-> FALSE, way |-> 0,
+             new |-> FALSE]    \* whether it makes the root
       [] kind = "foreign" -> [pc |-> "start", res |-> "none"]
       [] kind = "saver" ->
             [pc |-> "start", res |-> "none", n |-> 0, v |-> 0, doubt |-> FALSE, owe |-> {},
@@ -220,6 +225,7 @@ Fresh(kind) ==
 Done(res) == [pc |-> "done", res |-> res]
 DoneWith(m, res) == [pc |-> "done", res |-> res, k |-> m.k, owe |-> IF "owe" \in DOMAIN m THEN m.owe ELSE {},
                     add |-> IF "add" \in DOMAIN m THEN m.add ELSE FALSE]
+DoneFounder(m, res) == [pc |-> "done", res |-> res, k |-> 3, owe |-> {}, add |-> m.add, new |-> m.new, sent |-> m.sent]
 \* Refused: for certain, or after an attempt of which nobody knows what became of it.
 DoneTx(m, res) == [pc |-> "done", res |-> res, owe |-> m.owe, took |-> m.took, sent |-> m.sent]
 Fail(m) == IF m.doubt THEN "unknown" ELSE "refused"
@@ -227,6 +233,9 @@ Fail(m) == IF m.doubt THEN "unknown" ELSE "refused"
 Kind(p) == CASE p = 6 -> "delkey" [] p = 7 -> "staged" [] OTHER -> run.cast[p]
 Inserts(p) == Kind(p) \in {"staged", "plain"}
 Deletes(p) == Kind(p) \in {"delkey", "delete", "txdelete", "mover"}
+
+\* The parts that were inserted with entity x: of an upsert none, which others may patch at once.
+PartsOf(x) == IF x \in DOMAIN me /\ Kind(x) = "founder" THEN {} ELSE IF x = 9 /\ run.start \in {"short", "shadow"} THEN {2} ELSE Parts
 
 -----------------------------------------------------------------------------
 (* A staged insert. *)
@@ -584,6 +593,52 @@ AddNew(p) ==
        \/ m.pc = "last" /\ LastRoot(p)
        \/ m.pc = "sweep" /\ SweepPut(p)
 
+\* An upsert of the root together with part 3, in one transaction. It makes both, or changes both in the entity that it has read.
+\* An item without an incarnation is any entity's, and of this one from then on.
+Together(p) ==
+    LET m == me[p]
+        r == db[R]
+        i == db[3]
+        made == Item(p, Token(p, R, m.n), "live", p)
+        root == IF m.new THEN R :> Put(0, made) ELSE R :> Write("is", m.a, [r EXCEPT !.ver = Token(p, R, m.n), !.by = p])
+        mine == [Item(m.a, Token(p, 3, m.n), "part", p) EXCEPT !.of = Added(m.of)]
+        up == [i EXCEPT !.ver = Token(p, 3, m.n), !.by = p, !.of = IF i.a = 0 /\ m.new THEN Added(p) ELSE @]
+        puts == m.v # 0 \/ i.st = "none"
+        part == IF puts THEN 3 :> Put(m.v, mine) ELSE 3 :> Write("joins", m.a, up)
+        again == [m EXCEPT !.pc = "root", !.n = @ + 1, !.way = IF i.st = "none" THEN 0 ELSE i.a, !.v = IF i.st = "none" \/ i.a = 0 THEN 0 ELSE i.ver]
+        ok == DoneFounder([m EXCEPT !.add = puts], "ok")
+    IN IF m.sent THEN Go(p, ok)
+       ELSE Attempt(p, root @@ part, ok,
+                    IF m.doubt \/ m.n >= 5 THEN DoneFounder(m, Fail(m)) ELSE again,
+                    [m EXCEPT !.doubt = TRUE, !.sent = TRUE, !.add = puts], [m EXCEPT !.doubt = TRUE])
+
+\* The same without reading: what it makes has no incarnation of the entity.
+TogetherBlindly(p) ==
+    LET m == me[p]
+        r == db[R]
+        i == db[3]
+        new == IF r.st = "none" THEN Item(p, Token(p, R, m.n), "live", p) ELSE [r EXCEPT !.ver = Token(p, R, m.n), !.by = p]
+        up == IF i.st = "none" THEN [Item(0, Token(p, 3, m.n), "part", p) EXCEPT !.of = Added(IF r.st = "none" THEN p ELSE r.of)]
+              ELSE [i EXCEPT !.ver = Token(p, 3, m.n), !.by = p]
+        did == [m EXCEPT !.add = i.st = "none", !.new = r.st = "none"]
+    IN Attempt(p, R :> Write("free", 0, new) @@ 3 :> Write("free", 0, up), DoneFounder(did, "ok"), DoneFounder(m, Fail(m)),
+               [did EXCEPT !.doubt = TRUE, !.sent = TRUE], [m EXCEPT !.doubt = TRUE])
+
+\* The root, read after the item in the way: of another incarnation, that item is dead, and replaced.
+ReadRootOrNone(p) ==
+    LET m == me[p]
+        r == db[R]
+        next == [m EXCEPT !.pc = "send", !.new = r.st = "none", !.a = IF r.st = "none" THEN p ELSE r.a, !.of = IF r.st = "none" THEN p ELSE r.of,
+                          !.v = IF r.st # "none" /\ r.a = m.way THEN 0 ELSE @]
+    IN Go(p, IF r.st \in {"none", "live"} THEN next ELSE DoneFounder(m, Fail(m)))
+
+Founder(p) ==
+    LET m == me[p] IN
+       \/ m.pc = "start" /\ UpsertReadsRoot /\ ReadRootOrNone(p)
+       \/ m.pc = "start" /\ ~UpsertReadsRoot /\ TogetherBlindly(p)
+       \/ m.pc = "root" /\ ReadRootOrNone(p)
+       \/ m.pc = "send" /\ Together(p)
+
 \* A program without this library changes the value of an item of a live entity, and leaves its version.
 Foreign(p) == \E k \in Keys :
     /\ me[p].pc = "start" /\ db[R].st = "live" /\ Belongs(db[k], db[R])
@@ -673,11 +728,12 @@ Threatens(d, x) == /\ Deletes(d)
 Remember(p) ==
     LET ok == me'[p].res = "ok"
         begins == Deletes(p) /\ me[p].pc = "start"
-    IN /\ acked' = IF ok /\ Inserts(p) THEN acked \union {p} ELSE acked
+        inserts == Inserts(p) \/ (Kind(p) = "founder" /\ me'[p].new)
+    IN /\ acked' = IF ok /\ inserts THEN acked \union {p} ELSE acked
        /\ gone' = IF ok /\ Deletes(p) THEN gone \union me[p].owe ELSE gone
        /\ safe' = IF begins THEN IF Kind(p) = "delkey" THEN {}
                                ELSE IF me'[p].pc = "done" THEN safe ELSE safe \ me'[p].owe
-                  ELSE IF ok /\ Inserts(p) /\ (Kind(p) = "plain" => ~me[p].doubt)
+                  ELSE IF ok /\ inserts /\ (Kind(p) # "staged" => ~me[p].doubt)
                           /\ \A d \in DOMAIN me : ~Threatens(d, p)
                        THEN safe \union {p}
                   ELSE safe
@@ -690,6 +746,7 @@ Step(p) ==
        \/ Kind(p) \in {"txdelete", "mover"} /\ TxDelete(p)
        \/ Kind(p) = "upserter" /\ Upserter(p)
        \/ Kind(p) = "addnew" /\ AddNew(p)
+       \/ Kind(p) = "founder" /\ Founder(p)
        \/ Kind(p) = "foreign" /\ Foreign(p)
        \/ Kind(p) = "saver" /\ Saver(p)
        \/ Kind(p) = "adder" /\ Adder(p)
@@ -701,19 +758,19 @@ Step(p) ==
 Crash(p) ==
     /\ me[p].pc \notin {"start", "done"} /\ left.crash > 0
     /\ Kind(p) \notin {"reader", "prefix", "foreign"}
-    /\ me' = [me EXCEPT ![p] = Done("crashed")]
+    /\ me' = [me EXCEPT ![p] = IF "sent" \in DOMAIN me[p] THEN [pc |-> "done", res |-> "crashed", sent |-> me[p].sent] ELSE Done("crashed")]
     /\ left' = [left EXCEPT !.crash = @ - 1]
     /\ UNCHANGED <<over, db, late, run, acked, gone, safe>>
 
 \* A late request arrives. A transaction that was applied is not applied again.
 Arrive == \E l \in late :
     /\ Accepted(l.req)
-    /\ ~(Kind(l.p) \in {"txdelete", "mover"} /\ (me[l.p].res = "ok" \/ ("sent" \in DOMAIN me[l.p] /\ me[l.p].sent) \/ me[l.p].pc = "look"))
-    /\ ~(Kind(l.p) = "plain" /\ IF me[l.p].pc = "done" THEN me[l.p].res = "ok" ELSE me[l.p].sent)
+    /\ ~(Kind(l.p) \in {"plain", "founder", "txdelete", "mover"}
+         /\ (me[l.p].res = "ok" \/ ("sent" \in DOMAIN me[l.p] /\ me[l.p].sent) \/ me[l.p].pc = "look"))
     /\ db' = After(l.req)
     /\ late' = late \ {l}
     /\ over' = (over \/ Overwrites(l.req))
-    /\ me' = IF Kind(l.p) \in {"plain", "txdelete", "mover"} /\ "sent" \in DOMAIN me[l.p] THEN [me EXCEPT ![l.p].sent = TRUE] ELSE me
+    /\ me' = IF Kind(l.p) \in {"plain", "founder", "txdelete", "mover"} /\ "sent" \in DOMAIN me[l.p] THEN [me EXCEPT ![l.p].sent = TRUE] ELSE me
     /\ UNCHANGED <<left, run, acked, gone, safe>>
 
 \* When all have stopped, somebody deletes by key, and then inserts.
@@ -796,7 +853,7 @@ NothingTwice == Cardinality(acked) <= 1 + Cardinality({d \in DOMAIN me : Effecti
 \* An entity is not live again after its delete was acknowledged.
 NothingRisen == Live => Entity \notin gone
 
-Writers(p) == {p} \union {q \in DOMAIN me : Kind(q) \in {"saver", "patcher", "upserter", "foreign"}}
+Writers(p) == {p} \union {q \in DOMAIN me : Kind(q) \in {"saver", "patcher", "upserter", "founder", "foreign"}}
 
 \* A save that was acknowledged is there as long as its entity is.
 NoSaveLost == \A p \in DOMAIN me :
@@ -813,7 +870,7 @@ AloneSucceeds == \A p \in DOMAIN me : p >= 6 => me[p].res \in {"none", "ok"}
 -----------------------------------------------------------------------------
 (* What an acknowledged addition means.                                    *)
 
-Adds(p) == Kind(p) \in {"saver", "upserter", "addnew"} /\ me[p].res = "ok" /\ me[p].add
+Adds(p) == Kind(p) \in {"saver", "upserter", "addnew", "founder"} /\ me[p].res = "ok" /\ (me[p].add \/ Kind(p) = "founder")
 
 \* It was made to an entity that was live during the call.
 AckAlive == \A p \in DOMAIN me : Adds(p) =>
@@ -828,15 +885,15 @@ AckSeen == \A p \in DOMAIN me : Adds(p) => hist[p].seen
 \* It is there as long as the entity is, unless somebody else wrote the item.
 Kept == \A p \in DOMAIN me : Adds(p) /\ Live /\ Entity \in (IF Kind(p) = "saver" THEN me[p].owe ELSE hist[p].live)
            /\ Cardinality(hist[p].live) <= 1 =>
-    db[me[p].k].by = p \/ \E q \in DOMAIN me : q # p /\ Kind(q) \in {"saver", "patcher", "upserter", "addnew", "adder", "foreign"}
+    db[me[p].k].by = p \/ \E q \in DOMAIN me : q # p /\ Kind(q) \in {"saver", "patcher", "upserter", "addnew", "adder", "founder", "foreign"}
 
 \* An addition is never seen in an entity that was not live during the call.
-Stranger == \A p \in DOMAIN me : Kind(p) \in {"upserter", "addnew", "saver"} /\ me[p].pc = "done" /\ Live =>
+Stranger == \A p \in DOMAIN me : Kind(p) \in {"upserter", "addnew", "founder", "saver"} /\ me[p].pc = "done" /\ Live =>
     \A k \in Parts : (db[k].by = p /\ Belongs(db[k], db[R]) /\ "add" \in DOMAIN me[p] /\ me[p].add) => Entity \in hist[p].live
 
 \* What was acknowledged before a move ended is taken along, or is still at the old key and was reported.
-Moved == \A p, q \in DOMAIN me : (Adds(p) /\ Kind(q) = "mover" /\ me[q].res = "ok") => p \in me[q].took
-    \/ \E r \in DOMAIN me : r # p /\ Kind(r) \in {"saver", "upserter", "foreign"} \* who wrote the item after p
+Moved == \A p, q \in DOMAIN me : (Adds(p) /\ ~(Kind(p) = "founder" /\ me[p].new) /\ Kind(q) = "mover" /\ me[q].res = "ok") => p \in me[q].took
+    \/ \E r \in DOMAIN me : r # p /\ Kind(r) \in {"saver", "upserter", "founder", "foreign"} \* who wrote the item after p
 
 \* An add is refused only if the entity was not live, or had that part, at some time during the call.
 RefusedForAReason == \A p \in DOMAIN me : Kind(p) = "addnew" /\ me[p].res = "refused" => ~hist[p].free \/ run.start \notin {"short"}
@@ -847,7 +904,7 @@ OneFault == 6 \in DOMAIN me \/ left.lost + left.late + left.crash >= MaxLost + M
 
 Calm == left = [lost |-> MaxLost, late |-> MaxLate, crash |-> MaxCrash] /\ late = {}
 NoOrphan == Calm /\ run.start \notin {"claimed", "halfgone", "leftover", "shadow"} /\ DOMAIN me = 1 .. NActors /\ (\A p \in DOMAIN me : me[p].pc = "done" /\ Kind(p) # "mover")
-    => \A k \in Parts : (db[k].by \in DOMAIN me /\ Kind(db[k].by) \in {"saver", "upserter", "addnew"} /\ db[k].st # "none") => Live /\ Belongs(db[k], db[R])
+    => \A k \in Parts : (db[k].by \in DOMAIN me /\ Kind(db[k].by) \in {"saver", "upserter", "addnew", "founder"} /\ db[k].st # "none") => Live /\ Belongs(db[k], db[R])
 
 \* No save, and no delete of loaded items, was applied to a value that it had not read.
 NothingOverwritten == ~over

@@ -125,6 +125,7 @@ staging() {
 	fails WithoutSweepsOwn NoOrphan
 	fails WithoutPutJoinsReadRoot RefusedForAReason
 	fails WithoutPatchNeedsItem AckAlive
+	fails WithoutUpsertReadsRoot AckSeen
 	fails WithoutRememberedIsChecked RefusedForAReason
 	fails WithoutDeleteLooks NoOrphan
 	fails WithoutCompareValues NothingOverwritten

@@ -734,7 +734,7 @@ func (c *cast[T]) upserter(name string, ifExists bool) explore.Actor {
 		o.What = "set " + fixed
 		o.Apply = func(w *explore.World, past []*explore.World) bool {
 			e := w.At(c.id)
-			if w.HasLeft(c.id, fixed) || w.HasGone(c.id, fixed) { // an update of an item that is left over, or that goes
+			if own := e != nil && e.Items[fixed] != ""; !own && (w.HasLeft(c.id, fixed) || w.HasGone(c.id, fixed)) { // an update of an item that is left over, or that goes
 				w.Loosen(c.id, fixed, name+":set")
 				return true
 			}
@@ -751,6 +751,33 @@ func (c *cast[T]) upserter(name string, ifExists bool) explore.Actor {
 			_, err := p.Exec(ctx, m)
 			return err
 		}))
+	})
+}
+
+// founder sets the fixed item and puts a part, together with the root item, which it makes if it is missing.
+func (c *cast[T]) founder(name string) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		items := map[string]string{fixed: name + ":founded", "P0": name + ":founded"}
+		origin, other := originOf[T](), fixedOf[T]()
+		p := handmade.EntityOf(keyOf(m, c.id)).Patch(origin.SetIfAbsent(name), other.Set(items[fixed])).
+			And(handmade.Elements[T, part]{Node: c.node(m), Item: 1}.Add(part{"P0", items["P0"]})).Upsert()
+		o := explore.Op{Actor: name, What: "found", Apply: func(w *explore.World, _ []*explore.World) bool {
+			e := w.At(c.id)
+			if e == nil {
+				e = &explore.Entity{Origin: name}
+			}
+			for item, value := range items {
+				w.Replace(c.id, item)
+				e = e.With(item, value)
+			}
+			w.Entities[c.id] = e
+			return true
+		}}
+		_ = c.do(n, o, func() error {
+			_, err := p.Exec(ctx, m)
+			return err
+		})
 	})
 }
 
@@ -825,6 +852,12 @@ func (c *cast[T]) patcher(name, item string) explore.Actor {
 }
 
 var valueOfPart = handmade.String("Value", "", func(p *part) *string { return &p.Value })
+
+func originOf[T model]() field.String[T, string] {
+	return handmade.String("Origin", "", func(v *T) *string {
+		return reflect.ValueOf(v).Elem().FieldByName("Origin").Addr().Interface().(*string)
+	})
+}
 
 func fixedOf[T model]() field.String[T, string] {
 	return handmade.String("Fixed", "", func(v *T) *string { return reflect.ValueOf(v).Elem().FieldByName("Fixed").Addr().Interface().(*string) })

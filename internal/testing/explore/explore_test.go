@@ -204,6 +204,8 @@ func (c *cast[T]) play(r role) explore.Actor {
 		return c.upserter(r.name, false)
 	case "set if there":
 		return c.upserter(r.name, true)
+	case "found":
+		return c.founder(r.name)
 	case "foreign":
 		return c.foreign(r.name, "P0")
 	case "patch":
@@ -315,7 +317,7 @@ func draw(r *rand.Rand) play {
 	}
 	kinds := []string{
 		"insert", "insert", "insert", "delete", "delete", "delete loaded", "save", "save", "join", "join", "join blindly", "join checked",
-		"add", "add blindly", "add new", "add new", "add new blindly", "add if there", "set", "set", "set if there", "foreign", "foreign", "patch",
+		"add", "add blindly", "add new", "add new", "add new blindly", "add if there", "set", "set", "set if there", "found", "found", "found", "foreign", "foreign", "patch",
 		"delete parts", "move", "swap", "swap loaded", "read", "read parts", "query",
 	}
 	if p.model == "indexed" {
@@ -328,7 +330,7 @@ func draw(r *rand.Rand) play {
 		}
 	}
 	for i, n := 0, r.IntN(3); i < n; i++ {
-		b := one(fmt.Sprint("b", i), "insert", "insert", "delete", "add new blindly", "set")
+		b := one(fmt.Sprint("b", i), "insert", "insert", "delete", "add new blindly", "set", "found")
 		if p.model == "mortal" && r.IntN(3) == 0 {
 			b.kind = "insert expired"
 		}

@@ -124,6 +124,11 @@ func findings() []finding {
 		{"a staged delete of what was loaded, while something is added", play{
 			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "add new"), staged(does("B", "delete loaded"))},
 		}},
+		{"an upsert of the root item, which an index finds", play{model: "indexed", setup: plain, actors: []role{does("A", "found"), does("B", "look up")}}},
+		{"an upsert of the root item over what a deleted entity has left", play{
+			setup: plain, before: []role{does("a", "found"), staged(does("d", "delete")).crashing(3)}, actors: []role{does("A", "found"), does("B", "delete")},
+		}},
+		{"two upserts of the root item", play{setup: plain, actors: []role{does("A", "found"), does("B", "found"), does("C", "delete")}}},
 		{"an addition to nothing", play{setup: plain, actors: []role{does("A", "join"), does("B", "delete")}}},
 		{"a delete of one item, by a client that cannot be watched, that finds nothing", play{
 			model: "bare", setup: unwatched, before: []role{insert("b", 1)},
@@ -161,7 +166,7 @@ func TestExploreInOrder(t *testing.T) {
 	kinds := []role{
 		stagedInsert("", 1), insert("", 1), does("", "delete"), staged(does("", "delete")), staged(does("", "delete loaded")),
 		does("", "save"), does("", "join"), does("", "add"), does("", "patch"), does("", "delete parts"), does("", "move"), does("", "join checked"), does("", "add if there"),
-		does("", "set"), does("", "add new"), does("", "foreign"), does("", "delete loaded"), does("", "join blindly"), does("", "add new blindly"),
+		does("", "set"), does("", "add new"), does("", "foreign"), does("", "delete loaded"), does("", "join blindly"), does("", "add new blindly"), does("", "found"),
 		does("", "read"), does("", "query"),
 	}
 	end := time.Now().Add(draws.For(time.Second, 10*time.Second, 15*time.Minute))

@@ -45,6 +45,9 @@ func (w *World) At(key string) *Entity { return w.Entities[key] }
 // With returns an entity with an item changed, or without it where the value is "".
 func (e *Entity) With(item, value string) *Entity {
 	c := &Entity{e.Origin, maps.Clone(e.Items)}
+	if c.Items == nil {
+		c.Items = map[string]string{}
+	}
 	if value == "" {
 		delete(c.Items, item)
 	} else {
@@ -88,6 +91,13 @@ func (w *World) Loosen(key, item, value string) {
 // Leave notes an item that only a read without the root may see.
 func (w *World) Leave(key, item, value string) {
 	w.Left[key] = append(slices.Clone(w.Left[key]), item+"="+value)
+}
+
+// Replace notes that an item is put, in place of whatever was left over there.
+func (w *World) Replace(key, item string) {
+	is := func(s string) bool { return strings.HasPrefix(s, item+"=") }
+	w.Left[key] = slices.DeleteFunc(slices.Clone(w.Left[key]), is)
+	w.Loose[key] = slices.DeleteFunc(slices.Clone(w.Loose[key]), is)
 }
 
 // Unknown reports whether the operation that is being done has an unknown result.
