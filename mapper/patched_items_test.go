@@ -125,6 +125,70 @@ func TestUpsertMakesItemsOfItsEntity(t *testing.T) {
 	}
 }
 
+// The entity is deleted while an Upsert finds out about what is in its way. The items that it makes then are of the new entity alone.
+func TestUpsertOfDeletedEntityMakesItemsOfItsEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	remove := func(v *visits) { must(v.other.DeleteByKey(ctx, v.other.Key("1")))(t) }
+	for what, before := range map[string][]func(v *visits){ // the first transaction, and the root item that is read after it
+		"over a leftover item": {
+			func(v *visits) { v.leave(70, bytesOf("deadbeef")) },
+			remove,
+		},
+		"replaced before": {
+			func(v *visits) {
+				remove(v)
+				must(v.other.Save(ctx, v.other.New(visited{ID: "1", Name: "second", Hits: 20})))(t)
+			},
+			remove,
+		},
+		"of another program": {
+			func(v *visits) {
+				v.put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Name": s("foreign")})
+				v.leave(70, bytesOf("deadbeef"))
+			},
+			remove,
+		},
+	} {
+		v := newVisits(t)
+		v.save("first")
+		v.f.log = nil
+		v.f.pick = func() fault {
+			if i := len(v.f.log) - 2; i >= 0 && i < len(before) {
+				before[i](v)
+			}
+			return none
+		}
+		if _, err := v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(ctx, v.watched); err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		v.shows(what, "new", 1)
+		v.belongs(what)
+	}
+}
+
+// In an entity that another program has inserted, a patch replaces a leftover item, and gives the entity no incarnation.
+func TestPatchOfForeignEntityReplacesLeftoverItem(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, leave := range map[string]func(*visits){
+		"with a leftover item": func(v *visits) { v.leave(70, bytesOf("deadbeef")) }, "with nothing else": func(*visits) {},
+	} {
+		v := newVisits(t)
+		v.put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Name": s("foreign")})
+		leave(v)
+		must(v.hits(hitsOfVisited.Increment(1)).IfEntityExists().Exec(ctx, v.watched))(t)
+		v.shows(what, "foreign", 1)
+		leave(v)
+		was := v.get("ACCOUNT#1", "STATS")["_a"] != nil
+		must(v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(ctx, v.watched))(t)
+		if v.shows(what, "new", map[bool]int{true: 1, false: 2}[was]); v.get("ACCOUNT#1", "HEAD")["_a"] != nil || v.get("ACCOUNT#1", "STATS")["_a"] != nil {
+			t.Errorf("%s: the incarnations are %v and %v", what, v.get("ACCOUNT#1", "HEAD")["_a"], v.get("ACCOUNT#1", "STATS")["_a"])
+		}
+	}
+}
+
 // If the root item is deleted after an Upsert has read it, the patch makes the entity.
 func TestUpsertOfEntityThatIsDeleted(t *testing.T) {
 	t.Parallel()

@@ -31,9 +31,9 @@ type Patch struct {
 	// bound reports that the incarnation of the entity is known: live.
 	bound bool
 	live  types.AttributeValue
-	// made is described at Made.
-	made  types.AttributeValue
-	Items []*PatchItem
+	// token is the incarnation that a root item gets if the patch makes it. made is described at Made.
+	token, made types.AttributeValue
+	Items       []*PatchItem
 	// keys are the values of the fields that keys name, as far as they are known; nil until they are asked for.
 	keys []key.Value
 	few  [1]*PatchItem // room for those of most patches
@@ -476,6 +476,8 @@ func (x *Patch) Bind(live types.AttributeValue) {
 		ch.take(ch.given)
 		ch.bound, ch.incarnation = true, live
 		switch {
+		case live == nil && ch.Root: // the entity gets none: what is made has none, and writers that have read it know none
+			ch.Defaults = slices.DeleteFunc(slices.Clone(ch.Defaults), func(a item.Assignment) bool { return a.Name == schema.Incarnation })
 		case live == nil || ch.Root:
 		case ch.Kind == write.Put:
 			ch.carry(live)
@@ -490,11 +492,9 @@ func (x *Patch) Bind(live types.AttributeValue) {
 // BindNew makes the patch the one that makes the entity: its root item, which has to be missing, and its other items carry the new
 // incarnation.
 func (x *Patch) BindNew() {
-	i := slices.IndexFunc(x.Items, func(ch *PatchItem) bool { return ch.Root })
-	d := x.Items[i].Defaults
-	x.made = d[slices.IndexFunc(d, func(a item.Assignment) bool { return a.Name == schema.Incarnation })].Value
+	x.made = x.token
 	x.Bind(x.made)
-	x.Make(i)
+	x.Make(slices.IndexFunc(x.Items, func(ch *PatchItem) bool { return ch.Root }))
 }
 
 // Made returns the incarnation that the patch gives an entity which it makes, nil if it makes none.
@@ -669,6 +669,8 @@ func (x *Patch) Stray(stored []item.Attributes) []int {
 		case ch.hidden != nil: // what was to be replaced is no more
 			stray = append(stray, i)
 		case ch.bound && (h.Incarnation == nil || attr.Same(h.Incarnation, ch.incarnation)):
+		case ch.bound:
+			stray = append(stray, i)
 		case ch.incarnation != nil && !attr.Same(h.Incarnation, ch.incarnation): // it is not what it was
 			stray = append(stray, i)
 		case h.Incarnation == nil, attr.Same(h.Incarnation, ch.incarnation):
@@ -781,7 +783,8 @@ func (x *Patch) fillKeys(ch *PatchItem) error {
 		return nil
 	}
 	if ch.Root {
-		ch.Defaults = append(ch.Defaults, item.AssignIncarnation(item.NewToken()))
+		x.token = item.NewToken()
+		ch.Defaults = append(ch.Defaults, item.AssignIncarnation(x.token))
 	}
 	v := m.Codec.New()
 	for i, o := range x.Identity[:m.Schema.Identities()] {

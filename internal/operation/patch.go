@@ -437,6 +437,12 @@ func (p *modify) changed(items []int) error {
 	return e
 }
 
+// makesEntity reports whether the patch makes the root item, if that is missing, and other items with the same incarnation.
+func (p *modify) makesEntity() bool {
+	_, bound := p.Live()
+	return p.UpsertsRoot() && bound && !p.Entity
+}
+
 // refusedByIncarnation finds out about items that carry an incarnation. Items of the live entity are written with a condition on
 // it. Other items are leftover: the patch replaces them, or deletes them if it has conditions, or the item does not exist for it.
 func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored []item.Attributes, t *Tally) (retry bool, err error) {
@@ -449,10 +455,10 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 	switch {
 	case exists:
 		live = root.Header.Incarnation
-	case root == nil:
+	case p.makesEntity() && root == nil:
+		p.BindNew()
 		live = p.Made()
-	}
-	if !exists && !p.blind && (p.Puts() || p.Makes()) && !p.UpsertsRoot() {
+	case p.makesEntity(), !p.blind && (p.Puts() || p.Makes()) && !p.UpsertsRoot():
 		return false, p.env.notLive(p.sel, root, "repeat the patch")
 	}
 	p.Pin(live)
