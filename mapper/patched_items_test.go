@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -142,6 +143,7 @@ func TestUpsertOfDeletedEntityMakesItemsOfItsEntity(t *testing.T) {
 			},
 			remove,
 		},
+		"of another program, deleted": {remove},
 		"of another program": {
 			func(v *visits) {
 				v.put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Name": s("foreign")})
@@ -151,7 +153,9 @@ func TestUpsertOfDeletedEntityMakesItemsOfItsEntity(t *testing.T) {
 		},
 	} {
 		v := newVisits(t)
-		v.save("first")
+		if v.save("first"); strings.HasSuffix(what, "deleted") {
+			v.put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Name": s("foreign")})
+		}
 		v.f.log = nil
 		v.f.pick = func() fault {
 			if i := len(v.f.log) - 2; i >= 0 && i < len(before) {

@@ -418,7 +418,7 @@ func (ch *PatchItem) expect() {
 		ch.Expect.Absent, ch.Expect.Instead = true, ch.hidden
 		return
 	}
-	ch.Expect.Present = ch.Exists && !ch.making
+	ch.Expect.Present = (ch.Exists || ch.Root && ch.bound) && !ch.making
 	if ch.making {
 		ch.Expect.Terms = []attr.Condition{ch.missing()}
 	} else {
