@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -76,7 +77,30 @@ func (s change) write() error {
 	if s.new == nil {
 		return os.Remove(s.path)
 	}
-	return os.WriteFile(s.path, s.new, 0o644)
+	return replaceFile(s.path, s.new)
+}
+
+// replaceFile writes a file beside the one that it replaces, and renames it: whoever reads the old one meanwhile reads all of it, and a program
+// that dies leaves it as it was.
+func replaceFile(path string, content []byte) (err error) {
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	err = cmp.Or(err, f.Chmod(mode))
+	err = cmp.Or(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
 }
 
 // stale lists what is not up to date, files whose models are gone included.

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -116,6 +117,10 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 		return
 	}
 	if !isModel(st, map[*types.Struct]bool{}) {
+		if embedsUnread(st) && slices.Contains(f.p.generated, generatedPath(file.path)) {
+			f.invalidType(named, ts) // it may be a model, and what was generated for it would be deleted
+			return
+		}
 		f.lonely(named, st)
 		return
 	}
@@ -166,6 +171,16 @@ func isModel(st *types.Struct, seen map[*types.Struct]bool) bool {
 			t = types.Unalias(p.Elem())
 		}
 		if inner, ok := t.Underlying().(*types.Struct); ok && isModel(inner, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// embedsUnread reports whether a struct embeds a type that could not be read.
+func embedsUnread(st *types.Struct) bool {
+	for i := range st.NumFields() {
+		if v := st.Field(i); v.Embedded() && types.Unalias(v.Type()) == types.Typ[types.Invalid] {
 			return true
 		}
 	}

@@ -41,6 +41,8 @@ type Package struct {
 	find  *finder
 	types *types.Package
 	files []*sourceFile
+	// unread are the errors because of which the package could not be read whole.
+	unread []Diagnostic
 	// generated are the paths of the generated files that are there.
 	generated []string
 }
@@ -71,10 +73,9 @@ func isGenerated(path string) bool {
 	return strings.TrimRight(line, "\r\n") == header
 }
 
-// Load loads the packages that match patterns, with their tests. Code that does
-// not compile is no hindrance, as long as the models themselves can be read; nor is
-// what was generated before, which is not looked at. The error is about the
-// patterns and the go command; faults of models are diagnostics.
+// Load loads the packages that match patterns, with their tests. Code that does not compile is no hindrance if it parses, and the models
+// themselves can be read; nor is what was generated before, which is not looked at. The error is about the patterns and the go
+// command; faults of models, and of files that do not parse, are diagnostics.
 func Load(ctx context.Context, cfg Config, patterns ...string) ([]*Package, error) {
 	l := &loader{fset: token.NewFileSet(), deps: map[string]*types.Package{}, done: map[string]*types.Package{}}
 	if err := l.list(ctx, cfg, patterns); err != nil {
@@ -85,11 +86,7 @@ func Load(ctx context.Context, cfg Config, patterns ...string) ([]*Package, erro
 	}
 	var out []*Package
 	for _, r := range l.roots {
-		p, err := l.check(r)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, p)
+		out = append(out, l.check(r))
 	}
 	embeddedElsewhere(out, l.module())
 	return out, nil
@@ -233,7 +230,7 @@ func (i importer) Import(path string) (*types.Package, error) {
 }
 
 // check parses and type-checks a root, as far as it can be.
-func (l *loader) check(r *packages.Package) (*Package, error) {
+func (l *loader) check(r *packages.Package) *Package {
 	p := &Package{Path: r.PkgPath, Name: r.Name, Dir: filepath.Dir(r.GoFiles[0]), fset: l.fset}
 	var files []*ast.File
 	for _, path := range r.GoFiles {
@@ -242,8 +239,11 @@ func (l *loader) check(r *packages.Package) (*Package, error) {
 			continue
 		}
 		f, err := parser.ParseFile(l.fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			p.unreadable(path, err)
+		}
 		if f == nil {
-			return nil, err
+			continue
 		}
 		files = append(files, f)
 		p.files = append(p.files, &sourceFile{path, f})
@@ -258,10 +258,13 @@ func (l *loader) check(r *packages.Package) (*Package, error) {
 		},
 	}
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
+	p.otherPackage()
 	p.types, _ = cfg.Check(r.PkgPath, l.fset, files, info)
 	l.done[r.PkgPath] = p.types
 	p.find = &finder{p: p, info: info, typeError: first}
-	p.find.find()
-	p.Diagnostics = sortDiagnostics(p.Diagnostics)
-	return p, nil
+	if len(p.unread) == 0 {
+		p.find.find()
+	}
+	p.Diagnostics = sortDiagnostics(append(p.Diagnostics, p.unread...))
+	return p
 }
