@@ -59,8 +59,6 @@ func (m *Model) Homes(s Storage) (*large.Homes, error) {
 		return m.FieldErrorf(a.Value.Name, "%s: %s", text, cure)
 	}
 	switch why := cannotHold(e); {
-	case e.Periods != nil:
-		return nil, refuse(all[0], "values that lie outside their items need a table that stays, and those of the model follow the time", "store it in its item (compress=), or in a model of its own")
 	case s.Records != "" && why != "" && slices.ContainsFunc(m.Tables, func(t *item.Table) bool { return t.Name == s.Records }):
 		return nil, refuse(all[0], "the records of its values cannot lie in the table "+s.Records+", which is the model's own", "give mapper.LargeRecords a table with keys PK and SK that holds nothing else")
 	case s.Records != "":

@@ -136,6 +136,8 @@ func (b *builder) mayBeLarge(it *Item, a *Attribute, m *member) {
 		b.fault(m.option(word), "remove it", "%s is for large values, and this one is an expiry", word)
 	case !t.Opaque() && (t.Time || t.Number || t.Kind == Int || t.Kind == Uint || t.Kind == Float || t.Kind == Bool || t.Kind == BigInt || t.Kind == BigFloat):
 		b.fault(m.option(word), "remove it", "%s is for text, bytes, lists, maps and structs, and a %s takes a few bytes", word, t.Name)
+	case outside && len(b.timed) > 0:
+		b.fault(m.option(word), "store it in its item (compress=), or in a model of its own", "values that lie outside their items need a table that stays, and those of the model follow the time")
 	case m.tag.Has("chunk") && m.tag.Has("s3"):
 		b.fault(m.option("s3"), "keep one of them", "chunk and s3 are two ways to store one value")
 	case m.tag.Has("preview") && !outside:

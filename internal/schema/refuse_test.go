@@ -436,6 +436,13 @@ func TestRefused(t *testing.T) {
 		}](), []string{
 			`struct._: the table bodies does not follow the time, and would keep what belongs to tables that are dropped: write {At:month} into the names of all tables`,
 		}},
+		{"values outside their items, in tables that follow the time", reflect.TypeFor[struct {
+			_  table     `ddb:"table=events_{At:month}"`
+			At time.Time `ddb:"pk={At}#x"`
+			A  string    `ddb:"sk=A,chunk"`
+		}](), []string{
+			`struct.A: values that lie outside their items need a table that stays, and those of the model follow the time: store it in its item (compress=), or in a model of its own`,
+		}},
 		{"two tables that follow two times", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:month}"`
 			_  table     `ddb:"table=bodies_{At:year},name=Bodies"`
