@@ -111,6 +111,7 @@ func (b *builder) check() {
 	}
 	for _, it := range b.e.Items {
 		b.collisions(it)
+		b.zeroTimes(it)
 	}
 	if len(b.faults) == 0 {
 		b.flat()
@@ -286,6 +287,16 @@ func (b *builder) derivedNames(it *Item, taken map[string]string) {
 			}
 			b.fault(place{in: b.e.Type, field: x.Field}, "declare the index on that item too (on=), or name an attribute of its own in hash= or range=",
 				"the attribute %q of %s is a key of the index %s, which is declared on other items", a.Name, it.Attributes[i].Value.Name, x.Name)
+		}
+	}
+}
+
+// zeroTimes refuses omitempty of times: attributevalue stores the zero time all the same, as year 1, so that the attribute is never absent. An
+// expiry, and a key of an index, are left out whether they have the option or not.
+func (b *builder) zeroTimes(it *Item) {
+	for i, a := range it.Attributes {
+		if m := b.memberOf(a.Field); m != nil && a.Value.Type.Time && a.AV.Has("omitempty") && !b.isExpiry(it, a) && !it.Sparse(i) {
+			b.fault(m.at(), "use *"+a.Value.Type.Name+", which is left out where it is nil", "attributevalue stores the zero time in spite of omitempty")
 		}
 	}
 }

@@ -436,6 +436,17 @@ func TestRefused(t *testing.T) {
 		}](), []string{
 			`struct._: the table bodies does not follow the time, and would keep what belongs to tables that are dropped: write {At:month} into the names of all tables`,
 		}},
+		{"zero times that are to be omitted", reflect.TypeFor[struct {
+			_     table      `ddb:"table=things,ttl=gone"`
+			ID    string     `ddb:"pk={ID}#x"`
+			At    time.Time  `ddb:"sk=A" dynamodbav:",omitempty"`
+			Unix  time.Time  `ddb:"sk=A" dynamodbav:",omitempty,unixtime"`
+			Ptr   *time.Time `ddb:"sk=A" dynamodbav:",omitempty"`
+			Until time.Time  `ddb:"sk=A,ttl" dynamodbav:"gone,omitempty,unixtime"`
+		}](), []string{
+			`struct.At: attributevalue stores the zero time in spite of omitempty: use *time.Time, which is left out where it is nil`,
+			`struct.Unix: attributevalue stores the zero time in spite of omitempty: use *time.Time, which is left out where it is nil`,
+		}},
 		{"values outside their items, in tables that follow the time", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:month}"`
 			At time.Time `ddb:"pk={At}#x"`

@@ -75,7 +75,7 @@ type Omitting struct {
 	Slice  []string          `ddb:"sk=A" dynamodbav:",omitempty,omitemptyelem"`
 	Map    map[string]string `ddb:"sk=A" dynamodbav:",omitempty,omitemptyelem"`
 	Ptr    *string           `ddb:"sk=A" dynamodbav:",omitempty"`
-	Time   time.Time         `ddb:"sk=A" dynamodbav:",omitempty"`
+	Time   time.Time         `ddb:"sk=A"`
 	Any    any               `ddb:"sk=A" dynamodbav:",omitempty"`
 }
 
