@@ -193,6 +193,18 @@ func (s *Source) explain(err error) error {
 	return s.Explain(err)
 }
 
+// Known returns the value if it is in memory.
+func (c *Cell) Known() (v types.AttributeValue, known bool, err error) {
+	switch {
+	case c.held.kept != nil:
+		return c.held.kept, true, nil
+	case c.held.given != nil, c.Pointer() != nil:
+		return nil, false, nil
+	}
+	v, err = c.own()
+	return v, true, err
+}
+
 // Value reads the value, wherever it is. own reports that it was read for this caller alone.
 func (c *Cell) Value(ctx context.Context) (v types.AttributeValue, own bool, err error) {
 	p := c.Pointer()

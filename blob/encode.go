@@ -1,0 +1,77 @@
+package blob
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+)
+
+// A Value is encoded as what it holds: encoding/json and encoding/gob know nothing of a context, and read nothing.
+
+// MarshalJSON encodes the value as its T, and null for nothing. A value that is not in memory is an error: one that lies outside of its item, or that a
+// reader is to give. Get it first, and encode what Get returns, or tag the field json:"-".
+func (x Value[T]) MarshalJSON() ([]byte, error) {
+	v, ok, err := x.known()
+	if err != nil || !ok {
+		return []byte("null"), err
+	}
+	return json.Marshal(v)
+}
+
+// UnmarshalJSON makes it a new value, which the next save of the item stores, as Set does; null makes it nothing.
+func (x *Value[T]) UnmarshalJSON(data []byte) error {
+	if string(bytes.TrimSpace(data)) == "null" {
+		x.Clear()
+		return nil
+	}
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	x.Set(v)
+	return nil
+}
+
+// GobEncode is MarshalJSON for encoding/gob.
+func (x Value[T]) GobEncode() ([]byte, error) {
+	v, ok, err := x.known()
+	if err != nil || !ok {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = gob.NewEncoder(&b).Encode(&v)
+	return b.Bytes(), err
+}
+
+// GobDecode is UnmarshalJSON for encoding/gob.
+func (x *Value[T]) GobDecode(data []byte) error {
+	if len(data) == 0 {
+		x.Clear()
+		return nil
+	}
+	var v T
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&v); err != nil {
+		return err
+	}
+	x.Set(v)
+	return nil
+}
+
+// known returns the value if it is in memory; ok is false for nothing.
+func (x Value[T]) known() (v T, ok bool, err error) {
+	if x.IsZero() {
+		return v, false, nil
+	}
+	av, known, err := x.cell.Known()
+	switch {
+	case err != nil:
+		return v, false, err
+	case !known:
+		return v, false, fmt.Errorf("a blob.Value[%s] that is not in memory cannot be encoded: call Get, and encode what it returns, or leave the field out", reflect.TypeFor[T]())
+	}
+	return v, true, attributevalue.Unmarshal(av, &v)
+}
