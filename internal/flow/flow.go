@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -56,7 +57,7 @@ func Pause(ctx context.Context, try int) error {
 const Parallel = 16
 
 // AtOnce runs functions at once, a bounded number of them, and returns the first
-// error; the others are canceled by it. It returns when all have ended.
+// error; the others are canceled by it. It returns when all have ended, and panics if one of them did.
 func AtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	return AtMost(ctx, Parallel, n, do)
 }
@@ -66,6 +67,7 @@ func AtMost(ctx context.Context, parallel, n int, do func(ctx context.Context, i
 	if isInOrder(ctx) {
 		parallel = 1
 	}
+	var panicked atomic.Pointer[Panic]
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for i := range n {
@@ -76,9 +78,16 @@ func AtMost(ctx context.Context, parallel, n int, do func(ctx context.Context, i
 			if within.Err() != nil {
 				return nil // another function failed
 			}
-			return do(within, i)
+			err := Caught(func() error { return do(within, i) })
+			if p, ok := err.(*Panic); ok { // of this function alone
+				panicked.Store(p)
+			}
+			return err
 		})
 	}
 	err := group.Wait()
+	if p := panicked.Load(); p != nil { // also if another function had failed before
+		panic(p)
+	}
 	return cmp.Or(context.Cause(ctx), err)
 }

@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -173,3 +174,36 @@ func TestLimiterIsCorrected(t *testing.T) {
 		}
 	})
 }
+
+// A panic of a function reaches the caller of AtOnce, with its value and the stack of where it was, also if another function failed before.
+func TestPanicReachesCaller(t *testing.T) {
+	broken := errors.New("broken")
+	for _, first := range []error{nil, broken} {
+		started := make(chan bool)
+		err := Caught(func() error {
+			return AtOnce(context.Background(), 8, func(ctx context.Context, i int) error {
+				switch i {
+				case 0:
+					<-started
+					return first
+				case 3:
+					close(started)
+					if first != nil {
+						<-ctx.Done()
+					}
+					panicking(broken)
+				}
+				return nil
+			})
+		})
+		var p *Panic
+		if !errors.As(err, &p) || !errors.Is(err, broken) || !strings.Contains(err.Error(), "panicking") {
+			t.Errorf("after %v: %v", first, err)
+		}
+	}
+	if err := Caught(func() error { return Again(broken) }); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}
+
+func panicking(v any) { panic(v) }

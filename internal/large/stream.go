@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/compression"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/read"
 )
 
@@ -182,7 +183,7 @@ func (r *partReader) Read(b []byte) (int, error) {
 		got := <-r.ahead[0]
 		r.ahead = r.ahead[1:]
 		if got.err != nil {
-			return 0, got.err
+			return 0, flow.Again(got.err)
 		}
 		r.now = got.b
 	}
@@ -200,12 +201,14 @@ func (r *partReader) ask(i int) {
 		b := make([]byte, min(int64(r.p.PartSize), r.p.Stored-int64(i)*int64(r.p.PartSize)))
 		var u read.Usage
 		at := r.s.Homes.Part(r.e, i)
-		err := r.s.part(ctx, r.p, at, partOf{i, b, false, &u})
-		var damaged *Damaged
-		if errors.As(err, &damaged) { // it may only not be here yet
-			err = r.s.part(ctx, r.p, at, partOf{i, b, true, &u})
-		}
-		c <- partRead{b, err}
+		c <- partRead{b, flow.Caught(func() error {
+			err := r.s.part(ctx, r.p, at, partOf{i, b, false, &u})
+			var damaged *Damaged
+			if errors.As(err, &damaged) { // it may only not be here yet
+				err = r.s.part(ctx, r.p, at, partOf{i, b, true, &u})
+			}
+			return err
+		})}
 	}()
 }
 

@@ -73,7 +73,7 @@ func (e *Engine) Scan(ctx context.Context, o ScanOptions, t *write.Tally, give f
 		return err
 	}
 	done := make(chan error, 1)
-	go func() { done <- s.all(within, tables) }()
+	go func() { done <- flow.Caught(func() error { return s.all(within, tables) }) }()
 	enough := false
 	for {
 		select {
@@ -90,9 +90,10 @@ func (e *Engine) Scan(ctx context.Context, o ScanOptions, t *write.Tally, give f
 			}
 		case err := <-done:
 			if enough {
+				_ = flow.Again(err)
 				return nil
 			}
-			return cmp.Or(err, ctx.Err())
+			return cmp.Or(flow.Again(err), ctx.Err())
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
@@ -209,7 +210,11 @@ func (l *lane) last(order key.Scalar) key.Scalar {
 // run runs the search of a lane, and hands its hits over, but those up to where the whole begins.
 func (l *lane) run(ctx context.Context) {
 	defer close(l.hits)
-	l.err = l.Search.hits(ctx, func(h Hit) bool {
+	l.err = flow.Caught(func() error { return l.search(ctx) })
+}
+
+func (l *lane) search(ctx context.Context) error {
+	return l.Search.hits(ctx, func(h Hit) bool {
 		if !l.behind(&h) {
 			return true
 		}
@@ -294,7 +299,7 @@ func (m *merge) refill(ctx context.Context, l *lane) error {
 		heap.Push(m, l)
 		return nil
 	case l.err != nil:
-		return l.err
+		return flow.Again(l.err)
 	}
 	return ctx.Err()
 }
