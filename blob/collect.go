@@ -53,7 +53,7 @@ type collecting struct {
 	*large.Collector
 	from string
 	scan bool
-	rate float64
+	rate flow.Rate
 }
 
 // Delete has a collection act. Without it, it only reports, and writes nothing.
@@ -72,7 +72,7 @@ func Resume(next string) CollectOption {
 
 // Rate bounds the capacity units that a collection takes a second, of reads and writes together.
 func Rate(units float64) CollectOption {
-	return collectFunc(func(c *collecting) { c.rate, c.Limit = units, flow.LimiterOrNil(units) })
+	return collectFunc(func(c *collecting) { c.rate = flow.RateOf(units) })
 }
 
 // Scan also reads, after the records, all of the tables in which parts lie, and lists the objects in the buckets with the
@@ -116,9 +116,10 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 			o.apply(x)
 		}
 	}
-	if x.rate < 0 {
-		return &large.Report{}, fmt.Errorf("blob: Rate(%v): give a number of capacity units a second", x.rate)
+	if err := x.rate.Check(); err != nil {
+		return &large.Report{}, fmt.Errorf("blob: Rate is %w", err)
 	}
+	c.Limit = x.rate.Limiter(1)
 	if !x.scan && strings.HasPrefix(x.from, "scan/") {
 		return &large.Report{Collected: large.Collected{Next: x.from}}, fmt.Errorf("blob: the collection ended in a scan, at %q: go on with Scan (-scan)", x.from)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/bulk"
+	"github.com/itemize/itemize/internal/flow"
 )
 
 // BulkLoad inserts every entity that a sequence yields, with as few calls as can be: INSERT statements,
@@ -126,7 +127,7 @@ type bulkSettings struct {
 	overwrite             bool
 	id, resume            string
 	from, parallel, total int
-	rate                  float64
+	rate                  flow.Rate
 	progress              []func(bulkProgress)
 	failures              func(BulkFailure)
 	now                   func() time.Time
@@ -159,7 +160,9 @@ func Resume(next string) BulkOption {
 
 // WriteRate bounds what a bulk load writes, in WCU a second: by what items are expected to take, put
 // right by what DynamoDB reports. Without it it is as fast as it can.
-func WriteRate(wcu float64) BulkOption { return bulkFunc(func(s *bulkSettings) { s.rate = wcu }) }
+func WriteRate(wcu float64) BulkOption {
+	return bulkFunc(func(s *bulkSettings) { s.rate = flow.RateOf(wcu) })
+}
 
 // OnProgress has f called with a report so far, twice a second at most, and at the end; one call at a time.
 func OnProgress(f func(BulkReport)) BulkOption {
@@ -193,8 +196,8 @@ func (s *bulkSettings) check(g *engine) error {
 	switch {
 	case strings.Contains(s.id, ":"):
 		return g.model.Errorf("LoadID is %q: leave the colons out", s.id)
-	case !(s.rate == 0 || s.rate >= 0.001 && s.rate < 1e9):
-		return g.model.Errorf("WriteRate is %v WCU a second: give 0.001 or more, or leave it out", s.rate)
+	case s.rate.Check() != nil:
+		return g.model.Errorf("WriteRate is %w", s.rate.Check())
 	case s.total < 0:
 		return g.model.Errorf("ProgressLine got a total of %d: give how many entities there are, or 0", s.total)
 	case s.parallel < 0:

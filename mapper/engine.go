@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +53,7 @@ func (g *engine) newState(s *snapshot.Snapshot) *state {
 }
 
 func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*engine, error) {
-	if client == nil {
+	if v := reflect.ValueOf(client); client == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("%s: the client is nil: pass dynamodb.NewFromConfig(cfg), or a client of your own", e.Label())
 	}
 	tables, err := tableNames(e, s)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,10 +47,26 @@ func Observe(o Observer) Option {
 // observe begins a call.
 func (g *engine) observe(ctx context.Context, op string) (context.Context, func(t *tally, err error)) {
 	if len(g.observers) == 0 {
-		return ctx, g.ended
+		return usable(ctx), g.ended
 	}
 	return observe(ctx, g.observers, Call{op, g.model.Label(), tablesOf(g.model.Tables)}, g.ended)
 }
+
+// usable returns a context, or one that is over in place of nil, so that nothing is sent.
+func usable(ctx context.Context) context.Context {
+	if ctx != nil {
+		return ctx
+	}
+	over, cancel := context.WithCancelCause(context.Background())
+	cancel(errNoContext)
+	return noContext{over}
+}
+
+type noContext struct{ context.Context }
+
+func (noContext) Err() error { return errNoContext }
+
+var errNoContext = errors.New("the context is nil: pass that of the request, or context.Background()")
 
 // tablesOf returns the names of tables.
 func tablesOf(tables []*item.Table) []string {
@@ -62,6 +79,7 @@ func tablesOf(tables []*item.Table) []string {
 
 // observe begins a call. ended is called first at its end.
 func observe(ctx context.Context, observers []Observer, c Call, ended func(*tally, error)) (context.Context, func(t *tally, err error)) {
+	ctx = usable(ctx)
 	ends := make([]func(*Receipt, error), len(observers))
 	for i, o := range observers {
 		ctx, ends[i] = o.Begin(ctx, c)

@@ -87,6 +87,9 @@ type ItemPatch[T, R any] struct {
 // Return sets v to what the item holds after the write: its fields that v's type has. It is for a
 // patch of one item that is one plain request: without And of others and ExactlyOnce. After an answer that was lost v is what the item held when that was found out.
 func (p ItemPatch[T, R]) Return(v *R) ItemPatch[T, R] {
+	if v == nil {
+		p.is = p.is.and(entityPatch{changes: []expr.Change{{Err: errors.New("Return got nil: give it a pointer to what the item is to be written into")}}})
+	}
 	p.is.returns = append(slices.Clip(p.is.returns), func(rec any) {
 		if r, ok := rec.(*R); ok && v != nil {
 			*v = *r

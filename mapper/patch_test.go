@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -298,6 +299,22 @@ func TestPatchOfNothing(t *testing.T) {
 	}
 	if _, err := set.Exec(ctx, &mapper.Mapper[store.User]{}); err == nil {
 		t.Error("a mapper that New did not make")
+	}
+	if _, err := set.Return(nil).Exec(ctx, users); err == nil || !strings.Contains(err.Error(), "Return got nil") {
+		t.Errorf("Return(nil): %v", err)
+	}
+	if _, err := mapper.New[store.User]((*dynamodb.Client)(nil)); err == nil || !strings.Contains(err.Error(), "the client is nil") {
+		t.Errorf("a nil *dynamodb.Client: %v", err)
+	}
+	for _, rate := range []float64{0, -1, math.Inf(1), math.NaN()} {
+		for _, err := range users.Scan(ctx, mapper.ReadRate(rate)) {
+			if err == nil || !strings.Contains(err.Error(), "ReadRate") {
+				t.Errorf("ReadRate(%v): %v", rate, err)
+			}
+		}
+		if _, err := users.BulkLoad(ctx, mapper.NoErrors(slices.Values([]store.User{{ID: "1"}})), mapper.WriteRate(rate)); err == nil || !strings.Contains(err.Error(), "WriteRate") {
+			t.Errorf("WriteRate(%v): %v", rate, err)
+		}
 	}
 	for _, q := range []query.Query[store.User, store.Wish]{
 		store.UserByID("1").Public().Project(nil),

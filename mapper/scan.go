@@ -16,7 +16,7 @@ type ScanOption interface{ scan(*scanSettings) }
 type scanSettings struct {
 	search.Settings
 	segments int
-	rate     float64
+	rate     flow.Rate
 	strays   func(Stray)
 }
 
@@ -30,7 +30,9 @@ func Segments(n int) ScanOption { return scanFunc(func(s *scanSettings) { s.segm
 
 // ReadRate bounds what a scan reads, in RCU a second over all of its segments: it asks for as many
 // items as that allows, and waits. Without it a scan reads as fast as it can.
-func ReadRate(rcu float64) ScanOption { return scanFunc(func(s *scanSettings) { s.rate = rcu }) }
+func ReadRate(rcu float64) ScanOption {
+	return scanFunc(func(s *scanSettings) { s.rate = flow.RateOf(rcu) })
+}
 
 // OnStray has report called with each item that is not of a live entity, one call at a time. What has no root
 // is looked for strongly before that, which costs a read of each such entity, and of a model whose
@@ -101,10 +103,10 @@ func (g *engine) scan(ctx context.Context, s *scanSettings, t *tally, give func(
 	switch {
 	case s.segments < 0 || s.segments > 1_000_000:
 		return g.model.Errorf("Segments is %d: DynamoDB takes 1 to 1000000", s.segments)
-	case s.rate < 0:
-		return g.model.Errorf("ReadRate is %v RCU a second: give it a number above 0, or leave it out", s.rate)
+	case s.rate.Check() != nil:
+		return g.model.Errorf("ReadRate is %w", s.rate.Check())
 	}
-	o := search.ScanOptions{Strong: s.Strong, Segments: max(s.segments, 1), Rate: flow.LimiterOrNil(s.rate)}
+	o := search.ScanOptions{Strong: s.Strong, Segments: max(s.segments, 1), Rate: s.rate.Limiter(1)}
 	if s.strays != nil {
 		o.Stray = func(x search.Stray) { s.strays(g.strayOf(x)) }
 	}

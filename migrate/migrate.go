@@ -63,14 +63,15 @@ type options struct {
 	segments  []int
 	of        int
 	wcu       *flow.Limiter
-	rcu       float64
-	progress  []func(Report, report.Progress)
-	prices    forecast.Prices
-	now       func() time.Time
-	exported  Files
-	ofFiles   bool
-	replace   bool
-	reshape   protocol.Reshape
+	// reads is the rate of the scan, and writes that of wcu at first.
+	reads, writes flow.Rate
+	progress      []func(Report, report.Progress)
+	prices        forecast.Prices
+	now           func() time.Time
+	exported      Files
+	ofFiles       bool
+	replace       bool
+	reshape       protocol.Reshape
 }
 
 type optionFunc func(*options)
@@ -101,11 +102,11 @@ func Segment(i, of int) Option {
 
 // WriteRate bounds the WCU a second: no second passes more than the rate and one item. [Migration.SetWriteRate] changes it.
 func WriteRate(wcu float64) Option {
-	return optionFunc(func(o *options) { o.wcu = flow.NewLimiter(wcu) })
+	return optionFunc(func(o *options) { o.wcu, o.writes = flow.NewLimiter(wcu), flow.RateOf(wcu) })
 }
 
 // ReadRate bounds the RCU a second of the scan.
-func ReadRate(rcu float64) Option { return optionFunc(func(o *options) { o.rcu = rcu }) }
+func ReadRate(rcu float64) Option { return optionFunc(func(o *options) { o.reads = flow.RateOf(rcu) }) }
 
 // Replace has a run remove each monolith as soon as its collection is live, and was read back and compared with it: at the write units of its size once
 // more, and the reads of both. A verification does not see what was replaced, and a rollback makes its monolith of the items.
@@ -125,6 +126,9 @@ func Prices(p forecast.Prices) Option { return optionFunc(func(o *options) { o.p
 
 // SetWriteRate changes the rate of a migration that was made with [WriteRate], at once, also while it runs; 0 pauses it.
 func (m *Migration) SetWriteRate(wcu float64) error {
+	if err := flow.RateOf(wcu).Check(); wcu != 0 && err != nil {
+		return fmt.Errorf("%s: SetWriteRate got %w", m.layout.Model, err)
+	}
 	if m.wcu == nil {
 		return fmt.Errorf("%s: the migration has no rate that could be changed: give Open a WriteRate", m.layout.Model)
 	}
@@ -164,8 +168,11 @@ func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Optio
 			m.segments = append(m.segments, i)
 		}
 	}
-	if m.rcu < 0 {
-		return nil, fmt.Errorf("%s: ReadRate is %v RCU a second: give more than 0, or leave it out", l.of.Model, m.rcu)
+	if err := m.reads.Check(); err != nil {
+		return nil, fmt.Errorf("%s: ReadRate is %w", l.of.Model, err)
+	}
+	if err := m.writes.Check(); err != nil {
+		return nil, fmt.Errorf("%s: WriteRate is %w", l.of.Model, err)
 	}
 	if err := m.tables(ctx, source); err != nil {
 		return nil, err
@@ -347,4 +354,4 @@ func (m *Migration) isMonolith(f *item.Image) bool {
 }
 
 // pace is that of one segment's reads.
-func (m *Migration) pace() *flow.Limiter { return flow.LimiterOrNil(m.rcu / float64(len(m.segments))) }
+func (m *Migration) pace() *flow.Limiter { return m.reads.Limiter(len(m.segments)) }

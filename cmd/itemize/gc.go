@@ -153,7 +153,10 @@ func (c *command) gc(args []string) error {
 	if err != nil {
 		return err
 	}
-	options := []blob.CollectOption{blob.Grace(a.grace), blob.Rate(a.rate), blob.Resume(a.from)}
+	options := []blob.CollectOption{blob.Grace(a.grace), blob.Resume(a.from)}
+	if a.rate != 0 {
+		options = append(options, blob.Rate(a.rate))
+	}
 	if a.remove {
 		options = append(options, blob.Delete())
 	}

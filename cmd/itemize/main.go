@@ -18,6 +18,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"strings"
@@ -115,7 +116,14 @@ func parse(f *flag.FlagSet, args []string) error {
 	} else if err != nil {
 		return err
 	}
-	return nil
+	var err error
+	f.Visit(func(x *flag.Flag) {
+		if n, ok := x.Value.(flag.Getter).Get().(float64); ok && (math.IsNaN(n) || math.IsInf(n, 0)) {
+			err = usageError{fmt.Errorf("-%s is %v: give a number", x.Name, n)}
+			fmt.Fprintln(f.Output(), err)
+		}
+	})
+	return err
 }
 
 func buildFlags(tags string) []string {

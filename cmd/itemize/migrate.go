@@ -169,7 +169,7 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	if err != nil {
 		return nil, err
 	}
-	o := []migrate.Option{migrate.ReadRate(a.readRate), migrate.Segments(a.segments), migrate.Internal.OnProgress(door.Key{}, c.progressOf(a)), migrate.Tables(func(name string) string {
+	o := []migrate.Option{migrate.Segments(a.segments), migrate.Internal.OnProgress(door.Key{}, c.progressOf(a)), migrate.Tables(func(name string) string {
 		if to, ok := a.rename[name]; ok {
 			return to
 		}
@@ -194,7 +194,10 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	if a.segment >= 0 {
 		o = append(o, migrate.Segment(a.segment, a.of))
 	}
-	if a.rate > 0 {
+	if a.readRate != 0 {
+		o = append(o, migrate.ReadRate(a.readRate))
+	}
+	if a.rate != 0 {
 		o = append(o, migrate.WriteRate(a.rate))
 	}
 	a.plan.Rate = a.rate

@@ -35,9 +35,9 @@ type Settings struct {
 	// ID names the load, so that it can be resumed, and From is the number of the first entity to write.
 	ID   string
 	From int
-	// Parallel is the number of batches in flight, 0 for 8, and Rate the limit in WCU a second, 0 for none.
+	// Parallel is the number of batches in flight, 0 for 8, and Rate the limit in WCU a second.
 	Parallel int
-	Rate     float64
+	Rate     flow.Rate
 	Now      func() time.Time
 	// Failed is called with each entity that is not written, and Progress at most twice a second and at the end.
 	Failed   func(Failure)
@@ -92,7 +92,7 @@ func NewJob(env *operation.Env, client PutClient, s Settings) (*Job, error) {
 	}
 	x := &Job{env: env, s: s, done: map[int]bool{}, report: Report{ID: s.ID, Next: s.From}}
 	x.load = &Load{
-		Parallel: cmp.Or(s.Parallel, defaultParallel), Bytes: windowBytes, Limit: flow.LimiterOrNil(s.Rate),
+		Parallel: cmp.Or(s.Parallel, defaultParallel), Bytes: windowBytes, Limit: s.Rate.Limiter(1),
 		Existing: x.existing, Done: x.ended, Tick: func() { x.progress(false) },
 	}
 	x.load.Window = max(window, 4*BatchSize*x.load.Parallel)

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -21,12 +22,29 @@ func NewLimiter(limit float64) *Limiter {
 	return &Limiter{limit: limit, changed: make(chan struct{})}
 }
 
-// LimiterOrNil returns a limiter for a number of units per second, nil for 0: no limit.
-func LimiterOrNil(limit float64) *Limiter {
-	if limit == 0 {
+// Rate is a limit that an option gives, in capacity units a second. The zero Rate is none.
+type Rate struct {
+	units float64
+	given bool
+}
+
+// RateOf returns the rate that an option was given.
+func RateOf(units float64) Rate { return Rate{units, true} }
+
+// Check refuses what is no rate.
+func (r Rate) Check() error {
+	if r.given && !(r.units >= 0.001 && r.units < 1e9) { // also what is no number
+		return fmt.Errorf("%v units a second: give 0.001 or more, or leave it out", r.units)
+	}
+	return nil
+}
+
+// Limiter returns the limiter for an equal share of the rate, nil for no limit.
+func (r Rate) Limiter(shares int) *Limiter {
+	if !r.given {
 		return nil
 	}
-	return NewLimiter(limit)
+	return NewLimiter(r.units / float64(shares))
 }
 
 // Set changes the limit. 0 pauses.
