@@ -284,6 +284,24 @@ func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 	x.now[id] = must(x.m.Load(ctx, x.m.Key(id), mapper.Strong()))(x)
 }
 
+// The plan of an addition by a mapper that does not know the entity reckons with the incarnation, in the item and in the entries of its indexes.
+func TestPlanOfAdditionReckonsIncarnationInIndexes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	e := enginetest.Start(t)
+	name := fmt.Sprint("zoos-", time.Now().UnixNano())
+	m := must(mapper.New[zoo](e.Client(), mapper.Table(name)))(t)
+	must(e.Client().CreateTable(ctx, tables.Of(m)[0].Create))(t)
+	must(m.Save(ctx, m.New(zoo{ID: "1", Kind: "a"})))(t)
+	for n := 950; n < 966; n++ { // items of 1,012 to 1,027 bytes
+		cold := must(mapper.New[zoo](e.Client(), mapper.Table(name)))(t)
+		p := handmade.Elements[zoo, zooLine]{Node: cold.Key("1").Prefix("LINE#"), Item: 2}.Add(zooLine{n, "a", strings.Repeat("w", n)})
+		plan := must(p.Plan(cold))(t)
+		r, err := p.Exec(ctx, cold)
+		checkCharged(t, fmt.Sprint("of ", n, " words"), plan, r, err)
+	}
+}
+
 func zooString[T zooModel](v *T, name string) *string {
 	switch z := any(v).(type) {
 	case *zoo:

@@ -111,6 +111,12 @@ func (x *Patch) ReckonIncarnation() {
 	for _, ch := range x.Items {
 		if ch.Kind == write.Put && !ch.Root {
 			ch.NewSize = attr.ItemSize(ch.Put) + ch.Reserved.VersionSize() + item.IncarnationSize
+			if len(ch.Item.Entries) > 0 {
+				put := ch.Put
+				ch.carry(item.NewToken())
+				ch.index(x.m)
+				ch.Put = put
+			}
 		}
 	}
 }

@@ -476,12 +476,12 @@ func (x *Patch) Bind(live types.AttributeValue) {
 		ch.take(ch.given)
 		ch.bound, ch.incarnation = true, live
 		switch {
-		case live == nil && ch.Root: // the entity gets none: what is made has none, and writers that have read it know none
+		case ch.Root && live == nil: // the entity gets none: what is made has none, and writers that have read it know none
 			ch.Defaults = slices.DeleteFunc(slices.Clone(ch.Defaults), func(a item.Assignment) bool { return a.Name == schema.Incarnation })
-		case live == nil || ch.Root:
+		case ch.Root:
 		case ch.Kind == write.Put:
 			ch.carry(live)
-		case ch.makes() && !ch.fixed: // beside a request on the root item. Make gives an incarnation to others that are missing.
+		case live != nil && ch.makes() && !ch.fixed: // beside a request on the root item. Make gives an incarnation to others that are missing.
 			ch.Defaults = append(slices.Clip(ch.Defaults), item.AssignIncarnation(live))
 		}
 		ch.expect()
