@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Checks Staging.tla, Migration.tla and Large.tla with TLC:
+# Checks Staging.tla, Migration.tla, Rollback.tla and Large.tla with TLC:
 #
 #	check.sh all       what .ci/run checks: the next one, migration and large, with one thread each, as many at a time as WORKERS
 #	check.sh           staged writes: two actors with at most one fault, and that each clause is needed
 #	check.sh three     three actors
 #	check.sh migration a monolith becomes a collection: two actors without faults, and that each clause is needed
+#	check.sh rollback  a rollback of a table while an application inserts and moves entities, and that each clause is needed
 #	check.sh faults    staged writes, writers that add, and migrations, with several faults
 #	check.sh large     a large value: two actors without faults, and that each clause is needed
 #	check.sh largeall  the same with faults, and three actors
@@ -49,6 +50,7 @@ module() {
 	case $1 in
 	Migration*) echo Migration ;;
 	Large*) echo Large ;;
+	Rollback*) echo Rollback ;;
 	*) echo Staging ;;
 	esac
 }
@@ -146,6 +148,15 @@ migration() {
 	fails MigrationWithoutClaimStands 'NothingElse|Acknowledged'
 }
 
+rollback() {
+	holds Rollback
+	fails RollbackWithoutInsertChecksPhase NothingLeft
+	fails RollbackWithoutMoveChecksPhase NothingLeft
+	fails RollbackWithoutClaimFirst NothingLeft
+	fails RollbackWithoutScansAtTheEnd NothingLeft
+	fails RollbackWithoutOwnEnd NothingLeft
+}
+
 large() {
 	holds Large
 	fails LargeWithoutFlipNeedsOpen SeenWhole
@@ -164,6 +175,7 @@ all)
 	side_by_side=yes
 	staging
 	migration
+	rollback
 	large
 	;;
 two) staging ;;
@@ -174,6 +186,7 @@ three)
 	holds MigrationThreeDeletes
 	;;
 migration) migration ;;
+rollback) rollback ;;
 faults)
 	holds StagingFaults
 	holds AddsFaults
