@@ -311,6 +311,9 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 // Whatever comes after what, and whatever is lost, late, or crashes: what everybody was told has an order in which it is true.
 func TestExploreMigration(t *testing.T) {
 	s := newSetup(t)
+	if _, err := s.migration().Run(t.Context()); err != nil { // of nothing: it has begun
+		t.Fatal(err)
+	}
 	n, done := 0, map[string]int{}
 	for i, seed := range draws.Schedules(t, draws.For(time.Second, 40*time.Second, 15*time.Minute)) {
 		what, err := s.play(seed, i, done)

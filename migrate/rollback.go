@@ -50,11 +50,25 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 		err = r.scanBack(ctx, m.mover.Tables[m.layout.Root.Table], r.ofRoot)
 	}
 	if err == nil && r.report.This.Conflicts+r.report.This.Dead == 0 {
-		err = r.reset(ctx, phaseBack, phaseNone)
+		err = r.end(ctx)
 	}
 	r.report.Elapsed, r.report.Done = m.now().Sub(r.begun), err == nil
 	r.tell(true)
 	return r.report, err
+}
+
+// end rolls back what was inserted or moved behind the scans, while nobody inserts or moves anything, and ends the rollback.
+func (r *run) end(ctx context.Context) error {
+	ending := newEnding()
+	if err := r.enter(ctx, phaseBack, ending); err != nil {
+		return err
+	}
+	r.ending = true
+	err := r.scanBack(ctx, r.mover.Tables[r.layout.Root.Table], r.ofRoot)
+	if err == nil && r.report.This.Conflicts+r.report.This.Dead == 0 {
+		return r.reset(ctx, ending, phaseNone)
+	}
+	return errors.Join(err, r.enter(ctx, ending, phaseBack))
 }
 
 // reset forgets the checkpoints, so that the migration can begin again.
@@ -74,17 +88,17 @@ func (r *run) reset(ctx context.Context, from, to string) error {
 }
 
 // scanBack rolls back what of says that the items of a table are.
-func (r *run) scanBack(ctx context.Context, table *item.Table, of func(item.Image) (*protocol.Return, error)) error {
+func (r *run) scanBack(ctx context.Context, table *item.Table, of func(context.Context, item.Image) (*protocol.Return, error)) error {
 	u, err := r.scan(ctx, table, true, func(ctx context.Context, p read.Page) error { return r.pageBack(ctx, p, of) })
 	r.count(Counts{RCU: u.Predicted.Expected, ConsumedRCU: u.Consumed}, Counts{})
 	return err
 }
 
-func (r *run) pageBack(ctx context.Context, p read.Page, of func(item.Image) (*protocol.Return, error)) error {
+func (r *run) pageBack(ctx context.Context, p read.Page, of func(context.Context, item.Image) (*protocol.Return, error)) error {
 	var all []*protocol.Return
 	var unknown Counts
 	for i := range p.Items {
-		b, err := of(p.Items[i])
+		b, err := of(ctx, p.Items[i])
 		if err != nil {
 			unknown.Entities, unknown.Conflicts = unknown.Entities+1, unknown.Conflicts+1
 			if err := r.letter(ctx, p.Items[i].Place, err, true); err != nil {
@@ -135,7 +149,7 @@ func (r *run) sweep(ctx context.Context) error {
 	sweeper.Sweep = true
 	_, err := r.scan(ctx, r.mover.Tables[r.layout.Root.Table], true, func(ctx context.Context, p read.Page) error {
 		for i := range p.Items {
-			b, err := r.ofRoot(p.Items[i])
+			b, err := r.ofRoot(ctx, p.Items[i])
 			if err != nil || b == nil || r.layout.Reserved.Header(p.Items[i].Attributes()).ReadStage().State != item.Migrating {
 				continue
 			}
@@ -150,7 +164,7 @@ func (r *run) sweep(ctx context.Context) error {
 }
 
 // ofMonolith is what is to be rolled back of a monolith: whatever is marked, or has a root.
-func (r *run) ofMonolith(f item.Image) (*protocol.Return, error) {
+func (r *run) ofMonolith(_ context.Context, f item.Image) (*protocol.Return, error) {
 	if !r.isMonolith(&f) {
 		return nil, nil
 	}
@@ -166,7 +180,7 @@ func (r *run) ofMonolith(f item.Image) (*protocol.Return, error) {
 }
 
 // ofRoot is what is to be rolled back of a root.
-func (r *run) ofRoot(f item.Image) (*protocol.Return, error) {
+func (r *run) ofRoot(ctx context.Context, f item.Image) (*protocol.Return, error) {
 	if r.layout.Match(f.Table.Index, f.SK) != r.layout.Root || r.state.has(f.Place) {
 		return nil, nil
 	}
@@ -174,15 +188,22 @@ func (r *run) ofRoot(f item.Image) (*protocol.Return, error) {
 	if err != nil {
 		return nil, nil // of another model in the table
 	}
-	if r.mover.Foreign(f.Attributes()) {
-		r.count(Counts{Others: 1}, Counts{})
-		return nil, nil // of another migration
+	back := &protocol.Return{Doc: doc, Root: f.Place}
+	switch had := r.had && r.layout.Reserved.Header(f.Attributes()).Live(); {
+	case r.ending && had && r.mover.Own(f.Attributes()): // it may have moved behind the scan of the source, and have its monolith
+		var t write.Tally
+		d, err := r.mover.Monolith(ctx, doc, &t)
+		if err != nil || d.Mark() == nil || d.Mark().Deleted {
+			return nil, err
+		}
+		return back, nil
+	case r.mover.Foreign(f.Attributes()), had: // of another migration; or what has moved was rolled back by its monolith
+		if !r.ending { // else it was counted
+			r.count(Counts{Others: 1}, Counts{})
+		}
+		return nil, nil
 	}
-	if r.had && r.layout.Reserved.Header(f.Attributes()).Live() {
-		r.count(Counts{Others: 1}, Counts{})
-		return nil, nil // what has moved was rolled back by its monolith
-	}
-	return &protocol.Return{Doc: doc, Root: f.Place}, nil
+	return back, nil
 }
 
 // dropTable deletes the table of the monoliths. Where that was refused, the migration is cut over, as it was.

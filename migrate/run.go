@@ -43,7 +43,7 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case p == phaseBack:
+	case isBack(p):
 		return nil, fmt.Errorf("%s: the migration is rolled back: finish that (itemize migrate rollback), and then run it again", m.layout.Model)
 	case p == phaseNone, p == phaseDone:
 		if err := m.begin(ctx, p); err != nil {
@@ -97,8 +97,8 @@ type run struct {
 	wcus  float64
 	// resumed reports that a segment was begun behind its beginning.
 	resumed atomic.Bool
-	// had reports that the model's table held collections before.
-	had bool
+	// had reports that the model's table held collections before, and ending that a rollback is at its last scan.
+	had, ending bool
 }
 
 // segmentsAtOnce calls a function with the number of each segment, all at once, until one fails.

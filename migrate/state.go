@@ -2,9 +2,11 @@ package migrate
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +27,7 @@ const (
 	phaseRunning  = "running"
 	phaseCutOver  = "cutOver"
 	phaseBack     = "rollingBack"
+	phaseEnding   = "ending#" // and a token: the last scan of a rollback, while nobody inserts or moves anything
 	phaseRemoving = "removing"
 	phaseDone     = "done"
 )
@@ -139,6 +142,39 @@ const (
 	noteDead    = "dead#"
 )
 
+// isBack reports whether a phase is of a rollback.
+func isBack(phase string) bool { return phase == phaseBack || strings.HasPrefix(phase, phaseEnding) }
+
+// newEnding returns the phase in which one rollback ends, and no other.
+func newEnding() string { return phaseEnding + rand.Text() }
+
+// isUnderway reports whether entities may be moved and inserted in a phase: a rollback finds them, or there is no way back.
+func isUnderway(phase string) bool {
+	return slices.Contains(underway, phase)
+}
+
+var underway = []string{phaseRunning, phaseCutOver, phaseBack, phaseRemoving}
+
+// notUnderway is the error of a move while no migration is under way.
+type notUnderway struct{ phase string }
+
+func (e *notUnderway) Error() string {
+	if isBack(e.phase) {
+		return "a rollback is about to end: try again in some seconds"
+	}
+	return "the migration was rolled back, or has ended, since the move began: try again"
+}
+
+// underway is an error unless the migration is under way. A move asks it behind its claim, which the last scan of a rollback finds.
+func (m *Migration) underway(ctx context.Context) error {
+	var n phaseNote
+	_, err := m.state.read(ctx, notePhase, &n)
+	if err == nil && !isUnderway(n.Phase) {
+		err = &notUnderway{n.Phase}
+	}
+	return err
+}
+
 // phaseNote is how far the migration is, and since when.
 type phaseNote struct {
 	Phase string    `json:"phase"`
@@ -188,6 +224,19 @@ func (m *Migration) phasePut(from, to string) (*types.Put, error) {
 	}
 	put.ExpressionAttributeValues = item.Attributes{":p": &types.AttributeValueMemberS{Value: from}}
 	return put, nil
+}
+
+// phaseCheck requires in a transaction that the migration is in one of some phases.
+func (m *Migration) phaseCheck(phases ...string) *types.ConditionCheck {
+	values, names := item.Attributes{}, make([]string, len(phases))
+	for i, p := range phases {
+		names[i] = fmt.Sprint(":p", i)
+		values[names[i]] = &types.AttributeValueMemberS{Value: p}
+	}
+	return &types.ConditionCheck{
+		TableName: &m.state.table.Name, Key: m.state.key(notePhase), ConditionExpression: aws.String("#p IN (" + strings.Join(names, ", ") + ")"),
+		ExpressionAttributeNames: map[string]string{"#p": "phase"}, ExpressionAttributeValues: values,
+	}
 }
 
 // transact sends requests that are about notes, again where others work on these: done reports that their conditions held.

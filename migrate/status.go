@@ -34,7 +34,9 @@ func (m *Migration) Status(ctx context.Context) (*Status, error) {
 	if _, err := m.state.read(ctx, notePhase, &p); err != nil {
 		return nil, err
 	}
-	s.Phase, s.Since = p.Phase, p.Since
+	if s.Phase, s.Since = p.Phase, p.Since; isBack(p.Phase) {
+		s.Phase = phaseBack
+	}
 	err := m.state.each(ctx, noteSegment, func(_ string, a item.Attributes) error {
 		var c checkpoint
 		if _, err := decode(a, &c); err != nil {

@@ -71,8 +71,11 @@ func (m *Migration) hasBegun(ctx context.Context) error {
 
 // ended says that there is nothing to do any more.
 func (m *Migration) ended() error {
-	return fmt.Errorf("%s: the migration has ended: its monoliths were removed from %s (contract), and there is no way back", m.layout.Model, m.source.Name)
+	return &endedError{fmt.Errorf("%s: the migration has ended: its monoliths were removed from %s (contract), and there is no way back", m.layout.Model, m.source.Name)}
 }
+
+// endedError says that a migration has ended: there are collections alone.
+type endedError struct{ error }
 
 // check is a pass over the monoliths.
 type check struct {
@@ -151,7 +154,7 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 		return nil, err
 	case p == phaseDone:
 		return nil, m.ended()
-	case p == phaseBack:
+	case isBack(p):
 		return refuse("the migration is rolled back: finish that (itemize migrate rollback)")
 	case p != phaseRunning && p != phaseCutOver:
 		return refuse("the migration is %q: run and verify it first", cmp.Or(p, "not begun"))
@@ -212,7 +215,7 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 		return nil, err
 	case p == phaseDone:
 		return nil, m.ended()
-	case p == phaseBack:
+	case isBack(p):
 		return refuse("the migration is rolled back")
 	case p != phaseCutOver && p != phaseRemoving:
 		return refuse("it comes after the cut-over: run itemize migrate cutover")

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
@@ -25,10 +25,9 @@ import (
 // moves its entity first, by the same protocol as [Migration.Run]. All programs of an application go through it from
 // before the run until the contract.
 type Wrapped[T any] struct {
-	m     *mapper.Mapper[T]
-	g     *Migration
-	both  bool
-	begun atomic.Bool
+	m    *mapper.Mapper[T]
+	g    *Migration
+	both bool
 }
 
 // WrapOption is an option of Wrap: [Both].
@@ -109,6 +108,8 @@ func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...
 		var t write.Tally
 		c, readErr := w.g.mover.Read(ctx, at.root, at.doc, &t)
 		switch {
+		case readErr != nil && w.ended(ctx):
+			return nil, err
 		case readErr != nil:
 			return nil, w.conflict(readErr)
 		case c.Live && !c.Expired:
@@ -174,6 +175,12 @@ func (w *Wrapped[T]) liveRoot(ctx context.Context, at places, t *write.Tally) (p
 	return r, err
 }
 
+// ended reports whether the migration has ended, so that there are collections alone, and perhaps no table of monoliths.
+func (w *Wrapped[T]) ended(ctx context.Context) bool {
+	p, err := w.g.phase(ctx)
+	return err == nil && p == phaseDone
+}
+
 // unexpired reports whether the root is live, and its time to live is not over: an insert replaces another.
 func (w *Wrapped[T]) unexpired(ctx context.Context, at places) (bool, error) {
 	var t write.Tally
@@ -196,31 +203,42 @@ func (w *Wrapped[T]) conflict(err error) error {
 	return err
 }
 
-// move moves the entity, if it is a monolith, and finishes what others have begun. It reports whether its collection is live.
+// move moves the entity, if it is a monolith, and finishes what others have begun. It reports whether its collection is live. It waits for the
+// end of a rollback, and begins a migration where none is under way.
 func (w *Wrapped[T]) move(ctx context.Context, at places) (live bool, err error) {
+	for try := range wrapTries {
+		if live, err = w.moveOnce(ctx, at); !errors.As(err, new(*notUnderway)) {
+			return live, w.conflict(err)
+		}
+		if err := flow.Pause(ctx, try); err != nil {
+			return false, err
+		}
+	}
+	return false, &ConflictError{at.root.String(), err.Error()}
+}
+
+func (w *Wrapped[T]) moveOnce(ctx context.Context, at places) (live bool, err error) {
 	var t write.Tally
 	r, err := w.g.mover.Root(ctx, at.root, &t)
 	if err != nil || r.Live() {
 		return r.Live(), err
 	}
 	if err := r.Conflict(); err != nil {
-		return false, w.conflict(err)
+		return false, err
 	}
-	if !w.begun.Load() { // once: what moves has to be known to have begun
-		p, err := w.g.phase(ctx)
-		switch {
-		case err == nil && p == phaseDone:
-			err = w.g.ended()
-		case err == nil && p == phaseNone:
-			err = w.g.begin(ctx, p)
-		}
-		if err != nil {
+	switch p, err := w.g.phase(ctx); {
+	case err != nil:
+		return false, err
+	case p == phaseDone:
+		return false, w.g.ended()
+	case p == phaseNone:
+		if err := w.g.begin(ctx, p); err != nil {
 			return false, err
 		}
-		w.begun.Store(true)
+	case !isUnderway(p):
+		return false, &notUnderway{p}
 	}
-	live, err = w.g.mover.Finish(ctx, at.root, at.doc, &t)
-	return live, w.conflict(err)
+	return w.g.mover.Finish(ctx, at.root, at.doc, &t)
 }
 
 // Update moves the entity if it is a monolith, loads a selection strongly, applies change, and saves it: again where
@@ -234,7 +252,9 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 	options = append(options[:len(options):len(options)], mapper.Internal.RootInTransaction(door.Key{}))
 	missed := 0
 	for try := range wrapTries {
-		if _, err := w.move(ctx, at); err != nil {
+		if _, err := w.move(ctx, at); errors.As(err, new(*endedError)) {
+			return nil, notFound(at)
+		} else if err != nil {
 			return nil, err
 		}
 		e, err := w.loadLive(ctx, s, at, true, nil)
@@ -265,38 +285,58 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 }
 
 // Insert inserts an entity as a collection; the error is mapper.ErrExists where it is there in either layout. It is one
-// transaction, with a check that no monolith stands: so it takes 99 items at most, and costs twice their units and those of a
-// monolith that was moved or deleted.
+// transaction, with checks that no monolith stands, and that the migration is under way: so it takes 98 items at most, and costs twice their units, 2 WCU, and
+// twice those of a monolith that was moved or deleted.
 func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, error) {
 	e := w.m.New(value)
 	at, err := w.placesOf(e)
 	if err != nil {
 		return nil, err
 	}
-	live, err := w.move(ctx, at)
-	if err == nil && live {
-		live, err = w.unexpired(ctx, at)
+	for try := range wrapTries {
+		live, err := w.move(ctx, at)
+		ended := errors.As(err, new(*endedError))
+		if err == nil && live {
+			live, err = w.unexpired(ctx, at)
+		}
+		switch {
+		case ended:
+		case err != nil:
+			return nil, err
+		case live:
+			return nil, fmt.Errorf("%s: %w", at.root, mapper.ErrExists)
+		}
+		r, err := mapper.Transact(ctx, append([]mapper.Part{w.m.SavePart(e)}, w.checks(at, ended)...)...)
+		var conflict *mapper.ConflictError
+		if !errors.As(err, &conflict) || ended {
+			return r, err
+		}
+		var t write.Tally
+		if d, readErr := w.g.mover.Monolith(ctx, at.doc, &t); readErr == nil && d.Unmarked() {
+			return r, fmt.Errorf("%s: %w", at.root, mapper.ErrExists)
+		}
+		if !errors.As(w.g.underway(ctx), new(*notUnderway)) {
+			return r, err
+		}
+		if err := flow.Pause(ctx, try); err != nil {
+			return r, err
+		}
 	}
-	switch {
-	case err != nil:
-		return nil, err
-	case live:
-		return nil, fmt.Errorf("%s: %w", at.root, mapper.ErrExists)
+	return nil, &ConflictError{at.root.String(), "migrations into its table are rolled back again and again: insert it again"}
+}
+
+// checks require in the transaction of an insert that no monolith of the entity stands, and that the migration is under way; or that it has ended.
+func (w *Wrapped[T]) checks(at places, ended bool) []mapper.Part {
+	part := func(c *types.ConditionCheck) mapper.Part {
+		return mapper.RawPart(w.g.client, types.TransactWriteItem{ConditionCheck: c})
 	}
-	absent := "attribute_not_exists(#k) OR attribute_exists(#m)"
-	r, err := mapper.Transact(ctx, w.m.SavePart(e), mapper.RawPart(w.g.client, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: &at.doc.Table.Name, Key: at.doc.Key(), ConditionExpression: &absent,
+	if ended {
+		return []mapper.Part{part(w.g.phaseCheck(phaseDone))}
+	}
+	return []mapper.Part{part(&types.ConditionCheck{
+		TableName: &at.doc.Table.Name, Key: at.doc.Key(), ConditionExpression: aws.String("attribute_not_exists(#k) OR attribute_exists(#m)"),
 		ExpressionAttributeNames: map[string]string{"#k": at.doc.Table.Hash, "#m": schema.Moved},
-	}}))
-	var conflict *mapper.ConflictError
-	if !errors.As(err, &conflict) {
-		return r, err
-	}
-	var t write.Tally
-	if d, readErr := w.g.mover.Monolith(ctx, at.doc, &t); readErr == nil && d.Unmarked() {
-		return r, fmt.Errorf("%s: %w", at.root, mapper.ErrExists)
-	}
-	return r, err
+	}), part(w.g.phaseCheck(underway...))}
 }
 
 // placesOf is places of a new entity, by what its insert would put.
@@ -345,7 +385,11 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 // was nothing to delete, or somebody came between.
 func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, options []mapper.WriteOption) (over bool, d *protocol.Monolith, err error) {
 	var t write.Tally
-	if d, err = w.g.mover.Monolith(ctx, at.doc, &t); err != nil {
+	if d, err = w.g.mover.Monolith(ctx, at.doc, &t); err != nil && w.ended(ctx) {
+		_, err = w.m.DeleteByKey(ctx, s, options...)
+		return true, d, err
+	}
+	if err != nil {
 		return false, d, err
 	}
 	r, err := w.g.mover.Root(ctx, at.root, &t)

@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -283,5 +284,108 @@ func TestWrapRefusesOptions(t *testing.T) {
 	for _, o := range []mapper.WriteOption{mapper.Independent(), mapper.Move(), mapper.Staged()} {
 		_, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.License = "x"; return nil }, o)
 		refused(t, err, "leave Independent, Staged and Move out")
+	}
+}
+
+// What is inserted through Wrap after a rollback comes back with the next one, though the program has not started anew.
+func TestInsertAfterARollbackComesBack(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	w, m := s.wrapped()
+	insert := func(name string) {
+		t.Helper()
+		if _, err := w.Insert(ctx, Package{Name: name, Description: "of " + name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back := func(want string) {
+		t.Helper()
+		if r, err := s.migration().Rollback(ctx); err != nil || !r.Done {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		var names []string
+		for _, a := range s.all(s.source) {
+			if a["_m"] == nil {
+				names = append(names, text(a["name"]))
+			}
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("the monoliths %s came back, and not %s", got, want)
+		}
+		for _, a := range s.all(s.target) {
+			if a["description"] != nil {
+				t.Errorf("a collection is left: %v", a)
+			}
+		}
+	}
+	insert("a")
+	if _, err := s.migration().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	back("a")
+	insert("b")
+	back("a b")
+	insert("c")
+	if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.Description = "changed"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	back("a b c")
+	back("a b c")
+	for name, want := range map[string]string{"a": "changed", "b": "of b", "c": "of c"} {
+		if e, err := w.Load(ctx, m.Key(name)); err != nil || e.Value.Description != want {
+			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+	}
+}
+
+// A program that has started before notices that the migration has ended: there are collections alone.
+func TestWrapAfterTheContract(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	w, m := s.wrapped()
+	for _, name := range []string{"a", "b"} {
+		if _, err := w.Insert(ctx, Package{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.put(document("c", 2))
+	g := s.migration()
+	if _, err := g.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := g.Verify(ctx); err != nil || !v.Clean() {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if _, err := g.Cutover(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Contract(ctx, s.source, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.Description = "changed"; return nil }); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Insert(ctx, Package{Name: "d"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Insert(ctx, Package{Name: "d"}); !errors.Is(err, mapper.ErrExists) {
+		t.Error(err)
+	}
+	if err := w.Delete(ctx, m.Key("b")); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]error{"a": nil, "b": mapper.ErrNotFound, "c": nil, "d": nil, "none": mapper.ErrNotFound} {
+		if _, err := w.Load(ctx, m.Key(name)); !errors.Is(err, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := w.Update(ctx, m.Key("none"), func(*Package) error { return nil }); !errors.Is(err, mapper.ErrNotFound) {
+		t.Error(err)
+	}
+	if err := w.Delete(ctx, m.Key("none")); !errors.Is(err, mapper.ErrNotFound) {
+		t.Error(err)
 	}
 }

@@ -126,6 +126,12 @@ func (m *Mover) origin() []byte {
 	return sum[:item.TokenSize]
 }
 
+// Own reports whether a root was put by the migration of this source.
+func (m *Mover) Own(root item.Attributes) bool {
+	_, origin := notedOn(root)
+	return bytes.Equal(origin, m.origin())
+}
+
 // Foreign reports whether a root was put by the migration of another source.
 func (m *Mover) Foreign(root item.Attributes) bool {
 	origin := source.Header(root).ReadStage().Origin

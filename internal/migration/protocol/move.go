@@ -45,6 +45,8 @@ type Entity struct {
 	// left are parts that are not put yet, and sum is of the versions of those that are.
 	left []*part
 	sum  [item.TokenSize]byte
+	// asked reports that a migration was under way when the claim stood.
+	asked bool
 	// flipped reports that the monolith is marked already, by a claim that was taken over.
 	flipped bool
 	t       write.Tally
@@ -92,6 +94,11 @@ func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 	claimed, err := m.claimAll(ctx, fresh, t)
 	if err != nil {
 		return err
+	}
+	if m.Underway != nil && len(claimed) > 0 && m.Underway(ctx) == nil { // else each finds out by itself
+		for _, e := range claimed {
+			e.asked = true
+		}
 	}
 	if err := m.putAll(ctx, claimed, t); err != nil {
 		return err
@@ -189,6 +196,11 @@ func (e *Entity) end(ctx context.Context) error {
 		}
 	}
 	e.left = nil
+	if !e.flipped && !e.asked && e.m.Underway != nil {
+		if err := e.m.Underway(ctx); err != nil {
+			return e.giveUp(ctx, err)
+		}
+	}
 	if !e.flipped {
 		if err := e.flip(ctx); err != nil {
 			return err
@@ -236,6 +248,18 @@ func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValu
 		}
 	}
 	return errRestart
+}
+
+// giveUp removes the own claim of a monolith that is not marked, because of an error. A claim that took over another's is left: that one may
+// have marked the monolith.
+func (e *Entity) giveUp(ctx context.Context, why error) error {
+	if len(e.took) > 0 || e.shared {
+		return why
+	}
+	if err := e.unclaim(ctx, e.own()); !errors.Is(err, errRestart) {
+		return err
+	}
+	return why
 }
 
 // own are the incarnations of the claim that stands and of those that it took over.

@@ -59,6 +59,9 @@ type Mover struct {
 	Indexes map[string][]*schema.Index
 	// Reshape are functions between monoliths and what the layout takes.
 	Reshape Reshape
+	// Underway is asked between a claim and the mark of its monolith: an error, unless a migration is under way, so that a rollback finds the
+	// entity. nil for who needs no rollback.
+	Underway func(ctx context.Context) error
 	// Stale reports that monoliths that are moved were not read just now.
 	Stale bool
 }
