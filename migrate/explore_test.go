@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/migration/protocol"
@@ -328,4 +330,117 @@ func TestExploreMigration(t *testing.T) {
 			t.Errorf("no %s was ever done", kind)
 		}
 	}
+}
+
+// tablesPlay has applications insert, update and delete through Wrap while runs and rollbacks of the whole table come and go, by a seed. When all have
+// ended, a rollback leaves monoliths alone.
+func tablesPlay(t *testing.T, seed uint64) (what string, err error) {
+	r := rand.New(rand.NewPCG(seed, 3))
+	s := newSetup(t)
+	names := []string{"a", "b", "c"}
+	still := document("still", 2) // which nobody writes
+	x := &scene{setup: s, ctx: context.Background(), history: &explore.History{}}
+	x.history.Seed.Entities = map[string]*explore.Entity{}
+	for _, doc := range []attributes{document("a", 1), still} {
+		doc["license"] = textValue("seed")
+		doc["dist-tags"] = &types.AttributeValueMemberM{Value: attributes{}}
+		s.put(doc)
+		x.history.Seed.Entities[text(doc["name"])] = &explore.Entity{Origin: "seed", Items: map[string]string{"description": text(doc["description"])}}
+	}
+	if r.IntN(3) == 0 {
+		if _, err := s.migration().Run(x.ctx); err != nil {
+			return "", err
+		}
+	}
+	x.run = &explore.Run{Chooser: explore.NewRandom(seed), Engine: http.DefaultTransport}
+	x.run.Limits = explore.Limits{Faults: r.IntN(2), Crashes: r.IntN(3)}
+	var actors []explore.Actor
+	step := func(who, kind string) explore.Actor {
+		what += kind + " "
+		return explore.Actor{Name: who, Do: func(ctx context.Context, n *explore.Transport) {
+			g, _, _ := x.through(n)
+			if kind == "run" {
+				_, _ = g.Run(ctx)
+			} else {
+				_, _ = g.Rollback(ctx)
+			}
+		}}
+	}
+	application := func(who string, ops []string) explore.Actor {
+		what += fmt.Sprint(ops, " ")
+		return explore.Actor{Name: who, Do: func(ctx context.Context, n *explore.Transport) {
+			for i := 0; i < len(ops) && !n.Crashed(); i += 2 {
+				of := *x
+				of.name = ops[i+1]
+				of.act(ctx, ops[i], fmt.Sprint(who, i), n)
+			}
+		}}
+	}
+	for i := range 1 + r.IntN(2) {
+		var ops []string
+		for range 2 + r.IntN(3) {
+			ops = append(ops, []string{"insert", "insert", "update", "add", "delete", "reader"}[r.IntN(6)], names[r.IntN(len(names))])
+		}
+		actors = append(actors, application(fmt.Sprint("app", i), ops))
+	}
+	for i := range 1 + r.IntN(2) {
+		actors = append(actors, step(fmt.Sprint("table", i), []string{"run", "rollback", "rollback"}[r.IntN(3)]))
+	}
+	x.run.Go(x.ctx, actors...)
+	x.run.ArriveAll()
+	trace := x.run
+	x.run = &explore.Run{}
+	x.run.Forward(trace.Now() + 2)
+	if err := x.endsAsMonoliths(still); err != nil {
+		return what, fmt.Errorf("seed %d: %s: %w\n%s\n%s", seed, what, err, x.history, trace)
+	}
+	for _, name := range names {
+		of := *x
+		of.name = name
+		of.act(x.ctx, "reader", "after", nil)
+	}
+	if err := x.history.Explain(); err != nil {
+		return what, fmt.Errorf("seed %d: %s: %w\n%s\n%s", seed, what, err, x.history, trace)
+	}
+	return what, nil
+}
+
+// endsAsMonoliths rolls the table back, and reports what is left of collections, and whether an entity that nobody wrote is as it was.
+func (s *scene) endsAsMonoliths(still attributes) error {
+	for try := 0; ; try++ {
+		r, err := s.migration().Rollback(s.ctx)
+		if err == nil && r.Done && r.This.Conflicts+r.This.Dead == 0 || err != nil && strings.Contains(err.Error(), "was begun") {
+			break
+		}
+		if try == 5 {
+			return fmt.Errorf("it cannot be rolled back: %+v, %w", r, err)
+		}
+	}
+	for _, a := range s.all(s.target) {
+		if !strings.HasPrefix(text(a["PK"]), "~migrate#") {
+			return fmt.Errorf("an item of a collection is left: %v", a)
+		}
+	}
+	for _, a := range s.all(s.source) {
+		if a["_m"] != nil && text(a["name"]) == "still" {
+			return fmt.Errorf("a monolith is marked: %v", a)
+		}
+		if delete(a, "_v"); text(a["name"]) == "still" && !attr.SameItem(a, still) {
+			return fmt.Errorf("an entity that nobody wrote came back as %v, and was %v", a, still)
+		}
+	}
+	return nil
+}
+
+// While applications go on, a table is migrated and rolled back: whatever they were told has an order in which it is true, and the last
+// rollback leaves no collection.
+func TestExploreRollbacks(t *testing.T) {
+	n := 0
+	for _, seed := range draws.Schedules(t, draws.For(2*time.Second, 20*time.Second, 15*time.Minute)) {
+		if what, err := tablesPlay(t, seed); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		n++
+	}
+	t.Logf("%d schedules", n)
 }
