@@ -145,8 +145,6 @@ func (r *run) cameBack(ctx context.Context, b *protocol.Return, now *Counts) err
 
 // sweep removes claims that nobody needs: of entities whose monoliths are gone.
 func (r *run) sweep(ctx context.Context) error {
-	sweeper := *r.mover // an application may use the other meanwhile
-	sweeper.Sweep = true
 	_, err := r.scan(ctx, r.mover.Tables[r.layout.Root.Table], true, func(ctx context.Context, p read.Page) error {
 		for i := range p.Items {
 			b, err := r.ofRoot(ctx, p.Items[i])
@@ -154,7 +152,7 @@ func (r *run) sweep(ctx context.Context) error {
 				continue
 			}
 			var t write.Tally
-			if _, err := sweeper.Finish(ctx, b.Root, b.Doc, &t); err != nil {
+			if _, err := r.mover.Finish(ctx, b.Root, b.Doc, &t); err != nil {
 				return err
 			}
 		}

@@ -408,6 +408,9 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, 
 	switch {
 	case !r.Live() && d.Unmarked():
 		over, err = w.g.mover.MarkDeleted(ctx, d, &t)
+		if over && r.State == item.Migrating { // somebody may have died who was moving it
+			_, err = w.g.mover.Finish(ctx, at.root, at.doc, &t)
+		}
 		return over, d, w.conflict(err)
 	case r.Live(), r.State == item.Deleting:
 		_, err := w.m.DeleteByKey(ctx, s, options...)

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -387,5 +389,54 @@ func TestWrapAfterTheContract(t *testing.T) {
 	}
 	if err := w.Delete(ctx, m.Key("none")); !errors.Is(err, mapper.ErrNotFound) {
 		t.Error(err)
+	}
+}
+
+// A run dies at any of its requests, and Wrap deletes its entity: nothing of it is seen any more, by queries that read no root item either.
+func TestDeleteBesideADeadRunLeavesNothing(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	between := 0 // the run has put parts, and not marked the monolith
+	for at := 1; ; at++ {
+		s := newSetup(t)
+		s.put(document("a", 3))
+		if !s.failingStep(ctx, faults.KilledAfter, at, (*migrate.Migration).Run) {
+			break
+		}
+		doc, parts := s.all(s.source)[0], 0
+		for _, a := range s.all(s.target) {
+			if strings.HasPrefix(text(a["SK"]), "EVENT#") {
+				parts++
+			}
+		}
+		if parts > 0 && doc["_m"] == nil {
+			between++
+		}
+		w, m := s.wrapped()
+		if err := w.Delete(ctx, m.Key("a")); err != nil {
+			t.Fatalf("%d: %v", at, err)
+		}
+		seen := func(after string) {
+			t.Helper()
+			if e, err := m.Load(ctx, m.Key("a").Prefix("EVENT#")); err != nil || len(e.Value.Events) > 0 {
+				t.Errorf("%d: after %s a query shows %d parts of the deleted entity, %v", at, after, len(e.Value.Events), err)
+			}
+		}
+		seen("the delete")
+		if _, err := s.migration().Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		seen("the next run")
+		if _, err := s.migration().Rollback(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range s.all(s.target) {
+			if !strings.HasPrefix(text(a["PK"]), "~migrate#") {
+				t.Errorf("%d: after the rollback %v is left", at, a)
+			}
+		}
+	}
+	if between == 0 {
+		t.Error("no run died between the parts and the mark")
 	}
 }

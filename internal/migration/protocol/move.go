@@ -526,11 +526,8 @@ func (e *Entity) stale(ctx context.Context, root *Root) error {
 		return errRestart
 	}
 	e.standing, e.token = root.Attributes, root.Version
-	var gone []types.AttributeValue // somebody may work under the claim yet: its parts tell of that, until the contract
-	if e.m.Sweep {
-		gone = append(slices.Clone(root.Took), root.Incarnation)
-	}
-	if err := e.unclaim(ctx, gone); !errors.Is(err, errRestart) {
+	// Nobody can mark the monolith for this claim any more: its parts go with it, or queries would show them.
+	if err := e.unclaim(ctx, append(slices.Clone(root.Took), root.Incarnation)); !errors.Is(err, errRestart) {
 		return err
 	}
 	return nil

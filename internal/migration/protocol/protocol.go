@@ -53,8 +53,6 @@ type Mover struct {
 	// Rate bounds the WCU a second, nil for no bound; Share is how many entities are moved at once within it.
 	Rate  *flow.Limiter
 	Share int
-	// Sweep reports that nobody works under claims that are met, whose parts are removed with them.
-	Sweep bool
 	// Indexes are the secondary indexes of the tables, by their real names.
 	Indexes map[string][]*schema.Index
 	// Reshape are functions between monoliths and what the layout takes.

@@ -20,6 +20,7 @@ CONSTANTS
     RootAfterItems,    \* who loads to save reads the root after the items
     ClaimAfresh,       \* each attempt of a claim has an incarnation of its own
     ClaimStands,       \* a claim is put in place of another only where that is there yet
+    ClearsStale,       \* whoever removes a claim that nobody needs removes its parts
     CompareImported    \* an imported claim is gone on with only where the monolith is what was imported
 
 AllKinds == <<"backfill",  \* converts the entity
@@ -144,7 +145,8 @@ Token(p, n) == p * 100 + n
 \* monolith is marked already; k: the part it is about; tries: how often it began.
 Fresh == [pc |-> "start", res |-> "none", n |-> 1, m |-> NoDoc, r |-> NoRoot, it |-> [k \in Parts |-> NoPart], c |-> Nobody,
           v |-> 0, a |-> 0, took |-> {}, flipped |-> FALSE, k |-> 2, tries |-> 0, doubt |-> FALSE, mine |-> {}, d |-> 0,
-          again |-> FALSE]
+          again |-> FALSE,
+          gone |-> {}, ends |-> FALSE]  \* the incarnations whose parts it removes, and whether that is its end
 
 Done(res) == [pc |-> "done", res |-> res]
 Fail(m) == IF m.doubt THEN "unknown" ELSE "refused"
@@ -185,12 +187,22 @@ ReadRoot(p) ==
                   [] Unmarked(m.m) -> ToClaim(m, r, m.m, FALSE)
                   [] OTHER -> Done(IF Kind(p) = "backfill" THEN "ok" ELSE Fail(m)))
 
+\* The parts of claims that are gone are removed, one after the other, each as it was read.
+Clears(m, gone, ends) == [m EXCEPT !.pc = "clear", !.k = 2, !.gone = gone, !.ends = ends]
+Clear(p) ==
+    LET m == me[p]
+        k == m.k
+        over == IF ~m.ends THEN Restart(m) ELSE Done(IF Kind(p) = "backfill" THEN "ok" ELSE Fail(m))
+        next == IF k = 2 THEN [m EXCEPT !.pc = "clear", !.k = 3] ELSE over
+    IN \/ m.pc = "clear" /\ Go(p, IF db[k].st # "none" /\ db[k].a \in m.gone THEN [m EXCEPT !.pc = "cleared", !.it[k] = db[k]] ELSE next)
+       \/ m.pc = "cleared" /\ Send(p, k :> Write("version", m.it[k].ver, NoPart), next, next, m)
+
 \* A claim that nobody needs: the monolith is read again while it stands.
 Stale(p) ==
     LET m == me[p] IN
     /\ m.pc = "stale"
     /\ IF db[M] = m.m
-       THEN LET next == Done(IF Kind(p) = "backfill" THEN "ok" ELSE Fail(m))
+       THEN LET next == Clears(m, IF ClearsStale THEN m.r.took \union {m.r.a} ELSE {}, TRUE)
             IN Send(p, R :> Write("version", m.r.ver, NoRoot), next, Restart(m), Restart(m))
        ELSE Go(p, Restart(m))
 
@@ -246,7 +258,7 @@ Flip(p) ==
 Unclaim(p) ==
     LET m == me[p] IN
     /\ m.pc = "unclaim"
-    /\ Send(p, R :> Write("version", m.v, NoRoot), Restart(m), Restart(m), Restart(m))
+    /\ Send(p, R :> Write("version", m.v, NoRoot), Clears(m, m.took \union {m.a}, FALSE), Restart(m), Restart(m))
 
 GoLive(p) ==
     LET m == me[p]
@@ -257,7 +269,7 @@ GoLive(p) ==
                IF r.st = "live" /\ r.a = m.a THEN Goal(p, m) ELSE Restart(m),
                m)
 
-Convert(p) == ReadMonolith(p) \/ ReadRoot(p) \/ Stale(p) \/ ClaimRoot(p) \/ PutPart(p) \/ JudgePart(p) \/ Flip(p) \/ Unclaim(p) \/ GoLive(p)
+Convert(p) == ReadMonolith(p) \/ ReadRoot(p) \/ Stale(p) \/ ClaimRoot(p) \/ PutPart(p) \/ JudgePart(p) \/ Flip(p) \/ Unclaim(p) \/ Clear(p) \/ GoLive(p)
 
 -----------------------------------------------------------------------------
 (* A save, and an add, of a collection that is live. *)
@@ -578,4 +590,9 @@ AloneSucceeds == \A p \in DOMAIN me : p = 6 /\ me[p].pc = "done" =>
     /\ me[p].res = "ok" \/ (run.last = "backfill" /\ db[R].st \in {"rolling", "deleting"})
     /\ IF run.last = "backfill" THEN (View(db) # Nobody => db[R].st \in {"live", "rolling"})
        ELSE db[R].st = "none" /\ (db[M].st = "none" \/ Unmarked(db[M]))
+\* No part of a claim is left without it, when all have ended and nothing was lost, late, or crashed. (An
+\* insert is one transaction in the code.)
+NothingLeft == MaxLost + MaxLate + MaxCrash = 0 /\ 6 \in DOMAIN me /\ me[6].pc = "done" /\ ~(\E p \in DOMAIN run.cast : run.cast[p] = "rollback") =>
+    \A k \in Parts : db[k].st # "none" /\ db[k].a # 80 /\ ~(db[k].a \div 100 \in DOMAIN run.cast /\ run.cast[db[k].a \div 100] = "insert")
+        => db[k].a = db[R].a
 =============================================================================

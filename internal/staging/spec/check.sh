@@ -146,6 +146,7 @@ migration() {
 	fails MigrationWithoutClaimAfresh 'NothingElse|Acknowledged'
 	fails MigrationWithoutCompareImported 'NothingElse|Acknowledged'
 	fails MigrationWithoutClaimStands 'NothingElse|Acknowledged'
+	fails MigrationWithoutClearsStale NothingLeft
 }
 
 rollback() {
