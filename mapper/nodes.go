@@ -79,3 +79,10 @@ func (internalOf[T, R]) Patch(_ door.Key, n query.Node[T], changes []field.Chang
 func (internalOf[T, R]) Change(_ door.Key, n query.Node[T], c expr.Change) Patch[T] {
 	return newPatch(n, c)
 }
+
+// Detached returns an entity that was not read from its items, and cannot be saved.
+func (internalOf[T, R]) Detached(_ door.Key, m *Mapper[T], value T) *Entity[T] {
+	e := m.New(value)
+	e.state.notStored = true
+	return e
+}

@@ -170,6 +170,15 @@ func (s *setup) meetsFault(what faults.Fault, at, dead int) bool {
 // failingStep does a step with a fault at its n-th request, and reports whether it came to that.
 func (s *setup) failingStep(ctx context.Context, what faults.Fault, at int, step func(*migrate.Migration, context.Context) (*migrate.Report, error)) bool {
 	s.Helper()
+	return s.failing(ctx, what, at, func(m *migrate.Migration, ctx context.Context) error {
+		_, err := step(m, ctx)
+		return err
+	})
+}
+
+// failing is failingStep of anything.
+func (s *setup) failing(ctx context.Context, what faults.Fault, at int, do func(*migrate.Migration, context.Context) error) bool {
+	s.Helper()
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
 	b := &faults.Transport{At: at, Fault: what, Kill: kill}
@@ -177,7 +186,7 @@ func (s *setup) failingStep(ctx context.Context, what faults.Fault, at int, step
 	if err != nil {
 		s.Fatal(err)
 	}
-	if _, err := step(m, ctx); err != nil && !errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), faults.Err.Error()) {
+	if err := do(m, ctx); err != nil && !errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), faults.Err.Error()) {
 		s.Errorf("%s %d: %v", what, at, err)
 	}
 	return b.Sent() >= at

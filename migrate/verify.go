@@ -245,7 +245,7 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 		err = m.dropTable(ctx)
 	}
 	if n := r.report.This.Conflicts; err == nil && n > 0 {
-		err = fmt.Errorf("%s: %d monoliths were written in the old layout while the others were removed, and are kept: merge them into their entities, remove them, and contract again", m.layout.Model, n)
+		err = fmt.Errorf("%s: %d monoliths were written in the old layout while the others were removed, and are kept: decide which of the two layouts stays (itemize migrate settle), and contract again", m.layout.Model, n)
 	}
 	if err == nil {
 		err = r.reset(ctx, phaseRemoving, phaseDone)

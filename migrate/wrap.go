@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
@@ -57,16 +59,21 @@ func Wrap[T any](m *mapper.Mapper[T], g *Migration, options ...WrapOption) *Wrap
 
 // ConflictError says that something else is done to an entity, or that its two layouts contradict each other: what there
 // is of both is kept.
-type ConflictError struct{ Key, Reason string }
+type ConflictError struct{ Model, Key, Reason string }
 
-// Error returns the key and the reason.
-func (e *ConflictError) Error() string { return e.Key + ": " + e.Reason }
+// Error returns the model, the key and the reason.
+func (e *ConflictError) Error() string { return e.Model + ": " + e.Key + ": " + e.Reason }
 
 // UnmovableError says why a monolith cannot be read or moved as what the model's layout makes of it: a dead letter.
-type UnmovableError struct{ Reasons []string }
+type UnmovableError struct {
+	Model, Key string
+	Reasons    []string
+}
 
-// Error returns the reasons.
-func (e *UnmovableError) Error() string { return strings.Join(e.Reasons, "; ") }
+// Error returns the model, the key and the reasons.
+func (e *UnmovableError) Error() string {
+	return fmt.Sprintf("%s: the monolith %s cannot be moved: %s", e.Model, e.Key, strings.Join(e.Reasons, "; "))
+}
 
 // places are where the root of an entity and its monolith lie.
 type places struct{ root, doc item.Place }
@@ -94,7 +101,7 @@ func (w *Wrapped[T]) places(s query.Selection[T]) (at places, err error) {
 
 // Load reads a selection of an entity in whichever layout it is. An entity that has moved costs what it costs without
 // Wrap, and a part of it a strong read of the root more; one that has not, its monolith read strongly, and a few units. What
-// is read of a monolith is for reading: an Update moves it.
+// is read of a monolith is for reading: an Update moves it. A monolith that cannot be moved is loaded as it is, if it fits the model, and as a whole.
 func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...mapper.ReadOption) (*mapper.Entity[T], error) {
 	at, err := w.places(s)
 	if err != nil {
@@ -111,7 +118,7 @@ func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...
 		case readErr != nil && w.ended(ctx):
 			return nil, err
 		case readErr != nil:
-			return nil, w.conflict(readErr)
+			return w.asItIs(s, c, w.conflict(at, readErr))
 		case c.Live && !c.Expired:
 			continue
 		case c.Items == nil:
@@ -119,10 +126,27 @@ func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...
 		}
 		return w.m.FromItems(s, c.Items)
 	}
-	return nil, &ConflictError{at.root.String(), "the entity was moved again and again while it was read: load it again"}
+	return nil, &ConflictError{w.g.layout.Model, at.root.String(), "the entity was moved again and again while it was read: load it again"}
 }
 
 const wrapTries = 10
+
+// asItIs returns a monolith that the layout cannot make items of, as attributevalue decodes it, or why that is not to be had: of a whole entity.
+func (w *Wrapped[T]) asItIs(s query.Selection[T], c *protocol.Content, why error) (*mapper.Entity[T], error) {
+	if _, whole := any(s).(query.Key[T]); !whole || c == nil || c.Doc == nil || !errors.As(why, new(*UnmovableError)) {
+		return nil, why
+	}
+	doc, err := w.g.mover.Content(c.Doc)
+	if err != nil {
+		return nil, why
+	}
+	var value T
+	if err := attributevalue.UnmarshalMap(doc, &value); err != nil {
+		return nil, why
+	}
+	codec.AfterLoad(&value)
+	return mapper.InternalOf[T, T]{}.Detached(door.Key{}, w.m, value), nil
+}
 
 // loadLive loads a collection that is live. A part without the root tells nothing by itself: the root is read before and after
 // it. So it is after what is loaded to be written, which may be under a rollback since.
@@ -156,7 +180,7 @@ func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at plac
 		d, err := w.g.mover.Monolith(ctx, at.doc, &t)
 		if err == nil && d.Contradicts() != nil {
 			if _, err = w.liveRoot(ctx, at, &t); err == nil { // else it was rolled back since
-				err = w.conflict(d.Contradicts())
+				err = w.conflict(at, d.Contradicts())
 			}
 		}
 		if err != nil {
@@ -191,14 +215,19 @@ func (w *Wrapped[T]) unexpired(ctx context.Context, at places) (bool, error) {
 func notFound(at places) error { return fmt.Errorf("%s: %w", at.root, mapper.ErrNotFound) }
 
 // conflict makes what stands in the way of an entity a *ConflictError.
-func (w *Wrapped[T]) conflict(err error) error {
+func (w *Wrapped[T]) conflict(at places, err error) error {
+	return publicOf(w.g.layout.Model, at.doc, err)
+}
+
+// publicOf makes what stands in the way of an entity a *ConflictError or an *UnmovableError.
+func publicOf(model string, doc item.Place, err error) error {
 	var c *protocol.Conflict
 	var u *protocol.Unmovable
 	switch {
 	case errors.As(err, &c):
-		return &ConflictError{keyText(c.Place), c.Reason}
+		return &ConflictError{model, keyText(c.Place), c.Reason}
 	case errors.As(err, &u):
-		return &UnmovableError{reasons(err)}
+		return &UnmovableError{model, keyText(doc), reasons(err)}
 	}
 	return err
 }
@@ -208,13 +237,13 @@ func (w *Wrapped[T]) conflict(err error) error {
 func (w *Wrapped[T]) move(ctx context.Context, at places) (live bool, err error) {
 	for try := range wrapTries {
 		if live, err = w.moveOnce(ctx, at); !errors.As(err, new(*notUnderway)) {
-			return live, w.conflict(err)
+			return live, w.conflict(at, err)
 		}
 		if err := flow.Pause(ctx, try); err != nil {
 			return false, err
 		}
 	}
-	return false, &ConflictError{at.root.String(), err.Error()}
+	return false, &ConflictError{w.g.layout.Model, at.root.String(), err.Error()}
 }
 
 func (w *Wrapped[T]) moveOnce(ctx context.Context, at places) (live bool, err error) {
@@ -281,7 +310,7 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 			return r, err
 		}
 	}
-	return nil, &ConflictError{at.root.String(), "somebody else wrote the entity again and again: update it again"}
+	return nil, &ConflictError{w.g.layout.Model, at.root.String(), "somebody else wrote the entity again and again: update it again"}
 }
 
 // Insert inserts an entity as a collection; the error is mapper.ErrExists where it is there in either layout. It is one
@@ -322,7 +351,7 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 			return r, err
 		}
 	}
-	return nil, &ConflictError{at.root.String(), "migrations into its table are rolled back again and again: insert it again"}
+	return nil, &ConflictError{w.g.layout.Model, at.root.String(), "migrations into its table are rolled back again and again: insert it again"}
 }
 
 // checks require in the transaction of an insert that no monolith of the entity stands, and that the migration is under way; or that it has ended.
@@ -378,7 +407,7 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 			return err
 		}
 	}
-	return &ConflictError{at.root.String(), "somebody else wrote the entity again and again: delete it again"}
+	return &ConflictError{w.g.layout.Model, at.root.String(), "somebody else wrote the entity again and again: delete it again"}
 }
 
 // deleteOnce reads the monolith and then the root, and deletes what is there by these. It returns the monolith where there
@@ -403,7 +432,7 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, 
 		}
 	}
 	if err != nil {
-		return false, d, w.conflict(err)
+		return false, d, w.conflict(at, err)
 	}
 	switch {
 	case !r.Live() && d.Unmarked():
@@ -411,7 +440,7 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, 
 		if over && r.State == item.Migrating { // somebody may have died who was moving it
 			_, err = w.g.mover.Finish(ctx, at.root, at.doc, &t)
 		}
-		return over, d, w.conflict(err)
+		return over, d, w.conflict(at, err)
 	case r.Live(), r.State == item.Deleting:
 		_, err := w.m.DeleteByKey(ctx, s, options...)
 		var conflict *mapper.ConflictError

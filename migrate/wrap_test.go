@@ -259,7 +259,7 @@ func TestWrapOfADeadLetter(t *testing.T) {
 	s.put(doc)
 	w, m := s.wrapped()
 	var cannot *migrate.UnmovableError
-	if _, err := w.Load(ctx, m.Key("a")); !errors.As(err, &cannot) {
+	if _, err := w.Load(ctx, m.Key("a")); !errors.As(err, &cannot) || !strings.HasPrefix(err.Error(), "Package: the monolith a cannot be moved: ") {
 		t.Errorf("a load: %v", err)
 	}
 	if err := w.Delete(ctx, m.Key("a")); err != nil {
@@ -438,5 +438,31 @@ func TestDeleteBesideADeadRunLeavesNothing(t *testing.T) {
 	}
 	if between == 0 {
 		t.Error("no run died between the parts and the mark")
+	}
+}
+
+// A monolith that cannot be moved is loaded as it is, if it fits the model.
+func TestWrapLoadsADeadLetterAsItIs(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	doc := document("a", 2)
+	events := doc["events"].(*types.AttributeValueMemberL)
+	events.Value = append(events.Value, events.Value[0]) // two of one key
+	s.put(doc)
+	w, m := s.wrapped()
+	e, err := w.Load(ctx, m.Key("a"))
+	if err != nil || e.Value.Name != "a" || len(e.Value.Events) != 3 || e.Value.Tags["latest"] != "2" || e.Value.Description != text(doc["description"]) {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "is for reading") {
+		t.Errorf("a save: %v", err)
+	}
+	var cannot *migrate.UnmovableError
+	if _, err := w.Load(ctx, m.Key("a").Prefix("EVENT#")); !errors.As(err, &cannot) {
+		t.Errorf("a load of a part: %v", err)
+	}
+	if _, err := w.Update(ctx, m.Key("a"), func(*Package) error { return nil }); !errors.As(err, &cannot) || cannot.Model != "Package" || cannot.Key != "a" {
+		t.Errorf("an update: %v", err)
 	}
 }

@@ -28,6 +28,8 @@ type Return struct {
 	Err error
 
 	m *Mover
+	// settles reports that the entity is in both layouts, and becomes the monolith that it has.
+	settles bool
 	// by is the rollback's own mark, and token the version of the root that has it.
 	by, token types.AttributeValue
 	root      Root
@@ -77,6 +79,8 @@ func (b *Return) begin(ctx context.Context) error {
 	}
 	r := &b.root
 	switch {
+	case b.settles && !(b.Back && !r.there()):
+		return b.settle(ctx, d)
 	case d.Changed():
 		return &Conflict{d.Place, changedSince}
 	case b.m.Foreign(r.Attributes) && !r.Has(d.Mark()):
@@ -229,7 +233,7 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 		return err
 	}
 	switch {
-	case d.Changed():
+	case d.Changed() && !b.settles:
 		return &Conflict{d.Place, changedSince}
 	case from == item.Live && d.Unmarked(): // by this rollback, begun before
 		return b.remove(ctx, true)

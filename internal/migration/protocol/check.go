@@ -89,7 +89,7 @@ func (m *Mover) compare(d *Monolith, root *Root, items []*layout.Item, sum [item
 	case layout.Same(doc, moved):
 		return Moved, ""
 	}
-	if attr.Same(root.Incarnation, d.Mark().Incarnation) && bytes.Equal(sumOf(root.Attributes), sum[:]) {
+	if attr.Same(root.Incarnation, d.Mark().Incarnation) && !d.Mark().Settled && bytes.Equal(sumOf(root.Attributes), sum[:]) {
 		return Wrong, "its collection is not what the monolith holds, though nobody has written it since it moved: roll it back, and report this"
 	}
 	if _, err := m.Layout.Split(doc); err != nil {

@@ -437,7 +437,7 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 }
 
 // changedSince is what is wrong with a marked monolith that is not what was moved.
-const changedSince = "the monolith was written after it moved, by a program that knows only the old layout: both are kept; merge them, and remove its attribute _m to move it again"
+const changedSince = "the monolith was written after it moved, by a program that knows only the old layout: both are kept; stop that program, and decide which one stays (itemize migrate settle -keep monolith or -keep collection)"
 
 // wait gives whoever has put a claim the time to go on: two that take over from each other would never end. It returns
 // errRestart where the claim has changed meanwhile.

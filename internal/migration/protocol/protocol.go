@@ -89,6 +89,8 @@ type Mark struct {
 	// Incarnation is that of the claim that has moved it, and Hash of what it held when it was marked.
 	Incarnation types.AttributeValue
 	Hash        []byte
+	// Settled reports that it was in both layouts, and that somebody decided for the collection.
+	Settled bool
 }
 
 const (
@@ -97,6 +99,7 @@ const (
 	markDeleted = "deleted"
 	markHash    = "hash"
 	markOf      = "a"
+	markSettled = "settled"
 )
 
 // Mark returns the mark, nil for none: an attribute of that name and another form is the monolith's own.
@@ -112,7 +115,7 @@ func (d *Monolith) Mark() *Mark {
 	case state.Value == markDeleted && hash != nil:
 		return &Mark{Deleted: true, Hash: hash.Value}
 	case state.Value == markMoved && isToken(m.Value[markOf]) && hash != nil:
-		return &Mark{Incarnation: m.Value[markOf], Hash: hash.Value}
+		return &Mark{Incarnation: m.Value[markOf], Hash: hash.Value, Settled: m.Value[markSettled] != nil}
 	}
 	return nil
 }
@@ -129,6 +132,9 @@ func (k *Mark) value() types.AttributeValue {
 		m[markState] = &types.AttributeValueMemberS{Value: markDeleted}
 	} else {
 		m[markOf] = k.Incarnation
+	}
+	if k.Settled {
+		m[markSettled] = &types.AttributeValueMemberBOOL{Value: true}
 	}
 	return &types.AttributeValueMemberM{Value: m}
 }

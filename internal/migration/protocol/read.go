@@ -143,7 +143,7 @@ func (r *Root) Conflict() error {
 func (d *Monolith) Contradicts() error {
 	switch {
 	case d.Unmarked():
-		return &Conflict{d.Place, "a monolith is beside the live collection: a program that knows only the old layout has written it after the entity moved; both are kept until they are merged"}
+		return &Conflict{d.Place, "a monolith is beside the live collection: a program that knows only the old layout has written it after the entity moved; both are kept; stop that program, and decide which one stays (itemize migrate settle -keep monolith or -keep collection)"}
 	case d.Changed():
 		return &Conflict{d.Place, changedSince}
 	}
