@@ -2,11 +2,13 @@ package migrate
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -56,4 +58,35 @@ func keyNames(t *item.Table) string {
 		return t.Hash
 	}
 	return t.Hash + " and " + t.Range
+}
+
+// KeyOf returns the key of a monolith as a command line has it, in the types of its table: binary values as base64.
+func (internal) KeyOf(_ door.Key, ctx context.Context, m *Migration, values []string) (map[string]types.AttributeValue, error) {
+	d, err := m.describe(ctx, m.source)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{m.source.Hash}
+	if m.source.Range != "" {
+		names = append(names, m.source.Range)
+	}
+	if len(values) != len(names) {
+		return nil, fmt.Errorf("%s: the key of a monolith in %s is %s: give its value behind the name of the table", m.layout.Model, m.source.Name, keyNames(m.source))
+	}
+	key := map[string]types.AttributeValue{}
+	for i, name := range names {
+		switch typesOf(d)[name] {
+		case "N":
+			key[name] = &types.AttributeValueMemberN{Value: values[i]}
+		case "B":
+			b, err := base64.StdEncoding.DecodeString(values[i])
+			if err != nil {
+				return nil, fmt.Errorf("%s: the key %s is binary: give it as base64: %w", m.layout.Model, name, err)
+			}
+			key[name] = &types.AttributeValueMemberB{Value: b}
+		default:
+			key[name] = &types.AttributeValueMemberS{Value: values[i]}
+		}
+	}
+	return key, nil
 }

@@ -118,7 +118,11 @@ func parse(f *flag.FlagSet, args []string) error {
 	}
 	var err error
 	f.Visit(func(x *flag.Flag) {
-		if n, ok := x.Value.(flag.Getter).Get().(float64); ok && (math.IsNaN(n) || math.IsInf(n, 0)) {
+		g, ok := x.Value.(flag.Getter)
+		if !ok {
+			return
+		}
+		if n, ok := g.Get().(float64); ok && (math.IsNaN(n) || math.IsInf(n, 0)) {
 			err = usageError{fmt.Errorf("-%s is %v: give a number", x.Name, n)}
 			fmt.Fprintln(f.Output(), err)
 		}

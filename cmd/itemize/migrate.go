@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/gen"
@@ -14,6 +18,7 @@ import (
 )
 
 const migrateUsage = `usage: itemize migrate plan|run|verify|cutover|rollback|contract|status [flags] SOURCE
+       itemize migrate settle -keep monolith|collection [flags] SOURCE KEY [SORTKEY]
 
 Monoliths, one large item for each entity in the table SOURCE, become the item collections of a model, while
 applications read and write them; and back. Each step can be repeated, and goes on where it ended.
@@ -25,6 +30,7 @@ applications read and write them; and back. Each step can be repeated, and goes 
   rollback   makes monoliths of all entities again, with what was written since; until contract
   contract   removes the old layout, for good: the table SOURCE, which -confirm names
   status     how far it is, and what could not be moved
+  settle     ends what verify finds of an entity whose monolith was written after it moved: one of the two layouts stays, as -keep says
 
 `
 
@@ -43,6 +49,8 @@ type migrateAsked struct {
 	readRate    float64
 	asJSON      bool
 	confirm     string
+	keep        string
+	keys        []string // of one monolith
 	itemByItem  bool
 	plan        migrate.PlanOptions
 }
@@ -74,12 +82,13 @@ func (a *migrateAsked) flags(f *flag.FlagSet) {
 	f.Float64Var(&a.readRate, "read-rate", 0, "`RCU` a second of the scan")
 	f.BoolVar(&a.asJSON, "json", false, "print JSON; progress as lines of it, on standard error")
 	f.StringVar(&a.confirm, "confirm", "", "contract: the `name` of the source, which proves that it is meant")
+	f.StringVar(&a.keep, "keep", "", "settle: the `layout` that stays, monolith or collection; what was written in the other one since the move is gone")
 	f.BoolVar(&a.itemByItem, "item-by-item", false, "contract: delete each marked monolith, and not the table")
 	f.IntVar(&a.plan.Sample, "sample", 0, "plan: read so many monoliths, and not all")
 	f.Func("update", "plan: `ITEM=N`, so many updates a month of one item of a kind; may be repeated", func(s string) error {
 		name, text, _ := strings.Cut(s, "=")
 		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || n < 0 {
+		if err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) {
 			return errors.New("write ITEM=N, with N updates a month")
 		}
 		a.plan.Updates[name] = n
@@ -91,14 +100,14 @@ func (a *migrateAsked) flags(f *flag.FlagSet) {
 func (c *command) migrate(args []string) error {
 	steps := map[string]func(*migrateAsked, *migrate.Migration) error{
 		"plan": c.migratePlan, "run": c.migrateRun, "verify": c.migrateVerify, "cutover": c.migrateCutover,
-		"rollback": c.migrateRollback, "contract": c.migrateContract, "status": c.migrateStatus,
+		"rollback": c.migrateRollback, "contract": c.migrateContract, "status": c.migrateStatus, "settle": c.migrateSettle,
 	}
 	if len(args) == 0 || steps[args[0]] == nil {
 		fmt.Fprint(c.stderr, migrateUsage)
 		if len(args) == 0 || slices.Contains([]string{"-h", "help", "--help"}, args[0]) {
 			return nil
 		}
-		return usageError{fmt.Errorf("no step migrate %s: plan, run, verify, cutover, rollback, contract or status", args[0])}
+		return usageError{fmt.Errorf("no step migrate %s: plan, run, verify, cutover, rollback, contract, status or settle", args[0])}
 	}
 	var a migrateAsked
 	f := flag.NewFlagSet("itemize migrate "+args[0], flag.ContinueOnError)
@@ -121,6 +130,9 @@ func (c *command) migrate(args []string) error {
 	if err := ofStep(f, args[0]); err != nil {
 		return err
 	}
+	if args[0] == "settle" && len(source) > 1 {
+		source, a.keys = source[:1], source[1:]
+	}
 	m, err := c.migration(&a, source)
 	if err != nil {
 		return err
@@ -131,7 +143,7 @@ func (c *command) migrate(args []string) error {
 // stepsOf are the steps that a flag is of, where it is not of all.
 var stepsOf = map[string]string{
 	"from": "plan run", "import": "plan run", "live": "run", "replace": "plan run", "s3-endpoint": "plan run",
-	"sample": "plan", "update": "plan", "rate": "plan run rollback contract", "confirm": "contract", "item-by-item": "contract",
+	"sample": "plan", "update": "plan", "rate": "plan run rollback contract", "confirm": "contract", "item-by-item": "contract", "keep": "settle",
 }
 
 // ofStep refuses flags that say nothing to a step.
@@ -307,6 +319,22 @@ func (c *command) migrateContract(a *migrateAsked, m *migrate.Migration) error {
 		}
 		fmt.Fprintf(c.stdout, "deleted the table %s\n", a.confirm)
 	})
+}
+
+func (c *command) migrateSettle(a *migrateAsked, m *migrate.Migration) error {
+	keep := map[string]func(context.Context, map[string]types.AttributeValue) error{"monolith": m.KeepMonolith, "collection": m.KeepCollection}[a.keep]
+	if keep == nil {
+		return errors.New("say which layout stays: -keep monolith or -keep collection")
+	}
+	key, err := migrate.Internal.KeyOf(door.Key{}, c.ctx, m, a.keys)
+	if err != nil {
+		return err
+	}
+	if err := keep(c.ctx, key); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.stdout, "settled: the %s of %s stays\n", a.keep, strings.Join(a.keys, " "))
+	return nil
 }
 
 func (c *command) migrateStatus(a *migrateAsked, m *migrate.Migration) error {

@@ -138,6 +138,35 @@ func TestMigrateCommand(t *testing.T) {
 	m.says(m.itemize(1, "plan"), m.source)
 }
 
+// What verify says leads out: settle decides for one of two layouts.
+func TestMigrateSettles(t *testing.T) {
+	m := newMigrating(t, 3)
+	m.itemize(0, "run")
+	for name := range m.docs {
+		if name != "s2" {
+			_, err := m.client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
+				TableName: &m.source, Key: map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: name}},
+				UpdateExpression: aws.String("SET City = :x"), ExpressionAttributeValues: map[string]types.AttributeValue{":x": &types.AttributeValueMemberS{Value: "Graz"}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m.says(m.itemize(1, "verify"), "itemize migrate settle -keep monolith or -keep collection")
+	m.says(m.itemize(1, "settle", "s0"), "say which layout stays: -keep monolith or -keep collection")
+	m.says(m.itemize(1, "settle", "-keep", "monolith"), "the key of a monolith in "+m.source+" is name")
+	m.says(m.itemize(1, "settle", "-keep", "monolith", "none"), "Shop: none: there is no monolith of that key")
+	m.says(m.itemize(1, "settle", "-keep", "monolith", "s2"), "Shop: s2: the entity is in one layout")
+	m.says(m.itemize(0, "settle", "-keep", "monolith", "s0"), "settled: the monolith of s0 stays")
+	m.says(m.itemize(0, "settle", "-keep", "collection", "s1"), "settled: the collection of s1 stays")
+	m.says(m.itemize(0, "run"), "1 moved, 2 were before")
+	m.says(m.itemize(0, "verify"), "clean")
+	m.itemize(0, "rollback")
+	m.docs["s0"]["City"] = &types.AttributeValueMemberS{Value: "Graz"}
+	m.same()
+}
+
 // What is wrong on the command line is told before anything is sent.
 func TestMigrateCommandWrong(t *testing.T) {
 	t.Parallel()
@@ -151,6 +180,9 @@ func TestMigrateCommandWrong(t *testing.T) {
 		"plan -model X -lock none.json docs":   "run itemize gen in the package of the model",
 		"plan -model X -table shops docs":      "write NAME=REAL",
 		"plan -model X -update HEAD=many docs": "write ITEM=N, with N updates a month",
+		"plan -model X -update HEAD=Inf docs":  "write ITEM=N, with N updates a month",
+		"plan -model X -rate NaN docs":         "-rate is NaN: give a number",
+		"plan -model X -keep monolith docs":    "-keep is of settle: leave it out of plan",
 	} {
 		var out bytes.Buffer
 		code := run(context.Background(), append([]string{"migrate"}, strings.Fields(args)...), t.TempDir(), &out, &out)
