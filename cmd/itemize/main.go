@@ -56,10 +56,14 @@ type command struct {
 	ctx            context.Context
 	dir            string
 	stdout, stderr io.Writer
+	// terminal is where a line is written over.
+	terminal io.Writer
 }
 
 func run(ctx context.Context, args []string, dir string, stdout, stderr io.Writer) int {
-	c := &command{ctx, dir, stdout, stderr}
+	terminal := stderr
+	stdout, stderr = plain{stdout}, plain{stderr}
+	c := &command{ctx, dir, stdout, stderr, terminal}
 	if len(args) > 0 && isVettool(args) {
 		return vettool()
 	}

@@ -151,7 +151,7 @@ func (c *command) showMigrationStatus(s *migrate.Status) {
 // progressOf returns what tells of progress: a line that is written over on a terminal, log lines in a pipe, and
 // lines of JSON for machines.
 func (c *command) progressOf(a *migrateAsked) func(report.Progress) {
-	f, _ := c.stderr.(*os.File)
+	f, _ := c.terminal.(*os.File)
 	terminal := false
 	if f != nil {
 		info, err := f.Stat()
@@ -164,7 +164,7 @@ func (c *command) progressOf(a *migrateAsked) func(report.Progress) {
 		case a.asJSON:
 			_ = json.NewEncoder(c.stderr).Encode(p)
 		case terminal:
-			fmt.Fprintf(c.stderr, "\r\x1b[K%s %s", progressBar(p), progressText(p))
+			fmt.Fprintf(c.terminal, "\r\x1b[K%s %s", progressBar(p), escaped(progressText(p)))
 			if p.Ended {
 				fmt.Fprintln(c.stderr)
 			}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+)
+
+// plain writes text with its control characters escaped: keys and names of stored data are printed on terminals, and could move the cursor,
+// change colours, or hide what stands beside them.
+type plain struct{ io.Writer }
+
+func (p plain) Write(b []byte) (int, error) {
+	if text := escaped(string(b)); text != string(b) {
+		if _, err := io.WriteString(p.Writer, text); err != nil {
+			return 0, err
+		}
+		return len(b), nil
+	}
+	return p.Writer.Write(b)
+}
+
+// escaped writes control characters, and those that change the direction of text, as Go does in a string: \x1b.
+func escaped(text string) string {
+	harmful := func(r rune) bool {
+		return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
+	}
+	if !strings.ContainsFunc(text, harmful) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case !harmful(r):
+			b.WriteRune(r)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+func TestEscaped(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a\tb\n": "a\tb\n", "Gräfin ☃": "Gräfin ☃", "a\x1b[2Jb": `a\x1b[2Jb`, "a\rb": `a\x0db`, "a\u202eb": `a\u202eb`, "\u009b1m": `\u009b1m`, "\x00": `\x00`,
+	} {
+		if got := escaped(text); got != want {
+			t.Errorf("%q is written as %q", text, got)
+		}
+		var b bytes.Buffer
+		if n, err := fmt.Fprint(plain{&b}, text); err != nil || n != len(text) || b.String() != want {
+			t.Errorf("%q: %d bytes, %q, %v", text, n, b.String(), err)
+		}
+	}
+}
+
+// What is stored cannot write to the terminal of who looks at it.
+func TestCommandEscapesStoredText(t *testing.T) {
+	m := newMigrating(t, 1)
+	_, err := m.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &m.source, Item: map[string]types.AttributeValue{
+		"name": &types.AttributeValueMemberS{Value: "evil\x1b[2J"}, "visits": &types.AttributeValueMemberS{Value: "no list"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []string{"plan", "run", "verify", "status"} {
+		code := 1
+		if step == "status" {
+			code = 0
+		}
+		text := m.itemize(code, step)
+		if strings.ContainsAny(text, "\x1b\r") || step != "run" && !strings.Contains(text, `evil\x1b[2J`) {
+			t.Errorf("%s prints %q", step, text)
+		}
+	}
+}
