@@ -436,7 +436,7 @@ func (s *scene) endsAsMonoliths(still attributes) error {
 // rollback leaves no collection.
 func TestExploreRollbacks(t *testing.T) {
 	n := 0
-	for _, seed := range draws.Schedules(t, draws.For(2*time.Second, 20*time.Second, 15*time.Minute)) {
+	for _, seed := range draws.Schedules(t, draws.For(time.Second, 10*time.Second, 15*time.Minute)) {
 		if what, err := tablesPlay(t, seed); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
