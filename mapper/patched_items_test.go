@@ -323,7 +323,8 @@ func TestAdditionThatAnotherTakesBackIsNotUnknown(t *testing.T) {
 		return none
 	}
 	add := handmade.Elements[zooTTL, zooLine]{Node: m.Key("1").Prefix("LINE#"), Item: 2}.Add(zooLine{No: 7})
-	if _, err := add.Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) {
+	var unknown *mapper.OutcomeUnknownError
+	if _, err := add.Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) || errors.As(err, &unknown) {
 		t.Errorf("after %d requests: %v", len(f.log), err)
 	}
 	if len(f.log) < 3 || len(r.get("ZOO#1", "LINE#0007")) > 0 {
