@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -16,6 +17,7 @@ import (
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
+	"github.com/itemize/itemize/tables"
 )
 
 // The tests of this file patch fixed items beside other writers, and over items that deleted entities have left.
@@ -299,4 +301,33 @@ func TestConditionIsNotAskedOfLeftoverItem(t *testing.T) {
 		t.Errorf("the entity has no hits: %v", err)
 	}
 	v.shows("the same item", "first", 1)
+}
+
+// An addition to an entity whose time to live is over is taken back. If another writer deletes the item before that, nothing is left to know of it.
+func TestAdditionThatAnotherTakesBackIsNotUnknown(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRaw(t, "zoottls-"+fmt.Sprint(time.Now().UnixNano()))
+	f := &faulty{at: -1}
+	m := must(mapper.New[zooTTL](client(t, f, 1), mapper.Table(r.table)))(t)
+	must(r.CreateTable(ctx, tables.Of(m)[0].Create))(t)
+	must(m.Save(ctx, m.New(zooTTL{ID: "1", Kind: "a", Due: time.Now().Add(time.Hour)})))(t) // the mapper remembers its incarnation
+	root := r.get("ZOO#1", "HEAD")
+	root["exp"] = n("1000")
+	r.put(root)
+	f.log = nil
+	f.pick = func() fault {
+		if len(f.log) == 3 { // the put, the root item, and now the delete
+			must(r.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &r.table, Key: item{"PK": s("ZOO#1"), "SK": s("LINE#0007")}}))(t)
+		}
+		return none
+	}
+	add := handmade.Elements[zooTTL, zooLine]{Node: m.Key("1").Prefix("LINE#"), Item: 2}.Add(zooLine{No: 7})
+	var unknown *mapper.OutcomeUnknownError
+	if _, err := add.Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) || errors.As(err, &unknown) {
+		t.Errorf("after %d requests: %v", len(f.log), err)
+	}
+	if len(f.log) < 3 || len(r.get("ZOO#1", "LINE#0007")) > 0 {
+		t.Errorf("%d requests, and there is %v", len(f.log), r.get("ZOO#1", "LINE#0007"))
+	}
 }

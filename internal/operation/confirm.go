@@ -60,7 +60,8 @@ func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.R
 	for _, r := range added {
 		made := r.Added()
 		o := env.Sender.One(ctx, r.Undo(exact, env.Model.Entries(r.Item, r.Table.Name, made, nil)), &t.Tally)
-		stays := exact && o.Refused() // another writer has changed it, and it is seen once the root item is live again
+		gone := len(o.Stored) > 0 && o.Stored[0] != nil && len(o.Stored[0]) == 0 // another writer has deleted it
+		stays := exact && o.Refused() && !gone                                   // or changed it, and it is seen once the root item is live again
 		known = known && !stays && (!o.Lost() || r.Reserved.Header(made).Incarnation != nil)
 	}
 	return known
