@@ -331,3 +331,22 @@ func TestAdditionThatAnotherTakesBackIsNotUnknown(t *testing.T) {
 		t.Errorf("%d requests, and there is %v", len(f.log), r.get("ZOO#1", "LINE#0007"))
 	}
 }
+
+// Before a delete by key that an unwatched client may have sent twice, another writer deletes the entity and inserts the next one: the delete is
+// over, and takes nothing of the next entity.
+func TestDeleteTakesNothingOfNextEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	v := newVisits(t)
+	v.save("first")
+	must(v.hits(hitsOfVisited.Increment(3)).Exec(ctx, v.other))(t)
+	m := must(mapper.New[visited](deaf{client(t, v.f, 2)}, mapper.Table(v.table)))(t)
+	v.before(1, func() {
+		must(v.other.DeleteByKey(ctx, v.other.Key("1")))(t)
+		must(v.other.Save(ctx, v.other.New(visited{ID: "1", Name: "next", Hits: 5})))(t)
+	})
+	if _, err := m.DeleteByKey(ctx, m.Key("1")); err != nil && !errors.Is(err, mapper.ErrNotFound) {
+		t.Errorf("%v: %v", v.f.log, err)
+	}
+	v.shows(fmt.Sprint(v.f.log), "next", 5)
+}
