@@ -102,10 +102,20 @@ func (v *visits) belongs(what string) {
 	}
 }
 
+// makesEntity upserts the root item together with the hits: both are seen, and are of one entity.
+func (v *visits) makesEntity(what string) {
+	v.Helper()
+	if _, err := v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(context.Background(), v.watched); err != nil {
+		v.Errorf("%s: %v", what, err)
+		return
+	}
+	v.shows(what, "new", 1)
+	v.belongs(what)
+}
+
 // A patch that makes the root item makes its other items with the incarnation of that, and of no other entity.
 func TestUpsertMakesItemsOfItsEntity(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
 	for what, c := range map[string]struct {
 		before  func(v *visits)
 		request int // before which it is called
@@ -119,12 +129,7 @@ func TestUpsertMakesItemsOfItsEntity(t *testing.T) {
 	} {
 		v := newVisits(t)
 		v.before(c.request, func() { c.before(v) })
-		if _, err := v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(ctx, v.watched); err != nil {
-			t.Errorf("%s: %v", what, err)
-			continue
-		}
-		v.shows(what, "new", 1)
-		v.belongs(what)
+		v.makesEntity(what)
 	}
 }
 
@@ -165,12 +170,7 @@ func TestUpsertOfDeletedEntityMakesItemsOfItsEntity(t *testing.T) {
 			}
 			return none
 		}
-		if _, err := v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(ctx, v.watched); err != nil {
-			t.Errorf("%s: %v", what, err)
-			continue
-		}
-		v.shows(what, "new", 1)
-		v.belongs(what)
+		v.makesEntity(what)
 	}
 }
 
@@ -201,11 +201,7 @@ func TestUpsertOfEntityThatIsDeleted(t *testing.T) {
 	v := newVisits(t)
 	v.save("first")
 	v.before(1, func() { must(v.other.DeleteByKey(context.Background(), v.other.Key("1")))(t) })
-	if _, err := v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(context.Background(), v.watched); err != nil {
-		t.Fatal(err)
-	}
-	v.shows("deleted", "new", 1)
-	v.belongs("deleted")
+	v.makesEntity("deleted")
 }
 
 // IfEntityExists finds a leftover item out, also in a transaction, whose answer does not tell what it has written.
@@ -330,4 +326,23 @@ func TestAdditionThatAnotherTakesBackIsNotUnknown(t *testing.T) {
 	if len(f.log) < 3 || len(r.get("ZOO#1", "LINE#0007")) > 0 {
 		t.Errorf("%d requests, and there is %v", len(f.log), r.get("ZOO#1", "LINE#0007"))
 	}
+}
+
+// Before a delete by key that an unwatched client may have sent twice, another writer deletes the entity and inserts the next one: the delete is
+// over, and takes nothing of the next entity.
+func TestDeleteTakesNothingOfNextEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	v := newVisits(t)
+	v.save("first")
+	must(v.hits(hitsOfVisited.Increment(3)).Exec(ctx, v.other))(t)
+	m := must(mapper.New[visited](deaf{client(t, v.f, 2)}, mapper.Table(v.table)))(t)
+	v.before(1, func() {
+		must(v.other.DeleteByKey(ctx, v.other.Key("1")))(t)
+		must(v.other.Save(ctx, v.other.New(visited{ID: "1", Name: "next", Hits: 5})))(t)
+	})
+	if _, err := m.DeleteByKey(ctx, m.Key("1")); err != nil && !errors.Is(err, mapper.ErrNotFound) {
+		t.Errorf("%v: %v", v.f.log, err)
+	}
+	v.shows(fmt.Sprint(v.f.log), "next", 5)
 }

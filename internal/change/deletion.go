@@ -3,6 +3,8 @@ package change
 import (
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
@@ -174,11 +176,14 @@ func (del *Deletion) Belongs(f *item.Image) bool {
 	return Belongs(del.m, f, del.Selection.Identity, del.known)
 }
 
-// Added returns the items that other writers added to the entity before its root item was deleted: those of its incarnation. Items
-// without an incarnation belong to it if it had none, and no root item exists.
-func (del *Deletion) Added(found []item.Image) []item.Image {
-	own := del.Root.Header.Incarnation
-	rooted := slices.ContainsFunc(found, func(f item.Image) bool { return f.Kind != nil && del.m.IsRoot(f.Kind) && del.Belongs(&f) })
+// Added returns the items that other writers added to an entity before its root item was deleted: those of its incarnation, own. Items
+// without an incarnation belong to it if it had none, and no root item exists. Of an entity that exists there are none.
+func (del *Deletion) Added(own types.AttributeValue, found []item.Image) []item.Image {
+	at := slices.IndexFunc(found, func(f item.Image) bool { return f.Kind != nil && del.m.IsRoot(f.Kind) && del.Belongs(&f) })
+	rooted := at >= 0
+	if rooted && attr.Same(own, found[at].Header.Incarnation) {
+		return nil
+	}
 	var all []item.Image
 	for i := range found {
 		f := &found[i]

@@ -282,10 +282,14 @@ func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
 	if err != nil {
 		return p.env.fault(err)
 	}
+	own := p.Root.Header.Incarnation
+	if p.over && p.first != nil { // what was read last is the next entity
+		own = p.first.Header.Incarnation
+	}
 	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
 	if err == nil {
 		var deleted []item.Place
-		deleted, err = p.env.Protocol.DeleteAdded(ctx, e, p.Added(found), &t.Tally)
+		deleted, err = p.env.Protocol.DeleteAdded(ctx, e, p.Added(own, found), &t.Tally)
 		t.AlsoDeleted = append(t.AlsoDeleted, deleted...)
 	}
 	if err != nil {
