@@ -31,6 +31,7 @@ CONSTANTS
     UpsertReadsRoot,        \* a patch that may make the root reads it first, and makes root and parts with one incarnation
     RememberedIsChecked,    \* an add with a remembered incarnation that is not the live one is tried again with the one that it reads
     DeleteLooks,            \* a delete in one transaction deletes what was added until then
+    LookGoesByFirst,        \* a delete by key that is over looks for the items of the entity that it read first, and of none that exists
     CheckUpdates,           \* FALSE in the code, unless it is asked for: a writer that updates a part reads the root as well
     CompareValues,          \* a save or delete of a loaded item requires the values that it has read
     TrackCalls              \* no clause: whether hist is kept, which only the invariants of additions need
@@ -45,6 +46,7 @@ AllKinds == <<"staged",  \* inserts by a claim, parts and a root that goes live
               "reader",  \* reads all
               "prefix", \* reads the parts without the root
               "txdelete", \* deletes what it has loaded in one transaction
+              "txdelkey", \* deletes by key in one transaction, which has no token; refused, it reads again
               "mover",    \* moves what it has loaded to another key in one transaction; or a rollback
               "upserter", \* patches part 3, an item that it makes if it is missing
               "addnew",   \* adds part 3
@@ -196,6 +198,11 @@ Fresh(kind) ==
       [] kind \in {"txdelete", "mover"} ->
             [pc |-> "start", res |-> "none", n |-> 0, doubt |-> FALSE, owe |-> {}, it |-> Absent, sent |-> FALSE,
              todo |-> [k \in Parts |-> 0], bys |-> [k \in Parts |-> 0], pos |-> 2, took |-> {}]
+      [] kind = "txdelkey" ->
+            [pc |-> "start", res |-> "none", n |-> 0, doubt |-> FALSE, owe |-> {}, it |-> Absent, todo |-> [k \in Keys |-> 0],
+             begun |-> FALSE,   \* whether an attempt may have deleted what was read
+             first |-> Absent,  \* the root that was read before that
+             own |-> 0]         \* the incarnation of the items that it looks for in the end
       [] kind \in {"upserter", "addnew"} ->
             [pc |-> "start", res |-> "none", n |-> 0, v |-> 0, doubt |-> FALSE, k |-> 3, a |-> 0, of |-> 0, owe |-> {},
              add |-> kind = "addnew",
@@ -232,7 +239,7 @@ Fail(m) == IF m.doubt THEN "unknown" ELSE "refused"
 
 Kind(p) == CASE p = 6 -> "delkey" [] p = 7 -> "staged" [] OTHER -> run.cast[p]
 Inserts(p) == Kind(p) \in {"staged", "plain"}
-Deletes(p) == Kind(p) \in {"delkey", "delete", "txdelete", "mover"}
+Deletes(p) == Kind(p) \in {"delkey", "delete", "txdelete", "txdelkey", "mover"}
 
 \* The parts that were inserted with entity x: of an upsert none, which others may patch at once.
 PartsOf(x) == IF x \in DOMAIN me /\ Kind(x) = "founder" THEN {} ELSE IF x = 9 /\ run.start \in {"short", "shadow"} THEN {2} ELSE Parts
@@ -489,6 +496,34 @@ TxDelete(p) ==
              ELSE IF Kind(p) = "mover" THEN Go(p, DoneTx([m EXCEPT !.took = @ \union {db[k].by : k \in mine}], "ok")) \* reported
              ELSE \E k \in mine : Send(p, k :> Delete(db[k].ver), [m EXCEPT !.took = IF Kind(p) = "mover" THEN @ \union {db[k].by} ELSE @], m, m)
 
+\* A delete by key of all that it reads, in one transaction: of an entity, of what is unfinished, or of leftovers. Once an attempt may
+\* have been applied, another root is that of the next entity, and stays.
+TxDelKey(p) ==
+    LET m == me[p]
+        r == db[R]
+        none == r.st = "none"
+        parts == {k \in Parts : db[k].st # "none"}
+        read == [m EXCEPT !.pc = "send", !.it = r, !.first = IF m.begun THEN @ ELSE r, !.todo = [k \in Keys |-> db[k].ver],
+                          !.owe = IF m.pc = "start" THEN acked ELSE @]
+        had == m.first.st # "none"
+        done(res) == [pc |-> "done", res |-> res, owe |-> read.owe]
+        lookFor(a) == IF DeleteLooks THEN [m EXCEPT !.pc = "look", !.own = a] ELSE done("ok")
+        ok == IF m.it.st = "none" THEN done("ok") ELSE lookFor(m.it.a)
+        req == [k \in {q \in Keys : m.todo[q] # 0} |-> Delete(m.todo[k])]
+    IN \/ m.pc \in {"start", "again"} /\ Go(p,
+             IF none /\ parts # {} THEN read
+             ELSE IF m.begun /\ had /\ ~none /\ r.a = 0 /\ m.first.a = 0 /\ r.ver # m.first.ver THEN done("unknown")
+             ELSE IF m.begun /\ none THEN done("ok")
+             ELSE IF m.begun /\ had /\ r.a # m.first.a THEN lookFor(IF LookGoesByFirst THEN m.first.a ELSE r.a)
+             ELSE IF none THEN done("refused")
+             ELSE read)
+       \/ m.pc = "send" /\ Send(p, req, ok,
+             IF m.n >= 5 THEN done(Fail(m)) ELSE [m EXCEPT !.pc = "again", !.n = @ + 1, !.begun = @ \/ m.doubt, !.doubt = FALSE],
+             [m EXCEPT !.doubt = TRUE])
+       \* a strong query; each item of that incarnation is deleted by its version, unless the entity exists
+       \/ m.pc = "look" /\ LET mine == {k \in parts : db[k].a = m.own /\ (LookGoesByFirst => IF m.own = 0 THEN none ELSE r.a # m.own)} IN
+             IF mine = {} THEN Go(p, done("ok")) ELSE \E k \in mine : Send(p, k :> Delete(db[k].ver), m, m, m)
+
 -----------------------------------------------------------------------------
 (* Writers that have read nothing: an add of a part, and a change.         *)
 
@@ -723,7 +758,8 @@ Reader(p) == ReadOne(p) \/ ReadRootFirst(p) \/ ReadRootLast(p)
 Threatens(d, x) == /\ Deletes(d)
                    /\ \/ me[d].pc \notin {"start", "done"}
                       \/ me[d].res # "ok" /\ \E l \in late : l.p = d
-                   /\ Kind(d) = "delkey" \/ me[d].pc = "done" \/ me[d].pc = "look" \/ x \in me[d].owe
+                   /\ IF Kind(d) = "txdelkey" /\ me[d].pc # "done" THEN ~(me[d].begun \/ me[d].doubt) \/ me[d].first.st = "none" \/ x = me[d].first.of
+                      ELSE Kind(d) = "delkey" \/ me[d].pc = "done" \/ me[d].pc = "look" \/ x \in me[d].owe
 
 Remember(p) ==
     LET ok == me'[p].res = "ok"
@@ -744,6 +780,7 @@ Step(p) ==
        \/ Kind(p) = "plain" /\ Plain(p)
        \/ Kind(p) \in {"delkey", "delete"} /\ Deleter(p)
        \/ Kind(p) \in {"txdelete", "mover"} /\ TxDelete(p)
+       \/ Kind(p) = "txdelkey" /\ TxDelKey(p)
        \/ Kind(p) = "upserter" /\ Upserter(p)
        \/ Kind(p) = "addnew" /\ AddNew(p)
        \/ Kind(p) = "founder" /\ Founder(p)

@@ -130,6 +130,7 @@ staging() {
 	fails WithoutUpsertReadsRoot AckSeen
 	fails WithoutRememberedIsChecked RefusedForAReason
 	fails WithoutDeleteLooks NoOrphan
+	fails WithoutLookGoesByFirst NothingTorn
 	fails WithoutCompareValues NothingOverwritten
 }
 
