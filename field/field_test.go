@@ -178,7 +178,7 @@ func TestConditions(t *testing.T) {
 		{w.Homes.Key("x").Where(addresses.City.Equal("Oslo")), `Homes.x.city = "Oslo"`},
 		{w.Home.Where(addresses.City.BeginsWith("O").And(addresses.City.Absent())), `begins_with(Home.city, "O") AND attribute_not_exists(Home.city)`},
 		{w.Other.Where(field.Raw[address](expression.Name("City").Equal(expression.Value("Rome")))), `Other.City = "Rome"`},
-		{w.Counts.Key("").Equal(1), `error: the condition on Counts.: the key of a map's entry is empty, which DynamoDB does not store`},
+		{w.Counts.Key("").Equal(1), `error: the condition on Counts[...]: the key of a map's entry is empty, which DynamoDB does not store`},
 
 		{w.Price.Greater(1).And(w.Done.Equal(true)), `Price > 1 AND Done = true`},
 		{w.Price.Greater(1).Or(w.Done.Equal(true), w.Title.Exists()), `Price > 1 OR Done = true OR attribute_exists(title)`},
@@ -195,9 +195,9 @@ func TestConditions(t *testing.T) {
 		{w.Title.Less(""), `error: the condition on Title: the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
 		{w.Title.In(), `error: the condition on Title: In takes 1 to 100 values`},
 		{w.Title.In("a", ""), `error: the condition on Title: the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
-		{w.Price.Equal(math.NaN()), `error: the condition on Price: "NaN" is no number of DynamoDB: it takes up to 38 digits, between 1E-130 and 9.9E+125, and no NaN or infinity`},
+		{w.Price.Equal(math.NaN()), `error: the condition on Price: the number is invalid: DynamoDB takes up to 38 digits, between 1E-130 and 9.9E+125, and no NaN or infinity`},
 		{w.Price.Less(9).And(w.Count.Between(0, 1)), `error: the condition on Count: the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
-		{field.Not(w.Title.Equal("\xff")), `error: the condition on Title: the string "\xff" is not valid UTF-8, and would be changed on the wire: store it as []byte`},
+		{field.Not(w.Title.Equal("\xff")), `error: the condition on Title: the string is not valid UTF-8, and would be changed on the wire: store it as []byte`},
 	} {
 		if got := rendered(c.condition); got != c.want {
 			t.Errorf("rendered %s\nwant     %s", got, c.want)
@@ -247,10 +247,10 @@ func TestChanges(t *testing.T) {
 		}
 	}
 	for text, c := range map[string]field.Change[wish]{
-		"the change of Tags: give at least one element":              w.Tags.Add(),
-		"the change of Lines: give at least one element":             w.Lines.Append(),
-		"the change of Home: it changes none of the struct's fields": w.Home.Change(),
-		"the change of Counts.: the key of a map's entry is empty":   w.Counts.Key("").Set(1),
+		"the change of Tags: give at least one element":                w.Tags.Add(),
+		"the change of Lines: give at least one element":               w.Lines.Append(),
+		"the change of Home: it changes none of the struct's fields":   w.Home.Change(),
+		"the change of Counts[...]: the key of a map's entry is empty": w.Counts.Key("").Set(1),
 	} {
 		if err := changesOf(c)[0].Err; err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)

@@ -42,7 +42,7 @@ func (h *handle) way() expr.Field {
 }
 
 // name is the field's name in messages.
-func (h *handle) name() string { return h.way().Name() }
+func (h *handle) name() string { return h.way().Shown() }
 
 // put sets the field at p to the value at v.
 func (h *handle) put(p, v any) {

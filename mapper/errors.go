@@ -11,6 +11,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/operation"
+	"github.com/itemize/itemize/internal/redact"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/write"
@@ -105,7 +106,7 @@ type ConflictError struct {
 	insert bool // of an entity whose root is not there
 	patch  bool // whose condition did not hold
 	raw    bool // of an item of the caller's own making
-	unmet  []string
+	unmet  []error
 	// pending is what somebody is doing with the entity, "" for nothing.
 	pending string
 }
@@ -128,7 +129,7 @@ func (e *ConflictError) Error() string {
 			keys[i] = it.Key
 		}
 		if len(e.unmet) > 0 {
-			return fmt.Sprintf("%s: the condition of the patch does not hold for %s: %s", e.model, joinKeys(keys), strings.Join(e.unmet, "; "))
+			return fmt.Sprintf("%s: the condition of the patch does not hold for %s: %s", e.model, joinKeys(keys), joinErrors(e.unmet))
 		}
 		return fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.model, joinKeys(keys))
 	}
@@ -137,6 +138,22 @@ func (e *ConflictError) Error() string {
 	}
 	return fmt.Sprintf("%s: conflict: %s by someone else since it was read: load again and repeat the change, or use Update", e.model, joinFew(s))
 }
+
+// Unwrap returns the conditions of a patch that do not hold.
+func (e *ConflictError) Unwrap() []error { return e.unmet }
+
+func joinErrors(errs []error) string {
+	texts := make([]string, len(errs))
+	for i, err := range errs {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Detail returns the text of an error with the values of attributes, which the text itself leaves out, whatever verb prints it: they can be
+// personal data. Keys are in both. Pass it on only to those who may read the items. The errors of the application's own callbacks (BeforeSave, AfterLoad) are
+// in both texts as they are.
+func Detail(err error) string { return redact.Detail(err) }
 
 // existsError is an insert's conflict with what is there.
 type existsError struct {

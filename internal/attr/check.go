@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/redact"
 )
 
 // MaxDepth is how deep lists and maps may be nested (Developer Guide, "Quotas in
@@ -53,14 +54,14 @@ func check(v types.AttributeValue, depth int) error {
 
 func checkString(s string) error {
 	if !utf8.ValidString(s) {
-		return fmt.Errorf("the string %.40q is not valid UTF-8, and would be changed on the wire: store it as []byte", s)
+		return redact.Errorf("the string%v is not valid UTF-8, and would be changed on the wire: store it as []byte", redact.Of(s))
 	}
 	return nil
 }
 
 func checkNumber(s string) error {
 	if !key.IsNumber(s) {
-		return fmt.Errorf("%q is no number of DynamoDB: it takes up to %d digits, between 1E-130 and 9.9E+125, and no NaN or infinity", s, key.MaxDigits)
+		return redact.Errorf("the number%v is invalid: DynamoDB takes up to %d digits, between 1E-130 and 9.9E+125, and no NaN or infinity", redact.Of(s), key.MaxDigits)
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ func checkSet(members []string, check func(string) error, canonical func(string)
 		}
 		c := canonical(m)
 		if seen[c] {
-			return fmt.Errorf("the set has the member %.40q twice: keep it once", m)
+			return redact.Errorf("the set has a member twice%v: keep it once", redact.Of(m))
 		}
 		seen[c] = true
 	}

@@ -282,7 +282,7 @@ func TestFaults(t *testing.T) {
 		}},
 		{"an element without a key", func(v *Shop) { v.Lines[1].SKU = "" }, []string{"Shop.Lines: {SKU} in \"LINE#{SKU}\": an empty string in a key", "(the element 1)"}},
 		{"an entry without a key", func(v *Shop) { v.Stock[""] = Stock{} }, []string{"Shop.Stock: {key} in \"STOCK#{key}\": an empty string in a key", "(the entry )"}},
-		{"no UTF-8", func(v *Shop) { v.Name = "\xff" }, []string{`Shop.Name: attribute "Name": the string "\xff" is not valid UTF-8`}},
+		{"no UTF-8", func(v *Shop) { v.Name = "\xff" }, []string{`Shop.Name: attribute "Name": the string is not valid UTF-8`}},
 		{"several", func(v *Shop) { v.Name, v.Lines[2].SKU, v.Notes[0] = "\xff", "a", nil }, []string{"Shop.Name", "Shop.Lines", "Shop.Notes"}},
 		{"not storable", func(v *Shop) { v.Extra = func() {} }, []string{"Shop.Extra"}},
 	} {

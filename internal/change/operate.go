@@ -20,7 +20,7 @@ var ops = map[expr.Kind]item.Op{
 // operate adds a change of an attribute by what is stored in it, or of what lies in it.
 func (x *Patch) operate(ch *PatchItem, p expr.Change, i int) error {
 	a := ch.Item.Attributes[i]
-	name := p.Field.Name()
+	name := p.Field.Shown()
 	o := item.Operation{Op: ops[p.Kind], Path: append([]string{a.Name}, x.below(ch.Item, &p)...), Value: p.Value, Was: a.Was, Field: name}
 	switch {
 	case p.Unstorable != nil:

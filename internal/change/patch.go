@@ -2,10 +2,8 @@ package change
 
 import (
 	"cmp"
-	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -76,23 +74,23 @@ type PatchItem struct {
 // where is a condition on an item, and what says that it does not hold of one.
 type where struct {
 	condition attr.Condition
-	refusal   func(stored item.Attributes) string
+	refusal   func(stored item.Attributes) error
 }
 
-// Unmet says which conditions do not hold of an item, as far as that is known.
-func (ch *PatchItem) Unmet(stored item.Attributes) string {
-	var all []string
+// Unmet returns an error for each condition that does not hold of an item, as far as that is known.
+func (ch *PatchItem) Unmet(stored item.Attributes) []error {
+	var all []error
 	for _, w := range ch.where {
-		if text := w.refusal(stored); text != "" {
-			all = append(all, text)
+		if err := w.refusal(stored); err != nil {
+			all = append(all, err)
 		}
 	}
 	for i := range ch.Operations {
-		if text := ch.Operations[i].Overflow(stored); text != "" {
-			all = append(all, text)
+		if err := ch.Operations[i].Overflow(stored); err != nil {
+			all = append(all, err)
 		}
 	}
-	return strings.Join(all, "; ")
+	return all
 }
 
 // stance is how a patch reckons with what is stored.
@@ -193,9 +191,7 @@ func (x *Patch) change(p expr.Change) error {
 		}
 		ch.where = append(ch.where, where{
 			func(e *attr.Expression) string { return p.Condition.Term(e, way) },
-			func(stored item.Attributes) string {
-				return p.Condition.String() + ", where " + p.Condition.Found(stored, way)
-			},
+			func(stored item.Attributes) error { return p.Condition.Unmet(stored, way) },
 		})
 	case expr.Add, expr.Put:
 		ch.adds, ch.either = true, p.Kind == expr.Put
@@ -580,8 +576,8 @@ func (ch *PatchItem) Rewrite(stored item.Attributes) error {
 			continue
 		}
 		ch.Counted = ch.Counted || !o.Repeatable()
-		if text := o.Overflow(now); text != "" {
-			return errors.New(text)
+		if err := o.Overflow(now); err != nil {
+			return err
 		}
 		if err := o.Apply(now); err != nil {
 			return err
@@ -711,7 +707,7 @@ func (ch *PatchItem) Plain() {
 
 // Upserts reports whether the patch makes the item where it is not there.
 func (ch *PatchItem) Upserts() bool {
-	overflows := func(o item.Operation) bool { return o.Overflow(nil) != "" }
+	overflows := func(o item.Operation) bool { return o.Overflow(nil) != nil }
 	return (!ch.Exists || ch.fixed) && len(ch.where) == 0 && (ch.Kind == write.Put || ch.fixed || ch.makes()) && !slices.ContainsFunc(ch.Operations, overflows)
 }
 

@@ -32,7 +32,7 @@ func (x *Patch) target(p *expr.Change) (*schema.Item, []int, error) {
 	spread := len(attributes) != 1 || strings.HasPrefix(it.Attributes[attributes[0]].Value.Name, x.nameIn(it, p, p.Field)+".")
 	switch {
 	case spread && p.Kind != expr.Set && p.Kind != expr.Remove:
-		return nil, nil, x.m.FieldErrorf(p.Field.Name(), "its fields are spread over the item: change them one by one, with Change")
+		return nil, nil, x.m.FieldErrorf(p.Field.Shown(), "its fields are spread over the item: change them one by one, with Change")
 	case p.Kind == expr.Remove && spread && it != x.m.Root() && x.alone(it, attributes):
 		p.Kind = expr.Delete
 	}
@@ -93,9 +93,9 @@ func (x *Patch) attributesOf(p *expr.Change) (*schema.Item, []int, error) {
 		}
 	}
 	if p.Item != expr.OfField {
-		return nil, nil, x.m.FieldErrorf(x.m.Schema.Items[p.Item].Name, "it stores no field %s", p.Field.Name())
+		return nil, nil, x.m.FieldErrorf(x.m.Schema.Items[p.Item].Name, "it stores no field %s", p.Field.Shown())
 	}
-	return nil, nil, x.m.FieldErrorf(p.Field.Name(), "it lies on no item that a patch of the entity knows: use the node of the item")
+	return nil, nil, x.m.FieldErrorf(p.Field.Shown(), "it lies on no item that a patch of the entity knows: use the node of the item")
 }
 
 // below are the names on the way from an attribute to the field of a change.
@@ -221,10 +221,10 @@ func (x *Patch) itemOfField(p *expr.Change, f expr.Field) (*schema.Item, error) 
 		case len(found) == 1 && it.Attributes[found[0]].Value.Name == x.nameIn(it, p, f), len(found) == 1 && len(f) > 1:
 			return it, nil
 		case len(found) > 0:
-			return nil, x.m.FieldErrorf(f.Name(), "it lies in several attributes: give conditions on its fields, with Where")
+			return nil, x.m.FieldErrorf(f.Shown(), "it lies in several attributes: give conditions on its fields, with Where")
 		}
 	}
-	return nil, x.m.FieldErrorf(f.Name(), "no item of the patch stores it")
+	return nil, x.m.FieldErrorf(f.Shown(), "no item of the patch stores it")
 }
 
 // emptyKey is the attribute, if a condition names one that is a key of an index as it is and compares

@@ -19,8 +19,8 @@ func TestCheckItem(t *testing.T) {
 		`the item has 409601 bytes, and DynamoDB takes 409600; the largest attribute is "v" with 409598: split the item, or compress that`: {
 			"PK": text("a"), "v": text(strings.Repeat("x", cost.MaxItem-3)),
 		},
-		`attribute "n": "abc" is no number of DynamoDB`:              {"n": &types.AttributeValueMemberN{Value: "abc"}},
-		`attribute "s": the set has the member "a" twice`:            {"s": &types.AttributeValueMemberSS{Value: []string{"a", "b", "a"}}},
+		`attribute "n": the number is invalid`:                       {"n": &types.AttributeValueMemberN{Value: "abc"}},
+		`attribute "s": the set has a member twice`:                  {"s": &types.AttributeValueMemberSS{Value: []string{"a", "b", "a"}}},
 		`the item has no attributes: give it at least its key's`:     {},
 		`an attribute without a name, of 1 byte: give it one`:        {"": text("a")},
 		`attribute "z": NULL false is no value of DynamoDB: give tr`: {"z": &types.AttributeValueMemberNULL{}},
@@ -63,16 +63,16 @@ func TestCheckWrite(t *testing.T) {
 // A file that is no item, or one that DynamoDB would refuse, is refused with the place.
 func TestItemFromJSONRefuses(t *testing.T) {
 	for in, want := range map[string]string{
-		`{"a":{"N":"abc"}}`:             `attribute "a": "abc" is no number of DynamoDB`,
+		`{"a":{"N":"abc"}}`:             `attribute "a": the number is invalid`,
 		`{"a":{"M":{"b":{"N":"x"}}}}`:   `attribute "a"`,
-		`{"a":1e999}`:                   `attribute "a": "1e999" is no number of DynamoDB`,
-		`{"a":{"SS":["x","x"]}}`:        `attribute "a": the set has the member "x" twice: keep it once`,
-		`{"a":{"NS":["1","1.0"]}}`:      `attribute "a": the set has the member "1.0" twice`,
+		`{"a":1e999}`:                   `attribute "a": the number is invalid`,
+		`{"a":{"SS":["x","x"]}}`:        `attribute "a": the set has a member twice: keep it once`,
+		`{"a":{"NS":["1","1.0"]}}`:      `attribute "a": the set has a member twice`,
 		`{"a":{"BS":["AA==","AA=="]}}`:  `twice`,
 		`{"a":{"SS":[]}}`:               `a set cannot be empty`,
-		`{"a":{"S":true}}`:              `attribute "a": S holds a text, not true`,
+		`{"a":{"S":true}}`:              `attribute "a": S holds a text, and no other value`,
 		`{"a":{"S":{"b":{"S":"c"}}}}`:   `attribute "a": S holds a text`,
-		`{"a":{"N":5}}`:                 `attribute "a": N holds a text, not 5: write {"N":"5"}`,
+		`{"a":{"N":5}}`:                 `attribute "a": N holds a text, and no other value: write {"N":"1"}`,
 		`{"a":{"BOOL":"true"}}`:         `attribute "a": BOOL holds true or false`,
 		`{"a":{"NULL":false}}`:          `attribute "a": NULL holds true`,
 		`{"a":{"L":{}}}`:                `attribute "a": L holds an array`,
@@ -80,14 +80,14 @@ func TestItemFromJSONRefuses(t *testing.T) {
 		`{"a":{"B":"%"}}`:               `attribute "a": B holds base64`,
 		`{"a":{"SS":[1]}}`:              `attribute "a": SS holds an array of texts`,
 		`{"a":{"BS":["%"]}}`:            `attribute "a": BS holds base64`,
-		`{"a":{"L":[{"X":"1"}]}}`:       `attribute "a": "X" is no type of DynamoDB`,
-		`{"a":{"L":["x"]}}`:             `attribute "a": x is no value of DynamoDB`,
+		`{"a":{"L":[{"X":"1"}]}}`:       `attribute "a": invalid attribute type: write one of S, N`,
+		`{"a":{"L":["x"]}}`:             `attribute "a": invalid attribute value: write`,
 		`null`:                          `no JSON object`,
 		`[1]`:                           `no JSON object`,
 		`{"a":1} {"b":1}`:               `text after the item: give one item`,
 		`{"a":1}}`:                      `text after the item`,
 		`{"a":1} x`:                     `text after the item`,
-		`{"Items":[{"a":{"N":"abc"}}]}`: `item 0: attribute "a": "abc" is no number`,
+		`{"Items":[{"a":{"N":"abc"}}]}`: `item 0: attribute "a": the number is invalid`,
 	} {
 		if _, err := ItemsFromJSON([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", in, err, want)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/internal/redact"
 )
 
 // ItemFromJSON reads an item: as DynamoDB's own JSON ({"PK":{"S":"a"}}), or as a plain
@@ -156,7 +157,7 @@ func typedMap(m map[string]any) (Item, error) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		v, err := typedValue(m[name])
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", name, err)
+			return nil, redact.Errorf("an entry of the map%v: %w", redact.Of(name), err)
 		}
 		item[name] = v
 	}
@@ -167,7 +168,7 @@ func typedMap(m map[string]any) (Item, error) {
 func typedValue(v any) (types.AttributeValue, error) {
 	o, ok := v.(map[string]any)
 	if !ok || len(o) != 1 {
-		return nil, fmt.Errorf("%v is no value of DynamoDB: write {\"S\":\"text\"} or {\"N\":\"1\"}, for example", v)
+		return nil, redact.Errorf("invalid attribute value%v: write {\"S\":\"text\"} or {\"N\":\"1\"}, for example", redact.Of(v))
 	}
 	for name, v := range o {
 		switch name {
@@ -180,7 +181,7 @@ func typedValue(v any) (types.AttributeValue, error) {
 		case "SS", "NS", "BS":
 			return typedSet(name, v)
 		}
-		return nil, fmt.Errorf("%q is no type of DynamoDB: write one of %s", name, strings.Join(typeNames, ", "))
+		return nil, redact.Errorf("invalid attribute type%v: write one of %s", redact.Of(name), strings.Join(typeNames, ", "))
 	}
 	return nil, nil // an object of one member has one
 }
@@ -188,13 +189,13 @@ func typedValue(v any) (types.AttributeValue, error) {
 // holds returns the error of a value that its type does not hold.
 func holds(name, what string, v any) error {
 	text, _ := json.Marshal(v)
-	return fmt.Errorf("%s holds %s, not %.40s", name, what, text)
+	return redact.Errorf("%s holds %s, and no other value%v", name, what, redact.Of(string(text)))
 }
 
 func typedText(name string, v any) (types.AttributeValue, error) {
 	s, ok := v.(string)
-	if number, is := v.(json.Number); is && name == "N" {
-		return nil, fmt.Errorf("%w: write {\"N\":\"%s\"}", holds(name, "a text", v), number)
+	if _, is := v.(json.Number); is && name == "N" {
+		return nil, fmt.Errorf("%w: write {\"N\":\"1\"}, with quotation marks", holds(name, "a text", v))
 	}
 	switch {
 	case !ok:

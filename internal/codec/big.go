@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/redact"
 )
 
 // BigPrec is the precision that a big.Float of none is given when it is read, in bits: more than the 38
@@ -47,9 +48,9 @@ func bigForm(f *Form) *Form {
 
 func bigRefused(text string) error {
 	if _, digits, _, ok := key.Decimal(text); ok && len(digits) > key.MaxDigits {
-		return fmt.Errorf("the number %.60s has %d significant digits, and DynamoDB keeps %d: round it, or store it as text", text, len(digits), key.MaxDigits)
+		return redact.Errorf("the number%v has %d significant digits, and DynamoDB keeps %d: round it, or store it as text", redact.Of(text), len(digits), key.MaxDigits)
 	}
-	return fmt.Errorf("DynamoDB has no number %.60s: its magnitudes are 1E-130 to 9.99E+125", text)
+	return redact.Errorf("the number%v is too large or too small: the magnitudes of DynamoDB are 1E-130 to 9.99E+125", redact.Of(text))
 }
 
 // BigText returns a *big.Int or *big.Float as the number that is stored: of a float the fewest digits
@@ -74,9 +75,9 @@ func setBig(p any, text string) error {
 		neg, digits, exp, ok := key.Decimal(text)
 		switch {
 		case !ok:
-			return fmt.Errorf("%q is no number", text)
+			return redact.Errorf("the stored text%v is no number", redact.Of(text))
 		case exp < len(digits):
-			return fmt.Errorf("the number %s is no whole one, which big.Int takes", text)
+			return redact.Errorf("the stored number%v is not an integer, which big.Int takes", redact.Of(text))
 		case digits == "":
 			digits = "0"
 		default:
@@ -92,7 +93,7 @@ func setBig(p any, text string) error {
 			v.SetPrec(BigPrec)
 		}
 		if _, _, err := v.Parse(text, 10); err != nil {
-			return fmt.Errorf("%q is no number: %w", text, err)
+			return redact.Hide(err, "the stored text is no number")
 		}
 		return nil
 	}

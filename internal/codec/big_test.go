@@ -76,7 +76,7 @@ func TestBig(t *testing.T) {
 	}
 }
 
-// What DynamoDB cannot keep is refused with the number; what is no number too.
+// What DynamoDB cannot keep is refused; what is no number too.
 func TestBigRefused(t *testing.T) {
 	ints, floats := codec.BigOf[big.Int]().Untyped(), codec.BigOf[big.Float]().Untyped()
 	refused := func(err error, want string) {
@@ -88,12 +88,12 @@ func TestBigRefused(t *testing.T) {
 	_, err := ints.Encode(bigInt("1"+strings.Repeat("0", 37)+"1"), 0)
 	refused(err, "has 39 significant digits, and DynamoDB keeps 38: round it")
 	_, err = ints.Encode(bigInt("1"+strings.Repeat("0", 126)), 0)
-	refused(err, "its magnitudes are 1E-130 to 9.99E+125")
+	refused(err, "the magnitudes of DynamoDB are 1E-130 to 9.99E+125")
 	_, err = floats.Encode(new(big.Float).SetInf(true), 0)
-	refused(err, "DynamoDB has no number -Inf")
+	refused(err, "the number is too large or too small")
 	_, err = floats.Encode(new(big.Float).SetPrec(500).Quo(big.NewFloat(1).SetPrec(500), big.NewFloat(3).SetPrec(500)), 0)
 	refused(err, "significant digits, and DynamoDB keeps 38")
-	refused(ints.Decode(new(big.Int), &types.AttributeValueMemberN{Value: "1.5"}, 0), "the number 1.5 is no whole one, which big.Int takes")
+	refused(ints.Decode(new(big.Int), &types.AttributeValueMemberN{Value: "1.5"}, 0), "the stored number is not an integer, which big.Int takes")
 	refused(ints.Decode(new(big.Int), &types.AttributeValueMemberS{Value: "1"}, 0), "a big.Int takes a number, and a S is stored")
 }
 

@@ -416,7 +416,7 @@ func TestKeyFieldValue(t *testing.T) {
 		arg  any
 		want string
 	}{
-		{int8(5), "5"}, {5, "5"}, {300, "300 does not fit"}, {"5", "it got the string 5"}, {nil, "it got nil"},
+		{int8(5), "5"}, {5, "5"}, {300, "the number does not fit"}, {"5", "it got the type string"}, {nil, "it got nil"},
 	} {
 		v, err := codec.KeyFieldValue(e, 0, c.arg)
 		if got := v.String(); err == nil && got != c.want || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/redact"
 	"github.com/itemize/itemize/internal/wire"
 )
 
@@ -261,7 +262,7 @@ var marshaledText = keyText{
 	func(k any) (string, error) {
 		b, err := k.(encoding.TextMarshaler).MarshalText()
 		if err != nil {
-			return "", fmt.Errorf("failed to marshal text, %w", err)
+			return "", redact.Hide(err, "MarshalText of the map key failed")
 		}
 		return string(b), nil
 	},

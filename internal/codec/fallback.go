@@ -1,11 +1,15 @@
 package codec
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/redact"
 )
 
 var (
@@ -24,14 +28,40 @@ func fallback(p any, av types.AttributeValue, o Options) error {
 
 func plainly(p any, av types.AttributeValue) (err error) {
 	defer recovered(&err)
-	return decoder.Decode(av, p)
+	return undecodable(decoder.Decode(av, p), av, reflect.TypeOf(p).Elem())
+}
+
+// undecodable returns an error of attributevalue, or of a type's own method, without the value in it.
+func undecodable(err error, av types.AttributeValue, t reflect.Type) error {
+	var wrongType *attributevalue.UnmarshalTypeError
+	var wrongTime *attributevalue.UnmarshalError
+	stored := attr.TypeName(av)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrongType):
+		stored, _, _ = strings.Cut(wrongType.Value, " overflow") // an overflow names the number
+		t = wrongType.Type
+	case errors.As(err, &wrongTime):
+		stored, t = "string", wrongTime.Type
+	}
+	return redact.Hide(err, "cannot decode a stored %s into %s", stored, t)
+}
+
+// unencodable is the same of an error in encoding. Those of attributevalue itself name types alone.
+func unencodable(err error, t reflect.Type) error {
+	var own *attributevalue.InvalidMarshalError
+	if err == nil || errors.As(err, &own) {
+		return err
+	}
+	return redact.Hide(err, "encoding a %s failed", t)
 }
 
 // recovered turns a panic into an error: attributevalue panics on bytes that do not fit
 // an array, and marshalers may do so on anything.
 func recovered(err *error) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("panic: %v", r)
+		*err = redact.Errorf("panic%v", redact.Of(r))
 	}
 }
 
@@ -52,7 +82,7 @@ func (h holder) encode(p any) (_ types.AttributeValue, err error) {
 	v.Elem().Field(0).Set(reflect.ValueOf(p).Elem())
 	m, err := encoder.Encode(v.Interface())
 	if err != nil {
-		return nil, err
+		return nil, unencodable(err, h.typ.Field(0).Type)
 	}
 	return m.(*types.AttributeValueMemberM).Value["F"], nil
 }
@@ -62,7 +92,7 @@ func (h holder) decode(p any, av types.AttributeValue) (err error) {
 	v := reflect.New(h.typ)
 	m := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"F": av}}
 	if err := decoder.Decode(m, v.Interface()); err != nil {
-		return err
+		return undecodable(err, av, h.typ.Field(0).Type)
 	}
 	reflect.ValueOf(p).Elem().Set(v.Elem().Field(0))
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding"
 
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/redact"
 )
 
 // inKey is how a leaf stands in a key; it is empty for types that cannot.
@@ -17,7 +18,10 @@ type inKey struct {
 func (f *Form) KeyValue(p any, kind key.Kind, text bool) (key.Value, error) {
 	if text {
 		b, err := p.(encoding.TextMarshaler).MarshalText()
-		return key.OfString(string(b)), err
+		if err != nil {
+			return key.Value{}, redact.Hide(err, "MarshalText of %s failed", f.Type)
+		}
+		return key.OfString(string(b)), nil
 	}
 	return f.inKey.get(p, kind), nil
 }
@@ -25,7 +29,10 @@ func (f *Form) KeyValue(p any, kind key.Kind, text bool) (key.Value, error) {
 // SetKeyValue sets the value at p from that of a key.
 func (f *Form) SetKeyValue(p any, v key.Value, text bool) error {
 	if text {
-		return p.(encoding.TextUnmarshaler).UnmarshalText([]byte(v.Text))
+		if err := p.(encoding.TextUnmarshaler).UnmarshalText([]byte(v.Text)); err != nil {
+			return redact.Hide(err, "UnmarshalText of %s failed", f.Type)
+		}
+		return nil
 	}
 	return f.inKey.set(p, v)
 }

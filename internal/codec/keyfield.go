@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/redact"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -69,18 +70,18 @@ func (f argument) convert(arg any) (any, error) {
 		return to.Interface(), f.form.SetKeyValue(to.Interface(), key.OfString(v.String()), true)
 	case v.CanInt() && field.CanInt():
 		if field.OverflowInt(v.Int()) {
-			return nil, fmt.Errorf("%d does not fit", v.Int())
+			return nil, redact.Errorf("the number%v does not fit", redact.Of(v.Int()))
 		}
 	case v.CanInt() && field.CanUint():
 		if v.Int() < 0 || field.OverflowUint(uint64(v.Int())) {
-			return nil, fmt.Errorf("%d does not fit", v.Int())
+			return nil, redact.Errorf("the number%v does not fit", redact.Of(v.Int()))
 		}
 	case v.CanUint() && field.CanUint():
 		if field.OverflowUint(v.Uint()) {
-			return nil, fmt.Errorf("%d does not fit", v.Uint())
+			return nil, redact.Errorf("the number%v does not fit", redact.Of(v.Uint()))
 		}
 	case v.Kind() != typ.Kind() || !v.CanConvert(typ):
-		return nil, fmt.Errorf("it got the %s %v", v.Type(), arg)
+		return nil, redact.Errorf("it got the type %s%v", v.Type(), redact.Of(arg))
 	}
 	field.Set(v.Convert(typ))
 	return to.Interface(), nil

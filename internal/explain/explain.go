@@ -34,6 +34,7 @@ func (m *Missing) Unwrap() error { return m.error }
 // cure to an error of DynamoDB. Where the keys are not those of a table, the client is asked for
 // that table's, if it can tell.
 func Error(ctx context.Context, client any, prefix string, tables []*item.Table, err error) error {
+	err = Service(err)
 	names := make([]string, len(tables))
 	for i, t := range tables {
 		names[i] = t.Name

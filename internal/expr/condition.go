@@ -38,6 +38,17 @@ func (f Field) Name() string {
 	return strings.Join(names, ".")
 }
 
+// Shown is Name for the text of an error: the key of a map's entry is a value.
+func (f Field) Shown() string {
+	shown := slices.Clone(f)
+	for i := range shown {
+		if i > 0 && shown[i].Name == "" {
+			shown[i].Name = "[...]"
+		}
+	}
+	return strings.ReplaceAll(shown.Name(), ".[", "[")
+}
+
 // Attributes returns the names on the way.
 func (f Field) Attributes() []string {
 	names := make([]string, len(f))

@@ -8,23 +8,33 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/redact"
 )
 
-// String returns the condition as a person reads it, with the names of fields in Go: Price > 20.
-// One that was given as an expression is "the condition given".
+// String returns the condition in the form of an error text, with the names of fields in Go and without values: Price > ?. A raw
+// expression is "the condition given".
 func (c Condition) String() string {
+	return c.text(Field.Shown, func(types.AttributeValue) string { return "?" })
+}
+
+func (c Condition) text(name func(Field) string, show func(types.AttributeValue) string) string {
 	if c.Raw || c.render == nil {
 		return "the condition given"
 	}
 	var x attr.Expression
-	text := c.Text(&x, func(f Field) []string { return []string{f.Name()} })
+	text := c.Text(&x, func(f Field) []string { return []string{name(f)} })
 	names, values := x.Names(), x.Values()
 	return replace(text, func(placeholder string, _ bool) string {
 		if v, ok := values[placeholder]; ok {
-			return Show(v)
+			return show(v)
 		}
 		return names[placeholder]
 	})
+}
+
+// Unmet returns an error with the condition. Its details have the values, and those that an item stores.
+func (c Condition) Unmet(stored map[string]types.AttributeValue, way Way) error {
+	return redact.New(c.String(), c.text(Field.Name, Show)+", where "+c.found(stored, way))
 }
 
 // Show returns a value as a person reads it, cut where it is long.
@@ -61,8 +71,8 @@ func Show(v types.AttributeValue) string {
 	return "a set"
 }
 
-// Found says what an item holds of the fields that the condition names.
-func (c Condition) Found(stored map[string]types.AttributeValue, way Way) string {
+// found says what an item holds of the fields that the condition names.
+func (c Condition) found(stored map[string]types.AttributeValue, way Way) string {
 	var all []string
 	for _, f := range c.Fields {
 		name := f.Name()

@@ -152,7 +152,8 @@ func TestLimiterIsChanged(t *testing.T) {
 		if err := l.Take(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
-		if err := LimiterOrNil(0).Take(t.Context(), 1e9); err != nil || LimiterOrNil(0).Limit() != 0 {
+		none := Rate{}.Limiter(1)
+		if err := none.Take(t.Context(), 1e9); err != nil || none.Limit() != 0 {
 			t.Errorf("%v", err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/redact"
 )
 
 // Op is what an operation does with what is stored at its path.
@@ -159,16 +160,16 @@ func (o *Operation) within(x *attr.Expression) string {
 
 // Overflow says that an increment would take a stored number out of the bounds of its type, "" where
 // it would not.
-func (o *Operation) Overflow(stored Attributes) string {
+func (o *Operation) Overflow(stored Attributes) error {
 	if o.Op != OpIncrement || o.High == "" {
-		return ""
+		return nil
 	}
 	after := Attributes(attr.CopyItem(stored))
 	if after == nil {
 		after = Attributes{}
 	}
 	if o.Apply(after) != nil {
-		return ""
+		return nil
 	}
 	at := after
 	for _, name := range o.Path[:len(o.Path)-1] {
@@ -178,9 +179,9 @@ func (o *Operation) Overflow(stored Attributes) string {
 	low, _ := Sum(n, negated(o.Low))
 	high, _ := Sum(o.High, negated(n))
 	if !strings.HasPrefix(low, "-") && !strings.HasPrefix(high, "-") {
-		return ""
+		return nil
 	}
-	return o.Field + " would be " + n + ", and its type holds " + o.Low + " to " + o.High
+	return redact.Errorf("the new value%v of %s is outside of its type, %s to %s", redact.Of(n), o.Field, o.Low, o.High)
 }
 
 func negated(n string) string {
@@ -246,7 +247,7 @@ func (o *Operation) Apply(to Attributes) error {
 			continue
 		case nil, *types.AttributeValueMemberNULL:
 		default:
-			return fmt.Errorf("%s is stored as %s, and no map", strings.Join(o.Path[:i+1], "."), attr.TypeName(m))
+			return redact.Errorf("%s%v is stored as %s, and no map", o.Path[0], pathBelow(o.Path[:i+1]), attr.TypeName(m))
 		}
 		if o.Op == OpRemove || o.Op == OpDeleteMembers {
 			return nil // nothing is there
@@ -258,13 +259,21 @@ func (o *Operation) Apply(to Attributes) error {
 	v, err := o.result(at[name])
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s %w", strings.Join(o.Path, "."), err)
+		return redact.Errorf("%s%v %w", o.Path[0], pathBelow(o.Path), err)
 	case v == nil:
 		delete(at, name)
 	default:
 		at[name] = v
 	}
 	return nil
+}
+
+// pathBelow is a path in an attribute, which can have keys of maps in it.
+func pathBelow(path []string) redact.Value {
+	if len(path) == 1 {
+		return redact.Value{}
+	}
+	return redact.Of(strings.Join(path[1:], "."))
 }
 
 // rename stores the operation's attribute under its name of now.
@@ -336,12 +345,12 @@ func Sum(a, b string) (string, error) {
 	x, okX := new(big.Rat).SetString(a)
 	y, okY := new(big.Rat).SetString(b)
 	if !okX || !okY {
-		return "", fmt.Errorf("%q and %q cannot be added", a, b)
+		return "", redact.Errorf("two numbers%v%v cannot be added", redact.Of(a), redact.Of(b))
 	}
 	sum := x.Add(x, y)
 	digits, exact := sum.FloatPrec()
 	if !exact {
-		return "", fmt.Errorf("%q and %q have no exact sum", a, b)
+		return "", redact.Errorf("two numbers%v%v have no exact sum", redact.Of(a), redact.Of(b))
 	}
 	n := &types.AttributeValueMemberN{Value: sum.FloatString(digits)}
 	return n.Value, attr.Check(n)

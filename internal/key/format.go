@@ -1,6 +1,7 @@
 package key
 
 import (
+	"github.com/itemize/itemize/internal/redact"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -162,8 +163,9 @@ func (f Format) appendDigits(dst []byte, v Value) ([]byte, error) {
 	if v.Kind == Int {
 		if v.Int < 0 {
 			return dst, &Error{
-				Msg:  "the negative number " + strconv.FormatInt(v.Int, 10) + " does not sort as digits",
-				Cure: "use the format sortable",
+				Msg:   "a negative number does not sort as digits",
+				Cure:  "use the format sortable",
+				Value: redact.Of(v.Int),
 			}
 		}
 		n = uint64(v.Int)
@@ -176,8 +178,9 @@ func (f Format) appendDigits(dst []byte, v Value) ([]byte, error) {
 	}
 	if n != 0 {
 		return dst[:at], &Error{
-			Msg:  "the number " + v.String() + " has more than " + strconv.Itoa(f.Width) + " digits",
-			Cure: "widen the format (which changes all keys), or use sortable",
+			Msg:   "the number has more than " + strconv.Itoa(f.Width) + " digits",
+			Cure:  "widen the format, which changes all keys, or use sortable",
+			Value: redact.Of(v.String()),
 		}
 	}
 	return dst, nil
@@ -207,15 +210,16 @@ func (f Format) appendTime(dst []byte, t time.Time) ([]byte, error) {
 		year, week = t.ISOWeek()
 	}
 	if year < 0 || year > 9999 {
-		return dst, &Error{Msg: "the year " + strconv.Itoa(year) + " in a key", Cure: "keys hold the years 0 to 9999"}
+		return dst, &Error{Msg: "a year that a key cannot hold", Cure: "keys hold the years 0 to 9999", Value: redact.Of(year)}
 	}
 	switch f.Kind {
 	case Unix:
 		n := t.Unix()
 		if n < 0 || n > maxUnix {
 			return dst, &Error{
-				Msg:  "the time " + t.Format(time.RFC3339) + " in a key of epoch seconds",
-				Cure: "10 digits hold the years 1970 to 2286; use the format seconds",
+				Msg:   "a time that a key of epoch seconds cannot hold",
+				Cure:  "10 digits hold the years 1970 to 2286; use the format seconds",
+				Value: redact.Of(t.Format(time.RFC3339)),
 			}
 		}
 		return Format{Kind: Digits, Width: unixDigits}.appendDigits(dst, OfInt(n))
@@ -252,7 +256,7 @@ func (f Format) appendNative(dst []byte, v Value) ([]byte, error) {
 	}
 	text, ok := Canonical(v.Text)
 	if !ok {
-		return dst, &Error{Msg: strconv.Quote(v.Text) + " is no number of DynamoDB", Cure: "use at most 38 digits, between 1E-130 and 9.9E+125"}
+		return dst, &Error{Msg: "the number is invalid", Cure: "use at most 38 digits, between 1E-130 and 9.9E+125", Value: redact.Of(v.Text)}
 	}
 	return append(dst, text...), nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/itemize/itemize/internal/redact"
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 
@@ -68,14 +69,14 @@ func TestRefusedValues(t *testing.T) {
 		{Format{Kind: Plain}, OfString(""), "an empty string in a key: give it a value"},
 		{Format{Kind: Plain}, OfString("\xff"), "a string that is not valid UTF-8 in a key: two of them could become one on the wire; use valid UTF-8, or []byte as a bare key"},
 		{Format{Kind: Raw}, OfString("~x"), "a raw value that begins with ~: such segments are the library's own; drop :raw from the placeholder, so that it is escaped"},
-		{Format{Kind: Digits, Width: 2}, OfInt(100), "the number 100 has more than 2 digits: widen the format (which changes all keys), or use sortable"},
-		{Format{Kind: Digits, Width: 2}, OfInt(-1), "the negative number -1 does not sort as digits: use the format sortable"},
-		{Format{Kind: Nanos}, OfTime(far), "the year 10000 in a key: keys hold the years 0 to 9999"},
-		{Format{Kind: Unix}, OfTime(time.Unix(-1, 0)), "the time 1969-12-31T23:59:59Z in a key of epoch seconds: 10 digits hold the years 1970 to 2286; use the format seconds"},
+		{Format{Kind: Digits, Width: 2}, OfInt(100), `the number has more than 2 digits ("100"): widen the format, which changes all keys, or use sortable`},
+		{Format{Kind: Digits, Width: 2}, OfInt(-1), "a negative number does not sort as digits (-1): use the format sortable"},
+		{Format{Kind: Nanos}, OfTime(far), "a year that a key cannot hold (10000): keys hold the years 0 to 9999"},
+		{Format{Kind: Unix}, OfTime(time.Unix(-1, 0)), `a time that a key of epoch seconds cannot hold ("1969-12-31T23:59:59Z"): 10 digits hold the years 1970 to 2286; use the format seconds`},
 		{Format{Kind: Native}, OfBytes(nil), "empty bytes in a key: give it a value"},
-		{Format{Kind: Native}, OfNumber("1E200"), `"1E200" is no number of DynamoDB: use at most 38 digits, between 1E-130 and 9.9E+125`},
+		{Format{Kind: Native}, OfNumber("1E200"), `the number is invalid ("1E200"): use at most 38 digits, between 1E-130 and 9.9E+125`},
 	} {
-		if _, err := c.format.Append(nil, c.value, '#'); err == nil || err.Error() != c.want {
+		if _, err := c.format.Append(nil, c.value, '#'); err == nil || redact.Detail(err) != c.want || strings.Contains(err.Error(), "(") {
 			t.Errorf("%v of %v: error %v\nwant %s", c.format.Kind, c.value, err, c.want)
 		}
 	}

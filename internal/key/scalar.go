@@ -2,6 +2,7 @@ package key
 
 import (
 	"cmp"
+	"github.com/itemize/itemize/internal/redact"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -76,10 +77,15 @@ type Error struct {
 	Index int
 	// Msg says what is wrong, Cure what to do.
 	Msg, Cure string
+	// Value is the value, which the text leaves out.
+	Value redact.Value
 }
 
 // Error returns the fault and its cure.
 func (e *Error) Error() string { return e.Msg + ": " + e.Cure }
+
+// Reveal returns the same with the value.
+func (e *Error) Reveal() string { return e.Msg + e.Value.Reveal() + ": " + e.Cure }
 
 // Compare orders two values of one type as DynamoDB orders sort keys: numbers
 // by value, strings and bytes by their bytes.

@@ -13,6 +13,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/redact"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 )
@@ -100,17 +101,17 @@ func (m *Model) Label() string { return m.Schema.Label() }
 
 // Errorf returns an error about the model.
 func (m *Model) Errorf(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", m.Label(), fmt.Errorf(format, args...))
+	return fmt.Errorf("%s: %w", m.Label(), redact.Errorf(format, args...))
 }
 
 // FieldErrorf returns an error about a field of the model, or an item that fields share.
 func (m *Model) FieldErrorf(field, format string, args ...any) error {
-	return fmt.Errorf("%s.%s: %w", m.Label(), field, fmt.Errorf(format, args...))
+	return fmt.Errorf("%s.%s: %w", m.Label(), field, redact.Errorf(format, args...))
 }
 
 // ValueErrorf returns an error about a value of a field, which cannot be stored.
 func (m *Model) ValueErrorf(field, format string, args ...any) error {
-	return &schema.Unstorable{Label: m.Label(), Field: field, Err: fmt.Errorf(format, args...)}
+	return &schema.Unstorable{Label: m.Label(), Field: field, Err: redact.Errorf(format, args...)}
 }
 
 // KeyFields returns the values of the fields that keys name, as they are in v.

@@ -8,6 +8,7 @@ import (
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/near"
+	"github.com/itemize/itemize/internal/redact"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 )
@@ -136,7 +137,7 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, given sel
 		}
 		at, ok := (*b.arg).(time.Time)
 		if !ok {
-			return nil, m.Errorf("the placeholder %s of the index %s takes a time.Time, and got the %T %v", k.Sources[source].Text, e.Index.Name, *b.arg, *b.arg)
+			return nil, m.Errorf("the placeholder %s of the index %s takes a time.Time, and got a %T%v", k.Sources[source].Text, e.Index.Name, *b.arg, redact.Of(*b.arg))
 		}
 		*b.to = selection.At(at)
 	}

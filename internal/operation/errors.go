@@ -21,7 +21,7 @@ type Conflict struct {
 	// Insert reports that the operation inserts an entity, Patch that it is a patch, and Raw a request of the caller.
 	Insert, Patch, Raw bool
 	// Unmet are the conditions of a patch that do not hold.
-	Unmet []string
+	Unmet []error
 	// Pending says what another writer is doing with the entity, "" for nothing. Moving reports that it is a migration.
 	Pending string
 	Moving  bool

@@ -381,9 +381,7 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 			return false, p.exists(it)
 		}
 		e.Items = append(e.Items, ItemConflict{Place: it.Place, Field: it.Field, What: change.Changed})
-		if text := it.Unmet(stored); text != "" {
-			e.Unmet = append(e.Unmet, text)
-		}
+		e.Unmet = append(e.Unmet, it.Unmet(stored)...)
 	}
 	return false, e
 }

@@ -67,7 +67,7 @@ func (s *Search) filterable(f expr.Condition) error {
 		}
 		way, single := s.find(field)
 		if way == nil || !single {
-			return s.Model.Errorf("the filter names %s, which no item stores in one attribute", field.Name())
+			return s.Model.Errorf("the filter names %s, which no item stores in one attribute", field.Shown())
 		}
 		for _, a := range s.attributesNamed(way[0]) {
 			for _, it := range s.items() {

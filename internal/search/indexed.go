@@ -56,9 +56,9 @@ func (x *Search) filterableWithin(fields []expr.Field) error {
 		name := x.way(f)[0]
 		switch {
 		case !in.Projects(name):
-			return x.Model.Errorf("the filter names %s, which the index %s does not project: add it to project=, or filter what the query yields", f.Name(), in.Name)
+			return x.Model.Errorf("the filter names %s, which the index %s does not project: add it to project=, or filter what the query yields", f.Shown(), in.Name)
 		case slices.ContainsFunc(in.Attributes(), func(a schema.KeyAttribute) bool { return a.Name == name }):
-			return x.Model.Errorf("the filter names %s, which is a key of the index %s, and DynamoDB filters by no keys: narrow the query to it", f.Name(), in.Name)
+			return x.Model.Errorf("the filter names %s, which is a key of the index %s, and DynamoDB filters by no keys: narrow the query to it", f.Shown(), in.Name)
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/wire"
@@ -192,7 +193,7 @@ func (w *try) wereWritten(stored []item.Attributes) bool {
 func (w *try) failure(ctx context.Context, err error) Outcome {
 	o := Outcome{State: Failed, Requests: w.requests, Err: w.s.explained(ctx, w.requests, err)}
 	if w.unsure {
-		o.State, o.Err = Unknown, err
+		o.State, o.Err = Unknown, explain.Service(err)
 	}
 	return o
 }

@@ -166,7 +166,7 @@ func reasonsOf(requests []*Request, err error) (all []reason) {
 		}
 		x := reason{request: requests[i]}
 		if code == "ValidationError" {
-			x.text = aws.ToString(r.Message)
+			x.text = explain.Private(aws.ToString(r.Message))
 		}
 		all = append(all, x)
 	}

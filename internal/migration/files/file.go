@@ -8,12 +8,12 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/redact"
 )
 
 // Files are a folder of files, by their names with slashes.
@@ -36,9 +36,13 @@ func readLine(text []byte) (item.Attributes, error) {
 		return nil, err
 	}
 	if l.Item == nil {
-		return nil, fmt.Errorf("there is no Item in it: %.100s", text)
+		return nil, redact.Errorf("it has no Item%v", redact.Of(string(text)))
 	}
-	return attributevalue.UnmarshalMapJSON(l.Item)
+	a, err := attributevalue.UnmarshalMapJSON(l.Item)
+	if err != nil {
+		return nil, redact.Hide(err, "its Item is not in DynamoDB JSON")
+	}
+	return a, nil
 }
 
 // Writer writes items into files of about a size, one behind the other.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/redact"
 )
 
 // value returns what a placeholder takes of an attribute value.
@@ -70,10 +71,10 @@ func (s *source) parse(text, number string, wrong func() (key.Value, error)) (ke
 		}
 	}
 	if number == "" && text != "" {
-		return key.Value{}, fmt.Errorf("%q is not %s", text, kindNames[s.kind])
+		return key.Value{}, redact.Errorf("the text%v is not %s", redact.Of(text), kindNames[s.kind])
 	}
 	if number != "" {
-		return key.Value{}, fmt.Errorf("%s is not %s", number, kindNames[s.kind])
+		return key.Value{}, redact.Errorf("the number%v is not %s", redact.Of(number), kindNames[s.kind])
 	}
 	return wrong()
 }
