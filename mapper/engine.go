@@ -97,7 +97,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 	return g, g.caches(s.cache)
 }
 
-// minCursorKey is the least size of a key that signs cursors, in bytes.
+// minCursorKey is the least size of a key that encrypts cursors, in bytes.
 const minCursorKey = 16
 
 // anyTime stands for any time in the names of tables.

@@ -70,9 +70,11 @@ func (s *settings) wire(client Client) *wire.Codec {
 	return wire.For(client, s.shareStrings)
 }
 
-// CursorKey sets the key that signs the cursors of pages (HMAC-SHA-256): random bytes,
-// 16 or more, kept secret. Mappers with the same key take each other's cursors. Without
-// it a mapper has a random key of its own, and its cursors die with it.
+// CursorKey sets the secret that encrypts the cursors of pages: 16 random bytes or more. Mappers with the same secret accept each other's cursors. Each cursor
+// is sealed with AES-256-GCM under a key that HKDF derives from the secret (RFC 5869), so that nobody without it can read or change the keys in a cursor.
+//
+// Without CursorKey, the mapper makes a random secret when it is made. Its cursors are encrypted as well, but no other process accepts them, nor does
+// the same program after a restart: give a CursorKey if more than one process serves pages.
 func CursorKey(key []byte) Option {
 	return optionFunc(func(s *settings) { s.cursorKey = append([]byte{}, key...) })
 }

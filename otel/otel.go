@@ -8,8 +8,9 @@
 // Spans are named by the operation and the model ("Save store.User"). Spans and metrics
 // have the attributes db.system.name ("aws.dynamodb"), db.operation.name and, of a single table,
 // db.collection.name, as the semantic conventions have them, and itemize.model; spans also
-// aws.dynamodb.table_names. A span whose call failed has the error's type as error.type. What is
-// not found is an answer, and no error of a span or of itemize.errors.
+// aws.dynamodb.table_names. A span whose call failed has the error's type as error.type and as the description of its status. The text of an error contains
+// the keys of items, which can be personal data: spans contain it only with [ErrorTexts]. Neither contains values of attributes. ErrNotFound is an answer: it is
+// no error of a span, nor of itemize.errors.
 //
 // The metrics are counters: itemize.calls, itemize.errors and itemize.requests; in capacity
 // units, what was predicted: itemize.wcu.least, itemize.wcu.expected and itemize.wcu.most,
@@ -44,7 +45,15 @@ type observer struct {
 	wcu, rcu                     predicted
 	usedW, usedR, usedX, refused metric.Float64Counter
 	duration                     metric.Float64Histogram
+	texts                        bool
 }
+
+// Option changes what an observer exports.
+type Option func(*observer)
+
+// ErrorTexts exports the text of each error: as the description of the span's status, and as an exception event. The text contains the keys of
+// items, and no values of attributes.
+func ErrorTexts() Option { return func(o *observer) { o.texts = true } }
 
 // predicted are the counters of one kind of units.
 type predicted struct{ least, expected, most metric.Float64Counter }
@@ -56,9 +65,12 @@ func (p predicted) add(ctx context.Context, u cost.Units, with metric.Measuremen
 }
 
 // New returns an observer for mapper.Observe. The error is one of the meter provider.
-func New(t trace.TracerProvider, m metric.MeterProvider) (mapper.Observer, error) {
+func New(t trace.TracerProvider, m metric.MeterProvider, options ...Option) (mapper.Observer, error) {
 	meter := m.Meter(scope)
 	o := &observer{tracer: t.Tracer(scope)}
+	for _, set := range options {
+		set(o)
+	}
 	var errs []error
 	count := func(name, about string) metric.Int64Counter {
 		c, err := meter.Int64Counter(name, metric.WithDescription(about))
@@ -120,9 +132,13 @@ func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, f
 		)
 		if err != nil && !errors.Is(err, mapper.ErrNotFound) {
 			o.errs.Add(ctx, 1, with)
-			span.SetAttributes(attribute.String("error.type", typeOf(err)))
-			span.RecordError(err)
-			span.SetStatus(codes.Error, err.Error())
+			text := typeOf(err)
+			span.SetAttributes(attribute.String("error.type", text))
+			if o.texts {
+				text = err.Error()
+				span.RecordError(err)
+			}
+			span.SetStatus(codes.Error, text)
 		}
 		span.End()
 	}

@@ -3,7 +3,9 @@ package otel_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -65,6 +67,9 @@ func TestExport(t *testing.T) {
 	if want := attribute.String("error.type", "mapper.ErrExists"); !slices.Contains(ended[3].Attributes(), want) {
 		t.Errorf("%v", ended[3].Attributes())
 	}
+	if s := ended[3].Status(); s.Description != "mapper.ErrExists" || len(ended[3].Events()) != 0 {
+		t.Errorf("the span has %q and %v", s.Description, ended[3].Events())
+	}
 	var data metricdata.ResourceMetrics
 	if err := reader.Collect(ctx, &data); err != nil {
 		t.Fatal(err)
@@ -85,6 +90,47 @@ func TestExport(t *testing.T) {
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+}
+
+// Keys are in the text of an error, and spans contain it only if the application asks for it.
+func TestErrorTextsOnlyIfAskedFor(t *testing.T) {
+	ctx := context.Background()
+	engine, err := engines.Start(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Stop() })
+	if err := engine.CreateTable(ctx, "threads", "Forum:S", "Subject:S"); err != nil {
+		t.Fatal(err)
+	}
+	const key = "ann@example.com"
+	for _, texts := range []bool{false, true} {
+		var options []otel.Option
+		if texts {
+			options = append(options, otel.ErrorTexts())
+		}
+		spans := tracetest.NewSpanRecorder()
+		o, err := otel.New(trace.NewTracerProvider(trace.WithSpanProcessor(spans)), metric.NewMeterProvider(), options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads, err := mapper.New[models.Thread](engine.Client(), mapper.Observe(o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			_, err = threads.Save(ctx, threads.New(models.Thread{Forum: key, Subject: "s"}))
+		}
+		if !errors.Is(err, mapper.ErrExists) {
+			t.Fatal(err)
+		}
+		for _, s := range spans.Ended()[1:] {
+			text := fmt.Sprint(s.Name(), s.Attributes(), s.Status(), s.Events())
+			if strings.Contains(text, key) != texts {
+				t.Errorf("with texts %v the span is %s", texts, text)
+			}
 		}
 	}
 }

@@ -1,7 +1,10 @@
 package search
 
 import (
-	"crypto/hmac"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -20,12 +23,12 @@ import (
 // changed.
 var ErrCursor = errors.New("itemize: invalid cursor")
 
-// macSize is how much of the signature a cursor carries, in bytes.
-const macSize = 16
+// saltSize is the size of a cursor's salt, in bytes.
+const saltSize = 8
 
-// sealCursor returns the cursor of a position: its JSON and a signature over that and
-// over the query, in URL-safe base64. The partition is not in it: a cursor can never
-// lead into another.
+// sealCursor returns the cursor of a position: its JSON, encrypted with AES-256-GCM and bound to the query, in URL-safe base64.
+// The key is derived from the mapper's CursorKey and a salt, since one key with random nonces may seal no more than 2^32 messages (NIST SP
+// 800-38D). The partition is not in the cursor: it can never lead into another.
 func (x *Search) sealCursor(p Position) string {
 	at := cursorPosition{Type: string(p.Start.Type), Start: []byte(p.Start.Text), After: []byte(p.After)}
 	if p.PK.Type != 0 || p.Period != "" {
@@ -39,7 +42,26 @@ func (x *Search) sealCursor(p Position) string {
 	if err != nil {
 		panic(err) // it holds bytes
 	}
-	return base64.RawURLEncoding.EncodeToString(append(b, x.sign(b)...))
+	salt := make([]byte, saltSize)
+	rand.Read(salt) // never returns an error
+	return base64.RawURLEncoding.EncodeToString(x.cipher(salt).Seal(salt, nil, b, x.about()))
+}
+
+// cipher returns the cipher for one cursor.
+func (x *Search) cipher(salt []byte) cipher.AEAD {
+	k, err := hkdf.Key(sha256.New, x.CursorKey, salt, "itemize cursor", 32)
+	if err != nil {
+		panic(err) // 32 bytes are few
+	}
+	block, err := aes.NewCipher(k)
+	if err != nil {
+		panic(err) // 32 bytes are a key
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err) // AES has blocks of 16 bytes
+	}
+	return aead
 }
 
 // cursorPosition is a position as cursors hold it: keys may be any bytes.
@@ -72,11 +94,10 @@ func (x *Search) openCursor(cursor string) (Position, error) {
 		return Position{}, x.Model.Errorf("the cursor is not one of this query (%w): use the Next of a page of the same query, in the same partition, of a mapper with the same CursorKey", ErrCursor)
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(b) < macSize {
+	if err != nil || len(b) < saltSize {
 		return refuse()
 	}
-	b, mac := b[:len(b)-macSize], b[len(b)-macSize:]
-	if !hmac.Equal(mac, x.sign(b)) {
+	if b, err = x.cipher(b[:saltSize]).Open(nil, nil, b[saltSize:], x.about()); err != nil {
 		return refuse()
 	}
 	var p cursorPosition
@@ -102,8 +123,8 @@ func (x *Search) openCursor(cursor string) (Position, error) {
 	return at, nil
 }
 
-// sign returns the signature of a cursor: it covers what the query asks for and where.
-func (x *Search) sign(payload []byte) []byte {
+// about returns what a cursor is bound to: what the query asks for, and where.
+func (x *Search) about() []byte {
 	part := x.asked
 	about, err := json.Marshal(struct {
 		Model, Table, Elem string
@@ -127,11 +148,7 @@ func (x *Search) sign(payload []byte) []byte {
 	if err != nil {
 		panic(err) // it holds strings, numbers and times
 	}
-	mac := hmac.New(sha256.New, x.CursorKey)
-	mac.Write(about)
-	mac.Write([]byte{0})
-	mac.Write(payload)
-	return mac.Sum(nil)[:macSize]
+	return about
 }
 
 // timeRange is the range of instants that the query keeps, in one form for all zones.

@@ -157,7 +157,7 @@ type Engine struct {
 	Protocol *staging.Protocol
 	// Reader reads what is known by its keys.
 	Reader *read.Reader
-	// CursorKey signs cursors.
+	// CursorKey is the secret from which the keys of cursors are derived.
 	CursorKey []byte
 	// Fetcher reads external values. It is nil if the model has none.
 	Fetcher *large.Fetcher

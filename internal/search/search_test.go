@@ -1,7 +1,9 @@
 package search_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"reflect"
 	"strings"
@@ -670,6 +672,30 @@ func TestCursors(t *testing.T) {
 		if err := open(engine(m, &Client{}), r); !errors.Is(err, search.ErrCursor) {
 			t.Errorf("with the character %d changed: %v", i, err)
 		}
+	}
+}
+
+// A cursor shows nobody the keys in it, and two cursors of one position differ.
+func TestCursorShowsNoKeys(t *testing.T) {
+	m := Of[Shop](t)
+	seen := map[string]bool{}
+	for range 3 {
+		x, err := engine(m, &Client{Answers: []Answer{Page("LINE#ann@example.com", line("a", nil)), head(nil)}}).New(lines(m), &read.Usage{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, cursor, err := x.Page(context.Background())
+		if err != nil || cursor == "" {
+			t.Fatalf("%q %v", cursor, err)
+		}
+		plain, err := base64.RawURLEncoding.DecodeString(cursor)
+		if err != nil || bytes.Contains(plain, []byte("ann")) || bytes.Contains(plain, []byte(base64.StdEncoding.EncodeToString([]byte("LINE#ann@example.com"))[:12])) || bytes.Contains(plain, []byte("LINE")) {
+			t.Errorf("the cursor holds %q: %v", plain, err)
+		}
+		if seen[cursor] {
+			t.Errorf("the cursor %s came twice", cursor)
+		}
+		seen[cursor] = true
 	}
 }
 
