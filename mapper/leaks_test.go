@@ -1,0 +1,210 @@
+package mapper
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/leaks"
+	"github.com/itemize/itemize/internal/testing/models"
+)
+
+// No error contains a value, whatever is stored in place of an attribute, at any depth: of each model of the family and of random models, by each
+// reading call.
+func TestNoErrorContainsStoredValues(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	client := enginetest.Start(t).Client()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	types := []reflect.Type{}
+	for _, m := range family(r) {
+		types = append(types, reflect.TypeOf(m).Elem())
+	}
+	for i := range draws.Times(5, 30, 300) {
+		types = append(types, models.Type(r, i))
+	}
+	failed := 0
+	for _, typ := range types {
+		var f *fixture
+		if strings.HasPrefix(typ.String(), "struct") {
+			f = fixtureOn(t, r, typ, map[string]string{"random": table})
+		} else {
+			f = newFixture(t, r, typ)
+		}
+		v := f.gen.New()
+		f.mustInsert(v)
+		ctx := context.Background()
+		read := func(what string) {
+			t.Helper()
+			defer func() {
+				if r := recover(); r != nil {
+					t.Errorf("%s: %s: panic %v\n%s", f.Schema.Label(), what, r, debug.Stack())
+				}
+			}()
+			out := f.Codec.New()
+			var tt tally
+			_, err := f.load(ctx, f.whole(v), out, true, &tt)
+			leaks.Error(t, err, "%s: load with %s", f.Schema.Label(), what)
+			if err != nil {
+				failed++
+			}
+		}
+		for _, it := range stored(t, client, f) {
+			for _, name := range slices.Sorted(maps.Keys(it.attributes)) {
+				if name == it.table.Hash || name == it.table.Range {
+					continue
+				}
+				for i, damaged := range leaks.Damaged(it.attributes[name]) {
+					if i > 60 { // of large values these are enough
+						break
+					}
+					with := maps.Clone(it.attributes)
+					with[name] = damaged
+					if !replace(ctx, client, it.table.Name, with) {
+						continue // an index refuses it
+					}
+					what := fmt.Sprintf("%s of %s as %T", name, it.table.Name, damaged)
+					read(what)
+					_, err := f.decodeItem(with, f.Codec.New(), nil)
+					leaks.Error(t, err, "%s: decode with %s", f.Schema.Label(), what)
+				}
+			}
+			replace(ctx, client, it.table.Name, it.attributes)
+		}
+	}
+	if failed < 100 {
+		t.Errorf("%d loads failed", failed)
+	}
+}
+
+type storedItem struct {
+	table      *item.Table
+	attributes item.Attributes
+}
+
+// stored returns all items of a model's tables.
+func stored(t *testing.T, client *dynamodb.Client, f *fixture) []storedItem {
+	t.Helper()
+	var all []storedItem
+	for _, table := range f.Tables {
+		out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range out.Items {
+			all = append(all, storedItem{table, a})
+		}
+	}
+	return all
+}
+
+func replace(ctx context.Context, client *dynamodb.Client, table string, a item.Attributes) bool {
+	_, err := client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: a})
+	return err == nil
+}
+
+// No error contains a value that a save refuses: text that is not valid UTF-8, numbers that DynamoDB does not have, and sets with duplicates.
+func TestNoErrorContainsRefusedValues(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	refused := 0
+	for _, m := range family(r) {
+		f := newFixture(t, r, reflect.TypeOf(m).Elem())
+		keyed := map[string]bool{}
+		for _, o := range f.Schema.KeyFields {
+			keyed[o.Name] = true
+		}
+		for _, it := range f.Schema.Items {
+			if it.Key == nil {
+				continue
+			}
+			for _, src := range it.Key.Sources {
+				keyed[src.Value.Name] = true
+			}
+		}
+		isKey := func(field string) bool {
+			for name := range keyed {
+				if name == field || strings.HasSuffix(name, "."+field) {
+					return true
+				}
+			}
+			return false
+		}
+		v := f.gen.New()
+		spoil(reflect.ValueOf(v).Elem(), "", isKey, func(at string) {
+			_, _, err := f.insert(v)
+			if err != nil {
+				refused++
+			}
+			leaks.Error(t, err, "%s: save with %s spoilt", f.Schema.Label(), at)
+		})
+	}
+	if refused < 50 {
+		t.Errorf("%d saves were refused", refused)
+	}
+}
+
+// spoil makes each value in v, but for those that keys are made of, one that cannot be stored, calls try, and restores it.
+func spoil(v reflect.Value, at string, isKey func(string) bool, try func(at string)) {
+	set := func(x any) {
+		was := reflect.New(v.Type()).Elem()
+		was.Set(v)
+		v.Set(reflect.ValueOf(x).Convert(v.Type()))
+		try(at)
+		v.Set(was)
+	}
+	switch v.Kind() {
+	case reflect.String:
+		set(leaks.Text + "\xff")
+		set(leaks.Number + "x")
+		set(leaks.Number + "E300")
+	case reflect.Float64:
+		set(math.NaN())
+		set(7351907e200)
+	case reflect.Interface:
+		if v.NumMethod() == 0 {
+			for _, x := range []any{leaks.Text + "\xff", 7351907e200, map[string]any{leaks.Text: math.Inf(1)}, []any{leaks.Text + "\xff"}, map[string]string{leaks.Text: "\xff", leaks.Text + "\xff": "x"}} {
+				set(x)
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			spoil(v.Elem(), at, isKey, try)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if sf := v.Type().Field(i); sf.IsExported() && !isKey(sf.Name) {
+				spoil(v.Field(i), at+"."+sf.Name, isKey, try)
+			}
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.String {
+			twice := reflect.MakeSlice(v.Type(), 2, 2)
+			twice.Index(0).SetString(leaks.Text)
+			twice.Index(1).SetString(leaks.Text)
+			set(twice.Interface())
+		}
+		for i := range v.Len() {
+			spoil(v.Index(i), fmt.Sprintf("%s[%d]", at, i), isKey, try)
+		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			e := reflect.New(v.Type().Elem()).Elem()
+			e.Set(v.MapIndex(k))
+			was := v.MapIndex(k)
+			spoil(e, at+"[...]", isKey, func(at string) { v.SetMapIndex(k, e); try(at) })
+			v.SetMapIndex(k, was)
+		}
+	}
+}
