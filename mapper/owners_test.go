@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -40,6 +44,31 @@ func TestKeysOfFieldsThatWereNotLoaded(t *testing.T) {
 		if !slices.Contains(whole.Value.Stock, stock{"b", 2}) {
 			t.Errorf("%s: stored %+v", id, whole.Value)
 		}
+	}
+}
+
+// Elements whose keys hold another value of a key field are none of the entity, as where another program has changed the field. They are not loaded.
+func TestElementsOfAnotherValueOfKeyFieldAreNotLoaded(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := newMapper[regional](t, "PK:S", "SK:S")
+	must(m.Save(ctx, m.New(regional{ID: "1", Region: "eu", Stock: []stock{{"a", 1}, {"b", 2}}})))(t)
+	table, root, err := m.RootKey(m.Key("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(enginetest.Start(t).Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &table, Key: root, UpdateExpression: aws.String("SET #r = :r"), ExpressionAttributeNames: map[string]string{"#r": "Region"},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":r": &types.AttributeValueMemberS{Value: "us"}},
+	}))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	if e.Value.Region != "us" || len(e.Value.Stock) != 0 {
+		t.Errorf("loaded %+v", e.Value)
+	}
+	e.Value.Stock = []stock{{"c", 3}}
+	must(m.Save(ctx, e))(t)
+	if e := must(m.Load(ctx, m.Key("1")))(t); !slices.Equal(e.Value.Stock, []stock{{"c", 3}}) {
+		t.Errorf("loaded %+v", e.Value)
 	}
 }
 

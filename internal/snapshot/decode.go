@@ -59,6 +59,7 @@ func (s *Snapshot) Decode(v any, images []item.Image) error {
 			s.Items[f.Kind.Index] = []*Stored{r}
 			continue
 		}
+		r.Pos.Index = -1 // until setElements has placed it: one whose key holds another value of a key field stays out
 		free := &room[f.Kind.Index]
 		e, err := decodeElement(m, f, r, (*free)[0])
 		if err != nil {

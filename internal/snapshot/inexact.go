@@ -29,6 +29,9 @@ func (s *Snapshot) keepInexact(images []item.Image, all []Stored, v any) {
 		}
 		rec := v
 		if f.Kind.Element() {
+			if r.Pos.Index < 0 {
+				continue // it is no element of the value
+			}
 			rec = m.Codec.Elements(f.Kind.Index).At(v, r.Pos)
 		}
 		for i, a := range f.Kind.Attributes {
