@@ -4,6 +4,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/redact"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -112,7 +113,7 @@ func (s *Snapshot) checkIdentity(v any) error {
 		for _, k := range []*schema.Key{m.Schema.PK, it.Key} {
 			for i := 0; k != nil && i < len(k.Sources); i++ {
 				if src := k.Sources[i]; src.KeyField == o && !m.SameInKey(k, i, value, s.Selection.Identity[o]) {
-					return m.FieldErrorf(m.Schema.KeyFields[o].Name, "item %s: its attribute holds %s, and its key %s: the item was not written by this model; correct one of them", s.Items[it.Index][0].Place, value, s.Selection.Identity[o])
+					return m.FieldErrorf(m.Schema.KeyFields[o].Name, "item %s: its attribute and its key hold different values%v: the item was not written by this model; correct one of them", s.Items[it.Index][0].Place, redact.Of(value.String()))
 				}
 			}
 		}

@@ -220,7 +220,7 @@ func TestIdentityDisagrees(t *testing.T) {
 		A  string   `ddb:"sk=HEAD"`
 	}
 	m := Of[note](t)
-	for id, want := range map[string]string{"1": "", "2": `its attribute holds "2", and its key "1": the item was not written by this model`} {
+	for id, want := range map[string]string{"1": "", "2": `its attribute and its key hold different values: the item was not written by this model`} {
 		_, _, err := decode[note](t, m, whole(m, "1"), Item("N#1", "HEAD", item.Attributes{"ID": S(id), "_v": B("v")}))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", id, err)
