@@ -1,6 +1,8 @@
 package field
 
 import (
+	"unicode/utf8"
+
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/expr"
 )
@@ -27,8 +29,12 @@ func (h *handle) at(k any) handle {
 	}
 	text, err := h.row.Form.Entries.Text(k)
 	e := handle{row: codec.Row{Form: h.row.Form.Entries.Elem}, under: expr.Field{{Attribute: text}}.Under(h.way()), options: h.options.Elem(), entry: true}
-	if err == nil && text == "" {
+	switch {
+	case err != nil:
+	case text == "":
 		err = errEmptyKey
+	case !utf8.ValidString(text):
+		err = errKeyText
 	}
 	e.err = err
 	return e
