@@ -17,6 +17,7 @@ import (
 
 	"github.com/itemize/itemize/examples/models"
 	"github.com/itemize/itemize/internal/testing/engines"
+	"github.com/itemize/itemize/internal/testing/leaks"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/otel"
 )
@@ -126,8 +127,16 @@ func TestErrorTextsOnlyIfAskedFor(t *testing.T) {
 		if !errors.Is(err, mapper.ErrExists) {
 			t.Fatal(err)
 		}
+		f := models.ThreadFields.Views
+		_, err = models.ThreadByForumSubject(key, "s").Patch(f.Set(1)).If(f.Equal(7351907)).Exec(ctx, threads)
+		if detail := mapper.Detail(err); !leaks.In([]byte(detail)) {
+			t.Errorf("the details are %s", detail)
+		}
 		for _, s := range spans.Ended()[1:] {
 			text := fmt.Sprint(s.Name(), s.Attributes(), s.Status(), s.Events())
+			if leaks.In([]byte(text)) {
+				t.Errorf("a value is in %s", text)
+			}
 			if strings.Contains(text, key) != texts {
 				t.Errorf("with texts %v the span is %s", texts, text)
 			}
