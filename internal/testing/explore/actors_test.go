@@ -211,7 +211,7 @@ type setup struct {
 	// Unwatched clients do not pass on the options of calls.
 	Unwatched bool
 	Page      int32
-	// Torn has deletes read item by item. (Loads may be torn where others write in transactions, as the documentation says.)
+	// Torn reports that what a delete reads is no snapshot. (Loads may be torn where others write in transactions, as the documentation says.)
 	Torn bool
 }
 

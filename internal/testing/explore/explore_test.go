@@ -343,6 +343,9 @@ func draw(r *rand.Rand) play {
 	for i, n := 0, 2+r.IntN(2); i < n; i++ {
 		p.actors = append(p.actors, one(string(rune('A'+i)), kinds...))
 	}
+	if p.setup.Torn {
+		p.actors[0].kind = "delete"
+	}
 	return p
 }
 

@@ -31,20 +31,13 @@ func newMessage(r *http.Request, page int32) (*message, error) {
 
 // limit makes the answer to a query hold a few items only.
 func (m *message) limit(page int32) {
-	if !bytes.Contains(m.body, []byte(`"Limit"`)) {
-		m.set("Limit", page)
-	}
-}
-
-// set sets a parameter.
-func (m *message) set(name string, v any) {
 	var in map[string]any
 	d := json.NewDecoder(bytes.NewReader(m.body))
 	d.UseNumber()
-	if d.Decode(&in) != nil {
+	if d.Decode(&in) != nil || in["Limit"] != nil {
 		return
 	}
-	in[name] = v
+	in["Limit"] = page
 	if body, err := json.Marshal(in); err == nil {
 		m.body = body
 		m.r.Header.Set("Content-Length", fmt.Sprint(len(body)))
@@ -106,7 +99,7 @@ func (n *Transport) Do(r *http.Request) (*http.Response, error) {
 		return nil, errLost
 	}
 	if n.Torn && m.operation() == "Query" && v == deliver {
-		return n.itemByItem(m)
+		return n.torn(m)
 	}
 	resp, err := m.send(n.run.Engine)
 	if err == nil {
@@ -119,42 +112,71 @@ func (n *Transport) Do(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// itemByItem answers a query whose items are read one at a time, so that the answer is no snapshot: DynamoDB's are read-committed. Between two items the run
-// goes on elsewhere.
-func (n *Transport) itemByItem(m *message) (*http.Response, error) {
-	m.set("Limit", 1)
-	all := []any{}
-	for {
-		resp, err := m.send(n.run.Engine)
-		if err != nil {
-			return nil, err
-		}
-		n.run.trace(fmt.Sprintf("  -> %d", resp.StatusCode))
-		var out map[string]any
-		d := json.NewDecoder(resp.Body)
-		d.UseNumber()
-		if err := d.Decode(&out); err != nil || resp.StatusCode != http.StatusOK {
-			return nil, fmt.Errorf("a query ended with %s, %w", resp.Status, err)
-		}
-		items, _ := out["Items"].([]any)
-		all = append(all, items...)
-		if out["LastEvaluatedKey"] == nil {
-			out["Items"], out["Count"], out["ScannedCount"] = all, len(all), len(all)
-			body, err := json.Marshal(out)
-			resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-			resp.Header.Del("X-Amz-Crc32")
-			resp.Header.Set("Content-Length", fmt.Sprint(len(body)))
-			return resp, err
-		}
-		m.set("ExclusiveStartKey", out["LastEvaluatedKey"])
-		n.pending = m
-		n.run.ready <- n
-		if v := <-n.goOn; v != deliver {
-			n.Faulty = true
-			n.crash(v)
-			return nil, errLost
-		}
+// torn answers a query so that the answer is no snapshot: DynamoDB's are read-committed. The items up to a key are read before the run goes on elsewhere,
+// the others afterwards.
+func (n *Transport) torn(m *message) (*http.Response, error) {
+	_, early, err := n.query(m)
+	if err != nil {
+		return nil, err
 	}
+	n.pending = m
+	n.run.ready <- n
+	if v := <-n.goOn; v != deliver {
+		n.Faulty = true
+		n.crash(v)
+		return nil, errLost
+	}
+	resp, out, err := n.query(m)
+	if err != nil {
+		return nil, err
+	}
+	late, _ := out["Items"].([]any)
+	before, _ := early["Items"].([]any)
+	var keys []string
+	for _, a := range slices.Concat(before, late) {
+		keys = append(keys, sortKey(a))
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	if len(keys) > 0 {
+		last := keys[n.run.Now()%len(keys)]
+		n.run.trace(fmt.Sprintf("  torn behind %s", last))
+		late = slices.DeleteFunc(late, func(a any) bool { return sortKey(a) <= last })
+		before = slices.DeleteFunc(before, func(a any) bool { return sortKey(a) > last })
+	}
+	all := append(before, late...)
+	if bytes.Contains(m.body, []byte(`"ScanIndexForward":false`)) {
+		all = append(late, before...)
+	}
+	out["Items"], out["Count"], out["ScannedCount"] = all, len(all), len(all)
+	body, err := json.Marshal(out)
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp.Header.Del("X-Amz-Crc32")
+	resp.Header.Set("Content-Length", fmt.Sprint(len(body)))
+	return resp, err
+}
+
+// query sends a query, and reads its answer.
+func (n *Transport) query(m *message) (*http.Response, map[string]any, error) {
+	resp, err := m.send(n.run.Engine)
+	if err != nil {
+		return nil, nil, err
+	}
+	n.run.trace(fmt.Sprintf("  -> %d", resp.StatusCode))
+	var out map[string]any
+	d := json.NewDecoder(resp.Body)
+	d.UseNumber()
+	if err := d.Decode(&out); err != nil || resp.StatusCode != http.StatusOK {
+		return nil, nil, fmt.Errorf("a query ended with %s, %w", resp.Status, err)
+	}
+	return resp, out, nil
+}
+
+// sortKey is an item's sort key as text, "" for none.
+func sortKey(a any) string {
+	sk, _ := a.(map[string]any)["SK"].(map[string]any)
+	text, _ := sk["S"].(string)
+	return text
 }
 
 // Think waits between two operations, until the run lets the actor go on.
