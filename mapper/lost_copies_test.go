@@ -212,7 +212,8 @@ func TestUnwatchedDeleteByKeyDeletesOneEntity(t *testing.T) {
 		}
 		m := must(mapper.New[account](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
 		_, err := m.DeleteByKey(ctx, m.Key("1"))
-		if now := stored(t, clean, "1"); now == nil || now.Counter != 2 || err != nil {
+		// Of an entity of another program that is unknown: an Upsert can have given it an incarnation.
+		if now := stored(t, clean, "1"); now == nil || now.Counter != 2 || err != nil && !(foreign && isUnknown(err)) {
 			t.Errorf("foreign %v: %v, and %+v is stored", foreign, err, now)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -345,4 +346,122 @@ func TestDeleteTakesNothingOfNextEntity(t *testing.T) {
 		t.Errorf("%v: %v", v.f.log, err)
 	}
 	v.shows(fmt.Sprint(v.f.log), "next", 5)
+}
+
+// While a delete by key reads, another writer inserts the entity: behind the place of its root item, which the delete has read by then. The delete takes
+// all of that entity, or none of it.
+func TestDeleteTakesNothingOfEntityInsertedDuringItsQuery(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, leave := range map[string]func(v *visits){
+		"nothing":         func(*visits) {},
+		"a leftover item": func(v *visits) { v.leave(70, bytesOf("deadbeef")) },
+		"an entity":       func(v *visits) { v.save("first") },
+	} {
+		for _, options := range [][]mapper.WriteOption{nil, {mapper.Independent()}} {
+			v := newVisits(t)
+			leave(v)
+			c := &faults.Torn{Client: client(t, v.f, 1), At: 1, Last: "HEAD", Between: func() {
+				_, _ = v.other.DeleteByKey(ctx, v.other.Key("1"))
+				must(v.other.Save(ctx, v.other.New(visited{ID: "1", Name: "next", Hits: 5})))(t)
+			}}
+			m := must(mapper.New[visited](c, mapper.Table(v.table), mapper.DecodeWithSDK()))(t)
+			_, err := m.DeleteByKey(ctx, m.Key("1"), options...)
+			e, loads := v.other.Load(ctx, v.other.Key("1"), mapper.Strong())
+			if gone := errors.Is(loads, mapper.ErrNotFound); !gone && (loads != nil || e.Value.Name != "next" || e.Value.Hits != 5) {
+				t.Errorf("%s, %d options: the delete: %v; then %+v, %v (%v)", what, len(options), err, e, loads, v.f.log)
+			}
+		}
+	}
+}
+
+// The same of an insert that is staged: its claim and an item are put while the delete reads, and it goes live afterwards.
+func TestDeleteTakesNothingOfStagedInsertDuringItsQuery(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	v := newVisits(t)
+	put, goOn, inserted := make(chan bool), make(chan bool), make(chan error, 1)
+	inserts := must(mapper.New[visited](client(t, atRequest("UpdateItem", 1, func() { put <- true; <-goOn }), 1), mapper.Table(v.table)))(t)
+	c := &faults.Torn{Client: client(t, v.f, 1), At: 1, Last: "HEAD", Between: func() {
+		go func() {
+			_, err := inserts.Save(ctx, inserts.New(visited{ID: "1", Name: "next", Hits: 5}), mapper.Staged())
+			inserted <- err
+		}()
+		<-put
+	}}
+	m := must(mapper.New[visited](c, mapper.Table(v.table), mapper.DecodeWithSDK()))(t)
+	_, err := m.DeleteByKey(ctx, m.Key("1"))
+	goOn <- true
+	if is := <-inserted; is == nil {
+		v.shows(fmt.Sprintf("the delete: %v, %v", err, v.f.log), "next", 5)
+	}
+}
+
+// An unwatched client may have sent a delete twice, and between the two another writer has changed the root item of another program: whether
+// it is the next entity nobody knows.
+func TestUnwatchedDeleteOfChangedForeignEntityIsUnknown(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, change := range map[string]func(v *visits) error{
+		"an upsert of the root item": func(v *visits) error {
+			_, err := v.root(nameOfVisited.Set("new")).Upsert().Exec(ctx, v.other)
+			return err
+		},
+		"an upsert of two items": func(v *visits) error {
+			_, err := v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(ctx, v.other)
+			return err
+		},
+		"a save": func(v *visits) error {
+			_, err := v.other.Update(ctx, v.other.Key("1"), func(x *visited) error { x.Name = "new"; return nil })
+			return err
+		},
+	} {
+		v := newVisits(t)
+		v.put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Name": s("foreign")})
+		v.leave(70, nil)
+		m := must(mapper.New[visited](deaf{client(t, v.f, 2)}, mapper.Table(v.table)))(t)
+		v.before(1, func() {
+			if err := change(v); err != nil {
+				t.Error(err)
+			}
+		})
+		_, err := m.DeleteByKey(ctx, m.Key("1"))
+		var unknown *mapper.OutcomeUnknownError
+		if root := v.get("ACCOUNT#1", "HEAD"); len(root) > 0 && !errors.As(err, &unknown) {
+			t.Errorf("%s: %v, and the root item is %v (%v)", what, err, root, v.f.log)
+		}
+	}
+}
+
+// A transaction of one delete of one item is a plain request. One that was applied, sent again by the client and refused takes nothing of the next entity.
+func TestTransactOfOneDeleteTakesNothingOfNextEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, unchanged := range []bool{false, true} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		other := newAccounts(t, table, &faulty{at: -1}, 1)
+		must(other.Save(ctx, other.New(account{ID: "1", Counter: 1})))(t)
+		must(other.Save(ctx, other.New(account{ID: "2", Counter: 1})))(t)
+		f, sent := &faulty{at: -1}, 0
+		m := must(mapper.New[account](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
+		f.pick = func() fault {
+			if f.log[len(f.log)-1] == "DeleteItem" {
+				switch sent++; sent {
+				case 1:
+					return dropAnswer
+				case 2:
+					must(other.Save(ctx, other.New(account{ID: "1", Counter: 2})))(t)
+				}
+			}
+			return none
+		}
+		parts := []mapper.Part{m.DeletePartByKey(m.Key("1"))}
+		if unchanged {
+			parts = append(parts, m.SavePart(must(m.Load(ctx, m.Key("2")))(t)))
+		}
+		_, err := mapper.Transact(ctx, parts...)
+		if e, loads := other.Load(ctx, other.Key("1"), mapper.Strong()); loads != nil || e.Value.Counter != 2 {
+			t.Errorf("with an unchanged entity %v: %v, and the next entity is %+v, %v (%v)", unchanged, err, e, loads, f.log)
+		}
+	}
 }

@@ -204,17 +204,17 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 	case root != nil && root.Header.Moving():
 		at := ItemConflict{Place: root.Place, Field: root.Kind.Name, What: change.Changed}
 		return &Conflict{Label: m.Label(), Pending: staging.Pending(root), Moving: true, Items: []ItemConflict{at}}
-	case p.atomic && root != nil && root.Expired:
-		return p.env.fault(p.env.Search.RootThere(p.Selection, nil))
-	case p.atomic:
-		return p.env.fault(p.env.Search.RootThere(p.Selection, root))
-	case root == nil && len(p.Rest) > 0:
+	case !p.atomic && root == nil && len(p.Rest) > 0:
 		return nil // leftover items
-	case p.unsure && root != nil && p.first != nil && root.Header.Incarnation == nil && p.first.Header.Incarnation == nil && !sameVersion(p.first, root):
+	case p.unsure && root != nil && p.first != nil && p.first.Header.Incarnation == nil && !sameVersion(p.first, root):
 		return &Unknown{Label: m.Label(), Items: places(change.Requests(p.changes)), Err: errNextEntity}
 	case p.begun && (root == nil || p.first != nil && !sameIncarnation(p.first, root)):
 		p.over = true // another writer deleted the rest, or inserted the next entity
 		return nil
+	case p.atomic && root != nil && root.Expired:
+		return p.env.fault(p.env.Search.RootThere(p.Selection, nil))
+	case p.atomic:
+		return p.env.fault(p.env.Search.RootThere(p.Selection, root))
 	case root != nil && (!root.Header.Live() || root.Expired && len(p.Rest) > 0):
 		return nil // this delete ends what another writer began, or removes what expired
 	}
@@ -307,7 +307,7 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		return p.refusedUnread(ctx, o, t)
 	case p.entity == nil: // another writer changed the items that were read
 		p.known = false
-		p.unsure = p.unsure || o.Unsure && !p.atomic // an earlier attempt may have been applied
+		p.unsure = p.unsure || o.Unsure // an earlier attempt may have been applied
 		p.begun = p.begun || p.unsure
 		return true, conflict(p.env, p.keys(), o, false)
 	}

@@ -497,6 +497,7 @@ func (x *Operation) split(o *write.Outcome) []partOutcome {
 		each[i] = partOutcome{p, *o}
 		own := &each[i].outcome
 		own.Requests, own.Stored = x.sent[i].Writes, nil
+		own.Unsure = o.Unsure && len(o.Requests) == 1 // a transaction is not refused after it was applied: it has a token
 		if o.Stored != nil {
 			own.Stored = make([]item.Attributes, len(own.Requests))
 		}

@@ -3,6 +3,7 @@ package staging
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -18,23 +19,41 @@ import (
 // there now is not its business.
 var errOver = errors.New("the delete is over")
 
-// Remains reads, strongly, what is there to delete, whatever it is of. The root is as it was
-// after what was read before it: where none is, none was put meanwhile.
+// Remains reads, strongly, the items that a delete finds, of whatever entity they are. An answer of a Query is no snapshot: its items can be of an entity
+// that was inserted after the place of its root item was read. Items that are not of the root item that was read with them are
+// leftover items only if a later read finds the same root item, or none again.
 func (p *Protocol) Remains(ctx context.Context, e *Entity, t *write.Tally) ([]item.Image, error) {
 	for range tries {
 		c, err := p.collect(ctx, e, reading{Options: read.Options{Strong: true}}, t)
 		if err != nil {
 			return nil, err
 		}
-		if !e.WithRoot || c.root != nil || !c.paged && len(e.Parts) == 1 {
+		if !e.WithRoot || !e.leaves(c) && (c.root != nil || !c.paged && len(e.Parts) == 1) {
 			return c.items, nil
 		}
 		root, err := p.ReadRoot(ctx, e, t)
-		if err != nil || root == nil {
-			return c.items, err
+		if err != nil {
+			return nil, err
+		}
+		if (root == nil) == (c.root == nil) && (root == nil || attr.Same(root.Header.Incarnation, c.root.Header.Incarnation)) {
+			return c.items, nil
 		}
 	}
 	return nil, errors.New(e.Name() + " was inserted and deleted again and again while it was read: delete it again")
+}
+
+// leaves reports whether there are leftover items among those that were read, or such as seem to be.
+func (e *Entity) leaves(c *collected) bool {
+	return slices.ContainsFunc(c.items, func(f item.Image) bool {
+		switch a := f.Header.Incarnation; {
+		case f.Kind == nil, e.isRoot(&f), e.Belongs != nil && !e.Belongs(&f):
+			return false
+		case c.root == nil:
+			return true
+		default:
+			return a != nil && !attr.Same(a, c.root.Header.Incarnation)
+		}
+	})
 }
 
 // DeleteAdded deletes items of an entity whose root item was deleted, each as it was read. An item that was changed since is deleted

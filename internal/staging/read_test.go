@@ -294,8 +294,8 @@ func TestYoung(t *testing.T) {
 	}
 }
 
-// What a delete finds to delete is whatever is there. Where a range took several answers and
-// no root was among them, the root is read after them: the items may be older than it.
+// A delete finds all items, of whatever entity. Where items come without the root item of their incarnation, it is read after them: they may be of an
+// entity that was inserted meanwhile.
 func TestRemains(t *testing.T) {
 	m := Of[Shop](t)
 	for _, c := range []struct {
@@ -304,10 +304,14 @@ func TestRemains(t *testing.T) {
 		reads string
 		want  int
 	}{
-		{"all of it", entity(t, m, "1"), "Q HEAD:x a:x b:y c", 4},
+		{"all of it", entity(t, m, "1"), "Q HEAD:x a:x b:y c; R HEAD:x", 4},
+		{"of one entity", entity(t, m, "1"), "Q HEAD:x a:x c", 3},
 		{"unfinished", entity(t, m, "1"), "Q HEAD*x a~x", 2},
 		{"nothing", entity(t, m, "1"), "Q", 0},
-		{"left over, on one page", entity(t, m, "1"), "Q a:x b:y", 2},
+		{"left over, on one page", entity(t, m, "1"), "Q a:x b:y; R", 2},
+		{"inserted during one page", entity(t, m, "1"), "Q a:z; R HEAD:z; Q HEAD:z a:z", 2},
+		{"replaced during one page", entity(t, m, "1"), "Q HEAD:x a:z; R HEAD:z; Q HEAD:z a:z", 2},
+		{"deleted during one page", entity(t, m, "1"), "Q HEAD:x a:y; R; Q a:y; R", 1},
 		{"with the root, on two pages", entity(t, m, "1"), "Q HEAD:x /; Q a:x", 2},
 		{"left over, on two pages", entity(t, m, "1"), "Q a:x /; Q b:y; R", 2},
 		{"inserted meanwhile", entity(t, m, "1"), "Q a:x /; Q b:y; R HEAD:z; Q HEAD:z a:z /; Q b:z", 3},

@@ -211,6 +211,8 @@ type setup struct {
 	// Unwatched clients do not pass on the options of calls.
 	Unwatched bool
 	Page      int32
+	// Torn reports that what a delete reads is no snapshot. (Loads may be torn where others write in transactions, as the documentation says.)
+	Torn bool
 }
 
 func (c *cast[T]) mapper(n *explore.Transport) *mapper.Mapper[T] {
@@ -425,6 +427,8 @@ func (c *cast[T]) deleter(name string, staged bool) explore.Actor {
 func (c *cast[T]) delete(ctx context.Context, name string, n *explore.Transport, staged bool) error {
 	m := c.mapper(n)
 	return c.do(n, c.deletion(name, staged), func() error {
+		n.Torn = c.setup.Torn
+		defer func() { n.Torn = false }()
 		_, err := m.DeleteByKey(ctx, keyOf(m, c.id), stagedIf(staged)...)
 		return err
 	})
@@ -439,6 +443,8 @@ func (c *cast[T]) loadedDeleter(name string, staged bool) explore.Actor {
 		}
 		unsure := func() bool { return n.Faulty || c.setup.Unwatched }
 		_ = c.do(n, c.loadedDeletion(name, entityOf(e.Value), staged, unsure), func() error {
+			n.Torn = c.setup.Torn
+			defer func() { n.Torn = false }()
 			_, err := m.Delete(ctx, e, stagedIf(staged)...)
 			return err
 		})

@@ -63,6 +63,8 @@ type Transport struct {
 	done    bool
 	// Faulty reports that one of the actor's requests or answers was lost.
 	Faulty bool
+	// Torn reports that the answers to the actor's queries are no snapshots.
+	Torn   bool
 	cancel context.CancelFunc
 }
 

@@ -310,6 +310,7 @@ func draw(r *rand.Rand) play {
 	p.setup.Attempts = 1 + r.IntN(3)
 	p.setup.Unwatched = r.IntN(8) == 0
 	p.setup.Page = []int32{0, 1, 2}[r.IntN(3)]
+	p.setup.Torn = p.setup.Page == 0 && r.IntN(2) == 0
 	if r.IntN(2) == 0 {
 		p.Faults = r.IntN(3)
 		p.Crashes = r.IntN(2)
@@ -341,6 +342,9 @@ func draw(r *rand.Rand) play {
 	}
 	for i, n := 0, 2+r.IntN(2); i < n; i++ {
 		p.actors = append(p.actors, one(string(rune('A'+i)), kinds...))
+	}
+	if p.setup.Torn {
+		p.actors[0].kind = "delete"
 	}
 	return p
 }

@@ -53,6 +53,15 @@ func findings() []finding {
 			model: "last", setup: pages, before: []role{insert("b", 2), staged(does("d", "delete")).crashing(5)},
 			actors: []role{does("A", "delete"), does("B", "delete"), insert("C", 2)},
 		}},
+		{"a delete reads nothing, then its query yields an item of an entity that was inserted meanwhile", play{
+			setup: setup{Attempts: 1, Torn: true}, actors: []role{does("A", "delete"), insert("B", 2)},
+		}},
+		{"the same beside an item that a crashed insert has left", play{
+			setup: setup{Attempts: 1, Torn: true}, before: []role{stagedInsert("b", 2).crashing(4), does("d", "delete").crashing(4)}, actors: []role{does("A", "delete"), insert("B", 2)},
+		}},
+		{"a delete reads a root item, then its query yields an item of the next entity", play{
+			setup: setup{Attempts: 1, Torn: true}, before: []role{insert("b", 2)}, actors: []role{does("A", "delete"), does("B", "delete"), insert("C", 2)},
+		}},
 		{"3: a running staged insert, and an element added in its place", play{
 			setup: plain, actors: []role{stagedInsert("A", 2), does("B", "add")},
 		}},

@@ -98,6 +98,9 @@ func (n *Transport) Do(r *http.Request) (*http.Response, error) {
 		n.crash(v)
 		return nil, errLost
 	}
+	if n.Torn && m.operation() == "Query" && v == deliver {
+		return n.torn(m)
+	}
 	resp, err := m.send(n.run.Engine)
 	if err == nil {
 		n.run.trace(fmt.Sprintf("  -> %d", resp.StatusCode))
@@ -107,6 +110,73 @@ func (n *Transport) Do(r *http.Request) (*http.Response, error) {
 		return nil, errLost
 	}
 	return resp, err
+}
+
+// torn answers a query so that the answer is no snapshot: DynamoDB's are read-committed. The items up to a key are read before the run goes on elsewhere,
+// the others afterwards.
+func (n *Transport) torn(m *message) (*http.Response, error) {
+	_, early, err := n.query(m)
+	if err != nil {
+		return nil, err
+	}
+	n.pending = m
+	n.run.ready <- n
+	if v := <-n.goOn; v != deliver {
+		n.Faulty = true
+		n.crash(v)
+		return nil, errLost
+	}
+	resp, out, err := n.query(m)
+	if err != nil {
+		return nil, err
+	}
+	late, _ := out["Items"].([]any)
+	before, _ := early["Items"].([]any)
+	var keys []string
+	for _, a := range slices.Concat(before, late) {
+		keys = append(keys, sortKey(a))
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	if len(keys) > 0 {
+		last := keys[n.run.Now()%len(keys)]
+		n.run.trace(fmt.Sprintf("  torn behind %s", last))
+		late = slices.DeleteFunc(late, func(a any) bool { return sortKey(a) <= last })
+		before = slices.DeleteFunc(before, func(a any) bool { return sortKey(a) > last })
+	}
+	all := append(before, late...)
+	if bytes.Contains(m.body, []byte(`"ScanIndexForward":false`)) {
+		all = append(late, before...)
+	}
+	out["Items"], out["Count"], out["ScannedCount"] = all, len(all), len(all)
+	body, err := json.Marshal(out)
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp.Header.Del("X-Amz-Crc32")
+	resp.Header.Set("Content-Length", fmt.Sprint(len(body)))
+	return resp, err
+}
+
+// query sends a query, and reads its answer.
+func (n *Transport) query(m *message) (*http.Response, map[string]any, error) {
+	resp, err := m.send(n.run.Engine)
+	if err != nil {
+		return nil, nil, err
+	}
+	n.run.trace(fmt.Sprintf("  -> %d", resp.StatusCode))
+	var out map[string]any
+	d := json.NewDecoder(resp.Body)
+	d.UseNumber()
+	if err := d.Decode(&out); err != nil || resp.StatusCode != http.StatusOK {
+		return nil, nil, fmt.Errorf("a query ended with %s, %w", resp.Status, err)
+	}
+	return resp, out, nil
+}
+
+// sortKey is an item's sort key as text, "" for none.
+func sortKey(a any) string {
+	sk, _ := a.(map[string]any)["SK"].(map[string]any)
+	text, _ := sk["S"].(string)
+	return text
 }
 
 // Think waits between two operations, until the run lets the actor go on.
