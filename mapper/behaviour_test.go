@@ -151,7 +151,7 @@ func TestBadSelections(t *testing.T) {
 	for want, sel := range map[string]query.Selection[user]{
 		"mapper_test.user: Key got 2 values, and takes 1: ID":                                   users.Key("1", "2"),
 		"mapper_test.user: Key got 0 values, and takes 1: ID":                                   users.Key(),
-		"mapper_test.user: the key field ID takes a string: it got the int 1":                   users.Key(1),
+		"mapper_test.user: the key field ID takes a string: it got the type int":                   users.Key(1),
 		"mapper_test.user: the key field ID takes a string: it got nil":                         users.Key(nil),
 		`mapper_test.user: {ID} in "USER#{ID}": an empty string in a key: give it a value`:      users.Key(""),
 		`mapper_test.user: the prefix "U#Add" ends within a segment`:                            k.Prefix("U#Add"),
@@ -369,7 +369,7 @@ func TestWrongSetups(t *testing.T) {
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
 	r.set("USER#1", "U#Address#Home", "City", l2(n("7")))
 	_, err := users.Load(ctx, users.Key("1"))
-	wantError(t, nil, err, `mapper_test.user.Home.City: item USER#1 U#Address#Home: attribute "City": unmarshal failed, cannot unmarshal list into Go value type string`)
+	wantError(t, nil, err, `mapper_test.user.Home.City: item USER#1 U#Address#Home: attribute "City": cannot decode a stored list into string`)
 	r.set("USER#1", "U#Address#Home", "City", s("C"))
 	r.set("USER#1", "U#Information", "EMAIL", s("not this one"))
 	e := must(users.Load(ctx, users.Key("1")))(t)

@@ -145,6 +145,11 @@ func (g *engine) loadEntity(ctx context.Context, sel selection.Selection, v any,
 	if settings.SkipMissing && t.skips(err) {
 		err = g.search.RootThere(sel, nil)
 	}
+	if err == nil {
+		if err = operation.CheckTag(g.model, s.Snapshot, settings.Tag); err != nil {
+			s = nil
+		}
+	}
 	err = g.public(err)
 	end(&t, err)
 	deliver(settings, &t)

@@ -27,6 +27,10 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 	ctx, end := m.engine.observe(ctx, "LoadMany")
 	sels := make([]selection.Selection, len(selections))
 	for i, s := range selections {
+		if settings.Tag != nil {
+			sels[i].Err = m.engine.model.Errorf("LoadMany compares no tags: Load the entity with IfTag")
+			continue
+		}
 		if s == nil {
 			sels[i].Err = m.engine.model.Errorf("LoadMany got nil in place of selection %d", i+1)
 			continue

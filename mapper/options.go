@@ -180,6 +180,34 @@ func VersionsOnly() Option { return optionFunc(func(s *settings) { s.versionsOnl
 // without it repairs the keys of the items that it writes anyhow.
 func Reindex() WriteOption { return writeFunc(func(o *operation.Options) { o.Reindex = true }) }
 
+// TagOption is an option of Load and a [WriteOption].
+type TagOption interface {
+	toRead
+	toWrite
+}
+
+type tagOption struct {
+	ReadOption
+	writeFunc
+}
+
+// IfTag requires that the entity is as it was when a tag was made ([Entity.Tag]): otherwise the error is a *ConflictError, with the items that have changed. The tag may stand in
+// the quotation marks of HTTP.
+//
+//   - Load compares the tag with what it has loaded.
+//   - Save, Delete and Update compare it with what was loaded, and nothing is sent if it differs. The items that they write are then
+//     protected by their versions; add [CheckLoaded] to require that the other loaded items have not changed since the load either.
+//   - A patch requires the versions of the items that it changes. Nothing is read. It takes tags of up to 64 items.
+//
+// The selection has to be the one that the tag was made of. A tag of something else, or text that is no tag, is a conflict; an empty one is an
+// error. DeleteByKey and LoadMany take no tag.
+func IfTag(tag string) TagOption {
+	return tagOption{
+		query.Internal.ReadOption(door.Key{}, func(s *search.Settings) { s.Tag = &tag }),
+		func(o *operation.Options) { o.Tag = &tag },
+	}
+}
+
 func writeOptionsOf(options []WriteOption) operation.Options {
 	if len(options) == 0 {
 		return operation.Options{}

@@ -302,7 +302,7 @@ func TestPatchReportsConditionBesideNull(t *testing.T) {
 	main := boardMain(m)
 	r, err := main.Patch(cellFields.Lines.Append("a")).If(cellFields.State.Equal("y")).Exec(ctx, m)
 	var conflict *mapper.ConflictError
-	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), `State is "x"`) {
+	if !errors.As(err, &conflict) || !strings.Contains(mapper.Detail(err), `State is "x"`) {
 		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
 	}
 	r, err = mapper.Transact(ctx, main.Patch(cellFields.Lines.Append("a")).If(cellFields.State.Equal("y")).PatchPart(m))

@@ -118,7 +118,7 @@ func TestTransactRefuses(t *testing.T) {
 		"many":      {[]mapper.Part{accounts.SavePart(accounts.New(many))}, "121 items of"},
 		"heavy":     {[]mapper.Part{accounts.SavePart(accounts.New(heavy))}, "and DynamoDB takes 100 of 4194304"},
 		"one twice": {[]mapper.Part{accounts.SavePart(a), accounts.SavePart(accounts.New(account{ID: "1"}))}, "two parts of the transaction write or check ACCOUNT#1 HEAD"},
-		"options":   {[]mapper.Part{accounts.SavePart(a, mapper.Independent())}, "takes CheckLoaded, CheckRoot, Reindex and Blind only"},
+		"options":   {[]mapper.Part{accounts.SavePart(a, mapper.Independent())}, "takes CheckLoaded, CheckRoot, Reindex, Blind and IfTag only"},
 		"client":    {[]mapper.Part{accounts.SavePart(a), other.note("1")}, "part 2 of the transaction has another client"},
 		"foreign":   {[]mapper.Part{accounts.SavePart(other.accounts.New(account{}))}, "does not come from this mapper"},
 		"not there": {[]mapper.Part{accounts.DeletePart(a)}, "there is nothing to delete"},

@@ -143,7 +143,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 		{"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","exportType":"INCREMENTAL_EXPORT"}`, "the export is incremental"},
 		{"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","itemCount":7}`, "has 7 items, and manifest-files.json 4: the export is not whole"},
 		{"data/0.json.gz", "none", "data/0.json.gz: unexpected EOF"},
-		{"data/0.json.gz", string(zip("{}\n")), "data/0.json.gz, line 1: there is no Item in it"},
+		{"data/0.json.gz", string(zip("{}\n")), "data/0.json.gz, line 1: it has no Item"},
 		{"data/0.json.gz", string(zip(`{"Item":{"name":"x"}}`)), "data/0.json.gz, line 1: "},
 		{"data/0.json.gz", string(zip(`{"Item":{"id":{"S":"x"}}}`)), "has the checksum"},
 	} {

@@ -143,12 +143,17 @@ func (d *definition) begin(elem reflect.Type, runner search.Runner, options []Re
 			o.read(&x.settings)
 		}
 	}
+	if x.settings.Tag != nil {
+		return nil, errTag
+	}
 	x.request = search.Request{
 		Selection: d.spec, Elem: elem, Roots: d.roots, Strong: x.settings.Strong, Reverse: d.reverse, Limit: d.limit,
 		Make: d.make, Filter: d.filter, Projection: d.projection, After: string(d.after), Fetch: d.fetch, Scatter: x.settings.Scatter, SkipMissing: x.settings.SkipMissing,
 	}
 	return x, nil
 }
+
+var errTag = errors.New("a query compares no tag: Load the entity with IfTag")
 
 var errNothing = errors.New("the query has nothing to run on: pass the model's *mapper.Mapper")
 

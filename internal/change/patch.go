@@ -2,6 +2,7 @@ package change
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -92,6 +93,23 @@ func (ch *PatchItem) Unmet(stored item.Attributes) []error {
 	}
 	return all
 }
+
+// RequireVersion requires that the item has a version.
+func (ch *PatchItem) RequireVersion(v types.AttributeValue) {
+	name := ch.Reserved.Version
+	ch.where = append(ch.where, where{
+		func(x *attr.Expression) string { return x.Name(name) + " = " + x.Value(v) },
+		func(stored item.Attributes) error {
+			if attr.Same(stored[name], v) {
+				return nil
+			}
+			return errTag
+		},
+	})
+	ch.expect()
+}
+
+var errTag = errors.New("the item has changed since the tag was made")
 
 // stance is how a patch reckons with what is stored.
 type stance struct {

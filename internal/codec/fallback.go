@@ -40,7 +40,10 @@ func undecodable(err error, av types.AttributeValue, t reflect.Type) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrongType):
-		stored, _, _ = strings.Cut(wrongType.Value, " overflow") // an overflow names the number
+		stored = wrongType.Value
+		for _, before := range []string{" overflow", ` "`} { // the number, or the key of a map, follows
+			stored, _, _ = strings.Cut(stored, before)
+		}
 		t = wrongType.Type
 	case errors.As(err, &wrongTime):
 		stored, t = "string", wrongTime.Type

@@ -75,6 +75,11 @@ func Delete(env *Env, sel selection.Selection, e *Entity, done func()) (Part, er
 func newRemove(env *Env, sel selection.Selection, e *Entity, o Options) (*remove, error) {
 	if e != nil {
 		sel = e.Selection
+		if err := CheckTag(env.Model, e.Snapshot, o.Tag); err != nil {
+			return nil, err
+		}
+	} else if o.Tag != nil {
+		return nil, env.Model.Errorf("DeleteByKey compares no tag: Load the entity with IfTag, and Delete it")
 	}
 	deletion, err := change.NewDeletion(env.Model, sel, o.Staged)
 	if err != nil {

@@ -12,6 +12,8 @@ type Options struct {
 	Move, CheckLoaded, Reindex, CheckRoot bool
 	// RootInTransaction requires the root item in the transaction that adds items.
 	RootInTransaction bool
+	// Tag is the token of the state that is required, nil for none.
+	Tag *string
 	// Blind adds items without making sure that their entity exists.
 	Blind bool
 }
@@ -53,10 +55,10 @@ func (o Options) meaningless(u use) string {
 		return "CheckRoot means nothing for a delete, which adds nothing: leave it out"
 	case u == forPatch && o.CheckRoot:
 		return "CheckRoot is for saves: give the patch IfEntityExists"
-	case u == forPatch && o != Options{ExactlyOnce: o.ExactlyOnce, Blind: o.Blind}:
-		return "a patch takes ExactlyOnce and Blind only: leave the other options out"
+	case u == forPatch && o != Options{ExactlyOnce: o.ExactlyOnce, Blind: o.Blind, Tag: o.Tag}:
+		return "a patch takes ExactlyOnce, Blind and IfTag only: leave the other options out"
 	case u == forPart && (o.Independent || o.Staged || o.ExactlyOnce || o.Move):
-		return "a part of a transaction takes CheckLoaded, CheckRoot, Reindex and Blind only: leave Independent, Staged, ExactlyOnce and Move out"
+		return "a part of a transaction takes CheckLoaded, CheckRoot, Reindex, Blind and IfTag only: leave Independent, Staged, ExactlyOnce and Move out"
 	}
 	return ""
 }

@@ -92,6 +92,11 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 	if p.Patch, err = change.NewPatch(env.Model, spec.Selection, spec.Changes); err != nil {
 		return env.fault(err)
 	}
+	if o.Tag != nil {
+		if err := p.requireTag(*o.Tag); err != nil {
+			return err
+		}
+	}
 	p.blind = (o.Blind || env.Blind) && !p.Entity && !spec.Located
 	if !p.blind && !p.Rooted() {
 		p.RequireItems()
@@ -384,6 +389,29 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		e.Unmet = append(e.Unmet, it.Unmet(stored)...)
 	}
 	return false, e
+}
+
+// requireTag has the patch require the versions of its items in a token. An item that the token does not have is a conflict.
+func (p *modify) requireTag(token string) error {
+	m := p.env.Model
+	if token == "" {
+		return errNoTag(m)
+	}
+	t := snapshot.ReadTag(token)
+	if t.Large() {
+		return m.Errorf("the tag is of too many items for a patch: Load with IfTag, change the value, and Save")
+	}
+	for i, it := range p.Items {
+		if it.Absent { // nothing may be stored
+			continue
+		}
+		version := t.Version(it.Place)
+		if version == nil {
+			return p.changed([]int{i})
+		}
+		it.RequireVersion(version)
+	}
+	return nil
 }
 
 // makeMissing has the patch make items that are missing, if their entity exists.

@@ -30,6 +30,9 @@ func NewSave(env *Env, e *Entity, value any, o Options) (*Operation, error) {
 	if err := o.check(env.Model, forSave); err != nil {
 		return nil, err
 	}
+	if err := CheckTag(env.Model, e.Snapshot, o.Tag); err != nil {
+		return nil, err
+	}
 	o.Blind = o.Blind || env.Blind
 	x := &struct { // in one piece of memory
 		single
@@ -41,6 +44,9 @@ func NewSave(env *Env, e *Entity, value any, o Options) (*Operation, error) {
 // Save returns the part of a transaction that saves the value of an entity. done is called after it was saved.
 func Save(env *Env, e *Entity, value any, o Options, done func()) (Part, error) {
 	if err := o.check(env.Model, forPart); err != nil {
+		return nil, err
+	}
+	if err := CheckTag(env.Model, e.Snapshot, o.Tag); err != nil {
 		return nil, err
 	}
 	o.Blind = o.Blind || env.Blind

@@ -37,4 +37,6 @@ type Settings struct {
 	Scatter Scatter
 	// SkipMissing is described at Request.
 	SkipMissing bool
+	// Tag is the token of the state that a load requires, nil for none.
+	Tag *string
 }

@@ -134,4 +134,3 @@ func TestNoErrorContainsValuesOfCalls(t *testing.T) {
 func done(_ any, err error) error { return err }
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
