@@ -151,7 +151,7 @@ func TestBadSelections(t *testing.T) {
 	for want, sel := range map[string]query.Selection[user]{
 		"mapper_test.user: Key got 2 values, and takes 1: ID":                                   users.Key("1", "2"),
 		"mapper_test.user: Key got 0 values, and takes 1: ID":                                   users.Key(),
-		"mapper_test.user: the key field ID takes a string: it got the type int":                   users.Key(1),
+		"mapper_test.user: the key field ID takes a string: it got the type int":                users.Key(1),
 		"mapper_test.user: the key field ID takes a string: it got nil":                         users.Key(nil),
 		`mapper_test.user: {ID} in "USER#{ID}": an empty string in a key: give it a value`:      users.Key(""),
 		`mapper_test.user: the prefix "U#Add" ends within a segment`:                            k.Prefix("U#Add"),

@@ -1,7 +1,12 @@
 package mapper
 
 import (
+	"fmt"
+	"reflect"
+	"slices"
+
 	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/query"
 )
 
@@ -43,6 +48,65 @@ func (e *Entity[T]) Tag() string {
 		return ""
 	}
 	return e.state.Snapshot.Tag().String()
+}
+
+// Loaded reports whether a field was loaded, which its zero value does not tell: whether the selection includes the item of the field, or all elements of a
+// slice or map. The field is given by a pointer to it:
+//
+//	if !e.Loaded(&e.Value.Friends) { ... }
+//
+// It is true for key fields, and for all fields of a new entity. Loaded panics if the pointer is not to a stored field of e.Value.
+func (e *Entity[T]) Loaded(field any) bool {
+	path, ok := fieldPath(reflect.ValueOf(&e.Value).Elem(), reflect.ValueOf(field))
+	if !ok || e.state == nil {
+		panic(fmt.Sprintf("mapper: Loaded got %T, and not a pointer to a field of the entity's value: pass &e.Value.Field", field))
+	}
+	return e.state.loaded(path)
+}
+
+// fieldPath returns the path to the field that a pointer is to.
+func fieldPath(v, to reflect.Value) (path []int, ok bool) {
+	if to.Kind() != reflect.Pointer {
+		return nil, false
+	}
+	for i := range v.NumField() {
+		f := v.Field(i)
+		if f.Addr().Pointer() == to.Pointer() && f.Type() == to.Type().Elem() {
+			return []int{i}, true
+		}
+		if f.Kind() == reflect.Pointer {
+			f = f.Elem()
+		}
+		if f.Kind() == reflect.Struct {
+			if rest, ok := fieldPath(f, to); ok {
+				return append([]int{i}, rest...), true
+			}
+		}
+	}
+	return nil, false
+}
+
+// loaded reports whether all items that hold something of the field at a path were loaded.
+func (s *state) loaded(path []int) bool {
+	overlaps := func(other []int) bool {
+		n := min(len(path), len(other))
+		return n > 0 && slices.Equal(path[:n], other[:n])
+	}
+	stored := false
+	for _, it := range s.engine.model.Schema.Items {
+		holds := it.Field != nil && overlaps(it.Field.Path)
+		for i := 0; !holds && !it.Element() && i < len(it.Attributes); i++ {
+			holds = overlaps(it.Attributes[i].Value.Path)
+		}
+		if holds && !s.Snapshot.Loaded(it) {
+			return false
+		}
+		stored = stored || holds
+	}
+	if !stored && !slices.ContainsFunc(s.engine.model.Schema.KeyFields, func(o *schema.KeyField) bool { return overlaps(o.Path) }) {
+		panic("mapper: Loaded got a field that is not stored")
+	}
+	return true
 }
 
 // set gives the entity its state, and its selection.

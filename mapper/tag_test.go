@@ -154,3 +154,43 @@ func TestIfTagIsRefusedWhereNothingIsCompared(t *testing.T) {
 }
 
 func failed[T any](_ T, err error) error { return err }
+
+// Loaded tells a field that was not loaded from one whose value is zero.
+func TestLoadedReportsFieldsOfTheSelection(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 1)
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+	for name, c := range map[string]struct {
+		of   query.Selection[account]
+		want string
+	}{
+		"all":      {m.Key("1"), "[true true true true true true]"},
+		"the root": {m.Key("1").Item("HEAD"), "[true true false false false false]"},
+		"elements": {m.Key("1").Prefix("ENTRY#"), "[true false false false true false]"},
+		"some":     {m.Key("1").Item("ENTRY#0001"), "[true false false false false false]"},
+		"two":      {query.Join(m.Key("1").Item("HEAD"), m.Key("1").Item("LEFT"), m.Key("1").Prefix("FLAG#")), "[true true true false false true]"},
+	} {
+		e := must(m.Load(ctx, c.of))(t)
+		v := &e.Value
+		got := fmt.Sprint([]bool{e.Loaded(&v.ID), e.Loaded(&v.Counter), e.Loaded(&v.Left), e.Loaded(&v.Right), e.Loaded(&v.Entries), e.Loaded(&v.Flags)})
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	e := m.New(account{ID: "1"})
+	if !e.Loaded(&e.Value.Left) {
+		t.Error("a field of a new entity is not loaded")
+	}
+	var other account
+	for _, p := range []any{nil, 1, &other.Left, e.Value.Left, &e.Value} {
+		func() {
+			defer func() {
+				if r := recover(); r == nil {
+					t.Errorf("%T is taken for a field", p)
+				}
+			}()
+			e.Loaded(p)
+		}()
+	}
+}

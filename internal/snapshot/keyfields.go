@@ -1,11 +1,14 @@
 package snapshot
 
 import (
+	"strings"
+
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/redact"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // adoptKeyFields decides about the key fields, other than the entity's identity, that
@@ -139,4 +142,22 @@ func Told(m *model.Model, images []item.Image) []key.Value {
 		}
 	}
 	return known
+}
+
+// Loaded reports whether all stored items of a kind are in the selection: the item of a singleton, or every element.
+func (s *Snapshot) Loaded(it *schema.Item) bool {
+	if s.Fresh || !it.Element() {
+		return s.Fresh || s.selected(it)
+	}
+	if s.Selection.Whole {
+		return true
+	}
+	first := it.Key.Template.LiteralPrefix()
+	for _, p := range s.Selection.Parts {
+		begins := p.Range.Kind == selection.Prefix && p.Range.Low.Type == 'S' && strings.HasPrefix(first, p.Range.Low.Text)
+		if p.Table == it.Table.Index && (begins || p.Range.Kind == selection.All) {
+			return true
+		}
+	}
+	return false
 }
