@@ -3,8 +3,8 @@
 package flow
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -89,5 +89,8 @@ func AtMost(ctx context.Context, parallel, n int, do func(ctx context.Context, i
 	if p := panicked.Load(); p != nil { // also if another function had failed before
 		panic(p)
 	}
-	return cmp.Or(context.Cause(ctx), err)
+	if ended := context.Cause(ctx); ended != nil && !errors.Is(err, ended) {
+		return ended
+	}
+	return err
 }

@@ -55,7 +55,7 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 	for try := 0; len(want) > 0; try++ {
 		if try > 0 {
 			if err := flow.Pause(ctx, try); err != nil {
-				return nil, fmt.Errorf("%s: reading a batch, with keys still unprocessed: %w", r.Label, err)
+				return nil, fmt.Errorf("%s: reading a batch, with keys still unprocessed, as where a table is throttled: %w", r.Label, err)
 			}
 		}
 		u.asks(ctx)
@@ -64,7 +64,7 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 			RequestItems: want, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		}, call.Options()...)
 		if err != nil {
-			return nil, explain.Error(ctx, r.Client, r.Label, slices.SortedFunc(maps.Values(tables), func(a, b *item.Table) int { return cmp.Compare(a.Index, b.Index) }), err)
+			return nil, explain.Error(ctx, r.Client, r.Label, slices.SortedFunc(maps.Values(tables), func(a, b *item.Table) int { return cmp.Compare(a.Index, b.Index) }), call.Explain(err))
 		}
 		var sizes []int
 		asked := slices.Collect(maps.Keys(tables))

@@ -108,7 +108,7 @@ func (r *Reader) one(ctx context.Context, at item.Place, o Options, u *Usage) ([
 		ConsistentRead: &o.Strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}, call.Options()...)
 	if err != nil {
-		return nil, explain.Error(ctx, r.Client, r.Label, []*item.Table{at.Table}, err)
+		return nil, explain.Error(ctx, r.Client, r.Label, []*item.Table{at.Table}, call.Explain(err))
 	}
 	images, err := r.described(at, call.Page(), false, single(out.Item))
 	size := 0
@@ -152,7 +152,7 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 		call := r.Wire.Call(wire.Query, o.Light)
 		out, err := r.Client.Query(ctx, in, call.Options()...)
 		if err != nil {
-			yield(Page{}, explain.Error(ctx, r.Client, r.Label, []*item.Table{t}, err))
+			yield(Page{}, explain.Error(ctx, r.Client, r.Label, []*item.Table{t}, call.Explain(err)))
 			return
 		}
 		page, err := r.described(item.Place{Table: t, PK: p.PK}, call.Page(), o.Light, out.Items)

@@ -243,7 +243,7 @@ func TestBatchContextEnds(t *testing.T) {
 		left := batch([]string{"a", "b"})
 		left.Do = func(Call) { cancel() }
 		_, err := collect(ctx, reader(&Client{Answers: []Answer{left}}), ranges(one("a"), one("b")), read.Options{}, &read.Usage{})
-		if err == nil || err.Error() != "Thing: reading a batch, with keys still unprocessed: context canceled" {
+		if err == nil || err.Error() != "Thing: reading a batch, with keys still unprocessed, as where a table is throttled: context canceled" {
 			t.Error(err)
 		}
 	})

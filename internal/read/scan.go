@@ -45,7 +45,7 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 		call := r.Wire.Call(wire.Query, false)
 		out, err := r.Client.Scan(ctx, in, call.Options()...)
 		if err != nil {
-			return explain.Error(ctx, r.Client, r.Label, []*item.Table{s.Table}, err)
+			return explain.Error(ctx, r.Client, r.Label, []*item.Table{s.Table}, call.Explain(err))
 		}
 		page, err := r.described(item.Place{Table: s.Table}, call.Page(), false, out.Items)
 		if err != nil {

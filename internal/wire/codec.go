@@ -34,17 +34,15 @@ func isKnownProtocol(p smithyhttp.ClientProtocol) bool {
 	return ok && p.ID().Name == "awsJson1_0"
 }
 
-// Call is a request whose answer is read. The nil Call leaves it to the SDK.
+// Call is a request whose answer is read: by the SDK if it has no codec.
 type Call struct {
 	protocol
-	set [1]func(*dynamodb.Options)
+	retries Retries
+	set     [1]func(*dynamodb.Options)
 }
 
 // Call returns the reading of an operation's answer, whose page may be released, as its caller says.
 func (c *Codec) Call(o *Operation, released bool) *Call {
-	if c == nil {
-		return nil
-	}
 	call := &Call{protocol: protocol{codec: c, operation: o, released: released}}
 	call.set[0] = call.option
 	return call
@@ -52,26 +50,22 @@ func (c *Codec) Call(o *Operation, released bool) *Call {
 
 // Options are those that the request is sent with.
 func (c *Call) Options() []func(*dynamodb.Options) {
-	if c == nil {
-		return nil
-	}
 	return c.set[:]
 }
 
 func (c *Call) option(o *dynamodb.Options) {
-	if isKnownProtocol(o.Protocol) {
+	c.retries.Watch(o)
+	if c.codec != nil && isKnownProtocol(o.Protocol) {
 		c.ClientProtocol, c.heads = o.Protocol, &c.codec.heads
 		o.Protocol = &c.protocol
 	}
 }
 
 // Page returns the items that were read, nil where the SDK's output has them.
-func (c *Call) Page() *Page {
-	if c == nil {
-		return nil
-	}
-	return c.page
-}
+func (c *Call) Page() *Page { return c.page }
+
+// Explain adds the throttling to the error of the call, if it was throttled until its context ended.
+func (c *Call) Explain(err error) error { return c.retries.Explain(err) }
 
 // protocol takes the items out of an answer, and leaves the rest to the SDK's protocol.
 type protocol struct {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -120,6 +119,8 @@ type try struct {
 	round    int
 	// once keeps the SDK from sending it again; watched tells that the client takes that.
 	once, watched bool
+	// retries are those of the SDK, for the text of an error.
+	retries wire.Retries
 	// table is what the table took for the only request, as DynamoDB reported it.
 	table float64
 }
@@ -141,7 +142,7 @@ func (s *Sender) Once(ctx context.Context, r *Request, t *Tally) (o Outcome, wat
 			return w.rejected([]item.Attributes{stored}, err), w.watched
 		}
 		var conflict *types.TransactionConflictException
-		passes := errors.As(err, &conflict) || throttled(err)
+		passes := errors.As(err, &conflict) || wire.Throttled(err)
 		if w.unsure || !passes || w.round >= conflictTries {
 			return w.failure(ctx, err), w.watched
 		}
@@ -191,6 +192,7 @@ func (w *try) wereWritten(stored []item.Attributes) bool {
 
 // failure is the outcome of a request that is not sent again.
 func (w *try) failure(ctx context.Context, err error) Outcome {
+	err = w.retries.Explain(err)
 	o := Outcome{State: Failed, Requests: w.requests, Err: w.s.explained(ctx, w.requests, err)}
 	if w.unsure {
 		o.State, o.Err = Unknown, explain.Service(err)
@@ -204,7 +206,7 @@ func (w *try) retry(ctx context.Context, r *Request, err error) (done bool, o Ou
 	var conflict *types.TransactionConflictException
 	switch {
 	case errors.As(err, &conflict) && w.round < conflictTries && !(w.unsure && r.Counts()):
-	case !w.unsure && r.Counts() && throttled(err) && w.round < conflictTries: // the SDK was kept from it
+	case !w.unsure && r.Counts() && wire.Throttled(err) && w.round < conflictTries: // the SDK was kept from it
 	case !w.unsure, ctx.Err() != nil, w.round >= rounds:
 		return true, w.failure(ctx, err)
 	default:
@@ -220,11 +222,6 @@ func (w *try) retry(ctx context.Context, r *Request, err error) (done bool, o Ou
 		return true, w.failure(ctx, errors.Join(err, pauseErr))
 	}
 	return false, Outcome{}
-}
-
-// throttled reports an error that the SDK would have sent the request again for.
-func throttled(err error) bool {
-	return retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary
 }
 
 // call sends a request once. With a failed condition it returns what is stored.
@@ -286,6 +283,7 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 // learn notes whether an attempt that ended in an error may have been applied.
 func (w *try) learn(watch *watch, err error) {
 	w.unsure = w.unsure || watch.lost(err)
+	w.retries.Last = watch.retries.Last
 	w.observed = w.observed || w.unsure && (watch.seen || !refused(err))
 }
 

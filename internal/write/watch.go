@@ -35,6 +35,7 @@ type watch struct {
 	// request makes what is sent.
 	codec   *wire.Codec
 	request wire.Request
+	retries wire.Retries
 	set     [1]func(*dynamodb.Options)
 }
 
@@ -47,6 +48,7 @@ func (w *watch) options(add func(*dynamodb.Options)) []func(*dynamodb.Options) {
 // option adds the watch to a call.
 func (w *watch) option(o *dynamodb.Options) {
 	w.codec.Make(&w.request, o)
+	w.retries.Watch(o)
 	if o.HTTPClient != nil {
 		w.seen, w.client, o.HTTPClient = true, o.HTTPClient, w
 	}

@@ -1,0 +1,46 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// Retries remembers the last error for which the SDK has sent a call again. If the context of a call ends while the SDK waits for the next try, its error
+// says nothing of the earlier ones.
+type Retries struct {
+	aws.RetryerV2
+	Last error
+}
+
+// Watch has the SDK report the retries of a call.
+func (r *Retries) Watch(o *dynamodb.Options) {
+	if next, ok := o.Retryer.(aws.RetryerV2); ok {
+		r.RetryerV2, o.Retryer = next, r
+	}
+}
+
+// RetryDelay is described at aws.Retryer.
+func (r *Retries) RetryDelay(attempt int, err error) (time.Duration, error) {
+	r.Last = err
+	return r.RetryerV2.RetryDelay(attempt, err)
+}
+
+// Explain adds the throttling to the error of a call that was throttled until its context ended.
+func (r *Retries) Explain(err error) error {
+	ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	if !ended || r.Last == nil || !Throttled(r.Last) {
+		return err
+	}
+	return fmt.Errorf("DynamoDB throttled the request until its context ended: raise the capacity of the table, or the deadline: %w: %w", err, r.Last)
+}
+
+// Throttled reports an error of DynamoDB for which the SDK waits, and sends a request again.
+func Throttled(err error) bool {
+	return retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary
+}

@@ -1,0 +1,57 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// A request that DynamoDB throttles until the deadline says so: the error of the SDK names the deadline alone.
+func TestDeadlineNamesThrottling(t *testing.T) {
+	t.Parallel()
+	throttling := dynamodb.New(dynamodb.Options{
+		Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), RetryMaxAttempts: 100,
+		HTTPClient: smithyhttp.ClientDoFunc(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{
+				StatusCode: 400, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
+				Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"too many requests"}`)),
+			}, nil
+		}),
+	})
+	for _, client := range []mapper.Client{throttling, wrapped{throttling}} {
+		m := must(mapper.New[account](client, mapper.Table("accounts")))(t)
+		for name, call := range map[string]func(ctx context.Context) error{
+			"a save":            func(ctx context.Context) error { return failed(m.Save(ctx, m.New(account{ID: "1"}))) },
+			"a save of several": func(ctx context.Context) error { return failed(m.Save(ctx, m.New(account{ID: "1", Left: "l"}))) },
+			"a load":            func(ctx context.Context) error { return failed(m.Load(ctx, m.Key("1"))) },
+			"a load of an item": func(ctx context.Context) error { return failed(m.Load(ctx, m.Key("1").Item("HEAD"))) },
+			"many loads": func(ctx context.Context) error {
+				return failed(m.LoadMany(ctx, []query.Selection[account]{m.Key("1").Item("HEAD"), m.Key("2").Item("HEAD")}))
+			},
+			"a scan": func(ctx context.Context) error {
+				for _, err := range m.Scan(ctx) {
+					return err
+				}
+				return nil
+			},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+			err := call(ctx)
+			cancel()
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "throttled") || !strings.Contains(err.Error(), "too many requests") {
+				t.Errorf("%s of a %T: %v", name, client, err)
+			}
+		}
+	}
+}
