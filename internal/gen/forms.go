@@ -96,6 +96,14 @@ func (g *generator) handleOf(s types.Type, f *schema.Field, spread bool) handle 
 	return one("Value", gt)
 }
 
+// unless returns the handle, without changes if keys name the field wherever it is stored.
+func (h handle) unless(u use) *handle {
+	if u&keyed != 0 && u&(settable|way) == 0 && len(h.types) == 1 {
+		h.kind = "Key"
+	}
+	return &h
+}
+
 // isSet reports whether a slice is stored as a set.
 func isSet(f *schema.Field) bool {
 	options := strings.Split(tagText(f), ",")[1:]
@@ -184,7 +192,7 @@ func (g *generator) rows(s *structure) []row {
 			out = append(out, row{i, nil})
 		default:
 			h := g.handleOf(goType(s.t), f, u&way != 0)
-			out = append(out, row{i, &h})
+			out = append(out, row{i, h.unless(u)})
 		}
 	}
 	return out
@@ -222,7 +230,8 @@ func (g *generator) promoted(s *structure) []promoted {
 			case len(path) == 0 || !f.Exported || taken[f.Name] || u&(stored|way) == 0 || u&items != 0 || in.expanded(i):
 			case g.resolves(s, f.Name, here):
 				taken[f.Name] = true
-				out = append(out, promoted{f.Name, g.handleOf(goType(s.t), f, u&way != 0), tagText(f)})
+				h := g.handleOf(goType(s.t), f, u&way != 0)
+				out = append(out, promoted{f.Name, *h.unless(u), tagText(f)})
 			}
 		}
 	}

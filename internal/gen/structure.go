@@ -43,6 +43,8 @@ const (
 	way
 	// items: it is a slice or map of items.
 	items
+	// settable: a patch can set it, since somewhere the keys of its item do not name it.
+	settable
 )
 
 // name returns what a struct is called in names: its type's name, or of a struct without
@@ -145,7 +147,11 @@ func (s *structures) item(e *schema.Entity, it *schema.Item) {
 		s.of(deref(it.Field.Type))
 	}
 	for _, a := range it.Attributes {
-		s.mark(root, a.Value.Path, stored)
+		if inKey(e, it, a) {
+			s.mark(root, a.Value.Path, stored)
+		} else {
+			s.mark(root, a.Value.Path, stored|settable)
+		}
 		if !a.Value.Type.Opaque() {
 			s.inside(a.Value.Type)
 		}
@@ -160,6 +166,16 @@ func (s *structures) item(e *schema.Entity, it *schema.Item) {
 	if x := it.Expiry; x != nil && (!it.Element() || !it.ExpiryOfRoot) {
 		s.keyed(root, x.Path, false)
 	}
+}
+
+// inKey reports whether keys name an attribute of an item, so that a patch cannot change it.
+func inKey(e *schema.Entity, it *schema.Item, a *schema.Attribute) bool {
+	if it.Element() {
+		return slices.ContainsFunc(it.Key.Sources, func(src schema.Source) bool {
+			return src.From == schema.FromElement && slices.Equal(src.Value.Path, a.Value.Path)
+		})
+	}
+	return slices.ContainsFunc(e.KeyFields, func(o *schema.KeyField) bool { return slices.Equal(o.Path, a.Value.Path) })
 }
 
 func deref(t *schema.Type) *schema.Type {
@@ -211,7 +227,7 @@ func (s *structures) inside(t *schema.Type) {
 	}
 	s.of(t).compared = true
 	for _, f := range t.EncodedFields() {
-		s.mark(t, f.Path, stored)
+		s.mark(t, f.Path, stored|settable)
 		s.inside(f.Type)
 	}
 }

@@ -1938,7 +1938,7 @@ var VisitFields = mapperimpl.Handles[VisitHandles](visitForm)
 
 // VisitHandles is the type of VisitFields.
 type VisitHandles struct {
-	At   field.Time[Visit, time.Time]
+	At   field.Key[Visit, time.Time]
 	Page field.String[Visit, string]
 }
 
