@@ -96,6 +96,7 @@ func (p *Plan) String() string {
 	var b strings.Builder
 	p.head(&b)
 	p.table(&b)
+	p.bounds(&b)
 	return b.String()
 }
 
@@ -148,7 +149,7 @@ func (p *Plan) objects(b *strings.Builder) {
 // others adds the alternatives.
 func (p *Plan) others(b *strings.Builder) {
 	for _, a := range p.Alternatives {
-		fmt.Fprintf(b, "; %s: %s, %s WCU", a.Option, count(a.Requests, "request"), a.WCU)
+		fmt.Fprintf(b, "; %s: %s, %s WCU", a.Option, count(a.Requests, "request"), expected(a.WCU))
 	}
 }
 
@@ -157,33 +158,45 @@ func units(wcu, rcu cost.Units) string {
 	return kinds(wcu.Max > 0 || rcu.Max == 0, rcu.Max > 0, wcu, rcu)
 }
 
-// kinds shows one kind of units, or both.
+// kinds shows what is expected of one kind of units, or of both.
 func kinds(writes, reads bool, wcu, rcu cost.Units) string {
 	switch {
 	case !reads:
-		return wcu.String() + " WCU"
+		return expected(wcu) + " WCU"
 	case !writes:
-		return rcu.String() + " RCU"
+		return expected(rcu) + " RCU"
 	}
-	return wcu.String() + " WCU, " + rcu.String() + " RCU"
+	return expected(wcu) + " WCU, " + expected(rcu) + " RCU"
+}
+
+func expected(u cost.Units) string { return cost.Exactly(u.Expected).String() }
+
+// bounds adds a line for units that are not known exactly.
+func (p *Plan) bounds(b *strings.Builder) {
+	for _, u := range []struct {
+		cost.Units
+		name string
+	}{{p.WCU, "WCU"}, {p.RCU, "RCU"}} {
+		if u.Known() {
+			continue
+		}
+		fmt.Fprintf(b, "\n  bounds: %s to %s %s", cost.Exactly(u.Min), cost.Exactly(u.Max), u.name)
+		if u.If != "" && u.Max > u.Expected {
+			b.WriteString(", more than expected if " + u.If)
+		}
+	}
 }
 
 func (p *Plan) table(b *strings.Builder) {
 	var rows strings.Builder
 	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	for _, it := range p.Items {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s WCU\t%s\n", it.Kind, it.Table, it.keys(), sizes(it), plain(it.WCU), strings.Join(it.Attributes, ", "))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s WCU\t%s\n", it.Kind, it.Table, it.keys(), sizes(it), expected(it.WCU), strings.Join(it.Attributes, ", "))
 	}
 	w.Flush()
 	for row := range strings.Lines(rows.String()) {
 		b.WriteString("\n" + strings.TrimRight(row, " \n"))
 	}
-}
-
-// plain returns units without what may make them more, which the first line says.
-func plain(u cost.Units) cost.Units {
-	u.If = ""
-	return u
 }
 
 // keys returns the item's keys without its table.
