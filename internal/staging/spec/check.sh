@@ -129,6 +129,7 @@ staging() {
 	fails WithoutRememberedIsChecked RefusedForAReason
 	fails WithoutDeleteLooks NoOrphan
 	fails WithoutLookGoesByFirst NothingTorn
+	fails WithoutLeftoversNeedRoot NothingTorn
 	fails WithoutCompareValues NothingOverwritten
 }
 
