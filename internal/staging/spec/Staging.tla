@@ -32,6 +32,7 @@ CONSTANTS
     RememberedIsChecked,    \* an add with a remembered incarnation that is not the live one is tried again with the one that it reads
     DeleteLooks,            \* a delete in one transaction deletes what was added until then
     LookGoesByFirst,        \* a delete by key that is over looks for the items of the entity that it read first, and of none that exists
+    LeftoversNeedRoot,      \* an item without a root of its incarnation is left over only if the root, read after it, is the same
     CheckUpdates,           \* FALSE in the code, unless it is asked for: a writer that updates a part reads the root as well
     CompareValues,          \* a save or delete of a loaded item requires the values that it has read
     TrackCalls              \* no clause: whether hist is kept, which only the invariants of additions need
@@ -200,6 +201,8 @@ Fresh(kind) ==
              todo |-> [k \in Parts |-> 0], bys |-> [k \in Parts |-> 0], pos |-> 2, took |-> {}]
       [] kind = "txdelkey" ->
             [pc |-> "start", res |-> "none", n |-> 0, doubt |-> FALSE, owe |-> {}, it |-> Absent, todo |-> [k \in Keys |-> 0],
+             pos |-> 1, rd |-> Nothing,
+             looks |-> FALSE,   \* whether it reads after the delete
              begun |-> FALSE,   \* whether an attempt may have deleted what was read
              first |-> Absent,  \* the root that was read before that
              own |-> 0]         \* the incarnation of the items that it looks for in the end
@@ -496,33 +499,50 @@ TxDelete(p) ==
              ELSE IF Kind(p) = "mover" THEN Go(p, DoneTx([m EXCEPT !.took = @ \union {db[k].by : k \in mine}], "ok")) \* reported
              ELSE \E k \in mine : Send(p, k :> Delete(db[k].ver), [m EXCEPT !.took = IF Kind(p) = "mover" THEN @ \union {db[k].by} ELSE @], m, m)
 
-\* A delete by key of all that it reads, in one transaction: of an entity, of what is unfinished, or of leftovers. Once an attempt may
-\* have been applied, another root is that of the next entity, and stays.
+\* A delete by key of all that it reads, in one transaction: of an entity, of what is unfinished, or of leftovers. It reads item by item, since a page
+\* is no snapshot. Once an attempt may have been applied, another root is that of the next entity, and stays.
 TxDelKey(p) ==
     LET m == me[p]
-        r == db[R]
-        none == r.st = "none"
-        parts == {k \in Parts : db[k].st # "none"}
-        read == [m EXCEPT !.pc = "send", !.it = r, !.first = IF m.begun THEN @ ELSE r, !.todo = [k \in Keys |-> db[k].ver],
-                          !.owe = IF m.pc = "start" THEN acked ELSE @]
-        had == m.first.st # "none"
-        done(res) == [pc |-> "done", res |-> res, owe |-> read.owe]
-        lookFor(a) == IF DeleteLooks THEN [m EXCEPT !.pc = "look", !.own = a] ELSE done("ok")
-        ok == IF m.it.st = "none" THEN done("ok") ELSE lookFor(m.it.a)
-        req == [k \in {q \in Keys : m.todo[q] # 0} |-> Delete(m.todo[k])]
-    IN \/ m.pc \in {"start", "again"} /\ Go(p,
-             IF none /\ parts # {} THEN read
-             ELSE IF m.begun /\ had /\ ~none /\ r.a = 0 /\ m.first.a = 0 /\ r.ver # m.first.ver THEN done("unknown")
-             ELSE IF m.begun /\ none THEN done("ok")
-             ELSE IF m.begun /\ had /\ r.a # m.first.a THEN lookFor(IF LookGoesByFirst THEN m.first.a ELSE r.a)
-             ELSE IF none THEN done("refused")
-             ELSE read)
-       \/ m.pc = "send" /\ Send(p, req, ok,
-             IF m.n >= 5 THEN done(Fail(m)) ELSE [m EXCEPT !.pc = "again", !.n = @ + 1, !.begun = @ \/ m.doubt, !.doubt = FALSE],
+        order == IF run.order = "first" THEN <<R, 2, 3>> ELSE <<2, 3, R>>
+        k == order[m.pos]
+        owe == IF m.pc = "start" THEN acked ELSE m.owe
+        done(res) == [pc |-> "done", res |-> res, owe |-> owe]
+        reads(looks) == [m EXCEPT !.pc = "read", !.pos = 1, !.rd = Nothing, !.looks = looks]
+        lookFor(a) == IF DeleteLooks THEN [reads(TRUE) EXCEPT !.own = a] ELSE done("ok")
+        Parts2(rd) == {q \in Parts : rd[q].st # "none"}
+        \* what it does with what it has read
+        toDelete(rd) ==
+            LET r == rd[R]
+                none == r.st = "none"
+                had == m.first.st # "none"
+                all == [m EXCEPT !.pc = "send", !.it = r, !.first = IF m.begun THEN @ ELSE r, !.todo = [q \in Keys |-> rd[q].ver]]
+            IN IF none /\ Parts2(rd) # {} THEN all
+               ELSE IF m.begun /\ had /\ ~none /\ m.first.a = 0 /\ r.ver # m.first.ver THEN done("unknown")
+               ELSE IF m.begun /\ none THEN done("ok")
+               ELSE IF m.begun /\ had /\ r.a # m.first.a THEN lookFor(IF LookGoesByFirst THEN m.first.a ELSE r.a)
+               ELSE IF none THEN done("refused")
+               ELSE all
+        toSweep(rd) ==
+            LET mine == {q \in Parts2(rd) : rd[q].a = m.own /\ (LookGoesByFirst => IF m.own = 0 THEN rd[R].st = "none" ELSE rd[R].a # m.own)}
+            IN [m EXCEPT !.pc = "sweep", !.todo = [q \in Keys |-> IF q \in mine THEN rd[q].ver ELSE 0]]
+        next(rd) == IF m.looks THEN toSweep(rd) ELSE toDelete(rd)
+        stray(rd) == IF rd[R].st = "none" THEN Parts2(rd) # {} ELSE \E q \in Parts2(rd) : rd[q].a # 0 /\ rd[q].a # rd[R].a
+        req == [q \in {q \in Keys : m.todo[q] # 0} |-> Delete(m.todo[q])]
+        left2 == {q \in Keys : m.todo[q] # 0}
+    IN \/ m.pc \in {"start", "read"}
+          /\ LET rd == [m.rd EXCEPT ![k] = db[k]] IN
+             Go(p, IF m.pos < 3 THEN [m EXCEPT !.pc = "read", !.pos = @ + 1, !.rd = rd, !.owe = owe]
+                   ELSE IF LeftoversNeedRoot /\ stray(rd) THEN [m EXCEPT !.pc = "confirm", !.rd = rd]
+                   ELSE next(rd))
+       \/ m.pc = "confirm"
+          /\ Go(p, IF (db[R].st = "none") = (m.rd[R].st = "none") /\ db[R].a = m.rd[R].a THEN next(m.rd) ELSE reads(m.looks))
+       \/ m.pc = "send" /\ Send(p, req, IF m.it.st = "none" THEN done("ok") ELSE lookFor(m.it.a),
+             IF m.n >= 5 THEN done(Fail(m)) ELSE [reads(FALSE) EXCEPT !.n = @ + 1, !.begun = @ \/ m.doubt, !.doubt = FALSE],
              [m EXCEPT !.doubt = TRUE])
-       \* a strong query; each item of that incarnation is deleted by its version, unless the entity exists
-       \/ m.pc = "look" /\ LET mine == {k \in parts : db[k].a = m.own /\ (LookGoesByFirst => IF m.own = 0 THEN none ELSE r.a # m.own)} IN
-             IF mine = {} THEN Go(p, done("ok")) ELSE \E k \in mine : Send(p, k :> Delete(db[k].ver), m, m, m)
+       \* each item of that incarnation is deleted by its version; one that was changed since, by its version of now
+       \/ m.pc = "sweep" /\ IF left2 = {} THEN Go(p, done("ok"))
+             ELSE \E q \in left2 : Send(p, q :> Delete(m.todo[q]), [m EXCEPT !.todo[q] = 0],
+                    [m EXCEPT !.todo[q] = IF db[q].st # "none" /\ m.own # 0 /\ db[q].a = m.own THEN db[q].ver ELSE 0], m)
 
 -----------------------------------------------------------------------------
 (* Writers that have read nothing: an add of a part, and a change.         *)
@@ -833,9 +853,9 @@ Casts == LET ks == {i \in 1 .. Len(AllKinds) : AllKinds[i] \in Kinds}
          IN {[i \in 1 .. NActors |-> AllKinds[c[i]]] :
                 c \in {c \in ordered : Cardinality({i \in 1 .. NActors : AllKinds[c[i]] \in {"reader", "prefix"}}) <= 1}}
 
-\* The order matters to readers of all alone.
+\* The order matters to readers of all alone, and to a delete by key.
 Runs == {r \in [cast : Casts, order : Orders, start : Starts] :
-            r.order = "first" \/ Orders = {"last"} \/ \E i \in 1 .. NActors : r.cast[i] = "reader"}
+            r.order = "first" \/ Orders = {"last"} \/ \E i \in 1 .. NActors : r.cast[i] \in {"reader", "txdelkey"}}
 
 Init ==
     /\ run \in Runs

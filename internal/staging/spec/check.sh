@@ -131,6 +131,7 @@ staging() {
 	fails WithoutRememberedIsChecked RefusedForAReason
 	fails WithoutDeleteLooks NoOrphan
 	fails WithoutLookGoesByFirst NothingTorn
+	fails WithoutLeftoversNeedRoot NothingTorn
 	fails WithoutCompareValues NothingOverwritten
 }
 
