@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"time"
 
@@ -200,4 +202,63 @@ func ExampleConflictError() {
 	// Output:
 	// true
 	// U#Information changed
+}
+
+// A handler of HTTP sends the tag of what it has loaded as the ETag, and requires with IfTag what the client sends back as If-Match.
+func ExampleIfTag() {
+	ctx := context.Background()
+	users := exampleUsers()
+	if _, err := users.Save(ctx, users.New(ann())); err != nil {
+		log.Fatal(err)
+	}
+	account := users.Key("6297D15").Item("U#Information")
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodGet:
+			e, err := users.Load(r.Context(), account)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			w.Header().Set("ETag", `"`+e.Tag()+`"`)
+			fmt.Fprint(w, e.Value.Email)
+		case http.MethodPut:
+			tag := r.Header.Get("If-Match")
+			if tag == "" {
+				w.WriteHeader(http.StatusPreconditionRequired)
+				return
+			}
+			var conflict *mapper.ConflictError
+			_, err := users.Update(r.Context(), account, func(u *user) error { u.Email = r.FormValue("email"); return nil }, mapper.IfTag(tag))
+			switch {
+			case errors.As(err, &conflict):
+				w.WriteHeader(http.StatusPreconditionFailed)
+			case err != nil:
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+			}
+		}
+	}
+	get := httptest.NewRecorder()
+	handler(get, httptest.NewRequest(http.MethodGet, "/", nil))
+	for range 2 {
+		put := httptest.NewRequest(http.MethodPut, "/?email=b@example.com", nil)
+		put.Header.Set("If-Match", get.Header().Get("ETag"))
+		answer := httptest.NewRecorder()
+		handler(answer, put.WithContext(ctx))
+		fmt.Println(answer.Code, http.StatusText(answer.Code))
+	}
+	// Output:
+	// 200 OK
+	// 412 Precondition Failed
+}
+
+// The text of an error names the fields and keys, and no values. Detail has the values.
+func ExampleDetail() {
+	users := exampleUsers()
+	_, err := users.Save(context.Background(), users.New(user{ID: "1", Email: "ann@example.com\xff"}))
+	fmt.Println(err)
+	fmt.Println(mapper.Detail(err))
+	// Output:
+	// mapper_test.user.Email: attribute "email": the string is not valid UTF-8, and would be changed on the wire: store it as []byte
+	// mapper_test.user.Email: attribute "email": the string ("ann@example.com\xff") is not valid UTF-8, and would be changed on the wire: store it as []byte
 }
