@@ -212,10 +212,11 @@ func (e *Estimator) Save(s *snapshot.Snapshot, d *change.Diff) (Reads, error) {
 		return r, nil
 	}
 	images := s.Images()
+	incarnation, _ := s.Incarnation()
 	for _, ch := range d.Changes {
 		images = slices.DeleteFunc(images, func(f item.Image) bool { return f.Is(ch.Place) })
 		if ch.Kind != write.Delete {
-			images = append(images, item.Image{Place: ch.Place, Kind: ch.Item, Size: ch.NewSize})
+			images = append(images, item.Image{Place: ch.Place, Kind: ch.Item, Size: ch.NewSize, Header: item.Header{Incarnation: incarnation}})
 		}
 	}
 	sel := selection.Entity(e.Model.Schema, e.Model.Identity(d.Old))
