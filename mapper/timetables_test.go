@@ -170,12 +170,12 @@ func TestTimeTables(t *testing.T) {
 	}{
 		{"a day", there[1], there[1].AddDate(0, 0, 1), "2025-12"},
 		{"over the end of a month", there[0].AddDate(0, 0, 20), there[1].AddDate(0, 0, 5), "2025-11 2025-12"},
-		{"over the end of a year", there[1], there[2], "2025-12 2026-01"},
-		{"up to the last instant", there[1], there[2].Add(-1), "2025-12"},
-		{"all", there[0], there[4].AddDate(0, 1, 0).Add(-1), "2025-11 2025-12 2026-01 2026-02 2026-03"},
+		{"over the end of a year", there[1], there[2].Add(1), "2025-12 2026-01"},
+		{"until the end of a period", there[1], there[2], "2025-12"},
+		{"all", there[0], there[4].AddDate(0, 1, 0), "2025-11 2025-12 2026-01 2026-02 2026-03"},
 	} {
 		in := slices.Clone(want)
-		in = slices.DeleteFunc(in, func(v gauge) bool { return v.At.Before(c.from) || v.At.After(c.to) })
+		in = slices.DeleteFunc(in, func(v gauge) bool { return v.At.Before(c.from) || !v.At.Before(c.to) })
 		q := inTime[gauge]("d").Between(c.from, c.to)
 		if d := gocmp.Diff(in, must(q.Collect(ctx, m))(t)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)

@@ -244,7 +244,7 @@ func (p *program) hour(ctx context.Context) error {
 func (p *program) all(ctx context.Context) error {
 	var r mapper.Receipt
 	n := 0
-	q := store.EventBySite("north").Between(p.event(0).At, p.end())
+	q := store.EventBySite("north").Between(p.event(0).At, p.end().Add(1))
 	for v, err := range q.All(ctx, p.events, mapper.ReceiptTo(&r)) {
 		if err != nil {
 			return err

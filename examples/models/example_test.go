@@ -134,7 +134,7 @@ func ExamplePlayerKey_Matches() {
 	// November: m2 m3
 	// since the 14th: m2 m3 m4
 	// before the 14th: m1
-	// between: m2 m3 m4
+	// between: m2 m3
 	// 20 points or more: m2 m3 m4
 }
 

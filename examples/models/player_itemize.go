@@ -217,39 +217,52 @@ func (n playerMatchHours) of(at playerNode) query.Elements[Player, Match] {
 	return mapperimpl.Elements[Player, Match](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n playerMatchHours) Year(year int) query.Elements[Player, Match] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n playerMatchHours) Year(year int, in ...*time.Location) query.Elements[Player, Match] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n playerMatchHours) Month(year int, month time.Month) query.Elements[Player, Match] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n playerMatchHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Player, Match] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n playerMatchHours) Day(year int, month time.Month, day int) query.Elements[Player, Match] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n playerMatchHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[Player, Match] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n playerMatchHours) Hour(year int, month time.Month, day, hour int) query.Elements[Player, Match] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n playerMatchHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Elements[Player, Match] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n playerMatchHours) Between(from, to time.Time) query.Elements[Player, Match] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n playerMatchHours) Since(from time.Time) query.Elements[Player, Match] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n playerMatchHours) Before(to time.Time) query.Elements[Player, Match] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n playerMatchHours) Since(from time.Time) playerMatchHoursSince {
+	return playerMatchHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type playerMatchHoursSince struct {
+	query.Elements[Player, Match]
+	times playerMatchHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n playerMatchHoursSince) Before(to time.Time) query.Elements[Player, Match] {
+	return n.times.Between(n.from, to)
 }
 
 type playerFriendQuery struct{ playerNode }

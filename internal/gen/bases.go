@@ -137,39 +137,46 @@ func (n *nodeWriter) word(it *schema.Item) string { return typeWord(goType(it.El
 
 // narrowing is the base of the ranges of a time or a value: each of its methods returns part, made of the node that a call of
 // package mapperimpl returns.
-func (n *nodeWriter) narrowing(suffix string, part result, identity code, methods func(add func(name, doc string, params, made code))) base {
+func (n *nodeWriter) narrowing(suffix string, part result, identity code, methods func(name string, add func(name, doc string, params, made code)) (more code)) base {
 	node := n.nodeBase().name
 	name := n.baseOf(suffix, list(part.typ, identity), func(name string) code {
 		all := code{"type ", name, " struct{ base ", node, " }\n\n"}
 		all = append(all, "func (n ", name, ") of(at ", node, ") ", part.typ, " { return ", part.make(code{"at"}), " }\n\n")
-		methods(func(to, doc string, params, made code) {
+		more := methods(name, func(to, doc string, params, made code) {
 			all = append(all, method{to, doc, params, part.typ, code{"return n.of(", made, ")"}}.on(name))
 		})
-		return all
+		return append(all, more)
 	})
 	return base{name, func(at code) code { return code{name, "{", at, "}"} }, "base"}
 }
 
 // timeBase is the base of the ranges of a time's format, by the name that rangeOf returns.
 func (n *nodeWriter) timeBase(word, unit string, part result) base {
-	return n.narrowing(word+unit, part, nil, func(add func(name, doc string, params, made code)) {
+	return n.narrowing(word+unit, part, nil, func(name string, add func(name, doc string, params, made code)) code {
 		month, moment := std("time", "Month"), std("time", "Time")
-		add("Year", "selects the items of a year, in UTC.", code{"year int"}, call(impl("Period"), "n.base", "year"))
+		in := code{", in ...*", std("time", "Location")}
+		const utc = ", in UTC or a location."
+		add("Year", "selects the items of a year"+utc, code{"year int", in}, call(impl("Period"), "n.base", "in", "year"))
 		if slices.Contains([]string{"Months", "Days", "Hours"}, unit) {
-			add("Month", "selects the items of a month, in UTC.", code{"year int, month ", month}, call(impl("Period"), "n.base", "year", "int(month)"))
+			add("Month", "selects the items of a month"+utc, code{"year int, month ", month, in}, call(impl("Period"), "n.base", "in", "year", "int(month)"))
 		}
 		if unit == "Days" || unit == "Hours" {
-			add("Day", "selects the items of a day, in UTC.", code{"year int, month ", month, ", day int"}, call(impl("Period"), "n.base", "year", "int(month)", "day"))
+			add("Day", "selects the items of a day"+utc, code{"year int, month ", month, ", day int", in}, call(impl("Period"), "n.base", "in", "year", "int(month)", "day"))
 		}
 		if unit == "Hours" {
-			add("Hour", "selects the items of an hour, in UTC.", code{"year int, month ", month, ", day, hour int"}, call(impl("Period"), "n.base", "year", "int(month)", "day", "hour"))
+			add("Hour", "selects the items of an hour"+utc, code{"year int, month ", month, ", day, hour int", in}, call(impl("Period"), "n.base", "in", "year", "int(month)", "day", "hour"))
 		}
 		if unit == "Weeks" {
-			add("Week", "selects the items of an ISO 8601 week, which begins on Monday, in UTC.", code{"year, week int"}, call(impl("Week"), "n.base", "year", "week"))
+			add("Week", "selects the items of an ISO 8601 week, which begins on Monday"+utc, code{"year, week int", in}, call(impl("Week"), "n.base", "in", "year", "week"))
 		}
-		add("Between", "selects the items from one instant to another, both included.", code{"from, to ", moment}, call(impl("Times"), "n.base", "&from", "&to"))
-		add("Since", "selects the items at an instant or later.", code{"from ", moment}, call(impl("Times"), "n.base", "&from", "nil"))
-		add("Before", "selects the items before an instant.", code{"to ", moment}, call(impl("Before"), "n.base", "to"))
+		add("Between", "selects the items from one instant until another, which is not included.", code{"from, to ", moment}, call(impl("Times"), "n.base", "&from", "&to"))
+		add("Before", "selects the items before an instant.", code{"to ", moment}, call(impl("Times"), "n.base", "nil", "&to"))
+		since := name + "Since"
+		return code{
+			method{"Since", "selects the items at an instant or later.", code{"from ", moment}, code{since}, code{"return ", since, "{n.of(", call(impl("Times"), "n.base", "&from", "nil"), "), n, from}"}}.on(name),
+			"type ", since, " struct {\n", part.typ, "\ntimes ", name, "\nfrom ", moment, "\n}\n\n",
+			method{"Before", "selects those before another instant.", code{"to ", moment}, part.typ, code{"return n.times.Between(n.from, to)"}}.on(since),
+		}
 	})
 }
 
@@ -177,7 +184,7 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 func (n *nodeWriter) valueBase(word string, t *schema.Type, kind key.Kind, part result) base {
 	typ := code{goType(t)}
 	suffix := word + typeWord(goType(t)) + "Values"
-	return n.narrowing(suffix, part, typ, func(add func(name, doc string, params, made code)) {
+	return n.narrowing(suffix, part, typ, func(_ string, add func(name, doc string, params, made code)) code {
 		value := func(x string) code { return keyValue(t, kind, x) }
 		add("Between", "selects the items from one value to another, both included.", code{"from, to ", typ}, call(impl("Between"), "n.base", value("from"), value("to")))
 		add("AtLeast", "selects the items at a value or above it.", code{"from ", typ}, call(impl("AtLeast"), "n.base", value("from")))
@@ -185,5 +192,6 @@ func (n *nodeWriter) valueBase(word string, t *schema.Type, kind key.Kind, part 
 		if kind == key.String {
 			add("BeginsWith", "selects the items whose text has the given beginning.", code{"begin string"}, call(impl("BeginsWith"), "n.base", "begin"))
 		}
+		return nil
 	})
 }

@@ -321,9 +321,9 @@ func keep(it *schema.Item, t Target) *Filter {
 	return &Filter{Item: it.Index, Source: n, KeyField: field, From: t.Time.From, To: t.Time.To}
 }
 
-// PeriodOf returns the range of a calendar period in UTC.
-func PeriodOf(unit Unit, year int, month time.Month, day, hour int) *Time {
-	from := time.Date(year, month, day, hour, 0, 0, 0, time.UTC)
+// PeriodOf returns the range of a calendar period in a location. An hour that comes twice, at the end of daylight saving time, is in the range twice.
+func PeriodOf(unit Unit, year int, month time.Month, day, hour int, in *time.Location) *Time {
+	from := time.Date(year, month, day, hour, 0, 0, 0, in)
 	if from.Year() != year || from.Month() != month || from.Day() != day || from.Hour() != hour {
 		text := fmt.Sprintf("%04d-%02d-%02d", year, int(month), day)
 		if unit == Hour {
@@ -340,16 +340,28 @@ func PeriodOf(unit Unit, year int, month time.Month, day, hour int) *Time {
 	case Day:
 		next = from.AddDate(0, 0, 1)
 	case Hour:
-		next = from.Add(time.Hour)
+		next = time.Date(year, month, day, hour+1, 0, 0, 0, in)
 	}
-	return &Time{Unit: unit, From: At(from), To: At(next.Add(-1))}
+	return period(unit, from, next)
 }
 
-// WeekOf returns the range of an ISO week.
-func WeekOf(year, week int) *Time {
-	from := key.WeekStart(year, week)
-	if y, w := from.ISOWeek(); y != year || w != week {
+// period returns the range from one instant to another, the latter not included. Keys hold the periods of UTC alone.
+func period(unit Unit, from, next time.Time) *Time {
+	if from.Location() != time.UTC {
+		unit = NoUnit
+	}
+	return &Time{Unit: unit, From: At(from.UTC()), To: At(next.UTC().Add(-1))}
+}
+
+// WeekOf returns the range of an ISO week, in a location.
+func WeekOf(year, week int, in *time.Location) *Time {
+	monday := key.WeekStart(year, week)
+	if y, w := monday.ISOWeek(); y != year || w != week {
 		return &Time{Err: fmt.Errorf("%w: week %d of %d", errPeriod, week, year)}
 	}
-	return &Time{Unit: Week, From: At(from), To: At(from.AddDate(0, 0, 7).Add(-1))}
+	from := time.Date(monday.Year(), monday.Month(), monday.Day(), 0, 0, 0, 0, in)
+	return period(Week, from, from.AddDate(0, 0, 7))
 }
+
+// ErrLocation says that a period was given more than one location, or nil.
+var ErrLocation = errors.New("a period takes one location, or none for UTC")

@@ -18,36 +18,50 @@ func Index[T any](index, item, parts int, args ...Argument) query.Node[T] {
 	}}})
 }
 
-// Period narrows the time that follows a node's parts to a year, month, day or hour: as many numbers as are given.
-func Period[T any](n query.Node[T], year int, more ...int) query.Node[T] {
+// Period narrows the time that follows a node's parts to a year, month, day or hour: as many numbers as are given. in is its location, none for UTC.
+func Period[T any](n query.Node[T], in []*time.Location, year int, more ...int) query.Node[T] {
+	at, ok := location(in)
+	if !ok {
+		return within(n, selection.Time{Err: selection.ErrLocation})
+	}
 	month, day, hour := 1, 1, 0
 	for i, to := range []*int{&month, &day, &hour}[:len(more)] {
 		*to = more[i]
 	}
 	unit := []selection.Unit{selection.Year, selection.Month, selection.Day, selection.Hour}[len(more)]
-	return within(n, *selection.PeriodOf(unit, year, time.Month(month), day, hour))
+	return within(n, *selection.PeriodOf(unit, year, time.Month(month), day, hour, at))
 }
 
 // Week narrows it to an ISO 8601 week.
-func Week[T any](n query.Node[T], year, week int) query.Node[T] {
-	return within(n, *selection.WeekOf(year, week))
+func Week[T any](n query.Node[T], in []*time.Location, year, week int) query.Node[T] {
+	at, ok := location(in)
+	if !ok {
+		return within(n, selection.Time{Err: selection.ErrLocation})
+	}
+	return within(n, *selection.WeekOf(year, week, at))
 }
 
-// Times narrows it to the instants from one to another, both included; nil is no bound.
+// location returns the location of a period, UTC for none.
+func location(in []*time.Location) (at *time.Location, ok bool) {
+	switch {
+	case len(in) == 0:
+		return time.UTC, true
+	case len(in) == 1 && in[0] != nil:
+		return in[0], true
+	}
+	return nil, false
+}
+
+// Times narrows it to the instants from one until another, which is not included; nil is no bound.
 func Times[T any](n query.Node[T], from, to *time.Time) query.Node[T] {
 	var w selection.Time
 	if from != nil {
 		w.From = selection.At(*from)
 	}
 	if to != nil {
-		w.To = selection.At(*to)
+		w.To = selection.At(to.Add(-1))
 	}
 	return within(n, w)
-}
-
-// Before narrows it to the instants before one.
-func Before[T any](n query.Node[T], at time.Time) query.Node[T] {
-	return within(n, selection.Time{To: selection.At(at.Add(-1))})
 }
 
 func within[T any](n query.Node[T], w selection.Time) query.Node[T] {

@@ -155,39 +155,52 @@ func (n userWishHours) of(at userNode) query.Elements[User, Wish] {
 	return mapperimpl.Elements[User, Wish](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n userWishHours) Year(year int) query.Elements[User, Wish] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n userWishHours) Year(year int, in ...*time.Location) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n userWishHours) Month(year int, month time.Month) query.Elements[User, Wish] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n userWishHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n userWishHours) Day(year int, month time.Month, day int) query.Elements[User, Wish] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n userWishHours) Hour(year int, month time.Month, day, hour int) query.Elements[User, Wish] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n userWishHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n userWishHours) Between(from, to time.Time) query.Elements[User, Wish] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n userWishHours) Since(from time.Time) query.Elements[User, Wish] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n userWishHours) Before(to time.Time) query.Elements[User, Wish] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n userWishHours) Since(from time.Time) userWishHoursSince {
+	return userWishHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type userWishHoursSince struct {
+	query.Elements[User, Wish]
+	times userWishHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n userWishHoursSince) Before(to time.Time) query.Elements[User, Wish] {
+	return n.times.Between(n.from, to)
 }
 
 // SessionByID selects the Session with the partition key SESSION#{ID}.

@@ -131,39 +131,52 @@ func (n eventEntitiesHours) of(at eventNode) query.Query[Event, Event] {
 	return mapperimpl.Query[Event, Event](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n eventEntitiesHours) Year(year int) query.Query[Event, Event] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n eventEntitiesHours) Year(year int, in ...*time.Location) query.Query[Event, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n eventEntitiesHours) Month(year int, month time.Month) query.Query[Event, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n eventEntitiesHours) Month(year int, month time.Month, in ...*time.Location) query.Query[Event, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n eventEntitiesHours) Day(year int, month time.Month, day int) query.Query[Event, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n eventEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Query[Event, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n eventEntitiesHours) Hour(year int, month time.Month, day, hour int) query.Query[Event, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n eventEntitiesHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Query[Event, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n eventEntitiesHours) Between(from, to time.Time) query.Query[Event, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n eventEntitiesHours) Since(from time.Time) query.Query[Event, Event] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n eventEntitiesHours) Before(to time.Time) query.Query[Event, Event] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n eventEntitiesHours) Since(from time.Time) eventEntitiesHoursSince {
+	return eventEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type eventEntitiesHoursSince struct {
+	query.Query[Event, Event]
+	times eventEntitiesHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n eventEntitiesHoursSince) Before(to time.Time) query.Query[Event, Event] {
+	return n.times.Between(n.from, to)
 }
 
 // EventFields are the stored fields of an Event: for patches, conditions, filters and projections.

@@ -181,39 +181,54 @@ func (n threadEntitiesHours) of(at threadNode) query.Query[Thread, Thread] {
 	return mapperimpl.Query[Thread, Thread](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n threadEntitiesHours) Year(year int) query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n threadEntitiesHours) Year(year int, in ...*time.Location) query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n threadEntitiesHours) Month(year int, month time.Month) query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n threadEntitiesHours) Month(year int, month time.Month, in ...*time.Location) query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n threadEntitiesHours) Day(year int, month time.Month, day int) query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n threadEntitiesHours) Day(
+	year int, month time.Month, day int, in ...*time.Location,
+) query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n threadEntitiesHours) Hour(year int, month time.Month, day, hour int) query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n threadEntitiesHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n threadEntitiesHours) Between(from, to time.Time) query.Query[Thread, Thread] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n threadEntitiesHours) Since(from time.Time) query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n threadEntitiesHours) Before(to time.Time) query.Query[Thread, Thread] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n threadEntitiesHours) Since(from time.Time) threadEntitiesHoursSince {
+	return threadEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type threadEntitiesHoursSince struct {
+	query.Query[Thread, Thread]
+	times threadEntitiesHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n threadEntitiesHoursSince) Before(to time.Time) query.Query[Thread, Thread] {
+	return n.times.Between(n.from, to)
 }
 
 // ReplyByForumSubjectAt selects the Reply with the partition key {Forum}#{Subject}.
@@ -353,39 +368,52 @@ func (n replyEntitiesHours) of(at replyNode) query.Query[Reply, Reply] {
 	return mapperimpl.Query[Reply, Reply](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n replyEntitiesHours) Year(year int) query.Query[Reply, Reply] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n replyEntitiesHours) Year(year int, in ...*time.Location) query.Query[Reply, Reply] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n replyEntitiesHours) Month(year int, month time.Month) query.Query[Reply, Reply] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n replyEntitiesHours) Month(year int, month time.Month, in ...*time.Location) query.Query[Reply, Reply] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n replyEntitiesHours) Day(year int, month time.Month, day int) query.Query[Reply, Reply] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n replyEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Query[Reply, Reply] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n replyEntitiesHours) Hour(year int, month time.Month, day, hour int) query.Query[Reply, Reply] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n replyEntitiesHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Query[Reply, Reply] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n replyEntitiesHours) Between(from, to time.Time) query.Query[Reply, Reply] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n replyEntitiesHours) Since(from time.Time) query.Query[Reply, Reply] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n replyEntitiesHours) Before(to time.Time) query.Query[Reply, Reply] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n replyEntitiesHours) Since(from time.Time) replyEntitiesHoursSince {
+	return replyEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type replyEntitiesHoursSince struct {
+	query.Query[Reply, Reply]
+	times replyEntitiesHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n replyEntitiesHoursSince) Before(to time.Time) query.Query[Reply, Reply] {
+	return n.times.Between(n.from, to)
 }
 
 type replyEntitiesIndexQuery struct{ at replyNode }

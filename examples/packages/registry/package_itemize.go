@@ -278,39 +278,54 @@ func (n packageReleaseHours) of(at packageNode) query.Elements[Package, Release]
 	return mapperimpl.Elements[Package, Release](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n packageReleaseHours) Year(year int) query.Elements[Package, Release] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n packageReleaseHours) Year(year int, in ...*time.Location) query.Elements[Package, Release] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n packageReleaseHours) Month(year int, month time.Month) query.Elements[Package, Release] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n packageReleaseHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Package, Release] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n packageReleaseHours) Day(year int, month time.Month, day int) query.Elements[Package, Release] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n packageReleaseHours) Day(
+	year int, month time.Month, day int, in ...*time.Location,
+) query.Elements[Package, Release] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n packageReleaseHours) Hour(year int, month time.Month, day, hour int) query.Elements[Package, Release] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n packageReleaseHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Elements[Package, Release] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n packageReleaseHours) Between(from, to time.Time) query.Elements[Package, Release] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n packageReleaseHours) Since(from time.Time) query.Elements[Package, Release] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n packageReleaseHours) Before(to time.Time) query.Elements[Package, Release] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n packageReleaseHours) Since(from time.Time) packageReleaseHoursSince {
+	return packageReleaseHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type packageReleaseHoursSince struct {
+	query.Elements[Package, Release]
+	times packageReleaseHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n packageReleaseHoursSince) Before(to time.Time) query.Elements[Package, Release] {
+	return n.times.Between(n.from, to)
 }
 
 // DocumentByName selects the Document with the partition key {Name}.

@@ -275,39 +275,54 @@ func (n projectEventHours) of(at projectNode) query.Elements[Project, Event] {
 	return mapperimpl.Elements[Project, Event](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n projectEventHours) Year(year int) query.Elements[Project, Event] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n projectEventHours) Year(year int, in ...*time.Location) query.Elements[Project, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n projectEventHours) Month(year int, month time.Month) query.Elements[Project, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n projectEventHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Project, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n projectEventHours) Day(year int, month time.Month, day int) query.Elements[Project, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n projectEventHours) Day(
+	year int, month time.Month, day int, in ...*time.Location,
+) query.Elements[Project, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n projectEventHours) Hour(year int, month time.Month, day, hour int) query.Elements[Project, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n projectEventHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Elements[Project, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n projectEventHours) Between(from, to time.Time) query.Elements[Project, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n projectEventHours) Since(from time.Time) query.Elements[Project, Event] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n projectEventHours) Before(to time.Time) query.Elements[Project, Event] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n projectEventHours) Since(from time.Time) projectEventHoursSince {
+	return projectEventHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type projectEventHoursSince struct {
+	query.Elements[Project, Event]
+	times projectEventHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n projectEventHoursSince) Before(to time.Time) query.Elements[Project, Event] {
+	return n.times.Between(n.from, to)
 }
 
 // TicketByTenantProjectNumber selects the Ticket with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}.
@@ -459,39 +474,54 @@ func (n ticketCommentHours) of(at ticketNode) query.Elements[Ticket, Comment] {
 	return mapperimpl.Elements[Ticket, Comment](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n ticketCommentHours) Year(year int) query.Elements[Ticket, Comment] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n ticketCommentHours) Year(year int, in ...*time.Location) query.Elements[Ticket, Comment] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n ticketCommentHours) Month(year int, month time.Month) query.Elements[Ticket, Comment] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n ticketCommentHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Ticket, Comment] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n ticketCommentHours) Day(year int, month time.Month, day int) query.Elements[Ticket, Comment] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n ticketCommentHours) Day(
+	year int, month time.Month, day int, in ...*time.Location,
+) query.Elements[Ticket, Comment] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n ticketCommentHours) Hour(year int, month time.Month, day, hour int) query.Elements[Ticket, Comment] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n ticketCommentHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Elements[Ticket, Comment] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n ticketCommentHours) Between(from, to time.Time) query.Elements[Ticket, Comment] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n ticketCommentHours) Since(from time.Time) query.Elements[Ticket, Comment] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n ticketCommentHours) Before(to time.Time) query.Elements[Ticket, Comment] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n ticketCommentHours) Since(from time.Time) ticketCommentHoursSince {
+	return ticketCommentHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type ticketCommentHoursSince struct {
+	query.Elements[Ticket, Comment]
+	times ticketCommentHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n ticketCommentHoursSince) Before(to time.Time) query.Elements[Ticket, Comment] {
+	return n.times.Between(n.from, to)
 }
 
 // ProjectFields are the stored fields of a Project: for patches, conditions, filters and projections.

@@ -383,39 +383,52 @@ func (n logEventHours) of(at logNode) query.Elements[Log, Event] {
 	return mapperimpl.Elements[Log, Event](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n logEventHours) Year(year int) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n logEventHours) Year(year int, in ...*time.Location) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n logEventHours) Month(year int, month time.Month) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n logEventHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n logEventHours) Day(year int, month time.Month, day int) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n logEventHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n logEventHours) Hour(year int, month time.Month, day, hour int) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n logEventHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n logEventHours) Between(from, to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n logEventHours) Since(from time.Time) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n logEventHours) Before(to time.Time) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n logEventHours) Since(from time.Time) logEventHoursSince {
+	return logEventHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type logEventHoursSince struct {
+	query.Elements[Log, Event]
+	times logEventHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n logEventHoursSince) Before(to time.Time) query.Elements[Log, Event] {
+	return n.times.Between(n.from, to)
 }
 
 type logEventDays struct{ base logNode }
@@ -424,34 +437,45 @@ func (n logEventDays) of(at logNode) query.Elements[Log, Event] {
 	return mapperimpl.Elements[Log, Event](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n logEventDays) Year(year int) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n logEventDays) Year(year int, in ...*time.Location) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n logEventDays) Month(year int, month time.Month) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n logEventDays) Month(year int, month time.Month, in ...*time.Location) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n logEventDays) Day(year int, month time.Month, day int) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n logEventDays) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n logEventDays) Between(from, to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n logEventDays) Since(from time.Time) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n logEventDays) Before(to time.Time) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n logEventDays) Since(from time.Time) logEventDaysSince {
+	return logEventDaysSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type logEventDaysSince struct {
+	query.Elements[Log, Event]
+	times logEventDays
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n logEventDaysSince) Before(to time.Time) query.Elements[Log, Event] {
+	return n.times.Between(n.from, to)
 }
 
 type logEventMonths struct{ base logNode }
@@ -460,29 +484,40 @@ func (n logEventMonths) of(at logNode) query.Elements[Log, Event] {
 	return mapperimpl.Elements[Log, Event](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n logEventMonths) Year(year int) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n logEventMonths) Year(year int, in ...*time.Location) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n logEventMonths) Month(year int, month time.Month) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n logEventMonths) Month(year int, month time.Month, in ...*time.Location) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n logEventMonths) Between(from, to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n logEventMonths) Since(from time.Time) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n logEventMonths) Before(to time.Time) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n logEventMonths) Since(from time.Time) logEventMonthsSince {
+	return logEventMonthsSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type logEventMonthsSince struct {
+	query.Elements[Log, Event]
+	times logEventMonths
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n logEventMonthsSince) Before(to time.Time) query.Elements[Log, Event] {
+	return n.times.Between(n.from, to)
 }
 
 type logEventWeeks struct{ base logNode }
@@ -491,29 +526,40 @@ func (n logEventWeeks) of(at logNode) query.Elements[Log, Event] {
 	return mapperimpl.Elements[Log, Event](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n logEventWeeks) Year(year int) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n logEventWeeks) Year(year int, in ...*time.Location) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Week selects the items of an ISO 8601 week, which begins on Monday, in UTC.
-func (n logEventWeeks) Week(year, week int) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Week(n.base, year, week))
+// Week selects the items of an ISO 8601 week, which begins on Monday, in UTC or a location.
+func (n logEventWeeks) Week(year, week int, in ...*time.Location) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Week(n.base, in, year, week))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n logEventWeeks) Between(from, to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n logEventWeeks) Since(from time.Time) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n logEventWeeks) Before(to time.Time) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n logEventWeeks) Since(from time.Time) logEventWeeksSince {
+	return logEventWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type logEventWeeksSince struct {
+	query.Elements[Log, Event]
+	times logEventWeeks
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n logEventWeeksSince) Before(to time.Time) query.Elements[Log, Event] {
+	return n.times.Between(n.from, to)
 }
 
 type logEventYears struct{ base logNode }
@@ -522,24 +568,35 @@ func (n logEventYears) of(at logNode) query.Elements[Log, Event] {
 	return mapperimpl.Elements[Log, Event](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n logEventYears) Year(year int) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n logEventYears) Year(year int, in ...*time.Location) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n logEventYears) Between(from, to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n logEventYears) Since(from time.Time) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n logEventYears) Before(to time.Time) query.Elements[Log, Event] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n logEventYears) Since(from time.Time) logEventYearsSince {
+	return logEventYearsSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type logEventYearsSince struct {
+	query.Elements[Log, Event]
+	times logEventYears
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n logEventYearsSince) Before(to time.Time) query.Elements[Log, Event] {
+	return n.times.Between(n.from, to)
 }
 
 type logListEventQuery struct{ logNode }
@@ -631,39 +688,54 @@ func (n logListEventHours) of(at logNode) query.Elements[Log, ListEvent] {
 	return mapperimpl.Elements[Log, ListEvent](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n logListEventHours) Year(year int) query.Elements[Log, ListEvent] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n logListEventHours) Year(year int, in ...*time.Location) query.Elements[Log, ListEvent] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n logListEventHours) Month(year int, month time.Month) query.Elements[Log, ListEvent] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n logListEventHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Log, ListEvent] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n logListEventHours) Day(year int, month time.Month, day int) query.Elements[Log, ListEvent] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n logListEventHours) Day(
+	year int, month time.Month, day int, in ...*time.Location,
+) query.Elements[Log, ListEvent] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n logListEventHours) Hour(year int, month time.Month, day, hour int) query.Elements[Log, ListEvent] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n logListEventHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Elements[Log, ListEvent] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n logListEventHours) Between(from, to time.Time) query.Elements[Log, ListEvent] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n logListEventHours) Since(from time.Time) query.Elements[Log, ListEvent] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n logListEventHours) Before(to time.Time) query.Elements[Log, ListEvent] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n logListEventHours) Since(from time.Time) logListEventHoursSince {
+	return logListEventHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type logListEventHoursSince struct {
+	query.Elements[Log, ListEvent]
+	times logListEventHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n logListEventHoursSince) Before(to time.Time) query.Elements[Log, ListEvent] {
+	return n.times.Between(n.from, to)
 }
 
 // VisitBySiteAtUser selects the Visit with the partition key SITE#{Site}.
@@ -784,39 +856,52 @@ func (n visitEntitiesHours) of(at visitNode) query.Query[Visit, Visit] {
 	return mapperimpl.Query[Visit, Visit](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n visitEntitiesHours) Year(year int) query.Query[Visit, Visit] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n visitEntitiesHours) Year(year int, in ...*time.Location) query.Query[Visit, Visit] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n visitEntitiesHours) Month(year int, month time.Month) query.Query[Visit, Visit] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n visitEntitiesHours) Month(year int, month time.Month, in ...*time.Location) query.Query[Visit, Visit] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n visitEntitiesHours) Day(year int, month time.Month, day int) query.Query[Visit, Visit] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n visitEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Query[Visit, Visit] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n visitEntitiesHours) Hour(year int, month time.Month, day, hour int) query.Query[Visit, Visit] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n visitEntitiesHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Query[Visit, Visit] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n visitEntitiesHours) Between(from, to time.Time) query.Query[Visit, Visit] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n visitEntitiesHours) Since(from time.Time) query.Query[Visit, Visit] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n visitEntitiesHours) Before(to time.Time) query.Query[Visit, Visit] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n visitEntitiesHours) Since(from time.Time) visitEntitiesHoursSince {
+	return visitEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type visitEntitiesHoursSince struct {
+	query.Query[Visit, Visit]
+	times visitEntitiesHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n visitEntitiesHoursSince) Before(to time.Time) query.Query[Visit, Visit] {
+	return n.times.Between(n.from, to)
 }
 
 // TicketByQueueN selects the Ticket with the partition key QUEUE#{Queue}.
@@ -1062,39 +1147,56 @@ func (n happeningEntitiesHours) of(at happeningNode) query.Query[Happening, Happ
 	return mapperimpl.Query[Happening, Happening](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n happeningEntitiesHours) Year(year int) query.Query[Happening, Happening] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n happeningEntitiesHours) Year(year int, in ...*time.Location) query.Query[Happening, Happening] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n happeningEntitiesHours) Month(year int, month time.Month) query.Query[Happening, Happening] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n happeningEntitiesHours) Month(
+	year int, month time.Month, in ...*time.Location,
+) query.Query[Happening, Happening] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n happeningEntitiesHours) Day(year int, month time.Month, day int) query.Query[Happening, Happening] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n happeningEntitiesHours) Day(
+	year int, month time.Month, day int, in ...*time.Location,
+) query.Query[Happening, Happening] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n happeningEntitiesHours) Hour(year int, month time.Month, day, hour int) query.Query[Happening, Happening] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n happeningEntitiesHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Query[Happening, Happening] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n happeningEntitiesHours) Between(from, to time.Time) query.Query[Happening, Happening] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n happeningEntitiesHours) Since(from time.Time) query.Query[Happening, Happening] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n happeningEntitiesHours) Before(to time.Time) query.Query[Happening, Happening] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n happeningEntitiesHours) Since(from time.Time) happeningEntitiesHoursSince {
+	return happeningEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type happeningEntitiesHoursSince struct {
+	query.Query[Happening, Happening]
+	times happeningEntitiesHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n happeningEntitiesHoursSince) Before(to time.Time) query.Query[Happening, Happening] {
+	return n.times.Between(n.from, to)
 }
 
 // ShelfByID selects the Shelf with the partition key SHELF#{ID}.
@@ -1240,34 +1342,45 @@ func (n shelfEventDays) of(at shelfNode) query.Elements[Shelf, Event] {
 	return mapperimpl.Elements[Shelf, Event](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n shelfEventDays) Year(year int) query.Elements[Shelf, Event] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n shelfEventDays) Year(year int, in ...*time.Location) query.Elements[Shelf, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n shelfEventDays) Month(year int, month time.Month) query.Elements[Shelf, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n shelfEventDays) Month(year int, month time.Month, in ...*time.Location) query.Elements[Shelf, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n shelfEventDays) Day(year int, month time.Month, day int) query.Elements[Shelf, Event] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n shelfEventDays) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[Shelf, Event] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n shelfEventDays) Between(from, to time.Time) query.Elements[Shelf, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n shelfEventDays) Since(from time.Time) query.Elements[Shelf, Event] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n shelfEventDays) Before(to time.Time) query.Elements[Shelf, Event] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n shelfEventDays) Since(from time.Time) shelfEventDaysSince {
+	return shelfEventDaysSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type shelfEventDaysSince struct {
+	query.Elements[Shelf, Event]
+	times shelfEventDays
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n shelfEventDaysSince) Before(to time.Time) query.Elements[Shelf, Event] {
+	return n.times.Between(n.from, to)
 }
 
 // ScoreByID selects the Score with the partition key SCORE#{ID}.
@@ -1510,39 +1623,52 @@ func (n scoreWinHours) of(at scoreNode) query.Elements[Score, Win] {
 	return mapperimpl.Elements[Score, Win](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n scoreWinHours) Year(year int) query.Elements[Score, Win] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n scoreWinHours) Year(year int, in ...*time.Location) query.Elements[Score, Win] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Month selects the items of a month, in UTC.
-func (n scoreWinHours) Month(year int, month time.Month) query.Elements[Score, Win] {
-	return n.of(mapperimpl.Period(n.base, year, int(month)))
+// Month selects the items of a month, in UTC or a location.
+func (n scoreWinHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Score, Win] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Day selects the items of a day, in UTC.
-func (n scoreWinHours) Day(year int, month time.Month, day int) query.Elements[Score, Win] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+// Day selects the items of a day, in UTC or a location.
+func (n scoreWinHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[Score, Win] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Hour selects the items of an hour, in UTC.
-func (n scoreWinHours) Hour(year int, month time.Month, day, hour int) query.Elements[Score, Win] {
-	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+// Hour selects the items of an hour, in UTC or a location.
+func (n scoreWinHours) Hour(
+	year int, month time.Month, day, hour int, in ...*time.Location,
+) query.Elements[Score, Win] {
+	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n scoreWinHours) Between(from, to time.Time) query.Elements[Score, Win] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n scoreWinHours) Since(from time.Time) query.Elements[Score, Win] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n scoreWinHours) Before(to time.Time) query.Elements[Score, Win] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n scoreWinHours) Since(from time.Time) scoreWinHoursSince {
+	return scoreWinHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type scoreWinHoursSince struct {
+	query.Elements[Score, Win]
+	times scoreWinHours
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n scoreWinHoursSince) Before(to time.Time) query.Elements[Score, Win] {
+	return n.times.Between(n.from, to)
 }
 
 type scoreEntitiesIndexQuery struct{ at scoreNode }
@@ -1747,29 +1873,40 @@ func (n scoreWinWeeks) of(at scoreNode) query.Query[Score, Win] {
 	return mapperimpl.Query[Score, Win](at)
 }
 
-// Year selects the items of a year, in UTC.
-func (n scoreWinWeeks) Year(year int) query.Query[Score, Win] {
-	return n.of(mapperimpl.Period(n.base, year))
+// Year selects the items of a year, in UTC or a location.
+func (n scoreWinWeeks) Year(year int, in ...*time.Location) query.Query[Score, Win] {
+	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Week selects the items of an ISO 8601 week, which begins on Monday, in UTC.
-func (n scoreWinWeeks) Week(year, week int) query.Query[Score, Win] {
-	return n.of(mapperimpl.Week(n.base, year, week))
+// Week selects the items of an ISO 8601 week, which begins on Monday, in UTC or a location.
+func (n scoreWinWeeks) Week(year, week int, in ...*time.Location) query.Query[Score, Win] {
+	return n.of(mapperimpl.Week(n.base, in, year, week))
 }
 
-// Between selects the items from one instant to another, both included.
+// Between selects the items from one instant until another, which is not included.
 func (n scoreWinWeeks) Between(from, to time.Time) query.Query[Score, Win] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Since selects the items at an instant or later.
-func (n scoreWinWeeks) Since(from time.Time) query.Query[Score, Win] {
-	return n.of(mapperimpl.Times(n.base, &from, nil))
-}
-
 // Before selects the items before an instant.
 func (n scoreWinWeeks) Before(to time.Time) query.Query[Score, Win] {
-	return n.of(mapperimpl.Before(n.base, to))
+	return n.of(mapperimpl.Times(n.base, nil, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n scoreWinWeeks) Since(from time.Time) scoreWinWeeksSince {
+	return scoreWinWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+}
+
+type scoreWinWeeksSince struct {
+	query.Query[Score, Win]
+	times scoreWinWeeks
+	from  time.Time
+}
+
+// Before selects those before another instant.
+func (n scoreWinWeeksSince) Before(to time.Time) query.Query[Score, Win] {
+	return n.times.Between(n.from, to)
 }
 
 // LedgerByID selects the Ledger with the partition key LEDGER#{ID}.

@@ -98,31 +98,35 @@ type period struct {
 // Nodes before a time, by what they offer.
 type (
 	events  = query.Elements[Log, Event]
-	ranging interface {
-		Between(from, to time.Time) events
-		Since(from time.Time) events
+	since   interface {
+		Query() query.Query[Log, Event]
 		Before(to time.Time) events
 	}
-	yearly interface {
-		ranging
-		Year(year int) events
+	ranging[S since] interface {
+		Between(from, to time.Time) events
+		Since(from time.Time) S
+		Before(to time.Time) events
 	}
-	monthly interface {
-		yearly
-		Month(year int, month time.Month) events
+	yearly[S since] interface {
+		ranging[S]
+		Year(year int, in ...*time.Location) events
 	}
-	daily interface {
-		monthly
-		Day(year int, month time.Month, day int) events
+	monthly[S since] interface {
+		yearly[S]
+		Month(year int, month time.Month, in ...*time.Location) events
 	}
-	hourly interface {
-		daily
-		Hour(year int, month time.Month, day, hour int) events
+	daily[S since] interface {
+		monthly[S]
+		Day(year int, month time.Month, day int, in ...*time.Location) events
+	}
+	hourly[S since] interface {
+		daily[S]
+		Hour(year int, month time.Month, day, hour int, in ...*time.Location) events
 	}
 )
 
 // years, months, days and hours list the periods of a node by what it offers.
-func years(name string, y yearly) (out []period) {
+func years[S since](name string, y yearly[S]) (out []period) {
 	for _, year := range []int{1999, 2000, 2019, 2020, 2021, 2022} {
 		out = append(out, period{fmt.Sprintf("%s year %d", name, year), y.Year(year).Query(), func(t time.Time) bool { return t.Year() == year }})
 	}
@@ -132,27 +136,38 @@ func years(name string, y yearly) (out []period) {
 	return out
 }
 
-func months(name string, m monthly) (out []period) {
+func months[S since](name string, m monthly[S]) (out []period) {
 	for _, x := range [][2]int{{2019, 12}, {2020, 2}, {2020, 12}, {2021, 1}, {2021, 2}, {2000, 2}, {2021, 11}, {2021, 10}} {
 		month := time.Month(x[1])
 		out = append(out, period{fmt.Sprintf("%s month %d-%d", name, x[0], x[1]), m.Month(x[0], month).Query(), func(t time.Time) bool {
 			return t.Year() == x[0] && t.Month() == month
 		}})
+		for _, in := range zones {
+			out = append(out, period{fmt.Sprintf("%s month %d-%d in %v", name, x[0], x[1], in), m.Month(x[0], month, in).Query(), func(t time.Time) bool {
+				return t.In(in).Year() == x[0] && t.In(in).Month() == month
+			}})
+		}
 	}
 	return append(out, years(name, m)...)
 }
 
-func days(name string, d daily) (out []period) {
+func days[S since](name string, d daily[S]) (out []period) {
 	for _, x := range [][3]int{{2020, 2, 29}, {2020, 2, 28}, {2020, 12, 31}, {2021, 1, 1}, {2000, 2, 29}, {2021, 11, 13}} {
 		day := time.Date(x[0], time.Month(x[1]), x[2], 0, 0, 0, 0, time.UTC)
 		out = append(out, period{fmt.Sprintf("%s day %v", name, x), d.Day(x[0], time.Month(x[1]), x[2]).Query(), func(t time.Time) bool {
 			return !t.Before(day) && t.Before(day.AddDate(0, 0, 1))
 		}})
+		for _, in := range zones {
+			out = append(out, period{fmt.Sprintf("%s day %v in %v", name, x, in), d.Day(x[0], time.Month(x[1]), x[2], in).Query(), func(t time.Time) bool {
+				y, m, n := t.In(in).Date()
+				return y == x[0] && int(m) == x[1] && n == x[2]
+			}})
+		}
 	}
 	return append(out, months(name, d)...)
 }
 
-func hours(name string, h hourly) (out []period) {
+func hours[S since](name string, h hourly[S]) (out []period) {
 	for _, hour := range []int{0, 9, 10, 23, 11} {
 		from := time.Date(2020, time.February, 29, hour, 0, 0, 0, time.UTC)
 		out = append(out, period{fmt.Sprintf("%s hour %d", name, hour), h.Hour(2020, time.February, 29, hour).Query(), func(t time.Time) bool {
@@ -164,7 +179,7 @@ func hours(name string, h hourly) (out []period) {
 
 // ranges are a random Between, Since and Before, with ends at instants that are there,
 // beside them, in any zone, equal or reversed.
-func ranges(name string, r ranging) []period {
+func ranges[S since](name string, r ranging[S]) []period {
 	all := instants()
 	end := func() time.Time {
 		t := all[rand.IntN(len(all))].Add([]time.Duration{0, 0, 1, -1, time.Second, -time.Second, time.Millisecond, -time.Hour}[rand.IntN(8)])
@@ -172,8 +187,9 @@ func ranges(name string, r ranging) []period {
 	}
 	from, to := end(), end()
 	return []period{
-		{fmt.Sprintf("%s between %v and %v", name, from, to), r.Between(from, to).Query(), func(t time.Time) bool { return !t.Before(from) && !t.After(to) }},
-		{fmt.Sprintf("%s between %v and itself", name, from), r.Between(from, from).Query(), func(t time.Time) bool { return t.Equal(from) }},
+		{fmt.Sprintf("%s between %v and %v", name, from, to), r.Between(from, to).Query(), func(t time.Time) bool { return !t.Before(from) && t.Before(to) }},
+		{fmt.Sprintf("%s between %v and itself", name, from), r.Between(from, from).Query(), func(time.Time) bool { return false }},
+		{fmt.Sprintf("%s since %v before %v", name, from, to), r.Since(from).Before(to).Query(), func(t time.Time) bool { return !t.Before(from) && t.Before(to) }},
 		{fmt.Sprintf("%s since %v", name, from), r.Since(from).Query(), func(t time.Time) bool { return !t.Before(from) }},
 		{fmt.Sprintf("%s before %v", name, from), r.Before(from).Query(), func(t time.Time) bool { return t.Before(from) }},
 	}
@@ -413,7 +429,7 @@ func TestFlatTimes(t *testing.T) {
 		{users(q.Query()), "u0 u1 u2 u3 u4"},
 		{users(q.Year(2021)), "u0 u1"},
 		{users(q.Day(2022, time.January, 1)), "u2 u3 u4"},
-		{users(q.Since(base.Add(time.Millisecond))), "u1 u2 u3 u4"},
+		{users(q.Since(base.Add(time.Millisecond)).Query), "u1 u2 u3 u4"},
 		{users(q.Before(base.Add(1500 * time.Millisecond)).Reverse()), "u2 u1 u0"},
 		{users(q.At(base)), "u0 u1"},
 	} {

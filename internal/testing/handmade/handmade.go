@@ -117,11 +117,11 @@ type Times[T any] struct{ Node query.Node[T] }
 func (w Times[T]) of(n query.Node[T]) query.Query[T, T] { return mapperimpl.Query[T, T](n) }
 
 // Year selects the entities of a year.
-func (w Times[T]) Year(year int) query.Query[T, T] { return w.of(mapperimpl.Period(w.Node, year)) }
+func (w Times[T]) Year(year int) query.Query[T, T] { return w.of(mapperimpl.Period(w.Node, nil, year)) }
 
 // Month selects the entities of a month.
 func (w Times[T]) Month(year int, month time.Month) query.Query[T, T] {
-	return w.of(mapperimpl.Period(w.Node, year, int(month)))
+	return w.of(mapperimpl.Period(w.Node, nil, year, int(month)))
 }
 
 // Between selects the entities from one instant to another.
@@ -136,5 +136,5 @@ func (w Times[T]) Since(from time.Time) query.Query[T, T] {
 
 // Before selects the entities before an instant.
 func (w Times[T]) Before(to time.Time) query.Query[T, T] {
-	return w.of(mapperimpl.Before(w.Node, to))
+	return w.of(mapperimpl.Times(w.Node, nil, &to))
 }
