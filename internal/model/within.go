@@ -141,6 +141,9 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, given sel
 		}
 		*b.to = selection.At(at)
 	}
+	if when.From.Set && when.To.Set { // Between
+		when.To.At = when.To.At.Add(-1)
+	}
 	return &when, nil
 }
 
