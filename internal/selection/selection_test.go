@@ -148,8 +148,8 @@ func TestResolve(t *testing.T) {
 		{"a prefix", []Target{{Kind: TargetPrefix, Prefix: "P#"}}, "0 B#1 prefix P#", false},
 		{"all elements", []Target{{Kind: TargetItem, Item: posts, Parts: 1}}, "0 B#1 prefix P#", false},
 		{"one element", []Target{{Kind: TargetItem, Item: posts, Parts: 4, Values: []key.Value{key.OfTime(day), key.OfInt(7)}}}, "0 B#1 one P#2026-03-05#007", false},
-		{"a day", []Target{{Kind: TargetItem, Item: posts, Parts: 1, Time: PeriodOf(Day, 2026, time.March, 5, 0, time.UTC)}}, "0 B#1 prefix P#2026-03-05#", false},
-		{"a month", []Target{{Kind: TargetItem, Item: posts, Parts: 1, Time: PeriodOf(Month, 2026, time.March, 1, 0, time.UTC)}}, "0 B#1 prefix P#2026-03-", false},
+		{"a day", []Target{{Kind: TargetItem, Item: posts, Parts: 1, Time: PeriodOf(Day, Date{2026, time.March, 5, 0}, time.UTC)}}, "0 B#1 prefix P#2026-03-05#", false},
+		{"a month", []Target{{Kind: TargetItem, Item: posts, Parts: 1, Time: PeriodOf(Month, Date{2026, time.March, 1, 0}, time.UTC)}}, "0 B#1 prefix P#2026-03-", false},
 		{
 			"between instants, of a key that holds dates",
 			[]Target{{Kind: TargetItem, Item: posts, Parts: 1, Time: &Time{From: At(day.Add(time.Hour)), To: At(day.AddDate(0, 0, 2))}}},
@@ -161,7 +161,7 @@ func TestResolve(t *testing.T) {
 			"1 B#1 L#2026-03-05T00:00:00.000000000Z to L#2026-03-05T01:00:00.000000000Z", false,
 		},
 		{"reversed", []Target{{Kind: TargetItem, Item: log, Parts: 1, Time: &Time{From: At(day.Add(time.Hour)), To: At(day)}}}, "1 B#1 none", false},
-		{"no such day", []Target{{Kind: TargetItem, Item: posts, Parts: 1, Time: PeriodOf(Day, 2026, time.February, 30, 0, time.UTC)}}, "no such date: 2026-02-30", false},
+		{"no such day", []Target{{Kind: TargetItem, Item: posts, Parts: 1, Time: PeriodOf(Day, Date{2026, time.February, 30, 0}, time.UTC)}}, "no such date: 2026-02-30", false},
 		{"two", []Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetTable, Table: 1}}, "0 B#1 prefix P#, 1 B#1 all", false},
 		{"one twice", []Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetPrefix, Prefix: "P#"}}, "0 B#1 prefix P#", false},
 		{"one and the whole", []Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetWhole}}, "0 B#1 prefix P#, 0 B#1 all, 1 B#1 all", true},
@@ -215,10 +215,10 @@ func TestPeriods(t *testing.T) {
 		p        *Time
 		from, to string
 	}{
-		{PeriodOf(Year, 2026, time.January, 1, 0, time.UTC), "2026-01-01T00:00:00Z", "2026-12-31T23:59:59.999999999Z"},
-		{PeriodOf(Month, 2024, time.February, 1, 0, time.UTC), "2024-02-01T00:00:00Z", "2024-02-29T23:59:59.999999999Z"},
-		{PeriodOf(Day, 2026, time.March, 5, 0, time.UTC), "2026-03-05T00:00:00Z", "2026-03-05T23:59:59.999999999Z"},
-		{PeriodOf(Hour, 2026, time.March, 5, 23, time.UTC), "2026-03-05T23:00:00Z", "2026-03-05T23:59:59.999999999Z"},
+		{PeriodOf(Year, Date{2026, time.January, 1, 0}, time.UTC), "2026-01-01T00:00:00Z", "2026-12-31T23:59:59.999999999Z"},
+		{PeriodOf(Month, Date{2024, time.February, 1, 0}, time.UTC), "2024-02-01T00:00:00Z", "2024-02-29T23:59:59.999999999Z"},
+		{PeriodOf(Day, Date{2026, time.March, 5, 0}, time.UTC), "2026-03-05T00:00:00Z", "2026-03-05T23:59:59.999999999Z"},
+		{PeriodOf(Hour, Date{2026, time.March, 5, 23}, time.UTC), "2026-03-05T23:00:00Z", "2026-03-05T23:59:59.999999999Z"},
 		{WeekOf(2026, 1, time.UTC), "2025-12-29T00:00:00Z", "2026-01-04T23:59:59.999999999Z"},
 		{WeekOf(2026, 53, time.UTC), "2026-12-28T00:00:00Z", "2027-01-03T23:59:59.999999999Z"},
 	} {
@@ -227,8 +227,8 @@ func TestPeriods(t *testing.T) {
 		}
 	}
 	for want, p := range map[string]*Time{
-		"no such date: 2026-02-29": PeriodOf(Day, 2026, time.February, 29, 0, time.UTC), "no such date: 2026-13-01": PeriodOf(Month, 2026, 13, 1, 0, time.UTC),
-		"no such date: 2026-03-05, hour 24": PeriodOf(Hour, 2026, time.March, 5, 24, time.UTC), "no such date: week 53 of 2025": WeekOf(2025, 53, time.UTC),
+		"no such date: 2026-02-29": PeriodOf(Day, Date{2026, time.February, 29, 0}, time.UTC), "no such date: 2026-13-01": PeriodOf(Month, Date{2026, 13, 1, 0}, time.UTC),
+		"no such date: 2026-03-05, hour 24": PeriodOf(Hour, Date{2026, time.March, 5, 24}, time.UTC), "no such date: week 53 of 2025": WeekOf(2025, 53, time.UTC),
 	} {
 		if p.Err == nil || p.Err.Error() != want {
 			t.Errorf("%v, want %s", p.Err, want)

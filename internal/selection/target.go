@@ -321,13 +321,20 @@ func keep(it *schema.Item, t Target) *Filter {
 	return &Filter{Item: it.Index, Source: n, KeyField: field, From: t.Time.From, To: t.Time.To}
 }
 
+// Date is the calendar date and hour at which a period begins.
+type Date struct {
+	Year      int
+	Month     time.Month
+	Day, Hour int
+}
+
 // PeriodOf returns the range of a calendar period in a location. An hour that comes twice, at the end of daylight saving time, is in the range twice.
-func PeriodOf(unit Unit, year int, month time.Month, day, hour int, in *time.Location) *Time {
-	from := time.Date(year, month, day, hour, 0, 0, 0, in)
-	if from.Year() != year || from.Month() != month || from.Day() != day || from.Hour() != hour {
-		text := fmt.Sprintf("%04d-%02d-%02d", year, int(month), day)
+func PeriodOf(unit Unit, at Date, in *time.Location) *Time {
+	from := time.Date(at.Year, at.Month, at.Day, at.Hour, 0, 0, 0, in)
+	if from.Year() != at.Year || from.Month() != at.Month || from.Day() != at.Day || from.Hour() != at.Hour {
+		text := fmt.Sprintf("%04d-%02d-%02d", at.Year, int(at.Month), at.Day)
 		if unit == Hour {
-			text += fmt.Sprintf(", hour %d", hour)
+			text += fmt.Sprintf(", hour %d", at.Hour)
 		}
 		return &Time{Err: fmt.Errorf("%w: %s", errPeriod, text)}
 	}
@@ -340,7 +347,7 @@ func PeriodOf(unit Unit, year int, month time.Month, day, hour int, in *time.Loc
 	case Day:
 		next = from.AddDate(0, 0, 1)
 	case Hour:
-		next = time.Date(year, month, day, hour+1, 0, 0, 0, in)
+		next = time.Date(at.Year, at.Month, at.Day, at.Hour+1, 0, 0, 0, in)
 	}
 	return period(unit, from, next)
 }

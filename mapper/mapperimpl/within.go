@@ -29,7 +29,7 @@ func Period[T any](n query.Node[T], in []*time.Location, year int, more ...int) 
 		*to = more[i]
 	}
 	unit := []selection.Unit{selection.Year, selection.Month, selection.Day, selection.Hour}[len(more)]
-	return within(n, *selection.PeriodOf(unit, year, time.Month(month), day, hour, at))
+	return within(n, *selection.PeriodOf(unit, selection.Date{Year: year, Month: time.Month(month), Day: day, Hour: hour}, at))
 }
 
 // Week narrows it to an ISO 8601 week.
