@@ -97,8 +97,8 @@ type period struct {
 
 // Nodes before a time, by what they offer.
 type (
-	events  = query.Elements[Log, Event]
-	since   interface {
+	events = query.Elements[Log, Event]
+	since  interface {
 		Query() query.Query[Log, Event]
 		Before(to time.Time) events
 	}
