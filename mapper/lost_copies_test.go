@@ -186,11 +186,25 @@ func TestTransactionIsUnknownWhileItsFirstCopyMayArrive(t *testing.T) {
 }
 
 // A delete by key deletes the entity that it has read, and not the one that is inserted after its lost copy; also if another program
-// has written the first, without an incarnation.
+// has written the first, without an incarnation. So does a transaction in which nothing else is written, since it is a plain request.
 func TestUnwatchedDeleteByKeyDeletesOneEntity(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	for _, foreign := range []bool{false, true} {
+	deletes := map[string]func(m *mapper.Mapper[account]) error{
+		"DeleteByKey": func(m *mapper.Mapper[account]) error {
+			_, err := m.DeleteByKey(ctx, m.Key("1"))
+			return err
+		},
+		"Transact": func(m *mapper.Mapper[account]) error {
+			_, err := mapper.Transact(ctx, m.DeletePartByKey(m.Key("1")))
+			return err
+		},
+		"Transact with an unchanged entity": func(m *mapper.Mapper[account]) error {
+			_, err := mapper.Transact(ctx, m.DeletePartByKey(m.Key("1")), m.SavePart(must(m.Load(ctx, m.Key("2")))(t)))
+			return err
+		},
+	}
+	attempt := func(name string, foreign bool) {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		if foreign {
@@ -210,12 +224,17 @@ func TestUnwatchedDeleteByKeyDeletesOneEntity(t *testing.T) {
 			}
 			return none
 		}
+		must(clean.Save(ctx, clean.New(account{ID: "2"})))(t)
 		m := must(mapper.New[account](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
-		_, err := m.DeleteByKey(ctx, m.Key("1"))
+		err := deletes[name](m)
 		// Of an entity of another program that is unknown: an Upsert can have given it an incarnation.
 		if now := stored(t, clean, "1"); now == nil || now.Counter != 2 || err != nil && !(foreign && isUnknown(err)) {
-			t.Errorf("foreign %v: %v, and %+v is stored", foreign, err, now)
+			t.Errorf("%s, foreign %v: %v, and %+v is stored (%v)", name, foreign, err, now, f.log)
 		}
+	}
+	for name := range deletes {
+		attempt(name, false)
+		attempt(name, true)
 	}
 }
 

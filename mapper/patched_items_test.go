@@ -432,36 +432,3 @@ func TestUnwatchedDeleteOfChangedForeignEntityIsUnknown(t *testing.T) {
 		}
 	}
 }
-
-// A transaction of one delete of one item is a plain request. One that was applied, sent again by the client and refused takes nothing of the next entity.
-func TestTransactOfOneDeleteTakesNothingOfNextEntity(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	for _, unchanged := range []bool{false, true} {
-		table := enginetest.Table(t, "PK:S", "SK:S")
-		other := newAccounts(t, table, &faulty{at: -1}, 1)
-		must(other.Save(ctx, other.New(account{ID: "1", Counter: 1})))(t)
-		must(other.Save(ctx, other.New(account{ID: "2", Counter: 1})))(t)
-		f, sent := &faulty{at: -1}, 0
-		m := must(mapper.New[account](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
-		f.pick = func() fault {
-			if f.log[len(f.log)-1] == "DeleteItem" {
-				switch sent++; sent {
-				case 1:
-					return dropAnswer
-				case 2:
-					must(other.Save(ctx, other.New(account{ID: "1", Counter: 2})))(t)
-				}
-			}
-			return none
-		}
-		parts := []mapper.Part{m.DeletePartByKey(m.Key("1"))}
-		if unchanged {
-			parts = append(parts, m.SavePart(must(m.Load(ctx, m.Key("2")))(t)))
-		}
-		_, err := mapper.Transact(ctx, parts...)
-		if e, loads := other.Load(ctx, other.Key("1"), mapper.Strong()); loads != nil || e.Value.Counter != 2 {
-			t.Errorf("with an unchanged entity %v: %v, and the next entity is %+v, %v (%v)", unchanged, err, e, loads, f.log)
-		}
-	}
-}

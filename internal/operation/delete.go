@@ -227,7 +227,7 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 }
 
 // errNextEntity is the reason of an unknown outcome.
-var errNextEntity = errors.New("items were deleted, and the entity that exists now can be the next one of this key: load it, and delete it if it is the same")
+var errNextEntity = errors.New("items may have been deleted, and the entity that exists now can be the next one of this key: load it, and delete it if it is the same")
 
 // sameIncarnation reports whether two root items are of one entity. Without incarnations they can be.
 func sameIncarnation(a, b *item.Image) bool {

@@ -19,9 +19,11 @@ import (
 // there now is not its business.
 var errOver = errors.New("the delete is over")
 
-// Remains reads, strongly, the items that a delete finds, of whatever entity they are. An answer of a Query is no snapshot: its items can be of an entity
-// that was inserted after the place of its root item was read. Items that are not of the root item that was read with them are
-// leftover items only if a later read finds the same root item, or none again.
+// Remains reads, strongly, all items that a delete finds, also those of other incarnations.
+//
+// The answer of a Query is no snapshot: it can contain items of an entity that was inserted after the Query passed
+// the place of its root item. So items without a root item of their incarnation are leftover items only if a later
+// read of the root item finds the same one, or none again.
 func (p *Protocol) Remains(ctx context.Context, e *Entity, t *write.Tally) ([]item.Image, error) {
 	for range tries {
 		c, err := p.collect(ctx, e, reading{Options: read.Options{Strong: true}}, t)
@@ -42,7 +44,7 @@ func (p *Protocol) Remains(ctx context.Context, e *Entity, t *write.Tally) ([]it
 	return nil, errors.New(e.Name() + " was inserted and deleted again and again while it was read: delete it again")
 }
 
-// leaves reports whether there are leftover items among those that were read, or such as seem to be.
+// leaves reports whether items were read without a root item of their incarnation.
 func (e *Entity) leaves(c *collected) bool {
 	return slices.ContainsFunc(c.items, func(f item.Image) bool {
 		switch a := f.Header.Incarnation; {

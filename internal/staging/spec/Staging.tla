@@ -509,26 +509,26 @@ TxDelKey(p) ==
         done(res) == [pc |-> "done", res |-> res, owe |-> owe]
         reads(looks) == [m EXCEPT !.pc = "read", !.pos = 1, !.rd = Nothing, !.looks = looks]
         lookFor(a) == IF DeleteLooks THEN [reads(TRUE) EXCEPT !.own = a] ELSE done("ok")
-        Parts2(rd) == {q \in Parts : rd[q].st # "none"}
+        found(rd) == {q \in Parts : rd[q].st # "none"}
         \* what it does with what it has read
         toDelete(rd) ==
             LET r == rd[R]
                 none == r.st = "none"
                 had == m.first.st # "none"
                 all == [m EXCEPT !.pc = "send", !.it = r, !.first = IF m.begun THEN @ ELSE r, !.todo = [q \in Keys |-> rd[q].ver]]
-            IN IF none /\ Parts2(rd) # {} THEN all
+            IN IF none /\ found(rd) # {} THEN all
                ELSE IF m.begun /\ had /\ ~none /\ m.first.a = 0 /\ r.ver # m.first.ver THEN done("unknown")
                ELSE IF m.begun /\ none THEN done("ok")
                ELSE IF m.begun /\ had /\ r.a # m.first.a THEN lookFor(IF LookGoesByFirst THEN m.first.a ELSE r.a)
                ELSE IF none THEN done("refused")
                ELSE all
         toSweep(rd) ==
-            LET mine == {q \in Parts2(rd) : rd[q].a = m.own /\ (LookGoesByFirst => IF m.own = 0 THEN rd[R].st = "none" ELSE rd[R].a # m.own)}
+            LET mine == {q \in found(rd) : rd[q].a = m.own /\ (LookGoesByFirst => IF m.own = 0 THEN rd[R].st = "none" ELSE rd[R].a # m.own)}
             IN [m EXCEPT !.pc = "sweep", !.todo = [q \in Keys |-> IF q \in mine THEN rd[q].ver ELSE 0]]
         next(rd) == IF m.looks THEN toSweep(rd) ELSE toDelete(rd)
-        stray(rd) == IF rd[R].st = "none" THEN Parts2(rd) # {} ELSE \E q \in Parts2(rd) : rd[q].a # 0 /\ rd[q].a # rd[R].a
+        stray(rd) == IF rd[R].st = "none" THEN found(rd) # {} ELSE \E q \in found(rd) : rd[q].a # 0 /\ rd[q].a # rd[R].a
         req == [q \in {q \in Keys : m.todo[q] # 0} |-> Delete(m.todo[q])]
-        left2 == {q \in Keys : m.todo[q] # 0}
+        rest == {q \in Keys : m.todo[q] # 0}
     IN \/ m.pc \in {"start", "read"}
           /\ LET rd == [m.rd EXCEPT ![k] = db[k]] IN
              Go(p, IF m.pos < 3 THEN [m EXCEPT !.pc = "read", !.pos = @ + 1, !.rd = rd, !.owe = owe]
@@ -540,8 +540,8 @@ TxDelKey(p) ==
              IF m.n >= 5 THEN done(Fail(m)) ELSE [reads(FALSE) EXCEPT !.n = @ + 1, !.begun = @ \/ m.doubt, !.doubt = FALSE],
              [m EXCEPT !.doubt = TRUE])
        \* each item of that incarnation is deleted by its version; one that was changed since, by its version of now
-       \/ m.pc = "sweep" /\ IF left2 = {} THEN Go(p, done("ok"))
-             ELSE \E q \in left2 : Send(p, q :> Delete(m.todo[q]), [m EXCEPT !.todo[q] = 0],
+       \/ m.pc = "sweep" /\ IF rest = {} THEN Go(p, done("ok"))
+             ELSE \E q \in rest : Send(p, q :> Delete(m.todo[q]), [m EXCEPT !.todo[q] = 0],
                     [m EXCEPT !.todo[q] = IF db[q].st # "none" /\ m.own # 0 /\ db[q].a = m.own THEN db[q].ver ELSE 0], m)
 
 -----------------------------------------------------------------------------
