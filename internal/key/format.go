@@ -1,12 +1,13 @@
 package key
 
 import (
-	"github.com/itemize/itemize/internal/redact"
 	"math/bits"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/itemize/itemize/internal/redact"
 )
 
 // FormatKind is the kind of a placeholder's format.

@@ -2,10 +2,11 @@ package key
 
 import (
 	"cmp"
-	"github.com/itemize/itemize/internal/redact"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/itemize/itemize/internal/redact"
 )
 
 // Limits of key attributes, in bytes (Developer Guide, "Service, account, and
