@@ -142,10 +142,11 @@ func TestIfTagIsRefusedWhereNothingIsCompared(t *testing.T) {
 	for want, err := range map[string]error{
 		"DeleteByKey compares no tag: Load the entity with IfTag, and Delete it": failed(m.DeleteByKey(ctx, m.Key("1"), tag)),
 		"LoadMany compares no tags: Load the entity with IfTag":                  failed(m.LoadMany(ctx, []query.Selection[visited]{m.Key("1")}, tag)),
-		"a query compares no tag":                                                failed(query.Of[visited](m.Key("1")).Count(ctx, m, tag)),
-		"the tag is of another selection":                                        failed(m.Load(ctx, m.Key("1").Item("HEAD"), tag)),
-		"IfTag got an empty tag: leave IfTag out":                                failed(m.Load(ctx, m.Key("1"), mapper.IfTag(""))),
-		"IfTag got an empty tag: leave IfTag out where no":                       failed(v.root(nameOfVisited.Set("x")).Exec(ctx, m, mapper.IfTag(""))),
+
+		"a query compares no tag":                          failed(query.Of[visited](m.Key("1")).Count(ctx, m, tag)),
+		"the tag is of another selection":                  failed(m.Load(ctx, m.Key("1").Item("HEAD"), tag)),
+		"IfTag got an empty tag: leave IfTag out":          failed(m.Load(ctx, m.Key("1"), mapper.IfTag(""))),
+		"IfTag got an empty tag: leave IfTag out where no": failed(v.root(nameOfVisited.Set("x")).Exec(ctx, m, mapper.IfTag(""))),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -25,7 +25,7 @@ var layers = []struct {
 	{"entities", []string{"internal/bulk", "internal/operation", "internal/estimate", "internal/search", "internal/tabledef"}},
 	{"one entity", []string{"internal/change", "internal/snapshot", "internal/staging", "internal/expr", "internal/model", "internal/codec"}},
 	{"requests", []string{"internal/charge", "internal/large", "internal/write", "internal/read", "internal/selection", "internal/explain", "internal/flow"}},
-	{"values", []string{"internal/item", "internal/schema", "internal/wire", "internal/attr", "internal/key", "internal/compression", "internal/near", "internal/door", "internal/tags", "cost"}},
+	{"values", []string{"internal/item", "internal/schema", "internal/wire", "internal/attr", "internal/key", "internal/compression", "internal/near", "internal/redact", "internal/door", "internal/tags", "cost"}},
 }
 
 // picture writes the picture of the packages, or with check compares it.
