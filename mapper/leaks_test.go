@@ -99,9 +99,7 @@ func stored(t *testing.T, client *dynamodb.Client, f *fixture) map[*item.Table][
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, a := range out.Items {
-			all[table] = append(all[table], a)
-		}
+		all[table] = out.Items
 	}
 	return all
 }

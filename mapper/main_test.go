@@ -13,6 +13,7 @@ import (
 	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/leaks"
 	"github.com/itemize/itemize/internal/testing/models"
 )
 
@@ -79,6 +80,7 @@ func fixtureOn(t testing.TB, r *rand.Rand, model reflect.Type, names map[string]
 func (f *fixture) insert(v any, options ...WriteOption) (*state, *Receipt, error) {
 	s := f.newState(snapshot.New(f.Model, v))
 	r, err := f.save(context.Background(), s, v, options)
+	leaks.Error(f, err, "%s: insert", f.Schema.Label())
 	return s, r, err
 }
 
@@ -94,7 +96,9 @@ func (f *fixture) mustInsert(v any, options ...WriteOption) *state {
 
 // again saves an entity again.
 func (f *fixture) again(s *state, v any, options ...WriteOption) (*Receipt, error) {
-	return f.save(context.Background(), s, v, options)
+	r, err := f.save(context.Background(), s, v, options)
+	leaks.Error(f, err, "%s: save", f.Schema.Label())
+	return r, err
 }
 
 // whole returns the selection of a value's entity.
@@ -111,6 +115,7 @@ func (f *fixture) read(v any) (any, *state, error) {
 	out := f.Codec.New()
 	var t tally
 	s, err := f.load(context.Background(), f.whole(v), out, true, &t)
+	leaks.Error(f, err, "%s: load", f.Schema.Label())
 	return out, s, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/tags"
+	"github.com/itemize/itemize/internal/testing/leaks"
 )
 
 // maxDepth is how deep values of types that contain themselves get.
@@ -33,8 +34,16 @@ func (g *Gen) Value(v reflect.Value, t *schema.Type, av tags.AV) {
 	case schema.Bool:
 		v.SetBool(g.R.IntN(2) == 0)
 	case schema.Int:
+		if t.Bits >= 32 && g.marks() {
+			v.SetInt(leaks.Count)
+			return
+		}
 		v.SetInt((g.R.Int64() - g.R.Int64()) >> (64 - t.Bits))
 	case schema.Uint:
+		if t.Bits >= 32 && g.marks() {
+			v.SetUint(leaks.Count)
+			return
+		}
 		v.SetUint(g.R.Uint64() >> (64 - t.Bits))
 	case schema.Float:
 		g.float(v, t.Bits)
@@ -86,6 +95,9 @@ func (g *Gen) float(v reflect.Value, bits int) {
 	if g.R.IntN(2) == 0 {
 		f = float64(g.R.IntN(2000)-1000) / 4
 	}
+	if g.marks() {
+		f = leaks.Count
+	}
 	if bits == 32 {
 		f = float64(float32(f))
 	}
@@ -94,6 +106,9 @@ func (g *Gen) float(v reflect.Value, bits int) {
 
 func (g *Gen) byteField(v reflect.Value) {
 	b := g.bytes(0)
+	if g.marks() {
+		b = append(b, leaks.Text...)
+	}
 	if v.Kind() == reflect.Array {
 		reflect.Copy(v, reflect.ValueOf(g.bytes(v.Len())))
 		return
