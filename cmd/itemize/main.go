@@ -22,6 +22,8 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+
+	"github.com/itemize/itemize/mapper"
 )
 
 func main() {
@@ -96,7 +98,11 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	case errors.As(err, new(usageError)):
 		return exitUsage
 	}
-	fmt.Fprintln(stderr, "itemize:", err)
+	text := err.Error()
+	if args[0] == "cost" { // it reads files of the user, who looks for what is wrong with them
+		text = mapper.Detail(err)
+	}
+	fmt.Fprintln(stderr, "itemize:", text)
 	return exitFaults
 }
 
