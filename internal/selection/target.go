@@ -328,9 +328,11 @@ type Date struct {
 	Day, Hour int
 }
 
-// PeriodOf returns the range of a calendar period in a location. An hour that comes twice, at the end of daylight saving time, is in the range twice.
+// PeriodOf returns the range of a calendar period in a location: the instants at which the clocks there show it. An hour that comes twice, at
+// the end of daylight saving time, is in the range twice. The range of an hour or day that the clocks skip is empty. What comes
+// back after something else, as where clocks are put back by two hours, is in the range of that.
 func PeriodOf(unit Unit, at Date, in *time.Location) *Time {
-	from := time.Date(at.Year, at.Month, at.Day, at.Hour, 0, 0, 0, in)
+	from := time.Date(at.Year, at.Month, at.Day, at.Hour, 0, 0, 0, time.UTC)
 	if from.Year() != at.Year || from.Month() != at.Month || from.Day() != at.Day || from.Hour() != at.Hour {
 		text := fmt.Sprintf("%04d-%02d-%02d", at.Year, int(at.Month), at.Day)
 		if unit == Hour {
@@ -347,17 +349,36 @@ func PeriodOf(unit Unit, at Date, in *time.Location) *Time {
 	case Day:
 		next = from.AddDate(0, 0, 1)
 	case Hour:
-		next = time.Date(at.Year, at.Month, at.Day, at.Hour+1, 0, 0, 0, in)
+		next = from.Add(time.Hour)
 	}
-	return period(unit, from, next)
+	return period(unit, from, next, in)
 }
 
-// period returns the range from one instant to another, the latter not included. Keys hold the periods of UTC alone.
-func period(unit Unit, from, next time.Time) *Time {
-	if from.Location() != time.UTC {
-		unit = NoUnit
+// period returns the range from one clock reading to another, the latter not included. Keys hold the periods of UTC alone.
+func period(unit Unit, from, next time.Time, in *time.Location) *Time {
+	if in == time.UTC {
+		return &Time{Unit: unit, From: At(from), To: At(next.Add(-1))}
 	}
-	return &Time{Unit: unit, From: At(from.UTC()), To: At(next.UTC().Add(-1))}
+	return &Time{From: At(firstAt(from, in)), To: At(firstAt(next, in).Add(-1))}
+}
+
+// firstAt returns the first instant at which the clocks of a location show a reading, given in UTC, or a later one.
+func firstAt(reading time.Time, in *time.Location) time.Time {
+	for at := reading.Add(-2 * 24 * time.Hour).In(in); ; { // no offset from UTC is that large
+		_, offset := at.Zone()
+		_, end := at.ZoneBounds()
+		if !end.IsZero() && !end.After(at) { // on the last day of leap years, Go 1.26 returns the end of a year of 365 days
+			end = at.AddDate(0, 0, 1)
+		}
+		shown := reading.Add(-time.Duration(offset) * time.Second)
+		switch {
+		case shown.Before(at): // the clocks were put forward, over it
+			return at.UTC()
+		case end.IsZero() || shown.Before(end):
+			return shown
+		}
+		at = end
+	}
 }
 
 // WeekOf returns the range of an ISO week, in a location.
@@ -366,9 +387,8 @@ func WeekOf(year, week int, in *time.Location) *Time {
 	if y, w := monday.ISOWeek(); y != year || w != week {
 		return &Time{Err: fmt.Errorf("%w: week %d of %d", errPeriod, week, year)}
 	}
-	from := time.Date(monday.Year(), monday.Month(), monday.Day(), 0, 0, 0, 0, in)
-	return period(Week, from, from.AddDate(0, 0, 7))
+	return period(Week, monday, monday.AddDate(0, 0, 7), in)
 }
 
 // ErrLocation says that a period was given more than one location, or nil.
-var ErrLocation = errors.New("a period takes one location, or none for UTC")
+var ErrLocation = errors.New("Year, Month, Week, Day and Hour take one location that is not nil, or none for UTC")
