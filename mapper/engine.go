@@ -53,7 +53,7 @@ func (g *engine) newState(s *snapshot.Snapshot) *state {
 }
 
 func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*engine, error) {
-	if v := reflect.ValueOf(client); client == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+	if isNil(client) {
 		return nil, fmt.Errorf("%s: the client is nil: pass dynamodb.NewFromConfig(cfg), or a client of your own", e.Label())
 	}
 	tables, err := tableNames(e, s)
@@ -95,6 +95,12 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 		return nil, err
 	}
 	return g, g.caches(s.cache)
+}
+
+// isNil reports whether a client is nil, or a nil pointer.
+func isNil(client Client) bool {
+	v := reflect.ValueOf(client)
+	return client == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // minCursorKey is the least size of a key that encrypts cursors, in bytes.
@@ -253,10 +259,14 @@ func (g *engine) update(ctx context.Context, sel selection.Selection, next func(
 	ctx, end := g.observe(ctx, "Update")
 	var readers change.Readers
 	var own error // that of the caller's function, which is not translated
+	o := writeOptionsOf(options)
 	err := operation.Repeat(ctx, g.model.Label(), func() error {
 		v, update := next()
 		s, err := g.load(ctx, sel, v, true, &t)
 		if err != nil {
+			return err
+		}
+		if err := operation.CheckTag(g.model, s.Snapshot, o.Tag); err != nil {
 			return err
 		}
 		if own = update(); own != nil {
@@ -266,7 +276,7 @@ func (g *engine) update(ctx context.Context, sel selection.Selection, next func(
 		if err := readers.Given(g.model, v); err != nil {
 			return err
 		}
-		x, err := operation.NewSave(g.env, &s.Entity, v, writeOptionsOf(options))
+		x, err := operation.NewSave(g.env, &s.Entity, v, o)
 		if err != nil {
 			return err
 		}

@@ -41,10 +41,11 @@ func (e *Entity[T]) Unknown() int {
 }
 
 // Tag returns a token of the state of the loaded items: of their versions, and of items without a version of their values. It is for clients that keep
-// it and send it back, as an ETag of HTTP, and consists of letters, digits, "-" and "_". See [IfTag]. After a Save it is that of the saved state. The tag of a new
-// entity is empty. Up to 64 items it has 20 bytes for each, and otherwise 50 bytes.
+// it and send it back, as an ETag of HTTP, and consists of letters, digits, "-" and "_". See [IfTag]. A program that changes an item and leaves its version
+// does not change the tag. After a Save it is that of the saved state. The tag of a new entity is empty. Up to 64 items it has 20 bytes for
+// each and 15 more, and otherwise 58 bytes.
 func (e *Entity[T]) Tag() string {
-	if e.state == nil || e.state.Fresh {
+	if e == nil || e.state == nil || e.state.Fresh {
 		return ""
 	}
 	return e.state.Snapshot.Tag().String()

@@ -109,6 +109,8 @@ type ConflictError struct {
 	unmet  []error
 	// pending is what somebody is doing with the entity, "" for nothing.
 	pending string
+	// tag says why the state is not that of a tag, "" where none was compared.
+	tag string
 }
 
 // Error names each item and what happened to it.
@@ -119,6 +121,12 @@ func (e *ConflictError) Error() string {
 	}
 	if e.pending != "" {
 		return fmt.Sprintf("%s: conflict: %s: %s", e.model, joinFew(s), e.pending)
+	}
+	if e.tag != "" && len(e.Items) == 0 {
+		return fmt.Sprintf("%s: conflict: %s", e.model, e.tag)
+	}
+	if e.tag != "" {
+		return fmt.Sprintf("%s: conflict: %s: %s: load again and decide again", e.model, e.tag, joinFew(s))
 	}
 	if e.raw {
 		return fmt.Sprintf("%s: the condition given does not hold for %s", e.model, e.Items[0].Key)
@@ -240,6 +248,9 @@ type OutcomeUnknownError struct {
 
 // Error names the items and the cause.
 func (e *OutcomeUnknownError) Error() string {
+	if len(e.Items) == 0 { // a transaction of conditions alone
+		return fmt.Sprintf("%s: it is not known whether the conditions hold: %v", e.model, e.Err)
+	}
 	if e.patch {
 		return fmt.Sprintf("%s: it is not known whether %s was written: load and see before a patch of it is done again: %v", e.model, joinKeys(e.Items), e.Err)
 	}
@@ -436,7 +447,7 @@ func valueError(m *model.Model, err error) error {
 }
 
 func conflictError(e *operation.Conflict) *ConflictError {
-	out := &ConflictError{model: e.Label, insert: e.Insert, patch: e.Patch, raw: e.Raw, unmet: e.Unmet, pending: e.Pending}
+	out := &ConflictError{model: e.Label, insert: e.Insert, patch: e.Patch, raw: e.Raw, unmet: e.Unmet, pending: e.Pending, tag: e.Tag}
 	for _, it := range e.Items {
 		key := keyOf(it.Place)
 		if it.RawKey != "" {

@@ -191,16 +191,18 @@ type tagOption struct {
 	writeFunc
 }
 
-// IfTag requires that the entity is as it was when a tag was made ([Entity.Tag]): otherwise the error is a *ConflictError, with the items that have changed. The tag may stand in
-// the quotation marks of HTTP.
+// IfTag requires that the entity is as it was when a tag was made ([Entity.Tag]): otherwise the error is a *ConflictError, with the items that have changed. The tag may have
+// the quotation marks of HTTP, and be a weak one (W/).
 //
-//   - Load compares the tag with what it has loaded.
-//   - Save, Delete and Update compare it with what was loaded, and nothing is sent if it differs. The items that they write are then
-//     protected by their versions; add [CheckLoaded] to require that the other loaded items have not changed since the load either.
-//   - A patch requires the versions of the items that it changes. Nothing is read. It takes tags of up to 64 items.
+//   - Load compares the tag with the loaded items.
+//   - Save, Delete and Update compare it with the loaded items, and write nothing if it differs. Update does not call its function then. The items that they
+//     write are protected by their versions. What others write between the load and the write to other items, and items that they add, is not
+//     compared; [CheckLoaded] compares the other loaded items if the save writes something. A save that was written in part may be sent again with its tag.
+//   - A patch requires the versions of the items that it changes, and that an item which the tag of the whole entity does not have is missing. Nothing is
+//     read. It takes tags of up to 64 items, and refuses items without a version.
 //
 // The selection has to be the one that the tag was made of. A tag of something else, or text that is no tag, is a conflict; an empty one is an
-// error. DeleteByKey and LoadMany take no tag.
+// error, and so is a new entity. DeleteByKey and LoadMany take no tag.
 func IfTag(tag string) TagOption {
 	return tagOption{
 		query.Internal.ReadOption(door.Key{}, func(s *search.Settings) { s.Tag = &tag }),

@@ -113,8 +113,8 @@ func TestPatchIfTagRequiresItsItems(t *testing.T) {
 		}
 	}
 	first := tag()
-	conflicts("an item that the tag does not have", failed(hits.Exec(ctx, v.other, mapper.IfTag(first))))
-	must(hits.Exec(ctx, v.other))(t)
+	must(hits.Exec(ctx, v.other, mapper.IfTag(first)))(t) // it is missing, as in the tag, and is made
+	conflicts("an item that was made since", failed(hits.Exec(ctx, v.other, mapper.IfTag(first))))
 	second := tag()
 	must(name.Exec(ctx, v.other, mapper.IfTag(first)))(t) // its item is as it was
 	conflicts("a changed item", failed(name.Exec(ctx, v.other, mapper.IfTag(second))))
@@ -131,6 +131,104 @@ func TestPatchIfTagRequiresItsItems(t *testing.T) {
 	conflicts("text that is no tag", failed(name.Exec(ctx, v.other, mapper.IfTag("x"))))
 }
 
+// Update with the tag of another state ends after the load: its function is not called.
+func TestUpdateIfTagIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	f := &faulty{at: -1}
+	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), f, 1)
+	e := m.New(account{ID: "1", Counter: 1})
+	must(m.Save(ctx, e))(t)
+	tag := e.Tag()
+	e.Value.Counter++
+	must(m.Save(ctx, e))(t)
+	f.log = nil
+	calls := 0
+	err := failed(m.Update(ctx, m.Key("1"), func(*account) error { calls++; return nil }, mapper.IfTag(tag)))
+	if want := "conflict: the entity has changed since the tag was made: ACCOUNT#1 HEAD (Counter) was changed: load again"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if calls > 0 || len(f.log) != 1 {
+		t.Errorf("%d calls of the function; sent %v", calls, f.log)
+	}
+}
+
+// A save that was written in part is sent again with the same tag: its own writes are no changes.
+func TestIfTagAllowsSavingTheRest(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	f := &faulty{at: -1}
+	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), f, 1)
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Left: "l", Right: "r"})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	tag := mapper.IfTag(e.Tag())
+	e.Value.Counter, e.Value.Left, e.Value.Right = 2, "m", "s"
+	f.log = nil
+	f.pick = func() fault {
+		if len(f.log) > 1 {
+			return dropRequest
+		}
+		return none
+	}
+	var partial *mapper.PartialError
+	if err := failed(m.Save(ctx, e, tag, mapper.Independent())); !errors.As(err, &partial) {
+		t.Fatal(err)
+	}
+	f.pick = nil
+	must(m.Save(ctx, e, tag, mapper.Independent()))(t)
+	if now := stored(t, m, "1"); now.Counter != 2 || now.Left != "m" || now.Right != "s" {
+		t.Errorf("%+v", now)
+	}
+}
+
+// A tag of something else is a conflict, whoever compares it: a client has sent it.
+func TestTagOfSomethingElseIsConflict(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	v := newVisits(t)
+	v.save("first")
+	m := v.other
+	must(m.Save(ctx, m.New(visited{ID: "2", Name: "x"})))(t)
+	of := func(s query.Selection[visited]) string { return must(m.Load(ctx, s, mapper.Strong()))(t).Tag() }
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	for tag, want := range map[string]string{
+		of(m.Key("2")):                           "the tag is of another entity",
+		of(m.Key("1").Item("HEAD")):              "the tag is of another selection of the entity: load the selection that the tag was made of",
+		"text":                                   "IfTag was given text that is no tag",
+		e.Tag() + "\n":                           "IfTag was given text that is no tag",
+		of(query.Join(m.Key("1").Item("STATS"))): "the tag is of another selection",
+	} {
+		for name, err := range map[string]error{
+			"load": failed(m.Load(ctx, m.Key("1"), mapper.IfTag(tag))), "save": failed(m.Save(ctx, e, mapper.IfTag(tag))), "delete": failed(m.Delete(ctx, e, mapper.IfTag(tag))),
+			"update": failed(m.Update(ctx, m.Key("1"), func(*visited) error { return nil }, mapper.IfTag(tag))),
+			"patch":  failed(v.hits(hitsOfVisited.Increment(1)).Exec(ctx, m, mapper.IfTag(tag))),
+		} {
+			var conflict *mapper.ConflictError
+			if !errors.As(err, &conflict) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", name, err, want)
+			}
+		}
+	}
+	head, stats := m.Key("1").Item("HEAD"), m.Key("1").Item("STATS")
+	must(m.Load(ctx, query.Join(head, stats), mapper.IfTag(of(query.Join(stats, head)))))(t)
+}
+
+// A part without items has a tag: it is that of no items.
+func TestTagOfNoItems(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	v := newVisits(t)
+	v.save("first")
+	stats := v.other.Key("1").Item("STATS")
+	tag := mapper.IfTag(must(v.other.Load(ctx, stats))(t).Tag())
+	must(v.other.Load(ctx, stats, tag))(t)
+	must(v.hits(hitsOfVisited.Increment(1)).Exec(ctx, v.other))(t)
+	var conflict *mapper.ConflictError
+	if err := failed(v.other.Load(ctx, stats, tag, mapper.Strong())); !errors.As(err, &conflict) || fmt.Sprint(conflict.Items) != "[{ACCOUNT#1 STATS Hits created}]" {
+		t.Errorf("%v", err)
+	}
+}
+
 // What compares no tag says so, and an empty tag is an error.
 func TestIfTagIsRefusedWhereNothingIsCompared(t *testing.T) {
 	t.Parallel()
@@ -143,10 +241,10 @@ func TestIfTagIsRefusedWhereNothingIsCompared(t *testing.T) {
 		"DeleteByKey compares no tag: Load the entity with IfTag, and Delete it": failed(m.DeleteByKey(ctx, m.Key("1"), tag)),
 		"LoadMany compares no tags: Load the entity with IfTag":                  failed(m.LoadMany(ctx, []query.Selection[visited]{m.Key("1")}, tag)),
 
-		"a query compares no tag":                          failed(query.Of[visited](m.Key("1")).Count(ctx, m, tag)),
-		"the tag is of another selection":                  failed(m.Load(ctx, m.Key("1").Item("HEAD"), tag)),
-		"IfTag got an empty tag: leave IfTag out":          failed(m.Load(ctx, m.Key("1"), mapper.IfTag(""))),
-		"IfTag got an empty tag: leave IfTag out where no": failed(v.root(nameOfVisited.Set("x")).Exec(ctx, m, mapper.IfTag(""))),
+		"a query compares no tag":                                failed(query.Of[visited](m.Key("1")).Count(ctx, m, tag)),
+		"a new entity has none: leave IfTag out":                 failed(m.Save(ctx, m.New(visited{ID: "3"}), tag)),
+		"IfTag was given an empty tag: leave IfTag out":          failed(m.Load(ctx, m.Key("1"), mapper.IfTag(""))),
+		"IfTag was given an empty tag: leave IfTag out where no": failed(v.root(nameOfVisited.Set("x")).Exec(ctx, m, mapper.IfTag(""))),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -137,7 +137,7 @@ func (g *engine) deleting(sel selection.Selection, s *state, done func()) Part {
 // one of the other parts' models, it must not be an item that these write.
 func RawPart(client Client, given types.TransactWriteItem) Part {
 	return Part{client: client, make: func(tables func(string) *item.Table) (operation.Part, error) {
-		if client == nil {
+		if isNil(client) {
 			return nil, errors.New("mapper.RawPart: the client is nil: pass that of the mappers")
 		}
 		return operation.Raw(given, tables)

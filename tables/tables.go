@@ -5,6 +5,7 @@ package tables
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"time"
 
@@ -113,7 +114,13 @@ func Check(ctx context.Context, client interface {
 	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
 }, all []Definition,
 ) ([]Difference, error) {
-	if slices.ContainsFunc(all, func(d Definition) bool { return d.table == nil }) {
+	v := reflect.ValueOf(client)
+	switch {
+	case ctx == nil:
+		return nil, errors.New("tables.Check: the context is nil: pass context.Background(), or that of the request")
+	case client == nil || v.Kind() == reflect.Pointer && v.IsNil():
+		return nil, errors.New("tables.Check: the client is nil: pass dynamodb.NewFromConfig(cfg)")
+	case slices.ContainsFunc(all, func(d Definition) bool { return d.table == nil }):
 		return nil, errors.New("an empty Definition: take those of a mapper")
 	}
 	found, err := tabledef.Check(ctx, client, neededBy(all))

@@ -146,6 +146,11 @@ func (x *Patch) Occupied(stored []item.Attributes) []int {
 	})
 }
 
+// Gone returns the indexes of the items that have to be those of a tag, and are missing.
+func (x *Patch) Gone(stored []item.Attributes) []int {
+	return x.indexes(stored, func(ch *PatchItem, a item.Attributes) bool { return ch.tagged && len(a) == 0 })
+}
+
 // Present returns the indexes of the items that are stored.
 func (x *Patch) Present(stored []item.Attributes) []int {
 	return x.indexes(stored, func(_ *PatchItem, a item.Attributes) bool { return len(a) > 0 })

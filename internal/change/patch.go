@@ -56,6 +56,8 @@ type PatchItem struct {
 	// either reports that the item is put whether it is there or not; upsert that a change of
 	// it is one of an upsert, strict that one is not; taking that one only takes something away.
 	either, upsert, strict, taking bool
+	// tagged reports that the item has to be the one of a tag.
+	tagged bool
 	// adds reports that the patch adds the item as an element.
 	adds bool
 	// fixed reports that the patch makes the item if it is missing, once the root item has been read: see RequireItems.
@@ -96,6 +98,7 @@ func (ch *PatchItem) Unmet(stored item.Attributes) []error {
 
 // RequireVersion requires that the item has a version.
 func (ch *PatchItem) RequireVersion(v types.AttributeValue) {
+	ch.tagged = true
 	name := ch.Reserved.Version
 	ch.where = append(ch.where, where{
 		func(x *attr.Expression) string { return x.Name(name) + " = " + x.Value(v) },
@@ -109,7 +112,21 @@ func (ch *PatchItem) RequireVersion(v types.AttributeValue) {
 	ch.expect()
 }
 
-var errTag = errors.New("the item has changed since the tag was made")
+// RequireAbsent requires that the item is missing, as a tag says that does not have it.
+func (ch *PatchItem) RequireAbsent() {
+	ch.where = append(ch.where, where{ch.missing(), func(stored item.Attributes) error {
+		if len(stored) == 0 {
+			return nil
+		}
+		return errTagCreated
+	}})
+	ch.expect()
+}
+
+var (
+	errTag        = errors.New("the item has changed since the tag was made")
+	errTagCreated = errors.New("the item was created since the tag was made")
+)
 
 // stance is how a patch reckons with what is stored.
 type stance struct {

@@ -3,30 +3,26 @@ package explain
 import (
 	"errors"
 	"regexp"
-	"strings"
 
 	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/redact"
 )
 
-// DynamoDB's validation messages quote values in these places: a number that it cannot read, a set with duplicates, and the bounds
-// of BETWEEN.
-var quoted = regexp.MustCompile(`(numeric value: ).+|(Input collection )\[.*\]|(AttributeValue: )\{[^}]*\}`)
+// Messages quote values behind these words, up to their end: a number that DynamoDB cannot read, a set with duplicates, the bounds of BETWEEN, and
+// an answer that the SDK cannot read. A value can have brackets and line breaks.
+var quoted = regexp.MustCompile(`(?s)(numeric value: |Input collection |AttributeValue: |deserialization failed, .*?, got ).+`)
 
-// Private returns a message of DynamoDB without the values in it.
-func Private(message string) string { return quoted.ReplaceAllString(message, "$1$2$3...") }
+// Private returns a message without the values in it.
+func Private(message string) string { return quoted.ReplaceAllString(message, "$1...") }
 
-// Service returns an error of DynamoDB without the values in its message.
+// Service returns an error of the SDK without values. It stands for all errors of the chain, since some have fields with stored items or
+// the answer itself, which loggers print as JSON. errors.Is and errors.As find them.
 func Service(err error) error {
+	var sdk *smithy.OperationError
 	var api smithy.APIError
-	if !errors.As(err, &api) {
+	if errors.As(err, new(*redact.Error)) || !errors.As(err, &sdk) && !errors.As(err, &api) {
 		return err
 	}
-	message := api.ErrorMessage()
-	private := Private(message)
-	if private == message {
-		return err
-	}
-	return redact.Mask(err, strings.ReplaceAll(err.Error(), message, private))
+	return redact.Mask(err, Private(err.Error()))
 }

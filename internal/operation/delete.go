@@ -75,7 +75,7 @@ func Delete(env *Env, sel selection.Selection, e *Entity, done func()) (Part, er
 func newRemove(env *Env, sel selection.Selection, e *Entity, o Options) (*remove, error) {
 	if e != nil {
 		sel = e.Selection
-		if err := CheckTag(env.Model, e.Snapshot, o.Tag); err != nil {
+		if err := e.checkTag(env.Model, o.Tag); err != nil {
 			return nil, err
 		}
 	} else if o.Tag != nil {

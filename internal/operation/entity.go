@@ -25,6 +25,8 @@ type Entity struct {
 	unconfirmed unconfirmed
 	// remembered are transactions of this entity with patches or raw requests without an answer.
 	remembered []*remembered
+	// tag is the token that the entity was compared with by its last save, "" for none.
+	tag string
 }
 
 // Remember has the mapper remember the incarnation of a loaded entity.

@@ -25,6 +25,8 @@ type Conflict struct {
 	// Pending says what another writer is doing with the entity, "" for nothing. Moving reports that it is a migration.
 	Pending string
 	Moving  bool
+	// Tag says that the tag of IfTag is not that of the state, and why. Repeating does not help.
+	Tag string
 }
 
 // ItemConflict is one item that is not as required.

@@ -335,6 +335,9 @@ func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
 //   - if a fixed item is missing: as a new item of the entity, if that exists,
 //   - if an attribute is NULL, or the map of an entry does not exist: the attribute is set as a whole, with a condition on the item.
 func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
+	if gone := p.Gone(o.Stored); len(gone) > 0 {
+		return false, p.gone(gone)
+	}
 	if p.LostRoot(o.Stored) && !p.Entity {
 		p.Unbind() // the root item was deleted since it was read, and is made
 		return true, p.changed(p.Present(o.Stored))
@@ -391,29 +394,6 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 	return false, e
 }
 
-// requireTag has the patch require the versions of its items in a token. An item that the token does not have is a conflict.
-func (p *modify) requireTag(token string) error {
-	m := p.env.Model
-	if token == "" {
-		return errNoTag(m)
-	}
-	t := snapshot.ReadTag(token)
-	if t.Large() {
-		return m.Errorf("the tag is of too many items for a patch: Load with IfTag, change the value, and Save")
-	}
-	for i, it := range p.Items {
-		if it.Absent { // nothing may be stored
-			continue
-		}
-		version := t.Version(it.Place)
-		if version == nil {
-			return p.changed([]int{i})
-		}
-		it.RequireVersion(version)
-	}
-	return nil
-}
-
 // makeMissing has the patch make items that are missing, if their entity exists.
 func (p *modify) makeMissing(ctx context.Context, missing []int, t *Tally) error {
 	p.looked = true
@@ -459,6 +439,19 @@ func (p *modify) changed(items []int) error {
 	for _, i := range items {
 		it := p.Items[i]
 		e.Items = append(e.Items, ItemConflict{Place: it.Place, Field: it.Field, What: change.Changed})
+	}
+	return e
+}
+
+// gone says that items of the tag are missing.
+func (p *modify) gone(items []int) error {
+	e := &Conflict{Label: p.env.Model.Label(), Tag: tagIsOutOfDate}
+	for _, i := range items {
+		it := p.Items[i]
+		if it.Root {
+			return p.missing(it, "")
+		}
+		e.Items = append(e.Items, ItemConflict{Place: it.Place, Field: it.Field, What: change.Deleted})
 	}
 	return e
 }

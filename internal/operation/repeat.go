@@ -17,7 +17,7 @@ func Repeat(ctx context.Context, label string, do func() error) error {
 		ended := errors.As(err, new(*Partial)) || errors.As(err, new(*Exhausted))
 		var missing *search.NotFound
 		replaced := errors.As(err, &missing) && missing.Replaced
-		if !errors.As(err, &conflict) && !replaced || ended || errors.Is(err, ErrExists) || conflict != nil && conflict.Moving || try == readTries {
+		if !errors.As(err, &conflict) && !replaced || ended || errors.Is(err, ErrExists) || conflict != nil && (conflict.Moving || conflict.Tag != "") || try == readTries {
 			return err
 		}
 		if pauseErr := flow.Pause(ctx, try); pauseErr != nil {

@@ -30,7 +30,7 @@ func NewSave(env *Env, e *Entity, value any, o Options) (*Operation, error) {
 	if err := o.check(env.Model, forSave); err != nil {
 		return nil, err
 	}
-	if err := CheckTag(env.Model, e.Snapshot, o.Tag); err != nil {
+	if err := e.checkTag(env.Model, o.Tag); err != nil {
 		return nil, err
 	}
 	o.Blind = o.Blind || env.Blind
@@ -46,7 +46,7 @@ func Save(env *Env, e *Entity, value any, o Options, done func()) (Part, error) 
 	if err := o.check(env.Model, forPart); err != nil {
 		return nil, err
 	}
-	if err := CheckTag(env.Model, e.Snapshot, o.Tag); err != nil {
+	if err := e.checkTag(env.Model, o.Tag); err != nil {
 		return nil, err
 	}
 	o.Blind = o.Blind || env.Blind

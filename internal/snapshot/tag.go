@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,6 +19,8 @@ import (
 // Tag is the state of the items of a selection, for a token that a client keeps, such as an entity tag of HTTP: for each item a digest of its place, and its
 // version.
 type Tag struct {
+	// entity is a digest of the entity's key, selection one of the selection: zero for the whole entity.
+	entity    [placeSize]byte
 	selection [selectionSize]byte
 	entries   []tagEntry
 	// digest stands for the entries of more items than a token has room for.
@@ -37,6 +40,7 @@ type tagEntry struct {
 const (
 	selectionSize = 4
 	placeSize     = 6
+	headSize      = 1 + placeSize + selectionSize
 	entrySize     = placeSize + 1 + item.TokenSize
 	// maxTagged is how many items have entries of their own: their token has 1,280 bytes.
 	maxTagged = 64
@@ -48,11 +52,15 @@ const (
 	tagOfDigest = 2
 )
 
-// Tag returns the state of the stored items.
+// Tag returns the state of the stored items that have not expired.
 func (s *Snapshot) Tag() *Tag {
-	t := &Tag{selection: selectionDigest(&s.Selection)}
+	now := s.Model.Now()
+	t := &Tag{entity: s.entityDigest(), selection: selectionDigest(&s.Selection)}
 	for i, all := range s.Items {
 		for _, r := range all {
+			if r.Header.Expired(now) {
+				continue
+			}
 			e := tagEntry{place: placeDigest(r.Place), at: r.Place, field: s.Model.Schema.Items[i].Name}
 			if v, ok := r.Header.Version.(*types.AttributeValueMemberB); ok && len(v.Value) == item.TokenSize {
 				e.exact = true
@@ -81,30 +89,36 @@ func placeDigest(p item.Place) (d [placeSize]byte) {
 	return d
 }
 
+func (s *Snapshot) entityDigest() (d [placeSize]byte) {
+	if at, err := s.Model.RootPlace(s.Selection.Identity); err == nil {
+		return placeDigest(at)
+	}
+	return d
+}
+
+// selectionDigest returns the digest of the parts, in whichever order they are.
 func selectionDigest(s *selection.Selection) (d [selectionSize]byte) {
 	if s.Whole {
 		return d
 	}
-	h := sha256.New()
+	var parts []string
 	for _, p := range s.Parts {
-		h.Write([]byte{byte(p.Table), byte(p.Range.Kind)})
-		h.Write([]byte(p.PK.String() + "\x00" + p.Range.Low.String() + "\x00" + p.Range.High.String() + "\x00"))
+		parts = append(parts, fmt.Sprintf("%d %d %q %q %q", p.Table, p.Range.Kind, p.PK.String(), p.Range.Low.String(), p.Range.High.String()))
 	}
-	copy(d[:], h.Sum(nil))
+	slices.Sort(parts)
+	sum := sha256.Sum256([]byte(strings.Join(parts, " ")))
+	copy(d[:], sum[:])
 	return d
 }
 
-// String returns the token: letters, digits, "-" and "_". It is empty if no item is stored.
+// String returns the token: letters, digits, "-" and "_".
 func (t *Tag) String() string {
-	if len(t.entries) == 0 {
-		return ""
-	}
 	b := t.all()
 	form := byte(tagOfItems)
 	if len(t.entries) > maxTagged {
 		form, b = tagOfDigest, t.sum()
 	}
-	return base64.RawURLEncoding.EncodeToString(slices.Concat([]byte{form}, t.selection[:], b))
+	return base64.RawURLEncoding.EncodeToString(slices.Concat([]byte{form}, t.entity[:], t.selection[:], b))
 }
 
 func (t *Tag) all() []byte {
@@ -133,16 +147,16 @@ func ReadTag(token string) *Tag {
 		token = token[1 : n-1]
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(b) < 1+selectionSize {
+	if err != nil || len(b) < headSize || strings.ContainsAny(token, "\r\n") { // which the decoder skips
 		return nil
 	}
-	t := &Tag{selection: [selectionSize]byte(b[1:])}
-	rest := b[1+selectionSize:]
+	t := &Tag{entity: [placeSize]byte(b[1:]), selection: [selectionSize]byte(b[1+placeSize:])}
+	rest := b[headSize:]
 	switch {
 	case b[0] == tagOfDigest && len(rest) == sha256.Size:
 		t.digest = rest
 		return t
-	case b[0] != tagOfItems || len(rest) == 0 || len(rest)%entrySize != 0:
+	case b[0] != tagOfItems || len(rest)%entrySize != 0:
 		return nil
 	}
 	for ; len(rest) > 0; rest = rest[entrySize:] {
@@ -154,28 +168,32 @@ func ReadTag(token string) *Tag {
 }
 
 // Large reports whether the token stands for more items than it has versions of.
-func (t *Tag) Large() bool { return t != nil && t.digest != nil }
+func (t *Tag) Large() bool { return t.digest != nil }
 
-// OfSelection reports whether the tag is of a selection.
-func (t *Tag) OfSelection(s *selection.Selection) bool { return t.selection == selectionDigest(s) }
+// OfEntity reports whether the tag is of the entity with a root item at a place.
+func (t *Tag) OfEntity(root item.Place) bool { return t.entity == placeDigest(root) }
 
-// Version returns the version of the item at a place, nil if the tag has none, or is nil.
-func (t *Tag) Version(p item.Place) types.AttributeValue {
-	if t == nil {
-		return nil
-	}
+// OfSelection reports whether the tag is of the selection of a snapshot.
+func (t *Tag) OfSelection(s *Snapshot) bool { return t.selection == selectionDigest(&s.Selection) }
+
+// Whole reports whether the tag is of all items of the entity.
+func (t *Tag) Whole() bool { return t.selection == [selectionSize]byte{} }
+
+// Version returns the version of the item at a place, nil if the tag has none: has reports whether it has the item.
+func (t *Tag) Version(p item.Place) (version types.AttributeValue, has bool) {
 	at := placeDigest(p)
-	i, found := slices.BinarySearchFunc(t.entries, at, func(e tagEntry, at [placeSize]byte) int { return bytes.Compare(e.place[:], at[:]) })
-	if !found || !t.entries[i].exact {
-		return nil
+	i, has := slices.BinarySearchFunc(t.entries, at, func(e tagEntry, at [placeSize]byte) int { return bytes.Compare(e.place[:], at[:]) })
+	if !has || !t.entries[i].exact {
+		return nil, has
 	}
-	return new(item.Token).Set(string(t.entries[i].version[:]))
+	return new(item.Token).Set(string(t.entries[i].version[:])), true
 }
 
-// Tagged is an item that differs from that of a tag.
+// Tagged is an item that differs from that of a tag: Added reports that the tag does not have it.
 type Tagged struct {
 	item.Place
 	Field string
+	Added bool
 }
 
 // Differ returns the stored items that differ from those of a tag that was read. same is false if there are such, or items of the tag are missing.
@@ -188,7 +206,7 @@ func (s *Snapshot) Differ(t *Tag) (items []Tagged, same bool) {
 	for _, e := range now.entries {
 		i, found := slices.BinarySearchFunc(t.entries, e, func(a, b tagEntry) int { return bytes.Compare(a.place[:], b.place[:]) })
 		if !found || t.entries[i].exact != e.exact || t.entries[i].version != e.version {
-			items = append(items, Tagged{e.at, e.field})
+			items = append(items, Tagged{e.at, e.field, !found})
 		}
 	}
 	slices.SortFunc(items, func(a, b Tagged) int {

@@ -212,7 +212,7 @@ func (w *try) retry(ctx context.Context, r *Request, err error) (done bool, o Ou
 	default:
 		if done, o := w.look(ctx, r); done {
 			if !o.OK() && !errors.Is(o.Err, err) {
-				o.Err = fmt.Errorf("%w: %w", o.Err, err)
+				o.Err = fmt.Errorf("%w: %w", o.Err, explain.Service(err))
 			}
 			return true, o
 		}
@@ -313,7 +313,7 @@ func (w *try) look(ctx context.Context, r *Request) (done bool, o Outcome) {
 	stored, err := w.s.Stored(ctx, r, w.t)
 	switch {
 	case err != nil:
-		return true, Outcome{State: Unknown, Requests: w.requests, Err: err}
+		return true, Outcome{State: Unknown, Requests: w.requests, Err: explain.Service(err)}
 	case r.Wrote(stored):
 		r.returned(stored)
 		w.wrote(r)
