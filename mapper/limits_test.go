@@ -96,6 +96,7 @@ func TestBadValues(t *testing.T) {
 		Items []*part        `ddb:"sk=E#{N:02}"`
 		Names []string       `ddb:"sk=N#{.}"`
 		When  []time.Time    `ddb:"sk=W#{.:unix}"`
+		Born  time.Time      `ddb:"sk=HEAD"`
 	}
 	m, err := mapper.New[model](failingClient{})
 	if err != nil {
@@ -118,6 +119,7 @@ func TestBadValues(t *testing.T) {
 		{model{ID: "1", Set: []string{"a", "b", "a"}}, `mapper_test.model.Set: attribute "Set": the set has a member twice: keep it once`},
 		{model{ID: "1", Nums: []float64{1, 2, 1}}, `mapper_test.model.Nums: attribute "Nums": the set has a member twice: keep it once`},
 		{model{ID: "1", Any: nested}, `mapper_test.model.Any: attribute "Any": the value is nested deeper than 32 levels, itself counted: store the inner part as JSON, or as items`},
+		{model{ID: "1", Born: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, `mapper_test.model.Born: attribute "Born": the year is none of 0 to 9999, and a time of RFC 3339 with it could not be read again: store a time of these years`},
 		{model{ID: "1", Map: map[string]int{"": 1}}, `mapper_test.model.Map: attribute "Map": marshal failed, map key cannot be empty`},
 		{model{ID: "1", Items: []*part{{N: 1}, nil}}, `mapper_test.model.Items: the element 1 is nil, and an item has to hold something: remove it`},
 		{model{ID: "1", Items: []*part{{N: 1}, {N: 2}, {N: 1}}}, `mapper_test.model.Items: the element 0 and the element 2 have one key, "E#01": make a field that the template names differ`},

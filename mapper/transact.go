@@ -72,7 +72,7 @@ func PlanTransact(parts ...Part) (*Plan, error) {
 }
 
 // SavePart is the part of a transaction that Save would write of an entity. Of its options only
-// CheckLoaded, CheckRoot, Reindex and Blind can be given. If it adds items and does not write the root item, the transaction checks
+// CheckLoaded, CheckRoot, Reindex, Blind and IfTag can be given. If it adds items and does not write the root item, the transaction checks
 // that the entity is live, at two WCU for each KB of the root item.
 func (m *Mapper[T]) SavePart(e *Entity[T], options ...WriteOption) Part {
 	if err := m.owns(e); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/redact"
 	"github.com/itemize/itemize/internal/wire"
 )
 
@@ -249,7 +250,11 @@ func timeForm(f *Form, at func(p any) *time.Time) *Form {
 		if o&UnixTime != 0 {
 			return &types.AttributeValueMemberN{Value: strconv.FormatInt(at(p).Unix(), 10)}, nil
 		}
-		return &types.AttributeValueMemberS{Value: at(p).Format(time.RFC3339Nano)}, nil
+		t := at(p)
+		if y := t.Year(); y < 0 || y > 9999 {
+			return nil, redact.Errorf("the year%v is none of 0 to 9999, and a time of RFC 3339 with it could not be read again: store a time of these years", redact.Of(y))
+		}
+		return &types.AttributeValueMemberS{Value: t.Format(time.RFC3339Nano)}, nil
 	}
 	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
 		var t time.Time
