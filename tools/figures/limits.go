@@ -26,14 +26,14 @@ var limits = []limit{
 	{"functions over 100 lines", func(f *figures) int { return f.Long.Count }, 0},
 	{"functions with more than 5 parameters", func(f *figures) int { return f.Wide.Count }, 0},
 	{"packages in all modules", func(f *figures) int { return f.Packages.Count }, 85},
-	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 4450},
-	{"lines of package internal/operation", func(f *figures) int { return f.PackageLines["internal/operation"] }, 3530},
+	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 4480},
+	{"lines of package internal/operation", func(f *figures) int { return f.PackageLines["internal/operation"] }, 3600},
 	{"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 52},
 	{"files that know the outcomes of writes", func(f *figures) int { return f.knows("the outcomes of writes") }, 14},
 	{"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 179},
 	{"packages that a save reaches", func(f *figures) int { return f.Reach[0].Packages }, 22},
 	{"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 122},
-	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 760},
+	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 765},
 }
 
 // overLimits returns an error that names the figures over their limits.
