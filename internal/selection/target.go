@@ -391,4 +391,4 @@ func WeekOf(year, week int, in *time.Location) *Time {
 }
 
 // ErrLocation says that a period was given more than one location, or nil.
-var ErrLocation = errors.New("Year, Month, Week, Day and Hour take one location that is not nil, or none for UTC")
+var ErrLocation = errors.New("a period (Year, Month, Week, Day, Hour) takes one location that is not nil, or none for UTC")
