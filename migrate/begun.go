@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type begunNote struct {
 	Sort string `json:"sort,omitempty"`
 	// Reshaped reports that a program's functions are between monoliths and the layout.
 	Reshaped bool `json:"reshaped,omitempty"`
+	// Round tells this migration from one before that was rolled back.
+	Round string `json:"round,omitempty"`
 }
 
 // begunKey is where it lies: one place for all sources.
@@ -76,11 +79,15 @@ const beginTries = 10
 
 // note notes that this migration is under way, where none is.
 func (m *Migration) note(ctx context.Context, from string) (done bool, err error) {
+	seen, err := m.state.text(ctx, notePhase) // before the table is read: no other migration may begin and end in between
+	if err != nil {
+		return false, err
+	}
 	had, err := m.had(ctx)
 	if err != nil {
 		return false, err
 	}
-	text, err := json.Marshal(begunNote{m.source.Name, had, m.key, m.sort, m.reshape.Forth != nil})
+	text, err := json.Marshal(begunNote{m.source.Name, had, m.key, m.sort, m.reshape.Forth != nil, rand.Text()})
 	if err != nil {
 		return false, err
 	}
@@ -89,6 +96,11 @@ func (m *Migration) note(ctx context.Context, from string) (done bool, err error
 	phase, err := m.phasePut(from, phaseRunning)
 	if err != nil {
 		return false, err
+	}
+	phase.ConditionExpression = aws.String("(" + *phase.ConditionExpression + ") AND attribute_not_exists(note)")
+	if seen != nil {
+		phase.ConditionExpression = aws.String(strings.Replace(*phase.ConditionExpression, "attribute_not_exists(note)", "note = :seen", 1))
+		phase.ExpressionAttributeValues[":seen"] = seen
 	}
 	return m.transact(ctx, types.TransactWriteItem{Put: &types.Put{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("attribute_not_exists(note)")}}, types.TransactWriteItem{Put: phase})
 }

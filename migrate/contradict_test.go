@@ -168,7 +168,7 @@ func TestVerifyFindsLostRoots(t *testing.T) {
 		}
 	}
 	v, err := s.migration().Verify(ctx)
-	if err != nil || v.Wrong != 2 || v.Clean() || !strings.Contains(v.Findings[0].Reasons[0], "its root is gone") {
+	if err != nil || v.Wrong != 2 || v.Clean() || !strings.Contains(v.Findings[0].Reasons[0], "its root item is gone") {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -189,7 +189,6 @@ func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Optio
 	}
 	m.mover.Rate, m.mover.Share, m.mover.Stale = m.wcu, len(m.segments), m.export != nil
 	m.reader = &read.Reader{Client: c, Label: l.of.Model, Describe: described}
-	m.state = &store{client: c, table: m.mover.Tables[0], source: source, model: l.of.Model}
 	return m, nil
 }
 
@@ -216,15 +215,24 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 	if t.HashType != "S" || t.Range == "" || t.RangeType != "S" {
 		return fmt.Errorf("%s: the keys of the table %s are not two strings, and the progress of a migration is kept there", m.layout.Model, tables[0].Name)
 	}
+	m.state = &store{client: m.client, table: tables[0], source: source, model: m.layout.Model}
 	from := &item.Table{Name: source, Index: -1}
 	d, err := m.describe(ctx, from)
+	if errors.Is(err, errNoTable) {
+		var n phaseNote
+		if found, readErr := m.state.read(ctx, notePhase, &n); readErr == nil && found && n.Hash != "" {
+			from.Hash, from.Range, err, d = n.Hash, n.Range, nil, &types.TableDescription{} // it was contracted
+		}
+	}
 	if err != nil {
 		return err
 	}
-	from.Hash, from.Range = keysOf(d)
+	if len(d.KeySchema) > 0 {
+		from.Hash, from.Range = keysOf(d)
+	}
 	indexes[source] = indexesOf(d, from)
 	kinds := typesOf(d)
-	if (m.key != "" || m.sort != "") && (kinds[from.Hash] != "S" || from.Range != "" && kinds[from.Range] != "S") {
+	if len(kinds) > 0 && (m.key != "" || m.sort != "") && (kinds[from.Hash] != "S" || from.Range != "" && kinds[from.Range] != "S") {
 		return fmt.Errorf("%s: the keys of the table %s are no strings, and templates (-key, -sort) write strings", m.layout.Model, source)
 	}
 	m.approximate = aws.ToInt64(d.ItemCount)
@@ -264,12 +272,23 @@ func (m *Migration) describe(ctx context.Context, t *item.Table) (*types.TableDe
 	few := func(o *dynamodb.Options) { o.RetryMaxAttempts = min(o.RetryMaxAttempts, 3) } // nobody waits minutes for a wrong endpoint
 	out, err := m.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}, few)
 	if errors.As(err, new(*types.ResourceNotFoundException)) {
-		return nil, fmt.Errorf("%s: there is no table %s in this account and region: name the table of the monoliths as the source, and those of the model by -table NAME=REAL (migrate.Tables); a source that was contracted is gone", m.layout.Model, t.Name)
+		return nil, fmt.Errorf("%s: there %w %s in this account and region: name the table of the monoliths as the source, and those of the model by -table NAME=REAL (migrate.Tables); a source that was contracted is gone", m.layout.Model, errNoTable, t.Name)
 	}
 	if err != nil {
 		return nil, explain.Error(ctx, m.client, m.layout.Model, []*item.Table{t}, err)
 	}
 	return out.Table, nil
+}
+
+var errNoTable = errors.New("is no table")
+
+// isGone reports whether the source was deleted, or is being deleted.
+func (m *Migration) isGone(ctx context.Context) (bool, error) {
+	d, err := m.describe(ctx, m.source)
+	if errors.Is(err, errNoTable) {
+		return true, nil
+	}
+	return err == nil && d.TableStatus == types.TableStatusDeleting, err
 }
 
 // typesOf are the types of a table's key attributes: S, N or B.

@@ -212,12 +212,12 @@ func TestRollbackBesideAnotherMigration(t *testing.T) {
 				}
 			}))
 			_, _ = m.Rollback(ctx)
-		} else { // it begins when the second migration has a claim, and has marked b
+		} else { // when it notes that it begins, the second migration has noted that, and is about to mark b
 			if _, err := s.migration().Rollback(ctx); err != nil {
 				t.Fatal(err)
 			}
 			at, done, ended := make(chan bool), make(chan bool), make(chan error, 1)
-			m := s.over(faults.Before(s.client, "PutItem", "rollingBack", func() {
+			m := s.over(faults.Before(s.client, "TransactWriteItems", "running", func() {
 				other()
 				run := s.over(faults.Before(s.client, "PutItem", `PACKAGE#b`, func() { close(at); <-done }))
 				go func() {

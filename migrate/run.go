@@ -50,15 +50,14 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 			return nil, err
 		}
 	}
-	if m.replace {
-		switch n, err := m.state.begun(ctx); {
-		case err != nil:
-			return nil, err
-		case n.Had:
-			return nil, fmt.Errorf("%s: the table %s held collections before the migration, and a rollback could not tell them from those whose monoliths are gone: leave Replace (-replace) out", m.layout.Model, m.mover.Tables[m.layout.Root.Table].Name)
-		}
+	n, err := m.state.begun(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case m.replace && n.Had:
+		return nil, fmt.Errorf("%s: the table %s held collections before the migration, and a rollback could not tell them from those whose monoliths are gone: leave Replace (-replace) out", m.layout.Model, m.mover.Tables[m.layout.Root.Table].Name)
 	}
-	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}}
+	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, round: n.Round}
 	if err := m.state.each(ctx, noteDead, func(name string, _ item.Attributes) error { r.dead[name] = true; return nil }); err != nil {
 		return nil, err
 	}
@@ -97,6 +96,10 @@ type run struct {
 	wcus  float64
 	// resumed reports that a segment was begun behind its beginning.
 	resumed atomic.Bool
+	// round is that of the migration.
+	round string
+	// met are the entities that a rollback has counted as left.
+	met map[string]bool
 	// had reports that the model's table held collections before, and ending that a rollback is at its last scan.
 	had, ending bool
 }
@@ -114,6 +117,10 @@ func (r *run) segment(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
+	if found && c.Round != r.round {
+		c, found = checkpoint{}, false
+	}
+	c.Round = r.round
 	if found && c.Of != r.of {
 		return fmt.Errorf("%s: the migration was begun with %d segments, and is to go on with %d: give the same number, or roll it back first", r.layout.Model, c.Of, r.of)
 	}
@@ -122,7 +129,7 @@ func (r *run) segment(ctx context.Context, i int) error {
 		from = r.export.ID
 	}
 	if c.Done || c.Export != from {
-		c = checkpoint{} // once more: for what was left, and what was written since
+		c = checkpoint{Round: r.round} // once more: for what was left, and what was written since
 	}
 	c.Export = from
 	if c.start != nil || c.At != (files.Position{}) {

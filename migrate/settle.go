@@ -17,6 +17,12 @@ import (
 // stays as it is now, and the next run moves it. key is that of the monolith, as in its table. What was written in the new layout since is gone. The error is a
 // *ConflictError if the entity is in one layout. It costs the units of the monolith and of the items.
 func (m *Migration) KeepMonolith(ctx context.Context, key map[string]types.AttributeValue) error {
+	switch p, err := m.phase(ctx); {
+	case err != nil:
+		return err
+	case p == phaseRemoving:
+		return fmt.Errorf("%s: the monoliths are being removed (contract), and no entity can become one: keep the collection, and write the change again in the new layout", m.layout.Model)
+	}
 	return m.settle(ctx, key, m.mover.KeepMonolith)
 }
 

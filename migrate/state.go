@@ -71,6 +71,15 @@ func (s *store) write(ctx context.Context, name string, note any, start item.Att
 	return s.explained(ctx, err)
 }
 
+// text reads the text of a note, nil for none.
+func (s *store) text(ctx context.Context, name string) (types.AttributeValue, error) {
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table.Name, Key: s.key(name), ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return nil, s.explained(ctx, err)
+	}
+	return out.Item["note"], nil
+}
+
 // read reads a note into to, which stays as it is where there is none.
 func (s *store) read(ctx context.Context, name string, to any) (found bool, err error) {
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table.Name, Key: s.key(name), ConsistentRead: aws.Bool(true)})
@@ -179,6 +188,9 @@ func (m *Migration) underway(ctx context.Context) error {
 type phaseNote struct {
 	Phase string    `json:"phase"`
 	Since time.Time `json:"since"`
+	// Hash and Range are the key attributes of the source, once it is being removed.
+	Hash  string `json:"hash,omitempty"`
+	Range string `json:"range,omitempty"`
 }
 
 func (m *Migration) phase(ctx context.Context) (string, error) {
@@ -212,7 +224,11 @@ func (m *Migration) enter(ctx context.Context, from, to string) error {
 
 // phasePut notes a phase, as long as another is noted.
 func (m *Migration) phasePut(from, to string) (*types.Put, error) {
-	text, err := json.Marshal(phaseNote{to, m.now().UTC()})
+	n := phaseNote{Phase: to, Since: m.now().UTC()}
+	if to == phaseRemoving || to == phaseDone {
+		n.Hash, n.Range = m.source.Hash, m.source.Range
+	}
+	text, err := json.Marshal(n)
 	if err != nil {
 		return nil, err
 	}
@@ -268,8 +284,10 @@ func (m *Migration) transact(ctx context.Context, all ...types.TransactWriteItem
 
 // checkpoint is how far a segment is: the key behind which it goes on, or where in an export.
 type checkpoint struct {
-	Of    int  `json:"of"`
-	Done  bool `json:"done"`
+	// Round is the migration that it is of: one that was rolled back may have noted it since.
+	Round string `json:"round,omitempty"`
+	Of    int    `json:"of"`
+	Done  bool   `json:"done"`
 	start item.Attributes
 	// Export is that which At is a position in, "" for a scan.
 	Export string         `json:"export,omitempty"`

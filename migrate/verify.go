@@ -222,6 +222,13 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	case word != m.source.Name:
 		return refuse("confirm it with its name")
 	}
+	if p == phaseRemoving && !m.own {
+		if gone, err := m.isGone(ctx); err != nil {
+			return nil, err
+		} else if gone { // by one that died
+			return m.contracted(ctx, &run{Migration: m, begun: m.now(), report: &Report{}}, nil)
+		}
+	}
 	now, err := m.stillClean(ctx)
 	itemByItem = itemByItem || m.own
 	switch {
@@ -245,8 +252,13 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 		err = m.dropTable(ctx)
 	}
 	if n := r.report.This.Conflicts; err == nil && n > 0 {
-		err = fmt.Errorf("%s: %d monoliths were written in the old layout while the others were removed, and are kept: decide which of the two layouts stays (itemize migrate settle), and contract again", m.layout.Model, n)
+		err = fmt.Errorf("%s: %d monoliths were written in the old layout while the others were removed, and are kept: decide which of the two layouts stays (itemize migrate settle -keep collection, or write the change again in the new layout), and contract again", m.layout.Model, n)
 	}
+	return m.contracted(ctx, r, err)
+}
+
+// contracted ends a contract.
+func (m *Migration) contracted(ctx context.Context, r *run, err error) (*Report, error) {
 	if err == nil {
 		err = r.reset(ctx, phaseRemoving, phaseDone)
 	}

@@ -199,9 +199,14 @@ func (w *Wrapped[T]) liveRoot(ctx context.Context, at places, t *write.Tally) (p
 	return r, err
 }
 
-// ended reports whether the migration has ended, so that there are collections alone, and perhaps no table of monoliths.
+// ended reports whether the migration has ended, so that there are collections alone, and perhaps no table of monoliths: also if the contract died
+// behind the delete of that.
 func (w *Wrapped[T]) ended(ctx context.Context) bool {
 	p, err := w.g.phase(ctx)
+	if err == nil && p == phaseRemoving && !w.g.own {
+		gone, err := w.g.isGone(ctx)
+		return err == nil && gone
+	}
 	return err == nil && p == phaseDone
 }
 
@@ -267,7 +272,11 @@ func (w *Wrapped[T]) moveOnce(ctx context.Context, at places) (live bool, err er
 	case !isUnderway(p):
 		return false, &notUnderway{p}
 	}
-	return w.g.mover.Finish(ctx, at.root, at.doc, &t)
+	live, err = w.g.mover.Finish(ctx, at.root, at.doc, &t)
+	if err != nil && w.ended(ctx) {
+		return false, w.g.ended()
+	}
+	return live, err
 }
 
 // Update moves the entity if it is a monolith, loads a selection strongly, applies change, and saves it: again where
@@ -330,6 +339,8 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 		}
 		switch {
 		case ended:
+		case errors.As(err, new(*UnmovableError)):
+			return nil, fmt.Errorf("%s: %w: %w", at.root, mapper.ErrExists, err)
 		case err != nil:
 			return nil, err
 		case live:
@@ -360,7 +371,7 @@ func (w *Wrapped[T]) checks(at places, ended bool) []mapper.Part {
 		return mapper.RawPart(w.g.client, types.TransactWriteItem{ConditionCheck: c})
 	}
 	if ended {
-		return []mapper.Part{part(w.g.phaseCheck(phaseDone))}
+		return []mapper.Part{part(w.g.phaseCheck(phaseDone, phaseRemoving))}
 	}
 	return []mapper.Part{part(&types.ConditionCheck{
 		TableName: &at.doc.Table.Name, Key: at.doc.Key(), ConditionExpression: aws.String("attribute_not_exists(#k) OR attribute_exists(#m)"),

@@ -103,7 +103,7 @@ func (b *Return) begin(ctx context.Context) error {
 	case r.there():
 		return b.mark(ctx, item.Deleting, "")
 	case d.Mark() != nil:
-		return b.drop(ctx, d)
+		return b.dropDeleted(ctx, d)
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 			return err
 		}
 		return b.remove(ctx, true)
-	case d.Unmarked(), b.root.Has(d.Mark()):
+	case d.Unmarked(), b.root.Has(d.Mark()), b.settles && d.Changed():
 		if err := b.unmark(ctx, d); err != nil {
 			return err
 		}
@@ -419,7 +419,25 @@ func (b *Return) delete(ctx context.Context, at item.Place, stored item.Attribut
 	return now, b.sent(o)
 }
 
-// drop removes the monolith of an entity that was deleted since it moved. The root was read after it.
+// dropDeleted removes the monolith of an entity that was deleted, and what was left of its collection. The root was read after the monolith.
+func (b *Return) dropDeleted(ctx context.Context, d *Monolith) error {
+	keep := b.m.kept(d.Mark())
+	if keep != nil {
+		all, err := b.m.Items(ctx, b.Root, &b.t)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(all, func(s Stored) bool { return attr.Same(source.Header(s.Attributes).Incarnation, keep) }) {
+			return &Conflict{b.Root, rootGone}
+		}
+	}
+	if err := b.m.Leftovers(ctx, b.Root, keep, &b.t); err != nil {
+		return err
+	}
+	return b.drop(ctx, d)
+}
+
+// drop removes a marked monolith that is as it was read.
 func (b *Return) drop(ctx context.Context, d *Monolith) error {
 	r := &write.Request{
 		Kind: write.Delete, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,

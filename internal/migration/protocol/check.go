@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -27,17 +28,21 @@ const (
 	Wrong
 )
 
-// Check compares a marked monolith with its collection, which is read strongly. reason says what is wrong.
+const rootGone = "its root item is gone, and other items of its collection are there: a program that does not go through the library has removed it; both are kept: put the root item back, or delete these items and the monolith"
+
+// Check compares a marked monolith with its collection, which is read strongly. reason says what is wrong. It removes what moves that died have
+// left of the entity.
 func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State, reason string, err error) {
 	k := d.Mark()
 	switch {
 	case d.Changed():
 		return Wrong, changedSince, nil
-	case k.Deleted:
-		return Gone, "", nil
 	}
 	at, err := m.RootOf(d)
-	if err != nil {
+	switch {
+	case err != nil && k.Deleted:
+		return Gone, "", nil // it could not have been moved
+	case err != nil:
 		return Wrong, err.Error(), nil
 	}
 	all, err := m.Items(ctx, at, t)
@@ -50,15 +55,26 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 			root = m.root(at, s.Attributes)
 		}
 	}
-	switch {
-	case !root.there():
-		for _, s := range all {
-			if attr.Same(source.Header(s.Attributes).Incarnation, k.Incarnation) && !m.Layout.RootExpires() {
-				return Wrong, "its root is gone, and other items of its collection are there: a program that does not go through the library has removed it", nil
+	of := func(s Stored) types.AttributeValue { return source.Header(s.Attributes).Incarnation }
+	if !root.there() || root.live() {
+		keep := m.kept(k)
+		if root.there() {
+			keep = nil
+		}
+		left := func(s Stored) bool { return s.Place != at && of(s) != nil && !root.Belongs(s.Attributes) && !attr.Same(of(s), keep) }
+		if slices.ContainsFunc(all, left) {
+			if err := m.Leftovers(ctx, at, keep, t); err != nil {
+				return 0, "", err
 			}
 		}
+	}
+	switch {
+	case !root.there():
+		if keep := m.kept(k); keep != nil && slices.ContainsFunc(all, func(s Stored) bool { return attr.Same(of(s), keep) }) {
+			return Wrong, rootGone, nil
+		}
 		return Gone, "", nil
-	case root.is(item.Deleting):
+	case root.is(item.Deleting), k.Deleted:
 		return Gone, "", nil
 	case !root.live():
 		return Wrong, root.Pending(), nil

@@ -40,6 +40,9 @@ type Entity struct {
 	standing           item.Attributes
 	token, incarnation types.AttributeValue
 	took               []types.AttributeValue
+	// claims are the incarnations of the claims that this call has put, and live is the one that went live.
+	claims []types.AttributeValue
+	live   types.AttributeValue
 	// shared reports that the claim is an import's, which others may go on with.
 	shared bool
 	// left are parts that are not put yet, and sum is of the versions of those that are.
@@ -120,7 +123,10 @@ func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 				err = e.restart(ctx)
 			}
 		}
-		return e.failed(ctx, err)
+		if ended := e.failed(ctx, err); ended != nil {
+			return ended
+		}
+		return e.tidy(ctx)
 	})
 }
 
@@ -243,7 +249,14 @@ func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValu
 	case write.Failed:
 		return o.Err
 	case write.Written:
-		if err := e.clear(ctx, incarnations); err != nil {
+		all, err := e.m.Items(ctx, e.at, &e.t)
+		if err != nil {
+			return err
+		}
+		gone := func(of types.AttributeValue) bool {
+			return slices.ContainsFunc(incarnations, func(a types.AttributeValue) bool { return attr.Same(a, of) })
+		}
+		if err := e.m.clear(ctx, e.at, all, gone, &e.t); err != nil {
 			return err
 		}
 	}
@@ -271,40 +284,12 @@ func (e *Entity) own() []types.AttributeValue {
 	return append(slices.Clone(e.took), e.incarnation)
 }
 
-// clear removes the parts of claims that are gone, and were never live.
-func (e *Entity) clear(ctx context.Context, incarnations []types.AttributeValue) error {
-	if len(incarnations) == 0 {
-		return nil
-	}
-	all, err := e.m.Items(ctx, e.at, &e.t)
-	if err != nil {
-		return err
-	}
-	for _, s := range all {
-		of := source.Header(s.Attributes).Incarnation
-		if s.Place == e.at || of == nil || !slices.ContainsFunc(incarnations, func(a types.AttributeValue) bool { return attr.Same(a, of) }) {
-			continue
-		}
-		h := e.m.Layout.Reserved.Header(s.Attributes)
-		r := &write.Request{
-			Kind: write.Delete, Place: s.Place, Label: e.m.Layout.Model, Field: s.Kind.Name, Reserved: e.m.Layout.Reserved,
-			Header: h, OldSize: attr.ItemSize(s.Attributes), Expect: write.Expect{Version: h.Version},
-		}
-		if h.Version == nil {
-			continue
-		}
-		if o := e.m.one(ctx, r, s.Attributes, &e.t); o.State == write.Failed || o.State == write.Unknown {
-			return o.Err
-		}
-	}
-	return nil
-}
-
 // goLive makes the root live, with all that it holds.
 func (e *Entity) goLive(ctx context.Context) error {
 	o := e.m.one(ctx, e.liveRequest(), e.standing, &e.t)
 	switch o.State {
 	case write.Written:
+		e.live = e.incarnation
 		return nil
 	case write.Rejected:
 		return errRestart
@@ -406,8 +391,8 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		return e.adopt(ctx, root)
 	case root.is(item.Migrating) && k != nil && !root.Has(k):
 		return e.stale(ctx, root)
-	case k != nil && k.Deleted, k != nil && !root.is(item.Migrating):
-		return nil // deleted, before it was moved or since
+	case k != nil && k.Deleted, k != nil && !root.is(item.Migrating): // deleted, before it was moved or since
+		return e.m.Leftovers(ctx, e.at, e.m.kept(k), &e.t)
 	}
 	if root.is(item.Migrating) && e.Doc.Unmarked() && root.Whole != nil && bytes.Equal(root.Whole, e.Doc.Hash()) {
 		whole, err := e.isWhole(ctx, root)
@@ -483,7 +468,7 @@ func (e *Entity) adopt(ctx context.Context, root *Root) error {
 	if e.Doc.Changed() {
 		return &Conflict{e.Doc.Place, changedSince}
 	}
-	e.standing, e.token, e.incarnation = root.Attributes, root.Version, root.Incarnation
+	e.standing, e.token, e.incarnation, e.took = root.Attributes, root.Version, root.Incarnation, root.Took
 	var n int
 	var err error
 	if e.sum, n, err = e.sumOfParts(ctx, root.Incarnation); err != nil {

@@ -54,7 +54,7 @@ func stored(r *write.Request) item.Attributes {
 // claimed notes the claim that stands.
 func (e *Entity) claimed(r *write.Request) {
 	e.standing, e.token, e.incarnation, e.shared = stored(r), r.Token, source.Header(r.Put).Incarnation, false
-	e.left, e.sum, e.asked = nil, [item.TokenSize]byte{}, false
+	e.left, e.sum, e.asked, e.claims = nil, [item.TokenSize]byte{}, false, append(e.claims, e.incarnation)
 	for _, it := range e.parts.Items[1:] {
 		e.left = append(e.left, &part{Item: it, place: e.m.place(it)})
 	}

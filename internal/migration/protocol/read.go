@@ -62,7 +62,7 @@ func (m *Mover) Read(ctx context.Context, root, doc item.Place, t *write.Tally) 
 		}
 		before = d
 	}
-	return nil, errRestart
+	return nil, &Conflict{root, "somebody else writes the entity again and again: load it again"}
 }
 
 // shown are the items of a collection that is rolled back, as they were when it was live; nil where it was not whole any more.

@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/flow"
@@ -24,7 +25,8 @@ func (m *Mover) KeepMonolith(ctx context.Context, root, doc item.Place, t *write
 	return b.Err
 }
 
-// KeepCollection marks the monolith of an entity that is in both layouts as moved, as it is now: the collection stays.
+// KeepCollection marks the monolith of an entity that is in both layouts as moved, as it is now: the collection stays. Of an entity that was deleted it
+// stays deleted.
 func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *write.Tally) error {
 	for try := range tries {
 		d, err := m.Monolith(ctx, doc, t)
@@ -32,15 +34,19 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 			return err
 		}
 		r, err := m.readRoot(ctx, root, t)
+		k := &Mark{Incarnation: r.Incarnation, Hash: d.Hash(), Settled: true}
 		switch {
 		case err != nil:
 			return err
+		case d.Changed() && !r.there(): // it was deleted, in whichever layout
+			k = d.Mark()
+			k.Hash, k.Settled = d.Hash(), true
+		case d.Changed() && r.is(item.RollingBack) && r.From == item.Live: // the rollback goes on with the collection
 		case !r.live():
-			return &Conflict{root, noCollection}
+			return &Conflict{root, notBoth(&r)}
 		case d.Contradicts() == nil:
 			return &Conflict{doc, inOneLayout}
 		}
-		k := &Mark{Incarnation: r.Incarnation, Hash: d.Hash(), Settled: true}
 		w := m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
 		if w.NewSize > cost.MaxItem || w.Longest() > cost.MaxExpression {
 			return &Unmovable{fmt.Errorf("the monolith has %d bytes, and no room for its mark or the condition of it: remove it by hand", d.Size())}
@@ -59,20 +65,35 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 	return &Conflict{doc, errRestart.Error()}
 }
 
-const (
-	noCollection = "its collection is not live, so that there is nothing to settle: a run moves the monolith"
-	inOneLayout  = "the entity is in one layout: there is nothing to settle"
-)
+// notBoth says why there is nothing to settle where the collection is not live.
+func notBoth(r *Root) string {
+	if r.is(item.RollingBack) {
+		return "it is rolled back, or was settled in part: repeat itemize migrate rollback, or itemize migrate settle -keep monolith"
+	}
+	return "its collection is not live, so that there is nothing to settle: a run moves the monolith"
+}
+
+const inOneLayout = "the entity is in one layout: there is nothing to settle"
 
 // settle begins to make an entity that is in both layouts the monolith that it has.
 func (b *Return) settle(ctx context.Context, d *Monolith) error {
+	r := &b.root
 	switch {
-	case b.root.is(item.RollingBack):
-		return b.mark(ctx, item.RollingBack, b.root.From)
-	case !b.root.live():
-		return &Conflict{b.Root, noCollection}
-	case d.Contradicts() == nil:
+	case d.Changed() && !r.there(): // it was deleted, and is the monolith that somebody has written since
+		if err := b.unmark(ctx, d); err != nil {
+			return err
+		}
+		b.Back = true
+		return b.m.Leftovers(ctx, b.Root, nil, &b.t)
+	case r.is(item.RollingBack) && (d.Unmarked() || d.Changed()), r.live() && d.Contradicts() != nil:
+	case r.live():
 		return &Conflict{b.Doc, inOneLayout}
+	default:
+		return &Conflict{b.Root, notBoth(r)}
+	}
+	// The monolith is the truth from the mark of the root on, whatever claim has marked the monolith.
+	if k := d.Mark(); k != nil && k.Incarnation != nil && !r.Has(k) {
+		r.Took = append(slices.Clone(r.Took), k.Incarnation)
 	}
 	return b.mark(ctx, item.RollingBack, item.Migrating)
 }

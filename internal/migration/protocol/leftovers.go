@@ -1,0 +1,88 @@
+package protocol
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Parts that were put for a claim stay behind if somebody takes the claim over, or if the monolith was written before it was marked. No
+// root will have their incarnation. A load of a part of the entity does not read the root, and would show them. So each call that has put or taken
+// over such parts removes them at its end. Those of programs that died are removed by the next run, verification, rollback or contract.
+
+// tidy removes the parts that this call has put for claims that are gone, and those of the claims that it has taken over and replaced.
+func (e *Entity) tidy(ctx context.Context) error {
+	dead := e.claims
+	if e.live != nil {
+		dead = slices.DeleteFunc(slices.Concat(e.claims, e.took), func(a types.AttributeValue) bool { return attr.Same(a, e.live) })
+	}
+	if len(dead) == 0 {
+		return nil
+	}
+	all, err := e.m.Items(ctx, e.at, &e.t)
+	if err != nil {
+		return err
+	}
+	root, err := e.m.readRoot(ctx, e.at, &e.t) // behind the items: a claim may stand yet, for the next to take over
+	if err != nil {
+		return err
+	}
+	if root.is(item.Migrating) {
+		dead = slices.DeleteFunc(slices.Clone(dead), func(a types.AttributeValue) bool { return attr.Same(a, root.Incarnation) || root.took(a) })
+	}
+	return e.m.clear(ctx, e.at, all, func(of types.AttributeValue) bool {
+		return !attr.Same(of, root.Incarnation) && slices.ContainsFunc(dead, func(a types.AttributeValue) bool { return attr.Same(a, of) })
+	}, &e.t)
+}
+
+// Leftovers removes the items of an entity that are of another incarnation than its root, and not of keep: of claims that are gone, and of
+// entities that were deleted. It removes nothing while somebody moves the entity, and no item without an incarnation, which is of another program.
+func (m *Mover) Leftovers(ctx context.Context, at item.Place, keep types.AttributeValue, t *write.Tally) error {
+	all, err := m.Items(ctx, at, t)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(s Stored) bool { return s.Place != at }) {
+		return nil
+	}
+	// Behind the items: what they are of is gone if the root has another incarnation, or none, by now.
+	root, err := m.readRoot(ctx, at, t)
+	if err != nil || root.there() && !root.live() {
+		return err
+	}
+	return m.clear(ctx, at, all, func(of types.AttributeValue) bool {
+		return !attr.Same(of, keep) && !(root.there() && attr.Same(of, root.Incarnation))
+	}, t)
+}
+
+// clear removes items as they were read, of incarnations that are gone.
+func (m *Mover) clear(ctx context.Context, root item.Place, all []Stored, gone func(incarnation types.AttributeValue) bool, t *write.Tally) error {
+	for _, s := range all {
+		h := m.Layout.Reserved.Header(s.Attributes)
+		if s.Place == root || h.Incarnation == nil || h.Version == nil || !gone(h.Incarnation) {
+			continue
+		}
+		r := &write.Request{
+			Kind: write.Delete, Place: s.Place, Label: m.Layout.Model, Field: s.Kind.Name, Reserved: m.Layout.Reserved,
+			Header: h, OldSize: attr.ItemSize(s.Attributes), Expect: write.Expect{Version: h.Version},
+		}
+		if o := m.one(ctx, r, s.Attributes, t); o.State == write.Failed || o.State == write.Unknown {
+			return o.Err
+		}
+	}
+	return nil
+}
+
+// kept is the incarnation of an entity without a root whose other items are not leftover ones: a program that does not go through the
+// library has removed the root. Nil where the time to live removes roots.
+func (m *Mover) kept(k *Mark) types.AttributeValue {
+	if k == nil || k.Deleted || m.Layout.RootExpires() {
+		return nil
+	}
+	return k.Incarnation
+}
