@@ -19,6 +19,7 @@ import (
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/files"
+	"github.com/itemize/itemize/internal/migration/protocol"
 )
 
 // The phases of a migration, as they are stored.
@@ -165,13 +166,11 @@ func isUnderway(phase string) bool {
 var underway = []string{phaseRunning, phaseCutOver, phaseBack, phaseRemoving}
 
 // notUnderway is the error of a move while no migration is under way.
-type notUnderway struct{ phase string }
-
-func (e *notUnderway) Error() string {
-	if isBack(e.phase) {
-		return "a rollback is about to end: try again in some seconds"
+func notUnderway(phase string) error {
+	if isBack(phase) {
+		return &protocol.NotUnderway{Reason: "a rollback is about to end: try again in some seconds"}
 	}
-	return "the migration was rolled back, or has ended, since the move began: try again"
+	return &protocol.NotUnderway{Reason: "the migration was rolled back, or has ended, since the move began: try again"}
 }
 
 // underway is an error unless the migration is under way. A move asks it behind its claim, which the last scan of a rollback finds.
@@ -179,7 +178,7 @@ func (m *Migration) underway(ctx context.Context) error {
 	var n phaseNote
 	_, err := m.state.read(ctx, notePhase, &n)
 	if err == nil && !isUnderway(n.Phase) {
-		err = &notUnderway{n.Phase}
+		err = notUnderway(n.Phase)
 	}
 	return err
 }

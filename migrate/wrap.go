@@ -241,7 +241,7 @@ func publicOf(model string, doc item.Place, err error) error {
 // end of a rollback, and begins a migration where none is under way.
 func (w *Wrapped[T]) move(ctx context.Context, at places) (live bool, err error) {
 	for try := range wrapTries {
-		if live, err = w.moveOnce(ctx, at); !errors.As(err, new(*notUnderway)) {
+		if live, err = w.moveOnce(ctx, at); !errors.As(err, new(*protocol.NotUnderway)) {
 			return live, w.conflict(at, err)
 		}
 		if err := flow.Pause(ctx, try); err != nil {
@@ -270,7 +270,7 @@ func (w *Wrapped[T]) moveOnce(ctx context.Context, at places) (live bool, err er
 			return false, err
 		}
 	case !isUnderway(p):
-		return false, &notUnderway{p}
+		return false, notUnderway(p)
 	}
 	live, err = w.g.mover.Finish(ctx, at.root, at.doc, &t)
 	if err != nil && w.ended(ctx) {
@@ -355,7 +355,7 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 		if d, readErr := w.g.mover.Monolith(ctx, at.doc, &t); readErr == nil && d.Unmarked() {
 			return r, fmt.Errorf("%s: %w", at.root, mapper.ErrExists)
 		}
-		if !errors.As(w.g.underway(ctx), new(*notUnderway)) {
+		if !errors.As(w.g.underway(ctx), new(*protocol.NotUnderway)) {
 			return r, err
 		}
 		if err := flow.Pause(ctx, try); err != nil {
@@ -407,6 +407,9 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 	var before *protocol.Monolith
 	for try := range wrapTries {
 		over, d, err := w.deleteOnce(ctx, s, at, options)
+		if err == nil && over {
+			w.removeDeleted(ctx, at)
+		}
 		if err != nil || over {
 			return err
 		}
@@ -419,6 +422,18 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 		}
 	}
 	return &ConflictError{w.g.layout.Model, at.root.String(), "somebody else wrote the entity again and again: delete it again"}
+}
+
+// removeDeleted removes the marked monolith of an entity that was deleted while no run is under way: programs that know only the old layout would see it,
+// and no step of the migration but another rollback would remove it. If that fails, the entity is deleted nevertheless.
+func (w *Wrapped[T]) removeDeleted(ctx context.Context, at places) {
+	if p, err := w.g.phase(ctx); err != nil || p != phaseNone && !isBack(p) {
+		return
+	}
+	var t write.Tally
+	if d, err := w.g.mover.Monolith(ctx, at.doc, &t); err == nil && d.Mark() != nil {
+		_, _ = w.g.mover.Remove(ctx, d, &t)
+	}
 }
 
 // deleteOnce reads the monolith and then the root, and deletes what is there by these. It returns the monolith where there

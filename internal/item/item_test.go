@@ -11,9 +11,9 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-func text(s string) types.AttributeValue   { return &types.AttributeValueMemberS{Value: s} }
-func number(n string) types.AttributeValue { return &types.AttributeValueMemberN{Value: n} }
-func bytes(b string) types.AttributeValue  { return &types.AttributeValueMemberB{Value: []byte(b)} }
+func text(s string) types.AttributeValue    { return &types.AttributeValueMemberS{Value: s} }
+func number(n string) types.AttributeValue  { return &types.AttributeValueMemberN{Value: n} }
+func bytesOf(b string) types.AttributeValue { return &types.AttributeValueMemberB{Value: []byte(b)} }
 
 var (
 	composite = &Table{Name: "composite", Hash: "PK", Range: "SK"}
@@ -28,7 +28,7 @@ func TestPlace(t *testing.T) {
 		text string
 	}{
 		{Place{composite, key.Scalar{Type: 'S', Text: "p"}, key.Scalar{Type: 'S', Text: "s"}}, Attributes{"PK": text("p"), "SK": text("s")}, "p s"},
-		{Place{composite, key.Scalar{Type: 'N', Text: "1234"}, key.Scalar{Type: 'B', Text: "\x01"}}, Attributes{"PK": number("1234"), "SK": bytes("\x01")}, "1234 0x01"},
+		{Place{composite, key.Scalar{Type: 'N', Text: "1234"}, key.Scalar{Type: 'B', Text: "\x01"}}, Attributes{"PK": number("1234"), "SK": bytesOf("\x01")}, "1234 0x01"},
 		{Place{Table: simple, PK: key.Scalar{Type: 'S', Text: "p"}}, Attributes{"id": text("p")}, "simple p"},
 	} {
 		if !attr.SameItem(c.at.Key(), c.key) || c.at.KeySize() != attr.ItemSize(c.key) || c.at.String() != c.text || c.at.Table.KeyAttributes() != len(c.key) {
@@ -43,7 +43,7 @@ func TestPlace(t *testing.T) {
 
 // The reserved attributes of an item are those of its model; others' are its own business.
 func TestHeader(t *testing.T) {
-	a := Attributes{"_v": bytes("v"), "ttl": number("5"), "_s": text("s"), "_a": bytes("a")}
+	a := Attributes{"_v": bytesOf("v"), "ttl": number("5"), "_s": text("s"), "_a": bytesOf("a")}
 	all := Reserved{Version: "_v", TTL: "ttl"}
 	if h := all.Header(a); h.Version == nil || h.Expiry == nil || h.Stage == nil || h.Incarnation == nil {
 		t.Errorf("%+v", h)
@@ -120,10 +120,10 @@ func TestHidden(t *testing.T) {
 	item := func(version, incarnation string) Attributes {
 		a := Attributes{}
 		if version != "" {
-			a["_v"] = bytes(version)
+			a["_v"] = bytesOf(version)
 		}
 		if incarnation != "" {
-			a["_a"] = bytes(incarnation)
+			a["_a"] = bytesOf(incarnation)
 		}
 		return a
 	}
@@ -164,7 +164,7 @@ func TestHidden(t *testing.T) {
 // Assignments know their size, and change a header where they are to it.
 func TestAssignments(t *testing.T) {
 	var h Header
-	stage, incarnation := NewStage(Inserting, time.Unix(7, 0)).Assign(), AssignIncarnation(bytes("x"))
+	stage, incarnation := NewStage(Inserting, time.Unix(7, 0)).Assign(), AssignIncarnation(bytesOf("x"))
 	if !h.Set(stage) || !h.Set(incarnation) || h.Set(Assignment{Name: "x", Value: text("y")}) || h.Stage == nil || h.Incarnation == nil {
 		t.Errorf("%+v", h)
 	}

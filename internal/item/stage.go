@@ -1,6 +1,7 @@
 package item
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -160,16 +161,31 @@ var (
 	DropMark   = Assignment{Name: schema.State, Index: Unlisted}
 )
 
-// Frozen is the mark of an item that a rollback has copied, which it gave this version: who has written it since has
-// given it another, or taken the mark away.
-func Frozen(version types.AttributeValue) Assignment {
-	return Assignment{schema.State, Unlisted, &types.AttributeValueMemberM{Value: Attributes{stateName: &types.AttributeValueMemberS{Value: string(RollingBack)}, "by": version}}}
+// Frozen is the mark of an item that a rollback has copied, which it gave this version, with a digest of its content: who has written it since has
+// given it another version, or taken the mark away, or changed the content.
+func Frozen(version types.AttributeValue, content Attributes) Assignment {
+	return Assignment{schema.State, Unlisted, &types.AttributeValueMemberM{Value: Attributes{
+		stateName: &types.AttributeValueMemberS{Value: string(RollingBack)}, "by": version, frozenDigest: &types.AttributeValueMemberB{Value: ContentDigest(content)},
+	}}}
+}
+
+const frozenDigest = "d"
+
+// ContentDigest is a digest of an item without its version and its stage.
+func ContentDigest(a Attributes) []byte {
+	return attr.Hash(a, schema.State, schema.DefaultVersion)[:TokenSize]
 }
 
 // IsFrozen reports whether an item is as a rollback has copied it.
-func (h Header) IsFrozen() bool {
+func (r Reserved) IsFrozen(a Attributes) bool {
+	h := r.Header(a)
 	s := h.ReadStage()
-	return s.State == RollingBack && s.By != nil && attr.Same(s.By, h.Version)
+	mark, _ := h.Stage.(*types.AttributeValueMemberM)
+	if s.State != RollingBack || s.By == nil || !attr.Same(s.By, h.Version) || mark == nil {
+		return false
+	}
+	d, _ := mark.Value[frozenDigest].(*types.AttributeValueMemberB)
+	return d != nil && bytes.Equal(d.Value, ContentDigest(a))
 }
 
 // Set notes in a header the new value of a reserved attribute; it reports whether the

@@ -67,7 +67,7 @@ func TestReservedConditions(t *testing.T) {
 	for want, condition := range map[string]attr.Condition{
 		"(attribute_not_exists(#0) OR #0.#1 = :0) _s state":    LiveRoot,
 		"attribute_not_exists(#0) _s":                          Unstaged,
-		"#0 = :0 _a":                                           func(x *attr.Expression) string { return IncarnationIs(x, bytes("x")) },
+		"#0 = :0 _a":                                           func(x *attr.Expression) string { return IncarnationIs(x, bytesOf("x")) },
 		"(attribute_not_exists(#0) OR #0 > :0 OR #0 = :1) ttl": func(x *attr.Expression) string { return r.Unexpired(x, time.Unix(7, 0)) },
 		"#0 <= :0 AND #0 <> :1 ttl":                            func(x *attr.Expression) string { return r.ExpiredBy(x, time.Unix(7, 0)) },
 	} {

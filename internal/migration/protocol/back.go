@@ -1,7 +1,9 @@
 package protocol
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,7 +35,9 @@ type Return struct {
 	// by is the rollback's own mark, and token the version of the root that has it.
 	by, token types.AttributeValue
 	root      Root
-	t         write.Tally
+	// copied is the digest of the root item as it was copied into the monolith, nil if this call has not copied it.
+	copied []byte
+	t      write.Tally
 }
 
 // Back makes entities monoliths again, several at once.
@@ -206,13 +210,31 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 	return b.rebuild(ctx, from)
 }
 
-// expect requires of an item that it is as it was read.
+// expect requires of an item that it is as it was read: its version, and its values, since other programs may leave the version. Of values of more
+// than 4 KB, and where they are too many, the version alone tells.
 func (b *Return) expect(r *write.Request, stored item.Attributes) {
 	r.Expect = write.Expect{Version: r.Header.Version}
 	if r.Header.Version == nil {
 		r.Expect.Old = write.SomeOldValues(r.Place, stored)
+		return
+	}
+	var values []item.Assignment
+	for _, a := range write.SomeOldValues(r.Place, stored).Values {
+		if a.Name != schema.DefaultVersion && len(values) < write.MaxTerms-6 && attr.ValueSize(a.Value) <= maxCompared {
+			values = append(values, a)
+		}
+	}
+	if len(values) == 0 {
+		return
+	}
+	r.Expect.Terms = []attr.Condition{write.Values(values)}
+	if r.Longest() > cost.MaxExpression {
+		r.Expect.Terms = nil
 	}
 }
+
+// maxCompared is the largest value that a condition compares, in bytes.
+const maxCompared = 4 << 10
 
 // sent is what an outcome means: that somebody else came between, or what failed.
 func (b *Return) sent(o write.Outcome) error {
@@ -235,7 +257,9 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 	switch {
 	case d.Changed() && !b.settles:
 		return &Conflict{d.Place, changedSince}
-	case from == item.Live && d.Unmarked(): // by this rollback, begun before
+	case from == item.Live && d.Unmarked() && !b.hasRestored(d):
+		return &Conflict{d.Place, "the monolith was written during its rollback, by a program that knows only the old layout: both are kept; stop that program, and decide which one stays (itemize migrate settle -keep monolith; or remove the monolith, and roll back again)"}
+	case from == item.Live && d.Unmarked(): // by a rollback that died, or another one
 		return b.remove(ctx, true)
 	case from == item.Live:
 		doc, err := b.freeze(ctx)
@@ -281,6 +305,11 @@ func (b *Return) freeze(ctx context.Context) (item.Attributes, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, s := range all {
+		if s.Place == b.Root {
+			b.copied = item.ContentDigest(s.Attributes)
+		}
+	}
 	return b.join(slices.DeleteFunc(all, func(s Stored) bool { return s.Attributes == nil }))
 }
 
@@ -302,7 +331,7 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 		}
 		b.expect(r, now)
 		r.Prepare()
-		mark := item.Frozen(r.Token)
+		mark := item.Frozen(r.Token, now)
 		r.Set = []item.Assignment{mark}
 		r.NewSize = r.OldSize + mark.Size() - attr.AttributeSize(schema.State, now[schema.State]) + r.Reserved.Grows(h, false)
 		o := b.m.one(ctx, r, now, t)
@@ -333,7 +362,38 @@ func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes
 	}
 	r.NewSize = attr.ItemSize(whole) + source.VersionSize()
 	r.Prepare()
-	return b.sent(b.m.one(ctx, r, d.Attributes, &b.t))
+	if v := b.restoredVersion(); v != nil {
+		r.Token = v
+	}
+	if d.There() {
+		return b.sent(b.m.one(ctx, r, d.Attributes, &b.t))
+	}
+	// An absent monolith has no version that a late copy would miss: the root item tells whether the rollback is still this one.
+	root := &write.Request{
+		Kind: write.Check, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
+		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), NewSize: attr.ItemSize(b.root.Attributes), Expect: write.Expect{Version: b.token},
+	}
+	units, _ := b.m.units(r, nil)
+	if err := b.m.Rate.Take(ctx, 2*(units+cost.WriteUnits(root.OldSize))); err != nil {
+		return err
+	}
+	return b.sent(b.m.Sender.Send(ctx, &write.Step{Requests: []*write.Request{r, root}, How: write.Together}, &b.t))
+}
+
+// restoredVersion is the version of the monolith that a rollback of the root's incarnation writes, nil if the root has none. By it a rollback that goes on
+// tells such a monolith from one that somebody else has put.
+func (b *Return) restoredVersion() types.AttributeValue {
+	of, ok := b.root.Incarnation.(*types.AttributeValueMemberB)
+	if !ok {
+		return nil
+	}
+	sum := sha256.Sum256(append([]byte("restored "), of.Value...))
+	return &types.AttributeValueMemberB{Value: sum[:item.TokenSize]}
+}
+
+func (b *Return) hasRestored(d *Monolith) bool {
+	v := b.restoredVersion()
+	return v == nil || attr.Same(v, source.Header(d.Attributes).Version)
 }
 
 // unmark gives a monolith that is the truth a new version, and takes its mark away: nothing else of it is written, so that
@@ -366,6 +426,9 @@ func (b *Return) remove(ctx context.Context, copied bool) error {
 	if !attr.Same(root.By, b.by) {
 		return errRestart // another rollback goes on
 	}
+	if copied && b.copied != nil && !bytes.Equal(b.copied, item.ContentDigest(root.Attributes)) {
+		return writtenSince(b.Root)
+	}
 	err = b.atOnce(ctx, len(all), func(ctx context.Context, i int, t *write.Tally) error {
 		s := all[i]
 		if s.Place == b.Root {
@@ -391,8 +454,8 @@ func (b *Return) remove(ctx context.Context, copied bool) error {
 func (b *Return) deleteCopied(ctx context.Context, at item.Place, now item.Attributes, t *write.Tally) error {
 	for range tries {
 		h := b.m.Layout.Reserved.Header(now)
-		if !h.IsFrozen() {
-			return &Conflict{at, "it was written while its entity was rolled back, by a program that does not go through migrate.Wrap: it is kept, and not in the monolith; copy it, remove it, and roll back again"}
+		if !b.m.Layout.Reserved.IsFrozen(now) {
+			return writtenSince(at)
 		}
 		var err error
 		if now, err = b.delete(ctx, at, now, h, t); !errors.Is(err, errRestart) {
@@ -400,6 +463,10 @@ func (b *Return) deleteCopied(ctx context.Context, at item.Place, now item.Attri
 		}
 	}
 	return errRestart
+}
+
+func writtenSince(at item.Place) error {
+	return &Conflict{at, "it was written while its entity was rolled back, by a program that does not go through migrate.Wrap: it is kept, and not in the monolith; copy it, remove it, and roll back again"}
 }
 
 // delete deletes an item that is as it was read, or gone: else the error is errRestart, and now what is there.

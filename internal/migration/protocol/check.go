@@ -61,7 +61,9 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 		if root.there() {
 			keep = nil
 		}
-		left := func(s Stored) bool { return s.Place != at && of(s) != nil && !root.Belongs(s.Attributes) && !attr.Same(of(s), keep) }
+		left := func(s Stored) bool {
+			return s.Place != at && of(s) != nil && !root.Belongs(s.Attributes) && !attr.Same(of(s), keep)
+		}
 		if slices.ContainsFunc(all, left) {
 			if err := m.Leftovers(ctx, at, keep, t); err != nil {
 				return 0, "", err

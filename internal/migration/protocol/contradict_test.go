@@ -425,7 +425,7 @@ func TestFrozenOnceMore(t *testing.T) {
 				continue
 			}
 			version := item.NewToken()
-			mark := item.Frozen(version)
+			mark := item.Frozen(version, a)
 			_, err := s.client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
 				TableName: &s.Tables[0].Name, Key: item.Attributes{"PK": a["PK"], "SK": a["SK"]}, UpdateExpression: aws.String("SET #v = :v, #s = :s"),
 				ConditionExpression: aws.String("attribute_exists(PK)"), ExpressionAttributeNames: map[string]string{"#v": "_v", "#s": mark.Name},

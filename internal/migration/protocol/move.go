@@ -391,6 +391,8 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		return e.adopt(ctx, root)
 	case root.is(item.Migrating) && k != nil && !root.Has(k):
 		return e.stale(ctx, root)
+	case k != nil && e.Moved && !root.there() && slices.ContainsFunc(e.claims, func(a types.AttributeValue) bool { return attr.Same(a, k.Incarnation) }) && e.m.Underway != nil:
+		return e.movedTooLate(ctx)
 	case k != nil && k.Deleted, k != nil && !root.is(item.Migrating): // deleted, before it was moved or since
 		return e.m.Leftovers(ctx, e.at, e.m.kept(k), &e.t)
 	}
@@ -419,6 +421,26 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		return err
 	}
 	return e.end(ctx)
+}
+
+// movedTooLate takes back the own mark of a monolith without a root item, if a rollback has ended since: it has removed the claim, and then somebody has
+// written the same content again. While a migration is under way the entity was moved by who took the claim over, and deleted.
+func (e *Entity) movedTooLate(ctx context.Context) error {
+	why := e.m.Underway(ctx)
+	if !errors.As(why, new(*NotUnderway)) {
+		if why == nil {
+			return e.m.Leftovers(ctx, e.at, e.m.kept(e.Doc.Mark()), &e.t)
+		}
+		return why
+	}
+	b := &Return{m: e.m}
+	err := b.unmark(ctx, e.Doc)
+	e.t.AddAll([]write.Tally{b.t})
+	if err != nil {
+		return err
+	}
+	e.Moved = false
+	return why
 }
 
 // changedSince is what is wrong with a marked monolith that is not what was moved.

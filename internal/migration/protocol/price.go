@@ -62,7 +62,7 @@ func (m *Mover) backUnits(put *write.Request) float64 {
 	is := stored(put)
 	mark := item.NewStage(item.RollingBack, m.Now()).Assign()
 	if !put.Root {
-		mark = item.Frozen(put.Token)
+		mark = item.Frozen(put.Token, is)
 	}
 	r := &write.Request{Kind: write.Update, Place: put.Place, Reserved: put.Reserved, Header: put.Reserved.Header(is), OldSize: put.NewSize, Set: []item.Assignment{mark}}
 	r.Prepare()

@@ -57,12 +57,18 @@ type Mover struct {
 	Indexes map[string][]*schema.Index
 	// Reshape are functions between monoliths and what the layout takes.
 	Reshape Reshape
-	// Underway is asked between a claim and the mark of its monolith: an error, unless a migration is under way, so that a rollback finds the
+	// Underway is asked between a claim and the mark of its monolith: a *NotUnderway, unless a migration is under way, so that a rollback finds the
 	// entity. nil for who needs no rollback.
 	Underway func(ctx context.Context) error
 	// Stale reports that monoliths that are moved were not read just now.
 	Stale bool
 }
+
+// NotUnderway is why no entity is moved: no migration is under way.
+type NotUnderway struct{ Reason string }
+
+// Error returns the reason.
+func (e *NotUnderway) Error() string { return e.Reason }
 
 // New returns a mover of a layout's entities, from a table where they lie under keys, to others.
 func New(c Client, l *layout.Layout, source *item.Table, keys *layout.Keys, tables []*item.Table) *Mover {
