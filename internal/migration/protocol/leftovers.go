@@ -60,24 +60,6 @@ func (m *Mover) Leftovers(ctx context.Context, at item.Place, keep types.Attribu
 	}, t)
 }
 
-// clear removes items as they were read, of incarnations that are gone.
-func (m *Mover) clear(ctx context.Context, root item.Place, all []Stored, gone func(incarnation types.AttributeValue) bool, t *write.Tally) error {
-	for _, s := range all {
-		h := m.Layout.Reserved.Header(s.Attributes)
-		if s.Place == root || h.Incarnation == nil || h.Version == nil || !gone(h.Incarnation) {
-			continue
-		}
-		r := &write.Request{
-			Kind: write.Delete, Place: s.Place, Label: m.Layout.Model, Field: s.Kind.Name, Reserved: m.Layout.Reserved,
-			Header: h, OldSize: attr.ItemSize(s.Attributes), Expect: write.Expect{Version: h.Version},
-		}
-		if o := m.one(ctx, r, s.Attributes, t); o.State == write.Failed || o.State == write.Unknown {
-			return o.Err
-		}
-	}
-	return nil
-}
-
 // kept is the incarnation of an entity without a root whose other items are not leftover ones: a program that does not go through the
 // library has removed the root. Nil where the time to live removes roots.
 func (m *Mover) kept(k *Mark) types.AttributeValue {

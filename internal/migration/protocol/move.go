@@ -284,6 +284,24 @@ func (e *Entity) own() []types.AttributeValue {
 	return append(slices.Clone(e.took), e.incarnation)
 }
 
+// clear removes items as they were read, of incarnations that are gone.
+func (m *Mover) clear(ctx context.Context, root item.Place, all []Stored, gone func(incarnation types.AttributeValue) bool, t *write.Tally) error {
+	for _, s := range all {
+		h := m.Layout.Reserved.Header(s.Attributes)
+		if s.Place == root || h.Incarnation == nil || h.Version == nil || !gone(h.Incarnation) {
+			continue
+		}
+		r := &write.Request{
+			Kind: write.Delete, Place: s.Place, Label: m.Layout.Model, Field: s.Kind.Name, Reserved: m.Layout.Reserved,
+			Header: h, OldSize: attr.ItemSize(s.Attributes), Expect: write.Expect{Version: h.Version},
+		}
+		if o := m.one(ctx, r, s.Attributes, t); o.State == write.Failed || o.State == write.Unknown {
+			return o.Err
+		}
+	}
+	return nil
+}
+
 // goLive makes the root live, with all that it holds.
 func (e *Entity) goLive(ctx context.Context) error {
 	o := e.m.one(ctx, e.liveRequest(), e.standing, &e.t)
