@@ -48,6 +48,8 @@ type Stage struct {
 	Whole, Sum []byte
 	// Origin tells of which migration a claim is, nil of others.
 	Origin []byte
+	// Digest is that of the content that a rollback copies into a monolith ([ContentDigest]), nil of others.
+	Digest []byte
 }
 
 // NewStage returns a stage that begins now.
@@ -73,6 +75,9 @@ func (s Stage) Value() types.AttributeValue {
 	}
 	if s.Origin != nil {
 		m["of"] = &types.AttributeValueMemberB{Value: s.Origin}
+	}
+	if s.Digest != nil {
+		m["d"] = &types.AttributeValueMemberB{Value: s.Digest}
 	}
 	if s.From != "" {
 		m["from"] = &types.AttributeValueMemberS{Value: string(s.From)}
@@ -105,6 +110,9 @@ func (h Header) ReadStage() Stage {
 	}
 	if of, ok := m.Value["of"].(*types.AttributeValueMemberB); ok {
 		s.Origin = of.Value
+	}
+	if d, ok := m.Value["d"].(*types.AttributeValueMemberB); ok {
+		s.Digest = d.Value
 	}
 	if from, ok := m.Value["from"].(*types.AttributeValueMemberS); ok {
 		s.From = State(from.Value)
@@ -165,11 +173,9 @@ var (
 // given it another version, or taken the mark away, or changed the content.
 func Frozen(version types.AttributeValue, content Attributes) Assignment {
 	return Assignment{schema.State, Unlisted, &types.AttributeValueMemberM{Value: Attributes{
-		stateName: &types.AttributeValueMemberS{Value: string(RollingBack)}, "by": version, frozenDigest: &types.AttributeValueMemberB{Value: ContentDigest(content)},
+		stateName: &types.AttributeValueMemberS{Value: string(RollingBack)}, "by": version, "d": &types.AttributeValueMemberB{Value: ContentDigest(content)},
 	}}}
 }
-
-const frozenDigest = "d"
 
 // ContentDigest is a digest of an item without its version and its stage.
 func ContentDigest(a Attributes) []byte {
@@ -180,12 +186,7 @@ func ContentDigest(a Attributes) []byte {
 func (r Reserved) IsFrozen(a Attributes) bool {
 	h := r.Header(a)
 	s := h.ReadStage()
-	mark, _ := h.Stage.(*types.AttributeValueMemberM)
-	if s.State != RollingBack || s.By == nil || !attr.Same(s.By, h.Version) || mark == nil {
-		return false
-	}
-	d, _ := mark.Value[frozenDigest].(*types.AttributeValueMemberB)
-	return d != nil && bytes.Equal(d.Value, ContentDigest(a))
+	return s.State == RollingBack && s.By != nil && attr.Same(s.By, h.Version) && bytes.Equal(s.Digest, ContentDigest(a))
 }
 
 // Set notes in a header the new value of a reserved attribute; it reports whether the

@@ -35,8 +35,9 @@ type Return struct {
 	// by is the rollback's own mark, and token the version of the root that has it.
 	by, token types.AttributeValue
 	root      Root
-	// copied is the digest of the root item as it was copied into the monolith, nil if this call has not copied it.
-	copied []byte
+	// digest is that of the root item as the mark has it, and stale reports that another content was copied.
+	digest []byte
+	stale  bool
 	t      write.Tally
 }
 
@@ -190,6 +191,12 @@ func (b *Return) join(all []Stored) (item.Attributes, error) {
 func (b *Return) mark(ctx context.Context, state, from item.State) error {
 	st := item.NewStage(state, b.m.Now())
 	st.From, st.Took, st.Origin = from, b.root.Took, b.root.Origin
+	if state == item.RollingBack && from == item.Live {
+		if st.Digest = b.root.Digest; st.Digest == nil || b.stale {
+			st.Digest, b.stale = item.ContentDigest(b.root.Attributes), false
+		}
+	}
+	b.digest = st.Digest
 	r := &write.Request{
 		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
 		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{st.Assign()},
@@ -306,8 +313,9 @@ func (b *Return) freeze(ctx context.Context) (item.Attributes, error) {
 		return nil, err
 	}
 	for _, s := range all {
-		if s.Place == b.Root {
-			b.copied = item.ContentDigest(s.Attributes)
+		if s.Place == b.Root && !bytes.Equal(b.digest, item.ContentDigest(s.Attributes)) {
+			b.stale = true
+			return nil, errRestart // the mark tells whoever finishes this what was copied
 		}
 	}
 	return b.join(slices.DeleteFunc(all, func(s Stored) bool { return s.Attributes == nil }))
@@ -426,7 +434,7 @@ func (b *Return) remove(ctx context.Context, copied bool) error {
 	if !attr.Same(root.By, b.by) {
 		return errRestart // another rollback goes on
 	}
-	if copied && b.copied != nil && !bytes.Equal(b.copied, item.ContentDigest(root.Attributes)) {
+	if copied && !bytes.Equal(b.digest, item.ContentDigest(root.Attributes)) {
 		return writtenSince(b.Root)
 	}
 	err = b.atOnce(ctx, len(all), func(ctx context.Context, i int, t *write.Tally) error {

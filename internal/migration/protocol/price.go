@@ -60,7 +60,9 @@ func (m *Mover) Foresee(d *Monolith) (*Price, error) {
 // backUnits are what a rollback takes of an item that was put: it is marked, and deleted.
 func (m *Mover) backUnits(put *write.Request) float64 {
 	is := stored(put)
-	mark := item.NewStage(item.RollingBack, m.Now()).Assign()
+	st := item.NewStage(item.RollingBack, m.Now())
+	st.From, st.Digest = item.Live, item.ContentDigest(is)
+	mark := st.Assign()
 	if !put.Root {
 		mark = item.Frozen(put.Token, is)
 	}
