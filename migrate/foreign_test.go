@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/migrate"
 )
@@ -94,7 +95,8 @@ func (s *setup) has(value string) bool {
 func TestForeignPutBesideARollbackIsNoRestore(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	for at := 1; ; at++ {
+	every := draws.Times(3, 1, 1) // request has the foreign one before it
+	for at := 1; ; at += every {
 		s := newSetup(t)
 		s.put(document("a", 2))
 		if _, err := s.migration().Run(ctx); err != nil {
@@ -124,8 +126,9 @@ func TestForeignPutBesideARollbackIsNoRestore(t *testing.T) {
 func TestForeignItemBesideARollbackIsKept(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
+	every := draws.Times(3, 1, 1) // request has the foreign one before it
 	for _, sk := range []string{"TAG#latest", "HEAD"} {
-		for at, met := 1, true; met; at++ {
+		for at, met := 1, true; met; at += every {
 			s := newSetup(t)
 			s.put(document("a", 2))
 			if _, err := s.migration().Run(ctx); err != nil {
@@ -308,7 +311,8 @@ func (s *setup) inserts(ctx context.Context, w *migrate.Wrapped[Package]) {
 func TestKeepMonolithBesideOtherSteps(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	for at := 1; ; at++ {
+	every := draws.Times(3, 1, 1) // request is where the rollback dies
+	for at := 1; ; at += every {
 		s := newSetup(t)
 		s.put(document("a", 2))
 		s.moves(ctx, s.client)

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
@@ -146,8 +147,9 @@ func TestSlowRunLeavesNoParts(t *testing.T) {
 func TestDeadDeleteBesideADeadRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
+	every := draws.Times(5, 2, 1) // request meets a fault
 	for what := range faults.Faults {
-		for at := 1; ; at++ {
+		for at := 1; ; at += every {
 			s := newSetup(t)
 			s.put(document("a", 3))
 			s.deadRun(ctx)

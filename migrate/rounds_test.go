@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
@@ -201,9 +202,10 @@ func TestMarkBehindARollbackIsTakenBack(t *testing.T) {
 func TestContractIsRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
+	every := draws.Times(8, 3, 1) // request meets a fault
 	for _, itemByItem := range []bool{false, true} {
 		for what := range faults.Faults {
-			for at := 1; ; at++ {
+			for at := 1; ; at += every {
 				s := moved(t, 2)
 				w, m := s.wrapped()
 				if _, err := s.migration().Cutover(ctx); err != nil {
