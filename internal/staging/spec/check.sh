@@ -153,11 +153,14 @@ migration() {
 
 rollback() {
 	holds Rollback
+	holds RollbackRounds
 	fails RollbackWithoutInsertChecksPhase NothingLeft
 	fails RollbackWithoutMoveChecksPhase NothingLeft
 	fails RollbackWithoutClaimFirst NothingLeft
 	fails RollbackWithoutScansAtTheEnd NothingLeft
 	fails RollbackWithoutOwnEnd NothingLeft
+	fails RollbackWithoutSameRound NothingLeft
+	fails RollbackWithoutRepeatBegins NothingLeft
 }
 
 large() {
