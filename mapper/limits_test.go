@@ -121,6 +121,7 @@ func TestBadValues(t *testing.T) {
 		{model{ID: "1", Any: nested}, `mapper_test.model.Any: attribute "Any": the value is nested deeper than 32 levels, itself counted: store the inner part as JSON, or as items`},
 		{model{ID: "1", Born: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, `mapper_test.model.Born: attribute "Born": the year is none of 0 to 9999, and a time of RFC 3339 with it could not be read again: store a time of these years`},
 		{model{ID: "1", Map: map[string]int{"": 1}}, `mapper_test.model.Map: attribute "Map": marshal failed, map key cannot be empty`},
+		{model{ID: "1", Items: []*part{{N: 1, Text: "\xff"}}}, `mapper_test.model.Items.Text: attribute "Text": the string is not valid UTF-8`},
 		{model{ID: "1", Items: []*part{{N: 1}, nil}}, `mapper_test.model.Items: the element 1 is nil, and an item has to hold something: remove it`},
 		{model{ID: "1", Items: []*part{{N: 1}, {N: 2}, {N: 1}}}, `mapper_test.model.Items: the element 0 and the element 2 have one key, "E#01": make a field that the template names differ`},
 		{model{ID: "1", Items: []*part{{N: 100}}}, `mapper_test.model.Items: {N:02} in "E#{N:02}": the number has more than 2 digits: widen the format, which changes all keys, or use sortable (the element 0)`},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -35,7 +36,11 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 	}
 	if err != nil {
 		a := it.Attributes[i]
-		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
+		field := a.Value.Name
+		if it.Element() {
+			field = strings.TrimSuffix(it.Field.Name+"."+field, ".")
+		}
+		return nil, m.ValueErrorf(field, "attribute %q: %w", a.Name, err)
 	}
 	return v, nil
 }

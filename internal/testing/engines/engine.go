@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"sync"
 
@@ -58,6 +59,9 @@ func Start(ctx context.Context) (*Engine, error) {
 // names it.
 func StartFull(ctx context.Context) (*Engine, error) {
 	if endpoint := os.Getenv("DYNAMODB_ENDPOINT"); endpoint != "" {
+		if u, err := url.Parse(endpoint); err != nil || u.Host == "" {
+			return nil, fmt.Errorf("itemize: DYNAMODB_ENDPOINT is %q, and no URL: write it with its scheme, as in http://localhost:8000", endpoint)
+		}
 		e := At(External, endpoint)
 		return e, e.ready(ctx)
 	}

@@ -52,3 +52,10 @@ func TestUnknownEngine(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestEndpointIsURL(t *testing.T) {
+	t.Setenv("DYNAMODB_ENDPOINT", "localhost:8000")
+	if _, err := engines.StartFull(t.Context()); err == nil || !strings.Contains(err.Error(), "write it with its scheme, as in http://localhost:8000") {
+		t.Errorf("%v", err)
+	}
+}
