@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/redact"
 )
 
 // Value is a large value that is read when it is asked for: the type of a field with chunk or s3= in its tag. A load of the
@@ -125,7 +126,8 @@ func (x Value[T]) Equal(y Value[T]) bool { return x.cell.Same(&y.cell) }
 
 // MarshalDynamoDBAttributeValue is for itemize, which stores a large value by it.
 func (x Value[T]) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
-	return x.cell.Attribute()
+	av, err := x.cell.Attribute()
+	return av, redact.Safe(err)
 }
 
 // UnmarshalDynamoDBAttributeValue is for itemize, which tells the Value afterwards where it was read.

@@ -54,7 +54,7 @@ func undecodable(err error, av types.AttributeValue, t reflect.Type) error {
 // unencodable is the same of an error in encoding. Those of attributevalue itself name types alone.
 func unencodable(err error, t reflect.Type) error {
 	var own *attributevalue.InvalidMarshalError
-	if err == nil || errors.As(err, &own) {
+	if err == nil || errors.As(err, &own) || redact.IsSafe(err) {
 		return err
 	}
 	return redact.Hide(err, "encoding a %s failed", t)

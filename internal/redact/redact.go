@@ -117,6 +117,21 @@ func (e *Error) Format(s fmt.State, verb rune) {
 	fmt.Fprintf(s, fmt.FormatString(s, verb), e.Error())
 }
 
+// Safe marks an error of a marshaler as one whose text contains no values: it is not hidden.
+func Safe(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &safe{err}
+}
+
+// IsSafe reports whether an error is, or wraps, one that [Safe] has marked.
+func IsSafe(err error) bool { return errors.As(err, new(*safe)) }
+
+type safe struct{ error }
+
+func (s *safe) Unwrap() error { return s.error }
+
 // revealer is an error with a text that contains values.
 type revealer interface {
 	error
