@@ -51,7 +51,7 @@ func (s *setup) shows(ctx context.Context, when string, events int) {
 	}
 }
 
-// deadRun is a run that dies before it marks the monolith of a.
+// deadRun is a run that dies when it has put the parts of a, and before it marks the monolith.
 func (s *setup) deadRun(ctx context.Context) {
 	s.Helper()
 	_, _ = s.over(&dying{stopping: &stopping{Client: s.client, fails: func(string) bool { return false }}}).Run(ctx)
