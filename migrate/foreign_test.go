@@ -95,7 +95,7 @@ func (s *setup) has(value string) bool {
 func TestForeignPutBesideARollbackIsNoRestore(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	every := draws.Times(3, 1, 1) // request has the foreign one before it
+	every := draws.Times(9, 4, 1) // request has the foreign one before it
 	for at := 1; ; at += every {
 		s := newSetup(t)
 		s.put(document("a", 2))
@@ -126,7 +126,7 @@ func TestForeignPutBesideARollbackIsNoRestore(t *testing.T) {
 func TestForeignItemBesideARollbackIsKept(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	every := draws.Times(3, 1, 1) // request has the foreign one before it
+	every := draws.Times(9, 4, 1) // request has the foreign one before it
 	for _, sk := range []string{"TAG#latest", "HEAD"} {
 		for at, met := 1, true; met; at += every {
 			s := newSetup(t)
@@ -311,7 +311,7 @@ func (s *setup) inserts(ctx context.Context, w *migrate.Wrapped[Package]) {
 func TestKeepMonolithBesideOtherSteps(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	every := draws.Times(3, 1, 1) // request is where the rollback dies
+	every := draws.Times(7, 4, 1) // request is where the rollback dies
 	for at := 1; ; at += every {
 		s := newSetup(t)
 		s.put(document("a", 2))

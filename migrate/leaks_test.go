@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/leaks"
 	"github.com/itemize/itemize/migrate"
 )
@@ -26,6 +27,7 @@ func TestNoReportContainsValues(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	every := draws.Times(5, 3, 1) // of the damaged documents
 	whole := document("whole", 2)
 	w, m := s.wrapped()
 	var names []string
@@ -33,7 +35,10 @@ func TestNoReportContainsValues(t *testing.T) {
 		if attribute == "name" {
 			continue
 		}
-		for _, damaged := range leaks.Damaged(whole[attribute]) {
+		for i, damaged := range leaks.Damaged(whole[attribute]) {
+			if i%every != 0 {
+				continue
+			}
 			doc := document(fmt.Sprint("d", len(names)), 2)
 			doc[attribute] = damaged
 			names = append(names, fmt.Sprint("d", len(names)))
@@ -79,7 +84,7 @@ func TestNoReportContainsValues(t *testing.T) {
 	check("status", status, err)
 	back, err := s.migration().Rollback(ctx)
 	check("rollback", back, err)
-	if failed < 20 {
+	if failed < len(names)/10 {
 		t.Errorf("%d loads failed of %d", failed, len(names))
 	}
 }

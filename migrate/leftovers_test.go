@@ -147,7 +147,7 @@ func TestSlowRunLeavesNoParts(t *testing.T) {
 func TestDeadDeleteBesideADeadRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	every := draws.Times(5, 2, 1) // request meets a fault
+	every := draws.Times(9, 4, 1) // request meets a fault
 	for what := range faults.Faults {
 		for at := 1; ; at += every {
 			s := newSetup(t)

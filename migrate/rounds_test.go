@@ -202,7 +202,7 @@ func TestMarkBehindARollbackIsTakenBack(t *testing.T) {
 func TestContractIsRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	every := draws.Times(8, 3, 1) // request meets a fault
+	every := draws.Times(17, 9, 1) // request meets a fault
 	for _, itemByItem := range []bool{false, true} {
 		for what := range faults.Faults {
 			for at := 1; ; at += every {

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
@@ -106,9 +107,10 @@ func TestSettle(t *testing.T) {
 func TestSettleMeetsFaults(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
+	every := draws.Times(7, 4, 1) // request meets a fault
 	for keep, want := range map[string]string{"monolith": "late", "collection": "of "} {
 		for what := range faults.Faults {
-			for at := 1; ; at++ {
+			for at := 1; ; at += every {
 				s := inBoth(t)
 				b := s.failing(ctx, what, at, func(g *migrate.Migration, ctx context.Context) error { return settles(keep, g, ctx, "a") })
 				var conflict *migrate.ConflictError
