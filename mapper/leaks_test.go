@@ -31,7 +31,7 @@ func TestNoErrorContainsStoredValues(t *testing.T) {
 	for _, m := range family(r) {
 		types = append(types, reflect.TypeOf(m).Elem())
 	}
-	for i := range draws.Times(5, 30, 300) {
+	for i := range draws.Times(3, 8, 300) {
 		types = append(types, models.Type(r, i))
 	}
 	failed := 0

@@ -317,7 +317,7 @@ func TestExploreMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, done := 0, map[string]int{}
-	for i, seed := range draws.Schedules(t, draws.For(time.Second, 40*time.Second, 15*time.Minute)) {
+	for i, seed := range draws.Schedules(t, draws.For(time.Second, 24*time.Second, 15*time.Minute)) {
 		what, err := s.play(seed, i, done)
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
@@ -436,7 +436,7 @@ func (s *scene) endsAsMonoliths(still attributes) error {
 // rollback leaves no collection.
 func TestExploreRollbacks(t *testing.T) {
 	n := 0
-	for _, seed := range draws.Schedules(t, draws.For(time.Second, 10*time.Second, 15*time.Minute)) {
+	for _, seed := range draws.Schedules(t, draws.For(time.Second, 6*time.Second, 15*time.Minute)) {
 		if what, err := tablesPlay(t, seed); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}

@@ -6,7 +6,7 @@
 #	check.sh three     three actors
 #	check.sh migration a monolith becomes a collection: two actors without faults, and that each clause is needed
 #	check.sh rollback  a rollback of a table while an application inserts and moves entities, and that each clause is needed
-#	check.sh faults    staged writes, writers that add, and migrations, with several faults
+#	check.sh faults    staged writes, writers that add, and migrations, with several faults; rollbacks with more programs
 #	check.sh large     a large value: two actors without faults, and that each clause is needed
 #	check.sh largeall  the same with faults, and three actors
 #	check.sh NAME      NAME.cfg alone, with all that TLC says (traces)
@@ -153,7 +153,6 @@ migration() {
 
 rollback() {
 	holds Rollback
-	holds RollbackRounds
 	fails RollbackWithoutInsertChecksPhase NothingLeft
 	fails RollbackWithoutMoveChecksPhase NothingLeft
 	fails RollbackWithoutClaimFirst NothingLeft
@@ -198,6 +197,8 @@ faults)
 	holds AddsFaults
 	holds MigrationLate
 	holds MigrationFaults
+	holds RollbackMovers
+	holds RollbackRounds
 	;;
 large) large ;;
 largeall)

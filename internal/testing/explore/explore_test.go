@@ -353,7 +353,7 @@ func draw(r *rand.Rand) play {
 func TestExploreRandom(t *testing.T) {
 	l := newLab(t)
 	failures := 0
-	for _, seed := range draws.Schedules(t, draws.For(time.Second, 40*time.Second, 15*time.Minute)) {
+	for _, seed := range draws.Schedules(t, draws.For(time.Second, 30*time.Second, 15*time.Minute)) {
 		r := explore.NewRandom(seed)
 		p := draw(r.Rand)
 		if err := l.run(p, r); err != nil {

@@ -261,7 +261,7 @@ func TestExploreLarge(t *testing.T) {
 	t.Parallel()
 	done := map[string]int{}
 	var s tomeScene
-	for n, seed := range draws.Schedules(t, draws.For(500*time.Millisecond, 40*time.Second, 15*time.Minute)) {
+	for n, seed := range draws.Schedules(t, draws.For(500*time.Millisecond, 30*time.Second, 15*time.Minute)) {
 		if n%5 == 0 { // a table for five plays: a collector reads all of its records
 			s = tomeScene{TB: t, table: enginetest.Table(t, "PK:S", "SK:S"), client: enginetest.Start(t).Client()}
 		}
