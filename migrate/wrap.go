@@ -463,8 +463,8 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, 
 	switch {
 	case !r.Live() && d.Unmarked():
 		over, err = w.g.mover.MarkDeleted(ctx, d, &t)
-		if over && r.State == item.Migrating { // somebody may have died who was moving it
-			_, err = w.g.mover.Finish(ctx, at.root, at.doc, &t)
+		if over && r.State == item.Migrating { // whoever was moving it may have died: what is left, the next run or rollback removes as well
+			_, _ = w.g.mover.Finish(ctx, at.root, at.doc, &t)
 		}
 		return over, d, w.conflict(at, err)
 	case r.Live(), r.State == item.Deleting:

@@ -123,10 +123,14 @@ func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 				err = e.restart(ctx)
 			}
 		}
-		if ended := e.failed(ctx, err); ended != nil {
+		ended := e.failed(ctx, err)
+		if ended != nil && !errors.As(ended, new(*NotUnderway)) {
 			return ended
 		}
-		return e.tidy(ctx)
+		if err := e.tidy(ctx); err != nil {
+			return err
+		}
+		return ended
 	})
 }
 
