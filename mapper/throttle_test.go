@@ -5,12 +5,14 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/itemize/itemize/mapper"
@@ -43,6 +45,9 @@ func TestDeadlineNamesThrottling(t *testing.T) {
 			"many loads": func(ctx context.Context) error {
 				return failed(m.LoadMany(ctx, []query.Selection[account]{m.Key("1").Item("HEAD"), m.Key("2").Item("HEAD")}))
 			},
+			"a bulk load that overwrites": func(ctx context.Context) error {
+				return failed(m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]account{{ID: "1"}})), mapper.Overwrite()))
+			},
 			"a scan": func(ctx context.Context) error {
 				for _, err := range m.Scan(ctx) {
 					return err
@@ -56,6 +61,36 @@ func TestDeadlineNamesThrottling(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "throttled") || !strings.Contains(err.Error(), "too many requests") {
 				t.Errorf("%s of a %T: %v", name, client, err)
 			}
+		}
+	}
+}
+
+// throttles answers each batch of writes that it was throttled, as DynamoDB does where an answer may be in part.
+type throttles struct{ mapper.Client }
+
+func (throttles) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	return &dynamodb.BatchWriteItemOutput{UnprocessedItems: in.RequestItems}, nil
+}
+
+func (throttles) BatchExecuteStatement(_ context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	out := &dynamodb.BatchExecuteStatementOutput{}
+	for range in.Statements {
+		out.Responses = append(out.Responses, types.BatchStatementResponse{Error: &types.BatchStatementError{Code: types.BatchStatementErrorCodeEnumThrottlingError}})
+	}
+	return out, nil
+}
+
+// A load whose items DynamoDB throttles one by one until the deadline says so, too.
+func TestDeadlineNamesThrottledItems(t *testing.T) {
+	t.Parallel()
+	client := throttles{dynamodb.New(dynamodb.Options{Region: "eu-central-1", Credentials: anyCredentials})}
+	m := must(mapper.New[account](client, mapper.Table("accounts")))(t)
+	for name, options := range map[string][]mapper.BulkOption{"inserts": nil, "overwrites": {mapper.Overwrite()}} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		_, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]account{{ID: "1"}, {ID: "2"}})), options...)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "throttled") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

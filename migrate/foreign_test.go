@@ -274,6 +274,32 @@ func TestSettleLeadsOutOfEachState(t *testing.T) {
 	}
 }
 
+// settle -keep monolith also ends a move that died between the mark of the monolith and the root item, if a foreign program has changed the monolith since.
+func TestSettleEndsAMoveOfAChangedMonolith(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	s := newSetup(t)
+	s.put(document("a", 3))
+	claimed := false
+	dies := s.over(&stopping{Client: s.client, fails: func(call string) bool {
+		fails := call == "PutItem HEAD" && claimed
+		claimed = claimed || call == "BatchExecuteStatement" || call == "PutItem HEAD"
+		return fails
+	}})
+	if r, err := dies.Run(ctx); err == nil && r.This.Moved != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	s.foreign("a", "late")
+	if r, err := s.migration().Run(ctx); err != nil || r.This.Conflicts != 1 {
+		t.Fatalf("a run: %+v, %v", r, err)
+	}
+	var conflict *migrate.ConflictError
+	if err := settles("collection", s.migration(), ctx, "a"); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "-keep monolith") {
+		t.Errorf("-keep collection: %v", err)
+	}
+	s.settled(ctx, "monolith", "late")
+}
+
 func (s *setup) moves(ctx context.Context, c migrate.Client) {
 	s.Helper()
 	if r, err := s.over(c).Run(ctx); err != nil || r.This.Moved != 1 {

@@ -325,6 +325,23 @@ func TestWrapExpired(t *testing.T) {
 	}
 }
 
+// A monolith that cannot be moved, and whose time is over, is not found either.
+func TestWrapFindsNoExpiredDeadLetter(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newTickets(t)
+	twice := []Note{{1, "eve", "a"}, {1, "eve", "b"}}
+	s.store(Ticket{ID: "over", Owner: "bob", State: "s", Until: time.Unix(1.6e9, 0).UTC(), Notes: twice}, nil)
+	s.store(Ticket{ID: "yet", Owner: "bob", State: "s", Until: time.Now().Add(time.Hour).UTC(), Notes: twice}, nil)
+	w := migrate.Wrap(s.users, s.migration())
+	if e, err := w.Load(ctx, s.users.Key("over")); !errors.Is(err, mapper.ErrNotFound) {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if e, err := w.Load(ctx, s.users.Key("yet")); err != nil || len(e.Value.Notes) != 2 {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
 // store stores a monolith.
 func (s *tickets) store(v any, change func(attributes)) {
 	s.Helper()

@@ -118,7 +118,7 @@ func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...
 		case readErr != nil && w.ended(ctx):
 			return nil, err
 		case readErr != nil:
-			return w.asItIs(s, c, w.conflict(at, readErr))
+			return w.asItIs(s, at, c, w.conflict(at, readErr))
 		case c.Live && !c.Expired:
 			continue
 		case c.Items == nil:
@@ -132,13 +132,16 @@ func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...
 const wrapTries = 10
 
 // asItIs returns a monolith that the layout cannot make items of, as attributevalue decodes it, or why that is not to be had: of a whole entity.
-func (w *Wrapped[T]) asItIs(s query.Selection[T], c *protocol.Content, why error) (*mapper.Entity[T], error) {
+func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content, why error) (*mapper.Entity[T], error) {
 	if _, whole := any(s).(query.Key[T]); !whole || c == nil || c.Doc == nil || !errors.As(why, new(*UnmovableError)) {
 		return nil, why
 	}
 	doc, err := w.g.mover.Content(c.Doc)
 	if err != nil {
 		return nil, why
+	}
+	if w.g.mover.Layout.Expired(doc, w.g.mover.Now()) {
+		return nil, notFound(at)
 	}
 	var value T
 	if err := attributevalue.UnmarshalMap(doc, &value); err != nil {

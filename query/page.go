@@ -17,7 +17,7 @@ var ErrCursor = search.ErrCursor
 
 // Page is a part of a query's result.
 type Page[E any] struct {
-	Items []E `json:"items"`
+	Items []E `json:"items"` // [] in JSON where there are none
 	// Next is where the next page begins, "" at the end. The last page
 	// may have a Next too, and the page behind it is empty.
 	Next Cursor `json:"next,omitempty"`
@@ -42,7 +42,7 @@ func pageOf[T, E, R any](ctx context.Context, q Query[T, E], src Source[T], opti
 	if err != nil {
 		return nil, err
 	}
-	p := &Page[R]{Next: next, RCU: x.usage.Consumed}
+	p := &Page[R]{Items: make([]R, 0, len(hits)), Next: next, RCU: x.usage.Consumed}
 	for _, h := range hits {
 		r, err := of(h)
 		if err != nil {

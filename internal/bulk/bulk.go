@@ -7,6 +7,7 @@ package bulk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -89,6 +90,8 @@ type Answer struct {
 	Errs    []error
 	// WCU is what the call took, as DynamoDB reported it.
 	WCU float64
+	// Throttled reports that items are to be sent again because DynamoDB throttled them.
+	Throttled bool
 }
 
 // Sender writes a batch. An error ends the load: no item of the batch is known to be written then.
@@ -126,6 +129,8 @@ type Load struct {
 	bytes    int
 	underway int
 	answers  chan outcome
+	// throttled reports that DynamoDB throttled the last batch of which something is known.
+	throttled bool
 }
 
 // ErrWhole says that the whole entity of an item has been written in another way.
@@ -151,7 +156,7 @@ func (l *Load) Run(ctx context.Context, next func() *Entity) error {
 	}()
 	for more := true; ; {
 		for more && l.waiting < l.Window && l.bytes < l.Bytes {
-			if err := ctx.Err(); err != nil {
+			if err := l.ended(ctx); err != nil {
 				return err
 			}
 			e := next()
@@ -168,7 +173,7 @@ func (l *Load) Run(ctx context.Context, next func() *Entity) error {
 			go func() { l.answers <- l.send(ctx, waits, batch) }()
 		}
 		if l.underway == 0 {
-			return ctx.Err()
+			return l.ended(ctx)
 		}
 		o := <-l.answers
 		l.underway--
@@ -287,7 +292,7 @@ func (l *Load) sendUnknown(ctx context.Context, batch []*Item, known map[*Entity
 			return nil, err
 		}
 	}
-	all.WCU = a.WCU
+	all.WCU, all.Throttled = a.WCU, a.Throttled
 	n := 0
 	for at, i := range batch {
 		switch {
@@ -335,6 +340,7 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 		return o.err
 	}
 	l.WCU += o.WCU
+	l.throttled = o.Throttled
 	for n, i := range o.batch {
 		switch {
 		case i.of.left == 0: // written by itself meanwhile, or given up
@@ -357,7 +363,16 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 			l.end(i.of, errThrottled)
 		}
 	}
-	return ctx.Err()
+	return l.ended(ctx)
+}
+
+// ended is the error of a context that has ended, nil before that. It says if DynamoDB throttled the load until then.
+func (l *Load) ended(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil || !l.throttled {
+		return err
+	}
+	return fmt.Errorf("DynamoDB throttled the load until its context ended: raise the capacity of the table, load with a lower WriteRate, or give it more time: %w", err)
 }
 
 var errThrottled = errors.New("it was throttled again and again: give the table more write capacity, or load with a lower WriteRate, and load it again")

@@ -17,6 +17,7 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // PutClient is what overwriting needs of a client, InsertClient what inserting does.
@@ -45,16 +46,17 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 		name := i.Table.Name
 		requests[name] = append(requests[name], types.WriteRequest{PutRequest: &types.PutRequest{Item: i.Attributes}})
 	}
+	var retries wire.Retries
 	out, err := p.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
 		RequestItems: requests, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-	}, p.Options...)
+	}, append(slices.Clone(p.Options), retries.Watch)...)
 	switch tables := tablesOf(batch); {
 	case err != nil && len(tables) > 1 && isMissing(err):
 		return p.putByTable(ctx, batch, tables)
 	case err != nil:
-		return failed(ctx, p.Client, p.Label, batch, err)
+		return failed(ctx, p.Client, p.Label, batch, err, &retries)
 	}
-	a := &Answer{Results: make([]Result, len(batch)), WCU: consumed(out.ConsumedCapacity)}
+	a := &Answer{Results: make([]Result, len(batch)), WCU: consumed(out.ConsumedCapacity), Throttled: len(out.UnprocessedItems) > 0}
 	if len(out.UnprocessedItems) == 0 {
 		return a, nil
 	}
@@ -92,6 +94,7 @@ func (p *Puts) putByTable(ctx context.Context, batch []*Item, tables []*item.Tab
 			return nil, err
 		}
 		all.WCU += a.WCU
+		all.Throttled = all.Throttled || a.Throttled
 		for n, of := range at {
 			if all.Results[of] = a.Results[n]; a.Errs != nil {
 				all.Errs[of] = a.Errs[n]
@@ -159,9 +162,10 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	if len(sent) == 0 {
 		return a, nil
 	}
-	out, err := p.Client.BatchExecuteStatement(ctx, in, p.Options...)
+	var retries wire.Retries
+	out, err := p.Client.BatchExecuteStatement(ctx, in, append(slices.Clone(p.Options), retries.Watch)...)
 	if err != nil {
-		return failed(ctx, p.Client, p.Label, batch, err)
+		return failed(ctx, p.Client, p.Label, batch, err, &retries)
 	}
 	a.WCU = consumed(out.ConsumedCapacity)
 	if len(out.Responses) != len(sent) {
@@ -172,6 +176,7 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 		if e == nil {
 			continue
 		}
+		a.Throttled = a.Throttled || throttles[e.Code]
 		if a.Results[n], a.Errs[n] = resultOf(e); a.Errs[n] != nil {
 			a.Errs[n] = explain.Error(ctx, p.Client, p.Label, []*item.Table{batch[n].Table}, a.Errs[n])
 		}
@@ -236,6 +241,12 @@ var ends = map[types.BatchStatementErrorCodeEnum]bool{
 	types.BatchStatementErrorCodeEnumAccessDenied: true, types.BatchStatementErrorCodeEnumResourceNotFound: true,
 }
 
+// throttles are the codes of refusals for want of capacity.
+var throttles = map[types.BatchStatementErrorCodeEnum]bool{
+	types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded: true, types.BatchStatementErrorCodeEnumThrottlingError: true,
+	types.BatchStatementErrorCodeEnumRequestLimitExceeded: true,
+}
+
 // resultOf says what an error of one statement means.
 func resultOf(e *types.BatchStatementError) (Result, error) {
 	switch e.Code {
@@ -256,13 +267,13 @@ func resultOf(e *types.BatchStatementError) (Result, error) {
 
 // failed is what a call that failed as a whole means: that it passes, that the table of a time is not
 // there, or that the load ends.
-func failed(ctx context.Context, client any, label string, batch []*Item, err error) (*Answer, error) {
+func failed(ctx context.Context, client any, label string, batch []*Item, err error, retries *wire.Retries) (*Answer, error) {
 	var api smithy.APIError
 	passes := errors.As(err, &api) && (api.ErrorFault() == smithy.FaultServer || passing[api.ErrorCode()])
 	if !passes {
-		err = explain.Error(ctx, client, label, tablesOf(batch), err)
+		err = explain.Error(ctx, client, label, tablesOf(batch), retries.Explain(err))
 	}
-	a := &Answer{Results: make([]Result, len(batch)), Errs: make([]error, len(batch)), Stored: make([]item.Attributes, len(batch))}
+	a := &Answer{Results: make([]Result, len(batch)), Errs: make([]error, len(batch)), Stored: make([]item.Attributes, len(batch)), Throttled: wire.Throttled(err)}
 	for n, i := range batch {
 		switch {
 		case passes:

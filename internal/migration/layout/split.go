@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -69,6 +70,16 @@ func (x *Layout) Split(doc item.Attributes) (*Collection, error) {
 		return nil, errors.Join(s.errs...)
 	}
 	return s.out, nil
+}
+
+// Expired reports whether the time to live of a monolith's root is over, also of a monolith that cannot be split as a whole.
+func (x *Layout) Expired(doc item.Attributes, now time.Time) bool {
+	s := &splitter{Layout: x, doc: doc, out: &Collection{}, residue: item.Attributes{}}
+	if s.partition(); s.errs != nil {
+		return false
+	}
+	root := s.single(x.Root)
+	return root != nil && item.Reserved{TTL: x.TTL}.Expired(root.Attributes, now)
 }
 
 // partition makes the partition key.

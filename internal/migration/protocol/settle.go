@@ -43,7 +43,7 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 			k.Hash, k.Settled = d.Hash(), true
 		case d.Changed() && r.is(item.RollingBack) && r.From == item.Live: // the rollback goes on with the collection
 		case !r.live():
-			return &Conflict{root, notBoth(&r)}
+			return &Conflict{root, notBoth(&r, d)}
 		case d.Contradicts() == nil:
 			return &Conflict{doc, inOneLayout}
 		}
@@ -66,8 +66,13 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 }
 
 // notBoth says why there is nothing to settle where the collection is not live.
-func notBoth(r *Root) string {
-	if r.is(item.RollingBack) {
+func notBoth(r *Root, d *Monolith) string {
+	switch {
+	case r.is(item.Deleting), r.is(item.Inserting):
+		return r.Pending()
+	case r.is(item.Migrating) && d.Changed():
+		return "its move stopped halfway, and then its monolith was written: itemize migrate settle -keep monolith keeps the monolith, and the next run moves it"
+	case r.is(item.RollingBack):
 		return "it is rolled back, or was settled in part: repeat itemize migrate rollback, or itemize migrate settle -keep monolith"
 	}
 	return "its collection is not live, so that there is nothing to settle: a run moves the monolith"
@@ -85,11 +90,11 @@ func (b *Return) settle(ctx context.Context, d *Monolith) error {
 		}
 		b.Back = true
 		return b.m.Leftovers(ctx, b.Root, nil, &b.t)
-	case r.is(item.RollingBack) && (d.Unmarked() || d.Changed()), r.live() && d.Contradicts() != nil:
+	case r.is(item.RollingBack) && (d.Unmarked() || d.Changed()), r.is(item.Migrating) && d.Changed(), r.live() && d.Contradicts() != nil:
 	case r.live():
 		return &Conflict{b.Doc, inOneLayout}
 	default:
-		return &Conflict{b.Root, notBoth(r)}
+		return &Conflict{b.Root, notBoth(r, d)}
 	}
 	// The monolith is the truth from the mark of the root on, whatever claim has marked the monolith.
 	if k := d.Mark(); k != nil && k.Incarnation != nil && !r.Has(k) {

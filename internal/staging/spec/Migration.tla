@@ -8,7 +8,7 @@
 EXTENDS Naturals, FiniteSets, Sequences, TLC
 
 CONSTANTS
-    NActors, Kinds, Starts, MaxLost, MaxLate, MaxCrash,
+    NActors, Kinds, Starts, Lasts, Tries, MaxLost, MaxLate, MaxCrash,
     \* The clauses of the protocol. Each is TRUE; README.md says what goes wrong without it.
     TookCounts,        \* a mark with an incarnation that the claim took over is the claim's
     CompareStaged,     \* a claim with another's mark goes live only with parts of the content that was marked
@@ -21,6 +21,12 @@ CONSTANTS
     ClaimAfresh,       \* each attempt of a claim has an incarnation of its own
     ClaimStands,       \* a claim is put in place of another only where that is there yet
     ClearsStale,       \* whoever removes a claim that nobody needs removes its parts
+    Tidies,            \* whoever converts removes at the end the parts that it has put, or taken over, for claims that are gone
+    DeleteFinishes,    \* a delete of a monolith with a claim removes that, and its parts
+    RestoredTells,     \* a rollback knows the monolith that it has written by its version
+    RestoreChecksRoot, \* it puts a monolith that is not there only while its mark stands
+    SettleTakesMark,   \* who keeps the monolith takes the mark of another claim for the root's
+    SettlesClaims,     \* who keeps the monolith may do so where a claim has marked it and is not live
     CompareImported    \* an imported claim is gone on with only where the monolith is what was imported
 
 AllKinds == <<"backfill",  \* converts the entity
@@ -29,7 +35,13 @@ AllKinds == <<"backfill",  \* converts the entity
               "insert",    \* inserts it
               "delete",    \* deletes it
               "old",       \* changes the monolith, as long as that is not marked
+              "trim",      \* the same: it takes the first part away
+              "cut",       \* converts it if need be, and removes the first part
               "rollback",  \* makes it a monolith again
+              "put",       \* a program that knows only the old layout: reads the monolith, and writes it as a whole
+              "upd",       \* the same: it changes an attribute of the monolith, and leaves the mark
+              "keepmono",  \* settles an entity that is in both layouts: its monolith stays
+              "keepcoll",  \* the same: its collection stays
               "reader">>
 
 AllStarts == {"monolith",  \* a monolith alone
@@ -41,14 +53,17 @@ AllStarts == {"monolith",  \* a monolith alone
               "new",       \* a live collection that never was a monolith
               "gone",      \* a marked monolith whose collection was deleted
               "deleted",   \* a monolith marked as deleted, and a claim that somebody left
-              "rolling"}   \* a crashed rollback of a live collection
+              "rolling",   \* a crashed rollback of a live collection
+              "both",      \* a live collection, and an unmarked monolith
+              "changed"}   \* a live collection, and a marked monolith that was changed since
 
 VARIABLES db, late, left, me, run,
     seen,  \* what somebody would have seen since the reader began
     did,   \* actors whose write could be seen once it was applied
+    back,  \* incarnations whose monolith a rollback has written
     bad    \* what went wrong, for the invariants
 
-vars == <<db, late, left, me, run, seen, did, bad>>
+vars == <<db, late, left, me, run, seen, did, back, bad>>
 
 -----------------------------------------------------------------------------
 (* Items.  The content is who wrote the root's value, the first part's, and *)
@@ -59,18 +74,21 @@ M == 0
 R == 1
 Keys == {M, R, 2, 3}
 
-NoDoc == [st |-> "none", ver |-> 0, c |-> <<0, 0, 0>>, mark |-> "no", x |-> 0]
+\* chg: a program that knows only the old layout has changed it since it was marked.
+NoDoc == [st |-> "none", ver |-> 0, c |-> <<0, 0, 0>>, mark |-> "no", x |-> 0, chg |-> FALSE]
 \* whole is what a claim's parts hold that was imported with all of them.
 NoRoot == [st |-> "none", ver |-> 0, a |-> 0, took |-> {}, d |-> 0, from |-> "no", val |-> 0, whole |-> <<0, 0, 0>>]
 NoPart == [st |-> "none", ver |-> 0, a |-> 0, val |-> 0]
 None == [k \in Keys |-> CASE k = M -> NoDoc [] k = R -> NoRoot [] OTHER -> NoPart]
 Nobody == <<0, 0, 0>>
 
-Doc(ver, c, mark, x) == [st |-> "doc", ver |-> ver, c |-> c, mark |-> mark, x |-> x]
+Doc(ver, c, mark, x) == [st |-> "doc", ver |-> ver, c |-> c, mark |-> mark, x |-> x, chg |-> FALSE]
 Claim(ver, a, took) == [NoRoot EXCEPT !.st = "migrating", !.ver = ver, !.a = a, !.took = took]
 Part(ver, a, val) == [st |-> "part", ver |-> ver, a |-> a, val |-> val]
 
 Unmarked(m) == m.st = "doc" /\ m.mark = "no"
+\* The version of the monolith that a rollback writes of an incarnation.
+Restored(a) == 1000 + a
 \* The mark of a monolith is that of a root's claim.
 Its(m, r) == m.mark = "moved" /\ (m.x = r.a \/ (TookCounts /\ m.x \in r.took))
 Belongs(i, r) == i.st = "part" /\ i.a = r.a
@@ -89,6 +107,8 @@ Stored(s) ==
       [] s = "deleted" -> [None EXCEPT ![M] = Doc(900, C9, "deleted", 0), ![R] = Claim(901, 90, {}), ![2] = Part(902, 90, 9)]
       [] s = "rolling" -> [None EXCEPT ![M] = Doc(0, C9, "moved", 90), ![2] = Part(902, 90, 9),
                                        ![R] = [LiveRoot9 EXCEPT !.st = "rolling", !.d = 80, !.from = "live"]]
+      [] s = "both" -> [None EXCEPT ![M] = Doc(0, <<9, 8, 0>>, "no", 0), ![R] = LiveRoot9, ![2] = Part(902, 90, 9)]
+      [] s = "changed" -> [None EXCEPT ![M] = [Doc(0, <<9, 8, 0>>, "moved", 90) EXCEPT !.chg = TRUE], ![R] = LiveRoot9, ![2] = Part(902, 90, 9)]
 
 \* The content of a collection, and what somebody is shown who reads all in one instant.
 Items(s) == LET r == s[R] IN <<r.val, IF Belongs(s[2], r) THEN s[2].val ELSE 0, IF Belongs(s[3], r) THEN s[3].val ELSE 0>>
@@ -109,6 +129,10 @@ Put(v, new) == Write(IF v = 0 THEN "absent" ELSE "version", v, new)
 \* The monolith as it was read: its version, or its attributes.
 Same(m, new) == Write("same", m, new)
 Check(a) == Write("live", a, NoRoot)
+\* The root has that version.
+CheckVersion(v) == Write("check", v, NoRoot)
+\* The mark is taken away from a monolith, of which nothing else is compared or written.
+Unmark(m, ver) == Write("unmark", m, [NoDoc EXCEPT !.ver = ver])
 
 Meets(i, w) ==
     CASE w.c = "absent" -> i.st = "none"
@@ -116,9 +140,14 @@ Meets(i, w) ==
       [] w.c = "versionOrAbsent" -> i.ver = w.v \/ i.st = "none"
       [] w.c = "same" -> i = w.v
       [] w.c = "live" -> i.st = "live" /\ i.a = w.v
+      [] w.c = "check" -> i.ver = w.v
+      [] w.c = "unmark" -> i.st = "doc" /\ i.ver = w.v.ver /\ i.mark = w.v.mark /\ i.x = w.v.x
+      [] w.c = "any" -> TRUE
 
 Accepted(req) == \A k \in DOMAIN req : Meets(db[k], req[k])
-After(req) == [k \in Keys |-> IF k \in DOMAIN req /\ req[k].c # "live" THEN req[k].new ELSE db[k]]
+After(req) == [k \in Keys |-> IF k \notin DOMAIN req \/ req[k].c \in {"live", "check"} THEN db[k]
+                              ELSE IF req[k].c = "unmark" THEN Doc(req[k].new.ver, db[k].c, "no", 0)
+                              ELSE req[k].new]
 
 Send(p, req, ok, refused, lost) ==
     \/ /\ db' = IF Accepted(req) THEN After(req) ELSE db
@@ -146,24 +175,28 @@ Token(p, n) == p * 100 + n
 Fresh == [pc |-> "start", res |-> "none", n |-> 1, m |-> NoDoc, r |-> NoRoot, it |-> [k \in Parts |-> NoPart], c |-> Nobody,
           v |-> 0, a |-> 0, took |-> {}, flipped |-> FALSE, k |-> 2, tries |-> 0, doubt |-> FALSE, mine |-> {}, d |-> 0,
           again |-> FALSE,
+          next |-> [pc |-> "none"],
+          claims |-> {}, live |-> 0,    \* the incarnations of its claims, and of those that it has replaced; the one that went live
           gone |-> {}, ends |-> FALSE]  \* the incarnations whose parts it removes, and whether that is its end
 
 Done(res) == [pc |-> "done", res |-> res]
 Fail(m) == IF m.doubt THEN "unknown" ELSE "refused"
 \* Begins again, a few times.
-Restart(m) == IF m.tries = 2 THEN Done(Fail(m))
-              ELSE [Fresh EXCEPT !.n = m.n + 1, !.tries = m.tries + 1, !.doubt = m.doubt]
+\* To its end, or to what follows: behind a look for the parts that it leaves.
+End(m, next) == IF Tidies /\ m.claims \ {m.live} # {} THEN [m EXCEPT !.pc = "titems", !.next = next] ELSE next
+Restart(m) == IF m.tries = Tries THEN End(m, Done(Fail(m)))
+              ELSE [Fresh EXCEPT !.n = m.n + 1, !.tries = m.tries + 1, !.doubt = m.doubt, !.claims = m.claims, !.live = m.live]
 At(m, pc) == [m EXCEPT !.pc = pc, !.n = @ + 1]
 
 \* Where somebody goes on who finds the entity live.
-Goal(p, m) == IF Kind(p) \in {"save", "add"} THEN [m EXCEPT !.pc = "load", !.k = 2, !.n = @ + 1] ELSE Done("ok")
+Goal(p, m) == IF Kind(p) \in {"save", "add", "cut"} THEN End(m, [m EXCEPT !.pc = "load", !.k = 2, !.n = @ + 1, !.claims = {}, !.live = 0]) ELSE End(m, Done("ok"))
 
 -----------------------------------------------------------------------------
 (* To convert: backfill, save, add. *)
 
 ReadMonolith(p) ==
     LET m == me[p] IN
-    /\ m.pc = "start" /\ Kind(p) \in {"backfill", "save", "add"}
+    /\ m.pc = "start" /\ Kind(p) \in {"backfill", "save", "add", "cut"}
     /\ Go(p, [m EXCEPT !.pc = "root", !.m = db[M]])
 
 \* A claim of version v is put in place of the root r.
@@ -175,24 +208,26 @@ ReadRoot(p) ==
     LET m == me[p]
         r == db[R]
     IN /\ m.pc = "root"
-       /\ Go(p, CASE r.st = "live" -> Goal(p, m)
-                  [] r.st = "rolling" -> Done(Fail(m))
+       /\ Go(p, CASE r.st = "live" /\ Unmarked(m.m) /\ Kind(p) = "backfill" -> IF Unmarked(db[M]) THEN End(m, Done(Fail(m))) ELSE Restart(m)
+                  [] r.st = "live" -> Goal(p, m)
+                  [] r.st = "rolling" -> End(m, Done(Fail(m)))
+                  [] r.st = "migrating" /\ m.m.mark = "moved" /\ m.m.x = r.a /\ m.m.chg -> End(m, Done(Fail(m)))
                   [] r.st = "migrating" /\ m.m.mark = "moved" /\ m.m.x = r.a ->
                         [m EXCEPT !.pc = "live", !.v = r.ver, !.a = r.a, !.c = m.m.c, !.n = @ + 1]
                   [] r.st = "migrating" /\ Its(m.m, r) -> ToClaim(m, r, m.m, TRUE)
                   [] r.st = "migrating" /\ ~Unmarked(m.m) -> [m EXCEPT !.pc = "stale", !.r = r]
-                  [] r.st = "deleting" /\ ~Unmarked(m.m) -> Done(Fail(m))
+                  [] r.st = "deleting" /\ ~Unmarked(m.m) -> End(m, Done(Fail(m)))
                   [] r.st = "migrating" /\ Unmarked(m.m) /\ (r.whole = m.m.c \/ (~CompareImported /\ r.whole # Nobody)) ->
                         [m EXCEPT !.pc = "flip", !.v = r.ver, !.a = r.a, !.took = r.took, !.c = m.m.c, !.flipped = FALSE, !.n = @ + 1]
                   [] Unmarked(m.m) -> ToClaim(m, r, m.m, FALSE)
-                  [] OTHER -> Done(IF Kind(p) = "backfill" THEN "ok" ELSE Fail(m)))
+                  [] OTHER -> End(m, Done(IF Kind(p) = "backfill" THEN "ok" ELSE Fail(m))))
 
 \* The parts of claims that are gone are removed, one after the other, each as it was read.
 Clears(m, gone, ends) == [m EXCEPT !.pc = "clear", !.k = 2, !.gone = gone, !.ends = ends]
 Clear(p) ==
     LET m == me[p]
         k == m.k
-        over == IF ~m.ends THEN Restart(m) ELSE Done(IF Kind(p) = "backfill" THEN "ok" ELSE Fail(m))
+        over == IF ~m.ends THEN Restart(m) ELSE End(m, Done(IF Kind(p) \in {"backfill", "delete"} THEN "ok" ELSE Fail(m)))
         next == IF k = 2 THEN [m EXCEPT !.pc = "clear", !.k = 3] ELSE over
     IN \/ m.pc = "clear" /\ Go(p, IF db[k].st # "none" /\ db[k].a \in m.gone THEN [m EXCEPT !.pc = "cleared", !.it[k] = db[k]] ELSE next)
        \/ m.pc = "cleared" /\ Send(p, k :> Write("version", m.it[k].ver, NoPart), next, next, m)
@@ -210,14 +245,14 @@ ClaimRoot(p) ==
     LET m == me[p]
         ver == Token(p, m.n)
         a == IF ClaimAfresh THEN ver ELSE p
-        claimed == [m EXCEPT !.pc = "parts", !.v = ver, !.a = a, !.n = @ + 1, !.k = 2]
+        claimed == [m EXCEPT !.pc = "parts", !.v = ver, !.a = a, !.n = @ + 1, !.k = 2, !.claims = @ \union {a}]
         r == db[R]
         over == IF ClaimStands \/ m.r.ver = 0 THEN Put(m.r.ver, Claim(ver, a, m.took)) ELSE Write("versionOrAbsent", m.r.ver, Claim(ver, a, m.took))
     IN /\ m.pc = "claim"
        /\ Send(p, R :> over,
                claimed,
                IF r.ver \in m.mine /\ r.st = "migrating"
-               THEN [claimed EXCEPT !.v = r.ver, !.a = r.a, !.took = r.took]
+               THEN [claimed EXCEPT !.v = r.ver, !.a = r.a, !.took = r.took, !.claims = @ \union {r.a}]
                ELSE Restart(m),
                [m EXCEPT !.n = @ + 1, !.mine = @ \union {ver}])
 
@@ -245,7 +280,7 @@ Flip(p) ==
         d == db[M]
     IN /\ m.pc = "flip"
        /\ IF m.flipped THEN Go(p, At(m, "live"))
-          ELSE Send(p, M :> Same(m.m, [m.m EXCEPT !.mark = "moved", !.x = m.a]),
+          ELSE Send(p, M :> Same(m.m, [m.m EXCEPT !.mark = "moved", !.x = m.a, !.chg = FALSE]),
                     At(m, "live"),
                     CASE d.mark = "moved" /\ d.x = m.a -> At(m, "live")
                       [] d.mark = "moved" /\ TookCounts /\ d.x \in m.took ->
@@ -263,13 +298,27 @@ Unclaim(p) ==
 GoLive(p) ==
     LET m == me[p]
         r == db[R]
+        lives == [m EXCEPT !.live = m.a, !.claims = @ \union m.took]
     IN /\ m.pc = "live"
        /\ Send(p, R :> Write("version", m.v, [NoRoot EXCEPT !.st = "live", !.ver = Token(p, m.n), !.a = m.a, !.val = m.c[1]]),
-               Goal(p, m),
-               IF r.st = "live" /\ r.a = m.a THEN Goal(p, m) ELSE Restart(m),
+               Goal(p, lives),
+               IF r.st = "live" /\ r.a = m.a THEN Goal(p, lives) ELSE Restart(m),
                m)
 
-Convert(p) == ReadMonolith(p) \/ ReadRoot(p) \/ Stale(p) \/ ClaimRoot(p) \/ PutPart(p) \/ JudgePart(p) \/ Flip(p) \/ Unclaim(p) \/ Clear(p) \/ GoLive(p)
+\* The parts, then the root, and what is of a claim that is gone is removed as it was read. Each part is judged by itself: so that they are read in one step.
+Tidy(p) ==
+    LET m == me[p]
+        r == db[R]
+        stands == IF m.r.st = "migrating" THEN m.r.took \union {m.r.a} ELSE {m.r.a}
+        i == m.it[m.k]
+        next == IF m.k = 2 THEN [m EXCEPT !.k = 3] ELSE m.next
+    IN \/ m.pc = "titems" /\ Go(p, [m EXCEPT !.pc = "troot", !.it = [k \in Parts |-> db[k]]])
+       \/ m.pc = "troot" /\ Go(p, [m EXCEPT !.pc = "tdel", !.k = 2, !.r = r])
+       \/ m.pc = "tdel" /\ IF i.st # "none" /\ i.a \in (m.claims \ {m.live}) \ stands
+                            THEN Send(p, m.k :> Write("version", i.ver, NoPart), next, next, m)
+                            ELSE Go(p, next)
+
+Convert(p) == Tidy(p) \/ ReadMonolith(p) \/ ReadRoot(p) \/ Stale(p) \/ ClaimRoot(p) \/ PutPart(p) \/ JudgePart(p) \/ Flip(p) \/ Unclaim(p) \/ Clear(p) \/ GoLive(p)
 
 -----------------------------------------------------------------------------
 (* A save, and an add, of a collection that is live. *)
@@ -293,6 +342,13 @@ Update(p) ==
           ELSE Send(p, 2 :> Write("version", i.ver, new), Done("ok"),
                     IF db[2].ver = new.ver THEN Done("ok") ELSE Restart(m),
                     [m EXCEPT !.doubt = TRUE])
+
+Cut(p) ==
+    LET m == me[p]
+        i == m.it[2]
+    IN /\ m.pc = "write" /\ Kind(p) = "cut"
+       /\ IF ~Belongs(i, m.r) THEN Go(p, Done("ok"))
+          ELSE Send(p, 2 :> Write("version", i.ver, NoPart), Done("ok"), IF db[2].st = "none" THEN Done("ok") ELSE Restart(m), [m EXCEPT !.doubt = TRUE])
 
 Add(p) ==
     LET m == me[p]
@@ -404,13 +460,16 @@ DeleteBegins(p) ==
 DeleteMonolith(p) ==
     LET m == me[p]
         new == [m.m EXCEPT !.mark = "deleted", !.ver = Token(p, m.n), !.x = 0]
+        over == IF DeleteFinishes /\ m.r.st = "migrating" THEN [m EXCEPT !.pc = "fin", !.n = @ + 1] ELSE Done("ok")
     IN /\ m.pc = "dmono"
-       /\ Send(p, M :> Same(m.m, new), Done("ok"), IF db[M].ver = new.ver THEN Done("ok") ELSE Restart(m), m)
+       /\ Send(p, M :> Same(m.m, new), over, IF db[M].ver = new.ver THEN over ELSE Restart(m), m)
 
 Delete(p) ==
     LET m == me[p] IN
     \/ DeleteBegins(p)
     \/ DeleteMonolith(p)
+    \/ Kind(p) = "delete" /\ me[p].pc = "fin" /\ Go(p, IF db[R].st = "migrating" /\ db[M].mark = "deleted" THEN [me[p] EXCEPT !.pc = "stale", !.r = db[R], !.m = db[M]] ELSE Done("ok"))
+    \/ Kind(p) = "delete" /\ (Stale(p) \/ Clear(p))
     \/ Kind(p) = "delete" /\ (Remove(p) \/ MarkRoot(p, "dmark", [m.r EXCEPT !.st = "deleting"], [m EXCEPT !.pc = "rlook", !.k = 2], Restart(m)))
 
 -----------------------------------------------------------------------------
@@ -422,7 +481,9 @@ RollBegins(p) ==
     IN /\ Kind(p) = "rollback"
        /\ \/ m.pc = "start" /\ Go(p, [m EXCEPT !.pc = "broot", !.m = db[M]])
           \/ /\ m.pc = "broot"
-             /\ Go(p, CASE r.st \in {"live", "migrating", "rolling"} -> [m EXCEPT !.pc = "bmark", !.r = r]
+             /\ Go(p, CASE m.m.chg -> Done("refused")
+                        [] r.st = "live" /\ Unmarked(m.m) -> IF Unmarked(db[M]) THEN Done("refused") ELSE Restart(m)
+                        [] r.st \in {"live", "migrating", "rolling"} -> [m EXCEPT !.pc = "bmark", !.r = r]
                         [] r.st \in {"deleting", "inserting"} -> [m EXCEPT !.pc = "bend", !.r = r]
                         [] m.m.st = "doc" /\ ~Unmarked(m.m) -> [m EXCEPT !.pc = "bdrop"]
                         [] OTHER -> Done("ok"))
@@ -434,8 +495,8 @@ Drop(p) ==
 
 RollMark(p) ==
     LET m == me[p]
-        from == IF m.r.st = "rolling" THEN m.r.from ELSE m.r.st
-    IN Kind(p) = "rollback" /\
+        from == IF m.r.st = "rolling" \/ Kind(p) = "keepmono" THEN m.r.from ELSE m.r.st
+    IN Kind(p) \in {"rollback", "keepmono"} /\
        (\/ MarkRoot(p, "bmark", [m.r EXCEPT !.st = "rolling", !.from = from],
                     [m EXCEPT !.pc = "bdoc", !.r = [@ EXCEPT !.from = from]], Restart(m))
         \/ MarkRoot(p, "bend", [m.r EXCEPT !.st = "deleting"], [m EXCEPT !.pc = "rlook", !.k = 2, !.again = TRUE], Restart(m)))
@@ -446,9 +507,10 @@ RollRead(p) ==
         d == db[M]
         gone == [m EXCEPT !.pc = "rlook", !.k = 2, !.m = d]
     IN /\ m.pc = "bdoc"
-       /\ Go(p, IF m.r.from = "live" THEN IF Unmarked(d) THEN gone ELSE [m EXCEPT !.pc = "blook", !.k = 2, !.m = d, !.c = <<m.r.val, 0, 0>>]
+       /\ Go(p, IF d.chg /\ Kind(p) = "rollback" THEN Done("refused")
+                ELSE IF m.r.from = "live" THEN IF Unmarked(d) THEN (IF d.ver = Restored(m.r.a) \/ ~RestoredTells THEN gone ELSE Done("refused")) ELSE [m EXCEPT !.pc = "blook", !.k = 2, !.m = d, !.c = <<m.r.val, 0, 0>>]
                 ELSE IF Unmarked(d) /\ ~UnflipAlways THEN gone
-                ELSE IF Unmarked(d) \/ Its(d, m.r) THEN [m EXCEPT !.pc = "unflip", !.m = d, !.c = d.c]
+                ELSE IF Unmarked(d) \/ Its(d, m.r) \/ (d.chg /\ Kind(p) = "keepmono") THEN [m EXCEPT !.pc = "unflip", !.m = d, !.c = d.c]
                 ELSE [gone EXCEPT !.again = TRUE])
 
 RollPart(p) ==
@@ -466,24 +528,70 @@ RollPart(p) ==
 
 Unflip(p) ==
     LET m == me[p]
-        ver == IF UnflipNewVersion THEN Token(p, m.n) ELSE m.m.ver
-        w == IF m.m.st = "none" THEN Put(0, Doc(ver, m.c, "no", 0)) ELSE Same(m.m, Doc(ver, m.c, "no", 0))
+        live == m.r.from = "live"
+        ver == IF live THEN Restored(m.r.a) ELSE IF UnflipNewVersion THEN Token(p, m.n) ELSE m.m.ver
+        root == IF RestoreChecksRoot THEN R :> CheckVersion(m.v) ELSE <<>>
+        w == IF ~live THEN M :> Unmark(m.m, ver)
+             ELSE IF m.m.st = "none" THEN M :> Put(0, Doc(ver, m.c, "no", 0)) @@ root
+             ELSE M :> Same(m.m, Doc(ver, m.c, "no", 0))
         next == [m EXCEPT !.pc = "rlook", !.k = 2, !.n = @ + 1]
     IN /\ m.pc = "unflip"
-       /\ Send(p, M :> w, next, [m EXCEPT !.pc = "bdoc", !.n = @ + 1], [m EXCEPT !.pc = "bdoc", !.n = @ + 1])
+       /\ Send(p, w, next, Restart(m), Restart(m))
 
-Rollback(p) == RollBegins(p) \/ Drop(p) \/ RollMark(p) \/ RollRead(p) \/ RollPart(p) \/ Unflip(p) \/ (Kind(p) = "rollback" /\ Remove(p))
+Rollback(p) == RollBegins(p) \/ Drop(p) \/ RollMark(p) \/ RollRead(p) \/ RollPart(p) \/ Unflip(p) \/ (Kind(p) \in {"rollback", "keepmono"} /\ Remove(p))
 
 -----------------------------------------------------------------------------
 (* A writer in the old layout, who knows the new one. *)
 
 Old(p) ==
     LET m == me[p]
-        new == [m.m EXCEPT !.c[2] = p, !.ver = Token(p, m.n)]
-    IN /\ Kind(p) = "old"
+        new == [m.m EXCEPT !.c[2] = IF Kind(p) = "old" THEN p ELSE 0, !.ver = Token(p, m.n)]
+    IN /\ Kind(p) \in {"old", "trim"}
        /\ \/ m.pc = "start" /\ Go(p, IF Unmarked(db[M]) THEN [m EXCEPT !.pc = "write", !.m = db[M]] ELSE Done("refused"))
           \/ m.pc = "write" /\ Send(p, M :> Same(m.m, new), Done("ok"), IF db[M].ver = new.ver THEN Done("ok") ELSE Done(Fail(m)),
                                     [m EXCEPT !.doubt = TRUE])
+
+-----------------------------------------------------------------------------
+(* A program that knows only the old layout, and compares nothing; and who   *)
+(* decides then which layout stays.                                         *)
+
+Foreign(p) ==
+    LET m == me[p] IN
+    \/ /\ Kind(p) = "put"
+       /\ \/ m.pc = "start" /\ Go(p, IF Unmarked(db[M]) THEN [m EXCEPT !.pc = "write", !.m = db[M]] ELSE Done("refused"))
+          \/ m.pc = "write" /\ Send(p, M :> Write("any", 0, [m.m EXCEPT !.c[2] = p]), Done("ok"), m, Done("ok"))
+    \/ /\ Kind(p) = "upd" /\ m.pc = "start"
+       /\ IF db[M].st = "none" THEN Go(p, Done("refused"))
+          ELSE Send(p, M :> Write("any", 0, [db[M] EXCEPT !.c[2] = p, !.chg = db[M].mark # "no"]), Done("ok"), m, Done("ok"))
+
+InBoth(d) == Unmarked(d) \/ d.chg
+
+KeepCollection(p) ==
+    LET m == me[p]
+        r == db[R]
+        Marks(root) == [m EXCEPT !.pc = "kmark", !.r = root]
+    IN /\ Kind(p) = "keepcoll"
+       /\ \/ m.pc = "start" /\ Go(p, [m EXCEPT !.pc = "kroot", !.m = db[M]])
+          \/ m.pc = "kroot" /\ Go(p, CASE m.m.chg /\ r.st = "none" -> Marks([r EXCEPT !.a = m.m.x])
+                                       [] m.m.chg /\ r.st = "rolling" /\ r.from = "live" -> Marks(r)
+                                       [] r.st # "live" \/ ~InBoth(m.m) -> Done("refused")
+                                       [] OTHER -> Marks(r))
+          \/ m.pc = "kmark" /\ Send(p, M :> Same(m.m, [m.m EXCEPT !.mark = "moved", !.x = m.r.a, !.chg = FALSE, !.ver = Token(p, m.n)]),
+                                    Done("ok"), Restart(m), Restart(m))
+
+\* As a rollback of an entity that was never live.
+KeepMonolith(p) ==
+    LET m == me[p]
+        r == db[R]
+        took == IF SettleTakesMark /\ m.m.mark = "moved" /\ ~Its(m.m, r) THEN r.took \union {m.m.x} ELSE r.took
+    IN /\ Kind(p) = "keepmono"
+       /\ \/ m.pc = "start" /\ Go(p, [m EXCEPT !.pc = "mroot", !.m = db[M]])
+          \/ m.pc = "mroot" /\ Go(p, CASE m.m.chg /\ r.st = "none" -> [m EXCEPT !.pc = "munmark"]
+                                       [] (r.st \in {"rolling", "live"} /\ InBoth(m.m)) \/ (SettlesClaims /\ r.st = "migrating" /\ m.m.chg) ->
+                                             [m EXCEPT !.pc = "bmark", !.r = [r EXCEPT !.took = took, !.from = "migrating"]]
+                                       [] m.tries > 0 /\ r.st = "none" /\ Unmarked(m.m) -> Done("ok")
+                                       [] OTHER -> Done("refused"))
+          \/ m.pc = "munmark" /\ Send(p, M :> Unmark(m.m, Token(p, m.n)), Done("ok"), Restart(m), Restart(m))
 
 -----------------------------------------------------------------------------
 (* A reader: the root, the parts, the root, the monolith. *)
@@ -514,27 +622,45 @@ Read(p) ==
 
 -----------------------------------------------------------------------------
 
+\* Whether there are programs that know only the old layout, and compare nothing.
+Foreigners == {"put", "upd"} \cap Kinds # {}
+
 \* What a step of p may do to what can be seen.
 Legal(p, before, after) ==
     \/ after = before
     \/ Kind(p) \in {"save", "old"} /\ before # Nobody /\ after = [before EXCEPT ![2] = p]
+    \/ Kind(p) \in {"trim", "cut"} /\ before # Nobody /\ after = [before EXCEPT ![2] = 0]
     \/ Kind(p) = "add" /\ before # Nobody /\ after = [before EXCEPT ![3] = p]
     \/ Kind(p) = "delete" /\ after = Nobody
+    \/ Kind(p) \in {"put", "upd"}
+    \/ Kind(p) = "keepmono" /\ after = db[M].c
+    \/ Kind(p) = "keepcoll" /\ after = Items(db)
+    \/ Kind(p) = "backfill" /\ Foreigners /\ InBoth(db[M]) /\ after = Items(db')  \* goes live as it was marked: both are kept, and somebody decides
     \/ Kind(p) = "insert" /\ before = Nobody /\ after = <<p, p, 0>>
+
+\* What a program that knows only the old layout has written stays, and so does what is acknowledged in a collection, until a rollback has written
+\* its monolith, or somebody decides.
+Keeps(p) ==
+    /\ Kind(p) \notin {"put", "upd", "old", "trim", "delete"} /\ db[M].st = "doc" /\ InBoth(db[M]) => db'[M].c = db[M].c
+    /\ (db[R].st = "live" \/ (db[R].st = "rolling" /\ db[R].from = "live")) /\ db[R].a \notin back /\ Kind(p) \notin {"delete", "cut", "keepmono"} =>
+        /\ db'[R].a = db[R].a
+        /\ \A k \in Parts : Belongs(db[k], db[R]) => Belongs(db'[k], db'[R])
 
 Remember(p) ==
     LET before == View(db)
         after == View(db')
     IN /\ did' = IF after # before \/ (Kind(p) = "delete" /\ (before = Nobody \/ after = Nobody)) THEN did \union {p} ELSE did
        /\ seen' = {View(db')} \union IF \E q \in DOMAIN me : Kind(q) = "reader" /\ me[q].pc = "start" /\ me[q].tries = 0 THEN {} ELSE seen
-       /\ bad' = IF Legal(p, before, after) THEN bad ELSE bad \union {<<Kind(p), before, after>>}
+       /\ back' = IF db'[M].ver > 1000 THEN back \union {db'[M].ver - 1000} ELSE back
+       /\ bad' = IF Legal(p, before, after) /\ Keeps(p) THEN bad ELSE bad \union {<<Kind(p), before, after>>}
 
 Step(p) ==
     /\ me[p].pc # "done"
     /\ \/ Convert(p)
        \/ Kind(p) = "save" /\ (LoadOne(p) \/ Update(p))
        \/ Kind(p) = "add" /\ (LoadOne(p) \/ Add(p))
-       \/ Insert(p) \/ Delete(p) \/ Rollback(p) \/ Old(p) \/ Read(p)
+       \/ Kind(p) = "cut" /\ (LoadOne(p) \/ Cut(p))
+       \/ Insert(p) \/ Delete(p) \/ Rollback(p) \/ Old(p) \/ Read(p) \/ Foreign(p) \/ KeepCollection(p) \/ KeepMonolith(p)
 
 Tracked(p) == Remember(p) /\ UNCHANGED run
 
@@ -552,7 +678,7 @@ Finish ==
     /\ \A p \in DOMAIN me : p < 6 /\ me[p].pc = "done"
     /\ me' = 6 :> Fresh
     /\ late' = {} /\ left' = [lost |-> 0, late |-> 0, crash |-> 0]
-    /\ UNCHANGED <<db, run, seen, did, bad>>
+    /\ UNCHANGED <<db, run, seen, did, back, bad>>
 
 Casts == LET ks == {i \in 1 .. Len(AllKinds) : AllKinds[i] \in Kinds}
              ordered == {c \in [1 .. NActors -> ks] : \A i, j \in 1 .. NActors : i < j => c[i] <= c[j]}
@@ -560,15 +686,15 @@ Casts == LET ks == {i \in 1 .. Len(AllKinds) : AllKinds[i] \in Kinds}
                 c \in {c \in ordered : Cardinality({i \in 1 .. NActors : AllKinds[c[i]] = "reader"}) <= 1}}
 
 Init ==
-    /\ run \in [cast : Casts, start : Starts, last : {"backfill", "rollback"}]
+    /\ run \in [cast : Casts, start : Starts, last : Lasts]
     /\ db = Stored(run.start)
     /\ late = {} /\ left = [lost |-> MaxLost, late |-> MaxLate, crash |-> MaxCrash]
     /\ me = [p \in 1 .. NActors |-> Fresh]
-    /\ seen = {} /\ did = {} /\ bad = {}
+    /\ seen = {} /\ did = {} /\ back = {} /\ bad = {}
 
 Next == \/ Finish
         \/ \E p \in DOMAIN me : Step(p) /\ Tracked(p)
-        \/ \E p \in DOMAIN me : Crash(p) /\ UNCHANGED <<run, seen, did, bad>>
+        \/ \E p \in DOMAIN me : Crash(p) /\ UNCHANGED <<run, seen, did, back, bad>>
         \/ \E l \in late : Arrive(l) /\ Tracked(l.p)
 
 Spec == Init /\ [][Next]_vars
@@ -584,12 +710,19 @@ Acknowledged == \A p \in DOMAIN me : me[p].res = "ok" /\ Kind(p) \in {"save", "o
 \* A reader returns what was there while he read.
 ReadersSeeWhole == \A p \in DOMAIN me : me[p].res \notin {"torn", "lost"}
 \* A monolith and a collection never stand side by side.
-OneOfBoth == ~(db[R].st = "live" /\ Unmarked(db[M]))
+OneOfBoth == ~Foreigners /\ {"both", "changed"} \cap Starts = {} => ~(db[R].st = "live" /\ Unmarked(db[M]))
+\* Somebody has to decide which layout stays.
+Contradiction(s) == s[M].chg \/ (Unmarked(s[M]) /\ (s[R].st = "live" \/ (s[R].st = "rolling" /\ s[R].from = "live" /\ s[M].ver # Restored(s[R].a))))
 \* From wherever things stand, one actor alone comes to the end.
-AloneSucceeds == \A p \in DOMAIN me : p = 6 /\ me[p].pc = "done" =>
+AloneSucceeds == \A p \in DOMAIN me : p = 6 /\ me[p].pc = "done" /\ run.last \in {"backfill", "rollback"} /\ ~Contradiction(db) =>
     /\ me[p].res = "ok" \/ (run.last = "backfill" /\ db[R].st \in {"rolling", "deleting"})
     /\ IF run.last = "backfill" THEN (View(db) # Nobody => db[R].st \in {"live", "rolling"})
        ELSE db[R].st = "none" /\ (db[M].st = "none" \/ Unmarked(db[M]))
+\* Whoever decides alone is heard: then a rollback, or a run, comes to the end.
+Settled == \A p \in DOMAIN me : p = 6 /\ me[p].pc = "done" =>
+    CASE run.last = "keepmono" -> ~Contradiction(db) /\ (me[p].res = "ok" => db[R].st = "none" /\ Unmarked(db[M]))
+      [] run.last = "keepcoll" -> me[p].res = "ok" => ~Contradiction(db)
+      [] OTHER -> TRUE
 \* No part of a claim is left without it, when all have ended and nothing was lost, late, or crashed. (An
 \* insert is one transaction in the code.)
 NothingLeft == MaxLost + MaxLate + MaxCrash = 0 /\ 6 \in DOMAIN me /\ me[6].pc = "done" /\ ~(\E p \in DOMAIN run.cast : run.cast[p] = "rollback") =>
