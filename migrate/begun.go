@@ -49,8 +49,18 @@ func (s *store) begun(ctx context.Context) (n begunNote, err error) {
 
 // begin notes that this migration is under way, unless another one of the model is. The note and the phase are written at once, and so they
 // end: while a migration has its note, no other begins.
+// from is the phase that the caller has read.
 func (m *Migration) begin(ctx context.Context, from string) error {
 	for range beginTries {
+		p, err := m.seePhase(ctx) // before the table is read: no other migration may begin and end in between
+		switch {
+		case err != nil:
+			return err
+		case p.Phase == phaseRunning:
+			return nil // another program began it, or an answer was lost
+		case p.Phase != from:
+			return fmt.Errorf("%s: another program has changed the phase of the migration from %q to %q: run itemize migrate status, then this step again", m.layout.Model, from, p.Phase)
+		}
 		n, err := m.state.begun(ctx)
 		if err != nil {
 			return err
@@ -58,9 +68,9 @@ func (m *Migration) begin(ctx context.Context, from string) error {
 		done := false
 		switch {
 		case n.Source == m.source.Name:
-			done, err = m.goOn(ctx, from)
+			done, err = m.goOn(ctx, p)
 		case n.Source == "":
-			done, err = m.note(ctx, from)
+			done, err = m.note(ctx, p)
 		default:
 			done, err = m.forgetOther(ctx, n)
 			if err == nil && !done {
@@ -78,11 +88,7 @@ func (m *Migration) begin(ctx context.Context, from string) error {
 const beginTries = 10
 
 // note notes that this migration is under way, where none is.
-func (m *Migration) note(ctx context.Context, from string) (done bool, err error) {
-	seen, err := m.state.text(ctx, notePhase) // before the table is read: no other migration may begin and end in between
-	if err != nil {
-		return false, err
-	}
+func (m *Migration) note(ctx context.Context, from seenPhase) (done bool, err error) {
 	had, err := m.had(ctx)
 	if err != nil {
 		return false, err
@@ -93,24 +99,16 @@ func (m *Migration) note(ctx context.Context, from string) (done bool, err error
 	}
 	a := m.state.begunKey()
 	a["note"] = &types.AttributeValueMemberS{Value: string(text)}
-	phase, err := m.phasePut(from, phaseRunning)
+	phase, _, err := m.phasePut(from, phaseRunning)
 	if err != nil {
 		return false, err
-	}
-	phase.ConditionExpression = aws.String("(" + *phase.ConditionExpression + ") AND attribute_not_exists(note)")
-	if seen != nil {
-		phase.ConditionExpression = aws.String(strings.Replace(*phase.ConditionExpression, "attribute_not_exists(note)", "note = :seen", 1))
-		phase.ExpressionAttributeValues[":seen"] = seen
 	}
 	return m.transact(ctx, types.TransactWriteItem{Put: &types.Put{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("attribute_not_exists(note)")}}, types.TransactWriteItem{Put: phase})
 }
 
 // goOn goes from a phase to running, while its note is there.
-func (m *Migration) goOn(ctx context.Context, from string) (done bool, err error) {
-	if from == phaseRunning {
-		return true, nil
-	}
-	phase, err := m.phasePut(from, phaseRunning)
+func (m *Migration) goOn(ctx context.Context, from seenPhase) (done bool, err error) {
+	phase, _, err := m.phasePut(from, phaseRunning)
 	if err != nil {
 		return false, err
 	}
@@ -118,18 +116,7 @@ func (m *Migration) goOn(ctx context.Context, from string) (done bool, err error
 		TableName: &m.state.table.Name, Key: m.state.begunKey(), ConditionExpression: aws.String("contains(note, :s)"),
 		ExpressionAttributeValues: item.Attributes{":s": &types.AttributeValueMemberS{Value: sourceText(m.source.Name)}},
 	}
-	if done, err = m.transact(ctx, types.TransactWriteItem{Put: phase}, types.TransactWriteItem{ConditionCheck: mine}); done || err != nil {
-		return done, err
-	}
-	switch now, err := m.phase(ctx); {
-	case err != nil:
-		return false, err
-	case now == phaseRunning:
-		return true, nil // by somebody else, or an answer was lost
-	case now != from:
-		return false, fmt.Errorf("%s: the migration was %q, and is %q by now: somebody else works on it; look at its status, and begin again", m.layout.Model, from, now)
-	}
-	return false, nil
+	return m.transact(ctx, types.TransactWriteItem{Put: phase}, types.TransactWriteItem{ConditionCheck: mine})
 }
 
 // forgetOther removes the note of another migration, if that was removing its table of monoliths, and this is gone: or if it has ended, and
@@ -179,15 +166,16 @@ func sourceText(source string) string {
 }
 
 // leave goes from one phase to the last, with the note that the migration is under way, if it has that.
-func (m *Migration) leave(ctx context.Context, from, to string) error {
+func (m *Migration) leave(ctx context.Context, from seenPhase, to string) error {
 	n, err := m.state.begun(ctx)
 	if err != nil {
 		return err
 	}
 	if n.Source != m.source.Name {
-		return m.enter(ctx, from, to)
+		_, err := m.enter(ctx, from, to)
+		return err
 	}
-	phase, err := m.phasePut(from, to)
+	phase, entered, err := m.phasePut(from, to)
 	if err != nil {
 		return err
 	}
@@ -195,10 +183,7 @@ func (m *Migration) leave(ctx context.Context, from, to string) error {
 	if err != nil || done {
 		return err
 	}
-	if now, err := m.phase(ctx); err != nil || now != to { // else an answer was lost
-		return fmt.Errorf("%s: the migration was %q, and is %q by now: somebody else works on it; look at its status (%v)", m.layout.Model, from, now, err)
-	}
-	return nil
+	return m.entered(ctx, from, entered)
 }
 
 // sameKeys refuses to go on with other keys of the monoliths than it was begun with.

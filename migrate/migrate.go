@@ -249,6 +249,7 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 	m.source, m.own = from, own >= 0
 	m.mover = protocol.New(m.client, m.layout, from, keys, tables)
 	m.mover.Indexes, m.mover.Reshape, m.mover.Underway = indexes, m.reshape, m.underway
+	m.mover.GoesBack = m.goesBack
 	return nil
 }
 

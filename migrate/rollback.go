@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/protocol"
@@ -27,29 +27,24 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 	if err := m.hasBegun(ctx); err != nil {
 		return nil, err
 	}
-	p, err := m.phase(ctx)
-	if err != nil {
-		return nil, err
-	}
-	n, err := m.state.begun(ctx)
+	p, n, err := m.begunIn(ctx)
 	switch {
 	case err != nil:
 		return nil, err
-	case p == phaseNone && n.Source != "" && n.Source != m.source.Name:
+	case p.Phase == phaseNone && n.Source != "" && n.Source != m.source.Name:
 		return nil, fmt.Errorf("%s: no rollback: the migration of %s is rolled back, and one of %s is under way", m.layout.Model, m.source.Name, n.Source)
-	case p == phaseRemoving:
+	case p.Phase == phaseRemoving:
 		return nil, fmt.Errorf("%s: no rollback: the old layout is being removed", m.layout.Model)
-	case p == phaseNone: // once more: what programs insert beside it has to be its own
-		if err := m.begin(ctx, p); err != nil {
+	case p.Phase == phaseNone: // once more: what programs insert beside it has to be its own
+		if err := m.begin(ctx, p.Phase); err != nil {
 			return nil, err
 		}
-		p = phaseRunning
-		if n, err = m.state.begun(ctx); err != nil {
+		if p, n, err = m.begunIn(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if p != phaseBack {
-		if err := m.enter(ctx, p, phaseBack); err != nil {
+	if p.Phase != phaseBack {
+		if p, err = m.enter(ctx, p, phaseBack); err != nil {
 			return nil, err
 		}
 	}
@@ -59,7 +54,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 		err = r.scanBack(ctx, m.mover.Tables[m.layout.Root.Table], r.ofRoot)
 	}
 	if err == nil && r.report.This.Conflicts+r.report.This.Dead == 0 {
-		err = r.end(ctx)
+		err = r.end(ctx, p)
 	}
 	r.report.Elapsed, r.report.Done = m.now().Sub(r.begun), err == nil
 	r.tell(true)
@@ -67,21 +62,39 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 }
 
 // end rolls back what was inserted or moved behind the scans, while nobody inserts or moves anything, and ends the rollback.
-func (r *run) end(ctx context.Context) error {
-	ending := newEnding()
-	if err := r.enter(ctx, phaseBack, ending); err != nil {
+func (r *run) end(ctx context.Context, back seenPhase) error {
+	ending, err := r.enter(ctx, back, newEnding())
+	if err != nil {
 		return err
 	}
 	r.ending = true
-	err := r.scanBack(ctx, r.mover.Tables[r.layout.Root.Table], r.ofRoot)
+	err = r.scanBack(ctx, r.mover.Tables[r.layout.Root.Table], r.ofRoot)
 	if err == nil && r.report.This.Conflicts+r.report.This.Dead == 0 {
 		return r.reset(ctx, ending, phaseNone)
 	}
-	return errors.Join(err, r.enter(ctx, ending, phaseBack))
+	_, entered := r.enter(ctx, ending, phaseBack)
+	return errors.Join(err, entered)
+}
+
+// begunIn returns the phase and the note of the migration, of one moment.
+func (m *Migration) begunIn(ctx context.Context) (p seenPhase, n begunNote, err error) {
+	for range beginTries {
+		if p, err = m.seePhase(ctx); err != nil {
+			return p, n, err
+		}
+		if n, err = m.state.begun(ctx); err != nil {
+			return p, n, err
+		}
+		now, err := m.seePhase(ctx)
+		if err != nil || attr.Same(now.text, p.text) {
+			return p, n, err
+		}
+	}
+	return p, n, fmt.Errorf("%s: other programs change the phase of the migration again and again: run itemize migrate status, then this step again", m.layout.Model)
 }
 
 // reset forgets the checkpoints, so that the migration can begin again.
-func (r *run) reset(ctx context.Context, from, to string) error {
+func (r *run) reset(ctx context.Context, from seenPhase, to string) error {
 	var names []string
 	for _, prefix := range []string{noteSegment, noteDead, noteVerify} {
 		if err := r.state.each(ctx, prefix, func(name string, _ item.Attributes) error { names = append(names, name); return nil }); err != nil {
@@ -222,7 +235,7 @@ func (r *run) ofRoot(ctx context.Context, f item.Image) (*protocol.Return, error
 	return back, nil
 }
 
-// dropTable deletes the table of the monoliths. Where that was refused, the migration is cut over, as it was.
+// dropTable deletes the table of the monoliths.
 func (m *Migration) dropTable(ctx context.Context) error {
 	_, err := m.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &m.source.Name})
 	if err == nil {
@@ -231,11 +244,7 @@ func (m *Migration) dropTable(ctx context.Context) error {
 	if gone, look := m.isGone(ctx); look == nil && gone {
 		return nil // an answer was lost
 	}
-	err = explain.Error(ctx, m.client, m.layout.Model, []*item.Table{m.source}, err)
-	if d, look := m.describe(ctx, m.source); look == nil && d.TableStatus == types.TableStatusActive {
-		err = errors.Join(err, m.enter(ctx, phaseRemoving, phaseCutOver))
-	}
-	return err
+	return explain.Error(ctx, m.client, m.layout.Model, []*item.Table{m.source}, err)
 }
 
 // removeAll deletes the marked monoliths one by one.

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -45,6 +46,13 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	case isBack(p):
 		return nil, fmt.Errorf("%s: the migration is rolled back: finish that (itemize migrate rollback), and then run it again", m.layout.Model)
+	case p == phaseDone && !m.own:
+		if gone, err := m.isGone(ctx); err != nil || gone {
+			return nil, cmp.Or(err, m.ended())
+		}
+		if err := m.begin(ctx, p); err != nil {
+			return nil, err
+		}
 	case p == phaseNone, p == phaseDone:
 		if err := m.begin(ctx, p); err != nil {
 			return nil, err

@@ -21,7 +21,7 @@ func (m *Migration) KeepMonolith(ctx context.Context, key map[string]types.Attri
 	case err != nil:
 		return err
 	case p == phaseRemoving:
-		return fmt.Errorf("%s: the monoliths are being removed (contract), and no entity can become one: keep the collection, and write the change again in the new layout", m.layout.Model)
+		return m.removing()
 	}
 	return m.settle(ctx, key, m.mover.KeepMonolith)
 }

@@ -183,6 +183,27 @@ func (m *Migration) underway(ctx context.Context) error {
 	return err
 }
 
+// goesBack is an error if no entity may become a monolith. A rollback asks it behind the mark of a root item, and so does [Migration.KeepMonolith]: a program
+// that was paused may belong to a rollback that has ended, or run beside a contract.
+func (m *Migration) goesBack(ctx context.Context, settles bool) error {
+	var n phaseNote
+	_, err := m.state.read(ctx, notePhase, &n)
+	switch {
+	case err != nil:
+		return err
+	case settles && (n.Phase == phaseRemoving || n.Phase == phaseDone):
+		return m.removing()
+	case !settles && !isBack(n.Phase):
+		return fmt.Errorf("%s: another program has ended the rollback: run itemize migrate status", m.layout.Model)
+	}
+	return nil
+}
+
+// removing is why no entity becomes a monolith while a contract is under way.
+func (m *Migration) removing() error {
+	return fmt.Errorf("%s: the monoliths are being removed (contract), and no entity can become one: keep the collection, and write the change again in the new layout", m.layout.Model)
+}
+
 // phaseNote is how far the migration is, and since when.
 type phaseNote struct {
 	Phase string    `json:"phase"`
@@ -190,22 +211,38 @@ type phaseNote struct {
 	// Hash and Range are the key attributes of the source, once it is being removed.
 	Hash  string `json:"hash,omitempty"`
 	Range string `json:"range,omitempty"`
+	// By differs in each note: a phase that was left and entered again is another one.
+	By string `json:"by,omitempty"`
 }
 
+// seenPhase is a phase as it was read.
+type seenPhase struct {
+	phaseNote
+	text types.AttributeValue // the note as stored, nil for none
+}
+
+// phase returns the name of the phase.
 func (m *Migration) phase(ctx context.Context) (string, error) {
-	var n phaseNote
-	if err := m.sameKeys(ctx); err != nil {
-		return "", err
-	}
-	_, err := m.state.read(ctx, notePhase, &n)
-	return n.Phase, err
+	p, err := m.seePhase(ctx)
+	return p.Phase, err
 }
 
-// enter goes from one phase to another: an error, where somebody else has gone to a third meanwhile.
-func (m *Migration) enter(ctx context.Context, from, to string) error {
-	put, err := m.phasePut(from, to)
+// seePhase reads the phase.
+func (m *Migration) seePhase(ctx context.Context) (p seenPhase, err error) {
+	if err := m.sameKeys(ctx); err != nil {
+		return p, err
+	}
+	if p.text, err = m.state.text(ctx, notePhase); err == nil {
+		_, err = decode(item.Attributes{"note": p.text}, &p.phaseNote)
+	}
+	return p, err
+}
+
+// enter changes the phase, and returns the new one. The error says if another program has changed it since it was read.
+func (m *Migration) enter(ctx context.Context, from seenPhase, to string) (seenPhase, error) {
+	put, entered, err := m.phasePut(from, to)
 	if err != nil {
-		return err
+		return from, err
 	}
 	_, err = m.client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
@@ -213,32 +250,38 @@ func (m *Migration) enter(ctx context.Context, from, to string) error {
 	})
 	var changed *types.ConditionalCheckFailedException
 	if errors.As(err, &changed) {
-		if now, err := m.phase(ctx); err != nil || now != to {
-			return fmt.Errorf("%s: the migration was %q, and is %q by now: somebody else works on it; look at its status, and begin again (%v)", m.layout.Model, from, now, err)
-		}
-		return nil // an answer was lost
+		return entered, m.entered(ctx, from, entered)
 	}
-	return m.state.explained(ctx, err)
+	return entered, m.state.explained(ctx, err)
 }
 
-// phasePut notes a phase, as long as another is noted.
-func (m *Migration) phasePut(from, to string) (*types.Put, error) {
-	n := phaseNote{Phase: to, Since: m.now().UTC()}
+// entered returns nil if a phase was entered and the answer lost, and else an error.
+func (m *Migration) entered(ctx context.Context, from, to seenPhase) error {
+	now, err := m.seePhase(ctx)
+	if err == nil && now.By == to.By {
+		return nil
+	}
+	return fmt.Errorf("%s: another program has changed the phase of the migration from %q to %q: run itemize migrate status, then this step again (%v)", m.layout.Model, from.Phase, now.Phase, err)
+}
+
+// phasePut notes a phase, on condition that the phase is the one that was read.
+func (m *Migration) phasePut(from seenPhase, to string) (*types.Put, seenPhase, error) {
+	n := phaseNote{Phase: to, Since: m.now().UTC(), By: rand.Text()}
 	if to == phaseRemoving || to == phaseDone {
 		n.Hash, n.Range = m.source.Hash, m.source.Range
 	}
 	text, err := json.Marshal(n)
 	if err != nil {
-		return nil, err
+		return nil, seenPhase{}, err
 	}
+	entered := seenPhase{n, &types.AttributeValueMemberS{Value: string(text)}}
 	a := m.state.key(notePhase)
-	a["note"], a["phase"] = &types.AttributeValueMemberS{Value: string(text)}, &types.AttributeValueMemberS{Value: to}
-	put := &types.Put{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("#p = :p"), ExpressionAttributeNames: map[string]string{"#p": "phase"}}
-	if from == phaseNone {
-		put.ConditionExpression = aws.String("attribute_not_exists(#p) OR #p = :p")
+	a["note"], a["phase"] = entered.text, &types.AttributeValueMemberS{Value: to}
+	put := &types.Put{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("attribute_not_exists(note)")}
+	if from.text != nil {
+		put.ConditionExpression, put.ExpressionAttributeValues = aws.String("note = :seen"), item.Attributes{":seen": from.text}
 	}
-	put.ExpressionAttributeValues = item.Attributes{":p": &types.AttributeValueMemberS{Value: from}}
-	return put, nil
+	return put, entered, nil
 }
 
 // phaseCheck requires in a transaction that the migration is in one of some phases.

@@ -3,9 +3,12 @@ package migrate
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/read"
@@ -148,16 +151,16 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	if err := m.whole("a cut-over"); err != nil {
 		return nil, err
 	}
-	p, err := m.phase(ctx)
+	p, err := m.seePhase(ctx)
 	switch {
 	case err != nil:
 		return nil, err
-	case p == phaseDone:
+	case p.Phase == phaseDone:
 		return nil, m.ended()
-	case isBack(p):
+	case isBack(p.Phase):
 		return refuse("the migration is rolled back: finish that (itemize migrate rollback)")
-	case p != phaseRunning && p != phaseCutOver:
-		return refuse("the migration is %q: run and verify it first", cmp.Or(p, "not begun"))
+	case p.Phase != phaseRunning && p.Phase != phaseCutOver:
+		return refuse("the migration is %q: run and verify it first", cmp.Or(p.Phase, "not begun"))
 	}
 	var v Verification
 	found, err := m.state.read(ctx, noteVerify, &v)
@@ -183,7 +186,8 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	if now.v.Entities == 0 && now.others > 0 && s.Moved == 0 { // else all of them were replaced
 		return refuse("no item of %s is a monolith, and %d are none: look at their keys (-key, -sort)", m.source.Name, now.others)
 	}
-	return now.v, m.enter(ctx, p, phaseCutOver)
+	_, err = m.enter(ctx, p, phaseCutOver)
+	return now.v, err
 }
 
 // stillClean looks at everything once more.
@@ -209,58 +213,76 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	if err := m.whole("contract"); err != nil {
 		return nil, err
 	}
-	p, err := m.phase(ctx)
+	p, err := m.seePhase(ctx)
 	switch {
 	case err != nil:
 		return nil, err
-	case p == phaseDone:
+	case p.Phase == phaseDone:
 		return nil, m.ended()
-	case isBack(p):
+	case isBack(p.Phase):
 		return refuse("the migration is rolled back")
-	case p != phaseCutOver && p != phaseRemoving:
+	case p.Phase != phaseCutOver && p.Phase != phaseRemoving:
 		return refuse("it comes after the cut-over: run itemize migrate cutover")
 	case word != m.source.Name:
 		return refuse("confirm it with its name")
 	}
-	if p == phaseRemoving && !m.own {
+	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}}
+	if p.Phase == phaseRemoving && !m.own {
 		if gone, err := m.isGone(ctx); err != nil {
 			return nil, err
 		} else if gone { // by one that died
-			return m.contracted(ctx, &run{Migration: m, begun: m.now(), report: &Report{}}, nil)
+			return m.contracted(ctx, r, p, nil)
 		}
+	}
+	// The phase comes before the look: from then on no entity becomes a monolith. Only the contract that entered it, and that no other one has
+	// joined, may leave it again: another one may be about to delete the table.
+	first := p.Phase == phaseCutOver
+	if p, err = m.enter(ctx, p, phaseRemoving); err != nil {
+		return nil, err
+	}
+	leave := func(why error) error {
+		if !first {
+			return why
+		}
+		_, err := m.enter(ctx, p, phaseCutOver)
+		return errors.Join(why, err)
 	}
 	now, err := m.stillClean(ctx)
 	itemByItem = itemByItem || m.own
+	cure := "run, verify and cut over again"
+	if !first {
+		cure = "run, and contract again; settle an entity that is in both layouts (itemize migrate settle -keep collection)"
+	}
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, leave(err)
 	case !now.v.Clean():
-		return refuse("since the cut-over %d monoliths were written in the old layout, and %d entities went wrong: run, verify and cut over again", now.v.Unmoved, now.v.Wrong)
+		_, err := refuse("since the cut-over %d monoliths were written in the old layout, and %d entities went wrong: %s", now.v.Unmoved, now.v.Wrong, cure)
+		return nil, leave(err)
 	case now.others > 0 && !itemByItem:
-		return refuse("%d of its items are no monoliths, and would go with it: remove the monoliths alone, item by item (-item-by-item), or, if they should be monoliths, look at their keys (-key, -sort)", now.others)
+		_, err := refuse("%d of its items are no monoliths, and would go with it: remove the monoliths alone, item by item (-item-by-item), or, if they should be monoliths, look at their keys (-key, -sort)", now.others)
+		return nil, leave(err)
 	}
-	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}}
 	if err := r.sweep(ctx); err != nil {
-		return nil, err
-	}
-	if err := m.enter(ctx, p, phaseRemoving); err != nil {
-		return nil, err
+		return nil, leave(err)
 	}
 	if itemByItem {
 		err = m.removeAll(ctx, r.report)
-	} else {
-		err = m.dropTable(ctx)
+	} else if err = m.dropTable(ctx); err != nil {
+		if d, look := m.describe(ctx, m.source); look == nil && d.TableStatus == types.TableStatusActive {
+			err = leave(err)
+		}
 	}
 	if n := r.report.This.Conflicts; err == nil && n > 0 {
 		err = fmt.Errorf("%s: %d monoliths were written in the old layout while the others were removed, and are kept: decide which of the two layouts stays (itemize migrate settle -keep collection, or write the change again in the new layout), and contract again", m.layout.Model, n)
 	}
-	return m.contracted(ctx, r, err)
+	return m.contracted(ctx, r, p, err)
 }
 
 // contracted ends a contract.
-func (m *Migration) contracted(ctx context.Context, r *run, err error) (*Report, error) {
+func (m *Migration) contracted(ctx context.Context, r *run, removing seenPhase, err error) (*Report, error) {
 	if err == nil {
-		err = r.reset(ctx, phaseRemoving, phaseDone)
+		err = r.reset(ctx, removing, phaseDone)
 	}
 	r.report.Elapsed, r.report.Done = m.now().Sub(r.begun), err == nil
 	return r.report, err

@@ -160,6 +160,24 @@ func (b *Return) stay(ctx context.Context) error {
 	return b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t))
 }
 
+// unmarkRoot gives the root item the stage that it had before the mark.
+func (b *Return) unmarkRoot(ctx context.Context) error {
+	before := item.Assignment{Name: schema.State, Index: item.Unlisted, Value: b.root.Attributes[schema.State]}
+	r := &write.Request{
+		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
+		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), NewSize: attr.ItemSize(b.root.Attributes),
+		Expect: write.Expect{Version: b.token},
+	}
+	if before.Value == nil {
+		r.Remove = []item.Assignment{before}
+	} else {
+		r.Set = []item.Assignment{before}
+	}
+	r.Prepare()
+	b.Back = false
+	return b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t))
+}
+
 // frozenSize is what the mark of a copied item takes at most, in bytes.
 const frozenSize = 64
 
@@ -208,6 +226,11 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 		return err
 	}
 	b.Back, b.by, b.token = true, st.By, r.Token
+	if state == item.RollingBack && b.m.GoesBack != nil {
+		if err := b.m.GoesBack(ctx, b.settles); err != nil {
+			return errors.Join(err, b.unmarkRoot(ctx))
+		}
+	}
 	if state == item.Deleting {
 		if err := b.remove(ctx, false); err != nil {
 			return err

@@ -60,6 +60,9 @@ type Mover struct {
 	// Underway is asked between a claim and the mark of its monolith: a *NotUnderway, unless a migration is under way, so that a rollback finds the
 	// entity. nil for who needs no rollback.
 	Underway func(ctx context.Context) error
+	// GoesBack is asked between the mark of a root item and the write of its monolith, by a rollback or who settles: it returns an error if no entity
+	// may become a monolith any more. Then the root item is as it was.
+	GoesBack func(ctx context.Context, settles bool) error
 	// Stale reports that monoliths that are moved were not read just now.
 	Stale bool
 }
