@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/schema"
@@ -131,7 +132,7 @@ func TestCutoverBesideARollback(t *testing.T) {
 		return false
 	}}
 	_, err := s.over(c).Cutover(ctx)
-	refused(t, err, "somebody else works on it")
+	refused(t, err, "another program has changed the phase")
 	_, err = s.migration().Contract(ctx, s.source, false)
 	refused(t, err, "it comes after the cut-over")
 	s.came()
@@ -329,7 +330,7 @@ func TestNewRefuses(t *testing.T) {
 type withoutDelete struct{ migrate.Client }
 
 func (withoutDelete) DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error) {
-	return nil, errors.New("not authorized to perform dynamodb:DeleteTable")
+	return nil, &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "not authorized to perform dynamodb:DeleteTable"}
 }
 
 // A contract whose table may not be deleted leaves the migration as it was: it can be rolled back yet.

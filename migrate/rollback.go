@@ -33,6 +33,8 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 		return nil, err
 	case p.Phase == phaseNone && n.Source != "" && n.Source != m.source.Name:
 		return nil, fmt.Errorf("%s: no rollback: the migration of %s is rolled back, and one of %s is under way", m.layout.Model, m.source.Name, n.Source)
+	case p.Phase == phaseDone:
+		return nil, m.ended()
 	case p.Phase == phaseRemoving:
 		return nil, fmt.Errorf("%s: no rollback: the old layout is being removed", m.layout.Model)
 	case p.Phase == phaseNone: // once more: what programs insert beside it has to be its own
@@ -235,8 +237,20 @@ func (r *run) ofRoot(ctx context.Context, f item.Image) (*protocol.Return, error
 	return back, nil
 }
 
+// still returns an error if another program has changed the phase since it was read.
+func (m *Migration) still(ctx context.Context, p seenPhase) error {
+	now, err := m.seePhase(ctx)
+	if err == nil && !attr.Same(now.text, p.text) {
+		err = m.entered(ctx, p, p)
+	}
+	return err
+}
+
 // dropTable deletes the table of the monoliths.
-func (m *Migration) dropTable(ctx context.Context) error {
+func (m *Migration) dropTable(ctx context.Context, removing seenPhase) error {
+	if err := m.still(ctx, removing); err != nil {
+		return err
+	}
 	_, err := m.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &m.source.Name})
 	if err == nil {
 		return nil
@@ -248,9 +262,12 @@ func (m *Migration) dropTable(ctx context.Context) error {
 }
 
 // removeAll deletes the marked monoliths one by one.
-func (m *Migration) removeAll(ctx context.Context, report *Report) error {
+func (m *Migration) removeAll(ctx context.Context, removing seenPhase, report *Report) error {
 	var mu sync.Mutex
 	_, err := m.scan(ctx, m.source, true, func(ctx context.Context, p read.Page) error {
+		if err := m.still(ctx, removing); err != nil {
+			return err
+		}
 		for _, d := range m.monoliths(p) {
 			var t write.Tally
 			removed, err := m.mover.Remove(ctx, d, &t)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/read"
@@ -39,8 +40,8 @@ func (v *Verification) Clean() bool { return v.Complete && v.Unmoved == 0 && v.W
 
 const maxFindings = 100
 
-// Verify reads every monolith and its collection, strongly, and compares them. It writes nothing but its result, which
-// [Migration.Cutover] asks for.
+// Verify reads every monolith and its collection, strongly, and compares them. It writes its result, which
+// [Migration.Cutover] asks for, but it removes items that moves which died have left.
 //
 // A pass over some segments alone tells of these, and is no verification that a cut-over asks for.
 func (m *Migration) Verify(ctx context.Context) (*Verification, error) {
@@ -267,9 +268,10 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 		return nil, leave(err)
 	}
 	if itemByItem {
-		err = m.removeAll(ctx, r.report)
-	} else if err = m.dropTable(ctx); err != nil {
-		if d, look := m.describe(ctx, m.source); look == nil && d.TableStatus == types.TableStatusActive {
+		err = m.removeAll(ctx, p, r.report)
+	} else if err = m.dropTable(ctx, p); err != nil {
+		var refused smithy.APIError // else the request may arrive later
+		if d, look := m.describe(ctx, m.source); look == nil && d.TableStatus == types.TableStatusActive && errors.As(err, &refused) && refused.ErrorFault() != smithy.FaultServer {
 			err = leave(err)
 		}
 	}

@@ -411,7 +411,7 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 	for try := range wrapTries {
 		over, d, err := w.deleteOnce(ctx, s, at, options)
 		if err == nil && over {
-			w.removeDeleted(ctx, at)
+			w.removeDeleted(ctx, at, d)
 		}
 		if err != nil || over {
 			return err
@@ -429,12 +429,13 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 
 // removeDeleted removes the marked monolith of an entity that was deleted while no run is under way: programs that know only the old layout would see it,
 // and no step of the migration but another rollback would remove it. If that fails, the entity is deleted nevertheless.
-func (w *Wrapped[T]) removeDeleted(ctx context.Context, at places) {
+// before is the monolith as the delete has read it: one that another program has marked since is of the next entity.
+func (w *Wrapped[T]) removeDeleted(ctx context.Context, at places, before *protocol.Monolith) {
 	if p, err := w.g.phase(ctx); err != nil || p != phaseNone && !isBack(p) {
 		return
 	}
 	var t write.Tally
-	if d, err := w.g.mover.Monolith(ctx, at.doc, &t); err == nil && d.Mark() != nil {
+	if d, err := w.g.mover.Monolith(ctx, at.doc, &t); err == nil && d.Mark() != nil && (d.Mark().Deleted || attr.SameItem(d.Attributes, before.Attributes)) {
 		_, _ = w.g.mover.Remove(ctx, d, &t)
 	}
 }

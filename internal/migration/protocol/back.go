@@ -109,6 +109,8 @@ func (b *Return) begin(ctx context.Context) error {
 		return b.mark(ctx, item.Deleting, "")
 	case d.Mark() != nil:
 		return b.dropDeleted(ctx, d)
+	case d.There():
+		return b.m.Leftovers(ctx, b.Root, nil, &b.t) // of a move that died, and whose claim was removed
 	}
 	return nil
 }
@@ -393,38 +395,27 @@ func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes
 	}
 	r.NewSize = attr.ItemSize(whole) + source.VersionSize()
 	r.Prepare()
-	if v := b.restoredVersion(); v != nil {
-		r.Token = v
-	}
+	r.Token = b.restoredVersion()
 	if d.There() {
 		return b.sent(b.m.one(ctx, r, d.Attributes, &b.t))
 	}
 	// An absent monolith has no version that a late copy would miss: the root item tells whether the rollback is still this one.
-	root := &write.Request{
-		Kind: write.Check, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
-		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), NewSize: attr.ItemSize(b.root.Attributes), Expect: write.Expect{Version: b.token},
-	}
-	units, _ := b.m.units(r, nil)
-	if err := b.m.Rate.Take(ctx, 2*(units+cost.WriteUnits(root.OldSize))); err != nil {
-		return err
-	}
-	return b.sent(b.m.Sender.Send(ctx, &write.Step{Requests: []*write.Request{r, root}, How: write.Together}, &b.t))
+	return b.together(ctx, r, nil, write.Expect{Version: b.token})
 }
 
-// restoredVersion is the version of the monolith that a rollback of the root's incarnation writes, nil if the root has none. By it a rollback that goes on
+// restoredVersion is the version of the monolith that a rollback of the root's incarnation writes. By it a rollback that goes on
 // tells such a monolith from one that somebody else has put.
 func (b *Return) restoredVersion() types.AttributeValue {
-	of, ok := b.root.Incarnation.(*types.AttributeValueMemberB)
-	if !ok {
-		return nil
+	of := []byte(b.Root.String()) // of an entity that another program has made, which has no incarnation
+	if a, ok := b.root.Incarnation.(*types.AttributeValueMemberB); ok {
+		of = a.Value
 	}
-	sum := sha256.Sum256(append([]byte("restored "), of.Value...))
+	sum := sha256.Sum256(append([]byte("restored "), of...))
 	return &types.AttributeValueMemberB{Value: sum[:item.TokenSize]}
 }
 
 func (b *Return) hasRestored(d *Monolith) bool {
-	v := b.restoredVersion()
-	return v == nil || attr.Same(v, source.Header(d.Attributes).Version)
+	return attr.Same(b.restoredVersion(), source.Header(d.Attributes).Version)
 }
 
 // unmark gives a monolith that is the truth a new version, and takes its mark away: nothing else of it is written, so that
@@ -440,7 +431,23 @@ func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 	}
 	r.NewSize = r.OldSize + source.Grows(r.Header, false)
 	r.Prepare()
+	if b.settles && !b.root.there() { // or an insert comes between
+		return b.together(ctx, r, d.Attributes, write.Expect{Absent: true})
+	}
 	return b.sent(b.m.one(ctx, r, d.Attributes, &b.t))
+}
+
+// together writes a monolith in one transaction with a check of the root item.
+func (b *Return) together(ctx context.Context, r *write.Request, before item.Attributes, of write.Expect) error {
+	root := &write.Request{
+		Kind: write.Check, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
+		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), NewSize: attr.ItemSize(b.root.Attributes), Expect: of,
+	}
+	units, _ := b.m.units(r, before)
+	if err := b.m.Rate.Take(ctx, 2*(units+cost.WriteUnits(root.OldSize))); err != nil {
+		return err
+	}
+	return b.sent(b.m.Sender.Send(ctx, &write.Step{Requests: []*write.Request{r, root}, How: write.Together}, &b.t))
 }
 
 // remove deletes the items and then the root. Of an entity that was copied, an item that was put or written since is kept, and

@@ -56,7 +56,7 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 		}
 	}
 	of := func(s Stored) types.AttributeValue { return source.Header(s.Attributes).Incarnation }
-	if !root.there() || root.live() {
+	if !root.there() || root.live() && root.Incarnation != nil {
 		keep := m.kept(k)
 		if root.there() {
 			keep = nil

@@ -52,7 +52,7 @@ func (m *Mover) Leftovers(ctx context.Context, at item.Place, keep types.Attribu
 	}
 	// Behind the items: what they are of is gone if the root has another incarnation, or none, by now.
 	root, err := m.readRoot(ctx, at, t)
-	if err != nil || root.there() && !root.live() {
+	if err != nil || root.there() && (!root.live() || root.Incarnation == nil) { // another program may have put the root item again
 		return err
 	}
 	return m.clear(ctx, at, all, func(of types.AttributeValue) bool {

@@ -60,10 +60,14 @@ func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 
 // flip marks the monolith. This is when the entity moves.
 func (e *Entity) flip(ctx context.Context) error {
-	o := e.m.one(ctx, e.flipRequest(e.incarnation), e.Doc.Attributes, &e.t)
+	flip := e.flipRequest(e.incarnation)
+	o := e.m.one(ctx, flip, e.Doc.Attributes, &e.t)
 	switch o.State {
 	case write.Written:
-		e.Moved = true
+		e.Moved, e.marked = true, flip.Token
+		if e.shared { // others mark it for the same claim
+			e.marked = nil
+		}
 		return nil
 	case write.Failed, write.Unknown:
 		return o.Err

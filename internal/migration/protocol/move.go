@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -52,7 +53,10 @@ type Entity struct {
 	asked bool
 	// flipped reports that the monolith is marked already, by a claim that was taken over.
 	flipped bool
-	t       write.Tally
+	// marked is the version of the monolith as this call has marked it last, and unsure reports that this call may have made the root item live.
+	marked types.AttributeValue
+	unsure bool
+	t      write.Tally
 }
 
 // Unmovable is an entity that cannot be moved as it is: a dead letter.
@@ -106,7 +110,8 @@ func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 	if err := m.putAll(ctx, claimed, t); err != nil {
 		return err
 	}
-	return flow.AtOnce(ctx, len(all), func(ctx context.Context, i int) error {
+	var stopped atomic.Pointer[NotUnderway]
+	err = flow.AtOnce(ctx, len(all), func(ctx context.Context, i int) error {
 		e := all[i]
 		if e.Err != nil {
 			return nil
@@ -124,14 +129,19 @@ func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 			}
 		}
 		ended := e.failed(ctx, err)
-		if ended != nil && !errors.As(ended, new(*NotUnderway)) {
+		var why *NotUnderway
+		if ended != nil && !errors.As(ended, &why) {
 			return ended
 		}
-		if err := e.tidy(ctx); err != nil {
-			return err
+		if why != nil { // the others end as this one does: each removes its claim and its parts
+			stopped.Store(why)
 		}
-		return ended
+		return e.tidy(ctx)
 	})
+	if why := stopped.Load(); err == nil && why != nil {
+		err = why
+	}
+	return err
 }
 
 // failed notes what became of the entity, and returns an error that all would meet.
@@ -211,10 +221,8 @@ func (e *Entity) end(ctx context.Context) error {
 			return e.giveUp(ctx, err)
 		}
 	}
-	if !e.flipped {
-		if err := e.flip(ctx); err != nil {
-			return err
-		}
+	if err := e.flip(ctx); err != nil {
+		return err
 	}
 	return e.goLive(ctx)
 }
@@ -314,8 +322,10 @@ func (e *Entity) goLive(ctx context.Context) error {
 		e.live = e.incarnation
 		return nil
 	case write.Rejected:
+		e.unsure = e.unsure || o.Unsure
 		return errRestart
 	}
+	e.unsure = true
 	return o.Err
 }
 
@@ -413,8 +423,8 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		return e.adopt(ctx, root)
 	case root.is(item.Migrating) && k != nil && !root.Has(k):
 		return e.stale(ctx, root)
-	case k != nil && e.Moved && !root.there() && slices.ContainsFunc(e.claims, func(a types.AttributeValue) bool { return attr.Same(a, k.Incarnation) }) && e.m.Underway != nil:
-		return e.movedTooLate(ctx)
+	case k != nil && !root.there() && e.marked != nil && !e.unsure && attr.Same(e.marked, source.Header(e.Doc.Attributes).Version):
+		return e.takeBack(ctx)
 	case k != nil && k.Deleted, k != nil && !root.is(item.Migrating): // deleted, before it was moved or since
 		return e.m.Leftovers(ctx, e.at, e.m.kept(k), &e.t)
 	}
@@ -445,24 +455,23 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 	return e.end(ctx)
 }
 
-// movedTooLate takes back the own mark of a monolith without a root item, if a rollback has ended since: it has removed the claim, and then somebody has
-// written the same content again. While a migration is under way the entity was moved by who took the claim over, and deleted.
-func (e *Entity) movedTooLate(ctx context.Context) error {
-	why := e.m.Underway(ctx)
-	if !errors.As(why, new(*NotUnderway)) {
-		if why == nil {
-			return e.m.Leftovers(ctx, e.at, e.m.kept(e.Doc.Mark()), &e.t)
-		}
-		return why
-	}
+// takeBack removes the own mark of a monolith without a root item. Only the program that has marked a monolith last makes its root item live, and this call has
+// not: so another program had removed the claim before this call marked the monolith, and then a program that knows only the old layout has written the same
+// content again. The entity is that monolith.
+func (e *Entity) takeBack(ctx context.Context) error {
 	b := &Return{m: e.m}
 	err := b.unmark(ctx, e.Doc)
 	e.t.AddAll([]write.Tally{b.t})
 	if err != nil {
 		return err
 	}
-	e.Moved = false
-	return why
+	e.Moved, e.marked = false, nil
+	if e.m.Underway != nil {
+		if err := e.m.Underway(ctx); err != nil {
+			return err
+		}
+	}
+	return errRestart
 }
 
 // changedSince is what is wrong with a marked monolith that is not what was moved.
@@ -507,12 +516,21 @@ func (m *Mover) slow(c *layout.Collection) int {
 	return int(2 * units * float64(max(m.Share, 1)) / limit * pollsASecond)
 }
 
-// adopt finishes what a claim has marked: its parts are there.
+// adopt finishes what a claim has marked: its parts are there. The program that has put the claim may be slow, and not dead. So adopt puts the claim again, with
+// the same incarnation and a version of its own, and marks the monolith again: from then on this call alone can make the root item live.
 func (e *Entity) adopt(ctx context.Context, root *Root) error {
 	if e.Doc.Changed() {
 		return &Conflict{e.Doc.Place, changedSince}
 	}
-	e.standing, e.token, e.incarnation, e.took = root.Attributes, root.Version, root.Incarnation, root.Took
+	if root.Whole == nil { // else it was imported, and its program may be one of many
+		if err := e.wait(ctx, root); err != nil {
+			return err
+		}
+	}
+	e.took = root.Took
+	if err := e.claimAs(ctx, root.Attributes, func() types.AttributeValue { return root.Incarnation }); err != nil {
+		return err
+	}
 	var n int
 	var err error
 	if e.sum, n, err = e.sumOfParts(ctx, root.Incarnation); err != nil {
@@ -520,6 +538,10 @@ func (e *Entity) adopt(ctx context.Context, root *Root) error {
 	}
 	if n != len(e.parts.Items)-1 {
 		add(&e.sum, item.NewToken()) // one has expired since: it is not as it moved
+	}
+	e.left = nil
+	if err := e.flip(ctx); err != nil {
+		return err
 	}
 	return e.goLive(ctx)
 }

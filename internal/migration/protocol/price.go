@@ -31,7 +31,7 @@ func (m *Mover) Foresee(d *Monolith) (*Price, error) {
 		return nil, err
 	}
 	e.incarnation = item.NewToken()
-	claim, flip := e.claimRequest(nil), e.flipRequest(e.incarnation)
+	claim, flip := e.claimRequest(nil, item.NewToken()), e.flipRequest(e.incarnation)
 	e.standing = stored(claim)
 	p := &Price{Items: len(e.parts.Items), Kinds: map[string]Kind{}}
 	count := func(to *float64, r *write.Request, before item.Attributes) {

@@ -24,7 +24,7 @@ import (
 func (m *Mover) claimAll(ctx context.Context, all []*Entity, t *write.Tally) ([]*Entity, error) {
 	items, requests := make([]*bulk.Item, len(all)), make([]*write.Request, len(all))
 	for i, e := range all {
-		requests[i] = e.claimRequest(nil)
+		requests[i] = e.claimRequest(nil, item.NewToken())
 		items[i] = m.itemOf(requests[i])
 	}
 	results, err := m.insert(ctx, items, t)
@@ -60,14 +60,14 @@ func (e *Entity) claimed(r *write.Request) {
 	}
 }
 
-// claimRequest is the put of a claim, which has an incarnation and a version of its own. It requires what was read, also where
+// claimRequest is the put of a claim, which has a version of its own. It requires what was read, also where
 // nothing is by now: who had the claim that is taken over may have moved the entity, and somebody deleted it.
-func (e *Entity) claimRequest(instead item.Attributes) *write.Request {
+func (e *Entity) claimRequest(instead item.Attributes, incarnation types.AttributeValue) *write.Request {
 	r := e.rootRequest(item.Attributes{})
 	st := item.NewStage(item.Migrating, e.m.Now())
 	st.Took, st.Origin = e.took, e.m.origin()
 	st.Assign().Into(r.Put)
-	item.AssignIncarnation(item.NewToken()).Into(r.Put)
+	item.AssignIncarnation(incarnation).Into(r.Put)
 	over(r, instead)
 	if r.Expect.Instead != nil && r.Expect.Instead.Header.Version != nil {
 		r.Expect, r.New = write.Expect{Version: r.Expect.Instead.Header.Version}, false
@@ -256,9 +256,14 @@ func (e *Entity) put(ctx context.Context, p *part) error {
 
 // claim puts a claim by itself. Each attempt is sent once, with a version and an incarnation of its own.
 func (e *Entity) claim(ctx context.Context, instead item.Attributes) error {
+	return e.claimAs(ctx, instead, item.NewToken)
+}
+
+// claimAs puts a claim of some incarnation.
+func (e *Entity) claimAs(ctx context.Context, instead item.Attributes, incarnation func() types.AttributeValue) error {
 	var lost []types.AttributeValue // versions of claims that may have been put
 	for try := 0; try < tries; try++ {
-		r := e.claimRequest(instead)
+		r := e.claimRequest(instead, incarnation())
 		o := e.m.once(ctx, r, instead, &e.t)
 		switch o.State {
 		case write.Written:

@@ -26,6 +26,7 @@ CONSTANTS
     RestoredTells,     \* a rollback knows the monolith that it has written by its version
     RestoreChecksRoot, \* it puts a monolith that is not there only while its mark stands
     SettleTakesMark,   \* who keeps the monolith takes the mark of another claim for the root's
+    OwnMark,           \* who makes a root live has marked the monolith last, and takes back a mark of its own that nothing has made live
     SettlesClaims,     \* who keeps the monolith may do so where a claim has marked it and is not live
     CompareImported    \* an imported claim is gone on with only where the monolith is what was imported
 
@@ -39,6 +40,7 @@ AllKinds == <<"backfill",  \* converts the entity
               "cut",       \* converts it if need be, and removes the first part
               "rollback",  \* makes it a monolith again
               "put",       \* a program that knows only the old layout: reads the monolith, and writes it as a whole
+              "twice",     \* the same: it deletes the monolith, and inserts the same again
               "upd",       \* the same: it changes an attribute of the monolith, and leaves the mark
               "keepmono",  \* settles an entity that is in both layouts: its monolith stays
               "keepcoll",  \* the same: its collection stays
@@ -175,6 +177,7 @@ Token(p, n) == p * 100 + n
 Fresh == [pc |-> "start", res |-> "none", n |-> 1, m |-> NoDoc, r |-> NoRoot, it |-> [k \in Parts |-> NoPart], c |-> Nobody,
           v |-> 0, a |-> 0, took |-> {}, flipped |-> FALSE, k |-> 2, tries |-> 0, doubt |-> FALSE, mine |-> {}, d |-> 0,
           again |-> FALSE,
+          mk |-> 0, unsure |-> FALSE,   \* the version of the monolith that it has marked, and whether it may have made the root live
           next |-> [pc |-> "none"],
           claims |-> {}, live |-> 0,    \* the incarnations of its claims, and of those that it has replaced; the one that went live
           gone |-> {}, ends |-> FALSE]  \* the incarnations whose parts it removes, and whether that is its end
@@ -184,12 +187,12 @@ Fail(m) == IF m.doubt THEN "unknown" ELSE "refused"
 \* Begins again, a few times.
 \* To its end, or to what follows: behind a look for the parts that it leaves.
 End(m, next) == IF Tidies /\ m.claims \ {m.live} # {} THEN [m EXCEPT !.pc = "titems", !.next = next] ELSE next
-Restart(m) == IF m.tries = Tries THEN End(m, Done(Fail(m)))
-              ELSE [Fresh EXCEPT !.n = m.n + 1, !.tries = m.tries + 1, !.doubt = m.doubt, !.claims = m.claims, !.live = m.live]
+Restart(m) == IF m.tries >= Tries /\ (m.mk = 0 \/ m.unsure) THEN End(m, Done(Fail(m)))
+              ELSE [Fresh EXCEPT !.n = m.n + 1, !.tries = m.tries + 1, !.doubt = m.doubt, !.claims = m.claims, !.live = m.live, !.mk = m.mk, !.unsure = m.unsure]
 At(m, pc) == [m EXCEPT !.pc = pc, !.n = @ + 1]
 
 \* Where somebody goes on who finds the entity live.
-Goal(p, m) == IF Kind(p) \in {"save", "add", "cut"} THEN End(m, [m EXCEPT !.pc = "load", !.k = 2, !.n = @ + 1, !.claims = {}, !.live = 0]) ELSE End(m, Done("ok"))
+Goal(p, m) == IF Kind(p) \in {"save", "add", "cut"} THEN End(m, [m EXCEPT !.pc = "load", !.k = 2, !.n = @ + 1, !.claims = {}, !.live = 0, !.mk = 0, !.unsure = FALSE]) ELSE End(m, Done("ok"))
 
 -----------------------------------------------------------------------------
 (* To convert: backfill, save, add. *)
@@ -213,7 +216,8 @@ ReadRoot(p) ==
                   [] r.st = "rolling" -> End(m, Done(Fail(m)))
                   [] r.st = "migrating" /\ m.m.mark = "moved" /\ m.m.x = r.a /\ m.m.chg -> End(m, Done(Fail(m)))
                   [] r.st = "migrating" /\ m.m.mark = "moved" /\ m.m.x = r.a ->
-                        [m EXCEPT !.pc = "live", !.v = r.ver, !.a = r.a, !.c = m.m.c, !.n = @ + 1]
+                        [m EXCEPT !.pc = IF OwnMark THEN "adopt" ELSE "live", !.r = r, !.v = r.ver, !.a = r.a, !.took = r.took, !.c = m.m.c, !.n = @ + 1]
+                  [] OwnMark /\ r.st = "none" /\ m.m.mark = "moved" /\ m.mk # 0 /\ m.m.ver = m.mk /\ ~m.unsure -> [m EXCEPT !.pc = "takeback", !.n = @ + 1]
                   [] r.st = "migrating" /\ Its(m.m, r) -> ToClaim(m, r, m.m, TRUE)
                   [] r.st = "migrating" /\ ~Unmarked(m.m) -> [m EXCEPT !.pc = "stale", !.r = r]
                   [] r.st = "deleting" /\ ~Unmarked(m.m) -> End(m, Done(Fail(m)))
@@ -275,20 +279,33 @@ JudgePart(p) ==
     /\ m.pc = "judge"
     /\ Go(p, IF db[R].ver = m.v THEN [m EXCEPT !.pc = "parts"] ELSE Restart(m))
 
+\* The claim is put again, with its incarnation: so that who has put it before cannot make it live any more.
+Adopt(p) ==
+    LET m == me[p]
+        ver == Token(p, m.n)
+        mine == [m EXCEPT !.pc = "flip", !.v = ver, !.n = @ + 1, !.flipped = FALSE]
+    IN /\ m.pc = "adopt"
+       /\ Send(p, R :> Write("version", m.r.ver, [Claim(ver, m.a, m.took) EXCEPT !.whole = m.r.whole]), mine, IF db[R].ver = ver THEN mine ELSE Restart(m), m)
+
+TakeBack(p) ==
+    LET m == me[p] IN m.pc = "takeback" /\ Send(p, M :> Unmark(m.m, Token(p, m.n)), Restart([m EXCEPT !.mk = 0]), Restart(m), m)
+
 Flip(p) ==
     LET m == me[p]
         d == db[M]
+        ver == IF OwnMark THEN Token(p, m.n) ELSE m.m.ver
+        marked == [At(m, "live") EXCEPT !.mk = ver]
     IN /\ m.pc = "flip"
-       /\ IF m.flipped THEN Go(p, At(m, "live"))
-          ELSE Send(p, M :> Same(m.m, [m.m EXCEPT !.mark = "moved", !.x = m.a, !.chg = FALSE]),
-                    At(m, "live"),
-                    CASE d.mark = "moved" /\ d.x = m.a -> At(m, "live")
+       /\ IF m.flipped /\ ~OwnMark THEN Go(p, At(m, "live"))
+          ELSE Send(p, M :> Same(m.m, [m.m EXCEPT !.mark = "moved", !.x = m.a, !.chg = FALSE, !.ver = ver]),
+                    marked,
+                    CASE d.mark = "moved" /\ d.x = m.a -> IF d.ver = ver THEN marked ELSE At(m, "live")
                       [] d.mark = "moved" /\ TookCounts /\ d.x \in m.took ->
-                            IF d.c = m.c \/ ~CompareStaged THEN At(m, "live")
+                            IF d.c = m.c \/ ~CompareStaged THEN IF OwnMark THEN [m EXCEPT !.m = d, !.n = @ + 1] ELSE At(m, "live")
                             ELSE ToClaim([m EXCEPT !.mine = {}], Claim(m.v, m.a, m.took), d, TRUE)
                       [] Unmarked(d) -> ToClaim([m EXCEPT !.mine = {}], Claim(m.v, m.a, m.took), d, FALSE)
                       [] OTHER -> At(m, "unclaim"),
-                    [m EXCEPT !.n = @ + 1])
+                    [m EXCEPT !.n = @ + IF OwnMark THEN 0 ELSE 1])
 
 Unclaim(p) ==
     LET m == me[p] IN
@@ -303,7 +320,7 @@ GoLive(p) ==
        /\ Send(p, R :> Write("version", m.v, [NoRoot EXCEPT !.st = "live", !.ver = Token(p, m.n), !.a = m.a, !.val = m.c[1]]),
                Goal(p, lives),
                IF r.st = "live" /\ r.a = m.a THEN Goal(p, lives) ELSE Restart(m),
-               m)
+               [m EXCEPT !.unsure = TRUE])
 
 \* The parts, then the root, and what is of a claim that is gone is removed as it was read. Each part is judged by itself: so that they are read in one step.
 Tidy(p) ==
@@ -318,7 +335,7 @@ Tidy(p) ==
                             THEN Send(p, m.k :> Write("version", i.ver, NoPart), next, next, m)
                             ELSE Go(p, next)
 
-Convert(p) == Tidy(p) \/ ReadMonolith(p) \/ ReadRoot(p) \/ Stale(p) \/ ClaimRoot(p) \/ PutPart(p) \/ JudgePart(p) \/ Flip(p) \/ Unclaim(p) \/ Clear(p) \/ GoLive(p)
+Convert(p) == Adopt(p) \/ TakeBack(p) \/ Tidy(p) \/ ReadMonolith(p) \/ ReadRoot(p) \/ Stale(p) \/ ClaimRoot(p) \/ PutPart(p) \/ JudgePart(p) \/ Flip(p) \/ Unclaim(p) \/ Clear(p) \/ GoLive(p)
 
 -----------------------------------------------------------------------------
 (* A save, and an add, of a collection that is live. *)
@@ -560,6 +577,9 @@ Foreign(p) ==
     \/ /\ Kind(p) = "put"
        /\ \/ m.pc = "start" /\ Go(p, IF Unmarked(db[M]) THEN [m EXCEPT !.pc = "write", !.m = db[M]] ELSE Done("refused"))
           \/ m.pc = "write" /\ Send(p, M :> Write("any", 0, [m.m EXCEPT !.c[2] = p]), Done("ok"), m, Done("ok"))
+    \/ /\ Kind(p) = "twice"
+       /\ \/ m.pc = "start" /\ IF Unmarked(db[M]) THEN Send(p, M :> Write("any", 0, NoDoc), [m EXCEPT !.pc = "write", !.m = db[M]], m, m) ELSE Go(p, Done("refused"))
+          \/ m.pc = "write" /\ Send(p, M :> Write("any", 0, m.m), Done("ok"), m, Done("ok"))
     \/ /\ Kind(p) = "upd" /\ m.pc = "start"
        /\ IF db[M].st = "none" THEN Go(p, Done("refused"))
           ELSE Send(p, M :> Write("any", 0, [db[M] EXCEPT !.c[2] = p, !.chg = db[M].mark # "no"]), Done("ok"), m, Done("ok"))
@@ -623,7 +643,7 @@ Read(p) ==
 -----------------------------------------------------------------------------
 
 \* Whether there are programs that know only the old layout, and compare nothing.
-Foreigners == {"put", "upd"} \cap Kinds # {}
+Foreigners == {"put", "upd", "twice"} \cap Kinds # {}
 
 \* What a step of p may do to what can be seen.
 Legal(p, before, after) ==
@@ -632,7 +652,7 @@ Legal(p, before, after) ==
     \/ Kind(p) \in {"trim", "cut"} /\ before # Nobody /\ after = [before EXCEPT ![2] = 0]
     \/ Kind(p) = "add" /\ before # Nobody /\ after = [before EXCEPT ![3] = p]
     \/ Kind(p) = "delete" /\ after = Nobody
-    \/ Kind(p) \in {"put", "upd"}
+    \/ Kind(p) \in {"put", "upd", "twice"}
     \/ Kind(p) = "keepmono" /\ after = db[M].c
     \/ Kind(p) = "keepcoll" /\ after = Items(db)
     \/ Kind(p) = "backfill" /\ Foreigners /\ InBoth(db[M]) /\ after = Items(db')  \* goes live as it was marked: both are kept, and somebody decides
@@ -641,7 +661,7 @@ Legal(p, before, after) ==
 \* What a program that knows only the old layout has written stays, and so does what is acknowledged in a collection, until a rollback has written
 \* its monolith, or somebody decides.
 Keeps(p) ==
-    /\ Kind(p) \notin {"put", "upd", "old", "trim", "delete"} /\ db[M].st = "doc" /\ InBoth(db[M]) => db'[M].c = db[M].c
+    /\ Kind(p) \notin {"put", "upd", "twice", "old", "trim", "delete"} /\ db[M].st = "doc" /\ InBoth(db[M]) => db'[M].c = db[M].c
     /\ (db[R].st = "live" \/ (db[R].st = "rolling" /\ db[R].from = "live")) /\ db[R].a \notin back /\ Kind(p) \notin {"delete", "cut", "keepmono"} =>
         /\ db'[R].a = db[R].a
         /\ \A k \in Parts : Belongs(db[k], db[R]) => Belongs(db'[k], db'[R])
@@ -723,6 +743,8 @@ Settled == \A p \in DOMAIN me : p = 6 /\ me[p].pc = "done" =>
     CASE run.last = "keepmono" -> ~Contradiction(db) /\ (me[p].res = "ok" => db[R].st = "none" /\ Unmarked(db[M]))
       [] run.last = "keepcoll" -> me[p].res = "ok" => ~Contradiction(db)
       [] OTHER -> TRUE
+\* What a program that knows only the old layout has inserted is found in the end, if nobody has deleted it since.
+VoidMarksGoBack == 6 \in DOMAIN me /\ me[6].pc = "done" /\ db[R].st = "none" => db[M].mark # "moved"
 \* No part of a claim is left without it, when all have ended and nothing was lost, late, or crashed. (An
 \* insert is one transaction in the code.)
 NothingLeft == MaxLost + MaxLate + MaxCrash = 0 /\ 6 \in DOMAIN me /\ me[6].pc = "done" /\ ~(\E p \in DOMAIN run.cast : run.cast[p] = "rollback") =>
