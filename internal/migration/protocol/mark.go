@@ -58,31 +58,44 @@ func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 	}
 }
 
-// flip marks the monolith. This is when the entity moves.
+// flip marks the monolith. This is when the entity moves. It marks also a monolith that another program has marked for the same claim, or for one that was taken
+// over: takeBack goes by who has marked it last.
 func (e *Entity) flip(ctx context.Context) error {
-	flip := e.flipRequest(e.incarnation)
-	o := e.m.one(ctx, flip, e.Doc.Attributes, &e.t)
-	switch o.State {
-	case write.Written:
-		e.Moved, e.marked = true, flip.Token
-		if e.shared { // others mark it for the same claim
-			e.marked = nil
+	for range tries {
+		flip := e.flipRequest(e.incarnation)
+		o := e.m.one(ctx, flip, e.Doc.Attributes, &e.t)
+		switch o.State {
+		case write.Written:
+			e.Moved = true
+			if !e.shared { // else others mark it for the same claim
+				e.marked = flip.Token
+			}
+			return nil
+		case write.Failed, write.Unknown:
+			return o.Err
 		}
-		return nil
-	case write.Failed, write.Unknown:
-		return o.Err
+		now := &Monolith{e.Doc.Place, o.Stored[0]}
+		k := now.Mark()
+		r := Root{Header: item.Header{Incarnation: e.incarnation}, Stage: item.Stage{Took: e.took}, Attributes: item.Attributes{"": nil}}
+		same := bytes.Equal(now.Hash(), e.Doc.Hash())
+		switch {
+		case e.shared && k != nil && !k.Deleted && attr.Same(k.Incarnation, e.incarnation):
+			e.Moved = true
+			return nil
+		case r.Has(k) && same: // what was staged is what it holds
+			root, err := e.m.readRoot(ctx, e.at, &e.t) // after the monolith: whoever takes the claim over marks it later
+			if err != nil {
+				return err
+			}
+			if !attr.Same(root.Version, e.token) {
+				return errRestart
+			}
+			e.Doc = now
+			continue
+		case r.Has(k), now.Unmarked():
+			return e.restage(ctx, now, r.Has(k))
+		}
+		return e.unclaim(ctx, e.own())
 	}
-	now := &Monolith{e.Doc.Place, o.Stored[0]}
-	k := now.Mark()
-	r := Root{Header: item.Header{Incarnation: e.incarnation}, Stage: item.Stage{Took: e.took}, Attributes: item.Attributes{"": nil}}
-	switch {
-	case k != nil && !k.Deleted && attr.Same(k.Incarnation, e.incarnation):
-		e.Moved = true
-		return nil
-	case r.Has(k) && bytes.Equal(now.Hash(), e.Doc.Hash()):
-		return nil // marked by a claim that was taken over, and what was staged is what it holds
-	case r.Has(k), now.Unmarked():
-		return e.restage(ctx, now, r.Has(k))
-	}
-	return e.unclaim(ctx, e.own())
+	return errRestart
 }

@@ -187,12 +187,13 @@ Fail(m) == IF m.doubt THEN "unknown" ELSE "refused"
 \* Begins again, a few times.
 \* To its end, or to what follows: behind a look for the parts that it leaves.
 End(m, next) == IF Tidies /\ m.claims \ {m.live} # {} THEN [m EXCEPT !.pc = "titems", !.next = next] ELSE next
-Restart(m) == IF m.tries >= Tries /\ (m.mk = 0 \/ m.unsure) THEN End(m, Done(Fail(m)))
+Restart(m) == IF m.tries > Tries \/ (m.tries = Tries /\ (m.mk = 0 \/ m.unsure)) THEN End(m, Done(Fail(m)))
               ELSE [Fresh EXCEPT !.n = m.n + 1, !.tries = m.tries + 1, !.doubt = m.doubt, !.claims = m.claims, !.live = m.live, !.mk = m.mk, !.unsure = m.unsure]
 At(m, pc) == [m EXCEPT !.pc = pc, !.n = @ + 1]
 
 \* Where somebody goes on who finds the entity live.
-Goal(p, m) == IF Kind(p) \in {"save", "add", "cut"} THEN End(m, [m EXCEPT !.pc = "load", !.k = 2, !.n = @ + 1, !.claims = {}, !.live = 0, !.mk = 0, !.unsure = FALSE]) ELSE End(m, Done("ok"))
+Goal(p, m) == IF Kind(p) \in {"save", "add", "cut"} THEN End(m, [m EXCEPT !.pc = "load", !.k = 2, !.n = @ + 1, !.claims = {}, !.live = 0, !.mk = 0, !.unsure = FALSE]) ELSE IF Kind(p) = "delete" THEN End(m, [Fresh EXCEPT !.n = m.n + 1, !.tries = m.tries, !.doubt = m.doubt])
+              ELSE End(m, Done("ok"))
 
 -----------------------------------------------------------------------------
 (* To convert: backfill, save, add. *)
@@ -200,7 +201,7 @@ Goal(p, m) == IF Kind(p) \in {"save", "add", "cut"} THEN End(m, [m EXCEPT !.pc =
 ReadMonolith(p) ==
     LET m == me[p] IN
     /\ m.pc = "start" /\ Kind(p) \in {"backfill", "save", "add", "cut"}
-    /\ Go(p, [m EXCEPT !.pc = "root", !.m = db[M]])
+    /\ Go(p, [m EXCEPT !.pc = "root", !.m = db[M], !.mk = IF db[M].ver = @ THEN @ ELSE 0])
 
 \* A claim of version v is put in place of the root r.
 ToClaim(m, r, doc, flipped) ==
@@ -299,13 +300,17 @@ Flip(p) ==
        /\ IF m.flipped /\ ~OwnMark THEN Go(p, At(m, "live"))
           ELSE Send(p, M :> Same(m.m, [m.m EXCEPT !.mark = "moved", !.x = m.a, !.chg = FALSE, !.ver = ver]),
                     marked,
-                    CASE d.mark = "moved" /\ d.x = m.a -> IF d.ver = ver THEN marked ELSE At(m, "live")
+                    CASE d.mark = "moved" /\ d.x = m.a -> IF d.ver = ver THEN marked ELSE IF OwnMark THEN [At(m, "stands") EXCEPT !.m = d] ELSE At(m, "live")
                       [] d.mark = "moved" /\ TookCounts /\ d.x \in m.took ->
-                            IF d.c = m.c \/ ~CompareStaged THEN IF OwnMark THEN [m EXCEPT !.m = d, !.n = @ + 1] ELSE At(m, "live")
+                            IF d.c = m.c \/ ~CompareStaged THEN IF OwnMark THEN [At(m, "stands") EXCEPT !.m = d] ELSE At(m, "live")
                             ELSE ToClaim([m EXCEPT !.mine = {}], Claim(m.v, m.a, m.took), d, TRUE)
                       [] Unmarked(d) -> ToClaim([m EXCEPT !.mine = {}], Claim(m.v, m.a, m.took), d, FALSE)
                       [] OTHER -> At(m, "unclaim"),
                     [m EXCEPT !.n = @ + IF OwnMark THEN 0 ELSE 1])
+
+\* Another one has marked the monolith for this claim, or for one that was taken over. If this claim stands, read after the monolith, its mark comes last.
+Stands(p) ==
+    LET m == me[p] IN m.pc = "stands" /\ Go(p, IF db[R].ver = m.v THEN [m EXCEPT !.pc = "flip"] ELSE Restart(m))
 
 Unclaim(p) ==
     LET m == me[p] IN
@@ -335,7 +340,7 @@ Tidy(p) ==
                             THEN Send(p, m.k :> Write("version", i.ver, NoPart), next, next, m)
                             ELSE Go(p, next)
 
-Convert(p) == Adopt(p) \/ TakeBack(p) \/ Tidy(p) \/ ReadMonolith(p) \/ ReadRoot(p) \/ Stale(p) \/ ClaimRoot(p) \/ PutPart(p) \/ JudgePart(p) \/ Flip(p) \/ Unclaim(p) \/ Clear(p) \/ GoLive(p)
+Convert(p) == Stands(p) \/ Adopt(p) \/ TakeBack(p) \/ Tidy(p) \/ ReadMonolith(p) \/ ReadRoot(p) \/ Stale(p) \/ ClaimRoot(p) \/ PutPart(p) \/ JudgePart(p) \/ Flip(p) \/ Unclaim(p) \/ Clear(p) \/ GoLive(p)
 
 -----------------------------------------------------------------------------
 (* A save, and an add, of a collection that is live. *)
@@ -464,7 +469,8 @@ DeleteBegins(p) ==
         r == db[R]
         d == db[M]
         Decide(doc, root) ==
-            CASE root.st = "live" \/ (root.st = "migrating" /\ Its(doc, root)) -> [m EXCEPT !.pc = "dmark", !.r = root, !.m = doc]
+            CASE root.st = "migrating" /\ Its(doc, root) -> [m EXCEPT !.pc = "root", !.m = doc]  \* it is moved, and then deleted
+              [] root.st = "live" -> [m EXCEPT !.pc = "dmark", !.r = root, !.m = doc]
               [] root.st = "rolling" -> Done("refused")
               [] Unmarked(doc) -> [m EXCEPT !.pc = "dmono", !.m = doc, !.r = root]
               [] root.st \in {"deleting"} -> [m EXCEPT !.pc = "dmark", !.r = root, !.m = doc]
