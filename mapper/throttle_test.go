@@ -1,7 +1,9 @@
 package mapper_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -12,7 +14,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/itemize/itemize/mapper"
@@ -65,25 +66,29 @@ func TestDeadlineNamesThrottling(t *testing.T) {
 	}
 }
 
-// throttles answers each batch of writes that it was throttled, as DynamoDB does where an answer may be in part.
-type throttles struct{ mapper.Client }
-
-func (throttles) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
-	return &dynamodb.BatchWriteItemOutput{UnprocessedItems: in.RequestItems}, nil
-}
-
-func (throttles) BatchExecuteStatement(_ context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
-	out := &dynamodb.BatchExecuteStatementOutput{}
-	for range in.Statements {
-		out.Responses = append(out.Responses, types.BatchStatementResponse{Error: &types.BatchStatementError{Code: types.BatchStatementErrorCodeEnumThrottlingError}})
-	}
-	return out, nil
-}
-
 // A load whose items DynamoDB throttles one by one until the deadline says so, too.
 func TestDeadlineNamesThrottledItems(t *testing.T) {
 	t.Parallel()
-	client := throttles{dynamodb.New(dynamodb.Options{Region: "eu-central-1", Credentials: anyCredentials})}
+	client := dynamodb.New(dynamodb.Options{
+		Region: "eu-central-1", Credentials: anyCredentials,
+		HTTPClient: smithyhttp.ClientDoFunc(func(r *http.Request) (*http.Response, error) {
+			var in struct {
+				RequestItems json.RawMessage
+				Statements   []json.RawMessage
+			}
+			if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+				return nil, err
+			}
+			out := map[string]any{"UnprocessedItems": in.RequestItems}
+			if in.Statements != nil {
+				out = map[string]any{"Responses": slices.Repeat([]any{map[string]any{"Error": map[string]any{"Code": "ThrottlingError"}}}, len(in.Statements))}
+			}
+			body, err := json.Marshal(out)
+			return &http.Response{
+				StatusCode: 200, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r, Body: io.NopCloser(bytes.NewReader(body)),
+			}, err
+		}),
+	})
 	m := must(mapper.New[account](client, mapper.Table("accounts")))(t)
 	for name, options := range map[string][]mapper.BulkOption{"inserts": nil, "overwrites": {mapper.Overwrite()}} {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)

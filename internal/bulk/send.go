@@ -54,7 +54,9 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	case err != nil && len(tables) > 1 && isMissing(err):
 		return p.putByTable(ctx, batch, tables)
 	case err != nil:
-		return failed(ctx, p.Client, p.Label, batch, err, &retries)
+		return failed(batch, err, func(err error) error {
+			return explain.Error(ctx, p.Client, p.Label, tablesOf(batch), retries.Explain(err))
+		})
 	}
 	a := &Answer{Results: make([]Result, len(batch)), WCU: consumed(out.ConsumedCapacity), Throttled: len(out.UnprocessedItems) > 0}
 	if len(out.UnprocessedItems) == 0 {
@@ -165,7 +167,9 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	var retries wire.Retries
 	out, err := p.Client.BatchExecuteStatement(ctx, in, append(slices.Clone(p.Options), retries.Watch)...)
 	if err != nil {
-		return failed(ctx, p.Client, p.Label, batch, err, &retries)
+		return failed(batch, err, func(err error) error {
+			return explain.Error(ctx, p.Client, p.Label, tablesOf(batch), retries.Explain(err))
+		})
 	}
 	a.WCU = consumed(out.ConsumedCapacity)
 	if len(out.Responses) != len(sent) {
@@ -267,11 +271,11 @@ func resultOf(e *types.BatchStatementError) (Result, error) {
 
 // failed is what a call that failed as a whole means: that it passes, that the table of a time is not
 // there, or that the load ends.
-func failed(ctx context.Context, client any, label string, batch []*Item, err error, retries *wire.Retries) (*Answer, error) {
+func failed(batch []*Item, err error, explained func(error) error) (*Answer, error) {
 	var api smithy.APIError
 	passes := errors.As(err, &api) && (api.ErrorFault() == smithy.FaultServer || passing[api.ErrorCode()])
 	if !passes {
-		err = explain.Error(ctx, client, label, tablesOf(batch), retries.Explain(err))
+		err = explained(err)
 	}
 	a := &Answer{Results: make([]Result, len(batch)), Errs: make([]error, len(batch)), Stored: make([]item.Attributes, len(batch)), Throttled: wire.Throttled(err)}
 	for n, i := range batch {

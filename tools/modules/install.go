@@ -26,7 +26,7 @@ var (
 	helloModules string
 )
 
-// The limits of a program that maps one struct, in bytes: linked as go build does, and without the symbol table and the debug information
+// The limits of a program that maps one struct, in bytes: linked as go build -trimpath does, and without the symbol table and the debug information
 // (-ldflags=-s -w).
 const (
 	helloSize     = 16_550_000
@@ -59,7 +59,7 @@ func (all modules) install() (err error) {
 	}
 	cache, upstream, _ := strings.Cut(strings.TrimSpace(settings), "\n")
 	r.env = []string{
-		"GOWORK=off", "GOFLAGS=-modcacherw -buildvcs=false", "GOMODCACHE=" + filepath.Join(dir, "mod"), "GOBIN=" + filepath.Join(dir, "bin"),
+		"GOWORK=off", "GOFLAGS=-modcacherw -buildvcs=false -trimpath", "GOMODCACHE=" + filepath.Join(dir, "mod"), "GOBIN=" + filepath.Join(dir, "bin"),
 		"GOPROXY=file://" + proxy + ",file://" + filepath.Join(cache, "cache", "download") + "," + upstream,
 		// The go command keeps an index of the packages of each version of a module. The next run has other files in this one.
 		"GODEBUG=goindex=0",

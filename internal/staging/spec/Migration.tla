@@ -22,9 +22,7 @@ CONSTANTS
     ClaimStands,       \* a claim is put in place of another only where that is there yet
     ClearsStale,       \* whoever removes a claim that nobody needs removes its parts
     Tidies,            \* whoever converts removes at the end the parts that it has put, or taken over, for claims that are gone
-    DeleteFinishes,    \* a delete of a monolith with a claim removes that, and its parts
     RestoredTells,     \* a rollback knows the monolith that it has written by its version
-    RestoreChecksRoot, \* it puts a monolith that is not there only while its mark stands
     SettleTakesMark,   \* who keeps the monolith takes the mark of another claim for the root's
     OwnMark,           \* who makes a root live has marked the monolith last, and takes back a mark of its own that nothing has made live
     SettlesClaims,     \* who keeps the monolith may do so where a claim has marked it and is not live
@@ -176,7 +174,7 @@ Token(p, n) == p * 100 + n
 \* monolith is marked already; k: the part it is about; tries: how often it began.
 Fresh == [pc |-> "start", res |-> "none", n |-> 1, m |-> NoDoc, r |-> NoRoot, it |-> [k \in Parts |-> NoPart], c |-> Nobody,
           v |-> 0, a |-> 0, took |-> {}, flipped |-> FALSE, k |-> 2, tries |-> 0, doubt |-> FALSE, mine |-> {}, d |-> 0,
-          again |-> FALSE,
+          again |-> FALSE, alone |-> FALSE,
           mk |-> 0, unsure |-> FALSE,   \* the version of the monolith that it has marked, and whether it may have made the root live
           next |-> [pc |-> "none"],
           claims |-> {}, live |-> 0,    \* the incarnations of its claims, and of those that it has replaced; the one that went live
@@ -187,8 +185,9 @@ Fail(m) == IF m.doubt THEN "unknown" ELSE "refused"
 \* Begins again, a few times.
 \* To its end, or to what follows: behind a look for the parts that it leaves.
 End(m, next) == IF Tidies /\ m.claims \ {m.live} # {} THEN [m EXCEPT !.pc = "titems", !.next = next] ELSE next
-Restart(m) == IF m.tries > Tries \/ (m.tries = Tries /\ (m.mk = 0 \/ m.unsure)) THEN End(m, Done(Fail(m)))
-              ELSE [Fresh EXCEPT !.n = m.n + 1, !.tries = m.tries + 1, !.doubt = m.doubt, !.claims = m.claims, !.live = m.live, !.mk = m.mk, !.unsure = m.unsure]
+Restart(m) == LET most == IF m.alone THEN 2 ELSE Tries IN
+              IF m.tries > most \/ (m.tries = most /\ (m.mk = 0 \/ m.unsure)) THEN End(m, Done(Fail(m)))
+              ELSE [Fresh EXCEPT !.alone = m.alone, !.n = m.n + 1, !.tries = m.tries + 1, !.doubt = m.doubt, !.claims = m.claims, !.live = m.live, !.mk = m.mk, !.unsure = m.unsure]
 At(m, pc) == [m EXCEPT !.pc = pc, !.n = @ + 1]
 
 \* Where somebody goes on who finds the entity live.
@@ -300,7 +299,9 @@ Flip(p) ==
        /\ IF m.flipped /\ ~OwnMark THEN Go(p, At(m, "live"))
           ELSE Send(p, M :> Same(m.m, [m.m EXCEPT !.mark = "moved", !.x = m.a, !.chg = FALSE, !.ver = ver]),
                     marked,
-                    CASE d.mark = "moved" /\ d.x = m.a -> IF d.ver = ver THEN marked ELSE IF OwnMark THEN [At(m, "stands") EXCEPT !.m = d] ELSE At(m, "live")
+                    CASE OwnMark /\ d.mark = "moved" /\ d.x = m.a /\ d.c # m.c ->
+                            ToClaim([m EXCEPT !.mine = {}, !.took = @ \union {m.a}], Claim(m.v, m.a, m.took), d, TRUE)
+                      [] d.mark = "moved" /\ d.x = m.a -> IF d.ver = ver THEN marked ELSE IF OwnMark THEN [At(m, "stands") EXCEPT !.m = d] ELSE At(m, "live")
                       [] d.mark = "moved" /\ TookCounts /\ d.x \in m.took ->
                             IF d.c = m.c \/ ~CompareStaged THEN IF OwnMark THEN [At(m, "stands") EXCEPT !.m = d] ELSE At(m, "live")
                             ELSE ToClaim([m EXCEPT !.mine = {}], Claim(m.v, m.a, m.took), d, TRUE)
@@ -483,7 +484,7 @@ DeleteBegins(p) ==
 DeleteMonolith(p) ==
     LET m == me[p]
         new == [m.m EXCEPT !.mark = "deleted", !.ver = Token(p, m.n), !.x = 0]
-        over == IF DeleteFinishes /\ m.r.st = "migrating" THEN [m EXCEPT !.pc = "fin", !.n = @ + 1] ELSE Done("ok")
+        over == IF m.r.st = "migrating" THEN [m EXCEPT !.pc = "fin", !.n = @ + 1] ELSE Done("ok")
     IN /\ m.pc = "dmono"
        /\ Send(p, M :> Same(m.m, new), over, IF db[M].ver = new.ver THEN over ELSE Restart(m), m)
 
@@ -553,7 +554,7 @@ Unflip(p) ==
     LET m == me[p]
         live == m.r.from = "live"
         ver == IF live THEN Restored(m.r.a) ELSE IF UnflipNewVersion THEN Token(p, m.n) ELSE m.m.ver
-        root == IF RestoreChecksRoot THEN R :> CheckVersion(m.v) ELSE <<>>
+        root == R :> CheckVersion(m.v)
         w == IF ~live THEN M :> Unmark(m.m, ver)
              ELSE IF m.m.st = "none" THEN M :> Put(0, Doc(ver, m.c, "no", 0)) @@ root
              ELSE M :> Same(m.m, Doc(ver, m.c, "no", 0))
@@ -702,7 +703,7 @@ Arrive(l) ==
 \* When all have stopped one more runs alone.
 Finish ==
     /\ \A p \in DOMAIN me : p < 6 /\ me[p].pc = "done"
-    /\ me' = 6 :> Fresh
+    /\ me' = 6 :> [Fresh EXCEPT !.alone = TRUE]
     /\ late' = {} /\ left' = [lost |-> 0, late |-> 0, crash |-> 0]
     /\ UNCHANGED <<db, run, seen, did, back, bad>>
 

@@ -137,6 +137,7 @@ staging() {
 
 migration() {
 	holds Migration
+	holds MigrationSettle
 	fails MigrationWithoutFreeze 'NothingElse|Acknowledged'
 	fails MigrationWithoutInsertReadsAgain 'NothingElse|Acknowledged'
 	fails MigrationWithoutAddChecksRoot 'NothingElse|Acknowledged'
@@ -149,6 +150,11 @@ migration() {
 	fails MigrationWithoutCompareImported 'NothingElse|Acknowledged'
 	fails MigrationWithoutClaimStands 'NothingElse|Acknowledged'
 	fails MigrationWithoutClearsStale NothingLeft
+	fails MigrationWithoutTidies NothingLeft
+	fails MigrationWithoutOwnMark VoidMarksGoBack
+	fails MigrationWithoutRestoredTells NothingElse
+	fails MigrationWithoutSettlesClaims Settled
+	fails MigrationWithoutSettleTakesMark 'NothingElse|Settled|AloneSucceeds'
 }
 
 rollback() {
@@ -195,6 +201,9 @@ rollback) rollback ;;
 faults)
 	holds StagingFaults
 	holds AddsFaults
+	holds MigrationTries
+	holds MigrationLeftovers
+	holds MigrationTwice
 	holds MigrationLate
 	holds MigrationFaults
 	holds RollbackMovers
