@@ -13,7 +13,7 @@ import (
 
 // Parts that were put for a claim stay behind if somebody takes the claim over, or if the monolith was written before it was marked. No
 // root will have their incarnation. A load of a part of the entity does not read the root, and would show them. So each call that has put or taken
-// over such parts removes them at its end. Those of programs that died are removed by the next run, verification, rollback or contract.
+// over such parts removes them at its end. Verifications, rollbacks and contracts remove those of programs that died, and so do runs that find no root item.
 
 // tidy removes the parts that this call has put for claims that are gone, and those of the claims that it has taken over and replaced.
 func (e *Entity) tidy(ctx context.Context) error {
