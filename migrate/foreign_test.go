@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/migrate"
 )
@@ -281,10 +283,12 @@ func TestSettleEndsAMoveOfAChangedMonolith(t *testing.T) {
 	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
 	s.put(document("a", 3))
-	claimed := false
+	var claimed atomic.Bool
 	dies := s.over(&stopping{Client: s.client, fails: func(call string) bool {
-		fails := call == "PutItem HEAD" && claimed
-		claimed = claimed || call == "BatchExecuteStatement" || call == "PutItem HEAD"
+		fails := call == "PutItem HEAD" && claimed.Load()
+		if call == "BatchExecuteStatement" || call == "PutItem HEAD" {
+			claimed.Store(true)
+		}
 		return fails
 	}})
 	if r, err := dies.Run(ctx); err == nil && r.This.Moved != 0 {
@@ -299,6 +303,42 @@ func TestSettleEndsAMoveOfAChangedMonolith(t *testing.T) {
 		t.Errorf("-keep collection: %v", err)
 	}
 	s.settled(ctx, "monolith", "late")
+}
+
+// settle, a run and a rollback leave a collection alone that the migration of another table has moved, and that has the key of a monolith.
+func TestSettleLeavesCollectionOfAnotherMigration(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	for _, keep := range []string{"monolith", "collection"} {
+		s := moved(t, 1) // p0, of the first table
+		if _, err := s.migration().Cutover(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.migration().Contract(ctx, s.source, false); err != nil {
+			t.Fatal(err)
+		}
+		s.source = enginetest.Table(t, "name:S", "")
+		other := document("p0", 1)
+		other["description"] = textValue("of the second table")
+		s.put(other)
+		n := len(s.collections())
+		if r, err := s.migration().Run(ctx); err != nil || r.This.Conflicts != 1 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if s, err := s.migration().Status(ctx); err != nil || !strings.Contains(fmt.Sprint(s.DeadLetters), "another migration has moved an entity of that key") {
+			t.Errorf("%+v, %v", s, err)
+		}
+		var conflict *migrate.ConflictError
+		if err := settles(keep, s.migration(), ctx, "p0"); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "rename one") {
+			t.Errorf("-keep %s: %v", keep, err)
+		}
+		if _, err := s.migration().Rollback(ctx); err != nil {
+			t.Error(err)
+		}
+		if len(s.collections()) != n || !s.has("of p0") {
+			t.Errorf("-keep %s: %d items of %d are left", keep, len(s.collections()), n)
+		}
+	}
 }
 
 func (s *setup) moves(ctx context.Context, c migrate.Client) {

@@ -149,6 +149,9 @@ func (s Stage) Pending() string {
 	case Migrating:
 		return "a migration that began at " + s.Since.UTC().Format(time.RFC3339) + " moves it: run itemize migrate run, or use migrate.Wrap, to finish it"
 	case RollingBack:
+		if s.From == Migrating {
+			return "a rollback, or a settle, that began at " + s.Since.UTC().Format(time.RFC3339) + " is not finished: repeat itemize migrate settle -keep monolith, or itemize migrate rollback"
+		}
 		return "a rollback of a migration that began at " + s.Since.UTC().Format(time.RFC3339) + " is not finished: run itemize migrate rollback to finish it"
 	}
 	return "its root is not live"

@@ -413,6 +413,8 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		return e.stale(ctx, root)
 	case !e.Doc.There():
 		return nil
+	case root.live() && e.Doc.Unmarked() && e.m.Foreign(root.Attributes):
+		return &Conflict{e.at, othersKey}
 	case root.live() && e.Doc.Unmarked():
 		return e.doubled(ctx)
 	case root.live():

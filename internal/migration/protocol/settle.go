@@ -41,6 +41,8 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 		case d.Changed() && !r.there(): // it was deleted, in whichever layout
 			k = d.Mark()
 			k.Hash, k.Settled = d.Hash(), true
+		case m.Foreign(r.Attributes) && !r.Has(d.Mark()):
+			return &Conflict{root, othersKey}
 		case d.Changed() && r.is(item.RollingBack) && r.From == item.Live: // the rollback goes on with the collection
 		case !r.live():
 			return &Conflict{root, notBoth(&r, d)}
@@ -78,12 +80,17 @@ func notBoth(r *Root, d *Monolith) string {
 	return "its collection is not live, so that there is nothing to settle: a run moves the monolith"
 }
 
+// othersKey is what is wrong with a monolith whose key is that of another migration's entity.
+const othersKey = "another migration has moved an entity of that key from another table: rename one of the two"
+
 const inOneLayout = "the entity is in one layout: there is nothing to settle"
 
 // settle begins to make an entity that is in both layouts the monolith that it has.
 func (b *Return) settle(ctx context.Context, d *Monolith) error {
 	r := &b.root
 	switch {
+	case b.m.Foreign(r.Attributes) && !r.Has(d.Mark()):
+		return &Conflict{b.Root, othersKey}
 	case d.Changed() && !r.there(): // it was deleted, and is the monolith that somebody has written since
 		if err := b.unmark(ctx, d); err != nil {
 			return err
