@@ -152,9 +152,7 @@ migration() {
 	fails MigrationWithoutClearsStale NothingLeft
 	fails MigrationWithoutTidies NothingLeft
 	fails MigrationWithoutOwnMark VoidMarksGoBack
-	fails MigrationWithoutRestoredTells NothingElse
 	fails MigrationWithoutSettlesClaims Settled
-	fails MigrationWithoutSettleTakesMark 'NothingElse|Settled|AloneSucceeds'
 }
 
 rollback() {
