@@ -59,7 +59,7 @@ func (m *Migration) begin(ctx context.Context, from string) error {
 		case p.Phase == phaseRunning:
 			return nil // another program began it, or an answer was lost
 		case p.Phase != from:
-			return fmt.Errorf("%s: another program has changed the phase of the migration from %q to %q: run itemize migrate status, then this step again", m.layout.Model, from, p.Phase)
+			return m.phaseChanged(from, p.Phase)
 		}
 		n, err := m.state.begun(ctx)
 		if err != nil {

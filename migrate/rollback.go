@@ -241,7 +241,7 @@ func (r *run) ofRoot(ctx context.Context, f item.Image) (*protocol.Return, error
 func (m *Migration) still(ctx context.Context, p seenPhase) error {
 	now, err := m.seePhase(ctx)
 	if err == nil && !attr.Same(now.text, p.text) {
-		err = m.entered(ctx, p, p)
+		err = m.phaseChanged(p.Phase, now.Phase)
 	}
 	return err
 }

@@ -199,7 +199,7 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 		return err
 	}
 	if p, err := r.phase(ctx); err != nil || p != phaseRunning && p != phaseCutOver && p != phaseRemoving {
-		return errors.Join(err, fmt.Errorf("%s: the migration is %q by now: somebody else works on it", r.layout.Model, p))
+		return errors.Join(err, r.phaseChanged(phaseRunning, p))
 	}
 	c.add(now)
 	c.start, c.Done = p.LastKey, !p.More

@@ -258,10 +258,15 @@ func (m *Migration) enter(ctx context.Context, from seenPhase, to string) (seenP
 // entered returns nil if a phase was entered and the answer lost, and else an error.
 func (m *Migration) entered(ctx context.Context, from, to seenPhase) error {
 	now, err := m.seePhase(ctx)
-	if err == nil && now.By == to.By {
-		return nil
+	if err != nil || now.By == to.By {
+		return err
 	}
-	return fmt.Errorf("%s: another program has changed the phase of the migration from %q to %q: run itemize migrate status, then this step again (%v)", m.layout.Model, from.Phase, now.Phase, err)
+	return m.phaseChanged(from.Phase, now.Phase)
+}
+
+// phaseChanged says that another program works on the migration.
+func (m *Migration) phaseChanged(from, now string) error {
+	return fmt.Errorf("%s: another program has changed the phase of the migration from %q to %q: run itemize migrate status, then this step again", m.layout.Model, from, now)
 }
 
 // phasePut notes a phase, on condition that the phase is the one that was read.

@@ -152,24 +152,25 @@ func (b *Return) whole(doc item.Attributes) (item.Attributes, error) {
 
 // stay makes the root live again, of an entity whose monolith was not written.
 func (b *Return) stay(ctx context.Context) error {
-	st := item.NewStage(item.Live, b.m.Now())
-	r := &write.Request{
-		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
-		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), NewSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{st.Assign()},
-		Expect: write.Expect{Version: b.token},
-	}
+	r := b.rootRequest(write.Update, write.Expect{Version: b.token})
+	r.Set = []item.Assignment{item.NewStage(item.Live, b.m.Now()).Assign()}
 	r.Prepare()
 	return b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t))
+}
+
+// rootRequest is a request about the root item, which keeps its size.
+func (b *Return) rootRequest(kind write.Kind, expect write.Expect) *write.Request {
+	size := attr.ItemSize(b.root.Attributes)
+	return &write.Request{
+		Kind: kind, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
+		Header: b.root.Header, OldSize: size, NewSize: size, Expect: expect,
+	}
 }
 
 // unmarkRoot gives the root item the stage that it had before the mark.
 func (b *Return) unmarkRoot(ctx context.Context) error {
 	before := item.Assignment{Name: schema.State, Index: item.Unlisted, Value: b.root.Attributes[schema.State]}
-	r := &write.Request{
-		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
-		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), NewSize: attr.ItemSize(b.root.Attributes),
-		Expect: write.Expect{Version: b.token},
-	}
+	r := b.rootRequest(write.Update, write.Expect{Version: b.token})
 	if before.Value == nil {
 		r.Remove = []item.Assignment{before}
 	} else {
@@ -439,10 +440,7 @@ func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 
 // together writes a monolith in one transaction with a check of the root item.
 func (b *Return) together(ctx context.Context, r *write.Request, before item.Attributes, of write.Expect) error {
-	root := &write.Request{
-		Kind: write.Check, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
-		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), NewSize: attr.ItemSize(b.root.Attributes), Expect: of,
-	}
+	root := b.rootRequest(write.Check, of)
 	units, _ := b.m.units(r, before)
 	if err := b.m.Rate.Take(ctx, 2*(units+cost.WriteUnits(root.OldSize))); err != nil {
 		return err
