@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -267,7 +268,7 @@ func (w *Wrapped[T]) moveOnce(ctx context.Context, at places) (live bool, err er
 	case err != nil:
 		return false, err
 	case p == phaseDone:
-		return false, w.g.ended()
+		return false, cmp.Or(w.g.mover.Discard(ctx, &r, &t), error(w.g.ended()))
 	case p == phaseNone:
 		if err := w.g.begin(ctx, p); err != nil {
 			return false, err
@@ -446,6 +447,10 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, 
 	var t write.Tally
 	if d, err = w.g.mover.Monolith(ctx, at.doc, &t); err != nil && w.ended(ctx) {
 		_, err = w.m.DeleteByKey(ctx, s, options...)
+		if errors.As(err, new(*mapper.ConflictError)) { // a claim may stand there
+			_, _ = w.move(ctx, at)
+			_, err = w.m.DeleteByKey(ctx, s, options...)
+		}
 		return true, d, err
 	}
 	if err != nil {
@@ -479,6 +484,8 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, 
 		}
 		return true, d, err
 	}
-	_, err = w.move(ctx, at) // somebody moves it, or it is gone
-	return false, d, err
+	if _, err = w.move(ctx, at); errors.As(err, new(*endedError)) {
+		err = nil // its claim is removed
+	}
+	return false, d, err // somebody moved it, or it is gone
 }

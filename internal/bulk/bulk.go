@@ -92,6 +92,8 @@ type Answer struct {
 	WCU float64
 	// Throttled reports that items are to be sent again because DynamoDB throttled them.
 	Throttled bool
+	// Unsure reports that items that are to be sent again may have been written, and may also be written later.
+	Unsure bool
 }
 
 // Sender writes a batch. An error ends the load: no item of the batch is known to be written then.

@@ -181,6 +181,7 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 			continue
 		}
 		a.Throttled = a.Throttled || throttles[e.Code]
+		a.Unsure = a.Unsure || e.Code == types.BatchStatementErrorCodeEnumInternalServerError
 		if a.Results[n], a.Errs[n] = resultOf(e); a.Errs[n] != nil {
 			a.Errs[n] = explain.Error(ctx, p.Client, p.Label, []*item.Table{batch[n].Table}, a.Errs[n])
 		}
@@ -278,6 +279,7 @@ func failed(batch []*Item, err error, explained func(error) error) (*Answer, err
 		err = explained(err)
 	}
 	a := &Answer{Results: make([]Result, len(batch)), Errs: make([]error, len(batch)), Stored: make([]item.Attributes, len(batch)), Throttled: wire.Throttled(err)}
+	a.Unsure = !a.Throttled
 	for n, i := range batch {
 		switch {
 		case passes:

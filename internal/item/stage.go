@@ -31,6 +31,8 @@ const (
 	// monolith again: package migrate alone takes such a root over.
 	Migrating   State = "migrating"
 	RollingBack State = "rollingback"
+	// Restored is what a rollback comes from that has written the monolith, and notes that before it removes the first item.
+	Restored State = "back"
 )
 
 // Stage is the stage of a root.

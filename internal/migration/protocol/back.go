@@ -32,9 +32,11 @@ type Return struct {
 	m *Mover
 	// settles reports that the entity is in both layouts, and becomes the monolith that it has.
 	settles bool
-	// by is the rollback's own mark, and token the version of the root that has it.
-	by, token types.AttributeValue
-	root      Root
+	// stage is the rollback's own mark, and token the version of the root that has it, and size its bytes.
+	stage item.Stage
+	token types.AttributeValue
+	size  int
+	root  Root
 	// digest is that of the root item as the mark has it, and stale reports that another content was copied.
 	digest []byte
 	stale  bool
@@ -212,7 +214,10 @@ func (b *Return) join(all []Stored) (item.Attributes, error) {
 func (b *Return) mark(ctx context.Context, state, from item.State) error {
 	st := item.NewStage(state, b.m.Now())
 	st.From, st.Took, st.Origin = from, b.root.Took, b.root.Origin
-	if state == item.RollingBack && from == item.Live {
+	switch {
+	case state == item.RollingBack && from == item.Restored:
+		st.Digest = b.root.Digest
+	case state == item.RollingBack && from == item.Live:
 		if st.Digest = b.root.Digest; st.Digest == nil || b.stale {
 			st.Digest, b.stale = item.ContentDigest(b.root.Attributes), false
 		}
@@ -228,7 +233,7 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 	if err := b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t)); err != nil {
 		return err
 	}
-	b.Back, b.by, b.token = true, st.By, r.Token
+	b.Back, b.stage, b.token, b.size = true, st, r.Token, r.NewSize
 	if state == item.RollingBack && b.m.GoesBack != nil {
 		if err := b.m.GoesBack(ctx, b.settles); err != nil {
 			return errors.Join(err, b.unmarkRoot(ctx))
@@ -290,20 +295,20 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 	switch {
 	case d.Changed() && !b.settles:
 		return &Conflict{d.Place, changedSince}
-	case from == item.Live && d.Unmarked() && !b.hasRestored(d):
-		return &Conflict{d.Place, "the monolith was written during its rollback, by a program that knows only the old layout: both are kept; stop that program, and decide which one stays (itemize migrate settle -keep monolith; or remove the monolith, and roll back again)"}
-	case from == item.Live && d.Unmarked(): // by a rollback that died, or another one
+	case from == item.Restored: // the monolith is the truth, also where somebody has written or deleted it since
 		return b.remove(ctx, true)
+	case from == item.Live && d.Unmarked() && !b.hasRestored(d):
+		return &Conflict{d.Place, writtenBeside}
 	case from == item.Live:
-		doc, err := b.freeze(ctx)
+		if d.Unmarked() {
+			err = b.isCopy(ctx, d)
+		} else {
+			err = b.copy(ctx, d)
+		}
+		if err == nil {
+			err = b.noteRestored(ctx)
+		}
 		if err != nil {
-			return err
-		}
-		whole, err := b.whole(doc)
-		if err != nil { // it was changed since it was looked at
-			return errors.Join(err, b.stay(ctx))
-		}
-		if err := b.restore(ctx, d, whole); err != nil {
 			return err
 		}
 		return b.remove(ctx, true)
@@ -317,6 +322,52 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 		return err
 	}
 	return errRestart // a claim that nobody needed is gone, and the monolith is marked yet
+}
+
+const writtenBeside = "the monolith, or an item of its collection, was written during its rollback, by a program that does not know of it: both are kept; stop that program, and decide which one stays (itemize migrate settle -keep monolith; or remove the monolith, and roll back again)"
+
+// copy writes the monolith of a collection that was live.
+func (b *Return) copy(ctx context.Context, d *Monolith) error {
+	doc, err := b.freeze(ctx)
+	if err != nil {
+		return err
+	}
+	whole, err := b.whole(doc)
+	if err != nil { // it was changed since it was looked at
+		return errors.Join(err, b.stay(ctx))
+	}
+	return b.restore(ctx, d, whole)
+}
+
+// isCopy returns a conflict unless a monolith is what its collection is now: a rollback that died before its note has written it, or another one.
+func (b *Return) isCopy(ctx context.Context, d *Monolith) error {
+	doc, all, err := b.joined(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.Place != b.Root && b.root.Belongs(s.Attributes) && !b.m.Layout.Reserved.IsFrozen(s.Attributes) {
+			return writtenSince(s.Place)
+		}
+	}
+	whole, err := b.whole(doc)
+	if err == nil && !bytes.Equal(d.Hash(), (&Monolith{d.Place, whole}).Hash()) {
+		err = &Conflict{d.Place, writtenBeside}
+	}
+	return err
+}
+
+// noteRestored notes on the root that the monolith is written: from then on it is the truth, whoever deletes it.
+func (b *Return) noteRestored(ctx context.Context) error {
+	b.stage.From = item.Restored
+	r := b.rootRequest(write.Update, write.Expect{Version: b.token})
+	r.OldSize, r.NewSize, r.Set = b.size, b.size, []item.Assignment{b.stage.Assign()}
+	r.Prepare()
+	if err := b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t)); err != nil {
+		return err
+	}
+	b.token = r.Token
+	return nil
 }
 
 // freeze marks each part, so that nobody who has read it can change it any more, and returns the monolith of what was
@@ -459,7 +510,7 @@ func (b *Return) remove(ctx context.Context, copied bool) error {
 	if err != nil {
 		return err
 	}
-	if !attr.Same(root.By, b.by) {
+	if !attr.Same(root.By, b.stage.By) {
 		return errRestart // another rollback goes on
 	}
 	if copied && !bytes.Equal(b.digest, item.ContentDigest(root.Attributes)) {

@@ -49,6 +49,9 @@ type Entity struct {
 	// left are parts that are not put yet, and sum is of the versions of those that are.
 	left []*part
 	sum  [item.TokenSize]byte
+	// doubt reports that a part may have been put, and doubts counts the claims that were put again for that.
+	doubt  bool
+	doubts int
 	// asked reports that a migration was under way when the claim stood.
 	asked bool
 	// flipped reports that the monolith is marked already, by a claim that was taken over.
@@ -211,9 +214,15 @@ func (m *Mover) splitOf(d *Monolith) (*layout.Collection, error) {
 // end goes on where the claim stands and what a batch can put is put.
 func (e *Entity) end(ctx context.Context) error {
 	for _, p := range e.left {
+		if e.doubt {
+			break
+		}
 		if err := e.put(ctx, p); err != nil {
 			return err
 		}
+	}
+	if e.doubt {
+		return e.afresh(ctx)
 	}
 	e.left = nil
 	if !e.flipped && !e.asked && e.m.Underway != nil {
@@ -247,6 +256,18 @@ func (e *Entity) restage(ctx context.Context, now *Monolith, flipped bool) error
 		return err
 	}
 	return e.end(ctx)
+}
+
+// afresh puts all parts again, for a claim of another incarnation: one that arrives late would be of the entity else, and come back behind the
+// removal of its element.
+func (e *Entity) afresh(ctx context.Context) error {
+	if e.doubts++; e.doubts > tries {
+		return errRestart
+	}
+	if err := flow.Pause(ctx, e.doubts); err != nil {
+		return err
+	}
+	return e.restage(ctx, e.Doc, e.flipped)
 }
 
 // unclaim removes the claim of an entity that is not there any more, or was moved by another: the monolith was

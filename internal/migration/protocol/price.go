@@ -70,6 +70,11 @@ func (m *Mover) backUnits(put *write.Request) float64 {
 	r.Prepare()
 	r.NewSize = put.NewSize + mark.Size() - attr.AttributeSize(mark.Name, is[mark.Name])
 	marked, _ := m.units(r, is)
+	if put.Root { // the note that the monolith is written
+		r.Header, r.OldSize = put.Reserved.Header(is), r.NewSize
+		noted, _ := m.units(r, after(r, is))
+		marked += noted
+	}
 	return marked + m.removal(r, is)
 }
 

@@ -27,7 +27,7 @@ func (m *Mover) claimAll(ctx context.Context, all []*Entity, t *write.Tally) ([]
 		requests[i] = e.claimRequest(nil, item.NewToken())
 		items[i] = m.itemOf(requests[i])
 	}
-	results, err := m.insert(ctx, items, t)
+	results, _, err := m.insert(ctx, items, t)
 	var claimed []*Entity
 	for i, e := range all {
 		if results[i] == bulk.Written {
@@ -54,7 +54,7 @@ func stored(r *write.Request) item.Attributes {
 // claimed notes the claim that stands.
 func (e *Entity) claimed(r *write.Request) {
 	e.standing, e.token, e.incarnation, e.shared = stored(r), r.Token, source.Header(r.Put).Incarnation, false
-	e.left, e.sum, e.asked, e.claims = nil, [item.TokenSize]byte{}, false, append(e.claims, e.incarnation)
+	e.left, e.sum, e.asked, e.doubt, e.claims = nil, [item.TokenSize]byte{}, false, false, append(e.claims, e.incarnation)
 	for _, it := range e.parts.Items[1:] {
 		e.left = append(e.left, &part{Item: it, place: e.m.place(it)})
 	}
@@ -108,11 +108,12 @@ func (m *Mover) putAll(ctx context.Context, all []*Entity, t *write.Tally) error
 			items = append(items, m.itemOf(e.partRequest(p)))
 		}
 	}
-	results, err := m.insert(ctx, items, t)
+	results, unsure, err := m.insert(ctx, items, t)
 	n := 0
 	for _, e := range all {
 		var left []*part
 		for _, p := range e.left {
+			e.doubt = e.doubt || unsure[n]
 			if results[n] != bulk.Written {
 				left = append(left, p)
 			} else {
@@ -146,16 +147,15 @@ func (e *Entity) partRequest(p *part) *write.Request {
 	return e.sized(r)
 }
 
-// insert sends INSERT statements, each a single time: Written is what is there for sure, Again what may be there,
-// and InTheWay what found another item. A late copy of one finds its place taken, or brings back an item
-// of an incarnation that is no more.
-func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) ([]bulk.Result, error) {
+// insert sends INSERT statements, each a single time: Written is what is there for sure, Again what is not there, or, where that is
+// unsure, what may be there, and InTheWay what found another item.
+func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) (results []bulk.Result, unsure []bool, err error) {
 	once := func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 	s := &bulk.Inserts{Client: m.Client, Label: m.Layout.Model, Options: []func(*dynamodb.Options){once}}
-	results := make([]bulk.Result, len(items))
+	results, unsure = make([]bulk.Result, len(items)), make([]bool, len(items))
 	batches := m.batches(items)
 	var mu sync.Mutex
-	return results, flow.AtOnce(ctx, len(batches), func(ctx context.Context, i int) error {
+	return results, unsure, flow.AtOnce(ctx, len(batches), func(ctx context.Context, i int) error {
 		batch := items[batches[i][0]:batches[i][1]]
 		out := results[batches[i][0]:batches[i][1]]
 		units := 0.0
@@ -171,7 +171,7 @@ func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) 
 		t.Requests++
 		if err != nil {
 			for n := range out {
-				out[n] = bulk.Again
+				out[n], unsure[batches[i][0]+n] = bulk.Again, true
 			}
 			var api smithy.APIError
 			if errors.As(err, &api) || ctx.Err() != nil {
@@ -183,6 +183,7 @@ func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) 
 		t.ConsumedWCU += a.WCU
 		m.Rate.Correct(units, a.WCU)
 		for n, b := range batch {
+			unsure[batches[i][0]+n] = a.Unsure && a.Results[n] == bulk.Again
 			if a.Results[n] == bulk.Written {
 				t.WCU = t.WCU.Add(cost.Exactly(b.Units.Min))
 			}
@@ -212,10 +213,10 @@ func (m *Mover) batches(items []*bulk.Item) [][2]int {
 
 const maxBatch = 4 << 20
 
-// put puts a part by itself. One of its own incarnation that is there has been put; another is replaced if it is
+// put puts a part by itself, or notes the doubt. One of its own incarnation that is there has been put; another is replaced if it is
 // dead: if the claim, read after it, stands.
 func (e *Entity) put(ctx context.Context, p *part) error {
-	for try := 0; try < tries; try++ {
+	for range tries {
 		r := e.partRequest(p)
 		o := e.m.once(ctx, r, p.instead, &e.t)
 		switch {
@@ -223,10 +224,8 @@ func (e *Entity) put(ctx context.Context, p *part) error {
 			add(&e.sum, r.Token)
 			return nil
 		case o.State == write.Unknown:
-			if err := flow.Pause(ctx, try); err != nil {
-				return err
-			}
-			continue
+			e.doubt = true
+			return nil
 		case o.State == write.Failed:
 			return o.Err
 		}

@@ -2,7 +2,9 @@ package protocol
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
@@ -54,7 +56,7 @@ func (m *Mover) Read(ctx context.Context, root, doc item.Place, t *write.Tally) 
 			if err != nil {
 				return nil, err
 			}
-			if again.is(item.RollingBack) && attr.Same(again.By, r.By) { // nothing was removed before the monolith was unmarked
+			if again.is(item.RollingBack) && attr.Same(again.By, r.By) && again.From == item.Live { // nothing was removed before that
 				return &Content{Items: items, Doc: d}, nil
 			}
 		case before != nil && attr.SameItem(before.Attributes, d.Attributes):
@@ -165,6 +167,20 @@ func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (b
 		return false, nil
 	}
 	return false, o.Err
+}
+
+// Discard removes the claim that stands as a root when the migration has ended, and its parts: nobody can mark its monolith any more.
+func (m *Mover) Discard(ctx context.Context, root *Root, t *write.Tally) error {
+	if !root.is(item.Migrating) || m.Foreign(root.Attributes) {
+		return nil
+	}
+	e := &Entity{m: m, at: root.Place, standing: root.Attributes, token: root.Version}
+	err := e.unclaim(ctx, append(slices.Clone(root.Took), root.Incarnation))
+	t.AddAll([]write.Tally{e.t})
+	if errors.Is(err, errRestart) {
+		return nil
+	}
+	return err
 }
 
 // Finish moves the entity of a root and a monolith, or what another has begun with it: also to its end where the monolith is gone. It

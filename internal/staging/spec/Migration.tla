@@ -23,6 +23,8 @@ CONSTANTS
     ClearsStale,       \* whoever removes a claim that nobody needs removes its parts
     Tidies,            \* whoever converts removes at the end the parts that it has put, or taken over, for claims that are gone
     RestoredTells,     \* a rollback knows the monolith that it has written by its version
+    NotesRestore,      \* a rollback notes on the root that it has written the monolith, before it removes the first item
+    PutsAfresh,        \* a part that may have been put is put again for a claim of another incarnation
     SettleTakesMark,   \* who keeps the monolith takes the mark of another claim for the root's
     OwnMark,           \* who makes a root live has marked the monolith last, and takes back a mark of its own that nothing has made live
     SettlesClaims,     \* who keeps the monolith may do so where a claim has marked it and is not live
@@ -40,6 +42,7 @@ AllKinds == <<"backfill",  \* converts the entity
               "put",       \* a program that knows only the old layout: reads the monolith, and writes it as a whole
               "twice",     \* the same: it deletes the monolith, and inserts the same again
               "upd",       \* the same: it changes an attribute of the monolith, and leaves the mark
+              "erase",     \* the same: it deletes the monolith
               "keepmono",  \* settles an entity that is in both layouts: its monolith stays
               "keepcoll",  \* the same: its collection stays
               "reader">>
@@ -54,6 +57,7 @@ AllStarts == {"monolith",  \* a monolith alone
               "gone",      \* a marked monolith whose collection was deleted
               "deleted",   \* a monolith marked as deleted, and a claim that somebody left
               "rolling",   \* a crashed rollback of a live collection
+              "restored",  \* the same, behind its write of the monolith, and the note of that
               "both",      \* a live collection, and an unmarked monolith
               "changed"}   \* a live collection, and a marked monolith that was changed since
 
@@ -107,6 +111,8 @@ Stored(s) ==
       [] s = "deleted" -> [None EXCEPT ![M] = Doc(900, C9, "deleted", 0), ![R] = Claim(901, 90, {}), ![2] = Part(902, 90, 9)]
       [] s = "rolling" -> [None EXCEPT ![M] = Doc(0, C9, "moved", 90), ![2] = Part(902, 90, 9),
                                        ![R] = [LiveRoot9 EXCEPT !.st = "rolling", !.d = 80, !.from = "live"]]
+      [] s = "restored" -> [None EXCEPT ![M] = Doc(Restored(90), C9, "no", 0), ![2] = Part(902, 90, 9),
+                                       ![R] = [LiveRoot9 EXCEPT !.st = "rolling", !.d = 80, !.from = IF NotesRestore THEN "restored" ELSE "live"]]
       [] s = "both" -> [None EXCEPT ![M] = Doc(0, <<9, 8, 0>>, "no", 0), ![R] = LiveRoot9, ![2] = Part(902, 90, 9)]
       [] s = "changed" -> [None EXCEPT ![M] = [Doc(0, <<9, 8, 0>>, "moved", 90) EXCEPT !.chg = TRUE], ![R] = LiveRoot9, ![2] = Part(902, 90, 9)]
 
@@ -272,7 +278,7 @@ PutPart(p) ==
                     next,
                     IF i.st # "none" /\ i.a = m.a THEN next
                     ELSE [m EXCEPT !.pc = "judge", !.it[k] = i, !.n = @ + 1],
-                    [m EXCEPT !.n = @ + 1])
+                    IF PutsAfresh THEN ToClaim([m EXCEPT !.mine = {}], Claim(m.v, m.a, m.took), m.m, m.flipped) ELSE [m EXCEPT !.n = @ + 1])
 
 JudgePart(p) ==
     LET m == me[p] IN
@@ -532,7 +538,8 @@ RollRead(p) ==
         gone == [m EXCEPT !.pc = "rlook", !.k = 2, !.m = d]
     IN /\ m.pc = "bdoc"
        /\ Go(p, IF d.chg /\ Kind(p) = "rollback" THEN Done("refused")
-                ELSE IF m.r.from = "live" THEN IF Unmarked(d) THEN (IF d.ver = Restored(m.r.a) \/ ~RestoredTells THEN gone ELSE Done("refused")) ELSE [m EXCEPT !.pc = "blook", !.k = 2, !.m = d, !.c = <<m.r.val, 0, 0>>]
+                ELSE IF m.r.from = "restored" THEN gone
+                ELSE IF m.r.from = "live" THEN IF Unmarked(d) THEN (IF d.ver = Restored(m.r.a) \/ ~RestoredTells THEN [gone EXCEPT !.pc = IF NotesRestore THEN "rnote" ELSE @] ELSE Done("refused")) ELSE [m EXCEPT !.pc = "blook", !.k = 2, !.m = d, !.c = <<m.r.val, 0, 0>>]
                 ELSE IF Unmarked(d) /\ ~UnflipAlways THEN gone
                 ELSE IF Unmarked(d) \/ Its(d, m.r) \/ (d.chg /\ Kind(p) = "keepmono") THEN [m EXCEPT !.pc = "unflip", !.m = d, !.c = d.c]
                 ELSE [gone EXCEPT !.again = TRUE])
@@ -558,11 +565,20 @@ Unflip(p) ==
         w == IF ~live THEN M :> Unmark(m.m, ver)
              ELSE IF m.m.st = "none" THEN M :> Put(0, Doc(ver, m.c, "no", 0)) @@ root
              ELSE M :> Same(m.m, Doc(ver, m.c, "no", 0))
-        next == [m EXCEPT !.pc = "rlook", !.k = 2, !.n = @ + 1]
+        next == [m EXCEPT !.pc = IF live /\ NotesRestore THEN "rnote" ELSE "rlook", !.k = 2, !.n = @ + 1]
     IN /\ m.pc = "unflip"
        /\ Send(p, w, next, Restart(m), Restart(m))
 
-Rollback(p) == RollBegins(p) \/ Drop(p) \/ RollMark(p) \/ RollRead(p) \/ RollPart(p) \/ Unflip(p) \/ (Kind(p) \in {"rollback", "keepmono"} /\ Remove(p))
+\* From then on the monolith is the truth, also if somebody deletes it.
+NoteRestore(p) ==
+    LET m == me[p]
+        ver == Token(p, m.n)
+        noted == [m EXCEPT !.pc = "rlook", !.k = 2, !.v = ver, !.n = @ + 1]
+    IN /\ m.pc = "rnote"
+       /\ Send(p, R :> Write("version", m.v, [m.r EXCEPT !.st = "rolling", !.from = "restored", !.ver = ver, !.d = m.d]), noted,
+               IF db[R].ver = ver THEN noted ELSE Restart(m), m)
+
+Rollback(p) == NoteRestore(p) \/ RollBegins(p) \/ Drop(p) \/ RollMark(p) \/ RollRead(p) \/ RollPart(p) \/ Unflip(p) \/ (Kind(p) \in {"rollback", "keepmono"} /\ Remove(p))
 
 -----------------------------------------------------------------------------
 (* A writer in the old layout, who knows the new one. *)
@@ -587,6 +603,8 @@ Foreign(p) ==
     \/ /\ Kind(p) = "twice"
        /\ \/ m.pc = "start" /\ IF Unmarked(db[M]) THEN Send(p, M :> Write("any", 0, NoDoc), [m EXCEPT !.pc = "write", !.m = db[M]], m, m) ELSE Go(p, Done("refused"))
           \/ m.pc = "write" /\ Send(p, M :> Write("any", 0, m.m), Done("ok"), m, Done("ok"))
+    \/ /\ Kind(p) = "erase" /\ m.pc = "start"
+       /\ IF ~Unmarked(db[M]) THEN Go(p, Done("refused")) ELSE Send(p, M :> Write("any", 0, NoDoc), Done("ok"), m, Done("ok"))
     \/ /\ Kind(p) = "upd" /\ m.pc = "start"
        /\ IF db[M].st = "none" THEN Go(p, Done("refused"))
           ELSE Send(p, M :> Write("any", 0, [db[M] EXCEPT !.c[2] = p, !.chg = db[M].mark # "no"]), Done("ok"), m, Done("ok"))
@@ -638,7 +656,7 @@ Read(p) ==
        /\ \/ m.pc = "start" /\ Go(p, [m EXCEPT !.pc = "p2", !.r = r])
           \/ m.pc = "p2" /\ Go(p, [m EXCEPT !.pc = "p3", !.it[2] = db[2]])
           \/ m.pc = "p3" /\ Go(p, [m EXCEPT !.pc = "last", !.it[3] = db[3]])
-          \/ m.pc = "last" /\ Go(p, IF r.a # m.r.a \/ r.st # m.r.st \/ r.d # m.r.d THEN [m EXCEPT !.pc = "start", !.again = FALSE]
+          \/ m.pc = "last" /\ Go(p, IF r.a # m.r.a \/ r.st # m.r.st \/ r.d # m.r.d \/ r.from # m.r.from THEN [m EXCEPT !.pc = "start", !.again = FALSE]
                                     ELSE IF r.st = "live" THEN Got(m, items)
                                     ELSE [m EXCEPT !.pc = "doc"])
           \/ m.pc = "doc" /\ Go(p, IF Unmarked(d) \/ (m.r.st = "migrating" /\ Its(d, m.r)) THEN Got(m, d.c)
@@ -650,7 +668,7 @@ Read(p) ==
 -----------------------------------------------------------------------------
 
 \* Whether there are programs that know only the old layout, and compare nothing.
-Foreigners == {"put", "upd", "twice"} \cap Kinds # {}
+Foreigners == {"put", "upd", "twice", "erase"} \cap Kinds # {}
 
 \* What a step of p may do to what can be seen.
 Legal(p, before, after) ==
@@ -658,17 +676,18 @@ Legal(p, before, after) ==
     \/ Kind(p) \in {"save", "old"} /\ before # Nobody /\ after = [before EXCEPT ![2] = p]
     \/ Kind(p) \in {"trim", "cut"} /\ before # Nobody /\ after = [before EXCEPT ![2] = 0]
     \/ Kind(p) = "add" /\ before # Nobody /\ after = [before EXCEPT ![3] = p]
-    \/ Kind(p) = "delete" /\ after = Nobody
+    \/ Kind(p) \in {"delete", "erase"} /\ after = Nobody
     \/ Kind(p) \in {"put", "upd", "twice"}
     \/ Kind(p) = "keepmono" /\ after = db[M].c
     \/ Kind(p) = "keepcoll" /\ after = Items(db)
     \/ Kind(p) = "backfill" /\ Foreigners /\ InBoth(db[M]) /\ after = Items(db')  \* goes live as it was marked: both are kept, and somebody decides
+    \/ Kind(p) = "rollback" /\ db'[R].from = "restored" /\ db[M].st = "none" /\ after = Nobody  \* of a monolith that was written, and deleted before that was noted
     \/ Kind(p) = "insert" /\ before = Nobody /\ after = <<p, p, 0>>
 
 \* What a program that knows only the old layout has written stays, and so does what is acknowledged in a collection, until a rollback has written
 \* its monolith, or somebody decides.
 Keeps(p) ==
-    /\ Kind(p) \notin {"put", "upd", "twice", "old", "trim", "delete"} /\ db[M].st = "doc" /\ InBoth(db[M]) => db'[M].c = db[M].c
+    /\ Kind(p) \notin {"put", "upd", "twice", "erase", "old", "trim", "delete"} /\ db[M].st = "doc" /\ InBoth(db[M]) => db'[M].c = db[M].c
     /\ (db[R].st = "live" \/ (db[R].st = "rolling" /\ db[R].from = "live")) /\ db[R].a \notin back /\ Kind(p) \notin {"delete", "cut", "keepmono"} =>
         /\ db'[R].a = db[R].a
         /\ \A k \in Parts : Belongs(db[k], db[R]) => Belongs(db'[k], db'[R])

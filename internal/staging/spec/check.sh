@@ -138,6 +138,9 @@ staging() {
 migration() {
 	holds Migration
 	holds MigrationSettle
+	holds MigrationErase
+	fails MigrationWithoutNotesRestore NothingElse
+	fails MigrationWithoutPutsAfresh NothingElse
 	fails MigrationWithoutFreeze 'NothingElse|Acknowledged'
 	fails MigrationWithoutInsertReadsAgain 'NothingElse|Acknowledged'
 	fails MigrationWithoutAddChecksRoot 'NothingElse|Acknowledged'
@@ -203,6 +206,7 @@ faults)
 	holds MigrationLeftovers
 	holds MigrationTwice
 	holds MigrationLate
+	holds MigrationLateParts
 	holds MigrationFaults
 	holds RollbackMovers
 	holds RollbackRounds

@@ -1,0 +1,281 @@
+package migrate_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/migrate"
+)
+
+// restoredAt rolls an entity of six events back until request number at, and reports whether the rollback died between its write of the monolith and
+// its end.
+func restoredAt(ctx context.Context, t *testing.T, at int) (s *setup, restored, ended bool) {
+	t.Helper()
+	s = newSetup(t)
+	s.put(document("a", 6))
+	s.mustRun(ctx)
+	dies, kill := context.WithCancel(ctx)
+	defer kill()
+	ended = true
+	_, _ = s.over(s.before(at, func() { ended = false; kill() })).Rollback(dies)
+	all := s.all(s.source)
+	return s, !ended && len(all) > 0 && all[0]["_m"] == nil && len(s.collections()) > 0, ended
+}
+
+// A rollback dies behind its write of the monolith, and the old program deletes that: the entity is gone. Nobody sees a part of it. Only between the write and the
+// note of it on the root, two requests that follow each other, the whole entity comes back.
+func TestWhatWasRestoredIsDeleted(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	died, back := 0, 0
+	for at := 1; ; at++ {
+		s, restored, ended := restoredAt(ctx, t, at)
+		if ended {
+			break
+		}
+		if !restored {
+			continue
+		}
+		died++
+		s.remove(s.source, attributes{"name": textValue("a")})
+		w, m := s.wrapped()
+		if e, err := w.Load(ctx, m.Key("a")); err == nil && len(e.Value.Events) != 6 {
+			t.Errorf("died at request %d: a load shows %d events of 6", at, len(e.Value.Events))
+		}
+		s.rollBack(ctx, s.client)
+		all := s.all(s.source)
+		back += len(all)
+		if len(all) > 0 && eventsOf(all[0]) != 6 {
+			t.Errorf("died at request %d: a monolith of %d events of 6 comes back", at, eventsOf(all[0]))
+		}
+		if keys := s.keys(); keys != "" {
+			t.Errorf("died at request %d: items are left: %s", at, keys)
+		}
+	}
+	if died < 5 || back > 1 {
+		t.Errorf("of %d rollbacks that died %d bring the entity back", died, back)
+	}
+}
+
+// A rollback dies behind its write of the monolith, and the old program writes that again: the monolith stays, or somebody decides. Who follows the message loses
+// nothing.
+func TestWhatWasRestoredIsWritten(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	conflicts := 0
+	for at := 1; ; at++ {
+		s, restored, ended := restoredAt(ctx, t, at)
+		if ended {
+			break
+		}
+		if !restored {
+			continue
+		}
+		later := document("a", 1)
+		later["description"] = textValue("later")
+		s.put(later)
+		r, err := s.migration().Rollback(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events := 1
+		if r.This.Conflicts > 0 {
+			conflicts++
+			events = 6
+			st, err := s.migration().Status(ctx)
+			if err != nil || len(st.DeadLetters) != 1 || !strings.Contains(st.DeadLetters[0].Reasons[0], "or remove the monolith, and roll back again") {
+				t.Fatal(st, err)
+			}
+			s.remove(s.source, attributes{"name": textValue("a")})
+			s.rollBack(ctx, s.client)
+		}
+		if all := s.all(s.source); len(all) != 1 || eventsOf(all[0]) != events || s.keys() != "" {
+			t.Errorf("died at request %d: %v, want %d events; items %s", at, all, events, s.keys())
+		}
+	}
+	if conflicts > 1 {
+		t.Errorf("%d conflicts: the note tells that the monolith is the truth", conflicts)
+	}
+}
+
+// Two rollbacks at once, and a write of an item without Wrap between their reads: it is in the monolith, or kept.
+func TestForeignItemBesideTwoRollbacks(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	for _, secondEndsFirst := range []bool{false, true} {
+		s := newSetup(t)
+		s.put(document("a", 2))
+		s.mustRun(ctx)
+		roll := func() (*gate, <-chan struct{}) {
+			c, g := s.gated(request("PutItem", `"`+s.source+`"`))
+			rolled := inBackground(func() { _, _ = s.over(c, migrate.Segments(1)).Rollback(ctx) })
+			s.held(g)
+			return g, rolled
+		}
+		first, firstEnds := roll()
+		if _, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: &s.target, Key: attributes{"PK": textValue("PACKAGE#a"), "SK": textValue("TAG#latest")}, ConditionExpression: aws.String("attribute_exists(PK)"),
+			UpdateExpression: aws.String("SET #v = :x"), ExpressionAttributeNames: map[string]string{"#v": s.valueName("TAG#latest")}, ExpressionAttributeValues: attributes{":x": textValue("foreign")},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		second, secondEnds := roll()
+		if secondEndsFirst {
+			second.release()
+			s.waits(secondEnds)
+			first.release()
+		} else {
+			first.release()
+			s.waits(firstEnds)
+			second.release()
+		}
+		s.waits(firstEnds)
+		s.waits(secondEnds)
+		if !s.has("foreign") {
+			t.Errorf("an accepted write is nowhere; monoliths %q, items %s", s.unmarked(), s.keys())
+		}
+	}
+}
+
+// A request that puts parts gets no answer, and is applied later: it brings back no element that was removed since, and no item of an entity that was deleted.
+func TestLateParts(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	for _, deleted := range []bool{false, true} {
+		s := newSetup(t)
+		s.put(document("a", 2))
+		late := &lostOnce{next: s.client.Options().HTTPClient, text: "TAG#latest"}
+		c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient = late })
+		if r, err := s.over(c).Run(ctx); err != nil || r.This.Moved != 1 {
+			t.Fatal(r, err)
+		}
+		w, m := s.wrapped()
+		if deleted {
+			s.deletes(ctx, w)
+		} else if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { delete(p.Tags, "latest"); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		late.arrives(t)
+		if e, err := w.Load(ctx, m.Key("a")); deleted != errors.Is(err, mapper.ErrNotFound) || !deleted && len(e.Value.Tags) > 0 {
+			t.Errorf("deleted %v: %+v, %v", deleted, e, err)
+		}
+		s.mustRun(ctx)
+		if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() {
+			t.Errorf("deleted %v: %+v, %v", deleted, v, err)
+		}
+		s.rollBack(ctx, s.client)
+		if keys := s.keys(); keys != "" {
+			t.Errorf("deleted %v: items are left: %s", deleted, keys)
+		}
+	}
+}
+
+// lostOnce loses the first statements with a text, which arrive later.
+type lostOnce struct {
+	next dynamodb.HTTPClient
+	text string
+	lost *http.Request
+	body []byte
+}
+
+// Do is described at dynamodb.HTTPClient.
+func (l *lostOnce) Do(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if l.lost == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "BatchExecuteStatement") && strings.Contains(string(body), l.text) {
+		l.lost, l.body = r.Clone(context.WithoutCancel(r.Context())), body
+		return nil, errors.New("lost")
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return l.next.Do(r)
+}
+
+func (l *lostOnce) arrives(t *testing.T) {
+	t.Helper()
+	l.lost.Body = io.NopCloser(bytes.NewReader(l.body))
+	resp, err := l.next.Do(l.lost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
+// A run dies behind a claim that it puts behind the contract: the claim does not block the key.
+func TestClaimBehindAContract(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	for _, deletes := range []bool{false, true} {
+		s := newSetup(t)
+		s.put(document("a", 1))
+		s.mustRun(ctx)
+		w, m := s.wrapped()
+		s.put(document("late", 2))
+		dies, kill := context.WithCancel(ctx)
+		c, claims := s.gated(request("BatchExecuteStatement", "PACKAGE#late"))
+		ran := inBackground(func() { _, _ = s.over(&deadBehindClaim{c, kill}).Run(dies) })
+		s.held(claims)
+		s.mustRun(ctx)
+		if err := w.Delete(ctx, m.Key("late")); err != nil {
+			t.Fatal(err)
+		}
+		s.contracts(ctx)
+		claims.release()
+		s.waits(ran)
+		if keys := s.keys(); !strings.Contains(keys, "PACKAGE#late/HEAD") {
+			t.Fatal("no claim stands: ", keys)
+		}
+		if deletes {
+			if err := w.Delete(ctx, m.Key("late")); !errors.Is(err, mapper.ErrNotFound) {
+				t.Error(err)
+			}
+			if keys := s.keys(); strings.Contains(keys, "PACKAGE#late") {
+				t.Error(keys)
+			}
+		}
+		if _, err := w.Insert(ctx, Package{Name: "late"}); err != nil {
+			t.Error(err)
+		}
+		if e, err := m.Load(ctx, m.Key("late"), mapper.Strong()); err != nil || len(e.Value.Events) > 0 {
+			t.Error(e, err)
+		}
+	}
+}
+
+// contracts verifies, cuts over, and contracts.
+func (s *setup) contracts(ctx context.Context) {
+	s.Helper()
+	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() {
+		s.Fatal(v, err)
+	}
+	if _, err := s.migration().Cutover(ctx); err != nil {
+		s.Fatal(err)
+	}
+	if _, err := s.migration().Contract(ctx, s.source, false); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// deadBehindClaim is the client of a program that dies behind the first statements that it sends.
+type deadBehindClaim struct {
+	migrate.Client
+	kill context.CancelFunc
+}
+
+// BatchExecuteStatement is described at dynamodb.Client.
+func (d *deadBehindClaim) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	out, err := d.Client.BatchExecuteStatement(ctx, in, o...)
+	d.kill()
+	return out, err
+}
