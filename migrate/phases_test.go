@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
@@ -165,8 +166,9 @@ func TestRollbackBesideTheEndOfAContract(t *testing.T) {
 func TestRollbackWithTheNoteOfAnotherRound(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
+	most := draws.Times(1, 1, 9) // requests between the two
 	for i := 1; i <= 8; i++ {
-		for j := i; j <= 9; j++ {
+		for j := i; j <= min(9, i+most); j++ {
 			s := newSetup(t)
 			s.put(document("a", 2))
 			s.mustRun(ctx)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,19 +18,38 @@ import (
 	"github.com/itemize/itemize/migrate"
 )
 
-// restoredAt rolls an entity of six events back until request number at, and reports whether the rollback died between its write of the monolith and
-// its end.
-func restoredAt(ctx context.Context, t *testing.T, at int) (s *setup, restored, ended bool) {
+// restored rolls an entity of three events back, which dies before a request behind its write of the monolith; it reports whether items are left.
+func restored(ctx context.Context, t *testing.T, at int) (s *setup, more bool) {
 	t.Helper()
 	s = newSetup(t)
-	s.put(document("a", 6))
+	s.put(document("a", 3))
 	s.mustRun(ctx)
 	dies, kill := context.WithCancel(ctx)
 	defer kill()
-	ended = true
-	_, _ = s.over(s.before(at, func() { ended = false; kill() })).Rollback(dies)
-	all := s.all(s.source)
-	return s, !ended && len(all) > 0 && all[0]["_m"] == nil && len(s.collections()) > 0, ended
+	c, g := s.gated(request("PutItem", `"`+s.source+`"`))
+	c = dynamodb.New(c.Options(), func(o *dynamodb.Options) { o.HTTPClient = &behind{next: o.HTTPClient, of: g, at: int32(at), do: kill} })
+	g.release()
+	_, _ = s.over(c).Rollback(dies)
+	return s, len(s.collections()) > 0
+}
+
+// behind does something before a request behind the one that a gate is for.
+type behind struct {
+	next dynamodb.HTTPClient
+	of   *gate
+	at   int32
+	sent atomic.Int32
+	do   func()
+}
+
+// Do is described at dynamodb.HTTPClient.
+func (b *behind) Do(r *http.Request) (*http.Response, error) {
+	if b.of.held.Load() {
+		if b.sent.Add(1) == b.at {
+			b.do()
+		}
+	}
+	return b.next.Do(r)
 }
 
 // A rollback dies behind its write of the monolith, and the old program deletes that: the entity is gone. Nobody sees a part of it. Only between the write and the
@@ -39,24 +59,21 @@ func TestWhatWasRestoredIsDeleted(t *testing.T) {
 	ctx := flow.WithoutPauses(context.Background())
 	died, back := 0, 0
 	for at := 1; ; at++ {
-		s, restored, ended := restoredAt(ctx, t, at)
-		if ended {
+		s, more := restored(ctx, t, at)
+		if !more {
 			break
-		}
-		if !restored {
-			continue
 		}
 		died++
 		s.remove(s.source, attributes{"name": textValue("a")})
 		w, m := s.wrapped()
-		if e, err := w.Load(ctx, m.Key("a")); err == nil && len(e.Value.Events) != 6 {
-			t.Errorf("died at request %d: a load shows %d events of 6", at, len(e.Value.Events))
+		if e, err := w.Load(ctx, m.Key("a")); err == nil && len(e.Value.Events) != 3 {
+			t.Errorf("died at request %d: a load shows %d events of 3", at, len(e.Value.Events))
 		}
 		s.rollBack(ctx, s.client)
 		all := s.all(s.source)
 		back += len(all)
-		if len(all) > 0 && eventsOf(all[0]) != 6 {
-			t.Errorf("died at request %d: a monolith of %d events of 6 comes back", at, eventsOf(all[0]))
+		if len(all) > 0 && eventsOf(all[0]) != 3 {
+			t.Errorf("died at request %d: a monolith of %d events of 3 comes back", at, eventsOf(all[0]))
 		}
 		if keys := s.keys(); keys != "" {
 			t.Errorf("died at request %d: items are left: %s", at, keys)
@@ -74,12 +91,9 @@ func TestWhatWasRestoredIsWritten(t *testing.T) {
 	ctx := flow.WithoutPauses(context.Background())
 	conflicts := 0
 	for at := 1; ; at++ {
-		s, restored, ended := restoredAt(ctx, t, at)
-		if ended {
+		s, more := restored(ctx, t, at)
+		if !more {
 			break
-		}
-		if !restored {
-			continue
 		}
 		later := document("a", 1)
 		later["description"] = textValue("later")
@@ -91,7 +105,7 @@ func TestWhatWasRestoredIsWritten(t *testing.T) {
 		events := 1
 		if r.This.Conflicts > 0 {
 			conflicts++
-			events = 6
+			events = 3
 			st, err := s.migration().Status(ctx)
 			if err != nil || len(st.DeadLetters) != 1 || !strings.Contains(st.DeadLetters[0].Reasons[0], "or remove the monolith, and roll back again") {
 				t.Fatal(st, err)

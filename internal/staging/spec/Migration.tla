@@ -731,6 +731,9 @@ Casts == LET ks == {i \in 1 .. Len(AllKinds) : AllKinds[i] \in Kinds}
          IN {[i \in 1 .. NActors |-> AllKinds[c[i]]] :
                 c \in {c \in ordered : Cardinality({i \in 1 .. NActors : AllKinds[c[i]] = "reader"}) <= 1}}
 
+\* In place of Casts, for a counterexample of these three.
+BackfillsAndOld == {<<"backfill", "backfill", "old">>}
+
 Init ==
     /\ run \in [cast : Casts, start : Starts, last : Lasts]
     /\ db = Stored(run.start)
