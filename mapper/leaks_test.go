@@ -35,6 +35,7 @@ func TestNoErrorContainsStoredValues(t *testing.T) {
 		types = append(types, models.Type(r, i))
 	}
 	failed, most := 0, draws.Times(18, 18, 200) // of the damaged values of an attribute
+	stores := draws.Times(6, 3, 1)              // one of so many is stored and loaded; each is decoded
 	for _, typ := range types {
 		var f *fixture
 		if strings.HasPrefix(typ.String(), "struct") {
@@ -72,11 +73,10 @@ func TestNoErrorContainsStoredValues(t *testing.T) {
 						}
 						with := maps.Clone(a)
 						with[name] = damaged
-						if !replace(ctx, client, table.Name, with) {
-							continue // an index refuses it
-						}
 						what := fmt.Sprintf("%s of %s as %T", name, table.Name, damaged)
-						read(what)
+						if r.IntN(stores) == 0 && replace(ctx, client, table.Name, with) { // else an index refuses it
+							read(what)
+						}
 						_, err := f.decodeItem(with, f.Codec.New(), nil)
 						leaks.Error(t, err, "%s: decode with %s", f.Schema.Label(), what)
 					}
