@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,6 +36,8 @@ type scene struct {
 	history *explore.History
 	// goesBack reports that one of the actors rolls back, beside which nobody may cut over.
 	goesBack bool
+	// rolledBack counts the rollbacks that have ended.
+	rolledBack *atomic.Int32
 }
 
 // migration and wrapped of an actor go through its transport.
@@ -109,7 +113,9 @@ func (s *scene) act(ctx context.Context, kind, who string, n *explore.Transport)
 	case "run":
 		err = s.move(ctx, g)
 	case "rollback":
-		err = s.back(ctx, g)
+		if err = s.back(ctx, g); err == nil {
+			s.rolledBack.Add(1)
+		}
 	case "update", "add":
 		_, err = w.Update(ctx, m.Key(s.name), func(p *Package) error {
 			if kind == "add" {
@@ -248,10 +254,22 @@ func (s *scene) back(ctx context.Context, g *migrate.Migration) error {
 	return b.Err
 }
 
+// enter sets the phase of the migration.
+func (s *setup) enter(phase string) {
+	s.Helper()
+	_, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.target, Item: attributes{
+		"PK": textValue("~migrate#Package#" + s.source), "SK": textValue("phase"), "phase": textValue(phase),
+		"note": textValue(fmt.Sprintf(`{"phase":%q,"since":"2026-01-01T00:00:00Z","by":%q}`, phase, strconv.FormatInt(time.Now().UnixNano(), 36))),
+	}})
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
 // play runs actors on one entity by a seed, and returns what is wrong.
 func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err error) {
 	r := rand.New(rand.NewPCG(seed, 2))
-	x := &scene{setup: s, ctx: context.Background(), name: fmt.Sprint("e", seed, ".", n), history: &explore.History{}}
+	x := &scene{setup: s, ctx: context.Background(), name: fmt.Sprint("e", seed, ".", n), history: &explore.History{}, rolledBack: new(atomic.Int32)}
 	doc := document(x.name, 2)
 	doc["license"] = &types.AttributeValueMemberS{Value: "seed"}
 	doc["dist-tags"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
@@ -276,6 +294,7 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 			return "", err
 		}
 	}
+	s.enter([]string{"running", "rollingBack"}[r.IntN(2)]) // entities go back in the second alone
 	kinds := []string{"run", "run", "rollback", "update", "add", "old", "reader", "reader", "delete", "insert", "cut over"}
 	var actors []explore.Actor
 	for i := range 2 + r.IntN(3) {
@@ -299,6 +318,7 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 	for _, kind := range []string{"reader", "rollback", "reader", "run", "reader"} {
 		after(kind)
 	}
+	done["rollback"] += int(x.rolledBack.Load())
 	for _, o := range x.history.Ops {
 		if o.Result == explore.Done && (o.Apply != nil || o.What == "cut over") {
 			done[o.What]++
@@ -325,7 +345,7 @@ func TestExploreMigration(t *testing.T) {
 		n++
 	}
 	t.Logf("done: %v", done)
-	for _, kind := range []string{"update", "add", "old", "delete", "insert"} {
+	for _, kind := range []string{"update", "add", "old", "delete", "insert", "rollback"} {
 		if done[kind] == 0 && n > 300 {
 			t.Errorf("no %s was ever done", kind)
 		}
@@ -339,7 +359,7 @@ func tablesPlay(t *testing.T, seed uint64) (what string, err error) {
 	s := newSetup(t)
 	names := []string{"a", "b", "c"}
 	still := document("still", 2) // which nobody writes
-	x := &scene{setup: s, ctx: context.Background(), history: &explore.History{}}
+	x := &scene{setup: s, ctx: context.Background(), history: &explore.History{}, rolledBack: new(atomic.Int32)}
 	x.history.Seed.Entities = map[string]*explore.Entity{}
 	for _, doc := range []attributes{document("a", 1), still} {
 		doc["license"] = textValue("seed")

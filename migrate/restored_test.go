@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -137,12 +138,7 @@ func TestForeignItemBesideTwoRollbacks(t *testing.T) {
 			return g, rolled
 		}
 		first, firstEnds := roll()
-		if _, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &s.target, Key: attributes{"PK": textValue("PACKAGE#a"), "SK": textValue("TAG#latest")}, ConditionExpression: aws.String("attribute_exists(PK)"),
-			UpdateExpression: aws.String("SET #v = :x"), ExpressionAttributeNames: map[string]string{"#v": s.valueName("TAG#latest")}, ExpressionAttributeValues: attributes{":x": textValue("foreign")},
-		}); err != nil {
-			t.Fatal(err)
-		}
+		s.changesTag(ctx)
 		second, secondEnds := roll()
 		if secondEndsFirst {
 			second.release()
@@ -292,4 +288,107 @@ func (d *deadBehindClaim) BatchExecuteStatement(ctx context.Context, in *dynamod
 	out, err := d.Client.BatchExecuteStatement(ctx, in, o...)
 	d.kill()
 	return out, err
+}
+
+// An old program has read a marked monolith, and puts it again as it was, behind the note of a rollback: the entity is that monolith.
+func TestMarkedMonolithIsPutAgainBesideARollback(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	s := newSetup(t)
+	s.put(document("a", 3))
+	s.mustRun(ctx)
+	marked := s.all(s.source)[0]
+	c := faults.Before(s.client, "DeleteItem", "PACKAGE#a", func() { s.putIn(s.source, marked) })
+	if r, err := s.over(c).Rollback(ctx); err != nil || r.This.Conflicts > 0 {
+		t.Fatal(r, err)
+	}
+	w, m := s.wrapped()
+	if e, err := w.Load(ctx, m.Key("a")); err != nil || len(e.Value.Events) != 3 || s.keys() != "" {
+		t.Error(e, err, s.keys())
+	}
+}
+
+// Another program puts the root item again without _a: no step removes the other items of the entity.
+func TestRootThatIsPutAgainKeepsItsItems(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	for _, without := range [][]string{{"_a", "_s", "_v", "_m"}, {"_a", "_s", "_v"}, {"_a", "_s", "_m"}, {"_a", "_s"}} {
+		s := newSetup(t)
+		s.put(document("a", 3))
+		s.mustRun(ctx)
+		keys := s.keys()
+		for _, root := range s.collections() {
+			if text(root["SK"]) == "HEAD" {
+				for _, name := range without {
+					delete(root, name)
+				}
+				s.putIn(s.target, root)
+			}
+		}
+		if v, err := s.migration().Verify(ctx); err != nil || v.Clean() {
+			t.Error(v, err)
+		}
+		if r, err := s.migration().Rollback(ctx); err != nil || r.This.Conflicts != 1 || s.keys() != keys {
+			t.Errorf("without %v: %+v, %v; items %s", without, r, err, s.keys())
+		}
+	}
+}
+
+// putIn puts an item, as another program does.
+func (s *setup) putIn(table string, a attributes) {
+	s.Helper()
+	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &table, Item: a}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// A run that a rollback stops removes its claim and its parts, also if it has put them twice.
+func TestStoppedRunLeavesNoClaim(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	s := newSetup(t)
+	s.put(document("a", 2))
+	late := &lostOnce{next: s.client.Options().HTTPClient, text: "TAG#latest"}
+	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient = late })
+	c = faults.Before(c, "BatchExecuteStatement", "PACKAGE#a", func() { s.rollBack(ctx, s.client) })
+	if _, err := s.over(c, migrate.Segments(1)).Run(ctx); err == nil || late.lost == nil {
+		t.Fatal("it was not stopped")
+	}
+	if keys := s.keys(); keys != "" {
+		t.Error("it leaves ", keys)
+	}
+}
+
+// A rollback is held before it freezes an item, another one copies that, and then a program without Wrap changes it: the change is kept.
+func TestForeignItemIsNotFrozenAgain(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	s := newSetup(t)
+	s.put(document("a", 2))
+	s.mustRun(ctx)
+	c, second := s.gated(request("UpdateItem", "TAG#latest", `"rollingback"`))
+	secondEnds := inBackground(func() { _, _ = s.over(c, migrate.Segments(1)).Rollback(ctx) })
+	s.held(second)
+	c, first := s.gated(request("DeleteItem", "TAG#latest"))
+	firstEnds := inBackground(func() { _, _ = s.over(c, migrate.Segments(1)).Rollback(ctx) })
+	s.held(first)
+	s.changesTag(ctx)
+	second.release()
+	s.waits(secondEnds)
+	first.release()
+	s.waits(firstEnds)
+	if !s.has("foreign") {
+		t.Errorf("an accepted write is nowhere; monoliths %q, items %s", s.unmarked(), s.keys())
+	}
+}
+
+// changesTag changes an item without Wrap.
+func (s *setup) changesTag(ctx context.Context) {
+	s.Helper()
+	if _, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.target, Key: attributes{"PK": textValue("PACKAGE#a"), "SK": textValue("TAG#latest")}, ConditionExpression: aws.String("attribute_exists(PK)"),
+		UpdateExpression: aws.String("SET #v = :x"), ExpressionAttributeNames: map[string]string{"#v": s.valueName("TAG#latest")}, ExpressionAttributeValues: attributes{":x": textValue("foreign")},
+	}); err != nil {
+		s.Fatal(err)
+	}
 }

@@ -85,6 +85,7 @@ func (b *Return) begin(ctx context.Context) error {
 		return err
 	}
 	r := &b.root
+	b.size = 0
 	switch {
 	case b.settles && !(b.Back && !r.there()):
 		return b.settle(ctx, d)
@@ -122,6 +123,9 @@ func (b *Return) fits(ctx context.Context) error {
 	doc, all, err := b.joined(ctx)
 	if err != nil {
 		return err
+	}
+	if b.m.rootPutAgain(&b.root, all) {
+		return &Conflict{b.Root, rootPutAgain}
 	}
 	for _, s := range all {
 		if n := attr.ItemSize(s.Attributes) + frozenSize; n > cost.MaxItem {
@@ -162,7 +166,10 @@ func (b *Return) stay(ctx context.Context) error {
 
 // rootRequest is a request about the root item, which keeps its size.
 func (b *Return) rootRequest(kind write.Kind, expect write.Expect) *write.Request {
-	size := attr.ItemSize(b.root.Attributes)
+	size := b.size
+	if size == 0 { // it is not marked
+		size = attr.ItemSize(b.root.Attributes)
+	}
 	return &write.Request{
 		Kind: kind, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
 		Header: b.root.Header, OldSize: size, NewSize: size, Expect: expect,
@@ -228,7 +235,7 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{st.Assign()},
 	}
 	b.expect(r, b.root.Attributes)
-	r.NewSize = r.OldSize + st.Assign().Size() - attr.AttributeSize(schema.State, b.root.Attributes[schema.State]) + r.Reserved.Grows(r.Header, false)
+	r.NewSize = r.OldSize + st.Assign().Size() - item.Assignment{Name: schema.State, Value: b.root.Attributes[schema.State]}.Size() + r.Reserved.Grows(r.Header, false)
 	r.Prepare()
 	if err := b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t)); err != nil {
 		return err
@@ -361,7 +368,7 @@ func (b *Return) isCopy(ctx context.Context, d *Monolith) error {
 func (b *Return) noteRestored(ctx context.Context) error {
 	b.stage.From = item.Restored
 	r := b.rootRequest(write.Update, write.Expect{Version: b.token})
-	r.OldSize, r.NewSize, r.Set = b.size, b.size, []item.Assignment{b.stage.Assign()}
+	r.Set = []item.Assignment{b.stage.Assign()}
 	r.Prepare()
 	if err := b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t)); err != nil {
 		return err
@@ -375,6 +382,9 @@ func (b *Return) noteRestored(ctx context.Context) error {
 func (b *Return) freeze(ctx context.Context) (item.Attributes, error) {
 	_, all, err := b.joined(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.stands(ctx, &b.t); err != nil { // or what another rollback has copied would be frozen again
 		return nil, err
 	}
 	err = b.atOnce(ctx, len(all), func(ctx context.Context, i int, t *write.Tally) error {
@@ -405,6 +415,15 @@ func (b *Return) atOnce(ctx context.Context, n int, do func(ctx context.Context,
 	return flow.AtOnce(ctx, n, func(ctx context.Context, i int) error { return do(ctx, i, &tallies[i]) })
 }
 
+// stands returns errRestart if another rollback has marked the root.
+func (b *Return) stands(ctx context.Context, t *write.Tally) error {
+	root, err := b.m.readRoot(ctx, b.Root, t)
+	if err == nil && !attr.Same(root.By, b.stage.By) {
+		err = errRestart
+	}
+	return err
+}
+
 // freezeOne returns the item as it was frozen, nil for one that is gone.
 func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.Attributes, error) {
 	now := s.Attributes
@@ -418,7 +437,7 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 		r.Prepare()
 		mark := item.Frozen(r.Token, now)
 		r.Set = []item.Assignment{mark}
-		r.NewSize = r.OldSize + mark.Size() - attr.AttributeSize(schema.State, now[schema.State]) + r.Reserved.Grows(h, false)
+		r.NewSize = r.OldSize + mark.Size() - item.Assignment{Name: schema.State, Value: now[schema.State]}.Size() + r.Reserved.Grows(h, false)
 		o := b.m.one(ctx, r, now, t)
 		if o.State == write.Written {
 			return now, nil
@@ -428,6 +447,9 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 		}
 		if now = o.Stored[0]; len(now) == 0 || !b.root.Belongs(now) {
 			return nil, nil
+		}
+		if err := b.stands(ctx, t); err != nil {
+			return nil, err
 		}
 	}
 	return nil, errRestart
@@ -530,10 +552,29 @@ func (b *Return) remove(ctx context.Context, copied bool) error {
 	if err != nil {
 		return err
 	}
+	if copied {
+		if err := b.unmarkAgain(ctx); err != nil {
+			return err
+		}
+	}
 	h := root.Header
 	h.Version = b.token
 	_, err = b.delete(ctx, b.Root, root.Attributes, h, &b.t)
 	return err
+}
+
+// unmarkAgain takes the mark from a monolith that another program has put as it was before it was restored.
+func (b *Return) unmarkAgain(ctx context.Context) error {
+	d, err := b.m.Monolith(ctx, b.Doc, &b.t)
+	switch {
+	case err != nil:
+		return err
+	case d.Changed():
+		return &Conflict{d.Place, changedSince}
+	case b.root.Has(d.Mark()):
+		return b.unmark(ctx, d)
+	}
+	return nil
 }
 
 // deleteCopied deletes an item of which there is a copy in the monolith: as long as it is frozen, whoever of several rollbacks has done that, and

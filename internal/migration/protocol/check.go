@@ -30,6 +30,15 @@ const (
 
 const rootGone = "its root item is gone, and other items of its collection are there: a program that does not go through the library has removed it; both are kept: put the root item back, or delete these items and the monolith"
 
+const rootPutAgain = "another program has put its root item without _a, and items with _a exist: give the root item their _a, or delete these items"
+
+// rootPutAgain reports whether a live root has no incarnation, and another item of its collection has one.
+func (m *Mover) rootPutAgain(root *Root, all []Stored) bool {
+	return root.live() && root.Incarnation == nil && slices.ContainsFunc(all, func(s Stored) bool {
+		return s.Place != root.Place && source.Header(s.Attributes).Incarnation != nil
+	})
+}
+
 // Check compares a marked monolith with its collection, which is read strongly. reason says what is wrong. It removes what moves that died have
 // left of the entity.
 func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State, reason string, err error) {
@@ -80,6 +89,8 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 		return Gone, "", nil
 	case !root.live():
 		return Wrong, root.Pending(), nil
+	case m.rootPutAgain(&root, all):
+		return Wrong, rootPutAgain, nil
 	}
 	var items []*layout.Item
 	var sum [item.TokenSize]byte

@@ -28,7 +28,7 @@ func (m *Mover) docRequest(d *Monolith, set item.Assignment) *write.Request {
 		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Set: []item.Assignment{set},
 	}
 	m.expectDoc(r, d)
-	r.NewSize = r.OldSize + set.Size() - attr.AttributeSize(set.Name, d.Attributes[set.Name]) + source.Grows(r.Header, false)
+	r.NewSize = r.OldSize + set.Size() - item.Assignment{Name: set.Name, Value: d.Attributes[set.Name]}.Size() + source.Grows(r.Header, false)
 	r.Prepare()
 	return r
 }

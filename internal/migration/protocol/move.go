@@ -240,7 +240,7 @@ func (e *Entity) end(ctx context.Context) error {
 func (e *Entity) restage(ctx context.Context, now *Monolith, flipped bool) error {
 	e.Doc = now
 	if err := e.split(); err != nil {
-		if len(e.took) == 0 && !e.shared { // else it is left: what it took over, or who shares it, may have moved the entity
+		if !e.othersToo() { // else it is left: what it took over, or who shares it, may have moved the entity
 			if err := e.unclaim(ctx, e.own()); !errors.Is(err, errRestart) {
 				return err
 			}
@@ -299,13 +299,20 @@ func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValu
 // giveUp removes the own claim of a monolith that is not marked, because of an error. A claim that took over another's is left: that one may
 // have marked the monolith.
 func (e *Entity) giveUp(ctx context.Context, why error) error {
-	if len(e.took) > 0 || e.shared {
+	if e.othersToo() {
 		return why
 	}
 	if err := e.unclaim(ctx, e.own()); !errors.Is(err, errRestart) {
 		return err
 	}
 	return why
+}
+
+// othersToo reports whether the claim is shared, or has taken over a claim that another program has put.
+func (e *Entity) othersToo() bool {
+	return e.shared || slices.ContainsFunc(e.took, func(a types.AttributeValue) bool {
+		return !slices.ContainsFunc(e.claims, func(own types.AttributeValue) bool { return attr.Same(a, own) })
+	})
 }
 
 // own are the incarnations of the claim that stands and of those that it took over.

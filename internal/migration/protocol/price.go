@@ -68,7 +68,7 @@ func (m *Mover) backUnits(put *write.Request) float64 {
 	}
 	r := &write.Request{Kind: write.Update, Place: put.Place, Reserved: put.Reserved, Header: put.Reserved.Header(is), OldSize: put.NewSize, Set: []item.Assignment{mark}}
 	r.Prepare()
-	r.NewSize = put.NewSize + mark.Size() - attr.AttributeSize(mark.Name, is[mark.Name])
+	r.NewSize = put.NewSize + mark.Size() - item.Assignment{Name: mark.Name, Value: is[mark.Name]}.Size()
 	marked, _ := m.units(r, is)
 	if put.Root { // the note that the monolith is written
 		r.Header, r.OldSize = put.Reserved.Header(is), r.NewSize

@@ -46,6 +46,8 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 		case d.Changed() && r.is(item.RollingBack) && r.From == item.Live: // the rollback goes on with the collection
 		case !r.live():
 			return &Conflict{root, notBoth(&r, d)}
+		case r.Incarnation == nil:
+			return &Conflict{root, "another program has put its root item, without _a: give it the attribute _a with 8 random bytes, or keep the monolith"}
 		case d.Contradicts() == nil:
 			return &Conflict{doc, inOneLayout}
 		}
