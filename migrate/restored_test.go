@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -194,6 +195,7 @@ func TestLateParts(t *testing.T) {
 type lostOnce struct {
 	next dynamodb.HTTPClient
 	text string
+	mu   sync.Mutex
 	lost *http.Request
 	body []byte
 }
@@ -204,6 +206,8 @@ func (l *lostOnce) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.lost == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "BatchExecuteStatement") && strings.Contains(string(body), l.text) {
 		l.lost, l.body = r.Clone(context.WithoutCancel(r.Context())), body
 		return nil, errors.New("lost")

@@ -44,7 +44,7 @@ func TestUnitsAroundAKilobyte(t *testing.T) {
 	if !enginetest.ReportsTransactions(t) {
 		return
 	}
-	for n := 880; n < 1010; n += 3 {
+	for n := 880; n < 1010; n += 6 {
 		s := newSetup(t)
 		s.put(attributes{"name": textValue("a"), "description": textValue(strings.Repeat("x", n))})
 		plan, err := s.migration().Plan(ctx, migrate.PlanOptions{})
