@@ -141,17 +141,23 @@ func TestForeignItemBesideARollbackIsKept(t *testing.T) {
 			met = false
 			r, err := s.over(s.before(at, func() {
 				met = true
-				_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-					TableName: &s.target, Key: attributes{"PK": textValue("PACKAGE#a"), "SK": textValue(sk)}, ConditionExpression: aws.String("attribute_exists(PK)"),
-					UpdateExpression: aws.String("SET #v = :x"), ExpressionAttributeNames: map[string]string{"#v": s.valueName(sk)}, ExpressionAttributeValues: attributes{":x": textValue("foreign")},
-				})
-				written = err == nil
+				written = s.changesItem(ctx, sk) == nil
 			})).Rollback(ctx)
 			if written && !s.has("foreign") {
 				t.Errorf("%s, before request %d: an accepted write is nowhere: %+v, %v", sk, at, r.This, err)
 			}
 		}
 	}
+}
+
+// changesItem changes an item of a's collection that exists, without Wrap.
+func (s *setup) changesItem(ctx context.Context, sk string) error {
+	s.Helper()
+	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.target, Key: attributes{"PK": textValue("PACKAGE#a"), "SK": textValue(sk)}, ConditionExpression: aws.String("attribute_exists(PK)"),
+		UpdateExpression: aws.String("SET #v = :x"), ExpressionAttributeNames: map[string]string{"#v": s.valueName(sk)}, ExpressionAttributeValues: attributes{":x": textValue("foreign")},
+	})
+	return err
 }
 
 // valueName is an attribute of an item that is none of the library's.

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/flow"
@@ -139,7 +138,9 @@ func TestForeignItemBesideTwoRollbacks(t *testing.T) {
 			return g, rolled
 		}
 		first, firstEnds := roll()
-		s.changesTag(ctx)
+		if err := s.changesItem(ctx, "TAG#latest"); err != nil {
+			t.Fatal(err)
+		}
 		second, secondEnds := roll()
 		if secondEndsFirst {
 			second.release()
@@ -294,21 +295,37 @@ func (d *deadBehindClaim) BatchExecuteStatement(ctx context.Context, in *dynamod
 	return out, err
 }
 
-// An old program has read a marked monolith, and puts it again as it was, behind the note of a rollback: the entity is that monolith.
+// An old program has read a marked monolith, and puts it again as it was, or changed, behind the note of a rollback: the entity is that monolith.
 func TestMarkedMonolithIsPutAgainBesideARollback(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	s := newSetup(t)
-	s.put(document("a", 3))
-	s.mustRun(ctx)
-	marked := s.all(s.source)[0]
-	c := faults.Before(s.client, "DeleteItem", "PACKAGE#a", func() { s.putIn(s.source, marked) })
-	if r, err := s.over(c).Rollback(ctx); err != nil || r.This.Conflicts > 0 {
-		t.Fatal(r, err)
-	}
-	w, m := s.wrapped()
-	if e, err := w.Load(ctx, m.Key("a")); err != nil || len(e.Value.Events) != 3 || s.keys() != "" {
-		t.Error(e, err, s.keys())
+	for _, changes := range []bool{false, true} {
+		s := newSetup(t)
+		s.put(document("a", 3))
+		s.mustRun(ctx)
+		marked := s.all(s.source)[0]
+		if changes {
+			marked["description"] = textValue("changed")
+		}
+		c := faults.Before(s.client, "DeleteItem", "PACKAGE#a", func() { s.putIn(s.source, marked) })
+		r, err := s.over(c).Rollback(ctx)
+		if err != nil || changes != (r.This.Conflicts == 1) {
+			t.Fatal(changes, r, err)
+		}
+		if changes {
+			st, err := s.migration().Status(ctx)
+			if err != nil || len(st.DeadLetters) != 1 || !strings.Contains(st.DeadLetters[0].Reasons[0], "-keep monolith)") {
+				t.Fatal(st, err)
+			}
+			if err := s.migration().KeepMonolith(ctx, attributes{"name": textValue("a")}); err != nil {
+				t.Fatal(err)
+			}
+			s.rollBack(ctx, s.client)
+		}
+		w, m := s.wrapped()
+		if e, err := w.Load(ctx, m.Key("a")); err != nil || len(e.Value.Events) != 3 || changes != (e.Value.Description == "changed") || s.keys() != "" {
+			t.Error(changes, e, err, s.keys())
+		}
 	}
 }
 
@@ -376,23 +393,14 @@ func TestForeignItemIsNotFrozenAgain(t *testing.T) {
 	c, first := s.gated(request("DeleteItem", "TAG#latest"))
 	firstEnds := inBackground(func() { _, _ = s.over(c, migrate.Segments(1)).Rollback(ctx) })
 	s.held(first)
-	s.changesTag(ctx)
+	if err := s.changesItem(ctx, "TAG#latest"); err != nil {
+		t.Fatal(err)
+	}
 	second.release()
 	s.waits(secondEnds)
 	first.release()
 	s.waits(firstEnds)
 	if !s.has("foreign") {
 		t.Errorf("an accepted write is nowhere; monoliths %q, items %s", s.unmarked(), s.keys())
-	}
-}
-
-// changesTag changes an item without Wrap.
-func (s *setup) changesTag(ctx context.Context) {
-	s.Helper()
-	if _, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.target, Key: attributes{"PK": textValue("PACKAGE#a"), "SK": textValue("TAG#latest")}, ConditionExpression: aws.String("attribute_exists(PK)"),
-		UpdateExpression: aws.String("SET #v = :x"), ExpressionAttributeNames: map[string]string{"#v": s.valueName("TAG#latest")}, ExpressionAttributeValues: attributes{":x": textValue("foreign")},
-	}); err != nil {
-		s.Fatal(err)
 	}
 }

@@ -85,12 +85,12 @@ func (b *Return) begin(ctx context.Context) error {
 		return err
 	}
 	r := &b.root
-	b.size = 0
+	b.size, b.stage = 0, item.Stage{}
 	switch {
 	case b.settles && !(b.Back && !r.there()):
 		return b.settle(ctx, d)
 	case d.Changed():
-		return &Conflict{d.Place, changedSince}
+		return b.changed(d)
 	case b.m.Foreign(r.Attributes) && !r.Has(d.Mark()):
 		return nil // another migration's, which has an entity of that key too
 	case r.live() && d.Unmarked():
@@ -301,7 +301,7 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 	}
 	switch {
 	case d.Changed() && !b.settles:
-		return &Conflict{d.Place, changedSince}
+		return b.changed(d)
 	case from == item.Restored: // the monolith is the truth, also where somebody has written or deleted it since
 		return b.remove(ctx, true)
 	case from == item.Live && d.Unmarked() && !b.hasRestored(d):
@@ -329,6 +329,15 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 		return err
 	}
 	return errRestart // a claim that nobody needed is gone, and the monolith is marked yet
+}
+
+// changed is the conflict of a marked monolith that another program has written. Where the rollback has restored it, items of the collection may be
+// deleted, so that only the monolith can stay.
+func (b *Return) changed(d *Monolith) error {
+	if b.root.From == item.Restored || b.stage.From == item.Restored {
+		return &Conflict{d.Place, "another program wrote the monolith, with an old mark, after the rollback restored it: stop that program, and keep the monolith (itemize migrate settle -keep monolith)"}
+	}
+	return &Conflict{d.Place, changedSince}
 }
 
 const writtenBeside = "the monolith, or an item of its collection, was written during its rollback, by a program that does not know of it: both are kept; stop that program, and decide which one stays (itemize migrate settle -keep monolith; or remove the monolith, and roll back again)"
@@ -570,7 +579,7 @@ func (b *Return) unmarkAgain(ctx context.Context) error {
 	case err != nil:
 		return err
 	case d.Changed():
-		return &Conflict{d.Place, changedSince}
+		return b.changed(d)
 	case b.root.Has(d.Mark()):
 		return b.unmark(ctx, d)
 	}
