@@ -100,8 +100,8 @@ func answerAtOnce(tb testing.TB, job Job, t *Transport) {
 	t.Set(Again)
 }
 
-// Saves and loads allocate no more often than the SDK by hand and 10 times, and a page with shared strings a twentieth as
-// often.
+// Saves and loads allocate no more often than the SDK by hand and 10 times, and a page with shared
+// strings a twentieth as often.
 func TestAllocations(t *testing.T) {
 	allocations := func(library, name string) float64 {
 		at := slices.IndexFunc(Libraries, func(l Library) bool { return l.Name == library })

@@ -45,14 +45,16 @@ func theUser(id string) model.User {
 // wish returns a wish with notes of a size.
 func wish(at time.Time, i, size int) model.Wish {
 	return model.Wish{
-		AddedAt: at, SKU: fmt.Sprint("SKU-", i), Title: "A very nice title of a thing", Notes: strings.Repeat("n", size),
+		AddedAt: at, SKU: fmt.Sprint("SKU-", i), Title: "A very nice title of a thing",
+		Notes: strings.Repeat("n", size),
 		Price: 12.5, Qty: i, Tags: []string{"red", "blue"},
 	}
 }
 
 // theSession returns a session, which is one item.
 func theSession(id string) model.Session {
-	return model.Session{ID: id, User: userID, Agent: "Mozilla/5.0 (X11; Linux x86_64)", Started: 1_635_760_800, Hits: 3}
+	return model.Session{ID: id, User: userID, Agent: "Mozilla/5.0 (X11; Linux x86_64)", Started: 1_635_760_800,
+		Hits: 3}
 }
 
 // page is the number of wishes of a full page.

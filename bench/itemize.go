@@ -77,18 +77,21 @@ func openReflected(c *dynamodb.Client, table string) (*Opened, error) {
 		return nil, err
 	}
 	k := func(id string) query.Key[reflected] { return m.Key(id) }
-	return opened(m, func(u model.User) reflected { return reflected(u) }, func(u *reflected) *model.User { return (*model.User)(u) }, paths[reflected]{
-		user: func(id string) query.Selection[reflected] { return k(id) },
-		info: func(id string) query.Selection[reflected] { return k(id).Item("INFO") },
-		add: func(ctx context.Context, id string, w model.Wish) error {
-			_, err := mapperimpl.Add(handmade.Node(k(id)), 4, nil, w).Exec(ctx, m)
-			return err
-		},
-		month: func(id string) query.Query[reflected, model.Wish] {
-			return query.Of[model.Wish](k(id).Prefix("WISH#2021-11-"))
-		},
-		all: func(id string) query.Query[reflected, model.Wish] { return query.Of[model.Wish](k(id).Prefix("WISH#")) },
-	}), nil
+	return opened(m, func(u model.User) reflected { return reflected(u) },
+		func(u *reflected) *model.User { return (*model.User)(u) }, paths[reflected]{
+			user: func(id string) query.Selection[reflected] { return k(id) },
+			info: func(id string) query.Selection[reflected] { return k(id).Item("INFO") },
+			add: func(ctx context.Context, id string, w model.Wish) error {
+				_, err := mapperimpl.Add(handmade.Node(k(id)), 4, nil, w).Exec(ctx, m)
+				return err
+			},
+			month: func(id string) query.Query[reflected, model.Wish] {
+				return query.Of[model.Wish](k(id).Prefix("WISH#2021-11-"))
+			},
+			all: func(id string) query.Query[reflected, model.Wish] {
+				return query.Of[model.Wish](k(id).Prefix("WISH#"))
+			},
+		}), nil
 }
 
 func ofItemize(m *mapper.Mapper[model.User]) *Opened {

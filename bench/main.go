@@ -1,5 +1,5 @@
-// Command bench compares itemize with other libraries: it runs the benchmarks and prints them: as benchstat compares them, or with -write as docs/benchmarks.md.
-// It runs in the folder bench.
+// Command bench compares itemize with other libraries: it runs the benchmarks and prints them: as
+// benchstat compares them, or with -write as docs/benchmarks.md. It runs in the folder bench.
 package main
 
 import (
@@ -21,7 +21,8 @@ func main() {
 	only := flag.String("bench", ".", "which benchmarks are run, as go test takes it")
 	input := flag.String("input", "", "a file with the output of earlier benchmarks, in place of running them")
 	flag.Parse()
-	if err := run(*write, *input, []string{"test", "-run", "-", "-timeout", "0", "-bench", *only, "-benchtime", *long, "-count", fmt.Sprint(*count), "."}); err != nil {
+	if err := run(*write, *input, []string{"test", "-run", "-", "-timeout", "0", "-bench", *only, "-benchtime", *long,
+		"-count", fmt.Sprint(*count), "."}); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
@@ -64,7 +65,8 @@ func benchstat(results []byte) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "tool", "benchstat", "-col", "/lib@(sdk guregu docstore itemize itemize-shared itemize-reflected)", "-row", ".name /job", f.Name())
+	cmd := exec.Command("go", "tool", "benchstat", "-col",
+		"/lib@(sdk guregu docstore itemize itemize-shared itemize-reflected)", "-row", ".name /job", f.Name())
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
 }
@@ -72,7 +74,8 @@ func benchstat(results []byte) error {
 // machine says what was measured with, and on.
 func machine(command string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured on %s with `%s`, %s, %s/%s, %d processors", time.Now().UTC().Format(time.DateOnly), command, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	fmt.Fprintf(&b, "Measured on %s with `%s`, %s, %s/%s, %d processors", time.Now().UTC().Format(time.DateOnly),
+		command, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(info)) {
 			if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
@@ -86,7 +89,8 @@ func machine(command string) string {
 		engine = "the first engine that is there"
 	}
 	fmt.Fprintf(&b, "; the engine: %s.\n\n", engine)
-	for _, m := range []string{"github.com/aws/aws-sdk-go-v2/service/dynamodb", "github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue", "github.com/guregu/dynamo/v2", "gocloud.dev"} {
+	for _, m := range []string{"github.com/aws/aws-sdk-go-v2/service/dynamodb",
+		"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue", "github.com/guregu/dynamo/v2", "gocloud.dev"} {
 		if v, err := exec.Command("go", "list", "-m", m).Output(); err == nil {
 			fmt.Fprintf(&b, "- %s\n", strings.TrimSpace(string(v)))
 		}

@@ -121,7 +121,8 @@ func (h *byHand) insertUser(ctx context.Context, u model.User) error {
 }
 
 // query yields all items of a key condition.
-func (h *byHand) query(ctx context.Context, condition expression.KeyConditionBuilder, each func(map[string]types.AttributeValue) error) error {
+func (h *byHand) query(ctx context.Context, condition expression.KeyConditionBuilder,
+	each func(map[string]types.AttributeValue) error) error {
 	x, err := expression.NewBuilder().WithKeyCondition(condition).Build()
 	if err != nil {
 		return err
@@ -146,26 +147,27 @@ func (h *byHand) query(ctx context.Context, condition expression.KeyConditionBui
 
 func (h *byHand) load(ctx context.Context, _ int) error {
 	u := model.User{ID: userID}
-	err := h.query(ctx, expression.Key("PK").Equal(expression.Value(pk(userID))), func(it map[string]types.AttributeValue) error {
-		sk := it["SK"].(*types.AttributeValueMemberS).Value
-		switch {
-		case sk == "INFO":
-			var i infoItem
-			err := attributevalue.UnmarshalMap(it, &i)
-			u.Email, u.Name = i.Email, i.Name
-			return err
-		case sk == "ADDRESS#HOME":
-			return attributevalue.UnmarshalMap(it, &u.Home)
-		case sk == "ADDRESS#OFFICE":
-			return attributevalue.UnmarshalMap(it, &u.Office)
-		case sk == "CART":
-			return attributevalue.UnmarshalMap(it, &u.Cart)
-		case strings.HasPrefix(sk, "WISH#"):
-			u.Wishes = append(u.Wishes, model.Wish{})
-			return attributevalue.UnmarshalMap(it, &u.Wishes[len(u.Wishes)-1])
-		}
-		return nil
-	})
+	err := h.query(ctx, expression.Key("PK").Equal(expression.Value(pk(userID))),
+		func(it map[string]types.AttributeValue) error {
+			sk := it["SK"].(*types.AttributeValueMemberS).Value
+			switch {
+			case sk == "INFO":
+				var i infoItem
+				err := attributevalue.UnmarshalMap(it, &i)
+				u.Email, u.Name = i.Email, i.Name
+				return err
+			case sk == "ADDRESS#HOME":
+				return attributevalue.UnmarshalMap(it, &u.Home)
+			case sk == "ADDRESS#OFFICE":
+				return attributevalue.UnmarshalMap(it, &u.Office)
+			case sk == "CART":
+				return attributevalue.UnmarshalMap(it, &u.Cart)
+			case strings.HasPrefix(sk, "WISH#"):
+				u.Wishes = append(u.Wishes, model.Wish{})
+				return attributevalue.UnmarshalMap(it, &u.Wishes[len(u.Wishes)-1])
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -229,7 +231,8 @@ func (h *byHand) touch(ctx context.Context, i int) error {
 
 // key returns an item's primary key.
 func (k keys) key() map[string]types.AttributeValue {
-	return map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: k.PK}, "SK": &types.AttributeValueMemberS{Value: k.SK}}
+	return map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: k.PK},
+		"SK": &types.AttributeValueMemberS{Value: k.SK}}
 }
 
 func (h *byHand) add(ctx context.Context, i int) error {
@@ -237,7 +240,8 @@ func (h *byHand) add(ctx context.Context, i int) error {
 	if err := h.put(ctx, wishItem{keys{pk(userID), wishKey(w.AddedAt), 1}, w}); err != nil {
 		return err
 	}
-	out, err := h.GetItem(ctx, &dynamodb.GetItemInput{TableName: h.table, Key: keys{PK: pk(userID), SK: "INFO"}.key(), ConsistentRead: aws.Bool(true)})
+	out, err := h.GetItem(ctx, &dynamodb.GetItemInput{TableName: h.table, Key: keys{PK: pk(userID), SK: "INFO"}.key(),
+		ConsistentRead: aws.Bool(true)})
 	if err != nil {
 		return err
 	}
@@ -250,7 +254,9 @@ func (h *byHand) put(ctx context.Context, it any) error {
 	if err != nil {
 		return err
 	}
-	_, err = h.PutItem(ctx, &dynamodb.PutItemInput{TableName: h.table, Item: av, ConditionExpression: aws.String("attribute_not_exists(PK)")})
+	_, err = h.PutItem(ctx,
+		&dynamodb.PutItemInput{TableName: h.table, Item: av,
+			ConditionExpression: aws.String("attribute_not_exists(PK)")})
 	return err
 }
 
@@ -265,7 +271,8 @@ func (h *byHand) wishes(ctx context.Context, condition expression.KeyConditionBu
 }
 
 func (h *byHand) month(ctx context.Context, _ int) error {
-	got, err := h.wishes(ctx, expression.Key("PK").Equal(expression.Value(pk(userID))).And(expression.Key("SK").BeginsWith("WISH#2021-11-")))
+	got, err := h.wishes(ctx,
+		expression.Key("PK").Equal(expression.Value(pk(userID))).And(expression.Key("SK").BeginsWith("WISH#2021-11-")))
 	if err != nil {
 		return err
 	}
@@ -273,7 +280,8 @@ func (h *byHand) month(ctx context.Context, _ int) error {
 }
 
 func (h *byHand) page(ctx context.Context, _ int) error {
-	got, err := h.wishes(ctx, expression.Key("PK").Equal(expression.Value(pk(pageID))).And(expression.Key("SK").BeginsWith("WISH#")))
+	got, err := h.wishes(ctx,
+		expression.Key("PK").Equal(expression.Value(pk(pageID))).And(expression.Key("SK").BeginsWith("WISH#")))
 	if err != nil {
 		return err
 	}
@@ -315,7 +323,8 @@ func (h *byHand) write(ctx context.Context, items []any) error {
 func keptSDK(c *dynamodb.Client, table string) (func(context.Context) (string, error), error) {
 	h := &byHand{Client: c, table: &table}
 	return func(ctx context.Context) (string, error) {
-		got, err := h.wishes(ctx, expression.Key("PK").Equal(expression.Value(pk(pageID))).And(expression.Key("SK").BeginsWith("WISH#")))
+		got, err := h.wishes(ctx,
+			expression.Key("PK").Equal(expression.Value(pk(pageID))).And(expression.Key("SK").BeginsWith("WISH#")))
 		if err != nil {
 			return "", err
 		}

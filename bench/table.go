@@ -70,7 +70,8 @@ func document(of map[result]float64, machine string) string {
 type section struct{ title, text, bench, unit string }
 
 var sections = []section{
-	{"Time of the program alone", "Microseconds, on a transport that answers at once with what an engine has answered; in brackets how many times as fast as the SDK by hand.", "AtOnce", "ns/op"},
+	{"Time of the program alone", "Microseconds, on a transport that answers at once with what an engine has " +
+		"answered; in brackets how many times as fast as the SDK by hand.", "AtOnce", "ns/op"},
 	{"Allocations", "", "AtOnce", "allocs/op"},
 	{"Memory", "Bytes allocated.", "AtOnce", "B/op"},
 	{"Time on an engine", "Microseconds, the engine's own included.", "Engine", "ns/op"},

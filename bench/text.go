@@ -8,11 +8,12 @@ SDK by hand with attributevalue and expression, github.com/guregu/dynamo/v2, and
 ` + "`mapper.ShareStrings()`" + `; *itemize-reflected* is a model without generated code. Rows where another one
 is better are rows like all others.
 
-What is the same: updates compare a version and the old value, inserts require that the item is missing, an added wish is followed by a
-strongly consistent read of the user's root item, an insert of several items is one
-transaction, a bulk load overwrites. What is not: this library keeps what it has read, so that the next save knows what
-has changed, reports what DynamoDB charges, and gives each item a version and its entity's incarnation (20 bytes).
-Docstore compares a revision, and reads nothing after an added wish. It has documents of one kind in a collection, no load of several kinds, and no transaction for many.
+Every library does the same work: an update compares a version and the old value, an insert requires that the item is
+missing, an added wish is followed by a strongly consistent read of the user's root item, an insert of several items is
+one transaction, and a bulk load overwrites. itemize does more: it keeps a snapshot of each entity, reports the consumed
+capacity, and gives each item a version and the incarnation of its entity (20 bytes). Docstore does less: it compares a
+revision and reads nothing after an added wish. It stores documents of one kind in a collection, does not load several
+kinds at once, and has no transaction for many documents.
 
 | job | what is done |
 |---|---|
@@ -27,8 +28,10 @@ Docstore compares a revision, and reads nothing after an added wish. It has docu
 | full-page | 1,000 wishes, 889 KB of JSON: a page of 1 MB less a bit |
 | bulk-load-500-items | 25 users of 20 items |
 
-` + "`cd bench && go run .`" + ` prints the comparison of benchstat, and ` + "`go run . -write ../docs/benchmarks.md`" + ` writes
+` + "`cd bench && go run .`" + ` prints the comparison of benchstat, and ` + "`go run . -write ../docs/benchmarks.md`" +
+	` writes
 this page.
 `
 
-const keptText = "What stays in memory of a page of 890 KB of which one string of 7 bytes is kept, and all else dropped."
+const keptText = "What stays in memory of a page of 890 KB of which one string of 7 bytes is kept, and all else " +
+	"dropped."

@@ -43,8 +43,9 @@ func newFilms(t testing.TB) (m *mapper.Mapper[film], client *dynamodb.Client, ta
 	return m, client, table
 }
 
-// heap runs a function, and returns by how much the heap was larger meanwhile than before, in bytes, as far as samples tell: with
-// a collector of garbage that runs often, so that what is needed shows, and not what is left of it.
+// heap runs a function, and returns by how much the heap was larger meanwhile than before, in bytes, as
+// far as samples tell: with a collector of garbage that runs often, so that what is needed shows, and
+// not what is left of it.
 func heap(do func() error) (most uint64, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
@@ -79,8 +80,9 @@ func (r readerOf) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// BenchmarkLarge writes a value of 10 MB (or of ITEMIZE_MB), and reads it: as a whole and as a stream, beside parallel GetItems of the
-// same parts as one would write them by hand, in turn, five times each. It reports the medians in MB/s, and by how much the heap grew.
+// BenchmarkLarge writes a value of 10 MB (or of ITEMIZE_MB), and reads it: as a whole and as a stream,
+// beside parallel GetItems of the same parts as one would write them by hand, in turn, five times each.
+// It reports the medians in MB/s, and by how much the heap grew.
 func BenchmarkLarge(b *testing.B) {
 	ctx := context.Background()
 	mb := 10
@@ -103,7 +105,8 @@ func BenchmarkLarge(b *testing.B) {
 	}
 	b.Logf("written at %.0f MB/s, the heap larger by %d MB", float64(mb)/time.Since(begun).Seconds(), grown>>20)
 	other := m.New(film{ID: "b"})
-	other.Value.Reel.SetReader(io.LimitReader(readerOf(func(b []byte) { rand.NewChaCha8([32]byte{}).Read(b) }), int64(mb)<<20))
+	other.Value.Reel.SetReader(io.LimitReader(readerOf(func(b []byte) { rand.NewChaCha8([32]byte{}).Read(b) }),
+		int64(mb)<<20))
 	begun = time.Now()
 	grown, err = heap(func() error {
 		_, err := m.Save(ctx, other)
@@ -117,7 +120,13 @@ func BenchmarkLarge(b *testing.B) {
 		b.Fatal(err)
 	}
 	var parts []map[string]types.AttributeValue
-	for p := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table, ProjectionExpression: aws.String("PK, SK"), FilterExpression: aws.String("attribute_exists(#d) and begins_with(PK, :a)"), ExpressionAttributeNames: map[string]string{"#d": "~data"}, ExpressionAttributeValues: map[string]types.AttributeValue{":a": &types.AttributeValueMemberS{Value: "FILM#a#"}}}); p.HasMorePages(); {
+	for p := dynamodb.NewScanPaginator(client,
+		&dynamodb.ScanInput{TableName: &table, ProjectionExpression: aws.String("PK, SK"),
+			FilterExpression:         aws.String("attribute_exists(#d) and begins_with(PK, :a)"),
+			ExpressionAttributeNames: map[string]string{"#d": "~data"},
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":a": &types.AttributeValueMemberS{Value: "FILM#a#"},
+			}}); p.HasMorePages(); {
 		page, err := p.NextPage(ctx)
 		if err != nil {
 			b.Fatal(err)
@@ -180,6 +189,7 @@ func BenchmarkLarge(b *testing.B) {
 	for _, w := range ways {
 		all := speeds[w.name]
 		slices.Sort(all)
-		b.Logf("%-8s %5.0f MB/s (%.0f to %.0f), the heap larger by up to %d MB", w.name, all[2], all[0], all[4], grew[w.name]>>20)
+		b.Logf("%-8s %5.0f MB/s (%.0f to %.0f), the heap larger by up to %d MB", w.name, all[2], all[0], all[4],
+			grew[w.name]>>20)
 	}
 }

@@ -14,17 +14,19 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// ErrCorrupt says that the stored bytes of a large value are damaged: a part or object is missing, or of another length or
-// content, or does not decompress. The error that wraps it names the field and the item. It is never returned for a value that was
-// replaced in the meantime.
+// ErrCorrupt says that the stored bytes of a large value are damaged: a part or object is missing, or
+// of another length or content, or does not decompress. The error that wraps it names the field and the
+// item. It is never returned for a value that was replaced in the meantime.
 var ErrCorrupt = large.ErrCorrupt
 
 // defaultGrace is for how long a value stays to which nothing points any more: who is reading it has that long to end.
 const defaultGrace = time.Hour
 
-// Collected is the result of a collection. Its JSON has more: records, parts and objects, strays, the units that DynamoDB charged.
+// Collected is the result of a collection. Its JSON has more: records, parts and objects, strays, the
+// units that DynamoDB charged.
 type Collected struct {
-	// Values were visited. Unreferenced are those to which nothing points, and that stay for their grace, or since it only reports.
+	// Values were visited. Unreferenced are those to which nothing points, and that stay for their
+	// grace, or since it only reports.
 	Values       int
 	Unreferenced int
 	// Removed are the values that it removed.
@@ -75,14 +77,17 @@ func Rate(units float64) CollectOption {
 	return collectFunc(func(c *collecting) { c.rate = flow.RateOf(units) })
 }
 
-// Scan also reads, after the records, all of the tables in which parts lie, and lists the objects in the buckets with the
-// metadata of each, for what no record tells of. It costs what a Scan of these tables costs: 0.5 RCU for each 4 KB of them.
+// Scan also reads, after the records, all of the tables in which parts lie, and lists the objects in
+// the buckets with the metadata of each, for what no record tells of. It costs what a Scan of these
+// tables costs: 0.5 RCU for each 4 KB of them.
 func Scan() CollectOption { return collectFunc(func(c *collecting) { c.scan = true }) }
 
-// Collect removes large values to which nothing points any more: those that were replaced or whose items are gone, and those of saves that
-// did not come about. It reads all records of the model's large values, and the items they were written for, strongly; what it would remove stays
-// for Grace after it was found, so that a value goes in the second collection or later. It may run at any time, and several at once.
-// Without Delete it only reports. An error ends it; what it returns then tells how far it came.
+// Collect removes large values to which nothing points any more: those that were replaced or whose
+// items are gone, and those of saves that did not come about. It reads all records of the model's large
+// values, and the items they were written for, strongly; what it would remove stays for Grace after it
+// was found, so that a value goes in the second collection or later. It may run at any time, and
+// several at once. Without Delete it only reports. An error ends it; what it returns then tells how far
+// it came.
 func Collect[T any](ctx context.Context, m *mapper.Mapper[T], options ...CollectOption) (*Collected, error) {
 	c, err := mapper.Internal.Collector(door.Key{}, m)
 	if err != nil {
@@ -101,7 +106,8 @@ var Internal internal
 type internal struct{}
 
 // Collect is Collect for the command itemize, which knows a model by its source.
-func (internal) Collect(_ door.Key, ctx context.Context, c *large.Collector, options []CollectOption) (*large.Report, error) {
+func (internal) Collect(_ door.Key, ctx context.Context, c *large.Collector, options []CollectOption) (*large.Report,
+	error) {
 	return collect(ctx, c, options)
 }
 
@@ -121,7 +127,8 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 	}
 	c.Limit = x.rate.Limiter(1)
 	if !x.scan && strings.HasPrefix(x.from, "scan/") {
-		return &large.Report{Collected: large.Collected{Next: x.from}}, fmt.Errorf("blob: the collection ended in a scan, at %q: go on with Scan (-scan)", x.from)
+		return &large.Report{Collected: large.Collected{Next: x.from}},
+			fmt.Errorf("blob: the collection ended in a scan, at %q: go on with Scan (-scan)", x.from)
 	}
 	done, err := c.Run(ctx, x.from)
 	if err == nil && x.scan {
@@ -130,7 +137,8 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 	t := &done.Tally
 	out := &large.Report{
 		Collected: *done,
-		Requests:  t.Requests, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, ConsumedWCU: t.ConsumedWCU, ConsumedRCU: t.ConsumedRCU, S3: t.Objects,
+		Requests:  t.Requests, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, ConsumedWCU: t.ConsumedWCU,
+		ConsumedRCU: t.ConsumedRCU, S3: t.Objects,
 	}
 	if x.scan {
 		out.Strays = &done.Strays

@@ -12,8 +12,9 @@ import (
 
 // A Value is encoded as what it holds: encoding/json and encoding/gob know nothing of a context, and read nothing.
 
-// MarshalJSON encodes the value as its T, and null for nothing. A value that is not in memory is an error: one that lies outside of its item, or that a
-// reader is to give. Get it first, and encode what Get returns, or tag the field json:"-".
+// MarshalJSON encodes the value as its T, and null for nothing. A value that is not in memory is an
+// error: one that lies outside of its item, or that a reader is to give. Get it first, and encode what
+// Get returns, or tag the field json:"-".
 func (x Value[T]) MarshalJSON() ([]byte, error) {
 	v, ok, err := x.known()
 	if err != nil || !ok {
@@ -71,7 +72,8 @@ func (x Value[T]) known() (v T, ok bool, err error) {
 	case err != nil:
 		return v, false, err
 	case !known:
-		return v, false, fmt.Errorf("a blob.Value[%s] that is not in memory cannot be encoded: call Get, and encode what it returns, or leave the field out", reflect.TypeFor[T]())
+		return v, false, fmt.Errorf("a blob.Value[%s] that is not in memory cannot be encoded: call Get, and encode "+
+			"what it returns, or leave the field out", reflect.TypeFor[T]())
 	}
 	return v, true, attributevalue.Unmarshal(av, &v)
 }

@@ -32,7 +32,8 @@ func ExampleValue() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := books.Save(ctx, books.New(Book{ID: "1", Title: "Words", Text: blob.Of(strings.Repeat("word ", 200_000))})); err != nil {
+	if _, err := books.Save(ctx,
+		books.New(Book{ID: "1", Title: "Words", Text: blob.Of(strings.Repeat("word ", 200_000))})); err != nil {
 		log.Fatal(err)
 	}
 	e, err := books.Load(ctx, books.Key("1"))

@@ -15,17 +15,18 @@ import (
 	"github.com/itemize/itemize/internal/redact"
 )
 
-// Value is a large value that is read when it is asked for: the type of a field with chunk or s3= in its tag. A load of the
-// item reads no more than the item, with the value's preview; a field of the type T is read with its item.
+// Value is a large value that is read when it is asked for: the type of a field with chunk or s3= in
+// its tag. A load of the item reads no more than the item, with the value's preview; a field of the
+// type T is read with its item.
 //
-// The zero Value is nothing stored. A Value may be copied; a copy that is loaded reads from where the item lies that it was loaded
-// of. T is encoded as attributevalue does it.
+// The zero Value is nothing stored. A Value may be copied; a copy that is loaded reads from where the
+// item lies that it was loaded of. T is encoded as attributevalue does it.
 type Value[T any] struct{ cell }
 
 type cell = large.Cell
 
-// ErrChanged says that a Value was replaced, or its item deleted, since it was loaded, and what it was has been collected. The error
-// that wraps it names the item.
+// ErrChanged says that a Value was replaced, or its item deleted, since it was loaded, and what it was
+// has been collected. The error that wraps it names the item.
 var ErrChanged = large.ErrChanged
 
 // Of returns a Value to be stored.
@@ -41,11 +42,12 @@ func (x *Value[T]) Set(v T) {
 	x.cell.Hold(av, err)
 }
 
-// SetReader makes it text or bytes that the next save of the item, or plan of one, reads from r to its end: what a save has in memory of
-// them is some parts at one time. A value of more than 400 KB lies outside of its item then. A reader
-// that is an io.ReaderAt and an io.Seeker too, as an *os.File is, has to stay open until the save is over, and is read
-// from where it stands; what another one gives is kept in a temporary file, as what a codec makes of either is. After the save the Value is
-// what is stored. A T that is neither text nor bytes is the save's error, as that of reading is.
+// SetReader makes it text or bytes that the next save of the item, or plan of one, reads from r to its
+// end: what a save has in memory of them is some parts at one time. A value of more than 400 KB lies
+// outside of its item then. A reader that is an io.ReaderAt and an io.Seeker too, as an *os.File is,
+// has to stay open until the save is over, and is read from where it stands; what another one gives is
+// kept in a temporary file, as what a codec makes of either is. After the save the Value is what is
+// stored. A T that is neither text nor bytes is the save's error, as that of reading is.
 func (x *Value[T]) SetReader(r io.Reader) {
 	t := reflect.TypeFor[T]()
 	switch {
@@ -68,9 +70,10 @@ func (x *Value[T]) Clear() { x.cell.Clear() }
 // IsZero reports whether there is nothing.
 func (x Value[T]) IsZero() bool { return x.cell.Empty() }
 
-// Get reads the value: from its parts, or its object; what lies in the item, or was Set, needs no request. It is
-// checked by its length and SHA-256. Where it was replaced since it was loaded it is the old value, until that was collected: the
-// error is ErrChanged then, and ErrCorrupt where it was not replaced and is not whole.
+// Get reads the value: from its parts, or its object; what lies in the item, or was Set, needs no
+// request. It is checked by its length and SHA-256. Where it was replaced since it was loaded it is the
+// old value, until that was collected: the error is ErrChanged then, and ErrCorrupt where it was not
+// replaced and is not whole.
 func (x Value[T]) Get(ctx context.Context) (T, error) {
 	var v T
 	av, own, err := x.cell.Value(ctx)
@@ -86,9 +89,9 @@ func (x Value[T]) Get(ctx context.Context) (T, error) {
 	return v, attributevalue.Unmarshal(av, &v)
 }
 
-// Reader reads text or bytes as a stream, in bounded memory: at most some parts at a time. The last Read tells by its error
-// whether all of it was what was written: io.EOF says so, and ErrChanged or ErrCorrupt that what was read
-// is to be thrown away. Close it.
+// Reader reads text or bytes as a stream, in bounded memory: at most some parts at a time. The last
+// Read tells by its error whether all of it was what was written: io.EOF says so, and ErrChanged or
+// ErrCorrupt that what was read is to be thrown away. Close it.
 func (x Value[T]) Reader(ctx context.Context) (io.ReadCloser, error) { return x.cell.Open(ctx) }
 
 // Len returns how many bytes the value has that lies outside of its item: of text and bytes as they are, of others
@@ -97,7 +100,8 @@ func (x Value[T]) Len() (n int64, ok bool) {
 	return x.cell.Size()
 }
 
-// Preview returns the beginning of text or bytes, which lies in the item (the tag preview=N): all of it where the value does. It makes no request.
+// Preview returns the beginning of text or bytes, which lies in the item (the tag preview=N): all of it
+// where the value does. It makes no request.
 func (x Value[T]) Preview() T {
 	var v T
 	if x.IsZero() {
@@ -110,9 +114,9 @@ func (x Value[T]) Preview() T {
 	return v
 }
 
-// PresignGet returns an address at which anybody can read the object of a value for some time, without credentials: compressed, if the
-// tag says so, with its Content-Encoding. Nothing of it is stored. The value may be replaced meanwhile: let the
-// collector's Grace be as long as addresses are valid.
+// PresignGet returns an address at which anybody can read the object of a value for some time, without
+// credentials: compressed, if the tag says so, with its Content-Encoding. Nothing of it is stored. The
+// value may be replaced meanwhile: let the collector's Grace be as long as addresses are valid.
 func (x Value[T]) PresignGet(ctx context.Context, valid time.Duration) (string, error) {
 	address, err := x.cell.Presign(ctx, valid)
 	if err != nil {

@@ -50,13 +50,15 @@ func (r *reads) Do(q *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func newProducts(t testing.TB, bytes int, ttl time.Duration) (cached, direct *mapper.Mapper[product], c *mapper.Cache, r *reads, store *cache.Store) {
+func newProducts(t testing.TB, bytes int, ttl time.Duration) (cached, direct *mapper.Mapper[product], c *mapper.Cache,
+	r *reads, store *cache.Store) {
 	t.Helper()
 	r = &reads{held: make(chan struct{}, 100)}
 	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
 	store = cache.New(bytes)
 	c = mapper.NewCache(store, ttl)
-	cached, err := mapper.New[product](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = r }), table, mapper.Caching(c))
+	cached, err := mapper.New[product](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = r }),
+		table, mapper.Caching(c))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,8 +216,10 @@ func TestZipf(t *testing.T) {
 		}
 	}
 	s := c.Stats()
-	t.Logf("%d keys, %d loads: %d hits (%.0f %%), %v RCU saved, %d bytes kept", keys, loads, s.Hits, 100*float64(s.Hits)/loads, s.SavedRCU, store.Bytes())
-	if s.Hits < loads/2 || s.Hits+s.Misses != loads || r.n.Load() != s.Misses || s.SavedRCU < float64(s.Hits)/2 || store.Bytes() > 220_000 {
+	t.Logf("%d keys, %d loads: %d hits (%.0f %%), %v RCU saved, %d bytes kept", keys, loads, s.Hits,
+		100*float64(s.Hits)/loads, s.SavedRCU, store.Bytes())
+	if s.Hits < loads/2 || s.Hits+s.Misses != loads || r.n.Load() != s.Misses || s.SavedRCU < float64(s.Hits)/2 ||
+		store.Bytes() > 220_000 {
 		t.Errorf("%+v, %d reads, %d bytes", s, r.n.Load(), store.Bytes())
 	}
 }
@@ -253,7 +257,8 @@ func TestConcurrent(t *testing.T) {
 	}
 	writers.Go(func() {
 		for range 100 {
-			if _, err := cached.Update(ctx, cached.Key(1), func(p *product) error { p.Price++; return nil }); err != nil {
+			if _, err := cached.Update(ctx, cached.Key(1),
+				func(p *product) error { p.Price++; return nil }); err != nil {
 				t.Error(err)
 				return
 			}
@@ -269,7 +274,8 @@ func TestConcurrent(t *testing.T) {
 // What a cache needs is asked for.
 func TestRefused(t *testing.T) {
 	for _, c := range []*mapper.Cache{mapper.NewCache(nil, time.Minute), mapper.NewCache(cache.New(1), 0), {}} {
-		if _, err := mapper.New[product](enginetest.Start(t).Client(), mapper.Caching(c)); err == nil || !strings.Contains(err.Error(), "NewCache") {
+		if _, err := mapper.New[product](enginetest.Start(t).Client(), mapper.Caching(c)); err == nil ||
+			!strings.Contains(err.Error(), "NewCache") {
 			t.Errorf("%v", err)
 		}
 	}

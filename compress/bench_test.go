@@ -35,8 +35,8 @@ func documents(t testing.TB) map[string][]byte {
 	return all
 }
 
-// BenchmarkCodecs measures each codec on each document: with -v it prints the table of docs/large-values.md, whose WCU and RCU are those
-// of an item that holds the document alone.
+// BenchmarkCodecs measures each codec on each document: with -v it prints the table of
+// docs/large-values.md, whose WCU and RCU are those of an item that holds the document alone.
 func BenchmarkCodecs(b *testing.B) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 1, ' ', 0)
@@ -45,7 +45,8 @@ func BenchmarkCodecs(b *testing.B) {
 	docs := documents(b)
 	for _, name := range []string{"express", "vite", "webpack", "electron", "aws-sdk", "typescript"} {
 		doc := docs[name]
-		key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "PACKAGE#" + name}, "SK": &types.AttributeValueMemberS{Value: "HEAD"}}
+		key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "PACKAGE#" + name},
+			"SK": &types.AttributeValueMemberS{Value: "HEAD"}}
 		row := func(codec compression.Codec, write, read string) {
 			v, err := large.Pack(&types.AttributeValueMemberS{Value: string(doc)}, compress.Codings, codec, true)
 			if err != nil {
@@ -57,7 +58,8 @@ func BenchmarkCodecs(b *testing.B) {
 			if codec == "" {
 				shown = "plain"
 			}
-			fmt.Fprintf(w, "| %s\t| %s\t| %d\t| %d %%\t| %s\t| %s\t| %v\t| %v\t|\n", name, shown, size, 100-100*size/len(doc), write, read, cost.WriteUnits(size), cost.ReadUnits(size)/2)
+			fmt.Fprintf(w, "| %s\t| %s\t| %d\t| %d %%\t| %s\t| %s\t| %v\t| %v\t|\n", name, shown, size,
+				100-100*size/len(doc), write, read, cost.WriteUnits(size), cost.ReadUnits(size)/2)
 		}
 		row("", "", "")
 		for _, codec := range compression.All {

@@ -33,10 +33,12 @@ func option(c compression.Coding) mapper.Option { return mapper.Internal.Compres
 var zstdFrames = compression.Coding{
 	Codec: compression.Zstd,
 	Write: func(w io.Writer) (io.WriteCloser, error) {
-		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(compression.Window/2), zstd.WithLowerEncoderMem(true))
+		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(compression.Window/2),
+			zstd.WithLowerEncoderMem(true))
 	},
 	Read: func(r *bufio.Reader) (io.Reader, error) {
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(compression.Window), zstd.WithDecoderMaxMemory(1<<62))
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(compression.Window), zstd.WithDecoderMaxMemory(1<<62))
 		return zstdReader{z}, explain(err)
 	},
 }

@@ -41,7 +41,8 @@ func TestCodecs(t *testing.T) {
 			if err != nil && len(in) > 0 || !bytes.Equal(out, in) {
 				t.Fatalf("%s: %d bytes came back as %d: %v", c, len(in), len(out), err)
 			}
-			r, err := compress.Codings.NewReader(c, iotest.DataErrReader(iotest.HalfReader(bytes.NewReader(packed))), 1<<30)
+			r, err := compress.Codings.NewReader(c, iotest.DataErrReader(iotest.HalfReader(bytes.NewReader(packed))),
+				1<<30)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +114,8 @@ func TestDamage(t *testing.T) {
 			b[i] ^= 1 << (i % 8)
 			check(b, fmt.Sprintf("byte %d", i))
 			// A frame of snappy has no end: between two of its chunks a cut does not show.
-			if out, err := compress.Codings.Decompress(c, packed[:i], 1<<20); err == nil && (c != compression.Snappy || len(out) > 0) {
+			if out, err := compress.Codings.Decompress(c, packed[:i], 1<<20); err == nil &&
+				(c != compression.Snappy || len(out) > 0) {
 				t.Errorf("%s, cut at %d of %d: no error", c, i, len(packed))
 			}
 		}

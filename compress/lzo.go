@@ -45,7 +45,8 @@ func lzoCompress(dst, src []byte) []byte {
 		h := (run * 2654435761) >> (32 - hashBits)
 		before := int(seen[h]) - 1
 		seen[h] = int32(at) + 1
-		if before < 0 || at-before > reachM4 || at-before == reachM3 || binary.LittleEndian.Uint32(src[before:]) != run {
+		if before < 0 || at-before > reachM4 || at-before == reachM3 ||
+			binary.LittleEndian.Uint32(src[before:]) != run {
 			at += 1 + (at-begin)>>5 // what does not compress is passed over faster
 			continue
 		}

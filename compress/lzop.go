@@ -85,7 +85,8 @@ func (z *lzoWriter) flush() {
 	if !z.begun {
 		z.begun = true
 		h := &bytes.Buffer{}
-		_ = binary.Write(h, binary.BigEndian, lzoHeader{Version: 0x1040, Library: 0x20a0, Needed: 0x0940, Method: 1, Level: 5, Flags: flagPlainAdler, Mode: 0o100644})
+		_ = binary.Write(h, binary.BigEndian, lzoHeader{Version: 0x1040, Library: 0x20a0, Needed: 0x0940, Method: 1,
+			Level: 5, Flags: flagPlainAdler, Mode: 0o100644})
 		z.write(lzoMagic)
 		z.write(binary.BigEndian.AppendUint32(h.Bytes(), adler32.Checksum(h.Bytes())))
 	}
@@ -198,7 +199,8 @@ func (z *lzoReader) next() error {
 		return err
 	}
 	if size > largest || packed > size {
-		return fmt.Errorf("%w: a block of %d bytes, packed to %d, and %d are taken", errLZODamaged, size, packed, largest)
+		return fmt.Errorf("%w: a block of %d bytes, packed to %d, and %d are taken", errLZODamaged, size, packed,
+			largest)
 	}
 	var sum uint32
 	if z.flags&flagPlainAdler != 0 {

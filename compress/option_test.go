@@ -26,7 +26,9 @@ func TestCodecIsMissing(t *testing.T) {
 	client := dynamodb.New(dynamodb.Options{})
 	for _, options := range [][]mapper.Option{nil, {compress.LZ4(), compress.LZO(), compress.Snappy()}} {
 		_, err := mapper.New[note](client, options...)
-		if err == nil || !strings.Contains(err.Error(), "Text has compress=zstd: the codec zstd is missing: give the mapper the option compress.Zstd()") {
+		if err == nil ||
+			!strings.Contains(err.Error(),
+				"Text has compress=zstd: the codec zstd is missing: give the mapper the option compress.Zstd()") {
 			t.Error(err)
 		}
 	}

@@ -1,9 +1,11 @@
 package cost
 
-// Objects are requests to S3, and the bytes of objects that they send and receive. What they cost depends on the bucket's
-// Region and storage class (docs.aws.amazon.com, "Amazon S3 pricing"); capacity units are none of it.
+// Objects are requests to S3, and the bytes of objects that they send and receive. What they cost
+// depends on the bucket's Region and storage class (docs.aws.amazon.com, "Amazon S3 pricing"); capacity
+// units are none of it.
 type Objects struct {
-	// Puts, Gets and Deletes are the numbers of requests: to put, copy and upload; to read, list and look at; to delete and abort.
+	// Puts, Gets and Deletes are the numbers of requests: to put, copy and upload; to read, list and
+	// look at; to delete and abort.
 	Puts    int `json:"puts,omitempty"`
 	Gets    int `json:"gets,omitempty"`
 	Deletes int `json:"deletes,omitempty"`

@@ -33,8 +33,8 @@ var guides = []string{"tutorial.md", "testing.md", "errors.md", "lambda.md", "in
 
 var fence = regexp.MustCompile("(?ms)^```(\\S*) ?(\\S*)\n(.*?)^```$")
 
-// Every block of code of the guides compiles and runs, and prints what the guide says. Programs take most of the time to
-// compile, so the default run draws three guides.
+// Every block of code of the guides compiles and runs, and prints what the guide says. Programs take
+// most of the time to compile, so the default run draws three guides.
 func TestGuides(t *testing.T) {
 	t.Setenv("DYNAMODB_ENDPOINT", enginetest.Start(t).Endpoint) // one engine for the programs of all guides
 	for _, n := range draws.Some(draws.Seed(t), len(guides), draws.Times(3, draws.All, draws.All)) {
@@ -132,7 +132,8 @@ func (g *guide) block(kind, file, text string) {
 
 // elsewhere reports whether a command is for readers only: the test does the same in its own way.
 func elsewhere(line string) bool {
-	for _, begin := range []string{"mkdir ", "cd ", "go mod init", "go mod tidy", "go get ", "curl ", "aws ", "GOFLAGS=", "go mod edit ", "go install ", "go -C "} {
+	for _, begin := range []string{"mkdir ", "cd ", "go mod init", "go mod tidy", "go get ", "curl ", "aws ",
+		"GOFLAGS=", "go mod edit ", "go install ", "go -C "} {
 		if strings.HasPrefix(line, begin) {
 			return true
 		}

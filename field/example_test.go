@@ -19,7 +19,8 @@ func ExampleNumber() {
 	}
 	wish := store.WishFields
 	at := time.Date(2021, time.November, 14, 0, 0, 0, 0, time.UTC)
-	cheaper := store.UserByID("6297D15").Public().AddedAt(at).Patch(wish.Price.Set(80)).If(wish.Price.Greater(80).Or(wish.Price.Absent()))
+	cheaper := store.UserByID("6297D15").Public().AddedAt(at).Patch(wish.Price.Set(80)).
+		If(wish.Price.Greater(80).Or(wish.Price.Absent()))
 	plan, err := cheaper.Plan(users)
 	if err != nil {
 		log.Fatal(err)

@@ -81,17 +81,22 @@ var wishes = struct {
 	AddedAt: handmade.Time("AddedAt", "", func(w *wish) *time.Time { return &w.AddedAt }),
 	Until:   handmade.Time("Until", "until,unixtime", func(w *wish) *time.Time { return &w.Until }),
 	Hash:    handmade.Bytes("Hash", "", func(w *wish) *[]byte { return &w.Hash }),
-	Tags:    handmade.Set("Tags", ",stringset", func(w *wish) *[]string { return &w.Tags }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
-	Lines:   handmade.List("Lines", "", func(w *wish) *lines { return &w.Lines }, mapperimpl.Slice[lines](mapperimpl.String[string]())),
-	Counts: handmade.Map[field.Number[wish, int8]]("Counts", "counts", func(w *wish) *map[string]int8 { return &w.Counts },
+	Tags: handmade.Set("Tags", ",stringset", func(w *wish) *[]string { return &w.Tags },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]())),
+	Lines: handmade.List("Lines", "", func(w *wish) *lines { return &w.Lines },
+		mapperimpl.Slice[lines](mapperimpl.String[string]())),
+	Counts: handmade.Map[field.Number[wish, int8]]("Counts", "counts",
+		func(w *wish) *map[string]int8 { return &w.Counts },
 		mapperimpl.Map[map[string]int8](mapperimpl.Numeric[int8]())),
 	Homes: handmade.Map[field.Struct[wish, address]]("Homes", "", func(w *wish) *map[title]address { return &w.Homes },
 		mapperimpl.Map[map[title]address](addressForm)),
-	Note:   handmade.Value("Note", "", func(w *wish) **string { return &w.Note }, mapperimpl.Pointer(mapperimpl.String[string]())),
-	Home:   handmade.Struct("Home", "", func(w *wish) *address { return &w.Home }, addressForm),
-	Other:  handmade.StructPointer("Other", "", func(w *wish) **address { return &w.Other }, addressForm),
-	Number: handmade.Value("Number", "", func(w *wish) *attributevalue.Number { return &w.Number }, mapperimpl.Number[attributevalue.Number]()),
-	Text:   handmade.Number("Text", ",string", func(w *wish) *int { return &w.Text }),
+	Note: handmade.Value("Note", "", func(w *wish) **string { return &w.Note },
+		mapperimpl.Pointer(mapperimpl.String[string]())),
+	Home:  handmade.Struct("Home", "", func(w *wish) *address { return &w.Home }, addressForm),
+	Other: handmade.StructPointer("Other", "", func(w *wish) **address { return &w.Other }, addressForm),
+	Number: handmade.Value("Number", "", func(w *wish) *attributevalue.Number { return &w.Number },
+		mapperimpl.Number[attributevalue.Number]()),
+	Text: handmade.Number("Text", ",string", func(w *wish) *int { return &w.Text }),
 }
 
 // rendered shows a condition with its placeholders replaced.
@@ -176,28 +181,41 @@ func TestConditions(t *testing.T) {
 		{w.Counts.Key("a").Exists(), `attribute_exists(counts.a)`},
 		{w.Counts.Size().Less(9), `size(counts) < 9`},
 		{w.Homes.Key("x").Where(addresses.City.Equal("Oslo")), `Homes.x.city = "Oslo"`},
-		{w.Home.Where(addresses.City.BeginsWith("O").And(addresses.City.Absent())), `begins_with(Home.city, "O") AND attribute_not_exists(Home.city)`},
-		{w.Other.Where(field.Raw[address](expression.Name("City").Equal(expression.Value("Rome")))), `Other.City = "Rome"`},
-		{w.Counts.Key("").Equal(1), `error: the condition on Counts[...]: the key of a map's entry is empty, which DynamoDB does not store`},
+		{w.Home.Where(addresses.City.BeginsWith("O").And(addresses.City.Absent())),
+			`begins_with(Home.city, "O") AND attribute_not_exists(Home.city)`},
+		{w.Other.Where(field.Raw[address](expression.Name("City").Equal(expression.Value("Rome")))),
+			`Other.City = "Rome"`},
+		{w.Counts.Key("").Equal(1), `error: the condition on Counts[...]: the key of a map's entry is empty, which ` +
+			`DynamoDB does not store`},
 
 		{w.Price.Greater(1).And(w.Done.Equal(true)), `Price > 1 AND Done = true`},
-		{w.Price.Greater(1).Or(w.Done.Equal(true), w.Title.Exists()), `Price > 1 OR Done = true OR attribute_exists(title)`},
-		{w.Price.Greater(1).And(w.Done.Equal(true).Or(w.Title.Exists())), `Price > 1 AND (Done = true OR attribute_exists(title))`},
+		{w.Price.Greater(1).Or(w.Done.Equal(true), w.Title.Exists()),
+			`Price > 1 OR Done = true OR attribute_exists(title)`},
+		{w.Price.Greater(1).And(w.Done.Equal(true).Or(w.Title.Exists())),
+			`Price > 1 AND (Done = true OR attribute_exists(title))`},
 		{w.Price.Greater(1).And(), `Price > 1`},
 		{field.Not(w.Price.Greater(1).And(w.Done.Equal(true))), `NOT (Price > 1 AND Done = true)`},
 		{field.Not(w.Done.Equal(true)).And(w.Price.Less(5)), `NOT (Done = true) AND Price < 5`},
 		{field.Raw[wish](expression.Name("Price").GreaterThan(expression.Value(5))), `Price > 5`},
 		{
-			w.Price.Less(9).And(field.Raw[wish](expression.Name("Home.City").Equal(expression.Value("Rome")).And(expression.Name("Price").AttributeExists()))),
+			w.Price.Less(9).And(
+				field.Raw[wish](expression.Name("Home.City").Equal(expression.Value("Rome")).
+					And(expression.Name("Price").AttributeExists())),
+			),
 			`Price < 9 AND ((Home.City = "Rome") AND (attribute_exists (Price)))`,
 		},
 
-		{w.Title.Less(""), `error: the condition on Title: the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
+		{w.Title.Less(""), `error: the condition on Title: the value is left out when it is stored (omitempty), so ` +
+			`that nothing stored can be compared with it: use Absent or Exists`},
 		{w.Title.In(), `error: the condition on Title: In takes 1 to 100 values`},
-		{w.Title.In("a", ""), `error: the condition on Title: the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
-		{w.Price.Equal(math.NaN()), `error: the condition on Price: the number is invalid: DynamoDB takes up to 38 digits, between 1E-130 and 9.9E+125, and no NaN or infinity`},
-		{w.Price.Less(9).And(w.Count.Between(0, 1)), `error: the condition on Count: the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
-		{field.Not(w.Title.Equal("\xff")), `error: the condition on Title: the string is not valid UTF-8, and would be changed on the wire: store it as []byte`},
+		{w.Title.In("a", ""), `error: the condition on Title: the value is left out when it is stored (omitempty), ` +
+			`so that nothing stored can be compared with it: use Absent or Exists`},
+		{w.Price.Equal(math.NaN()), `error: the condition on Price: the number is invalid: DynamoDB takes up to 38 ` +
+			`digits, between 1E-130 and 9.9E+125, and no NaN or infinity`},
+		{w.Price.Less(9).And(w.Count.Between(0, 1)), `error: the condition on Count: the value is left out when it ` +
+			`is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
+		{field.Not(w.Title.Equal("\xff")), `error: the condition on Title: the string is not valid UTF-8, and would ` +
+			`be changed on the wire: store it as []byte`},
 	} {
 		if got := rendered(c.condition); got != c.want {
 			t.Errorf("rendered %s\nwant     %s", got, c.want)
@@ -242,7 +260,8 @@ func TestChanges(t *testing.T) {
 		{w.Homes.Key("x").Change(addresses.City.Set("Rome")), expr.Set, "Homes.x.city", `"Rome"`},
 	} {
 		u := changesOf(c.change)[0]
-		if got := strings.Join(u.Field.Attributes(), "."); u.Err != nil || u.Kind != c.kind || got != c.path || value(u.Value) != c.want {
+		if got := strings.Join(u.Field.Attributes(), "."); u.Err != nil || u.Kind != c.kind || got != c.path ||
+			value(u.Value) != c.want {
 			t.Errorf("the change of %s is of kind %d, to %s: %v", got, u.Kind, value(u.Value), u.Err)
 		}
 	}
@@ -318,7 +337,8 @@ func TestNothingMade(t *testing.T) {
 	var none field.Condition[record]
 	var handle field.String[record, string]
 	for name, c := range map[string]field.Condition[record]{
-		"zero": none, "not zero": field.Not(none), "zero or zero": none.Or(none), "no field": handle.Equal("a"), "no field, there": handle.Exists(),
+		"zero": none, "not zero": field.Not(none), "zero or zero": none.Or(none), "no field": handle.Equal("a"),
+		"no field, there": handle.Exists(),
 	} {
 		if field.Internal.Condition(door.Key{}, c).Err == nil {
 			t.Error(name)

@@ -83,7 +83,8 @@ func (h *handle) encodeRequired(v any) (types.AttributeValue, error) {
 }
 
 var (
-	errOmitted  = errors.New("the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists")
+	errOmitted = errors.New("the value is left out when it is stored (omitempty), so that nothing stored can be " +
+		"compared with it: use Absent or Exists")
 	errNoField  = errors.New("the handle is of no field: take those of generated code")
 	errEmptyKey = errors.New("the key of a map's entry is empty, which DynamoDB does not store")
 	errKeyText  = errors.New("the key of a map's entry is not valid UTF-8, and would be changed on the wire")

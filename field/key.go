@@ -2,8 +2,9 @@ package field
 
 import "github.com/itemize/itemize/internal/codec"
 
-// Key is the handle of a stored field that the keys of its item name: for conditions, filters and projections. It has no changes, since an item with another
-// value is another item. To change a key field of the root item, load the entity and save it with [mapper.Move].
+// Key is the handle of a stored field that the keys of its item name: for conditions, filters and
+// projections. It has no changes, since an item with another value is another item. To change a key
+// field of the root item, load the entity and save it with [mapper.Move].
 //
 // [mapper.Move]: https://pkg.go.dev/github.com/itemize/itemize/mapper#Move
 type Key[R, V any] struct{ ordered ordered[R, V] }

@@ -2,7 +2,8 @@ package field
 
 type value[R, V any] = Value[R, V]
 
-// Bool is the handle of a bool. It has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
+// Bool is the handle of a bool. It has the methods of [Value]: Set, SetIfAbsent, Remove, Equal,
+// NotEqual, In, Exists, Absent.
 type Bool[R any, V ~bool] struct{ value[R, V] }
 
 // ordered is the handle of a field whose values have an order.

@@ -7,8 +7,9 @@ import (
 	"github.com/itemize/itemize/internal/expr"
 )
 
-// Map is the handle of a map inside an attribute: M is its type, K that of its keys, and H
-// the handle of an entry. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
+// Map is the handle of a map inside an attribute: M is its type, K that of its keys, and H the handle
+// of an entry. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In,
+// Exists, Absent.
 type Map[R, M any, K comparable, H any] struct{ value[R, M] }
 
 // Key returns the handle of the entry at a key. What changes it requires that the map is
@@ -28,7 +29,8 @@ func (h *handle) at(k any) handle {
 		return handle{}
 	}
 	text, err := h.row.Form.Entries.Text(k)
-	e := handle{row: codec.Row{Form: h.row.Form.Entries.Elem}, under: expr.Field{{Attribute: text}}.Under(h.way()), options: h.options.Elem(), entry: true}
+	e := handle{row: codec.Row{Form: h.row.Form.Entries.Elem}, under: expr.Field{{Attribute: text}}.Under(h.way()),
+		options: h.options.Elem(), entry: true}
 	switch {
 	case err != nil:
 	case text == "":

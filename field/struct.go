@@ -8,8 +8,9 @@ import (
 	"github.com/itemize/itemize/internal/near"
 )
 
-// Struct is the handle of a struct, or of a pointer to one: of one that is stored as one
-// attribute, or whose fields are spread over an item. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
+// Struct is the handle of a struct, or of a pointer to one: of one that is stored as one attribute, or
+// whose fields are spread over an item. It also has the methods of [Value]: Set, SetIfAbsent, Remove,
+// Equal, NotEqual, In, Exists, Absent.
 type Struct[R, S any] struct{ value[R, S] }
 
 func (h *Struct[R, S]) bind(is handle) {

@@ -123,10 +123,12 @@ func TestAdviceForTheArticle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.EqualFunc(a.Best.Layout.Items, [][]string{{"email", "name"}, {"rest"}}, slices.Equal) || a.Best.WCU != 1000 || a.Today.WCU != 151_000 {
+	if !slices.EqualFunc(a.Best.Layout.Items, [][]string{{"email", "name"}, {"rest"}}, slices.Equal) ||
+		a.Best.WCU != 1000 || a.Today.WCU != 151_000 {
 		t.Errorf("%+v", a)
 	}
-	if tags := a.Best.Layout.Tags(); tags != "email\t`ddb:\"sk=email\"`\nname\t`ddb:\"sk=email\"`\nrest\t`ddb:\"sk=rest\"`\n" {
+	tags := a.Best.Layout.Tags()
+	if tags != "email\t`ddb:\"sk=email\"`\nname\t`ddb:\"sk=email\"`\nrest\t`ddb:\"sk=rest\"`\n" {
 		t.Errorf("%q", tags)
 	}
 }
@@ -134,11 +136,14 @@ func TestAdviceForTheArticle(t *testing.T) {
 // Every fault of a workload is named, all at once.
 func TestBadWorkloads(t *testing.T) {
 	err := Workload{
-		Entities: -1, Attributes: []Attribute{{"a", []int{-1}}, {"a", []int{1}}, {"b", nil}, {"", []int{1}}, {"c", []int{cost.MaxItem + 1}}, {"d", []int{1, 2}}, {"e", []int{1, 2, 3}}},
+		Entities: -1, Attributes: []Attribute{{"a", []int{-1}}, {"a", []int{1}}, {"b", nil}, {"", []int{1}},
+			{"c", []int{cost.MaxItem + 1}}, {"d", []int{1, 2}}, {"e", []int{1, 2, 3}}},
 		Operations: []Operation{{Name: "x", PerMonth: -1, Reads: []string{"nope"}}, {Name: "y"}},
 	}.check()
 	for _, text := range []string{
-		"-1 entities", "the size -1", "stands twice", "has no sizes", "without a name", "over the limit", "has 3 sizes, and another 2", "-1 times a month", "which the workload does not have", "reads and writes nothing",
+		"-1 entities", "the size -1", "stands twice", "has no sizes", "without a name", "over the limit",
+		"has 3 sizes, and another 2", "-1 times a month", "which the workload does not have",
+		"reads and writes nothing",
 	} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q is not among the faults: %v", text, err)

@@ -115,11 +115,14 @@ func (w Workload) check() error {
 		case len(a.Sizes) == 0:
 			bad("the attribute %q has no sizes: give at least one, in bytes", a.Name)
 		case len(a.Sizes) > 1 && samples > 1 && len(a.Sizes) != samples:
-			bad("the attribute %q has %d sizes, and another %d: give each one, or one for each sample", a.Name, len(a.Sizes), samples)
+			bad("the attribute %q has %d sizes, and another %d: give each one, or one for each sample", a.Name,
+				len(a.Sizes), samples)
 		case slices.Min(a.Sizes) < 0:
 			bad("the attribute %q has the size %d: give 0 or more", a.Name, slices.Min(a.Sizes))
 		case slices.Max(a.Sizes)+w.perItem() > cost.MaxItem:
-			bad("the attribute %q has the size %d, with %d bytes of keys over the limit of an item (%d): give its parts as attributes, compress it, or store it elsewhere", a.Name, slices.Max(a.Sizes), w.perItem(), cost.MaxItem)
+			bad("the attribute %q has the size %d, with %d bytes of keys over the limit of an item (%d): give its "+
+				"parts as attributes, compress it, or store it elsewhere", a.Name, slices.Max(a.Sizes), w.perItem(),
+				cost.MaxItem)
 		}
 		seen[a.Name] = true
 		samples = max(samples, len(a.Sizes))

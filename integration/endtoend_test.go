@@ -57,7 +57,8 @@ func TestOneAttributeOf150KB(t *testing.T) {
 	users := newUsers(t)
 	u := user{ID: "6297D15", Email: "a@example.com", Home: address{"Street", "Town"}}
 	for i := range 18 {
-		u.Public = append(u.Public, wish{AddedAt: time.Date(2021, 1, 1+i, 0, 0, 0, 0, time.UTC), Title: strings.Repeat("t", 8450)})
+		u.Public = append(u.Public,
+			wish{AddedAt: time.Date(2021, 1, 1+i, 0, 0, 0, 0, time.UTC), Title: strings.Repeat("t", 8450)})
 	}
 	e := users.New(u)
 	stored, err := users.Save(ctx, e, mapper.Independent())
@@ -86,7 +87,8 @@ func TestOneAttributeOf150KB(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plan.Requests != 1 || plan.WCU.Max != 1 || receipt.Predicted.Requests != 1 || receipt.Consumed.WCU != 1 || receipt.Consumed.RCU != 0 {
+		if plan.Requests != 1 || plan.WCU.Max != 1 || receipt.Predicted.Requests != 1 || receipt.Consumed.WCU != 1 ||
+			receipt.Consumed.RCU != 0 {
 			t.Errorf("planned %v, sent %v", plan, receipt)
 		}
 		if receipt, err = users.Save(ctx, e); err != nil || receipt.Predicted.Requests != 0 {
@@ -102,7 +104,8 @@ func TestWalkThrough(t *testing.T) {
 	at := func(month time.Month, day int) time.Time { return time.Date(2021, month, day, 0, 0, 0, 0, time.UTC) }
 	want := user{
 		ID: "6297D15", Email: "a@example.com", Home: address{"S", "C"},
-		Public:  []wish{{AddedAt: at(10, 3), SKU: "b", Title: "Bicycle", Price: 125}, {AddedAt: at(11, 14), SKU: "t", Title: "Tent", Price: 80}},
+		Public: []wish{{AddedAt: at(10, 3), SKU: "b", Title: "Bicycle", Price: 125},
+			{AddedAt: at(11, 14), SKU: "t", Title: "Tent", Price: 80}},
 		Private: []wish{{AddedAt: at(6, 21), SKU: "m", Title: "Maps", Price: 30}},
 		Cards:   map[string]card{"visa": {"1111"}},
 	}

@@ -1,5 +1,5 @@
-// Package integration runs a DynamoDB engine on this machine, for examples and tests: package enginetest has one for all
-// tests of a package.
+// Package integration runs a DynamoDB engine on this machine, for examples and tests: package
+// enginetest has one for all tests of a package.
 //
 // [Start] takes the first of these that there is:
 //
@@ -8,12 +8,13 @@
 //  3. DynamoDB Local, if Java 17 or later and Maven are on the PATH,
 //  4. dynoxide, if it is on the PATH,
 //  5. the image amazon/dynamodb-local, if Docker is running,
-//  6. in a clone of this repository minidyn, which needs Go alone. It reports no consumed capacity and lacks parts of
+//  6. in a clone of this repository minidyn, which needs Go alone. It reports no consumed capacity and
+//     lacks parts of
 //     DynamoDB: docs/testing.md lists them.
 //
-// A started engine listens on a free port of the loopback interface, keeps its data in memory, and ends with the program. Its
-// files are fetched once, in a pinned version, into the user's cache folder, by the package client that knows where they are
-// (mvn, cargo, docker); a line on stderr says so.
+// A started engine listens on a free port of the loopback interface, keeps its data in memory, and ends
+// with the program. Its files are fetched once, in a pinned version, into the user's cache folder, by
+// the package client that knows where they are (mvn, cargo, docker); a line on stderr says so.
 package integration
 
 import (
@@ -38,8 +39,9 @@ type Engine struct {
 	stop func() // nil of one that was not started here
 }
 
-// Start finds or starts an engine, and waits until it answers. Stop it when done. The error is ErrNoEngine where there is none.
-// If the engine is minidyn, a line on stderr says that it reports no consumed capacity.
+// Start finds or starts an engine, and waits until it answers. Stop it when done. The error is
+// ErrNoEngine where there is none. If the engine is minidyn, a line on stderr says that it reports no
+// consumed capacity.
 func Start(ctx context.Context) (*Engine, error) {
 	e, err := engines.Start(ctx)
 	if err != nil {
@@ -62,8 +64,8 @@ func (e *Engine) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
 	return e.running().Client(options...)
 }
 
-// CreateTable creates an on-demand table. A key attribute is written with its type, as "PK:S"; the sort key is "" for a table
-// without one.
+// CreateTable creates an on-demand table. A key attribute is written with its type, as "PK:S"; the sort
+// key is "" for a table without one.
 func (e *Engine) CreateTable(ctx context.Context, name, hash, sort string) error {
 	return e.running().CreateTable(ctx, name, hash, sort)
 }

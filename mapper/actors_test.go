@@ -275,7 +275,8 @@ func TestUpsertOverALeftover(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	users := leaveHome(t, table)
 	patch := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome"))
-	if _, err := patch.Exec(ctx, users); !errors.Is(err, mapper.ErrNotFound) || !strings.Contains(err.Error(), "is not finished") {
+	if _, err := patch.Exec(ctx, users); !errors.Is(err, mapper.ErrNotFound) ||
+		!strings.Contains(err.Error(), "is not finished") {
 		t.Errorf("over a claim's part: %v", err)
 	}
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, and beside the part
@@ -368,8 +369,9 @@ func TestSaveBesideStagedDelete(t *testing.T) {
 	}
 }
 
-// An item that is added to an entity after its staged delete has read it again is deleted by its own writer, who returns ErrNotFound. With
-// Blind it stays, hidden: the next entity of the key does not have it.
+// An item that is added to an entity after its staged delete has read it again is deleted by its own
+// writer, who returns ErrNotFound. With Blind it stays, hidden: the next entity of the key does not
+// have it.
 func TestAdditionBesideStagedDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -397,8 +399,8 @@ func TestAdditionBesideStagedDelete(t *testing.T) {
 	}
 }
 
-// A save that adds to an entity whose incarnation no loaded item carries reads the root item first, and again afterwards. It is
-// planned so, to the byte, and returns ErrNotFound if there is no root item.
+// A save that adds to an entity whose incarnation no loaded item carries reads the root item first, and
+// again afterwards. It is planned so, to the byte, and returns ErrNotFound if there is no root item.
 func TestSaveThatReadsTheRootFirst(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -409,7 +411,9 @@ func TestSaveThatReadsTheRootFirst(t *testing.T) {
 	e.Value.Entries = []part{{1, strings.Repeat("x", 970)}} // in one KB only without the incarnation
 	plan := must(m.PlanSave(e))(t)
 	r := must(m.Save(ctx, e))(t)
-	if plan.Requests != 3 || r.Predicted.Requests != 3 || plan.WCU != r.Predicted.WCU || r.Consumed.WCU != r.Predicted.WCU.Expected || plan.Items[0].NewBytes != r.Predicted.Items[0].NewBytes || !plan.RCU.Contains(r.Consumed.RCU) {
+	if plan.Requests != 3 || r.Predicted.Requests != 3 || plan.WCU != r.Predicted.WCU ||
+		r.Consumed.WCU != r.Predicted.WCU.Expected || plan.Items[0].NewBytes != r.Predicted.Items[0].NewBytes ||
+		!plan.RCU.Contains(r.Consumed.RCU) {
 		t.Errorf("planned %v\n%v", plan, r)
 	}
 	if got := stored(t, m, "1"); len(got.Entries) != 1 {

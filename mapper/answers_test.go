@@ -17,17 +17,20 @@ import (
 type seen struct{ items, count int }
 
 func (s *seen) add(stack *middleware.Stack) error {
-	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("seen", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-		out, md, err := next.HandleInitialize(ctx, in)
-		if q, ok := out.Result.(*dynamodb.QueryOutput); ok {
-			s.items, s.count = s.items+len(q.Items), s.count+int(q.Count)
-		}
-		return out, md, err
-	}), middleware.After)
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("seen",
+		func(ctx context.Context, in middleware.InitializeInput,
+			next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			out, md, err := next.HandleInitialize(ctx, in)
+			if q, ok := out.Result.(*dynamodb.QueryOutput); ok {
+				s.items, s.count = s.items+len(q.Items), s.count+int(q.Count)
+			}
+			return out, md, err
+		}), middleware.After)
 }
 
-// Whatever makes values of answers, they are the same, and their receipts: of loads, queries, pages, scans, and loads of
-// many. Middleware sees items where the SDK decodes them, and always how many there are.
+// Whatever makes values of answers, they are the same, and their receipts: of loads, queries, pages,
+// scans, and loads of many. Middleware sees items where the SDK decodes them, and always how many there
+// are.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -49,7 +52,8 @@ func TestAnswers(t *testing.T) {
 		Saved    int
 	}
 	var want *results
-	for how, options := range map[string][]mapper.Option{"with the SDK": {mapper.DecodeWithSDK()}, "copies": nil, "shared": {mapper.ShareStrings()}} {
+	for how, options := range map[string][]mapper.Option{"with the SDK": {mapper.DecodeWithSDK()}, "copies": nil,
+		"shared": {mapper.ShareStrings()}} {
 		var s seen
 		c := enginetest.Start(t).Client(func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, s.add) })
 		m := must(mapper.New[account](c, append(options, mapper.Table(table))...))(t)
@@ -68,11 +72,13 @@ func TestAnswers(t *testing.T) {
 			}
 			got.Scanned += len(e.Value.Entries)
 		}
-		for _, e := range must(m.LoadMany(ctx, []query.Selection[account]{m.Key("1"), m.Key("2").Item("HEAD")}, mapper.Strong()))(t) {
+		for _, e := range must(m.LoadMany(ctx, []query.Selection[account]{m.Key("1"), m.Key("2").Item("HEAD")},
+			mapper.Strong()))(t) {
 			got.Many = append(got.Many, e.Value)
 		}
 		text := e.Value.Entries[0].Text
-		for _, now := range []string{"changed", text} { // what was read is what a save compares with, unknown attributes and all
+		// what was read is what a save compares with, unknown attributes and all
+		for _, now := range []string{"changed", text} {
 			e.Value.Entries[0].Text = now
 			got.Saved += len(must(m.Save(ctx, e))(t).Predicted.Items)
 		}

@@ -48,11 +48,14 @@ func cannedClient(body string) *dynamodb.Client {
 func twenty() store.User {
 	large := strings.Repeat("t", 7500)
 	u := store.User{
-		ID: "6297D15", Email: "a@example.com", Name: "Ann", Home: store.Address{Street: "Street"}, Delivery: &store.Address{Street: "Street"},
-		Cart: store.Cart{Lines: large}, History: store.History{Pages: large}, Display: store.Display{Theme: "dark"}, Mail: store.Mail{News: true},
+		ID: "6297D15", Email: "a@example.com", Name: "Ann", Home: store.Address{Street: "Street"},
+		Delivery: &store.Address{Street: "Street"},
+		Cart:     store.Cart{Lines: large}, History: store.History{Pages: large}, Display: store.Display{Theme: "dark"},
+		Mail: store.Mail{News: true},
 	}
 	for i := range 12 {
-		u.Public = append(u.Public, store.Wish{AddedAt: day(1, 1).AddDate(0, 0, i), SKU: fmt.Sprint("SKU-", i), Title: large, Price: 12.5})
+		u.Public = append(u.Public,
+			store.Wish{AddedAt: day(1, 1).AddDate(0, 0, i), SKU: fmt.Sprint("SKU-", i), Title: large, Price: 12.5})
 	}
 	u.Private = []store.Wish{{AddedAt: day(1, 1), SKU: "SKU", Title: large, Price: 12.5}}
 	return u
@@ -80,7 +83,8 @@ func BenchmarkSaveOneDirty(b *testing.B) {
 	for name, users := range mappers(b, cannedClient(body)) {
 		b.Run(name, func(b *testing.B) {
 			e := users.New(twenty())
-			if _, err := users.Save(ctx, e, mapper.Independent(), mapper.Blind()); err != nil { // the canned answer has no root item
+			// the canned answer has no root item
+			if _, err := users.Save(ctx, e, mapper.Independent(), mapper.Blind()); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
@@ -120,7 +124,8 @@ func savingByHand(b *testing.B, client *dynamodb.Client) func() {
 			UpdateExpression: aws.String("SET #e = :e, #v = :v"), ConditionExpression: aws.String("#v = :o"),
 			ExpressionAttributeNames: map[string]string{"#e": "email", "#v": "_v"},
 			ExpressionAttributeValues: item{
-				":e": s(u.Email), ":v": &types.AttributeValueMemberB{Value: next}, ":o": &types.AttributeValueMemberB{Value: version},
+				":e": s(u.Email), ":v": &types.AttributeValueMemberB{Value: next},
+				":o": &types.AttributeValueMemberB{Value: version},
 			},
 			ReturnConsumedCapacity:              types.ReturnConsumedCapacityTotal,
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
@@ -141,7 +146,8 @@ func BenchmarkAgainstByHand(b *testing.B) {
 	b.Run("save", func(b *testing.B) {
 		users := mappers(b, cannedClient(body))["generated"]
 		e := users.New(twenty())
-		if _, err := users.Save(ctx, e, mapper.Independent(), mapper.Blind()); err != nil { // the canned answer has no root item
+		// the canned answer has no root item
+		if _, err := users.Save(ctx, e, mapper.Independent(), mapper.Blind()); err != nil {
 			b.Fatal(err)
 		}
 		i := 0
@@ -222,12 +228,14 @@ func BenchmarkLoad(b *testing.B) {
 // wishes is the answer to a query: 20 items with titles of a size.
 func wishes(size int) string {
 	var body strings.Builder
-	body.WriteString(`{"Count":20,"ScannedCount":20,"ConsumedCapacity":{"CapacityUnits":2,"TableName":"users"},"Items":[`)
+	body.WriteString(`{"Count":20,"ScannedCount":20,"ConsumedCapacity":{"CapacityUnits":2,"TableName":"users"},` +
+		`"Items":[`)
 	for i := range 20 {
 		if i > 0 {
 			body.WriteByte(',')
 		}
-		fmt.Fprintf(&body, `{"PK":{"S":"1"},"SK":{"S":"M#WishList#Public#%s"},"SKU":{"S":"SKU-%d"},"Title":{"S":%q},"Price":{"N":"12.5"},"_v":{"B":"MTIzNDU2Nzg="}}`,
+		fmt.Fprintf(&body, `{"PK":{"S":"1"},"SK":{"S":"M#WishList#Public#%s"},"SKU":{"S":"SKU-%d"},"Title":{"S":%q},`+
+			`"Price":{"N":"12.5"},"_v":{"B":"MTIzNDU2Nzg="}}`,
 			day(1, 1).AddDate(0, 0, i).Format("2006-01-02T15:04:05.000000000Z"), i, strings.Repeat("t", size))
 	}
 	body.WriteString("]}")
@@ -263,7 +271,8 @@ func BenchmarkUnchanged(b *testing.B) {
 				u.Private = append(u.Private, store.Wish{AddedAt: day(1, 1).AddDate(1, 0, i), Title: "t"})
 			}
 			e := users.New(u)
-			if _, err := users.Save(ctx, e, mapper.Independent(), mapper.Blind()); err != nil { // the canned answer has no root item
+			// the canned answer has no root item
+			if _, err := users.Save(ctx, e, mapper.Independent(), mapper.Blind()); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()

@@ -18,19 +18,19 @@ import (
 
 // BulkLoad inserts every entity that a sequence yields, with as few calls as can be: INSERT statements,
 // 25 a call, each on condition that nothing is there, at the single price. What is written one after
-// the other lies under different partition keys, as far as there are such among some thousand items;
-// an entity's root comes behind its other items, so that no load of it sees a part. An entity with values that lie outside of their items is
-// inserted by itself, as Save does.
+// the other lies under different partition keys, as far as there are such among some thousand items; an
+// entity's root comes behind its other items, so that no load of it sees a part. An entity with values
+// that lie outside of their items is inserted by itself, as Save does.
 //
 // What cannot be written is reported, and the rest goes on: an entity that is there is a [BulkFailure]
 // with ErrExists. With Overwrite it replaces whatever is there, unseen. An error that no retry helps
-// ends the load; it is taken up again by [Resume] with the report's Next, over
-// the same sequence: what the load has written before is known as its own. Throttled writes are sent
-// again.
+// ends the load; it is taken up again by [Resume] with the report's Next, over the same sequence: what
+// the load has written before is known as its own. Throttled writes are sent again.
 //
 // It needs a client that has BatchExecuteStatement, unless Overwrite is given. It costs, in WCU, one
 // for each KB begun of each item, and what the indexes take.
-func (m *Mapper[T]) BulkLoad(ctx context.Context, entities iter.Seq2[T, error], options ...BulkOption) (*BulkReport, error) {
+func (m *Mapper[T]) BulkLoad(ctx context.Context, entities iter.Seq2[T, error], options ...BulkOption) (*BulkReport,
+	error) {
 	return m.engine.bulkLoad(ctx, pointersOf(entities), options)
 }
 
@@ -87,11 +87,12 @@ type BulkReport struct {
 	// Failed is how many entities were not written, Failures are the first 100 of them.
 	Failed   int           `json:"failed"`
 	Failures []BulkFailure `json:"failures,omitempty"`
-	// Next is the place where another load continues ([Resume]): before the first entity of which it is not known whether it was
-	// written. All before it were written, or have failed. It is empty at the end of the sequence.
+	// Next is the place where another load continues ([Resume]): before the first entity of which it is
+	// not known whether it was written. All before it were written, or have failed. It is empty at the
+	// end of the sequence.
 	Next string `json:"next,omitempty"`
-	// WCU are the units that DynamoDB charged (some engines report none for INSERT statements: docs/engines.md), and Took how long it
-	// took.
+	// WCU are the units that DynamoDB charged (some engines report none for INSERT statements:
+	// docs/engines.md), and Took how long it took.
 	WCU  float64       `json:"wcu"`
 	Took time.Duration `json:"took,format:nano"`
 }
@@ -148,12 +149,12 @@ func bulkSettingsOf(options []BulkOption) *bulkSettings {
 // replaced is found by nobody.
 func Overwrite() BulkOption { return bulkFunc(func(s *bulkSettings) { s.overwrite = true }) }
 
-// LoadID names a bulk load, without colons, so that one that is begun again after a crash knows what it has written before.
-// Without it the name is drawn, and is a part of each Next.
+// LoadID names a bulk load, without colons, so that one that is begun again after a crash knows what it
+// has written before. Without it the name is drawn, and is a part of each Next.
 func LoadID(id string) BulkOption { return bulkFunc(func(s *bulkSettings) { s.id = id }) }
 
-// Resume has a bulk load continue where another one of the same sequence has ended: at the Next of its report, also of one that
-// [OnProgress] got.
+// Resume has a bulk load continue where another one of the same sequence has ended: at the Next of its
+// report, also of one that [OnProgress] got.
 func Resume(next string) BulkOption {
 	return bulkFunc(func(s *bulkSettings) { s.resume = next })
 }
@@ -173,8 +174,8 @@ func OnProgress(f func(BulkReport)) BulkOption {
 	})
 }
 
-// ProgressLine shows progress in one line, if f is a terminal: with the time that is left if total, the number of entities in the
-// sequence, is not 0. Into a pipe or file it writes nothing.
+// ProgressLine shows progress in one line, if f is a terminal: with the time that is left if total, the
+// number of entities in the sequence, is not 0. Into a pipe or file it writes nothing.
 func ProgressLine(f *os.File, total int) BulkOption {
 	return bulkFunc(func(s *bulkSettings) {
 		s.total = total
@@ -289,7 +290,8 @@ func (g *engine) newBulk(options []BulkOption) (*bulkLoad, error) {
 func (x *bulkLoad) set(r bulk.Report) {
 	of := x.report
 	x.id, x.next = r.ID, r.Next
-	of.Entities, of.Items, of.Failed, of.Next, of.WCU, of.Took = r.Entities, r.Items, r.Failed, r.ID+":"+strconv.Itoa(r.Next), r.WCU, r.Took
+	of.Entities, of.Items, of.Failed, of.Next, of.WCU, of.Took = r.Entities, r.Items, r.Failed, r.ID+":"+
+		strconv.Itoa(r.Next), r.WCU, r.Took
 }
 
 // progress returns the progress of a load, with its rate and the time that is left.
@@ -306,13 +308,15 @@ func (r *BulkReport) progress(s *bulkSettings, last bool) bulkProgress {
 }
 
 // bulkLoad is Mapper.BulkLoad.
-func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], options []BulkOption) (*BulkReport, error) {
+func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], options []BulkOption) (*BulkReport,
+	error) {
 	x, err := g.newBulk(options)
 	if err != nil {
 		return &BulkReport{}, g.public(err)
 	}
 	if entities == nil {
-		return x.report, g.model.Errorf("BulkLoad got no sequence: give it one, such as mapper.NoErrors(slices.Values(all))")
+		return x.report,
+			g.model.Errorf("BulkLoad got no sequence: give it one, such as mapper.NoErrors(slices.Values(all))")
 	}
 	var t tally
 	ctx, end := g.observe(ctx, "BulkLoad")

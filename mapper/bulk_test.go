@@ -42,7 +42,8 @@ func parcels(n int) []parcel {
 func readings(from, to, sensors int) iter.Seq2[reading, error] {
 	return func(yield func(reading, error) bool) {
 		for i := from; i < to; i++ { // sorted by sensor, as an export is
-			if !yield(reading{Sensor: fmt.Sprintf("%03d", i*sensors/(to-from)), N: i, Text: strings.Repeat("x", 180)}, nil) {
+			if !yield(reading{Sensor: fmt.Sprintf("%03d", i*sensors/(to-from)), N: i, Text: strings.Repeat("x", 180)},
+				nil) {
 				return
 			}
 		}
@@ -207,7 +208,8 @@ func (r *requests) throttleStatements(q *http.Request, body []byte, n int) (*htt
 		}
 	}
 	for range n {
-		out.Responses = append(out.Responses, json.RawMessage(`{"Error":{"Code":"ThrottlingError","Message":"slow down"}}`))
+		out.Responses = append(out.Responses,
+			json.RawMessage(`{"Error":{"Code":"ThrottlingError","Message":"slow down"}}`))
 	}
 	text, _ := json.Marshal(out)
 	return answer(q, 200, string(text)), nil
@@ -226,7 +228,8 @@ func TestBulkLoadInterleaves(t *testing.T) {
 		n := 0
 		r := &requests{throttled: func() int { n++; return n % 3 / 2 * 9 }}
 		table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-		m := must(mapper.New[reading](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = r }), table))(t)
+		m := must(mapper.New[reading](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = r }),
+			table))(t)
 		report, err := m.BulkLoad(ctx, readings(0, 600, 40), options...)
 		if err != nil || report.Entities != 600 || report.Items != 600 {
 			t.Fatalf("%+v %v", report, err)
@@ -266,11 +269,18 @@ func TestBulkLoadResumes(t *testing.T) {
 	for at := step; ; at += step {
 		r := &requests{stop: func(call int) bool { return call >= at }}
 		table := enginetest.Table(t, "PK:S", "SK:S")
-		broken := must(mapper.New[parcel](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = r, 1 }), mapper.Table(table)))(t)
+		broken := must(mapper.New[parcel](
+			enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = r, 1 }),
+			mapper.Table(table),
+		))(t)
 		m := must(mapper.New[parcel](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 		var last mapper.BulkReport
-		first, err := broken.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Concurrency(2), mapper.OnProgress(func(p mapper.BulkReport) { last = p }))
-		if err != nil && (!errors.Is(err, errDropped) || !strings.Contains(err.Error(), "has ended before entity "+strconv.Itoa(numberOf(first.Next)))) || err != nil && last.Next != first.Next {
+		first, err := broken.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Concurrency(2),
+			mapper.OnProgress(func(p mapper.BulkReport) { last = p }))
+		if err != nil &&
+			(!errors.Is(err, errDropped) ||
+				!strings.Contains(err.Error(), "has ended before entity "+strconv.Itoa(numberOf(first.Next)))) ||
+			err != nil && last.Next != first.Next {
 			t.Fatalf("%+v %v", first, err)
 		}
 		found := 0
@@ -279,7 +289,8 @@ func TestBulkLoadResumes(t *testing.T) {
 				t.Fatal(err)
 			}
 			i, _ := strconv.Atoi(e.Value.ID)
-			if found++; fmt.Sprint(len(e.Value.Item), e.Value.Note, e.Value.To) != fmt.Sprint(len(all[i].Item), all[i].Note, all[i].To) {
+			if found++; fmt.Sprint(len(e.Value.Item), e.Value.Note, e.Value.To) != fmt.Sprint(len(all[i].Item),
+				all[i].Note, all[i].To) {
 				t.Errorf("a part: %+v", e.Value)
 			}
 		}
@@ -291,7 +302,8 @@ func TestBulkLoadResumes(t *testing.T) {
 			t.Fatalf("%+v %v", second, err2)
 		}
 		for _, want := range all {
-			if e := must(m.Load(ctx, m.Key(want.ID)))(t); e.Value.Note != want.Note || len(e.Value.Item) != len(want.Item) {
+			if e := must(m.Load(ctx, m.Key(want.ID)))(t); e.Value.Note != want.Note ||
+				len(e.Value.Item) != len(want.Item) {
 				t.Errorf("%+v, want %+v", e.Value, want)
 			}
 		}
@@ -307,7 +319,8 @@ func TestBulkLoadRefuses(t *testing.T) {
 	ctx := context.Background()
 	m := must(mapper.New[parcel](failingClient{}))(t)
 	_, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(parcels(1))))
-	wantError(t, nil, err, "mapper_test.parcel: BulkLoad inserts with BatchExecuteStatement, which the client does not have: use a *dynamodb.Client, or Overwrite")
+	wantError(t, nil, err, "mapper_test.parcel: BulkLoad inserts with BatchExecuteStatement, which the client does "+
+		"not have: use a *dynamodb.Client, or Overwrite")
 	m = newMapper[parcel](t, "PK:S", "SK:S")
 	_, err = m.BulkLoad(ctx, nil, mapper.Resume("3"))
 	wantError(t, nil, err, "mapper_test.parcel: Resume got \"3\": give it the Next of a report")
@@ -317,14 +330,17 @@ func TestBulkLoadRefuses(t *testing.T) {
 	all[1].ID = ""
 	all[2].Note = strings.Repeat("x", 500_000)
 	told := 0
-	r, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.OnFailure(func(mapper.BulkFailure) { told++ }))
+	r, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)),
+		mapper.OnFailure(func(mapper.BulkFailure) { told++ }))
 	var value *mapper.ValueError
 	var large *mapper.TooLargeError
-	if err != nil || r.Entities != 1 || r.Failed != 2 || told != 2 || !errors.As(r.Failures[0].Err, &value) || !errors.As(r.Failures[1].Err, &large) {
+	if err != nil || r.Entities != 1 || r.Failed != 2 || told != 2 || !errors.As(r.Failures[0].Err, &value) ||
+		!errors.As(r.Failures[1].Err, &large) {
 		t.Errorf("%+v %v", r, err)
 	}
 	broken := errors.New("the file ends")
-	r, err = m.BulkLoad(ctx, func(yield func(parcel, error) bool) { _ = yield(parcel{ID: "new"}, nil) && yield(parcel{}, broken) })
+	r, err = m.BulkLoad(ctx,
+		func(yield func(parcel, error) bool) { _ = yield(parcel{ID: "new"}, nil) && yield(parcel{}, broken) })
 	if !errors.Is(err, broken) || r.Entities != 1 || numberOf(r.Next) != 1 {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -336,7 +352,8 @@ type dyingClient struct {
 	left atomic.Int64
 }
 
-func (c *dyingClient) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+func (c *dyingClient) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
 	if c.left.Add(-1) < 0 {
 		return nil, errors.New("killed")
 	}
@@ -397,7 +414,8 @@ func TestBulkLoadRate(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []mapper.BulkReport
-	r := must(m.BulkLoad(ctx, readings(0, 750, 30), mapper.WriteRate(500), mapper.ProgressLine(out, 750), mapper.OnProgress(func(p mapper.BulkReport) { told = append(told, p) })))(t)
+	r := must(m.BulkLoad(ctx, readings(0, 750, 30), mapper.WriteRate(500), mapper.ProgressLine(out, 750),
+		mapper.OnProgress(func(p mapper.BulkReport) { told = append(told, p) })))(t)
 	out.Close()
 	charged := 750.0
 	if traits, _ := enginetest.Start(t).Traits(); !traits.Transactions {
@@ -465,12 +483,15 @@ func BenchmarkBulkLoad(b *testing.B) {
 // atOnce is a client that answers bulk loads at once.
 type atOnce struct{ *dynamodb.Client }
 
-func (atOnce) BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+func (atOnce) BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
 	return &dynamodb.BatchWriteItemOutput{}, nil
 }
 
-func (atOnce) BatchExecuteStatement(_ context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
-	return &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(in.Statements))}, nil
+func (atOnce) BatchExecuteStatement(_ context.Context, in *dynamodb.BatchExecuteStatementInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	return &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(in.Statements))},
+		nil
 }
 
 // BenchmarkBulkLoadOwn is the library's own share of a bulk load, an item each.
@@ -527,7 +548,8 @@ func byHand(ctx context.Context, client *dynamodb.Client, table string, n, paral
 			left = append(left, types.WriteRequest{PutRequest: &types.PutRequest{Item: i}})
 		}
 		for len(left) > 0 {
-			out, err := client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: left}})
+			out, err := client.BatchWriteItem(ctx,
+				&dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: left}})
 			if err != nil {
 				return err
 			}
@@ -571,12 +593,14 @@ func inBatches(n, parallel int, same bool, send func([]map[string]types.Attribut
 	var batch []map[string]types.AttributeValue
 	for r := range spread(n) {
 		i := map[string]types.AttributeValue{
-			"PK": &types.AttributeValueMemberS{Value: "S#" + r.Sensor}, "SK": &types.AttributeValueMemberS{Value: fmt.Sprintf("%08d", r.N)},
+			"PK":   &types.AttributeValueMemberS{Value: "S#" + r.Sensor},
+			"SK":   &types.AttributeValueMemberS{Value: fmt.Sprintf("%08d", r.N)},
 			"Text": &types.AttributeValueMemberS{Value: r.Text},
 		}
 		if same {
 			token := fmt.Sprintf("%016d", r.N)
-			i["_a"], i["_v"] = &types.AttributeValueMemberB{Value: []byte(token)}, &types.AttributeValueMemberB{Value: []byte(token)}
+			i["_a"], i["_v"] = &types.AttributeValueMemberB{Value: []byte(token)},
+				&types.AttributeValueMemberB{Value: []byte(token)}
 		}
 		if batch = append(batch, i); len(batch) == 25 {
 			batches <- batch
@@ -599,10 +623,11 @@ func TestBulkLoadEnds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for name, body := range map[string]string{
-		"AccessDeniedException":     `{"__type":"com.amazon.coral.service#AccessDeniedException","message":"no"}`,
-		"ExpiredTokenException":     `{"__type":"com.amazon.coral.service#ExpiredTokenException","message":"no"}`,
-		"ValidationException":       `{"__type":"com.amazon.coral.validate#ValidationException","message":"no"}`,
-		"ResourceNotFoundException": `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no"}`,
+		"AccessDeniedException": `{"__type":"com.amazon.coral.service#AccessDeniedException","message":"no"}`,
+		"ExpiredTokenException": `{"__type":"com.amazon.coral.service#ExpiredTokenException","message":"no"}`,
+		"ValidationException":   `{"__type":"com.amazon.coral.validate#ValidationException","message":"no"}`,
+		"ResourceNotFoundException": `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException",` +
+			`"message":"no"}`,
 	} {
 		deny := answering(func(r *http.Request) (*http.Response, error) { return answer(r, 400, body), nil })
 		m := must(mapper.New[parcel](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = deny })))(t)
@@ -614,7 +639,8 @@ func TestBulkLoadEnds(t *testing.T) {
 		}
 	}
 	missing := must(mapper.New[parcel](enginetest.Start(t).Client(), mapper.Table("not-there")))(t)
-	if r, err := missing.BulkLoad(ctx, mapper.NoErrors(slices.Values(parcels(3)))); err == nil || numberOf(r.Next) != 0 {
+	if r, err := missing.BulkLoad(ctx, mapper.NoErrors(slices.Values(parcels(3)))); err == nil ||
+		numberOf(r.Next) != 0 {
 		t.Errorf("no table: %+v %v", r, err)
 	}
 }
@@ -632,7 +658,8 @@ func TestBulkLoadTwice(t *testing.T) {
 	var all []parcel
 	for i := range 60 {
 		id := fmt.Sprint(i)
-		all = append(all, parcel{ID: id, To: "A", Note: "A", Item: []part{{N: 1}, {N: 2}}}, parcel{ID: id, To: "B", Note: "B"})
+		all = append(all, parcel{ID: id, To: "A", Note: "A", Item: []part{{N: 1}, {N: 2}}},
+			parcel{ID: id, To: "B", Note: "B"})
 	}
 	if r := must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Overwrite()))(t); r.Failed > 0 {
 		t.Errorf("%+v", r)
@@ -646,7 +673,8 @@ func TestBulkLoadTwice(t *testing.T) {
 	must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(again)), mapper.LoadID("l")))(t)
 	must(m.Update(ctx, m.Key("again"), func(p *parcel) error { p.Item = p.Item[:1]; return nil }))(t)
 	r := must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(again)), mapper.LoadID("l")))(t)
-	if v := must(m.Load(ctx, m.Key("again")))(t).Value; len(v.Item) != 1 || r.Failed > 0 || r.Items > 0 || r.Entities != 2 {
+	if v := must(m.Load(ctx, m.Key("again")))(t).Value; len(v.Item) != 1 || r.Failed > 0 || r.Items > 0 ||
+		r.Entities != 2 {
 		t.Errorf("%+v, %+v", v, r)
 	}
 }

@@ -52,9 +52,11 @@ func NewCache(store CacheStore, ttl time.Duration) *Cache {
 	c := &Cache{id: rand.Text()}
 	switch {
 	case store == nil:
-		c.err = fmt.Errorf("the cache has no store: give NewCache one, such as that of github.com/itemize/itemize/cache")
+		c.err = fmt.Errorf("the cache has no store: give NewCache one, such as that of " +
+			"github.com/itemize/itemize/cache")
 	case ttl <= 0:
-		c.err = fmt.Errorf("the cache's time to live is %v: give NewCache how late the writes of others may be seen", ttl)
+		c.err = fmt.Errorf("the cache's time to live is %v: give NewCache how late the writes of others may be seen",
+			ttl)
 	}
 	c.cache = search.NewCache(store, ttl)
 	return c
@@ -113,7 +115,8 @@ func (g *engine) cached(sel selection.Selection) (partition, name string) {
 	}
 	name += fmt.Sprintf("\x00%v", sel.Whole)
 	for _, p := range sel.Parts {
-		name += fmt.Sprintf("\x00%s %d %q %q", g.model.TableOf(p).Name, p.Range.Kind, p.Range.Low.Text, p.Range.High.Text)
+		name += fmt.Sprintf("\x00%s %d %q %q", g.model.TableOf(p).Name, p.Range.Kind, p.Range.Low.Text,
+			p.Range.High.Text)
 	}
 	return partition, name
 }
@@ -121,10 +124,11 @@ func (g *engine) cached(sel selection.Selection) (partition, name string) {
 // loadCached is load through the cache.
 func (g *engine) loadCached(ctx context.Context, sel selection.Selection, v any, t *tally) (*state, error) {
 	partition, name := g.cached(sel)
-	found, err := g.cache.cache.Get(ctx, partition, name, func(ctx context.Context, strong bool) (search.CacheValue, error) {
-		f, err := g.search.Find(ctx, g.search.Protocol, sel, read.Options{Strong: strong}, &t.Tally.Tally)
-		return g.keep(f), err
-	})
+	found, err := g.cache.cache.Get(ctx, partition, name,
+		func(ctx context.Context, strong bool) (search.CacheValue, error) {
+			f, err := g.search.Find(ctx, g.search.Protocol, sel, read.Options{Strong: strong}, &t.Tally.Tally)
+			return g.keep(f), err
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -137,14 +141,16 @@ func (g *engine) keep(f *search.Found) search.CacheValue {
 		return search.CacheValue{}
 	}
 	bytes := f.Bytes()
-	return search.CacheValue{Of: f.Apart(), Bytes: bytes + overhead*(1+len(f.Items)), RCU: cost.ReadUnits(bytes) / 2, Keep: g.search.There(f)}
+	return search.CacheValue{Of: f.Apart(), Bytes: bytes + overhead*(1+len(f.Items)), RCU: cost.ReadUnits(bytes) / 2,
+		Keep: g.search.There(f)}
 }
 
 // overhead is what an item takes in memory beside its bytes, reckoned roughly.
 const overhead = 512
 
 // findMany is FindMany of what is not in the cache.
-func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o read.Options, t *tally) ([]*search.Found, error) {
+func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o read.Options, t *tally) ([]*search.Found,
+	error) {
 	if g.cache == nil || o.Strong {
 		return g.search.FindMany(ctx, sels, o, &t.Tally.Tally)
 	}

@@ -27,7 +27,8 @@ func TestCacheSeesWrites(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	client := enginetest.Start(t).Client()
-	table, caching := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), mapper.Caching(mapper.NewCache(&keepsAll{}, time.Hour))
+	table, caching := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")),
+		mapper.Caching(mapper.NewCache(&keepsAll{}, time.Hour))
 	m := must(mapper.New[parcel](client, table, caching))(t)
 	other := must(mapper.New[parcel](client, table, caching))(t)
 	is := func(after, want string) {
@@ -63,7 +64,8 @@ func TestCacheSeesWrites(t *testing.T) {
 	}
 	must(other.BulkLoad(ctx, mapper.NoErrors(func(yield func(parcel) bool) { yield(parcel{ID: "1", To: "e"}) })))(t)
 	is("a bulk load", "e")
-	must(other.BulkLoad(ctx, mapper.NoErrors(func(yield func(parcel) bool) { yield(parcel{ID: "1", To: "f"}) }), mapper.Overwrite()))(t)
+	must(other.BulkLoad(ctx, mapper.NoErrors(func(yield func(parcel) bool) { yield(parcel{ID: "1", To: "f"}) }),
+		mapper.Overwrite()))(t)
 	is("one that overwrites", "f")
 }
 
@@ -73,7 +75,8 @@ type strongly struct {
 	strong, weak int
 }
 
-func (c *strongly) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (c *strongly) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	for _, k := range in.RequestItems {
 		if aws.ToBool(k.ConsistentRead) {
 			c.strong += len(k.Keys)

@@ -39,12 +39,14 @@ func TestRefusedWritesAreCharged(t *testing.T) {
 		if r.Refused != want || r.Predicted.WCU != want || r.Consumed.WCU != 0 {
 			t.Errorf("%s: %v, want %v", name, r, want)
 		}
-		if text := "; refused writes, which are charged and not reported: " + want.String() + " WCU"; !strings.Contains(r.String(), text) {
+		if text := "; refused writes, which are charged and not reported: " + want.String() +
+			" WCU"; !strings.Contains(r.String(), text) {
 			t.Errorf("%s: %v", name, r)
 		}
 	}
 	late := must(users.Load(ctx, users.Key("1")))(t)
-	must(users.Update(ctx, users.Key("1").Item("U#Information"), func(u *user) error { u.Name = filler(300_000); return nil }))(t)
+	must(users.Update(ctx, users.Key("1").Item("U#Information"),
+		func(u *user) error { u.Name = filler(300_000); return nil }))(t)
 	late.Value.Email = "late@example.com"
 	r, err := users.Save(ctx, late)
 	refused("an update", cost.Exactly(294), r, err)
@@ -60,7 +62,8 @@ func TestRefusedWritesAreCharged(t *testing.T) {
 		t.Errorf("a delete: %v, %v", r, err)
 	}
 	raw.put(item{"PK": s("USER#2"), "SK": s("U#Information"), "name": s(filler(100_000))})
-	if r, err = users.Save(ctx, users.New(user{ID: "2", Email: filler(200_000)})); r.Refused != (cost.Units{Min: 98, Expected: 98, Max: 196}) {
+	if r, err = users.Save(ctx, users.New(user{ID: "2", Email: filler(200_000)})); r.Refused != (cost.Units{Min: 98,
+		Expected: 98, Max: 196}) {
 		t.Errorf("a larger item that is not written: %v, %v", r, err)
 	}
 }
@@ -85,7 +88,8 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[pagesOf](enginetest.Start(t).Client(), mapper.Table(table)))(t)
-	e := m.New(pagesOf{ID: "1", Last: map[string]string{"1": filler(390_000), "2": filler(300_000)}, Tens: map[string]string{"1": filler(390_000), "2": filler(10_000), "3": filler(390_000)}})
+	e := m.New(pagesOf{ID: "1", Last: map[string]string{"1": filler(390_000), "2": filler(300_000)},
+		Tens: map[string]string{"1": filler(390_000), "2": filler(10_000), "3": filler(390_000)}})
 	must(m.Save(ctx, e))(t)
 	r := newRaw(t, table)
 	r.put(item{"PK": s("1"), "SK": s("B"), "x": s(filler(350_000))})
@@ -96,7 +100,8 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 		plan := must(m.PlanLoad(e))(t)
 		var r mapper.Receipt
 		must(m.Load(ctx, e, mapper.ReceiptTo(&r)))(t)
-		if !plan.RCU.Known() || plan.RCU != r.Predicted.RCU || plan.RCU.Min != r.Consumed.RCU || plan.Requests != r.Predicted.Requests || r.Predicted.Requests != requests {
+		if !plan.RCU.Known() || plan.RCU != r.Predicted.RCU || plan.RCU.Min != r.Consumed.RCU ||
+			plan.Requests != r.Predicted.Requests || r.Predicted.Requests != requests {
 			t.Errorf("%s: planned %v, sent %v, want %d requests", name, plan, &r, requests)
 		}
 	}
@@ -104,7 +109,9 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 	check("joined", query.Join(m.Key("1"), m.Key("1").Prefix("A#"), m.Key("1").Item("N"), m.Key("1").Item("Z#1")), 12)
 	must(m.Update(ctx, m.Key("1"), func(p *pagesOf) error { p.Tens["2"] = filler(60_000); return nil }))(t)
 	check("grown", m.Key("1"), 5)
-	must(m.Save(ctx, m.New(pagesOf{ID: "2", Tens: map[string]string{"1": filler(390_000), "2": filler(390_000), "3": filler(390_000)}})))(t)
+	must(m.Save(ctx, m.New(
+		pagesOf{ID: "2", Tens: map[string]string{"1": filler(390_000), "2": filler(390_000), "3": filler(390_000)}},
+	)))(t)
 	part := must(m.Load(ctx, m.Key("2").Prefix("A#")))(t)
 	if p := must(m.PlanLoad(part))(t); p.RCU.Known() || p.RCU.Max != p.RCU.Min+0.5 || p.Requests != 1 {
 		t.Errorf("an answer that the last item takes to 1 MB: %v", p)
@@ -128,7 +135,8 @@ func TestUnguardedItemsAreBounds(t *testing.T) {
 		e.Value.Count++
 		plan := must(m.PlanSave(e))(t)
 		r := must(m.Save(ctx, e))(t)
-		if r.Predicted.WCU != plan.WCU || !plan.WCU.Contains(r.Consumed.WCU) || plan.WCU.Max != 400 || plan.WCU.Min != 1 || plan.WCU.If != "others have enlarged the item" {
+		if r.Predicted.WCU != plan.WCU || !plan.WCU.Contains(r.Consumed.WCU) || plan.WCU.Max != 400 ||
+			plan.WCU.Min != 1 || plan.WCU.If != "others have enlarged the item" {
 			t.Errorf("%d bytes of notes: planned %v, %v", c.notes, plan, r)
 		}
 		newRaw(t, table).set("1", "HEAD", "Notes", s(filler(3000)))
@@ -137,7 +145,8 @@ func TestUnguardedItemsAreBounds(t *testing.T) {
 	newRaw(t, table).set("1", "HEAD", "more", s(filler(5000)))
 	plan := must(m.PlanDelete(e))(t)
 	r := must(m.Delete(ctx, e))(t)
-	if r.Consumed.WCU != 8 || plan.WCU != (cost.Units{Min: 3, Expected: 3, Max: 400, If: "others have enlarged the item"}) {
+	if r.Consumed.WCU != 8 ||
+		plan.WCU != (cost.Units{Min: 3, Expected: 3, Max: 400, If: "others have enlarged the item"}) {
 		t.Errorf("planned %v, %v", plan, r)
 	}
 }
@@ -156,11 +165,14 @@ func TestIndexesStandApart(t *testing.T) {
 	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"), AttributeType: "S"}, {AttributeName: aws.String("email"), AttributeType: "S"},
+			{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"),
+				AttributeType: "S"}, {AttributeName: aws.String("email"), AttributeType: "S"},
 		},
-		KeySchema:              []types.KeySchemaElement{key("PK", "HASH"), key("SK", "RANGE")},
-		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{IndexName: aws.String("byEmail"), KeySchema: []types.KeySchemaElement{key("email", "HASH")}, Projection: all}},
-		LocalSecondaryIndexes:  []types.LocalSecondaryIndex{{IndexName: aws.String("own"), KeySchema: []types.KeySchemaElement{key("PK", "HASH"), key("email", "RANGE")}, Projection: all}},
+		KeySchema: []types.KeySchemaElement{key("PK", "HASH"), key("SK", "RANGE")},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{IndexName: aws.String("byEmail"),
+			KeySchema: []types.KeySchemaElement{key("email", "HASH")}, Projection: all}},
+		LocalSecondaryIndexes: []types.LocalSecondaryIndex{{IndexName: aws.String("own"),
+			KeySchema: []types.KeySchemaElement{key("PK", "HASH"), key("email", "RANGE")}, Projection: all}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -169,20 +181,26 @@ func TestIndexesStandApart(t *testing.T) {
 	m := must(mapper.New[user](client, mapper.Table(name), mapper.Observe(&totals)))(t)
 	e := m.New(user{ID: "1", Email: "a", Name: filler(2500)})
 	r := must(m.Save(ctx, e))(t)
-	if c := r.Consumed; c.WCU != 9 || len(c.Indexes) != 2 || c.Indexes[name+"/byEmail"] != 3 || c.Indexes[name+"/own"] != 3 || r.Predicted.WCU.Known() || r.Predicted.WCU.Expected != 3 || !r.Predicted.WCU.Contains(9) {
+	if c := r.Consumed; c.WCU != 9 || len(c.Indexes) != 2 || c.Indexes[name+"/byEmail"] != 3 ||
+		c.Indexes[name+"/own"] != 3 || r.Predicted.WCU.Known() || r.Predicted.WCU.Expected != 3 ||
+		!r.Predicted.WCU.Contains(9) {
 		t.Errorf("%+v", r)
 	}
-	want := "one request: 3 WCU; consumed 9 WCU by table and indexes: " + name + "/byEmail 3 (the model does not declare it), " + name + "/own 3 (the model does not declare it)\n"
+	want := "one request: 3 WCU; consumed 9 WCU by table and indexes: " + name +
+		"/byEmail 3 (the model does not declare it), " + name + "/own 3 (the model does not declare it)\n"
 	if !strings.HasPrefix(r.String(), want) {
 		t.Errorf("%s\nwant\n%s", r, want)
 	}
 	e.Value.Name = filler(1900)
 	plan := must(m.PlanSave(e, mapper.ExactlyOnce()))(t)
-	if text := plan.String(); !strings.HasPrefix(text, "one transaction: 6 WCU\n") || !strings.HasSuffix(text, "\n  bounds: 6 to 16 WCU, more than expected if the table has indexes that the model does not declare") {
+	if text := plan.String(); !strings.HasPrefix(text, "one transaction: 6 WCU\n") ||
+		!strings.HasSuffix(text, "\n  bounds: 6 to 16 WCU, more than expected if the table has indexes that the "+
+			"model does not declare") {
 		t.Errorf("%v", plan)
 	}
 	r = must(m.Save(ctx, e, mapper.ExactlyOnce()))(t)
-	if len(r.Consumed.Indexes) != 2 || r.Predicted.WCU.Min != 6 || r.Predicted.WCU.Known() || enginetest.ReportsTransactions(t) && (r.Consumed.WCU != 12 || r.Consumed.Indexes[name+"/own"] != 3) {
+	if len(r.Consumed.Indexes) != 2 || r.Predicted.WCU.Min != 6 || r.Predicted.WCU.Known() ||
+		enginetest.ReportsTransactions(t) && (r.Consumed.WCU != 12 || r.Consumed.Indexes[name+"/own"] != 3) {
 		t.Errorf("in a transaction: %v", r)
 	}
 	e.Value.Home = address{"Street", "Town"} // an item without the indexes' key
@@ -191,10 +209,12 @@ func TestIndexesStandApart(t *testing.T) {
 	}
 	e.Value.Email = "b"
 	e.Value.Home.City = "City"
-	if plan := must(m.PlanSave(e))(t); plan.WCU.Min != 6 || plan.WCU.Known() || len(plan.Alternatives) != 1 || plan.Alternatives[0].WCU.Known() {
+	if plan := must(m.PlanSave(e))(t); plan.WCU.Min != 6 || plan.WCU.Known() || len(plan.Alternatives) != 1 ||
+		plan.Alternatives[0].WCU.Known() {
 		t.Errorf("%v", plan)
 	}
-	if other := must(mapper.New[user](client, mapper.Table(name)))(t); !must(other.PlanSave(other.New(e.Value)))(t).WCU.Known() {
+	if other := must(mapper.New[user](client, mapper.Table(name)))(t); !must(other.PlanSave(other.New(e.Value)))(t).
+		WCU.Known() {
 		t.Error("a mapper knows of indexes that it has not met")
 	}
 	if total := totals.Rows()[0]; total.WCU.Expected != 10 || len(total.Consumed.Indexes) != 2 {
@@ -210,7 +230,8 @@ func TestExpectedInsert(t *testing.T) {
 	m := newMapper[models.ExpiringAll](t, "PK:S", "SK:S")
 	e := m.New(models.ExpiringAll{ID: "1", Until: time.Now().Add(time.Hour), Text: "t"})
 	plan := must(m.PlanSave(e))(t)
-	if text := plan.String(); !strings.HasPrefix(text, "one request: 1 WCU\n") || !strings.HasSuffix(text, "\n  bounds: 1 to 400 WCU, more than expected if an expired item lies there") {
+	if text := plan.String(); !strings.HasPrefix(text, "one request: 1 WCU\n") ||
+		!strings.HasSuffix(text, "\n  bounds: 1 to 400 WCU, more than expected if an expired item lies there") {
 		t.Errorf("%v", plan)
 	}
 	if r := must(m.Save(ctx, e))(t); r.Predicted.WCU != plan.WCU || r.Consumed.WCU != 1 {
@@ -237,7 +258,8 @@ func TestExpectedPatch(t *testing.T) {
 	expect := func(name string, m *mapper.Mapper[store.User], want string) {
 		t.Helper()
 		plan := must(patch.Plan(m))(t)
-		if text := plan.String(); !strings.HasPrefix(text, "one request: "+want+" WCU\n") || !strings.HasSuffix(text, "\n  bounds: 1 to 400 WCU, more than expected if the item is larger") {
+		if text := plan.String(); !strings.HasPrefix(text, "one request: "+want+" WCU\n") ||
+			!strings.HasSuffix(text, "\n  bounds: 1 to 400 WCU, more than expected if the item is larger") {
 			t.Errorf("%s: %v", name, plan)
 		}
 	}
@@ -250,18 +272,23 @@ func TestExpectedPatch(t *testing.T) {
 	must(reader.Load(ctx, reader.Key("1")))(t)
 	expect("read", reader, "4")
 	patcher := with()
-	if r := must(patch.Exec(ctx, patcher))(t); r.Consumed.WCU != 4 || r.Predicted.WCU.Expected != 1 || !r.Predicted.WCU.Contains(4) {
+	if r := must(patch.Exec(ctx, patcher))(t); r.Consumed.WCU != 4 || r.Predicted.WCU.Expected != 1 ||
+		!r.Predicted.WCU.Contains(4) {
 		t.Errorf("%v", r)
 	}
 	expect("patched", patcher, "4")
 	hinted := with(mapper.SizeEstimate("Cart", 3500))
-	if plan := must(hinted.PlanDeleteByKey(hinted.Key("1").Item("M#Cart")))(t); plan.WCU.Expected != 4 || plan.WCU.Max != 400 {
+	if plan := must(hinted.PlanDeleteByKey(hinted.Key("1").Item("M#Cart")))(t); plan.WCU.Expected != 4 ||
+		plan.WCU.Max != 400 {
 		t.Errorf("%v", plan)
 	}
-	if plan := must(with(mapper.SizeEstimate("U#Information", 9000)).PlanLoad(reader.Key("1").Item("U#Information")))(t); plan.RCU.Expected != 1.5 {
+	if plan := must(with(mapper.SizeEstimate("U#Information", 9000)).
+		PlanLoad(reader.Key("1").Item("U#Information")))(t); plan.RCU.Expected != 1.5 {
 		t.Errorf("%v", plan)
 	}
-	if plan := must(reader.PlanLoad(reader.Key("2"), mapper.Strong()))(t); plan.String() != "read: 1 request, 1 RCU\n  bounds: 1 to 356 RCU, more than expected if the range holds more" {
+	if plan := must(reader.PlanLoad(reader.Key("2"),
+		mapper.Strong()))(t); plan.String() != "read: 1 request, 1 RCU\n  bounds: 1 to 356 RCU, more than expected "+
+		"if the range holds more" {
 		t.Errorf("%v", plan)
 	}
 	must(m.Save(ctx, m.New(store.User{ID: "2", Cart: store.Cart{Lines: filler(90_000)}})))(t)
@@ -280,9 +307,11 @@ func TestExpectedPatch(t *testing.T) {
 func TestMisreports(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	users := must(mapper.New[user](&misreporting{Client: enginetest.Start(t).Client()}, mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	users := must(mapper.New[user](&misreporting{Client: enginetest.Start(t).Client()},
+		mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
 	r := must(users.Save(ctx, users.New(user{ID: "1", Email: "a", Home: address{"Street", "Town"}})))(t)
-	if text, _, _ := strings.Cut(r.String(), "\n"); text != "one transaction: predicted 4 WCU; the engine reported 2 WCU; Independent(): 3 requests, 2 WCU; Staged(): 3 requests, 3 WCU" {
+	if text, _, _ := strings.Cut(r.String(), "\n"); text != "one transaction: predicted 4 WCU; the engine reported 2 "+
+		"WCU; Independent(): 3 requests, 2 WCU; Staged(): 3 requests, 3 WCU" {
 		t.Errorf("%v", r)
 	}
 	if strings.Count(r.String(), "reported") != 1 {
@@ -298,7 +327,8 @@ func TestMisreports(t *testing.T) {
 // misreporting reports two units for every transaction, and none for what is read.
 type misreporting struct{ mapper.Client }
 
-func (c *misreporting) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (c *misreporting) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	out, err := c.Client.GetItem(ctx, in, o...)
 	if err == nil {
 		out.ConsumedCapacity = nil
@@ -306,10 +336,12 @@ func (c *misreporting) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o
 	return out, err
 }
 
-func (c *misreporting) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+func (c *misreporting) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	out, err := c.Client.TransactWriteItems(ctx, in, o...)
 	if err == nil {
-		out.ConsumedCapacity = []types.ConsumedCapacity{{CapacityUnits: aws.Float64(2), WriteCapacityUnits: aws.Float64(2)}}
+		out.ConsumedCapacity = []types.ConsumedCapacity{{CapacityUnits: aws.Float64(2),
+			WriteCapacityUnits: aws.Float64(2)}}
 	}
 	return out, err
 }

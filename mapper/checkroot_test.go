@@ -21,8 +21,8 @@ type Shelved struct {
 	Books map[string]string `ddb:"sk=BOOK#{key}"`
 }
 
-// With CheckRoot a save that only updates reads the root item afterwards, as one that adds does; in a transaction of several parts it
-// checks the root item. A save that writes the root item costs no more.
+// With CheckRoot a save that only updates reads the root item afterwards, as one that adds does; in a
+// transaction of several parts it checks the root item. A save that writes the root item costs no more.
 func TestCheckRoot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -40,7 +40,8 @@ func TestCheckRoot(t *testing.T) {
 			t.Helper()
 			p := must(m.PlanSave(e, mapper.CheckRoot()))(t)
 			r := must(m.Save(ctx, e, mapper.CheckRoot()))(t)
-			if len(p.Items) != items || p.WCU.Max != wcu || p.RCU.Expected != rcu || r.Consumed.RCU != rcu || p.Requests != r.Predicted.Requests {
+			if len(p.Items) != items || p.WCU.Max != wcu || p.RCU.Expected != rcu || r.Consumed.RCU != rcu ||
+				p.Requests != r.Predicted.Requests {
 				t.Errorf("part %v: planned %s, sent %s", part, p, r)
 			}
 			if enginetest.ReportsTransactions(t) && r.Consumed.WCU != wcu {
@@ -90,7 +91,8 @@ func TestCheckRoot(t *testing.T) {
 	}
 }
 
-// FromItems is what a load of these items would be: whole, or a part; without a root nothing is found, and nothing is saved of it.
+// FromItems is what a load of these items would be: whole, or a part; without a root nothing is found,
+// and nothing is saved of it.
 func TestFromItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -100,7 +102,8 @@ func TestFromItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	item := func(sk string, more map[string]types.AttributeValue) map[string]types.AttributeValue {
-		a := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "SHELF#1"}, "SK": &types.AttributeValueMemberS{Value: sk}}
+		a := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "SHELF#1"},
+			"SK": &types.AttributeValueMemberS{Value: sk}}
 		for name, v := range more {
 			a[name] = v
 		}
@@ -108,7 +111,8 @@ func TestFromItems(t *testing.T) {
 	}
 	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	items := map[string][]map[string]types.AttributeValue{table: {
-		item("BOOK#a", map[string]types.AttributeValue{"Books": text("A")}), item("HEAD", map[string]types.AttributeValue{"Name": text("n")}),
+		item("BOOK#a", map[string]types.AttributeValue{"Books": text("A")}),
+		item("HEAD", map[string]types.AttributeValue{"Name": text("n")}),
 	}}
 	e := must(m.FromItems(m.Key("1"), items))(t)
 	if e.Value.Name != "n" || e.Value.Books["a"] != "A" {
@@ -120,7 +124,8 @@ func TestFromItems(t *testing.T) {
 	if _, err := m.FromItems(m.Key("2"), items); !errors.Is(err, mapper.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, err := m.FromItems(m.Key("1"), map[string][]map[string]types.AttributeValue{"else": nil}); err == nil || !strings.Contains(err.Error(), "which is none of the model's") {
+	if _, err := m.FromItems(m.Key("1"), map[string][]map[string]types.AttributeValue{"else": nil}); err == nil ||
+		!strings.Contains(err.Error(), "which is none of the model's") {
 		t.Error(err)
 	}
 	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "is for reading") {

@@ -18,70 +18,86 @@ type failingClient struct{ mapper.Client }
 
 var errCalled = errors.New("a request was sent")
 
-func (failingClient) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (failingClient) GetItem(context.Context, *dynamodb.GetItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	return nil, errCalled
 }
 
-func (failingClient) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (failingClient) PutItem(context.Context, *dynamodb.PutItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return nil, errCalled
 }
 
-func (failingClient) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (failingClient) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return nil, errCalled
 }
 
-func (failingClient) DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+func (failingClient) DeleteItem(context.Context, *dynamodb.DeleteItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
 	return nil, errCalled
 }
 
-func (failingClient) Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (failingClient) Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput,
+	error) {
 	return nil, errCalled
 }
 
-func (failingClient) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+func (failingClient) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
+	...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	return nil, errCalled
 }
 
 // deaf is a client that does not pass options on, as a DAX client does not.
 type deaf struct{ c *dynamodb.Client }
 
-func (d deaf) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (d deaf) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	return d.c.GetItem(ctx, in)
 }
 
-func (d deaf) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (d deaf) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return d.c.PutItem(ctx, in)
 }
 
-func (d deaf) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (d deaf) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return d.c.UpdateItem(ctx, in)
 }
 
-func (d deaf) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+func (d deaf) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
 	return d.c.DeleteItem(ctx, in)
 }
 
-func (d deaf) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (d deaf) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput,
+	error) {
 	return d.c.Query(ctx, in)
 }
 
-func (d deaf) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+func (d deaf) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
+	error) {
 	return d.c.Scan(ctx, in)
 }
 
-func (d deaf) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (d deaf) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	return d.c.BatchGetItem(ctx, in)
 }
 
-func (d deaf) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+func (d deaf) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
 	return d.c.BatchWriteItem(ctx, in)
 }
 
-func (d deaf) TransactGetItems(ctx context.Context, in *dynamodb.TransactGetItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error) {
+func (d deaf) TransactGetItems(ctx context.Context, in *dynamodb.TransactGetItemsInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error) {
 	return d.c.TransactGetItems(ctx, in)
 }
 
-func (d deaf) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+func (d deaf) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	return d.c.TransactWriteItems(ctx, in)
 }
 
@@ -89,12 +105,17 @@ func (d deaf) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrite
 // failed, as the SDK's types say it.
 type conflicting struct{ failingClient }
 
-func (conflicting) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (conflicting) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return nil, &types.ConditionalCheckFailedException{}
 }
 
-func (conflicting) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	return nil, &types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{{Code: aws.String("ConditionalCheckFailed")}, {Code: aws.String("None")}}}
+func (conflicting) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
+	...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	return nil, &types.TransactionCanceledException{
+		CancellationReasons: []types.CancellationReason{{Code: aws.String("ConditionalCheckFailed")},
+			{Code: aws.String("None")}},
+	}
 }
 
 // What a stub answers is a conflict where the mapper is told that it sends once, and else unknown:
@@ -129,6 +150,7 @@ func TestClientNeverRetries(t *testing.T) {
 // failingScan is a client whose scans fail.
 type failingScan struct{ failingClient }
 
-func (failingScan) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+func (failingScan) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
+	error) {
 	return nil, errCalled
 }

@@ -44,7 +44,8 @@ func (c *crash) transport() *faulty {
 func (c *crash) deliver(t *testing.T) (n int) {
 	t.Helper()
 	for i, r := range c.late {
-		if target := r.Header.Get("X-Amz-Target"); strings.Contains(target, "Get") || strings.Contains(target, "Query") {
+		if target := r.Header.Get("X-Amz-Target"); strings.Contains(target, "Get") ||
+			strings.Contains(target, "Query") {
 			continue
 		}
 		again := r.Clone(context.Background())

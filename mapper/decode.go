@@ -30,14 +30,14 @@ type Decoded[T any] struct {
 	Incarnation []byte
 	// State is what the item is in the life of its entity, as far as it alone tells:
 	//   - "live": of an entity that exists
-	//   - "staged": a root whose insert is not finished, or another item that such an insert has put, which is the entity's once a
-	//     root of its incarnation is live
+	//   - "staged": a root whose insert is not finished, or another item that such an insert has put,
+	//     which is the entity's once a root of its incarnation is live
 	//   - "deleting": a root whose delete has begun, so that its entity does not exist any more
 	//   - "expired": its time to live is over
 	//   - "unknown": it is none of the model's
 	State string
-	// Outside are the fields whose values lie outside of the item (chunk, s3=): Value does not have them. Load the item to
-	// read them.
+	// Outside are the fields whose values lie outside of the item (chunk, s3=): Value does not have
+	// them. Load the item to read them.
 	Outside []string
 }
 
@@ -87,11 +87,13 @@ func outsideOf(f *item.Image) (names []string) {
 
 // ItemChange is the change of one item, as a stream record has it.
 type ItemChange[T any] struct {
-	// Event says what the change is in the life of the entity: "entityCreated", "entityDeleted", "itemCreated", "itemChanged",
-	// "itemDeleted", or "none". A staged insert and delete are seen item by item: the entity is created when its root goes live, and
-	// deleted when its root is marked, whatever comes before and after. "none" is a change that concerns nothing that is there: of
-	// a root whose insert is not finished, or that is marked for a delete already, or of an item that is none of the model's.
-	// Another item of a staged insert is "itemCreated", since it alone cannot tell; its State is "staged".
+	// Event says what the change is in the life of the entity: "entityCreated", "entityDeleted",
+	// "itemCreated", "itemChanged", "itemDeleted", or "none". A staged insert and delete are seen item
+	// by item: the entity is created when its root goes live, and deleted when its root is marked,
+	// whatever comes before and after. "none" is a change that concerns nothing that is there: of a
+	// root whose insert is not finished, or that is marked for a delete already, or of an item that is
+	// none of the model's. Another item of a staged insert is "itemCreated", since it alone cannot
+	// tell; its State is "staged".
 	Event string
 	// Old and New are the item before and after, nil for none.
 	Old, New *Decoded[T]
@@ -99,7 +101,8 @@ type ItemChange[T any] struct {
 
 // DecodeChange decodes the old and the new image of a stream record (NEW_AND_OLD_IMAGES), either of
 // them nil where the item was created or deleted. It does no I/O.
-func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, options ...DecodeOption) (*ItemChange[T], error) {
+func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, options ...DecodeOption) (*ItemChange[T],
+	error) {
 	c := &ItemChange[T]{}
 	var err error
 	if len(old) > 0 {
@@ -113,10 +116,12 @@ func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, optio
 		}
 	}
 	if c.Old == nil && c.New == nil {
-		return nil, m.engine.model.Errorf("the change has neither an old nor a new image: let the stream have NEW_AND_OLD_IMAGES")
+		return nil, m.engine.model.Errorf("the change has neither an old nor a new image: let the stream have " +
+			"NEW_AND_OLD_IMAGES")
 	}
 	root := c.Old != nil && c.Old.Root || c.New != nil && c.New.Root
-	before := there(c.Old) && !(c.New != nil && c.New.Incarnation != nil && !bytes.Equal(c.Old.Incarnation, c.New.Incarnation))
+	before := there(c.Old) &&
+		!(c.New != nil && c.New.Incarnation != nil && !bytes.Equal(c.Old.Incarnation, c.New.Incarnation))
 	c.Event = eventOf(before, there(c.New), root)
 	return c, nil
 }
@@ -215,7 +220,8 @@ func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
 		case found == nil || found.state == "unknown":
 			found = d
 		case d.state != "unknown":
-			return nil, m.Errorf("the item %s may be of the table %s or of %s: say which with mapper.InTable", img.Place, fits, t.Name)
+			return nil, m.Errorf("the item %s may be of the table %s or of %s: say which with mapper.InTable",
+				img.Place, fits, t.Name)
 		}
 		if d.state != "unknown" {
 			fits = t.Name

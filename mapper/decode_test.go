@@ -28,7 +28,8 @@ func TestDecode(t *testing.T) {
 	t.Parallel()
 	m := must(mapper.New[account](failingClient{}))(t)
 	stage := func(state string) *types.AttributeValueMemberM {
-		return &types.AttributeValueMemberM{Value: item{"state": s(state), "since": &types.AttributeValueMemberN{Value: "1"}}}
+		return &types.AttributeValueMemberM{Value: item{"state": s(state),
+			"since": &types.AttributeValueMemberN{Value: "1"}}}
 	}
 	mark := &types.AttributeValueMemberBOOL{Value: true}
 	b := &types.AttributeValueMemberB{Value: []byte("x")}
@@ -38,13 +39,21 @@ func TestDecode(t *testing.T) {
 		field string
 		want  *account
 	}{
-		"root":         {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": &types.AttributeValueMemberN{Value: "3"}, "_a": b}, "live", "Counter", &account{ID: "1", Counter: 3}},
-		"element":      {item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0007"), "Text": s("x")}, "live", "Entries", &account{ID: "1", Entries: []part{{7, "x"}}}},
-		"entry":        {item{"PK": s("ACCOUNT#1"), "SK": s("FLAG#a"), "Flags": mark}, "live", "Flags", &account{ID: "1", Flags: map[string]bool{"a": true}}},
-		"claim":        {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("inserting")}, "staged", "Counter", &account{ID: "1"}},
-		"live":         {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("live")}, "live", "Counter", &account{ID: "1"}},
-		"marked":       {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("deleting")}, "deleting", "Counter", &account{ID: "1"}},
-		"staged":       {item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("x"), "_s": mark}, "staged", "Left", &account{ID: "1", Left: "x"}},
+		"root": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"),
+			"Counter": &types.AttributeValueMemberN{Value: "3"}, "_a": b}, "live", "Counter",
+			&account{ID: "1", Counter: 3}},
+		"element": {item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0007"), "Text": s("x")}, "live", "Entries",
+			&account{ID: "1", Entries: []part{{7, "x"}}}},
+		"entry": {item{"PK": s("ACCOUNT#1"), "SK": s("FLAG#a"), "Flags": mark}, "live", "Flags",
+			&account{ID: "1", Flags: map[string]bool{"a": true}}},
+		"claim": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("inserting")}, "staged", "Counter",
+			&account{ID: "1"}},
+		"live": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("live")}, "live", "Counter",
+			&account{ID: "1"}},
+		"marked": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("deleting")}, "deleting", "Counter",
+			&account{ID: "1"}},
+		"staged": {item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("x"), "_s": mark}, "staged", "Left",
+			&account{ID: "1", Left: "x"}},
 		"no sort key":  {item{"PK": s("ACCOUNT#1"), "SK": s("OTHER")}, "unknown", "", nil},
 		"no partition": {item{"PK": s("USER#1"), "SK": s("HEAD")}, "unknown", "", nil},
 		"no string":    {item{"PK": b, "SK": s("HEAD")}, "unknown", "", nil},
@@ -54,7 +63,8 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if d.State != c.state || d.Field != c.field || !cmp.Equal(d.Value, c.want, accountOptions) || d.Root != (c.field == "Counter") {
+		if d.State != c.state || d.Field != c.field || !cmp.Equal(d.Value, c.want, accountOptions) ||
+			d.Root != (c.field == "Counter") {
 			t.Errorf("%s: %+v %+v", name, d, d.Value)
 		}
 	}
@@ -63,9 +73,11 @@ func TestDecode(t *testing.T) {
 		options []mapper.DecodeOption
 	}{
 		"the item has the key of none of the model's tables: accounts (PK, SK)": {item{"id": s("1")}, nil},
-		"no key attribute \"SK\"":           {item{"PK": s("ACCOUNT#1")}, []mapper.DecodeOption{mapper.InTable("accounts")}},
-		"the model has no table \"others\"": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}, []mapper.DecodeOption{mapper.InTable("others")}},
-		"attribute \"Counter\"":             {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": s("x")}, nil},
+		"no key attribute \"SK\"": {item{"PK": s("ACCOUNT#1")},
+			[]mapper.DecodeOption{mapper.InTable("accounts")}},
+		"the model has no table \"others\"": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")},
+			[]mapper.DecodeOption{mapper.InTable("others")}},
+		"attribute \"Counter\"": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": s("x")}, nil},
 	} {
 		if _, err := m.Decode(c.item, c.options...); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q: %v", text, err)
@@ -88,7 +100,8 @@ func TestDecodeInTable(t *testing.T) {
 	}
 	m := must(mapper.New[half](failingClient{}))(t)
 	a := item{"PK": s("X#1"), "SK": s("A"), "Name": s("n"), "Tail": s("t")}
-	if _, err := m.Decode(a); err == nil || !strings.Contains(err.Error(), "of the table heads or of tails: say which with mapper.InTable") {
+	if _, err := m.Decode(a); err == nil ||
+		!strings.Contains(err.Error(), "of the table heads or of tails: say which with mapper.InTable") {
 		t.Errorf("%v", err)
 	}
 	d := must(m.Decode(a, mapper.InTable("tails")))(t)
@@ -106,9 +119,10 @@ func TestDecodeStream(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	engine := enginetest.Start(t)
 	client := engine.Client()
-	out := must(client.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &table, StreamSpecification: &types.StreamSpecification{
-		StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
-	}}))(t)
+	out := must(client.UpdateTable(ctx,
+		&dynamodb.UpdateTableInput{TableName: &table, StreamSpecification: &types.StreamSpecification{
+			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
+		}}))(t)
 	m := must(mapper.New[account](client, mapper.Table(table)))(t)
 	r := rand.New(rand.NewPCG(7, 7))
 	written := writeAccounts(t, m, r, want)
@@ -123,7 +137,8 @@ func TestDecodeStream(t *testing.T) {
 		if d == nil {
 			d = c.Old
 		}
-		if was := last[d.Key]; (was == nil) != (c.Old == nil) || was != nil && !cmp.Equal(was.Value, c.Old.Value, accountOptions) {
+		if was := last[d.Key]; (was == nil) != (c.Old == nil) || was != nil &&
+			!cmp.Equal(was.Value, c.Old.Value, accountOptions) {
 			t.Fatalf("the old image of %v is %+v, and was written as %+v", d.Key, c.Old, was)
 		}
 		if d.State == "unknown" || d.Value.ID == "" {
@@ -138,7 +153,8 @@ func TestDecodeStream(t *testing.T) {
 		last[d.Key] = c.New
 	}
 	if !cmp.Equal(created, written.created) || !cmp.Equal(deleted, written.deleted) {
-		t.Errorf("%d created and %d deleted, want %d and %d", len(created), len(deleted), len(written.created), len(written.deleted))
+		t.Errorf("%d created and %d deleted, want %d and %d", len(created), len(deleted), len(written.created),
+			len(written.deleted))
 	}
 	t.Logf("%d records", len(records))
 	now := map[string]*account{}
@@ -156,7 +172,8 @@ func TestDecodeStream(t *testing.T) {
 	}
 	for id, a := range now {
 		e := must(m.Load(ctx, m.Key(id)))(t)
-		if len(e.Value.Entries) != len(a.Entries) || e.Value.Counter != a.Counter || e.Value.Left != a.Left || e.Value.Right != a.Right {
+		if len(e.Value.Entries) != len(a.Entries) || e.Value.Counter != a.Counter || e.Value.Left != a.Left ||
+			e.Value.Right != a.Right {
 			t.Fatalf("%s: %+v, and its records say %+v", id, e.Value, a)
 		}
 	}
@@ -183,7 +200,8 @@ func writeAccounts(t *testing.T, m *mapper.Mapper[account], r *rand.Rand, record
 		var receipt *mapper.Receipt
 		switch n := r.IntN(10); {
 		case n < 4 || len(all) == 0:
-			a := account{ID: strconv.Itoa(id), Counter: 1 + r.IntN(9), Left: text(), Right: text(), Flags: map[string]bool{}}
+			a := account{ID: strconv.Itoa(id), Counter: 1 + r.IntN(9), Left: text(), Right: text(),
+				Flags: map[string]bool{}}
 			for i := range r.IntN(20) {
 				a.Entries = append(a.Entries, part{i, text()})
 			}
@@ -210,7 +228,8 @@ func readStream(t *testing.T, engine *engines.Engine, arn string, want int) []*s
 	t.Helper()
 	ctx := context.Background()
 	o := engine.Client().Options()
-	c := dynamodbstreams.New(dynamodbstreams.Options{Region: o.Region, Credentials: o.Credentials, BaseEndpoint: o.BaseEndpoint, HTTPClient: o.HTTPClient})
+	c := dynamodbstreams.New(dynamodbstreams.Options{Region: o.Region, Credentials: o.Credentials,
+		BaseEndpoint: o.BaseEndpoint, HTTPClient: o.HTTPClient})
 	d := must(c.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &arn}))(t)
 	var all []*streams.StreamRecord
 	for _, shard := range d.StreamDescription.Shards {

@@ -54,7 +54,8 @@ func (g *engine) newState(s *snapshot.Snapshot) *state {
 
 func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*engine, error) {
 	if isNil(client) {
-		return nil, fmt.Errorf("%s: the client is nil: pass dynamodb.NewFromConfig(cfg), or a client of your own", e.Label())
+		return nil, fmt.Errorf("%s: the client is nil: pass dynamodb.NewFromConfig(cfg), or a client of your own",
+			e.Label())
 	}
 	tables, err := tableNames(e, s)
 	if err != nil {
@@ -64,7 +65,8 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 	if cursorKey == nil {
 		cursorKey = []byte(rand.Text()) // of this mapper alone
 	} else if len(cursorKey) < minCursorKey {
-		return nil, fmt.Errorf("%s: the CursorKey has %d bytes: give it %d random ones or more", e.Label(), len(cursorKey), minCursorKey)
+		return nil, fmt.Errorf("%s: the CursorKey has %d bytes: give it %d random ones or more", e.Label(),
+			len(cursorKey), minCursorKey)
 	}
 	m := model.New(e, c, tables)
 	if m.Times, err = timesOf(e, s.times, m.Now()); err != nil {
@@ -123,16 +125,19 @@ func tableNames(e *schema.Entity, s *settings) ([]string, error) {
 		shown := name
 		if p := e.Periods; p != nil {
 			if strings.Count(name, p.Placeholder) != 1 {
-				return nil, fmt.Errorf("%s: the table name %q has no %s, and the tables of the model follow that time: name them with it, as in %q", e.Label(), name, p.Placeholder, t.Name)
+				return nil, fmt.Errorf("%s: the table name %q has no %s, and the tables of the model follow that "+
+					"time: name them with it, as in %q", e.Label(), name, p.Placeholder, t.Name)
 			}
 			period, _ := p.Of(key.OfTime(anyTime))
 			shown = p.Named(name, period)
 		}
 		if !model.IsTableName(shown) {
-			return nil, fmt.Errorf("%s: %q cannot be the name of a table: DynamoDB takes 3 to 255 letters, digits, '_', '-' and '.', or an ARN", e.Label(), name)
+			return nil, fmt.Errorf("%s: %q cannot be the name of a table: DynamoDB takes 3 to 255 letters, digits, "+
+				"'_', '-' and '.', or an ARN", e.Label(), name)
 		}
 		if slices.Contains(names, name) {
-			return nil, fmt.Errorf("%s: two of its tables are named %q: give each a name of its own with mapper.Tables", e.Label(), name)
+			return nil, fmt.Errorf("%s: two of its tables are named %q: give each a name of its own with mapper.Tables",
+				e.Label(), name)
 		}
 		names = append(names, name)
 	}
@@ -168,9 +173,11 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 	case sel.Err != nil:
 		return nil, sel.Err
 	case isIndex(sel):
-		return nil, g.model.Errorf("the selection is what lies in an index, and no entity: run a query (query.Of, or generated code), and load what it finds by its key")
+		return nil, g.model.Errorf("the selection is what lies in an index, and no entity: run a query (query.Of, or " +
+			"generated code), and load what it finds by its key")
 	case !sel.Entity:
-		return nil, g.model.Errorf("the key selects several entities: give all of %s to load one, or run a query", g.model.IdentityNames())
+		return nil, g.model.Errorf("the key selects several entities: give all of %s to load one, or run a query",
+			g.model.IdentityNames())
 	}
 	o := read.Options{Strong: strong}
 	if g.caching(sel, strong) {
@@ -189,11 +196,13 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 }
 
 // loadLocated loads an entity that may lie on several shards.
-func (g *engine) loadLocated(ctx context.Context, sel selection.Selection, v any, o read.Options, t *tally) (*state, error) {
-	found, err := g.search.FindWhere(ctx, []selection.Selection{sel}, o, &t.Tally.Tally, func(at []selection.Selection) ([]*search.Found, error) {
-		f, err := g.search.Find(ctx, g.search.Protocol, at[0], o, &t.Tally.Tally)
-		return []*search.Found{f}, err
-	})
+func (g *engine) loadLocated(ctx context.Context, sel selection.Selection, v any, o read.Options, t *tally) (*state,
+	error) {
+	found, err := g.search.FindWhere(ctx, []selection.Selection{sel}, o, &t.Tally.Tally,
+		func(at []selection.Selection) ([]*search.Found, error) {
+			f, err := g.search.Find(ctx, g.search.Protocol, at[0], o, &t.Tally.Tally)
+			return []*search.Found{f}, err
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +216,8 @@ func (g *engine) planLoad(sel selection.Selection, loaded *state, options []Read
 	case sel.Err != nil:
 		return nil, g.public(sel.Err)
 	case isIndex(sel):
-		return nil, g.model.Errorf("the selection is what lies in an index, and no entity: plan the query, with its Plan")
+		return nil, g.model.Errorf("the selection is what lies in an index, and no entity: plan the query, with " +
+			"its Plan")
 	case loaded == nil:
 		return planOfReads(g.env.Estimate.Selection(sel, strong)), nil
 	}
@@ -254,7 +264,8 @@ func (g *engine) predict(x *operation.Operation, err error) (*Plan, error) {
 }
 
 // update is Mapper.Update. next returns a pointer to a zero model, and the function that changes it.
-func (g *engine) update(ctx context.Context, sel selection.Selection, next func() (any, func() error), options []WriteOption) (*Receipt, error) {
+func (g *engine) update(ctx context.Context, sel selection.Selection, next func() (any, func() error),
+	options []WriteOption) (*Receipt, error) {
 	var t tally
 	ctx, end := g.observe(ctx, "Update")
 	var readers change.Readers
@@ -293,7 +304,8 @@ func (g *engine) update(ctx context.Context, sel selection.Selection, next func(
 var errUpdate = errors.New("the function of Update returned an error")
 
 // delete is Mapper.Delete. s is the entity that is deleted as it was loaded, nil for a selection.
-func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, options []WriteOption) (*Receipt, error) {
+func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, options []WriteOption) (*Receipt,
+	error) {
 	o := writeOptionsOf(options)
 	if s == nil && len(sel.Elsewhere) > 0 {
 		var t tally

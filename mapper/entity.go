@@ -40,10 +40,11 @@ func (e *Entity[T]) Unknown() int {
 	return e.state.Unknown
 }
 
-// Tag returns a token of the state of the loaded items: of their versions, and of items without a version of their values. It is for clients that keep
-// it and send it back, as an ETag of HTTP, and consists of letters, digits, "-" and "_". See [IfTag]. A program that changes an item and leaves its version
-// does not change the tag. After a Save it is that of the saved state. The tag of a new entity is empty. Up to 64 items it has 20 bytes for
-// each and 15 more, and otherwise 58 bytes.
+// Tag returns a token of the state of the loaded items: of their versions, and of items without a
+// version of their values. It is for clients that keep it and send it back, as an ETag of HTTP, and
+// consists of letters, digits, "-" and "_". See [IfTag]. A program that changes an item and leaves its
+// version does not change the tag. After a Save it is that of the saved state. The tag of a new entity
+// is empty. Up to 64 items it has 20 bytes for each and 15 more, and otherwise 58 bytes.
 func (e *Entity[T]) Tag() string {
 	if e == nil || e.state == nil || e.state.Fresh {
 		return ""
@@ -51,16 +52,19 @@ func (e *Entity[T]) Tag() string {
 	return e.state.Snapshot.Tag().String()
 }
 
-// Loaded reports whether a field was loaded, which its zero value does not tell: whether the selection includes the item of the field, or all elements of a
-// slice or map. The field is given by a pointer to it:
+// Loaded reports whether a field was loaded, which its zero value does not tell: whether the selection
+// includes the item of the field, or all elements of a slice or map. The field is given by a pointer to
+// it:
 //
 //	if !e.Loaded(&e.Value.Friends) { ... }
 //
-// It is true for key fields, and for all fields of a new entity. Loaded panics if the pointer is not to a stored field of e.Value.
+// It is true for key fields, and for all fields of a new entity. Loaded panics if the pointer is not to
+// a stored field of e.Value.
 func (e *Entity[T]) Loaded(field any) bool {
 	path, ok := fieldPath(reflect.ValueOf(&e.Value).Elem(), reflect.ValueOf(field))
 	if !ok || e.state == nil {
-		panic(fmt.Sprintf("mapper: Loaded got %T, and not a pointer to a field of the entity's value: pass &e.Value.Field", field))
+		panic(fmt.Sprintf("mapper: Loaded got %T, and not a pointer to a field of the entity's value: pass "+
+			"&e.Value.Field", field))
 	}
 	return e.state.loaded(path)
 }
@@ -104,7 +108,8 @@ func (s *state) loaded(path []int) bool {
 		}
 		stored = stored || holds
 	}
-	if !stored && !slices.ContainsFunc(s.engine.model.Schema.KeyFields, func(o *schema.KeyField) bool { return overlaps(o.Path) }) {
+	if !stored && !slices.ContainsFunc(s.engine.model.Schema.KeyFields,
+		func(o *schema.KeyField) bool { return overlaps(o.Path) }) {
 		panic("mapper: Loaded got a field that is not stored")
 	}
 	return true
@@ -122,7 +127,8 @@ func (m *Mapper[T]) owns(e *Entity[T]) error {
 		return m.engine.model.Errorf("the entity does not come from this mapper: make it with the mapper's New or Load")
 	}
 	if e.state.notStored {
-		return m.engine.model.Errorf("the entity was made of items that are not stored (FromItems), and is for reading: load it, or make a new one")
+		return m.engine.model.Errorf("the entity was made of items that are not stored (FromItems), and is for " +
+			"reading: load it, or make a new one")
 	}
 	return nil
 }

@@ -17,8 +17,9 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// ErrNotFound says that an entity does not exist, or that an item which a patch requires is missing. An entity exists if its root
-// item exists, has not expired, and belongs to no unfinished insert or delete.
+// ErrNotFound says that an entity does not exist, or that an item which a patch requires is missing. An
+// entity exists if its root item exists, has not expired, and belongs to no unfinished insert or
+// delete.
 var ErrNotFound = search.ErrNotFound
 
 // ErrExists says that an insert found its entity there already, or a patch the element that
@@ -91,14 +92,15 @@ type ItemConflict struct {
 	Key Key
 	// Field is the model's field, or the sort key of an item with several.
 	Field string
-	// Conflict is what happened to the item since it was read: "changed", "deleted" or "created"; "condition" where the condition of a
-	// patch does not hold for it.
+	// Conflict is what happened to the item since it was read: "changed", "deleted" or "created";
+	// "condition" where the condition of a patch does not hold for it.
 	Conflict string
 }
 
-// ConflictError says that items were changed, deleted or created by someone else
-// since they were read, or that a condition of a patch or of a raw item does not hold. Nothing was written (of a staged insert nothing that can be found;
-// Independent aside: see PartialError). Load again and repeat, or use Update, which does so.
+// ConflictError says that items were changed, deleted or created by someone else since they were read,
+// or that a condition of a patch or of a raw item does not hold. Nothing was written (of a staged
+// insert nothing that can be found; Independent aside: see PartialError). Load again and repeat, or use
+// Update, which does so.
 type ConflictError struct {
 	model string
 	Items []ItemConflict
@@ -137,14 +139,17 @@ func (e *ConflictError) Error() string {
 			keys[i] = it.Key
 		}
 		if len(e.unmet) > 0 {
-			return fmt.Sprintf("%s: the condition of the patch does not hold for %s: %s", e.model, joinKeys(keys), joinErrors(e.unmet))
+			return fmt.Sprintf("%s: the condition of the patch does not hold for %s: %s", e.model, joinKeys(keys),
+				joinErrors(e.unmet))
 		}
 		return fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.model, joinKeys(keys))
 	}
 	if e.insert {
-		return fmt.Sprintf("%s: conflict: %s, though the entity is not there: items that are left over from one: delete it by its key, which removes them, and insert again", e.model, joinFew(s))
+		return fmt.Sprintf("%s: conflict: %s, though the entity is not there: items that are left over from one: "+
+			"delete it by its key, which removes them, and insert again", e.model, joinFew(s))
 	}
-	return fmt.Sprintf("%s: conflict: %s by someone else since it was read: load again and repeat the change, or use Update", e.model, joinFew(s))
+	return fmt.Sprintf("%s: conflict: %s by someone else since it was read: load again and repeat the change, or "+
+		"use Update", e.model, joinFew(s))
 }
 
 // Unwrap returns the conditions of a patch that do not hold.
@@ -158,9 +163,10 @@ func joinErrors(errs []error) string {
 	return strings.Join(texts, "; ")
 }
 
-// Detail returns the text of an error with the values of attributes, which the text itself leaves out, whatever verb prints it: they can be
-// personal data. Keys are in both. Pass it on only to those who may read the items. The errors of the application's own callbacks (BeforeSave, AfterLoad) are
-// in both texts as they are.
+// Detail returns the text of an error with the values of attributes, which the text itself leaves out,
+// whatever verb prints it: they can be personal data. Keys are in both. Pass it on only to those who
+// may read the items. The errors of the application's own callbacks (BeforeSave, AfterLoad) are in both
+// texts as they are.
 func Detail(err error) string { return redact.Detail(err) }
 
 // existsError is an insert's conflict with what is there.
@@ -170,7 +176,8 @@ type existsError struct {
 }
 
 func (e *existsError) Error() string {
-	return fmt.Sprintf("%s: %s exists already: load it and save the change, or delete it first", e.conflict.model, e.name)
+	return fmt.Sprintf("%s: %s exists already: load it and save the change, or delete it first", e.conflict.model,
+		e.name)
 }
 
 func (e *existsError) Unwrap() []error { return []error{ErrExists, e.conflict} }
@@ -205,10 +212,10 @@ func (e *NotFoundError) Error() string {
 // Unwrap returns ErrNotFound.
 func (e *NotFoundError) Unwrap() error { return ErrNotFound }
 
-// ValueError says that a value cannot be stored: part of a key is empty or zero, two elements
-// have one key, a string is not valid UTF-8, a set has a member twice, a number is none of
-// DynamoDB's; or that a field that keys name was changed after the load. Nothing was sent. All that is wrong with an entity comes at once, as errors that are
-// joined (errors.Join).
+// ValueError says that a value cannot be stored: part of a key is empty or zero, two elements have one
+// key, a string is not valid UTF-8, a set has a member twice, a number is none of DynamoDB's; or that a
+// field that keys name was changed after the load. Nothing was sent. All that is wrong with an entity
+// comes at once, as errors that are joined (errors.Join).
 type ValueError struct {
 	Model string
 	// Field is the field of the value, or the item that it is a key of.
@@ -252,9 +259,11 @@ func (e *OutcomeUnknownError) Error() string {
 		return fmt.Sprintf("%s: it is not known whether the conditions hold: %v", e.model, e.Err)
 	}
 	if e.patch {
-		return fmt.Sprintf("%s: it is not known whether %s was written: load and see before a patch of it is done again: %v", e.model, joinKeys(e.Items), e.Err)
+		return fmt.Sprintf("%s: it is not known whether %s was written: load and see before a patch of it is done "+
+			"again: %v", e.model, joinKeys(e.Items), e.Err)
 	}
-	return fmt.Sprintf("%s: it is not known whether %s was written: save again, which finds out first, or load: %v", e.model, joinKeys(e.Items), e.Err)
+	return fmt.Sprintf("%s: it is not known whether %s was written: save again, which finds out first, or load: %v",
+		e.model, joinKeys(e.Items), e.Err)
 }
 
 // Unwrap returns the cause.
@@ -276,12 +285,16 @@ type NotLoadedError struct {
 // Error names the field and the item.
 func (e *NotLoadedError) Error() string {
 	if e.needs != "" {
-		return fmt.Sprintf("%s.%s: its change cannot be saved without %s which was not loaded: load the entity by its key", e.model, e.Field, e.needs)
+		return fmt.Sprintf("%s.%s: its change cannot be saved without %s which was not loaded: load the entity by "+
+			"its key", e.model, e.Field, e.needs)
 	}
 	if e.element {
-		return fmt.Sprintf("%s.%s: the element %s was not loaded, so that its change cannot be saved: load a selection that includes it, or write it unread with a patch: Add, Put, or Patch of its node", e.model, e.Field, e.Key)
+		return fmt.Sprintf("%s.%s: the element %s was not loaded, so that its change cannot be saved: load a "+
+			"selection that includes it, or write it unread with a patch: Add, Put, or Patch of its node", e.model,
+			e.Field, e.Key)
 	}
-	return fmt.Sprintf("%s.%s: its item %s was not loaded, so that its change cannot be saved: load a selection that includes it", e.model, e.Field, e.Key)
+	return fmt.Sprintf("%s.%s: its item %s was not loaded, so that its change cannot be saved: load a selection that "+
+		"includes it", e.model, e.Field, e.Key)
 }
 
 // TooLargeError says that an item would be larger than DynamoDB allows (400 KB:
@@ -308,7 +321,8 @@ func (e *TooLargeError) Unwrap() error { return e.err }
 // Error names the item, its size, and what weighs most in it.
 func (e *TooLargeError) Error() string {
 	if e.err != nil {
-		return fmt.Sprintf("%s.%s: the item %s would be over the limit of %d bytes: load it and see what is large in it, and give that an sk= of its own, or store it elsewhere: %v",
+		return fmt.Sprintf("%s.%s: the item %s would be over the limit of %d bytes: load it and see what is large in "+
+			"it, and give that an sk= of its own, or store it elsewhere: %v",
 			e.model, e.Field, e.Key, cost.MaxItem, e.err)
 	}
 	if len(e.heaviest) == 0 { // a raw request
@@ -316,10 +330,14 @@ func (e *TooLargeError) Error() string {
 			e.model, e.Field, e.Key, e.Size, cost.MaxItem)
 	}
 	if e.local > 0 {
-		return fmt.Sprintf("%s.%s: the item %s would have %d bytes and its entries in local indexes %d, together over the limit of %d; the heaviest attributes: %s: project less (project=), make the index a global one, or give the attributes an sk= of their own",
+		return fmt.Sprintf("%s.%s: the item %s would have %d bytes and its entries in local indexes %d, together "+
+			"over the limit of %d; the heaviest attributes: %s: project less (project=), make the index a global "+
+			"one, or give the attributes an sk= of their own",
 			e.model, e.Field, e.Key, e.Size, e.local, cost.MaxItem, strings.Join(e.heaviest, ", "))
 	}
-	return fmt.Sprintf("%s.%s: the item %s would have %d bytes, over the limit of %d; the heaviest attributes: %s: give them an sk= of their own, and one that is too large by itself a tag that stores it in another way (compress=, chunk, s3=)",
+	return fmt.Sprintf("%s.%s: the item %s would have %d bytes, over the limit of %d; the heaviest attributes: %s: "+
+		"give them an sk= of their own, and one that is too large by itself a tag that stores it in another way "+
+		"(compress=, chunk, s3=)",
 		e.model, e.Field, e.Key, e.Size, cost.MaxItem, strings.Join(e.heaviest, ", "))
 }
 
@@ -347,7 +365,8 @@ func (e *PartialError) Error() string {
 	if errors.As(e.Err, &conflict) {
 		cure = "load again before the rest is written"
 	}
-	return fmt.Sprintf("%s: written part-way: %s, but not %s: %s: %v", e.model, joinKeys(e.Written), joinKeys(e.Rest), cure, e.Err)
+	return fmt.Sprintf("%s: written part-way: %s, but not %s: %s: %v", e.model, joinKeys(e.Written), joinKeys(e.Rest),
+		cure, e.Err)
 }
 
 // Unwrap returns the cause.
@@ -422,8 +441,10 @@ func valueError(m *model.Model, err error) error {
 		}
 		return out
 	case *change.KeyChanged:
-		reason := fmt.Sprintf("the key field was changed from %s to %s after the load: load all and save with Move, or make a new entity", e.Old, e.New)
-		return &ValueError{Model: label, Field: e.Field, Reason: reason, err: fmt.Errorf("%s.%s: %s", label, e.Field, reason)}
+		reason := fmt.Sprintf("the key field was changed from %s to %s after the load: load all and save with Move, "+
+			"or make a new entity", e.Old, e.New)
+		return &ValueError{Model: label, Field: e.Field, Reason: reason,
+			err: fmt.Errorf("%s.%s: %s", label, e.Field, reason)}
 	case *change.TooLarge:
 		out := &TooLargeError{model: label, Field: e.Field, Key: keyOf(e.At), Size: e.Size, local: e.Local}
 		for _, w := range e.Heaviest {
@@ -447,7 +468,8 @@ func valueError(m *model.Model, err error) error {
 }
 
 func conflictError(e *operation.Conflict) *ConflictError {
-	out := &ConflictError{model: e.Label, insert: e.Insert, patch: e.Patch, raw: e.Raw, unmet: e.Unmet, pending: e.Pending, tag: e.Tag}
+	out := &ConflictError{model: e.Label, insert: e.Insert, patch: e.Patch, raw: e.Raw, unmet: e.Unmet,
+		pending: e.Pending, tag: e.Tag}
 	for _, it := range e.Items {
 		key := keyOf(it.Place)
 		if it.RawKey != "" {

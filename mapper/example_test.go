@@ -61,7 +61,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(receipt.Predicted.Requests, "request,", receipt.Consumed.WCU, "WCU,", receipt.Predicted.Items[0].Attributes)
+	fmt.Println(receipt.Predicted.Requests, "request,", receipt.Consumed.WCU, "WCU,",
+		receipt.Predicted.Items[0].Attributes)
 	receipt, err = users.Save(ctx, e)
 	fmt.Println(receipt.Predicted.Requests, "requests,", err)
 	// Output:
@@ -69,8 +70,8 @@ func Example() {
 	// 0 requests, <nil>
 }
 
-// What a request reads, prints and drops may share the memory of DynamoDB's answer: that is faster, and what is kept of it
-// keeps all of it.
+// What a request reads, prints and drops may share the memory of DynamoDB's answer: that is faster, and
+// what is kept of it keeps all of it.
 func ExampleShareStrings() {
 	ctx := context.Background()
 	users := exampleUsers(mapper.ShareStrings())
@@ -204,7 +205,8 @@ func ExampleConflictError() {
 	// U#Information changed
 }
 
-// A handler of HTTP sends the tag of what it has loaded as the ETag, and requires with IfTag what the client sends back as If-Match.
+// A handler of HTTP sends the tag of what it has loaded as the ETag, and requires with IfTag what the
+// client sends back as If-Match.
 func ExampleIfTag() {
 	ctx := context.Background()
 	users := exampleUsers()
@@ -229,7 +231,8 @@ func ExampleIfTag() {
 				return
 			}
 			var conflict *mapper.ConflictError
-			_, err := users.Update(r.Context(), account, func(u *user) error { u.Email = r.FormValue("email"); return nil }, mapper.IfTag(tag))
+			_, err := users.Update(r.Context(), account,
+				func(u *user) error { u.Email = r.FormValue("email"); return nil }, mapper.IfTag(tag))
 			switch {
 			case errors.As(err, &conflict):
 				w.WriteHeader(http.StatusPreconditionFailed)

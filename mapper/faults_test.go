@@ -84,7 +84,8 @@ func (f *faulty) Do(r *http.Request) (*http.Response, error) {
 	case dropRequest:
 		return nil, errDropped
 	case throttle:
-		return answer(r, 400, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"slow down"}`), nil
+		return answer(r, 400, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",`+
+			`"message":"slow down"}`), nil
 	case collide:
 		return answer(r, 400, collision(r)), nil
 	case deny:
@@ -103,7 +104,8 @@ func (f *faulty) Do(r *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, resp.Body)
 	resp.Body.Close()
 	if do == serverError {
-		return answer(r, 500, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"sorry"}`), nil
+		return answer(r, 500, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"sorry"}`),
+			nil
 	}
 	return nil, errDropped
 }
@@ -111,10 +113,12 @@ func (f *faulty) Do(r *http.Request) (*http.Response, error) {
 // collision is the answer to a write that meets a transaction.
 func collision(r *http.Request) string {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
-		return `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"Transaction cancelled [TransactionConflict]",` +
+		return `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","message":"Transaction ` +
+			`cancelled [TransactionConflict]",` +
 			`"CancellationReasons":[{"Code":"TransactionConflict","Message":"ongoing"},{"Code":"None"}]}`
 	}
-	return `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException","message":"TransactionConflict: ongoing"}`
+	return `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException",` +
+		`"message":"TransactionConflict: ongoing"}`
 }
 
 func answer(r *http.Request, code int, body string) *http.Response {
@@ -131,7 +135,10 @@ func client(t testing.TB, f *faulty, attempts int) *dynamodb.Client {
 		o.HTTPClient = f
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.MaxAttempts = attempts
-			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return time.Millisecond, nil })
+			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration,
+				error) {
+				return time.Millisecond, nil
+			})
 			o.RateLimiter = nil
 		})
 		o.Retryer = noLimit{o.Retryer}
@@ -163,7 +170,8 @@ func scenarios() []scenario {
 	small := func() *account {
 		return &account{Counter: 1, Left: "a", Right: "a", Entries: []part{{1, "x"}, {2, "y"}}}
 	}
-	save := func(change func(*account), options ...mapper.WriteOption) func(context.Context, *mapper.Mapper[account], *mapper.Entity[account]) error {
+	save := func(change func(*account), options ...mapper.WriteOption) func(context.Context, *mapper.Mapper[account],
+		*mapper.Entity[account]) error {
 		return func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
 			change(&e.Value)
 			_, err := m.Save(ctx, e, options...)
@@ -200,31 +208,36 @@ func scenarios() []scenario {
 		{"update two items one by one", small(), save(both, mapper.Independent()), with(both), anyOf},
 		{"update and check", small(), save(one, mapper.CheckLoaded()), with(one), nil},
 		{"add, change and remove elements", small(), save(list), with(list), nil},
-		{"remove an item", small(), save(func(a *account) { a.Left = "" }), with(func(a *account) { a.Left = "" }), nil},
+		{"remove an item", small(), save(func(a *account) { a.Left = "" }), with(func(a *account) { a.Left = "" }),
+			nil},
 		{"delete", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
 			_, err := m.Delete(ctx, e)
 			return err
 		}, nil, nil},
-		{"delete one by one", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
-			_, err := m.Delete(ctx, e, mapper.Independent())
-			return err
-		}, nil, anyOf},
-		{"delete staged", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
-			_, err := m.DeleteByKey(ctx, m.Key(e.Value.ID), mapper.Staged())
-			return err
-		}, nil, nil},
-		{"delete staged what was loaded", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
-			_, err := m.Delete(ctx, e, mapper.Staged())
-			return err
-		}, nil, nil},
+		{"delete one by one", small(),
+			func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
+				_, err := m.Delete(ctx, e, mapper.Independent())
+				return err
+			}, nil, anyOf},
+		{"delete staged", small(),
+			func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
+				_, err := m.DeleteByKey(ctx, m.Key(e.Value.ID), mapper.Staged())
+				return err
+			}, nil, nil},
+		{"delete staged what was loaded", small(),
+			func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
+				_, err := m.Delete(ctx, e, mapper.Staged())
+				return err
+			}, nil, nil},
 		{"update", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
 			_, err := m.Update(ctx, m.Key(e.Value.ID), func(a *account) error { both(a); return nil })
 			return err
 		}, with(both), nil},
-		{"delete a part", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
-			_, err := m.DeleteByKey(ctx, m.Key(e.Value.ID).Prefix("ENTRY#"))
-			return err
-		}, with(func(a *account) { a.Entries = nil }), nil},
+		{"delete a part", small(),
+			func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
+				_, err := m.DeleteByKey(ctx, m.Key(e.Value.ID).Prefix("ENTRY#"))
+				return err
+			}, with(func(a *account) { a.Entries = nil }), nil},
 	}
 }
 
@@ -276,7 +289,8 @@ func TestFaultAtEveryRequest(t *testing.T) {
 				run := func(at int, kind fault, what string) (requests int) {
 					id++
 					tr := &faulty{at: -1, fault: kind}
-					requests, lost := sc.run(t, clean, newAccounts(t, table, tr, attempts), tr, at, fmt.Sprintf("%06d", id), what)
+					requests, lost := sc.run(t, clean, newAccounts(t, table, tr, attempts), tr, at,
+						fmt.Sprintf("%06d", id), what)
 					if lost {
 						unknown++
 					}
@@ -300,7 +314,8 @@ func TestFaultAtEveryRequest(t *testing.T) {
 
 // run runs a scenario with a fault at one request. It returns how many requests
 // it sent, and whether its outcome was unknown.
-func (sc *scenario) run(t *testing.T, clean, m *mapper.Mapper[account], tr *faulty, at int, id, what string) (requests int, lost bool) {
+func (sc *scenario) run(t *testing.T, clean, m *mapper.Mapper[account], tr *faulty, at int, id,
+	what string) (requests int, lost bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -330,7 +345,8 @@ func (sc *scenario) run(t *testing.T, clean, m *mapper.Mapper[account], tr *faul
 	switch {
 	case err == nil && !same(now, sc.after):
 		bad("stored %+v, want %+v", now, sc.after)
-	case err != nil && !same(now, sc.before) && !same(now, sc.after) && (sc.between == nil || now != nil && !sc.between(*now)):
+	case err != nil && !same(now, sc.before) && !same(now, sc.after) &&
+		(sc.between == nil || now != nil && !sc.between(*now)):
 		bad("torn: stored %+v", now)
 	case err != nil && !same(now, sc.before) && !lost && !errors.As(err, &partial) && sc.between == nil:
 		bad("changed without saying so: stored %+v", now)

@@ -55,7 +55,8 @@ func TestFlatModel(t *testing.T) {
 		t.Errorf("%v", views)
 	}
 	_, err := threads.Load(ctx, threads.Key("go"))
-	wantError(t, nil, err, "models.Thread: the key selects several entities: give all of Forum, Title to load one, or run a query")
+	wantError(t, nil, err, "models.Thread: the key selects several entities: give all of Forum, Title to load one, "+
+		"or run a query")
 	e.Value.Title = "moved"
 	_, err = threads.Save(ctx, e)
 	var changed *mapper.ValueError
@@ -87,7 +88,8 @@ func TestFlatModelsInterleaved(t *testing.T) {
 	topics := newMapper[topic](t, "PK:S", "SK:S")
 	names := []string{"A", "A!", "A!!", "AA", "B"}
 	for i, name := range names {
-		must(topics.Save(ctx, topics.New(topic{Board: "b", Name: name, Open: true, Posts: []part{{N: 1}, {N: 2}}[:1+i%2]})))(t)
+		must(topics.Save(ctx,
+			topics.New(topic{Board: "b", Name: name, Open: true, Posts: []part{{N: 1}, {N: 2}}[:1+i%2]})))(t)
 	}
 	q := query.Of[topic](topics.Key("b"))
 	for _, reverse := range []bool{false, true} {
@@ -218,22 +220,27 @@ func TestSatellites(t *testing.T) {
 	for _, n := range []string{"ProductCatalog", "ProductAvailability", "ExtendedProductCatalog"} {
 		names[n] = enginetest.Table(t, "Id:N", "")
 	}
-	products := must(mapper.New[models.Product](enginetest.Start(t).Client(), mapper.Tables(func(n string) string { return names[n] })))(t)
+	products := must(mapper.New[models.Product](enginetest.Start(t).Client(),
+		mapper.Tables(func(n string) string { return names[n] })))(t)
 	text := string(make([]byte, 2900))
-	p := models.Product{ID: 302, Title: "Red Bicycle", Text: text, Price: 125, OnHand: 8, Rating: 3.5, Tracks: map[string]string{"Track1": "3:59"}}
+	p := models.Product{ID: 302, Title: "Red Bicycle", Text: text, Price: 125, OnHand: 8, Rating: 3.5,
+		Tracks: map[string]string{"Track1": "3:59"}}
 	must(products.Save(ctx, products.New(p)))(t)
 	e := must(products.Load(ctx, products.Key(302)))(t)
-	if d := cmp.Diff(p, e.Value, cmpopts.IgnoreUnexported(models.Product{}), cmpopts.IgnoreFields(models.Product{}, "_")); d != "" {
+	if d := cmp.Diff(p, e.Value, cmpopts.IgnoreUnexported(models.Product{}),
+		cmpopts.IgnoreFields(models.Product{}, "_")); d != "" {
 		t.Error(d)
 	}
 	e.Value.Price = 99
 	r := must(products.Save(ctx, e))(t)
-	if r.Consumed.WCU != 1 || len(r.Predicted.Items) != 1 || r.Predicted.Items[0].Table != names["ProductAvailability"] {
+	if r.Consumed.WCU != 1 || len(r.Predicted.Items) != 1 ||
+		r.Predicted.Items[0].Table != names["ProductAvailability"] {
 		t.Errorf("%v", r)
 	}
 	var receipt mapper.Receipt
 	part := must(products.Load(ctx, products.Key(302).Table("ProductAvailability"), mapper.ReceiptTo(&receipt)))(t)
-	if part.Value.Price != 99 || part.Value.Title != "" || receipt.Predicted.Requests != 1 || receipt.Consumed.RCU != 0.5 {
+	if part.Value.Price != 99 || part.Value.Title != "" || receipt.Predicted.Requests != 1 ||
+		receipt.Consumed.RCU != 0.5 {
 		t.Errorf("%+v, %v", part.Value, &receipt)
 	}
 	part.Value.OnHand = 7
@@ -259,9 +266,12 @@ func TestSatellites(t *testing.T) {
 func TestSatelliteElements(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	names := map[string]string{"forums": enginetest.Table(t, "Name:S", ""), "replies": enginetest.Table(t, "Forum:S", "At:N")}
-	m := must(mapper.New[models.Satellites](enginetest.Start(t).Client(), mapper.Tables(func(n string) string { return names[n] })))(t)
-	v := models.Satellites{Name: "go", About: "x", Replies: []models.Reply{{Seq: 2, Text: "b"}, {Seq: -5, Text: "a"}, {Seq: 10, Text: "c"}}}
+	names := map[string]string{"forums": enginetest.Table(t, "Name:S", ""),
+		"replies": enginetest.Table(t, "Forum:S", "At:N")}
+	m := must(mapper.New[models.Satellites](enginetest.Start(t).Client(),
+		mapper.Tables(func(n string) string { return names[n] })))(t)
+	v := models.Satellites{Name: "go", About: "x",
+		Replies: []models.Reply{{Seq: 2, Text: "b"}, {Seq: -5, Text: "a"}, {Seq: 10, Text: "c"}}}
 	must(m.Save(ctx, m.New(v)))(t)
 	e := must(m.Load(ctx, m.Key("go")))(t)
 	if r := e.Value.Replies; len(r) != 3 || r[0].Seq != -5 || r[2].Seq != 10 {
@@ -286,13 +296,15 @@ func TestTimeToLive(t *testing.T) {
 	m := must(mapper.New[models.Expiring](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 	r := newRaw(t, table)
 	past, future := time.Now().Add(-time.Hour).Truncate(time.Second), time.Now().Add(time.Hour).Truncate(time.Second)
-	v := models.Expiring{ID: "1", Text: "x", Token: "t", Until: &past, Unix: future, Sessions: []models.Session{{Name: "old", Until: past}, {Name: "new", Until: future}, {Name: "never"}}}
+	v := models.Expiring{ID: "1", Text: "x", Token: "t", Until: &past, Unix: future,
+		Sessions: []models.Session{{Name: "old", Until: past}, {Name: "new", Until: future}, {Name: "never"}}}
 	must(m.Save(ctx, m.New(v)))(t)
 	if g := r.get("1", "S#new")["gone"]; g == nil || r.get("1", "S#never")["gone"] != nil {
 		t.Errorf("the attribute: %v", g)
 	}
 	e := must(m.Load(ctx, m.Key("1")))(t)
-	if e.Value.Token != "" || e.Value.Until != nil || len(e.Value.Sessions) != 2 || e.Value.Sessions[0].Name != "never" || !e.Value.Unix.Equal(future) {
+	if e.Value.Token != "" || e.Value.Until != nil || len(e.Value.Sessions) != 2 ||
+		e.Value.Sessions[0].Name != "never" || !e.Value.Unix.Equal(future) {
 		t.Errorf("%+v", e.Value)
 	}
 	if rc := must(m.Save(ctx, e))(t); rc.Predicted.Requests != 0 {
@@ -329,7 +341,8 @@ func TestTimeToLiveOfAll(t *testing.T) {
 	m := must(mapper.New[models.ExpiringAll](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 	r := newRaw(t, table)
 	future := time.Now().Add(time.Hour).Truncate(time.Second)
-	v := models.ExpiringAll{ID: "1", Text: "x", Until: future, Home: models.Address{City: "C"}, Lines: []models.Line{{Line: 1, SKU: "a"}, {Line: 2, SKU: "b"}}}
+	v := models.ExpiringAll{ID: "1", Text: "x", Until: future, Home: models.Address{City: "C"},
+		Lines: []models.Line{{Line: 1, SKU: "a"}, {Line: 2, SKU: "b"}}}
 	must(m.Save(ctx, m.New(v)))(t)
 	for sk, it := range r.all("1") {
 		if it["gone"] != float64(future.Unix()) {
@@ -376,7 +389,8 @@ func TestQueries(t *testing.T) {
 	users, r := newUsers(t)
 	u := user{ID: "1", Email: "x"}
 	for i := range 60 { // 60 x 40 KB are several pages
-		u.Public = append(u.Public, wish{AddedAt: day(1, 1).AddDate(0, 0, 5*i), SKU: fmt.Sprint(i), Title: string(make([]byte, 40_000))})
+		u.Public = append(u.Public,
+			wish{AddedAt: day(1, 1).AddDate(0, 0, 5*i), SKU: fmt.Sprint(i), Title: string(make([]byte, 40_000))})
 	}
 	e := users.New(u)
 	must(users.Save(ctx, e, mapper.Independent()))(t)
@@ -384,7 +398,8 @@ func TestQueries(t *testing.T) {
 	k := users.Key("1")
 	var receipt mapper.Receipt
 	all := must(query.Of[wish](k.Prefix("M#WishList#")).Collect(ctx, users, mapper.ReceiptTo(&receipt)))(t)
-	if len(all) != 60 || all[0].SKU != "0" || receipt.Predicted.Requests < 3 || receipt.Consumed.RCU != receipt.Predicted.RCU.Max {
+	if len(all) != 60 || all[0].SKU != "0" || receipt.Predicted.Requests < 3 ||
+		receipt.Consumed.RCU != receipt.Predicted.RCU.Max {
 		t.Errorf("%d elements, %v", len(all), &receipt)
 	}
 	back := slice(t, users, query.Of[wish](k.Prefix("M#WishList#Public#2021-03-")).Reverse())
@@ -392,7 +407,8 @@ func TestQueries(t *testing.T) {
 		t.Errorf("%d elements", len(back))
 	}
 	receipt = mapper.Receipt{}
-	for w, err := range query.Of[wish](k.Prefix("M#WishList#")).All(ctx, users, mapper.ReceiptTo(&receipt), mapper.Strong()) {
+	for w, err := range query.Of[wish](k.Prefix("M#WishList#")).All(ctx, users, mapper.ReceiptTo(&receipt),
+		mapper.Strong()) {
 		if err != nil || w.SKU == "3" {
 			break
 		}
@@ -401,13 +417,16 @@ func TestQueries(t *testing.T) {
 		t.Errorf("an abandoned query went on: %v", &receipt)
 	}
 	_, err := query.Of[wish](k).Collect(ctx, users)
-	wantError(t, nil, err, "mapper_test.user: the selection also holds U#Information, which is no mapper_test.wish: narrow it with Prefix")
+	wantError(t, nil, err, "mapper_test.user: the selection also holds U#Information, which is no mapper_test.wish: "+
+		"narrow it with Prefix")
 	_, err = query.Of[int](k.Prefix("M#")).Collect(ctx, users)
 	wantError(t, nil, err, "which is no int: narrow it with Prefix")
 	_, err = query.Of[wish](k.Prefix("X#")).Collect(ctx, users)
-	wantError(t, nil, err, `mapper_test.user: no item's sort key begins with "X#": the templates are U#Information, U#Address#Home, U#Address#Delivery, M#WishList#Public#{AddedAt}, M#WishList#Private#{AddedAt}, M#Card#{key}`)
+	wantError(t, nil, err, `mapper_test.user: no item's sort key begins with "X#": the templates are U#Information, `+
+		`U#Address#Home, U#Address#Delivery, M#WishList#Public#{AddedAt}, M#WishList#Private#{AddedAt}, M#Card#{key}`)
 	_, err = query.Of[user](k).Collect(ctx, users)
-	wantError(t, nil, err, "mapper_test.user: a query over the model itself needs a flat model, whose partitions hold many entities: use Load")
+	wantError(t, nil, err, "mapper_test.user: a query over the model itself needs a flat model, whose partitions "+
+		"hold many entities: use Load")
 	if cards := slice(t, users, query.Of[card](k.Prefix("M#Card#"))); len(cards) != 0 {
 		t.Errorf("%v", cards)
 	}

@@ -14,7 +14,8 @@ import (
 // FromItems returns what Load of a selection would return if the tables held just these items, by the tables' real
 // names: of a backup, of an export, or of a monolith as package migrate splits it. It does no I/O. The error is
 // ErrNotFound as Load has it. The entity is for reading: it cannot be saved.
-func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[string]types.AttributeValue) (*Entity[T], error) {
+func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[string]types.AttributeValue) (*Entity[T],
+	error) {
 	g := m.engine
 	sel := m.resolved(s)
 	switch {

@@ -32,7 +32,9 @@ func TestSaveAddsOnlyToLiveEntity(t *testing.T) {
 			must(m.DeleteByKey(ctx, m.Key("1")))(t)
 			must(m.Save(ctx, m.New(account{ID: "1", Counter: 7})))(t)
 		},
-		"deleted in stages": func(m *mapper.Mapper[account]) { must(m.DeleteByKey(ctx, m.Key("1"), mapper.Staged()))(t) },
+		"deleted in stages": func(m *mapper.Mapper[account]) {
+			must(m.DeleteByKey(ctx, m.Key("1"), mapper.Staged()))(t)
+		},
 	} {
 		for _, options := range [][]mapper.WriteOption{nil, {mapper.Independent()}} {
 			table := enginetest.Table(t, "PK:S", "SK:S")
@@ -80,7 +82,8 @@ func TestSaveThatCannotReadRootIsUnknown(t *testing.T) {
 		e := must(m.Load(ctx, m.Key("1")))(t)
 		e.Value.Entries = []part{{1, "x"}}
 		var unknown *mapper.OutcomeUnknownError
-		if _, err := m.Save(ctx, e); !errors.As(err, &unknown) || len(unknown.Items) != 1 || unknown.Items[0].Sort != "ENTRY#0001" {
+		if _, err := m.Save(ctx, e); !errors.As(err, &unknown) || len(unknown.Items) != 1 ||
+			unknown.Items[0].Sort != "ENTRY#0001" {
 			t.Errorf("the root item was not read: %v", err)
 		}
 		if failing = false; deleted {
@@ -90,8 +93,8 @@ func TestSaveThatCannotReadRootIsUnknown(t *testing.T) {
 	}
 }
 
-// findsOut saves an entity to which an item was added without an answer: an error if the entity was deleted meanwhile, and
-// nothing is left over.
+// findsOut saves an entity to which an item was added without an answer: an error if the entity was
+// deleted meanwhile, and nothing is left over.
 func findsOut(t *testing.T, m *mapper.Mapper[account], e *mapper.Entity[account], table string, deleted bool) {
 	t.Helper()
 	_, err := m.Save(context.Background(), e)
@@ -131,7 +134,8 @@ func TestAdditionWithoutAnswerIsConfirmed(t *testing.T) {
 			t.Errorf("no answer came: %v", err)
 		}
 		if failing = false; deleted {
-			must(newRaw(t, table).DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}}))(t)
+			must(newRaw(t, table).DeleteItem(ctx,
+				&dynamodb.DeleteItemInput{TableName: &table, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}}))(t)
 		}
 		findsOut(t, m, e, table, deleted)
 	}
@@ -182,7 +186,8 @@ func TestPatchMakesItemOnlyInLiveEntity(t *testing.T) {
 		return mapperimpl.Item[visited, visited](m.Key(id).Item("STATS"), 1).Patch(hits.Set(5))
 	}
 	for name, p := range map[string]mapper.ItemPatch[visited, visited]{
-		"an increment": stats("nobody"), "a set": set("nobody"), "set if absent": mapperimpl.Item[visited, visited](m.Key("nobody").Item("STATS"), 1).Patch(hits.SetIfAbsent(5)),
+		"an increment": stats("nobody"), "a set": set("nobody"),
+		"set if absent": mapperimpl.Item[visited, visited](m.Key("nobody").Item("STATS"), 1).Patch(hits.SetIfAbsent(5)),
 	} {
 		var missing *mapper.NotFoundError
 		if _, err := p.Exec(ctx, m); !errors.As(err, &missing) || items(t, table, "nobody") != 0 {
@@ -206,7 +211,8 @@ func TestPatchMakesItemOnlyInLiveEntity(t *testing.T) {
 	}
 }
 
-// A patch that makes a missing item makes it in the entity that is live at its end, whoever deletes it between two requests.
+// A patch that makes a missing item makes it in the entity that is live at its end, whoever deletes it
+// between two requests.
 func TestPatchMakesItemThatIsSeen(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -229,14 +235,16 @@ func TestPatchMakesItemThatIsSeen(t *testing.T) {
 				return none
 			}
 			hits := handmade.Number[visited, int]("Hits", "", func(v *visited) *int { return &v.Hits })
-			_, err := mapperimpl.Item[visited, visited](m.Key("1").Item("STATS"), 1).Patch(hits.Increment(1)).Exec(ctx, m)
+			_, err := mapperimpl.Item[visited, visited](m.Key("1").Item("STATS"), 1).Patch(hits.Increment(1)).Exec(ctx,
+				m)
 			deleted := len(f.log) > before // while the patch ran
 			name := fmt.Sprintf("deleted before request %d, inserted again %v", before, again)
 			if err != nil && !errors.Is(err, mapper.ErrNotFound) || deleted && !again && err == nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			e, missing := other.Load(ctx, other.Key("1"))
-			if err == nil && (missing != nil || e.Value.Hits != 1) || err != nil && missing == nil && e.Value.Hits != 0 {
+			if err == nil && (missing != nil || e.Value.Hits != 1) || err != nil && missing == nil &&
+				e.Value.Hits != 0 {
 				t.Errorf("%s: the patch ended with %v, and the entity is %+v (%v)", name, err, e, missing)
 			}
 			if deleted && !again && items(t, table, "1") != 0 {
@@ -261,7 +269,8 @@ func TestAddOnlyToLiveEntity(t *testing.T) {
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	other := newAccounts(t, table, &faulty{at: -1}, 1)
 	entries := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}
-	if _, err := entries.Add(part{1, "x"}).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) || items(t, table, "1") != 0 {
+	if _, err := entries.Add(part{1, "x"}).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) ||
+		items(t, table, "1") != 0 {
 		t.Errorf("an element of an entity that does not exist: %v", err)
 	}
 	must(other.Save(ctx, other.New(account{ID: "1", Counter: 1})))(t)
@@ -272,7 +281,8 @@ func TestAddOnlyToLiveEntity(t *testing.T) {
 		t.Errorf("put, root item: %v", r)
 	}
 	must(other.DeleteByKey(ctx, other.Key("1")))(t)
-	if _, err := entries.Add(part{3, "x"}).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) || items(t, table, "1") != 0 {
+	if _, err := entries.Add(part{3, "x"}).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) ||
+		items(t, table, "1") != 0 {
 		t.Errorf("an element of an entity that was deleted: %v", err)
 	}
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
@@ -298,7 +308,8 @@ func TestPlansSayWhichRequestsReadRoot(t *testing.T) {
 	must(writer.Save(ctx, e))(t)
 	says := func(what, text string, plan *mapper.Plan, r *mapper.Receipt) {
 		t.Helper()
-		if !strings.Contains(plan.String(), text) || !strings.Contains(r.String(), text) || plan.RootReads != r.Predicted.RootReads {
+		if !strings.Contains(plan.String(), text) || !strings.Contains(r.String(), text) ||
+			plan.RootReads != r.Predicted.RootReads {
 			t.Errorf("%s: %q expected:\n%v\n%v", what, text, plan, r)
 		}
 	}
@@ -310,7 +321,9 @@ func TestPlansSayWhichRequestsReadRoot(t *testing.T) {
 	says("a save that changes", "one request: 1 WCU", plan, must(writer.Save(ctx, e))(t))
 
 	add := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{2, "x"})
-	if plan, r := must(add.Plan(m))(t), must(handmade.Elements[account, part]{Node: handmade.Node(writer.Key("1")), Item: 3}.Add(part{4, "x"}).Exec(ctx, writer))(t); plan.Items[0].NewBytes != r.Predicted.Items[0].NewBytes {
+	if plan, r := must(add.Plan(m))(t),
+		must(handmade.Elements[account, part]{Node: handmade.Node(writer.Key("1")), Item: 3}.Add(part{4, "x"}).Exec(ctx,
+			writer))(t); plan.Items[0].NewBytes != r.Predicted.Items[0].NewBytes {
 		t.Errorf("the plan has no incarnation yet, and the item has one: %v, %v", plan, r)
 	}
 	plan = must(add.Plan(m))(t)
@@ -370,7 +383,8 @@ func TestSaveNeverOverwritesForeignChange(t *testing.T) {
 	foreign := func(sk, name string, v types.AttributeValue) {
 		t.Helper()
 		_, err := raw.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &table, Key: item{"PK": s("FOREIGN#1"), "SK": s(sk)}, UpdateExpression: aws.String("SET #n = :v"),
+			TableName: &table, Key: item{"PK": s("FOREIGN#1"), "SK": s(sk)},
+			UpdateExpression:         aws.String("SET #n = :v"),
 			ExpressionAttributeNames: map[string]string{"#n": name}, ExpressionAttributeValues: item{":v": v},
 		})
 		if err != nil {
@@ -378,22 +392,25 @@ func TestSaveNeverOverwritesForeignChange(t *testing.T) {
 		}
 	}
 	m := must(mapper.New[foreignDoc](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
-	versions := must(mapper.New[foreignDoc](client(t, &faulty{at: -1}, 1), mapper.Table(table), mapper.VersionsOnly()))(t)
+	versions := must(mapper.New[foreignDoc](client(t, &faulty{at: -1}, 1), mapper.Table(table),
+		mapper.VersionsOnly()))(t)
 	long := strings.Repeat("long ", 2000)
 	doc := func() foreignDoc {
-		return foreignDoc{ID: "1", Text: "a", Count: 1, Tags: []string{"a", "b"}, Nested: map[string]int{"a": 1}, Long: long, Bytes: []byte("abc"), Lines: []part{{1, "x"}}}
+		return foreignDoc{ID: "1", Text: "a", Count: 1, Tags: []string{"a", "b"}, Nested: map[string]int{"a": 1},
+			Long: long, Bytes: []byte("abc"), Lines: []part{{1, "x"}}}
 	}
 	for name, c := range map[string]struct {
 		sk, attribute string
 		value         types.AttributeValue
 		edit          func(d *foreignDoc)
 	}{
-		"a text":            {"HEAD", "Text", s("theirs"), func(d *foreignDoc) { d.Text = "ours" }},
-		"a number":          {"HEAD", "Count", n("5"), func(d *foreignDoc) { d.Count++ }},
-		"a list":            {"HEAD", "Tags", l2(s("a"), s("c")), func(d *foreignDoc) { d.Tags = append(d.Tags, "x") }},
-		"a map":             {"HEAD", "Nested", m2(item{"a": n("2")}), func(d *foreignDoc) { d.Nested["b"] = 1 }},
-		"a text of 10 KB":   {"HEAD", "Long", s("short"), func(d *foreignDoc) { d.Long += "x" }},
-		"bytes":             {"HEAD", "Bytes", &types.AttributeValueMemberB{Value: []byte("xyz")}, func(d *foreignDoc) { d.Bytes = []byte("q") }},
+		"a text":          {"HEAD", "Text", s("theirs"), func(d *foreignDoc) { d.Text = "ours" }},
+		"a number":        {"HEAD", "Count", n("5"), func(d *foreignDoc) { d.Count++ }},
+		"a list":          {"HEAD", "Tags", l2(s("a"), s("c")), func(d *foreignDoc) { d.Tags = append(d.Tags, "x") }},
+		"a map":           {"HEAD", "Nested", m2(item{"a": n("2")}), func(d *foreignDoc) { d.Nested["b"] = 1 }},
+		"a text of 10 KB": {"HEAD", "Long", s("short"), func(d *foreignDoc) { d.Long += "x" }},
+		"bytes": {"HEAD", "Bytes", &types.AttributeValueMemberB{Value: []byte("xyz")},
+			func(d *foreignDoc) { d.Bytes = []byte("q") }},
 		"a new attribute":   {"HEAD", "Note", s("theirs"), func(d *foreignDoc) { d.Note = "ours" }},
 		"an element":        {"LINE#0001", "Text", s("theirs"), func(d *foreignDoc) { d.Lines[0].Text = "ours" }},
 		"a removed element": {"LINE#0001", "Text", s("theirs"), func(d *foreignDoc) { d.Lines = nil }},
@@ -417,7 +434,8 @@ func TestSaveNeverOverwritesForeignChange(t *testing.T) {
 				t.Errorf("%s of another program is overwritten: %v", name, err)
 			}
 			// Update loads it again, and succeeds.
-			if _, err := only.Update(ctx, only.Key("1"), func(d *foreignDoc) error { c.edit(d); return nil }); err != nil {
+			if _, err := only.Update(ctx, only.Key("1"),
+				func(d *foreignDoc) error { c.edit(d); return nil }); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			must(m.DeleteByKey(ctx, m.Key("1")))(t)
@@ -428,7 +446,8 @@ func TestSaveNeverOverwritesForeignChange(t *testing.T) {
 	e, checked := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
 	foreign("LINE#0001", "Text", s("theirs"))
 	var conflict *mapper.ConflictError
-	for name, options := range map[string][]mapper.WriteOption{"in one transaction": nil, "in stages": {mapper.Staged()}} {
+	for name, options := range map[string][]mapper.WriteOption{"in one transaction": nil,
+		"in stages": {mapper.Staged()}} {
 		if _, err := m.Delete(ctx, e, options...); !errors.As(err, &conflict) {
 			t.Errorf("it deletes what it has not seen, %s: %v", name, err)
 		}
@@ -459,8 +478,8 @@ type foreignInner struct {
 	B string `dynamodbav:",omitempty"`
 }
 
-// A save compares with the value as it is stored, not as it would be encoded again: nested attributes that the model does not know, and
-// numbers with more digits than a float has, are no conflict.
+// A save compares with the value as it is stored, not as it would be encoded again: nested attributes
+// that the model does not know, and numbers with more digits than a float has, are no conflict.
 func TestSaveComparesWithStoredForm(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -473,9 +492,11 @@ func TestSaveComparesWithStoredForm(t *testing.T) {
 		}
 		m := must(mapper.New[foreignDoc](client(t, &faulty{at: -1}, 1), options...))(t)
 		raw.put(item{
-			"PK": s("FOREIGN#1"), "SK": s("HEAD"), "_v": &types.AttributeValueMemberB{Value: []byte("12345678")}, "Text": s("a"), "Count": n("1"),
-			"Float": n("0.12345678901234567890123"), "Inner": m2(item{"A": s("a"), "B": s(""), "unknown": n("1")}), "Nested": m2(item{"a": n("1")}),
-			"Tags": l2(s("a")), "Long": s("l"), "Bytes": &types.AttributeValueMemberB{Value: []byte("b")},
+			"PK": s("FOREIGN#1"), "SK": s("HEAD"), "_v": &types.AttributeValueMemberB{Value: []byte("12345678")},
+			"Text": s("a"), "Count": n("1"),
+			"Float": n("0.12345678901234567890123"), "Inner": m2(item{"A": s("a"), "B": s(""), "unknown": n("1")}),
+			"Nested": m2(item{"a": n("1")}),
+			"Tags":   l2(s("a")), "Long": s("l"), "Bytes": &types.AttributeValueMemberB{Value: []byte("b")},
 		})
 		e := must(m.Load(ctx, m.Key("1")))(t)
 		e.Value.Float, e.Value.Inner.A, e.Value.Nested["b"] = 2, "b", 2
@@ -509,8 +530,10 @@ func TestSaveComparesWithStoredValue(t *testing.T) {
 		raw := newRaw(t, table)
 		for _, name := range names {
 			must(raw.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-				TableName: &table, Key: item{"PK": s("BOARD#1"), "SK": s("A")}, UpdateExpression: aws.String("SET #n = :v"),
-				ExpressionAttributeNames: map[string]string{"#n": name}, ExpressionAttributeValues: item{":v": s("in " + name)},
+				TableName: &table, Key: item{"PK": s("BOARD#1"), "SK": s("A")},
+				UpdateExpression:          aws.String("SET #n = :v"),
+				ExpressionAttributeNames:  map[string]string{"#n": name},
+				ExpressionAttributeValues: item{":v": s("in " + name)},
 			}))(t)
 		}
 		e := must(boards.Load(ctx, boards.Key("1")))(t)
@@ -524,7 +547,8 @@ func TestSaveComparesWithStoredValue(t *testing.T) {
 		e := packs.New(packed{ID: "1", Text: text, Bytes: []byte(text), List: []string{text}})
 		must(packs.Save(ctx, e))(t)
 		for range 2 {
-			e.Value.Text, e.Value.Bytes, e.Value.List = e.Value.Text+"b", append(e.Value.Bytes, 'b'), append(e.Value.List, "b")
+			e.Value.Text, e.Value.Bytes, e.Value.List = e.Value.Text+"b", append(e.Value.Bytes, 'b'),
+				append(e.Value.List, "b")
 			must(packs.Save(ctx, e))(t)
 		}
 		must(packs.Delete(ctx, e))(t)
@@ -555,7 +579,8 @@ func TestCheckRootIsRefusedEachTime(t *testing.T) {
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
-	must(newRaw(t, table).DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}}))(t)
+	must(newRaw(t, table).DeleteItem(ctx,
+		&dynamodb.DeleteItemInput{TableName: &table, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}}))(t)
 	e.Value.Left = "b"
 	for n := range 3 {
 		if n == 2 {
@@ -588,7 +613,8 @@ func TestUpdateAppliesAgainToReplacedEntity(t *testing.T) {
 	}
 }
 
-// A patch does not take a leftover item for one of the entity, if the mapper has seen the entity, or the patch asks for it.
+// A patch does not take a leftover item for one of the entity, if the mapper has seen the entity, or
+// the patch asks for it.
 func TestPatchNoticesLeftoverItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -630,7 +656,8 @@ func TestTransactAddsTwiceToOneEntity(t *testing.T) {
 	add := func(n int) mapper.Part { return entries.Add(part{n, "x"}).PatchPart(m) }
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
 	must(mapper.Transact(ctx, add(1), add(2)))(t)
-	for n, edit := range []func(a *account){func(a *account) { a.Counter++ }, func(a *account) { a.Left = "q" }, func(a *account) { a.Left = "r" }} {
+	for n, edit := range []func(a *account){func(a *account) { a.Counter++ }, func(a *account) { a.Left = "q" },
+		func(a *account) { a.Left = "r" }} {
 		e := must(m.Load(ctx, m.Key("1")))(t)
 		edit(&e.Value)
 		parts := []mapper.Part{m.SavePart(e), add(3 + 2*n), add(4 + 2*n)}

@@ -25,7 +25,8 @@ import (
 // storedIn returns an attribute of all items of the table, by their sort keys.
 func storedIn[T any](t *testing.T, m *mapper.Mapper[T], name string) map[string]string {
 	t.Helper()
-	out := must(enginetest.Start(t).Client().Scan(context.Background(), &dynamodb.ScanInput{TableName: aws.String(tables.Of(m)[0].Name), ConsistentRead: aws.Bool(true)}))(t)
+	out := must(enginetest.Start(t).Client().Scan(context.Background(),
+		&dynamodb.ScanInput{TableName: aws.String(tables.Of(m)[0].Name), ConsistentRead: aws.Bool(true)}))(t)
 	all := map[string]string{}
 	for _, x := range out.Items {
 		sk := x["SK"].(*types.AttributeValueMemberS).Value
@@ -62,8 +63,10 @@ type lossyDay struct {
 func TestIndexKeyOfUnloadedFieldsIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := mapper.New[lossyDay](enginetest.Start(t).Client())
-	want := "the keys of Detail hold no more of the field than {At:date}, and the index would need {At:millis}: write {At:date}, or name a field that lies on Detail"
-	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "the keys of Lines hold no more of the field than {At:date}") {
+	want := "the keys of Detail hold no more of the field than {At:date}, and the index would need {At:millis}: " +
+		"write {At:date}, or name a field that lies on Detail"
+	if err == nil || !strings.Contains(err.Error(), want) ||
+		!strings.Contains(err.Error(), "the keys of Lines hold no more of the field than {At:date}") {
 		t.Error(err)
 	}
 }
@@ -162,7 +165,8 @@ func TestIndexKeyTooLongIsRefused(t *testing.T) {
 	if set == nil || ifAbsent == nil {
 		t.Errorf("Set: %v; SetIfAbsent: %v", set, ifAbsent)
 	}
-	if _, err := node.Patch(textyFields.Sort.SetIfAbsent(long)).Patch.Exec(ctx, m); err != nil && strings.Contains(err.Error(), "ValidationException") {
+	if _, err := node.Patch(textyFields.Sort.SetIfAbsent(long)).Patch.Exec(ctx, m); err != nil &&
+		strings.Contains(err.Error(), "ValidationException") {
 		t.Error(err)
 	}
 }
@@ -227,7 +231,9 @@ func TestIndexRangeByStoredInstant(t *testing.T) {
 	m := indexed[coarse](t, nil)
 	for i := range 4 {
 		at := monday.Add(time.Duration(i) * time.Hour)
-		must(m.Save(ctx, m.New(coarse{ID: fmt.Sprint(i), At: at, Name: "n", Lines: []coarseLine{{At: at, No: i, By: "bob", Word: "w"}}})))(t)
+		must(m.Save(ctx,
+			m.New(coarse{ID: fmt.Sprint(i), At: at, Name: "n",
+				Lines: []coarseLine{{At: at, No: i, By: "bob", Word: "w"}}})))(t)
 	}
 	from, to := monday.Add(time.Hour), monday.Add(3*time.Hour) // which is not included
 	count := func(name string, want int, f func() (int, error)) {
@@ -255,7 +261,8 @@ func TestIndexRangeByStoredInstant(t *testing.T) {
 	list := m.Index("byDayList").Between(from, to)
 	count("list slice", 2, sliceOf(of(list)))
 	count("list count", 2, func() (int, error) { return of(list).Count(ctx, m) })
-	count("list heads fetch", 2, func() (int, error) { x, err := of(list).Fetch().Roots().Collect(ctx, m); return len(x), err })
+	count("list heads fetch", 2,
+		func() (int, error) { x, err := of(list).Fetch().Roots().Collect(ctx, m); return len(x), err })
 	count("list heads count", 2, func() (int, error) { return of(list).Fetch().Roots().Count(ctx, m) })
 	by := m.Index("byBy", "bob").Between(from, to)
 	count("lines by the table's sort key", 2, linesOf(lines(by)))
@@ -311,7 +318,9 @@ func TestIndexHidesExpiredEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := indexed[ephemeral](t, nil)
-	must(m.Save(ctx, m.New(ephemeral{ID: "1", Name: "n", Exp: time.Now().Add(-time.Hour), Lines: []lossyLine{{1, "bob"}}})))(t)
+	must(m.Save(ctx, m.New(
+		ephemeral{ID: "1", Name: "n", Exp: time.Now().Add(-time.Hour), Lines: []lossyLine{{1, "bob"}}},
+	)))(t)
 	_, err := m.Load(ctx, m.Key("1"))
 	n := must(query.Of[ephemeral](m.Index("byName", "n")).Count(ctx, m))(t)
 	k := must(query.Of[lossyLine](m.Index("byBy", "bob")).Count(ctx, m))(t)
@@ -351,7 +360,8 @@ func TestPatchByCoarseKeyMakesNoIndexKeys(t *testing.T) {
 func refusedOrCreated[T any](t *testing.T, what string) {
 	t.Helper()
 	client := enginetest.Start(t).Client()
-	m, err := mapper.New[T](client, mapper.Tables(func(n string) string { return fmt.Sprintf("%s-%d", n, time.Now().UnixNano()) }))
+	m, err := mapper.New[T](client,
+		mapper.Tables(func(n string) string { return fmt.Sprintf("%s-%d", n, time.Now().UnixNano()) }))
 	if err != nil {
 		return // it is refused, as it should be
 	}
@@ -424,7 +434,8 @@ func TestIndexKeysInverseOfTable(t *testing.T) {
 func chargedAsPlanned[T any](t *testing.T, of func(*mapper.Mapper[T]) *mapper.Entity[T]) {
 	t.Helper()
 	client := enginetest.Start(t).Client()
-	m, err := mapper.New[T](client, mapper.Tables(func(n string) string { return fmt.Sprintf("%s-%d", n, time.Now().UnixNano()) }))
+	m, err := mapper.New[T](client,
+		mapper.Tables(func(n string) string { return fmt.Sprintf("%s-%d", n, time.Now().UnixNano()) }))
 	if err != nil {
 		return // it is refused, as it may be
 	}
@@ -450,7 +461,8 @@ func TestIndexDoesNotProjectKeysTwice(t *testing.T) {
 		State string   `ddb:"sk=HEAD"`
 	}
 	m := indexed[listed](t, nil)
-	if all := tables.Of(m)[0].Create.GlobalSecondaryIndexes[0].Projection.NonKeyAttributes; slices.Contains(all, "Owner") {
+	if all := tables.Of(m)[0].Create.GlobalSecondaryIndexes[0].Projection.NonKeyAttributes; slices.Contains(all,
+		"Owner") {
 		t.Errorf("NonKeyAttributes are %v, of an index on Owner", all)
 	}
 }
@@ -467,10 +479,12 @@ func TestConditionOnEmptyIndexKeyIsRefused(t *testing.T) {
 		t.Errorf("Name is no key of an index as it is: %v", err)
 	}
 	want := "it is a key of the index byWord: ask for Absent in its place"
-	if _, err := node.Patch(textyFields.Sort.Set("y")).If(textyFields.Word.Equal("")).Patch.Exec(ctx, m); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := node.Patch(textyFields.Sort.Set("y")).If(textyFields.Word.Equal("")).Patch.Exec(ctx, m); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("Word is: %v", err)
 	}
-	if _, err := query.Of[texty](m.Index("bySort")).Filter(textyFields.Word.Equal("")).Count(ctx, m); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := query.Of[texty](m.Index("bySort")).Filter(textyFields.Word.Equal("")).Count(ctx, m); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("the filter: %v", err)
 	}
 	if _, err := node.Patch(textyFields.Sort.Set("y")).If(textyFields.Word.Absent()).Patch.Exec(ctx, m); err != nil {
@@ -488,14 +502,17 @@ func TestIndexPagesSkipForeignItems(t *testing.T) {
 	for i := range 40 {
 		at := monday.Add(time.Duration(i) * time.Minute)
 		if i%3 == 0 {
-			must(m.Save(ctx, m.New(issueOf(fmt.Sprint(i), "open", "ann", 1, at, issueText{At: at, By: "bob", Words: fmt.Sprint(i)}))))(t)
+			must(m.Save(ctx,
+				m.New(issueOf(fmt.Sprint(i), "open", "ann", 1, at,
+					issueText{At: at, By: "bob", Words: fmt.Sprint(i)}))))(t)
 			want = append(want, fmt.Sprint(i))
 			continue
 		}
 		text := at.Format("2006-01-02T15:04:05.000000000Z")
 		s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
 		x := map[string]types.AttributeValue{
-			"PK": s(fmt.Sprint("TICKET#z", i)), "SK": s("TEXT#" + text), "By": s("bob"), "Author": s("BY#bob"), "AuthorAt": s(text), "_a": &types.AttributeValueMemberB{Value: []byte("0123456789abcdef")},
+			"PK": s(fmt.Sprint("TICKET#z", i)), "SK": s("TEXT#" + text), "By": s("bob"), "Author": s("BY#bob"),
+			"AuthorAt": s(text), "_a": &types.AttributeValueMemberB{Value: []byte("0123456789abcdef")},
 			"GSI1PK": s("STATE#open"), "GSI1SK": s(at.Format("2006-01-02T15:04:05.000Z")),
 		}
 		if i%3 == 2 {
@@ -506,7 +523,8 @@ func TestIndexPagesSkipForeignItems(t *testing.T) {
 	for _, drawn := range draws.Some(draws.Seed(t), 12, draws.Times(4, draws.All, draws.All)) {
 		limit, reverse := drawn/2, drawn%2 == 1
 		var got, texts []string
-		q, w := query.Of[issue, issue](m.Index("byState", "open")).Limit(limit), query.Of[issueText](m.Index("byAuthor", "bob")).Limit(limit)
+		q, w := query.Of[issue, issue](m.Index("byState", "open")).Limit(limit),
+			query.Of[issueText](m.Index("byAuthor", "bob")).Limit(limit)
 		if reverse {
 			q, w = q.Reverse(), w.Reverse()
 		}

@@ -72,7 +72,8 @@ func (x *issues) edit(v *issue) {
 			v.Text = x.text(6000)
 		case 5:
 			x.serial++
-			v.Texts = append(v.Texts, issueText{At: monday.Add(time.Duration(x.serial) * time.Millisecond), By: x.one("", "bob", "eve"), Words: x.text(3000)})
+			v.Texts = append(v.Texts, issueText{At: monday.Add(time.Duration(x.serial) * time.Millisecond),
+				By: x.one("", "bob", "eve"), Words: x.text(3000)})
 		default:
 			if n := len(v.Texts); n > 0 {
 				i := x.r.IntN(n)
@@ -120,7 +121,8 @@ func checkCharged(x testing.TB, what string, plan *mapper.Plan, r *mapper.Receip
 		x.Errorf("%s: %v WCU, predicted %v, planned %v\n%s", what, r.Consumed.WCU, r.Predicted.WCU, plan, r)
 	}
 	// A plan does not know that a write will be refused, and that what is in its way is read.
-	if !r.Predicted.RCU.Contains(r.Consumed.RCU) || plan != nil && r.Refused.Max == 0 && !plan.RCU.Contains(r.Consumed.RCU) {
+	if !r.Predicted.RCU.Contains(r.Consumed.RCU) || plan != nil && r.Refused.Max == 0 &&
+		!plan.RCU.Contains(r.Consumed.RCU) {
 		x.Errorf("%s: %v RCU, predicted %v, planned %v\n%s", what, r.Consumed.RCU, r.Predicted.RCU, plan, r)
 	}
 }
@@ -210,7 +212,8 @@ func (x *issues) patch(ctx context.Context, id string, e *mapper.Entity[issue]) 
 	case 4:
 		x.serial++
 		p = handmade.Elements[issue, issueText]{Node: x.m.Key(id).Prefix("TEXT#"), Item: 1}.
-			Add(issueText{At: monday.Add(time.Duration(x.serial) * time.Millisecond), By: x.one("", "bob"), Words: x.text(3000)})
+			Add(issueText{At: monday.Add(time.Duration(x.serial) * time.Millisecond), By: x.one("", "bob"),
+				Words: x.text(3000)})
 	default:
 		if len(e.Value.Texts) == 0 {
 			return
@@ -257,7 +260,8 @@ func (x *issues) compare(ctx context.Context) {
 	}
 	of := query.Of[issue, issue]
 	for _, state := range []string{"open", "closed", "lost"} {
-		look("byState "+state, of(x.m.Index("byState", state)), func(v *issue) bool { return v.State == state && !v.Opened.IsZero() })
+		look("byState "+state, of(x.m.Index("byState", state)),
+			func(v *issue) bool { return v.State == state && !v.Opened.IsZero() })
 	}
 	look("byOwner", of(x.m.Index("byOwner", "ann")), func(v *issue) bool { return v.Owner == "ann" })
 	id, e := x.any()
@@ -287,7 +291,8 @@ func TestIndexesAtRandom(t *testing.T) {
 	}
 	seed := draws.Seed(t)
 	ctx := context.Background()
-	x := &issues{T: t, r: rand.New(rand.NewPCG(seed, 0)), m: indexed[issue](t, nil), now: map[string]*mapper.Entity[issue]{}}
+	x := &issues{T: t, r: rand.New(rand.NewPCG(seed, 0)), m: indexed[issue](t, nil),
+		now: map[string]*mapper.Entity[issue]{}}
 	for i := range draws.Times(100, 2_000, 50_000) {
 		x.step(ctx)
 		if i%100 == 99 {

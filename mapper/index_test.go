@@ -28,7 +28,8 @@ func indexed[T any](t testing.TB, c mapper.Client) *mapper.Mapper[T] {
 	if c == nil {
 		c = client
 	}
-	m := must(mapper.New[T](c, mapper.Tables(func(name string) string { return fmt.Sprintf("%s-%d", name, time.Now().UnixNano()) })))(t)
+	m := must(mapper.New[T](c,
+		mapper.Tables(func(name string) string { return fmt.Sprintf("%s-%d", name, time.Now().UnixNano()) })))(t)
 	for _, in := range tables.Of(m) {
 		must(client.CreateTable(context.Background(), in.Create))(t)
 	}
@@ -38,7 +39,8 @@ func indexed[T any](t testing.TB, c mapper.Client) *mapper.Mapper[T] {
 var monday = time.Date(2021, time.November, 15, 8, 0, 0, 0, time.UTC)
 
 func issueOf(id, state, owner string, weight int, opened time.Time, texts ...issueText) issue {
-	return issue{ID: id, State: state, Owner: owner, Weight: weight, Opened: opened, Text: "text of " + id, Texts: texts}
+	return issue{ID: id, State: state, Owner: owner, Weight: weight, Opened: opened, Text: "text of " + id,
+		Texts: texts}
 }
 
 // What a save does to each index is what the plan says and what the engine charges: an entry that
@@ -60,10 +62,12 @@ func TestIndexUnits(t *testing.T) {
 		for name, n := range r.Consumed.Indexes {
 			got[name[strings.LastIndexByte(name, '/')+1:]] = n
 			if plan.Indexes[name] != cost.Exactly(n) || r.Predicted.Indexes[name] != cost.Exactly(n) {
-				t.Errorf("%s: %s: %v, planned %v, predicted %v", what, name, n, plan.Indexes[name], r.Predicted.Indexes[name])
+				t.Errorf("%s: %s: %v, planned %v, predicted %v", what, name, n, plan.Indexes[name],
+					r.Predicted.Indexes[name])
 			}
 		}
-		if len(plan.Indexes) != len(got) || fmt.Sprint(got) != fmt.Sprint(want) || !r.Predicted.WCU.Known() || r.Predicted.WCU.Expected != r.Consumed.WCU {
+		if len(plan.Indexes) != len(got) || fmt.Sprint(got) != fmt.Sprint(want) || !r.Predicted.WCU.Known() ||
+			r.Predicted.WCU.Expected != r.Consumed.WCU {
 			t.Errorf("%s: %v, want %v\n%s", what, got, want, r)
 		}
 	}
@@ -89,7 +93,9 @@ func TestIndexQueries(t *testing.T) {
 	for i := range 9 {
 		state, owner := []string{"open", "closed", "open"}[i%3], []string{"ann", ""}[i%2]
 		at := monday.Add(time.Duration(i) * time.Hour)
-		must(m.Save(ctx, m.New(issueOf(fmt.Sprint(i), state, owner, 100-i, at, issueText{At: at, By: "bob", Words: fmt.Sprint("words ", i)}))))(t)
+		must(m.Save(ctx,
+			m.New(issueOf(fmt.Sprint(i), state, owner, 100-i, at,
+				issueText{At: at, By: "bob", Words: fmt.Sprint("words ", i)}))))(t)
 	}
 	ids := func(q query.Query[issue, issue]) string {
 		t.Helper()
@@ -167,7 +173,8 @@ func TestIndexProjections(t *testing.T) {
 	must(m.Save(ctx, m.New(issueOf("1", "open", "ann", 1, monday))))(t)
 	owner := query.Of[issue, issue](m.Index("byOwner", "ann"))
 	_, err := owner.Roots().Collect(ctx, m)
-	if err == nil || !strings.Contains(err.Error(), "the index byOwner does not project Weight, Opened, Text of HEAD: name what it has with Project") {
+	if err == nil || !strings.Contains(err.Error(),
+		"the index byOwner does not project Weight, Opened, Text of HEAD: name what it has with Project") {
 		t.Error(err)
 	}
 	refs := must(owner.Fetch().Roots().Collect(ctx, m))(t)
@@ -189,13 +196,17 @@ func TestIndexLiveOnly(t *testing.T) {
 	}
 	dying := func(left int) (*mapper.Mapper[issue], *crash) {
 		c := &crash{left: left}
-		client := enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = c.transport(), 1 })
+		client := enginetest.Start(t).Client(func(o *dynamodb.Options) {
+			o.HTTPClient, o.RetryMaxAttempts = c.transport(), 1
+		})
 		return must(mapper.New[issue](client, mapper.Table(table)))(t), c
 	}
 	entries := func(name, by string) int {
 		out := must(enginetest.Start(t).Client().Query(ctx, &dynamodb.QueryInput{
 			TableName: &table, IndexName: aws.String("byState"), KeyConditionExpression: aws.String("GSI1PK = :k"),
-			ExpressionAttributeValues: map[string]types.AttributeValue{":k": &types.AttributeValueMemberS{Value: "STATE#" + name}},
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":k": &types.AttributeValueMemberS{Value: "STATE#" + name},
+			},
 		}))(t)
 		heads := must(query.Of[issue, issue](clean.Index("byState", name)).Roots().Count(ctx, clean))(t)
 		if int(out.Count) != heads {
@@ -262,7 +273,8 @@ func TestIndexOfSeveralAttributes(t *testing.T) {
 	ctx := context.Background()
 	m := indexed[shift](t, nil)
 	for i := range 12 {
-		x := shift{ID: fmt.Sprint(i), Tenant: "acme", Region: 7, Status: []string{"open", "done"}[i%2], Rank: i, At: monday.Add(time.Duration(i) * time.Hour)}
+		x := shift{ID: fmt.Sprint(i), Tenant: "acme", Region: 7, Status: []string{"open", "done"}[i%2], Rank: i,
+			At: monday.Add(time.Duration(i) * time.Hour)}
 		if i == 10 {
 			x.Region = 8
 		}
@@ -328,10 +340,12 @@ func TestReindex(t *testing.T) {
 	m := indexed[issue](t, nil)
 	old := must(mapper.New[before](enginetest.Start(t).Client(), mapper.Table(tables.Of(m)[0].Name)))(t)
 	for _, id := range []string{"1", "2"} {
-		must(old.Save(ctx, old.New(before{ID: id, State: "open", Opened: monday, Texts: []issueText{{At: monday, By: "bob"}}})))(t)
+		must(old.Save(ctx,
+			old.New(before{ID: id, State: "open", Opened: monday, Texts: []issueText{{At: monday, By: "bob"}}})))(t)
 	}
 	count := func() string {
-		return fmt.Sprint(must(query.Of[issue, issue](m.Index("byState", "open")).Count(ctx, m))(t), must(query.Of[issueText](m.Index("byAuthor", "bob")).Count(ctx, m))(t))
+		return fmt.Sprint(must(query.Of[issue, issue](m.Index("byState", "open")).Count(ctx, m))(t),
+			must(query.Of[issueText](m.Index("byAuthor", "bob")).Count(ctx, m))(t))
 	}
 	if got := count(); got != "0 0" {
 		t.Error(got)
@@ -367,7 +381,8 @@ func TestIndexLocalLimit(t *testing.T) {
 		t.Error(err)
 	}
 	var large *mapper.TooLargeError
-	if err := big(206_000); !errors.As(err, &large) || !strings.Contains(err.Error(), "together over the limit of 409600; the heaviest attributes: Text 206004") {
+	if err := big(206_000); !errors.As(err, &large) ||
+		!strings.Contains(err.Error(), "together over the limit of 409600; the heaviest attributes: Text 206004") {
 		t.Error(err)
 	}
 }

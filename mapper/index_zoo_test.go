@@ -155,7 +155,8 @@ func (x *zooRun[T]) edit(p *T) {
 }
 
 func (x *zooRun[T]) step(ctx context.Context) {
-	options := [][]mapper.WriteOption{nil, nil, {mapper.Independent()}, {mapper.ExactlyOnce()}, {mapper.Reindex()}}[x.r.IntN(5)]
+	options := [][]mapper.WriteOption{nil, nil, {mapper.Independent()}, {mapper.ExactlyOnce()},
+		{mapper.Reindex()}}[x.r.IntN(5)]
 	_, bare := any(x).(*zooRun[zooBare])
 	if len(x.now) < 4 || x.r.IntN(12) == 0 {
 		x.serial++
@@ -243,15 +244,18 @@ func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 		what, p = "note delete", noteItem.Delete()
 	case 5:
 		x.serial++
-		what, p = "add line", handmade.Elements[T, zooLine]{Node: x.m.Key(id).Prefix("LINE#"), Item: 2}.Add(zooLine{x.serial % 10000, x.one("", "a", "b"), x.text(2500)})
+		what, p = "add line", handmade.Elements[T, zooLine]{Node: x.m.Key(id).Prefix("LINE#"),
+			Item: 2}.Add(zooLine{x.serial % 10000, x.one("", "a", "b"), x.text(2500)})
 	case 6:
 		n := x.serial
 		if l := zoo(e.Value).Lines; len(l) > 0 {
 			n = l[0].No
 		}
-		what, p = "put line", handmade.Elements[T, zooLine]{Node: x.m.Key(id).Prefix("LINE#"), Item: 2}.Put(zooLine{n, x.one("", "a", "b"), x.text(2500)})
+		what, p = "put line", handmade.Elements[T, zooLine]{Node: x.m.Key(id).Prefix("LINE#"),
+			Item: 2}.Put(zooLine{n, x.one("", "a", "b"), x.text(2500)})
 	case 7:
-		what, p = "put card", mapperimpl.Put(x.m.Key(id).Prefix("CARD#"), 3, x.one("x", "y", "z"), zooCard{x.one("", "a"), x.text(2000)})
+		what, p = "put card", mapperimpl.Put(x.m.Key(id).Prefix("CARD#"), 3, x.one("x", "y", "z"),
+			zooCard{x.one("", "a"), x.text(2000)})
 	case 8:
 		what, p = "owner remove, if entity", head.Patch(owner.Remove()).Patch.IfEntityExists()
 	case 9:
@@ -284,7 +288,8 @@ func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 	x.now[id] = must(x.m.Load(ctx, x.m.Key(id), mapper.Strong()))(x)
 }
 
-// The plan of an addition by a mapper that does not know the entity reckons with the incarnation, in the item and in the entries of its indexes.
+// The plan of an addition by a mapper that does not know the entity reckons with the incarnation, in
+// the item and in the entries of its indexes.
 func TestPlanOfAdditionReckonsIncarnationInIndexes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -295,7 +300,8 @@ func TestPlanOfAdditionReckonsIncarnationInIndexes(t *testing.T) {
 	must(m.Save(ctx, m.New(zoo{ID: "1", Kind: "a"})))(t)
 	for n := 950; n < 966; n++ { // items of 1,012 to 1,027 bytes
 		cold := must(mapper.New[zoo](e.Client(), mapper.Table(name)))(t)
-		p := handmade.Elements[zoo, zooLine]{Node: cold.Key("1").Prefix("LINE#"), Item: 2}.Add(zooLine{n, "a", strings.Repeat("w", n)})
+		p := handmade.Elements[zoo, zooLine]{Node: cold.Key("1").Prefix("LINE#"),
+			Item: 2}.Add(zooLine{n, "a", strings.Repeat("w", n)})
 		plan := must(p.Plan(cold))(t)
 		r, err := p.Exec(ctx, cold)
 		checkCharged(t, fmt.Sprint("of ", n, " words"), plan, r, err)
@@ -353,7 +359,8 @@ func (x *zooRun[T]) stored(ctx context.Context) {
 		}
 	}
 	got, owners := map[string]string{}, 0
-	pages := dynamodb.NewScanPaginator(enginetest.Start(x).Client(), &dynamodb.ScanInput{TableName: aws.String(tables.Of(x.m)[0].Name), ConsistentRead: aws.Bool(true)})
+	pages := dynamodb.NewScanPaginator(enginetest.Start(x).Client(),
+		&dynamodb.ScanInput{TableName: aws.String(tables.Of(x.m)[0].Name), ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
 		out := must(pages.NextPage(ctx))(x)
 		for _, a := range out.Items {

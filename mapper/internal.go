@@ -18,8 +18,8 @@ var Internal internal
 
 type internal struct{}
 
-// StoreObjects lets a mapper store large values as objects of S3. buckets returns the real name of a bucket that a tag names, nil
-// for the same.
+// StoreObjects lets a mapper store large values as objects of S3. buckets returns the real name of a
+// bucket that a tag names, nil for the same.
 func (internal) StoreObjects(_ door.Key, o large.Objects, buckets func(declared string) string) Option {
 	return optionFunc(func(s *settings) { s.large.objects, s.large.buckets = o, buckets })
 }
@@ -29,8 +29,8 @@ func (internal) Compress(_ door.Key, c compression.Coding) Option {
 	return optionFunc(func(s *settings) { s.large.codings = append(s.large.codings, c) })
 }
 
-// RootInTransaction has a save require, in the same transaction as the items that it adds, that the entity is live. A migration that
-// is rolled back does not see other additions.
+// RootInTransaction has a save require, in the same transaction as the items that it adds, that the
+// entity is live. A migration that is rolled back does not see other additions.
 func (internal) RootInTransaction(_ door.Key) WriteOption {
 	return writeFunc(func(o *operation.Options) { o.RootInTransaction = true })
 }
@@ -50,7 +50,8 @@ func (internal) CollectorOf(_ door.Key, client Client, e *schema.Entity, options
 	return g.collector()
 }
 
-// Tables returns the tables that the model of a *Mapper needs now, TablesAt those for some times, and TablesOf those of a period.
+// Tables returns the tables that the model of a *Mapper needs now, TablesAt those for some times, and
+// TablesOf those of a period.
 func (internal) Tables(_ door.Key, m any) []*tabledef.Table { return engineOf(m).tables() }
 
 // TablesAt is described at Tables.

@@ -20,8 +20,8 @@ import (
 	"github.com/itemize/itemize/internal/testing/models"
 )
 
-// No error contains a value, whatever is stored in place of an attribute, at any depth: of each model of the family and of random models, by each
-// reading call.
+// No error contains a value, whatever is stored in place of an attribute, at any depth: of each model
+// of the family and of random models, by each reading call.
 func TestNoErrorContainsStoredValues(t *testing.T) {
 	t.Parallel()
 	r := random(t)
@@ -109,7 +109,8 @@ func replace(ctx context.Context, client *dynamodb.Client, table string, a item.
 	return err == nil
 }
 
-// No error contains a value that a save refuses: text that is not valid UTF-8, numbers that DynamoDB does not have, and sets with duplicates.
+// No error contains a value that a save refuses: text that is not valid UTF-8, numbers that DynamoDB
+// does not have, and sets with duplicates.
 func TestNoErrorContainsRefusedValues(t *testing.T) {
 	t.Parallel()
 	r := random(t)
@@ -150,7 +151,8 @@ func TestNoErrorContainsRefusedValues(t *testing.T) {
 	}
 }
 
-// spoil makes each value in v, but for those that keys are made of, one that cannot be stored, calls try, and restores it.
+// spoil makes each value in v, but for those that keys are made of, one that cannot be stored, calls
+// try, and restores it.
 func spoil(v reflect.Value, at string, isKey func(string) bool, try func(at string)) {
 	set := func(x any) {
 		was := reflect.New(v.Type()).Elem()
@@ -169,7 +171,8 @@ func spoil(v reflect.Value, at string, isKey func(string) bool, try func(at stri
 		set(7351907e200)
 	case reflect.Interface:
 		if v.NumMethod() == 0 {
-			for _, x := range []any{leaks.Text + "\xff", 7351907e200, map[string]any{leaks.Text: math.Inf(1)}, []any{leaks.Text + "\xff"}, map[string]string{leaks.Text: "\xff", leaks.Text + "\xff": "x"}} {
+			for _, x := range []any{leaks.Text + "\xff", 7351907e200, map[string]any{leaks.Text: math.Inf(1)},
+				[]any{leaks.Text + "\xff"}, map[string]string{leaks.Text: "\xff", leaks.Text + "\xff": "x"}} {
 				set(x)
 			}
 		}

@@ -114,7 +114,8 @@ func TestIfEntityExistsOverALeftover(t *testing.T) {
 		must(clean.Delete(ctx, before))(t) // as it was loaded: without the leftover
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 3})))(t)
 	}), 1)
-	_, err := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{1, "new"}).IfEntityExists().Exec(ctx, m)
+	_, err := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")),
+		Item: 3}.Add(part{1, "new"}).IfEntityExists().Exec(ctx, m)
 	got := stored(t, clean, "1")
 	if err == nil && (got == nil || len(got.Entries) != 1) {
 		t.Errorf("the add was acknowledged, the entity exists, and there is %+v", got)
@@ -227,7 +228,8 @@ func TestUnwatchedAddOverALeftover(t *testing.T) {
 		return none
 	}
 	m := must(mapper.New[account](deaf{client(t, tr, 2)}, mapper.Table(table)))(t)
-	_, err := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{1, "new"}).Exec(ctx, m)
+	_, err := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{1, "new"}).Exec(ctx,
+		m)
 	var unknown *mapper.OutcomeUnknownError
 	if !errors.As(err, &unknown) {
 		t.Errorf("its put was applied, and it says %v; %v", err, tr.log)
@@ -289,7 +291,8 @@ func TestDeleteOfAnItemOfAnExpiredEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[lease](t, "PK:S", "SK:S")
-	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(-time.Minute), Left: "a", Parts: []part{{1, "x"}}}), mapper.Staged()))(t)
+	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(-time.Minute), Left: "a", Parts: []part{{1, "x"}}}),
+		mapper.Staged()))(t)
 	if _, err := m.DeleteByKey(ctx, m.Key("1").Item("LEFT")); err != nil {
 		t.Errorf("nobody else is there: %v", err)
 	}
@@ -384,7 +387,8 @@ func TestUpsertNotFound(t *testing.T) {
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}}}), mapper.Staged()))(t)
 	tr := atRequest("PutItem", 2, func() { must(clean.DeleteByKey(ctx, clean.Key("1").Item("ENTRY#0001")))(t) })
 	m := newAccounts(t, table, tr, 1)
-	_, err := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Put(part{1, "new"}).Exec(ctx, m)
+	_, err := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Put(part{1, "new"}).Exec(ctx,
+		m)
 	if err != nil {
 		t.Errorf("an upsert: %v %v", err, tr.log)
 	}
@@ -396,7 +400,8 @@ func TestUpsertUpdateNotFound(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[store.User](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
-	must(clean.Save(ctx, clean.New(store.User{ID: "1", Email: "e", Home: store.Address{City: "Oslo"}}), mapper.Staged()))(t)
+	must(clean.Save(ctx, clean.New(store.User{ID: "1", Email: "e", Home: store.Address{City: "Oslo"}}),
+		mapper.Staged()))(t)
 	tr := atRequest("UpdateItem", 2, func() { must(clean.DeleteByKey(ctx, clean.Key("1").Item("U#Address#Home")))(t) })
 	m := must(mapper.New[store.User](client(t, tr, 1), mapper.Table(table)))(t)
 	_, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx, m)
@@ -493,7 +498,8 @@ func TestCheckLoadedForeignRoot(t *testing.T) {
 	e.Value.Entries = append(e.Value.Entries, part{2, "new"})
 	plan := must(clean.PlanSave(e, mapper.CheckLoaded()))(t)
 	r := must(clean.Save(ctx, e, mapper.CheckLoaded()))(t)
-	if !plan.WCU.Contains(r.Consumed.WCU) || !r.Predicted.WCU.Contains(r.Consumed.WCU) || !plan.RCU.Contains(r.Consumed.RCU) {
+	if !plan.WCU.Contains(r.Consumed.WCU) || !r.Predicted.WCU.Contains(r.Consumed.WCU) ||
+		!plan.RCU.Contains(r.Consumed.RCU) {
 		t.Errorf("%v\n%v", plan, r)
 	}
 }
@@ -529,7 +535,8 @@ func TestIndependentDeleteOfALargeClaim(t *testing.T) {
 	c := &crash{left: 106}
 	dying := must(mapper.New[heavy](client(t, c.transport(), 1), mapper.Table(table)))(t)
 	_, _ = dying.Save(ctx, dying.New(v))
-	if _, err := clean.DeleteByKey(ctx, clean.Key("1")); err == nil || !strings.Contains(err.Error(), "write with Independent") {
+	if _, err := clean.DeleteByKey(ctx, clean.Key("1")); err == nil ||
+		!strings.Contains(err.Error(), "write with Independent") {
 		t.Errorf("without Independent: %v", err)
 	}
 	must(clean.DeleteByKey(ctx, clean.Key("1"), mapper.Independent()))(t)
@@ -554,7 +561,8 @@ func TestMovePlan(t *testing.T) {
 	large := strings.Repeat("x", 390_000)
 	check := func(what string, plan *mapper.Plan, r *mapper.Receipt) {
 		if !plan.RCU.Contains(r.Consumed.RCU) {
-			t.Errorf("%s: planned %v in %d requests, consumed %v in %d", what, plan.RCU, plan.Requests, r.Consumed.RCU, r.Predicted.Requests)
+			t.Errorf("%s: planned %v in %d requests, consumed %v in %d", what, plan.RCU, plan.Requests, r.Consumed.RCU,
+				r.Predicted.Requests)
 		}
 	}
 	m := newMapper[shelf](t, "PK:S", "SK:S")

@@ -21,7 +21,8 @@ import (
 // entities of their own. An error ends it all, and nothing is returned.
 //
 // It costs what the items cost by themselves: a batch rounds each item up by itself.
-func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T], options ...ReadOption) ([]*Entity[T], error) {
+func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T], options ...ReadOption) ([]*Entity[T],
+	error) {
 	settings := readSettingsOf(options)
 	var t tally
 	ctx, end := m.engine.observe(ctx, "LoadMany")
@@ -58,7 +59,8 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 }
 
 // loadMany reads selections, and hands over how each is decoded, but those that are not there.
-func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s search.Settings, t *tally, give func(i int, decode func(v any) (*state, error)) error) error {
+func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s search.Settings, t *tally,
+	give func(i int, decode func(v any) (*state, error)) error) error {
 	var errs []error
 	var once []selection.Selection  // each selection
 	which := make([]int, len(sels)) // the index in once
@@ -68,7 +70,9 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 		case sel.Err != nil:
 			errs = append(errs, sel.Err)
 		case !sel.Entity:
-			errs = append(errs, g.model.Errorf("selection %d is of several entities: give all of %s to load one, or run a query", i+1, g.model.IdentityNames()))
+			errs = append(errs,
+				g.model.Errorf("selection %d is of several entities: give all of %s to load one, or run a query", i+1,
+					g.model.IdentityNames()))
 		}
 		name := fmt.Sprint(sel.Parts, sel.Identity, sel.Whole)
 		if _, ok := at[name]; !ok {
@@ -81,12 +85,13 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 		return operation.Errors(errs)
 	}
 	o := read.Options{Strong: s.Strong}
-	found, err := g.search.FindWhere(ctx, once, o, &t.Tally.Tally, func(at []selection.Selection) ([]*search.Found, error) {
-		if s.SkipMissing && g.model.Schema.Periods != nil {
-			return g.findThere(ctx, at, o, t)
-		}
-		return g.findMany(ctx, at, o, t)
-	})
+	found, err := g.search.FindWhere(ctx, once, o, &t.Tally.Tally,
+		func(at []selection.Selection) ([]*search.Found, error) {
+			if s.SkipMissing && g.model.Schema.Periods != nil {
+				return g.findThere(ctx, at, o, t)
+			}
+			return g.findMany(ctx, at, o, t)
+		})
 	if err != nil {
 		return err
 	}
@@ -112,7 +117,8 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 
 // findThere is findMany of what may lie in tables that are not there: nil for that. Those of one period
 // are read together.
-func (g *engine) findThere(ctx context.Context, sels []selection.Selection, o read.Options, t *tally) ([]*search.Found, error) {
+func (g *engine) findThere(ctx context.Context, sels []selection.Selection, o read.Options, t *tally) ([]*search.Found,
+	error) {
 	of := map[string][]int{}
 	for i, sel := range sels {
 		period := sel.Parts[0].Period

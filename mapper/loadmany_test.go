@@ -89,14 +89,16 @@ func TestLoadMany(t *testing.T) {
 		}
 	}
 	part := len(sels)
-	sels = append(sels, m.Key("4").Prefix("ENTRY#"), m.Key("none").Prefix("ENTRY#"), m.Key("5").Item("LEFT"), m.Key("8").Item("HEAD"), m.Key("2").Item("HEAD"))
+	sels = append(sels, m.Key("4").Prefix("ENTRY#"), m.Key("none").Prefix("ENTRY#"), m.Key("5").Item("LEFT"),
+		m.Key("8").Item("HEAD"), m.Key("2").Item("HEAD"))
 	all := must(m.LoadMany(ctx, sels))(t)
 	for i, w := range want {
 		if (all[i] == nil) != (w == nil) || w != nil && !cmp.Equal(all[i].Value, *w, accountOptions) {
 			t.Errorf("%d: %+v, want %+v", i, all[i], w)
 		}
 	}
-	if p := all[part:]; len(p[0].Value.Entries) != 1 || len(p[1].Value.Entries) != 0 || p[2].Value.Left != "lllll" || p[3].Value.Counter != 9 || p[4] != nil {
+	if p := all[part:]; len(p[0].Value.Entries) != 1 || len(p[1].Value.Entries) != 0 || p[2].Value.Left != "lllll" ||
+		p[3].Value.Counter != 9 || p[4] != nil {
 		t.Errorf("%+v", p)
 	}
 	if all := must(m.LoadMany(ctx, nil))(t); len(all) != 0 {

@@ -21,8 +21,8 @@ import (
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
-// A request without an answer leaves a copy that may have been applied, or may still be. These tests repeat, refuse or interrupt
-// operations while such copies are under way.
+// A request without an answer leaves a copy that may have been applied, or may still be. These tests
+// repeat, refuse or interrupt operations while such copies are under way.
 
 func isUnknown(err error) bool { return errors.As(err, new(*mapper.OutcomeUnknownError)) }
 
@@ -31,8 +31,8 @@ func increment(m *mapper.Mapper[board]) mapper.Part {
 	return mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 0).Patch(cellFields.Count.Increment(1)).PatchPart(m)
 }
 
-// A delete is the guard of its transaction: if another writer deletes the entity, the other parts are not written. An own write
-// of the entity without an answer, whichever it is, does not change that.
+// A delete is the guard of its transaction: if another writer deletes the entity, the other parts are
+// not written. An own write of the entity without an answer, whichever it is, does not change that.
 func TestTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -42,9 +42,12 @@ func TestTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
 			e.Value.Main.Text = "seen"
 			return second(c.boards.Save(ctx, e))
 		},
-		"an unresolved delete": func(c *counting, e *mapper.Entity[board]) error { return second(c.boards.Delete(ctx, e)) },
+		"an unresolved delete": func(c *counting, e *mapper.Entity[board]) error {
+			return second(c.boards.Delete(ctx, e))
+		},
 		"an unresolved transaction of other patches": func(c *counting, e *mapper.Entity[board]) error {
-			return second(mapper.Transact(ctx, c.boards.DeletePart(e), c.node("P").Patch(cellFields.Count.Increment(2)).PatchPart(c.boards)))
+			return second(mapper.Transact(ctx, c.boards.DeletePart(e),
+				c.node("P").Patch(cellFields.Count.Increment(2)).PatchPart(c.boards)))
 		},
 	} {
 		c := newCounting(t)
@@ -117,13 +120,15 @@ func TestDeleteFollowsOwnLateMove(t *testing.T) {
 	}
 }
 
-// After a request without an answer every error of a later try is an unknown outcome: the first copy can still be applied.
+// After a request without an answer every error of a later try is an unknown outcome: the first copy
+// can still be applied.
 func TestErrorAfterLostCopyIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, then := range map[string]struct {
 		operation string
 		fault     fault
-	}{"the root item cannot be read": {"GetItem", deny}, "the context ends": {"GetItem", cancelAfter}, "the second request is refused": {"DeleteItem", deny}} {
+	}{"the root item cannot be read": {"GetItem", deny}, "the context ends": {"GetItem", cancelAfter},
+		"the second request is refused": {"DeleteItem", deny}} {
 		ctx, cancel := context.WithCancel(flow.WithoutPauses(context.Background()))
 		defer cancel()
 		table := enginetest.Table(t, "PK:S", "SK:S")
@@ -156,8 +161,8 @@ func TestErrorAfterLostCopyIsUnknown(t *testing.T) {
 	}
 }
 
-// A transaction whose first copy may still be applied is not planned again because an earlier write of an element arrived in
-// between: the element can be deleted, and the first copy applied.
+// A transaction whose first copy may still be applied is not planned again because an earlier write of
+// an element arrived in between: the element can be deleted, and the first copy applied.
 func TestTransactionIsUnknownWhileItsFirstCopyMayArrive(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -185,8 +190,9 @@ func TestTransactionIsUnknownWhileItsFirstCopyMayArrive(t *testing.T) {
 	}
 }
 
-// A delete by key deletes the entity that it has read, and not the one that is inserted after its lost copy; also if another program
-// has written the first, without an incarnation. So does a transaction in which nothing else is written, since it is a plain request.
+// A delete by key deletes the entity that it has read, and not the one that is inserted after its lost
+// copy; also if another program has written the first, without an incarnation. So does a transaction in
+// which nothing else is written, since it is a plain request.
 func TestUnwatchedDeleteByKeyDeletesOneEntity(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -245,7 +251,8 @@ func TestTransactionIsNotWrittenAfterAnotherOwnDelete(t *testing.T) {
 	e := c.boards.New(board{ID: "E", Main: cells{Text: "ticket"}})
 	must(c.boards.Save(t.Context(), e))(t)
 	c.lost(dropAnswer, func() error {
-		return second(mapper.Transact(t.Context(), c.boards.DeletePart(e), c.node("P").Patch(cellFields.Count.Increment(2)).PatchPart(c.boards)))
+		return second(mapper.Transact(t.Context(), c.boards.DeletePart(e),
+			c.node("P").Patch(cellFields.Count.Increment(2)).PatchPart(c.boards)))
 	})
 	_, err := mapper.Transact(t.Context(), c.boards.DeletePart(e), c.increment())
 	if n := c.count(); n != 2 || err == nil {
@@ -253,7 +260,8 @@ func TestTransactionIsNotWrittenAfterAnotherOwnDelete(t *testing.T) {
 	}
 }
 
-// An unwatched transaction is planned again over a leftover item if it also writes a loaded item: only one copy finds its version.
+// An unwatched transaction is planned again over a leftover item if it also writes a loaded item: only
+// one copy finds its version.
 func TestUnwatchedTransactionOverLeftoverIsWritten(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -264,10 +272,12 @@ func TestUnwatchedTransactionOverLeftoverIsWritten(t *testing.T) {
 	m := must(mapper.New[account](deaf{client(t, &faulty{at: -1}, 2)}, mapper.Table(table)))(t)
 	two := must(m.Load(ctx, m.Key("2")))(t)
 	two.Value.Counter = 2
-	must(mapper.Transact(ctx, m.SavePart(m.New(account{ID: "1", Counter: 7, Entries: []part{{5, "mine"}}})), m.SavePart(two)))(t)
+	must(mapper.Transact(ctx, m.SavePart(m.New(account{ID: "1", Counter: 7, Entries: []part{{5, "mine"}}})),
+		m.SavePart(two)))(t)
 }
 
-// An element that is missing now may have been written by the lost copy, and deleted by another writer since: it is not written again.
+// An element that is missing now may have been written by the lost copy, and deleted by another writer
+// since: it is not written again.
 func TestSaveDoesNotUndoDeleteBehindItsLostCopy(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -301,12 +311,14 @@ func TestSaveDoesNotUndoDeleteBehindItsLostCopy(t *testing.T) {
 		return none
 	}
 	_, err := m.Save(ctx, e)
-	if now := must(clean.Load(ctx, clean.Key("E"), mapper.Strong()))(t).Value; !deleted || !isUnknown(err) || len(now.Rows) > 0 {
+	if now := must(clean.Load(ctx, clean.Key("E"), mapper.Strong()))(t).Value; !deleted || !isUnknown(err) ||
+		len(now.Rows) > 0 {
 		t.Errorf("%v, and %+v is stored", err, now.Rows)
 	}
 }
 
-// An unknown outcome of an earlier try is an unresolved write of the entity: its next save sees to it that it is not applied later.
+// An unknown outcome of an earlier try is an unresolved write of the entity: its next save sees to it
+// that it is not applied later.
 func TestUnknownOfEarlierTryIsRecorded(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -345,8 +357,8 @@ func TestUnknownOfEarlierTryIsRecorded(t *testing.T) {
 	}
 }
 
-// If an entity moves to another shard while an unwatched client deletes it by its key, the outcome is unknown: it can be the next
-// entity of the key. The next delete finds it.
+// If an entity moves to another shard while an unwatched client deletes it by its key, the outcome is
+// unknown: it can be the next entity of the key. The next delete finds it.
 func TestUnwatchedDeleteOfEntityThatMovesIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -365,8 +377,8 @@ func TestUnwatchedDeleteOfEntityThatMovesIsUnknown(t *testing.T) {
 	}
 }
 
-// A transaction that only requires that an item is missing is not sent again over a leftover item: the item can be missing again
-// when the first copy arrives.
+// A transaction that only requires that an item is missing is not sent again over a leftover item: the
+// item can be missing again when the first copy arrives.
 func TestUnwatchedTransactionOverLeftoverIsNotAppliedTwice(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -423,7 +435,9 @@ func TestPartialErrorNamesAllItemsOfSteps(t *testing.T) {
 			}
 			return none
 		}
-		_, err := m.Save(ctx, m.New(chapter{ID: "1", Name: "n", Lines: []verse{{No: 1, Text: big}, {No: 2, Text: big}}}), mapper.Independent())
+		_, err := m.Save(ctx,
+			m.New(chapter{ID: "1", Name: "n", Lines: []verse{{No: 1, Text: big}, {No: 2, Text: big}}}),
+			mapper.Independent())
 		var p *mapper.PartialError
 		if !errors.As(err, &p) {
 			if refused == "TransactWriteItems" {
@@ -438,7 +452,8 @@ func TestPartialErrorNamesAllItemsOfSteps(t *testing.T) {
 	}
 }
 
-// While the number of shards changes, a delete by key whose items another writer deletes in between has nothing left to do.
+// While the number of shards changes, a delete by key whose items another writer deletes in between has
+// nothing left to do.
 func TestUnwatchedDeleteOnChangingShardsEnds(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -471,14 +486,15 @@ func TestPatchThatGivesUpIsConflict(t *testing.T) {
 		return none
 	}
 	m := must(mapper.New[board](client(t, f, 1), mapper.Table(table)))(t)
-	_, err := mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 0).Patch(cellFields.Count.Increment(1)).Exec(ctx, m)
+	_, err := mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 0).Patch(cellFields.Count.Increment(1)).Exec(ctx,
+		m)
 	if !errors.As(err, new(*mapper.ConflictError)) {
 		t.Errorf("%T: %v", err, err)
 	}
 }
 
-// Two actors delete entities in transactions that count each of them, while requests and answers are lost, and late copies arrive:
-// each deleted entity is counted once.
+// Two actors delete entities in transactions that count each of them, while requests and answers are
+// lost, and late copies arrive: each deleted entity is counted once.
 func TestEachDeletedEntityIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -651,18 +667,20 @@ func TestUnwatchedIncrementIsNotRepeatedAfterConflict(t *testing.T) {
 		return none
 	}
 	m := boardsOf(t, table, deaf{client(t, f, 2)})
-	_, err := mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 0).Patch(cellFields.Count.Increment(1)).Exec(ctx, m)
+	_, err := mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 0).Patch(cellFields.Count.Increment(1)).Exec(ctx,
+		m)
 	n := loadBoard(t, clean, "P").Main.Count
 	if n > 1 {
 		t.Errorf("counted %d times: %v", n, err)
 	}
 }
 
-// A put of a new item keeps an unresolved write out only while the item exists. So the save also gives a new version to an item
-// that existed before.
+// A put of a new item keeps an unresolved write out only while the item exists. So the save also gives
+// a new version to an item that existed before.
 func TestPutOfNewItemDoesNotFence(t *testing.T) {
 	t.Parallel()
-	for name, own := range map[string]bool{"the client deletes the new item": true, "another writer deletes the new item": false} {
+	for name, own := range map[string]bool{"the client deletes the new item": true,
+		"another writer deletes the new item": false} {
 		t.Run(name, func(t *testing.T) {
 			ctx := flow.WithoutPauses(context.Background())
 			table := enginetest.Table(t, "PK:S", "SK:S")
@@ -693,7 +711,8 @@ func TestPutOfNewItemDoesNotFence(t *testing.T) {
 	}
 }
 
-// Without incarnations, an unwatched delete whose first attempt may have been applied does not delete what a foreign program put since.
+// Without incarnations, an unwatched delete whose first attempt may have been applied does not delete
+// what a foreign program put since.
 func TestUnwatchedDeleteWithoutIncarnationIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -773,7 +792,8 @@ func TestOpenTryIsRecordedBeforeUnknownTry(t *testing.T) {
 	}
 	u.lose = 0
 	u.late, u.bodys = u.late[:1], u.bodys[:1]
-	// The first copy of a transaction is late, the put arrives, the second copy is refused, and all later requests are lost.
+	// The first copy of a transaction is late, the put arrives, the second copy is refused, and all
+	// later requests are lost.
 	f.late = l.transport().late
 	l.lose = 1
 	n := 0
@@ -807,7 +827,8 @@ func TestOpenTryIsRecordedBeforeUnknownTry(t *testing.T) {
 	}
 }
 
-// An increment in a missing map is sent as the whole map, and is still sent once: another writer can delete the item after the first copy.
+// An increment in a missing map is sent as the whole map, and is still sent once: another writer can
+// delete the item after the first copy.
 func TestIncrementOfMissingMapIsSentOnce(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -838,10 +859,12 @@ func TestIncrementOfMissingMapIsSentOnce(t *testing.T) {
 			return none
 		}
 		m := boardsOf(t, table, client(t, f, attempts))
-		_, err := mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 1).Patch(cellFields.Counts.Key("a").Increment(1)).Exec(ctx, m)
+		_, err := mapperimpl.Item[board, cells](handmade.Node(m.Key("P")),
+			1).Patch(cellFields.Counts.Key("a").Increment(1)).Exec(ctx, m)
 		now := loadBoard(t, clean, "P").Other.Counts["a"]
 		if seen+now > 1 {
-			t.Errorf("%d attempts: one increment: another writer took %d, and %d is stored: %v", attempts, seen, now, err)
+			t.Errorf("%d attempts: one increment: another writer took %d, and %d is stored: %v", attempts, seen, now,
+				err)
 		}
 	}
 }
@@ -880,7 +903,8 @@ func TestWrittenItemIsNoOpenTry(t *testing.T) {
 	l.deliver(t)
 	e.Value.Rows = nil
 	_, err := m.Save(ctx, e) // the row has another version now, which an unwatched client can have written
-	if now := loadBoard(t, clean, "E"); err == nil && len(now.Rows) > 0 || err != nil && strings.Contains(err.Error(), "multiple operations") {
+	if now := loadBoard(t, clean, "E"); err == nil && len(now.Rows) > 0 || err != nil &&
+		strings.Contains(err.Error(), "multiple operations") {
 		t.Errorf("%v, and %+v is stored", err, now.Rows)
 	}
 }
@@ -925,7 +949,8 @@ func TestMoveWithoutAnswerReportsLeftBehind(t *testing.T) {
 	}
 }
 
-// lostMove moves an entity from key 1 to key 2. Before the move arrives another writer adds a row, if late is set. The answer is lost.
+// lostMove moves an entity from key 1 to key 2. Before the move arrives another writer adds a row, if
+// late is set. The answer is lost.
 func lostMove(t *testing.T, late bool) (clean *mapper.Mapper[board], m *mapper.Mapper[board], e *mapper.Entity[board]) {
 	ctx := flow.WithoutPauses(context.Background())
 	table := enginetest.Table(t, "PK:S", "SK:S")

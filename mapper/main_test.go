@@ -69,7 +69,8 @@ func fixtureOn(t testing.TB, r *rand.Rand, model reflect.Type, names map[string]
 		t.Fatal(err)
 	}
 	client := enginetest.Start(t).Client()
-	c, err := newEngine(client, e, codec.ReflectedModel(e), settingsOf([]Option{Tables(func(name string) string { return names[name] })}))
+	c, err := newEngine(client, e, codec.ReflectedModel(e),
+		settingsOf([]Option{Tables(func(name string) string { return names[name] })}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,8 @@ type admin struct {
 var errKilled = errors.New("killed")
 
 // call counts a request, and fails where it has to; what a killed process would do next fails as well.
-func call[I, O any](c *admin, ctx context.Context, name string, in I, send func(context.Context, I, ...func(*dynamodb.Options)) (O, error)) (out O, err error) {
+func call[I, O any](c *admin, ctx context.Context, name string, in I,
+	send func(context.Context, I, ...func(*dynamodb.Options)) (O, error)) (out O, err error) {
 	c.mu.Lock()
 	c.requests++
 	n := c.requests
@@ -62,31 +63,38 @@ func call[I, O any](c *admin, ctx context.Context, name string, in I, send func(
 	return send(ctx, in)
 }
 
-func (c *admin) ListTables(ctx context.Context, in *dynamodb.ListTablesInput, _ ...func(*dynamodb.Options)) (*dynamodb.ListTablesOutput, error) {
+func (c *admin) ListTables(ctx context.Context, in *dynamodb.ListTablesInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.ListTablesOutput, error) {
 	return call(c, ctx, "ListTables", in, c.Client.ListTables)
 }
 
-func (c *admin) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+func (c *admin) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
 	return call(c, ctx, "DescribeTable", in, c.Client.DescribeTable)
 }
 
-func (c *admin) DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput, _ ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error) {
+func (c *admin) DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error) {
 	return call(c, ctx, "DescribeTimeToLive", in, c.Client.DescribeTimeToLive)
 }
 
-func (c *admin) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
+func (c *admin) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
 	return call(c, ctx, "CreateTable", in, c.Client.CreateTable)
 }
 
-func (c *admin) UpdateTable(ctx context.Context, in *dynamodb.UpdateTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error) {
+func (c *admin) UpdateTable(ctx context.Context, in *dynamodb.UpdateTableInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error) {
 	return call(c, ctx, "UpdateTable", in, c.Client.UpdateTable)
 }
 
-func (c *admin) UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
+func (c *admin) UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
 	return call(c, ctx, "UpdateTimeToLive", in, c.Client.UpdateTimeToLive)
 }
 
-func (c *admin) DeleteTable(ctx context.Context, in *dynamodb.DeleteTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error) {
+func (c *admin) DeleteTable(ctx context.Context, in *dynamodb.DeleteTableInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error) {
 	return call(c, ctx, "DeleteTable", in, c.Client.DeleteTable)
 }
 
@@ -96,7 +104,8 @@ func maintained(t testing.TB, before []int, times mapper.TimeTables) (*mapper.Ma
 	ctx := context.Background()
 	c := &admin{Client: enginetest.Start(t).Client()}
 	prefix := strings.NewReplacer("/", ".").Replace(fmt.Sprintf("%s.%d.", t.Name(), time.Now().UnixNano()))
-	m := must(mapper.New[meter](c.Client, mapper.Tables(func(name string) string { return prefix + name }), mapper.InTimeTables(times)))(t)
+	m := must(mapper.New[meter](c.Client, mapper.Tables(func(name string) string { return prefix + name }),
+		mapper.InTimeTables(times)))(t)
 	for _, n := range before {
 		for _, d := range must(tables.At(m, month(-n)))(t) {
 			must(c.Client.CreateTable(ctx, d.Create))(t)
@@ -148,7 +157,9 @@ func state(t testing.TB, m *mapper.Mapper[meter], c *dynamodb.Client) string {
 		if b := out.Table.BillingModeSummary; b == nil || b.BillingMode != types.BillingModePayPerRequest {
 			text += fmt.Sprintf(" cold %d", aws.ToInt64(out.Table.ProvisionedThroughput.ReadCapacityUnits))
 		}
-		if ttl := must(c.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &d.Name}))(t); ttl.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusEnabled {
+		if ttl := must(c.DescribeTimeToLive(ctx,
+			&dynamodb.DescribeTimeToLiveInput{TableName: &d.Name}))(t); ttl.TimeToLiveDescription.TimeToLiveStatus ==
+			types.TimeToLiveStatusEnabled {
 			text += " ttl"
 		}
 		all = append(all, text)
@@ -168,9 +179,15 @@ func TestMaintain(t *testing.T) {
 		steps int
 	}{
 		{tables.Maintenance{}, "-5, -4, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 6},
-		{tables.Maintenance{Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}, ColdAfter: 3}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
-		{tables.Maintenance{Drop: true, Export: func(context.Context, *types.TableDescription) (bool, error) { return false, nil }}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
-		{tables.Maintenance{Drop: true, Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}, ColdAfter: 2}, "-3 cold 3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 3},
+		{tables.Maintenance{Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)},
+			ColdAfter: 3}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
+		{tables.Maintenance{Drop: true, Export: func(context.Context, *types.TableDescription) (bool,
+			error) {
+			return false, nil
+		}}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
+		{tables.Maintenance{Drop: true,
+			Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}, ColdAfter: 2},
+			"-3 cold 3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 3},
 	} {
 		before := state(t, m, c.Client)
 		dry := step.o
@@ -195,7 +212,8 @@ func TestMaintain(t *testing.T) {
 	}
 	// What begins next month is created this month.
 	m.SetNow(func() time.Time { return month(1) })
-	if r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t); len(r.Steps) != 2 || !strings.Contains(r.Steps[0].String(), month(3).Format("2006-01")) {
+	if r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t); len(r.Steps) != 2 ||
+		!strings.Contains(r.Steps[0].String(), month(3).Format("2006-01")) {
 		t.Errorf("%v", r.Steps)
 	}
 }
@@ -206,11 +224,13 @@ func TestMaintainKilled(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	exported := map[string]bool{}
-	o := tables.Maintenance{Drop: true, Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}, ColdAfter: 1, Export: func(_ context.Context, d *types.TableDescription) (bool, error) {
-		was := exported[aws.ToString(d.TableName)]
-		exported[aws.ToString(d.TableName)] = true
-		return was, nil
-	}}
+	o := tables.Maintenance{Drop: true,
+		Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}, ColdAfter: 1,
+		Export: func(_ context.Context, d *types.TableDescription) (bool, error) {
+			was := exported[aws.ToString(d.TableName)]
+			exported[aws.ToString(d.TableName)] = true
+			return was, nil
+		}}
 	seed := draws.Seed(t)
 	for at := 1; ; at++ {
 		ended := false
@@ -246,7 +266,8 @@ func TestMaintainTogether(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	m, c := maintained(t, []int{1, 2, 3}, mapper.TimeTables{Keep: 2, Ahead: 3})
-	o := tables.Maintenance{Drop: true, Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}}
+	o := tables.Maintenance{Drop: true,
+		Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}}
 	var all sync.WaitGroup
 	for range 5 {
 		all.Go(func() {
@@ -267,21 +288,26 @@ func TestMaintainNotMine(t *testing.T) {
 	ctx := context.Background()
 	m, c := maintained(t, []int{1}, mapper.TimeTables{Keep: 1})
 	d := must(tables.At(m, month(-3)))(t)[0]
-	d.Create.AttributeDefinitions[0].AttributeName, d.Create.KeySchema[0].AttributeName = aws.String("id"), aws.String("id")
+	d.Create.AttributeDefinitions[0].AttributeName, d.Create.KeySchema[0].AttributeName = aws.String("id"),
+		aws.String("id")
 	must(c.Client.CreateTable(ctx, d.Create))(t)
 	r := must(tables.Maintain(ctx, m, c, tables.Maintenance{Drop: true}))(t)
-	if len(r.Differences) != 1 || !strings.Contains(r.Differences[0].Text, "has the keys id (S)") || state(t, m, c.Client) != "-3, -1, 0 ttl, 1 ttl" {
+	if len(r.Differences) != 1 || !strings.Contains(r.Differences[0].Text, "has the keys id (S)") ||
+		state(t, m, c.Client) != "-3, -1, 0 ttl, 1 ttl" {
 		t.Errorf("%v: %s", r.Differences, state(t, m, c.Client))
 	}
 	m.SetNow(func() time.Time { return month(3) })
-	if _, err := tables.Maintain(ctx, m, c, tables.Maintenance{Drop: true}); err == nil || !strings.Contains(err.Error(), "nothing is dropped") {
+	if _, err := tables.Maintain(ctx, m, c, tables.Maintenance{Drop: true}); err == nil ||
+		!strings.Contains(err.Error(), "nothing is dropped") {
 		t.Errorf("dropped by a wrong clock: %v", err)
 	}
 	for text, err := range map[string]error{
-		"nothing says how many are kept": second(tables.Maintain(ctx, must(mapper.New[meter](c.Client))(t), c, tables.Maintenance{Drop: true})),
-		"ColdAfter is -1":                second(tables.Maintain(ctx, m, c, tables.Maintenance{ColdAfter: -1})),
-		"got no client":                  second(tables.Maintain(ctx, m, nil, tables.Maintenance{})),
-		"this one's do not":              second(tables.Maintain(ctx, must(mapper.New[event](c.Client))(t), c, tables.Maintenance{})),
+		"nothing says how many are kept": second(tables.Maintain(ctx, must(mapper.New[meter](c.Client))(t), c,
+			tables.Maintenance{Drop: true})),
+		"ColdAfter is -1": second(tables.Maintain(ctx, m, c, tables.Maintenance{ColdAfter: -1})),
+		"got no client":   second(tables.Maintain(ctx, m, nil, tables.Maintenance{})),
+		"this one's do not": second(tables.Maintain(ctx, must(mapper.New[event](c.Client))(t), c,
+			tables.Maintenance{})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)
@@ -298,7 +324,8 @@ func TestMaintainNotMine(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := mapper.New[event](c.Client, mapper.InTimeTables(mapper.TimeTables{})); err == nil || !strings.Contains(err.Error(), "this one's do not") {
+	if _, err := mapper.New[event](c.Client, mapper.InTimeTables(mapper.TimeTables{})); err == nil ||
+		!strings.Contains(err.Error(), "this one's do not") {
 		t.Error(err)
 	}
 }
@@ -310,12 +337,14 @@ func TestMaintainReportsHarmlessDifferenceBeforeTTL(t *testing.T) {
 	m, c := maintained(t, nil, mapper.TimeTables{})
 	d := must(tables.At(m, month(0)))(t)[0]
 	d.Create.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
-		IndexName: aws.String("byHand"), KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("SK"), KeyType: types.KeyTypeHash}},
+		IndexName:  aws.String("byHand"),
+		KeySchema:  []types.KeySchemaElement{{AttributeName: aws.String("SK"), KeyType: types.KeyTypeHash}},
 		Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
 	}}
 	must(c.Client.CreateTable(ctx, d.Create))(t)
 	r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t)
-	if len(r.Differences) != 1 || !r.Differences[0].Harmless || r.Differences[0].Index != "byHand" || !strings.Contains(fmt.Sprint(r.Steps), "time to live") {
+	if len(r.Differences) != 1 || !r.Differences[0].Harmless || r.Differences[0].Index != "byHand" ||
+		!strings.Contains(fmt.Sprint(r.Steps), "time to live") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -333,12 +362,17 @@ func TestColdSettings(t *testing.T) {
 		table  types.TableDescription
 		want   string
 	}{
-		"capacity, on demand":    {tables.ColdCapacity(5, 1), types.TableDescription{BillingModeSummary: on, ProvisionedThroughput: throughput(0, 0)}, "PROVISIONED 5 1"},
-		"capacity, more":         {tables.ColdCapacity(5, 1), types.TableDescription{ProvisionedThroughput: throughput(50, 1)}, " 5 1"},
-		"capacity, as it is":     {tables.ColdCapacity(5, 1), types.TableDescription{ProvisionedThroughput: throughput(5, 1)}, ""},
-		"storage":                {tables.ColdStorage(), types.TableDescription{}, "STANDARD_INFREQUENT_ACCESS"},
-		"storage, as it is":      {tables.ColdStorage(), types.TableDescription{TableClassSummary: rare}, ""},
-		"storage, another class": {tables.ColdStorage(), types.TableDescription{TableClassSummary: &types.TableClassSummary{TableClass: types.TableClassStandard}}, "STANDARD_INFREQUENT_ACCESS"},
+		"capacity, on demand": {tables.ColdCapacity(5, 1),
+			types.TableDescription{BillingModeSummary: on, ProvisionedThroughput: throughput(0, 0)}, "PROVISIONED 5 1"},
+		"capacity, more": {tables.ColdCapacity(5, 1),
+			types.TableDescription{ProvisionedThroughput: throughput(50, 1)}, " 5 1"},
+		"capacity, as it is": {tables.ColdCapacity(5, 1),
+			types.TableDescription{ProvisionedThroughput: throughput(5, 1)}, ""},
+		"storage":           {tables.ColdStorage(), types.TableDescription{}, "STANDARD_INFREQUENT_ACCESS"},
+		"storage, as it is": {tables.ColdStorage(), types.TableDescription{TableClassSummary: rare}, ""},
+		"storage, another class": {tables.ColdStorage(),
+			types.TableDescription{TableClassSummary: &types.TableClassSummary{TableClass: types.TableClassStandard}},
+			"STANDARD_INFREQUENT_ACCESS"},
 	} {
 		got := ""
 		if in := c.change(&c.table); in != nil {

@@ -56,7 +56,8 @@ func formOf[T any](e *schema.Entity) (*codec.Form, error) {
 	}
 	g := generated.ItemizeCodec(nil)
 	if g.Layout != e.Fingerprint() {
-		return nil, fmt.Errorf("%s: its generated code was made from another layout of the model: run go generate", e.Label())
+		return nil, fmt.Errorf("%s: its generated code was made from another layout of the model: run go generate",
+			e.Label())
 	}
 	return g.Table.Untyped(), nil
 }
@@ -120,20 +121,19 @@ func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...R
 	return e, nil
 }
 
-// Save writes the items of the entity that differ from what was loaded, and
-// nothing else: a new entity is inserted, and fails with ErrExists if it is
-// there. One dirty item is written by one request, at the single price; several
-// in one transaction, at the double price, unless Independent or Staged is given. An
-// insert that does not fit a transaction is staged.
-// Each write is conditional on the version that was read; where someone else has
-// changed an item the error is a *ConflictError, and nothing is written that can be
-// found (Independent aside). After a Save the entity is up to date.
+// Save writes the items of the entity that differ from what was loaded, and nothing else: a new entity
+// is inserted, and fails with ErrExists if it is there. One dirty item is written by one request, at
+// the single price; several in one transaction, at the double price, unless Independent or Staged is
+// given. An insert that does not fit a transaction is staged. Each write is conditional on the version
+// that was read; where someone else has changed an item the error is a *ConflictError, and nothing is
+// written that can be found (Independent aside). After a Save the entity is up to date.
 //
-// A save that adds items, and does not write the root item in the same transaction, reads the root item afterwards: one strongly
-// consistent read. If the entity was deleted, the added items are deleted again, and the error is a *NotFoundError. See [Blind], [CheckRoot].
+// A save that adds items, and does not write the root item in the same transaction, reads the root item
+// afterwards: one strongly consistent read. If the entity was deleted, the added items are deleted
+// again, and the error is a *NotFoundError. See [Blind], [CheckRoot].
 //
-// Errors before anything is written: *NotLoadedError, *ValueError, *TooLargeError. Of the write: ErrExists of an insert,
-// *ConflictError, *OutcomeUnknownError, *PartialError with [Independent].
+// Errors before anything is written: *NotLoadedError, *ValueError, *TooLargeError. Of the write:
+// ErrExists of an insert, *ConflictError, *OutcomeUnknownError, *PartialError with [Independent].
 func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOption) (*Receipt, error) {
 	if err := m.owns(e); err != nil {
 		return &Receipt{}, err
@@ -143,9 +143,9 @@ func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOpti
 	return r, err
 }
 
-// PlanSave returns what Save would send, and cost, with the same options. It does no
-// I/O, but that it reads what a blob.Value was given as a reader. What a Save reads first to find out about an earlier one whose outcome is not known
-// is not in it.
+// PlanSave returns what Save would send, and cost, with the same options. It does no I/O, but that it
+// reads what a blob.Value was given as a reader. What a Save reads first to find out about an earlier
+// one whose outcome is not known is not in it.
 func (m *Mapper[T]) PlanSave(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	if err := m.owns(e); err != nil {
 		return nil, err
@@ -159,7 +159,8 @@ func (m *Mapper[T]) PlanSave(e *Entity[T], options ...WriteOption) (*Plan, error
 // times. An error of update
 // ends it, with nothing written. Where it is not known whether a write was applied
 // (*OutcomeUnknownError), update is not applied again.
-func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update func(*T) error, options ...WriteOption) (*Receipt, error) {
+func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update func(*T) error,
+	options ...WriteOption) (*Receipt, error) {
 	if update == nil {
 		return &Receipt{}, m.engine.model.Errorf("Update got no function: pass one that changes the value")
 	}
@@ -169,9 +170,10 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update fun
 	}, options)
 }
 
-// Delete deletes the items that were loaded, of a whole entity or of a part without its root, if they are as they were loaded: a
-// changed one is a *ConflictError. The error is ErrNotFound if a whole entity does not exist, and has left nothing behind. Items of
-// the collection that no field claims are left alone.
+// Delete deletes the items that were loaded, of a whole entity or of a part without its root, if they
+// are as they were loaded: a changed one is a *ConflictError. The error is ErrNotFound if a whole
+// entity does not exist, and has left nothing behind. Items of the collection that no field claims are
+// left alone.
 func (m *Mapper[T]) Delete(ctx context.Context, e *Entity[T], options ...WriteOption) (*Receipt, error) {
 	if err := m.owns(e); err != nil {
 		return &Receipt{}, err
@@ -181,23 +183,27 @@ func (m *Mapper[T]) Delete(ctx context.Context, e *Entity[T], options ...WriteOp
 	return r, err
 }
 
-// DeleteByKey deletes the items of a selection: of a whole entity, or of a part without its root. It reads them first, and deletes what
-// it has read. A single item is deleted unread, whatever it holds, unless it is of an insert that is not finished: that is a
-// *ConflictError. The error is ErrNotFound if a whole entity does not exist, and has left nothing behind. Items of the
-// collection that no field claims are left alone.
+// DeleteByKey deletes the items of a selection: of a whole entity, or of a part without its root. It
+// reads them first, and deletes what it has read. A single item is deleted unread, whatever it holds,
+// unless it is of an insert that is not finished: that is a *ConflictError. The error is ErrNotFound if
+// a whole entity does not exist, and has left nothing behind. Items of the collection that no field
+// claims are left alone.
 func (m *Mapper[T]) DeleteByKey(ctx context.Context, s query.Selection[T], options ...WriteOption) (*Receipt, error) {
 	if _, ok := s.(*Entity[T]); ok {
-		return &Receipt{}, m.engine.model.Errorf("DeleteByKey got an entity, of which it would not compare what was loaded: use Delete")
+		return &Receipt{},
+			m.engine.model.Errorf("DeleteByKey got an entity, of which it would not compare what was loaded: " +
+				"use Delete")
 	}
 	return m.engine.delete(ctx, m.resolved(s), nil, options)
 }
 
 // PlanLoad returns what Load of a selection would send, and cost in RCU. It does no I/O.
 //
-// For a loaded *Entity the plan is exact, as long as no other writer changes the items. Two exceptions: if the last item of
-// a range brings an answer to 1 MB, the plan has bounds; and BatchGetItem may need more requests than planned if it reads
-// more than 1 MB of a partition. For a new entity that was saved, the plan covers the items that were written. For
-// another selection it has bounds: for a range, those of its first answer.
+// For a loaded *Entity the plan is exact, as long as no other writer changes the items. Two exceptions:
+// if the last item of a range brings an answer to 1 MB, the plan has bounds; and BatchGetItem may need
+// more requests than planned if it reads more than 1 MB of a partition. For a new entity that was
+// saved, the plan covers the items that were written. For another selection it has bounds: for a range,
+// those of its first answer.
 func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan, error) {
 	var loaded *state
 	if e, ok := s.(*Entity[T]); ok && e.state != nil && !e.state.Fresh {
@@ -214,8 +220,8 @@ func (m *Mapper[T]) PlanDelete(e *Entity[T], options ...WriteOption) (*Plan, err
 	return m.engine.planDelete(m.resolved(e), e.state, options)
 }
 
-// PlanDeleteByKey returns what DeleteByKey of a single item would send, and cost: its size is not known. It does no I/O. What
-// another selection holds has to be loaded first.
+// PlanDeleteByKey returns what DeleteByKey of a single item would send, and cost: its size is not
+// known. It does no I/O. What another selection holds has to be loaded first.
 func (m *Mapper[T]) PlanDeleteByKey(s query.Selection[T], options ...WriteOption) (*Plan, error) {
 	return m.engine.planDelete(m.resolved(s), nil, options)
 }

@@ -209,7 +209,8 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 		if len(plan.Items) != dirty || plan.Requests != requests || !costs(plan.WCU, wcu) {
 			f.Fatalf("%s: %d items differ, %v WCU; planned %v", f.Schema.Label(), dirty, wcu, plan)
 		}
-		if l.confirms != (receipt.Consumed.RCU > 0) || plan.RCU != receipt.Predicted.RCU || !plan.RCU.Contains(receipt.Consumed.RCU) || !plan.RCU.Known() {
+		if l.confirms != (receipt.Consumed.RCU > 0) || plan.RCU != receipt.Predicted.RCU ||
+			!plan.RCU.Contains(receipt.Consumed.RCU) || !plan.RCU.Known() {
 			f.Fatalf("%s: the root item is read, %v: planned %v, sent %v", f.Schema.Label(), l.confirms, plan, receipt)
 		}
 		if receipt.Predicted.Requests != requests || !costs(receipt.Predicted.WCU, wcu) {
@@ -252,7 +253,8 @@ func TestOnlyDirtyItemsAreWritten(t *testing.T) {
 		check(fixtureOn(t, r, models.Type(r, i), map[string]string{"random": table}), 8)
 	}
 	t.Logf("%d edits changed nothing, %d one item, %d several", none, one, several)
-	if parts := draws.Times(15, 1, 1); none+one+several < 1000/parts || none < 50/parts || one < 100/parts || several < 100/parts {
+	if parts := draws.Times(15, 1, 1); none+one+several < 1000/parts || none < 50/parts || one < 100/parts ||
+		several < 100/parts {
 		t.Error("too few edits of one kind: the test proves little")
 	}
 }

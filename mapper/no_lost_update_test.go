@@ -98,7 +98,8 @@ func TestItemsWithoutVersion(t *testing.T) {
 	ctx := context.Background()
 	users, r := newUsers(t)
 	base := func() {
-		r.put(item{"PK": s("USER#1"), "SK": s("U#Information"), "email": s("old"), "name": s("Old"), "extra": n("1.50")})
+		r.put(item{"PK": s("USER#1"), "SK": s("U#Information"), "email": s("old"), "name": s("Old"),
+			"extra": n("1.50")})
 		r.put(item{"PK": s("USER#1"), "SK": s("M#Card#visa"), "Last4": s("1111"), "extra": s("x")})
 	}
 	base()
@@ -219,7 +220,8 @@ func TestElementKeys(t *testing.T) {
 	}
 	must(users.Save(ctx, e))(t)
 	got := must(users.Load(ctx, users.Key("1")))(t)
-	if d := cmp.Diff(map[string]wish{"a": p[0], "b": p[1], "c": p[2]}, map[string]wish{"a": bySKU(got, p[0].SKU), "b": bySKU(got, p[1].SKU), "c": bySKU(got, p[2].SKU)}); d != "" {
+	if d := cmp.Diff(map[string]wish{"a": p[0], "b": p[1], "c": p[2]},
+		map[string]wish{"a": bySKU(got, p[0].SKU), "b": bySKU(got, p[1].SKU), "c": bySKU(got, p[2].SKU)}); d != "" {
 		t.Error(d)
 	}
 }
@@ -239,7 +241,8 @@ func TestCheckLoaded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)
-	must(users.Save(ctx, users.New(user{ID: "1", Email: "a", Home: address{"S", "C"}, Delivery: &address{"D", "E"}})))(t)
+	must(users.Save(ctx,
+		users.New(user{ID: "1", Email: "a", Home: address{"S", "C"}, Delivery: &address{"D", "E"}})))(t)
 	mine := must(users.Load(ctx, users.Key("1")))(t)
 	mine.Value.Email = "b"
 	plan := must(users.PlanSave(mine, mapper.CheckLoaded()))(t)

@@ -55,7 +55,8 @@ func valuesOf[T any](n query.Node[T]) []key.Value {
 	return values
 }
 
-// InternalOf is Internal, with the types of a model and of a record: what generated code calls through package mapperimpl.
+// InternalOf is Internal, with the types of a model and of a record: what generated code calls through
+// package mapperimpl.
 type InternalOf[T, R any] = internalOf[T, R]
 
 type internalOf[T, R any] struct{}

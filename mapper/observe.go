@@ -78,7 +78,8 @@ func tablesOf(tables []*item.Table) []string {
 }
 
 // observe begins a call. ended is called first at its end.
-func observe(ctx context.Context, observers []Observer, c Call, ended func(*tally, error)) (context.Context, func(t *tally, err error)) {
+func observe(ctx context.Context, observers []Observer, c Call, ended func(*tally, error)) (context.Context,
+	func(t *tally, err error)) {
 	ctx = usable(ctx)
 	ends := make([]func(*Receipt, error), len(observers))
 	for i, o := range observers {
@@ -92,8 +93,9 @@ func observe(ctx context.Context, observers []Observer, c Call, ended func(*tall
 	}
 }
 
-// Totals adds up what mappers send and spend, by model, operation and kind of item. It is an Observer, and may be that of many
-// mappers; its zero value is ready. Its text is a table, and its JSON has the same.
+// Totals adds up what mappers send and spend, by model, operation and kind of item. It is an Observer,
+// and may be that of many mappers; its zero value is ready. Its text is a table, and its JSON has the
+// same.
 type Totals struct {
 	mu   sync.Mutex
 	rows map[totalKey]*total
@@ -167,7 +169,8 @@ func (t *Totals) String() string {
 		if r.Item != "" {
 			name = "  " + r.Item
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d calls\t%d errors\t%d requests\t%v WCU\t%v RCU\n", r.Model, name, r.Calls, r.Errors, r.Requests, r.WCU, r.RCU)
+		fmt.Fprintf(w, "%s\t%s\t%d calls\t%d errors\t%d requests\t%v WCU\t%v RCU\n", r.Model, name, r.Calls, r.Errors,
+			r.Requests, r.WCU, r.RCU)
 	}
 	_ = w.Flush() // into memory
 	return b.String()

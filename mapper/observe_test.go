@@ -16,7 +16,8 @@ func TestTotals(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	var totals mapper.Totals
-	m := must(mapper.New[user](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), mapper.Observe(&totals)))(t)
+	m := must(mapper.New[user](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")),
+		mapper.Observe(&totals)))(t)
 	var wg sync.WaitGroup
 	for _, id := range []string{"1", "2", "3", "4"} {
 		wg.Go(func() {
@@ -46,7 +47,8 @@ func TestTotals(t *testing.T) {
 		} else if row.Item == "U#Information" && row.Operation == "Save" {
 			information = row.Calls
 		}
-		if row.Item == "" && (!row.WCU.Contains(row.Consumed.WCU) || !row.RCU.Contains(row.Consumed.RCU)) && row.Operation != "Load" {
+		if row.Item == "" && (!row.WCU.Contains(row.Consumed.WCU) || !row.RCU.Contains(row.Consumed.RCU)) &&
+			row.Operation != "Load" {
 			t.Errorf("%+v", row)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 
 // All operations go through one write loop: a delete is the same alone, and as a part of a transaction.
 
-// An own delete that arrives while the entity is deleted again in a transaction is no conflict, and no endless retry. Since nothing
-// shows who deleted the entity, the other parts are not written.
+// An own delete that arrives while the entity is deleted again in a transaction is no conflict, and no
+// endless retry. Since nothing shows who deleted the entity, the other parts are not written.
 func TestDeletingEndsWhenOwnDeleteArrivesLate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -49,8 +49,8 @@ func TestDeletingEndsWhenOwnDeleteArrivesLate(t *testing.T) {
 	}
 }
 
-// A delete by key reads again what another writer changes in between, also if it deletes one item after the other and some are
-// deleted already.
+// A delete by key reads again what another writer changes in between, also if it deletes one item after
+// the other and some are deleted already.
 func TestDeleteByKeyReadsAgainAfterConflict(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -80,8 +80,9 @@ func TestDeleteByKeyReadsAgainAfterConflict(t *testing.T) {
 	}
 }
 
-// A client that cannot be watched may have sent a refused delete before. A delete by key reads again, and what does not exist any
-// more is deleted: it is not ErrNotFound, since the delete may have been its own.
+// A client that cannot be watched may have sent a refused delete before. A delete by key reads again,
+// and what does not exist any more is deleted: it is not ErrNotFound, since the delete may have been
+// its own.
 func TestDeleteByKeyOfUnwatchedClientIsRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -96,7 +97,8 @@ func TestDeleteByKeyOfUnwatchedClientIsRepeated(t *testing.T) {
 		"deleted": func() { must(clean.DeleteByKey(ctx, clean.Key("1")))(t) },
 	} {
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
-		m := must(mapper.New[account](deaf{client(t, atRequest("TransactWriteItems", 1, rival), 1)}, mapper.Table(table)))(t)
+		m := must(mapper.New[account](deaf{client(t, atRequest("TransactWriteItems", 1, rival), 1)},
+			mapper.Table(table)))(t)
 		if r, err := m.DeleteByKey(ctx, m.Key("1")); err != nil {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
@@ -131,10 +133,12 @@ func TestIndependentWriteThatEndsIsPartial(t *testing.T) {
 	for name, end := range map[string]fault{"access denied": deny, "context ended": cancelBefore} {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
-		must(clean.Save(context.Background(), clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}, {2, "b"}, {3, "c"}}})))(t)
+		must(clean.Save(context.Background(),
+			clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}, {2, "b"}, {3, "c"}}})))(t)
 		r := newRaw(t, table)
 		ctx, cancel := context.WithCancel(context.Background())
-		f := atRequest("DeleteItem", 2, func() { r.set("ACCOUNT#1", "ENTRY#0002", "_v", s("changed")) }) // which is read again
+		// which is read again
+		f := atRequest("DeleteItem", 2, func() { r.set("ACCOUNT#1", "ENTRY#0002", "_v", s("changed")) })
 		f.cancel = cancel
 		deletes := 0
 		f.pick = func() fault {
@@ -193,8 +197,8 @@ func TestUpdateAppliesOnceAfterPartialWrite(t *testing.T) {
 	}
 }
 
-// With ExactlyOnce a delete of a single item by an unwatched client is not sent again under another token: its first copy could
-// delete a later write.
+// With ExactlyOnce a delete of a single item by an unwatched client is not sent again under another
+// token: its first copy could delete a later write.
 func TestExactlyOnceDeleteOfUnwatchedClientIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -209,13 +213,14 @@ func TestExactlyOnceDeleteOfUnwatchedClientIsUnknown(t *testing.T) {
 	}
 }
 
-// claimed leaves the pending root item of a staged insert, and returns a transport that has another writer change it before each
-// request that would take it over.
+// claimed leaves the pending root item of a staged insert, and returns a transport that has another
+// writer change it before each request that would take it over.
 func claimed(t *testing.T, table string) *faulty {
 	t.Helper()
 	c := &crash{left: 1}
 	dying := newAccounts(t, table, c.transport(), 1)
-	_, _ = dying.Save(context.Background(), dying.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}}}), mapper.Staged())
+	_, _ = dying.Save(context.Background(), dying.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}}}),
+		mapper.Staged())
 	r := newRaw(t, table)
 	var n atomic.Int64
 	return &faulty{at: -1, late: func(q *http.Request) bool {
@@ -254,7 +259,8 @@ func TestCanceledBulkLoadResumesAtEntity(t *testing.T) {
 		return change(q)
 	}
 	m := newAccounts(t, table, f, 1)
-	report, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
+	report, err := m.BulkLoad(ctx,
+		mapper.NoErrors(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
 	if numberOf(report.Next) != 0 || report.Failed != 0 || !errors.Is(err, context.Canceled) {
 		t.Errorf("next %d, %v: %v", numberOf(report.Next), report.Failures, err)
 	}
@@ -272,14 +278,15 @@ func TestBulkLoadErrorIsPublic(t *testing.T) {
 		return none
 	}
 	m := newAccounts(t, table, f, 1)
-	_, err := m.BulkLoad(flow.WithoutPauses(context.Background()), mapper.NoErrors(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
+	_, err := m.BulkLoad(flow.WithoutPauses(context.Background()),
+		mapper.NoErrors(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
 	if !errors.As(err, new(*mapper.OutcomeUnknownError)) {
 		t.Errorf("%v", err)
 	}
 }
 
-// An error of Update's function ends the update, and is returned as it is: also one of another mapper, and one of a save that gave
-// up because of conflicts.
+// An error of Update's function ends the update, and is returned as it is: also one of another mapper,
+// and one of a save that gave up because of conflicts.
 func TestUpdateReturnsErrorOfItsFunction(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -289,8 +296,11 @@ func TestUpdateReturnsErrorOfItsFunction(t *testing.T) {
 	inserting := newAccounts(t, table, claimed(t, table), 1)
 	users, _ := newUsers(t)
 	for name, other := range map[string]func() error{
-		"invalid value":  func() error { _, err := users.Save(ctx, users.New(user{ID: ""})); return err },
-		"save gave up":   func() error { _, err := inserting.Save(ctx, inserting.New(account{ID: "1", Left: "x"})); return err },
+		"invalid value": func() error { _, err := users.Save(ctx, users.New(user{ID: ""})); return err },
+		"save gave up": func() error {
+			_, err := inserting.Save(ctx, inserting.New(account{ID: "1", Left: "x"}))
+			return err
+		},
 		"missing entity": func() error { _, err := clean.Load(ctx, clean.Key("none")); return err },
 	} {
 		calls := 0

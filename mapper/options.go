@@ -50,16 +50,17 @@ func Tables(rename func(string) string) Option {
 	return optionFunc(func(s *settings) { s.rename = rename })
 }
 
-// ShareStrings has the strings of items lie in the memory of the answer that they came in. That is faster, and a single string
-// that is kept keeps all of its answer (1 MB of items and more) alive: it is for answers that are used and dropped, or kept
-// whole. Without it each string is copied.
+// ShareStrings has the strings of items lie in the memory of the answer that they came in. That is
+// faster, and a single string that is kept keeps all of its answer (1 MB of items and more) alive: it
+// is for answers that are used and dropped, or kept whole. Without it each string is copied.
 func ShareStrings() Option { return optionFunc(func(s *settings) { s.shareStrings = true }) }
 
-// DecodeWithSDK has the SDK make attribute values of every answer, and serialize every request. It is for clients whose
-// middleware looks at the items of outputs. Without it a mapper whose client is the SDK's own (*dynamodb.Client), with the
-// protocol that it comes with, reads items straight from the wire, and the outputs that the client's middleware sees have no
-// items, though all else: counts, keys, consumed capacity. Other clients are called as the SDK has it. The values, and the errors, are
-// the same.
+// DecodeWithSDK has the SDK make attribute values of every answer, and serialize every request. It is
+// for clients whose middleware looks at the items of outputs. Without it a mapper whose client is the
+// SDK's own (*dynamodb.Client), with the protocol that it comes with, reads items straight from the
+// wire, and the outputs that the client's middleware sees have no items, though all else: counts, keys,
+// consumed capacity. Other clients are called as the SDK has it. The values, and the errors, are the
+// same.
 func DecodeWithSDK() Option { return optionFunc(func(s *settings) { s.decodeWithSDK = true }) }
 
 // wire returns the codec for a client, nil where the SDK does all.
@@ -70,11 +71,14 @@ func (s *settings) wire(client Client) *wire.Codec {
 	return wire.For(client, s.shareStrings)
 }
 
-// CursorKey sets the secret that encrypts the cursors of pages: 16 random bytes or more. Mappers with the same secret accept each other's cursors. Each cursor
-// is sealed with AES-256-GCM under a key that HKDF derives from the secret (RFC 5869), so that nobody without it can read or change the keys in a cursor.
+// CursorKey sets the secret that encrypts the cursors of pages: 16 random bytes or more. Mappers with
+// the same secret accept each other's cursors. Each cursor is sealed with AES-256-GCM under a key that
+// HKDF derives from the secret (RFC 5869), so that nobody without it can read or change the keys in a
+// cursor.
 //
-// Without CursorKey, the mapper makes a random secret when it is made. Its cursors are encrypted as well, but no other process accepts them, nor does
-// the same program after a restart: give a CursorKey if more than one process serves pages.
+// Without CursorKey, the mapper makes a random secret when it is made. Its cursors are encrypted as
+// well, but no other process accepts them, nor does the same program after a restart: give a CursorKey
+// if more than one process serves pages.
 func CursorKey(key []byte) Option {
 	return optionFunc(func(s *settings) { s.cursorKey = append([]byte{}, key...) })
 }
@@ -97,8 +101,9 @@ func SizeEstimate(field string, bytes int) Option {
 	})
 }
 
-// WriteOption is an option of writes of one entity, and of their plans: Save, Update, Delete, DeleteByKey, and Exec of a patch. Which
-// option means something for which call stands at the option; another one is refused.
+// WriteOption is an option of writes of one entity, and of their plans: Save, Update, Delete,
+// DeleteByKey, and Exec of a patch. Which option means something for which call stands at the option;
+// another one is refused.
 type WriteOption interface{ apply(*operation.Options) }
 
 type writeFunc func(*operation.Options)
@@ -135,10 +140,12 @@ func Move() WriteOption { return writeFunc(func(o *operation.Options) { o.Move =
 // added that its root, also one that was not loaded, is there and is the one that it was.
 func CheckLoaded() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckLoaded = true }) }
 
-// CheckRoot has a save that only updates or deletes items read the root item afterwards, as a save that adds items always does: the error is
-// ErrNotFound unless the entity is still live, though the items were written. A patch has IfEntityExists for that. Without CheckRoot such a save during a staged delete is acknowledged, and its items go with the
-// entity. It costs a strongly consistent read of the root item, or in a transaction of several parts two WCU for each KB of it. A save
-// that writes the root item costs no more.
+// CheckRoot has a save that only updates or deletes items read the root item afterwards, as a save that
+// adds items always does: the error is ErrNotFound unless the entity is still live, though the items
+// were written. A patch has IfEntityExists for that. Without CheckRoot such a save during a staged
+// delete is acknowledged, and its items go with the entity. It costs a strongly consistent read of the
+// root item, or in a transaction of several parts two WCU for each KB of it. A save that writes the
+// root item costs no more.
 func CheckRoot() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckRoot = true }) }
 
 // BlindOption is an [Option] of a mapper and a [WriteOption] of a call.
@@ -157,21 +164,22 @@ type blind struct {
 	writeFunc
 }
 
-// Blind adds items without making sure that their entity exists, at the price of the items alone. As an option of New it is the default of
-// all calls.
+// Blind adds items without making sure that their entity exists, at the price of the items alone. As an
+// option of New it is the default of all calls.
 //
-//   - A save that adds items does not read the root item afterwards: what it adds to an entity that was deleted is acknowledged and
-//     never seen.
-//   - A patch creates an item that is missing, and adds an element, also without an entity. The item carries no incarnation, so that it is
-//     seen with the next entity of the key.
+//   - A save that adds items does not read the root item afterwards: what it adds to an entity that was
+//     deleted is acknowledged and never seen.
+//   - A patch creates an item that is missing, and adds an element, also without an entity. The item
+//     carries no incarnation, so that it is seen with the next entity of the key.
 //   - A delete in one transaction does not look for items that other writers added before it.
 func Blind() BlindOption {
 	return blind{func(s *settings) { s.blind = true }, func(o *operation.Options) { o.Blind = true }}
 }
 
-// VersionsOnly compares versions alone. It is for tables that no program writes without this library. Without it, saves and deletes of loaded
-// items also compare the values that they have read, so that a change of a program that does not write the version is a
-// *ConflictError. An update compares the attributes that it changes, a delete and a check all of them. Values of up to 4 KB in all are
+// VersionsOnly compares versions alone. It is for tables that no program writes without this library.
+// Without it, saves and deletes of loaded items also compare the values that they have read, so that a
+// change of a program that does not write the version is a *ConflictError. An update compares the
+// attributes that it changes, a delete and a check all of them. Values of up to 4 KB in all are
 // compared, larger strings and binaries by their size. That costs no capacity.
 func VersionsOnly() Option { return optionFunc(func(s *settings) { s.versionsOnly = true }) }
 
@@ -191,18 +199,23 @@ type tagOption struct {
 	writeFunc
 }
 
-// IfTag requires that the entity is as it was when a tag was made ([Entity.Tag]): otherwise the error is a *ConflictError, with the items that have changed. The tag may have
-// the quotation marks of HTTP, and be a weak one (W/).
+// IfTag requires that the entity is as it was when a tag was made ([Entity.Tag]): otherwise the error
+// is a *ConflictError, with the items that have changed. The tag may have the quotation marks of HTTP,
+// and be a weak one (W/).
 //
 //   - Load compares the tag with the loaded items.
-//   - Save, Delete and Update compare it with the loaded items, and write nothing if it differs. Update does not call its function then. The items that they
-//     write are protected by their versions. What others write between the load and the write to other items, and items that they add, is not
-//     compared; [CheckLoaded] compares the other loaded items if the save writes something. A save that was written in part may be sent again with its tag.
-//   - A patch requires the versions of the items that it changes, and that an item which the tag of the whole entity does not have is missing. Nothing is
-//     read. It takes tags of up to 64 items, and refuses items without a version.
+//   - Save, Delete and Update compare it with the loaded items, and write nothing if it differs. Update
+//     does not call its function then. The items that they write are protected by their versions. What
+//     others write between the load and the write to other items, and items that they add, is not
+//     compared; [CheckLoaded] compares the other loaded items if the save writes something. A save that
+//     was written in part may be sent again with its tag.
+//   - A patch requires the versions of the items that it changes, and that an item which the tag of the
+//     whole entity does not have is missing. Nothing is read. It takes tags of up to 64 items, and
+//     refuses items without a version.
 //
-// The selection has to be the one that the tag was made of. A tag of something else, or text that is no tag, is a conflict; an empty one is an
-// error, and so is a new entity. DeleteByKey and LoadMany take no tag.
+// The selection has to be the one that the tag was made of. A tag of something else, or text that is no
+// tag, is a conflict; an empty one is an error, and so is a new entity. DeleteByKey and LoadMany take
+// no tag.
 func IfTag(tag string) TagOption {
 	return tagOption{
 		query.Internal.ReadOption(door.Key{}, func(s *search.Settings) { s.Tag = &tag }),
@@ -228,7 +241,8 @@ func applied(options []WriteOption) operation.Options {
 	return all
 }
 
-// ReadOption is an option of Load, LoadMany and of queries: [Strong], [ReceiptTo], [Concurrency], [Memory], [SkipMissing].
+// ReadOption is an option of Load, LoadMany and of queries: [Strong], [ReceiptTo], [Concurrency],
+// [Memory], [SkipMissing].
 type ReadOption = query.ReadOption
 
 // ReadScanOption is a [ReadOption] and a [ScanOption].

@@ -47,7 +47,8 @@ func TestKeysOfFieldsThatWereNotLoaded(t *testing.T) {
 	}
 }
 
-// Elements whose keys hold another value of a key field are none of the entity, as where another program has changed the field. They are not loaded.
+// Elements whose keys hold another value of a key field are none of the entity, as where another
+// program has changed the field. They are not loaded.
 func TestElementsOfAnotherValueOfKeyFieldAreNotLoaded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -58,7 +59,8 @@ func TestElementsOfAnotherValueOfKeyFieldAreNotLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(enginetest.Start(t).Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &table, Key: root, UpdateExpression: aws.String("SET #r = :r"), ExpressionAttributeNames: map[string]string{"#r": "Region"},
+		TableName: &table, Key: root, UpdateExpression: aws.String("SET #r = :r"),
+		ExpressionAttributeNames:  map[string]string{"#r": "Region"},
 		ExpressionAttributeValues: map[string]types.AttributeValue{":r": &types.AttributeValueMemberS{Value: "us"}},
 	}))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
@@ -134,8 +136,9 @@ func TestEmptySelections(t *testing.T) {
 	var key query.Key[user]
 	for name, sel := range map[string]query.Selection[user]{
 		"nil entity": none, "empty entity": &mapper.Entity[user]{}, "empty key": key, "empty node": query.Node[user]{},
-		"prefix of an empty key": key.Prefix("U#"), "item of an empty key": key.Item("U#"), "table of an empty key": key.Table("x"),
-		"no UTF-8": users.Key("1").Prefix("U#\xff#"), "no UTF-8 item": users.Key("1").Item("\xff"),
+		"prefix of an empty key": key.Prefix("U#"), "item of an empty key": key.Item("U#"),
+		"table of an empty key": key.Table("x"),
+		"no UTF-8":              users.Key("1").Prefix("U#\xff#"), "no UTF-8 item": users.Key("1").Item("\xff"),
 	} {
 		if _, err := users.Load(ctx, sel, nil); err == nil {
 			t.Errorf("%s: loaded", name)

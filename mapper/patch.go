@@ -14,22 +14,23 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// Patch is changes of one entity that are written without reading it first. The nodes of
-// generated code make patches, with the handles of the model's fields:
+// Patch is changes of one entity that are written without reading it first. The nodes of generated code
+// make patches, with the handles of the model's fields:
 //
 //	id := store.UserByID("6297D15")
 //	id.Patch(store.UserFields.Email.Set("d@example.com")).And(id.Public().Add(wish)).Exec(ctx, users)
 //
-// All changes of one item are one request, at the price of that item; of several items
-// one transaction, at the double price. A root, or an element, that a patch changes has to
-// exist (ErrNotFound), and what is added must not (ErrExists). With Upsert a root that does not exist is made, and an element that is
-// added replaces one that exists; an element that is changed has to exist even so. A set or an increment of another item creates it if it is missing and
-// the entity exists; a removal requires it.
+// All changes of one item are one request, at the price of that item; of several items one transaction,
+// at the double price. A root, or an element, that a patch changes has to exist (ErrNotFound), and what
+// is added must not (ErrExists). With Upsert a root that does not exist is made, and an element that is
+// added replaces one that exists; an element that is changed has to exist even so. A set or an
+// increment of another item creates it if it is missing and the entity exists; a removal requires it.
 //
-// A patch that creates items reads the root item first, unless the mapper remembers its incarnation, and again after the write: if the entity
-// is not live by then, the patch deletes what it created and returns ErrNotFound ([Blind] leaves that out). A patch of an existing
-// item is one request. Since the items are not read, the plan predicts their sizes from such items as were written lately (see [SizeEstimate]), with
-// bounds; the receipt's Consumed is what DynamoDB charged.
+// A patch that creates items reads the root item first, unless the mapper remembers its incarnation,
+// and again after the write: if the entity is not live by then, the patch deletes what it created and
+// returns ErrNotFound ([Blind] leaves that out). A patch of an existing item is one request. Since the
+// items are not read, the plan predicts their sizes from such items as were written lately (see
+// [SizeEstimate]), with bounds; the receipt's Consumed is what DynamoDB charged.
 type Patch[T any] struct{ is entityPatch }
 
 // Patcher is a patch of an entity of the model T: Patch, or what embeds it.
@@ -48,12 +49,14 @@ func (p Patch[T]) And(others ...Patcher[T]) Patch[T] {
 	return p
 }
 
-// Upsert makes the root that the patch changes so far if it does not exist, and replaces what it adds if that exists; what And
-// joins to it afterwards still requires what it did. An element that is changed has to exist even so.
+// Upsert makes the root that the patch changes so far if it does not exist, and replaces what it adds
+// if that exists; what And joins to it afterwards still requires what it did. An element that is
+// changed has to exist even so.
 func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.upsert()} }
 
-// IfEntityExists reads the root item after a patch that only updates or deletes, too: the error is ErrNotFound unless the entity is live,
-// though the patch was written. In a transaction of several parts it is a check of the root item.
+// IfEntityExists reads the root item after a patch that only updates or deletes, too: the error is
+// ErrNotFound unless the entity is live, though the patch was written. In a transaction of several
+// parts it is a check of the root item.
 func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(expr.IfEntity)} }
 
 // Exec writes the patch. An increment whose answer was lost is never sent again: the
@@ -76,19 +79,21 @@ func (p Patch[T]) Plan(m *Mapper[T], options ...WriteOption) (*Plan, error) {
 
 var errNoMapper = errors.New("the patch has nothing to run on: pass the model's *mapper.Mapper")
 
-// ItemPatch is a patch of one item, or of one entity's fields, whose record is an R. It has the methods of [Patch] too: And, Exec, Plan,
-// PatchPart.
+// ItemPatch is a patch of one item, or of one entity's fields, whose record is an R. It has the methods
+// of [Patch] too: And, Exec, Plan, PatchPart.
 type ItemPatch[T, R any] struct {
 	Patch[T]
 	// item is what the conditions of If are about.
 	item expr.Change
 }
 
-// Return sets v to what the item holds after the write: its fields that v's type has. It is for a
-// patch of one item that is one plain request: without And of others and ExactlyOnce. After an answer that was lost v is what the item held when that was found out.
+// Return sets v to what the item holds after the write: its fields that v's type has. It is for a patch
+// of one item that is one plain request: without And of others and ExactlyOnce. After an answer that
+// was lost v is what the item held when that was found out.
 func (p ItemPatch[T, R]) Return(v *R) ItemPatch[T, R] {
 	if v == nil {
-		p.is = p.is.and(entityPatch{changes: []expr.Change{{Err: errors.New("Return got nil: give it a pointer to what the item is to be written into")}}})
+		p.is = p.is.and(entityPatch{changes: []expr.Change{{Err: errors.New("Return got nil: give it a pointer to " +
+			"what the item is to be written into")}}})
 	}
 	p.is.returns = append(slices.Clip(p.is.returns), func(rec any) {
 		if r, ok := rec.(*R); ok && v != nil {
@@ -143,7 +148,8 @@ type entityPatch struct {
 
 // and returns the patch together with another.
 func (p entityPatch) and(other entityPatch) entityPatch {
-	return entityPatch{slices.Concat(p.nodes, other.nodes), slices.Concat(p.changes, other.changes), slices.Concat(p.returns, other.returns)}
+	return entityPatch{slices.Concat(p.nodes, other.nodes), slices.Concat(p.changes, other.changes),
+		slices.Concat(p.returns, other.returns)}
 }
 
 // with returns the patch with a requirement of its own.
@@ -169,7 +175,8 @@ func (p entityPatch) onlyIf(item expr.Change, c expr.Condition) entityPatch {
 // change returns the patch with a change of fields of an item.
 func (p entityPatch) change(item expr.Change, changes []expr.Change) entityPatch {
 	if len(changes) == 0 {
-		changes = []expr.Change{{Err: errors.New("the patch has a change without a field: make changes with the fields' handles")}}
+		changes = []expr.Change{{Err: errors.New("the patch has a change without a field: make changes with the " +
+			"fields' handles")}}
 	}
 	changes = slices.Clone(changes)
 	for i := range changes {

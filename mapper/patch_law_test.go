@@ -20,7 +20,8 @@ import (
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
-var innerForm = mapperimpl.Struct(mapperimpl.Funcs[inner]{}, handmade.Row(innerFields.City), handmade.Row(innerFields.N), handmade.Row(innerFields.Deep))
+var innerForm = mapperimpl.Struct(mapperimpl.Funcs[inner]{}, handmade.Row(innerFields.City),
+	handmade.Row(innerFields.N), handmade.Row(innerFields.Deep))
 
 var innerFields = struct {
 	City field.String[inner, string]
@@ -59,10 +60,14 @@ var cellFields = struct {
 	handmade.Bool("Done", "", func(v *cells) *bool { return &v.Done }),
 	handmade.Time("Seen", ",unixtime", func(v *cells) *time.Time { return &v.Seen }),
 	handmade.Bytes("Data", "", func(v *cells) *[]byte { return &v.Data }),
-	handmade.Value("Note", "", func(v *cells) **string { return &v.Note }, mapperimpl.Pointer(mapperimpl.String[string]())),
-	handmade.Set("Tags", ",stringset", func(v *cells) *[]string { return &v.Tags }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
-	handmade.Set("Primes", "primes,numberset", func(v *cells) *[]int { return &v.Primes }, mapperimpl.Slice[[]int](mapperimpl.Numeric[int]())),
-	handmade.List("Lines", "", func(v *cells) *[]string { return &v.Lines }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
+	handmade.Value("Note", "", func(v *cells) **string { return &v.Note },
+		mapperimpl.Pointer(mapperimpl.String[string]())),
+	handmade.Set("Tags", ",stringset", func(v *cells) *[]string { return &v.Tags },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]())),
+	handmade.Set("Primes", "primes,numberset", func(v *cells) *[]int { return &v.Primes },
+		mapperimpl.Slice[[]int](mapperimpl.Numeric[int]())),
+	handmade.List("Lines", "", func(v *cells) *[]string { return &v.Lines },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]())),
 	handmade.Map[field.Number[cells, int]]("Counts", "", func(v *cells) *map[string]int { return &v.Counts },
 		mapperimpl.Map[map[string]int](mapperimpl.Numeric[int]())),
 	handmade.Struct("Inner", "", func(v *cells) *inner { return &v.Inner }, innerForm),
@@ -139,11 +144,13 @@ func drawAct(r *rand.Rand) act {
 		}, false},
 		{f.Counts.Remove(), func(v *cells) { v.Counts = nil }, true},
 		{f.Inner.Change(i.City.Set(text)), func(v *cells) { v.Inner.City = text }, false},
-		{f.Inner.Change(i.N.Increment(n), i.City.Set(text)), func(v *cells) { v.Inner.N += n; v.Inner.City = text }, false},
+		{f.Inner.Change(i.N.Increment(n), i.City.Set(text)), func(v *cells) { v.Inner.N += n; v.Inner.City = text },
+			false},
 		{f.Inner.Change(i.Deep.Key(k).Set(text)), func(v *cells) { deep(&v.Inner)[k] = text }, false},
 		{f.Inner.Change(i.Deep.Key(k).Remove()), func(v *cells) { delete(v.Inner.Deep, k) }, true},
 		{f.Far.Change(i.City.Set(text)), func(v *cells) { far(v).City = text }, false},
-		{f.Far.Change(i.Deep.Key(k).Set(text), i.N.Increment(n)), func(v *cells) { deep(far(v))[k] = text; far(v).N += n }, false},
+		{f.Far.Change(i.Deep.Key(k).Set(text), i.N.Increment(n)),
+			func(v *cells) { deep(far(v))[k] = text; far(v).N += n }, false},
 		{f.Far.Set(inner{City: text}), func(v *cells) { v.Far = &inner{City: text} }, false},
 		{f.Far.Remove(), func(v *cells) { v.Far = nil }, true},
 		{f.Left.Set(text), func(v *cells) { v.Left = text }, false},
@@ -286,7 +293,8 @@ func TestPatchLaw(t *testing.T) {
 		}
 		receipt, err := send()
 		switch {
-		case errors.Is(err, mapper.ErrNotFound) && to == &v.Other && slices.ContainsFunc(acts, func(a act) bool { return a.takes }):
+		case errors.Is(err, mapper.ErrNotFound) && to == &v.Other &&
+			slices.ContainsFunc(acts, func(a act) bool { return a.takes }):
 			refused++
 		case err != nil:
 			if !strings.Contains(err.Error(), "condition") || int(to.Small)+9 < 128 {
@@ -304,7 +312,8 @@ func TestPatchLaw(t *testing.T) {
 			if returned != nil && !reflect.DeepEqual(returned.plain(), to.plain()) {
 				t.Fatalf("seed %d, patch %d returned\n     %+v\nwant %+v", seed, i, returned.plain(), to.plain())
 			}
-			if !plan.WCU.Contains(receipt.Consumed.WCU) && receipt.Predicted.Requests <= 1 && (receipt.Predicted.Mode != "transaction" || enginetest.ReportsTransactions(t)) {
+			if !plan.WCU.Contains(receipt.Consumed.WCU) && receipt.Predicted.Requests <= 1 &&
+				(receipt.Predicted.Mode != "transaction" || enginetest.ReportsTransactions(t)) {
 				t.Errorf("seed %d, patch %d: planned %v, consumed %v", seed, i, plan.WCU, receipt.Consumed.WCU)
 			}
 		}
@@ -312,7 +321,8 @@ func TestPatchLaw(t *testing.T) {
 			t.Fatalf("seed %d, patch %d: the other entity was saved by %d, and holds %d", seed, i, saved, got)
 		}
 		e := must(m.Load(ctx, m.Key(v.ID), mapper.Strong()))(t)
-		for j, pair := range [][2]cells{{e.Value.Main, v.Main}, {e.Value.Other, v.Other}, {e.Value.Rows[0], v.Rows[0]}, {e.Value.Rows[1], v.Rows[1]}} {
+		for j, pair := range [][2]cells{{e.Value.Main, v.Main}, {e.Value.Other, v.Other}, {e.Value.Rows[0], v.Rows[0]},
+			{e.Value.Rows[1], v.Rows[1]}} {
 			if got, want := pair[0].plain(), pair[1].plain(); !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d, patch %d, item %d:\n got %+v\nwant %+v\n%v", seed, i, j, got, want, plan)
 			}

@@ -29,38 +29,49 @@ type recorder struct {
 	requests []string
 }
 
-func (c *recorder) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (c *recorder) PutItem(_ context.Context, in *dynamodb.PutItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	c.note("put "+place(in.Item), "", in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
 	return &dynamodb.PutItemOutput{}, nil
 }
 
-func (c *recorder) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (c *recorder) GetItem(_ context.Context, in *dynamodb.GetItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	item := maps.Clone(in.Key)
 	item["_a"] = &types.AttributeValueMemberB{Value: []byte("live")}
 	return &dynamodb.GetItemOutput{Item: item}, nil
 }
 
-func (c *recorder) UpdateItem(_ context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	c.note("update "+place(in.Key), *in.UpdateExpression, in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+func (c *recorder) UpdateItem(_ context.Context, in *dynamodb.UpdateItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	c.note("update "+place(in.Key), *in.UpdateExpression, in.ConditionExpression, in.ExpressionAttributeNames,
+		in.ExpressionAttributeValues)
 	return &dynamodb.UpdateItemOutput{}, nil
 }
 
-func (c *recorder) DeleteItem(_ context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
-	c.note("delete "+place(in.Key), "", in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+func (c *recorder) DeleteItem(_ context.Context, in *dynamodb.DeleteItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	c.note("delete "+place(in.Key), "", in.ConditionExpression, in.ExpressionAttributeNames,
+		in.ExpressionAttributeValues)
 	return &dynamodb.DeleteItemOutput{}, nil
 }
 
-func (c *recorder) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+func (c *recorder) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	for _, w := range in.TransactItems {
 		switch {
 		case w.Put != nil:
-			c.note("put "+place(w.Put.Item), "", w.Put.ConditionExpression, w.Put.ExpressionAttributeNames, w.Put.ExpressionAttributeValues)
+			c.note("put "+place(w.Put.Item), "", w.Put.ConditionExpression, w.Put.ExpressionAttributeNames,
+				w.Put.ExpressionAttributeValues)
 		case w.Update != nil:
-			c.note("update "+place(w.Update.Key), *w.Update.UpdateExpression, w.Update.ConditionExpression, w.Update.ExpressionAttributeNames, w.Update.ExpressionAttributeValues)
+			c.note("update "+place(w.Update.Key), *w.Update.UpdateExpression, w.Update.ConditionExpression,
+				w.Update.ExpressionAttributeNames, w.Update.ExpressionAttributeValues)
 		case w.Delete != nil:
-			c.note("delete "+place(w.Delete.Key), "", w.Delete.ConditionExpression, w.Delete.ExpressionAttributeNames, w.Delete.ExpressionAttributeValues)
+			c.note("delete "+place(w.Delete.Key), "", w.Delete.ConditionExpression, w.Delete.ExpressionAttributeNames,
+				w.Delete.ExpressionAttributeValues)
 		default:
-			c.note("check "+place(w.ConditionCheck.Key), "", w.ConditionCheck.ConditionExpression, w.ConditionCheck.ExpressionAttributeNames, w.ConditionCheck.ExpressionAttributeValues)
+			c.note("check "+place(w.ConditionCheck.Key), "", w.ConditionCheck.ConditionExpression,
+				w.ConditionCheck.ExpressionAttributeNames, w.ConditionCheck.ExpressionAttributeValues)
 		}
 	}
 	return &dynamodb.TransactWriteItemsOutput{}, nil
@@ -71,7 +82,8 @@ func place(item map[string]types.AttributeValue) string {
 }
 
 // note keeps a request, its placeholders replaced, and versions as TOKEN.
-func (c *recorder) note(what, update string, condition *string, names map[string]string, values map[string]types.AttributeValue) {
+func (c *recorder) note(what, update string, condition *string, names map[string]string,
+	values map[string]types.AttributeValue) {
 	text := ""
 	if update != "" {
 		text += " " + update
@@ -130,31 +142,45 @@ func TestPatchRequests(t *testing.T) {
 		want  []string
 	}{
 		{"set", id.Patch(u.Email.Set("a")), []string{"update x|U#Information SET email = a, " + token + there}},
-		{"the last set wins", id.Patch(u.Email.Set("a"), u.Email.Set("b")), []string{"update x|U#Information SET email = b, " + token + there}},
-		{"remove", id.Information().Patch(u.Name.Remove()), []string{"update x|U#Information SET " + token + " REMOVE name" + there}},
-		{"a field of a spread struct", id.Home().Patch(a.City.Set("Rome")), []string{"update " + home + " SET City = Rome, " + token + part}},
-		{"a spread struct", id.Patch(u.Home.Set(store.Address{City: "Rome"})), []string{"update " + home + " SET Street = , City = Rome, Country = , " + token + part}},
-		{"a spread pointer", id.Delivery().Patch(a.City.Set("Rome")), []string{"update x|U#Address#Delivery SET City = Rome, " + token + part}},
-		{"a field of one, by its struct", id.Patch(u.Home.Change(a.City.Set("Rome"))), []string{"update " + home + " SET City = Rome, " + token + part}},
-		{"a field of one removed", id.Home().Patch(a.City.Set("Rome"), a.Country.Remove()), []string{"update " + home + " SET City = Rome, " + token + " REMOVE Country" + part}},
+		{"the last set wins", id.Patch(u.Email.Set("a"), u.Email.Set("b")),
+			[]string{"update x|U#Information SET email = b, " + token + there}},
+		{"remove", id.Information().Patch(u.Name.Remove()),
+			[]string{"update x|U#Information SET " + token + " REMOVE name" + there}},
+		{"a field of a spread struct", id.Home().Patch(a.City.Set("Rome")),
+			[]string{"update " + home + " SET City = Rome, " + token + part}},
+		{"a spread struct", id.Patch(u.Home.Set(store.Address{City: "Rome"})),
+			[]string{"update " + home + " SET Street = , City = Rome, Country = , " + token + part}},
+		{"a spread pointer", id.Delivery().Patch(a.City.Set("Rome")),
+			[]string{"update x|U#Address#Delivery SET City = Rome, " + token + part}},
+		{"a field of one, by its struct", id.Patch(u.Home.Change(a.City.Set("Rome"))),
+			[]string{"update " + home + " SET City = Rome, " + token + part}},
+		{"a field of one removed", id.Home().Patch(a.City.Set("Rome"), a.Country.Remove()),
+			[]string{"update " + home + " SET City = Rome, " + token + " REMOVE Country" + part}},
 		{"a spread struct removed", id.Patch(u.Home.Remove()), []string{"delete " + home + part}},
 		{"an item deleted", id.Delivery().Delete(), []string{"delete x|U#Address#Delivery" + part}},
-		{"an element", id.Public().AddedAt(at).Patch(w.Price.Set(9.5), w.Notes.Remove()), []string{"update " + wish + " SET Price = 9.5, " + token + " REMOVE Notes" + part}},
-		{"an increment", id.Public().AddedAt(at).Patch(w.Price.Increment(0.5)), []string{"update " + wish + " SET Price = if_not_exists(Price, 0) + 0.5, " + token + part + " AND (attribute_not_exists(Price) OR attribute_type(Price, N))"}},
+		{"an element", id.Public().AddedAt(at).Patch(w.Price.Set(9.5), w.Notes.Remove()),
+			[]string{"update " + wish + " SET Price = 9.5, " + token + " REMOVE Notes" + part}},
+		{"an increment", id.Public().AddedAt(at).Patch(w.Price.Increment(0.5)),
+			[]string{"update " + wish + " SET Price = if_not_exists(Price, 0) + 0.5, " + token + part +
+				" AND (attribute_not_exists(Price) OR attribute_type(Price, N))"}},
 		{"an element put either way", id.Public().Put(store.Wish{AddedAt: at}), []string{"put " + wish + ours}},
 		{"an element added", id.Public().Add(store.Wish{AddedAt: at}), []string{"put " + wish + absentIf}},
 		{"an element deleted", id.Public().AddedAt(at).Delete(), []string{"delete " + wish + part}},
 		{
 			"upsert", id.Patch(u.Email.Set("a")).Upsert(),
-			[]string{"update x|U#Information SET email = a, _a = if_not_exists(_a, TOKEN), " + token + " IF (attribute_not_exists(_s) OR _s.state = live)"},
+			[]string{"update x|U#Information SET email = a, _a = if_not_exists(_a, TOKEN), " + token +
+				" IF (attribute_not_exists(_s) OR _s.state = live)"},
 		},
 		{
-			"a condition by a struct", id.Patch(u.Home.Change(a.City.Set("Rome"))).If(u.Home.Where(a.City.Equal("Oslo"))),
+			"a condition by a struct",
+			id.Patch(u.Home.Change(a.City.Set("Rome"))).If(u.Home.Where(a.City.Equal("Oslo"))),
 			[]string{"update " + home + " SET City = Rome, " + token + part + " AND City = Oslo"},
 		},
 		{
-			"conditions", id.Public().AddedAt(at).Patch(w.Price.Set(1)).If(w.Price.Greater(20).Or(w.Notes.Absent()), w.Title.BeginsWith("A")),
-			[]string{"update " + wish + " SET Price = 1, " + token + part + " AND (Price > 20 OR attribute_not_exists(Notes)) AND begins_with(Title, A)"},
+			"conditions", id.Public().AddedAt(at).Patch(w.Price.Set(1)).If(w.Price.Greater(20).Or(w.Notes.Absent()),
+				w.Title.BeginsWith("A")),
+			[]string{"update " + wish + " SET Price = 1, " + token + part +
+				" AND (Price > 20 OR attribute_not_exists(Notes)) AND begins_with(Title, A)"},
 		},
 		{
 			"a condition on the entity", id.Patch(u.Email.Set("a")).If(u.Name.Equal("Ann")),
@@ -162,10 +188,12 @@ func TestPatchRequests(t *testing.T) {
 		},
 		{
 			"a condition on another item", id.Home().Patch(a.City.Set("Rome")).And(id.Patch().If(u.Name.Equal("Ann"))),
-			[]string{"update " + home + " SET City = Rome" + joined + token + ours, "check x|U#Information" + there + " AND _a = TOKEN AND name = Ann"},
+			[]string{"update " + home + " SET City = Rome" + joined + token + ours, "check x|U#Information" + there +
+				" AND _a = TOKEN AND name = Ann"},
 		},
 		{
-			"raw", id.Patch(u.Email.Set("a")).If(field.Raw[store.User](expression.Name("email").Equal(expression.Value("b")))),
+			"raw", id.Patch(u.Email.Set("a")).
+				If(field.Raw[store.User](expression.Name("email").Equal(expression.Value("b")))),
 			[]string{"update x|U#Information SET email = a, " + token + there + " AND (email = b)"},
 		},
 		{
@@ -173,7 +201,8 @@ func TestPatchRequests(t *testing.T) {
 			[]string{"update " + home + " SET City = Rome, " + token + part},
 		},
 		{
-			"several", id.Patch(u.Email.Set("a")).And(id.Home().Patch(a.City.Set("Rome")), id.Public().Add(store.Wish{AddedAt: at})),
+			"several", id.Patch(u.Email.Set("a")).And(id.Home().Patch(a.City.Set("Rome")),
+				id.Public().Add(store.Wish{AddedAt: at})),
 			[]string{
 				"update x|U#Information SET email = a, " + token + there + " AND _a = TOKEN",
 				"update " + home + " SET City = Rome" + joined + token + ours, "put " + wish + absentIf,
@@ -244,7 +273,8 @@ func TestFilterAndProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := store.UserByID("x").Public()
-	in, err := q.Filter(w.Price.Greater(10).Or(w.Notes.Exists())).Filter(w.Title.Contains("a")).Project(w.Title, w.AddedAt).Input(users)
+	in, err := q.Filter(w.Price.Greater(10).Or(w.Notes.Exists())).Filter(w.Title.Contains("a")).Project(w.Title,
+		w.AddedAt).Input(users)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,11 +288,13 @@ func TestFilterAndProject(t *testing.T) {
 	if want := []string{"Title", "AddedAt", "PK", "SK", "_a", "_s"}; !slices.Equal(names, want) {
 		t.Errorf("the projection is %q, want %q", names, want)
 	}
-	named, err := query.Of[store.Wish](users.Key("x").Prefix("M#WishList#")).Project(field.Named[store.Wish]("Title")).Input(users)
+	named, err := query.Of[store.Wish](users.Key("x").Prefix("M#WishList#")).Project(field.Named[store.Wish]("Title")).
+		Input(users)
 	if err != nil || named.ExpressionAttributeNames["#0"] != "Title" {
 		t.Errorf("the projection is %v, %v", named, err)
 	}
-	if _, err := q.Filter(w.Title.Equal("\xff")).Input(users); err == nil || !strings.Contains(err.Error(), "not valid UTF-8") {
+	if _, err := q.Filter(w.Title.Equal("\xff")).Input(users); err == nil ||
+		!strings.Contains(err.Error(), "not valid UTF-8") {
 		t.Errorf("a filter that cannot be gave %v", err)
 	}
 }
@@ -303,7 +335,8 @@ func TestPatchOfNothing(t *testing.T) {
 	if _, err := set.Return(nil).Exec(ctx, users); err == nil || !strings.Contains(err.Error(), "Return got nil") {
 		t.Errorf("Return(nil): %v", err)
 	}
-	if _, err := mapper.New[store.User]((*dynamodb.Client)(nil)); err == nil || !strings.Contains(err.Error(), "the client is nil") {
+	if _, err := mapper.New[store.User]((*dynamodb.Client)(nil)); err == nil ||
+		!strings.Contains(err.Error(), "the client is nil") {
 		t.Errorf("a nil *dynamodb.Client: %v", err)
 	}
 	for _, rate := range []float64{0, -1, math.Inf(1), math.NaN()} {
@@ -312,7 +345,8 @@ func TestPatchOfNothing(t *testing.T) {
 				t.Errorf("ReadRate(%v): %v", rate, err)
 			}
 		}
-		if _, err := users.BulkLoad(ctx, mapper.NoErrors(slices.Values([]store.User{{ID: "1"}})), mapper.WriteRate(rate)); err == nil || !strings.Contains(err.Error(), "WriteRate") {
+		if _, err := users.BulkLoad(ctx, mapper.NoErrors(slices.Values([]store.User{{ID: "1"}})),
+			mapper.WriteRate(rate)); err == nil || !strings.Contains(err.Error(), "WriteRate") {
 			t.Errorf("WriteRate(%v): %v", rate, err)
 		}
 	}
@@ -349,7 +383,8 @@ func TestUpsertStaysWithItsPatch(t *testing.T) {
 			t.Error("an element is added twice")
 		}
 	}
-	if _, err := id.Patch(store.UserFields.Email.Set("a")).Upsert().And(add).Exec(context.Background(), users); err != nil {
+	if _, err := id.Patch(store.UserFields.Email.Set("a")).Upsert().And(add).Exec(context.Background(),
+		users); err != nil {
 		t.Fatal(err)
 	}
 	if text := strings.Join(client.requests, "\n"); !strings.Contains(text, "attribute_not_exists(PK)") {

@@ -43,7 +43,8 @@ func TestPatchChecksBoundsOfMergedIncrements(t *testing.T) {
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Small: 20}})))(t)
-	if _, err := boardMain(m).Patch(cellFields.Small.Increment(100), cellFields.Small.Increment(100)).Exec(ctx, m); err == nil {
+	if _, err := boardMain(m).Patch(cellFields.Small.Increment(100), cellFields.Small.Increment(100)).Exec(ctx,
+		m); err == nil {
 		_, err = m.Load(ctx, m.Key("1"))
 		t.Errorf("220 is no int8, and was written; loaded with %v", err)
 	}
@@ -55,7 +56,8 @@ func TestPatchAllowsMergedIncrementsWithinBounds(t *testing.T) {
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Small: 100}})))(t)
-	if _, err := boardMain(m).Patch(cellFields.Small.Increment(100), cellFields.Small.Increment(-100)).Exec(ctx, m); err != nil {
+	if _, err := boardMain(m).Patch(cellFields.Small.Increment(100), cellFields.Small.Increment(-100)).Exec(ctx,
+		m); err != nil {
 		t.Error(err)
 	}
 }
@@ -80,7 +82,8 @@ func TestPatchAppendsToNullAfterStagedInsert(t *testing.T) {
 	if err != nil {
 		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
 	}
-	row := mapperimpl.Element[board, cells](mapperimpl.Next(mapperimpl.Items(handmade.Node(m.Key("1")), 2, 1), 2, mapperimpl.IntValue(1)), 2)
+	row := mapperimpl.Element[board, cells](mapperimpl.Next(mapperimpl.Items(handmade.Node(m.Key("1")), 2, 1), 2,
+		mapperimpl.IntValue(1)), 2)
 	r, err = row.Patch(cellFields.Lines.Append("a")).Exec(ctx, m)
 	if err != nil {
 		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
@@ -91,7 +94,8 @@ func TestPatchAppendsToNullAfterStagedInsert(t *testing.T) {
 	}
 }
 
-var leaseLog = handmade.List("Log", "", func(v *lease) *[]string { return &v.Log }, mapperimpl.Slice[[]string](mapperimpl.String[string]()))
+var leaseLog = handmade.List("Log", "", func(v *lease) *[]string { return &v.Log },
+	mapperimpl.Slice[[]string](mapperimpl.String[string]()))
 
 // An append to an item that has expired is acknowledged where the list is NULL: the rewrite requires the version, and
 // not any more that the item has not expired. It is lost when DynamoDB removes the item. Breaks "With a TTL, what meets
@@ -112,9 +116,10 @@ func TestPatchAppendToExpiredIsNotFound(t *testing.T) {
 	}
 }
 
-// e was loaded, and is not changed. Transact(SavePart(e, CheckLoaded()), ...) checks nothing of it: the diff's short way
-// returns no checks. (With one changed item all others are checked; so are they where a kind is opaque.) Breaks
-// "CheckLoaded() also checks those that were only read", and "Of its options only CheckLoaded can be given".
+// e was loaded, and is not changed. Transact(SavePart(e, CheckLoaded()), ...) checks nothing of it: the
+// diff's short way returns no checks. (With one changed item all others are checked; so are they where
+// a kind is opaque.) Breaks "CheckLoaded() also checks those that were only read", and "Of its options
+// only CheckLoaded can be given".
 func TestSavingChecksUnchangedEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -122,17 +127,19 @@ func TestSavingChecksUnchangedEntity(t *testing.T) {
 	must(j.accounts.Save(ctx, j.accounts.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
 	e := must(j.accounts.Load(ctx, j.accounts.Key("1")))(t)
 	must(j.accounts.Update(ctx, j.accounts.Key("1"), func(a *account) error { a.Counter = 2; return nil }))(t)
-	_, err := mapper.Transact(ctx, j.accounts.SavePart(e, mapper.CheckLoaded()), j.packages.SavePart(j.packages.New(registry.Package{Name: "p"})))
+	_, err := mapper.Transact(ctx, j.accounts.SavePart(e, mapper.CheckLoaded()),
+		j.packages.SavePart(j.packages.New(registry.Package{Name: "p"})))
 	var conflict *mapper.ConflictError
 	if !errors.As(err, &conflict) {
 		t.Errorf("what was loaded was changed: %v", err)
 	}
 }
 
-// A client that cannot be watched loses the first copy of a transaction of patches; the second is refused because of the
-// staged marks, and the transaction is made anew, with another token, and acknowledged. Somebody saves both items; then
-// the first copy arrives, and takes that away. Breaks "ExactlyOnce(), transactions: never [applied twice] within ten
-// minutes". (Exec of several items does the same.)
+// A client that cannot be watched loses the first copy of a transaction of patches; the second is
+// refused because of the staged marks, and the transaction is made anew, with another token, and
+// acknowledged. Somebody saves both items; then the first copy arrives, and takes that away. Breaks
+// "ExactlyOnce(), transactions: never [applied twice] within ten minutes". (Exec of several items does
+// the same.)
 func TestTransactionByUnwatchedClientIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -154,10 +161,10 @@ func TestTransactionByUnwatchedClientIsAppliedOnce(t *testing.T) {
 	}
 }
 
-// An increment of an integer where a dead entity has left its counter is refused for good: Upserts says no, since the
-// bounds of the type count as a condition of the caller's. (A float's is written.) Breaks "A singleton other than the
-// root that is not there is its zero value: a set or an increment makes it", and "a counter in an item of its own counts
-// from nothing".
+// An increment of an integer where a dead entity has left its counter is refused for good: Upserts says
+// no, since the bounds of the type count as a condition of the caller's. (A float's is written.) Breaks
+// "A singleton other than the root that is not there is its zero value: a set or an increment makes
+// it", and "a counter in an item of its own counts from nothing".
 func TestPatchIncrementsOverLeftoverItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -190,16 +197,18 @@ func TestPatchConditionOverLeftoverItem(t *testing.T) {
 	}
 	users = leaveHome(t, enginetest.Table(t, "PK:S", "SK:S"))
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
-	_, err = store.UserByID("1").Patch(store.UserFields.Email.Set("x")).And(store.UserByID("1").Home().Patch().If(a.City.Absent())).Exec(ctx, users)
+	_, err = store.UserByID("1").Patch(store.UserFields.Email.Set("x")).
+		And(store.UserByID("1").Home().Patch().If(a.City.Absent())).Exec(ctx, users)
 	if err != nil {
 		t.Error(err)
 	}
 }
 
-// One entity in two parts that exclude each other, which do not share an item: an element is put, and the entity
-// deleted. Not refused; and where DeletePart comes first the entity takes the element for stored afterwards, so that the
-// Save that inserts it again leaves it out: it is lost, and all was acknowledged. Breaks "a shared place is an error that
-// names it", "entities are up to date afterwards".
+// One entity in two parts that exclude each other, which do not share an item: an element is put, and
+// the entity deleted. Not refused; and where DeletePart comes first the entity takes the element for
+// stored afterwards, so that the Save that inserts it again leaves it out: it is lost, and all was
+// acknowledged. Breaks "a shared place is an error that names it", "entities are up to date
+// afterwards".
 func TestTransactionRefusesEntityInTwoParts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -213,9 +222,10 @@ func TestTransactionRefusesEntityInTwoParts(t *testing.T) {
 	}
 }
 
-// An insert is in doubt, and may still arrive. Delete says so (OutcomeUnknown, ErrLate); Transact(DeletePart(e)) says that
-// there is nothing to delete, ErrNotFound: deletePart.ready does not look at the doubts. Breaks "Errors are those of
-// Save, Delete and Exec", "One that was not applied so far stays in mind, since it may yet be".
+// An insert is in doubt, and may still arrive. Delete says so (OutcomeUnknown, ErrLate);
+// Transact(DeletePart(e)) says that there is nothing to delete, ErrNotFound: deletePart.ready does not
+// look at the doubts. Breaks "Errors are those of Save, Delete and Exec", "One that was not applied so
+// far stays in mind, since it may yet be".
 func TestDeletingUnresolvedInsertIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -235,10 +245,11 @@ func TestDeletingUnresolvedInsertIsUnknown(t *testing.T) {
 	}
 }
 
-// The answer of a transaction is lost that deletes (a whole entity, or an element's item by SavePart), beside a patch. Only
-// the patch's version is asked whether it was applied; somebody patches that item again. The deleted items are gone, as
-// they were to be, and still the next saves are conflicts with "someone else", until 15 minutes are over. Breaks "nothing,
-// of a delete: it was applied: done", and "After one the entity can be saved again".
+// The answer of a transaction is lost that deletes (a whole entity, or an element's item by SavePart),
+// beside a patch. Only the patch's version is asked whether it was applied; somebody patches that item
+// again. The deleted items are gone, as they were to be, and still the next saves are conflicts with
+// "someone else", until 15 minutes are over. Breaks "nothing, of a delete: it was applied: done", and
+// "After one the entity can be saved again".
 func TestUnresolvedDeleteIsResolvedByItsItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -329,8 +340,8 @@ func TestPatchAppendToPendingInsertIsNotFound(t *testing.T) {
 	}
 }
 
-// A set of a spread struct of which a field is left out (omitempty) counts as a removal, and requires the item. Breaks "a
-// set or an increment makes it; a removal requires it".
+// A set of a spread struct of which a field is left out (omitempty) counts as a removal, and requires
+// the item. Breaks "a set or an increment makes it; a removal requires it".
 func TestPatchSetsSpreadStructOfMissingItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -371,9 +382,9 @@ func TestTransactionWithUncomparableClient(t *testing.T) {
 	}
 }
 
-// One client, of which one of two mappers was told that it sends once: whether a refusal is a conflict depends on the
-// order of the parts. Breaks "mapper.ClientNeverRetries() tells that a client [...] never sends a request again by itself:
-// then a bare [failed condition] is a conflict".
+// One client, of which one of two mappers was told that it sends once: whether a refusal is a conflict
+// depends on the order of the parts. Breaks "mapper.ClientNeverRetries() tells that a client [...]
+// never sends a request again by itself: then a bare [failed condition] is a conflict".
 func TestClientNeverRetriesOfAnyMapper(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -382,7 +393,8 @@ func TestClientNeverRetriesOfAnyMapper(t *testing.T) {
 	save := a.SavePart(a.New(account{ID: "1", Left: "x"}))
 	other := b.SavePart(b.New(tallied{ID: "1"}))
 	_, err := mapper.Transact(ctx, other, save)
-	if _, turned := mapper.Transact(ctx, save, other); errors.Is(err, mapper.ErrExists) != errors.Is(turned, mapper.ErrExists) {
+	if _, turned := mapper.Transact(ctx, save, other); errors.Is(err, mapper.ErrExists) != errors.Is(turned,
+		mapper.ErrExists) {
 		t.Errorf("%v\n%v", err, turned)
 	}
 }
@@ -402,8 +414,9 @@ func TestPatchPlanHasSecondRequest(t *testing.T) {
 	}
 }
 
-// Of a client that cannot be watched, an add to a set that is NULL is never written by Exec: unknown each time. By Transact
-// it is. Breaks the same sentence, and "what stands in its way is not what that copy would have put" of harmless.
+// Of a client that cannot be watched, an add to a set that is NULL is never written by Exec: unknown
+// each time. By Transact it is. Breaks the same sentence, and "what stands in its way is not what that
+// copy would have put" of harmless.
 func TestPatchAddsToNullByUnwatchedClient(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -418,26 +431,29 @@ func TestPatchAddsToNullByUnwatchedClient(t *testing.T) {
 	}
 }
 
-// Raw within Where: of a struct that is one attribute its names are not checked; of a spread one it is refused, since Raw
-// counts as the root's. Breaks "field.Raw takes anything else, its names checked against the model, with the near miss".
+// Raw within Where: of a struct that is one attribute its names are not checked; of a spread one it is
+// refused, since Raw counts as the root's. Breaks "field.Raw takes anything else, its names checked
+// against the model, with the near miss".
 func TestRawConditionWithinStruct(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Inner: inner{City: "Rome"}}})))(t)
 	raw := expression.Name("ciyt").Equal(expression.Value("Rome"))
-	if _, err := boardMain(m).Patch(cellFields.Text.Set("a")).If(cellFields.Inner.Where(field.Raw[inner](raw))).Plan(m); err == nil {
+	if _, err := boardMain(m).Patch(cellFields.Text.Set("a")).If(cellFields.Inner.Where(field.Raw[inner](raw))).
+		Plan(m); err == nil {
 		t.Error("ciyt is no attribute of inner")
 	}
 	users := must(mapper.New[store.User](failingClient{}))(t)
 	raw = expression.Name("City").Equal(expression.Value("Rome"))
-	if _, err := store.UserByID("1").Patch(store.UserFields.Home.Set(store.Address{})).If(store.UserFields.Home.Where(field.Raw[store.Address](raw))).Plan(users); err != nil {
+	if _, err := store.UserByID("1").Patch(store.UserFields.Home.Set(store.Address{})).
+		If(store.UserFields.Home.Where(field.Raw[store.Address](raw))).Plan(users); err != nil {
 		t.Error(err)
 	}
 }
 
-// A patch whose expressions exceed DynamoDB's 4 KB is refused before anything is sent. The condition of each entry repeats that of the
-// map, so that patches reach the limit with few entries.
+// A patch whose expressions exceed DynamoDB's 4 KB is refused before anything is sent. The condition of
+// each entry repeats that of the map, so that patches reach the limit with few entries.
 func TestPatchTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -464,7 +480,8 @@ func TestUnknownPatchSaysLoad(t *testing.T) {
 	m := must(mapper.New[board](client(t, f, 1), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
 	f.pick = func() fault { return dropAnswer }
-	if _, err := boardMain(m).Patch(cellFields.Count.Increment(1)).Exec(ctx, m); strings.Contains(err.Error(), "save again") {
+	if _, err := boardMain(m).Patch(cellFields.Count.Increment(1)).Exec(ctx, m); strings.Contains(err.Error(),
+		"save again") {
 		t.Error(err)
 	}
 }
@@ -484,15 +501,17 @@ func TestPatchOfExpiredRootSaysSo(t *testing.T) {
 	}
 }
 
-// Raw's key in a table of no model: the names are sorted, the first is taken for the partition key. The error names user
-// bob at 5 as "5 bob", Partition 5. Breaks "errors: where".
+// Raw's key in a table of no model: the names are sorted, the first is taken for the partition key. The
+// error names user bob at 5 as "5 bob", Partition 5. Breaks "errors: where".
 func TestRawKeyOfUnknownTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "user:S", "at:S")
 	c := client(t, &faulty{at: -1}, 1)
 	_, err := mapper.Transact(ctx, mapper.RawPart(c, types.TransactWriteItem{Delete: &types.Delete{
-		TableName: &table, Key: item{"user": s("bob"), "at": s("5")}, ConditionExpression: aws.String("attribute_exists(#u)"), ExpressionAttributeNames: map[string]string{"#u": "user"},
+		TableName: &table, Key: item{"user": s("bob"), "at": s("5")},
+		ConditionExpression:      aws.String("attribute_exists(#u)"),
+		ExpressionAttributeNames: map[string]string{"#u": "user"},
 	}}))
 	var conflict *mapper.ConflictError
 	if errors.As(err, &conflict) && conflict.Items[0].Key.Partition != "at=5 user=bob" {
@@ -591,10 +610,12 @@ func TestRepeatedTransactionCountsOnceUnderFaults(t *testing.T) {
 			m := must(mapper.New[board](client(t, f, 1), mapper.Table(table)))(t)
 			must(clean.Save(ctx, clean.New(board{ID: strconv.Itoa(id), Main: cells{Text: "x"}})))(t)
 			e := m.New(board{ID: strconv.Itoa(id + 1), Main: cells{Text: "y"}})
-			p := mapperimpl.Item[board, cells](handmade.Node(m.Key(strconv.Itoa(id))), 0).Patch(cellFields.Count.Increment(1))
+			p := mapperimpl.Item[board, cells](handmade.Node(m.Key(strconv.Itoa(id))),
+				0).Patch(cellFields.Count.Increment(1))
 			f.count, f.at = 0, at
 			err := errors.New("not yet")
-			for try := 0; try < 4 && err != nil && !strings.Contains(err.Error(), "was applied, with the patches"); try++ {
+			for try := 0; try < 4 && err != nil &&
+				!strings.Contains(err.Error(), "was applied, with the patches"); try++ {
 				_, err = mapper.Transact(first, m.SavePart(e), p.PatchPart(m))
 				first = ctx
 			}

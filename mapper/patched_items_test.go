@@ -46,7 +46,8 @@ var (
 // save inserts the entity, or replaces it.
 func (v *visits) save(name string) {
 	v.Helper()
-	if _, err := v.other.DeleteByKey(context.Background(), v.other.Key("1")); err != nil && !errors.Is(err, mapper.ErrNotFound) {
+	if _, err := v.other.DeleteByKey(context.Background(), v.other.Key("1")); err != nil &&
+		!errors.Is(err, mapper.ErrNotFound) {
 		v.Fatal(err)
 	}
 	must(v.other.Save(context.Background(), v.other.New(visited{ID: "1", Name: name})))(v)
@@ -98,7 +99,8 @@ func (v *visits) shows(what, name string, hits int) {
 // belongs fails unless the hits carry the incarnation of the root item.
 func (v *visits) belongs(what string) {
 	v.Helper()
-	if root, own := v.get("ACCOUNT#1", "HEAD"), v.get("ACCOUNT#1", "STATS"); own["_a"] == nil || !attr.Same(own["_a"], root["_a"]) {
+	if root, own := v.get("ACCOUNT#1", "HEAD"), v.get("ACCOUNT#1", "STATS"); own["_a"] == nil ||
+		!attr.Same(own["_a"], root["_a"]) {
 		v.Errorf("%s: the incarnations are %v and %v", what, root["_a"], own["_a"])
 	}
 }
@@ -106,7 +108,8 @@ func (v *visits) belongs(what string) {
 // makesEntity upserts the root item together with the hits: both are seen, and are of one entity.
 func (v *visits) makesEntity(what string) {
 	v.Helper()
-	if _, err := v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(context.Background(), v.watched); err != nil {
+	if _, err := v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).
+		Exec(context.Background(), v.watched); err != nil {
 		v.Errorf("%s: %v", what, err)
 		return
 	}
@@ -134,12 +137,14 @@ func TestUpsertMakesItemsOfItsEntity(t *testing.T) {
 	}
 }
 
-// The entity is deleted while an Upsert finds out about what is in its way. The items that it makes then are of the new entity alone.
+// The entity is deleted while an Upsert finds out about what is in its way. The items that it makes
+// then are of the new entity alone.
 func TestUpsertOfDeletedEntityMakesItemsOfItsEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	remove := func(v *visits) { must(v.other.DeleteByKey(ctx, v.other.Key("1")))(t) }
-	for what, before := range map[string][]func(v *visits){ // the first transaction, and the root item that is read after it
+	// the first transaction, and the root item that is read after it
+	for what, before := range map[string][]func(v *visits){
 		"over a leftover item": {
 			func(v *visits) { v.leave(70, bytesOf("deadbeef")) },
 			remove,
@@ -175,12 +180,14 @@ func TestUpsertOfDeletedEntityMakesItemsOfItsEntity(t *testing.T) {
 	}
 }
 
-// In an entity that another program has inserted, a patch replaces a leftover item, and gives the entity no incarnation.
+// In an entity that another program has inserted, a patch replaces a leftover item, and gives the
+// entity no incarnation.
 func TestPatchOfForeignEntityReplacesLeftoverItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for what, leave := range map[string]func(*visits){
-		"with a leftover item": func(v *visits) { v.leave(70, bytesOf("deadbeef")) }, "with nothing else": func(*visits) {},
+		"with a leftover item": func(v *visits) { v.leave(70, bytesOf("deadbeef")) },
+		"with nothing else":    func(*visits) {},
 	} {
 		v := newVisits(t)
 		v.put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Name": s("foreign")})
@@ -190,8 +197,10 @@ func TestPatchOfForeignEntityReplacesLeftoverItem(t *testing.T) {
 		leave(v)
 		was := v.get("ACCOUNT#1", "STATS")["_a"] != nil
 		must(v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(ctx, v.watched))(t)
-		if v.shows(what, "new", map[bool]int{true: 1, false: 2}[was]); v.get("ACCOUNT#1", "HEAD")["_a"] != nil || v.get("ACCOUNT#1", "STATS")["_a"] != nil {
-			t.Errorf("%s: the incarnations are %v and %v", what, v.get("ACCOUNT#1", "HEAD")["_a"], v.get("ACCOUNT#1", "STATS")["_a"])
+		if v.shows(what, "new", map[bool]int{true: 1, false: 2}[was]); v.get("ACCOUNT#1", "HEAD")["_a"] != nil ||
+			v.get("ACCOUNT#1", "STATS")["_a"] != nil {
+			t.Errorf("%s: the incarnations are %v and %v", what, v.get("ACCOUNT#1", "HEAD")["_a"],
+				v.get("ACCOUNT#1", "STATS")["_a"])
 		}
 	}
 }
@@ -212,7 +221,8 @@ func TestRequiredEntityIsThatOfItem(t *testing.T) {
 		v := newVisits(t)
 		v.save("first")
 		v.leave(70, bytesOf("deadbeef"))
-		if _, err := v.hits(hitsOfVisited.Increment(1)).IfEntityExists().Exec(context.Background(), v.watched, options...); err != nil {
+		if _, err := v.hits(hitsOfVisited.Increment(1)).IfEntityExists().Exec(context.Background(), v.watched,
+			options...); err != nil {
 			t.Error(err)
 		}
 		v.shows(fmt.Sprint(len(options), " options"), "first", 1)
@@ -252,21 +262,25 @@ func TestPatchGivesNoIncarnationToItemOfOthers(t *testing.T) {
 	}
 }
 
-// A patch that found an item missing reads the root item at its end, also if another writer has made the item meanwhile.
+// A patch that found an item missing reads the root item at its end, also if another writer has made
+// the item meanwhile.
 func TestPatchOfItemThatAnotherMakesIsConfirmed(t *testing.T) {
 	t.Parallel()
 	v := newVisits(t)
 	v.save("first")
 	v.before(2, func() {
 		v.leave(5, v.get("ACCOUNT#1", "HEAD")["_a"])
-		must(v.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: &v.table, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}}))(t)
+		must(v.DeleteItem(context.Background(),
+			&dynamodb.DeleteItemInput{TableName: &v.table, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")}}))(t)
 	})
-	if r, err := v.hits(hitsOfVisited.Increment(1)).Exec(context.Background(), v.watched); !errors.Is(err, mapper.ErrNotFound) {
+	if r, err := v.hits(hitsOfVisited.Increment(1)).Exec(context.Background(), v.watched); !errors.Is(err,
+		mapper.ErrNotFound) {
 		t.Errorf("the entity was deleted: %v, %v", err, r)
 	}
 }
 
-// A condition is asked of the items of the entity, and not of a leftover item: by a mapper that knows the entity, or with IfEntityExists.
+// A condition is asked of the items of the entity, and not of a leftover item: by a mapper that knows
+// the entity, or with IfEntityExists.
 func TestConditionIsNotAskedOfLeftoverItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -281,7 +295,8 @@ func TestConditionIsNotAskedOfLeftoverItem(t *testing.T) {
 	}
 	setUp(true)
 	must(v.watched.Load(ctx, v.watched.Key("1")))(t)
-	if _, err := v.root(nameOfVisited.Set("new")).And(v.hits().If(hitsOfVisited.Equal(70))).Exec(ctx, v.watched); !errors.As(err, &conflict) {
+	if _, err := v.root(nameOfVisited.Set("new")).And(v.hits().If(hitsOfVisited.Equal(70))).Exec(ctx,
+		v.watched); !errors.As(err, &conflict) {
 		t.Errorf("the hits of a deleted entity fulfil the condition: %v", err)
 	}
 	v.shows("another item", "first", 0)
@@ -300,7 +315,8 @@ func TestConditionIsNotAskedOfLeftoverItem(t *testing.T) {
 	v.shows("the same item", "first", 1)
 }
 
-// An addition to an entity whose time to live is over is taken back. If another writer deletes the item before that, nothing is left to know of it.
+// An addition to an entity whose time to live is over is taken back. If another writer deletes the item
+// before that, nothing is left to know of it.
 func TestAdditionThatAnotherTakesBackIsNotUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -308,14 +324,16 @@ func TestAdditionThatAnotherTakesBackIsNotUnknown(t *testing.T) {
 	f := &faulty{at: -1}
 	m := must(mapper.New[zooTTL](client(t, f, 1), mapper.Table(r.table)))(t)
 	must(r.CreateTable(ctx, tables.Of(m)[0].Create))(t)
-	must(m.Save(ctx, m.New(zooTTL{ID: "1", Kind: "a", Due: time.Now().Add(time.Hour)})))(t) // the mapper remembers its incarnation
+	// the mapper remembers its incarnation
+	must(m.Save(ctx, m.New(zooTTL{ID: "1", Kind: "a", Due: time.Now().Add(time.Hour)})))(t)
 	root := r.get("ZOO#1", "HEAD")
 	root["exp"] = n("1000")
 	r.put(root)
 	f.log = nil
 	f.pick = func() fault {
 		if len(f.log) == 3 { // the put, the root item, and now the delete
-			must(r.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &r.table, Key: item{"PK": s("ZOO#1"), "SK": s("LINE#0007")}}))(t)
+			must(r.DeleteItem(ctx,
+				&dynamodb.DeleteItemInput{TableName: &r.table, Key: item{"PK": s("ZOO#1"), "SK": s("LINE#0007")}}))(t)
 		}
 		return none
 	}
@@ -329,8 +347,8 @@ func TestAdditionThatAnotherTakesBackIsNotUnknown(t *testing.T) {
 	}
 }
 
-// Before a delete by key that an unwatched client may have sent twice, another writer deletes the entity and inserts the next one: the delete is
-// over, and takes nothing of the next entity.
+// Before a delete by key that an unwatched client may have sent twice, another writer deletes the
+// entity and inserts the next one: the delete is over, and takes nothing of the next entity.
 func TestDeleteTakesNothingOfNextEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -348,8 +366,8 @@ func TestDeleteTakesNothingOfNextEntity(t *testing.T) {
 	v.shows(fmt.Sprint(v.f.log), "next", 5)
 }
 
-// While a delete by key reads, another writer inserts the entity: behind the place of its root item, which the delete has read by then. The delete takes
-// all of that entity, or none of it.
+// While a delete by key reads, another writer inserts the entity: behind the place of its root item,
+// which the delete has read by then. The delete takes all of that entity, or none of it.
 func TestDeleteTakesNothingOfEntityInsertedDuringItsQuery(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -368,20 +386,24 @@ func TestDeleteTakesNothingOfEntityInsertedDuringItsQuery(t *testing.T) {
 			m := must(mapper.New[visited](c, mapper.Table(v.table), mapper.DecodeWithSDK()))(t)
 			_, err := m.DeleteByKey(ctx, m.Key("1"), options...)
 			e, loads := v.other.Load(ctx, v.other.Key("1"), mapper.Strong())
-			if gone := errors.Is(loads, mapper.ErrNotFound); !gone && (loads != nil || e.Value.Name != "next" || e.Value.Hits != 5) {
-				t.Errorf("%s, %d options: the delete: %v; then %+v, %v (%v)", what, len(options), err, e, loads, v.f.log)
+			if gone := errors.Is(loads, mapper.ErrNotFound); !gone &&
+				(loads != nil || e.Value.Name != "next" || e.Value.Hits != 5) {
+				t.Errorf("%s, %d options: the delete: %v; then %+v, %v (%v)", what, len(options), err, e, loads,
+					v.f.log)
 			}
 		}
 	}
 }
 
-// The same of an insert that is staged: its claim and an item are put while the delete reads, and it goes live afterwards.
+// The same of an insert that is staged: its claim and an item are put while the delete reads, and it
+// goes live afterwards.
 func TestDeleteTakesNothingOfStagedInsertDuringItsQuery(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	v := newVisits(t)
 	put, goOn, inserted := make(chan bool), make(chan bool), make(chan error, 1)
-	inserts := must(mapper.New[visited](client(t, atRequest("UpdateItem", 1, func() { put <- true; <-goOn }), 1), mapper.Table(v.table)))(t)
+	inserts := must(mapper.New[visited](client(t, atRequest("UpdateItem", 1, func() { put <- true; <-goOn }), 1),
+		mapper.Table(v.table)))(t)
 	c := &faults.Torn{Client: client(t, v.f, 1), At: 1, Last: "HEAD", Between: func() {
 		go func() {
 			_, err := inserts.Save(ctx, inserts.New(visited{ID: "1", Name: "next", Hits: 5}), mapper.Staged())
@@ -397,8 +419,8 @@ func TestDeleteTakesNothingOfStagedInsertDuringItsQuery(t *testing.T) {
 	}
 }
 
-// An unwatched client may have sent a delete twice, and between the two another writer has changed the root item of another program: whether
-// it is the next entity nobody knows.
+// An unwatched client may have sent a delete twice, and between the two another writer has changed the
+// root item of another program: whether it is the next entity nobody knows.
 func TestUnwatchedDeleteOfChangedForeignEntityIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -408,7 +430,8 @@ func TestUnwatchedDeleteOfChangedForeignEntityIsUnknown(t *testing.T) {
 			return err
 		},
 		"an upsert of two items": func(v *visits) error {
-			_, err := v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(ctx, v.other)
+			_, err := v.root(nameOfVisited.Set("new")).Upsert().And(v.hits(hitsOfVisited.Increment(1))).Exec(ctx,
+				v.other)
 			return err
 		},
 		"a save": func(v *visits) error {

@@ -13,7 +13,8 @@ import (
 
 // ItemPlan is what would happen, or has happened, to one item.
 type ItemPlan struct {
-	// Kind is what a request does with the item: "put", "update", "delete", or "check", which requires that it is unchanged.
+	// Kind is what a request does with the item: "put", "update", "delete", or "check", which requires
+	// that it is unchanged.
 	Kind string `json:"kind"`
 	Key
 	// Field is the model's field, or the sort key of an item of several fields.
@@ -66,8 +67,9 @@ type Plan struct {
 	// Requests is the number of calls to DynamoDB that write or read items; that which asks for a
 	// table's keys, to explain why it refused others, is none of them.
 	Requests int `json:"requests"`
-	// RootReads is how many of the requests read the root item, to make sure that the entity exists: after items were added, with
-	// CheckRoot and IfEntityExists after each write, and before a patch whose new items need the incarnation of the entity.
+	// RootReads is how many of the requests read the root item, to make sure that the entity exists:
+	// after items were added, with CheckRoot and IfEntityExists after each write, and before a patch
+	// whose new items need the incarnation of the entity.
 	RootReads int `json:"rootReads,omitempty"`
 	// Mode says how the items are written:
 	//   - "one": one item, in one request
@@ -191,7 +193,8 @@ func (p *Plan) table(b *strings.Builder) {
 	var rows strings.Builder
 	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	for _, it := range p.Items {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s WCU\t%s\n", it.Kind, it.Table, it.keys(), sizes(it), expected(it.WCU), strings.Join(it.Attributes, ", "))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s WCU\t%s\n", it.Kind, it.Table, it.keys(), sizes(it), expected(it.WCU),
+			strings.Join(it.Attributes, ", "))
 	}
 	w.Flush()
 	for row := range strings.Lines(rows.String()) {

@@ -16,18 +16,21 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 	ctx := context.Background()
 	users, _ := newUsers(t)
 	exact := enginetest.ReportsTransactions(t)
-	for id, options := range map[string][]mapper.WriteOption{"1": nil, "2": {mapper.Independent()}, "3": {mapper.Staged()}} {
+	for id, options := range map[string][]mapper.WriteOption{"1": nil, "2": {mapper.Independent()},
+		"3": {mapper.Staged()}} {
 		must(users.Save(ctx, users.New(someUser(id))))(t)
 		k := users.Key(id)
 		for name, s := range map[string]query.Selection[user]{
-			"all": k, "a prefix": k.Prefix("U#"), "an item": k.Item("U#Information"), "two": query.Join(k.Item("U#Information"), k.Item("M#Card#visa")),
+			"all": k, "a prefix": k.Prefix("U#"), "an item": k.Item("U#Information"),
+			"two": query.Join(k.Item("U#Information"), k.Item("M#Card#visa")),
 		} {
 			for _, read := range [][]mapper.ReadOption{nil, {mapper.Strong()}} {
 				bounds := must(users.PlanLoad(s, read...))(t)
 				var r mapper.Receipt
 				e := must(users.Load(ctx, s, append(read, mapper.ReceiptTo(&r))...))(t)
 				plan := must(users.PlanLoad(e, read...))(t)
-				if !bounds.RCU.Contains(r.Consumed.RCU) || bounds.Requests != r.Predicted.Requests || !plan.RCU.Known() || plan.RCU.Min != r.Consumed.RCU || plan.Requests != r.Predicted.Requests {
+				if !bounds.RCU.Contains(r.Consumed.RCU) || bounds.Requests != r.Predicted.Requests ||
+					!plan.RCU.Known() || plan.RCU.Min != r.Consumed.RCU || plan.Requests != r.Predicted.Requests {
 					t.Errorf("%s: bounds %v, planned %v, %v", name, bounds, plan, &r)
 				}
 			}
@@ -35,7 +38,8 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 		e := must(users.Load(ctx, k))(t)
 		plan := must(users.PlanDelete(e, options...))(t)
 		r := must(users.Delete(ctx, e, options...))(t)
-		if plan.WCU != r.Predicted.WCU || plan.RCU != r.Predicted.RCU || plan.Requests != r.Predicted.Requests || plan.Mode != r.Predicted.Mode || exact && plan.WCU.Min != r.Consumed.WCU {
+		if plan.WCU != r.Predicted.WCU || plan.RCU != r.Predicted.RCU || plan.Requests != r.Predicted.Requests ||
+			plan.Mode != r.Predicted.Mode || exact && plan.WCU.Min != r.Consumed.WCU {
 			t.Errorf("planned %v\n%v", plan, r)
 		}
 	}
@@ -43,7 +47,8 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 	must(users.Save(ctx, users.New(someUser("2"))))(t)
 	var r mapper.Receipt
 	must(q.Collect(ctx, users, mapper.Strong(), mapper.ReceiptTo(&r)))(t)
-	if p := must(q.Plan(users, mapper.Strong()))(t); !p.RCU.Contains(r.Consumed.RCU) || p.Requests != r.Predicted.Requests {
+	if p := must(q.Plan(users, mapper.Strong()))(t); !p.RCU.Contains(r.Consumed.RCU) ||
+		p.Requests != r.Predicted.Requests {
 		t.Errorf("%+v, %v", p, &r)
 	}
 	if p := must(q.Limit(1).Plan(users))(t); p.RCU.Max != 50 {

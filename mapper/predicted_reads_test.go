@@ -65,7 +65,8 @@ func (f *fixture) putForeign(r *rand.Rand, whole selection.Selection, stored []i
 		}
 		put()
 		if _, err := f.load(ctx, whole, f.Codec.New(), true, &tally{}); err != nil {
-			if _, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &near.Table.Name, Key: near.Key()}); err != nil {
+			if _, err := client.DeleteItem(ctx,
+				&dynamodb.DeleteItemInput{TableName: &near.Table.Name, Key: near.Key()}); err != nil {
 				f.Fatal(err)
 			}
 			continue
@@ -139,7 +140,8 @@ func TestLoadsAreRehearsed(t *testing.T) {
 	plans := 0
 	for _, m := range family(r) {
 		typ := reflect.TypeOf(m).Elem()
-		t.Run(typ.Name(), func(t *testing.T) { plans += newFixture(t, r, typ).checkRehearsals(r, draws.Times(1, 4, 20)) })
+		t.Run(typ.Name(),
+			func(t *testing.T) { plans += newFixture(t, r, typ).checkRehearsals(r, draws.Times(1, 4, 20)) })
 	}
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	for i := range draws.Times(4, 20, 200) {

@@ -185,7 +185,8 @@ func TestExpiredRootIsNotRevived(t *testing.T) {
 	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(2 * time.Second), Parts: []part{{1, "mine"}}})))(t)
 	a := must(m.Load(ctx, m.Key("1")))(t)
 	m.SetNow(func() time.Time { return time.Now().Add(3 * time.Second) })
-	_, added := handmade.Elements[lease, part]{Node: handmade.Node(m.Key("1")), Item: 2}.Add(part{1, "theirs"}).Exec(ctx, m)
+	_, added := handmade.Elements[lease, part]{Node: handmade.Node(m.Key("1")),
+		Item: 2}.Add(part{1, "theirs"}).Exec(ctx, m)
 	a.Value.Until = time.Now().Add(time.Hour)
 	_, saved := m.Save(ctx, a)
 	got, err := m.Load(ctx, m.Key("1"))
@@ -219,7 +220,8 @@ func TestForeignRootWithLeftoverItemCanBeSaved(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if _, err := m.Update(ctx, m.Key("1"), func(a *account) error { a.Entries = []part{{1, "live"}}; return nil }); err != nil {
+	if _, err := m.Update(ctx, m.Key("1"),
+		func(a *account) error { a.Entries = []part{{1, "live"}}; return nil }); err != nil {
 		t.Errorf("there is nobody else: %v", err)
 	}
 }
@@ -269,7 +271,8 @@ func TestDeleteOfManyAttributesWithoutVersion(t *testing.T) {
 		t.Errorf("a plain delete: %v", err)
 	}
 	for range 2 {
-		if _, err := m.DeleteByKey(ctx, m.Key("1"), mapper.Staged()); err != nil && !errors.Is(err, mapper.ErrNotFound) {
+		if _, err := m.DeleteByKey(ctx, m.Key("1"), mapper.Staged()); err != nil &&
+			!errors.Is(err, mapper.ErrNotFound) {
 			t.Errorf("a staged delete: %v", err)
 		}
 	}
@@ -310,7 +313,9 @@ func TestEntityAcrossPagesIsWholeOrMissing(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
-	must(clean.Save(ctx, clean.New(models.Order{Customer: "1", N: 1, Status: "a", Lines: []models.Line{{Line: 1, SKU: "x"}, {Line: 2, SKU: "y"}}})))(t)
+	must(clean.Save(ctx,
+		clean.New(models.Order{Customer: "1", N: 1, Status: "a",
+			Lines: []models.Line{{Line: 1, SKU: "x"}, {Line: 2, SKU: "y"}}})))(t)
 	m := must(mapper.New[models.Order](client(t, smallPages(1, 2, func() {
 		must(clean.DeleteByKey(ctx, clean.Key("1", 1), mapper.Staged()))(t)
 	}), 1), mapper.Table(table)))(t)
@@ -351,9 +356,11 @@ func TestPatchAfterStagedInsertByUnwatchedClient(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	users := must(mapper.New[store.User](deaf{enginetest.Start(t).Client()}, mapper.Table(table)))(t)
-	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new", Home: store.Address{City: "Oslo"}}), mapper.Staged()))(t)
+	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new", Home: store.Address{City: "Oslo"}}),
+		mapper.Staged()))(t)
 	for range 2 {
-		if _, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx, users); err != nil {
+		if _, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx,
+			users); err != nil {
 			t.Errorf("nobody else is there: %v", err)
 		}
 	}
@@ -372,7 +379,8 @@ func TestUpsertMeetsUpsertOverLeftover(t *testing.T) {
 	a := must(mapper.New[store.User](client(t, atRequest("PutItem", 1, func() {
 		must(store.UserByID("1").Home().Patch(store.AddressFields.Street.Set("S")).Exec(ctx, users, mapper.Blind()))(t)
 	}), 1), mapper.Table(table)))(t)
-	if _, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx, a, mapper.Blind()); err != nil {
+	if _, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx, a,
+		mapper.Blind()); err != nil {
 		t.Errorf("a patch without a condition: %v", err)
 	}
 }

@@ -79,7 +79,8 @@ func TestLoadsOfWhatIsInsertedAgain(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	account := func(id, text string) account {
-		return account{ID: id, Counter: 1, Left: text, Right: text, Entries: []part{{1, text}, {2, text}, {3, text}}, Flags: map[string]bool{"a": true}}
+		return account{ID: id, Counter: 1, Left: text, Right: text, Entries: []part{{1, text}, {2, text}, {3, text}},
+			Flags: map[string]bool{"a": true}}
 	}
 	eachMeddling(t, 8, func(x meddling) {
 		id := x.String()
@@ -128,7 +129,8 @@ func TestEntitiesThatAreInsertedAgain(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	order := func(c string, n int, text string) models.Order {
-		return models.Order{Customer: c, N: n, Status: text, Lines: []models.Line{{Line: 1, SKU: text}, {Line: 2, SKU: text}}}
+		return models.Order{Customer: c, N: n, Status: text,
+			Lines: []models.Line{{Line: 1, SKU: text}, {Line: 2, SKU: text}}}
 	}
 	eachMeddling(t, 8, func(x meddling) {
 		for _, reverse := range []bool{false, true} {
@@ -166,7 +168,8 @@ func TestQueryOfWhatWasStagedLongAgo(t *testing.T) {
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	v := six("1", "x")
 	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
-	newRaw(t, table).set("ACCOUNT#1", "HEAD", "_s", m2(item{"state": s("live"), "since": n(fmt.Sprint(time.Now().Add(-time.Hour).Unix()))}))
+	newRaw(t, table).set("ACCOUNT#1", "HEAD", "_s",
+		m2(item{"state": s("live"), "since": n(fmt.Sprint(time.Now().Add(-time.Hour).Unix()))}))
 	reader := newAccounts(t, table, smallPages(2, 3, func() {
 		must(clean.DeleteByKey(ctx, clean.Key("1"), mapper.Staged()))(t)
 	}), 1)
@@ -221,7 +224,8 @@ func TestFirstPageTellsNothing(t *testing.T) {
 		}},
 		"patched": {was: bare, page: 3, beside: func(t *testing.T, _ string, m *mapper.Mapper[account]) {
 			for i := range 6 {
-				must(handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{i + 1, "old"}).Exec(ctx, m))(t)
+				must(handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")),
+					Item: 3}.Add(part{i + 1, "old"}).Exec(ctx, m))(t)
 			}
 		}},
 	} {
@@ -329,7 +333,8 @@ func TestLimitForever(t *testing.T) {
 	sel.Parts = slices.Clone(sel.Parts)
 	sel.Parts[0].Keep = &selection.Filter{Item: 1, Source: 0, KeyField: -1, From: selection.At(at.Add(time.Hour))}
 	for range 3 {
-		if _, err := query.Of[happen](query.InternalOf[diary, happen]{}.Node(door.Key{}, sel)).Limit(2).Collect(ctx, m, mapper.Strong()); err != nil {
+		if _, err := query.Of[happen](query.InternalOf[diary, happen]{}.Node(door.Key{}, sel)).Limit(2).Collect(ctx, m,
+			mapper.Strong()); err != nil {
 			t.Errorf("nobody else is there: %v", err)
 		}
 	}
@@ -346,7 +351,8 @@ func TestEntitiesReverse(t *testing.T) {
 	newRaw(t, table).put(item{"PK": s("CUSTOMER#c"), "SK": s("ORDER#000001#LINE#001#note"), "x": s("foreign")})
 	newRaw(t, table).put(item{"PK": s("CUSTOMER#c"), "SK": s("ORDER#000000#zzz"), "x": s("foreign")})
 	tr := smallPages(2, 2, func() {
-		must(clean.Save(ctx, clean.New(models.Order{Customer: "c", N: 1, Status: "x", Lines: []models.Line{{Line: 1}, {Line: 2}}})))(t)
+		must(clean.Save(ctx,
+			clean.New(models.Order{Customer: "c", N: 1, Status: "x", Lines: []models.Line{{Line: 1}, {Line: 2}}})))(t)
 	})
 	m := must(mapper.New[models.Order](client(t, tr, 1), mapper.Table(table)))(t)
 	got, err := query.Of[models.Order](m.Key("c")).Reverse().Collect(ctx, m, mapper.Strong())
@@ -393,7 +399,8 @@ func TestStableQueries(t *testing.T) {
 			newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
 		case 3:
 			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Left: "x"}), mapper.Staged()))(t)
-			must(handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")), Item: 3}.Add(part{9, "live"}).Exec(ctx, clean))(t)
+			must(handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")),
+				Item: 3}.Add(part{9, "live"}).Exec(ctx, clean))(t)
 		}
 		for _, drawn := range draws.Some(seed+uint64(kind), 7*8*2, draws.Times(24, draws.All, draws.All)) {
 			page, limit, reverse := 1+drawn/16, drawn/2%8, drawn%2 == 1
@@ -421,7 +428,8 @@ func TestPatchedElementsOfADeletedEntity(t *testing.T) {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		must(clean.Save(ctx, clean.New(six("1", "a")), staging(st)...))(t)
-		must(handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")), Item: 3}.Add(part{7, "patched"}).Exec(ctx, clean))(t)
+		must(handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")),
+			Item: 3}.Add(part{7, "patched"}).Exec(ctx, clean))(t)
 		c := &crash{left: 2} // read all, mark
 		dying := newAccounts(t, table, c.transport(), 1)
 		_, err := dying.DeleteByKey(ctx, dying.Key("1"), mapper.Staged())

@@ -46,7 +46,8 @@ func (c *small) next() *int32 {
 	return &c.n
 }
 
-func (c *small) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (c *small) Query(ctx context.Context, in *dynamodb.QueryInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	x := *in
 	if l := c.next(); x.Limit == nil || *x.Limit > *l {
 		x.Limit = l
@@ -54,7 +55,8 @@ func (c *small) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*d
 	return c.Client.Query(ctx, &x, o...)
 }
 
-func (c *small) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+func (c *small) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
+	error) {
 	x := *in
 	if l := c.next(); x.Limit == nil || *x.Limit > *l {
 		x.Limit = l
@@ -339,7 +341,10 @@ func TestAllUnstorableValuesAreReported(t *testing.T) {
 	t.Parallel()
 	m := must(mapper.New[account](failingClient{}))(t)
 	for _, id := range []string{"1", ""} {
-		_, err := m.Save(context.Background(), m.New(account{ID: id, Counter: 1, Left: "\xff", Right: "\xfe", Entries: []part{{1, "x"}, {1, "y"}, {-1, ""}, {12345, "\xff"}}, Flags: map[string]bool{"": true, "\xff": true}}))
+		_, err := m.Save(context.Background(),
+			m.New(account{ID: id, Counter: 1, Left: "\xff", Right: "\xfe",
+				Entries: []part{{1, "x"}, {1, "y"}, {-1, ""}, {12345, "\xff"}}, Flags: map[string]bool{"": true,
+					"\xff": true}}))
 		t.Logf("%q: %v", id, err)
 		if n := strings.Count(err.Error(), "\n"); n < 6 {
 			t.Errorf("%d lines", n+1)
@@ -376,7 +381,8 @@ func TestProjectionReadsNoMoreThanLimit(t *testing.T) {
 	ctx := context.Background()
 	m := newMapper[memo](t, "PK:S", "SK:S")
 	for i := range 40 {
-		must(m.Save(ctx, m.New(memo{List: "l", ID: fmt.Sprintf("%02d", i), Head: "h", Text: strings.Repeat("x", 20_000)})))(t)
+		must(m.Save(ctx,
+			m.New(memo{List: "l", ID: fmt.Sprintf("%02d", i), Head: "h", Text: strings.Repeat("x", 20_000)})))(t)
 	}
 	head := handmade.String("Head", "", func(x *memo) *string { return &x.Head })
 	p := must(query.Of[memo](m.Key("l")).Project(head).Limit(2).Page(ctx, m))(t)
@@ -405,7 +411,8 @@ type stale struct {
 	old item
 }
 
-func (c *stale) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+func (c *stale) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
+	error) {
 	out, err := c.Client.Scan(ctx, in, o...)
 	if err == nil {
 		for i, it := range out.Items {
@@ -429,7 +436,8 @@ func TestScanReadsRootStronglyBeforeStray(t *testing.T) {
 	must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Right: "r"})))(t)
 	m := must(mapper.New[account](&stale{enginetest.Start(t).Client(), old}, mapper.Table(table)))(t)
-	for _, err := range m.Scan(ctx, mapper.OnStray(func(x mapper.Stray) { t.Errorf("an item of the live entity is a stray: %+v", x) })) {
+	for _, err := range m.Scan(ctx,
+		mapper.OnStray(func(x mapper.Stray) { t.Errorf("an item of the live entity is a stray: %+v", x) })) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -508,11 +516,14 @@ func TestZeroTimeInKeyIsRefused(t *testing.T) {
 	ctx := context.Background()
 	var value *mapper.ValueError
 	tickets := must(mapper.New[models.Ticket](failingClient{}))(t)
-	if _, err := tickets.Save(ctx, tickets.New(models.Ticket{Project: "p", ID: "1", Title: "t"})); !errors.As(err, &value) {
+	if _, err := tickets.Save(ctx, tickets.New(models.Ticket{Project: "p", ID: "1", Title: "t"})); !errors.As(err,
+		&value) {
 		t.Error(err)
 	}
 	times := must(mapper.New[models.TimeElements](failingClient{}))(t)
-	for _, v := range []models.TimeElements{{Nanos: []models.Wish{{}}}, {Millis: []models.Wish{{}}}, {Seconds: []models.Wish{{SKU: "s"}}}, {Unix: []models.Wish{{SKU: "s"}}}, {Dates: []models.Wish{{SKU: "s"}}}, {Weeks: []models.Wish{{SKU: "s"}}}} {
+	for _, v := range []models.TimeElements{{Nanos: []models.Wish{{}}}, {Millis: []models.Wish{{}}},
+		{Seconds: []models.Wish{{SKU: "s"}}}, {Unix: []models.Wish{{SKU: "s"}}}, {Dates: []models.Wish{{SKU: "s"}}},
+		{Weeks: []models.Wish{{SKU: "s"}}}} {
 		v.ID, v.Head = "1", "h"
 		if _, err := times.Save(ctx, times.New(v)); !errors.As(err, &value) {
 			t.Error(err)

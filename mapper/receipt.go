@@ -73,7 +73,8 @@ func (t *tally) receipt() *Receipt {
 	}
 	r, items, room := receiptOf(len(t.Items))
 	*r = Receipt{
-		Predicted:  Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: alternatives(t.Alternatives), Requests: t.Requests, RootReads: t.RootReads},
+		Predicted: Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: alternatives(t.Alternatives),
+			Requests: t.Requests, RootReads: t.RootReads},
 		Refused:    t.Refused,
 		Consumed:   Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
 		wcu:        t.WCU,
@@ -136,7 +137,8 @@ func describe(r *write.Request, wcu cost.Units, names *[]string) ItemPlan {
 func planOf(p *operation.Prediction) *Plan {
 	out := &Plan{
 		Mode: string(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(p.Undeclared), Indexes: indexUnits(p.Indexes()),
-		RCU: p.Reads.RCU, Objects: p.Reads.Objects, Alternatives: alternatives(p.Alternatives), Requests: p.Calls() + p.Reads.Requests, RootReads: p.Reads.RootReads,
+		RCU: p.Reads.RCU, Objects: p.Reads.Objects, Alternatives: alternatives(p.Alternatives), Requests: p.Calls() +
+			p.Reads.Requests, RootReads: p.Reads.RootReads,
 	}
 	p.Plan.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu, nil)) })
 	if p.Again != "" {
@@ -156,7 +158,8 @@ func alternatives(all []write.Alternative) []Alternative {
 	if len(all) == 0 {
 		return nil
 	}
-	options := map[write.Mode]string{write.OneByOne: "Independent()", write.Transaction: "one transaction", write.Staged: "Staged()"}
+	options := map[write.Mode]string{write.OneByOne: "Independent()", write.Transaction: "one transaction",
+		write.Staged: "Staged()"}
 	out := make([]Alternative, len(all))
 	for i, a := range all {
 		out[i] = Alternative{Option: options[a.Mode], Requests: a.Calls, WCU: a.WCU}

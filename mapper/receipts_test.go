@@ -42,7 +42,8 @@ func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int)
 			option := []WriteOption{Independent(), ExactlyOnce(), nil}[r.IntN(3)]
 			receipt, err := f.again(s, values[i], option)
 			predicted, reported := receipt.wcu, receipt.Consumed.WCU
-			if !predicted.Contains(reported) || predicted.Expected < predicted.Min || predicted.Expected > predicted.Max {
+			if !predicted.Contains(reported) || predicted.Expected < predicted.Min ||
+				predicted.Expected > predicted.Max {
 				f.Errorf("%s: %v, %v", f.Schema.Label(), receipt, err)
 			}
 			var conflict *ConflictError
@@ -64,7 +65,8 @@ func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int)
 func (f *fixture) checkRefused(v any, r *Receipt, err error) {
 	f.Helper()
 	var conflict *ConflictError
-	if !errors.As(err, &conflict) || len(conflict.Items) != 1 || len(r.Predicted.Items) > 0 || r.Predicted.Mode != "one" {
+	if !errors.As(err, &conflict) || len(conflict.Items) != 1 || len(r.Predicted.Items) > 0 ||
+		r.Predicted.Mode != "one" {
 		return
 	}
 	e, err := search.EntityOf(f.Model, f.whole(v))
@@ -119,7 +121,8 @@ func TestReceiptWithoutItems(t *testing.T) {
 	t.Parallel()
 	r := (&tally{}).receipt()
 	text, err := json.Marshal(r)
-	if r.Predicted.Items != nil || r.Predicted.Alternatives != nil || err != nil || !strings.Contains(string(text), `"items":null`) {
+	if r.Predicted.Items != nil || r.Predicted.Alternatives != nil || err != nil ||
+		!strings.Contains(string(text), `"items":null`) {
 		t.Errorf("%v: %s", err, text)
 	}
 }

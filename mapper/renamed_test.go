@@ -94,7 +94,8 @@ func (f *opaqueFilled) AfterLoad() { f.Row = "none" }
 func TestAfterLoadDoesNotDirtyOpaqueItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := must(mapper.New[opaqueFilled](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	m := must(mapper.New[opaqueFilled](enginetest.Start(t).Client(),
+		mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(opaqueFilled{ID: "1", Name: "n"})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	if r := must(m.Save(ctx, e))(t); r.Predicted.Requests != 0 {
@@ -185,7 +186,8 @@ func TestTogetherLimitBoundsReads(t *testing.T) {
 		v.Wishes = append(v.Wishes, buyerWish{n, "x"})
 	}
 	must(buyers.Save(ctx, buyers.New(v)))(t)
-	notes, wishes := query.Of[part](buyers.Key("1").Prefix("NOTE#")), query.Of[buyerWish](buyers.Key("1").Prefix("WISH#"))
+	notes, wishes := query.Of[part](buyers.Key("1").Prefix("NOTE#")),
+		query.Of[buyerWish](buyers.Key("1").Prefix("WISH#"))
 	var a, b mapper.Receipt
 	must(notes.Limit(1).Collect(ctx, buyers, mapper.ReceiptTo(&a)))(t)
 	must(query.Merge(notes.On(buyers), wishes.On(buyers)).Limit(1).Collect(ctx, mapper.ReceiptTo(&b)))(t)
@@ -217,12 +219,16 @@ func TestTogetherYieldsWhatItsQueriesYield(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := fmt.Sprint(size)
-		must(buyers.Save(ctx, buyers.New(buyer{ID: id, Name: "n", Notes: []part{{1, "a"}, {2, "b"}}, Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
+		must(buyers.Save(ctx,
+			buyers.New(buyer{ID: id, Name: "n", Notes: []part{{1, "a"}, {2, "b"}},
+				Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
 		for _, code := range []string{"a", "a!", "a!!", "a b", "ab", "b"} {
-			must(orders.Save(ctx, orders.New(bareOrder{Buyer: id, Code: code, Lines: []purchaseLine{{1, "s"}, {2, "t"}}})))(t)
+			must(orders.Save(ctx,
+				orders.New(bareOrder{Buyer: id, Code: code, Lines: []purchaseLine{{1, "s"}, {2, "t"}}})))(t)
 		}
 		key := buyers.Key(id)
-		notes, wishes, bought := query.Of[part](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#")), query.Of[bareOrder](orders.Key(id))
+		notes, wishes, bought := query.Of[part](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#")),
+			query.Of[bareOrder](orders.Key(id))
 		for _, drawn := range draws.Some(seed+uint64(size), 24, draws.Times(2, draws.All, draws.All)) {
 			limit, rev := drawn/2, drawn%2 == 1
 			n, w, o := notes, wishes, bought
@@ -281,16 +287,19 @@ func TestSetIfAbsentMoves(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[board](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 	w := newRaw(t, table)
-	for i, c := range []struct{ old, want string }{{"old-Text", "kept"}, {"older-Text", "kept"}, {"Text", "kept"}, {"Left", ""}} {
+	for i, c := range []struct{ old, want string }{{"old-Text", "kept"}, {"older-Text", "kept"}, {"Text", "kept"},
+		{"Left", ""}} {
 		id := strconv.Itoa(i)
 		must(m.Save(ctx, m.New(board{ID: id, Main: cells{Count: 1}})))(t)
 		stored := w.get("BOARD#"+id, "A")
 		delete(stored, "Text")
 		stored[c.old] = s("kept")
 		w.put(stored)
-		must(mapperimpl.Item[board, cells](handmade.Node(m.Key(id)), 0).Patch(cellFields.Text.SetIfAbsent("")).Exec(ctx, m))(t)
+		must(mapperimpl.Item[board, cells](handmade.Node(m.Key(id)), 0).Patch(cellFields.Text.SetIfAbsent("")).Exec(ctx,
+			m))(t)
 		now := w.get("BOARD#"+id, "A")
-		if text, ok := now["Text"].(*types.AttributeValueMemberS); !ok || text.Value != c.want || now["old-Text"] != nil || now["older-Text"] != nil {
+		if text, ok := now["Text"].(*types.AttributeValueMemberS); !ok || text.Value != c.want ||
+			now["old-Text"] != nil || now["older-Text"] != nil {
 			t.Errorf("%s: %v", c.old, now)
 		}
 	}

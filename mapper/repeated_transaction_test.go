@@ -80,13 +80,16 @@ func TestRepeatedBeside(t *testing.T) {
 	type between = func(*counting, *mapper.Entity[board])
 	save := func(c *counting, e *mapper.Entity[board]) { must(c.boards.Save(context.Background(), e))(c.T) }
 	others := func(c *counting, _ *mapper.Entity[board]) {
-		must(c.clean.Update(context.Background(), c.clean.Key("E"), func(b *board) error { b.Main.State = "other"; return nil }))(c.T)
+		must(c.clean.Update(context.Background(), c.clean.Key("E"),
+			func(b *board) error { b.Main.State = "other"; return nil }))(c.T)
 	}
 	removed := func(c *counting, _ *mapper.Entity[board]) {
-		must(c.clean.Update(context.Background(), c.clean.Key("E"), func(b *board) error { b.Rows = nil; return nil }))(c.T)
+		must(c.clean.Update(context.Background(), c.clean.Key("E"),
+			func(b *board) error { b.Rows = nil; return nil }))(c.T)
 	}
 	patched := func(c *counting, _ *mapper.Entity[board]) {
-		must(mapperimpl.Item[board, cells](handmade.Node(c.clean.Key("P")), 0).Patch(cellFields.Text.Set("b")).Exec(context.Background(), c.clean))(c.T)
+		must(mapperimpl.Item[board, cells](handmade.Node(c.clean.Key("P")),
+			0).Patch(cellFields.Text.Set("b")).Exec(context.Background(), c.clean))(c.T)
 	}
 	nothing := func(*counting, *mapper.Entity[board]) {}
 	change := func(e *mapper.Entity[board]) { e.Value.Main.Text = "z" }
@@ -100,15 +103,16 @@ func TestRepeatedBeside(t *testing.T) {
 		want    string
 		count   int
 	}{
-		"as it is":                                {change, dropAnswer, nothing, applied, 1},
-		"as it is, and not applied":               {change, dropRequest, nothing, done, 1},
-		"the entity saved in between":             {change, dropAnswer, save, applied, 1},
-		"the entity unchanged":                    {asItIs, dropAnswer, nothing, applied, 1},
-		"the entity unchanged, and not applied":   {asItIs, dropRequest, nothing, untold, 0},
-		"the entity written by another":           {change, dropAnswer, others, applied, 1},
-		"written by another, and not applied":     {change, dropRequest, others, untold, 0},
-		"the counter written by another":          {change, dropAnswer, patched, applied, 1},
-		"both written by others":                  {change, dropAnswer, func(c *counting, e *mapper.Entity[board]) { others(c, e); patched(c, e) }, untold, 1},
+		"as it is":                              {change, dropAnswer, nothing, applied, 1},
+		"as it is, and not applied":             {change, dropRequest, nothing, done, 1},
+		"the entity saved in between":           {change, dropAnswer, save, applied, 1},
+		"the entity unchanged":                  {asItIs, dropAnswer, nothing, applied, 1},
+		"the entity unchanged, and not applied": {asItIs, dropRequest, nothing, untold, 0},
+		"the entity written by another":         {change, dropAnswer, others, applied, 1},
+		"written by another, and not applied":   {change, dropRequest, others, untold, 0},
+		"the counter written by another":        {change, dropAnswer, patched, applied, 1},
+		"both written by others": {change, dropAnswer,
+			func(c *counting, e *mapper.Entity[board]) { others(c, e); patched(c, e) }, untold, 1},
 		"an element removed, also by another":     {remove, dropRequest, removed, untold, 0},
 		"an element removed, the counter written": {remove, dropAnswer, patched, untold, 1},
 	} {
@@ -130,8 +134,11 @@ func TestRepeatedBeside(t *testing.T) {
 				x.lost(c.kind, do)
 				c.between(x, e)
 				err, want := do(), c.want
-				if what == "raw" && want == applied && (name == "the entity unchanged" || name == "the entity written by another") {
-					want = untold // a raw item has no version that tells, and the entity's was written since, or not at all
+				if what == "raw" && want == applied &&
+					(name == "the entity unchanged" || name == "the entity written by another") {
+					// a raw item has no version that tells, and the entity's was written since, or not
+					// at all
+					want = untold
 				}
 				text := ""
 				if err != nil {
@@ -149,7 +156,8 @@ func TestRepeatedBeside(t *testing.T) {
 // applied, and what comes then is another.
 func TestRepeatedBesideTwice(t *testing.T) {
 	t.Parallel()
-	for name, kinds := range map[string][]fault{"the first": {dropAnswer, dropAnswer}, "the second": {dropRequest, dropAnswer}} {
+	for name, kinds := range map[string][]fault{"the first": {dropAnswer, dropAnswer},
+		"the second": {dropRequest, dropAnswer}} {
 		c := newCounting(t)
 		e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
 		must(c.boards.Save(t.Context(), e))(t)
@@ -183,7 +191,8 @@ func TestRepeatedInParts(t *testing.T) {
 		return e
 	}
 	appends := func(c *counting) mapper.Part {
-		must(mapperimpl.Item[board, cells](handmade.Node(c.clean.Key("Q")), 0).Patch(cellFields.Text.Set("q")).Upsert().Exec(ctx, c.clean))(c.T)
+		must(mapperimpl.Item[board, cells](handmade.Node(c.clean.Key("Q")),
+			0).Patch(cellFields.Text.Set("q")).Upsert().Exec(ctx, c.clean))(c.T)
 		return c.node("Q").Patch(cellFields.Count.Increment(1)).PatchPart(c.boards)
 	}
 	q := func(c *counting) int {
@@ -237,7 +246,9 @@ func TestRepeatedInParts(t *testing.T) {
 		l := &losing{operation: "TransactWriteItems", lose: 3} // as often as it is sent
 		m := must(mapper.New[board](client(t, l.transport(), 1), mapper.Table(c.table)))(t)
 		e := m.New(board{ID: "E", Main: cells{Text: "y"}})
-		do := transact(m.SavePart(e), mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 0).Patch(cellFields.Count.Increment(1)).PatchPart(m))
+		do := transact(m.SavePart(e),
+			mapperimpl.Item[board, cells](handmade.Node(m.Key("P")),
+				0).Patch(cellFields.Count.Increment(1)).PatchPart(m))
 		for range 2 { // lost, and untold
 			var unknown *mapper.OutcomeUnknownError
 			if err := do(); !errors.As(err, &unknown) {
@@ -259,7 +270,8 @@ func TestRepeatedInParts(t *testing.T) {
 		e := entity(c, "E")
 		set := func(v types.AttributeValue) mapper.Part {
 			return mapper.RawPart(c.client, types.TransactWriteItem{Update: &types.Update{
-				TableName: &c.table, Key: item{"PK": s("BOARD#P"), "SK": s("A")}, UpdateExpression: aws.String("SET Flag = :v"),
+				TableName: &c.table, Key: item{"PK": s("BOARD#P"), "SK": s("A")},
+				UpdateExpression:          aws.String("SET Flag = :v"),
 				ExpressionAttributeValues: item{":v": v},
 			}})
 		}
@@ -348,7 +360,8 @@ func TestTakenBackInATransaction(t *testing.T) {
 func TestTooLargeBeside(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	must(c.clean.Save(t.Context(), c.clean.New(board{ID: "1", Main: cells{Text: strings.Repeat("x", 300_000), Lines: []string{"a"}}})))(t)
+	must(c.clean.Save(t.Context(),
+		c.clean.New(board{ID: "1", Main: cells{Text: strings.Repeat("x", 300_000), Lines: []string{"a"}}})))(t)
 	grow := c.node("1").Patch(cellFields.Lines.Append(strings.Repeat("x", 150_000))).PatchPart(c.boards)
 	put := mapper.RawPart(c.client, types.TransactWriteItem{Put: &types.Put{
 		TableName: &c.table, Item: item{"PK": s("BOARD#2"), "SK": s("A"), "B": s(strings.Repeat("x", 450_000))},

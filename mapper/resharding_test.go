@@ -14,8 +14,8 @@ import (
 // hooks are called before each request of an operation, with its number from 1, and return its fault.
 type hooks map[string]func(number int) fault
 
-// resharding stores an entity on one of two shards, while the number of shards changes. It returns its number, and the transport of a
-// client with hooks.
+// resharding stores an entity on one of two shards, while the number of shards changes. It returns its
+// number, and the transport of a client with hooks.
 func resharding(t *testing.T, lines ...part) (x *shops, n int, f *faulty, at hooks) {
 	x, f, at = newShops(t), &faulty{at: -1}, hooks{}
 	n = x.apart(t, 1)[0]
@@ -193,7 +193,8 @@ func TestDeleteOfLoadedEntityAfterMoveIsConflict(t *testing.T) {
 			e := must(m.Load(ctx, m.Key("s", n)))(t)
 			x.move(t, n)
 			var conflict *mapper.ConflictError
-			if _, err := m.Delete(ctx, e, options...); !errors.As(err, &conflict) || errors.Is(err, mapper.ErrNotFound) {
+			if _, err := m.Delete(ctx, e, options...); !errors.As(err, &conflict) ||
+				errors.Is(err, mapper.ErrNotFound) {
 				t.Error(err)
 			}
 		})
@@ -267,7 +268,8 @@ func TestLostTransactionOfMovedEntityIsUnknown(t *testing.T) {
 			}
 			at["TransactWriteItems"] = nil
 			x.move(t, n)
-			must(x.b.Update(ctx, x.b.Key("other", 1), func(v *shopKnown) error { v.By = "another writer"; return nil }))(t)
+			must(x.b.Update(ctx, x.b.Key("other", 1),
+				func(v *shopKnown) error { v.By = "another writer"; return nil }))(t)
 			var err error
 			if deletes {
 				_, err = m.Delete(ctx, e)

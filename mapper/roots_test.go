@@ -25,8 +25,9 @@ func manyTickets(t *testing.T, m *mapper.Mapper[models.Ticket], n int) []models.
 	var all []models.Ticket
 	for i := range n {
 		tk := models.Ticket{
-			Project: "p", At: time.Date(2021, 11, 1+i%28, 0, 0, i, 0, time.UTC), ID: fmt.Sprint(i), Title: fmt.Sprint("t", i),
-			Text: strings.Repeat("x", 20_000), Comments: []models.TicketComment{{N: 1, Text: "a"}, {N: 2, Text: "b"}},
+			Project: "p", At: time.Date(2021, 11, 1+i%28, 0, 0, i, 0, time.UTC), ID: fmt.Sprint(i),
+			Title: fmt.Sprint("t", i),
+			Text:  strings.Repeat("x", 20_000), Comments: []models.TicketComment{{N: 1, Text: "a"}, {N: 2, Text: "b"}},
 		}
 		must(m.Save(context.Background(), m.New(tk)))(t)
 		all = append(all, tk)
@@ -44,7 +45,8 @@ func TestHeads(t *testing.T) {
 	want := manyTickets(t, m, 80)
 	q := query.Of[models.Ticket](m.Key("p"))
 	two := must(q.Limit(2).Roots().Page(ctx, m))(t)
-	if len(two.Items) != 2 || two.RCU > 1 || two.Items[0].Title != want[0].Title || two.Items[0].Text != "" || two.Items[0].ID != want[0].ID {
+	if len(two.Items) != 2 || two.RCU > 1 || two.Items[0].Title != want[0].Title || two.Items[0].Text != "" ||
+		two.Items[0].ID != want[0].ID {
 		t.Errorf("%+v", two)
 	}
 	var titles []string
@@ -95,7 +97,8 @@ func TestHeads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i := slices.IndexFunc(want, func(w models.Ticket) bool { return w.ID == e.Value.ID }); !cmp.Equal(want[i], e.Value, ticketOptions) {
+		if i := slices.IndexFunc(want, func(w models.Ticket) bool { return w.ID == e.Value.ID }); !cmp.Equal(want[i],
+			e.Value, ticketOptions) {
 			t.Errorf("%+v", e.Value)
 		}
 		seen++
@@ -113,11 +116,14 @@ func TestHeads(t *testing.T) {
 func TestHeadsOfTwoTables(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	names := map[string]string{"pages": enginetest.Table(t, "PK:S", "SK:S"), "bodies": enginetest.Table(t, "PK:S", "SK:S")}
-	m := must(mapper.New[models.Page](enginetest.Start(t).Client(), mapper.Tables(func(name string) string { return names[name] })))(t)
+	names := map[string]string{"pages": enginetest.Table(t, "PK:S", "SK:S"),
+		"bodies": enginetest.Table(t, "PK:S", "SK:S")}
+	m := must(mapper.New[models.Page](enginetest.Start(t).Client(),
+		mapper.Tables(func(name string) string { return names[name] })))(t)
 	var want []models.Page
 	for i := range 30 {
-		p := models.Page{Site: "s", Path: fmt.Sprintf("%02d", i), Name: fmt.Sprint("n", i), Body: []byte(strings.Repeat("x", i))}
+		p := models.Page{Site: "s", Path: fmt.Sprintf("%02d", i), Name: fmt.Sprint("n", i),
+			Body: []byte(strings.Repeat("x", i))}
 		must(m.Save(ctx, m.New(p)))(t)
 		want = append(want, p)
 	}
@@ -138,7 +144,8 @@ func TestBoundedPages(t *testing.T) {
 	ctx := context.Background()
 	m := newMapper[memo](t, "PK:S", "SK:S")
 	for i := range 80 {
-		must(m.Save(ctx, m.New(memo{List: "l", ID: fmt.Sprintf("%02d", i), Head: "h", Text: strings.Repeat("x", 20_000)})))(t)
+		must(m.Save(ctx,
+			m.New(memo{List: "l", ID: fmt.Sprintf("%02d", i), Head: "h", Text: strings.Repeat("x", 20_000)})))(t)
 	}
 	q := query.Of[memo](m.Key("l"))
 	for _, q := range []query.Query[memo, memo]{q, q.Reverse()} {
@@ -167,7 +174,8 @@ func TestBoundedPages(t *testing.T) {
 	}
 	must(orders.Save(ctx, orders.New(o)))(t)
 	var r mapper.Receipt
-	if all := must(query.Of[models.Order](orders.Key("c")).Limit(1).Collect(ctx, orders, mapper.ReceiptTo(&r)))(t); len(all[0].Lines) != 500 || r.Predicted.Requests > 13 {
+	if all := must(query.Of[models.Order](orders.Key("c")).Limit(1).Collect(ctx, orders,
+		mapper.ReceiptTo(&r)))(t); len(all[0].Lines) != 500 || r.Predicted.Requests > 13 {
 		t.Errorf("%d lines, %v", len(all[0].Lines), &r)
 	}
 }

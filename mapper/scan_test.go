@@ -51,17 +51,22 @@ func TestScan(t *testing.T) {
 	dying = newAccounts(t, table, c.transport(), 1)
 	_, _ = dying.DeleteByKey(ctx, dying.Key("marked"), mapper.Staged())
 	raw.put(item{"PK": s("ACCOUNT#orphan"), "SK": s("LEFT"), "Left": s("x")})
-	raw.put(item{"PK": s("ACCOUNT#7"), "SK": s("RIGHT"), "Right": s("x"), "_a": &types.AttributeValueMemberB{Value: []byte("other")}})
+	raw.put(item{"PK": s("ACCOUNT#7"), "SK": s("RIGHT"), "Right": s("x"),
+		"_a": &types.AttributeValueMemberB{Value: []byte("other")}})
 	raw.put(item{"PK": s("ACCOUNT#7"), "SK": s("OTHER"), "Right": s("x")})
 	raw.put(item{"PK": s("USER#7"), "SK": s("HEAD")})
 	strays := map[string]string{
 		"ACCOUNT#claimed HEAD": "staged", "ACCOUNT#claimed LEFT": "staged", "ACCOUNT#claimed RIGHT": "staged",
-		"ACCOUNT#orphan LEFT": "orphan", "ACCOUNT#7 RIGHT": "dead", "ACCOUNT#7 OTHER": "unknown", "USER#7 HEAD": "unknown",
+		"ACCOUNT#orphan LEFT": "orphan", "ACCOUNT#7 RIGHT": "dead", "ACCOUNT#7 OTHER": "unknown",
+		"USER#7 HEAD": "unknown",
 	}
-	for _, options := range [][]mapper.ScanOption{nil, {mapper.Segments(5)}, {mapper.Strong(), mapper.Segments(2), mapper.ReadRate(5000)}} {
+	for _, options := range [][]mapper.ScanOption{nil, {mapper.Segments(5)},
+		{mapper.Strong(), mapper.Segments(2), mapper.ReadRate(5000)}} {
 		var r mapper.Receipt
 		got, met := map[string]account{}, map[string]string{}
-		for e, err := range m.Scan(ctx, append(options, mapper.ReceiptTo(&r), mapper.OnStray(func(s mapper.Stray) { met[s.Key.String()] = s.State }))...) {
+		for e, err := range m.Scan(ctx,
+			append(options, mapper.ReceiptTo(&r),
+				mapper.OnStray(func(s mapper.Stray) { met[s.Key.String()] = s.State }))...) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +89,8 @@ func TestScan(t *testing.T) {
 		if diff := cmp.Diff(strays, met); diff != "" {
 			t.Errorf("%s", diff)
 		}
-		if r.Predicted.Requests == 0 || r.Predicted.Mode != "read" || !r.Predicted.RCU.Contains(r.Consumed.RCU) && enginetest.ReportsMisses(t) {
+		if r.Predicted.Requests == 0 || r.Predicted.Mode != "read" || !r.Predicted.RCU.Contains(r.Consumed.RCU) &&
+			enginetest.ReportsMisses(t) {
 			t.Errorf("%v", &r)
 		}
 	}
@@ -97,7 +103,8 @@ func TestScan(t *testing.T) {
 		must(m.Save(ctx, e))(t)
 		break
 	}
-	for text, options := range map[string][]mapper.ScanOption{"Segments is -1": {mapper.Segments(-1)}, "ReadRate is -2": {mapper.ReadRate(-2)}} {
+	for text, options := range map[string][]mapper.ScanOption{"Segments is -1": {mapper.Segments(-1)},
+		"ReadRate is -2": {mapper.ReadRate(-2)}} {
 		for _, err := range m.Scan(ctx, options...) {
 			if err == nil || !strings.Contains(err.Error(), text) {
 				t.Errorf("%v", err)
@@ -177,11 +184,12 @@ func TestScanMany(t *testing.T) {
 	var r mapper.Receipt
 	began := time.Now()
 	n := 0
-	for e, err := range m.Scan(ctx, mapper.Segments(8), mapper.ReadRate(rate), mapper.ReceiptTo(&r), mapper.OnStray(func(x mapper.Stray) {
-		if x.State == "orphan" {
-			orphans++
-		}
-	})) {
+	for e, err := range m.Scan(ctx, mapper.Segments(8), mapper.ReadRate(rate), mapper.ReceiptTo(&r),
+		mapper.OnStray(func(x mapper.Stray) {
+			if x.State == "orphan" {
+				orphans++
+			}
+		})) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +209,8 @@ func TestScanMany(t *testing.T) {
 		t.Errorf("%d of %d, %d orphans", n, many, orphans)
 	}
 	took := time.Since(began)
-	t.Logf("%d entities in %v: %d requests, %v RCU, heap of %d KB", n, took, r.Predicted.Requests, r.Predicted.RCU, peak>>10)
+	t.Logf("%d entities in %v: %d requests, %v RCU, heap of %d KB", n, took, r.Predicted.Requests, r.Predicted.RCU,
+		peak>>10)
 	if took.Seconds() < (r.Predicted.RCU.Expected-2*rate)/rate { // the last answers of the segments are not waited for
 		t.Errorf("faster than %v RCU a second", rate)
 	}

@@ -36,7 +36,8 @@ type distant struct {
 	under, most              int // requests under way
 }
 
-func (c *distant) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (c *distant) Query(ctx context.Context, in *dynamodb.QueryInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	c.mu.Lock()
 	c.requests++
 	c.under++
@@ -58,7 +59,8 @@ func (c *distant) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(
 	limit, out := int(aws.ToInt32(in.Limit)), &dynamodb.QueryOutput{}
 	for ; n < c.each && (limit == 0 || len(out.Items) < limit); n++ {
 		out.Items = append(out.Items, map[string]types.AttributeValue{
-			"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: fmt.Sprintf("%06d", n*200+shard-1)},
+			"PK":   &types.AttributeValueMemberS{Value: pk},
+			"SK":   &types.AttributeValueMemberS{Value: fmt.Sprintf("%06d", n*200+shard-1)},
 			"Text": &types.AttributeValueMemberS{Value: strings.Repeat("x", 1000)},
 		})
 	}
@@ -93,7 +95,8 @@ func TestScatter(t *testing.T) {
 		requests [2]int
 		held     int
 	}{
-		{"all", 0, []mapper.ReadOption{mapper.Concurrency(200), mapper.Memory(4 << 20)}, delay, 200, [2]int{5000, 7000}, 4<<10 + 200},
+		{"all", 0, []mapper.ReadOption{mapper.Concurrency(200), mapper.Memory(4 << 20)}, delay, 200, [2]int{5000, 7000},
+			4<<10 + 200},
 		{"a first page", 10, []mapper.ReadOption{mapper.Concurrency(200)}, delay, 200, [2]int{200, 200}, 1000},
 		{"fewer at a time", 10, []mapper.ReadOption{mapper.Concurrency(50)}, 4 * delay, 50, [2]int{200, 200}, 1000},
 		{"as it comes", 0, nil, 4 * delay, 64, [2]int{600, 1500}, 32 << 10},
@@ -103,7 +106,8 @@ func TestScatter(t *testing.T) {
 				client := &distant{delay: delay, each: 250}
 				m := must(mapper.New[tick](client))(t)
 				begun, n := time.Now(), 0
-				for v, err := range query.Of[tick](m.Key("d")).Limit(c.limit).All(context.Background(), m, c.options...) {
+				for v, err := range query.Of[tick](m.Key("d")).Limit(c.limit).All(context.Background(), m,
+					c.options...) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -119,8 +123,10 @@ func TestScatter(t *testing.T) {
 				if want := max(c.limit, 50_000*(1-min(c.limit, 1))); n != want {
 					t.Errorf("%d of %d", n, want)
 				}
-				t.Logf("%d results after %v, %d requests, %d at a time, %d items held at most", n, time.Since(begun), client.requests, client.most, client.largest)
-				if client.requests < c.requests[0] || client.requests > c.requests[1] || client.most > c.parallel || client.largest > c.held {
+				t.Logf("%d results after %v, %d requests, %d at a time, %d items held at most", n, time.Since(begun),
+					client.requests, client.most, client.largest)
+				if client.requests < c.requests[0] || client.requests > c.requests[1] || client.most > c.parallel ||
+					client.largest > c.held {
 					t.Errorf("%d requests, %d at a time, %d items held", client.requests, client.most, client.largest)
 				}
 			})

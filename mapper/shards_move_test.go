@@ -134,7 +134,10 @@ func TestShardsMoveMeanwhile(t *testing.T) {
 						t.Error(err)
 					}
 				}}
-				m := must(mapper.New[shopKnown](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = f }), x.table))(t)
+				m := must(
+					mapper.New[shopKnown](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = f }),
+						x.table),
+				)(t)
 				if err := c.do(m, m.Key("s", n), fmt.Sprintf("O#%06d#L#", n)); err != nil {
 					t.Errorf("moved before request %d: %v", at, err)
 				}
@@ -205,7 +208,8 @@ func TestShardsMoveBetweenPages(t *testing.T) {
 		must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n})))(t)
 	}
 	var all []int
-	for page := must(query.Of[shopNew](x.c.Key("s")).Limit(1).Page(ctx, x.c))(t); ; page = must(query.Of[shopNew](x.c.Key("s")).Limit(1).After(page.Next).Page(ctx, x.c))(t) {
+	for page := must(query.Of[shopNew](x.c.Key("s")).Limit(1).Page(ctx,
+		x.c))(t); ; page = must(query.Of[shopNew](x.c.Key("s")).Limit(1).After(page.Next).Page(ctx, x.c))(t) {
 		for _, v := range page.Items {
 			all = append(all, v.N)
 			must(x.c.Save(ctx, must(x.c.Load(ctx, x.c.Key("s", v.N)))(t), mapper.Move()))(t)
@@ -282,7 +286,8 @@ func TestShardsDrawnMove(t *testing.T) {
 		To  string   `ddb:"sk={N:06}"`
 	}
 	table, client := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), enginetest.Start(t).Client()
-	a, b, c := must(mapper.New[ten](client, table))(t), must(mapper.New[fewer](client, table))(t), must(mapper.New[two](client, table))(t)
+	a, b, c := must(mapper.New[ten](client, table))(t), must(mapper.New[fewer](client, table))(t),
+		must(mapper.New[two](client, table))(t)
 	for n := range 20 {
 		must(a.Save(ctx, a.New(ten{Log: "l", N: n})))(t)
 	}

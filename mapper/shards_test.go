@@ -113,7 +113,8 @@ func TestShards(t *testing.T) {
 		day := time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC)
 		var want []event
 		for i := range 20 {
-			want = append(want, event{At: day.Add(time.Duration(i/2) * 10 * time.Minute), OrderID: fmt.Sprintf("O-%02d", i), Text: "x"})
+			want = append(want,
+				event{At: day.Add(time.Duration(i/2) * 10 * time.Minute), OrderID: fmt.Sprintf("O-%02d", i), Text: "x"})
 			must(m.Save(ctx, m.New(want[i])))(t)
 		}
 		must(m.Save(ctx, m.New(event{At: day.AddDate(0, 0, 1), OrderID: "tomorrow"})))(t)
@@ -171,7 +172,8 @@ func TestShards(t *testing.T) {
 			t.Errorf("drawn %v", places)
 		}
 		_, err := m.Load(ctx, m.Key("l", 3))
-		wantError(t, nil, err, "mapper_test.shardedEntry.Log: its shard was drawn (shardby=random), so that its key alone does not tell where it lies")
+		wantError(t, nil, err, "mapper_test.shardedEntry.Log: its shard was drawn (shardby=random), so that its key "+
+			"alone does not tell where it lies")
 		for e, err := range m.Scan(ctx) { // what is found is edited where it lies
 			if err != nil {
 				t.Fatal(err)
@@ -302,7 +304,8 @@ func TestShardsChangeTwoActors(t *testing.T) {
 	b := must(mapper.New[shopNew](engine.Client(), table))(t)
 	lines := []part{{N: 1, Text: "x"}, {N: 2, Text: "y"}}
 	n, apart := 0, 0
-	for _, modes := range [][2][]mapper.WriteOption{{nil, nil}, {{mapper.Staged()}, nil}, {nil, {mapper.Staged()}}, {{mapper.Staged()}, {mapper.Staged()}}} {
+	for _, modes := range [][2][]mapper.WriteOption{{nil, nil}, {{mapper.Staged()}, nil}, {nil, {mapper.Staged()}},
+		{{mapper.Staged()}, {mapper.Staged()}}} {
 		for at := 0; ; at++ {
 			n++
 			sent, second := 0, error(nil)
@@ -312,7 +315,8 @@ func TestShardsChangeTwoActors(t *testing.T) {
 			f := &before{at: at, do: insert, sent: &sent}
 			a := must(mapper.New[shopKnown](engine.Client(func(o *dynamodb.Options) { o.HTTPClient = f }), table))(t)
 			e := a.New(shopKnown{Shop: "s", N: n, By: "a", Line: lines})
-			if must(a.PlanSave(e))(t).Items[0].Key.Partition != must(b.PlanSave(b.New(shopNew{Shop: "s", N: n})))(t).Items[0].Key.Partition {
+			if must(a.PlanSave(e))(t).Items[0].Key.Partition != must(b.PlanSave(b.New(shopNew{Shop: "s", N: n})))(t).
+				Items[0].Key.Partition {
 				apart++
 			}
 			_, first := a.Save(ctx, e, modes[0]...)
@@ -407,10 +411,13 @@ func TestShardsManyWhileWritten(t *testing.T) {
 				default:
 				}
 				v := at(i * 7 % n)
-				if _, err := m.Update(ctx, m.Key(v.At, v.ID), func(e *event) error { e.Count++; return nil }); err != nil {
+				if _, err := m.Update(ctx, m.Key(v.At, v.ID),
+					func(e *event) error { e.Count++; return nil }); err != nil {
 					t.Error(err)
 				}
-				if _, err := m.Save(ctx, m.New(event{At: day.Add(12*time.Hour + time.Duration(2*i+w)*time.Millisecond), ID: fmt.Sprint("later", w, i)})); err != nil {
+				if _, err := m.Save(ctx,
+					m.New(event{At: day.Add(12*time.Hour + time.Duration(2*i+w)*time.Millisecond),
+						ID: fmt.Sprint("later", w, i)})); err != nil {
 					t.Error(err)
 				}
 			}

@@ -36,7 +36,8 @@ func TestCheckTables(t *testing.T) {
 	ctx := context.Background()
 	client := enginetest.Start(t).Client()
 	now := time.Now().UnixNano()
-	m := must(mapper.New[depot](client, mapper.Tables(func(name string) string { return fmt.Sprint(name, "-", now) })))(t)
+	m := must(mapper.New[depot](client,
+		mapper.Tables(func(name string) string { return fmt.Sprint(name, "-", now) })))(t)
 	all := tables.Of(m)
 	check := func(want ...string) {
 		t.Helper()
@@ -65,7 +66,8 @@ func TestCheckTables(t *testing.T) {
 	for _, d := range all {
 		must(client.CreateTable(ctx, d.Create))(t)
 	}
-	check(`the table depots: the table's time to live is off, and the model's is by the attribute "gone": expired items are not found, and never deleted: send Definition.TimeToLive`,
+	check(`the table depots: the table's time to live is off, and the model's is by the attribute "gone": expired `+
+		`items are not found, and never deleted: send Definition.TimeToLive`,
 		`the table depotlogs: the table's time to live is off`)
 	for _, d := range all {
 		must(client.UpdateTimeToLive(ctx, d.TimeToLive))(t)
@@ -87,19 +89,25 @@ func TestCheckTables(t *testing.T) {
 		{AttributeName: aws.String("Opened"), AttributeType: "S"},
 	}
 	wrong.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{
-		{IndexName: aws.String("byCity"), KeySchema: []types.KeySchemaElement{key("City", "HASH"), key("Opened", "RANGE")}, Projection: &types.Projection{ProjectionType: "INCLUDE", NonKeyAttributes: []string{"_s", "Other"}}},
-		{IndexName: aws.String("another"), KeySchema: []types.KeySchemaElement{key("Opened", "HASH")}, Projection: &types.Projection{ProjectionType: "ALL"}},
+		{IndexName: aws.String("byCity"),
+			KeySchema:  []types.KeySchemaElement{key("City", "HASH"), key("Opened", "RANGE")},
+			Projection: &types.Projection{ProjectionType: "INCLUDE", NonKeyAttributes: []string{"_s", "Other"}}},
+		{IndexName: aws.String("another"), KeySchema: []types.KeySchemaElement{key("Opened", "HASH")},
+			Projection: &types.Projection{ProjectionType: "ALL"}},
 	}
 	wrong.LocalSecondaryIndexes = nil
 	must(client.CreateTable(ctx, &wrong))(t)
 	must(client.CreateTable(ctx, all[1].Create))(t)
 	must(client.UpdateTimeToLive(ctx, all[1].TimeToLive))(t)
 	check(
-		"the table depots: the table has the keys PK (S); SK (N), and the model PK (S); SK (S): the keys of a table cannot be changed",
-		"the table depots, index byCity: the index has the keys City (S); Opened (S), and in the model City (S); Opened (N): create a new index",
+		"the table depots: the table has the keys PK (S); SK (N), and the model PK (S); SK (S): the keys of a table "+
+			"cannot be changed",
+		"the table depots, index byCity: the index has the keys City (S); Opened (S), and in the model City (S); "+
+			"Opened (N): create a new index",
 		"the table depots, index byCity: the index does not project _a, gone, Name: create a new index",
 		"harmless: the table depots, index byCity: the index also projects Other",
-		"the table depots, index byName: the table does not have the local index: local indexes are made with their table alone",
+		"the table depots, index byName: the table does not have the local index: local indexes are made with their "+
+			"table alone",
 		"harmless: the table depots, index another: the model does not declare the index",
 		"the table depots: the table's time to live is off",
 	)
@@ -129,17 +137,20 @@ func TestJoinDefinitions(t *testing.T) {
 		Size int      `ddb:"sk=HEAD"`
 	}
 	client := enginetest.Start(t).Client()
-	a, b, c := tables.Of(must(mapper.New[first](client))(t)), tables.Of(must(mapper.New[second](client))(t)), tables.Of(must(mapper.New[third](client))(t))
+	a, b, c := tables.Of(must(mapper.New[first](client))(t)), tables.Of(must(mapper.New[second](client))(t)),
+		tables.Of(must(mapper.New[third](client))(t))
 	all := must(tables.Join(a, b))(t)
 	if len(all) != 1 || len(all[0].Create.GlobalSecondaryIndexes) != 2 || all[0].TimeToLive == nil ||
 		fmt.Sprint(all[0].Create.GlobalSecondaryIndexes[0].Projection.NonKeyAttributes) != "[_s _a Name gone Size]" {
 		t.Errorf("%s", tables.CloudFormation(all))
 	}
-	if text := tables.Terraform(all); !strings.Contains(text, `resource "aws_dynamodb_table" "shared"`) || !strings.Contains(text, `attribute_name = "gone"`) {
+	if text := tables.Terraform(all); !strings.Contains(text, `resource "aws_dynamodb_table" "shared"`) ||
+		!strings.Contains(text, `attribute_name = "gone"`) {
 		t.Error(text)
 	}
 	_, err := tables.Join(a, c)
-	if err == nil || !strings.Contains(err.Error(), "the index GSI1 of the table shared has other keys for one model than for another: name the same attributes") {
+	if err == nil || !strings.Contains(err.Error(), "the index GSI1 of the table shared has other keys for one model "+
+		"than for another: name the same attributes") {
 		t.Error(err)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// A tag is of the state of the loaded items: it changes with each write of one of them, and with what is added and deleted, and of one state there is one tag.
+// A tag is of the state of the loaded items: it changes with each write of one of them, and with what
+// is added and deleted, and of one state there is one tag.
 func TestTagChangesWithEachItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -35,7 +36,8 @@ func TestTagChangesWithEachItem(t *testing.T) {
 	} {
 		must(m.Update(ctx, m.Key("1"), c.change))(t)
 		one, two := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t), must(m.Load(ctx, m.Key("1")))(t)
-		if one.Tag() != two.Tag() || one.Tag() == "" || strings.Trim(one.Tag(), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+		if one.Tag() != two.Tag() || one.Tag() == "" ||
+			strings.Trim(one.Tag(), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
 			t.Errorf("%s: %q and %q", c.name, one.Tag(), two.Tag())
 		}
 		if one.Tag() == before {
@@ -71,9 +73,10 @@ func TestIfTagRequiresTheState(t *testing.T) {
 		now := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t)
 		now.Value.Counter = 50
 		for name, err := range map[string]error{
-			"load":   failed(m.Load(ctx, m.Key("1"), mapper.IfTag(tag))),
-			"save":   failed(m.Save(ctx, now, mapper.IfTag(tag))),
-			"update": failed(m.Update(ctx, m.Key("1"), func(a *account) error { a.Counter = 50; return nil }, mapper.IfTag(tag))),
+			"load": failed(m.Load(ctx, m.Key("1"), mapper.IfTag(tag))),
+			"save": failed(m.Save(ctx, now, mapper.IfTag(tag))),
+			"update": failed(m.Update(ctx, m.Key("1"), func(a *account) error { a.Counter = 50; return nil },
+				mapper.IfTag(tag))),
 			"delete": failed(m.Delete(ctx, now, mapper.IfTag(tag))),
 			"part":   failed(mapper.Transact(ctx, m.SavePart(now, mapper.IfTag(tag)))),
 			"no tag": failed(m.Load(ctx, m.Key("1"), mapper.IfTag("any text"))),
@@ -91,7 +94,8 @@ func TestIfTagRequiresTheState(t *testing.T) {
 			t.Errorf("%d entries: stored is %+v", many, e.Value)
 		}
 		must(m.Save(ctx, now, mapper.IfTag(now.Tag())))(t)
-		must(m.Update(ctx, m.Key("1"), func(a *account) error { a.Counter = 51; return nil }, mapper.IfTag(now.Tag())))(t)
+		must(m.Update(ctx, m.Key("1"), func(a *account) error { a.Counter = 51; return nil },
+			mapper.IfTag(now.Tag())))(t)
 		now = must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t)
 		must(m.Delete(ctx, now, mapper.IfTag(now.Tag())))(t)
 	}
@@ -145,7 +149,8 @@ func TestUpdateIfTagIsNotRepeated(t *testing.T) {
 	f.log = nil
 	calls := 0
 	err := failed(m.Update(ctx, m.Key("1"), func(*account) error { calls++; return nil }, mapper.IfTag(tag)))
-	if want := "conflict: the entity has changed since the tag was made: ACCOUNT#1 HEAD (Counter) was changed: load again"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "conflict: the entity has changed since the tag was made: ACCOUNT#1 HEAD (Counter) was changed: " +
+		"load again"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	if calls > 0 || len(f.log) != 1 {
@@ -192,14 +197,16 @@ func TestTagOfSomethingElseIsConflict(t *testing.T) {
 	of := func(s query.Selection[visited]) string { return must(m.Load(ctx, s, mapper.Strong()))(t).Tag() }
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	for tag, want := range map[string]string{
-		of(m.Key("2")):                           "the tag is of another entity",
-		of(m.Key("1").Item("HEAD")):              "the tag is of another selection of the entity: load the selection that the tag was made of",
+		of(m.Key("2")): "the tag is of another entity",
+		of(m.Key("1").Item("HEAD")): "the tag is of another selection of the entity: load the selection " +
+			"that the tag was made of",
 		"text":                                   "IfTag was given text that is no tag",
 		e.Tag() + "\n":                           "IfTag was given text that is no tag",
 		of(query.Join(m.Key("1").Item("STATS"))): "the tag is of another selection",
 	} {
 		for name, err := range map[string]error{
-			"load": failed(m.Load(ctx, m.Key("1"), mapper.IfTag(tag))), "save": failed(m.Save(ctx, e, mapper.IfTag(tag))), "delete": failed(m.Delete(ctx, e, mapper.IfTag(tag))),
+			"load": failed(m.Load(ctx, m.Key("1"), mapper.IfTag(tag))),
+			"save": failed(m.Save(ctx, e, mapper.IfTag(tag))), "delete": failed(m.Delete(ctx, e, mapper.IfTag(tag))),
 			"update": failed(m.Update(ctx, m.Key("1"), func(*visited) error { return nil }, mapper.IfTag(tag))),
 			"patch":  failed(v.hits(hitsOfVisited.Increment(1)).Exec(ctx, m, mapper.IfTag(tag))),
 		} {
@@ -224,7 +231,8 @@ func TestTagOfNoItems(t *testing.T) {
 	must(v.other.Load(ctx, stats, tag))(t)
 	must(v.hits(hitsOfVisited.Increment(1)).Exec(ctx, v.other))(t)
 	var conflict *mapper.ConflictError
-	if err := failed(v.other.Load(ctx, stats, tag, mapper.Strong())); !errors.As(err, &conflict) || fmt.Sprint(conflict.Items) != "[{ACCOUNT#1 STATS Hits created}]" {
+	if err := failed(v.other.Load(ctx, stats, tag, mapper.Strong())); !errors.As(err, &conflict) ||
+		fmt.Sprint(conflict.Items) != "[{ACCOUNT#1 STATS Hits created}]" {
 		t.Errorf("%v", err)
 	}
 }
@@ -238,13 +246,17 @@ func TestIfTagIsRefusedWhereNothingIsCompared(t *testing.T) {
 	m := v.other
 	tag := mapper.IfTag(must(m.Load(ctx, m.Key("1")))(t).Tag())
 	for want, err := range map[string]error{
-		"DeleteByKey compares no tag: Load the entity with IfTag, and Delete it": failed(m.DeleteByKey(ctx, m.Key("1"), tag)),
-		"LoadMany compares no tags: Load the entity with IfTag":                  failed(m.LoadMany(ctx, []query.Selection[visited]{m.Key("1")}, tag)),
+		"DeleteByKey compares no tag: Load the entity with IfTag, and Delete it": failed(m.DeleteByKey(ctx, m.Key("1"),
+			tag)),
+		"LoadMany compares no tags: Load the entity with IfTag": failed(m.LoadMany(ctx,
+			[]query.Selection[visited]{m.Key("1")}, tag)),
 
-		"a query compares no tag":                                failed(query.Of[visited](m.Key("1")).Count(ctx, m, tag)),
-		"a new entity has none: leave IfTag out":                 failed(m.Save(ctx, m.New(visited{ID: "3"}), tag)),
-		"IfTag was given an empty tag: leave IfTag out":          failed(m.Load(ctx, m.Key("1"), mapper.IfTag(""))),
-		"IfTag was given an empty tag: leave IfTag out where no": failed(v.root(nameOfVisited.Set("x")).Exec(ctx, m, mapper.IfTag(""))),
+		"a query compares no tag": failed(query.Of[visited](m.Key("1")).Count(ctx, m,
+			tag)),
+		"a new entity has none: leave IfTag out":        failed(m.Save(ctx, m.New(visited{ID: "3"}), tag)),
+		"IfTag was given an empty tag: leave IfTag out": failed(m.Load(ctx, m.Key("1"), mapper.IfTag(""))),
+		"IfTag was given an empty tag: leave IfTag out where no": failed(v.root(nameOfVisited.Set("x")).Exec(ctx, m,
+			mapper.IfTag(""))),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -268,11 +280,13 @@ func TestLoadedReportsFieldsOfTheSelection(t *testing.T) {
 		"the root": {m.Key("1").Item("HEAD"), "[true true false false false false]"},
 		"elements": {m.Key("1").Prefix("ENTRY#"), "[true false false false true false]"},
 		"some":     {m.Key("1").Item("ENTRY#0001"), "[true false false false false false]"},
-		"two":      {query.Join(m.Key("1").Item("HEAD"), m.Key("1").Item("LEFT"), m.Key("1").Prefix("FLAG#")), "[true true true false false true]"},
+		"two": {query.Join(m.Key("1").Item("HEAD"), m.Key("1").Item("LEFT"), m.Key("1").Prefix("FLAG#")),
+			"[true true true false false true]"},
 	} {
 		e := must(m.Load(ctx, c.of))(t)
 		v := &e.Value
-		got := fmt.Sprint([]bool{e.Loaded(&v.ID), e.Loaded(&v.Counter), e.Loaded(&v.Left), e.Loaded(&v.Right), e.Loaded(&v.Entries), e.Loaded(&v.Flags)})
+		got := fmt.Sprint([]bool{e.Loaded(&v.ID), e.Loaded(&v.Counter), e.Loaded(&v.Left), e.Loaded(&v.Right),
+			e.Loaded(&v.Entries), e.Loaded(&v.Flags)})
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}

@@ -32,19 +32,31 @@ func TestDeadlineNamesThrottling(t *testing.T) {
 		HTTPClient: smithyhttp.ClientDoFunc(func(r *http.Request) (*http.Response, error) {
 			return &http.Response{
 				StatusCode: 400, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
-				Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"too many requests"}`)),
+				Body: io.NopCloser(
+					strings.NewReader(
+						`{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",` +
+							`"message":"too many requests"}`,
+					),
+				),
 			}, nil
 		}),
 	})
 	for _, client := range []mapper.Client{throttling, wrapped{throttling}} {
 		m := must(mapper.New[account](client, mapper.Table("accounts")))(t)
 		for name, call := range map[string]func(ctx context.Context) error{
-			"a save":            func(ctx context.Context) error { return failed(m.Save(ctx, m.New(account{ID: "1"}))) },
-			"a save of several": func(ctx context.Context) error { return failed(m.Save(ctx, m.New(account{ID: "1", Left: "l"}))) },
-			"a load":            func(ctx context.Context) error { return failed(m.Load(ctx, m.Key("1"))) },
-			"a load of an item": func(ctx context.Context) error { return failed(m.Load(ctx, m.Key("1").Item("HEAD"))) },
+			"a save": func(ctx context.Context) error {
+				return failed(m.Save(ctx, m.New(account{ID: "1"})))
+			},
+			"a save of several": func(ctx context.Context) error {
+				return failed(m.Save(ctx, m.New(account{ID: "1", Left: "l"})))
+			},
+			"a load": func(ctx context.Context) error { return failed(m.Load(ctx, m.Key("1"))) },
+			"a load of an item": func(ctx context.Context) error {
+				return failed(m.Load(ctx, m.Key("1").Item("HEAD")))
+			},
 			"many loads": func(ctx context.Context) error {
-				return failed(m.LoadMany(ctx, []query.Selection[account]{m.Key("1").Item("HEAD"), m.Key("2").Item("HEAD")}))
+				return failed(m.LoadMany(ctx,
+					[]query.Selection[account]{m.Key("1").Item("HEAD"), m.Key("2").Item("HEAD")}))
 			},
 			"a bulk load that overwrites": func(ctx context.Context) error {
 				return failed(m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]account{{ID: "1"}})), mapper.Overwrite()))
@@ -59,7 +71,8 @@ func TestDeadlineNamesThrottling(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 			err := call(ctx)
 			cancel()
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "throttled") || !strings.Contains(err.Error(), "too many requests") {
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "throttled") ||
+				!strings.Contains(err.Error(), "too many requests") {
 				t.Errorf("%s of a %T: %v", name, client, err)
 			}
 		}
@@ -81,11 +94,16 @@ func TestDeadlineNamesThrottledItems(t *testing.T) {
 			}
 			out := map[string]any{"UnprocessedItems": in.RequestItems}
 			if in.Statements != nil {
-				out = map[string]any{"Responses": slices.Repeat([]any{map[string]any{"Error": map[string]any{"Code": "ThrottlingError"}}}, len(in.Statements))}
+				out = map[string]any{
+					"Responses": slices.Repeat(
+						[]any{map[string]any{"Error": map[string]any{"Code": "ThrottlingError"}}}, len(in.Statements),
+					),
+				}
 			}
 			body, err := json.Marshal(out)
 			return &http.Response{
-				StatusCode: 200, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r, Body: io.NopCloser(bytes.NewReader(body)),
+				StatusCode: 200, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
+				Body: io.NopCloser(bytes.NewReader(body)),
 			}, err
 		}),
 	})

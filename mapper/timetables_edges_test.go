@@ -57,7 +57,8 @@ func TestTimeTablesFarEnds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	client := &asked{}
-	m := timed[gauge](t, client, []time.Time{month(-1), month(0)}, mapper.InTimeTables(mapper.TimeTables{Since: month(-1)}))
+	m := timed[gauge](t, client, []time.Time{month(-1), month(0)},
+		mapper.InTimeTables(mapper.TimeTables{Since: month(-1)}))
 	must(m.Save(ctx, m.New(gauge{Device: "d", At: month(0), ID: "1"})))(t)
 	at := inTime[gauge]("d")
 	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
@@ -107,7 +108,8 @@ func TestTimeTablesOneInstant(t *testing.T) {
 		must(m.Save(ctx, m.New(gauge{Device: "d", At: when, ID: "1"})))(t)
 		must(k.Save(ctx, k.New(ofKind{Device: "d", Kind: "a", At: when})))(t)
 		client.took()
-		if n := must(mapperimpl.Query[gauge, gauge](at(i)).Count(ctx, m))(t); n != 1 || client.took() != when.Format("2006-01") {
+		if n := must(mapperimpl.Query[gauge, gauge](at(i)).Count(ctx, m))(t); n != 1 ||
+			client.took() != when.Format("2006-01") {
 			t.Errorf("%d of %s", n, when)
 		}
 	}
@@ -152,7 +154,8 @@ func TestTimeTablesSatelliteMissing(t *testing.T) {
 	ctx := context.Background()
 	for _, n := range []int{1, -1} {
 		client := &asked{}
-		m := timed[twoTables](t, client, []time.Time{month(n)}, mapper.InTimeTables(mapper.TimeTables{Since: month(min(n, 0))}))
+		m := timed[twoTables](t, client, []time.Time{month(n)},
+			mapper.InTimeTables(mapper.TimeTables{Since: month(min(n, 0))}))
 		must(m.Save(ctx, m.New(twoTables{Device: "d", At: month(n), Text: "x", Body: "y"})))(t)
 		gone := must(tables.At(m, month(n)))(t)[1].Name
 		must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &gone}))(t)
@@ -174,7 +177,8 @@ func TestTimeTablesToldMissing(t *testing.T) {
 		return query.Of[part](m.Key(at).Prefix("LINE#")).Count(ctx, m, options...)
 	}
 	var r mapper.Receipt
-	if n, err := lines(month(-1), mapper.SkipMissing(), mapper.ReceiptTo(&r)); err != nil || n != 0 || len(r.Skipped) != 1 {
+	if n, err := lines(month(-1), mapper.SkipMissing(), mapper.ReceiptTo(&r)); err != nil || n != 0 ||
+		len(r.Skipped) != 1 {
 		t.Errorf("%d, %v, %v", n, err, r.Skipped)
 	}
 	if _, err := lines(month(-1)); err == nil || !strings.Contains(err.Error(), "mapper.SkipMissing()") {
@@ -183,10 +187,12 @@ func TestTimeTablesToldMissing(t *testing.T) {
 	if n, err := lines(month(1)); err != nil || n != 0 {
 		t.Errorf("%d of a month to come, %v", n, err)
 	}
-	if _, err := m.Load(ctx, m.Key(month(-1)), mapper.SkipMissing(), mapper.ReceiptTo(&r)); !errors.Is(err, mapper.ErrNotFound) || len(r.Skipped) != 1 {
+	if _, err := m.Load(ctx, m.Key(month(-1)), mapper.SkipMissing(), mapper.ReceiptTo(&r)); !errors.Is(err,
+		mapper.ErrNotFound) || len(r.Skipped) != 1 {
 		t.Errorf("%v, %v", err, r.Skipped)
 	}
-	many, err := m.LoadMany(ctx, []query.Selection[dayBook]{m.Key(month(-1)), m.Key(month(0))}, mapper.SkipMissing(), mapper.ReceiptTo(&r))
+	many, err := m.LoadMany(ctx, []query.Selection[dayBook]{m.Key(month(-1)), m.Key(month(0))}, mapper.SkipMissing(),
+		mapper.ReceiptTo(&r))
 	if err != nil || many[0] != nil || many[1] == nil || len(r.Skipped) != 1 {
 		t.Errorf("%v, %v, %v", many, err, r.Skipped)
 	}
@@ -207,7 +213,8 @@ func TestTimeTablesToldMissing(t *testing.T) {
 func TestTimeTablesWindow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := timed[gauge](t, &asked{}, []time.Time{month(-2), month(-1), month(0), month(1)}, mapper.InTimeTables(mapper.TimeTables{Keep: 2}))
+	m := timed[gauge](t, &asked{}, []time.Time{month(-2), month(-1), month(0), month(1)},
+		mapper.InTimeTables(mapper.TimeTables{Keep: 2}))
 	for n := -2; n <= 0; n++ {
 		for i := range 2 {
 			must(m.Save(ctx, m.New(gauge{Device: "d", At: month(n).Add(time.Duration(i)), ID: fmt.Sprint(n, i)})))(t)
@@ -226,14 +233,16 @@ func TestTimeTablesWindow(t *testing.T) {
 	}
 	// So does one of an index, of which one table is left.
 	c := &asked{}
-	alarms := timed[alarm](t, c, []time.Time{month(-1), month(0), month(1)}, mapper.InTimeTables(mapper.TimeTables{Keep: 1}))
+	alarms := timed[alarm](t, c, []time.Time{month(-1), month(0), month(1)},
+		mapper.InTimeTables(mapper.TimeTables{Keep: 1}))
 	for n := -1; n <= 0; n++ {
 		must(alarms.Save(ctx, alarms.New(alarm{Device: "d", At: month(n), ID: fmt.Sprint(n), Kind: "fire"})))(t)
 	}
 	fires := query.Of[alarm](alarms.Index("byKind", "fire").AtMost(month(1).Add(-1))).Limit(1)
 	first := must(fires.Page(ctx, alarms))(t)
 	alarms.SetNow(func() time.Time { return month(1) })
-	if rest := must(fires.After(first.Next).Page(ctx, alarms))(t); first.Items[0].ID != "-1" || len(rest.Items) != 1 || rest.Items[0].ID != "0" {
+	if rest := must(fires.After(first.Next).Page(ctx, alarms))(t); first.Items[0].ID != "-1" || len(rest.Items) != 1 ||
+		rest.Items[0].ID != "0" {
 		t.Errorf("%+v, then %+v", first.Items, rest.Items)
 	}
 	june := func() time.Time { return time.Date(2026, time.June, 15, 0, 0, 0, 0, time.UTC) }
@@ -291,7 +300,8 @@ func TestTimeTablesBulkMissing(t *testing.T) {
 	there := months(2026, time.March, 2)
 	all := func(yield func(gauge, error) bool) {
 		for i := range 90 {
-			if !yield(gauge{Device: fmt.Sprint(i % 7), At: time.Date(2026, time.Month(2+i%3), 1, i, 0, 0, 0, time.UTC), ID: fmt.Sprint(i)}, nil) {
+			if !yield(gauge{Device: fmt.Sprint(i % 7), At: time.Date(2026, time.Month(2+i%3), 1, i, 0, 0, 0, time.UTC),
+				ID: fmt.Sprint(i)}, nil) {
 				return
 			}
 		}
@@ -299,7 +309,9 @@ func TestTimeTablesBulkMissing(t *testing.T) {
 	for name, options := range map[string][]mapper.BulkOption{"insert": nil, "overwrite": {mapper.Overwrite()}} {
 		m := timed[gauge](t, &asked{}, there)
 		r := must(m.BulkLoad(ctx, all, options...))(t)
-		if r.Entities != 60 || r.Failed != 30 || r.Next != "" || !strings.Contains(r.Failures[0].Err.Error(), "gauges_2026-02\" does not exist") || !strings.Contains(r.Failures[0].Err.Error(), "Maintain") {
+		if r.Entities != 60 || r.Failed != 30 || r.Next != "" ||
+			!strings.Contains(r.Failures[0].Err.Error(), "gauges_2026-02\" does not exist") ||
+			!strings.Contains(r.Failures[0].Err.Error(), "Maintain") {
 			t.Errorf("%s: %d, %d failed: %v", name, r.Entities, r.Failed, r.Failures[:min(len(r.Failures), 1)])
 		}
 		if n := must(inTime[gauge]("3").Between(there[0], there[1].AddDate(0, 0, 20)).Count(ctx, m))(t); n == 0 {
@@ -315,7 +327,8 @@ type described struct {
 	n      int
 }
 
-func (c *described) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+func (c *described) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
 	out, err := c.admin.DescribeTable(ctx, in, o...)
 	c.n++
 	return c.change(c.n, out, err)
@@ -329,7 +342,8 @@ func TestMaintainWithCare(t *testing.T) {
 	t.Run("of somebody else", func(t *testing.T) {
 		m, c := maintained(t, nil, mapper.TimeTables{})
 		d := tables.Of(m)[0]
-		d.Create.AttributeDefinitions[0].AttributeName, d.Create.KeySchema[0].AttributeName = aws.String("id"), aws.String("id")
+		d.Create.AttributeDefinitions[0].AttributeName, d.Create.KeySchema[0].AttributeName = aws.String("id"),
+			aws.String("id")
 		must(c.Client.CreateTable(ctx, d.Create))(t)
 		r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t)
 		if got := state(t, m, c.Client); len(r.Differences) != 1 || got != "0, 1 ttl" {
@@ -338,19 +352,21 @@ func TestMaintainWithCare(t *testing.T) {
 	})
 	t.Run("described late", func(t *testing.T) {
 		m, c := maintained(t, nil, mapper.TimeTables{})
-		late := &described{admin: c, change: func(n int, out *dynamodb.DescribeTableOutput, err error) (*dynamodb.DescribeTableOutput, error) {
-			if n < 6 {
-				return nil, &types.ResourceNotFoundException{}
-			}
-			return out, err
-		}}
+		late := &described{admin: c,
+			change: func(n int, out *dynamodb.DescribeTableOutput, err error) (*dynamodb.DescribeTableOutput, error) {
+				if n < 6 {
+					return nil, &types.ResourceNotFoundException{}
+				}
+				return out, err
+			}}
 		r := must(tables.Maintain(ctx, m, late, tables.Maintenance{}))(t)
 		if got := state(t, m, c.Client); len(r.Steps) != 4 || got != "0 ttl, 1 ttl" {
 			t.Errorf("%v: %s", r.Steps, got)
 		}
-		never := &described{admin: c, change: func(int, *dynamodb.DescribeTableOutput, error) (*dynamodb.DescribeTableOutput, error) {
-			return nil, &types.ResourceNotFoundException{}
-		}}
+		never := &described{admin: c,
+			change: func(int, *dynamodb.DescribeTableOutput, error) (*dynamodb.DescribeTableOutput, error) {
+				return nil, &types.ResourceNotFoundException{}
+			}}
 		if _, err := tables.Maintain(flow.InOrder(ctx), m, never, tables.Maintenance{}); err == nil {
 			t.Error("tables that never come are told to be there")
 		}
@@ -365,19 +381,29 @@ func TestMaintainWithCare(t *testing.T) {
 		"protected": {func(out *dynamodb.DescribeTableOutput) {
 			out.Table.DeletionProtectionEnabled = aws.Bool(true)
 		}, "protected against deletion"},
-		"without a clock": {func(out *dynamodb.DescribeTableOutput) { out.ResultMetadata = middleware.Metadata{} }, "nothing is dropped"},
+		"without a clock": {func(out *dynamodb.DescribeTableOutput) { out.ResultMetadata = middleware.Metadata{} },
+			"nothing is dropped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, a := maintained(t, []int{0, -1, 2}, mapper.TimeTables{Keep: 1})
-			client := &described{admin: a, change: func(_ int, out *dynamodb.DescribeTableOutput, err error) (*dynamodb.DescribeTableOutput, error) {
-				if err == nil {
-					c.change(out)
-				}
-				return out, err
-			}}
+			client := &described{admin: a,
+				change: func(_ int, out *dynamodb.DescribeTableOutput, err error) (*dynamodb.DescribeTableOutput,
+					error) {
+					if err == nil {
+						c.change(out)
+					}
+					return out, err
+				}}
 			exported := 0
-			r, err := tables.Maintain(ctx, m, client, tables.Maintenance{Drop: true, Export: func(context.Context, *types.TableDescription) (bool, error) { exported++; return true, nil }})
-			if err == nil || !strings.Contains(err.Error(), c.want) || exported > 0 || slices.ContainsFunc(r.Steps, func(s tables.Step) bool { return s.Action == "drop" }) {
+			r, err := tables.Maintain(ctx, m, client,
+				tables.Maintenance{Drop: true,
+					Export: func(context.Context, *types.TableDescription) (bool,
+						error) {
+						exported++
+						return true, nil
+					}})
+			if err == nil || !strings.Contains(err.Error(), c.want) || exported > 0 ||
+				slices.ContainsFunc(r.Steps, func(s tables.Step) bool { return s.Action == "drop" }) {
 				t.Errorf("%v: %v, exported %d", err, r.Steps, exported)
 			}
 			if got := state(t, m, a.Client); !strings.HasPrefix(got, "-2, ") {
@@ -395,7 +421,9 @@ func TestMaintainWithCare(t *testing.T) {
 	t.Run("cooled by a wrong clock", func(t *testing.T) {
 		m, c := maintained(t, []int{0}, mapper.TimeTables{})
 		m.SetNow(func() time.Time { return month(5) })
-		_, err := tables.Maintain(ctx, m, c, tables.Maintenance{Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{nil, tables.ColdCapacity(1, 1)}})
+		_, err := tables.Maintain(ctx, m, c,
+			tables.Maintenance{Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{nil,
+				tables.ColdCapacity(1, 1)}})
 		if got := state(t, m, c.Client); err == nil || strings.Contains(got, "cold") {
 			t.Errorf("%v: %s", err, got)
 		}

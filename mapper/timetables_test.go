@@ -89,7 +89,8 @@ func (c *asked) note(table *string) {
 	c.tables = append(c.tables, name[strings.LastIndexByte(name, '_')+1:])
 }
 
-func (c *asked) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (c *asked) Query(ctx context.Context, in *dynamodb.QueryInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	c.note(in.TableName)
 	if c.before != nil {
 		c.before(in)
@@ -97,7 +98,8 @@ func (c *asked) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*d
 	return c.Client.Query(ctx, in, o...)
 }
 
-func (c *asked) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (c *asked) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	c.note(in.TableName)
 	return c.Client.GetItem(ctx, in, o...)
 }
@@ -151,7 +153,8 @@ func TestTimeTables(t *testing.T) {
 	var want []gauge
 	for i, at := range there {
 		for n := range 3 {
-			want = append(want, gauge{Device: "d", At: at.Add(time.Duration(n) * 10 * 24 * time.Hour), ID: fmt.Sprint(i, n), Text: "x"})
+			want = append(want,
+				gauge{Device: "d", At: at.Add(time.Duration(n) * 10 * 24 * time.Hour), ID: fmt.Sprint(i, n), Text: "x"})
 		}
 		// The last instant of the month is of this table, and the first of the next of the other.
 		want = append(want, gauge{Device: "d", At: at.AddDate(0, 1, 0).Add(-1), ID: fmt.Sprint(i, "end"), Text: "x"})
@@ -216,7 +219,8 @@ func TestTimeTablesPages(t *testing.T) {
 		m := timed[gauge](t, client, there, opened)
 		var want []gauge
 		for i := range 20 {
-			want = append(want, gauge{Device: "d", At: there[0].Add(time.Duration(i) * 140 * time.Hour), ID: fmt.Sprint(i), Text: "x"})
+			want = append(want,
+				gauge{Device: "d", At: there[0].Add(time.Duration(i) * 140 * time.Hour), ID: fmt.Sprint(i), Text: "x"})
 			must(m.Save(ctx, m.New(want[i])))(t)
 		}
 		q := inTime[gauge]("d").Between(there[0], there[3].AddDate(0, 0, 27))
@@ -247,7 +251,8 @@ func TestTimeTablesPages(t *testing.T) {
 		m := timed[shardedGauge](t, &asked{}, there, opened)
 		var want []shardedGauge
 		for i := range 30 {
-			want = append(want, shardedGauge{Device: "d", At: there[0].Add(time.Duration(i) * 92 * time.Hour), ID: fmt.Sprint(i), Text: "x"})
+			want = append(want, shardedGauge{Device: "d", At: there[0].Add(time.Duration(i) * 92 * time.Hour),
+				ID: fmt.Sprint(i), Text: "x"})
 			must(m.Save(ctx, m.New(want[i])))(t)
 		}
 		scatteredBy(t, m, inTime[shardedGauge]("d").Between(there[0], there[3].AddDate(0, 0, 27)), want)
@@ -288,7 +293,8 @@ func TestTimeTablesPages(t *testing.T) {
 	t.Run("in another order than time", func(t *testing.T) {
 		client := &asked{}
 		var weeks []time.Time
-		for at := time.Date(2025, time.December, 1, 0, 0, 0, 0, time.UTC); at.Year() < 2026 || at.Month() < 2; at = at.AddDate(0, 0, 7) {
+		for at := time.Date(2025, time.December, 1, 0, 0, 0, 0, time.UTC); at.Year() < 2026 ||
+			at.Month() < 2; at = at.AddDate(0, 0, 7) {
 			weeks = append(weeks, at)
 		}
 		m := timed[rota](t, client, weeks)
@@ -296,7 +302,8 @@ func TestTimeTablesPages(t *testing.T) {
 		var want []rota
 		for i, name := range []string{"ann", "bob", "cid"} {
 			for _, day := range []int{1, 2, 3, 29} {
-				want = append(want, rota{At: time.Date(2026, time.January, day, i, 0, 0, 0, time.UTC), Name: name, Text: "x"})
+				want = append(want,
+					rota{At: time.Date(2026, time.January, day, i, 0, 0, 0, time.UTC), Name: name, Text: "x"})
 			}
 			must(m.Save(ctx, m.New(rota{At: time.Date(2025, time.December, 31, i, 0, 0, 0, time.UTC), Name: name})))(t)
 		}
@@ -305,7 +312,8 @@ func TestTimeTablesPages(t *testing.T) {
 		}
 		at := mapperimpl.Items(mapperimpl.Entity[rota](mapperimpl.TimeValue(want[0].At)), 0, 0)
 		client.took()
-		if _, err := mapperimpl.Query[rota, rota](at).Collect(ctx, m); err == nil || !errors.As(err, new(*types.ResourceNotFoundException)) {
+		if _, err := mapperimpl.Query[rota, rota](at).Collect(ctx, m); err == nil ||
+			!errors.As(err, new(*types.ResourceNotFoundException)) {
 			t.Errorf("a year of which not all weeks have tables: %v", err)
 		}
 		client.took()
@@ -347,7 +355,9 @@ func TestTimeTablesMissing(t *testing.T) {
 	m := timed[gauge](t, client, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0]}))
 	for i, at := range there {
 		for n := range 3 {
-			must(m.Save(ctx, m.New(gauge{Device: "d", At: at.Add(time.Duration(n)), ID: fmt.Sprint(10*i + n), Text: strings.Repeat("x", 1000)})))(t)
+			must(m.Save(ctx,
+				m.New(gauge{Device: "d", At: at.Add(time.Duration(n)), ID: fmt.Sprint(10*i + n),
+					Text: strings.Repeat("x", 1000)})))(t)
 		}
 	}
 	ids := func(q query.Query[gauge, gauge], options ...mapper.ReadOption) string {
@@ -355,7 +365,8 @@ func TestTimeTablesMissing(t *testing.T) {
 		var all []string
 		for v, err := range q.All(ctx, m, options...) {
 			if err != nil {
-				return fmt.Sprint(strings.Join(all, " "), " ", errors.As(err, new(*types.ResourceNotFoundException)), " ", strings.Contains(err.Error(), "mapper.SkipMissing()"))
+				return fmt.Sprint(strings.Join(all, " "), " ", errors.As(err, new(*types.ResourceNotFoundException)),
+					" ", strings.Contains(err.Error(), "mapper.SkipMissing()"))
 			}
 			all = append(all, v.ID)
 		}
@@ -366,7 +377,8 @@ func TestTimeTablesMissing(t *testing.T) {
 		t.Error(got)
 	}
 	var r mapper.Receipt
-	if got := ids(all, mapper.SkipMissing(), mapper.ReceiptTo(&r)); got != "0 1 2 10 11 12 20 21 22" || len(r.Skipped) != 1 || !strings.HasSuffix(r.Skipped[0], this.AddDate(0, -1, 0).Format("2006-01")) {
+	if got := ids(all, mapper.SkipMissing(), mapper.ReceiptTo(&r)); got != "0 1 2 10 11 12 20 21 22" ||
+		len(r.Skipped) != 1 || !strings.HasSuffix(r.Skipped[0], this.AddDate(0, -1, 0).Format("2006-01")) {
 		t.Errorf("%s, skipped %v", got, r.Skipped)
 	}
 	// The table of the next month is not there yet.
@@ -388,7 +400,8 @@ func TestTimeTablesMissing(t *testing.T) {
 	}
 	// What is saved for a time without a table says so.
 	_, err := m.Save(ctx, m.New(gauge{Device: "d", At: this.AddDate(1, 0, 0), ID: "x"}))
-	if err == nil || !errors.As(err, new(*types.ResourceNotFoundException)) || !strings.Contains(err.Error(), "Maintain") {
+	if err == nil || !errors.As(err, new(*types.ResourceNotFoundException)) ||
+		!strings.Contains(err.Error(), "Maintain") {
 		t.Errorf("saved for a time without a table: %v", err)
 	}
 	// Dropped between two answers.
@@ -399,7 +412,8 @@ func TestTimeTablesMissing(t *testing.T) {
 		}
 	}
 	page := must(all.Limit(2).Page(ctx, m))(t)
-	if _, err := all.Limit(2).After(page.Next).Page(ctx, m); err == nil || !strings.Contains(err.Error(), "is not there") {
+	if _, err := all.Limit(2).After(page.Next).Page(ctx, m); err == nil ||
+		!strings.Contains(err.Error(), "is not there") {
 		t.Errorf("a dropped table: %v", err)
 	}
 	rest := must(all.Limit(2).After(page.Next).Page(ctx, m, mapper.SkipMissing()))(t)
@@ -416,7 +430,8 @@ func TestTimeTablesMove(t *testing.T) {
 	client := &asked{}
 	there := []time.Time{time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	m := timed[trip](t, client, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0]}))
-	v := trip{Car: "c", At: there[1].Add(-time.Second), ID: "1", Km: 7, Stops: []part{{N: 1, Text: "a"}, {N: 2, Text: "b"}}}
+	v := trip{Car: "c", At: there[1].Add(-time.Second), ID: "1", Km: 7,
+		Stops: []part{{N: 1, Text: "a"}, {N: 2, Text: "b"}}}
 	e := m.New(v)
 	must(m.Save(ctx, e))(t)
 	e.Value.At = there[1]
@@ -431,7 +446,8 @@ func TestTimeTablesMove(t *testing.T) {
 		tables[fmt.Sprint(it.Kind, " ", it.Key.Table[len(it.Key.Table)-4:])]++
 	}
 	traits := must(enginetest.Start(t).Traits())(t)
-	if tables["delete 2025"] != 3 || tables["put 2026"] != 3 || r.Predicted.WCU != plan.WCU || traits.Transactions && r.Consumed.WCU != plan.WCU.Max {
+	if tables["delete 2025"] != 3 || tables["put 2026"] != 3 || r.Predicted.WCU != plan.WCU || traits.Transactions &&
+		r.Consumed.WCU != plan.WCU.Max {
 		t.Errorf("%v\n%v", tables, r)
 	}
 	if _, err := m.Load(ctx, m.Key("c", v.At, "1")); !errors.Is(err, mapper.ErrNotFound) {
@@ -448,7 +464,8 @@ func TestTimeTablesMove(t *testing.T) {
 	if _, err := m.Save(ctx, old, mapper.Move()); !errors.Is(err, mapper.ErrExists) {
 		t.Errorf("moved onto another: %v", err)
 	}
-	many := must(m.LoadMany(ctx, []query.Selection[trip]{m.Key("c", v.At, "1"), m.Key("c", there[1], "1"), m.Key("c", there[0], "none")}))(t)
+	many := must(m.LoadMany(ctx, []query.Selection[trip]{m.Key("c", v.At, "1"), m.Key("c", there[1], "1"),
+		m.Key("c", there[0], "none")}))(t)
 	if many[0] == nil || many[1] == nil || many[2] != nil || !many[0].Value.At.Equal(v.At) {
 		t.Errorf("%v", many)
 	}
@@ -484,7 +501,8 @@ func TestTimeTablesItems(t *testing.T) {
 	r := must(m.Save(ctx, m.New(v)))(t)
 	name := r.Predicted.Items[0].Key.Table
 	out := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &name, Key: map[string]types.AttributeValue{
-		"PK": &types.AttributeValueMemberS{Value: r.Predicted.Items[0].Key.Partition}, "SK": &types.AttributeValueMemberS{Value: r.Predicted.Items[0].Key.Sort},
+		"PK": &types.AttributeValueMemberS{Value: r.Predicted.Items[0].Key.Partition},
+		"SK": &types.AttributeValueMemberS{Value: r.Predicted.Items[0].Key.Sort},
 	}}))(t)
 	for _, options := range [][]mapper.DecodeOption{nil, {mapper.InTable(name)}} {
 		if d := must(m.Decode(out.Item, options...))(t); d.Key.Table != name || d.State != "live" {
@@ -497,12 +515,14 @@ func TestTimeTablesItems(t *testing.T) {
 	e := must(m.Load(ctx, m.Key("d", v.At, "1")))(t)
 	e.Value.Text = "y"
 	put := types.TransactWriteItem{Put: &types.Put{TableName: &name, Item: out.Item}}
-	if _, err := mapper.Transact(ctx, m.SavePart(e), mapper.RawPart(client, put)); err == nil || !strings.Contains(err.Error(), "twice") && !strings.Contains(err.Error(), "two") {
+	if _, err := mapper.Transact(ctx, m.SavePart(e), mapper.RawPart(client, put)); err == nil ||
+		!strings.Contains(err.Error(), "twice") && !strings.Contains(err.Error(), "two") {
 		t.Errorf("one item in two parts: %v", err)
 	}
 	var many []gauge
 	for i := range 60 {
-		many = append(many, gauge{Device: fmt.Sprint(i % 7), At: there[i%2].Add(time.Duration(i) * time.Hour), ID: fmt.Sprint(i), Text: "x"})
+		many = append(many, gauge{Device: fmt.Sprint(i % 7), At: there[i%2].Add(time.Duration(i) * time.Hour),
+			ID: fmt.Sprint(i), Text: "x"})
 	}
 	all := func(yield func(gauge, error) bool) {
 		for _, v := range many {
@@ -516,7 +536,8 @@ func TestTimeTablesItems(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if got := must(inTime[gauge]("3").Between(there[0], there[1].AddDate(0, 1, 0).Add(-1)).Collect(ctx, m))(t); len(got) != 9-1 && len(got) != 9 {
+	if got := must(inTime[gauge]("3").Between(there[0], there[1].AddDate(0, 1, 0).Add(-1)).Collect(ctx,
+		m))(t); len(got) != 9-1 && len(got) != 9 {
 		t.Errorf("%d", len(got))
 	}
 }
@@ -556,7 +577,8 @@ func TestTimeTablesIndexed(t *testing.T) {
 	m := timed[alarm](t, client, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0]}))
 	var want []alarm
 	for i := range 24 {
-		v := alarm{Device: fmt.Sprint(i % 5), At: there[0].Add(time.Duration(i) * 115 * time.Hour), ID: fmt.Sprint(i), Kind: []string{"fire", "water"}[i%3%2], Level: i % 4, Text: "x"}
+		v := alarm{Device: fmt.Sprint(i % 5), At: there[0].Add(time.Duration(i) * 115 * time.Hour), ID: fmt.Sprint(i),
+			Kind: []string{"fire", "water"}[i%3%2], Level: i % 4, Text: "x"}
 		r := must(m.Save(ctx, m.New(v)))(t)
 		if len(r.Consumed.Indexes) > 0 && r.Consumed.WCU != r.Predicted.WCU.Max {
 			t.Errorf("%v", r)
@@ -572,15 +594,18 @@ func TestTimeTablesIndexed(t *testing.T) {
 	if got := client.took(); latest[0] != want[len(want)-1] || got != "2026-02" && got != "2026-02 2026-02" {
 		t.Errorf("the latest from %s: %v", got, latest)
 	}
-	in := slices.DeleteFunc(slices.Clone(want), func(v alarm) bool { return v.At.Before(there[1]) || v.At.After(there[2]) })
-	if got := must(query.Of[alarm](m.Index("byKind", "fire").Between(there[1], there[2].Add(1))).Collect(ctx, m))(t); gocmp.Diff(in, got) != "" {
+	in := slices.DeleteFunc(slices.Clone(want),
+		func(v alarm) bool { return v.At.Before(there[1]) || v.At.After(there[2]) })
+	if got := must(query.Of[alarm](m.Index("byKind", "fire").Between(there[1], there[2].Add(1))).Collect(ctx,
+		m))(t); gocmp.Diff(in, got) != "" {
 		t.Error(gocmp.Diff(in, got))
 	}
 	if got := client.took(); got != "2025-12 2026-01" {
 		t.Errorf("asked %s", got)
 	}
 	levels := query.Of[alarm](m.Index("byLevel", "fire")).Roots()
-	if _, err := levels.Collect(ctx, m); err == nil || !strings.Contains(err.Error(), "give what comes before {At:month}") {
+	if _, err := levels.Collect(ctx, m); err == nil ||
+		!strings.Contains(err.Error(), "give what comes before {At:month}") {
 		t.Errorf("an index in another order than time: %v", err)
 	}
 	years := query.Of[alarm](m.Index("byYear", "fire").BeginsWith("2025"))

@@ -58,9 +58,12 @@ func TestTogether(t *testing.T) {
 		buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
 		purchases := must(mapper.New[purchase](c, mapper.Table(table)))(t)
 		id := fmt.Sprint(size)
-		must(buyers.Save(ctx, buyers.New(buyer{ID: id, Name: "n", Notes: []part{{1, "a"}, {2, "b"}}, Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
+		must(buyers.Save(ctx,
+			buyers.New(buyer{ID: id, Name: "n", Notes: []part{{1, "a"}, {2, "b"}},
+				Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
 		for n := range 3 {
-			must(purchases.Save(ctx, purchases.New(purchase{Buyer: id, N: n + 1, Total: n, Lines: []purchaseLine{{1, "s"}, {2, "t"}}})))(t)
+			must(purchases.Save(ctx,
+				purchases.New(purchase{Buyer: id, N: n + 1, Total: n, Lines: []purchaseLine{{1, "s"}, {2, "t"}}})))(t)
 		}
 		key := buyers.Key(id)
 		notes, wishes := query.Of[part](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#"))
@@ -87,7 +90,8 @@ func TestTogether(t *testing.T) {
 		if size == 100 && r.Predicted.Requests > 1 {
 			t.Errorf("%v", &r)
 		}
-		if got, want := text(all.Reverse()), " WISH#02y WISH#01x PURCHASE#0003#HEAD2 PURCHASE#0002#HEAD2 PURCHASE#0001#HEAD2 NOTE#02b NOTE#01a"; got != want {
+		backwards := " WISH#02y WISH#01x PURCHASE#0003#HEAD2 PURCHASE#0002#HEAD2 PURCHASE#0001#HEAD2 NOTE#02b NOTE#01a"
+		if got := text(all.Reverse()); got != backwards {
 			t.Errorf("answers of %d, reversed: %s", size, got)
 		}
 		if got := text(all.Limit(3)); !strings.HasPrefix(forwards, got) || strings.Count(got, " ") != 3 {
@@ -99,14 +103,22 @@ func TestTogether(t *testing.T) {
 			of   query.Merged
 			want string
 		}{
-			"nothing":    {query.Merge(), "has no queries"},
-			"partitions": {query.Merge(notes.On(buyers), query.Of[buyerWish](buyers.Key("other").Prefix("WISH#")).On(buyers)), "of one partition"},
-			"twice":      {query.Merge(notes.On(buyers), notes.On(buyers)), "do not overlap"},
-			"between":    {query.Merge(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).On(buyers), query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases)), ""},
-			"a limit":    {query.Merge(notes.Limit(1).On(buyers)), "put Limit and Reverse behind Merge"},
-			"in vain":    {query.Merge(query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases), query.Of[purchaseLine](purchases.Key(id, 3).Prefix("PURCHASE#0003#LINE#")).On(purchases)), ""},
-			"a gap":      {query.Merge(query.Of[part](offering.Prefix("NOTE#")).On(offerings), query.Of[buyerWish](offering.Prefix("WISH#")).On(offerings)), "Offers (OFFER#{N:02}) lies between its queries"},
-			"all":        {query.Merge(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).Reverse().On(buyers)), "put Limit and Reverse behind Merge"},
+			"nothing": {query.Merge(), "has no queries"},
+			"partitions": {query.Merge(notes.On(buyers),
+				query.Of[buyerWish](buyers.Key("other").Prefix("WISH#")).On(buyers)), "of one partition"},
+			"twice": {query.Merge(notes.On(buyers), notes.On(buyers)), "do not overlap"},
+			"between": {query.Merge(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).On(buyers),
+				query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases)), ""},
+			"a limit": {query.Merge(notes.Limit(1).On(buyers)), "put Limit and Reverse behind Merge"},
+			"in vain": {
+				query.Merge(query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases),
+					query.Of[purchaseLine](purchases.Key(id, 3).Prefix("PURCHASE#0003#LINE#")).On(purchases)), "",
+			},
+			"a gap": {query.Merge(query.Of[part](offering.Prefix("NOTE#")).On(offerings),
+				query.Of[buyerWish](offering.Prefix("WISH#")).On(offerings)),
+				"Offers (OFFER#{N:02}) lies between its queries"},
+			"all": {query.Merge(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).Reverse().On(buyers)),
+				"put Limit and Reverse behind Merge"},
 		} {
 			_, err := c.of.Collect(ctx)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

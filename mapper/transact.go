@@ -21,7 +21,8 @@ import (
 // Part is what one transaction does with one entity, or with an item that is no model's: what
 // SavePart, DeletePart, a patch's PatchPart, and RawPart return.
 type Part struct {
-	// make makes the part for one transaction. tables returns those of the transaction's models by their names, nil for others.
+	// make makes the part for one transaction. tables returns those of the transaction's models by
+	// their names, nil for others.
 	make func(tables func(string) *item.Table) (operation.Part, error)
 	// engine is that of its model, nil for none. client is the client that sends it.
 	engine *engine
@@ -72,8 +73,9 @@ func PlanTransact(parts ...Part) (*Plan, error) {
 }
 
 // SavePart is the part of a transaction that Save would write of an entity. Of its options only
-// CheckLoaded, CheckRoot, Reindex, Blind and IfTag can be given. If it adds items and does not write the root item, the transaction checks
-// that the entity is live, at two WCU for each KB of the root item.
+// CheckLoaded, CheckRoot, Reindex, Blind and IfTag can be given. If it adds items and does not write
+// the root item, the transaction checks that the entity is live, at two WCU for each KB of the root
+// item.
 func (m *Mapper[T]) SavePart(e *Entity[T], options ...WriteOption) Part {
 	if err := m.owns(e); err != nil {
 		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
@@ -81,8 +83,9 @@ func (m *Mapper[T]) SavePart(e *Entity[T], options ...WriteOption) Part {
 	return m.engine.saving(e.state, &e.Value, func() { e.set(e.state) }, options)
 }
 
-// DeletePart is the part of a transaction that deletes the loaded items of an entity, as Delete does. If the entity is missing, Transact
-// returns ErrNotFound in place of writing the other parts. A delete of a part of an entity does not check whether the entity exists.
+// DeletePart is the part of a transaction that deletes the loaded items of an entity, as Delete does.
+// If the entity is missing, Transact returns ErrNotFound in place of writing the other parts. A delete
+// of a part of an entity does not check whether the entity exists.
 func (m *Mapper[T]) DeletePart(e *Entity[T]) Part {
 	if err := m.owns(e); err != nil {
 		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
@@ -90,13 +93,15 @@ func (m *Mapper[T]) DeletePart(e *Entity[T]) Part {
 	return m.engine.deleting(m.resolved(e), e.state, func() { e.set(e.state) })
 }
 
-// DeletePartByKey is the part of a transaction that deletes the items of a selection, as DeleteByKey does. If it has nothing to delete,
-// for instance because the entity is missing, Transact returns ErrNotFound in place of writing the other parts. A single item is deleted
-// unread, and may be missing. The items of other selections are read first. A delete of a part of an entity does not check
-// whether the entity exists.
+// DeletePartByKey is the part of a transaction that deletes the items of a selection, as DeleteByKey
+// does. If it has nothing to delete, for instance because the entity is missing, Transact returns
+// ErrNotFound in place of writing the other parts. A single item is deleted unread, and may be missing.
+// The items of other selections are read first. A delete of a part of an entity does not check whether
+// the entity exists.
 func (m *Mapper[T]) DeletePartByKey(s query.Selection[T]) Part {
 	if _, ok := s.(*Entity[T]); ok {
-		err := m.engine.model.Errorf("DeletePartByKey got an entity, of which it would not compare what was loaded: use DeletePart")
+		err := m.engine.model.Errorf("DeletePartByKey got an entity, of which it would not compare what was loaded: " +
+			"use DeletePart")
 		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
 	}
 	return m.engine.deleting(m.resolved(s), nil, nil)
@@ -155,7 +160,8 @@ func newTransaction(parts []Part) (*transaction, error) {
 	x := &transaction{}
 	for i, p := range parts {
 		if p.make == nil {
-			return nil, fmt.Errorf("mapper: part %d of the transaction is empty: make it with SavePart, DeletePart, PatchPart or RawPart", i+1)
+			return nil, fmt.Errorf("mapper: part %d of the transaction is empty: make it with SavePart, DeletePart, "+
+				"PatchPart or RawPart", i+1)
 		}
 		if p.engine != nil && !slices.Contains(x.engines, p.engine) {
 			x.engines = append(x.engines, p.engine)
@@ -181,14 +187,17 @@ func newTransaction(parts []Part) (*transaction, error) {
 		if all = append(all, made); len(all) == 1 {
 			client = p.client
 		} else if !same(client, p.client) {
-			errs = append(errs, fmt.Errorf("mapper: part %d of the transaction has another client than the first: make all mappers, and RawPart, with one client", i+1))
+			errs = append(errs, fmt.Errorf("mapper: part %d of the transaction has another client than the first: "+
+				"make all mappers, and RawPart, with one client", i+1))
 		}
 		if p.of != nil && slices.ContainsFunc(parts[:i], func(o Part) bool { return o.of == p.of }) {
-			errs = append(errs, p.engine.model.Errorf("one entity is in two parts of the transaction: save it, or delete it, in one"))
+			errs = append(errs,
+				p.engine.model.Errorf("one entity is in two parts of the transaction: save it, or delete it, in one"))
 		}
 	}
 	if len(parts) == 0 {
-		errs = append(errs, errors.New("mapper: the transaction has no parts: give it what SavePart, DeletePart, PatchPart or RawPart return"))
+		errs = append(errs, errors.New("mapper: the transaction has no parts: give it what SavePart, DeletePart, "+
+			"PatchPart or RawPart return"))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

@@ -41,13 +41,15 @@ func newJoint(t testing.TB, f *faulty, attempts int, tables ...string) *joint {
 }
 
 func jointTables(t testing.TB) []string {
-	return []string{enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "ID:S", "")}
+	return []string{enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", "SK:S"),
+		enginetest.Table(t, "ID:S", "")}
 }
 
 // note is an item of the caller's own making.
 func (j *joint) note(id string) mapper.Part {
 	return mapper.RawPart(j.client, types.TransactWriteItem{Put: &types.Put{
-		TableName: &j.loose, Item: item{"ID": s(id), "Text": s("x")}, ConditionExpression: aws.String("attribute_not_exists(ID)"),
+		TableName: &j.loose, Item: item{"ID": s(id), "Text": s("x")},
+		ConditionExpression: aws.String("attribute_not_exists(ID)"),
 	}})
 }
 
@@ -63,27 +65,34 @@ func TestTransact(t *testing.T) {
 	p := j.packages.New(registry.Package{Name: "p"})
 	must(mapper.Transact(ctx, j.accounts.SavePart(gone), j.packages.SavePart(p), j.accounts.SavePart(byKey)))(t)
 	parts := []mapper.Part{
-		j.accounts.SavePart(a), registry.PackageByName("p").Tags().Add("latest", "1").PatchPart(j.packages), j.accounts.DeletePart(gone), j.note("n"),
+		j.accounts.SavePart(a), registry.PackageByName("p").Tags().Add("latest", "1").PatchPart(j.packages),
+		j.accounts.DeletePart(gone), j.note("n"),
 	}
 	plan := must(mapper.PlanTransact(parts...))(t)
 	r := must(mapper.Transact(ctx, append(parts, j.accounts.DeletePartByKey(j.accounts.Key("3")))...))(t)
-	if r.Predicted.Mode != "transaction" || plan.Mode != r.Predicted.Mode || !plan.WCU.Contains(14) || enginetest.ReportsTransactions(t) && r.Consumed.WCU != 18 || !r.Predicted.WCU.Contains(18) || len(r.Predicted.Items) != 9 {
+	if r.Predicted.Mode != "transaction" || plan.Mode != r.Predicted.Mode || !plan.WCU.Contains(14) ||
+		enginetest.ReportsTransactions(t) && r.Consumed.WCU != 18 || !r.Predicted.WCU.Contains(18) ||
+		len(r.Predicted.Items) != 9 {
 		t.Errorf("%v\n%v", plan, r)
 	}
 	for _, e := range []*mapper.Entity[account]{a, gone} {
-		if plan := must(j.accounts.PlanSave(e))(t); e == a && plan.Mode != "nothing" || e == gone && plan.Mode != "transaction" {
+		if plan := must(j.accounts.PlanSave(e))(t); e == a && plan.Mode != "nothing" || e == gone &&
+			plan.Mode != "transaction" {
 			t.Errorf("%v", plan)
 		}
 	}
 	a.Value.Counter = 2
-	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a), j.packages.SavePart(p)))(t); r.Predicted.Mode != "one" || r.Consumed.WCU != 1 {
+	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a), j.packages.SavePart(p)))(t); r.Predicted.Mode != "one" ||
+		r.Consumed.WCU != 1 {
 		t.Errorf("%v", r)
 	}
-	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a)))(t); r.Predicted.Mode != "nothing" || r.Predicted.Requests != 0 {
+	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a)))(t); r.Predicted.Mode != "nothing" ||
+		r.Predicted.Requests != 0 {
 		t.Errorf("%v", r)
 	}
 	must(mapper.Transact(ctx, j.accounts.SavePart(gone)))(t) // it was deleted, and is inserted
-	if got := stored(t, j.accounts, "1"); got.Counter != 2 || stored(t, j.accounts, "2") == nil || stored(t, j.accounts, "3") != nil {
+	if got := stored(t, j.accounts, "1"); got.Counter != 2 || stored(t, j.accounts, "2") == nil ||
+		stored(t, j.accounts, "3") != nil {
 		t.Errorf("%+v", got)
 	}
 	if e := must(j.packages.Load(ctx, registry.PackageByName("p")))(t); e.Value.Tags["latest"] != "1" {
@@ -113,14 +122,18 @@ func TestTransactRefuses(t *testing.T) {
 		parts []mapper.Part
 		want  string
 	}{
-		"none":      {nil, "the transaction has no parts"},
-		"empty":     {[]mapper.Part{{}}, "part 1 of the transaction is empty"},
-		"many":      {[]mapper.Part{accounts.SavePart(accounts.New(many))}, "121 items of"},
-		"heavy":     {[]mapper.Part{accounts.SavePart(accounts.New(heavy))}, "and DynamoDB takes 100 of 4194304"},
-		"one twice": {[]mapper.Part{accounts.SavePart(a), accounts.SavePart(accounts.New(account{ID: "1"}))}, "two parts of the transaction write or check ACCOUNT#1 HEAD"},
-		"options":   {[]mapper.Part{accounts.SavePart(a, mapper.Independent())}, "takes CheckLoaded, CheckRoot, Reindex, Blind and IfTag only"},
-		"client":    {[]mapper.Part{accounts.SavePart(a), other.note("1")}, "part 2 of the transaction has another client"},
-		"foreign":   {[]mapper.Part{accounts.SavePart(other.accounts.New(account{}))}, "does not come from this mapper"},
+		"none":  {nil, "the transaction has no parts"},
+		"empty": {[]mapper.Part{{}}, "part 1 of the transaction is empty"},
+		"many":  {[]mapper.Part{accounts.SavePart(accounts.New(many))}, "121 items of"},
+		"heavy": {[]mapper.Part{accounts.SavePart(accounts.New(heavy))}, "and DynamoDB takes 100 of 4194304"},
+		"one twice": {[]mapper.Part{accounts.SavePart(a), accounts.SavePart(accounts.New(account{ID: "1"}))},
+			"two parts of the transaction write or check ACCOUNT#1 HEAD"},
+		"options": {[]mapper.Part{accounts.SavePart(a, mapper.Independent())},
+			"takes CheckLoaded, CheckRoot, Reindex, Blind and IfTag only"},
+		"client": {[]mapper.Part{accounts.SavePart(a), other.note("1")},
+			"part 2 of the transaction has another client"},
+		"foreign": {[]mapper.Part{accounts.SavePart(other.accounts.New(account{}))},
+			"does not come from this mapper"},
 		"not there": {[]mapper.Part{accounts.DeletePart(a)}, "there is nothing to delete"},
 		"value":     {[]mapper.Part{accounts.SavePart(accounts.New(account{}))}, "an empty string in a key"},
 		"raw twice": {[]mapper.Part{accounts.SavePart(a), raw(types.TransactWriteItem{Delete: &types.Delete{
@@ -130,18 +143,28 @@ func TestTransactRefuses(t *testing.T) {
 			TableName: &accountsTable, Key: item{"PK": s("ACCOUNT#1")},
 		}})}, "the delete lacks SK, the sort key of accounts"},
 		"raw nothing": {[]mapper.Part{raw(types.TransactWriteItem{})}, "the item has 0 of Put"},
-		"raw table":   {[]mapper.Part{raw(types.TransactWriteItem{Put: &types.Put{Item: item{"a": s("x")}}})}, "no TableName"},
-		"raw check":   {[]mapper.Part{raw(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: &accountsTable, Key: item{"PK": s("x"), "SK": s("x")}}})}, "no ConditionExpression"},
-		"no client":   {[]mapper.Part{mapper.RawPart(nil, types.TransactWriteItem{})}, "the client is nil"},
-		"no mapper":   {[]mapper.Part{registry.PackageByName("p").Tags().Add("a", "b").PatchPart(nil)}, "nothing to run on"},
-		"return":      {[]mapper.Part{registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x")).Return(&value).PatchPart(other.packages)}, "Return needs"},
+		"raw table": {[]mapper.Part{raw(types.TransactWriteItem{Put: &types.Put{Item: item{"a": s("x")}}})},
+			"no TableName"},
+		"raw check": {[]mapper.Part{
+			raw(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: &accountsTable,
+				Key: item{"PK": s("x"), "SK": s("x")}}}),
+		}, "no ConditionExpression"},
+		"no client": {[]mapper.Part{mapper.RawPart(nil, types.TransactWriteItem{})}, "the client is nil"},
+		"no mapper": {[]mapper.Part{registry.PackageByName("p").Tags().Add("a", "b").PatchPart(nil)},
+			"nothing to run on"},
+		"return": {[]mapper.Part{
+			registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x")).Return(&value).
+				PatchPart(other.packages),
+		}, "Return needs"},
 	} {
 		r, err := mapper.Transact(ctx, c.parts...)
-		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, errCalled) || r.Predicted.Requests != 0 {
+		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, errCalled) ||
+			r.Predicted.Requests != 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := mapper.PlanTransact(accounts.DeletePartByKey(accounts.Key("1"))); err == nil || !strings.Contains(err.Error(), "pass an *Entity") {
+	if _, err := mapper.PlanTransact(accounts.DeletePartByKey(accounts.Key("1"))); err == nil ||
+		!strings.Contains(err.Error(), "pass an *Entity") {
 		t.Errorf("%v", err)
 	}
 }
@@ -165,17 +188,21 @@ func TestTransactConflicts(t *testing.T) {
 		is   error
 		text string
 	}{
-		"save":            {j.accounts.SavePart(stale), nil, "ACCOUNT#1 HEAD (Counter) was changed"},
-		"insert":          {j.accounts.SavePart(j.accounts.New(account{ID: "1"})), mapper.ErrExists, "exists already"},
-		"delete":          {j.accounts.DeletePart(stale), nil, "was changed"},
-		"add":             {registry.PackageByName("p").Tags().Add("a", "b").PatchPart(j.packages), mapper.ErrExists, "exists already"},
-		"remove":          {registry.PackageByName("p").Tags().Key("b").Delete().PatchPart(j.packages), mapper.ErrNotFound, "is not found"},
-		"no entity":       {registry.PackageByName("q").Tags().Add("a", "b").IfEntityExists().PatchPart(j.packages), mapper.ErrNotFound, "is not found"},
+		"save":   {j.accounts.SavePart(stale), nil, "ACCOUNT#1 HEAD (Counter) was changed"},
+		"insert": {j.accounts.SavePart(j.accounts.New(account{ID: "1"})), mapper.ErrExists, "exists already"},
+		"delete": {j.accounts.DeletePart(stale), nil, "was changed"},
+		"add": {registry.PackageByName("p").Tags().Add("a", "b").PatchPart(j.packages), mapper.ErrExists,
+			"exists already"},
+		"remove": {registry.PackageByName("p").Tags().Key("b").Delete().PatchPart(j.packages),
+			mapper.ErrNotFound, "is not found"},
+		"no entity": {registry.PackageByName("q").Tags().Add("a", "b").IfEntityExists().PatchPart(j.packages),
+			mapper.ErrNotFound, "is not found"},
 		"delete, no root": {j.accounts.DeletePartByKey(j.accounts.Key("none")), mapper.ErrNotFound, "is not found"},
 		"raw":             {j.note("n"), nil, "the condition given does not hold for " + j.loose},
 	} {
 		r, err := mapper.Transact(ctx, j.accounts.SavePart(witness), c.part)
-		if err == nil || c.is != nil && !errors.Is(err, c.is) || c.is == nil && !errors.As(err, &conflict) || !strings.Contains(err.Error(), c.text) || len(r.Predicted.Items) > 0 {
+		if err == nil || c.is != nil && !errors.Is(err, c.is) || c.is == nil && !errors.As(err, &conflict) ||
+			!strings.Contains(err.Error(), c.text) || len(r.Predicted.Items) > 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 		if stored(t, j.accounts, "w") != nil {
@@ -183,7 +210,8 @@ func TestTransactConflicts(t *testing.T) {
 		}
 	}
 	_, err := mapper.Transact(ctx, j.accounts.SavePart(stale), j.note("n"))
-	if err == nil || !strings.Contains(err.Error(), "was changed") || !strings.Contains(err.Error(), "condition given") {
+	if err == nil || !strings.Contains(err.Error(), "was changed") ||
+		!strings.Contains(err.Error(), "condition given") {
 		t.Errorf("%v", err)
 	}
 	must(mapper.Transact(ctx, j.accounts.SavePart(witness), j.accounts.DeletePart(load())))(t)
@@ -233,7 +261,8 @@ func TestTransactFaults(t *testing.T) {
 			j := newJoint(t, f, attempts, tables...)
 			run, cancel := context.WithCancel(ctx)
 			f.cancel = cancel
-			a, d := must(j.accounts.Load(ctx, j.accounts.Key(id)))(t), must(j.accounts.Load(ctx, j.accounts.Key(id+"d")))(t)
+			a, d := must(j.accounts.Load(ctx, j.accounts.Key(id)))(t),
+				must(j.accounts.Load(ctx, j.accounts.Key(id+"d")))(t)
 			fresh := j.accounts.New(account{ID: id + "n", Counter: 1, Left: "a"})
 			a.Value.Counter, a.Value.Left = 2, "b"
 			f.count, f.at = 0, at
@@ -244,7 +273,8 @@ func TestTransactFaults(t *testing.T) {
 			now := stored(t, clean.accounts, id)
 			done := now.Counter == 2
 			tags := must(clean.packages.Load(ctx, registry.PackageByName(id)))(t).Value.Tags
-			if done != (now.Left == "b") || done != (stored(t, clean.accounts, id+"n") != nil) || done != (stored(t, clean.accounts, id+"d") == nil) || done != (tags["x"] == "y") {
+			if done != (now.Left == "b") || done != (stored(t, clean.accounts, id+"n") != nil) ||
+				done != (stored(t, clean.accounts, id+"d") == nil) || done != (tags["x"] == "y") {
 				t.Fatalf("%s at %d: torn (%v)", what, at, err)
 			}
 			var lost *mapper.OutcomeUnknownError
@@ -252,7 +282,8 @@ func TestTransactFaults(t *testing.T) {
 			switch {
 			case errors.As(err, &lost):
 				unknown++
-			case done && errors.As(err, &partial): // it was applied, and what others added to the deleted entity is unknown
+			// it was applied, and what others added to the deleted entity is unknown
+			case done && errors.As(err, &partial):
 			case done != (err == nil):
 				t.Fatalf("%s at %d: done %v, and told %v", what, at, done, err)
 			}
@@ -262,7 +293,8 @@ func TestTransactFaults(t *testing.T) {
 			if _, err := j.accounts.Delete(ctx, d); err != nil && !errors.Is(err, mapper.ErrNotFound) {
 				t.Fatalf("%s at %d: %v", what, at, err)
 			}
-			if x, y := stored(t, clean.accounts, id), stored(t, clean.accounts, id+"n"); x.Counter != 2 || x.Right != "c" || y.Left != "a" || y.Right != "c" {
+			if x, y := stored(t, clean.accounts, id), stored(t, clean.accounts, id+"n"); x.Counter != 2 ||
+				x.Right != "c" || y.Left != "a" || y.Right != "c" {
 				t.Fatalf("%s at %d: %+v %+v", what, at, x, y)
 			}
 		}

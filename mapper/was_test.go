@@ -57,7 +57,8 @@ func members2(t *testing.T) (*mapper.Mapper[memberBefore], *mapper.Mapper[member
 	t.Helper()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	client := enginetest.Start(t).Client()
-	return must(mapper.New[memberBefore](client, mapper.Table(table)))(t), must(mapper.New[memberNow](client, mapper.Table(table)))(t), newRaw(t, table)
+	return must(mapper.New[memberBefore](client, mapper.Table(table)))(t),
+		must(mapper.New[memberNow](client, mapper.Table(table)))(t), newRaw(t, table)
 }
 
 // A renamed attribute is read under its old name (was=), by loads, queries and projections. A load
@@ -66,7 +67,8 @@ func TestRenamedAttributes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	before, now, w := members2(t)
-	must(before.Save(ctx, before.New(memberBefore{ID: "1", Name: "Ada", Visits: 3, Notes: []part{{1, "one"}, {2, "two"}}})))(t)
+	must(before.Save(ctx,
+		before.New(memberBefore{ID: "1", Name: "Ada", Visits: 3, Notes: []part{{1, "one"}, {2, "two"}}})))(t)
 	node := handmade.Node(now.Key("1"))
 	notes := mapperimpl.Elements[memberNow, noteNow](now.Key("1").Prefix("NOTE#"))
 	for _, q := range []query.Query[memberNow, noteNow]{notes.Query(), notes.Project(noteNowBody)} {
@@ -75,13 +77,16 @@ func TestRenamedAttributes(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	if _, err := notes.Filter(noteNowBody.Equal("one")).Collect(ctx, now); err == nil || !strings.Contains(err.Error(), "until was= is gone") {
+	if _, err := notes.Filter(noteNowBody.Equal("one")).Collect(ctx, now); err == nil ||
+		!strings.Contains(err.Error(), "until was= is gone") {
 		t.Error("a filter on it:", err)
 	}
 	note := func(n int) mapper.ElementNode[memberNow, noteNow] {
-		return mapperimpl.Element[memberNow, noteNow](mapperimpl.Next(mapperimpl.Items(node, 2, 1), 2, mapperimpl.IntValue(n)), 2)
+		return mapperimpl.Element[memberNow, noteNow](mapperimpl.Next(mapperimpl.Items(node, 2, 1), 2,
+			mapperimpl.IntValue(n)), 2)
 	}
-	if _, err := note(1).Patch(noteNowBody.Set("x")).If(noteNowBody.Equal("one")).Exec(ctx, now); err == nil || !strings.Contains(err.Error(), "until was= is gone") {
+	if _, err := note(1).Patch(noteNowBody.Set("x")).If(noteNowBody.Equal("one")).Exec(ctx, now); err == nil ||
+		!strings.Contains(err.Error(), "until was= is gone") {
 		t.Error("a condition on it:", err)
 	}
 	must(note(1).Patch(noteNowBody.SetIfAbsent("never")).Exec(ctx, now))(t)
@@ -94,7 +99,8 @@ func TestRenamedAttributes(t *testing.T) {
 	}
 	e.Value.Visits++
 	must(now.Save(ctx, e))(t)
-	for sk, names := range map[string][2]string{"HEAD": {"FullName", "Name"}, "NOTE#001": {"Body", "Text"}, "NOTE#002": {"Text", "Body"}} {
+	for sk, names := range map[string][2]string{"HEAD": {"FullName", "Name"}, "NOTE#001": {"Body", "Text"},
+		"NOTE#002": {"Text", "Body"}} {
 		if it := w.get("MEMBER#1", sk); it[names[0]] == nil || it[names[1]] != nil {
 			t.Errorf("%s: %v", sk, it)
 		}
@@ -116,11 +122,13 @@ func TestAfterLoad(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, now, w := members2(t)
-	v := memberNow{ID: "1", FullName: "Ada", Seat: seat{Row: "4"}, Notes: []noteNow{{N: 1, Body: "one", Mark: mark{Color: "red"}}}}
+	v := memberNow{ID: "1", FullName: "Ada", Seat: seat{Row: "4"},
+		Notes: []noteNow{{N: 1, Body: "one", Mark: mark{Color: "red"}}}}
 	must(now.Save(ctx, now.New(v)))(t)
 	e := must(now.Load(ctx, now.Key("1")))(t)
 	g := e.Value
-	if g.Greeting != "Hello, Ada" || g.Seat.Kind != "seat" || g.Notes[0].Kind != "note" || g.Notes[0].Mark.Shade != "dark red" {
+	if g.Greeting != "Hello, Ada" || g.Seat.Kind != "seat" || g.Notes[0].Kind != "note" ||
+		g.Notes[0].Mark.Shade != "dark red" {
 		t.Errorf("%+v", g)
 	}
 	if r := must(now.Save(ctx, e))(t); r.Predicted.Requests != 0 {

@@ -20,14 +20,16 @@ type permit struct {
 	Until time.Time `ddb:"sk=HEAD,ttl" dynamodbav:"gone,unixtime"`
 }
 
-// The zero time in the TTL attribute itself is no time to live that is over: it is left out, and who finds it stored reads the item.
+// The zero time in the TTL attribute itself is no time to live that is over: it is left out, and who
+// finds it stored reads the item.
 func TestZeroNeverExpires(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table, client := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Start(t).Client()
 	m := must(mapper.New[permit](client, mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(permit{ID: "a", Owner: "bob"})))(t)
-	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "PERMIT#a"}, "SK": &types.AttributeValueMemberS{Value: "HEAD"}}
+	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "PERMIT#a"},
+		"SK": &types.AttributeValueMemberS{Value: "HEAD"}}
 	a := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key}))(t).Item
 	if a["gone"] != nil {
 		t.Errorf("gone is stored as %v", a["gone"])

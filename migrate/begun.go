@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/internal/read"
 )
 
-// begunNote is of the one migration of a model that is under way: its source, and whether the model's table held collections before it,
-// which are none of its own.
+// begunNote is of the one migration of a model that is under way: its source, and whether the model's
+// table held collections before it, which are none of its own.
 type begunNote struct {
 	Source string `json:"source"`
 	Had    bool   `json:"had,omitempty"`
@@ -39,7 +39,8 @@ func (s *store) begunKey() item.Attributes {
 
 // begun reads the note of the migration that is under way.
 func (s *store) begun(ctx context.Context) (n begunNote, err error) {
-	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table.Name, Key: s.begunKey(), ConsistentRead: aws.Bool(true)})
+	out, err := s.client.GetItem(ctx,
+		&dynamodb.GetItemInput{TableName: &s.table.Name, Key: s.begunKey(), ConsistentRead: aws.Bool(true)})
 	if err != nil {
 		return n, s.explained(ctx, err)
 	}
@@ -47,9 +48,9 @@ func (s *store) begun(ctx context.Context) (n begunNote, err error) {
 	return n, err
 }
 
-// begin notes that this migration is under way, unless another one of the model is. The note and the phase are written at once, and so they
-// end: while a migration has its note, no other begins.
-// from is the phase that the caller has read.
+// begin notes that this migration is under way, unless another one of the model is. The note and the
+// phase are written at once, and so they end: while a migration has its note, no other begins. from is
+// the phase that the caller has read.
 func (m *Migration) begin(ctx context.Context, from string) error {
 	for range beginTries {
 		p, err := m.seePhase(ctx) // before the table is read: no other migration may begin and end in between
@@ -74,7 +75,9 @@ func (m *Migration) begin(ctx context.Context, from string) error {
 		default:
 			done, err = m.forgetOther(ctx, n)
 			if err == nil && !done {
-				return fmt.Errorf("%s: a migration of %s into the table %s is under way, and a rollback could not tell their collections apart: finish that one first (contract or rollback)", m.layout.Model, n.Source, m.state.table.Name)
+				return fmt.Errorf("%s: a migration of %s into the table %s is under way, and a rollback could not "+
+					"tell their collections apart: finish that one first (contract or rollback)", m.layout.Model,
+					n.Source, m.state.table.Name)
 			}
 			done = false
 		}
@@ -82,7 +85,8 @@ func (m *Migration) begin(ctx context.Context, from string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: others begin migrations into the table %s again and again: look at their status, and begin again", m.layout.Model, m.state.table.Name)
+	return fmt.Errorf("%s: others begin migrations into the table %s again and again: look at their status, and "+
+		"begin again", m.layout.Model, m.state.table.Name)
 }
 
 const beginTries = 10
@@ -103,7 +107,9 @@ func (m *Migration) note(ctx context.Context, from seenPhase) (done bool, err er
 	if err != nil {
 		return false, err
 	}
-	return m.transact(ctx, types.TransactWriteItem{Put: &types.Put{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("attribute_not_exists(note)")}}, types.TransactWriteItem{Put: phase})
+	return m.transact(ctx,
+		types.TransactWriteItem{Put: &types.Put{TableName: &m.state.table.Name, Item: a,
+			ConditionExpression: aws.String("attribute_not_exists(note)")}}, types.TransactWriteItem{Put: phase})
 }
 
 // goOn goes from a phase to running, while its note is there.
@@ -114,13 +120,15 @@ func (m *Migration) goOn(ctx context.Context, from seenPhase) (done bool, err er
 	}
 	mine := &types.ConditionCheck{
 		TableName: &m.state.table.Name, Key: m.state.begunKey(), ConditionExpression: aws.String("contains(note, :s)"),
-		ExpressionAttributeValues: item.Attributes{":s": &types.AttributeValueMemberS{Value: sourceText(m.source.Name)}},
+		ExpressionAttributeValues: item.Attributes{
+			":s": &types.AttributeValueMemberS{Value: sourceText(m.source.Name)},
+		},
 	}
 	return m.transact(ctx, types.TransactWriteItem{Put: phase}, types.TransactWriteItem{ConditionCheck: mine})
 }
 
-// forgetOther removes the note of another migration, if that was removing its table of monoliths, and this is gone: or if it has ended, and
-// left its note.
+// forgetOther removes the note of another migration, if that was removing its table of monoliths, and
+// this is gone: or if it has ended, and left its note.
 func (m *Migration) forgetOther(ctx context.Context, n begunNote) (done bool, err error) {
 	other := *m.state
 	other.source = n.Source
@@ -139,8 +147,10 @@ func (m *Migration) forgetOther(ctx context.Context, n begunNote) (done bool, er
 		return false, nil
 	}
 	still := &types.ConditionCheck{
-		TableName: &m.state.table.Name, Key: other.key(notePhase), ConditionExpression: aws.String("attribute_not_exists(#p) OR #p = :p"),
-		ExpressionAttributeNames: map[string]string{"#p": "phase"}, ExpressionAttributeValues: item.Attributes{":p": &types.AttributeValueMemberS{Value: p.Phase}},
+		TableName: &m.state.table.Name, Key: other.key(notePhase),
+		ConditionExpression:       aws.String("attribute_not_exists(#p) OR #p = :p"),
+		ExpressionAttributeNames:  map[string]string{"#p": "phase"},
+		ExpressionAttributeValues: item.Attributes{":p": &types.AttributeValueMemberS{Value: p.Phase}},
 	}
 	_, err = m.transact(ctx, m.forgetting(n.Source), types.TransactWriteItem{ConditionCheck: still})
 	return err == nil, err // somebody else may have done it
@@ -149,7 +159,8 @@ func (m *Migration) forgetOther(ctx context.Context, n begunNote) (done bool, er
 // forgetting removes the note of a migration that is under way, if it is of a source.
 func (m *Migration) forgetting(source string) types.TransactWriteItem {
 	return types.TransactWriteItem{Delete: &types.Delete{
-		TableName: &m.state.table.Name, Key: m.state.begunKey(), ConditionExpression: aws.String("attribute_not_exists(note) OR contains(note, :s)"),
+		TableName: &m.state.table.Name, Key: m.state.begunKey(),
+		ConditionExpression:       aws.String("attribute_not_exists(note) OR contains(note, :s)"),
 		ExpressionAttributeValues: item.Attributes{":s": &types.AttributeValueMemberS{Value: sourceText(source)}},
 	}}
 }
@@ -193,10 +204,12 @@ func (m *Migration) sameKeys(ctx context.Context) error {
 	}
 	n, err := m.state.begun(ctx)
 	if err == nil && n.Source == m.source.Name && n.Reshaped != (m.reshape.Forth != nil) {
-		return fmt.Errorf("%s: the migration was begun with a program's functions: %v, and is to go on with such: %v; give the same (migrate.Reshape)", m.layout.Model, n.Reshaped, m.reshape.Forth != nil)
+		return fmt.Errorf("%s: the migration was begun with a program's functions: %v, and is to go on with such: "+
+			"%v; give the same (migrate.Reshape)", m.layout.Model, n.Reshaped, m.reshape.Forth != nil)
 	}
 	if err == nil && n.Source == m.source.Name && (n.Key != m.key || n.Sort != m.sort) {
-		err = fmt.Errorf("%s: the migration was begun with the keys %q and %q of the monoliths, and is to go on with %q and %q: give the same (-key, -sort; migrate.Keys)", m.layout.Model, n.Key, n.Sort, m.key, m.sort)
+		err = fmt.Errorf("%s: the migration was begun with the keys %q and %q of the monoliths, and is to go on with "+
+			"%q and %q: give the same (-key, -sort; migrate.Keys)", m.layout.Model, n.Key, n.Sort, m.key, m.sort)
 	}
 	return err
 }
@@ -205,12 +218,14 @@ func (m *Migration) sameKeys(ctx context.Context) error {
 func (m *Migration) had(ctx context.Context) (bool, error) {
 	found := false
 	t := m.mover.Tables[m.layout.Root.Table]
-	err := m.reader.Scan(ctx, read.Segment{Table: t, Of: 1, Strong: true, Rate: m.pace()}, &read.Usage{}, func(p read.Page) bool {
-		for i := range p.Items {
-			f := &p.Items[i]
-			found = found || m.layout.Match(t.Index, f.SK) == m.layout.Root && !m.state.has(f.Place) && m.layout.Reserved.Header(f.Attributes()).Live()
-		}
-		return !found
-	})
+	err := m.reader.Scan(ctx, read.Segment{Table: t, Of: 1, Strong: true, Rate: m.pace()}, &read.Usage{},
+		func(p read.Page) bool {
+			for i := range p.Items {
+				f := &p.Items[i]
+				found = found || m.layout.Match(t.Index, f.SK) == m.layout.Root && !m.state.has(f.Place) &&
+					m.layout.Reserved.Header(f.Attributes()).Live()
+			}
+			return !found
+		})
 	return found, err
 }

@@ -39,7 +39,8 @@ func (s *setup) fill(n, items int) {
 					all = append(all, types.WriteRequest{PutRequest: &types.PutRequest{Item: doc}})
 				}
 				for len(all) > 0 {
-					out, err := s.client.BatchWriteItem(context.Background(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.source: all}})
+					out, err := s.client.BatchWriteItem(context.Background(),
+						&dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.source: all}})
 					if err != nil {
 						panic(err)
 					}
@@ -54,7 +55,9 @@ func (s *setup) fill(n, items int) {
 // byHand migrates without the library: it reads a segment, splits each monolith, writes its items in
 // batches, and ends each with one conditional write.
 func (s *setup) byHand(ctx context.Context, segment, of int) error {
-	p := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{TableName: &s.source, Segment: aws.Int32(int32(segment)), TotalSegments: aws.Int32(int32(of))})
+	p := dynamodb.NewScanPaginator(s.client,
+		&dynamodb.ScanInput{TableName: &s.source, Segment: aws.Int32(int32(segment)),
+			TotalSegments: aws.Int32(int32(of))})
 	for p.HasMorePages() {
 		page, err := p.NextPage(ctx)
 		if err != nil {
@@ -64,7 +67,10 @@ func (s *setup) byHand(ctx context.Context, segment, of int) error {
 		flush := func(least int) error {
 			for len(requests) > least {
 				n := min(25, len(requests))
-				out, err := s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.target: requests[:n]}})
+				out, err := s.client.BatchWriteItem(ctx,
+					&dynamodb.BatchWriteItemInput{
+						RequestItems: map[string][]types.WriteRequest{s.target: requests[:n]},
+					})
 				if err != nil {
 					return err
 				}
@@ -83,7 +89,8 @@ func (s *setup) byHand(ctx context.Context, segment, of int) error {
 		}
 		for _, doc := range page.Items {
 			_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-				TableName: &s.source, Key: map[string]types.AttributeValue{"name": doc["name"]}, UpdateExpression: aws.String("SET moved = :t"),
+				TableName: &s.source, Key: map[string]types.AttributeValue{"name": doc["name"]},
+				UpdateExpression:    aws.String("SET moved = :t"),
 				ConditionExpression: aws.String("attribute_not_exists(moved) AND stars = :stars"),
 				ExpressionAttributeValues: map[string]types.AttributeValue{
 					":t": &types.AttributeValueMemberBOOL{Value: true}, ":stars": doc["stars"],
@@ -104,7 +111,8 @@ func (s *setup) splitByHand(doc map[string]types.AttributeValue) []types.WriteRe
 		a["PK"], a["SK"] = pk, &types.AttributeValueMemberS{Value: sk}
 		all = append(all, types.WriteRequest{PutRequest: &types.PutRequest{Item: a}})
 	}
-	add("HEAD", map[string]types.AttributeValue{"description": doc["description"], "license": doc["license"], "keywords": doc["keywords"], "stars": doc["stars"]})
+	add("HEAD", map[string]types.AttributeValue{"description": doc["description"], "license": doc["license"],
+		"keywords": doc["keywords"], "stars": doc["stars"]})
 	add("VERSIONS", map[string]types.AttributeValue{"versions": doc["versions"]})
 	add("SCRIPTS", map[string]types.AttributeValue{"scripts": doc["scripts"]})
 	for name, v := range doc["dist-tags"].(*types.AttributeValueMemberM).Value {
@@ -170,8 +178,9 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// The memory of a run is bounded by a page and does not grow with the table. The median of the live heap shows growth. The peak
-// depends on the pages in memory during a collection, so more samples find a higher one.
+// The memory of a run is bounded by a page and does not grow with the table. The median of the live
+// heap shows growth. The peak depends on the pages in memory during a collection, so more samples find
+// a higher one.
 func TestMemoryIsFlat(t *testing.T) {
 	const page = 32 // MB: a page of 1 MB for each of the workers, decoded
 	most := draws.Times(300, 800, 20_000)
@@ -197,7 +206,8 @@ func TestMemoryIsFlat(t *testing.T) {
 		return looks[len(looks)/2]
 	}
 	few, many := live(least), live(most)
-	t.Logf("median of the live heap after a collection: %.1f MB for %d entities, %.1f MB for %d", few, least, many, most)
+	t.Logf("median of the live heap after a collection: %.1f MB for %d entities, %.1f MB for %d", few, least, many,
+		most)
 	allowed := 2.0
 	if most < 5000 { // so short a run is looked at once or twice, with pages in memory or without
 		allowed = 16
@@ -259,7 +269,8 @@ type weighing struct {
 	took func(wcu float64)
 }
 
-func (w *weighing) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+func (w *weighing) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
 	out, err := w.Client.BatchExecuteStatement(ctx, in, o...)
 	if err == nil {
 		for _, c := range out.ConsumedCapacity {
@@ -269,7 +280,8 @@ func (w *weighing) BatchExecuteStatement(ctx context.Context, in *dynamodb.Batch
 	return out, err
 }
 
-func (w *weighing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (w *weighing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	out, err := w.Client.UpdateItem(ctx, in, o...)
 	if err == nil && out.ConsumedCapacity != nil {
 		w.took(aws.ToFloat64(out.ConsumedCapacity.CapacityUnits))
@@ -277,7 +289,8 @@ func (w *weighing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 	return out, err
 }
 
-func (w *weighing) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (w *weighing) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	out, err := w.Client.PutItem(ctx, in, o...)
 	if err == nil && out.ConsumedCapacity != nil {
 		w.took(aws.ToFloat64(out.ConsumedCapacity.CapacityUnits))

@@ -74,7 +74,8 @@ type stopping struct {
 
 var errStopped = errors.New("stopped")
 
-func (c *stopping) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (c *stopping) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	if c.fails("PutItem " + text(in.Item[aws.ToString(c.sortKey(in.Item))])) {
 		return nil, errStopped
 	}
@@ -88,7 +89,8 @@ func (c *stopping) sortKey(a map[string]types.AttributeValue) *string {
 	return aws.String("name")
 }
 
-func (c *stopping) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+func (c *stopping) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
 	if c.fails("BatchExecuteStatement") {
 		return nil, &types.ResourceNotFoundException{Message: aws.String("stopped")}
 	}
@@ -164,7 +166,9 @@ func TestVerifyFindsLostRoots(t *testing.T) {
 		if text(a["SK"]) != "HEAD" {
 			continue
 		}
-		if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.target, Key: map[string]types.AttributeValue{"PK": a["PK"], "SK": a["SK"]}}); err != nil {
+		if _, err := s.client.DeleteItem(ctx,
+			&dynamodb.DeleteItemInput{TableName: &s.target,
+				Key: map[string]types.AttributeValue{"PK": a["PK"], "SK": a["SK"]}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,7 +195,9 @@ func TestClaimWithoutAMonolith(t *testing.T) {
 		}}
 		_, _ = s.over(c, migrate.Segments(1)).Run(ctx)
 		for _, a := range s.all(s.source) {
-			if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: map[string]types.AttributeValue{"name": a["name"]}}); err != nil {
+			if _, err := s.client.DeleteItem(ctx,
+				&dynamodb.DeleteItemInput{TableName: &s.source,
+					Key: map[string]types.AttributeValue{"name": a["name"]}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -226,7 +232,8 @@ func TestClaimWithoutAMonolith(t *testing.T) {
 	}
 }
 
-// An entity with a thousand faults, and one whose key is long, are dead letters that can be noted; what is gone is none any more.
+// An entity with a thousand faults, and one whose key is long, are dead letters that can be noted; what
+// is gone is none any more.
 func TestDeadLettersOfAnySize(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -234,7 +241,10 @@ func TestDeadLettersOfAnySize(t *testing.T) {
 	many := document("many", 2)
 	var all []types.AttributeValue
 	for range 9000 {
-		all = append(all, &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"What": &types.AttributeValueMemberS{Value: "x"}}})
+		all = append(all,
+			&types.AttributeValueMemberM{
+				Value: map[string]types.AttributeValue{"What": &types.AttributeValueMemberS{Value: "x"}},
+			})
 	}
 	many["events"] = &types.AttributeValueMemberL{Value: all}
 	s.put(many)
@@ -256,7 +266,9 @@ func TestDeadLettersOfAnySize(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"many", strings.Repeat("n", 1500)} {
-		if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: name}}}); err != nil {
+		if _, err := s.client.DeleteItem(ctx,
+			&dynamodb.DeleteItemInput{TableName: &s.source,
+				Key: map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: name}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -289,7 +301,8 @@ type Sited struct {
 	Site string   `ddb:"sk=HEAD"`
 }
 
-// What could not be told apart is refused before anything is read: two entities of one monolith, and a table that is both.
+// What could not be told apart is refused before anything is read: two entities of one monolith, and a
+// table that is both.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -329,8 +342,10 @@ func TestNewRefuses(t *testing.T) {
 // withoutDelete is a client that may delete no table.
 type withoutDelete struct{ migrate.Client }
 
-func (withoutDelete) DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error) {
-	return nil, &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "not authorized to perform dynamodb:DeleteTable"}
+func (withoutDelete) DeleteTable(context.Context, *dynamodb.DeleteTableInput,
+	...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error) {
+	return nil, &smithy.GenericAPIError{Code: "AccessDeniedException",
+		Message: "not authorized to perform dynamodb:DeleteTable"}
 }
 
 // A contract whose table may not be deleted leaves the migration as it was: it can be rolled back yet.
@@ -362,13 +377,15 @@ type Ver struct {
 	Text string   `ddb:"sk=A"`
 }
 
-// A monolith's own attribute of the name that the library uses is a dead letter, also where the model names its versions otherwise.
+// A monolith's own attribute of the name that the library uses is a dead letter, also where the model
+// names its versions otherwise.
 func TestOwnVersion(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newSetup(t)
 	s.put(attributes{"name": textValue("a"), "Text": textValue("x"), "_v": textValue("mine")})
-	m, err := migrate.Open(ctx, s.client, layoutOf[Ver](t), s.source, migrate.Tables(func(string) string { return s.target }))
+	m, err := migrate.Open(ctx, s.client, layoutOf[Ver](t), s.source,
+		migrate.Tables(func(string) string { return s.target }))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,11 +29,14 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	documents := "documents"
-	_, err = engine.Client().PutItem(ctx, &dynamodb.PutItemInput{TableName: &documents, Item: map[string]types.AttributeValue{
-		"ID":    &types.AttributeValueMemberS{Value: "1"},
-		"email": &types.AttributeValueMemberS{Value: "ann@example.com"},
-		"Cart":  &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"Lines": &types.AttributeValueMemberS{Value: "a tent"}}},
-	}})
+	_, err = engine.Client().PutItem(ctx,
+		&dynamodb.PutItemInput{TableName: &documents, Item: map[string]types.AttributeValue{
+			"ID":    &types.AttributeValueMemberS{Value: "1"},
+			"email": &types.AttributeValueMemberS{Value: "ann@example.com"},
+			"Cart": &types.AttributeValueMemberM{
+				Value: map[string]types.AttributeValue{"Lines": &types.AttributeValueMemberS{Value: "a tent"}},
+			},
+		}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -65,7 +65,8 @@ type known struct {
 	of *dynamodb.Client
 }
 
-func (k *known) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+func (k *known) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
 	return k.of.DescribeTable(context.WithoutCancel(ctx), in, o...)
 }
 
@@ -99,7 +100,8 @@ func (s *scene) act(ctx context.Context, kind, who string, n *explore.Transport)
 	g, w, m := s.through(n)
 	op := &explore.Op{Actor: who, What: kind, Start: s.run.Now()}
 	var err error
-	exists := func(change func(e *explore.Entity) *explore.Entity) func(world *explore.World, past []*explore.World) bool {
+	exists := func(change func(e *explore.Entity) *explore.Entity) func(world *explore.World,
+		past []*explore.World) bool {
 		return func(world *explore.World, _ []*explore.World) bool {
 			e := world.At(s.name)
 			if e == nil {
@@ -191,7 +193,8 @@ func (s *scene) old(ctx context.Context, n *explore.Transport, who string) error
 	return err
 }
 
-// verified reports whether a verification finds the entity moved, and nothing wrong with it: who cuts over then reads no monoliths.
+// verified reports whether a verification finds the entity moved, and nothing wrong with it: who cuts
+// over then reads no monoliths.
 func (s *scene) verified(ctx context.Context, g *migrate.Migration) (clean bool, err error) {
 	at := s.doc()
 	at.Table = g.Mover().Source
@@ -214,7 +217,8 @@ func (s *scene) imported(g *migrate.Migration) error {
 	items, err := g.Mover().Import(d, false)
 	for _, it := range items {
 		if err == nil {
-			_, err = s.client.PutItem(s.ctx, &dynamodb.PutItemInput{TableName: &it.Place.Table.Name, Item: it.Attributes})
+			_, err = s.client.PutItem(s.ctx,
+				&dynamodb.PutItemInput{TableName: &it.Place.Table.Name, Item: it.Attributes})
 		}
 	}
 	return err
@@ -243,7 +247,8 @@ func (s *scene) move(ctx context.Context, g *migrate.Migration) error {
 func (s *scene) back(ctx context.Context, g *migrate.Migration) error {
 	at := s.doc()
 	at.Table = g.Mover().Source
-	root, err := g.Mover().RootOf(&protocol.Monolith{Place: at, Attributes: item.Attributes{"name": &types.AttributeValueMemberS{Value: s.name}}})
+	root, err := g.Mover().RootOf(&protocol.Monolith{Place: at,
+		Attributes: item.Attributes{"name": &types.AttributeValueMemberS{Value: s.name}}})
 	if err != nil {
 		return err
 	}
@@ -259,7 +264,8 @@ func (s *setup) enter(phase string) {
 	s.Helper()
 	_, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.target, Item: attributes{
 		"PK": textValue("~migrate#Package#" + s.source), "SK": textValue("phase"), "phase": textValue(phase),
-		"note": textValue(fmt.Sprintf(`{"phase":%q,"since":"2026-01-01T00:00:00Z","by":%q}`, phase, strconv.FormatInt(time.Now().UnixNano(), 36))),
+		"note": textValue(fmt.Sprintf(`{"phase":%q,"since":"2026-01-01T00:00:00Z","by":%q}`, phase,
+			strconv.FormatInt(time.Now().UnixNano(), 36))),
 	}})
 	if err != nil {
 		s.Fatal(err)
@@ -269,14 +275,16 @@ func (s *setup) enter(phase string) {
 // play runs actors on one entity by a seed, and returns what is wrong.
 func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err error) {
 	r := rand.New(rand.NewPCG(seed, 2))
-	x := &scene{setup: s, ctx: context.Background(), name: fmt.Sprint("e", seed, ".", n), history: &explore.History{}, rolledBack: new(atomic.Int32)}
+	x := &scene{setup: s, ctx: context.Background(), name: fmt.Sprint("e", seed, ".", n), history: &explore.History{},
+		rolledBack: new(atomic.Int32)}
 	doc := document(x.name, 2)
 	doc["license"] = &types.AttributeValueMemberS{Value: "seed"}
 	doc["dist-tags"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
 	if _, err := s.client.PutItem(x.ctx, &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
 		return "", err
 	}
-	x.history.Seed.Entities = map[string]*explore.Entity{x.name: {Origin: "seed", Items: map[string]string{"description": text(doc["description"])}}}
+	x.history.Seed.Entities = map[string]*explore.Entity{x.name: {Origin: "seed",
+		Items: map[string]string{"description": text(doc["description"])}}}
 	x.run = &explore.Run{Chooser: explore.NewRandom(seed), Engine: http.DefaultTransport}
 	x.run.Limits = explore.Limits{Faults: r.IntN(3), Crashes: r.IntN(2), Late: r.IntN(3)}
 	switch g, w, m := x.through(nil); r.IntN(6) {
@@ -295,7 +303,8 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 		}
 	}
 	s.enter([]string{"running", "rollingBack"}[r.IntN(2)]) // entities go back in the second alone
-	kinds := []string{"run", "run", "rollback", "update", "add", "old", "reader", "reader", "delete", "insert", "cut over"}
+	kinds := []string{"run", "run", "rollback", "update", "add", "old", "reader", "reader", "delete", "insert",
+		"cut over"}
 	var actors []explore.Actor
 	for i := range 2 + r.IntN(3) {
 		kind := kinds[r.IntN(len(kinds))]
@@ -330,7 +339,8 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 	return what, nil
 }
 
-// Whatever comes after what, and whatever is lost, late, or crashes: what everybody was told has an order in which it is true.
+// Whatever comes after what, and whatever is lost, late, or crashes: what everybody was told has an
+// order in which it is true.
 func TestExploreMigration(t *testing.T) {
 	s := newSetup(t)
 	if _, err := s.migration().Run(t.Context()); err != nil { // of nothing: it has begun
@@ -352,8 +362,8 @@ func TestExploreMigration(t *testing.T) {
 	}
 }
 
-// tablesPlay has applications insert, update and delete through Wrap while runs and rollbacks of the whole table come and go, by a seed. When all have
-// ended, a rollback leaves monoliths alone.
+// tablesPlay has applications insert, update and delete through Wrap while runs and rollbacks of the
+// whole table come and go, by a seed. When all have ended, a rollback leaves monoliths alone.
 func tablesPlay(t *testing.T, seed uint64) (what string, err error) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	s := newSetup(t)
@@ -365,7 +375,8 @@ func tablesPlay(t *testing.T, seed uint64) (what string, err error) {
 		doc["license"] = textValue("seed")
 		doc["dist-tags"] = &types.AttributeValueMemberM{Value: attributes{}}
 		s.put(doc)
-		x.history.Seed.Entities[text(doc["name"])] = &explore.Entity{Origin: "seed", Items: map[string]string{"description": text(doc["description"])}}
+		x.history.Seed.Entities[text(doc["name"])] = &explore.Entity{Origin: "seed",
+			Items: map[string]string{"description": text(doc["description"])}}
 	}
 	if r.IntN(3) == 0 {
 		if _, err := s.migration().Run(x.ctx); err != nil {
@@ -399,7 +410,8 @@ func tablesPlay(t *testing.T, seed uint64) (what string, err error) {
 	for i := range 1 + r.IntN(2) {
 		var ops []string
 		for range 2 + r.IntN(3) {
-			ops = append(ops, []string{"insert", "insert", "update", "add", "delete", "reader"}[r.IntN(6)], names[r.IntN(len(names))])
+			ops = append(ops, []string{"insert", "insert", "update", "add", "delete", "reader"}[r.IntN(6)],
+				names[r.IntN(len(names))])
 		}
 		actors = append(actors, application(fmt.Sprint("app", i), ops))
 	}
@@ -426,12 +438,14 @@ func tablesPlay(t *testing.T, seed uint64) (what string, err error) {
 	return what, nil
 }
 
-// endsAsMonoliths rolls the table back, and reports what is left of collections, and whether an entity that nobody wrote is as it was. lateParts reports that parts
-// have arrived late: those that arrive after the rollback stay until the next run of their entity.
+// endsAsMonoliths rolls the table back, and reports what is left of collections, and whether an entity
+// that nobody wrote is as it was. lateParts reports that parts have arrived late: those that arrive
+// after the rollback stay until the next run of their entity.
 func (s *scene) endsAsMonoliths(still attributes, lateParts bool) error {
 	for try := 0; ; try++ {
 		r, err := s.migration().Rollback(s.ctx)
-		if err == nil && r.Done && r.This.Conflicts+r.This.Dead == 0 || err != nil && strings.Contains(err.Error(), "was begun") {
+		if err == nil && r.Done && r.This.Conflicts+r.This.Dead == 0 || err != nil &&
+			strings.Contains(err.Error(), "was begun") {
 			break
 		}
 		if try == 5 {
@@ -454,8 +468,8 @@ func (s *scene) endsAsMonoliths(still attributes, lateParts bool) error {
 	return nil
 }
 
-// While applications go on, a table is migrated and rolled back: whatever they were told has an order in which it is true, and the last
-// rollback leaves no collection.
+// While applications go on, a table is migrated and rolled back: whatever they were told has an order
+// in which it is true, and the last rollback leaves no collection.
 func TestExploreRollbacks(t *testing.T) {
 	n := 0
 	for _, seed := range draws.Schedules(t, draws.For(time.Second, 6*time.Second, 15*time.Minute)) {

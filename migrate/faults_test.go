@@ -38,7 +38,8 @@ func (s *setup) kind(i int) (dead int) {
 	return 0
 }
 
-// ofKinds are 40 documents, one of each kind: of 0 to 130 events, empty, wide, deep, large, odd, and some that cannot be moved.
+// ofKinds are 40 documents, one of each kind: of 0 to 130 events, empty, wide, deep, large, odd, and
+// some that cannot be moved.
 func ofKinds() (all []attributes, can []bool) {
 	r := rand.New(rand.NewPCG(7, 7))
 	large := 0
@@ -66,7 +67,8 @@ func eventsOf(doc attributes) int {
 	return len(l.Value)
 }
 
-// A step meets a fault at any of its requests, and is begun again: run, rollback, and what they leave, end as if nothing had happened.
+// A step meets a fault at any of its requests, and is begun again: run, rollback, and what they leave,
+// end as if nothing had happened.
 func TestStepsMeetFaults(t *testing.T) {
 	t.Parallel()
 	every := draws.Times(800, 600, 80)
@@ -107,7 +109,8 @@ func TestStepsMeetFaults(t *testing.T) {
 			return
 		}
 	}
-	t.Logf("%d faults, on each %d of the requests there or back, %d at most", met.Load(), every, requests.Load()/int64(faults.Faults))
+	t.Logf("%d faults, on each %d of the requests there or back, %d at most", met.Load(), every,
+		requests.Load()/int64(faults.Faults))
 }
 
 // Each of the kinds by itself meets a fault at requests of its run and its rollback.
@@ -130,7 +133,8 @@ func TestEachKindMeetsFaults(t *testing.T) {
 		})
 	}
 	kinds.Wait()
-	t.Logf("%d faults, on each %d of the requests there or back, %d of the 40 kinds at most", met.Load(), every, requests.Load()/int64(faults.Faults))
+	t.Logf("%d faults, on each %d of the requests there or back, %d of the 40 kinds at most", met.Load(), every,
+		requests.Load()/int64(faults.Faults))
 }
 
 const maxLanes = 10
@@ -168,7 +172,8 @@ func (s *setup) meetsFault(what faults.Fault, at, dead int) bool {
 }
 
 // failingStep does a step with a fault at its n-th request, and reports whether it came to that.
-func (s *setup) failingStep(ctx context.Context, what faults.Fault, at int, step func(*migrate.Migration, context.Context) (*migrate.Report, error)) bool {
+func (s *setup) failingStep(ctx context.Context, what faults.Fault, at int,
+	step func(*migrate.Migration, context.Context) (*migrate.Report, error)) bool {
 	s.Helper()
 	return s.failing(ctx, what, at, func(m *migrate.Migration, ctx context.Context) error {
 		_, err := step(m, ctx)
@@ -177,23 +182,26 @@ func (s *setup) failingStep(ctx context.Context, what faults.Fault, at int, step
 }
 
 // failing is failingStep of anything.
-func (s *setup) failing(ctx context.Context, what faults.Fault, at int, do func(*migrate.Migration, context.Context) error) bool {
+func (s *setup) failing(ctx context.Context, what faults.Fault, at int,
+	do func(*migrate.Migration, context.Context) error) bool {
 	s.Helper()
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
 	b := &faults.Transport{At: at, Fault: what, Kill: kill}
-	m, err := migrate.Open(ctx, &known{Client: b.Client(s.client), of: s.client}, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
+	m, err := migrate.Open(ctx, &known{Client: b.Client(s.client), of: s.client}, s.layout(), s.source,
+		migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 	if err != nil {
 		s.Fatal(err)
 	}
-	if err := do(m, ctx); err != nil && !errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), faults.Err.Error()) {
+	if err := do(m, ctx); err != nil && !errors.Is(err, context.Canceled) &&
+		!strings.Contains(err.Error(), faults.Err.Error()) {
 		s.Errorf("%s %d: %v", what, at, err)
 	}
 	return b.Sent() >= at
 }
 
-// Each monolith is removed as soon as its collection is live and compared, but for those that cannot be moved, or are written
-// by somebody else; the units are as planned, and a rollback makes them again.
+// Each monolith is removed as soon as its collection is live and compared, but for those that cannot be
+// moved, or are written by somebody else; the units are as planned, and a rollback makes them again.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

@@ -26,9 +26,10 @@ type Files interface {
 // Folder are the files of a folder of this machine.
 func Folder(path string) Files { return files.Folder(path) }
 
-// FromExport reads the monoliths from an export of the source to S3 (ExportTableToPointInTime, the whole table in DYNAMODB_JSON) in
-// place of scanning it: f are the files of the export's folder. It is for Plan and Run. A monolith that was written since is
-// read again when it is moved; one that was put since is found by a run without it, and by Verify.
+// FromExport reads the monoliths from an export of the source to S3 (ExportTableToPointInTime, the
+// whole table in DYNAMODB_JSON) in place of scanning it: f are the files of the export's folder. It is
+// for Plan and Run. A monolith that was written since is read again when it is moved; one that was put
+// since is found by a run without it, and by Verify.
 func FromExport(f Files) Option { return optionFunc(func(o *options) { o.exported = f }) }
 
 // each reads the monoliths, from where the migration's options say, page by page.
@@ -42,43 +43,48 @@ func (m *Migration) each(ctx context.Context, do func(ctx context.Context, p rea
 }
 
 // exportPages reads a segment of the export, from a position on.
-func (m *Migration) exportPages(ctx context.Context, i int, from files.Position, do func(read.Page, files.Position) error) error {
-	return m.export.Read(ctx, files.Segment{Number: i, Of: m.of, Limit: pageEntities, From: from}, func(b files.Batch) error {
-		p := read.Page{More: b.More}
-		for _, a := range b.Items {
-			f := imageOf(m.source, a)
-			if f.PK.Type == 0 {
-				return fmt.Errorf("%s: an item of the export has no key %s: it is of another table than %s", m.layout.Model, m.source.Hash, m.source.Name)
+func (m *Migration) exportPages(ctx context.Context, i int, from files.Position,
+	do func(read.Page, files.Position) error) error {
+	return m.export.Read(ctx, files.Segment{Number: i, Of: m.of, Limit: pageEntities, From: from},
+		func(b files.Batch) error {
+			p := read.Page{More: b.More}
+			for _, a := range b.Items {
+				f := imageOf(m.source, a)
+				if f.PK.Type == 0 {
+					return fmt.Errorf("%s: an item of the export has no key %s: it is of another table than %s",
+						m.layout.Model, m.source.Hash, m.source.Name)
+				}
+				p.Items = append(p.Items, f)
 			}
-			p.Items = append(p.Items, f)
-		}
-		return do(p, b.At)
-	})
+			return do(p, b.At)
+		})
 }
 
 // importBytes is about the size of an import file before it is compressed.
 const importBytes = 16 << 20
 
-// Import writes the collections as files that ImportTable takes, and StartBulkPutItems into a new and empty table: DATA/TABLE/*.json.gz for each
-// table of the model. It writes nothing to DynamoDB, and reads the source, or an export of it. Nobody may use the model's tables
-// before they are imported. What cannot be moved is in DeadLetters, the first of it, and in no file. It is not resumed: one that failed is begun
-// again in another folder, and it is refused where there are files of another.
+// Import writes the collections as files that ImportTable takes, and StartBulkPutItems into a new and
+// empty table: DATA/TABLE/*.json.gz for each table of the model. It writes nothing to DynamoDB, and
+// reads the source, or an export of it. Nobody may use the model's tables before they are imported.
+// What cannot be moved is in DeadLetters, the first of it, and in no file. It is not resumed: one that
+// failed is begun again in another folder, and it is refused where there are files of another.
 //
-// The collections are claims, which a later Run makes live, one by one, while the application goes on: at the units of the marks,
-// and 1 to 3 for each entity.
+// The collections are claims, which a later Run makes live, one by one, while the application goes on:
+// at the units of the marks, and 1 to 3 for each entity.
 func (m *Migration) Import(ctx context.Context, to Files) (*Imported, error) {
 	return m.importTo(ctx, to, false)
 }
 
-// ImportLive is Import of collections that are live at once, for data that nobody writes any more: there is no way back from them,
-// and nothing to verify.
+// ImportLive is Import of collections that are live at once, for data that nobody writes any more:
+// there is no way back from them, and nothing to verify.
 func (m *Migration) ImportLive(ctx context.Context, to Files) (*Imported, error) {
 	return m.importTo(ctx, to, true)
 }
 
 func (m *Migration) importTo(ctx context.Context, to Files, live bool) (*Imported, error) {
 	if m.own {
-		return nil, fmt.Errorf("%s: %s holds the monoliths, and cannot be imported: import takes new tables", m.layout.Model, m.source.Name)
+		return nil, fmt.Errorf("%s: %s holds the monoliths, and cannot be imported: import takes new tables",
+			m.layout.Model, m.source.Name)
 	}
 	x := &importing{Migration: m, to: to, live: live, out: &Imported{Items: map[string]int{}, Bytes: map[string]int{}}}
 	err := m.segmentsAtOnce(ctx, x.segment)
@@ -150,11 +156,13 @@ func (x *importing) first(ctx context.Context, i int) error {
 	switch {
 	case err == nil:
 		_ = f.Close()
-		return fmt.Errorf("%s: there are files of another import (%s): remove them, or give another folder", x.layout.Model, name)
+		return fmt.Errorf("%s: there are files of another import (%s): remove them, or give another folder",
+			x.layout.Model, name)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	return x.to.Put(ctx, name, fmt.Appendf(nil, "{\"model\":%q,\"source\":%q,\"segment\":%d,\"of\":%d}\n", x.layout.Model, x.source.Name, i, x.of))
+	return x.to.Put(ctx, name, fmt.Appendf(nil, "{\"model\":%q,\"source\":%q,\"segment\":%d,\"of\":%d}\n",
+		x.layout.Model, x.source.Name, i, x.of))
 }
 
 // one writes the items of one entity.
@@ -200,7 +208,8 @@ func OfFiles() Option { return optionFunc(func(o *options) { o.ofFiles = true })
 // errOfFiles refuses what needs the model's tables.
 var errOfFiles = errors.New("the migration is of files alone (migrate.OfFiles)")
 
-// tableOf looks at a table of the layout, which may not be there yet where only files are written, and returns its indexes.
+// tableOf looks at a table of the layout, which may not be there yet where only files are written, and
+// returns its indexes.
 func (m *Migration) tableOf(ctx context.Context, t *item.Table) ([]*schema.Index, error) {
 	if m.ofFiles {
 		return layoutIndexes(&m.layout.Layout, t), nil
@@ -210,11 +219,14 @@ func (m *Migration) tableOf(ctx context.Context, t *item.Table) ([]*schema.Index
 		return nil, err
 	}
 	if hash, sort := keysOf(d); hash != t.Hash || sort != t.Range {
-		return nil, fmt.Errorf("%s: the table %s has the keys %s, and the layout %s", m.layout.Model, t.Name, keysText(hash, sort), keysText(t.Hash, t.Range))
+		return nil, fmt.Errorf("%s: the table %s has the keys %s, and the layout %s", m.layout.Model, t.Name,
+			keysText(hash, sort), keysText(t.Hash, t.Range))
 	}
 	l := m.layout.Tables[t.Index]
-	if kinds := typesOf(d); string(kinds[t.Hash]) != l.HashType || t.Range != "" && string(kinds[t.Range]) != l.RangeType {
-		return nil, fmt.Errorf("%s: the keys of the table %s are of the types %s, and of the layout %s", m.layout.Model, t.Name, keysText(string(kinds[t.Hash]), string(kinds[t.Range])), keysText(l.HashType, l.RangeType))
+	if kinds := typesOf(d); string(kinds[t.Hash]) != l.HashType || t.Range != "" &&
+		string(kinds[t.Range]) != l.RangeType {
+		return nil, fmt.Errorf("%s: the keys of the table %s are of the types %s, and of the layout %s", m.layout.Model,
+			t.Name, keysText(string(kinds[t.Hash]), string(kinds[t.Range])), keysText(l.HashType, l.RangeType))
 	}
 	return indexesOf(d, t), nil
 }

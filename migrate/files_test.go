@@ -50,15 +50,18 @@ func (s *setup) exported(to migrate.Files, files int) {
 			s.Fatal(err)
 		}
 		sum := md5.Sum(data.Bytes())
-		fmt.Fprintf(&manifest, `{"itemCount":%d,"md5Checksum":%q,"etag":"x","dataFileS3Key":"some/prefix/AWSDynamoDB/0123-abc/data/%d.json.gz"}`+"\n", n, base64.StdEncoding.EncodeToString(sum[:]), f)
+		fmt.Fprintf(&manifest, `{"itemCount":%d,"md5Checksum":%q,"etag":"x",`+
+			`"dataFileS3Key":"some/prefix/AWSDynamoDB/0123-abc/data/%d.json.gz"}`+
+			"\n", n, base64.StdEncoding.EncodeToString(sum[:]), f)
 		put(fmt.Sprintf("data/%d.json.gz", f), data.Bytes())
 	}
 	put("manifest-files.json", manifest.Bytes())
-	put("manifest-summary.json", fmt.Appendf(nil, `{"version":"2023-08-01","exportArn":"arn","itemCount":%d,"outputFormat":"DYNAMODB_JSON","exportType":"FULL_EXPORT"}`, len(all)))
+	put("manifest-summary.json", fmt.Appendf(nil, `{"version":"2023-08-01","exportArn":"arn","itemCount":%d,`+
+		`"outputFormat":"DYNAMODB_JSON","exportType":"FULL_EXPORT"}`, len(all)))
 }
 
-// A run from an export moves what is as it was exported, what was written since as it is now, and nothing that is gone; what
-// came since is moved by a run without it. It is taken up where it ended.
+// A run from an export moves what is as it was exported, what was written since as it is now, and
+// nothing that is gone; what came since is moved by a run without it. It is taken up where it ended.
 func TestRunFromExport(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -70,7 +73,8 @@ func TestRunFromExport(t *testing.T) {
 	s.exported(files, 4)
 	changed := document("p3", 9)
 	s.put(changed)
-	if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue("p4")}}); err != nil {
+	if _, err := s.client.DeleteItem(ctx,
+		&dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue("p4")}}); err != nil {
 		t.Fatal(err)
 	}
 	delete(s.docs, "p4")
@@ -84,7 +88,8 @@ func TestRunFromExport(t *testing.T) {
 	r, err := s.migration(from, migrate.Segments(2), migrate.OnProgress(func(p migrate.Report) { kill() })).Run(killed)
 	t.Logf("killed after %+v, %v", r, err)
 	r, err = s.migration(from, migrate.Segments(2)).Run(ctx)
-	if err != nil || r.All.Entities != 30 && r.All.Entities != 15 || r.This.Dead+r.This.Conflicts != 0 || r.This.ConsumedRCU > 60 {
+	if err != nil || r.All.Entities != 30 && r.All.Entities != 15 || r.This.Dead+r.This.Conflicts != 0 ||
+		r.This.ConsumedRCU > 60 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if v, err := s.migration().Verify(ctx); err != nil || v.Unmoved != 1 || v.Wrong != 0 {
@@ -140,8 +145,10 @@ func TestExportsThatAreRefused(t *testing.T) {
 		{"manifest-summary.json", "", "name the folder of one export"},
 		{"manifest-summary.json", "{", "unexpected end of JSON input"},
 		{"manifest-summary.json", `{"outputFormat":"ION"}`, `the export's format is "ION": export as DYNAMODB_JSON`},
-		{"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","exportType":"INCREMENTAL_EXPORT"}`, "the export is incremental"},
-		{"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","itemCount":7}`, "has 7 items, and manifest-files.json 4: the export is not whole"},
+		{"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","exportType":"INCREMENTAL_EXPORT"}`,
+			"the export is incremental"},
+		{"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","itemCount":7}`,
+			"has 7 items, and manifest-files.json 4: the export is not whole"},
 		{"data/0.json.gz", "none", "data/0.json.gz: unexpected EOF"},
 		{"data/0.json.gz", string(zip("{}\n")), "data/0.json.gz, line 1: it has no Item"},
 		{"data/0.json.gz", string(zip(`{"Item":{"name":"x"}}`)), "data/0.json.gz, line 1: "},
@@ -151,7 +158,8 @@ func TestExportsThatAreRefused(t *testing.T) {
 		if x.content != "" {
 			content = []byte(x.content)
 		}
-		m, err := migrate.Open(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.FromExport(broken{whole, x.name, content}))
+		m, err := migrate.Open(ctx, s.client, s.layout(), s.source,
+			migrate.Tables(func(string) string { return s.target }), migrate.FromExport(broken{whole, x.name, content}))
 		if err == nil {
 			_, err = m.Plan(ctx, migrate.PlanOptions{})
 		}
@@ -193,7 +201,9 @@ func (s *setup) loadFiles(folder, table string) int {
 			if err != nil {
 				return err
 			}
-			if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: a, ConditionExpression: aws.String("attribute_not_exists(PK)")}); err != nil {
+			if _, err := s.client.PutItem(ctx,
+				&dynamodb.PutItemInput{TableName: &table, Item: a,
+					ConditionExpression: aws.String("attribute_not_exists(PK)")}); err != nil {
 				return err
 			}
 		}
@@ -208,7 +218,8 @@ func (s *setup) loadFiles(folder, table string) int {
 // offline is a migration before the model's table is there.
 func (s *setup) offline(table string, o ...migrate.Option) *migrate.Migration {
 	s.Helper()
-	o = append([]migrate.Option{migrate.Tables(func(string) string { return table }), migrate.Segments(3), migrate.OfFiles()}, o...)
+	o = append([]migrate.Option{migrate.Tables(func(string) string { return table }), migrate.Segments(3),
+		migrate.OfFiles()}, o...)
 	m, err := migrate.Open(context.Background(), s.client, s.layout(), s.source, o...)
 	if err != nil {
 		s.Fatal(err)
@@ -216,8 +227,8 @@ func (s *setup) offline(table string, o ...migrate.Option) *migrate.Migration {
 	return m
 }
 
-// Import files, loaded into a new table, are claims: until a run makes them live the monoliths are what is read; what was written since is
-// moved as it is now. The run puts no part of the others again.
+// Import files, loaded into a new table, are claims: until a run makes them live the monoliths are what
+// is read; what was written since is moved as it is now. The run puts no part of the others again.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -246,7 +257,8 @@ func TestImport(t *testing.T) {
 	}
 	s.put(document("p8", 30))
 	delete(s.docs, "dead")
-	if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue("dead")}}); err != nil {
+	if _, err := s.client.DeleteItem(ctx,
+		&dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue("dead")}}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := s.migration().Run(ctx)
@@ -299,7 +311,8 @@ func TestImportLive(t *testing.T) {
 	}
 }
 
-// Another export is read from its beginning; what was mended since is moved as it is now, and nothing is left of what was deleted since.
+// Another export is read from its beginning; what was mended since is moved as it is now, and nothing
+// is left of what was deleted since.
 func TestTwoExports(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -313,7 +326,8 @@ func TestTwoExports(t *testing.T) {
 	s.exported(first, 1)
 	s.put(document("mended", 2))
 	for _, name := range []string{"p2", "gone"} {
-		if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue(name)}}); err != nil {
+		if _, err := s.client.DeleteItem(ctx,
+			&dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue(name)}}); err != nil {
 			t.Fatal(err)
 		}
 		delete(s.docs, name)
@@ -337,8 +351,10 @@ func TestTwoExports(t *testing.T) {
 	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() {
 		t.Errorf("%+v, %v", v, err)
 	}
-	other := broken{second, "manifest-summary.json", []byte(`{"outputFormat":"DYNAMODB_JSON","itemCount":300,"tableArn":"arn:aws:dynamodb:us-east-1:1:table/other"}`)}
-	_, err = migrate.Open(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.FromExport(other))
+	other := broken{second, "manifest-summary.json", []byte(`{"outputFormat":"DYNAMODB_JSON","itemCount":300,` +
+		`"tableArn":"arn:aws:dynamodb:us-east-1:1:table/other"}`)}
+	_, err = migrate.Open(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }),
+		migrate.FromExport(other))
 	refused(t, err, "the export is of the table other, and the source is "+s.source)
 }
 
@@ -362,7 +378,9 @@ func TestImportThatIsNotWhole(t *testing.T) {
 	for _, a := range s.all(s.target) {
 		if strings.HasPrefix(text(a["SK"]), "EVENT#") {
 			if n++; n%4 == 0 {
-				if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.target, Key: attributes{"PK": a["PK"], "SK": a["SK"]}}); err != nil {
+				if _, err := s.client.DeleteItem(ctx,
+					&dynamodb.DeleteItemInput{TableName: &s.target,
+						Key: attributes{"PK": a["PK"], "SK": a["SK"]}}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -28,7 +28,8 @@ func (s *setup) foreign(name, description string) {
 	s.Helper()
 	_, err := s.client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
 		TableName: &s.source, Key: attributes{"name": textValue(name)},
-		UpdateExpression: aws.String("SET description = :x"), ExpressionAttributeValues: attributes{":x": textValue(description)},
+		UpdateExpression:          aws.String("SET description = :x"),
+		ExpressionAttributeValues: attributes{":x": textValue(description)},
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -37,14 +38,16 @@ func (s *setup) foreign(name, description string) {
 
 func (s *setup) remove(table string, key attributes) {
 	s.Helper()
-	if _, err := s.client.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: &table, Key: key}); err != nil {
+	if _, err := s.client.DeleteItem(context.Background(),
+		&dynamodb.DeleteItemInput{TableName: &table, Key: key}); err != nil {
 		s.Fatal(err)
 	}
 }
 
 // before is a client that does something before its n-th request.
 func (s *setup) before(n int, do func()) *dynamodb.Client {
-	return dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient = &nth{next: o.HTTPClient, at: n, do: do} })
+	return dynamodb.New(s.client.Options(),
+		func(o *dynamodb.Options) { o.HTTPClient = &nth{next: o.HTTPClient, at: n, do: do} })
 }
 
 type nth struct {
@@ -94,7 +97,8 @@ func (s *setup) has(value string) bool {
 	return false
 }
 
-// A monolith that the old program puts while its entity is rolled back is not taken for the rollback's own: what was written in the new layout is kept.
+// A monolith that the old program puts while its entity is rolled back is not taken for the rollback's
+// own: what was written in the new layout is kept.
 func TestForeignPutBesideARollbackIsNoRestore(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -106,13 +110,15 @@ func TestForeignPutBesideARollbackIsNoRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, m := s.wrapped()
-		if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.License = "acknowledged"; return nil }); err != nil {
+		if _, err := w.Update(ctx, m.Key("a"),
+			func(p *Package) error { p.License = "acknowledged"; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		met, marked := false, false
 		late := document("a", 0)
 		late["description"] = textValue("late")
-		r, err := s.over(s.before(at, func() { met, marked = true, s.all(s.source)[0]["_m"] != nil; s.put(late) })).Rollback(ctx)
+		r, err := s.over(s.before(at, func() { met, marked = true, s.all(s.source)[0]["_m"] != nil; s.put(late) })).
+			Rollback(ctx)
 		if !met {
 			break
 		}
@@ -125,7 +131,8 @@ func TestForeignPutBesideARollbackIsNoRestore(t *testing.T) {
 	}
 }
 
-// An item that another program changes while its entity is rolled back, and leaves its version, is in the monolith, or kept.
+// An item that another program changes while its entity is rolled back, and leaves its version, is in
+// the monolith, or kept.
 func TestForeignItemBesideARollbackIsKept(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -154,8 +161,11 @@ func TestForeignItemBesideARollbackIsKept(t *testing.T) {
 func (s *setup) changesItem(ctx context.Context, sk string) error {
 	s.Helper()
 	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.target, Key: attributes{"PK": textValue("PACKAGE#a"), "SK": textValue(sk)}, ConditionExpression: aws.String("attribute_exists(PK)"),
-		UpdateExpression: aws.String("SET #v = :x"), ExpressionAttributeNames: map[string]string{"#v": s.valueName(sk)}, ExpressionAttributeValues: attributes{":x": textValue("foreign")},
+		TableName: &s.target, Key: attributes{"PK": textValue("PACKAGE#a"), "SK": textValue(sk)},
+		ConditionExpression:       aws.String("attribute_exists(PK)"),
+		UpdateExpression:          aws.String("SET #v = :x"),
+		ExpressionAttributeNames:  map[string]string{"#v": s.valueName(sk)},
+		ExpressionAttributeValues: attributes{":x": textValue("foreign")},
 	})
 	return err
 }
@@ -167,7 +177,8 @@ func (s *setup) valueName(sk string) string {
 			continue
 		}
 		for name, v := range a {
-			if _, isText := v.(*types.AttributeValueMemberS); isText && name != "PK" && name != "SK" && !strings.HasPrefix(name, "_") {
+			if _, isText := v.(*types.AttributeValueMemberS); isText && name != "PK" && name != "SK" &&
+				!strings.HasPrefix(name, "_") {
 				return name
 			}
 		}
@@ -175,7 +186,8 @@ func (s *setup) valueName(sk string) string {
 	return "none"
 }
 
-// A root item that another program has removed is no delete: a rollback keeps the monolith and the other items, and says so.
+// A root item that another program has removed is no delete: a rollback keeps the monolith and the
+// other items, and says so.
 func TestRollbackKeepsTheMonolithOfALostRoot(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -214,14 +226,16 @@ func TestRollbackCountsAnEntityOnce(t *testing.T) {
 	}
 }
 
-// settled fails unless the choice leads to a state that a verification finds clean after the next run, with the content that was chosen.
+// settled fails unless the choice leads to a state that a verification finds clean after the next run,
+// with the content that was chosen.
 func (s *setup) settled(ctx context.Context, keep, description string) {
 	s.Helper()
 	if err := settles(keep, s.migration(), ctx, "a"); err != nil {
 		s.Errorf("-keep %s: %v", keep, err)
 	}
 	w, m := s.wrapped()
-	if e, err := w.Load(ctx, m.Key("a")); description == "" && err == nil || description != "" && (err != nil || e.Value.Description != description) {
+	if e, err := w.Load(ctx, m.Key("a")); description == "" && err == nil || description != "" &&
+		(err != nil || e.Value.Description != description) {
 		s.Errorf("-keep %s: %+v, %v", keep, e, err)
 	}
 	if _, err := s.migration().Run(ctx); err != nil {
@@ -232,8 +246,8 @@ func (s *setup) settled(ctx context.Context, keep, description string) {
 	}
 }
 
-// settle leads out of each state in which a monolith was written after it moved: of an entity that was inserted again, that was moved by a claim
-// which took over another, and that was deleted.
+// settle leads out of each state in which a monolith was written after it moved: of an entity that was
+// inserted again, that was moved by a claim which took over another, and that was deleted.
 func TestSettleLeadsOutOfEachState(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -283,7 +297,8 @@ func TestSettleLeadsOutOfEachState(t *testing.T) {
 	}
 }
 
-// settle -keep monolith also ends a move that died between the mark of the monolith and the root item, if a foreign program has changed the monolith since.
+// settle -keep monolith also ends a move that died between the mark of the monolith and the root item,
+// if a foreign program has changed the monolith since.
 func TestSettleEndsAMoveOfAChangedMonolith(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -305,13 +320,15 @@ func TestSettleEndsAMoveOfAChangedMonolith(t *testing.T) {
 		t.Fatalf("a run: %+v, %v", r, err)
 	}
 	var conflict *migrate.ConflictError
-	if err := settles("collection", s.migration(), ctx, "a"); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "-keep monolith") {
+	if err := settles("collection", s.migration(), ctx, "a"); !errors.As(err, &conflict) ||
+		!strings.Contains(err.Error(), "-keep monolith") {
 		t.Errorf("-keep collection: %v", err)
 	}
 	s.settled(ctx, "monolith", "late")
 }
 
-// settle, a run and a rollback leave a collection alone that the migration of another table has moved, and that has the key of a monolith.
+// settle, a run and a rollback leave a collection alone that the migration of another table has moved,
+// and that has the key of a monolith.
 func TestSettleLeavesCollectionOfAnotherMigration(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -331,11 +348,13 @@ func TestSettleLeavesCollectionOfAnotherMigration(t *testing.T) {
 		if r, err := s.migration().Run(ctx); err != nil || r.This.Conflicts != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if s, err := s.migration().Status(ctx); err != nil || !strings.Contains(fmt.Sprint(s.DeadLetters), "another migration has moved an entity of that key") {
+		if s, err := s.migration().Status(ctx); err != nil ||
+			!strings.Contains(fmt.Sprint(s.DeadLetters), "another migration has moved an entity of that key") {
 			t.Errorf("%+v, %v", s, err)
 		}
 		var conflict *migrate.ConflictError
-		if err := settles(keep, s.migration(), ctx, "p0"); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "rename one") {
+		if err := settles(keep, s.migration(), ctx, "p0"); !errors.As(err, &conflict) ||
+			!strings.Contains(err.Error(), "rename one") {
 			t.Errorf("-keep %s: %v", keep, err)
 		}
 		if _, err := s.migration().Rollback(ctx); err != nil {
@@ -380,7 +399,8 @@ func (s *setup) inserts(ctx context.Context, w *migrate.Wrapped[Package]) {
 	}
 }
 
-// settle -keep monolith keeps the monolith as it is, also if a rollback has died at it; and beside a contract it is refused.
+// settle -keep monolith keeps the monolith as it is, also if a rollback has died at it; and beside a
+// contract it is refused.
 func TestKeepMonolithBesideOtherSteps(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -400,8 +420,10 @@ func TestKeepMonolithBesideOtherSteps(t *testing.T) {
 			continue // it is a monolith
 		}
 		s.foreign("a", "late")
-		if err := settles("monolith", s.migration(), ctx, "a"); err != nil || text(s.all(s.source)[0]["description"]) != "late" {
-			t.Errorf("a rollback died at request %d: %v; the monolith has %s", at, err, text(s.all(s.source)[0]["description"]))
+		if err := settles("monolith", s.migration(), ctx, "a"); err != nil ||
+			text(s.all(s.source)[0]["description"]) != "late" {
+			t.Errorf("a rollback died at request %d: %v; the monolith has %s", at, err,
+				text(s.all(s.source)[0]["description"]))
 		}
 	}
 	s := moved(t, 2)

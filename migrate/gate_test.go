@@ -13,7 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// gate holds the first request that matches until it is released. Then a test acts as a second program between two requests of the first.
+// gate holds the first request that matches until it is released. Then a test acts as a second program
+// between two requests of the first.
 type gate struct {
 	next              dynamodb.HTTPClient
 	match             func(operation, body string) bool
@@ -34,7 +35,8 @@ func (g *gate) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if g.match(strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810."), string(body)) && g.held.CompareAndSwap(false, true) {
+	if g.match(strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810."), string(body)) &&
+		g.held.CompareAndSwap(false, true) {
 		close(g.arrived)
 		<-g.released
 	}

@@ -40,7 +40,8 @@ func anything(r *rand.Rand, depth int) types.AttributeValue {
 		}
 		return &types.AttributeValueMemberL{Value: l}
 	case n == 6:
-		return &types.AttributeValueMemberN{Value: []string{"12345678901234567890123456789012345678", "-0.00000000000000000000000000000000000001", "1e+100", "0"}[r.IntN(4)]}
+		return &types.AttributeValueMemberN{Value: []string{"12345678901234567890123456789012345678",
+			"-0.00000000000000000000000000000000000001", "1e+100", "0"}[r.IntN(4)]}
 	case n == 7:
 		return &types.AttributeValueMemberB{Value: []byte{0, 255, byte(r.IntN(256))}}
 	case n == 8:
@@ -48,13 +49,16 @@ func anything(r *rand.Rand, depth int) types.AttributeValue {
 	case n == 9:
 		return &types.AttributeValueMemberNS{Value: []string{"3", "1.5", "-2"}}
 	case n == 10:
-		return []types.AttributeValue{&types.AttributeValueMemberNULL{Value: true}, &types.AttributeValueMemberBOOL{Value: true}, &types.AttributeValueMemberBS{Value: [][]byte{{1}, {2, 3}}}}[r.IntN(3)]
+		return []types.AttributeValue{&types.AttributeValueMemberNULL{Value: true},
+			&types.AttributeValueMemberBOOL{Value: true},
+			&types.AttributeValueMemberBS{Value: [][]byte{{1}, {2, 3}}}}[r.IntN(3)]
 	}
 	return textValue(strings.Repeat("x", r.IntN(40)))
 }
 
-// generated is a random monolith, and whether it can be moved: wide, deep, empty, large, with more elements than a transaction
-// holds, in any order, in other zones; or with two elements at one instant, or of a type that the model does not have.
+// generated is a random monolith, and whether it can be moved: wide, deep, empty, large, with more
+// elements than a transaction holds, in any order, in other zones; or with two elements at one instant,
+// or of a type that the model does not have.
 func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 	doc = attributes{"name": textValue(name)}
 	if r.IntN(10) == 0 {
@@ -72,7 +76,8 @@ func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 	for i := range r.IntN(5) {
 		tags[fmt.Sprintf("tag#%d%%", i)] = anything(r, 1)
 	}
-	doc["dist-tags"] = []types.AttributeValue{&types.AttributeValueMemberM{Value: tags}, &types.AttributeValueMemberNULL{Value: true}}[r.IntN(10)/9]
+	doc["dist-tags"] = []types.AttributeValue{&types.AttributeValueMemberM{Value: tags},
+		&types.AttributeValueMemberNULL{Value: true}}[r.IntN(10)/9]
 	n := []int{0, 1, 2, 5, 20, 130}[r.IntN(6)]
 	if n == 130 && r.IntN(4) > 0 {
 		n = 8
@@ -103,8 +108,8 @@ func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 	return doc, movable
 }
 
-// Generated documents, there and back: the identity, but for those that cannot be moved, which are dead letters and stay as they
-// are.
+// Generated documents, there and back: the identity, but for those that cannot be moved, which are dead
+// letters and stay as they are.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -137,10 +142,12 @@ func TestGenerated(t *testing.T) {
 	if err != nil || r.This.Dead != len(dead) || r.This.Moved != len(s.docs)-len(dead) || r.This.Conflicts != 0 {
 		t.Fatalf("seed %d: %+v, %v", seed, r, err)
 	}
-	// A root tells since when it is live, in epoch seconds, which take a byte less where they end with 0: an item may be the
-	// next KB by that. The engine measures some numbers otherwise than the rule.
-	if off := max(2, plan.WCU/5000); math.Abs(r.This.WCU-plan.WCU) > off || enginetest.ReportsTransactions(t) && math.Abs(r.This.ConsumedWCU-plan.WCU) > off {
-		t.Errorf("seed %d: it took %v WCU, %v as reported, and %v were planned", seed, r.This.WCU, r.This.ConsumedWCU, plan.WCU)
+	// A root tells since when it is live, in epoch seconds, which take a byte less where they end with
+	// 0: an item may be the next KB by that. The engine measures some numbers otherwise than the rule.
+	if off := max(2, plan.WCU/5000); math.Abs(r.This.WCU-plan.WCU) > off || enginetest.ReportsTransactions(t) &&
+		math.Abs(r.This.ConsumedWCU-plan.WCU) > off {
+		t.Errorf("seed %d: it took %v WCU, %v as reported, and %v were planned", seed, r.This.WCU, r.This.ConsumedWCU,
+			plan.WCU)
 	}
 	status, err := s.migration().Status(ctx)
 	var letters []string

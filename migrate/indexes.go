@@ -10,7 +10,8 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// indexesOf are the secondary indexes of a table, of the model or not: each write of an item that lies in one costs there too.
+// indexesOf are the secondary indexes of a table, of the model or not: each write of an item that lies
+// in one costs there too.
 func indexesOf(d *types.TableDescription, t *item.Table) []*schema.Index {
 	kinds := typesOf(d)
 	var all []*schema.Index
@@ -42,10 +43,12 @@ func indexesOf(d *types.TableDescription, t *item.Table) []*schema.Index {
 func layoutIndexes(l *schema.Layout, t *item.Table) []*schema.Index {
 	var all []*schema.Index
 	for _, n := range l.Indexes {
-		if n.Table != l.Tables[t.Index].Name || slices.ContainsFunc(all, func(x *schema.Index) bool { return x.Name == n.Name }) {
+		if n.Table != l.Tables[t.Index].Name ||
+			slices.ContainsFunc(all, func(x *schema.Index) bool { return x.Name == n.Name }) {
 			continue
 		}
-		x := &schema.Index{Name: n.Name, Table: &schema.Table{Name: t.Name, Hash: t.Hash, Range: t.Range}, All: n.Include == nil, Include: n.Include}
+		x := &schema.Index{Name: n.Name, Table: &schema.Table{Name: t.Name, Hash: t.Hash, Range: t.Range},
+			All: n.Include == nil, Include: n.Include}
 		x.Hash, x.Range = keysOfIndex(n.Hash), keysOfIndex(n.Range)
 		all = append(all, x)
 	}

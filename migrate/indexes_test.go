@@ -71,16 +71,19 @@ func newTickets(t *testing.T) *tickets {
 	key := func(attribute string, kind types.KeyType) types.KeySchemaElement {
 		return types.KeySchemaElement{AttributeName: &attribute, KeyType: kind}
 	}
-	all, keys := &types.Projection{ProjectionType: types.ProjectionTypeAll}, &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
+	all, keys := &types.Projection{ProjectionType: types.ProjectionTypeAll},
+		&types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
 	_, err = client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &s.source, BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String("ID"), AttributeType: "S"}, {AttributeName: aws.String("State"), AttributeType: "S"}, {AttributeName: aws.String("Weight"), AttributeType: "N"},
+			{AttributeName: aws.String("ID"), AttributeType: "S"}, {AttributeName: aws.String("State"),
+				AttributeType: "S"}, {AttributeName: aws.String("Weight"), AttributeType: "N"},
 		},
 		KeySchema: []types.KeySchemaElement{key("ID", "HASH")},
 		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{
 			{IndexName: aws.String("old"), KeySchema: []types.KeySchemaElement{key("State", "HASH")}, Projection: all},
-			{IndexName: aws.String("heavy"), KeySchema: []types.KeySchemaElement{key("Weight", "HASH")}, Projection: keys},
+			{IndexName: aws.String("heavy"), KeySchema: []types.KeySchemaElement{key("Weight", "HASH")},
+				Projection: keys},
 		},
 	})
 	if err != nil {
@@ -103,7 +106,8 @@ func (s *tickets) migration(o ...migrate.Option) *migrate.Migration {
 func (s *tickets) fill(n int) {
 	s.Helper()
 	for i := range n {
-		v := Ticket{ID: fmt.Sprint("t", i), Owner: "bob", State: fmt.Sprint("s", i%3), Weight: i, Opened: time.Unix(1.7e9, int64(i)).UTC(), Until: time.Unix(4e9, 0).UTC(), Text: strings.Repeat("x", i*400)}
+		v := Ticket{ID: fmt.Sprint("t", i), Owner: "bob", State: fmt.Sprint("s", i%3), Weight: i,
+			Opened: time.Unix(1.7e9, int64(i)).UTC(), Until: time.Unix(4e9, 0).UTC(), Text: strings.Repeat("x", i*400)}
 		if i%4 == 1 {
 			v.Owner, v.Until = "", time.Time{}
 		}
@@ -115,17 +119,19 @@ func (s *tickets) fill(n int) {
 			s.Fatal(err)
 		}
 		if i%5 == 2 && i%4 != 1 { // it expires by itself too, and has a key as an index of the model has it
-			doc["gone"], doc["G2"] = &types.AttributeValueMemberN{Value: "4000000000"}, &types.AttributeValueMemberS{Value: fmt.Sprintf("%04d", i)}
+			doc["gone"], doc["G2"] = &types.AttributeValueMemberN{Value: "4000000000"},
+				&types.AttributeValueMemberS{Value: fmt.Sprintf("%04d", i)}
 		}
-		if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+		if _, err := s.client.PutItem(context.Background(),
+			&dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
 			s.Fatal(err)
 		}
 		s.docs[v.ID] = doc
 	}
 }
 
-// A model with indexes and a time to live: there and back, with what the mapper would have stored and its queries find, and
-// the units of all indexes, those of the source too, as they were planned.
+// A model with indexes and a time to live: there and back, with what the mapper would have stored and
+// its queries find, and the units of all indexes, those of the source too, as they were planned.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -140,7 +146,8 @@ func TestIndexes(t *testing.T) {
 		status, _ := s.migration().Status(ctx)
 		t.Fatalf("%+v, %v; planned were %+v; %+v", r, err, plan, status)
 	}
-	if enginetest.ReportsTransactions(t) && r.This.ConsumedWCU != plan.WCU { // DynamoDB Local reports nothing of statements
+	// DynamoDB Local reports nothing of statements
+	if enginetest.ReportsTransactions(t) && r.This.ConsumedWCU != plan.WCU {
 		t.Errorf("it took %v WCU, and %v were planned", r.This.ConsumedWCU, plan.WCU)
 	}
 	owned, err := query.Of[Ticket](s.users.Index("byOwner", "bob")).Count(ctx, s.users)
@@ -163,7 +170,8 @@ func TestIndexes(t *testing.T) {
 	s.cameBack()
 }
 
-// asTheMapperStores requires that a save of each ticket as it is loaded, with its index keys made anew, finds nothing to write.
+// asTheMapperStores requires that a save of each ticket as it is loaded, with its index keys made anew,
+// finds nothing to write.
 func (s *tickets) asTheMapperStores() {
 	s.Helper()
 	ctx := context.Background()
@@ -192,25 +200,30 @@ func (s *tickets) cameBack() {
 	if len(all) != len(s.docs) {
 		s.Errorf("%d monoliths are there, of %d", len(all), len(s.docs))
 	}
-	left := slices.DeleteFunc(s.all(s.target), func(a attributes) bool { return strings.HasPrefix(text(a["PK"]), "~migrate#") })
+	left := slices.DeleteFunc(s.all(s.target),
+		func(a attributes) bool { return strings.HasPrefix(text(a["PK"]), "~migrate#") })
 	if len(left) > 0 {
 		s.Errorf("%v are left", left)
 	}
 }
 
-// Monoliths among the items of the model lie in its indexes with keys of their own: whoever asks these finds tickets only.
+// Monoliths among the items of the model lie in its indexes with keys of their own: whoever asks these
+// finds tickets only.
 func TestIndexesOfOneTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newTickets(t)
 	s.source = s.target
 	for i := range 6 {
-		doc, err := attributevalue.MarshalMap(Ticket{ID: fmt.Sprint("t", i), Owner: "bob", State: "s", Weight: i, Opened: time.Unix(1.7e9, 0).UTC()})
+		doc, err := attributevalue.MarshalMap(Ticket{ID: fmt.Sprint("t", i), Owner: "bob", State: "s", Weight: i,
+			Opened: time.Unix(1.7e9, 0).UTC()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		doc["PK"], doc["SK"] = &types.AttributeValueMemberS{Value: fmt.Sprint("TICKET#t", i)}, &types.AttributeValueMemberS{Value: "DOC"}
-		doc["G1"], doc["G2"] = &types.AttributeValueMemberS{Value: "STATE#s"}, &types.AttributeValueMemberS{Value: fmt.Sprintf("%04d", i)}
+		doc["PK"], doc["SK"] = &types.AttributeValueMemberS{Value: fmt.Sprint("TICKET#t", i)},
+			&types.AttributeValueMemberS{Value: "DOC"}
+		doc["G1"], doc["G2"] = &types.AttributeValueMemberS{Value: "STATE#s"},
+			&types.AttributeValueMemberS{Value: fmt.Sprintf("%04d", i)}
 		if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
 			t.Fatal(err)
 		}
@@ -240,19 +253,22 @@ func TestIndexesOfOneTable(t *testing.T) {
 	}
 	for _, a := range s.all(s.source) {
 		delete(a, "_v")
-		if id, ok := a["ID"]; !ok && !strings.HasPrefix(text(a["PK"]), "~migrate#") || ok && !attr.SameItem(a, s.docs[text(id)]) {
+		if id, ok := a["ID"]; !ok && !strings.HasPrefix(text(a["PK"]), "~migrate#") || ok &&
+			!attr.SameItem(a, s.docs[text(id)]) {
 			t.Errorf("%v is left", a)
 		}
 	}
 }
 
-// DynamoDB deletes what has expired, the root first or last: a verification is clean then, and a rollback leaves nothing.
+// DynamoDB deletes what has expired, the root first or last: a verification is clean then, and a
+// rollback leaves nothing.
 func TestExpired(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newTickets(t)
 	for i, until := range []int64{1.6e9, 1.6e9, 4e9} {
-		doc, err := attributevalue.MarshalMap(Ticket{ID: fmt.Sprint("t", i), Owner: "bob", State: "s", Until: time.Unix(until, 0).UTC(), Text: "text", Notes: []Note{{1, "eve", "note"}}})
+		doc, err := attributevalue.MarshalMap(Ticket{ID: fmt.Sprint("t", i), Owner: "bob", State: "s",
+			Until: time.Unix(until, 0).UTC(), Text: "text", Notes: []Note{{1, "eve", "note"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +309,8 @@ func TestWrapExpired(t *testing.T) {
 	ctx := context.Background()
 	s := newTickets(t)
 	for _, id := range []string{"moved", "unmoved"} {
-		doc, err := attributevalue.MarshalMap(Ticket{ID: id, Owner: "bob", State: "s", Until: time.Unix(1.6e9, 0).UTC(), Notes: []Note{{1, "eve", "note"}}})
+		doc, err := attributevalue.MarshalMap(Ticket{ID: id, Owner: "bob", State: "s", Until: time.Unix(1.6e9, 0).UTC(),
+			Notes: []Note{{1, "eve", "note"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,7 +332,8 @@ func TestWrapExpired(t *testing.T) {
 		if !errors.Is(err, mapper.ErrNotFound) {
 			t.Errorf("%s: an update: %v", id, err)
 		}
-		if _, err := w.Insert(ctx, Ticket{ID: id, Owner: "new", State: "s", Notes: []Note{{2, "eve", "new"}}}); err != nil {
+		if _, err := w.Insert(ctx,
+			Ticket{ID: id, Owner: "new", State: "s", Notes: []Note{{2, "eve", "new"}}}); err != nil {
 			t.Errorf("%s: an insert: %v", id, err)
 		}
 		e, err := w.Load(ctx, s.users.Key(id))
@@ -352,7 +370,8 @@ func (s *tickets) store(v any, change func(attributes)) {
 	if change != nil {
 		change(doc)
 	}
-	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+	if _, err := s.client.PutItem(context.Background(),
+		&dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -361,9 +380,12 @@ func (s *tickets) store(v any, change func(attributes)) {
 func (s *tickets) expire() (n int) {
 	s.Helper()
 	for _, a := range s.all(s.target) {
-		if gone, ok := a["gone"].(*types.AttributeValueMemberN); ok && len(gone.Value) <= 10 && gone.Value <= fmt.Sprint(time.Now().Unix()) {
+		if gone, ok := a["gone"].(*types.AttributeValueMemberN); ok && len(gone.Value) <= 10 &&
+			gone.Value <= fmt.Sprint(time.Now().Unix()) {
 			n++
-			if _, err := s.client.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: &s.target, Key: attributes{"PK": a["PK"], "SK": a["SK"]}}); err != nil {
+			if _, err := s.client.DeleteItem(context.Background(),
+				&dynamodb.DeleteItemInput{TableName: &s.target,
+					Key: attributes{"PK": a["PK"], "SK": a["SK"]}}); err != nil {
 				s.Fatal(err)
 			}
 		}
@@ -395,7 +417,8 @@ type (
 
 func newVisas(t *testing.T) (*tickets, *mapper.Mapper[Visa]) {
 	t.Helper()
-	s := &tickets{&setup{TB: t, client: enginetest.Start(t).Client(), source: enginetest.Table(t, "ID:S", ""), target: enginetest.Table(t, "PK:S", "SK:S"), docs: map[string]attributes{}}, layoutOf[Visa](t), nil}
+	s := &tickets{&setup{TB: t, client: enginetest.Start(t).Client(), source: enginetest.Table(t, "ID:S", ""),
+		target: enginetest.Table(t, "PK:S", "SK:S"), docs: map[string]attributes{}}, layoutOf[Visa](t), nil}
 	m, err := mapper.New[Visa](s.client, mapper.Table(s.target))
 	if err != nil {
 		t.Fatal(err)
@@ -403,8 +426,8 @@ func newVisas(t *testing.T) (*tickets, *mapper.Mapper[Visa]) {
 	return s, m
 }
 
-// An attribute of the monolith that no field claims, and that would be a time to live or a key of an index where it came to lie, is a
-// dead letter, or stays on the root.
+// An attribute of the monolith that no field claims, and that would be a time to live or a key of an
+// index where it came to lie, is a dead letter, or stays on the root.
 func TestNothingBecomesAnExpiry(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -413,17 +436,24 @@ func TestNothingBecomesAnExpiry(t *testing.T) {
 		change func(attributes)
 		dead   string
 	}{
-		"in a struct":              {func(d attributes) { d["House"].(*types.AttributeValueMemberM).Value["gone"] = past }, ""},
-		"an index's, in a struct":  {func(d attributes) { d["House"].(*types.AttributeValueMemberM).Value["G1"] = past }, ""},
-		"in an element":            {func(d attributes) { element(d, "Rooms")["gone"] = past }, "Rooms[0].gone: the item has another attribute of that name"},
-		"an index's in an element": {func(d attributes) { element(d, "Rooms")["G1"] = past }, "Rooms[0].G1: the item has another attribute of that name"},
-		"on the root":              {func(d attributes) { d["gone"] = past }, "it is the table's TTL attribute"},
+		"in a struct": {func(d attributes) {
+			d["House"].(*types.AttributeValueMemberM).Value["gone"] = past
+		}, ""},
+		"an index's, in a struct": {func(d attributes) {
+			d["House"].(*types.AttributeValueMemberM).Value["G1"] = past
+		}, ""},
+		"in an element": {func(d attributes) { element(d, "Rooms")["gone"] = past },
+			"Rooms[0].gone: the item has another attribute of that name"},
+		"an index's in an element": {func(d attributes) { element(d, "Rooms")["G1"] = past },
+			"Rooms[0].G1: the item has another attribute of that name"},
+		"on the root": {func(d attributes) { d["gone"] = past }, "it is the table's TTL attribute"},
 	} {
 		s, _ := newVisas(t)
 		s.store(Visa{ID: "a", Owner: "bob", House: House{"Ulm"}, Rooms: []Room2{{1}}}, tt.change)
 		before := s.all(s.source)[0]
 		plan, err := s.migration().Plan(ctx, migrate.PlanOptions{})
-		if err != nil || (plan.Dead > 0) != (tt.dead != "") || tt.dead != "" && !strings.Contains(fmt.Sprint(plan.DeadLetters), tt.dead) {
+		if err != nil || (plan.Dead > 0) != (tt.dead != "") || tt.dead != "" &&
+			!strings.Contains(fmt.Sprint(plan.DeadLetters), tt.dead) {
 			t.Errorf("%s: %v, %v", name, plan.DeadLetters, err)
 		}
 		if tt.dead != "" {
@@ -450,13 +480,15 @@ func element(d attributes, list string) attributes {
 	return d[list].(*types.AttributeValueMemberL).Value[0].(*types.AttributeValueMemberM).Value
 }
 
-// What DynamoDB deletes of an entity while it moves, and after its application has changed when it expires, is nothing wrong.
+// What DynamoDB deletes of an entity while it moves, and after its application has changed when it
+// expires, is nothing wrong.
 func TestExpiresMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s, users := newVisas(t)
 	s.store(Visa{ID: "part", Owner: "bob", Stamps: []Stamp{{1, time.Now().Add(-time.Hour)}, {2, time.Time{}}}}, nil)
-	if _, err := s.over(&stopping{Client: s.client, fails: func(c string) bool { return c == "PutItem HEAD" }}).Run(ctx); err == nil {
+	if _, err := s.over(&stopping{Client: s.client, fails: func(c string) bool { return c == "PutItem HEAD" }}).
+		Run(ctx); err == nil {
 		t.Error("it was not stopped")
 	}
 	if n := s.expire(); n != 1 {
@@ -467,7 +499,8 @@ func TestExpiresMeanwhile(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	w := migrate.Wrap(users, s.migration())
-	if _, err := w.Update(ctx, users.Key("root"), func(v *Visa) error { v.Until = time.Now().Add(-time.Hour); return nil }); err != nil {
+	if _, err := w.Update(ctx, users.Key("root"),
+		func(v *Visa) error { v.Until = time.Now().Add(-time.Hour); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.expire(); n != 1 {
@@ -481,7 +514,8 @@ func TestExpiresMeanwhile(t *testing.T) {
 // over is migration over another client.
 func (s *tickets) over(c migrate.Client) *migrate.Migration {
 	s.Helper()
-	m, err := migrate.Open(context.Background(), c, s.layout, s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
+	m, err := migrate.Open(context.Background(), c, s.layout, s.source,
+		migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -519,7 +553,8 @@ func TestInsertBesideTheRollbackOfAnExpired(t *testing.T) {
 	}
 }
 
-// What the application has changed does not fit the index of the monoliths' table: the rollback tells, and goes on with the others.
+// What the application has changed does not fit the index of the monoliths' table: the rollback tells,
+// and goes on with the others.
 func TestRollbackMeetsAnIndex(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -541,7 +576,9 @@ func TestRollbackMeetsAnIndex(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	status, err := s.migration().Status(ctx)
-	if err != nil || len(status.DeadLetters) != 1 || !strings.Contains(fmt.Sprint(status.DeadLetters), "State: the index old of the table "+s.source+" has it as a key") {
+	if err != nil || len(status.DeadLetters) != 1 ||
+		!strings.Contains(fmt.Sprint(status.DeadLetters), "State: the index old of the table "+s.source+
+			" has it as a key") {
 		t.Errorf("%+v, %v", status, err)
 	}
 	e.Value.State = "mended"
@@ -560,7 +597,8 @@ func TestLongKeyOfAnIndex(t *testing.T) {
 	s, _ := newVisas(t)
 	s.store(Visa{ID: "a", Owner: strings.Repeat("x", 3000)}, nil)
 	plan, err := s.migration().Plan(ctx, migrate.PlanOptions{})
-	if err != nil || plan.Dead != 1 || !strings.Contains(fmt.Sprint(plan.DeadLetters), "Owner: as a key of the index byOwner") {
+	if err != nil || plan.Dead != 1 ||
+		!strings.Contains(fmt.Sprint(plan.DeadLetters), "Owner: as a key of the index byOwner") {
 		t.Errorf("%+v, %v", plan, err)
 	}
 }

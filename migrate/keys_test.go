@@ -72,7 +72,8 @@ func layoutOf[T any](t testing.TB) *migrate.Layout {
 
 func (s *rooms) migration() *migrate.Migration {
 	s.Helper()
-	o := append([]migrate.Option{migrate.Tables(func(string) string { return s.target }), migrate.Segments(3)}, s.options...)
+	o := append([]migrate.Option{migrate.Tables(func(string) string { return s.target }), migrate.Segments(3)},
+		s.options...)
 	m, err := migrate.Open(context.Background(), s.client, s.layout, s.source, o...)
 	if err != nil {
 		s.Fatal(err)
@@ -91,7 +92,8 @@ func (s *rooms) put(r Room, keys attributes) {
 		doc[name] = v
 	}
 	doc["door"] = &types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"}
-	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+	if _, err := s.client.PutItem(context.Background(),
+		&dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
 		s.Fatal(err)
 	}
 	s.docs[fmt.Sprint(r.Building, r.Number)] = doc
@@ -156,7 +158,8 @@ func (s *rooms) wholeWay(strangers int) {
 	if _, err := w.Update(ctx, m.Key("north", 3), func(r *Room) error { r.Name = "another"; return nil }); err != nil {
 		s.Fatal(err)
 	}
-	if _, err := w.Insert(ctx, Room{Building: "north", Number: 77, Name: "new", Messages: []Message{{At: 1}}}); err != nil {
+	if _, err := w.Insert(ctx,
+		Room{Building: "north", Number: 77, Name: "new", Messages: []Message{{At: 1}}}); err != nil {
 		s.Fatal(err)
 	}
 	if err := w.Delete(ctx, m.Key("north", 1)); err != nil {
@@ -203,7 +206,8 @@ func (s *rooms) contract(ctx context.Context, n, strangers int) {
 		s.Fatal(err)
 	}
 	if strangers > 0 && s.source != s.target {
-		if _, err := s.migration().Contract(ctx, s.source, false); err == nil || !strings.Contains(err.Error(), "of its items are no monoliths") {
+		if _, err := s.migration().Contract(ctx, s.source, false); err == nil ||
+			!strings.Contains(err.Error(), "of its items are no monoliths") {
 			s.Errorf("the table was removed with what else is in it: %v", err)
 		}
 	}
@@ -236,7 +240,8 @@ func TestHashAndRange(t *testing.T) {
 func (s *rooms) strange(keys attributes) {
 	s.Helper()
 	keys["strange"] = textValue("of another program")
-	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.source, Item: keys}); err != nil {
+	if _, err := s.client.PutItem(context.Background(),
+		&dynamodb.PutItemInput{TableName: &s.source, Item: keys}); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -248,7 +253,8 @@ func TestOwnTable(t *testing.T) {
 	s := newRooms(t, table, table, migrate.Keys("", "DOC#{Number:04}"))
 	for n := range 6 {
 		for _, building := range []string{"north", "south"} {
-			s.put(room(building, n), attributes{"PK": textValue("BUILDING#" + building), "SK": textValue(fmt.Sprintf("DOC#%04d", n))})
+			s.put(room(building, n),
+				attributes{"PK": textValue("BUILDING#" + building), "SK": textValue(fmt.Sprintf("DOC#%04d", n))})
 		}
 	}
 	s.strange(attributes{"PK": textValue("BUILDING#north"), "SK": textValue("DOOR#1")})
@@ -259,7 +265,8 @@ func TestOwnTable(t *testing.T) {
 // Monoliths whose keys are texts that are made of fields, beside items of others, in a table with only a partition key.
 func TestKeysOfTexts(t *testing.T) {
 	t.Parallel()
-	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"), migrate.Keys("room/{Building}/{Number}", ""))
+	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"),
+		migrate.Keys("room/{Building}/{Number}", ""))
 	for n := range 6 {
 		s.put(room("north", n), attributes{"id": textValue(fmt.Sprintf("room/north/%04d", n))})
 	}
@@ -267,10 +274,12 @@ func TestKeysOfTexts(t *testing.T) {
 	s.wholeWay(1)
 }
 
-// Keys that do not tell where the monolith of an entity lies, or that are those of items, are refused before anything is read.
+// Keys that do not tell where the monolith of an entity lies, or that are those of items, are refused
+// before anything is read.
 func TestKeysThatAreRefused(t *testing.T) {
 	t.Parallel()
-	own, other, plain := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "id:S", "")
+	own, other, plain := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", "SK:S"),
+		enginetest.Table(t, "id:S", "")
 	for _, x := range []struct {
 		source, hash, sort, want string
 	}{
@@ -278,8 +287,10 @@ func TestKeysThatAreRefused(t *testing.T) {
 		{own, "", "DOC", "the field no stands in the keys of the model's root, and in none of the monoliths"},
 		{own, "", "ROOM#{Number}#A", "their sort key could be that of Name: give Name another sk="},
 		{own, "", "ROOM#{Number}#{Building}", "their sort key could be that of Name"},
-		{own, "", "DOC#{Name}", `the key "DOC#{Name}" of monoliths: {Name} does not stand in the keys of the model's root`},
-		{own, "", "DOC#{Number:06}", "{Number:06} does not stand in the keys of the model's root, so that nobody could tell where the monolith of an entity lies: there are [{Building} {Number:04}]"},
+		{own, "", "DOC#{Name}",
+			`the key "DOC#{Name}" of monoliths: {Name} does not stand in the keys of the model's root`},
+		{own, "", "DOC#{Number:06}", "{Number:06} does not stand in the keys of the model's root, so that nobody " +
+			"could tell where the monolith of an entity lies: there are [{Building} {Number:04}]"},
 		{own, "", "DOC#{Number", "of monoliths"},
 		{other, "", "", "the key PK of the monoliths is no field that stands in the keys of the model's root"},
 		{plain, "{Building}", "DOC", "say how both of the monoliths are made"},
@@ -287,7 +298,8 @@ func TestKeysThatAreRefused(t *testing.T) {
 		{plain, "{Building}", "", "the field no stands in the keys of the model's root, and in none of the monoliths"},
 	} {
 		s := newRooms(t, x.source, own)
-		_, err := migrate.Open(context.Background(), s.client, s.layout, s.source, migrate.Tables(func(string) string { return s.target }), migrate.Keys(x.hash, x.sort))
+		_, err := migrate.Open(context.Background(), s.client, s.layout, s.source,
+			migrate.Tables(func(string) string { return s.target }), migrate.Keys(x.hash, x.sort))
 		if err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%q %q: %v", x.hash, x.sort, err)
 		}
@@ -310,12 +322,13 @@ type Log struct {
 	Notes map[string]string `ddb:"sk=LOG#{^At}#N#{key}"`
 }
 
-// Keys that two entities could share, or that cannot be read back, or that are of another type, are refused; a bare name is written in full where
-// one of the root's keys does.
+// Keys that two entities could share, or that cannot be read back, or that are of another type, are
+// refused; a bare name is written in full where one of the root's keys does.
 func TestKeysOfTwo(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	target, plain, numbers := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "id:S", ""), enginetest.Table(t, "id:N", "")
+	target, plain, numbers := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "id:S", ""),
+		enginetest.Table(t, "id:N", "")
 	repos, logs := layoutOf[Repo](t), layoutOf[Log](t)
 	for _, x := range []struct {
 		layout       *migrate.Layout
@@ -329,7 +342,8 @@ func TestKeysOfTwo(t *testing.T) {
 		{logs, plain, "log/{At:date}", "do not give At back in full"},
 		{logs, plain, "log/{At}", ""},
 	} {
-		_, err := migrate.Open(ctx, enginetest.Start(t).Client(), x.layout, x.source, migrate.Keys(x.hash, ""), migrate.Tables(func(string) string { return target }))
+		_, err := migrate.Open(ctx, enginetest.Start(t).Client(), x.layout, x.source, migrate.Keys(x.hash, ""),
+			migrate.Tables(func(string) string { return target }))
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v", x.hash, err)
 		}
@@ -355,22 +369,26 @@ func TestPartsThatCouldBeAnothers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = migrate.ParseLayout(text, "Parted")
-	refused(t, err, "the keys of Values do not give At back in full, and so not which entity of a partition they are of")
+	refused(t, err, "the keys of Values do not give At back in full, and so not which entity of a partition "+
+		"they are of")
 }
 
-// Once begun, a migration goes on with the same keys; items whose keys are written otherwise are dead letters, and a cut-over of nothing is
-// refused.
+// Once begun, a migration goes on with the same keys; items whose keys are written otherwise are dead
+// letters, and a cut-over of nothing is refused.
 func TestOtherKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"), migrate.Keys("room#{Building}#{Number}", ""))
+	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"),
+		migrate.Keys("room#{Building}#{Number}", ""))
 	s.put(room("north", 7), attributes{"id": textValue("room#north#0007")})
 	s.put(room("north", 8), attributes{"id": textValue("room#north#8")})
 	if r, err := s.migration().Run(ctx); err != nil || r.This.Moved != 1 || r.This.Dead != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	status, err := s.migration().Status(ctx)
-	if err != nil || len(status.DeadLetters) != 1 || !strings.Contains(status.DeadLetters[0].Reasons[0], "the key of the monolith is not written as the keys of the model give it back") {
+	if err != nil || len(status.DeadLetters) != 1 ||
+		!strings.Contains(status.DeadLetters[0].Reasons[0],
+			"the key of the monolith is not written as the keys of the model give it back") {
 		t.Errorf("%+v, %v", status, err)
 	}
 	s.options = []migrate.Option{migrate.Keys("rooms#{Building}#{Number}", "")}
@@ -382,8 +400,8 @@ func TestOtherKeys(t *testing.T) {
 	refused(t, err, "give the same")
 }
 
-// Two tables of monoliths, and one of the model: one migration after the other, and what was there before the second is not taken for its
-// own.
+// Two tables of monoliths, and one of the model: one migration after the other, and what was there
+// before the second is not taken for its own.
 func TestTwoSources(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -446,7 +464,8 @@ func TestTablesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	client := enginetest.Start(t).Client()
-	own, plain, numbers := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:N", "SK:S")
+	own, plain, numbers := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "id:S", ""),
+		enginetest.Table(t, "PK:N", "SK:S")
 	to := func(name string) migrate.Option { return migrate.Tables(func(string) string { return name }) }
 	_, err := migrate.Open(ctx, client, layoutOf[FieldKey](t), plain, migrate.Keys("pkg#{Name}", ""), to(own))
 	refused(t, err, "the key id of the table "+plain+" is a field of the model, and is to be written by a template")
@@ -462,21 +481,24 @@ func TestTablesThatAreRefused(t *testing.T) {
 	refused(t, err, "holds the monoliths, and cannot be imported")
 }
 
-// A dead letter whose key resembles another's does nothing to that: neither in a run from an export in which it was written so, nor in a
-// rollback while the other's claim stands.
+// A dead letter whose key resembles another's does nothing to that: neither in a run from an export in
+// which it was written so, nor in a rollback while the other's claim stands.
 func TestKeysThatResemble(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"), migrate.Keys("room#{Building}#{Number}", ""))
+	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"),
+		migrate.Keys("room#{Building}#{Number}", ""))
 	s.put(room("north", 7), attributes{"id": textValue("room#north#7")})
 	folder := migrate.Folder(t.TempDir())
 	(&setup{TB: t, client: s.client, source: s.source}).exported(folder, 1)
-	if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"id": textValue("room#north#7")}}); err != nil {
+	if _, err := s.client.DeleteItem(ctx,
+		&dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"id": textValue("room#north#7")}}); err != nil {
 		t.Fatal(err)
 	}
 	s.put(room("north", 7), attributes{"id": textValue("room#north#0007")})
 	m := s.migration().Mover()
-	d, err := m.Monolith(ctx, item.Place{Table: m.Source, PK: key.Scalar{Type: 'S', Text: "room#north#0007"}}, &write.Tally{})
+	d, err := m.Monolith(ctx, item.Place{Table: m.Source, PK: key.Scalar{Type: 'S', Text: "room#north#0007"}},
+		&write.Tally{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -485,7 +507,8 @@ func TestKeysThatResemble(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, it := range items {
-		if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &it.Place.Table.Name, Item: it.Attributes}); err != nil {
+		if _, err := s.client.PutItem(ctx,
+			&dynamodb.PutItemInput{TableName: &it.Place.Table.Name, Item: it.Attributes}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -510,7 +533,8 @@ func TestKeysThatResemble(t *testing.T) {
 	}
 }
 
-// A rollback that is run once more takes nothing that was there before the migration; neither does one in the model's own table.
+// A rollback that is run once more takes nothing that was there before the migration; neither does one
+// in the model's own table.
 func TestRollbackTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -549,8 +573,8 @@ func TestRollbackTwice(t *testing.T) {
 	}
 }
 
-// What died between the removal of its table and its end stands in nobody's way; a monolith that came while the old layout is
-// removed is moved by a run.
+// What died between the removal of its table and its end stands in nobody's way; a monolith that came
+// while the old layout is removed is moved by a run.
 func TestRemovingEnds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -602,7 +626,8 @@ type lastWrite struct {
 	die func()
 }
 
-func (l *lastWrite) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (l *lastWrite) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	out, err := l.Client.PutItem(ctx, in, o...)
 	if p, ok := in.Item["phase"].(*types.AttributeValueMemberS); ok && p.Value == l.at {
 		l.die()
@@ -610,11 +635,13 @@ func (l *lastWrite) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ..
 	return out, err
 }
 
-// A migration that has replaced all monoliths is cut over and contracted, also among other items; one whose keys are nobody's is not.
+// A migration that has replaced all monoliths is cut over and contracted, also among other items; one
+// whose keys are nobody's is not.
 func TestCutoverOfNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"), migrate.Keys("room#{Building}#{Number}", ""))
+	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"),
+		migrate.Keys("room#{Building}#{Number}", ""))
 	s.strange(attributes{"id": textValue("hall")})
 	all := func() error {
 		if _, err := s.migration().Run(ctx); err != nil {

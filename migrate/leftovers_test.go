@@ -76,7 +76,8 @@ type beforeFlip struct {
 	do     func()
 }
 
-func (b *beforeFlip) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (b *beforeFlip) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	if do := b.do; *in.TableName == b.source && do != nil {
 		b.do = nil
 		do()
@@ -84,7 +85,8 @@ func (b *beforeFlip) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInpu
 	return b.Client.UpdateItem(ctx, in, o...)
 }
 
-// Elements that the old program removes after a run has put them for a claim are in no load: whether that run died, goes on, or was an import.
+// Elements that the old program removes after a run has put them for a claim are in no load: whether
+// that run died, goes on, or was an import.
 func TestRemovedElementsAreNotMoved(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -113,7 +115,8 @@ func TestRemovedElementsAreNotMoved(t *testing.T) {
 	}
 }
 
-// A run that is slow puts nothing into an entity that Wrap has moved, changed or deleted since: what it has put it removes.
+// A run that is slow puts nothing into an entity that Wrap has moved, changed or deleted since: what it
+// has put it removes.
 func TestSlowRunLeavesNoParts(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -123,7 +126,8 @@ func TestSlowRunLeavesNoParts(t *testing.T) {
 		w, m := s.wrapped()
 		r, err := s.over(faults.Before(s.client, "BatchExecuteStatement", "EVENT#", func() {
 			if what != "deleted" {
-				if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.Events = nil; return nil }); err != nil {
+				if _, err := w.Update(ctx, m.Key("a"),
+					func(p *Package) error { p.Events = nil; return nil }); err != nil {
 					t.Error(err)
 				}
 			}
@@ -143,7 +147,8 @@ func TestSlowRunLeavesNoParts(t *testing.T) {
 	}
 }
 
-// Parts of a deleted entity disappear with the next run, whatever request the delete died at, beside a run that has died.
+// Parts of a deleted entity disappear with the next run, whatever request the delete died at, beside a
+// run that has died.
 func TestDeadDeleteBesideADeadRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -160,7 +165,8 @@ func TestDeadDeleteBesideADeadRunLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := migrate.Open(ctx, &known{Client: c, of: s.client}, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }))
+			g, err := migrate.Open(ctx, &known{Client: c, of: s.client}, s.layout(), s.source,
+				migrate.Tables(func(string) string { return s.target }))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -183,13 +189,15 @@ func TestDeadDeleteBesideADeadRunLeavesNothing(t *testing.T) {
 	}
 }
 
-// A verification removes the parts that moves have left which died after the entity had moved, and a rollback those of an entity whose root has
-// expired.
+// A verification removes the parts that moves have left which died after the entity had moved, and a
+// rollback those of an entity whose root has expired.
 func TestVerifyAndRollbackRemoveLeftovers(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	s := moved(t, 1)
-	left := maps.Clone(s.collections()[slices.IndexFunc(s.collections(), func(a attributes) bool { return strings.HasPrefix(text(a["SK"]), "TAG#") })])
+	left := maps.Clone(s.collections()[slices.IndexFunc(s.collections(), func(a attributes) bool {
+		return strings.HasPrefix(text(a["SK"]), "TAG#")
+	})])
 	left["SK"], left["_a"] = textValue("TAG#left"), &types.AttributeValueMemberB{Value: []byte("deadbeef")}
 	if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.target, Item: left}); err != nil {
 		t.Fatal(err)
@@ -205,7 +213,8 @@ func TestVerifyAndRollbackRemoveLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := migrate.Wrap(visas, x.migration())
-	if _, err := w.Update(ctx, visas.Key("a"), func(v *Visa) error { v.Until = time.Now().Add(-time.Hour); return nil }); err != nil {
+	if _, err := w.Update(ctx, visas.Key("a"),
+		func(v *Visa) error { v.Until = time.Now().Add(-time.Hour); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	x.expire()

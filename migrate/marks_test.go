@@ -14,15 +14,18 @@ import (
 	"github.com/itemize/itemize/migrate"
 )
 
-// A monolith is an entity if its mark is of a claim that was removed before the mark: a foreign program had written the same content again.
+// A monolith is an entity if its mark is of a claim that was removed before the mark: a foreign program
+// had written the same content again.
 func TestMarkOfARemovedClaim(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	for how, between := range map[string]func(s *setup){
-		"the old program deletes it, an update removes the claim, the old program inserts the same again": func(s *setup) {
+		"the old program deletes it, an update removes the claim, " +
+			"the old program inserts the same again": func(s *setup) {
 			s.remove(s.source, attributes{"name": textValue("a")})
 			w, m := s.wrapped()
-			if _, err := w.Update(ctx, m.Key("a"), func(*Package) error { return nil }); !errors.Is(err, mapper.ErrNotFound) {
+			if _, err := w.Update(ctx, m.Key("a"), func(*Package) error { return nil }); !errors.Is(err,
+				mapper.ErrNotFound) {
 				t.Error(err)
 			}
 			s.put(document("a", 3))
@@ -133,7 +136,8 @@ func TestKeepMonolithBesideAnInsert(t *testing.T) {
 	s.deletes(ctx, w)
 	s.foreign("a", "late")
 	var inserted error
-	c := faults.Before(s.client, "UpdateItem", `"name":{"S":"a"}`, func() { _, inserted = w.Insert(ctx, Package{Name: "a", Description: "again"}) })
+	c := faults.Before(s.client, "UpdateItem", `"name":{"S":"a"}`,
+		func() { _, inserted = w.Insert(ctx, Package{Name: "a", Description: "again"}) })
 	settled := settles("monolith", s.over(c), ctx, "a")
 	e, err := w.Load(ctx, m.Key("a"))
 	if inserted == nil && settled == nil && s.unmarked() == "a" && len(s.collections()) > 0 {

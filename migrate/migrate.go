@@ -30,9 +30,12 @@ import (
 // PartiQLInsert.
 type Client interface {
 	mapperClient
-	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
-	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
-	DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error)
+	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput,
+		...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput,
+		...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput,
+		error)
 }
 
 type mapperClient = mapper.Client
@@ -83,10 +86,12 @@ func Tables(rename func(string) string) Option {
 	return optionFunc(func(o *options) { o.rename = rename })
 }
 
-// Reshape has the program's own functions between its monoliths and those that the layout takes: forth makes of a monolith, with the keys of
-// its table, what attributevalue.MarshalMap would make of a value of the model, and back makes the monolith of that again. Each
-// gets a copy, and may be called at any time, by several goroutines. A monolith that they do not give back just as it is, or refuse, is a dead letter.
-// All that works on the migration has the same: every step, and [Wrap]; the command line has none.
+// Reshape has the program's own functions between its monoliths and those that the layout takes: forth
+// makes of a monolith, with the keys of its table, what attributevalue.MarshalMap would make of a value
+// of the model, and back makes the monolith of that again. Each gets a copy, and may be called at any
+// time, by several goroutines. A monolith that they do not give back just as it is, or refuse, is a
+// dead letter. All that works on the migration has the same: every step, and [Wrap]; the command line
+// has none.
 func Reshape(forth, back func(map[string]types.AttributeValue) (map[string]types.AttributeValue, error)) Option {
 	return optionFunc(func(o *options) { o.reshape = protocol.Reshape{Forth: forth, Back: back} })
 }
@@ -100,7 +105,8 @@ func Segment(i, of int) Option {
 	return optionFunc(func(o *options) { o.segments, o.of = []int{i}, of })
 }
 
-// WriteRate bounds the WCU a second: no second passes more than the rate and one item. [Migration.SetWriteRate] changes it.
+// WriteRate bounds the WCU a second: no second passes more than the rate and one item.
+// [Migration.SetWriteRate] changes it.
 func WriteRate(wcu float64) Option {
 	return optionFunc(func(o *options) { o.wcu, o.writes = flow.NewLimiter(wcu), flow.RateOf(wcu) })
 }
@@ -108,8 +114,9 @@ func WriteRate(wcu float64) Option {
 // ReadRate bounds the RCU a second of the scan.
 func ReadRate(rcu float64) Option { return optionFunc(func(o *options) { o.reads = flow.RateOf(rcu) }) }
 
-// Replace has a run remove each monolith as soon as its collection is live, and was read back and compared with it: at the write units of its size once
-// more, and the reads of both. A verification does not see what was replaced, and a rollback makes its monolith of the items.
+// Replace has a run remove each monolith as soon as its collection is live, and was read back and
+// compared with it: at the write units of its size once more, and the reads of both. A verification
+// does not see what was replaced, and a rollback makes its monolith of the items.
 func Replace() Option { return optionFunc(func(o *options) { o.replace = true }) }
 
 // OnProgress has f called with what was done so far, twice a second at most, and at the end; one call at a time.
@@ -124,7 +131,8 @@ func OnProgress(f func(Report)) Option {
 // Prices are those of plans; [forecast.DefaultPrices] without it.
 func Prices(p forecast.Prices) Option { return optionFunc(func(o *options) { o.prices = p }) }
 
-// SetWriteRate changes the rate of a migration that was made with [WriteRate], at once, also while it runs; 0 pauses it.
+// SetWriteRate changes the rate of a migration that was made with [WriteRate], at once, also while it
+// runs; 0 pauses it.
 func (m *Migration) SetWriteRate(wcu float64) error {
 	if err := flow.RateOf(wcu).Check(); wcu != 0 && err != nil {
 		return fmt.Errorf("%s: SetWriteRate got %w", m.layout.Model, err)
@@ -138,22 +146,25 @@ func (m *Migration) SetWriteRate(wcu float64) error {
 
 const defaultSegments = 8
 
-// Keys say how the keys of the monoliths are made, in templates as those of items are: Keys("PACKAGE#{Name}", "DOC"). The
-// placeholders are those of the keys of the model's root, all of them. hash "" is the partition key of the model, sort "" none. An item of
-// the source with other keys is no monolith, and is left alone, but for one whose keys begin as the templates do and that has all these fields: it
-// is a dead letter. Without it the keys are fields of the model as they are.
+// Keys say how the keys of the monoliths are made, in templates as those of items are:
+// Keys("PACKAGE#{Name}", "DOC"). The placeholders are those of the keys of the model's root, all of
+// them. hash "" is the partition key of the model, sort "" none. An item of the source with other keys
+// is no monolith, and is left alone, but for one whose keys begin as the templates do and that has all
+// these fields: it is a dead letter. Without it the keys are fields of the model as they are.
 func Keys(hash, sort string) Option {
 	return optionFunc(func(o *options) { o.key, o.sort = hash, sort })
 }
 
-// Open returns the migration of the monoliths of a table to a model. It looks at the tables (DescribeTable): their keys are the
-// layout's, and those of the source are made of the fields that stand in the keys of the model's root ([Keys]), so that each entity
-// tells where its monolith lies. The source may be a table of the model.
+// Open returns the migration of the monoliths of a table to a model. It looks at the tables
+// (DescribeTable): their keys are the layout's, and those of the source are made of the fields that
+// stand in the keys of the model's root ([Keys]), so that each entity tells where its monolith lies.
+// The source may be a table of the model.
 func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Option) (*Migration, error) {
 	if c == nil || l == nil {
 		return nil, errors.New("migrate: Open takes a client, a layout and the name of the source")
 	}
-	m := &Migration{client: c, layout: l.of, options: options{of: defaultSegments, prices: forecast.DefaultPrices(), now: time.Now}}
+	m := &Migration{client: c, layout: l.of,
+		options: options{of: defaultSegments, prices: forecast.DefaultPrices(), now: time.Now}}
 	for _, o := range opts {
 		o.apply(&m.options)
 	}
@@ -183,7 +194,8 @@ func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Optio
 			return nil, fmt.Errorf("%s: %w", l.of.Model, err)
 		}
 		if t := m.export.Table; t != "" && t != source {
-			return nil, fmt.Errorf("%s: the export is of the table %s, and the source is %s: give the export of that", l.of.Model, t, source)
+			return nil, fmt.Errorf("%s: the export is of the table %s, and the source is %s: give the export of that",
+				l.of.Model, t, source)
 		}
 		m.approximate = int64(m.export.Items)
 	}
@@ -207,13 +219,15 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 			return err
 		}
 		if slices.ContainsFunc(tables, func(t *item.Table) bool { return t.Name == name }) {
-			return fmt.Errorf("%s: two tables of the model are %s: give each its own name (-table, migrate.Tables)", m.layout.Model, name)
+			return fmt.Errorf("%s: two tables of the model are %s: give each its own name (-table, migrate.Tables)",
+				m.layout.Model, name)
 		}
 		tables = append(tables, table)
 	}
 	t := m.layout.Tables[0]
 	if t.HashType != "S" || t.Range == "" || t.RangeType != "S" {
-		return fmt.Errorf("%s: the keys of the table %s are not two strings, and the progress of a migration is kept there", m.layout.Model, tables[0].Name)
+		return fmt.Errorf("%s: the keys of the table %s are not two strings, and the progress of a migration is "+
+			"kept there", m.layout.Model, tables[0].Name)
 	}
 	m.state = &store{client: m.client, table: tables[0], source: source, model: m.layout.Model}
 	from := &item.Table{Name: source, Index: -1}
@@ -232,8 +246,10 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 	}
 	indexes[source] = indexesOf(d, from)
 	kinds := typesOf(d)
-	if len(kinds) > 0 && (m.key != "" || m.sort != "") && (kinds[from.Hash] != "S" || from.Range != "" && kinds[from.Range] != "S") {
-		return fmt.Errorf("%s: the keys of the table %s are no strings, and templates (-key, -sort) write strings", m.layout.Model, source)
+	if len(kinds) > 0 && (m.key != "" || m.sort != "") &&
+		(kinds[from.Hash] != "S" || from.Range != "" && kinds[from.Range] != "S") {
+		return fmt.Errorf("%s: the keys of the table %s are no strings, and templates (-key, -sort) write strings",
+			m.layout.Model, source)
 	}
 	m.approximate = aws.ToInt64(d.ItemCount)
 	own := slices.IndexFunc(tables, func(t *item.Table) bool { return t.Name == source })
@@ -243,7 +259,8 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 	}
 	if own >= 0 {
 		if k := keys.Meets(m.layout, own); k != nil {
-			return fmt.Errorf("%s: monoliths lie in the model's table %s, and their sort key could be that of %s: give %s another sk=", m.layout.Model, source, k.Name, k.Name)
+			return fmt.Errorf("%s: monoliths lie in the model's table %s, and their sort key could be that of %s: "+
+				"give %s another sk=", m.layout.Model, source, k.Name, k.Name)
 		}
 	}
 	m.source, m.own = from, own >= 0
@@ -260,20 +277,25 @@ func (m *Migration) keys(from *item.Table, own bool) (*layout.Keys, error) {
 	}
 	for _, name := range []string{from.Hash, from.Range} {
 		if m.layout.Claims(name) {
-			return nil, fmt.Errorf("the key %s of the table %s is a field of the model, and is to be written by a template: rename the field (dynamodbav)", name, from.Name)
+			return nil, fmt.Errorf("the key %s of the table %s is a field of the model, and is to be written by a "+
+				"template: rename the field (dynamodbav)", name, from.Name)
 		}
 	}
 	if (m.sort == "") != (from.Range == "") {
-		return nil, fmt.Errorf("the table %s has the keys %s and %s: say how both of the monoliths are made (-key, -sort; migrate.Keys)", from.Name, from.Hash, cmp.Or(from.Range, "none"))
+		return nil, fmt.Errorf("the table %s has the keys %s and %s: say how both of the monoliths are made (-key, "+
+			"-sort; migrate.Keys)", from.Name, from.Hash, cmp.Or(from.Range, "none"))
 	}
 	return m.layout.KeyTemplates(m.key, m.sort)
 }
 
 func (m *Migration) describe(ctx context.Context, t *item.Table) (*types.TableDescription, error) {
-	few := func(o *dynamodb.Options) { o.RetryMaxAttempts = min(o.RetryMaxAttempts, 3) } // nobody waits minutes for a wrong endpoint
+	// nobody waits minutes for a wrong endpoint
+	few := func(o *dynamodb.Options) { o.RetryMaxAttempts = min(o.RetryMaxAttempts, 3) }
 	out, err := m.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}, few)
 	if errors.As(err, new(*types.ResourceNotFoundException)) {
-		return nil, fmt.Errorf("%s: there %w %s in this account and region: name the table of the monoliths as the source, and those of the model by -table NAME=REAL (migrate.Tables); a source that was contracted is gone", m.layout.Model, errNoTable, t.Name)
+		return nil, fmt.Errorf("%s: there %w %s in this account and region: name the table of the monoliths as the "+
+			"source, and those of the model by -table NAME=REAL (migrate.Tables); a source that was contracted is gone",
+			m.layout.Model, errNoTable, t.Name)
 	}
 	if err != nil {
 		return nil, explain.Error(ctx, m.client, m.layout.Model, []*item.Table{t}, err)
@@ -330,7 +352,8 @@ func (m *Migration) whole(step string) error {
 }
 
 // scan reads the segments of a table at once, page by page, until each returns an error. It returns what that took.
-func (m *Migration) scan(ctx context.Context, table *item.Table, strong bool, each func(ctx context.Context, p read.Page) error) (read.Usage, error) {
+func (m *Migration) scan(ctx context.Context, table *item.Table, strong bool,
+	each func(ctx context.Context, p read.Page) error) (read.Usage, error) {
 	var mu sync.Mutex
 	var sum read.Usage
 	err := flow.AtOnce(ctx, len(m.segments), func(ctx context.Context, i int) error {
@@ -360,8 +383,8 @@ func (m *Migration) monoliths(p read.Page) []*protocol.Monolith {
 	return all
 }
 
-// isMonolith reports whether an item of the source is a monolith, or would be one if its key was written as the keys say: that is a dead
-// letter.
+// isMonolith reports whether an item of the source is a monolith, or would be one if its key was
+// written as the keys say: that is a dead letter.
 func (m *Migration) isMonolith(f *item.Image) bool {
 	switch {
 	case m.state.has(f.Place):

@@ -102,7 +102,8 @@ func (s *setup) layout() *migrate.Layout {
 
 func (s *setup) put(doc map[string]types.AttributeValue) {
 	s.Helper()
-	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+	if _, err := s.client.PutItem(context.Background(),
+		&dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
 		s.Fatal(err)
 	}
 	s.docs[text(doc["name"])] = doc
@@ -112,9 +113,11 @@ func text(v types.AttributeValue) string { return v.(*types.AttributeValueMember
 
 // document is a generated monolith: of so many events, with a few that are odd.
 func document(name string, events int) map[string]types.AttributeValue {
-	p := Package{Name: name, Description: "of " + name, License: "MIT", Keywords: []string{"a"}, Tags: map[string]string{"latest": "2"}, Versions: []string{"2", "1"}}
+	p := Package{Name: name, Description: "of " + name, License: "MIT", Keywords: []string{"a"},
+		Tags: map[string]string{"latest": "2"}, Versions: []string{"2", "1"}}
 	for i := range events {
-		p.Events = append(p.Events, Event{time.Unix(int64(1e9+i*7919%10007), int64(i)).UTC(), strings.Repeat("x", i%50)})
+		p.Events = append(p.Events,
+			Event{time.Unix(int64(1e9+i*7919%10007), int64(i)).UTC(), strings.Repeat("x", i%50)})
 	}
 	doc, err := attributevalue.MarshalMap(p)
 	if err != nil {
@@ -166,7 +169,8 @@ func TestTheWholeWay(t *testing.T) {
 		t.Fatalf("%+v, %v", plan, err)
 	}
 	free := s.migration(migrate.Prices(forecast.Prices{}))
-	if p, err := free.Plan(ctx, migrate.PlanOptions{}); err != nil || p.Price != 0 || plan.Price == 0 || p.WCU != plan.WCU {
+	if p, err := free.Plan(ctx, migrate.PlanOptions{}); err != nil || p.Price != 0 || plan.Price == 0 ||
+		p.WCU != plan.WCU {
 		t.Errorf("without prices %+v, %v", p, err)
 	}
 	if _, err := s.migration().Cutover(ctx); err == nil || !strings.Contains(err.Error(), "run and verify it first") {
@@ -176,7 +180,8 @@ func TestTheWholeWay(t *testing.T) {
 	if err != nil || r.This.Moved != 40 || r.This.WCU != plan.WCU || float64(r.This.Items) != plan.Items {
 		t.Fatalf("%+v, %v; planned were %+v", r, err, plan)
 	}
-	if enginetest.ReportsTransactions(t) && r.This.ConsumedWCU != plan.WCU { // DynamoDB Local reports nothing of statements
+	// DynamoDB Local reports nothing of statements
+	if enginetest.ReportsTransactions(t) && r.This.ConsumedWCU != plan.WCU {
 		t.Errorf("it took %v WCU, and %v were planned", r.This.ConsumedWCU, plan.WCU)
 	}
 	users, err := mapper.New[Package](s.client, mapper.Table(s.target))
@@ -207,7 +212,8 @@ func TestTheWholeWay(t *testing.T) {
 	if _, err := s.migration().Cutover(ctx); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.migration().Contract(ctx, "wrong", false); err == nil || !strings.Contains(err.Error(), "confirm it with its name") {
+	if _, err := s.migration().Contract(ctx, "wrong", false); err == nil ||
+		!strings.Contains(err.Error(), "confirm it with its name") {
 		t.Errorf("a contract without the word: %v", err)
 	}
 	if _, err := s.migration().Rollback(ctx); err != nil {
@@ -226,8 +232,9 @@ func TestTheWholeWay(t *testing.T) {
 		events.Value = append(events.Value, m)
 	}
 	s.docs["new"] = map[string]types.AttributeValue{
-		"name": &types.AttributeValueMemberS{Value: "new"}, "description": &types.AttributeValueMemberS{Value: "of new"},
-		"license": &types.AttributeValueMemberS{}, "keywords": &types.AttributeValueMemberNULL{Value: true},
+		"name":        &types.AttributeValueMemberS{Value: "new"},
+		"description": &types.AttributeValueMemberS{Value: "of new"},
+		"license":     &types.AttributeValueMemberS{}, "keywords": &types.AttributeValueMemberNULL{Value: true},
 	}
 	s.came()
 	for _, a := range s.all(s.target) {
@@ -293,8 +300,14 @@ func TestOldProgram(t *testing.T) {
 	}
 	set := func(name, expression string) {
 		_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &s.source, Key: map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: name}},
-			UpdateExpression: &expression, ExpressionAttributeValues: map[string]types.AttributeValue{":x": &types.AttributeValueMemberS{Value: "late"}},
+			TableName: &s.source,
+			Key: map[string]types.AttributeValue{
+				"name": &types.AttributeValueMemberS{Value: name},
+			},
+			UpdateExpression: &expression,
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":x": &types.AttributeValueMemberS{Value: "late"},
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -302,7 +315,9 @@ func TestOldProgram(t *testing.T) {
 	}
 	set("p1", "SET description = :x")
 	s.put(document("p2", 5)) // the whole item, so that its mark is gone
-	if _, err := s.migration().Cutover(ctx); err == nil || !strings.Contains(err.Error(), "since the verification 1 monoliths were written in the old layout, and 1 entities went wrong") {
+	if _, err := s.migration().Cutover(ctx); err == nil ||
+		!strings.Contains(err.Error(),
+			"since the verification 1 monoliths were written in the old layout, and 1 entities went wrong") {
 		t.Errorf("a cut-over: %v", err)
 	}
 	v, err := s.migration().Verify(ctx)
@@ -314,7 +329,8 @@ func TestOldProgram(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	status, err := s.migration().Status(ctx)
-	if err != nil || len(status.DeadLetters) != 1 || !strings.Contains(status.DeadLetters[0].Reasons[0], "a monolith is beside the live collection") {
+	if err != nil || len(status.DeadLetters) != 1 ||
+		!strings.Contains(status.DeadLetters[0].Reasons[0], "a monolith is beside the live collection") {
 		t.Errorf("%+v, %v", status, err)
 	}
 }

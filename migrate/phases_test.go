@@ -33,7 +33,8 @@ func TestKeepMonolithBeforeAContractRemoves(t *testing.T) {
 		w, m := s.wrapped()
 		e, lerr := w.Load(ctx, m.Key("p0"))
 		if settled == nil && lerr != nil {
-			t.Errorf("item by item %v: the settle was acknowledged, and the entity is nowhere: %v %v; contract %+v, %v", itemByItem, e, lerr, r, err)
+			t.Errorf("item by item %v: the settle was acknowledged, and the entity is nowhere: %v %v; contract %+v, %v",
+				itemByItem, e, lerr, r, err)
 		}
 	}
 }
@@ -47,7 +48,8 @@ func TestPausedRollbackBesideAContract(t *testing.T) {
 	s.mustRun(ctx)
 	one, first := s.gated(request("UpdateItem", `"rollingback"`))
 	paused := inBackground(func() {
-		if _, err := s.over(one, migrate.Segments(1)).Rollback(ctx); err == nil || !strings.Contains(err.Error(), "has ended the rollback") {
+		if _, err := s.over(one, migrate.Segments(1)).Rollback(ctx); err == nil ||
+			!strings.Contains(err.Error(), "has ended the rollback") {
 			t.Errorf("the paused one: %v", err)
 		}
 	})
@@ -83,7 +85,8 @@ func TestRunBehindAContract(t *testing.T) {
 			t.Fatal(err)
 		}
 		open := func() (*migrate.Migration, error) {
-			return migrate.Open(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
+			return migrate.Open(ctx, s.client, s.layout(), s.source,
+				migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 		}
 		if dead { // the job of a machine that was started behind the contract
 			var err error
@@ -145,7 +148,8 @@ func TestRollbackBesideTheEndOfAContract(t *testing.T) {
 		contract := s.migration()
 		var contracted error
 		c := s.before(at, func() { _, contracted = contract.Contract(ctx, s.source, false) })
-		g, err := migrate.Open(ctx, &known{Client: c, of: s.client}, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
+		g, err := migrate.Open(ctx, &known{Client: c, of: s.client}, s.layout(), s.source,
+			migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,10 +158,12 @@ func TestRollbackBesideTheEndOfAContract(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, opened := migrate.Open(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
+		_, opened := migrate.Open(ctx, s.client, s.layout(), s.source,
+			migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 		_, missing := w.Load(ctx, m.Key("none"))
 		if contracted == nil && (st.Phase != "done" || opened != nil || !errors.Is(missing, mapper.ErrNotFound)) {
-			t.Errorf("a contract ends before request %d of a rollback (%v): the phase is %q; open: %v; a load of what is missing: %v", at, rolled, st.Phase, opened, missing)
+			t.Errorf("a contract ends before request %d of a rollback (%v): the phase is %q; open: %v; a load of "+
+				"what is missing: %v", at, rolled, st.Phase, opened, missing)
 		}
 	}
 }
@@ -182,9 +188,11 @@ func TestRollbackWithTheNoteOfAnotherRound(t *testing.T) {
 			if i == j {
 				c = s.before(i, func() { s.rollBack(ctx, s.client); insert() })
 			} else {
-				c = dynamodb.New(c.Options(), func(o *dynamodb.Options) { o.HTTPClient = &nth{next: o.HTTPClient, at: j, do: insert} })
+				c = dynamodb.New(c.Options(),
+					func(o *dynamodb.Options) { o.HTTPClient = &nth{next: o.HTTPClient, at: j, do: insert} })
 			}
-			g, err := migrate.Open(ctx, &known{Client: c, of: s.client}, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(1))
+			g, err := migrate.Open(ctx, &known{Client: c, of: s.client}, s.layout(), s.source,
+				migrate.Tables(func(string) string { return s.target }), migrate.Segments(1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,7 +232,8 @@ func TestSlowDeleteRemovesNoMovedMonolith(t *testing.T) {
 	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
 	_, m := s.wrapped()
-	if _, err := m.Save(ctx, m.New(Package{Name: "older", Description: "a collection that was there before"})); err != nil {
+	if _, err := m.Save(ctx,
+		m.New(Package{Name: "older", Description: "a collection that was there before"})); err != nil {
 		t.Fatal(err)
 	}
 	s.put(document("a", 3))

@@ -20,15 +20,16 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Plan says how many items a migration moves, and its cost. Its JSON has more: the units by parts, the sizes by kinds of items, the prices of a
-// verification and of a rollback, and other ways to do parts of it.
+// Plan says how many items a migration moves, and its cost. Its JSON has more: the units by parts, the
+// sizes by kinds of items, the prices of a verification and of a rollback, and other ways to do parts
+// of it.
 type Plan struct {
 	// Entities were read: all monoliths, or as many as the sample has, whose sums are scaled.
 	Entities int
 	// Items is how many items they become.
 	Items float64
-	// WCU are the units that the run writes, and RCU those that its scan reads. Checkpoints are a WCU or two for each page, and not in it. Price is
-	// that of both, in dollars on demand.
+	// WCU are the units that the run writes, and RCU those that its scan reads. Checkpoints are a WCU
+	// or two for each page, and not in it. Price is that of both, in dollars on demand.
 	WCU, RCU, Price float64
 	// Time is what the run takes at the rate that was given, 0 for none.
 	Time time.Duration
@@ -66,14 +67,17 @@ func (p *Plan) OK() bool { return p.Dead == 0 }
 
 // Plan reads monoliths, and writes nothing.
 func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
-	x := &planning{Migration: m, o: o, p: &report.Plan{Of: int(m.approximate), Scale: 1, Kinds: map[string]report.Kind{}, Residue: map[string]int{}, Unclaimed: map[string]int{}}}
+	x := &planning{Migration: m, o: o,
+		p: &report.Plan{Of: int(m.approximate), Scale: 1, Kinds: map[string]report.Kind{}, Residue: map[string]int{},
+			Unclaimed: map[string]int{}}}
 	for name := range o.Updates {
 		if !slices.ContainsFunc(m.layout.Items, func(it schema.LayoutItem) bool { return it.Name == name }) {
 			var names []string
 			for _, it := range m.layout.Items {
 				names = append(names, it.Name)
 			}
-			return nil, fmt.Errorf("%s: updates of %s: no item is named so; the items are %s", m.layout.Model, name, strings.Join(names, ", "))
+			return nil, fmt.Errorf("%s: updates of %s: no item is named so; the items are %s", m.layout.Model, name,
+				strings.Join(names, ", "))
 		}
 	}
 	u, err := m.each(ctx, func(_ context.Context, p read.Page) error { return x.page(p) })
@@ -100,8 +104,8 @@ type planning struct {
 	p  *report.Plan
 	// dead are the first of the dead letters.
 	dead []DeadLetter
-	// otherBytes are those of the items that are no monoliths, deadBytes those of dead letters, and reads the units of reading each
-	// collection.
+	// otherBytes are those of the items that are no monoliths, deadBytes those of dead letters, and
+	// reads the units of reading each collection.
 	otherBytes, deadBytes, reads float64
 }
 
@@ -175,7 +179,8 @@ func (x *planning) end() {
 	p := x.p
 	if read := p.Entities + p.Others; p.Sampled && read > 0 && p.Of > read {
 		p.Scale = float64(p.Of) / float64(read)
-		for _, sum := range []*float64{&p.Bytes, &x.otherBytes, &x.deadBytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts, &p.Marks, &p.Claims, &p.Indexes, &p.Removals, &p.RCU, &p.Back} {
+		for _, sum := range []*float64{&p.Bytes, &x.otherBytes, &x.deadBytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts,
+			&p.Marks, &p.Claims, &p.Indexes, &p.Removals, &p.RCU, &p.Back} {
 			*sum *= p.Scale
 		}
 		for name, k := range p.Kinds {
@@ -241,22 +246,29 @@ func (x *planning) advise() {
 	p := x.p
 	add := func(format string, args ...any) { p.Advice = append(p.Advice, fmt.Sprintf(format, args...)) }
 	if p.Dead > 0 {
-		add("%d entities cannot be moved as they are: mend them, or the model; they stay monoliths, and the cut-over waits for them", p.Dead)
+		add("%d entities cannot be moved as they are: mend them, or the model; they stay monoliths, and the cut-over "+
+			"waits for them", p.Dead)
 	}
 	if len(p.Unclaimed) > 0 {
-		names := slices.SortedFunc(maps.Keys(p.Unclaimed), func(a, b string) int { return cmp.Or(cmp.Compare(p.Unclaimed[b], p.Unclaimed[a]), cmp.Compare(a, b)) })
-		add("no field claims %s: they stay on the root, with its price", strings.Join(names[:min(len(names), 10)], ", "))
+		names := slices.SortedFunc(maps.Keys(p.Unclaimed),
+			func(a, b string) int { return cmp.Or(cmp.Compare(p.Unclaimed[b], p.Unclaimed[a]), cmp.Compare(a, b)) })
+		add("no field claims %s: they stay on the root, with its price",
+			strings.Join(names[:min(len(names), 10)], ", "))
 	}
 	for _, t := range x.mover.Tables {
 		if names := missing(&x.layout.Layout, t, x.mover.Indexes[t.Name]); names != nil && !x.ofFiles {
-			add("the table %s does not have the indexes %s of the model: make them before the run, or their queries find nothing until they are made", t.Name, strings.Join(names, ", "))
+			add("the table %s does not have the indexes %s of the model: make them before the run, or their queries "+
+				"find nothing until they are made", t.Name, strings.Join(names, ", "))
 		}
 	}
 	if x.layout.TTL != "" {
-		add("what the model lets expire is deleted by DynamoDB from the moment that it is an item, and a monolith is not: a time to live of the source's own goes on")
+		add("what the model lets expire is deleted by DynamoDB from the moment that it is an item, and a monolith is " +
+			"not: a time to live of the source's own goes on")
 	}
 	if x.own {
-		add("until the contract a load of a whole entity reads its monolith too, which lies among its items: up to %v RCU more", p.BothRCU)
+		add("until the contract a load of a whole entity reads its monolith too, which lies among its items: up to "+
+			"%v RCU more", p.BothRCU)
 	}
-	add("a program that knows only the old layout has to be gone before its entities move: watch the source's writes (CloudWatch, ConsumedWriteCapacityUnits) for a time without the application")
+	add("a program that knows only the old layout has to be gone before its entities move: watch the source's writes " +
+		"(CloudWatch, ConsumedWriteCapacityUnits) for a time without the application")
 }

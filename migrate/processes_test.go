@@ -81,7 +81,8 @@ func (p *program) main() {
 }
 
 // write counts the program's own tag of an entity up, and tells when that was acknowledged.
-func (p *program) write(ctx context.Context, w *migrate.Wrapped[Package], m *mapper.Mapper[Package], name string, last map[string]int) {
+func (p *program) write(ctx context.Context, w *migrate.Wrapped[Package], m *mapper.Mapper[Package], name string,
+	last map[string]int) {
 	next := 0
 	_, err := w.Update(ctx, m.Key(name), func(v *Package) error {
 		got, _ := strconv.Atoi(v.Tags[p.Name])
@@ -91,7 +92,8 @@ func (p *program) write(ctx context.Context, w *migrate.Wrapped[Package], m *map
 		next = got + 1
 		v.Tags[p.Name] = strconv.Itoa(next)
 		if next%3 == 0 {
-			v.Events = append(v.Events, Event{time.Unix(int64(2e9+next), int64(len(name)*1000+int(p.Name[1]))).UTC(), p.Name})
+			v.Events = append(v.Events,
+				Event{time.Unix(int64(2e9+next), int64(len(name)*1000+int(p.Name[1]))).UTC(), p.Name})
 		}
 		return nil
 	})
@@ -107,7 +109,8 @@ func (p *program) write(ctx context.Context, w *migrate.Wrapped[Package], m *map
 }
 
 // read looks for what is torn, or goes back.
-func (p *program) read(ctx context.Context, w *migrate.Wrapped[Package], m *mapper.Mapper[Package], name string, last map[string]int) {
+func (p *program) read(ctx context.Context, w *migrate.Wrapped[Package], m *mapper.Mapper[Package], name string,
+	last map[string]int) {
 	e, err := w.Load(ctx, m.Key(name), mapper.Strong())
 	if err != nil {
 		if !passes(err) {
@@ -132,7 +135,8 @@ func (p *program) read(ctx context.Context, w *migrate.Wrapped[Package], m *mapp
 func passes(err error) bool {
 	var c *migrate.ConflictError
 	var m *mapper.ConflictError
-	return errors.As(err, &c) || errors.As(err, &m) || errors.Is(err, mapper.ErrNotFound) && strings.Contains(err.Error(), "pending")
+	return errors.As(err, &c) || errors.As(err, &m) || errors.Is(err, mapper.ErrNotFound) &&
+		strings.Contains(err.Error(), "pending")
 }
 
 // application is the programs that a test has started.
@@ -193,8 +197,9 @@ func (a *application) line(program, text string) {
 	}
 }
 
-// An application of several processes goes on through Wrap while entities move there and back, and some of its processes are killed
-// (SIGKILL): nothing that was acknowledged is lost, and no reader sees what is torn or goes back.
+// An application of several processes goes on through Wrap while entities move there and back, and some
+// of its processes are killed (SIGKILL): nothing that was acknowledged is lost, and no reader sees what
+// is torn or goes back.
 func TestSeveralProcesses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -217,7 +222,8 @@ func TestSeveralProcesses(t *testing.T) {
 	_, end := a.start(program("", 99))
 	ends = append(ends, end)
 	rounds := 0
-	for begun := time.Now(); time.Since(begun) < draws.For(time.Second, 4*time.Second, 2*time.Minute) || rounds < 2; rounds++ {
+	for begun := time.Now(); time.Since(begun) < draws.For(time.Second, 4*time.Second, 2*time.Minute) ||
+		rounds < 2; rounds++ {
 		if _, err := s.migration().Run(ctx); err != nil {
 			t.Error(err)
 		}
@@ -256,7 +262,8 @@ func TestSeveralProcesses(t *testing.T) {
 			t.Errorf("%s has %d events, and its writers have added up to %d", name, len(e.Value.Events), events)
 		}
 	}
-	t.Logf("%d updates and %d reads by 4 processes, %d rounds there and back, with as many killed", sum, a.reads, rounds)
+	t.Logf("%d updates and %d reads by 4 processes, %d rounds there and back, with as many killed", sum, a.reads,
+		rounds)
 	if sum < 10 || a.reads < 10 {
 		t.Error("too few to mean anything")
 	}

@@ -19,7 +19,8 @@ import (
 )
 
 // through is Wrap by a client of its own.
-func (s *setup) through(c *dynamodb.Client, o ...migrate.WrapOption) (*migrate.Wrapped[Package], *mapper.Mapper[Package]) {
+func (s *setup) through(c *dynamodb.Client, o ...migrate.WrapOption) (*migrate.Wrapped[Package],
+	*mapper.Mapper[Package]) {
 	s.Helper()
 	m, err := mapper.New[Package](c, mapper.Table(s.target))
 	if err != nil {
@@ -73,7 +74,9 @@ func TestDeleteBesideADeletingRoot(t *testing.T) {
 	s.put(document("a", 2))
 	w, m := s.wrapped()
 	stage := item.NewStage(item.Deleting, time.Now()).Assign()
-	root := attributes{"PK": &types.AttributeValueMemberS{Value: "PACKAGE#a"}, "SK": &types.AttributeValueMemberS{Value: "HEAD"}, stage.Name: stage.Value, "_v": item.NewToken(), "_a": item.NewToken()}
+	root := attributes{"PK": &types.AttributeValueMemberS{Value: "PACKAGE#a"},
+		"SK": &types.AttributeValueMemberS{Value: "HEAD"}, stage.Name: stage.Value, "_v": item.NewToken(),
+		"_a": item.NewToken()}
 	if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.target, Item: root}); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +121,8 @@ func TestRolledBackOnceMore(t *testing.T) {
 	if _, err := s.migration().Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := first.Rollback(ctx); err == nil || !strings.Contains(err.Error(), "is rolled back, and one of "+s.source+" is under way") {
+	if _, err := first.Rollback(ctx); err == nil ||
+		!strings.Contains(err.Error(), "is rolled back, and one of "+s.source+" is under way") {
 		t.Errorf("%v", err)
 	}
 	w, m := s.wrapped()
@@ -136,8 +140,11 @@ func TestTwoBeginAtOnce(t *testing.T) {
 			s := newSetup(t)
 			s.put(document("a", 2))
 			if stale {
-				note := attributes{"PK": &types.AttributeValueMemberS{Value: "~migrate#Package"}, "SK": &types.AttributeValueMemberS{Value: "begun"}, "note": &types.AttributeValueMemberS{Value: `{"source":"over"}`}}
-				if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.target, Item: note}); err != nil {
+				note := attributes{"PK": &types.AttributeValueMemberS{Value: "~migrate#Package"},
+					"SK":   &types.AttributeValueMemberS{Value: "begun"},
+					"note": &types.AttributeValueMemberS{Value: `{"source":"over"}`}}
+				if _, err := s.client.PutItem(ctx,
+					&dynamodb.PutItemInput{TableName: &s.target, Item: note}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -165,11 +172,13 @@ func TestContractKeepsWhatIsWritten(t *testing.T) {
 	}
 	c := faults.Before(s.client, "DeleteItem", s.source, func() { s.put(document("p0", 5)); s.put(document("p1", 5)) })
 	_, err := s.over(c).Contract(ctx, s.source, true)
-	if err == nil || !strings.Contains(err.Error(), "monoliths were written in the old layout while the others were removed, and are kept") {
+	if err == nil || !strings.Contains(err.Error(),
+		"monoliths were written in the old layout while the others were removed, and are kept") {
 		t.Errorf("%v", err)
 	}
 	for _, a := range s.all(s.source) { // as the message says
-		if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": a["name"]}}); err != nil {
+		if _, err := s.client.DeleteItem(ctx,
+			&dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": a["name"]}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -190,7 +199,8 @@ func two(t *testing.T) (s *setup, second string) {
 	return s, enginetest.Table(t, "name:S", "")
 }
 
-// Whatever a rollback of one migration meets of another, which has begun since, it leaves alone: claims, and live collections.
+// Whatever a rollback of one migration meets of another, which has begun since, it leaves alone:
+// claims, and live collections.
 func TestRollbackBesideAnotherMigration(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -281,7 +291,8 @@ type cancelling struct {
 	n int
 }
 
-func (c *cancelling) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+func (c *cancelling) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	if c.n--; c.n >= 0 {
 		code := "TransactionConflict"
 		return nil, &types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{{Code: &code}}}

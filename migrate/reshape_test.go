@@ -59,8 +59,9 @@ func back(doc attributes) (attributes, error) {
 	return out, nil
 }
 
-// Monoliths of another form than the model's are moved by a program's functions, are read and updated all the while, and come back as
-// they were; what the functions refuse, or do not give back, is a dead letter.
+// Monoliths of another form than the model's are moved by a program's functions, are read and updated
+// all the while, and come back as they were; what the functions refuse, or do not give back, is a dead
+// letter.
 func TestReshape(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -88,7 +89,9 @@ func TestReshape(t *testing.T) {
 		return s.migration(migrate.Reshape(forth, back), migrate.Keys("pkg/{Name}", ""))
 	}
 	plan, err := migration().Plan(ctx, migrate.PlanOptions{})
-	if err != nil || plan.Dead != 2 || !strings.Contains(fmt.Sprint(plan.DeadLetters), "it has no head") || !strings.Contains(fmt.Sprint(plan.DeadLetters), "versions: the program's functions do not give it back as it is") {
+	if err != nil || plan.Dead != 2 || !strings.Contains(fmt.Sprint(plan.DeadLetters), "it has no head") ||
+		!strings.Contains(fmt.Sprint(plan.DeadLetters),
+			"versions: the program's functions do not give it back as it is") {
 		t.Errorf("%+v, %v", plan, err)
 	}
 	users, err := mapper.New[Package](s.client, mapper.Table(s.target))
@@ -100,13 +103,15 @@ func TestReshape(t *testing.T) {
 		t.Helper()
 		for i := range 8 {
 			e, err := w.Load(ctx, users.Key(fmt.Sprint("p", i)))
-			if err != nil || !strings.HasPrefix(e.Value.Description, "of p") && i > 0 || len(e.Value.Events) != 5 || len(e.Value.Versions) != 2 {
+			if err != nil || !strings.HasPrefix(e.Value.Description, "of p") && i > 0 || len(e.Value.Events) != 5 ||
+				len(e.Value.Versions) != 2 {
 				t.Errorf("%s: %+v, %v", when, e, err)
 			}
 		}
 	}
 	check("before")
-	if _, err := w.Update(ctx, users.Key("p0"), func(p *Package) error { p.Description = "another"; return nil }); err != nil {
+	if _, err := w.Update(ctx, users.Key("p0"),
+		func(p *Package) error { p.Description = "another"; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	r, err := migration().Run(ctx)
@@ -114,7 +119,8 @@ func TestReshape(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	check("after")
-	if v, err := migration().Verify(ctx); err != nil || v.Same != 7 || v.Changed != 1 || v.Unmoved != 2 || v.Wrong != 0 {
+	if v, err := migration().Verify(ctx); err != nil || v.Same != 7 || v.Changed != 1 || v.Unmoved != 2 ||
+		v.Wrong != 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
 	if _, err := migration().Rollback(ctx); err != nil {
@@ -128,13 +134,14 @@ func TestReshape(t *testing.T) {
 		}
 	}
 	check("back")
-	if _, err := migrate.Open(ctx, s.client, s.layout(), s.source, migrate.Reshape(forth, nil)); err == nil || !strings.Contains(err.Error(), "Reshape takes two functions") {
+	if _, err := migrate.Open(ctx, s.client, s.layout(), s.source, migrate.Reshape(forth, nil)); err == nil ||
+		!strings.Contains(err.Error(), "Reshape takes two functions") {
 		t.Error(err)
 	}
 }
 
-// What the functions would not keep of an entity that was changed is not rolled back; who has not the functions goes on with nothing; and what a
-// function returns stays the program's.
+// What the functions would not keep of an entity that was changed is not rolled back; who has not the
+// functions goes on with nothing; and what a function returns stays the program's.
 func TestReshapeKeeps(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -155,7 +162,8 @@ func TestReshapeKeeps(t *testing.T) {
 	made["id"] = textValue("the program's")
 	keys := migrate.Keys("pkg/{Name}", "")
 	same := func(attributes) (attributes, error) { return made, nil }
-	if _, err := s.migration(migrate.Reshape(same, back), keys).Plan(ctx, migrate.PlanOptions{}); err != nil || made["id"] == nil {
+	if _, err := s.migration(migrate.Reshape(same, back), keys).Plan(ctx, migrate.PlanOptions{}); err != nil ||
+		made["id"] == nil {
 		t.Errorf("the program's map is %v, %v", made, err)
 	}
 	n := 0
@@ -170,14 +178,16 @@ func TestReshapeKeeps(t *testing.T) {
 		delete(out, "seen")
 		return out, err
 	}
-	if p, err := s.migration(migrate.Reshape(another, forgets), keys).Plan(ctx, migrate.PlanOptions{}); err != nil || !strings.Contains(fmt.Sprint(p.DeadLetters), "makes something else of it each time") {
+	if p, err := s.migration(migrate.Reshape(another, forgets), keys).Plan(ctx, migrate.PlanOptions{}); err != nil ||
+		!strings.Contains(fmt.Sprint(p.DeadLetters), "makes something else of it each time") {
 		t.Errorf("%+v, %v", p, err)
 	}
 	m := func() *migrate.Migration { return s.migration(migrate.Reshape(forth, back), keys) }
 	if _, err := m().Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.migration(keys).Rollback(ctx); err == nil || !strings.Contains(err.Error(), "begun with a program's functions") {
+	if _, err := s.migration(keys).Rollback(ctx); err == nil ||
+		!strings.Contains(err.Error(), "begun with a program's functions") {
 		t.Errorf("%v", err)
 	}
 	users, err := mapper.New[Package](s.client, mapper.Table(s.target))
@@ -185,7 +195,8 @@ func TestReshapeKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := migrate.Wrap(users, m())
-	if _, err := w.Update(ctx, users.Key("p0"), func(p *Package) error { p.Versions = []string{"1,2", "3"}; return nil }); err != nil {
+	if _, err := w.Update(ctx, users.Key("p0"),
+		func(p *Package) error { p.Versions = []string{"1,2", "3"}; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	r, err := m().Rollback(ctx)
@@ -194,7 +205,8 @@ func TestReshapeKeeps(t *testing.T) {
 		t.Errorf("%+v, %v; %+v, %v", r, err, e, loadErr)
 	}
 	status, err := m().Status(ctx)
-	if err != nil || !strings.Contains(fmt.Sprint(status.DeadLetters), "versions: the program's functions would not keep it as it is") {
+	if err != nil || !strings.Contains(fmt.Sprint(status.DeadLetters),
+		"versions: the program's functions would not keep it as it is") {
 		t.Errorf("%+v, %v", status, err)
 	}
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/itemize/itemize/migrate"
 )
 
-// restored rolls an entity of three events back, which dies before a request behind its write of the monolith; it reports whether items are left.
+// restored rolls an entity of three events back, which dies before a request behind its write of the
+// monolith; it reports whether items are left.
 func restored(ctx context.Context, t *testing.T, at int) (s *setup, more bool) {
 	t.Helper()
 	s = newSetup(t)
@@ -28,7 +29,8 @@ func restored(ctx context.Context, t *testing.T, at int) (s *setup, more bool) {
 	dies, kill := context.WithCancel(ctx)
 	defer kill()
 	c, g := s.gated(request("PutItem", `"`+s.source+`"`))
-	c = dynamodb.New(c.Options(), func(o *dynamodb.Options) { o.HTTPClient = &behind{next: o.HTTPClient, of: g, at: int32(at), do: kill} })
+	c = dynamodb.New(c.Options(),
+		func(o *dynamodb.Options) { o.HTTPClient = &behind{next: o.HTTPClient, of: g, at: int32(at), do: kill} })
 	g.release()
 	_, _ = s.over(c).Rollback(dies)
 	return s, len(s.collections()) > 0
@@ -53,8 +55,9 @@ func (b *behind) Do(r *http.Request) (*http.Response, error) {
 	return b.next.Do(r)
 }
 
-// A rollback dies behind its write of the monolith, and the old program deletes that: the entity is gone. Nobody sees a part of it. Only between the write and the
-// note of it on the root, two requests that follow each other, the whole entity comes back.
+// A rollback dies behind its write of the monolith, and the old program deletes that: the entity is
+// gone. Nobody sees a part of it. Only between the write and the note of it on the root, two requests
+// that follow each other, the whole entity comes back.
 func TestWhatWasRestoredIsDeleted(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -85,8 +88,8 @@ func TestWhatWasRestoredIsDeleted(t *testing.T) {
 	}
 }
 
-// A rollback dies behind its write of the monolith, and the old program writes that again: the monolith stays, or somebody decides. Who follows the message loses
-// nothing.
+// A rollback dies behind its write of the monolith, and the old program writes that again: the monolith
+// stays, or somebody decides. Who follows the message loses nothing.
 func TestWhatWasRestoredIsWritten(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -108,7 +111,8 @@ func TestWhatWasRestoredIsWritten(t *testing.T) {
 			conflicts++
 			events = 3
 			st, err := s.migration().Status(ctx)
-			if err != nil || len(st.DeadLetters) != 1 || !strings.Contains(st.DeadLetters[0].Reasons[0], "or remove the monolith, and roll back again") {
+			if err != nil || len(st.DeadLetters) != 1 ||
+				!strings.Contains(st.DeadLetters[0].Reasons[0], "or remove the monolith, and roll back again") {
 				t.Fatal(st, err)
 			}
 			s.remove(s.source, attributes{"name": textValue("a")})
@@ -159,7 +163,8 @@ func TestForeignItemBesideTwoRollbacks(t *testing.T) {
 	}
 }
 
-// A request that puts parts gets no answer, and is applied later: it brings back no element that was removed since, and no item of an entity that was deleted.
+// A request that puts parts gets no answer, and is applied later: it brings back no element that was
+// removed since, and no item of an entity that was deleted.
 func TestLateParts(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -174,11 +179,13 @@ func TestLateParts(t *testing.T) {
 		w, m := s.wrapped()
 		if deleted {
 			s.deletes(ctx, w)
-		} else if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { delete(p.Tags, "latest"); return nil }); err != nil {
+		} else if _, err := w.Update(ctx, m.Key("a"),
+			func(p *Package) error { delete(p.Tags, "latest"); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		late.arrives(t)
-		if e, err := w.Load(ctx, m.Key("a")); deleted != errors.Is(err, mapper.ErrNotFound) || !deleted && len(e.Value.Tags) > 0 {
+		if e, err := w.Load(ctx, m.Key("a")); deleted != errors.Is(err, mapper.ErrNotFound) || !deleted &&
+			len(e.Value.Tags) > 0 {
 			t.Errorf("deleted %v: %+v, %v", deleted, e, err)
 		}
 		s.mustRun(ctx)
@@ -209,7 +216,8 @@ func (l *lostOnce) Do(r *http.Request) (*http.Response, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lost == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "BatchExecuteStatement") && strings.Contains(string(body), l.text) {
+	if l.lost == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "BatchExecuteStatement") &&
+		strings.Contains(string(body), l.text) {
 		l.lost, l.body = r.Clone(context.WithoutCancel(r.Context())), body
 		return nil, errors.New("lost")
 	}
@@ -289,13 +297,15 @@ type deadBehindClaim struct {
 }
 
 // BatchExecuteStatement is described at dynamodb.Client.
-func (d *deadBehindClaim) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+func (d *deadBehindClaim) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
 	out, err := d.Client.BatchExecuteStatement(ctx, in, o...)
 	d.kill()
 	return out, err
 }
 
-// An old program has read a marked monolith, and puts it again as it was, or changed, behind the note of a rollback: the entity is that monolith.
+// An old program has read a marked monolith, and puts it again as it was, or changed, behind the note
+// of a rollback: the entity is that monolith.
 func TestMarkedMonolithIsPutAgainBesideARollback(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -314,7 +324,8 @@ func TestMarkedMonolithIsPutAgainBesideARollback(t *testing.T) {
 		}
 		if changes {
 			st, err := s.migration().Status(ctx)
-			if err != nil || len(st.DeadLetters) != 1 || !strings.Contains(st.DeadLetters[0].Reasons[0], "-keep monolith)") {
+			if err != nil || len(st.DeadLetters) != 1 ||
+				!strings.Contains(st.DeadLetters[0].Reasons[0], "-keep monolith)") {
 				t.Fatal(st, err)
 			}
 			if err := s.migration().KeepMonolith(ctx, attributes{"name": textValue("a")}); err != nil {
@@ -323,7 +334,8 @@ func TestMarkedMonolithIsPutAgainBesideARollback(t *testing.T) {
 			s.rollBack(ctx, s.client)
 		}
 		w, m := s.wrapped()
-		if e, err := w.Load(ctx, m.Key("a")); err != nil || len(e.Value.Events) != 3 || changes != (e.Value.Description == "changed") || s.keys() != "" {
+		if e, err := w.Load(ctx, m.Key("a")); err != nil || len(e.Value.Events) != 3 ||
+			changes != (e.Value.Description == "changed") || s.keys() != "" {
 			t.Error(changes, e, err, s.keys())
 		}
 	}
@@ -358,7 +370,8 @@ func TestRootThatIsPutAgainKeepsItsItems(t *testing.T) {
 // putIn puts an item, as another program does.
 func (s *setup) putIn(table string, a attributes) {
 	s.Helper()
-	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &table, Item: a}); err != nil {
+	if _, err := s.client.PutItem(context.Background(),
+		&dynamodb.PutItemInput{TableName: &table, Item: a}); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -380,7 +393,8 @@ func TestStoppedRunLeavesNoClaim(t *testing.T) {
 	}
 }
 
-// A rollback is held before it freezes an item, another one copies that, and then a program without Wrap changes it: the change is kept.
+// A rollback is held before it freezes an item, another one copies that, and then a program without
+// Wrap changes it: the change is kept.
 func TestForeignItemIsNotFrozenAgain(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

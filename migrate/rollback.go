@@ -16,10 +16,11 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Rollback makes monoliths of all entities again: of those that were moved, with what was written since, and of those
-// that were inserted in the new layout, unless the model's table held collections before the migration: then those without a monolith are
-// left as they are, and counted as Others. It reads the source and the main table of the layout. An entity costs the
-// units of its monolith, and twice those of its items. It can be repeated until [Migration.Contract].
+// Rollback makes monoliths of all entities again: of those that were moved, with what was written
+// since, and of those that were inserted in the new layout, unless the model's table held collections
+// before the migration: then those without a monolith are left as they are, and counted as Others. It
+// reads the source and the main table of the layout. An entity costs the units of its monolith, and
+// twice those of its items. It can be repeated until [Migration.Contract].
 func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 	if err := m.whole("a rollback"); err != nil {
 		return nil, err
@@ -32,7 +33,8 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 	case err != nil:
 		return nil, err
 	case p.Phase == phaseNone && n.Source != "" && n.Source != m.source.Name:
-		return nil, fmt.Errorf("%s: no rollback: the migration of %s is rolled back, and one of %s is under way", m.layout.Model, m.source.Name, n.Source)
+		return nil, fmt.Errorf("%s: no rollback: the migration of %s is rolled back, and one of %s is under way",
+			m.layout.Model, m.source.Name, n.Source)
 	case p.Phase == phaseDone:
 		return nil, m.ended()
 	case p.Phase == phaseRemoving:
@@ -50,7 +52,9 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 			return nil, err
 		}
 	}
-	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, met: map[string]bool{}, had: n.Had || n.Source != m.source.Name} // without a note nobody knows
+	// without a note nobody knows
+	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, met: map[string]bool{},
+		had: n.Had || n.Source != m.source.Name}
 	err = r.scanBack(ctx, m.source, r.ofMonolith)
 	if err == nil {
 		err = r.scanBack(ctx, m.mover.Tables[m.layout.Root.Table], r.ofRoot)
@@ -63,7 +67,8 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 	return r.report, err
 }
 
-// end rolls back what was inserted or moved behind the scans, while nobody inserts or moves anything, and ends the rollback.
+// end rolls back what was inserted or moved behind the scans, while nobody inserts or moves anything,
+// and ends the rollback.
 func (r *run) end(ctx context.Context, back seenPhase) error {
 	ending, err := r.enter(ctx, back, newEnding())
 	if err != nil {
@@ -92,14 +97,16 @@ func (m *Migration) begunIn(ctx context.Context) (p seenPhase, n begunNote, err 
 			return p, n, err
 		}
 	}
-	return p, n, fmt.Errorf("%s: other programs change the phase of the migration again and again: run itemize migrate status, then this step again", m.layout.Model)
+	return p, n, fmt.Errorf("%s: other programs change the phase of the migration again and again: run itemize "+
+		"migrate status, then this step again", m.layout.Model)
 }
 
 // reset forgets the checkpoints, so that the migration can begin again.
 func (r *run) reset(ctx context.Context, from seenPhase, to string) error {
 	var names []string
 	for _, prefix := range []string{noteSegment, noteDead, noteVerify} {
-		if err := r.state.each(ctx, prefix, func(name string, _ item.Attributes) error { names = append(names, name); return nil }); err != nil {
+		if err := r.state.each(ctx, prefix,
+			func(name string, _ item.Attributes) error { names = append(names, name); return nil }); err != nil {
 			return err
 		}
 	}
@@ -112,13 +119,15 @@ func (r *run) reset(ctx context.Context, from seenPhase, to string) error {
 }
 
 // scanBack rolls back what of says that the items of a table are.
-func (r *run) scanBack(ctx context.Context, table *item.Table, of func(context.Context, item.Image) (*protocol.Return, error)) error {
+func (r *run) scanBack(ctx context.Context, table *item.Table,
+	of func(context.Context, item.Image) (*protocol.Return, error)) error {
 	u, err := r.scan(ctx, table, true, func(ctx context.Context, p read.Page) error { return r.pageBack(ctx, p, of) })
 	r.count(Counts{RCU: u.Predicted.Expected, ConsumedRCU: u.Consumed}, Counts{})
 	return err
 }
 
-func (r *run) pageBack(ctx context.Context, p read.Page, of func(context.Context, item.Image) (*protocol.Return, error)) error {
+func (r *run) pageBack(ctx context.Context, p read.Page,
+	of func(context.Context, item.Image) (*protocol.Return, error)) error {
 	var all []*protocol.Return
 	var unknown Counts
 	for i := range p.Items {
@@ -138,7 +147,8 @@ func (r *run) pageBack(ctx context.Context, p read.Page, of func(context.Context
 	if err := r.mover.Back(ctx, all, &t); err != nil {
 		return err
 	}
-	now := Counts{Entities: len(all), WCU: t.WCU.Expected, ConsumedWCU: t.ConsumedWCU, RCU: t.RCU.Expected, ConsumedRCU: t.ConsumedRCU}
+	now := Counts{Entities: len(all), WCU: t.WCU.Expected, ConsumedWCU: t.ConsumedWCU, RCU: t.RCU.Expected,
+		ConsumedRCU: t.ConsumedRCU}
 	for _, b := range all {
 		if err := r.cameBack(ctx, b, &now); err != nil {
 			return err
@@ -181,7 +191,8 @@ func (r *run) sweep(ctx context.Context) error {
 	_, err := r.scan(ctx, r.mover.Tables[r.layout.Root.Table], true, func(ctx context.Context, p read.Page) error {
 		for i := range p.Items {
 			b, err := r.ofRoot(ctx, p.Items[i])
-			if err != nil || b == nil || r.layout.Reserved.Header(p.Items[i].Attributes()).ReadStage().State != item.Migrating {
+			if err != nil || b == nil ||
+				r.layout.Reserved.Header(p.Items[i].Attributes()).ReadStage().State != item.Migrating {
 				continue
 			}
 			var t write.Tally
@@ -221,14 +232,16 @@ func (r *run) ofRoot(ctx context.Context, f item.Image) (*protocol.Return, error
 	}
 	back := &protocol.Return{Doc: doc, Root: f.Place}
 	switch had := r.had && r.layout.Reserved.Header(f.Attributes()).Live(); {
-	case r.ending && had && r.mover.Own(f.Attributes()): // it may have moved behind the scan of the source, and have its monolith
+	// it may have moved behind the scan of the source, and have its monolith
+	case r.ending && had && r.mover.Own(f.Attributes()):
 		var t write.Tally
 		d, err := r.mover.Monolith(ctx, doc, &t)
 		if err != nil || d.Mark() == nil || d.Mark().Deleted {
 			return nil, err
 		}
 		return back, nil
-	case r.mover.Foreign(f.Attributes()), had: // of another migration; or what has moved was rolled back by its monolith
+	// of another migration; or what has moved was rolled back by its monolith
+	case r.mover.Foreign(f.Attributes()), had:
 		if !r.ending { // else it was counted
 			r.count(Counts{Others: 1}, Counts{})
 		}

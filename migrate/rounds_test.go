@@ -44,7 +44,8 @@ func (s *setup) rollBack(ctx context.Context, c migrate.Client) {
 	}
 }
 
-// An entity that is inserted beside a rollback that is repeated is a monolith at its end, and so is one that is inserted after it at the end of the next one.
+// An entity that is inserted beside a rollback that is repeated is a monolith at its end, and so is one
+// that is inserted after it at the end of the next one.
 func TestInsertBesideARepeatedRollback(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -67,7 +68,8 @@ func TestInsertBesideARepeatedRollback(t *testing.T) {
 	s.monoliths("a e f")
 }
 
-// A program that is about to begin a migration takes the collections of one before it, that was rolled back in the meantime, for none of the table's own.
+// A program that is about to begin a migration takes the collections of one before it, that was rolled
+// back in the meantime, for none of the table's own.
 func TestMigrationBeginsBesideAnotherRound(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -184,7 +186,8 @@ func TestDeletedMonolithsAreRemovedBesideARollback(t *testing.T) {
 	}
 }
 
-// A run that is slow marks no monolith behind the end of a rollback for good, though the old program has written the same content again.
+// A run that is slow marks no monolith behind the end of a rollback for good, though the old program
+// has written the same content again.
 func TestMarkBehindARollbackIsTakenBack(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -217,9 +220,11 @@ func TestContractIsRepeated(t *testing.T) {
 				}) {
 					break
 				}
-				g, again := migrate.Open(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
+				g, again := migrate.Open(ctx, s.client, s.layout(), s.source,
+					migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 				if again == nil {
-					if _, again = g.Contract(ctx, s.source, itemByItem); again != nil && strings.Contains(again.Error(), "the migration has ended") {
+					if _, again = g.Contract(ctx, s.source, itemByItem); again != nil &&
+						strings.Contains(again.Error(), "the migration has ended") {
 						again = nil
 					}
 				}
@@ -227,8 +232,10 @@ func TestContractIsRepeated(t *testing.T) {
 				_, missing := w.Load(ctx, m.Key("none"))
 				_, updated := w.Update(ctx, m.Key("p0"), func(p *Package) error { p.License = "x"; return nil })
 				deleted := w.Delete(ctx, m.Key("p1"))
-				if err := errors.Join(again, inserted, updated, deleted); err != nil || !errors.Is(missing, mapper.ErrNotFound) {
-					t.Errorf("item by item %v, %s at request %d: %v; a load of what is missing: %v", itemByItem, what, at, err, missing)
+				if err := errors.Join(again, inserted, updated, deleted); err != nil ||
+					!errors.Is(missing, mapper.ErrNotFound) {
+					t.Errorf("item by item %v, %s at request %d: %v; a load of what is missing: %v", itemByItem, what,
+						at, err, missing)
 				}
 			}
 		}

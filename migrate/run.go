@@ -33,19 +33,21 @@ type Report struct {
 	Elapsed time.Duration `json:"elapsed,format:nano"`
 }
 
-// Run moves the entities of the source, segment by segment, each page with a checkpoint behind it: a run that was
-// interrupted is resumed by another. What cannot be moved is a dead letter, and the rest goes on. An entity that
-// moved before is left as it is, so that a further run does no harm. What cannot go on is an error.
+// Run moves the entities of the source, segment by segment, each page with a checkpoint behind it: a
+// run that was interrupted is resumed by another. What cannot be moved is a dead letter, and the rest
+// goes on. An entity that moved before is left as it is, so that a further run does no harm. What
+// cannot go on is an error.
 //
-// An entity costs the units of its items, the write units of the monolith for the mark, and at most 3 more; a page costs the units of
-// its checkpoint.
+// An entity costs the units of its items, the write units of the monolith for the mark, and at most 3
+// more; a page costs the units of its checkpoint.
 func (m *Migration) Run(ctx context.Context) (*Report, error) {
 	p, err := m.phase(ctx)
 	switch {
 	case err != nil:
 		return nil, err
 	case isBack(p):
-		return nil, fmt.Errorf("%s: the migration is rolled back: finish that (itemize migrate rollback), and then run it again", m.layout.Model)
+		return nil, fmt.Errorf("%s: the migration is rolled back: finish that (itemize migrate rollback), and then "+
+			"run it again", m.layout.Model)
 	case p == phaseDone && !m.own:
 		if gone, err := m.isGone(ctx); err != nil || gone {
 			return nil, cmp.Or(err, m.ended())
@@ -63,10 +65,13 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 	case err != nil:
 		return nil, err
 	case m.replace && n.Had:
-		return nil, fmt.Errorf("%s: the table %s held collections before the migration, and a rollback could not tell them from those whose monoliths are gone: leave Replace (-replace) out", m.layout.Model, m.mover.Tables[m.layout.Root.Table].Name)
+		return nil, fmt.Errorf("%s: the table %s held collections before the migration, and a rollback could not "+
+			"tell them from those whose monoliths are gone: leave Replace (-replace) out", m.layout.Model,
+			m.mover.Tables[m.layout.Root.Table].Name)
 	}
 	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, round: n.Round}
-	if err := m.state.each(ctx, noteDead, func(name string, _ item.Attributes) error { r.dead[name] = true; return nil }); err != nil {
+	if err := m.state.each(ctx, noteDead,
+		func(name string, _ item.Attributes) error { r.dead[name] = true; return nil }); err != nil {
 		return nil, err
 	}
 	if err = r.segmentsAtOnce(ctx, r.segment); err == nil {
@@ -114,7 +119,8 @@ type run struct {
 
 // segmentsAtOnce calls a function with the number of each segment, all at once, until one fails.
 func (m *Migration) segmentsAtOnce(ctx context.Context, do func(ctx context.Context, i int) error) error {
-	return flow.AtMost(ctx, len(m.segments), len(m.segments), func(ctx context.Context, n int) error { return do(ctx, m.segments[n]) })
+	return flow.AtMost(ctx, len(m.segments), len(m.segments),
+		func(ctx context.Context, n int) error { return do(ctx, m.segments[n]) })
 }
 
 // segment moves the entities of a segment, from its checkpoint on.
@@ -130,7 +136,8 @@ func (r *run) segment(ctx context.Context, i int) error {
 	}
 	c.Round = r.round
 	if found && c.Of != r.of {
-		return fmt.Errorf("%s: the migration was begun with %d segments, and is to go on with %d: give the same number, or roll it back first", r.layout.Model, c.Of, r.of)
+		return fmt.Errorf("%s: the migration was begun with %d segments, and is to go on with %d: give the same "+
+			"number, or roll it back first", r.layout.Model, c.Of, r.of)
 	}
 	from := ""
 	if r.export != nil {
@@ -156,7 +163,8 @@ func (r *run) segment(ctx context.Context, i int) error {
 }
 
 // scanPages reads a segment of the source, from behind a key on.
-func (m *Migration) scanPages(ctx context.Context, i int, start item.Attributes, u *read.Usage, do func(read.Page) error) error {
+func (m *Migration) scanPages(ctx context.Context, i int, start item.Attributes, u *read.Usage,
+	do func(read.Page) error) error {
 	var failed error
 	at := read.Segment{Table: m.source, Number: i, Of: m.of, Rate: m.pace(), Start: start, Limit: pageEntities}
 	err := m.reader.Scan(ctx, at, u, func(p read.Page) bool {
@@ -207,8 +215,8 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	return r.state.write(ctx, name, c, c.start)
 }
 
-// moveInRate moves the entities of a page, and at a rate only so many at once as take about a second: a claim that waits for long is
-// taken for one of somebody who is dead.
+// moveInRate moves the entities of a page, and at a rate only so many at once as take about a second: a
+// claim that waits for long is taken for one of somebody who is dead.
 func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, t *write.Tally) error {
 	if r.wcu == nil {
 		return r.mover.Move(ctx, group, t)
@@ -229,7 +237,8 @@ func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, t *write
 	return nil
 }
 
-// groupShare is how much of what a rate lets pass at once, a twentieth of a second's, a group of entities takes: a second's.
+// groupShare is how much of what a rate lets pass at once, a twentieth of a second's, a group of
+// entities takes: a second's.
 const groupShare = 20
 
 // became notes what became of an entity.
@@ -283,7 +292,8 @@ func (r *run) letter(ctx context.Context, at item.Place, err error, left bool) e
 	r.mu.Lock()
 	delete(r.dead, name)
 	r.mu.Unlock()
-	return r.state.write(ctx, name, DeadLetter{Key: keyText(at), Reasons: reasons(err), Since: r.now().UTC(), Left: left}, nil)
+	return r.state.write(ctx, name,
+		DeadLetter{Key: keyText(at), Reasons: reasons(err), Since: r.now().UTC(), Left: left}, nil)
 }
 
 // deadName is the name of a dead letter's note, of any key.
@@ -359,7 +369,9 @@ func (r *run) tell(ended bool) {
 		r.wcus += weight * ((c.WCU-r.last.WCU)/since.Seconds() - r.wcus)
 	}
 	p := report.Progress{
-		Entities: c.Entities, Moved: c.Moved, Dead: c.Dead, Conflicts: c.Conflicts, Items: c.Items, WCU: c.WCU, RCU: c.RCU, Of: int(r.approximate), Elapsed: now.Sub(r.begun), EntitiesPerSecond: r.speed, WCUPerSecond: r.wcus, Spent: r.prices.Units(c.WCU, c.RCU), Ended: ended,
+		Entities: c.Entities, Moved: c.Moved, Dead: c.Dead, Conflicts: c.Conflicts, Items: c.Items, WCU: c.WCU,
+		RCU: c.RCU, Of: int(r.approximate), Elapsed: now.Sub(r.begun), EntitiesPerSecond: r.speed, WCUPerSecond: r.wcus,
+		Spent: r.prices.Units(c.WCU, c.RCU), Ended: ended,
 	}
 	if rest := p.Of - r.report.All.Entities - r.report.All.Others; rest > 0 && r.speed > 0 && !ended {
 		p.Left = time.Duration(float64(rest) / r.speed * float64(time.Second))

@@ -13,9 +13,11 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// KeepMonolith settles an entity that is in both layouts, because a program that knows only the old one has written its monolith after it moved: the monolith
-// stays as it is now, and the next run moves it. key is that of the monolith, as in its table. What was written in the new layout since is gone. The error is a
-// *ConflictError if the entity is in one layout. It costs the units of the monolith and of the items.
+// KeepMonolith settles an entity that is in both layouts, because a program that knows only the old one
+// has written its monolith after it moved: the monolith stays as it is now, and the next run moves it.
+// key is that of the monolith, as in its table. What was written in the new layout since is gone. The
+// error is a *ConflictError if the entity is in one layout. It costs the units of the monolith and of
+// the items.
 func (m *Migration) KeepMonolith(ctx context.Context, key map[string]types.AttributeValue) error {
 	switch p, err := m.phase(ctx); {
 	case err != nil:
@@ -26,13 +28,14 @@ func (m *Migration) KeepMonolith(ctx context.Context, key map[string]types.Attri
 	return m.settle(ctx, key, m.mover.KeepMonolith)
 }
 
-// KeepCollection is [Migration.KeepMonolith] the other way: the collection stays, and what was written in the old layout since is seen by no reader of the new
-// one. It costs the units of the monolith.
+// KeepCollection is [Migration.KeepMonolith] the other way: the collection stays, and what was written
+// in the old layout since is seen by no reader of the new one. It costs the units of the monolith.
 func (m *Migration) KeepCollection(ctx context.Context, key map[string]types.AttributeValue) error {
 	return m.settle(ctx, key, m.mover.KeepCollection)
 }
 
-func (m *Migration) settle(ctx context.Context, key item.Attributes, keep func(ctx context.Context, root, doc item.Place, t *write.Tally) error) error {
+func (m *Migration) settle(ctx context.Context, key item.Attributes,
+	keep func(ctx context.Context, root, doc item.Place, t *write.Tally) error) error {
 	if err := m.hasBegun(ctx); err != nil {
 		return err
 	}
@@ -41,7 +44,8 @@ func (m *Migration) settle(ctx context.Context, key item.Attributes, keep func(c
 	doc.PK, hash = attr.ScalarOf(key[m.source.Hash])
 	doc.SK, sort = attr.ScalarOf(key[m.source.Range])
 	if !hash || sort != (m.source.Range != "") {
-		return fmt.Errorf("%s: the key of a monolith in %s is %s: give these attributes, of the table's types", m.layout.Model, m.source.Name, keyNames(m.source))
+		return fmt.Errorf("%s: the key of a monolith in %s is %s: give these attributes, of the table's types",
+			m.layout.Model, m.source.Name, keyNames(m.source))
 	}
 	var t write.Tally
 	d, err := m.mover.Monolith(ctx, doc, &t)
@@ -67,7 +71,8 @@ func keyNames(t *item.Table) string {
 }
 
 // KeyOf returns the key of a monolith as a command line has it, in the types of its table: binary values as base64.
-func (internal) KeyOf(_ door.Key, ctx context.Context, m *Migration, values []string) (map[string]types.AttributeValue, error) {
+func (internal) KeyOf(_ door.Key, ctx context.Context, m *Migration, values []string) (map[string]types.AttributeValue,
+	error) {
 	d, err := m.describe(ctx, m.source)
 	if err != nil {
 		return nil, err
@@ -77,7 +82,8 @@ func (internal) KeyOf(_ door.Key, ctx context.Context, m *Migration, values []st
 		names = append(names, m.source.Range)
 	}
 	if len(values) != len(names) {
-		return nil, fmt.Errorf("%s: the key of a monolith in %s is %s: give its value behind the name of the table", m.layout.Model, m.source.Name, keyNames(m.source))
+		return nil, fmt.Errorf("%s: the key of a monolith in %s is %s: give its value behind the name of the table",
+			m.layout.Model, m.source.Name, keyNames(m.source))
 	}
 	key := map[string]types.AttributeValue{}
 	for i, name := range names {

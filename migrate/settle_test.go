@@ -30,7 +30,8 @@ func inBoth(t *testing.T) *setup {
 	}
 	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.source, Key: attributes{"name": textValue("a")},
-		UpdateExpression: aws.String("SET description = :x"), ExpressionAttributeValues: attributes{":x": textValue("late")},
+		UpdateExpression:          aws.String("SET description = :x"),
+		ExpressionAttributeValues: attributes{":x": textValue("late")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -49,14 +50,16 @@ func settles(keep string, g *migrate.Migration, ctx context.Context, name string
 	return g.KeepCollection(ctx, attributes{"name": textValue(name)})
 }
 
-// What a verification says leads out: an entity in both layouts is settled, one way or the other, and the migration goes on and is finished.
+// What a verification says leads out: an entity in both layouts is settled, one way or the other, and
+// the migration goes on and is finished.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for keep, want := range map[string]string{"monolith": "late", "collection": "of "} {
 		s := inBoth(t)
 		v, err := s.migration().Verify(ctx)
-		if err != nil || v.Wrong != 1 || v.Unmoved != 1 || !strings.Contains(fmt.Sprint(v.Findings), "itemize migrate settle") {
+		if err != nil || v.Wrong != 1 || v.Unmoved != 1 ||
+			!strings.Contains(fmt.Sprint(v.Findings), "itemize migrate settle") {
 			t.Fatalf("%s: %+v, %v", keep, v, err)
 		}
 		for _, name := range []string{"a", "b"} {
@@ -83,7 +86,8 @@ func TestSettle(t *testing.T) {
 			t.Errorf("%s: %+v, %v", keep, v, err)
 		}
 		for _, name := range []string{"a", "b", "c"} {
-			if e, err := m.Load(ctx, m.Key(name)); err != nil || name != "c" && !strings.HasPrefix(e.Value.Description, want) {
+			if e, err := m.Load(ctx, m.Key(name)); err != nil || name != "c" &&
+				!strings.HasPrefix(e.Value.Description, want) {
 				t.Errorf("%s: after a run: %+v, %v", keep, e, err)
 			}
 		}
@@ -112,13 +116,15 @@ func TestSettleMeetsFaults(t *testing.T) {
 		for what := range faults.Faults {
 			for at := 1; ; at += every {
 				s := inBoth(t)
-				b := s.failing(ctx, what, at, func(g *migrate.Migration, ctx context.Context) error { return settles(keep, g, ctx, "a") })
+				b := s.failing(ctx, what, at,
+					func(g *migrate.Migration, ctx context.Context) error { return settles(keep, g, ctx, "a") })
 				var conflict *migrate.ConflictError
 				if err := settles(keep, s.migration(), ctx, "a"); err != nil && !errors.As(err, &conflict) {
 					t.Fatalf("%s, %s %d: %v", keep, what, at, err)
 				}
 				w, m := s.wrapped()
-				if e, err := w.Load(ctx, m.Key("a"), mapper.Strong()); err != nil || !strings.HasPrefix(e.Value.Description, want) || len(e.Value.Events) != 3 {
+				if e, err := w.Load(ctx, m.Key("a"), mapper.Strong()); err != nil ||
+					!strings.HasPrefix(e.Value.Description, want) || len(e.Value.Events) != 3 {
 					t.Fatalf("%s, %s %d: %+v, %v", keep, what, at, e, err)
 				}
 				if !b {
@@ -134,6 +140,8 @@ func TestSettleRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := inBoth(t)
-	refused(t, s.migration().KeepMonolith(ctx, attributes{"id": textValue("a")}), "the key of a monolith in "+s.source+" is name")
-	refused(t, s.migration().KeepCollection(ctx, attributes{"name": textValue("none")}), "there is no monolith of that key")
+	refused(t, s.migration().KeepMonolith(ctx, attributes{"id": textValue("a")}), "the key of a monolith in "+s.source+
+		" is name")
+	refused(t, s.migration().KeepCollection(ctx, attributes{"name": textValue("none")}),
+		"there is no monolith of that key")
 }

@@ -53,7 +53,8 @@ func TestUnitsAroundAKilobyte(t *testing.T) {
 		}
 		s.mustRun(ctx)
 		w, _ := s.wrapped()
-		if _, err := w.Insert(ctx, Package{Name: "b", Description: strings.Repeat("x", n), Tags: map[string]string{"b": "c"}}); err != nil {
+		if _, err := w.Insert(ctx,
+			Package{Name: "b", Description: strings.Repeat("x", n), Tags: map[string]string{"b": "c"}}); err != nil {
 			t.Fatal(err)
 		}
 		st, err := s.migration().Status(ctx)
@@ -61,7 +62,8 @@ func TestUnitsAroundAKilobyte(t *testing.T) {
 			t.Fatal(err)
 		}
 		if st.Counts.WCU != st.Counts.ConsumedWCU || plan.WCU != st.Counts.ConsumedWCU {
-			t.Errorf("%d: a run is planned with %v WCU, predicted with %v, and took %v", n, plan.WCU, st.Counts.WCU, st.Counts.ConsumedWCU)
+			t.Errorf("%d: a run is planned with %v WCU, predicted with %v, and took %v", n, plan.WCU, st.Counts.WCU,
+				st.Counts.ConsumedWCU)
 		}
 		if r, err := s.migration().Rollback(ctx); err != nil || r.This.WCU != r.This.ConsumedWCU {
 			t.Errorf("%d: a rollback is predicted with %v WCU, and took %v; %v", n, r.This.WCU, r.This.ConsumedWCU, err)

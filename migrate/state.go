@@ -74,7 +74,8 @@ func (s *store) write(ctx context.Context, name string, note any, start item.Att
 
 // text reads the text of a note, nil for none.
 func (s *store) text(ctx context.Context, name string) (types.AttributeValue, error) {
-	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table.Name, Key: s.key(name), ConsistentRead: aws.Bool(true)})
+	out, err := s.client.GetItem(ctx,
+		&dynamodb.GetItemInput{TableName: &s.table.Name, Key: s.key(name), ConsistentRead: aws.Bool(true)})
 	if err != nil {
 		return nil, s.explained(ctx, err)
 	}
@@ -83,7 +84,8 @@ func (s *store) text(ctx context.Context, name string) (types.AttributeValue, er
 
 // read reads a note into to, which stays as it is where there is none.
 func (s *store) read(ctx context.Context, name string, to any) (found bool, err error) {
-	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table.Name, Key: s.key(name), ConsistentRead: aws.Bool(true)})
+	out, err := s.client.GetItem(ctx,
+		&dynamodb.GetItemInput{TableName: &s.table.Name, Key: s.key(name), ConsistentRead: aws.Bool(true)})
 	if err != nil {
 		return false, s.explained(ctx, err)
 	}
@@ -101,7 +103,8 @@ func decode(a item.Attributes, to any) (bool, error) {
 		return false, nil
 	}
 	if err := json.Unmarshal([]byte(text.Value), to); err != nil {
-		return false, fmt.Errorf("what the migration noted cannot be read (%w): remove the items of its partition key, and begin again, which does no harm", err)
+		return false, fmt.Errorf("what the migration noted cannot be read (%w): remove the items of its partition "+
+			"key, and begin again, which does no harm", err)
 	}
 	return true, nil
 }
@@ -110,7 +113,8 @@ func decode(a item.Attributes, to any) (bool, error) {
 func (s *store) each(ctx context.Context, prefix string, give func(name string, a item.Attributes) error) error {
 	k := s.key(prefix)
 	in := &dynamodb.QueryInput{
-		TableName: &s.table.Name, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("#pk = :pk AND begins_with(#sk, :sk)"),
+		TableName: &s.table.Name, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression:    aws.String("#pk = :pk AND begins_with(#sk, :sk)"),
 		ExpressionAttributeNames:  map[string]string{"#pk": s.table.Hash, "#sk": s.table.Range},
 		ExpressionAttributeValues: item.Attributes{":pk": k[s.table.Hash], ":sk": k[s.table.Range]},
 	}
@@ -158,7 +162,8 @@ func isBack(phase string) bool { return phase == phaseBack || strings.HasPrefix(
 // newEnding returns the phase in which one rollback ends, and no other.
 func newEnding() string { return phaseEnding + rand.Text() }
 
-// isUnderway reports whether entities may be moved and inserted in a phase: a rollback finds them, or there is no way back.
+// isUnderway reports whether entities may be moved and inserted in a phase: a rollback finds them, or
+// there is no way back.
 func isUnderway(phase string) bool {
 	return slices.Contains(underway, phase)
 }
@@ -173,7 +178,8 @@ func notUnderway(phase string) error {
 	return &protocol.NotUnderway{Reason: "the migration was rolled back, or has ended, since the move began: try again"}
 }
 
-// underway is an error unless the migration is under way. A move asks it behind its claim, which the last scan of a rollback finds.
+// underway is an error unless the migration is under way. A move asks it behind its claim, which the
+// last scan of a rollback finds.
 func (m *Migration) underway(ctx context.Context) error {
 	var n phaseNote
 	_, err := m.state.read(ctx, notePhase, &n)
@@ -183,8 +189,9 @@ func (m *Migration) underway(ctx context.Context) error {
 	return err
 }
 
-// goesBack is an error if no entity may become a monolith. A rollback asks it behind the mark of a root item, and so does [Migration.KeepMonolith]: a program
-// that was paused may belong to a rollback that has ended, or run beside a contract.
+// goesBack is an error if no entity may become a monolith. A rollback asks it behind the mark of a root
+// item, and so does [Migration.KeepMonolith]: a program that was paused may belong to a rollback that
+// has ended, or run beside a contract.
 func (m *Migration) goesBack(ctx context.Context, settles bool) error {
 	var n phaseNote
 	_, err := m.state.read(ctx, notePhase, &n)
@@ -201,7 +208,8 @@ func (m *Migration) goesBack(ctx context.Context, settles bool) error {
 
 // removing is why no entity becomes a monolith while a contract is under way.
 func (m *Migration) removing() error {
-	return fmt.Errorf("%s: the monoliths are being removed (contract), and no entity can become one: keep the collection, and write the change again in the new layout", m.layout.Model)
+	return fmt.Errorf("%s: the monoliths are being removed (contract), and no entity can become one: keep the "+
+		"collection, and write the change again in the new layout", m.layout.Model)
 }
 
 // phaseNote is how far the migration is, and since when.
@@ -246,7 +254,8 @@ func (m *Migration) enter(ctx context.Context, from seenPhase, to string) (seenP
 	}
 	_, err = m.client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
-		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
+		ExpressionAttributeNames:  put.ExpressionAttributeNames,
+		ExpressionAttributeValues: put.ExpressionAttributeValues,
 	})
 	var changed *types.ConditionalCheckFailedException
 	if errors.As(err, &changed) {
@@ -266,7 +275,8 @@ func (m *Migration) entered(ctx context.Context, from, to seenPhase) error {
 
 // phaseChanged says that another program works on the migration.
 func (m *Migration) phaseChanged(from, now string) error {
-	return fmt.Errorf("%s: another program has changed the phase of the migration from %q to %q: run itemize migrate status, then this step again", m.layout.Model, from, now)
+	return fmt.Errorf("%s: another program has changed the phase of the migration from %q to %q: run itemize migrate "+
+		"status, then this step again", m.layout.Model, from, now)
 }
 
 // phasePut notes a phase, on condition that the phase is the one that was read.
@@ -282,9 +292,11 @@ func (m *Migration) phasePut(from seenPhase, to string) (*types.Put, seenPhase, 
 	entered := seenPhase{n, &types.AttributeValueMemberS{Value: string(text)}}
 	a := m.state.key(notePhase)
 	a["note"], a["phase"] = entered.text, &types.AttributeValueMemberS{Value: to}
-	put := &types.Put{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("attribute_not_exists(note)")}
+	put := &types.Put{TableName: &m.state.table.Name, Item: a,
+		ConditionExpression: aws.String("attribute_not_exists(note)")}
 	if from.text != nil {
-		put.ConditionExpression, put.ExpressionAttributeValues = aws.String("note = :seen"), item.Attributes{":seen": from.text}
+		put.ConditionExpression, put.ExpressionAttributeValues = aws.String("note = :seen"),
+			item.Attributes{":seen": from.text}
 	}
 	return put, entered, nil
 }
@@ -297,12 +309,14 @@ func (m *Migration) phaseCheck(phases ...string) *types.ConditionCheck {
 		values[names[i]] = &types.AttributeValueMemberS{Value: p}
 	}
 	return &types.ConditionCheck{
-		TableName: &m.state.table.Name, Key: m.state.key(notePhase), ConditionExpression: aws.String("#p IN (" + strings.Join(names, ", ") + ")"),
+		TableName: &m.state.table.Name, Key: m.state.key(notePhase),
+		ConditionExpression:      aws.String("#p IN (" + strings.Join(names, ", ") + ")"),
 		ExpressionAttributeNames: map[string]string{"#p": "phase"}, ExpressionAttributeValues: values,
 	}
 }
 
-// transact sends requests that are about notes, again where others work on these: done reports that their conditions held.
+// transact sends requests that are about notes, again where others work on these: done reports that
+// their conditions held.
 func (m *Migration) transact(ctx context.Context, all ...types.TransactWriteItem) (done bool, err error) {
 	for try := 0; ; try++ {
 		_, err = m.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: all})

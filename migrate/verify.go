@@ -21,11 +21,12 @@ type Verification struct {
 	Ended time.Time `json:"ended"`
 	// Complete reports that all segments were read to their ends.
 	Complete bool `json:"complete"`
-	// Entities were looked at. Same are those whose collections are, attribute value by attribute value, what was moved.
+	// Entities were looked at. Same are those whose collections are, attribute value by attribute
+	// value, what was moved.
 	Entities int `json:"entities"`
 	Same     int `json:"same"`
-	// Changed were written in the new layout since they moved, and are whole collections of the layout; Gone were deleted
-	// there, or before they were moved.
+	// Changed were written in the new layout since they moved, and are whole collections of the layout;
+	// Gone were deleted there, or before they were moved.
 	Changed int `json:"changed"`
 	Gone    int `json:"gone"`
 	// Unmoved are monoliths that nobody has moved, Findings what is wrong: the first of them.
@@ -68,14 +69,16 @@ func (m *Migration) hasBegun(ctx context.Context) error {
 		err = m.ended()
 	}
 	if err == nil && !found {
-		err = fmt.Errorf("%s: no migration of %s was begun into the table %s: run itemize migrate run, or give the table that it went to (-table)", m.layout.Model, m.source.Name, m.state.table.Name)
+		err = fmt.Errorf("%s: no migration of %s was begun into the table %s: run itemize migrate run, or give the "+
+			"table that it went to (-table)", m.layout.Model, m.source.Name, m.state.table.Name)
 	}
 	return err
 }
 
 // ended says that there is nothing to do any more.
 func (m *Migration) ended() error {
-	return &endedError{fmt.Errorf("%s: the migration has ended: its monoliths were removed from %s (contract), and there is no way back", m.layout.Model, m.source.Name)}
+	return &endedError{fmt.Errorf("%s: the migration has ended: its monoliths were removed from %s (contract), and "+
+		"there is no way back", m.layout.Model, m.source.Name)}
 }
 
 // endedError says that a migration has ended: there are collections alone.
@@ -138,13 +141,15 @@ func (c *check) one(ctx context.Context, d *protocol.Monolith) error {
 		c.v.Wrong++
 	}
 	if reason != "" && len(c.v.Findings) < maxFindings {
-		c.v.Findings = append(c.v.Findings, DeadLetter{Key: keyText(d.Place), Reasons: []string{reason}, Since: c.now().UTC()})
+		c.v.Findings = append(c.v.Findings,
+			DeadLetter{Key: keyText(d.Place), Reasons: []string{reason}, Since: c.now().UTC()})
 	}
 	return nil
 }
 
-// Cutover declares the new layout the one that counts. It is refused unless a complete verification was clean, and, what it finds
-// out by another pass as [Migration.Verify] makes it, still is: nothing was written in the old layout since.
+// Cutover declares the new layout the one that counts. It is refused unless a complete verification was
+// clean, and, what it finds out by another pass as [Migration.Verify] makes it, still is: nothing was
+// written in the old layout since.
 func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	refuse := func(format string, args ...any) (*Verification, error) {
 		return nil, fmt.Errorf("%s: no cut-over: %s", m.layout.Model, fmt.Sprintf(format, args...))
@@ -171,21 +176,25 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	case !found:
 		return refuse("nothing was verified yet: run itemize migrate verify")
 	case !v.Clean():
-		return refuse("the last verification has found %d monoliths that were not moved, and %d entities that are wrong: itemize migrate status and verify say why; mend these, then run and verify again", v.Unmoved, v.Wrong)
+		return refuse("the last verification has found %d monoliths that were not moved, and %d entities that are "+
+			"wrong: itemize migrate status and verify say why; mend these, then run and verify again", v.Unmoved,
+			v.Wrong)
 	}
 	now, err := m.stillClean(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !now.v.Clean() {
-		return refuse("since the verification %d monoliths were written in the old layout, and %d entities went wrong: run and verify again", now.v.Unmoved, now.v.Wrong)
+		return refuse("since the verification %d monoliths were written in the old layout, and %d entities went "+
+			"wrong: run and verify again", now.v.Unmoved, now.v.Wrong)
 	}
 	s, err := m.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if now.v.Entities == 0 && now.others > 0 && s.Moved == 0 { // else all of them were replaced
-		return refuse("no item of %s is a monolith, and %d are none: look at their keys (-key, -sort)", m.source.Name, now.others)
+		return refuse("no item of %s is a monolith, and %d are none: look at their keys (-key, -sort)", m.source.Name,
+			now.others)
 	}
 	_, err = m.enter(ctx, p, phaseCutOver)
 	return now.v, err
@@ -199,17 +208,19 @@ func (m *Migration) stillClean(ctx context.Context) (*check, error) {
 	return c, err
 }
 
-// Contract removes the old layout, for good: the table of the monoliths, or, with itemByItem, each marked monolith
-// by itself at the write units of its size: so in a table of the model, too. word is the name of the source table, which proves that it is meant. It looks at everything once
-// more before that, as [Migration.Verify] does, and is refused where anything is not moved, or wrong; and it removes what
-// crashed moves of entities that are no more have left.
+// Contract removes the old layout, for good: the table of the monoliths, or, with itemByItem, each
+// marked monolith by itself at the write units of its size: so in a table of the model, too. word is
+// the name of the source table, which proves that it is meant. It looks at everything once more before
+// that, as [Migration.Verify] does, and is refused where anything is not moved, or wrong; and it
+// removes what crashed moves of entities that are no more have left.
 func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) (*Report, error) {
 	refuse := func(format string, args ...any) (*Report, error) {
 		what := "the table " + m.source.Name
 		if m.own {
 			what = "the monoliths in " + m.source.Name
 		}
-		return nil, fmt.Errorf("%s: contract removes %s for good: %s", m.layout.Model, what, fmt.Sprintf(format, args...))
+		return nil, fmt.Errorf("%s: contract removes %s for good: %s", m.layout.Model, what,
+			fmt.Sprintf(format, args...))
 	}
 	if err := m.whole("contract"); err != nil {
 		return nil, err
@@ -235,8 +246,9 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 			return m.contracted(ctx, r, p, nil)
 		}
 	}
-	// The phase comes before the look: from then on no entity becomes a monolith. Only the contract that entered it, and that no other one has
-	// joined, may leave it again: another one may be about to delete the table.
+	// The phase comes before the look: from then on no entity becomes a monolith. Only the contract
+	// that entered it, and that no other one has joined, may leave it again: another one may be about
+	// to delete the table.
 	first := p.Phase == phaseCutOver
 	if p, err = m.enter(ctx, p, phaseRemoving); err != nil {
 		return nil, err
@@ -252,16 +264,19 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	itemByItem = itemByItem || m.own
 	cure := "run, verify and cut over again"
 	if !first {
-		cure = "run, and contract again; settle an entity that is in both layouts (itemize migrate settle -keep collection)"
+		cure = "run, and contract again; settle an entity that is in both layouts (itemize migrate settle -keep " +
+			"collection)"
 	}
 	switch {
 	case err != nil:
 		return nil, leave(err)
 	case !now.v.Clean():
-		_, err := refuse("since the cut-over %d monoliths were written in the old layout, and %d entities went wrong: %s", now.v.Unmoved, now.v.Wrong, cure)
+		_, err := refuse("since the cut-over %d monoliths were written in the old layout, and %d entities went "+
+			"wrong: %s", now.v.Unmoved, now.v.Wrong, cure)
 		return nil, leave(err)
 	case now.others > 0 && !itemByItem:
-		_, err := refuse("%d of its items are no monoliths, and would go with it: remove the monoliths alone, item by item (-item-by-item), or, if they should be monoliths, look at their keys (-key, -sort)", now.others)
+		_, err := refuse("%d of its items are no monoliths, and would go with it: remove the monoliths alone, item "+
+			"by item (-item-by-item), or, if they should be monoliths, look at their keys (-key, -sort)", now.others)
 		return nil, leave(err)
 	}
 	if err := r.sweep(ctx); err != nil {
@@ -271,12 +286,15 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 		err = m.removeAll(ctx, p, r.report)
 	} else if err = m.dropTable(ctx, p); err != nil {
 		var refused smithy.APIError // else the request may arrive later
-		if d, look := m.describe(ctx, m.source); look == nil && d.TableStatus == types.TableStatusActive && errors.As(err, &refused) && refused.ErrorFault() != smithy.FaultServer {
+		if d, look := m.describe(ctx, m.source); look == nil && d.TableStatus == types.TableStatusActive &&
+			errors.As(err, &refused) && refused.ErrorFault() != smithy.FaultServer {
 			err = leave(err)
 		}
 	}
 	if n := r.report.This.Conflicts; err == nil && n > 0 {
-		err = fmt.Errorf("%s: %d monoliths were written in the old layout while the others were removed, and are kept: decide which of the two layouts stays (itemize migrate settle -keep collection, or write the change again in the new layout), and contract again", m.layout.Model, n)
+		err = fmt.Errorf("%s: %d monoliths were written in the old layout while the others were removed, and are "+
+			"kept: decide which of the two layouts stays (itemize migrate settle -keep collection, or write the "+
+			"change again in the new layout), and contract again", m.layout.Model, n)
 	}
 	return m.contracted(ctx, r, p, err)
 }

@@ -42,12 +42,13 @@ func (f wrapFunc) wrap(s *wrapSettings) { f(s) }
 
 type wrapSettings struct{ both bool }
 
-// Both has each load of an entity that has moved read its monolith too, strongly, and be a *ConflictError where a program that
-// knows only the old layout has written it since. It costs up to 100 RCU a load: the plan tells how many.
+// Both has each load of an entity that has moved read its monolith too, strongly, and be a
+// *ConflictError where a program that knows only the old layout has written it since. It costs up to
+// 100 RCU a load: the plan tells how many.
 func Both() WrapOption { return wrapFunc(func(s *wrapSettings) { s.both = true }) }
 
-// Wrap returns readers and writers of both layouts, of a mapper of the model whose layout is migrated. The mapper's tables are
-// those of the migration.
+// Wrap returns readers and writers of both layouts, of a mapper of the model whose layout is migrated.
+// The mapper's tables are those of the migration.
 func Wrap[T any](m *mapper.Mapper[T], g *Migration, options ...WrapOption) *Wrapped[T] {
 	var s wrapSettings
 	for _, o := range options {
@@ -58,8 +59,8 @@ func Wrap[T any](m *mapper.Mapper[T], g *Migration, options ...WrapOption) *Wrap
 	return &Wrapped[T]{m: m, g: g, both: s.both}
 }
 
-// ConflictError says that something else is done to an entity, or that its two layouts contradict each other: what there
-// is of both is kept.
+// ConflictError says that something else is done to an entity, or that its two layouts contradict each
+// other: what there is of both is kept.
 type ConflictError struct{ Model, Key, Reason string }
 
 // Error returns the model, the key and the reason.
@@ -92,7 +93,8 @@ func (w *Wrapped[T]) places(s query.Selection[T]) (at places, err error) {
 		}
 	}
 	if root.Table == nil {
-		return at, fmt.Errorf("%s: the mapper's table %s is none of the migration's: give both the same names (migrate.Tables, mapper.Tables)", w.g.layout.Model, name)
+		return at, fmt.Errorf("%s: the mapper's table %s is none of the migration's: give both the same names "+
+			"(migrate.Tables, mapper.Tables)", w.g.layout.Model, name)
 	}
 	root.PK, _ = attr.ScalarOf(k[root.Table.Hash])
 	root.SK, _ = attr.ScalarOf(k[root.Table.Range])
@@ -100,10 +102,12 @@ func (w *Wrapped[T]) places(s query.Selection[T]) (at places, err error) {
 	return at, err
 }
 
-// Load reads a selection of an entity in whichever layout it is. An entity that has moved costs what it costs without
-// Wrap, and a part of it a strong read of the root more; one that has not, its monolith read strongly, and a few units. What
-// is read of a monolith is for reading: an Update moves it. A monolith that cannot be moved is loaded as it is, if it fits the model, and as a whole.
-func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...mapper.ReadOption) (*mapper.Entity[T], error) {
+// Load reads a selection of an entity in whichever layout it is. An entity that has moved costs what it
+// costs without Wrap, and a part of it a strong read of the root more; one that has not, its monolith
+// read strongly, and a few units. What is read of a monolith is for reading: an Update moves it. A
+// monolith that cannot be moved is loaded as it is, if it fits the model, and as a whole.
+func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...mapper.ReadOption) (*mapper.Entity[T],
+	error) {
 	at, err := w.places(s)
 	if err != nil {
 		return nil, err
@@ -127,13 +131,16 @@ func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...
 		}
 		return w.m.FromItems(s, c.Items)
 	}
-	return nil, &ConflictError{w.g.layout.Model, at.root.String(), "the entity was moved again and again while it was read: load it again"}
+	return nil, &ConflictError{w.g.layout.Model, at.root.String(),
+		"the entity was moved again and again while it was read: load it again"}
 }
 
 const wrapTries = 10
 
-// asItIs returns a monolith that the layout cannot make items of, as attributevalue decodes it, or why that is not to be had: of a whole entity.
-func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content, why error) (*mapper.Entity[T], error) {
+// asItIs returns a monolith that the layout cannot make items of, as attributevalue decodes it, or why
+// that is not to be had: of a whole entity.
+func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content, why error) (*mapper.Entity[T],
+	error) {
 	if _, whole := any(s).(query.Key[T]); !whole || c == nil || c.Doc == nil || !errors.As(why, new(*UnmovableError)) {
 		return nil, why
 	}
@@ -152,9 +159,11 @@ func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content
 	return mapper.InternalOf[T, T]{}.Detached(door.Key{}, w.m, value), nil
 }
 
-// loadLive loads a collection that is live. A part without the root tells nothing by itself: the root is read before and after
-// it. So it is after what is loaded to be written, which may be under a rollback since.
-func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at places, forUpdate bool, options []mapper.ReadOption) (*mapper.Entity[T], error) {
+// loadLive loads a collection that is live. A part without the root tells nothing by itself: the root
+// is read before and after it. So it is after what is loaded to be written, which may be under a
+// rollback since.
+func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at places, forUpdate bool,
+	options []mapper.ReadOption) (*mapper.Entity[T], error) {
 	var t write.Tally
 	_, whole := any(s).(query.Key[T])
 	var before protocol.Root
@@ -203,8 +212,8 @@ func (w *Wrapped[T]) liveRoot(ctx context.Context, at places, t *write.Tally) (p
 	return r, err
 }
 
-// ended reports whether the migration has ended, so that there are collections alone, and perhaps no table of monoliths: also if the contract died
-// behind the delete of that.
+// ended reports whether the migration has ended, so that there are collections alone, and perhaps no
+// table of monoliths: also if the contract died behind the delete of that.
 func (w *Wrapped[T]) ended(ctx context.Context) bool {
 	p, err := w.g.phase(ctx)
 	if err == nil && p == phaseRemoving && !w.g.own {
@@ -241,8 +250,9 @@ func publicOf(model string, doc item.Place, err error) error {
 	return err
 }
 
-// move moves the entity, if it is a monolith, and finishes what others have begun. It reports whether its collection is live. It waits for the
-// end of a rollback, and begins a migration where none is under way.
+// move moves the entity, if it is a monolith, and finishes what others have begun. It reports whether
+// its collection is live. It waits for the end of a rollback, and begins a migration where none is
+// under way.
 func (w *Wrapped[T]) move(ctx context.Context, at places) (live bool, err error) {
 	for try := range wrapTries {
 		if live, err = w.moveOnce(ctx, at); !errors.As(err, new(*protocol.NotUnderway)) {
@@ -283,10 +293,12 @@ func (w *Wrapped[T]) moveOnce(ctx context.Context, at places) (live bool, err er
 	return live, err
 }
 
-// Update moves the entity if it is a monolith, loads a selection strongly, applies change, and saves it: again where
-// somebody else came between. What it adds is written together with a check of the root, until the contract, which costs the
-// double price and twice the units of the root. So it takes neither Independent, nor Staged, nor Move.
-func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change func(*T) error, options ...mapper.WriteOption) (*mapper.Receipt, error) {
+// Update moves the entity if it is a monolith, loads a selection strongly, applies change, and saves
+// it: again where somebody else came between. What it adds is written together with a check of the
+// root, until the contract, which costs the double price and twice the units of the root. So it takes
+// neither Independent, nor Staged, nor Move.
+func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change func(*T) error,
+	options ...mapper.WriteOption) (*mapper.Receipt, error) {
 	at, err := w.places(s)
 	if err != nil {
 		return nil, err
@@ -323,12 +335,14 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 			return r, err
 		}
 	}
-	return nil, &ConflictError{w.g.layout.Model, at.root.String(), "somebody else wrote the entity again and again: update it again"}
+	return nil, &ConflictError{w.g.layout.Model, at.root.String(),
+		"somebody else wrote the entity again and again: update it again"}
 }
 
-// Insert inserts an entity as a collection; the error is mapper.ErrExists where it is there in either layout. It is one
-// transaction, with checks that no monolith stands, and that the migration is under way: so it takes 98 items at most, and costs twice their units, 2 WCU, and
-// twice those of a monolith that was moved or deleted.
+// Insert inserts an entity as a collection; the error is mapper.ErrExists where it is there in either
+// layout. It is one transaction, with checks that no monolith stands, and that the migration is under
+// way: so it takes 98 items at most, and costs twice their units, 2 WCU, and twice those of a monolith
+// that was moved or deleted.
 func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, error) {
 	e := w.m.New(value)
 	at, err := w.placesOf(e)
@@ -366,10 +380,12 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 			return r, err
 		}
 	}
-	return nil, &ConflictError{w.g.layout.Model, at.root.String(), "migrations into its table are rolled back again and again: insert it again"}
+	return nil, &ConflictError{w.g.layout.Model, at.root.String(),
+		"migrations into its table are rolled back again and again: insert it again"}
 }
 
-// checks require in the transaction of an insert that no monolith of the entity stands, and that the migration is under way; or that it has ended.
+// checks require in the transaction of an insert that no monolith of the entity stands, and that the
+// migration is under way; or that it has ended.
 func (w *Wrapped[T]) checks(at places, ended bool) []mapper.Part {
 	part := func(c *types.ConditionCheck) mapper.Part {
 		return mapper.RawPart(w.g.client, types.TransactWriteItem{ConditionCheck: c})
@@ -378,7 +394,8 @@ func (w *Wrapped[T]) checks(at places, ended bool) []mapper.Part {
 		return []mapper.Part{part(w.g.phaseCheck(phaseDone, phaseRemoving))}
 	}
 	return []mapper.Part{part(&types.ConditionCheck{
-		TableName: &at.doc.Table.Name, Key: at.doc.Key(), ConditionExpression: aws.String("attribute_not_exists(#k) OR attribute_exists(#m)"),
+		TableName: &at.doc.Table.Name, Key: at.doc.Key(),
+		ConditionExpression:      aws.String("attribute_not_exists(#k) OR attribute_exists(#m)"),
 		ExpressionAttributeNames: map[string]string{"#k": at.doc.Table.Hash, "#m": schema.Moved},
 	}), part(w.g.phaseCheck(underway...))}
 }
@@ -391,7 +408,8 @@ func (w *Wrapped[T]) placesOf(e *mapper.Entity[T]) (at places, err error) {
 	}
 	for _, t := range w.g.mover.Tables {
 		for _, it := range p.Items {
-			root := item.Place{Table: t, PK: key.Scalar{Type: 'S', Text: it.Key.Partition}, SK: key.Scalar{Type: 'S', Text: it.Key.Sort}}
+			root := item.Place{Table: t, PK: key.Scalar{Type: 'S', Text: it.Key.Partition},
+				SK: key.Scalar{Type: 'S', Text: it.Key.Sort}}
 			if t.Name == it.Key.Table && w.g.layout.Match(t.Index, root.SK) == w.g.layout.Root {
 				doc, err := w.g.mover.DocOf(root.PK, root.SK)
 				return places{root, doc}, err
@@ -425,25 +443,29 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 			return err
 		}
 	}
-	return &ConflictError{w.g.layout.Model, at.root.String(), "somebody else wrote the entity again and again: delete it again"}
+	return &ConflictError{w.g.layout.Model, at.root.String(),
+		"somebody else wrote the entity again and again: delete it again"}
 }
 
-// removeDeleted removes the marked monolith of an entity that was deleted while no run is under way: programs that know only the old layout would see it,
-// and no step of the migration but another rollback would remove it. If that fails, the entity is deleted nevertheless.
-// before is the monolith as the delete has read it: one that another program has marked since is of the next entity.
+// removeDeleted removes the marked monolith of an entity that was deleted while no run is under way:
+// programs that know only the old layout would see it, and no step of the migration but another
+// rollback would remove it. If that fails, the entity is deleted nevertheless. before is the monolith
+// as the delete has read it: one that another program has marked since is of the next entity.
 func (w *Wrapped[T]) removeDeleted(ctx context.Context, at places, before *protocol.Monolith) {
 	if p, err := w.g.phase(ctx); err != nil || p != phaseNone && !isBack(p) {
 		return
 	}
 	var t write.Tally
-	if d, err := w.g.mover.Monolith(ctx, at.doc, &t); err == nil && d.Mark() != nil && (d.Mark().Deleted || attr.SameItem(d.Attributes, before.Attributes)) {
+	if d, err := w.g.mover.Monolith(ctx, at.doc, &t); err == nil && d.Mark() != nil &&
+		(d.Mark().Deleted || attr.SameItem(d.Attributes, before.Attributes)) {
 		_, _ = w.g.mover.Remove(ctx, d, &t)
 	}
 }
 
-// deleteOnce reads the monolith and then the root, and deletes what is there by these. It returns the monolith where there
-// was nothing to delete, or somebody came between.
-func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, options []mapper.WriteOption) (over bool, d *protocol.Monolith, err error) {
+// deleteOnce reads the monolith and then the root, and deletes what is there by these. It returns the
+// monolith where there was nothing to delete, or somebody came between.
+func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places,
+	options []mapper.WriteOption) (over bool, d *protocol.Monolith, err error) {
 	var t write.Tally
 	if d, err = w.g.mover.Monolith(ctx, at.doc, &t); err != nil && w.ended(ctx) {
 		_, err = w.m.DeleteByKey(ctx, s, options...)
@@ -472,14 +494,16 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, 
 	switch {
 	case !r.Live() && d.Unmarked():
 		over, err = w.g.mover.MarkDeleted(ctx, d, &t)
-		if over && r.State == item.Migrating { // whoever was moving it may have died: what is left, the next run or rollback removes as well
+		// whoever was moving it may have died: what is left, the next run or rollback removes as well
+		if over && r.State == item.Migrating {
 			_, _ = w.g.mover.Finish(ctx, at.root, at.doc, &t)
 		}
 		return over, d, w.conflict(at, err)
 	case r.Live(), r.State == item.Deleting:
 		_, err := w.m.DeleteByKey(ctx, s, options...)
 		var conflict *mapper.ConflictError
-		if errors.As(err, &conflict) && !errors.As(err, new(*mapper.PartialError)) || errors.Is(err, mapper.ErrNotFound) {
+		if errors.As(err, &conflict) && !errors.As(err, new(*mapper.PartialError)) ||
+			errors.Is(err, mapper.ErrNotFound) {
 			return false, d, nil // or it was rolled back since
 		}
 		return true, d, err

@@ -27,7 +27,8 @@ func (s *setup) wrapped(o ...migrate.WrapOption) (*migrate.Wrapped[Package], *ma
 	return migrate.Wrap(m, s.migration(), o...), m
 }
 
-// A monolith is read as what it would become, whole and in part; an update moves it; an insert and a delete know both layouts.
+// A monolith is read as what it would become, whole and in part; an update moves it; an insert and a
+// delete know both layouts.
 func TestWrap(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -42,7 +43,8 @@ func TestWrap(t *testing.T) {
 	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "is for reading") {
 		t.Errorf("a save of what was read of a monolith: %v", err)
 	}
-	if e, err := w.Load(ctx, m.Key("a").Prefix("EVENT#")); err != nil || len(e.Value.Events) != 3 || e.Value.Description != "" {
+	if e, err := w.Load(ctx, m.Key("a").Prefix("EVENT#")); err != nil || len(e.Value.Events) != 3 ||
+		e.Value.Description != "" {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if _, err := w.Load(ctx, m.Key("none")); !errors.Is(err, mapper.ErrNotFound) {
@@ -57,10 +59,12 @@ func TestWrap(t *testing.T) {
 	if _, err := w.Insert(ctx, Package{Name: "c", Description: "new"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.Update(ctx, m.Key("b"), func(p *Package) error { p.Description, p.Tags["next"] = "changed", "3"; return nil }); err != nil {
+	if _, err := w.Update(ctx, m.Key("b"),
+		func(p *Package) error { p.Description, p.Tags["next"] = "changed", "3"; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if e, err := w.Load(ctx, m.Key("b")); err != nil || e.Value.Description != "changed" || e.Value.Tags["next"] != "3" || len(e.Value.Events) != 2 {
+	if e, err := w.Load(ctx, m.Key("b")); err != nil || e.Value.Description != "changed" ||
+		e.Value.Tags["next"] != "3" || len(e.Value.Events) != 2 {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if err := w.Delete(ctx, m.Key("b")); err != nil {
@@ -98,7 +102,8 @@ func TestWrap(t *testing.T) {
 	for _, a := range s.all(s.source) {
 		names += text(a["name"])
 	}
-	if len(names) != 3 || !strings.Contains(names, "a") || !strings.Contains(names, "b") || !strings.Contains(names, "c") {
+	if len(names) != 3 || !strings.Contains(names, "a") || !strings.Contains(names, "b") ||
+		!strings.Contains(names, "c") {
 		t.Errorf("the monoliths %s came back", names)
 	}
 }
@@ -119,7 +124,8 @@ func TestBoth(t *testing.T) {
 	set := "SET description = :x"
 	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.source, Key: map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: "a"}},
-		UpdateExpression: &set, ExpressionAttributeValues: map[string]types.AttributeValue{":x": &types.AttributeValueMemberS{Value: "late"}},
+		UpdateExpression:          &set,
+		ExpressionAttributeValues: map[string]types.AttributeValue{":x": &types.AttributeValueMemberS{Value: "late"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -155,14 +161,16 @@ type dying struct {
 
 func (d *dying) dead() bool { return d.n.Add(1) > int64(d.at) }
 
-func (d *dying) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (d *dying) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	if d.dead() {
 		return nil, errStopped
 	}
 	return d.Client.UpdateItem(ctx, in, o...)
 }
 
-func (d *dying) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (d *dying) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	if *in.TableName == d.source(in) && d.dead() {
 		return nil, errStopped
 	}
@@ -176,7 +184,8 @@ func (d *dying) source(in *dynamodb.PutItemInput) string {
 	return *in.TableName
 }
 
-func (d *dying) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+func (d *dying) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
 	if d.dead() {
 		return nil, errStopped
 	}
@@ -198,14 +207,17 @@ func TestWrapBesideADeadRollback(t *testing.T) {
 	if err := w.Delete(ctx, m.Key("a")); !errors.As(err, &conflict) {
 		t.Errorf("a delete: %v", err)
 	}
-	if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.License = "x"; return nil }); !errors.As(err, &conflict) {
+	if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.License = "x"; return nil }); !errors.As(err,
+		&conflict) {
 		t.Errorf("an update: %v", err)
 	}
 	if _, err := w.Insert(ctx, Package{Name: "a"}); !errors.As(err, &conflict) {
 		t.Errorf("an insert: %v", err)
 	}
 	begun := time.Now()
-	if _, err := m.DeleteByKey(ctx, m.Key("a")); err == nil || !strings.Contains(err.Error(), "run itemize migrate rollback to finish it") || time.Since(begun) > 5*time.Second {
+	if _, err := m.DeleteByKey(ctx, m.Key("a")); err == nil ||
+		!strings.Contains(err.Error(), "run itemize migrate rollback to finish it") ||
+		time.Since(begun) > 5*time.Second {
 		t.Errorf("a delete without Wrap, after %v: %v", time.Since(begun), err)
 	}
 	if e, err := w.Load(ctx, m.Key("a")); err != nil || len(e.Value.Events) != 5 {
@@ -217,7 +229,8 @@ func TestWrapBesideADeadRollback(t *testing.T) {
 	s.came()
 }
 
-// What both layouts contradict is not deleted; what was deleted stays so, and a program of the old layout that writes it is found.
+// What both layouts contradict is not deleted; what was deleted stays so, and a program of the old
+// layout that writes it is found.
 func TestWrapDeletesWhatIsOne(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -259,7 +272,8 @@ func TestWrapOfADeadLetter(t *testing.T) {
 	s.put(doc)
 	w, m := s.wrapped()
 	var cannot *migrate.UnmovableError
-	if _, err := w.Load(ctx, m.Key("a")); !errors.As(err, &cannot) || !strings.HasPrefix(err.Error(), "Package: the monolith a cannot be moved: ") {
+	if _, err := w.Load(ctx, m.Key("a")); !errors.As(err, &cannot) ||
+		!strings.HasPrefix(err.Error(), "Package: the monolith a cannot be moved: ") {
 		t.Errorf("a load: %v", err)
 	}
 	if err := w.Delete(ctx, m.Key("a")); err != nil {
@@ -330,7 +344,8 @@ func TestInsertAfterARollbackComesBack(t *testing.T) {
 	insert("b")
 	back("a b")
 	insert("c")
-	if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.Description = "changed"; return nil }); err != nil {
+	if _, err := w.Update(ctx, m.Key("a"),
+		func(p *Package) error { p.Description = "changed"; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	back("a b c")
@@ -367,7 +382,8 @@ func TestWrapAfterTheContract(t *testing.T) {
 	if _, err := g.Contract(ctx, s.source, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.Description = "changed"; return nil }); err != nil {
+	if _, err := w.Update(ctx, m.Key("a"),
+		func(p *Package) error { p.Description = "changed"; return nil }); err != nil {
 		t.Error(err)
 	}
 	if _, err := w.Insert(ctx, Package{Name: "d"}); err != nil {
@@ -379,12 +395,14 @@ func TestWrapAfterTheContract(t *testing.T) {
 	if err := w.Delete(ctx, m.Key("b")); err != nil {
 		t.Error(err)
 	}
-	for name, want := range map[string]error{"a": nil, "b": mapper.ErrNotFound, "c": nil, "d": nil, "none": mapper.ErrNotFound} {
+	for name, want := range map[string]error{"a": nil, "b": mapper.ErrNotFound, "c": nil, "d": nil,
+		"none": mapper.ErrNotFound} {
 		if _, err := w.Load(ctx, m.Key(name)); !errors.Is(err, want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.Update(ctx, m.Key("none"), func(*Package) error { return nil }); !errors.Is(err, mapper.ErrNotFound) {
+	if _, err := w.Update(ctx, m.Key("none"), func(*Package) error { return nil }); !errors.Is(err,
+		mapper.ErrNotFound) {
 		t.Error(err)
 	}
 	if err := w.Delete(ctx, m.Key("none")); !errors.Is(err, mapper.ErrNotFound) {
@@ -392,7 +410,8 @@ func TestWrapAfterTheContract(t *testing.T) {
 	}
 }
 
-// A run dies at every second of its requests, and Wrap deletes its entity: nothing of it is seen any more, by queries that read no root item either.
+// A run dies at every second of its requests, and Wrap deletes its entity: nothing of it is seen any
+// more, by queries that read no root item either.
 func TestDeleteBesideADeadRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -411,7 +430,8 @@ func TestDeleteBesideADeadRunLeavesNothing(t *testing.T) {
 		seen := func(after string) {
 			t.Helper()
 			if e, err := m.Load(ctx, m.Key("a").Prefix("EVENT#")); err != nil || len(e.Value.Events) > 0 {
-				t.Errorf("%d: after %s a query shows %d parts of the deleted entity, %v", at, after, len(e.Value.Events), err)
+				t.Errorf("%d: after %s a query shows %d parts of the deleted entity, %v", at, after,
+					len(e.Value.Events), err)
 			}
 		}
 		seen("the delete")
@@ -441,7 +461,8 @@ func TestWrapLoadsADeadLetterAsItIs(t *testing.T) {
 	s.put(doc)
 	w, m := s.wrapped()
 	e, err := w.Load(ctx, m.Key("a"))
-	if err != nil || e.Value.Name != "a" || len(e.Value.Events) != 3 || e.Value.Tags["latest"] != "2" || e.Value.Description != text(doc["description"]) {
+	if err != nil || e.Value.Name != "a" || len(e.Value.Events) != 3 || e.Value.Tags["latest"] != "2" ||
+		e.Value.Description != text(doc["description"]) {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "is for reading") {
@@ -451,7 +472,8 @@ func TestWrapLoadsADeadLetterAsItIs(t *testing.T) {
 	if _, err := w.Load(ctx, m.Key("a").Prefix("EVENT#")); !errors.As(err, &cannot) {
 		t.Errorf("a load of a part: %v", err)
 	}
-	if _, err := w.Update(ctx, m.Key("a"), func(*Package) error { return nil }); !errors.As(err, &cannot) || cannot.Model != "Package" || cannot.Key != "a" {
+	if _, err := w.Update(ctx, m.Key("a"), func(*Package) error { return nil }); !errors.As(err, &cannot) ||
+		cannot.Model != "Package" || cannot.Key != "a" {
 		t.Errorf("an update: %v", err)
 	}
 }

@@ -1,24 +1,23 @@
-// Package otel exports what mappers do to OpenTelemetry: a span for each call, and metrics
-// of requests and capacity units. It is a module of its own, so that the module that
-// mappers are in stays small.
+// Package otel exports what mappers do to OpenTelemetry: a span for each call, and metrics of requests
+// and capacity units. It is a module of its own, so that the module that mappers are in stays small.
 //
 //	observer, err := otel.New(otelapi.GetTracerProvider(), otelapi.GetMeterProvider())
 //	users, err := mapper.New[User](client, mapper.Observe(observer))
 //
-// Spans are named by the operation and the model ("Save store.User"). Spans and metrics
-// have the attributes db.system.name ("aws.dynamodb"), db.operation.name and, of a single table,
+// Spans are named by the operation and the model ("Save store.User"). Spans and metrics have the
+// attributes db.system.name ("aws.dynamodb"), db.operation.name and, of a single table,
 // db.collection.name, as the semantic conventions have them, and itemize.model; spans also
-// aws.dynamodb.table_names. A span whose call failed has the error's type as error.type and as the description of its status. The text of an error contains
-// the keys of items, which can be personal data: spans contain it only with [ErrorTexts]. Neither contains values of attributes. ErrNotFound is an answer: it is
-// no error of a span, nor of itemize.errors.
+// aws.dynamodb.table_names. A span whose call failed has the error's type as error.type and as the
+// description of its status. The text of an error contains the keys of items, which can be personal
+// data: spans contain it only with [ErrorTexts]. Neither contains values of attributes. ErrNotFound is
+// an answer: it is no error of a span, nor of itemize.errors.
 //
-// The metrics are counters: itemize.calls, itemize.errors and itemize.requests; in capacity
-// units, what was predicted: itemize.wcu.least, itemize.wcu.expected and itemize.wcu.most,
-// which differ where the price was not known, and the same of itemize.rcu; what DynamoDB
-// reported: itemize.wcu.consumed, itemize.rcu.consumed, and itemize.wcu.indexes, which is the
-// part of the first that indexes took; and itemize.wcu.refused, the part of
-// itemize.wcu.expected that are writes whose condition failed, which DynamoDB charges and
-// does not report. The histogram db.client.operation.duration is in seconds.
+// The metrics are counters: itemize.calls, itemize.errors and itemize.requests; in capacity units, what
+// was predicted: itemize.wcu.least, itemize.wcu.expected and itemize.wcu.most, which differ where the
+// price was not known, and the same of itemize.rcu; what DynamoDB reported: itemize.wcu.consumed,
+// itemize.rcu.consumed, and itemize.wcu.indexes, which is the part of the first that indexes took; and
+// itemize.wcu.refused, the part of itemize.wcu.expected that are writes whose condition failed, which
+// DynamoDB charges and does not report. The histogram db.client.operation.duration is in seconds.
 package otel
 
 import (
@@ -51,8 +50,8 @@ type observer struct {
 // Option changes what an observer exports.
 type Option func(*observer)
 
-// ErrorTexts exports the text of each error: as the description of the span's status, and as an exception event. The text contains the keys of
-// items, and no values of attributes.
+// ErrorTexts exports the text of each error: as the description of the span's status, and as an
+// exception event. The text contains the keys of items, and no values of attributes.
 func ErrorTexts() Option { return func(o *observer) { o.texts = true } }
 
 // predicted are the counters of one kind of units.
@@ -96,23 +95,27 @@ func New(t trace.TracerProvider, m metric.MeterProvider, options ...Option) (map
 	o.usedW = units("itemize.wcu.consumed", "Write capacity units as DynamoDB reported them")
 	o.usedR = units("itemize.rcu.consumed", "Read capacity units as DynamoDB reported them")
 	o.usedX = units("itemize.wcu.indexes", "Write capacity units that indexes took, as DynamoDB reported them")
-	o.refused = units("itemize.wcu.refused", "Write capacity units of refused writes, which DynamoDB charges and does not report, as expected")
+	o.refused = units("itemize.wcu.refused",
+		"Write capacity units of refused writes, which DynamoDB charges and does not report, as expected")
 	var err error
-	o.duration, err = meter.Float64Histogram("db.client.operation.duration", metric.WithUnit("s"), metric.WithDescription("Duration of calls of mappers"))
+	o.duration, err = meter.Float64Histogram("db.client.operation.duration", metric.WithUnit("s"),
+		metric.WithDescription("Duration of calls of mappers"))
 	return o, errors.Join(append(errs, err)...)
 }
 
 // Begin starts a span.
 func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, func(*mapper.Receipt, error)) {
 	attributes := []attribute.KeyValue{
-		attribute.String("db.system.name", "aws.dynamodb"), attribute.String("db.operation.name", string(c.Operation)), attribute.String("itemize.model", c.Model),
+		attribute.String("db.system.name", "aws.dynamodb"), attribute.String("db.operation.name", string(c.Operation)),
+		attribute.String("itemize.model", c.Model),
 	}
 	if len(c.Tables) == 1 {
 		attributes = append(attributes, attribute.String("db.collection.name", c.Tables[0]))
 	}
 	start := time.Now()
 	ctx, span := o.tracer.Start(ctx, string(c.Operation)+" "+c.Model, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(attributes...), trace.WithAttributes(attribute.StringSlice("aws.dynamodb.table_names", c.Tables)))
+		trace.WithAttributes(attributes...),
+		trace.WithAttributes(attribute.StringSlice("aws.dynamodb.table_names", c.Tables)))
 	return ctx, func(r *mapper.Receipt, err error) {
 		with := metric.WithAttributes(attributes...)
 		o.calls.Add(ctx, 1, with)
@@ -127,8 +130,10 @@ func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, f
 		}
 		o.duration.Record(ctx, time.Since(start).Seconds(), with)
 		span.SetAttributes(
-			attribute.Int("itemize.requests", r.Predicted.Requests), attribute.Int("itemize.items", len(r.Predicted.Items)),
-			attribute.Float64("itemize.wcu.consumed", r.Consumed.WCU), attribute.Float64("itemize.rcu.consumed", r.Consumed.RCU),
+			attribute.Int("itemize.requests", r.Predicted.Requests), attribute.Int("itemize.items",
+				len(r.Predicted.Items)),
+			attribute.Float64("itemize.wcu.consumed", r.Consumed.WCU), attribute.Float64("itemize.rcu.consumed",
+				r.Consumed.RCU),
 		)
 		if err != nil && !errors.Is(err, mapper.ErrNotFound) {
 			o.errs.Add(ctx, 1, with)

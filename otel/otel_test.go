@@ -36,7 +36,8 @@ func TestExport(t *testing.T) {
 	}
 	spans := tracetest.NewSpanRecorder()
 	reader := metric.NewManualReader()
-	o, err := otel.New(trace.NewTracerProvider(trace.WithSpanProcessor(spans)), metric.NewMeterProvider(metric.WithReader(reader)))
+	o, err := otel.New(trace.NewTracerProvider(trace.WithSpanProcessor(spans)),
+		metric.NewMeterProvider(metric.WithReader(reader)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,17 +51,21 @@ func TestExport(t *testing.T) {
 	if _, err := threads.Load(ctx, models.ThreadByForumSubject("f", "none")); err == nil {
 		t.Fatal("found")
 	}
-	if _, err := models.ThreadByForumSubject("f", "s").Patch(models.ThreadFields.Views.Increment(1)).Exec(ctx, threads); err != nil {
+	if _, err := models.ThreadByForumSubject("f", "s").Patch(models.ThreadFields.Views.Increment(1)).Exec(ctx,
+		threads); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := threads.Save(ctx, threads.New(models.Thread{Forum: "f", Subject: "s"})); !errors.Is(err, mapper.ErrExists) {
+	if _, err := threads.Save(ctx, threads.New(models.Thread{Forum: "f", Subject: "s"})); !errors.Is(err,
+		mapper.ErrExists) {
 		t.Fatal(err)
 	}
 	ended := spans.Ended()
-	if len(ended) != 4 || ended[0].Name() != "Save models.Thread" || ended[1].Status().Code != codes.Unset || ended[3].Status().Code != codes.Error {
+	if len(ended) != 4 || ended[0].Name() != "Save models.Thread" || ended[1].Status().Code != codes.Unset ||
+		ended[3].Status().Code != codes.Error {
 		t.Errorf("%v", ended)
 	}
-	for _, want := range []attribute.KeyValue{attribute.String("db.collection.name", "threads"), attribute.StringSlice("aws.dynamodb.table_names", []string{"threads"})} {
+	for _, want := range []attribute.KeyValue{attribute.String("db.collection.name", "threads"),
+		attribute.StringSlice("aws.dynamodb.table_names", []string{"threads"})} {
 		if !slices.Contains(ended[0].Attributes(), want) {
 			t.Errorf("no %v in %v", want, ended[0].Attributes())
 		}
@@ -85,9 +90,12 @@ func TestExport(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]float64{
-		"Save itemize.wcu.least": 2, "Save itemize.wcu.expected": 2, "Save itemize.wcu.most": 2, "Save itemize.wcu.refused": 1, "Save itemize.wcu.consumed": 1,
-		"Load itemize.rcu.least": 0.5, "Load itemize.rcu.expected": 0.5, "Load itemize.rcu.most": 0.5, "Patch itemize.wcu.least": 1,
-		"Patch itemize.wcu.expected": 1, "Patch itemize.wcu.most": 400, "Patch itemize.wcu.consumed": 1, "Patch itemize.wcu.refused": 0,
+		"Save itemize.wcu.least": 2, "Save itemize.wcu.expected": 2, "Save itemize.wcu.most": 2,
+		"Save itemize.wcu.refused": 1, "Save itemize.wcu.consumed": 1,
+		"Load itemize.rcu.least": 0.5, "Load itemize.rcu.expected": 0.5, "Load itemize.rcu.most": 0.5,
+		"Patch itemize.wcu.least":    1,
+		"Patch itemize.wcu.expected": 1, "Patch itemize.wcu.most": 400, "Patch itemize.wcu.consumed": 1,
+		"Patch itemize.wcu.refused": 0,
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
@@ -113,7 +121,8 @@ func TestErrorTextsOnlyIfAskedFor(t *testing.T) {
 			options = append(options, otel.ErrorTexts())
 		}
 		spans := tracetest.NewSpanRecorder()
-		o, err := otel.New(trace.NewTracerProvider(trace.WithSpanProcessor(spans)), metric.NewMeterProvider(), options...)
+		o, err := otel.New(trace.NewTracerProvider(trace.WithSpanProcessor(spans)), metric.NewMeterProvider(),
+			options...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,8 @@ func users() *mapper.Mapper[store.User] {
 	return m
 }
 
-// A plan says which requests a query would send, and their cost, without I/O: here the wishes of a month, the latest first.
+// A plan says which requests a query would send, and their cost, without I/O: here the wishes of a
+// month, the latest first.
 func ExampleQuery_Plan() {
 	november := store.UserByID("6297D15").Public().Month(2021, time.November).Reverse().Limit(10)
 	plan, err := november.Plan(users())

@@ -17,7 +17,8 @@ func (x Index[T]) narrowed(from, to *any, begin *string) Node[T] {
 	return x.node
 }
 
-// Between selects the items from one value to another: both are included, but of two times the second is not, as in typed queries.
+// Between selects the items from one value to another: both are included, but of two times the second
+// is not, as in typed queries.
 func (x Index[T]) Between(from, to any) Node[T] {
 	return x.narrowed(&from, &to, nil)
 }

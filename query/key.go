@@ -19,8 +19,8 @@ type Key[T any] struct {
 	table  int
 }
 
-// scope returns the key without its type. Its methods do the work of the key's: the compiler compiles each method of a generic
-// type once for each model of a program.
+// scope returns the key without its type. Its methods do the work of the key's: the compiler compiles
+// each method of a generic type once for each model of a program.
 func (k *Key[T]) scope() scope { return scope{&k.spec, k.schema, k.table} }
 
 // Table selects the part that lies in a further table of the model, by the name
@@ -101,11 +101,13 @@ func (k scope) prefix(p string) selection.Selection {
 	case t.Range == "":
 		return k.fail("the table %q has no sort key, so that nothing can begin with %q: use the key alone", t.Name, p)
 	case t.RangeType != 'S':
-		return k.fail("the sort key of the table %q is of type %c, and only strings have prefixes: use Item", t.Name, t.RangeType)
+		return k.fail("the sort key of the table %q is of type %c, and only strings have prefixes: use Item", t.Name,
+			t.RangeType)
 	case !utf8.ValidString(p):
 		return k.fail("the prefix %q is not valid UTF-8, and no key is", p)
 	case !k.schema.IsPrefix(t, p):
-		return k.fail("the prefix %q ends within a segment, and would also select keys that only begin alike: end it with the delimiter %c", p, k.schema.Delim)
+		return k.fail("the prefix %q ends within a segment, and would also select keys that only begin alike: end it "+
+			"with the delimiter %c", p, k.schema.Delim)
 	}
 	if !k.begins(t, p) {
 		return k.fail("no item's sort key begins with %q: the templates are %s", p, k.beginnings(t))

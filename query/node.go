@@ -1,7 +1,8 @@
 package query
 
-// Elements is a node whose items are all elements of one type: a selection, and a query over them. It has the methods of
-// [Query]: All, Collect, Refs, Page, Count, Plan, Input, Filter, Project, Limit, Reverse, After.
+// Elements is a node whose items are all elements of one type: a selection, and a query over them. It
+// has the methods of [Query]: All, Collect, Refs, Page, Count, Plan, Input, Filter, Project, Limit,
+// Reverse, After.
 type Elements[T, E any] struct {
 	node[T]
 	queried[T, E]

@@ -105,9 +105,9 @@ func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
 	return q
 }
 
-// Fetch returns the query that also reads from the table the attributes that a secondary index does not project: the items
-// that were found, in batches, at 0.5 RCU for each 4 KB begun of one. One whose key in the index has
-// changed since is left out. It is for queries of an index.
+// Fetch returns the query that also reads from the table the attributes that a secondary index does not
+// project: the items that were found, in batches, at 0.5 RCU for each 4 KB begun of one. One whose key
+// in the index has changed since is left out. It is for queries of an index.
 func (q Query[T, E]) Fetch() Query[T, E] {
 	q.fetch = true
 	return q
@@ -148,7 +148,8 @@ func (d *definition) begin(elem reflect.Type, runner search.Runner, options []Re
 	}
 	x.request = search.Request{
 		Selection: d.spec, Elem: elem, Roots: d.roots, Strong: x.settings.Strong, Reverse: d.reverse, Limit: d.limit,
-		Make: d.make, Filter: d.filter, Projection: d.projection, After: string(d.after), Fetch: d.fetch, Scatter: x.settings.Scatter, SkipMissing: x.settings.SkipMissing,
+		Make: d.make, Filter: d.filter, Projection: d.projection, After: string(d.after), Fetch: d.fetch,
+		Scatter: x.settings.Scatter, SkipMissing: x.settings.SkipMissing,
 	}
 	return x, nil
 }
@@ -318,10 +319,11 @@ func (q Query[T, E]) Input(src Source[T], options ...ReadOption) (*dynamodb.Quer
 	return x.Runner.Input(x.request)
 }
 
-// Roots returns the query over the roots of a flat model's entities alone: it yields each entity with the root's fields, and reads
-// no more than lies where the roots do. Side by side, apart from the rest of their entities, they cost what they take alone. The
-// order, limit, filter and projection stay, and are those of the roots. It is for queries over the entities of a flat model;
-// another fails when it runs.
+// Roots returns the query over the roots of a flat model's entities alone: it yields each entity with
+// the root's fields, and reads no more than lies where the roots do. Side by side, apart from the rest
+// of their entities, they cost what they take alone. The order, limit, filter and projection stay, and
+// are those of the roots. It is for queries over the entities of a flat model; another fails when it
+// runs.
 func (q Query[T, E]) Roots() Query[T, T] {
 	r := Query[T, T](q)
 	r.roots, r.elem, r.make = true, q.elemType(), nil
@@ -331,7 +333,8 @@ func (q Query[T, E]) Roots() Query[T, T] {
 // refOf returns a hit with its place.
 func refOf[E any](hit search.Hit) (Ref[E], error) {
 	at := hit.At
-	ref := Ref[E]{Value: *hit.Value.(*E), Field: hit.Field(), Table: at.Table.Name, Partition: at.PK.Plain(), Sort: at.Sort()}
+	ref := Ref[E]{Value: *hit.Value.(*E), Field: hit.Field(), Table: at.Table.Name, Partition: at.PK.Plain(),
+		Sort: at.Sort()}
 	var err error
 	ref.Placeholders, err = hit.Placeholders()
 	return ref, err

@@ -22,7 +22,8 @@ func (q Query[T, E]) On(src Source[T]) Bound {
 	return Bound{
 		on: func(options []ReadOption) (*run, error) {
 			if q.limit != 0 || q.after != "" || q.reverse {
-				return nil, errors.New("a query within Merge has a Limit, an After or a Reverse of its own: leave them out, and put Limit and Reverse behind Merge")
+				return nil, errors.New("a query within Merge has a Limit, an After or a Reverse of its own: leave " +
+					"them out, and put Limit and Reverse behind Merge")
 			}
 			return q.on(src, options)
 		},

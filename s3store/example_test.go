@@ -24,7 +24,8 @@ func ExampleObjects() {
 	if _, err := mapper.New[Product](db); err != nil {
 		fmt.Println("without a client:", err != nil)
 	}
-	products, err := mapper.New[Product](db, s3store.Objects(s3.New(s3.Options{}), s3store.Buckets(func(name string) string { return "prod-" + name })))
+	products, err := mapper.New[Product](db,
+		s3store.Objects(s3.New(s3.Options{}), s3store.Buckets(func(name string) string { return "prod-" + name })))
 	if err != nil {
 		log.Fatal(err)
 	}

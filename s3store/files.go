@@ -14,7 +14,8 @@ import (
 	"github.com/itemize/itemize/migrate"
 )
 
-// Folder is the folder of a bucket that a prefix names: exports that a migration reads, and import files that it writes.
+// Folder is the folder of a bucket that a prefix names: exports that a migration reads, and import
+// files that it writes.
 func Folder(client *s3.Client, bucket, prefix string) migrate.Files {
 	return &folder{client, bucket, prefix}
 }
@@ -43,7 +44,8 @@ func (f *folder) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 
 // Put writes an object (PutObject).
 func (f *folder) Put(ctx context.Context, name string, content []byte) error {
-	_, err := f.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &f.bucket, Key: f.key(name), Body: bytes.NewReader(content)})
+	_, err := f.client.PutObject(ctx,
+		&s3.PutObjectInput{Bucket: &f.bucket, Key: f.key(name), Body: bytes.NewReader(content)})
 	if err != nil {
 		return fmt.Errorf("s3://%s/%s: %w", f.bucket, *f.key(name), err)
 	}

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
 
-// A folder opens the objects that were put into it by their names, below its prefix. A missing object is fs.ErrNotExist, and every
-// error names the object.
+// A folder opens the objects that were put into it by their names, below its prefix. A missing object
+// is fs.ErrNotExist, and every error names the object.
 func TestFolder(t *testing.T) {
 	ctx := context.Background()
 	gateway, bucket := enginetest.S3(t)
@@ -29,7 +29,8 @@ func TestFolder(t *testing.T) {
 	if err := folder.Put(ctx, "data/0.json.gz", []byte("content")); err != nil {
 		t.Fatal(err)
 	}
-	for _, from := range []struct{ prefix, name string }{{"exports/1", "data/0.json.gz"}, {"", "exports/1/data/0.json.gz"}} {
+	for _, from := range []struct{ prefix, name string }{{"exports/1", "data/0.json.gz"},
+		{"", "exports/1/data/0.json.gz"}} {
 		f, err := s3store.Folder(client, bucket, from.prefix).Open(ctx, from.name)
 		if err != nil {
 			t.Fatal(from, err)
@@ -39,10 +40,12 @@ func TestFolder(t *testing.T) {
 		}
 		f.Close()
 	}
-	if _, err := folder.Open(ctx, "data/1.json.gz"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "s3://"+bucket+"/exports/1/data/1.json.gz") {
+	if _, err := folder.Open(ctx, "data/1.json.gz"); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "s3://"+bucket+"/exports/1/data/1.json.gz") {
 		t.Errorf("an object that is not there: %v", err)
 	}
-	if err := s3store.Folder(client, "no-such-bucket", "").Put(ctx, "x", nil); err == nil || !strings.Contains(err.Error(), "s3://no-such-bucket/x") {
+	if err := s3store.Folder(client, "no-such-bucket", "").Put(ctx, "x", nil); err == nil ||
+		!strings.Contains(err.Error(), "s3://no-such-bucket/x") {
 		t.Errorf("a bucket that is not there: %v", err)
 	}
 }
@@ -56,7 +59,8 @@ type picture struct {
 func TestNoClient(t *testing.T) {
 	db := dynamodb.New(dynamodb.Options{})
 	for what, options := range map[string][]mapper.Option{"none": nil, "nil": {s3store.Objects(nil)}} {
-		if _, err := mapper.New[picture](db, options...); err == nil || !strings.Contains(err.Error(), "give New the option s3store.Objects(client)") {
+		if _, err := mapper.New[picture](db, options...); err == nil ||
+			!strings.Contains(err.Error(), "give New the option s3store.Objects(client)") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -34,8 +34,8 @@ func Buckets(rename func(declared string) string) Option {
 	return optionFunc(func(o *objects) { o.rename = rename })
 }
 
-// Objects is the option of a mapper that stores large values as objects in S3 (the tag s3=BUCKET). Values are read, put,
-// copied and collected by the client.
+// Objects is the option of a mapper that stores large values as objects in S3 (the tag s3=BUCKET).
+// Values are read, put, copied and collected by the client.
 func Objects(client *s3.Client, options ...Option) mapper.Option {
 	o := &objects{client: client}
 	for _, set := range options {
@@ -69,8 +69,10 @@ func (o *objects) Put(ctx context.Context, p large.Put) error {
 		return err
 	}
 	_, err := o.client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &p.Bucket, Key: &p.Key, Body: body, ContentLength: &p.Size, IfNoneMatch: aws.String("*"), Metadata: p.Metadata,
-		ChecksumSHA256: aws.String(base64.StdEncoding.EncodeToString(sum.Sum(nil))), ContentEncoding: optional(p.Encoding),
+		Bucket: &p.Bucket, Key: &p.Key, Body: body, ContentLength: &p.Size, IfNoneMatch: aws.String("*"),
+		Metadata:        p.Metadata,
+		ChecksumSHA256:  aws.String(base64.StdEncoding.EncodeToString(sum.Sum(nil))),
+		ContentEncoding: optional(p.Encoding),
 	}, before(p.Until))
 	return there(err, "putting", &p)
 }
@@ -98,7 +100,8 @@ func named(err error, what, bucket, key string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &api) && api.ErrorCode() == "NoSuchBucket":
-		return fmt.Errorf("there is no bucket %s: create it, or name the real one (s3store.Buckets, itemize gc -bucket): %w", bucket, err)
+		return fmt.Errorf("there is no bucket %s: create it, or name the real one (s3store.Buckets, itemize gc "+
+			"-bucket): %w", bucket, err)
 	}
 	return fmt.Errorf("%s s3://%s/%s: %w", what, bucket, key, err)
 }
@@ -127,7 +130,8 @@ func (o *objects) Presign(ctx context.Context, bucket, key string, valid time.Du
 	if valid <= 0 || valid > longest {
 		return "", fmt.Errorf("an address is valid for up to %v, and not %v", longest, valid)
 	}
-	r, err := s3.NewPresignClient(o.client, s3.WithPresignExpires(valid)).PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
+	r, err := s3.NewPresignClient(o.client, s3.WithPresignExpires(valid)).PresignGetObject(ctx,
+		&s3.GetObjectInput{Bucket: &bucket, Key: &key})
 	if err != nil {
 		return "", err
 	}

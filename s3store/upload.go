@@ -65,13 +65,15 @@ func (o *objects) parts(ctx context.Context, p *large.Put, upload *string) ([]ty
 		n := aws.Int32(int32(len(all) + 1))
 		length := min(size, p.Size-from)
 		out, err := o.client.UploadPart(ctx, &s3.UploadPartInput{
-			Bucket: &p.Bucket, Key: &p.Key, UploadId: upload, PartNumber: n, Body: io.NewSectionReader(p.Body, from, length), ContentLength: &length,
+			Bucket: &p.Bucket, Key: &p.Key, UploadId: upload, PartNumber: n, Body: io.NewSectionReader(p.Body, from,
+				length), ContentLength: &length,
 		}, before(p.Until))
 		if err != nil {
 			return nil, named(err, fmt.Sprintf("uploading part %d of", *n), p.Bucket, p.Key)
 		}
 		all = append(all, types.CompletedPart{
-			PartNumber: n, ETag: out.ETag, ChecksumCRC32: out.ChecksumCRC32, ChecksumCRC32C: out.ChecksumCRC32C, ChecksumSHA256: out.ChecksumSHA256,
+			PartNumber: n, ETag: out.ETag, ChecksumCRC32: out.ChecksumCRC32, ChecksumCRC32C: out.ChecksumCRC32C,
+			ChecksumSHA256: out.ChecksumSHA256,
 		})
 	}
 	return all, nil
@@ -87,10 +89,12 @@ func (o *objects) Reaches(other large.Objects) bool {
 func (o *objects) Copy(ctx context.Context, p large.Put, bucket, key string) error {
 	const most = 5 << 30 // S3 API Reference, "CopyObject"
 	if p.Size > most {
-		return fmt.Errorf("copying s3://%s/%s: S3 copies objects of at most %d bytes by one request, and it has %d: Get it, and SetReader here", bucket, key, int64(most), p.Size)
+		return fmt.Errorf("copying s3://%s/%s: S3 copies objects of at most %d bytes by one request, and it has %d: "+
+			"Get it, and SetReader here", bucket, key, int64(most), p.Size)
 	}
 	_, err := o.client.CopyObject(ctx, &s3.CopyObjectInput{
-		Bucket: &p.Bucket, Key: &p.Key, CopySource: aws.String(url.PathEscape(bucket) + "/" + key), Metadata: p.Metadata,
+		Bucket: &p.Bucket, Key: &p.Key, CopySource: aws.String(url.PathEscape(bucket) + "/" + key),
+		Metadata:          p.Metadata,
 		MetadataDirective: types.MetadataDirectiveReplace, ContentEncoding: optional(p.Encoding),
 	}, before(p.Until))
 	var api smithy.APIError
@@ -103,7 +107,8 @@ func (o *objects) Copy(ctx context.Context, p large.Put, bucket, key string) err
 // absent reports whether an error says that an object, or an upload, is not there.
 func absent(err error) bool {
 	var response *smithyhttp.ResponseError
-	return errors.As(err, new(*types.NoSuchKey)) || errors.As(err, new(*types.NotFound)) || errors.As(err, new(*types.NoSuchUpload)) ||
+	return errors.As(err, new(*types.NoSuchKey)) || errors.As(err, new(*types.NotFound)) ||
+		errors.As(err, new(*types.NoSuchUpload)) ||
 		errors.As(err, &response) && response.HTTPStatusCode() == http.StatusNotFound
 }
 
@@ -122,7 +127,9 @@ func (o *objects) Metadata(ctx context.Context, bucket, key string) (map[string]
 // List lists objects (ListObjectsV2).
 func (o *objects) List(ctx context.Context, bucket, behind string) iter.Seq2[large.Listed, error] {
 	return func(yield func(large.Listed, error) bool) {
-		pages := s3.NewListObjectsV2Paginator(o.client, &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String(large.ObjectPrefix), StartAfter: optional(behind)})
+		pages := s3.NewListObjectsV2Paginator(o.client,
+			&s3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String(large.ObjectPrefix),
+				StartAfter: optional(behind)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -130,7 +137,8 @@ func (o *objects) List(ctx context.Context, bucket, behind string) iter.Seq2[lar
 				return
 			}
 			for _, x := range page.Contents {
-				if !yield(large.Listed{Key: aws.ToString(x.Key), Since: aws.ToTime(x.LastModified), Size: aws.ToInt64(x.Size)}, nil) {
+				if !yield(large.Listed{Key: aws.ToString(x.Key), Since: aws.ToTime(x.LastModified),
+					Size: aws.ToInt64(x.Size)}, nil) {
 					return
 				}
 			}
@@ -141,7 +149,8 @@ func (o *objects) List(ctx context.Context, bucket, behind string) iter.Seq2[lar
 // Uploads lists uploads in parts (ListMultipartUploads).
 func (o *objects) Uploads(ctx context.Context, bucket string) iter.Seq2[large.Listed, error] {
 	return func(yield func(large.Listed, error) bool) {
-		pages := s3.NewListMultipartUploadsPaginator(o.client, &s3.ListMultipartUploadsInput{Bucket: &bucket, Prefix: aws.String(large.ObjectPrefix)})
+		pages := s3.NewListMultipartUploadsPaginator(o.client,
+			&s3.ListMultipartUploadsInput{Bucket: &bucket, Prefix: aws.String(large.ObjectPrefix)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -149,7 +158,8 @@ func (o *objects) Uploads(ctx context.Context, bucket string) iter.Seq2[large.Li
 				return
 			}
 			for _, x := range page.Uploads {
-				if !yield(large.Listed{Key: aws.ToString(x.Key), Upload: aws.ToString(x.UploadId), Since: aws.ToTime(x.Initiated)}, nil) {
+				if !yield(large.Listed{Key: aws.ToString(x.Key), Upload: aws.ToString(x.UploadId),
+					Since: aws.ToTime(x.Initiated)}, nil) {
 					return
 				}
 			}
@@ -159,7 +169,8 @@ func (o *objects) Uploads(ctx context.Context, bucket string) iter.Seq2[large.Li
 
 // Abort ends an upload (AbortMultipartUpload).
 func (o *objects) Abort(ctx context.Context, bucket string, upload large.Listed) error {
-	_, err := o.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &bucket, Key: &upload.Key, UploadId: &upload.Upload})
+	_, err := o.client.AbortMultipartUpload(ctx,
+		&s3.AbortMultipartUploadInput{Bucket: &bucket, Key: &upload.Key, UploadId: &upload.Upload})
 	if absent(err) {
 		return nil
 	}

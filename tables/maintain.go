@@ -16,11 +16,16 @@ import (
 type Client interface {
 	dynamodb.DescribeTableAPIClient
 	dynamodb.ListTablesAPIClient
-	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
-	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
-	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
-	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
-	DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error)
+	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput,
+		...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
+	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput,
+		error)
+	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput,
+		error)
+	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput,
+		...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
+	DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput,
+		error)
 }
 
 // Maintenance says what Maintain does in addition to creating tables. The zero Maintenance is nothing.
@@ -29,9 +34,9 @@ type Maintenance struct {
 	// encrypt, to add tags. Nil leaves it as Definition.Create is.
 	Create func(*dynamodb.CreateTableInput)
 	// Cold are changes of the settings of tables that are older than ColdAfter periods before the
-	// present one: [ColdCapacity], [ColdStorage], or the caller's own. Each returns nil where a table is
-	// as it has to be, and its request, whose TableName is filled in, is sent by itself, since DynamoDB makes one kind of change at a
-	// time.
+	// present one: [ColdCapacity], [ColdStorage], or the caller's own. Each returns nil where a table
+	// is as it has to be, and its request, whose TableName is filled in, is sent by itself, since
+	// DynamoDB makes one kind of change at a time.
 	Cold      []func(*types.TableDescription) *dynamodb.UpdateTableInput
 	ColdAfter int
 	// Drop deletes the tables that are older than TimeTables.Keep, with all that is in them.
@@ -54,7 +59,8 @@ func ColdCapacity(rcu, wcu int64) func(*types.TableDescription) *dynamodb.Update
 		if !on && p != nil && aws.ToInt64(p.ReadCapacityUnits) == rcu && aws.ToInt64(p.WriteCapacityUnits) == wcu {
 			return nil
 		}
-		in := &dynamodb.UpdateTableInput{ProvisionedThroughput: &types.ProvisionedThroughput{ReadCapacityUnits: &rcu, WriteCapacityUnits: &wcu}}
+		in := &dynamodb.UpdateTableInput{ProvisionedThroughput: &types.ProvisionedThroughput{ReadCapacityUnits: &rcu,
+			WriteCapacityUnits: &wcu}}
 		if on {
 			in.BillingMode = types.BillingModeProvisioned
 		}
@@ -93,19 +99,20 @@ func (s Step) String() string {
 // An export step is an export that is not finished.
 type Report struct {
 	Steps []Step `json:"steps"`
-	// Differences are differences from the model that Maintain does not change, and, if TimeTables has Since, missing tables
-	// of past times.
+	// Differences are differences from the model that Maintain does not change, and, if TimeTables has
+	// Since, missing tables of past times.
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Maintain creates the tables of a model whose tables follow the time, those of the present period and of the ones ahead
-// ([mapper.TimeTables]), enables their time to live, and waits until they exist. If it is asked to, it changes the settings of
-// cold tables, and drops tables that are older than TimeTables.Keep. Call it now and then, from one program or several: finished steps
-// are not repeated, and interrupted ones continue. If one table fails, the others are still maintained, and the error names each
-// failure.
+// Maintain creates the tables of a model whose tables follow the time, those of the present period and
+// of the ones ahead ([mapper.TimeTables]), enables their time to live, and waits until they exist. If
+// it is asked to, it changes the settings of cold tables, and drops tables that are older than
+// TimeTables.Keep. Call it now and then, from one program or several: finished steps are not repeated,
+// and interrupted ones continue. If one table fails, the others are still maintained, and the error
+// names each failure.
 //
-// It lists the account's tables if it has more to do than create the tables ahead, or if TimeTables has Since, and describes those that are
-// ahead, or old.
+// It lists the account's tables if it has more to do than create the tables ahead, or if TimeTables has
+// Since, and describes those that are ahead, or old.
 func Maintain[T any](ctx context.Context, m *mapper.Mapper[T], client Client, o Maintenance) (*Report, error) {
 	x := &tabledef.Maintenance{
 		Model: mapper.Internal.Model(door.Key{}, m), Client: client, Change: !o.DryRun,

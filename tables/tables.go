@@ -1,5 +1,6 @@
-// Package tables is for the tables of models: their definitions, as requests, CloudFormation or Terraform ([Of], [Join], [CloudFormation],
-// [Terraform]), a comparison with the live ones ([Check]), and the upkeep of tables that follow the time ([Maintain]).
+// Package tables is for the tables of models: their definitions, as requests, CloudFormation or
+// Terraform ([Of], [Join], [CloudFormation], [Terraform]), a comparison with the live ones ([Check]),
+// and the upkeep of tables that follow the time ([Maintain]).
 package tables
 
 import (
@@ -111,7 +112,8 @@ func (d Difference) String() string {
 // DescribeTimeToLive for each table.
 func Check(ctx context.Context, client interface {
 	dynamodb.DescribeTableAPIClient
-	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
+	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput,
+		...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
 }, all []Definition,
 ) ([]Difference, error) {
 	v := reflect.ValueOf(client)

@@ -1,12 +1,11 @@
-// Package tags documents the struct tags of models, and checks them: for editors and linters. Programs that use itemize do
-// not need it.
+// Package tags documents the struct tags of models, and checks them: for editors and linters. Programs
+// that use itemize do not need it.
 //
 // # Grammar
 //
-// A struct tag is a list of key:"value" pairs, separated by spaces. Two keys
-// matter here: ddb says where a field lies, dynamodbav how it is encoded. The
-// whole raw tag is read: a malformed pair or a repeated key is an error,
-// because reflect would lose it without a word.
+// A struct tag is a list of key:"value" pairs, separated by spaces. Two keys matter here: ddb says
+// where a field lies, dynamodbav how it is encoded. The whole raw tag is read: a malformed pair or a
+// repeated key is an error, because reflect would lose it without a word.
 //
 //	tag      = "-" | option { "," option }
 //	option   = word | word "=" value
@@ -47,8 +46,8 @@
 //	shardby=FIELD      the field a shard is computed from, or random
 //	-                  not stored
 //
-// Blank fields (named _) take the options of tables, indexes and the model;
-// other fields those of items and values.
+// Blank fields (named _) take the options of tables, indexes and the model; other fields those of items
+// and values.
 //
 // A key template is literal text and placeholders:
 //
@@ -58,9 +57,10 @@
 //	format      = "millis" | "seconds" | "unix" | "date" | "month" | "week" | "year"
 //	            | "raw" | "sortable" | "0" width
 //
-// "^" names a field of the model that the element is of, "key" a map's key, "." a scalar
-// element itself, and "shard" the number of a shard. What a format may be
-// applied to is the business of the model, not of the grammar.
+// "^" names a field of the model that the element is of, "key" a map's key, "." a scalar element
+// itself, and "shard" the number of a shard. What a format may be applied to is the business of the
+// model, not of the grammar.
 //
-// A fault has its place in the raw tag, in bytes. All faults of a tag are reported, not the first alone.
+// A fault has its place in the raw tag, in bytes. All faults of a tag are reported, not the first
+// alone.
 package tags

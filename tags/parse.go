@@ -28,9 +28,10 @@ func (e *Error) Error() string {
 	return e.Message + ": " + e.Cure
 }
 
-// Parse returns the options of the ddb tag on a field, in their order. raw is the whole struct tag as it is in the source, without the
-// back quotes, and field the name of its field: the blank field "_" takes other options. The error joins an *Error for each fault.
-// What a tag means in its model is not checked: itemize vet does that.
+// Parse returns the options of the ddb tag on a field, in their order. raw is the whole struct tag as
+// it is in the source, without the back quotes, and field the name of its field: the blank field "_"
+// takes other options. The error joins an *Error for each fault. What a tag means in its model is not
+// checked: itemize vet does that.
 func Parse(field, raw string) ([]Option, error) {
 	where := tags.OnField
 	if field == "_" {

@@ -65,7 +65,8 @@ func spent(f forecast.Forecast, months float64) float64 { return f.Insert + mont
 
 // newChart draws the layouts that are storable and cost anything; nil if there is none.
 func newChart(all []forecast.Forecast) *chart {
-	all = slices.DeleteFunc(slices.Clone(all), func(f forecast.Forecast) bool { return f.NotStorable != "" || spent(f, 1) <= 0 })
+	all = slices.DeleteFunc(slices.Clone(all),
+		func(f forecast.Forecast) bool { return f.NotStorable != "" || spent(f, 1) <= 0 })
 	if len(all) == 0 {
 		return nil
 	}
@@ -80,7 +81,8 @@ func newChart(all []forecast.Forecast) *chart {
 	c.labelLines()
 	for _, x := range crossings {
 		if x.months >= c.x.low && x.months <= c.x.high {
-			c.Marks = append(c.Marks, mark{Number: len(c.Marks) + 1, X: c.x.at(x.months), Y: c.y.at(x.spent), Text: x.text})
+			c.Marks = append(c.Marks,
+				mark{Number: len(c.Marks) + 1, X: c.x.at(x.months), Y: c.y.at(x.spent), Text: x.text})
 		}
 	}
 	c.labelMarks()
@@ -146,7 +148,8 @@ func (c *chart) line(f forecast.Forecast, i int) line {
 		months := c.x.low * math.Pow(c.x.high/c.x.low, float64(k)/steps)
 		fmt.Fprintf(&points, "%.1f,%.1f ", c.x.at(months), c.y.at(spent(f, months)))
 	}
-	return line{Name: f.Layout.Name, Points: strings.TrimSpace(points.String()), Class: i % colors, End: c.y.at(spent(f, c.x.high))}
+	return line{Name: f.Layout.Name, Points: strings.TrimSpace(points.String()), Class: i % colors,
+		End: c.y.at(spent(f, c.x.high))}
 }
 
 // times are the ticks of the time axis; minor ones are left out where it is long.

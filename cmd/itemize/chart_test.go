@@ -35,16 +35,19 @@ func TestChartKeepsLinesApart(t *testing.T) {
 	for _, ratio := range []float64{2, 100, 1e6} {
 		t.Run(fmt.Sprint(ratio), func(t *testing.T) {
 			first := 1e-4 / ratio
-			c := newChart([]forecast.Forecast{layoutOf("monolith", first, 1), layoutOf("half", first, 0.5), layoutOf("split", first, 1/ratio/2), layoutOf("more", first, 1/ratio/4)})
+			c := newChart([]forecast.Forecast{layoutOf("monolith", first, 1), layoutOf("half", first, 0.5),
+				layoutOf("split", first, 1/ratio/2), layoutOf("more", first, 1/ratio/4)})
 			ends := make([]float64, len(c.Lines))
 			for i, l := range c.Lines {
 				x, y := points(t, l)
-				if ends[i] = y[len(y)-1]; x[0] != plotLeft || x[len(x)-1] != plotRight || math.Abs(ends[i]-l.End) > 0.1 {
+				if ends[i] = y[len(y)-1]; x[0] != plotLeft || x[len(x)-1] != plotRight ||
+					math.Abs(ends[i]-l.End) > 0.1 {
 					t.Errorf("%s from %v to %v, %v", l.Name, x[0], x[len(x)-1], ends[i])
 				}
 				for k, other := range c.Lines[:i] {
 					if other.Class == l.Class || math.Abs(other.Label-l.Label) < textGap {
-						t.Errorf("%s and %s have the classes %d and %d, and labels at %v and %v", l.Name, other.Name, l.Class, other.Class, l.Label, other.Label)
+						t.Errorf("%s and %s have the classes %d and %d, and labels at %v and %v", l.Name, other.Name,
+							l.Class, other.Class, l.Label, other.Label)
 					}
 					if math.Abs(ends[i]-ends[k]) < 5 {
 						t.Errorf("%s and %s end at %v and %v", l.Name, other.Name, ends[i], ends[k])
@@ -65,7 +68,8 @@ func TestChartKeepsLinesApart(t *testing.T) {
 func TestChartTicks(t *testing.T) {
 	for _, month := range []float64{1e-9, 1e-3, 1, 1e6} {
 		for _, even := range []float64{second, hour, 3, 100, 1e6} {
-			c := newChart([]forecast.Forecast{layoutOf("monolith", month/100, month), layoutOf("split", month/100+month*even/2, month/2)})
+			c := newChart([]forecast.Forecast{layoutOf("monolith", month/100, month),
+				layoutOf("split", month/100+month*even/2, month/2)})
 			for _, axis := range []struct {
 				ticks []tick
 				gap   float64
@@ -89,7 +93,8 @@ func TestChartTicks(t *testing.T) {
 func TestChartMarksTheBreakEven(t *testing.T) {
 	c := newChart([]forecast.Forecast{
 		{Layout: forecast.Layout{Name: "large"}, NotStorable: "too large"},
-		layoutOf("today", 1, 1), layoutOf("split", 2, 0.5), layoutOf("at once", 1, 0.5), layoutOf("never", 2, 1), layoutOf("at first", 0.5, 2), layoutOf("late", 100, 0.9),
+		layoutOf("today", 1, 1), layoutOf("split", 2, 0.5), layoutOf("at once", 1, 0.5), layoutOf("never", 2, 1),
+		layoutOf("at first", 0.5, 2), layoutOf("late", 100, 0.9),
 	})
 	var texts []string
 	for i, m := range c.Marks {

@@ -31,7 +31,8 @@ Items are JSON, plain or DynamoDB's own. All take -json; forecast takes -html FI
 // cost runs itemize cost ...
 func (c *command) cost(args []string) error {
 	words := map[string]func([]string) error{
-		"item": c.costItem, "plan": c.costPlan, "measure": c.costMeasure, "forecast": c.costForecast, "advise": c.costAdvise, "capacity": c.costCapacity, "scaletest": c.costScaletest,
+		"item": c.costItem, "plan": c.costPlan, "measure": c.costMeasure, "forecast": c.costForecast,
+		"advise": c.costAdvise, "capacity": c.costCapacity, "scaletest": c.costScaletest,
 	}
 	if len(args) == 0 || words[args[0]] == nil {
 		fmt.Fprint(c.stderr, costUsage)
@@ -45,7 +46,8 @@ func (c *command) cost(args []string) error {
 
 // costFlags parses the flags of a command of itemize cost, and checks the number of its
 // files.
-func (c *command) costFlags(name string, args []string, least, most int, more func(*flag.FlagSet)) (files []string, asJSON bool, err error) {
+func (c *command) costFlags(name string, args []string, least, most int, more func(*flag.FlagSet)) (files []string,
+	asJSON bool, err error) {
 	f := flag.NewFlagSet("itemize cost "+name, flag.ContinueOnError)
 	f.SetOutput(c.stderr)
 	f.Usage = func() {

@@ -49,7 +49,8 @@ func (a *capacityAsked) check() error {
 		errs = append(errs, errors.New("-skew without -keys: say over how many partition keys"))
 	}
 	if a.share != 0 && a.keys != 0 {
-		errs = append(errs, errors.New("-share and -keys: give the busiest key's share, or the keys that it follows from"))
+		errs = append(errs,
+			errors.New("-share and -keys: give the busiest key's share, or the keys that it follows from"))
 	}
 	for name, v := range map[string]float64{"size": a.size, "rcu": a.rcu, "wcu": a.wcu} {
 		if v < 0 {
@@ -124,7 +125,8 @@ func (c *command) costCapacity(args []string) error {
 	}
 	c.showPartitions("the table", out.Partitions)
 	if out.AfterLoad != nil {
-		fmt.Fprintf(c.stdout, "to load %s of %s in %v: %s WCU\n", plural(a.items, "item"), plural(a.bytes, "byte"), a.in, number(out.Load))
+		fmt.Fprintf(c.stdout, "to load %s of %s in %v: %s WCU\n", plural(a.items, "item"), plural(a.bytes, "byte"),
+			a.in, number(out.Load))
 		c.showPartitions("after it, with the table's own capacity", *out.AfterLoad)
 	}
 	if out.Hot != nil {
@@ -138,12 +140,14 @@ func (c *command) showHot(h charge.HotKey) {
 	fmt.Fprintf(c.stdout, "the busiest key: %s%% of the requests", number(100*h.Share))
 	switch {
 	case h.Share > 0 && h.RCU == 0 && h.WCU == 0:
-		fmt.Fprintf(c.stdout, "; a partition serves it up to %s RCU or %s WCU of the table: -rcu and -wcu tell of yours",
+		fmt.Fprintf(c.stdout,
+			"; a partition serves it up to %s RCU or %s WCU of the table: -rcu and -wcu tell of yours",
 			number(cost.PartitionRCU/h.Share), number(cost.PartitionWCU/h.Share))
 	case !h.Throttled:
 		fmt.Fprintf(c.stdout, ", %s RCU, %s WCU; a partition serves it", number(h.RCU), number(h.WCU))
 	default:
-		fmt.Fprintf(c.stdout, ", %s RCU, %s WCU; more than a partition serves: spread it over %s", number(h.RCU), number(h.WCU), plural(h.Shards, "key"))
+		fmt.Fprintf(c.stdout, ", %s RCU, %s WCU; more than a partition serves: spread it over %s", number(h.RCU),
+			number(h.WCU), plural(h.Shards, "key"))
 		if h.WCU <= cost.PartitionWCU {
 			fmt.Fprint(c.stdout, ", or cache its reads")
 		}
@@ -156,5 +160,6 @@ func (c *command) showHot(h charge.HotKey) {
 
 func (c *command) showPartitions(what string, p charge.Partitions) {
 	fmt.Fprintf(c.stdout, "%s: %s (%s by size, %s by throughput), each %s RCU and %s WCU; a burst of %s and %s\n",
-		what, plural(p.Count, "partition"), number(p.BySize), number(p.ByThroughput), number(p.RCU), number(p.WCU), number(p.BurstRCU), number(p.BurstWCU))
+		what, plural(p.Count, "partition"), number(p.BySize), number(p.ByThroughput), number(p.RCU), number(p.WCU),
+		number(p.BurstRCU), number(p.BurstWCU))
 }

@@ -34,7 +34,8 @@ func (c *command) workload(path string) (workload, error) {
 	}
 	var f workloadFile
 	if err := decode(b, &f); err != nil {
-		return workload{}, fmt.Errorf("%s is no workload: %w (itemize cost measure -json FILE... begins one)", path, err)
+		return workload{}, fmt.Errorf("%s is no workload: %w (itemize cost measure -json FILE... begins one)", path,
+			err)
 	}
 	w := workload{Workload: f.Workload, layouts: f.Layouts}
 	if err := errors.Join(named(w), timed(b)); err != nil {
@@ -58,7 +59,8 @@ func named(w workload) error {
 			l.Name = fmt.Sprint("layout ", i+1)
 		}
 		if seen[l.Name] {
-			return fmt.Errorf("two layouts have the name %q, with those that are always shown: give one another", l.Name)
+			return fmt.Errorf("two layouts have the name %q, with those that are always shown: give one another",
+				l.Name)
 		}
 		seen[l.Name] = true
 	}
@@ -78,7 +80,8 @@ func timed(text []byte) error {
 	}
 	for _, op := range f.Operations {
 		if op.PerMonth == nil {
-			return fmt.Errorf("the operation %q does not say how often it is done to a document in a month: give it perMonth", op.Name)
+			return fmt.Errorf("the operation %q does not say how often it is done to a document in a month: give it "+
+				"perMonth", op.Name)
 		}
 	}
 	return nil

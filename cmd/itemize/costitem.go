@@ -22,7 +22,8 @@ func (c *command) readItem(path string) (charge.Item, error) {
 	}
 	items, err := charge.ItemsFromJSON(b)
 	if err == nil && len(items) != 1 {
-		err = fmt.Errorf("it holds %s, and this is about one: give that alone, or see all with itemize cost measure", plural(len(items), "item"))
+		err = fmt.Errorf("it holds %s, and this is about one: give that alone, or see all with itemize cost measure",
+			plural(len(items), "item"))
 	}
 	if err != nil {
 		return nil, err
@@ -48,7 +49,8 @@ func (c *command) costItem(args []string) error {
 		return inFile(files[0], err)
 	}
 	if err := charge.CheckItem(item); err != nil {
-		return fmt.Errorf("%s: %w (itemize cost measure -json %s begins a workload, for which itemize cost advise finds a layout)", files[0], err, files[0])
+		return fmt.Errorf("%s: %w (itemize cost measure -json %s begins a workload, for which itemize cost advise "+
+			"finds a layout)", files[0], err, files[0])
 	}
 	attributes := measured(item)
 	slices.SortStableFunc(attributes, func(a, b forecast.Attribute) int { return b.Sizes[0] - a.Sizes[0] })
@@ -67,7 +69,8 @@ func (c *command) costItem(args []string) error {
 		number(float64(size)), number(cost.MaxItem), out.WCU, out.RCU, out.RCU/2)
 	w := c.table()
 	for _, a := range attributes {
-		fmt.Fprintf(w, "  %s\t%s B\t%s\n", a.Name, number(float64(a.Sizes[0])), bar(float64(a.Sizes[0]), float64(attributes[0].Sizes[0])))
+		fmt.Fprintf(w, "  %s\t%s B\t%s\n", a.Name, number(float64(a.Sizes[0])),
+			bar(float64(a.Sizes[0]), float64(attributes[0].Sizes[0])))
 	}
 	return w.Flush()
 }
@@ -75,7 +78,8 @@ func (c *command) costItem(args []string) error {
 func (c *command) costPlan(args []string) error {
 	var key string
 	files, asJSON, err := c.costFlags("plan", args, 2, 2, func(f *flag.FlagSet) {
-		f.StringVar(&key, "key", "", "the key `attributes`, separated by a comma (default: those of PK, SK, pk and sk that the items have)")
+		f.StringVar(&key, "key", "", "the key `attributes`, separated by a comma (default: those of PK, SK, pk and "+
+			"sk that the items have)")
 	})
 	if err != nil {
 		return err
@@ -135,7 +139,8 @@ func (c *command) showPlan(t charge.Table, old, new charge.Item, asJSON bool) er
 	from, to := cost.ItemSize(old), cost.ItemSize(new)
 	if asJSON {
 		return c.printJSON(map[string]any{
-			"oldBytes": from, "newBytes": to, "wcu": u.Table, "transactionWcu": u.Table.Times(2), "conditionFailedWcu": refused,
+			"oldBytes": from, "newBytes": to, "wcu": u.Table, "transactionWcu": u.Table.Times(2),
+			"conditionFailedWcu": refused,
 		})
 	}
 	fmt.Fprintf(c.stdout, "%s > %s bytes: %s WCU; in a transaction %s; if its condition fails, %s\n",
@@ -166,7 +171,8 @@ func (c *command) costMeasure(args []string) error {
 		}
 		items = append(items, all...)
 	}
-	w := forecast.Workload{Attributes: append([]forecast.Attribute{}, measured(items...)...), Operations: []forecast.Operation{}}
+	w := forecast.Workload{Attributes: append([]forecast.Attribute{}, measured(items...)...),
+		Operations: []forecast.Operation{}}
 	if asJSON {
 		return c.printJSON(w)
 	}
@@ -178,7 +184,8 @@ func (c *command) costMeasure(args []string) error {
 	}
 	t.Flush()
 	if large > 0 {
-		fmt.Fprintf(c.stdout, "\n  over %s bytes, the limit of an item: %s of %s; a forecast shows what splitting costs\n",
+		fmt.Fprintf(c.stdout,
+			"\n  over %s bytes, the limit of an item: %s of %s; a forecast shows what splitting costs\n",
 			number(cost.MaxItem), number(float64(large)), plural(len(items), "document"))
 	}
 	return nil

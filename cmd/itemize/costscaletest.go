@@ -18,7 +18,8 @@ type scaletestAsked struct {
 }
 
 func (a *scaletestAsked) flags(f *flag.FlagSet) {
-	f.Float64Var(&a.size, "size", 0, "size that the table will have in `GB`: tells the settings of an empty table to test on")
+	f.Float64Var(&a.size, "size", 0,
+		"size that the table will have in `GB`: tells the settings of an empty table to test on")
 	f.Float64Var(&a.rcu, "rcu", 0, "its read capacity, a second")
 	f.Float64Var(&a.wcu, "wcu", 0, "its write capacity, a second")
 	f.StringVar(&a.test.Table, "table", "", "`table` to send requests to; its other items are left alone")
@@ -54,8 +55,11 @@ func (c *command) costScaletest(args []string) error {
 	}
 	if s := out.Settings; s != nil {
 		c.showPartitions("the grown table", s.Grown)
-		fmt.Fprintf(c.stdout, "create an empty table with %s RCU and %s WCU, provisioned, which makes as many partitions;\n", number(s.Create.RCU), number(s.Create.WCU))
-		fmt.Fprintf(c.stdout, "then lower it to %s RCU and %s WCU, and test on it: each partition has what the grown one's will have\n", number(s.Then.RCU), number(s.Then.WCU))
+		fmt.Fprintf(c.stdout,
+			"create an empty table with %s RCU and %s WCU, provisioned, which makes as many partitions;\n",
+			number(s.Create.RCU), number(s.Create.WCU))
+		fmt.Fprintf(c.stdout, "then lower it to %s RCU and %s WCU, and test on it: each partition has what the grown "+
+			"one's will have\n", number(s.Then.RCU), number(s.Then.WCU))
 	}
 	if out.Report != nil {
 		c.showReport(out.Report)
@@ -65,11 +69,13 @@ func (c *command) costScaletest(args []string) error {
 
 func (c *command) scaletest(a *scaletestAsked) (out scaletestAnswer, err error) {
 	if a.size == 0 && a.rcu == 0 && a.wcu == 0 && a.test.Table == "" {
-		return out, errors.New("nothing to tell: give -size, -rcu and -wcu of the grown table, or -table to test on, or both")
+		return out, errors.New("nothing to tell: give -size, -rcu and -wcu of the grown table, or -table to test on, " +
+			"or both")
 	}
 	if a.size != 0 || a.rcu != 0 || a.wcu != 0 {
 		if a.size == 0 || a.rcu == 0 && a.wcu == 0 {
-			return out, errors.New("the settings of an empty table follow from the size of the grown one and its capacity: give -size, and -rcu, -wcu or both")
+			return out, errors.New("the settings of an empty table follow from the size of the grown one and its " +
+				"capacity: give -size, and -rcu, -wcu or both")
 		}
 		s, err := charge.Capacity{Bytes: a.size * (1 << 30), RCU: a.rcu, WCU: a.wcu}.AtScale()
 		if err != nil {
@@ -93,8 +99,10 @@ func (c *command) scaletest(a *scaletestAsked) (out scaletestAnswer, err error) 
 func (c *command) showReport(r *scaleReport) {
 	seconds := r.Took.Seconds()
 	fmt.Fprintf(c.stdout, "%s in %v, %s a second: %s RCU and %s WCU a second\n",
-		plural(r.Requests, "request"), r.Took.Round(time.Millisecond), number(float64(r.Requests)/seconds), number(r.RCU/seconds), number(r.WCU/seconds))
-	fmt.Fprintf(c.stdout, "latency: %v for half, %v for 99 %%, %v at most\n", r.P50.Round(time.Microsecond), r.P99.Round(time.Microsecond), r.Longest.Round(time.Microsecond))
+		plural(r.Requests, "request"), r.Took.Round(time.Millisecond), number(float64(r.Requests)/seconds),
+		number(r.RCU/seconds), number(r.WCU/seconds))
+	fmt.Fprintf(c.stdout, "latency: %v for half, %v for 99 %%, %v at most\n", r.P50.Round(time.Microsecond),
+		r.P99.Round(time.Microsecond), r.Longest.Round(time.Microsecond))
 	fmt.Fprintf(c.stdout, "%d throttled, %d failed\n", r.Throttled, r.Failed)
 	if r.Err != nil {
 		fmt.Fprintf(c.stdout, "the first failure: %v\n", r.Err)
@@ -106,6 +114,7 @@ func (c *command) showReport(r *scaleReport) {
 	}
 	_ = w.Flush()
 	if len(r.Hottest) > 0 && r.Hottest[0].Throttled > 0 {
-		fmt.Fprintf(c.stdout, "%s is asked for more than its partition serves: spread it over several keys (shards=), or cache its reads\n", r.Hottest[0].Key)
+		fmt.Fprintf(c.stdout, "%s is asked for more than its partition serves: spread it over several keys "+
+			"(shards=), or cache its reads\n", r.Hottest[0].Key)
 	}
 }

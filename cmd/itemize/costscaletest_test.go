@@ -28,17 +28,20 @@ func TestScaletest(t *testing.T) {
 	}
 	defer func() { _ = engine.DeleteTable(ctx, "scaletest-events") }()
 	var out, errs bytes.Buffer
-	args := strings.Fields("cost scaletest -table scaletest-events -for 300ms -keys 20 -skew 1 -rate 200 -writes 0.5 -endpoint " + engine.Endpoint)
+	args := strings.Fields("cost scaletest -table scaletest-events -for 300ms -keys 20 -skew 1 -rate 200 -writes 0.5 " +
+		"-endpoint " + engine.Endpoint)
 	if code := run(ctx, args, ".", &out, &errs); code != exitOK {
 		t.Fatalf("%d: %s", code, errs.String())
 	}
-	for _, want := range []string{" requests in 3", "0 throttled, 0 failed", "hottest key", "itemize-scaletest#0000001"} {
+	for _, want := range []string{" requests in 3", "0 throttled, 0 failed", "hottest key",
+		"itemize-scaletest#0000001"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
 	out.Reset()
-	if code := run(ctx, strings.Fields("cost scaletest -table nowhere -for 1s -endpoint "+engine.Endpoint), ".", &out, &errs); code == exitOK || !strings.Contains(errs.String(), "the table nowhere") {
+	if code := run(ctx, strings.Fields("cost scaletest -table nowhere -for 1s -endpoint "+engine.Endpoint), ".", &out,
+		&errs); code == exitOK || !strings.Contains(errs.String(), "the table nowhere") {
 		t.Errorf("%d: %s", code, errs.String())
 	}
 }

@@ -50,8 +50,10 @@ func (a *gcAsked) flags(f *flag.FlagSet) {
 	f.Func("bucket", "`NAME=REAL`: the real name of a bucket that the model names; may be repeated", renames(a.buckets))
 	f.StringVar(&a.records, "records", "", "the `table` that programs give mapper.LargeRecords")
 	f.BoolVar(&a.remove, "delete", false, "act; without it gc reports, and writes nothing")
-	f.DurationVar(&a.grace, "grace", time.Hour, "for how long a value stays after it was found that nothing points to it, 20m or more; as long as presigned addresses are valid")
-	f.BoolVar(&a.scan, "scan", false, "also scan the tables of parts, and list the buckets, for what no record tells of")
+	f.DurationVar(&a.grace, "grace", time.Hour, "for how long a value stays after it was found that nothing points "+
+		"to it, 20m or more; as long as presigned addresses are valid")
+	f.BoolVar(&a.scan, "scan", false,
+		"also scan the tables of parts, and list the buckets, for what no record tells of")
 	f.Float64Var(&a.rate, "rate", 0, "capacity `units` a second, of reads and writes; as many as there are without it")
 	f.StringVar(&a.from, "from", "", "go on where a collection has ended: its `next`")
 }
@@ -67,7 +69,8 @@ func (a *gcAsked) check() error {
 	case a.grace < least:
 		return fmt.Errorf("-grace %v: a request that was signed may arrive %v later: give that or more", a.grace, least)
 	case a.scan && a.remove && (a.endpoint == "") != (a.s3 == ""):
-		return errors.New("-scan -delete with an -endpoint for one of DynamoDB and S3: objects would be judged by the tables of another place: give -endpoint and -s3-endpoint, or neither")
+		return errors.New("-scan -delete with an -endpoint for one of DynamoDB and S3: objects would be judged by " +
+			"the tables of another place: give -endpoint and -s3-endpoint, or neither")
 	}
 	return nil
 }
@@ -119,7 +122,8 @@ func (a *gcAsked) refuseUnknown(e *schema.Entity) error {
 		slices.Sort(x.names)
 		for name := range x.given {
 			if !slices.Contains(x.names, name) {
-				return fmt.Errorf("-%s %s: %s has no %s of that name: it has %s", x.word, name, e.Name, x.word, strings.Join(slices.Compact(x.names), ", "))
+				return fmt.Errorf("-%s %s: %s has no %s of that name: it has %s", x.word, name, e.Name, x.word,
+					strings.Join(slices.Compact(x.names), ", "))
 			}
 		}
 	}
@@ -128,7 +132,9 @@ func (a *gcAsked) refuseUnknown(e *schema.Entity) error {
 
 // gc collects what nothing points to any more.
 func (c *command) gc(args []string) error {
-	f, asJSON, tags := c.flags("gc", "Gc removes the parts and objects of large values (chunk, s3=) that nothing points to any more. It reports, and\nacts with -delete: what it finds goes in a later run, when -grace is over. Run it now and then, as every hour.")
+	f, asJSON, tags := c.flags("gc", "Gc removes the parts and objects of large values (chunk, s3=) that nothing "+
+		"points to any more. It reports, and\nacts with -delete: what it finds goes in a later run, when -grace is "+
+		"over. Run it now and then, as every hour.")
 	var a gcAsked
 	a.flags(f)
 	if err := parse(f, args); err != nil {
@@ -211,11 +217,13 @@ func (c *command) largeModel(name string, packages []string, tags string, asJSON
 		return found[names[0]], nil
 	case len(names) > 1:
 		slices.Sort(names)
-		return nil, fmt.Errorf("the models %s in %s have values outside of their items: choose one by -model, with its package where two have one name", strings.Join(names, ", "), where)
+		return nil, fmt.Errorf("the models %s in %s have values outside of their items: choose one by -model, with "+
+			"its package where two have one name", strings.Join(names, ", "), where)
 	case name != "":
 		return nil, fmt.Errorf("no model %s in %s has values outside of its items (chunk, s3= in a tag)", name, where)
 	}
-	return nil, fmt.Errorf("no model in %s has values outside of its items (chunk, s3= in a tag), so that there is nothing to collect", where)
+	return nil, fmt.Errorf("no model in %s has values outside of its items (chunk, s3= in a tag), so that there is "+
+		"nothing to collect", where)
 }
 
 // collected prints what a collection has found and done.
@@ -239,10 +247,12 @@ func (c *command) collected(done *large.Report, acted bool) {
 		p("scanned: %d values, %d without a record", s.Seen, s.Unrecorded)
 		line(s.Pointed, "of them are pointed to, and stay")
 		line(s.Foreign, "of them are of other models, or of keys too long to tell, and stay")
-		line(s.Unrecorded-s.Pointed-s.Foreign, "of them nothing points to: "+fmt.Sprintf("removed %d parts, %d objects", s.Parts, s.Objects))
+		line(s.Unrecorded-s.Pointed-s.Foreign, "of them nothing points to: "+
+			fmt.Sprintf("removed %d parts, %d objects", s.Parts, s.Objects))
 		line(s.Uploads, "uploads that nobody ends"+map[bool]string{true: ", aborted"}[acted])
 	}
-	p("it took %d requests, %v RCU, %v WCU, and of S3 %d gets and lists, %d deletes", done.Requests, done.RCU, done.WCU, done.S3.Gets, done.S3.Deletes)
+	p("it took %d requests, %v RCU, %v WCU, and of S3 %d gets and lists, %d deletes", done.Requests, done.RCU, done.WCU,
+		done.S3.Gets, done.S3.Deletes)
 	if done.Next != "" && done.Requests > 0 {
 		p("go on with -from %s", done.Next)
 	}

@@ -27,14 +27,19 @@ type Film struct {
 	Poster []byte   `ddb:"sk=POSTER,s3=posters,inline=1KB"`
 }
 
-const gcSource = "package films\n\ntype Film struct {\n\t_ struct{} `ddb:\"table=films\"`\n\tID string `ddb:\"pk={ID}\"`\n\tTitle string `ddb:\"sk=HEAD\"`\n" +
-	"\tScript string `ddb:\"sk=SCRIPT,chunk,table=FilmParts,inline=1KB\"`\n\tPoster []byte `ddb:\"sk=POSTER,s3=posters,inline=1KB\"`\n}\n"
+const gcSource = "package films\n\ntype Film struct {\n\t_ struct{} `ddb:\"table=films\"`\n\tID string " +
+	"`ddb:\"pk={ID}\"`\n\tTitle string `ddb:\"sk=HEAD\"`\n" +
+	"\tScript string `ddb:\"sk=SCRIPT,chunk,table=FilmParts,inline=1KB\"`\n\tPoster []byte " +
+	"`ddb:\"sk=POSTER,s3=posters,inline=1KB\"`\n}\n"
 
-// The command: what is left over is reported, noted, and removed when its grace is over; strays too. What it cannot do it says.
+// The command: what is left over is reported, noted, and removed when its grace is over; strays too.
+// What it cannot do it says.
 func TestGC(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module films\n\ngo 1.26\n", "films.go": gcSource, "none/none.go": "package none\n", "other/other.go": strings.Replace(gcSource, "package films", "package other", 1)} {
+	for name, text := range map[string]string{"go.mod": "module films\n\ngo 1.26\n", "films.go": gcSource,
+		"none/none.go": "package none\n", "other/other.go": strings.Replace(gcSource, "package films", "package other",
+			1)} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -48,14 +53,17 @@ func TestGC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	films, parts, records := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", ""), enginetest.Table(t, "PK:S", "SK:S")
+	films, parts, records := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", ""),
+		enginetest.Table(t, "PK:S", "SK:S")
 	names := map[string]string{"films": films, "FilmParts": parts}
-	m, err := mapper.New[Film](engine.Client(), mapper.Tables(func(n string) string { return names[n] }), mapper.LargeRecords(records),
+	m, err := mapper.New[Film](engine.Client(), mapper.Tables(func(n string) string { return names[n] }),
+		mapper.LargeRecords(records),
 		s3store.Objects(s3.NewFromConfig(gateway.Config()), s3store.Buckets(func(string) string { return bucket })))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := m.New(Film{ID: "a", Title: "x", Script: strings.Repeat("first ", 500), Poster: []byte(strings.Repeat("first ", 500))})
+	e := m.New(Film{ID: "a", Title: "x", Script: strings.Repeat("first ", 500),
+		Poster: []byte(strings.Repeat("first ", 500))})
 	for range 2 {
 		if _, err := m.Save(ctx, e); err != nil {
 			t.Fatal(err)
@@ -88,22 +96,30 @@ func TestGC(t *testing.T) {
 			}
 		}
 	}
-	all := []string{"-endpoint", engine.Endpoint, "-s3-endpoint", gateway.Endpoint, "-table", "films=" + films, "-table", "FilmParts=" + parts, "-bucket", "posters=" + bucket}
+	all := []string{"-endpoint", engine.Endpoint, "-s3-endpoint", gateway.Endpoint, "-table", "films=" + films,
+		"-table", "FilmParts=" + parts, "-bucket", "posters=" + bucket}
 	says(gc(1, all...), "Film.", `give them a table with keys PK and SK: mapper.LargeRecords("NAME")`, "-records")
 	all = append(all, "-records", records)
-	says(gc(0, all...), "4 values in 2 records\n  2 values that nothing points to, and whose grace is not over\nremoved 0 values", "nothing was written: act with -delete")
-	says(gc(0, append(all, "-delete", "-scan", "-rate", "500")...), "removed 2 values: 1 parts, 1 objects\nscanned: 2 values, 0 without a record\n", "of S3 ")
+	says(gc(0, all...), "4 values in 2 records\n  2 values that nothing points to, and whose grace is not "+
+		"over\nremoved 0 values", "nothing was written: act with -delete")
+	says(gc(0, append(all, "-delete", "-scan", "-rate", "500")...),
+		"removed 2 values: 1 parts, 1 objects\nscanned: 2 values, 0 without a record\n", "of S3 ")
 	var done large.Report
-	if text := gc(0, append(all, "-json")...); json.Unmarshal([]byte(text), &done) != nil || done.Records != 1 || done.Values != 2 || done.Requests == 0 {
+	if text := gc(0, append(all, "-json")...); json.Unmarshal([]byte(text), &done) != nil || done.Records != 1 ||
+		done.Values != 2 || done.Requests == 0 {
 		t.Errorf("%s", text)
 	}
 	says(gc(1, append(all, "-model", "Movie")...), "no model Movie in . has values outside of its items")
 	says(gc(1, append(all, "./none")...), "no model in ./none has values outside of its items (chunk, s3= in a tag)")
-	says(gc(1, append(all, "-table", "film=x")...), "-table film: Film has no table of that name: it has FilmParts, films")
-	says(gc(1, append(all, "-bucket", "poster=x")...), "-bucket poster: Film has no bucket of that name: it has posters")
+	says(gc(1, append(all, "-table", "film=x")...),
+		"-table film: Film has no table of that name: it has FilmParts, films")
+	says(gc(1, append(all, "-bucket", "poster=x")...),
+		"-bucket poster: Film has no bucket of that name: it has posters")
 	says(gc(2, append(all, "-rate", "-1")...), "-rate -1: give a number of capacity units a second")
 	says(gc(2, append(all, "-grace", "1m")...), "-grace 1m0s: a request that was signed may arrive 20m0s later")
-	says(gc(2, "-endpoint", engine.Endpoint, "-scan", "-delete"), "objects would be judged by the tables of another place")
-	says(gc(1, append(all, "./...")...), "the models films.Film, films/other.Film in ./... have values outside of their items: choose one by -model")
+	says(gc(2, "-endpoint", engine.Endpoint, "-scan", "-delete"),
+		"objects would be judged by the tables of another place")
+	says(gc(1, append(all, "./...")...), "the models films.Film, films/other.Film in ./... have values outside of "+
+		"their items: choose one by -model")
 	says(gc(0, append(all, "-model", "films.Film", "./...")...), "2 values in 1 records")
 }

@@ -15,7 +15,8 @@ import (
 )
 
 func (c *command) gen(args []string) error {
-	f, asJSON, tags := c.flags("gen", "Gen writes <file>_itemize.go beside each file with models, and itemize.lock.json\nbeside each package: its layout as data. Nothing is written that is up to date.")
+	f, asJSON, tags := c.flags("gen", "Gen writes <file>_itemize.go beside each file with models, and "+
+		"itemize.lock.json\nbeside each package: its layout as data. Nothing is written that is up to date.")
 	check := f.Bool("check", false, "write nothing, show what is out of date, and fail if anything is")
 	accept := f.Bool("accept", false, "accept keys and tables that no longer find what is stored")
 	verbose := f.Bool("v", false, "name the files that are written")
@@ -36,7 +37,8 @@ func (c *command) gen(args []string) error {
 	left := func(p *gen.Package) bool { return len(p.GeneratedFiles()) > 0 } // of models that are gone
 	models := func(p *gen.Package) bool { return len(p.Models) > 0 }
 	if !slices.ContainsFunc(packages, models) && !slices.ContainsFunc(packages, left) {
-		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag", strings.Join(patterns(f), " "))
+		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag",
+			strings.Join(patterns(f), " "))
 	}
 	stale, err := c.stale(packages, files)
 	if err != nil {
@@ -80,8 +82,8 @@ func (s change) write() error {
 	return replaceFile(s.path, s.new)
 }
 
-// replaceFile writes a file beside the one that it replaces, and renames it: whoever reads the old one meanwhile reads all of it, and a program
-// that dies leaves it as it was.
+// replaceFile writes a file beside the one that it replaces, and renames it: whoever reads the old one
+// meanwhile reads all of it, and a program that dies leaves it as it was.
 func replaceFile(path string, content []byte) (err error) {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {

@@ -117,7 +117,8 @@ func (c *command) flags(name, about string) (f *flag.FlagSet, asJSON *bool, buil
 		fmt.Fprintf(c.stderr, "usage: itemize %s [flags] [packages]\n\n%s\n\n", name, about)
 		f.PrintDefaults()
 	}
-	return f, f.Bool("json", false, "print diagnostics as JSON, one array"), f.String("tags", "", "build `tags`, separated by commas")
+	return f, f.Bool("json", false, "print diagnostics as JSON, one array"),
+		f.String("tags", "", "build `tags`, separated by commas")
 }
 
 func parse(f *flag.FlagSet, args []string) error {

@@ -68,46 +68,56 @@ func (a *migrateAsked) flags(f *flag.FlagSet) {
 		a.rename[name] = to
 		return nil
 	})
-	f.StringVar(&a.key, "key", "", "`template` of the partition keys of the monoliths, as PACKAGE#{Name}: without it they are fields of the model as they are, or, in the model's own table, its partition keys")
+	f.StringVar(&a.key, "key", "", "`template` of the partition keys of the monoliths, as PACKAGE#{Name}: without it "+
+		"they are fields of the model as they are, or, in the model's own table, its partition keys")
 	f.StringVar(&a.sort, "sort", "", "`template` of their sort keys, as DOC")
-	f.StringVar(&a.from, "from", "", "plan, run: read the monoliths from an export of the table: a `folder`, or s3://BUCKET/PREFIX, which ends with AWSDynamoDB/ID")
-	f.StringVar(&a.to, "import", "", "run: write files for ImportTable in place of items: a `folder`, or s3://BUCKET/PREFIX; plan: the model's tables need not be there")
-	f.BoolVar(&a.replace, "replace", false, "plan, run: remove each monolith as soon as its collection was read back and compared")
+	f.StringVar(&a.from, "from", "", "plan, run: read the monoliths from an export of the table: a `folder`, or "+
+		"s3://BUCKET/PREFIX, which ends with AWSDynamoDB/ID")
+	f.StringVar(&a.to, "import", "", "run: write files for ImportTable in place of items: a `folder`, or "+
+		"s3://BUCKET/PREFIX; plan: the model's tables need not be there")
+	f.BoolVar(&a.replace, "replace", false,
+		"plan, run: remove each monolith as soon as its collection was read back and compared")
 	f.StringVar(&a.s3, "s3-endpoint", "", "`URL` of S3; that of the region without it")
-	f.BoolVar(&a.live, "live", false, "run -import: collections that are live at once, for data that nobody writes any more")
+	f.BoolVar(&a.live, "live", false,
+		"run -import: collections that are live at once, for data that nobody writes any more")
 	f.IntVar(&a.segments, "segments", 8, "`number` of segments that the source is read in, at once")
-	f.IntVar(&a.segment, "segment", -1, "this segment alone, from 0, of so many as -of says: for jobs that run beside each other")
+	f.IntVar(&a.segment, "segment", -1,
+		"this segment alone, from 0, of so many as -of says: for jobs that run beside each other")
 	f.IntVar(&a.of, "of", 0, "see -segment")
 	f.Float64Var(&a.rate, "rate", 0, "`WCU` a second; as many as there are without it")
 	f.Float64Var(&a.readRate, "read-rate", 0, "`RCU` a second of the scan")
 	f.BoolVar(&a.asJSON, "json", false, "print JSON; progress as lines of it, on standard error")
 	f.StringVar(&a.confirm, "confirm", "", "contract: the `name` of the source, which proves that it is meant")
-	f.StringVar(&a.keep, "keep", "", "settle: the `layout` that stays, monolith or collection; what was written in the other one since the move is gone")
+	f.StringVar(&a.keep, "keep", "", "settle: the `layout` that stays, monolith or collection; what was written in "+
+		"the other one since the move is gone")
 	f.BoolVar(&a.itemByItem, "item-by-item", false, "contract: delete each marked monolith, and not the table")
 	f.IntVar(&a.plan.Sample, "sample", 0, "plan: read so many monoliths, and not all")
-	f.Func("update", "plan: `ITEM=N`, so many updates a month of one item of a kind; may be repeated", func(s string) error {
-		name, text, _ := strings.Cut(s, "=")
-		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) {
-			return errors.New("write ITEM=N, with N updates a month")
-		}
-		a.plan.Updates[name] = n
-		return nil
-	})
+	f.Func("update", "plan: `ITEM=N`, so many updates a month of one item of a kind; may be repeated",
+		func(s string) error {
+			name, text, _ := strings.Cut(s, "=")
+			n, err := strconv.ParseFloat(text, 64)
+			if err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) {
+				return errors.New("write ITEM=N, with N updates a month")
+			}
+			a.plan.Updates[name] = n
+			return nil
+		})
 }
 
 // migrate runs itemize migrate ...
 func (c *command) migrate(args []string) error {
 	steps := map[string]func(*migrateAsked, *migrate.Migration) error{
 		"plan": c.migratePlan, "run": c.migrateRun, "verify": c.migrateVerify, "cutover": c.migrateCutover,
-		"rollback": c.migrateRollback, "contract": c.migrateContract, "status": c.migrateStatus, "settle": c.migrateSettle,
+		"rollback": c.migrateRollback, "contract": c.migrateContract, "status": c.migrateStatus,
+		"settle": c.migrateSettle,
 	}
 	if len(args) == 0 || steps[args[0]] == nil {
 		fmt.Fprint(c.stderr, migrateUsage)
 		if len(args) == 0 || slices.Contains([]string{"-h", "help", "--help"}, args[0]) {
 			return nil
 		}
-		return usageError{fmt.Errorf("no step migrate %s: plan, run, verify, cutover, rollback, contract, status or settle", args[0])}
+		return usageError{fmt.Errorf("no step migrate %s: plan, run, verify, cutover, rollback, contract, status "+
+			"or settle", args[0])}
 	}
 	var a migrateAsked
 	f := flag.NewFlagSet("itemize migrate "+args[0], flag.ContinueOnError)
@@ -143,7 +153,8 @@ func (c *command) migrate(args []string) error {
 // stepsOf are the steps that a flag is of, where it is not of all.
 var stepsOf = map[string]string{
 	"from": "plan run", "import": "plan run", "live": "run", "replace": "plan run", "s3-endpoint": "plan run",
-	"sample": "plan", "update": "plan", "rate": "plan run rollback contract", "confirm": "contract", "item-by-item": "contract", "keep": "settle",
+	"sample": "plan", "update": "plan", "rate": "plan run rollback contract", "confirm": "contract",
+	"item-by-item": "contract", "keep": "settle",
 }
 
 // ofStep refuses flags that say nothing to a step.
@@ -181,12 +192,13 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	if err != nil {
 		return nil, err
 	}
-	o := []migrate.Option{migrate.Segments(a.segments), migrate.Internal.OnProgress(door.Key{}, c.progressOf(a)), migrate.Tables(func(name string) string {
-		if to, ok := a.rename[name]; ok {
-			return to
-		}
-		return name
-	})}
+	o := []migrate.Option{migrate.Segments(a.segments), migrate.Internal.OnProgress(door.Key{}, c.progressOf(a)),
+		migrate.Tables(func(name string) string {
+			if to, ok := a.rename[name]; ok {
+				return to
+			}
+			return name
+		})}
 	if a.key != "" || a.sort != "" {
 		o = append(o, migrate.Keys(a.key, a.sort))
 	}
@@ -221,7 +233,8 @@ func (a *migrateAsked) check(l *migrate.Layout) error {
 	names := migrate.Internal.Tables(door.Key{}, l)
 	for name := range a.rename {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("-table %s: %s has no table of that name: it has %s", name, a.model, strings.Join(names, ", "))
+			return fmt.Errorf("-table %s: %s has no table of that name: it has %s", name, a.model,
+				strings.Join(names, ", "))
 		}
 	}
 	if a.rate < 0 || a.readRate < 0 {
@@ -235,7 +248,8 @@ func (c *command) migratePlan(a *migrateAsked, m *migrate.Migration) error {
 	if err != nil {
 		return err
 	}
-	if err := c.answer(a, p, func() { c.showMigrationPlan(migrate.Internal.Plan(door.Key{}, p), p.DeadLetters) }); err != nil || p.OK() {
+	if err := c.answer(a, p,
+		func() { c.showMigrationPlan(migrate.Internal.Plan(door.Key{}, p), p.DeadLetters) }); err != nil || p.OK() {
 		return err
 	}
 	return errFaults
@@ -303,7 +317,8 @@ func (c *command) migrateCutover(a *migrateAsked, m *migrate.Migration) error {
 		return err
 	}
 	return c.answer(a, v, func() {
-		fmt.Fprintf(c.stdout, "cut over: %s, none of them written in the old layout since the verification\n", plural(v.Entities, "monolith"))
+		fmt.Fprintf(c.stdout, "cut over: %s, none of them written in the old layout since the verification\n",
+			plural(v.Entities, "monolith"))
 	})
 }
 
@@ -314,7 +329,8 @@ func (c *command) migrateContract(a *migrateAsked, m *migrate.Migration) error {
 	}
 	return c.answer(a, r, func() {
 		if r.This.Entities > 0 {
-			fmt.Fprintf(c.stdout, "removed %s of %d, for %s WCU\n", plural(r.This.Moved, "monolith"), r.This.Entities, number(r.This.WCU))
+			fmt.Fprintf(c.stdout, "removed %s of %d, for %s WCU\n", plural(r.This.Moved, "monolith"), r.This.Entities,
+				number(r.This.WCU))
 			return
 		}
 		fmt.Fprintf(c.stdout, "deleted the table %s\n", a.confirm)
@@ -322,7 +338,8 @@ func (c *command) migrateContract(a *migrateAsked, m *migrate.Migration) error {
 }
 
 func (c *command) migrateSettle(a *migrateAsked, m *migrate.Migration) error {
-	keep := map[string]func(context.Context, map[string]types.AttributeValue) error{"monolith": m.KeepMonolith, "collection": m.KeepCollection}[a.keep]
+	keep := map[string]func(context.Context, map[string]types.AttributeValue) error{"monolith": m.KeepMonolith,
+		"collection": m.KeepCollection}[a.keep]
 	if keep == nil {
 		return errors.New("say which layout stays: -keep monolith or -keep collection")
 	}

@@ -62,13 +62,15 @@ func newMigrating(t *testing.T, n int) *migrating {
 	if err != nil {
 		t.Fatal(err)
 	}
-	as, err := enginetest.Start(t).Client().Options().Credentials.Retrieve(context.Background()) // tables belong to who made them
+	// tables belong to who made them
+	as, err := enginetest.Start(t).Client().Options().Credentials.Retrieve(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", as.AccessKeyID)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", as.SecretAccessKey)
-	m := &migrating{t, enginetest.Start(t).Client(), dir, enginetest.Table(t, "name:S", ""), enginetest.Table(t, "PK:S", "SK:S"), map[string]map[string]types.AttributeValue{}}
+	m := &migrating{t, enginetest.Start(t).Client(), dir, enginetest.Table(t, "name:S", ""),
+		enginetest.Table(t, "PK:S", "SK:S"), map[string]map[string]types.AttributeValue{}}
 	for i := range n {
 		v := Shop{Name: fmt.Sprint("s", i), City: "Wien", Prices: map[string]int{"a": i}}
 		for k := range 5 {
@@ -79,7 +81,8 @@ func newMigrating(t *testing.T, n int) *migrating {
 			t.Fatal(err)
 		}
 		m.docs[v.Name] = doc
-		if _, err := m.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &m.source, Item: doc}); err != nil {
+		if _, err := m.client.PutItem(context.Background(),
+			&dynamodb.PutItemInput{TableName: &m.source, Item: doc}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,7 +90,8 @@ func newMigrating(t *testing.T, n int) *migrating {
 }
 
 func (m *migrating) args(step string, more ...string) []string {
-	args := []string{"migrate", step, "-model", "Shop", "-endpoint", enginetest.Start(m.T).Endpoint, "-table", "shops=" + m.target, m.source}
+	args := []string{"migrate", step, "-model", "Shop", "-endpoint", enginetest.Start(m.T).Endpoint, "-table",
+		"shops=" + m.target, m.source}
 	return append(args, more...)
 }
 
@@ -113,16 +117,21 @@ func (m *migrating) says(text string, parts ...string) {
 // The command: each step with what it says, and its exit status.
 func TestMigrateCommand(t *testing.T) {
 	m := newMigrating(t, 12)
-	m.says(m.itemize(0, "plan", "-rate", "100", "-update", "City=500"), "12 monoliths read\n", "Prices", "12 for claims", "time at that rate: 1s", "visits (12)")
-	m.says(m.itemize(1, "plan", "-update", "NONE=5"), "updates of NONE: no item is named so; the items are City, Prices, Visits")
+	m.says(m.itemize(0, "plan", "-rate", "100", "-update", "City=500"), "12 monoliths read\n", "Prices",
+		"12 for claims", "time at that rate: 1s", "visits (12)")
+	m.says(m.itemize(1, "plan", "-update", "NONE=5"),
+		"updates of NONE: no item is named so; the items are City, Prices, Visits")
 	m.says(m.itemize(1, "cutover"), "the migration is \"not begun\": run and verify it first")
 	m.says(m.itemize(1, "verify"), "no migration of "+m.source+" was begun into the table "+m.target)
 	m.says(m.itemize(1, "plan", "-table", "shop=x"), "-table shop: Shop has no table of that name: it has shops")
-	m.says(m.itemize(0, "run", "-rate", "5000"), "12 entities in ", "12 moved, 0 were before, 0 cannot be moved, 0 were left")
+	m.says(m.itemize(0, "run", "-rate", "5000"), "12 entities in ",
+		"12 moved, 0 were before, 0 cannot be moved, 0 were left")
 	m.says(m.itemize(1, "cutover"), "nothing was verified yet: run itemize migrate verify")
-	m.says(m.itemize(1, "cutover", "-segment", "0", "-of", "8"), "a cut-over is of all segments: leave Segment (-segment) out")
+	m.says(m.itemize(1, "cutover", "-segment", "0", "-of", "8"),
+		"a cut-over is of all segments: leave Segment (-segment) out")
 	m.says(m.itemize(0, "run"), "0 moved, 12 were before")
-	m.says(m.itemize(1, "run", "-segment", "0", "-of", "4"), "the migration was begun with 8 segments, and is to go on with 4")
+	m.says(m.itemize(1, "run", "-segment", "0", "-of", "4"),
+		"the migration was begun with 8 segments, and is to go on with 4")
 	m.says(m.itemize(0, "verify"), "12 monoliths: 12 as they were moved", "clean")
 	m.says(m.itemize(0, "status"), "running since ", "8 of 8 segments done; ", "clean true")
 	m.says(m.itemize(1, "contract", "-confirm", m.source), "comes after the cut-over: run itemize migrate cutover")
@@ -145,8 +154,14 @@ func TestMigrateSettles(t *testing.T) {
 	for name := range m.docs {
 		if name != "s2" {
 			_, err := m.client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
-				TableName: &m.source, Key: map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: name}},
-				UpdateExpression: aws.String("SET City = :x"), ExpressionAttributeValues: map[string]types.AttributeValue{":x": &types.AttributeValueMemberS{Value: "Graz"}},
+				TableName: &m.source,
+				Key: map[string]types.AttributeValue{
+					"name": &types.AttributeValueMemberS{Value: name},
+				},
+				UpdateExpression: aws.String("SET City = :x"),
+				ExpressionAttributeValues: map[string]types.AttributeValue{
+					":x": &types.AttributeValueMemberS{Value: "Graz"},
+				},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -171,7 +186,8 @@ func TestMigrateSettles(t *testing.T) {
 func TestMigrateCommandWrong(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"":                                     "usage: itemize migrate plan|run|verify|cutover|rollback|contract|status",
+		"": "usage: itemize migrate " +
+			"plan|run|verify|cutover|rollback|contract|status",
 		"move":                                 "usage: itemize migrate plan",
 		"plan":                                 "name one table of monoliths",
 		"plan -model X":                        "name one table of monoliths",
@@ -232,7 +248,8 @@ func TestMigrateKilled(t *testing.T) {
 			args := m.args(step)
 			for i, a := range args {
 				if a == "-model" {
-					args = append(args[:i:i], append([]string{"-lock", filepath.Join(m.dir, "itemize.lock.json")}, args[i:]...)...)
+					args = append(args[:i:i],
+						append([]string{"-lock", filepath.Join(m.dir, "itemize.lock.json")}, args[i:]...)...)
 					break
 				}
 			}

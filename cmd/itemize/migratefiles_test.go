@@ -41,25 +41,31 @@ func TestMigrateFiles(t *testing.T) {
 		"data/a.json.gz":        data.String(),
 	} {
 		key := "x/AWSDynamoDB/1/" + name
-		if _, err := s3.NewFromConfig(g.Config()).PutObject(context.Background(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader(content)}); err != nil {
+		if _, err := s3.NewFromConfig(g.Config()).PutObject(context.Background(),
+			&s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader(content)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	from := "s3://" + bucket + "/x/AWSDynamoDB/1"
-	m.says(m.itemize(0, "plan", s3At("-from", from)...), "12 monoliths read\n", "ImportTable in place of the puts of the items, into new tables ($", "at a price that is not known here")
-	m.says(m.itemize(1, "plan", s3At("-from", "s3://"+bucket+"/y")...), "the export has no manifest-summary.json", "name the folder of one export")
+	m.says(m.itemize(0, "plan", s3At("-from", from)...), "12 monoliths read\n",
+		"ImportTable in place of the puts of the items, into new tables ($", "at a price that is not known here")
+	m.says(m.itemize(1, "plan", s3At("-from", "s3://"+bucket+"/y")...), "the export has no manifest-summary.json",
+		"name the folder of one export")
 	m.says(m.itemize(1, "verify", "-from", from), "-from is of plan, run: leave it out of verify")
 	m.says(m.itemize(1, "run", "-sample", "5"), "-sample is of plan: leave it out of run")
 	m.says(m.itemize(1, "rollback", "-item-by-item"), "-item-by-item is of contract")
 	m.says(m.itemize(1, "run", "-live"), "-live is of -import")
 	m.says(m.itemize(1, "run", "-import", "s3://"), "write s3://BUCKET/PREFIX")
-	m.says(m.itemize(0, "run", "-import", "out", "-table", "shops=not-there"), "12 monoliths: 0 cannot be moved, 0 were moved before; ", "not-there")
-	if files, err := filepath.Glob(filepath.Join(m.dir, "out", "not-there", "*.json.gz")); err != nil || len(files) == 0 {
+	m.says(m.itemize(0, "run", "-import", "out", "-table", "shops=not-there"),
+		"12 monoliths: 0 cannot be moved, 0 were moved before; ", "not-there")
+	if files, err := filepath.Glob(filepath.Join(m.dir, "out", "not-there", "*.json.gz")); err != nil ||
+		len(files) == 0 {
 		t.Error(files, err)
 	}
 	m.says(m.itemize(0, "run", s3At("-import", "s3://"+bucket+"/out", "-from", from, "-live")...), "12 monoliths: ")
 	prefix := "out/" + m.target + "/"
-	if out, err := s3.NewFromConfig(g.Config()).ListObjectsV2(context.Background(), &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: &prefix}); err != nil || len(out.Contents) == 0 {
+	if out, err := s3.NewFromConfig(g.Config()).ListObjectsV2(context.Background(),
+		&s3.ListObjectsV2Input{Bucket: &bucket, Prefix: &prefix}); err != nil || len(out.Contents) == 0 {
 		t.Error(out, err)
 	}
 	m.says(m.itemize(0, "run", s3At("-from", from)...), "12 moved")
@@ -70,15 +76,19 @@ func TestMigrateFiles(t *testing.T) {
 func TestMigrateOwnTable(t *testing.T) {
 	m := newMigrating(t, 0)
 	for i := range 4 {
-		doc := map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: fmt.Sprint("s", i)}, "City": &types.AttributeValueMemberS{Value: "Wien"}}
-		doc["PK"], doc["SK"] = &types.AttributeValueMemberS{Value: fmt.Sprint("SHOP#s", i)}, &types.AttributeValueMemberS{Value: "DOC"}
-		if _, err := m.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &m.target, Item: doc}); err != nil {
+		doc := map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: fmt.Sprint("s", i)},
+			"City": &types.AttributeValueMemberS{Value: "Wien"}}
+		doc["PK"], doc["SK"] = &types.AttributeValueMemberS{Value: fmt.Sprint("SHOP#s", i)},
+			&types.AttributeValueMemberS{Value: "DOC"}
+		if _, err := m.client.PutItem(context.Background(),
+			&dynamodb.PutItemInput{TableName: &m.target, Item: doc}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	m.source = m.target
 	m.says(m.itemize(1, "plan"), "say how both of the monoliths are made (-key, -sort; migrate.Keys)")
-	m.says(m.itemize(0, "plan", "-sort", "DOC"), "4 monoliths read\n", "until the contract a load of a whole entity reads its monolith too")
+	m.says(m.itemize(0, "plan", "-sort", "DOC"), "4 monoliths read\n",
+		"until the contract a load of a whole entity reads its monolith too")
 	m.says(m.itemize(0, "run", "-sort", "DOC"), "4 moved")
 	m.says(m.itemize(0, "verify", "-sort", "DOC"), "clean")
 	m.says(m.itemize(0, "cutover", "-sort", "DOC"), "cut over")

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// plain writes text with its control characters escaped: keys and names of stored data are printed on terminals, and could move the cursor,
-// change colours, or hide what stands beside them.
+// plain writes text with its control characters escaped: keys and names of stored data are printed on
+// terminals, and could move the cursor, change colours, or hide what stands beside them.
 type plain struct{ io.Writer }
 
 func (p plain) Write(b []byte) (int, error) {

@@ -14,7 +14,8 @@ import (
 func TestEscaped(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"a\tb\n": "a\tb\n", "Gräfin ☃": "Gräfin ☃", "a\x1b[2Jb": `a\x1b[2Jb`, "a\rb": `a\x0db`, "a\u202eb": `a\u202eb`, "\u009b1m": `\u009b1m`, "\x00": `\x00`,
+		"a\tb\n": "a\tb\n", "Gräfin ☃": "Gräfin ☃", "a\x1b[2Jb": `a\x1b[2Jb`, "a\rb": `a\x0db`, "a\u202eb": `a\u202eb`,
+		"\u009b1m": `\u009b1m`, "\x00": `\x00`,
 	} {
 		if got := escaped(text); got != want {
 			t.Errorf("%q is written as %q", text, got)
@@ -29,9 +30,11 @@ func TestEscaped(t *testing.T) {
 // What is stored cannot write to the terminal of who looks at it.
 func TestCommandEscapesStoredText(t *testing.T) {
 	m := newMigrating(t, 1)
-	_, err := m.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &m.source, Item: map[string]types.AttributeValue{
-		"name": &types.AttributeValueMemberS{Value: "evil\x1b[2J"}, "visits": &types.AttributeValueMemberS{Value: "no list"},
-	}})
+	_, err := m.client.PutItem(context.Background(),
+		&dynamodb.PutItemInput{TableName: &m.source, Item: map[string]types.AttributeValue{
+			"name":   &types.AttributeValueMemberS{Value: "evil\x1b[2J"},
+			"visits": &types.AttributeValueMemberS{Value: "no list"},
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,12 +19,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// scaleClient has the calls that a scale test makes. It has to send each request once, because the test counts throttles.
+// scaleClient has the calls that a scale test makes. It has to send each request once, because the test
+// counts throttles.
 type scaleClient interface {
-	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput,
+		...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
-	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput,
+		error)
 }
 
 // scaleTest describes the requests of a test.
@@ -84,7 +87,8 @@ func (t *scaleTest) Check() error {
 	}
 	bad(t.Keys < 1 || t.Keys > maxScaleKeys, "%d keys: give 1 to %d", t.Keys, maxScaleKeys)
 	bad(t.Skew < 0 || math.IsNaN(t.Skew), "the skew %v: give 0 for even, about 1 for usual", t.Skew)
-	bad(t.Writes < 0 || t.Writes > 1 || math.IsNaN(t.Writes), "the share of writes %v: give a number from 0 to 1", t.Writes)
+	bad(t.Writes < 0 || t.Writes > 1 || math.IsNaN(t.Writes), "the share of writes %v: give a number from 0 to 1",
+		t.Writes)
 	bad(t.Bytes < 64 || t.Bytes > 400_000, "items of %d bytes: give 64 to 400000", t.Bytes)
 	bad(t.For <= 0, "a test of %v: give a time, such as 30s", t.For)
 	bad(t.Rate < 0, "%v requests a second: give a number above 0, or none", t.Rate)
@@ -159,7 +163,8 @@ func (t *scaleTest) Run(ctx context.Context) (*scaleReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &scaleRun{scaleTest: t, keyAttributes: x, shares: sharesOf(t.Keys, t.Skew), asked: map[int]*scaleKey{}, written: map[int]bool{}}
+	r := &scaleRun{scaleTest: t, keyAttributes: x, shares: sharesOf(t.Keys, t.Skew), asked: map[int]*scaleKey{},
+		written: map[int]bool{}}
 	begun := time.Now()
 	timed, cancel := context.WithTimeout(ctx, t.For)
 	defer cancel()
@@ -234,7 +239,8 @@ func (r *scaleRun) turn(ctx context.Context, begun time.Time) bool {
 
 func (r *scaleRun) request(ctx context.Context, rank int, write bool) (float64, error) {
 	if !write {
-		out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &r.Table, Key: r.key(rank), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
+		out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &r.Table, Key: r.key(rank),
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
 		if err != nil {
 			return 0, err
 		}
@@ -245,7 +251,9 @@ func (r *scaleRun) request(ctx context.Context, rank int, write bool) (float64, 
 	r.mu.Lock()
 	r.written[rank] = true
 	r.mu.Unlock()
-	out, err := r.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &r.Table, Item: item, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
+	out, err := r.Client.PutItem(ctx,
+		&dynamodb.PutItemInput{TableName: &r.Table, Item: item,
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
 	if err != nil {
 		return 0, err
 	}
@@ -299,7 +307,8 @@ func (r *scaleRun) summarize() {
 		r.report.Hottest = append(r.report.Hottest, *k)
 	}
 	slices.SortFunc(r.report.Hottest, func(a, b scaleKey) int {
-		return cmp.Or(cmp.Compare(b.Throttled, a.Throttled), cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(b.Throttled, a.Throttled), cmp.Compare(b.Requests, a.Requests),
+			cmp.Compare(a.Key, b.Key))
 	})
 	r.report.Hottest = r.report.Hottest[:min(maxHottest, len(r.report.Hottest))]
 	if n := len(r.latencies); n > 0 {
@@ -317,7 +326,8 @@ func (r *scaleRun) clean(ctx context.Context) error {
 				break
 			}
 			if ctx.Err() != nil || try == 100 {
-				return fmt.Errorf("the items of the test stay, with the partition keys %s and on: %w", r.keyText(1), err)
+				return fmt.Errorf("the items of the test stay, with the partition keys %s and on: %w", r.keyText(1),
+					err)
 			}
 			time.Sleep(50 * time.Millisecond)
 		}

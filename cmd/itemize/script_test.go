@@ -244,7 +244,8 @@ func (s *script) execute(word string, args []string) int {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, &out, &out
 	// Without optimizations the compiler takes half the time.
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod '-gcflags=-N -l'", "GOPROXY=off", "GOWORK=off", "ITEMIZE_TEST_COMMAND=1")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod '-gcflags=-N -l'", "GOPROXY=off", "GOWORK=off",
+		"ITEMIZE_TEST_COMMAND=1")
 	if err := cmd.Run(); err != nil {
 		fmt.Fprintln(&out, err)
 		return 1

@@ -46,7 +46,8 @@ func (c *command) showMigrationPlan(p *report.Plan, dead []migrate.DeadLetter) {
 	if p.Indexes > 0 {
 		indexes = fmt.Sprintf("; %s of these in secondary indexes", number(p.Indexes))
 	}
-	fmt.Fprintf(c.stdout, "run: %s WCU (%s for items, %s for the marks of monoliths, %s for claims%s) and %s RCU: %s on demand\n",
+	fmt.Fprintf(c.stdout, "run: %s WCU (%s for items, %s for the marks of monoliths, %s for claims%s) and %s RCU: %s "+
+		"on demand\n",
 		number(p.WCU), number(p.Parts), number(p.Marks), number(p.Claims), indexes, number(p.RCU), dollars(p.Price))
 	fmt.Fprintf(c.stdout, "verify: %s; a rollback of all: %s\n", dollars(p.Verify), dollars(p.Back))
 	if p.Time > 0 {
@@ -60,7 +61,8 @@ func (c *command) showMigrationPlan(p *report.Plan, dead []migrate.DeadLetter) {
 		fmt.Fprintf(c.stdout, "%s in place of %s (%s): %s\n", m.Name, m.InPlaceOf, dollars(m.Costs), price)
 	}
 	if p.Before > 0 {
-		fmt.Fprintf(c.stdout, "updates: %s WCU a month before, %s after; paid for after %s updates\n", number(p.Before), number(p.After), number(p.PaidFor))
+		fmt.Fprintf(c.stdout, "updates: %s WCU a month before, %s after; paid for after %s updates\n", number(p.Before),
+			number(p.After), number(p.PaidFor))
 	}
 	fmt.Fprintf(c.stdout, "reading both layouts of one entity (migrate.Both): up to %s RCU more\n", number(p.BothRCU))
 	if len(p.Residue) > 0 {
@@ -96,11 +98,14 @@ func (c *command) showDeadLetters(n int, all []migrate.DeadLetter) {
 
 func (c *command) showMigrated(r *migrate.Report) {
 	fmt.Fprintf(c.stdout, "%s in %v: %d moved, %d were before, %d cannot be moved, %d were left\n",
-		number(float64(r.This.Entities))+" entities", r.Elapsed.Round(time.Millisecond), r.This.Moved, r.This.Before, r.This.Dead, r.This.Conflicts)
+		number(float64(r.This.Entities))+" entities", r.Elapsed.Round(time.Millisecond), r.This.Moved, r.This.Before,
+		r.This.Dead, r.This.Conflicts)
 	fmt.Fprintf(c.stdout, "%s put; %s WCU and %s RCU, of which DynamoDB reported %s and %s\n",
-		plural(r.This.Items, "item"), number(r.This.WCU), number(r.This.RCU), number(r.This.ConsumedWCU), number(r.This.ConsumedRCU))
+		plural(r.This.Items, "item"), number(r.This.WCU), number(r.This.RCU), number(r.This.ConsumedWCU),
+		number(r.This.ConsumedRCU))
 	if r.This.Others > 0 {
-		fmt.Fprintf(c.stdout, "left alone: %s that are no monoliths, or roots that have none\n", plural(r.This.Others, "item"))
+		fmt.Fprintf(c.stdout, "left alone: %s that are no monoliths, or roots that have none\n",
+			plural(r.This.Others, "item"))
 	}
 	if r.This.Dead+r.This.Conflicts > 0 {
 		fmt.Fprintln(c.stdout, "what was not moved, and why: itemize migrate status")
@@ -108,7 +113,8 @@ func (c *command) showMigrated(r *migrate.Report) {
 }
 
 func (c *command) showImported(x *migrate.Imported) {
-	fmt.Fprintf(c.stdout, "%s: %d cannot be moved, %d were moved before; %s\n", plural(x.Entities, "monolith"), x.Dead, x.Before, plural(x.Files, "file"))
+	fmt.Fprintf(c.stdout, "%s: %d cannot be moved, %d were moved before; %s\n", plural(x.Entities, "monolith"), x.Dead,
+		x.Before, plural(x.Files, "file"))
 	w := c.table()
 	fmt.Fprintf(w, "table\titems\tbytes\n")
 	for _, name := range slices.Sorted(maps.Keys(x.Items)) {
@@ -141,7 +147,8 @@ func (c *command) showMigrationStatus(s *migrate.Status) {
 		phase += " since " + s.Since.Format(time.RFC3339)
 	}
 	fmt.Fprintln(c.stdout, phase)
-	fmt.Fprintf(c.stdout, "%d of %d segments done; %d entities looked at, %d moved, into %d items, for %s WCU\n", s.Done, s.Of, s.Entities, s.Moved, s.Items, number(s.WCU))
+	fmt.Fprintf(c.stdout, "%d of %d segments done; %d entities looked at, %d moved, into %d items, for %s WCU\n",
+		s.Done, s.Of, s.Entities, s.Moved, s.Items, number(s.WCU))
 	if v := s.Verified; v != nil {
 		fmt.Fprintf(c.stdout, "verified at %s: clean %v\n", v.Ended.Format(time.RFC3339), v.Clean())
 	}
@@ -192,7 +199,8 @@ func progressText(p report.Progress) string {
 	if p.Of > 0 {
 		text += " of about " + number(float64(p.Of))
 	}
-	text += fmt.Sprintf(", %s items, %s a second, %s WCU (%s a second), %s", number(float64(p.Items)), number(p.EntitiesPerSecond), number(p.WCU), number(p.WCUPerSecond), dollars(p.Spent))
+	text += fmt.Sprintf(", %s items, %s a second, %s WCU (%s a second), %s", number(float64(p.Items)),
+		number(p.EntitiesPerSecond), number(p.WCU), number(p.WCUPerSecond), dollars(p.Spent))
 	if p.Dead+p.Conflicts > 0 {
 		text += fmt.Sprintf(", %d not moved", p.Dead+p.Conflicts)
 	}

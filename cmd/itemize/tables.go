@@ -16,9 +16,11 @@ import (
 
 // tables prints the tables that models need.
 func (c *command) tables(args []string) error {
-	f, asJSON, tags := c.flags("tables", "Tables prints the tables that the models of packages need, with their indexes and\ntime to live: models that share a table are joined.")
+	f, asJSON, tags := c.flags("tables", "Tables prints the tables that the models of packages need, with their "+
+		"indexes and\ntime to live: models that share a table are joined.")
 	format := f.String("format", "cloudformation", "cloudformation, terraform or json (CreateTable requests)")
-	day := f.String("time", time.Now().UTC().Format(time.DateOnly), "of tables that follow the time, that of the `day` (tables.Maintain creates them ahead)")
+	day := f.String("time", time.Now().UTC().Format(time.DateOnly),
+		"of tables that follow the time, that of the `day` (tables.Maintain creates them ahead)")
 	if err := parse(f, args); err != nil {
 		return err
 	}
@@ -57,7 +59,8 @@ func (c *command) tables(args []string) error {
 		return err
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag", strings.Join(patterns(f), " "))
+		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag",
+			strings.Join(patterns(f), " "))
 	}
 	switch *format {
 	case "json":

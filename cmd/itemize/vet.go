@@ -9,7 +9,9 @@ import (
 )
 
 func (c *command) vet(args []string) error {
-	f, asJSON, tags := c.flags("vet", "Vet reports what is wrong with the tags of models, at its place, and models of the\npackages whose keys could meet in one table; notes of what would cost less, and is no fault. It runs under go vet as well: go vet -vettool=$(which itemize) ./...")
+	f, asJSON, tags := c.flags("vet", "Vet reports what is wrong with the tags of models, at its place, and models "+
+		"of the\npackages whose keys could meet in one table; notes of what would cost less, and is no fault. It "+
+		"runs under go vet as well: go vet -vettool=$(which itemize) ./...")
 	if err := parse(f, args); err != nil {
 		return err
 	}

@@ -72,7 +72,8 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *
 	bucket := func(name string) string { return prefix + name }
 	// A table with a number as its only key holds nothing but products: the records of images lie in another.
 	records := mapper.LargeRecords(prefix + "ProductRecords")
-	p.products, errs[0] = mapper.New[store.Product](client, named, records, s3store.Objects(objects, s3store.Buckets(bucket)))
+	p.products, errs[0] = mapper.New[store.Product](client, named, records,
+		s3store.Objects(objects, s3store.Buckets(bucket)))
 	p.shelves, errs[1] = mapper.New[store.Shelf](client, named)
 	p.one, errs[2] = mapper.New[store.OneItem](client, named)
 	if err := errors.Join(errs[:]...); err != nil {
@@ -103,7 +104,8 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *
 // bicycle is a product whose catalogue part has 3 KB, and 5 KB more that are rarely asked for.
 func bicycle() store.Product {
 	return store.Product{
-		ID: 302, Title: "Red Bicycle", Description: strings.Repeat("Classic red bicycle. ", 138), Price: 125, Quantity: 8,
+		ID: 302, Title: "Red Bicycle", Description: strings.Repeat("Classic red bicycle. ", 138), Price: 125,
+		Quantity:   8,
 		Dimensions: strings.Repeat("23 x 105 x 180 cm; ", 270),
 	}
 }
@@ -114,7 +116,8 @@ func (p *program) price(ctx context.Context) error {
 	if _, err := p.products.Save(ctx, p.products.New(b), mapper.Independent()); err != nil {
 		return err
 	}
-	same := store.OneItem{ID: b.ID, Title: b.Title, Description: b.Description, Price: b.Price, Quantity: b.Quantity, Dimensions: b.Dimensions}
+	same := store.OneItem{ID: b.ID, Title: b.Title, Description: b.Description, Price: b.Price, Quantity: b.Quantity,
+		Dimensions: b.Dimensions}
 	if _, err := p.one.Save(ctx, p.one.New(same)); err != nil {
 		return err
 	}
@@ -192,7 +195,8 @@ func (p *program) image(ctx context.Context) error {
 			return err
 		}
 		// Planned, since DynamoDB Local counts a transaction otherwise.
-		fmt.Fprintf(p.w, "an image of %d MB\t%v WCU, %d object\tno item holds it\n", kb>>10, r.Predicted.WCU.Expected, r.Predicted.Objects.Puts)
+		fmt.Fprintf(p.w, "an image of %d MB\t%v WCU, %d object\tno item holds it\n", kb>>10, r.Predicted.WCU.Expected,
+			r.Predicted.Objects.Puts)
 	}
 	e, err := p.products.Load(ctx, store.ProductByID(302).Catalog())
 	if err != nil {

@@ -70,7 +70,8 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err erro
 	now := time.Now().UTC()
 	p.month = time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	defer func() { err = errors.Join(err, p.clean(context.WithoutCancel(ctx), engine)) }()
-	for _, step := range []func(context.Context) error{p.maintain, p.load, p.add, p.one, p.latest, p.hour, p.all, p.drop} {
+	for _, step := range []func(context.Context) error{p.maintain, p.load, p.add, p.one, p.latest, p.hour, p.all,
+		p.drop} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -104,7 +105,8 @@ func (p *program) maintain(ctx context.Context) error {
 
 // clean deletes the tables.
 func (p *program) clean(ctx context.Context, engine *integration.Engine) error {
-	all, err := tables.At(p.events, p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0), p.month, p.month.AddDate(0, 1, 0))
+	all, err := tables.At(p.events, p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0), p.month,
+		p.month.AddDate(0, 1, 0))
 	for _, d := range all {
 		failed := engine.DeleteTable(ctx, d.Name)
 		if !errors.As(failed, new(*types.ResourceNotFoundException)) {
@@ -156,7 +158,8 @@ func (p *program) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.w, "the busiest of %d keys in two tables has %d of them\tone key: %d, %.0f s at 1,000 WCU a second\n", keys, most, count, plan.WCU.Max/cost.PartitionWCU)
+	fmt.Fprintf(p.w, "the busiest of %d keys in two tables has %d of them\tone key: %d, %.0f s at 1,000 WCU a second\n",
+		keys, most, count, plan.WCU.Max/cost.PartitionWCU)
 	return nil
 }
 
@@ -236,7 +239,8 @@ func (p *program) hour(ctx context.Context) error {
 		}
 		next = q.After(page.Next)
 	}
-	fmt.Fprintf(p.w, "an hour, half of it last month: %d events\t%d pages, of %d tables\n", events, pages, p.client.asked())
+	fmt.Fprintf(p.w, "an hour, half of it last month: %d events\t%d pages, of %d tables\n", events, pages,
+		p.client.asked())
 	return nil
 }
 
@@ -254,7 +258,8 @@ func (p *program) all(ctx context.Context) error {
 		}
 		n++
 	}
-	fmt.Fprintf(p.w, "all %d, in order\t%v RCU predicted\tone key: about %v RCU\n", n, r.Predicted.RCU.Expected, cost.ReadUnits(n*size)/2)
+	fmt.Fprintf(p.w, "all %d, in order\t%v RCU predicted\tone key: about %v RCU\n", n, r.Predicted.RCU.Expected,
+		cost.ReadUnits(n*size)/2)
 	return nil
 }
 
@@ -277,7 +282,8 @@ type counting struct {
 }
 
 // Query notes the table.
-func (c *counting) Query(ctx context.Context, in *dynamodb.QueryInput, options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (c *counting) Query(ctx context.Context, in *dynamodb.QueryInput,
+	options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	c.mu.Lock()
 	if c.names == nil {
 		c.names = map[string]bool{}

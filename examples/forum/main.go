@@ -73,7 +73,8 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *
 	p.forums, errs[0] = mapper.New[store.Forum](client, named)
 	p.threads, errs[1] = mapper.New[store.Thread](client, named)
 	bucket := func(name string) string { return prefix + name }
-	p.replies, errs[2] = mapper.New[store.Reply](client, named, compress.Zstd(), s3store.Objects(objects, s3store.Buckets(bucket)))
+	p.replies, errs[2] = mapper.New[store.Reply](client, named, compress.Zstd(),
+		s3store.Objects(objects, s3store.Buckets(bucket)))
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
@@ -91,7 +92,8 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *
 		return err
 	}
 	fmt.Fprintf(p.w, "\tcharged\tof which indexes\tone item a thread\n")
-	for _, step := range []func(context.Context) error{p.fill, p.reply, p.latest, p.unanswered, p.mine, p.long, p.list} {
+	for _, step := range []func(context.Context) error{p.fill, p.reply, p.latest, p.unanswered, p.mine, p.long,
+		p.list} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -112,7 +114,8 @@ func size(n int) int { return 900 + n*(420+60) }
 
 // fill begins a forum with some threads, one of them long.
 func (p *program) fill(ctx context.Context) error {
-	if _, err := p.forums.Save(ctx, p.forums.New(store.Forum{Name: forum, Category: "Amazon Web Services", Threads: 8})); err != nil {
+	if _, err := p.forums.Save(ctx,
+		p.forums.New(store.Forum{Name: forum, Category: "Amazon Web Services", Threads: 8})); err != nil {
 		return err
 	}
 	for i := range 8 {
@@ -128,7 +131,8 @@ func (p *program) fill(ctx context.Context) error {
 		}
 	}
 	for i := range replies {
-		r := store.Reply{Forum: forum, Subject: subject, At: monday.Add(time.Duration(i) * time.Minute), PostedBy: []string{"bob", "eve"}[i%2], Message: blob.Of(strings.Repeat("reply ", 70))}
+		r := store.Reply{Forum: forum, Subject: subject, At: monday.Add(time.Duration(i) * time.Minute),
+			PostedBy: []string{"bob", "eve"}[i%2], Message: blob.Of(strings.Repeat("reply ", 70))}
 		if _, err := p.replies.Save(ctx, p.replies.New(r)); err != nil {
 			return err
 		}
@@ -140,7 +144,9 @@ func (p *program) fill(ctx context.Context) error {
 // transaction they would cost double.
 func (p *program) reply(ctx context.Context) error {
 	at := monday.AddDate(0, 0, 1)
-	r, err := p.replies.Save(ctx, p.replies.New(store.Reply{Forum: forum, Subject: subject, At: at, PostedBy: "bob", Message: blob.Of(strings.Repeat("reply ", 70))}))
+	r, err := p.replies.Save(ctx,
+		p.replies.New(store.Reply{Forum: forum, Subject: subject, At: at, PostedBy: "bob",
+			Message: blob.Of(strings.Repeat("reply ", 70))}))
 	if err != nil {
 		return err
 	}
@@ -177,7 +183,8 @@ func (p *program) unanswered(ctx context.Context) error {
 		return err
 	}
 	p.read(fmt.Sprintf("the %d unanswered", len(all)), &r, 8)
-	w, err := store.ThreadByForumSubject(forum, all[0].Subject).Patch(store.ThreadFields.Unanswered.Remove()).Exec(ctx, p.threads)
+	w, err := store.ThreadByForumSubject(forum, all[0].Subject).Patch(store.ThreadFields.Unanswered.Remove()).Exec(ctx,
+		p.threads)
 	if err != nil {
 		return err
 	}
@@ -200,9 +207,11 @@ func (p *program) mine(ctx context.Context) error {
 func (p *program) long(ctx context.Context) error {
 	log := &strings.Builder{}
 	for i := 0; log.Len() < 2<<20; i++ {
-		fmt.Fprintf(log, "%s request %d of item %x took %d ms\n", monday.Add(time.Duration(i)*time.Second).Format(time.TimeOnly), i, i*i*2654435761, i*i%997)
+		fmt.Fprintf(log, "%s request %d of item %x took %d ms\n",
+			monday.Add(time.Duration(i)*time.Second).Format(time.TimeOnly), i, i*i*2654435761, i*i%997)
 	}
-	reply := store.Reply{Forum: forum, Subject: subject, At: longAt, PostedBy: "eve", Message: blob.Of(log.String()), Picture: blob.Of(make([]byte, 150<<10))}
+	reply := store.Reply{Forum: forum, Subject: subject, At: longAt, PostedBy: "eve", Message: blob.Of(log.String()),
+		Picture: blob.Of(make([]byte, 150<<10))}
 	r, err := p.replies.Save(ctx, p.replies.New(reply))
 	if err != nil {
 		return err
@@ -214,7 +223,8 @@ func (p *program) long(ctx context.Context) error {
 		}
 	}
 	// Planned, since DynamoDB Local counts a transaction otherwise.
-	fmt.Fprintf(p.w, "a reply of 2 MB, a picture\t%v WCU\t\tno item holds it: %d parts, %d object of %d KB\n", r.Predicted.WCU.Expected, parts, r.Predicted.Objects.Puts, r.Predicted.Objects.Sent>>10)
+	fmt.Fprintf(p.w, "a reply of 2 MB, a picture\t%v WCU\t\tno item holds it: %d parts, %d object of %d KB\n",
+		r.Predicted.WCU.Expected, parts, r.Predicted.Objects.Puts, r.Predicted.Objects.Sent>>10)
 	return nil
 }
 
@@ -223,7 +233,8 @@ var longAt = monday.AddDate(0, 0, 2)
 // list lists the latest replies, of which the long one shows how it begins, and then reads that.
 func (p *program) list(ctx context.Context) error {
 	var r mapper.Receipt
-	all, err := store.ReplyByForumSubject(forum, subject).Reverse().Limit(3).Collect(ctx, p.replies, mapper.ReceiptTo(&r))
+	all, err := store.ReplyByForumSubject(forum, subject).Reverse().Limit(3).Collect(ctx, p.replies,
+		mapper.ReceiptTo(&r))
 	if err != nil {
 		return err
 	}

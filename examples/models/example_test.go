@@ -49,7 +49,8 @@ func somePlayers(ctx context.Context) *mapper.Mapper[models.Player] {
 	_, err := players.Save(ctx, players.New(models.Player{
 		ID: "ann", Name: "Ann", Joined: at(time.January, 1, 0),
 		Score: models.Score{Points: 120, Level: 3}, Rank: 7,
-		Matches: []models.Match{{at(time.October, 3, 9), "m1", 10}, {at(time.November, 14, 9), "m2", 20}, {at(time.November, 14, 9), "m3", 30}, {at(time.December, 1, 0), "m4", 40}},
+		Matches: []models.Match{{at(time.October, 3, 9), "m1", 10}, {at(time.November, 14, 9), "m2", 20},
+			{at(time.November, 14, 9), "m3", 30}, {at(time.December, 1, 0), "m4", 40}},
 		Friends: map[string]models.Friend{"bob": {at(time.March, 1, 0)}, "eve": {at(time.April, 1, 0)}},
 		Titles:  []string{"Champion", "Rookie"},
 		Results: map[int]models.Result{-1: {0, 1}, 2: {5, 2}, 10: {8, 1}},
@@ -280,7 +281,8 @@ func ExampleThreadByForum() {
 	ctx := context.Background()
 	threads := open[models.Thread]([3]string{"threads", "Forum:S", "Subject:S"})
 	for i, subject := range []string{"Bikes", "Tents", "Maps"} {
-		if _, err := threads.Save(ctx, threads.New(models.Thread{Forum: "outdoors", Subject: subject, Views: i})); err != nil {
+		if _, err := threads.Save(ctx,
+			threads.New(models.Thread{Forum: "outdoors", Subject: subject, Views: i})); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -24,7 +24,8 @@ func workload(d registry.Document) (forecast.Workload, error) {
 		av, err := attributevalue.Marshal(v)
 		return forecast.Attribute{Name: name, Sizes: []int{cost.AttributeSize(name, av)}}, err
 	}
-	slices.SortFunc(p.Releases, func(a, b registry.Release) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Version, b.Version)) })
+	slices.SortFunc(p.Releases,
+		func(a, b registry.Release) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Version, b.Version)) })
 	release := p.Releases[0]
 	w := forecast.Workload{Name: d.Name, Operations: []forecast.Operation{
 		{Name: "a new release", PerMonth: 30, Writes: []string{"release"}},
@@ -58,7 +59,8 @@ func workload(d registry.Document) (forecast.Workload, error) {
 
 // handMade is the layout of registry.Package.
 var handMade = forecast.Layout{Name: "this example's", Items: [][]string{
-	{"description", "license", "keywords"}, {"tags"}, {"release"}, {"other releases"}, {"dependencies"}, {"devDependencies"}, {"scripts"}, {"files", "exports"},
+	{"description", "license", "keywords"}, {"tags"}, {"release"}, {"other releases"}, {"dependencies"},
+	{"devDependencies"}, {"scripts"}, {"files", "exports"},
 }}
 
 // month prints what a month costs in several layouts.
@@ -82,7 +84,8 @@ func month(w io.Writer, d registry.Document) error {
 		if len(f.Items) == 1 {
 			items = "item"
 		}
-		fmt.Fprintf(t, "  %s\t%d %s\t%.0f WCU\t%.0f RCU\t$%.5f\n", f.Layout.Name, len(f.Items), items, f.WCU, f.RCU, f.Total)
+		fmt.Fprintf(t, "  %s\t%d %s\t%.0f WCU\t%.0f RCU\t$%.5f\n", f.Layout.Name, len(f.Items), items, f.WCU, f.RCU,
+			f.Total)
 	}
 	if err := t.Flush(); err != nil {
 		return err

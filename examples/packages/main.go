@@ -118,7 +118,8 @@ func (p *program) compare(ctx context.Context, d registry.Document) error {
 	fmt.Fprintf(w, "  \tone item\titem collection\n")
 	fmt.Fprintf(w, "  stored\t%d B, %v WCU\t%d items, %d B, %v WCU\n",
 		sizeOf(stored), output.WCU(stored), len(split.Predicted.Items), sizeOf(split), output.WCU(split))
-	for _, step := range []func(context.Context, io.Writer, *mapper.Entity[registry.Document], *mapper.Entity[registry.Package]) error{
+	for _, step := range []func(context.Context, io.Writer, *mapper.Entity[registry.Document],
+		*mapper.Entity[registry.Package]) error{
 		p.release, p.tag, p.month,
 	} {
 		if err := step(ctx, w, one, many); err != nil {
@@ -139,7 +140,8 @@ func sizeOf(r *mapper.Receipt) (n int) {
 }
 
 // release publishes a version, a day after the newest.
-func (p *program) release(ctx context.Context, w io.Writer, one *mapper.Entity[registry.Document], many *mapper.Entity[registry.Package]) error {
+func (p *program) release(ctx context.Context, w io.Writer, one *mapper.Entity[registry.Document],
+	many *mapper.Entity[registry.Package]) error {
 	r := registry.Release{At: newest(one.Value).AddDate(0, 0, 1), Version: "99.0.0", Listed: true}
 	one.Value.Time[r.Version] = r.At
 	one.Value.Versions = append(one.Value.Versions, r.Version)
@@ -148,13 +150,15 @@ func (p *program) release(ctx context.Context, w io.Writer, one *mapper.Entity[r
 }
 
 // tag moves the tag latest to the new release.
-func (p *program) tag(ctx context.Context, w io.Writer, one *mapper.Entity[registry.Document], many *mapper.Entity[registry.Package]) error {
+func (p *program) tag(ctx context.Context, w io.Writer, one *mapper.Entity[registry.Document],
+	many *mapper.Entity[registry.Package]) error {
 	one.Value.Tags["latest"] = "99.0.0"
 	many.Value.Tags["latest"] = "99.0.0"
 	return p.save(ctx, w, "a moved tag", one, many)
 }
 
-func (p *program) save(ctx context.Context, w io.Writer, what string, one *mapper.Entity[registry.Document], many *mapper.Entity[registry.Package]) error {
+func (p *program) save(ctx context.Context, w io.Writer, what string, one *mapper.Entity[registry.Document],
+	many *mapper.Entity[registry.Package]) error {
 	a, err := p.documents.Save(ctx, one)
 	if err != nil {
 		return err
@@ -168,7 +172,8 @@ func (p *program) save(ctx context.Context, w io.Writer, what string, one *mappe
 }
 
 // month reads the releases of the month before that of the newest.
-func (p *program) month(ctx context.Context, w io.Writer, one *mapper.Entity[registry.Document], _ *mapper.Entity[registry.Package]) error {
+func (p *program) month(ctx context.Context, w io.Writer, one *mapper.Entity[registry.Document],
+	_ *mapper.Entity[registry.Package]) error {
 	last := newest(one.Value)
 	month := time.Date(last.Year(), last.Month()-1, 1, 0, 0, 0, 0, time.UTC)
 	var a, b mapper.Receipt
@@ -188,7 +193,8 @@ func (p *program) month(ctx context.Context, w io.Writer, one *mapper.Entity[reg
 		return err
 	}
 	if len(releases) != n {
-		return fmt.Errorf("%d releases of %s in the document, %d in the collection", n, month.Format("2006-01"), len(releases))
+		return fmt.Errorf("%d releases of %s in the document, %d in the collection", n, month.Format("2006-01"),
+			len(releases))
 	}
 	fmt.Fprintf(w, "  releases of last month (%d)\t%v RCU\t%v RCU\n", n, output.RCU(&a), output.RCU(&b))
 	return nil

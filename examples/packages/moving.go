@@ -51,7 +51,8 @@ func moving(ctx context.Context, w io.Writer, engine *integration.Engine, d regi
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n  %d monoliths become %v items: %v WCU, %.4f dollars; a moved tag costs %v WCU before and %v after\n",
+	fmt.Fprintf(w, "\n  %d monoliths become %v items: %v WCU, %.4f dollars; a moved tag costs %v WCU before and %v "+
+		"after\n",
 		plan.Entities, plan.Items, plan.WCU, plan.Price, plan.Before/60, plan.After/60)
 	packages, err := mapper.New[registry.Package](engine.Client(), mapper.Tables(rename))
 	if err != nil {
@@ -81,7 +82,8 @@ func moving(ctx context.Context, w io.Writer, engine *integration.Engine, d regi
 			return fmt.Errorf("an update was lost: %s", got)
 		}
 	}
-	fmt.Fprintf(w, "  %d looked at, %d cannot be moved; %d updates meanwhile, all of them there; verified, and cut over\n",
+	fmt.Fprintf(w, "  %d looked at, %d cannot be moved; %d updates meanwhile, all of them there; verified, and "+
+		"cut over\n",
 		v.Entities, report.This.Dead, copies*updates)
 	return nil
 }

@@ -129,7 +129,8 @@ func (t *Tracker) getTickets(r *http.Request) (any, error) {
 			return nil, fmt.Errorf("%w: limit is a number from 1 to 100", errBadRequest)
 		}
 	}
-	page, err := t.Tickets(r.Context(), r.PathValue("tenant"), r.PathValue("project"), n, query.Cursor(r.FormValue("after")))
+	page, err := t.Tickets(r.Context(), r.PathValue("tenant"), r.PathValue("project"), n,
+		query.Cursor(r.FormValue("after")))
 	if err != nil {
 		return nil, err
 	}

@@ -64,8 +64,10 @@ func cursorKey() string {
 func createTable(ctx context.Context, client *dynamodb.Client, name string) error {
 	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("SK"), KeyType: types.KeyTypeRange}},
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"), AttributeType: "S"}},
+		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String("SK"), KeyType: types.KeyTypeRange}},
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("PK"), AttributeType: "S"},
+			{AttributeName: aws.String("SK"), AttributeType: "S"}},
 	})
 	return err
 }
@@ -82,7 +84,8 @@ func day(ctx context.Context, out io.Writer, client mapper.Client) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(what string, r *mapper.Receipt, err error) error {
 		if err == nil {
-			fmt.Fprintf(w, "%s\t%d requests\t%.1f WCU\t%.1f RCU\n", what, r.Predicted.Requests, r.Predicted.WCU.Expected, r.Predicted.RCU.Expected)
+			fmt.Fprintf(w, "%s\t%d requests\t%.1f WCU\t%.1f RCU\n", what, r.Predicted.Requests,
+				r.Predicted.WCU.Expected, r.Predicted.RCU.Expected)
 		}
 		return err
 	}
@@ -104,7 +107,8 @@ func day(ctx context.Context, out io.Writer, client mapper.Client) error {
 	if err := row("open a ticket, with a text of 20 KB", r, nil); err != nil {
 		return err
 	}
-	r, err = t.Comment(ctx, At{tenant, project, 7}, store.Comment{At: t.now(), Author: "ada", Text: "I have seen that too."})
+	r, err = t.Comment(ctx, At{tenant, project, 7},
+		store.Comment{At: t.now(), Author: "ada", Text: "I have seen that too."})
 	if err := row("comment on it", r, err); err != nil {
 		return err
 	}

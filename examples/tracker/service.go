@@ -42,7 +42,8 @@ func (a At) key() store.TicketKey {
 
 // CreateProject inserts a project: mapper.ErrExists if it is there.
 func (t *Tracker) CreateProject(ctx context.Context, tenant, id, name string) (*mapper.Receipt, error) {
-	return t.projects.Save(ctx, t.projects.New(store.Project{TenantID: tenant, ProjectID: id, Name: name, CreatedAt: t.now()}))
+	return t.projects.Save(ctx,
+		t.projects.New(store.Project{TenantID: tenant, ProjectID: id, Name: name, CreatedAt: t.now()}))
 }
 
 // Project loads a project with all that is in its collection.
@@ -67,12 +68,14 @@ func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, text string
 		return 0, nil, err // the counters count from nothing: a project that is not there has none
 	}
 	var counters store.Counters
-	receipt, err := project.Counters().Patch(store.CountersFields.LastTicket.Increment(1)).Return(&counters).Exec(ctx, t.projects)
+	receipt, err := project.Counters().Patch(store.CountersFields.LastTicket.Increment(1)).Return(&counters).Exec(ctx,
+		t.projects)
 	if err != nil {
 		return 0, receipt, err
 	}
 	now := t.now()
-	ticket := store.Ticket{TenantID: tenant, ProjectID: id, Number: counters.LastTicket, Title: title, Text: text, State: "open", UpdatedAt: now}
+	ticket := store.Ticket{TenantID: tenant, ProjectID: id, Number: counters.LastTicket, Title: title, Text: text,
+		State: "open", UpdatedAt: now}
 	receipt, err = mapper.Transact(ctx,
 		t.tickets.SavePart(t.tickets.New(ticket)),
 		project.Counters().Patch(store.CountersFields.Open.Increment(1)).
@@ -126,7 +129,8 @@ func (t *Tracker) Edit(ctx context.Context, at At, title, text string) (*mapper.
 }
 
 // Tickets lists the heads of tickets, the latest first, from a cursor on: no texts are read.
-func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after query.Cursor) (*query.Page[store.Ticket], error) {
+func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after query.Cursor) (*query.Page[store.Ticket],
+	error) {
 	q := store.TicketByTenantProject(tenant, id).Reverse().Limit(n).After(after)
 	return q.Roots().Page(ctx, t.tickets)
 }

@@ -73,7 +73,8 @@ func TestHandler(t *testing.T) {
 		{"POST", "/acme/p/tickets", `{"title": "Second", "text": "b"}`, 200, `number`},
 		{"PUT", "/acme/p/tickets/1", `{"title": "First!", "text": "aa"}`, 200, `wcu`},
 		{"PUT", "/acme/p/tickets/9", `{"title": "none"}`, 404, `is not found`},
-		{"PUT", "/acme/p/tickets/1", fmt.Sprintf(`{"title": "large", "text": %q}`, strings.Repeat("x", 500_000)), 400, `Text`},
+		{"PUT", "/acme/p/tickets/1", fmt.Sprintf(`{"title": "large", "text": %q}`, strings.Repeat("x", 500_000)), 400,
+			`Text`},
 		{"POST", "/acme/p/tickets/1/comments", `{"author": "ada", "text": "seen"}`, 200, `wcu`},
 		{"POST", "/acme/p/tickets/9/comments", `{"author": "ada", "text": "seen"}`, 404, ``},
 		{"POST", "/acme/p/tickets/1/close", ``, 200, `wcu`},
@@ -129,7 +130,8 @@ func TestNumbers(t *testing.T) {
 // refusing is a client whose writes are refused, as DynamoDB refuses them.
 type refusing struct{ mapper.Client }
 
-func (refusing) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (refusing) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput,
+	error) {
 	return nil, &types.ConditionalCheckFailedException{}
 }
 
@@ -147,7 +149,8 @@ type losing struct {
 	lose bool
 }
 
-func (c *losing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (c *losing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	out, err := c.Client.UpdateItem(ctx, in, o...)
 	if c.lose && err == nil {
 		c.lose = false
@@ -169,7 +172,8 @@ func TestLostAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.lose = true
-	if code, out := request(t, tr, "PUT", "/acme/p/tickets/1", `{"title": "new", "text": ""}`); code != http.StatusServiceUnavailable && code != http.StatusOK {
+	if code, out := request(t, tr, "PUT", "/acme/p/tickets/1",
+		`{"title": "new", "text": ""}`); code != http.StatusServiceUnavailable && code != http.StatusOK {
 		t.Error(code, out)
 	}
 	ticket, err := tr.Ticket(ctx, At{"acme", "p", 1})
@@ -218,7 +222,8 @@ func TestCursorsAcrossProcesses(t *testing.T) {
 		t.Fatal(code, out)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCursorsAcrossProcesses$", "-test.v")
-	cmd.Env = append(os.Environ(), "TRACKER_TEST_CURSOR="+out["next"].(string), "TRACKER_TEST_TABLE="+table, "DYNAMODB_ENDPOINT="+engine.Endpoint)
+	cmd.Env = append(os.Environ(), "TRACKER_TEST_CURSOR="+out["next"].(string), "TRACKER_TEST_TABLE="+table,
+		"DYNAMODB_ENDPOINT="+engine.Endpoint)
 	text, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(text), "rest: [2 1]") {
 		t.Errorf("%v\n%s", err, text)

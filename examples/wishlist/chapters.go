@@ -41,7 +41,8 @@ func (p *program) items(r *mapper.Receipt) {
 		if sort == "" {
 			sort = "(everything)"
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%8d B\t%s\n", it.Partition, sort, it.NewBytes, strings.Repeat("#", 1+it.NewBytes/(3*kb)))
+		fmt.Fprintf(w, "  %s\t%s\t%8d B\t%s\n", it.Partition, sort, it.NewBytes,
+			strings.Repeat("#", 1+it.NewBytes/(3*kb)))
 	}
 	w.Flush()
 	items := "items"
@@ -112,7 +113,8 @@ func contents(u store.User) string {
 	return strings.Join(parts, ", ")
 }
 
-func (p *program) wishes(ctx context.Context, q query.Query[store.User, store.Wish]) func(*mapper.Receipt) (string, error) {
+func (p *program) wishes(ctx context.Context, q query.Query[store.User, store.Wish]) func(*mapper.Receipt) (string,
+	error) {
 	return func(r *mapper.Receipt) (string, error) {
 		var titles []string
 		for wish, err := range q.All(ctx, p.users, mapper.ReceiptTo(r)) {
@@ -140,7 +142,8 @@ func (p *program) email(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "  one item\t%v RCU\t%v WCU\t%d + %d\n", output.RCU(&read), output.WCU(wrote), read.Predicted.Requests, wrote.Predicted.Requests)
+	fmt.Fprintf(w, "  one item\t%v RCU\t%v WCU\t%d + %d\n", output.RCU(&read), output.WCU(wrote),
+		read.Predicted.Requests, wrote.Predicted.Requests)
 	user, err := p.users.Load(ctx, store.UserByID(userID).Information(), mapper.ReceiptTo(&read))
 	if err != nil {
 		return err
@@ -149,7 +152,8 @@ func (p *program) email(ctx context.Context) error {
 	if wrote, err = p.users.Save(ctx, user); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "  item collection\t%v RCU\t%v WCU\t%d + %d\n", output.RCU(&read), output.WCU(wrote), read.Predicted.Requests, wrote.Predicted.Requests)
+	fmt.Fprintf(w, "  item collection\t%v RCU\t%v WCU\t%d + %d\n", output.RCU(&read), output.WCU(wrote),
+		read.Predicted.Requests, wrote.Predicted.Requests)
 	w.Flush()
 	if wrote, err = p.users.Save(ctx, user); err != nil {
 		return err

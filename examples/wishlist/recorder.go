@@ -17,7 +17,8 @@ type recorder struct {
 	last string
 }
 
-func (r *recorder) Query(ctx context.Context, in *dynamodb.QueryInput, options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (r *recorder) Query(ctx context.Context, in *dynamodb.QueryInput,
+	options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	r.last = "Query " + filledIn(in)
 	if in.ScanIndexForward != nil && !*in.ScanIndexForward {
 		r.last += ", backward"
@@ -25,7 +26,8 @@ func (r *recorder) Query(ctx context.Context, in *dynamodb.QueryInput, options .
 	return r.Client.Query(ctx, in, options...)
 }
 
-func (r *recorder) GetItem(ctx context.Context, in *dynamodb.GetItemInput, options ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (r *recorder) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
+	options ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	r.last = fmt.Sprintf("GetItem PK = %s, SK = %s", text(in.Key["PK"]), text(in.Key["SK"]))
 	return r.Client.GetItem(ctx, in, options...)
 }

@@ -58,13 +58,15 @@ func newLab(t *testing.T, e *engines.Engine, name string) *lab {
 func definitions(names ...string) (all []types.AttributeDefinition) {
 	for _, n := range names {
 		name, typ, _ := strings.Cut(n, ":")
-		all = append(all, types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeType(typ)})
+		all = append(all,
+			types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeType(typ)})
 	}
 	return all
 }
 
 func schema(hash, sort string) []types.KeySchemaElement {
-	return []types.KeySchemaElement{{AttributeName: &hash, KeyType: types.KeyTypeHash}, {AttributeName: &sort, KeyType: types.KeyTypeRange}}
+	return []types.KeySchemaElement{{AttributeName: &hash, KeyType: types.KeyTypeHash},
+		{AttributeName: &sort, KeyType: types.KeyTypeRange}}
 }
 
 func (l *lab) put(item attributes) string {
@@ -73,7 +75,8 @@ func (l *lab) put(item attributes) string {
 }
 
 func (l *lab) update(expression, condition string, values attributes) string {
-	in := &dynamodb.UpdateItemInput{TableName: l.table, Key: key("p", "1"), UpdateExpression: &expression, ExpressionAttributeValues: values}
+	in := &dynamodb.UpdateItemInput{TableName: l.table, Key: key("p", "1"), UpdateExpression: &expression,
+		ExpressionAttributeValues: values}
 	if condition != "" {
 		in.ConditionExpression = &condition
 	}
@@ -100,7 +103,8 @@ func (l *lab) has(attribute string) string {
 }
 
 func (l *lab) query(change func(*dynamodb.QueryInput)) (*dynamodb.QueryOutput, error) {
-	in := &dynamodb.QueryInput{TableName: l.table, KeyConditionExpression: aws.String("PK = :p"), ExpressionAttributeValues: attributes{":p": str("p")}}
+	in := &dynamodb.QueryInput{TableName: l.table, KeyConditionExpression: aws.String("PK = :p"),
+		ExpressionAttributeValues: attributes{":p": str("p")}}
 	change(in)
 	return l.Query(l.Context(), in)
 }
@@ -129,17 +133,23 @@ var wrong = []struct {
 	run               func(*lab) string
 	minidyn, dynamoDB string
 }{
-	{"put an item of 410,000 bytes", func(l *lab) string { return l.put(key("p", "1", "a", str(strings.Repeat("x", 410_000)))) }, "accepted", "ValidationException"},
-	{"put an item with an empty key value", func(l *lab) string { return l.put(key("", "1")) }, "accepted", "ValidationException"},
+	{"put an item of 410,000 bytes",
+		func(l *lab) string { return l.put(key("p", "1", "a", str(strings.Repeat("x", 410_000)))) }, "accepted",
+		"ValidationException"},
+	{"put an item with an empty key value", func(l *lab) string { return l.put(key("", "1")) }, "accepted",
+		"ValidationException"},
 	{"put with ReturnValues ALL_OLD: the attribute a, stored as old", func(l *lab) string {
 		l.put(key("p", "1", "a", str("old")))
-		out, err := l.PutItem(l.Context(), &dynamodb.PutItemInput{TableName: l.table, Item: key("p", "1", "a", str("new")), ReturnValues: types.ReturnValueAllOld})
+		out, err := l.PutItem(l.Context(),
+			&dynamodb.PutItemInput{TableName: l.table, Item: key("p", "1", "a", str("new")),
+				ReturnValues: types.ReturnValueAllOld})
 		if err != nil {
 			return outcome(err)
 		}
 		return out.Attributes["a"].(*types.AttributeValueMemberS).Value
 	}, "new", "old"},
-	{"store the number 0012.50", func(l *lab) string { l.put(key("p", "1", "a", num("0012.50"))); return l.has("a") }, "0012.50", "12.5"},
+	{"store the number 0012.50", func(l *lab) string { l.put(key("p", "1", "a", num("0012.50"))); return l.has("a") },
+		"0012.50", "12.5"},
 	{"set one attribute twice in an update", func(l *lab) string {
 		return l.update("SET a = :x, a = :y", "", attributes{":x": str("1"), ":y": str("2")})
 	}, "accepted", "ValidationException"},
@@ -190,16 +200,22 @@ var wrong = []struct {
 	}, "1", "2"},
 	{"send a transaction again with its ClientRequestToken", func(l *lab) string {
 		for range 2 {
-			_, _ = l.TransactWriteItems(l.Context(), &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String("token"), TransactItems: []types.TransactWriteItem{{
-				Update: &types.Update{TableName: l.table, Key: key("p", "1"), UpdateExpression: aws.String("ADD a :n"), ExpressionAttributeValues: attributes{":n": num("1")}},
-			}}})
+			_, _ = l.TransactWriteItems(l.Context(),
+				&dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String("token"),
+					TransactItems: []types.TransactWriteItem{{
+						Update: &types.Update{TableName: l.table, Key: key("p", "1"),
+							UpdateExpression:          aws.String("ADD a :n"),
+							ExpressionAttributeValues: attributes{":n": num("1")}},
+					}}})
 		}
 		return l.has("a")
 	}, "2", "1"},
 	{"a transaction of two writes whose conditions fail: reasons of it", func(l *lab) string {
 		var all []types.TransactWriteItem
 		for _, sk := range []string{"1", "2"} {
-			all = append(all, types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: key("p", sk), ConditionExpression: aws.String("attribute_exists(PK)")}})
+			all = append(all,
+				types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: key("p", sk),
+					ConditionExpression: aws.String("attribute_exists(PK)")}})
 		}
 		_, err := l.TransactWriteItems(l.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: all})
 		var canceled *types.TransactionCanceledException
@@ -217,15 +233,18 @@ var wrong = []struct {
 	{"a transaction of 101 puts", func(l *lab) string {
 		var all []types.TransactWriteItem
 		for i := range 101 {
-			all = append(all, types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: key("p", fmt.Sprint(i))}})
+			all = append(all,
+				types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: key("p", fmt.Sprint(i))}})
 		}
 		_, err := l.TransactWriteItems(l.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: all})
 		return outcome(err)
 	}, "accepted", "ValidationException"},
 	{"a batch that writes one item twice", func(l *lab) string {
-		_, err := l.BatchWriteItem(l.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{*l.table: {
-			{PutRequest: &types.PutRequest{Item: key("p", "1")}}, {DeleteRequest: &types.DeleteRequest{Key: key("p", "1")}},
-		}}})
+		_, err := l.BatchWriteItem(l.Context(),
+			&dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{*l.table: {
+				{PutRequest: &types.PutRequest{Item: key("p", "1")}},
+				{DeleteRequest: &types.DeleteRequest{Key: key("p", "1")}},
+			}}})
 		return outcome(err)
 	}, "accepted", "ValidationException"},
 }
@@ -254,15 +273,21 @@ var missing = []struct {
 	call func(*lab) error
 }{
 	{"PartiQL: ExecuteStatement", func(l *lab) error {
-		_, err := l.ExecuteStatement(l.Context(), &dynamodb.ExecuteStatementInput{Statement: aws.String("SELECT * FROM lab")})
+		_, err := l.ExecuteStatement(l.Context(),
+			&dynamodb.ExecuteStatementInput{Statement: aws.String("SELECT * FROM lab")})
 		return err
 	}},
 	{"PartiQL: BatchExecuteStatement, so BulkLoad without Overwrite, and migrations", func(l *lab) error {
-		_, err := l.BatchExecuteStatement(l.Context(), &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{{Statement: aws.String("SELECT * FROM lab")}}})
+		_, err := l.BatchExecuteStatement(l.Context(),
+			&dynamodb.BatchExecuteStatementInput{
+				Statements: []types.BatchStatementRequest{{Statement: aws.String("SELECT * FROM lab")}},
+			})
 		return err
 	}},
 	{"exports: ExportTableToPointInTime", func(l *lab) error {
-		_, err := l.ExportTableToPointInTime(l.Context(), &dynamodb.ExportTableToPointInTimeInput{TableArn: aws.String("arn:aws:dynamodb:us-east-1:1:table/lab"), S3Bucket: aws.String("b")})
+		_, err := l.ExportTableToPointInTime(l.Context(),
+			&dynamodb.ExportTableToPointInTimeInput{TableArn: aws.String("arn:aws:dynamodb:us-east-1:1:table/lab"),
+				S3Bucket: aws.String("b")})
 		return err
 	}},
 	{"backups: DescribeContinuousBackups", func(l *lab) error {
@@ -271,20 +296,27 @@ var missing = []struct {
 	}},
 	{"secondary indexes, which miss items after some updates", func(l *lab) error {
 		_, err := l.CreateTable(l.Context(), &dynamodb.CreateTableInput{
-			TableName: aws.String("indexed"), AttributeDefinitions: definitions("PK:S", "SK:S", "G:S"), KeySchema: schema("PK", "SK"), BillingMode: types.BillingModePayPerRequest,
-			GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{IndexName: aws.String("byG"), KeySchema: schema("G", "SK"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll}}},
+			TableName: aws.String("indexed"), AttributeDefinitions: definitions("PK:S", "SK:S", "G:S"),
+			KeySchema: schema("PK", "SK"), BillingMode: types.BillingModePayPerRequest,
+			GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{IndexName: aws.String("byG"),
+				KeySchema: schema("G", "SK"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll}}},
 		})
 		return err
 	}},
 	{"streams", func(l *lab) error {
 		_, err := l.CreateTable(l.Context(), &dynamodb.CreateTableInput{
-			TableName: aws.String("streamed"), AttributeDefinitions: definitions("PK:S", "SK:S"), KeySchema: schema("PK", "SK"), BillingMode: types.BillingModePayPerRequest,
-			StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage},
+			TableName: aws.String("streamed"), AttributeDefinitions: definitions("PK:S", "SK:S"),
+			KeySchema: schema("PK", "SK"), BillingMode: types.BillingModePayPerRequest,
+			StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true),
+				StreamViewType: types.StreamViewTypeNewImage},
 		})
 		return err
 	}},
 	{"sort keys of type N, which it would order as text", func(l *lab) error {
-		_, err := l.CreateTable(l.Context(), &dynamodb.CreateTableInput{TableName: aws.String("numbers"), AttributeDefinitions: definitions("PK:S", "SK:N"), KeySchema: schema("PK", "SK"), BillingMode: types.BillingModePayPerRequest})
+		_, err := l.CreateTable(l.Context(),
+			&dynamodb.CreateTableInput{TableName: aws.String("numbers"),
+				AttributeDefinitions: definitions("PK:S", "SK:N"), KeySchema: schema("PK", "SK"),
+				BillingMode: types.BillingModePayPerRequest})
 		return err
 	}},
 }
@@ -293,7 +325,8 @@ func TestMissing(t *testing.T) {
 	for _, m := range missing {
 		t.Run(m.name, func(t *testing.T) {
 			err := m.call(newLab(t, memory(t), "lab"))
-			if err == nil || !strings.Contains(err.Error(), "minidyn, the embedded engine, ") || !strings.Contains(err.Error(), "docs/testing.md") {
+			if err == nil || !strings.Contains(err.Error(), "minidyn, the embedded engine, ") ||
+				!strings.Contains(err.Error(), "docs/testing.md") {
 				t.Error(err)
 			}
 		})
@@ -301,7 +334,9 @@ func TestMissing(t *testing.T) {
 	t.Run("an error in place of a panic", func(t *testing.T) {
 		l := newLab(t, memory(t), "lab")
 		for range 2 { // the second finds no lock held
-			if _, err := l.query(func(in *dynamodb.QueryInput) { in.IndexName = aws.String("none") }); outcome(err) != "ValidationException" {
+			if _, err := l.query(func(in *dynamodb.QueryInput) {
+				in.IndexName = aws.String("none")
+			}); outcome(err) != "ValidationException" {
 				t.Error(err)
 			}
 		}

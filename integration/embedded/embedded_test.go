@@ -45,7 +45,8 @@ func TestMemory(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			ctx, clubs := t.Context(), newClubs(t)
-			first := clubs.New(club{ID: "1", Name: "Chess", Motto: "e4", Members: []member{{"ada", "lead"}, {"bob", ""}, {"cy", ""}}})
+			first := clubs.New(club{ID: "1", Name: "Chess", Motto: "e4",
+				Members: []member{{"ada", "lead"}, {"bob", ""}, {"cy", ""}}})
 			if _, err := clubs.Save(ctx, first); err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +66,8 @@ func TestMemory(t *testing.T) {
 			if _, err := clubs.Save(ctx, stale); !errors.As(err, &conflict) {
 				t.Error(err)
 			}
-			if _, err := mapper.Transact(ctx, clubs.SavePart(clubs.New(club{ID: "2", Name: "Go"})), clubs.DeletePart(clubs.New(club{ID: "3"}))); err == nil {
+			if _, err := mapper.Transact(ctx, clubs.SavePart(clubs.New(club{ID: "2", Name: "Go"})),
+				clubs.DeletePart(clubs.New(club{ID: "3"}))); err == nil {
 				t.Error("a transaction deleted what was not there")
 			}
 			if _, err := clubs.Load(ctx, clubs.Key("2")); !errors.Is(err, mapper.ErrNotFound) {
@@ -75,7 +77,8 @@ func TestMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := club{ID: "1", Name: "Chess", Members: []member{{"ada", "lead"}, {"bob", ""}, {"cy", ""}, {"dee", ""}}}
+			want := club{ID: "1", Name: "Chess",
+				Members: []member{{"ada", "lead"}, {"bob", ""}, {"cy", ""}, {"dee", ""}}}
 			if d := cmp.Diff(want, got.Value, cmp.AllowUnexported(club{})); d != "" {
 				t.Error(d)
 			}

@@ -60,7 +60,8 @@ func (f *front) answer(operation string, in object) (out reply) {
 	defer f.mu.Unlock()
 	defer func() {
 		if p := recover(); p != nil {
-			out = refusal("ValidationException", fmt.Sprint("minidyn, the embedded engine, panics at this request: ", p))
+			out = refusal("ValidationException",
+				fmt.Sprint("minidyn, the embedded engine, panics at this request: ", p))
 		}
 	}()
 	name := text(in, "TableName")
@@ -118,7 +119,8 @@ func (f *front) ofTable(operation, name string, in object) reply {
 		delete(f.tables, name)
 	}
 	for _, d := range out.body { // Table or TableDescription
-		d.(object)["TableStatus"], d.(object)["AttributeDefinitions"] = "ACTIVE", slices.Collect(maps.Values(t.definitions))
+		d.(object)["TableStatus"], d.(object)["AttributeDefinitions"] = "ACTIVE",
+			slices.Collect(maps.Values(t.definitions))
 	}
 	return out
 }
@@ -143,12 +145,14 @@ func (f *front) timeToLive(operation, name string, in object) reply {
 
 // unfit returns what a table would have that minidyn gets wrong without an error, or "".
 func unfit(in object) string {
-	if len(list(in, "GlobalSecondaryIndexes"))+len(list(in, "LocalSecondaryIndexes"))+len(list(in, "GlobalSecondaryIndexUpdates")) > 0 {
+	if len(list(in, "GlobalSecondaryIndexes"))+len(list(in, "LocalSecondaryIndexes"))+
+		len(list(in, "GlobalSecondaryIndexUpdates")) > 0 {
 		return "secondary indexes that follow updates"
 	}
 	for _, k := range list(in, "KeySchema") {
 		for _, d := range list(in, "AttributeDefinitions") {
-			if text(k, "KeyType") == "RANGE" && text(d, "AttributeName") == text(k, "AttributeName") && text(d, "AttributeType") == "N" {
+			if text(k, "KeyType") == "RANGE" && text(d, "AttributeName") == text(k, "AttributeName") &&
+				text(d, "AttributeType") == "N" {
 				return "sort keys of type N, and would order them as text"
 			}
 		}
@@ -160,11 +164,13 @@ func unfit(in object) string {
 }
 
 func lacks(what string) reply {
-	return refusal("UnknownOperationException", "minidyn, the embedded engine, has no "+what+": test this on DynamoDB Local or dynoxide (docs/testing.md)")
+	return refusal("UnknownOperationException", "minidyn, the embedded engine, has no "+what+
+		": test this on DynamoDB Local or dynoxide (docs/testing.md)")
 }
 
 func refusal(code, message string) reply {
-	return reply{http.StatusBadRequest, object{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": message}}
+	return reply{http.StatusBadRequest,
+		object{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": message}}
 }
 
 func text(o object, field string) string {

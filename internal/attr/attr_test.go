@@ -99,7 +99,8 @@ func TestSameItem(t *testing.T) {
 func TestCopy(t *testing.T) {
 	bytes, elements, texts := []byte("bytes"), []av{s("x")}, []string{"t"}
 	v := object(map[string]av{
-		"b": &types.AttributeValueMemberB{Value: bytes}, "l": &types.AttributeValueMemberL{Value: elements}, "ss": &types.AttributeValueMemberSS{Value: texts},
+		"b": &types.AttributeValueMemberB{Value: bytes}, "l": &types.AttributeValueMemberL{Value: elements},
+		"ss": &types.AttributeValueMemberSS{Value: texts},
 		"ns": numbers("1"), "bs": binaries(bytes), "bool": boolean(true), "null": null(), "n": n("1"), "s": s("x"),
 	})
 	c := Copy(v)
@@ -108,7 +109,8 @@ func TestCopy(t *testing.T) {
 	}
 	bytes[0], elements[0], texts[0] = 'B', s("y"), "u"
 	m := c.(*types.AttributeValueMemberM).Value
-	if !Same(m["b"], b("bytes")) || !Same(m["l"], list(s("x"))) || !Same(m["ss"], strs("t")) || !Same(m["bs"], binaries([]byte("bytes"))) {
+	if !Same(m["b"], b("bytes")) || !Same(m["l"], list(s("x"))) || !Same(m["ss"], strs("t")) ||
+		!Same(m["bs"], binaries([]byte("bytes"))) {
 		t.Errorf("changed with its original: %#v", m)
 	}
 	if CopyItem(nil) != nil || Copy(nil) != nil {
@@ -194,7 +196,8 @@ func TestExpression(t *testing.T) {
 		}
 	}
 	x.Value(n("0"))
-	if names, values := x.Names(), x.Values(); len(names) != 100 || len(values) != 101 || names["#42"] != "n42" || !Same(values[":42"], n("42")) || !Same(values[":100"], n("0")) {
+	if names, values := x.Names(), x.Values(); len(names) != 100 || len(values) != 101 || names["#42"] != "n42" ||
+		!Same(values[":42"], n("42")) || !Same(values[":100"], n("0")) {
 		t.Errorf("%d names, %d values", len(names), len(values))
 	}
 }

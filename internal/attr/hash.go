@@ -33,7 +33,8 @@ func (h hasher) texts(all []string) {
 }
 
 func (h hasher) attributes(a map[string]types.AttributeValue, without []string) {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(a)), func(name string) bool { return slices.Contains(without, name) })
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(a)),
+		func(name string) bool { return slices.Contains(without, name) })
 	h.Write(binary.AppendUvarint(nil, uint64(len(names))))
 	for _, name := range names {
 		h.text(name)

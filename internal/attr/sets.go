@@ -38,7 +38,8 @@ func TypeName(v types.AttributeValue) string {
 func Unite(a, b types.AttributeValue) types.AttributeValue {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberSS:
-		return &types.AttributeValueMemberSS{Value: append(slices.Clone(a.Value), without(b.(*types.AttributeValueMemberSS).Value, a.Value)...)}
+		return &types.AttributeValueMemberSS{Value: append(slices.Clone(a.Value),
+			without(b.(*types.AttributeValueMemberSS).Value, a.Value)...)}
 	case *types.AttributeValueMemberNS:
 		more := without(canonicals(b.(*types.AttributeValueMemberNS).Value), canonicals(a.Value))
 		return &types.AttributeValueMemberNS{Value: append(slices.Clone(a.Value), more...)}
@@ -68,7 +69,8 @@ func Subtract(a, b types.AttributeValue) types.AttributeValue {
 		}
 	case *types.AttributeValueMemberBS:
 		other := Texts(b.(*types.AttributeValueMemberBS).Value)
-		rest := slices.DeleteFunc(slices.Clone(a.Value), func(m []byte) bool { return slices.Contains(other, string(m)) })
+		rest := slices.DeleteFunc(slices.Clone(a.Value),
+			func(m []byte) bool { return slices.Contains(other, string(m)) })
 		if len(rest) > 0 {
 			return &types.AttributeValueMemberBS{Value: rest}
 		}

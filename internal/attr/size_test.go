@@ -36,11 +36,13 @@ func TestPlainNumbersHaveTheirSize(t *testing.T) {
 			t.Errorf("%q: %d, want %d", s, got, want)
 		}
 	}
-	for _, s := range []string{"0", "-0", "0.0", "00", "000.500", "-", ".", "1.", ".5", "1e5", "12a", "", "+1", "--1", "1.2.3", "0042", "-42"} {
+	for _, s := range []string{"0", "-0", "0.0", "00", "000.500", "-", ".", "1.", ".5", "1e5", "12a", "", "+1", "--1",
+		"1.2.3", "0042", "-42"} {
 		check(s)
 	}
 	for range 20_000 {
-		s := strings.Repeat("0", r.IntN(3)) + fmt.Sprint(r.IntN(1_000_000)/(1+r.IntN(1000))*[]int{1, 10, 1000}[r.IntN(3)])
+		s := strings.Repeat("0", r.IntN(3)) +
+			fmt.Sprint(r.IntN(1_000_000)/(1+r.IntN(1000))*[]int{1, 10, 1000}[r.IntN(3)])
 		if r.IntN(2) == 0 {
 			s += "." + strings.Repeat("0", r.IntN(3)) + fmt.Sprint(r.IntN(1000)) + strings.Repeat("0", r.IntN(3))
 		}

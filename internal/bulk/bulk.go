@@ -29,8 +29,8 @@ type Entity struct {
 	Items []*Item
 	// Err is why it cannot be written.
 	Err error
-	// Alone says that the entity, of so many items, is written by itself: it has its root alone here, and of that Existing is asked.
-	// Took are the WCU that this took, as DynamoDB reported them.
+	// Alone says that the entity, of so many items, is written by itself: it has its root alone here,
+	// and of that Existing is asked. Took are the WCU that this took, as DynamoDB reported them.
 	Alone int
 	Took  float64
 	// value is a pointer to the entity's value, and rootPlace the place of its root item, of an entity that a Job made.
@@ -283,7 +283,8 @@ func (l *Load) alreadyStored(ctx context.Context, batch []*Item) (map[*Entity]bo
 // sendUnknown sends the items of entities that are not known to be there, and are not written by themselves.
 func (l *Load) sendUnknown(ctx context.Context, batch []*Item, known map[*Entity]bool) (*Answer, error) {
 	send := slices.DeleteFunc(slices.Clone(batch), func(i *Item) bool { return known[i.of] || i.of.Alone > 0 })
-	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)), Errs: make([]error, len(batch))}
+	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
+		Errs: make([]error, len(batch))}
 	a := &Answer{}
 	if len(send) > 0 {
 		var err error
@@ -374,10 +375,12 @@ func (l *Load) ended(ctx context.Context) error {
 	if err == nil || !l.throttled {
 		return err
 	}
-	return fmt.Errorf("DynamoDB throttled the load until its context ended: raise the capacity of the table, load with a lower WriteRate, or give it more time: %w", err)
+	return fmt.Errorf("DynamoDB throttled the load until its context ended: raise the capacity of the table, load "+
+		"with a lower WriteRate, or give it more time: %w", err)
 }
 
-var errThrottled = errors.New("it was throttled again and again: give the table more write capacity, or load with a lower WriteRate, and load it again")
+var errThrottled = errors.New("it was throttled again and again: give the table more write capacity, or load with a " +
+	"lower WriteRate, and load it again")
 
 // maxTries bounds how often an item is sent, with up to a second between.
 const maxTries = 60

@@ -47,7 +47,8 @@ type Settings struct {
 // Report shows the progress of a bulk load.
 type Report struct {
 	ID string
-	// Entities is how many entities exist now, Items how many items were written, and Failed how many entities were not written.
+	// Entities is how many entities exist now, Items how many items were written, and Failed how many
+	// entities were not written.
 	Entities, Items, Failed int
 	// Next is the number of the first entity of which it is not known whether it was written.
 	Next int
@@ -58,7 +59,8 @@ type Report struct {
 
 // Failure is an entity that was not written.
 type Failure struct {
-	// Number is its place in the sequence, from 0. Root is the place of its root item, the zero Place if it has no valid key.
+	// Number is its place in the sequence, from 0. Root is the place of its root item, the zero Place
+	// if it has no valid key.
 	Number int
 	Root   item.Place
 	Err    error
@@ -88,7 +90,8 @@ const (
 func NewJob(env *operation.Env, client PutClient, s Settings) (*Job, error) {
 	m := env.Model
 	if by := m.Schema.Shards; m.IsResharding() {
-		return nil, m.Errorf("the number of shards changes (%v), so that each insert is checked on several, which a bulk load does not do: load before or after, or insert with Save", slices.Clone(by.Counts))
+		return nil, m.Errorf("the number of shards changes (%v), so that each insert is checked on several, which a "+
+			"bulk load does not do: load before or after, or insert with Save", slices.Clone(by.Counts))
 	}
 	x := &Job{env: env, s: s, done: map[int]bool{}, report: Report{ID: s.ID, Next: s.From}}
 	x.load = &Load{
@@ -104,7 +107,8 @@ func NewJob(env *operation.Env, client PutClient, s Settings) (*Job, error) {
 	case ok:
 		x.load.Sender = &Inserts{Client: insert, Label: m.Label(), Options: options}
 	default:
-		return nil, m.Errorf("BulkLoad inserts with BatchExecuteStatement, which the client does not have: use a *dynamodb.Client, or Overwrite")
+		return nil, m.Errorf("BulkLoad inserts with BatchExecuteStatement, which the client does not have: use a " +
+			"*dynamodb.Client, or Overwrite")
 	}
 	if s.ID != "" && !s.Overwrite {
 		x.load.Known = x.alreadyWritten
@@ -178,7 +182,8 @@ func (x *Job) alone(e *Entity, s *snapshot.Snapshot, d *change.Diff, values []*l
 		e.rootPlace = d.Changes[at].Place
 	}
 	if x.s.Overwrite || !m.Reserved.Versions() || at < 0 {
-		return m.Errorf("a value of it is so large that it lies outside of its item, which bulk loads write neither with Overwrite nor of models without versions: save it by itself")
+		return m.Errorf("a value of it is so large that it lies outside of its item, which bulk loads write neither " +
+			"with Overwrite nor of models without versions: save it by itself")
 	}
 	o, err := operation.NewSave(x.env, &operation.Entity{Snapshot: s}, e.value, operation.Options{})
 	if err != nil {
@@ -189,7 +194,8 @@ func (x *Job) alone(e *Entity, s *snapshot.Snapshot, d *change.Diff, values []*l
 		return err
 	}
 	if p.Mode == write.Staged { // a retry would use another incarnation, and a load recognizes its entities by that
-		return m.Errorf("a value of it lies outside of its item, and its %d items do not fit one transaction: save it by itself", len(d.Changes))
+		return m.Errorf("a value of it lies outside of its item, and its %d items do not fit one transaction: save "+
+			"it by itself", len(d.Changes))
 	}
 	root := d.Changes[at]
 	i := &Item{Place: root.Place, Attributes: root.Put, Units: p.Units()}
@@ -215,7 +221,8 @@ func (x *Job) token(number int, names ...string) []byte {
 	return sum[:item.TokenSize]
 }
 
-// snapshot returns the snapshot of an entity that is not stored, with the shard and the incarnation that the load gives it.
+// snapshot returns the snapshot of an entity that is not stored, with the shard and the incarnation
+// that the load gives it.
 func (x *Job) snapshot(number int, v any) *snapshot.Snapshot {
 	s := snapshot.New(x.env.Model, v)
 	if by := x.env.Model.Schema.Shards; by != nil && by.Random() {
@@ -226,10 +233,12 @@ func (x *Job) snapshot(number int, v any) *snapshot.Snapshot {
 }
 
 // errSameLoad says that this load wrote an item that has another content now.
-var errSameLoad = errors.New("this load wrote the item before, and it has changed since, or the sequence has its key twice: the item is left unchanged")
+var errSameLoad = errors.New("this load wrote the item before, and it has changed since, or the sequence has its key " +
+	"twice: the item is left unchanged")
 
-// existing decides about items that found others in their places: items of this load are done; entities with other items in their
-// places are saved by themselves, because a save knows which items it may replace.
+// existing decides about items that found others in their places: items of this load are done; entities
+// with other items in their places are saved by themselves, because a save knows which items it may
+// replace.
 func (x *Job) existing(ctx context.Context, items []*Item, stored []item.Attributes) ([]error, error) {
 	if err := x.look(ctx, items, stored); err != nil {
 		return nil, err
@@ -258,12 +267,15 @@ func ofEntity(err error) bool {
 	if errors.As(err, new(*operation.Interrupted)) {
 		return false
 	}
-	return errors.As(err, new(*operation.Conflict)) || errors.As(err, new(*schema.Unstorable)) || errors.As(err, new(*change.TooLarge)) ||
-		errors.As(err, new(*write.Outgrown)) || errors.As(err, new(*large.ChangedError)) || errors.As(err, new(*large.CorruptError)) ||
+	return errors.As(err, new(*operation.Conflict)) || errors.As(err, new(*schema.Unstorable)) ||
+		errors.As(err, new(*change.TooLarge)) ||
+		errors.As(err, new(*write.Outgrown)) || errors.As(err, new(*large.ChangedError)) ||
+		errors.As(err, new(*large.CorruptError)) ||
 		errors.Is(err, large.ErrOther)
 }
 
-// alreadyWritten returns the entities that a resumed load has written as a whole: their root items have its incarnation.
+// alreadyWritten returns the entities that a resumed load has written as a whole: their root items have
+// its incarnation.
 func (x *Job) alreadyWritten(ctx context.Context, entities []*Entity) (map[*Entity]bool, error) {
 	roots := make([]*Item, len(entities))
 	for n, e := range entities {
@@ -308,7 +320,8 @@ func (x *Job) look(ctx context.Context, items []*Item, stored []item.Attributes)
 
 // save inserts an entity by itself.
 func (x *Job) save(ctx context.Context, e *Entity) error {
-	o, err := operation.NewSave(x.env, &operation.Entity{Snapshot: x.snapshot(e.Number, e.value)}, e.value, operation.Options{})
+	o, err := operation.NewSave(x.env, &operation.Entity{Snapshot: x.snapshot(e.Number, e.value)}, e.value,
+		operation.Options{})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,8 @@ func entityOf(number, n int, t *item.Table) *Entity {
 	e := &Entity{Number: number, left: n}
 	for k := range n {
 		e.Items = append(e.Items, &Item{of: e, Place: item.Place{
-			Table: t, PK: key.Scalar{Type: 'S', Text: fmt.Sprint("E#", number)}, SK: key.Scalar{Type: 'S', Text: fmt.Sprint(k)},
+			Table: t, PK: key.Scalar{Type: 'S', Text: fmt.Sprint("E#", number)},
+			SK: key.Scalar{Type: 'S', Text: fmt.Sprint(k)},
 		}})
 	}
 	return e

@@ -23,10 +23,12 @@ import (
 // PutClient is what overwriting needs of a client, InsertClient what inserting does.
 type (
 	PutClient interface {
-		BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error)
+		BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput,
+			...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error)
 	}
 	InsertClient interface {
-		BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
+		BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput,
+			...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
 	}
 )
 
@@ -58,7 +60,8 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 			return explain.Error(ctx, p.Client, p.Label, tablesOf(batch), retries.Explain(err))
 		})
 	}
-	a := &Answer{Results: make([]Result, len(batch)), WCU: consumed(out.ConsumedCapacity), Throttled: len(out.UnprocessedItems) > 0}
+	a := &Answer{Results: make([]Result, len(batch)), WCU: consumed(out.ConsumedCapacity),
+		Throttled: len(out.UnprocessedItems) > 0}
 	if len(out.UnprocessedItems) == 0 {
 		return a, nil
 	}
@@ -73,7 +76,8 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 			}
 		}
 		if again != len(unprocessed) { // nothing counts as written that may not be
-			return nil, fmt.Errorf("%s: BatchWriteItem returned %d unprocessed items of the table %q, of which the request has %d: pass one kind of name, of the table or its ARN",
+			return nil, fmt.Errorf("%s: BatchWriteItem returned %d unprocessed items of the table %q, of which the "+
+				"request has %d: pass one kind of name, of the table or its ARN",
 				p.Label, len(unprocessed), name, again)
 		}
 	}
@@ -82,7 +86,8 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 
 // putByTable sends the items of each table in requests of their own, if one of the tables does not exist.
 func (p *Puts) putByTable(ctx context.Context, batch []*Item, tables []*item.Table) (*Answer, error) {
-	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)), Errs: make([]error, len(batch))}
+	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
+		Errs: make([]error, len(batch))}
 	for _, t := range tables {
 		var some []*Item
 		var at []int
@@ -150,7 +155,8 @@ const maxStatement = 8192
 
 // Send is described at [Sender].
 func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
-	a := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)), Errs: make([]error, len(batch))}
+	a := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
+		Errs: make([]error, len(batch))}
 	in := &dynamodb.BatchExecuteStatementInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	var sent []int
 	for n, i := range batch {
@@ -248,8 +254,9 @@ var ends = map[types.BatchStatementErrorCodeEnum]bool{
 
 // throttles are the codes of refusals for want of capacity.
 var throttles = map[types.BatchStatementErrorCodeEnum]bool{
-	types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded: true, types.BatchStatementErrorCodeEnumThrottlingError: true,
-	types.BatchStatementErrorCodeEnumRequestLimitExceeded: true,
+	types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded: true,
+	types.BatchStatementErrorCodeEnumThrottlingError:               true,
+	types.BatchStatementErrorCodeEnumRequestLimitExceeded:          true,
 }
 
 // resultOf says what an error of one statement means.
@@ -257,7 +264,8 @@ func resultOf(e *types.BatchStatementError) (Result, error) {
 	switch e.Code {
 	case types.BatchStatementErrorCodeEnumDuplicateItem, types.BatchStatementErrorCodeEnumConditionalCheckFailed:
 		return InTheWay, nil
-	case types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded, types.BatchStatementErrorCodeEnumThrottlingError,
+	case types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded,
+		types.BatchStatementErrorCodeEnumThrottlingError,
 		types.BatchStatementErrorCodeEnumRequestLimitExceeded, types.BatchStatementErrorCodeEnumTransactionConflict,
 		types.BatchStatementErrorCodeEnumInternalServerError:
 		return Again, nil
@@ -266,7 +274,8 @@ func resultOf(e *types.BatchStatementError) (Result, error) {
 	case types.BatchStatementErrorCodeEnumResourceNotFound:
 		return Refused, &types.ResourceNotFoundException{Message: e.Message}
 	default: // named as other calls name it
-		return Refused, &smithy.GenericAPIError{Code: strings.TrimSuffix(code, "Error") + "Exception", Message: aws.ToString(e.Message)}
+		return Refused, &smithy.GenericAPIError{Code: strings.TrimSuffix(code, "Error") + "Exception",
+			Message: aws.ToString(e.Message)}
 	}
 }
 
@@ -278,7 +287,8 @@ func failed(batch []*Item, err error, explained func(error) error) (*Answer, err
 	if !passes {
 		err = explained(err)
 	}
-	a := &Answer{Results: make([]Result, len(batch)), Errs: make([]error, len(batch)), Stored: make([]item.Attributes, len(batch)), Throttled: wire.Throttled(err)}
+	a := &Answer{Results: make([]Result, len(batch)), Errs: make([]error, len(batch)),
+		Stored: make([]item.Attributes, len(batch)), Throttled: wire.Throttled(err)}
 	a.Unsure = !a.Throttled
 	for n, i := range batch {
 		switch {

@@ -15,9 +15,12 @@ import (
 // unprocessed is a client that returns items as unprocessed, under a name.
 type unprocessed struct{ name, key string }
 
-func (u unprocessed) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+func (u unprocessed) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
 	put := &types.PutRequest{Item: item.Attributes{"PK": &types.AttributeValueMemberS{Value: u.key}}}
-	return &dynamodb.BatchWriteItemOutput{UnprocessedItems: map[string][]types.WriteRequest{u.name: {{PutRequest: put}}}}, nil
+	return &dynamodb.BatchWriteItemOutput{
+		UnprocessedItems: map[string][]types.WriteRequest{u.name: {{PutRequest: put}}},
+	}, nil
 }
 
 // Nothing counts as written that came back unprocessed, under whatever name of the table.
@@ -25,7 +28,8 @@ func TestUnprocessedItemsUnderOtherNames(t *testing.T) {
 	const arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/users"
 	table := &item.Table{Name: arn, Hash: "PK"}
 	pk := key.Scalar{Type: 'S', Text: "a"}
-	batch := []*Item{{Place: item.Place{Table: table, PK: pk}, Attributes: item.Attributes{"PK": &types.AttributeValueMemberS{Value: "a"}}}}
+	batch := []*Item{{Place: item.Place{Table: table, PK: pk},
+		Attributes: item.Attributes{"PK": &types.AttributeValueMemberS{Value: "a"}}}}
 	for name, c := range map[string]struct {
 		unprocessed
 		err string

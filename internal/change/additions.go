@@ -11,8 +11,9 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// A patch creates an item only in an entity that exists: an element that it adds, and a fixed item that is missing. Package operation
-// reads the root item, and asks the methods of this file what the patch creates.
+// A patch creates an item only in an entity that exists: an element that it adds, and a fixed item that
+// is missing. Package operation reads the root item, and asks the methods of this file what the patch
+// creates.
 
 // RequireItems has the patch update items that exist, except the root item: an item that is missing is made by Make.
 func (x *Patch) RequireItems() {
@@ -82,7 +83,8 @@ func (x *Patch) Added() []*write.Request {
 // Live returns the incarnation that the patch is bound to; ok is false if it knows none.
 func (x *Patch) Live() (live types.AttributeValue, ok bool) { return x.live, x.bound }
 
-// Written returns the incarnation of what the patch has written; ok is false if that is an item without one, which is seen in any entity.
+// Written returns the incarnation of what the patch has written; ok is false if that is an item without
+// one, which is seen in any entity.
 func (x *Patch) Written() (live types.AttributeValue, ok bool) {
 	if x.Told() {
 		a := x.Items[0].Returned[schema.Incarnation]
@@ -105,8 +107,8 @@ func (x *Patch) LostRoot(stored []item.Attributes) bool {
 	return len(x.indexes(stored, lost)) > 0
 }
 
-// ReckonIncarnation gives the items that are put the sizes that they have with an incarnation, which most root items have: for a plan,
-// before the root item is read.
+// ReckonIncarnation gives the items that are put the sizes that they have with an incarnation, which
+// most root items have: for a plan, before the root item is read.
 func (x *Patch) ReckonIncarnation() {
 	for _, ch := range x.Items {
 		if ch.Kind == write.Put && !ch.Root {
@@ -133,10 +135,11 @@ func (x *Patch) Unbind() {
 	}
 }
 
-// Missing returns the indexes of items that are missing, and that the patch can make. Occupied returns those of items that it was
-// making, and that exist now.
+// Missing returns the indexes of items that are missing, and that the patch can make. Occupied returns
+// those of items that it was making, and that exist now.
 func (x *Patch) Missing(stored []item.Attributes) []int {
-	return x.indexes(stored, func(ch *PatchItem, a item.Attributes) bool { return ch.fixed && !ch.making && len(a) == 0 })
+	return x.indexes(stored,
+		func(ch *PatchItem, a item.Attributes) bool { return ch.fixed && !ch.making && len(a) == 0 })
 }
 
 // Occupied is described at Missing.
@@ -182,7 +185,8 @@ func (ch *PatchItem) make(live types.AttributeValue) {
 	if ch.fixed {
 		ch.Defaults = slices.Concat(ch.Defaults, ch.ofKey)
 	}
-	if live != nil && !slices.ContainsFunc(ch.Defaults, func(a item.Assignment) bool { return a.Name == schema.Incarnation }) {
+	if live != nil && !slices.ContainsFunc(ch.Defaults,
+		func(a item.Assignment) bool { return a.Name == schema.Incarnation }) {
 		ch.Defaults = append(slices.Clip(ch.Defaults), item.AssignIncarnation(live))
 	}
 	ch.OldSize, ch.Unread = 0, false
@@ -194,10 +198,12 @@ func (ch *PatchItem) isOfKey(a item.Assignment) bool {
 	return slices.ContainsFunc(ch.ofKey, func(k item.Assignment) bool { return k.Name == a.Name })
 }
 
-// Expect has the patch meet items of other incarnations than the one that the entity had last as strays, which it finds out about.
+// Expect has the patch meet items of other incarnations than the one that the entity had last as
+// strays, which it finds out about.
 func (x *Patch) Expect(likely types.AttributeValue) {
 	for _, ch := range x.Items {
-		if !ch.Root && (ch.Kind == write.Update || ch.Kind == write.Check) && !ch.bound && ch.incarnation == nil && !ch.making && ch.hidden == nil && !attr.Same(ch.likely, likely) {
+		if !ch.Root && (ch.Kind == write.Update || ch.Kind == write.Check) && !ch.bound && ch.incarnation == nil &&
+			!ch.making && ch.hidden == nil && !attr.Same(ch.likely, likely) {
 			ch.likely = likely
 			ch.expect()
 		}

@@ -102,8 +102,8 @@ func Effects(changes []*Change, requests []*write.Request) []snapshot.Effect {
 	return effects
 }
 
-// eachChange calls f with each request that writes an item of a change, and with that change. A step of a staged write has other
-// requests than the changes, for the same items.
+// eachChange calls f with each request that writes an item of a change, and with that change. A step of
+// a staged write has other requests than the changes, for the same items.
 func eachChange(changes []*Change, requests []*write.Request, f func(*Change, *write.Request)) {
 	next := 0 // requests are mostly in the order of the changes
 	for _, r := range requests {

@@ -20,7 +20,8 @@ import (
 )
 
 // load makes the snapshot of a selection of items, and the value that they give.
-func load[T any](t *testing.T, m *model.Model, sel selection.Selection, items ...item.Attributes) (*snapshot.Snapshot, *T) {
+func load[T any](t *testing.T, m *model.Model, sel selection.Selection, items ...item.Attributes) (*snapshot.Snapshot,
+	*T) {
 	t.Helper()
 	s, err := snapshot.Loaded(m, sel)
 	if err != nil {
@@ -103,7 +104,8 @@ func show(changes []*change.Change) string {
 }
 
 func sorted(all []item.Assignment) []item.Assignment {
-	return slices.SortedFunc(slices.Values(all), func(a, b item.Assignment) int { return strings.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(slices.Values(all),
+		func(a, b item.Assignment) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func short(text string) string {
@@ -139,20 +141,27 @@ func TestDiff(t *testing.T) {
 		{"nothing", func(*Shop) {}, ""},
 		{"set to what it was", func(v *Shop) { v.Name, v.Lines = "corner", slices.Clone(v.Lines) }, ""},
 		{"one attribute", func(v *Shop) { v.Visits++ }, "update HEAD Visits=4 if b'v-HEAD'"},
-		{"two attributes of one item", func(v *Shop) { v.Visits, v.Name = 5, "new" }, "update HEAD Name='new' Visits=5 if b'v-HEAD'"},
-		{"a zero value is a value", func(v *Shop) { v.Visits, v.Open = 0, false }, "update HEAD Open=false Visits=0 if b'v-HEAD'"},
-		{"the root stays when it is empty", func(v *Shop) { v.Name, v.Visits, v.Open = "", 0, false }, "update HEAD Name='' Open=false Visits=0 if b'v-HEAD'"},
+		{"two attributes of one item", func(v *Shop) { v.Visits, v.Name = 5, "new" },
+			"update HEAD Name='new' Visits=5 if b'v-HEAD'"},
+		{"a zero value is a value", func(v *Shop) { v.Visits, v.Open = 0, false },
+			"update HEAD Open=false Visits=0 if b'v-HEAD'"},
+		{"the root stays when it is empty", func(v *Shop) { v.Name, v.Visits, v.Open = "", 0, false },
+			"update HEAD Name='' Open=false Visits=0 if b'v-HEAD'"},
 		{"through a pointer", func(v *Shop) { v.Plan.Seats = 3 }, "update PLAN Seats=3 if b'v-PLAN'"},
 		{"a pointer to the same", func(v *Shop) { v.Plan = &Plan{Tier: "gold", Seats: 2} }, ""},
-		{"a pointer to nothing is something", func(v *Shop) { v.Plan = &Plan{} }, "update PLAN Seats=0 Tier='' if b'v-PLAN'"},
+		{"a pointer to nothing is something", func(v *Shop) { v.Plan = &Plan{} },
+			"update PLAN Seats=0 Tier='' if b'v-PLAN'"},
 		{"a pointer that became nil", func(v *Shop) { v.Plan = nil }, "delete PLAN if b'v-PLAN'"},
 		{"a singleton that became zero", func(v *Shop) { v.Address = Address{} }, "delete ADDRESS if b'v-ADDRESS'"},
 		{"a singleton that is new", func(v *Shop) { v.Extra = "x" }, "put EXTRA Extra='x' if absent"},
 
 		{"an element", func(v *Shop) { v.Lines[1].Count = 7 }, "update LINE#b Count=7 if b'v-LINE#b'"},
-		{"an element added", func(v *Shop) { v.Lines = append(v.Lines, Line{SKU: "d", Text: "four"}) }, "put LINE#d Count=0 Text='four' if absent"},
-		{"an element removed", func(v *Shop) { v.Lines = slices.Delete(v.Lines, 0, 1) }, "delete LINE#a if b'v-LINE#a'"},
-		{"all removed", func(v *Shop) { v.Lines = nil }, lines("delete LINE#a if b'v-LINE#a'", "delete LINE#b if b'v-LINE#b'", "delete LINE#c if b'v-LINE#c'")},
+		{"an element added", func(v *Shop) { v.Lines = append(v.Lines, Line{SKU: "d", Text: "four"}) },
+			"put LINE#d Count=0 Text='four' if absent"},
+		{"an element removed", func(v *Shop) { v.Lines = slices.Delete(v.Lines, 0, 1) },
+			"delete LINE#a if b'v-LINE#a'"},
+		{"all removed", func(v *Shop) { v.Lines = nil },
+			lines("delete LINE#a if b'v-LINE#a'", "delete LINE#b if b'v-LINE#b'", "delete LINE#c if b'v-LINE#c'")},
 		{"empty in place of nil", func(v *Shop) {
 			v.Lines, v.Stock, v.Notes = v.Lines[:3:3], map[string]Stock{"x": v.Stock["x"]}, []*Note{v.Notes[0]}
 		}, ""},
@@ -165,14 +174,18 @@ func TestDiff(t *testing.T) {
 			"an element whose key changed", func(v *Shop) { v.Lines[0].SKU = "z" },
 			lines("put LINE#z Count=1 Text='one' if absent", "delete LINE#a if b'v-LINE#a'"),
 		},
-		{"an element behind a pointer", func(v *Shop) { v.Notes[0].Text = "x" }, "update NOTE#007 Text='x' if b'v-NOTE#007'"},
-		{"an entry", func(v *Shop) { v.Stock["x"] = Stock{Count: 9, Place: "cellar"} }, "update STOCK#x Place='cellar' if b'v-STOCK#x'"},
+		{"an element behind a pointer", func(v *Shop) { v.Notes[0].Text = "x" },
+			"update NOTE#007 Text='x' if b'v-NOTE#007'"},
+		{"an entry", func(v *Shop) { v.Stock["x"] = Stock{Count: 9, Place: "cellar"} },
+			"update STOCK#x Place='cellar' if b'v-STOCK#x'"},
 		{"an entry added", func(v *Shop) { v.Stock["y"] = Stock{} }, "put STOCK#y Count=0 Place='' if absent"},
 		{"an entry removed", func(v *Shop) { delete(v.Stock, "x") }, "delete STOCK#x if b'v-STOCK#x'"},
-		{"an entry moved", func(v *Shop) { v.Stock = map[string]Stock{"y": v.Stock["x"]} }, lines("put STOCK#y Count=9 Place='shelf' if absent", "delete STOCK#x if b'v-STOCK#x'")},
+		{"an entry moved", func(v *Shop) { v.Stock = map[string]Stock{"y": v.Stock["x"]} },
+			lines("put STOCK#y Count=9 Place='shelf' if absent", "delete STOCK#x if b'v-STOCK#x'")},
 		{
 			"several items", func(v *Shop) { v.Visits, v.Plan, v.Lines[2].Text = 4, nil, "" },
-			lines("update HEAD Visits=4 if b'v-HEAD'", "delete PLAN if b'v-PLAN'", "update LINE#c Text='' if b'v-LINE#c'"),
+			lines("update HEAD Visits=4 if b'v-HEAD'", "delete PLAN if b'v-PLAN'",
+				"update LINE#c Text='' if b'v-LINE#c'"),
 		},
 	} {
 		s, v := load[Shop](t, m, whole(m, "1"), shop()...)
@@ -209,7 +222,8 @@ func TestNew(t *testing.T) {
 		{"empty", Shop{ID: "1"}, "put HEAD Name='' Open=false Visits=0 if absent"},
 		{
 			"full",
-			Shop{ID: "1", Name: "n", Plan: &Plan{}, Address: Address{City: "Ayr"}, Lines: []Line{{SKU: "a"}}, Notes: []*Note{{N: 1}}, Stock: map[string]Stock{"x": {Count: 1}}},
+			Shop{ID: "1", Name: "n", Plan: &Plan{}, Address: Address{City: "Ayr"}, Lines: []Line{{SKU: "a"}},
+				Notes: []*Note{{N: 1}}, Stock: map[string]Stock{"x": {Count: 1}}},
 			lines(
 				"put HEAD Name='n' Open=false Visits=0 if absent", "put PLAN Seats=0 Tier='' if absent",
 				"put ADDRESS City='Ayr' Street='' if absent", "put LINE#a Count=0 Text='' if absent",
@@ -231,7 +245,8 @@ func TestNew(t *testing.T) {
 			}
 		}
 		apply(s, d)
-		if again, err := change.Of(s, nil, &c.value, change.Options{}); s.Fresh || err != nil || len(again.Changes) > 0 {
+		if again, err := change.Of(s, nil, &c.value, change.Options{}); s.Fresh || err != nil ||
+			len(again.Changes) > 0 {
 			t.Errorf("%s: written, it is still changed: %v %s %v", c.name, s.Fresh, show(again.Changes), err)
 		}
 	}
@@ -252,7 +267,8 @@ func TestUnknownAttributesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := lines("update HEAD Visits=2 if b'v-HEAD'", "delete PLAN if b'v-PLAN'", "update ADDRESS -City -Street if b'v-ADDRESS'")
+	want := lines("update HEAD Visits=2 if b'v-HEAD'", "delete PLAN if b'v-PLAN'",
+		"update ADDRESS -City -Street if b'v-ADDRESS'")
 	if got := show(d.Changes); got != want {
 		t.Errorf("got %s", got)
 	}
@@ -275,15 +291,20 @@ func TestFaults(t *testing.T) {
 		want []string
 	}{
 		{"two elements with one key", func(v *Shop) { v.Lines[2].SKU = "a" }, []string{
-			"Shop.Lines: the element 0 and the element 2 have one key, \"LINE#a\": make a field that the template names differ",
+			"Shop.Lines: the element 0 and the element 2 have one key, \"LINE#a\": make a field that the template " +
+				"names differ",
 		}},
 		{"a nil element", func(v *Shop) { v.Notes = append(v.Notes, nil) }, []string{
 			"Shop.Notes: the element 1 is nil, and an item has to hold something: remove it",
 		}},
-		{"an element without a key", func(v *Shop) { v.Lines[1].SKU = "" }, []string{"Shop.Lines: {SKU} in \"LINE#{SKU}\": an empty string in a key", "(the element 1)"}},
-		{"an entry without a key", func(v *Shop) { v.Stock[""] = Stock{} }, []string{"Shop.Stock: {key} in \"STOCK#{key}\": an empty string in a key", "(the entry )"}},
-		{"no UTF-8", func(v *Shop) { v.Name = "\xff" }, []string{`Shop.Name: attribute "Name": the string is not valid UTF-8`}},
-		{"several", func(v *Shop) { v.Name, v.Lines[2].SKU, v.Notes[0] = "\xff", "a", nil }, []string{"Shop.Name", "Shop.Lines", "Shop.Notes"}},
+		{"an element without a key", func(v *Shop) { v.Lines[1].SKU = "" },
+			[]string{"Shop.Lines: {SKU} in \"LINE#{SKU}\": an empty string in a key", "(the element 1)"}},
+		{"an entry without a key", func(v *Shop) { v.Stock[""] = Stock{} },
+			[]string{"Shop.Stock: {key} in \"STOCK#{key}\": an empty string in a key", "(the entry )"}},
+		{"no UTF-8", func(v *Shop) { v.Name = "\xff" },
+			[]string{`Shop.Name: attribute "Name": the string is not valid UTF-8`}},
+		{"several", func(v *Shop) { v.Name, v.Lines[2].SKU, v.Notes[0] = "\xff", "a", nil },
+			[]string{"Shop.Name", "Shop.Lines", "Shop.Notes"}},
 		{"not storable", func(v *Shop) { v.Extra = func() {} }, []string{"Shop.Extra"}},
 	} {
 		s, v := load[Shop](t, m, whole(m, "1"), shop()...)
@@ -314,7 +335,8 @@ func TestNotLoaded(t *testing.T) {
 		ok   bool
 	}{
 		{"what was loaded", func(v *Shop) { v.Lines[0].Count = 5 }, "update LINE#a Count=5 if b'v-LINE#a'", true},
-		{"a new element in what was loaded", func(v *Shop) { v.Lines = append(v.Lines, Line{SKU: "d"}) }, "put LINE#d Count=0 Text='' if absent", true},
+		{"a new element in what was loaded", func(v *Shop) { v.Lines = append(v.Lines, Line{SKU: "d"}) },
+			"put LINE#d Count=0 Text='' if absent", true},
 		{"the root", func(v *Shop) { v.Name = "x" }, "Name", false},
 		{"a singleton", func(v *Shop) { v.Address.City = "x" }, "Address", false},
 		{"a pointer", func(v *Shop) { v.Plan = &Plan{} }, "Plan", false},
@@ -327,7 +349,8 @@ func TestNotLoaded(t *testing.T) {
 		switch {
 		case c.ok && (err != nil || show(d.Changes) != c.want):
 			t.Errorf("%s: %v", c.name, err)
-		case !c.ok && (!errors.As(err, &missing) || !strings.HasPrefix(missing.Field, c.want) && missing.Field != "HEAD"):
+		case !c.ok && (!errors.As(err, &missing) || !strings.HasPrefix(missing.Field, c.want) &&
+			missing.Field != "HEAD"):
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -378,7 +401,8 @@ func TestMove(t *testing.T) {
 	}
 	half, v := load[Shop](t, m, part(m, "1", "LINE#"), items[1])
 	v.ID = "2"
-	if _, err := change.Of(half, nil, v, change.Options{Move: true}); err == nil || !strings.Contains(err.Error(), "Move needs the whole entity") {
+	if _, err := change.Of(half, nil, v, change.Options{Move: true}); err == nil ||
+		!strings.Contains(err.Error(), "Move needs the whole entity") {
 		t.Error(err)
 	}
 }
@@ -396,7 +420,8 @@ func TestTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	if large.At.SK.Text != "HEAD" || large.Size <= 409_600 || len(large.Heaviest) != 3 ||
-		large.Heaviest[0] != (change.Weight{Name: "Name", Bytes: 405_004}) || large.Heaviest[1] != (change.Weight{Name: "colour", Bytes: 9_006}) {
+		large.Heaviest[0] != (change.Weight{Name: "Name", Bytes: 405_004}) ||
+		large.Heaviest[1] != (change.Weight{Name: "colour", Bytes: 9_006}) {
 		t.Errorf("%+v", large)
 	}
 }
@@ -405,7 +430,8 @@ func TestTooLarge(t *testing.T) {
 // the size limit, and for more attributes than an expression takes.
 func TestReplaced(t *testing.T) {
 	m := Of[Shop](t)
-	for size, kind := range map[int]write.Kind{390_000: write.Update, 399_900: write.Update, 400_100: write.Put, 409_000: write.Put} {
+	for size, kind := range map[int]write.Kind{390_000: write.Update, 399_900: write.Update, 400_100: write.Put,
+		409_000: write.Put} {
 		s, v := load[Shop](t, m, whole(m, "1"), shop()...)
 		v.Name = strings.Repeat("x", size)
 		d, err := change.Of(s, nil, v, change.Options{})
@@ -416,7 +442,8 @@ func TestReplaced(t *testing.T) {
 		if len(d.Changes) != 1 || ch.Kind != kind || Show(ch.Expect.Version) != "b'v-HEAD'" {
 			t.Errorf("%d bytes: %s", size, show(d.Changes))
 		}
-		if ch.Kind == write.Put && (Show(ch.Put["Visits"]) != "3" || len(ch.Shown) != 1 || ch.Shown[0] != "Name" || ch.New) {
+		if ch.Kind == write.Put &&
+			(Show(ch.Put["Visits"]) != "3" || len(ch.Shown) != 1 || ch.Shown[0] != "Name" || ch.New) {
 			t.Errorf("%d bytes: a put of %d attributes, shown %v", size, len(ch.Put), ch.Shown)
 		}
 		if ch.NewSize < size || ch.NewSize > size+100 {
@@ -467,13 +494,16 @@ func TestReplacedForManyAttributes(t *testing.T) {
 // change; prices stand on it.
 func TestSizes(t *testing.T) {
 	m := Of[Shop](t)
-	s, v := load[Shop](t, m, whole(m, "1"), append(shop()[1:], stored("HEAD", item.Attributes{"Name": S("n"), "colour": S("red"), "_a": B("x")}))...)
+	s, v := load[Shop](t, m, whole(m, "1"),
+		append(shop()[1:], stored("HEAD", item.Attributes{"Name": S("n"), "colour": S("red"), "_a": B("x")}))...)
 	edits := []func(){
 		func() { v.Name = "longer" }, func() { v.Visits = 1_000_001 }, func() { v.Lines[0].Text = "" },
-		func() { v.Stock["x"] = Stock{Count: 1, Place: "very far away"} }, func() { v.Address.City = "" }, func() { v.Lines[1].Count = -12 },
+		func() { v.Stock["x"] = Stock{Count: 1, Place: "very far away"} }, func() { v.Address.City = "" },
+		func() { v.Lines[1].Count = -12 },
 	}
 	items := map[string]item.Attributes{}
-	for _, a := range append(shop()[1:], stored("HEAD", item.Attributes{"Name": S("n"), "colour": S("red"), "_a": B("x")})) {
+	for _, a := range append(shop()[1:],
+		stored("HEAD", item.Attributes{"Name": S("n"), "colour": S("red"), "_a": B("x")})) {
 		items[Show(a["SK"])] = a
 	}
 	for i, edit := range edits {
@@ -517,7 +547,8 @@ func TestWithoutVersion(t *testing.T) {
 	}{
 		{"an update", func(v *Plain) { v.Count = 2 }, "update 1 HEAD Count=2 if Count=1 _a"},
 		{"a delete", func(v *Plain) { v.Side = "" }, "delete 1 SIDE if Side='left'"},
-		{"a put", func(v *Plain) { v.Name = strings.Repeat("n", 405_000) }, "put 1 HEAD Count=1 Name=(405002) x='y' if Count=1 Name='n' x='y'"},
+		{"a put", func(v *Plain) { v.Name = strings.Repeat("n", 405_000) },
+			"put 1 HEAD Count=1 Name=(405002) x='y' if Count=1 Name='n' x='y'"},
 	} {
 		s, v := load[Plain](t, m, whole(m, "1"), items...)
 		c.edit(v)
@@ -562,7 +593,8 @@ func TestTooManyToCompare(t *testing.T) {
 	s, v := load[Plain](t, m, whole(m, "1"), head, side)
 	v.Side = strings.Repeat("x", 405_000)
 	_, err := change.Of(s, nil, v, change.Options{})
-	if err == nil || !strings.Contains(err.Error(), "has no version, and the 161 attributes that its put has to compare are more than a condition takes (148)") {
+	if err == nil || !strings.Contains(err.Error(), "has no version, and the 161 attributes that its put has to "+
+		"compare are more than a condition takes (148)") {
 		t.Error(err)
 	}
 }
@@ -578,7 +610,8 @@ func TestChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := lines(
-		"check HEAD if b'v-HEAD'", "check PLAN if b'v-PLAN'", "check ADDRESS if b'v-ADDRESS'", "check LINE#a if b'v-LINE#a'",
+		"check HEAD if b'v-HEAD'", "check PLAN if b'v-PLAN'", "check ADDRESS if b'v-ADDRESS'",
+		"check LINE#a if b'v-LINE#a'",
 		"check LINE#c if b'v-LINE#c'", "check NOTE#007 if b'v-NOTE#007'", "check STOCK#x if b'v-STOCK#x'",
 	)
 	if got := show(d.Checks); got != want || show(d.Changes) != "update LINE#b Count=9 if b'v-LINE#b'" {
@@ -644,9 +677,11 @@ func TestExpiryOfAll(t *testing.T) {
 			t.Error(show([]*change.Change{ch}))
 		}
 	}
-	half, w := load[Lease](t, m, part(m, "1", "TERM#"), Item("1", "TERM#001", item.Attributes{"_v": B("v"), "expires": N("100"), "Text": S("x")}))
+	half, w := load[Lease](t, m, part(m, "1", "TERM#"),
+		Item("1", "TERM#001", item.Attributes{"_v": B("v"), "expires": N("100"), "Text": S("x")}))
 	w.Terms[0].Text = "y"
-	if d, err = change.Of(half, nil, w, change.Options{}); err != nil || show(d.Changes) != "update 1 TERM#001 Text='y' if b'v'" {
+	if d, err = change.Of(half, nil, w, change.Options{}); err != nil ||
+		show(d.Changes) != "update 1 TERM#001 Text='y' if b'v'" {
 		t.Errorf("a part of it: %v", err)
 	}
 	w.Terms = append(w.Terms, Note{N: 2})
@@ -661,7 +696,8 @@ func TestExpiryOfAll(t *testing.T) {
 func TestSavingDropsTheMark(t *testing.T) {
 	m := Of[Shop](t)
 	live := item.NewStage(item.Live, Now).Value()
-	head := stored("HEAD", item.Attributes{"Name": S("n"), "Open": Bool(true), "Visits": N("1"), "_a": B("x"), "_s": live})
+	head := stored("HEAD",
+		item.Attributes{"Name": S("n"), "Open": Bool(true), "Visits": N("1"), "_a": B("x"), "_s": live})
 	line := stored("LINE#a", item.Attributes{"Count": N("1"), "Text": S("one"), "_a": B("x"), "_s": Bool(true)})
 	s, v := load[Shop](t, m, whole(m, "1"), head, line)
 	v.Visits, v.Lines[0].Count = 2, 2
@@ -669,11 +705,13 @@ func TestSavingDropsTheMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := show(d.Changes); got != lines("update HEAD Visits=2 if b'v-HEAD'", "update LINE#a Count=2 -_s if b'v-LINE#a'") {
+	if got := show(d.Changes); got != lines("update HEAD Visits=2 if b'v-HEAD'",
+		"update LINE#a Count=2 -_s if b'v-LINE#a'") {
 		t.Error(got)
 	}
 	v.Name = strings.Repeat("x", 405_000)
-	if d, err = change.Of(s, nil, v, change.Options{}); err != nil || !attr.Same(d.Changes[0].Put["_s"], live) || Show(d.Changes[0].Put["_a"]) != "b'x'" {
+	if d, err = change.Of(s, nil, v, change.Options{}); err != nil || !attr.Same(d.Changes[0].Put["_s"], live) ||
+		Show(d.Changes[0].Put["_a"]) != "b'x'" {
 		t.Errorf("a put of the root: %v", err)
 	}
 }
@@ -686,7 +724,8 @@ func TestInPlaceOfHidden(t *testing.T) {
 	at := m.Place(m.Schema.Items[0], In(Text("SHOP#1")), Text("LINE#d"))
 	s.Hide(at, &item.Hidden{Size: 5000, Header: item.Header{Version: B("x")}})
 	d, err := change.Of(s, nil, v, change.Options{})
-	if err != nil || show(d.Changes) != "put LINE#d Count=0 Text='' if absent or left over" || d.Changes[0].OldSize != 5000 {
+	if err != nil || show(d.Changes) != "put LINE#d Count=0 Text='' if absent or left over" ||
+		d.Changes[0].OldSize != 5000 {
 		t.Fatalf("%v: %s", err, show(d.Changes))
 	}
 	apply(s, d)

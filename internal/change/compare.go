@@ -13,12 +13,14 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// A program without this library changes values and leaves the version as it is. So a write of a loaded item requires the values
-// that were read, as well as the version: an update those of the attributes that it changes, and a put, a delete and a check
-// those of all attributes. Values of 4 KB in all are compared. If there are more, the largest are compared by their size, if they
-// are strings or binaries, or not at all.
+// A program without this library changes values and leaves the version as it is. So a write of a loaded
+// item requires the values that were read, as well as the version: an update those of the attributes
+// that it changes, and a put, a delete and a check those of all attributes. Values of 4 KB in all are
+// compared. If there are more, the largest are compared by their size, if they are strings or binaries,
+// or not at all.
 
-// maxComparisons is how many attributes a condition compares. With names that take 5 bytes it stays under 4 KB and 300 operators.
+// maxComparisons is how many attributes a condition compares. With names that take 5 bytes it stays
+// under 4 KB and 300 operators.
 const maxComparisons = 100
 
 // comparison is what a write requires of one attribute.
@@ -60,7 +62,8 @@ type comparing struct {
 }
 
 func (x *comparing) add(name string, value types.AttributeValue) {
-	x.all = append(x.all, comparison{item.Assignment{Name: name, Index: item.Unlisted, Value: value}, attr.ValueSize(value)})
+	x.all = append(x.all,
+		comparison{item.Assignment{Name: name, Index: item.Unlisted, Value: value}, attr.ValueSize(value)})
 }
 
 // assignment adds the attribute of an assignment.
@@ -111,7 +114,8 @@ func (x *comparing) value(name string, i int) {
 		}
 	case a.Large != nil: // it is compressed, and another program may compress it in another way
 		if name == a.Name {
-			x.ch.Expect.Sizes = append(x.ch.Expect.Sizes, write.Attribute{Name: name, Size: int(r.Sizes[i]) - len(name)})
+			x.ch.Expect.Sizes = append(x.ch.Expect.Sizes,
+				write.Attribute{Name: name, Size: int(r.Sizes[i]) - len(name)})
 		}
 	default:
 		if v, err := x.m.Codec.Record(x.ch.Item.Index).Encode(x.old, i); err == nil && v != nil {
@@ -169,8 +173,9 @@ func (x *comparing) fit() {
 	}
 }
 
-// sizeOperand returns what the function size returns for a value: its bytes, of a binary or a string. It is not used for strings with
-// other characters than ASCII, whose bytes and characters differ in number.
+// sizeOperand returns what the function size returns for a value: its bytes, of a binary or a string.
+// It is not used for strings with other characters than ASCII, whose bytes and characters differ in
+// number.
 func sizeOperand(v types.AttributeValue) (bytes int, ok bool) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberB:

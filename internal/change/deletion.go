@@ -34,7 +34,8 @@ func NewDeletion(m *model.Model, sel selection.Selection, staged bool) (*Deletio
 		return nil, sel.Err
 	case !sel.Entity:
 		if len(sel.Parts) > 0 && sel.Parts[0].In != nil {
-			return nil, m.Errorf("the selection is what lies in an index, and no entity: delete what a query finds by its key")
+			return nil, m.Errorf("the selection is what lies in an index, and no entity: delete what a query finds " +
+				"by its key")
 		}
 		return nil, m.Errorf("the key selects several entities: give all of %s to delete one", m.IdentityNames())
 	case staged && !sel.Whole:
@@ -44,7 +45,8 @@ func NewDeletion(m *model.Model, sel selection.Selection, staged bool) (*Deletio
 	case err != nil:
 		return nil, err
 	case root && !sel.Whole:
-		return nil, m.Errorf("the selection includes the root without being the whole entity, whose other items would be left over: select the entity by its key, or leave the root out")
+		return nil, m.Errorf("the selection includes the root without being the whole entity, whose other items " +
+			"would be left over: select the entity by its key, or leave the root out")
 	}
 	return &Deletion{m: m, Selection: sel}, nil
 }
@@ -67,10 +69,12 @@ func (del *Deletion) Blind(p selection.Part) error {
 	m := del.m
 	it, values := m.Schema.Match(p.Table, p.Range.Low)
 	if it == nil {
-		return m.Errorf("the sort key %s matches no field: items that the model does not know are not deleted", p.Range.Low)
+		return m.Errorf("the sort key %s matches no field: items that the model does not know are not deleted",
+			p.Range.Low)
 	}
 	if !m.Agrees(&item.Image{Kind: it, Values: values}, del.Selection.Identity) {
-		return m.Errorf("the sort key %s is that of another entity than %s: select it by its own key", p.Range.Low, m.EntityName(del.Selection.Identity))
+		return m.Errorf("the sort key %s is that of another entity than %s: select it by its own key", p.Range.Low,
+			m.EntityName(del.Selection.Identity))
 	}
 	ch := start(m, write.Delete, it, m.Place(it, p.Partition, p.Range.Low))
 	ch.Unread = true
@@ -176,10 +180,12 @@ func (del *Deletion) Belongs(f *item.Image) bool {
 	return Belongs(del.m, f, del.Selection.Identity, del.known)
 }
 
-// Added returns the items that other writers added to an entity before its root item was deleted: those of its incarnation, own. Items
-// without an incarnation belong to it if it had none, and no root item exists. Of an entity that exists there are none.
+// Added returns the items that other writers added to an entity before its root item was deleted: those
+// of its incarnation, own. Items without an incarnation belong to it if it had none, and no root item
+// exists. Of an entity that exists there are none.
 func (del *Deletion) Added(own types.AttributeValue, found []item.Image) []item.Image {
-	at := slices.IndexFunc(found, func(f item.Image) bool { return f.Kind != nil && del.m.IsRoot(f.Kind) && del.Belongs(&f) })
+	at := slices.IndexFunc(found,
+		func(f item.Image) bool { return f.Kind != nil && del.m.IsRoot(f.Kind) && del.Belongs(&f) })
 	rooted := at >= 0
 	if rooted && attr.Same(own, found[at].Header.Incarnation) {
 		return nil

@@ -28,23 +28,35 @@ func TestNewDeletion(t *testing.T) {
 		single bool
 		err    string
 	}{
-		{"an entity", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, "1"), false) }, false, ""},
-		{"an entity, staged", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, "1"), true) }, false, ""},
-		{"a part", func() (*change.Deletion, error) { return change.NewDeletion(m, part(m, "1", "LINE#"), false) }, false, ""},
-		{"one item", func() (*change.Deletion, error) { return change.NewDeletion(m, single(whole(m, "1"), "LINE#a"), false) }, true, ""},
+		{"an entity", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, "1"), false) }, false,
+			""},
+		{"an entity, staged", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, "1"), true) },
+			false, ""},
+		{"a part", func() (*change.Deletion, error) { return change.NewDeletion(m, part(m, "1", "LINE#"), false) },
+			false, ""},
+		{"one item", func() (*change.Deletion, error) {
+			return change.NewDeletion(m, single(whole(m, "1"), "LINE#a"), false)
+		}, true, ""},
 		{
-			"a part, staged", func() (*change.Deletion, error) { return change.NewDeletion(m, part(m, "1", "LINE#"), true) }, false,
+			"a part, staged", func() (*change.Deletion, error) {
+				return change.NewDeletion(m, part(m, "1", "LINE#"), true)
+			}, false,
 			"Staged deletes a whole entity",
 		},
 		{
-			"the root alone", func() (*change.Deletion, error) { return change.NewDeletion(m, single(whole(m, "1"), "HEAD"), false) }, false,
+			"the root alone", func() (*change.Deletion, error) {
+				return change.NewDeletion(m, single(whole(m, "1"), "HEAD"), false)
+			}, false,
 			"the selection includes the root without being the whole entity",
 		},
 		{
-			"many entities", func() (*change.Deletion, error) { return change.NewDeletion(topics, whole(topics, "b"), false) }, false,
+			"many entities", func() (*change.Deletion, error) {
+				return change.NewDeletion(topics, whole(topics, "b"), false)
+			}, false,
 			"the key selects several entities: give all of Board, Name to delete one",
 		},
-		{"a wrong key", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, 1.5), false) }, false, "the key field ID takes a string"},
+		{"a wrong key", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, 1.5), false) }, false,
+			"the key field ID takes a string"},
 	} {
 		del, err := c.make()
 		switch {
@@ -73,7 +85,8 @@ func TestDeletionOfLoaded(t *testing.T) {
 	for range 2 {
 		del.Loaded(s) // a second time, it is the same
 	}
-	want := lines("delete PLAN if b'v-PLAN'", "delete ADDRESS if b'v-ADDRESS'", "delete LINE#a if b'v-LINE#a'", "delete HEAD if b'v-HEAD'")
+	want := lines("delete PLAN if b'v-PLAN'", "delete ADDRESS if b'v-ADDRESS'", "delete LINE#a if b'v-LINE#a'",
+		"delete HEAD if b'v-HEAD'")
 	if got := show(del.All()); got != want || del.Root.SK.Text != "HEAD" {
 		t.Error(got)
 	}
@@ -98,12 +111,17 @@ func TestDeletionOfFound(t *testing.T) {
 		{"nothing", nil, "", false},
 		{
 			"its own",
-			[]item.Attributes{topic("T#n", nil), topic("T#n#001", nil), topic("T#o", nil), topic("T#o#001", nil), topic("X", nil)},
+			[]item.Attributes{topic("T#n", nil), topic("T#n#001", nil), topic("T#o", nil), topic("T#o#001", nil),
+				topic("X", nil)},
 			lines("delete BOARD#b T#n#001 if b'v'", "delete BOARD#b T#n if b'v'"), true,
 		},
-		{"without a root", []item.Attributes{topic("T#n#001", item.Attributes{"_a": B("x")})}, "delete BOARD#b T#n#001 if b'v'", false},
-		{"begun", []item.Attributes{topic("T#n", item.Attributes{"_s": deleting}), topic("T#n#001", nil)}, lines("delete BOARD#b T#n#001 if b'v'", "delete BOARD#b T#n if b'v'"), true},
-		{"an insert that is not finished", []item.Attributes{topic("T#n", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()})}, "delete BOARD#b T#n if b'v'", true},
+		{"without a root", []item.Attributes{topic("T#n#001", item.Attributes{"_a": B("x")})},
+			"delete BOARD#b T#n#001 if b'v'", false},
+		{"begun", []item.Attributes{topic("T#n", item.Attributes{"_s": deleting}), topic("T#n#001", nil)},
+			lines("delete BOARD#b T#n#001 if b'v'", "delete BOARD#b T#n if b'v'"), true},
+		{"an insert that is not finished",
+			[]item.Attributes{topic("T#n", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()})},
+			"delete BOARD#b T#n if b'v'", true},
 	} {
 		del, err := change.NewDeletion(m, whole(m, "b", "n"), false)
 		if err != nil {
@@ -142,7 +160,8 @@ func TestBlindDelete(t *testing.T) {
 			t.Errorf("%s: %v", c.sk, err)
 		default:
 			r := del.Rest[0]
-			if e := r.Expect; r.Kind != write.Delete || e.Absent || e.Present || e.Version != nil || e.Old != nil || !r.Unread || r.Units().Max != 400 {
+			if e := r.Expect; r.Kind != write.Delete || e.Absent || e.Present || e.Version != nil || e.Old != nil ||
+				!r.Unread || r.Units().Max != 400 {
 				t.Errorf("%s: %+v", c.sk, r.Request)
 			}
 		}
@@ -154,7 +173,8 @@ func TestBlindDelete(t *testing.T) {
 func TestBelongs(t *testing.T) {
 	m := Of[Ledger](t)
 	images := Images(t, m,
-		Item("1", "HEAD", item.Attributes{"Year": S("2026")}), Item("1", "E#2026#001", nil), Item("1", "E#2025#001", nil),
+		Item("1", "HEAD", item.Attributes{"Year": S("2026")}), Item("1", "E#2026#001", nil),
+		Item("1", "E#2025#001", nil),
 		Item("1", "E#2025#002", item.Attributes{"_a": B("x")}), Item("1", "?", nil))
 	known := snapshot.Told(m, images)
 	var got []string

@@ -262,13 +262,15 @@ func (d *differ) move() error {
 	return nil
 }
 
-// LeftBehind reports whether an item that was found under the old key after a move is left behind: its key agrees with the old values,
-// and not with the new ones. If the root moved, the items of the next entity of the old key are not.
+// LeftBehind reports whether an item that was found under the old key after a move is left behind: its
+// key agrees with the old values, and not with the new ones. If the root moved, the items of the next
+// entity of the old key are not.
 func (d *Diff) LeftBehind(m *model.Model, found []item.Image, i int) bool {
 	f := &found[i]
 	if d.RootMoves {
 		next := func(root item.Image) bool {
-			return root.Kind != nil && m.IsRoot(root.Kind) && root.Header.Live() && (root.Place == f.Place || attr.Same(root.Header.Incarnation, f.Header.Incarnation))
+			return root.Kind != nil && m.IsRoot(root.Kind) && root.Header.Live() &&
+				(root.Place == f.Place || attr.Same(root.Header.Incarnation, f.Header.Incarnation))
 		}
 		identity := m.Identity(d.Old)
 		return Belongs(m, f, identity, identity) && !slices.ContainsFunc(found, next)
@@ -286,7 +288,8 @@ func (d *differ) changedKeyField() int {
 	}
 	for _, k := range keys {
 		for i, src := range k.Sources {
-			if src.From == schema.FromModel && !d.m.SameInKey(k, i, d.Keys.KeyFields[src.KeyField], d.Old[src.KeyField]) {
+			if src.From == schema.FromModel &&
+				!d.m.SameInKey(k, i, d.Keys.KeyFields[src.KeyField], d.Old[src.KeyField]) {
 				return src.KeyField
 			}
 		}

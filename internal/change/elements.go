@@ -33,7 +33,8 @@ func (d *differ) elements(it *schema.Item) {
 	if n := elements.Len(d.v); d.s.Fresh && n > 0 {
 		d.rooms, d.Changes = make([]Change, n), slices.Grow(d.Changes, n)
 	}
-	x := &elementDiff{d, it, make(map[key.Scalar]*snapshot.Stored, len(all)), make(map[key.Scalar]codec.Pos, elements.Len(d.v))}
+	x := &elementDiff{d, it, make(map[key.Scalar]*snapshot.Stored, len(all)),
+		make(map[key.Scalar]codec.Pos, elements.Len(d.v))}
 	for _, r := range all {
 		// Of an entity that moves, an element may be stored at both places.
 		if x.stored[r.SK] == nil || r.Partition() == d.Keys.Partition {
@@ -72,7 +73,8 @@ func (x *elementDiff) element(rec model.Record) {
 		return
 	}
 	if first, ok := x.seen[sk]; ok {
-		x.fail(x.m.ValueErrorf(x.it.Name, "%s and %s have one key, %s: make a field that the template names differ", posName(first), posName(rec.Pos), sk))
+		x.fail(x.m.ValueErrorf(x.it.Name, "%s and %s have one key, %s: make a field that the template names differ",
+			posName(first), posName(rec.Pos), sk))
 		return
 	}
 	x.seen[sk] = rec.Pos

@@ -38,12 +38,15 @@ type indexing struct {
 // entry compares the entry in an index before and after.
 func (x *indexing) entry(e *schema.Entry) write.Entry {
 	in := e.Index
-	out := write.Entry{Index: x.Table.Name + "/" + in.Name, Always: e.Always(), Staged: in.All || slices.Contains(in.Include, schema.State)}
-	out.Old, out.New = x.projected(in, x.Stored != nil, x.before, x.OldSize), x.projected(in, x.Kind != write.Delete, x.size, x.NewSize)
+	out := write.Entry{Index: x.Table.Name + "/" + in.Name, Always: e.Always(), Staged: in.All ||
+		slices.Contains(in.Include, schema.State)}
+	out.Old, out.New = x.projected(in, x.Stored != nil, x.before, x.OldSize), x.projected(in, x.Kind != write.Delete,
+		x.size, x.NewSize)
 	out.Moves = slices.ContainsFunc(in.Attributes(), func(a schema.KeyAttribute) bool { return x.changes(a.Name) })
 	out.Same = out.Old > 0 && out.New > 0 && !x.touches(in)
 	if x.unsure() {
-		out.Unread, out.Likely, out.Same = true, x.Likely, x.Kind == write.Update && !x.touches(in) && (x.Expect.Present && !x.mayMake || !e.Always())
+		out.Unread, out.Likely, out.Same = true, x.Likely, x.Kind == write.Update && !x.touches(in) &&
+			(x.Expect.Present && !x.mayMake || !e.Always())
 	}
 	return out
 }
@@ -81,7 +84,8 @@ func (x *indexing) changes(name string) bool {
 	}
 	is := func(a item.Assignment) bool { return a.Name == name }
 	operates := func(o item.Operation) bool { return o.Path[0] == name }
-	return slices.ContainsFunc(x.Set, is) || slices.ContainsFunc(x.Remove, is) || slices.ContainsFunc(x.Defaults, is) || slices.ContainsFunc(x.Operations, operates)
+	return slices.ContainsFunc(x.Set, is) || slices.ContainsFunc(x.Remove, is) || slices.ContainsFunc(x.Defaults, is) ||
+		slices.ContainsFunc(x.Operations, operates)
 }
 
 // before returns the size of an attribute as it was read, 0 for none.

@@ -149,7 +149,8 @@ func appendFormer(removes []item.Assignment, r *snapshot.Stored, i int) []item.A
 
 // rename adds to what is written of an item the attributes that are stored under names which they
 // had before: each is set under its name of now, and the old names are removed.
-func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment, []item.Assignment, error) {
+func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment,
+	[]item.Assignment, error) {
 	for _, f := range r.Former {
 		if slices.ContainsFunc(removes, func(a item.Assignment) bool { return a.Name == f.Name }) {
 			continue
@@ -176,7 +177,8 @@ func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []it
 }
 
 // expiry adds the change of the item's expiry.
-func (d *differ) expiry(rec model.Record, r *snapshot.Stored, old any, sets, removes []item.Assignment) ([]item.Assignment, []item.Assignment) {
+func (d *differ) expiry(rec model.Record, r *snapshot.Stored, old any, sets,
+	removes []item.Assignment) ([]item.Assignment, []item.Assignment) {
 	was, now := expiryOf(d.m, rec.Item, d.s.Old, old), expiryOf(d.m, rec.Item, d.v, rec.Value)
 	a := d.m.Reserved.AssignExpiry(now)
 	switch {
@@ -219,7 +221,8 @@ func (d *differ) update(rec model.Record, r *snapshot.Stored, old any) {
 func (d *differ) reindexes(it *schema.Item) bool { return d.o.Reindex && len(it.Derived) > 0 }
 
 // reindex adds to what is written of an item the keys of indexes that are not stored as they are now.
-func (d *differ) reindex(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment, []item.Assignment, error) {
+func (d *differ) reindex(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment,
+	[]item.Assignment, error) {
 	keys, err := d.m.IndexKeys(rec, d.Keys.KeyFields)
 	for j, now := range keys {
 		a := item.Assignment{Name: rec.Item.Derived[j].Name, Index: item.Indexed, Value: now}
@@ -380,7 +383,9 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 	if from != nil {
 		for name, value := range from.Unknown {
 			if _, out := large.PointerOf(value); out && ch.Stored == nil {
-				return m.ValueErrorf(ch.Field, "the item %s would move with the attribute %q, which the model does not know and whose value lies outside of the item: move it with the model that has it", from.Place, name)
+				return m.ValueErrorf(ch.Field, "the item %s would move with the attribute %q, which the model does "+
+					"not know and whose value lies outside of the item: move it with the model that has it", from.Place,
+					name)
 			}
 			set(item.Assignment{Name: name, Index: item.Unlisted, Value: value})
 		}
@@ -460,7 +465,8 @@ func comparable(ch *Change) error {
 		return nil
 	}
 	if n := len(ch.Expect.Old.Values); n+2 > write.MaxTerms {
-		return fmt.Errorf("%s.%s: the item %s has no version, and the %d attributes that its %s has to compare are more than a condition takes (%d): change fewer at once, or let the model's items have versions",
+		return fmt.Errorf("%s.%s: the item %s has no version, and the %d attributes that its %s has to compare are "+
+			"more than a condition takes (%d): change fewer at once, or let the model's items have versions",
 			ch.Label, ch.Field, ch.Place, n, ch.Kind, write.MaxTerms-2)
 	}
 	return nil

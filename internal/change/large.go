@@ -97,8 +97,8 @@ func cellOf(m *model.Model, it *schema.Item, rec any, i int) *large.Cell {
 	return large.CellOf(p)
 }
 
-// Settle makes the lazy values of changes whose requests were applied be read from where they are stored now, unless they are in
-// memory.
+// Settle makes the lazy values of changes whose requests were applied be read from where they are
+// stored now, unless they are in memory.
 func Settle(m *model.Model, changes []*Change, requests []*write.Request) {
 	if m.Source == nil {
 		return
@@ -126,8 +126,8 @@ func sameLarge(m *model.Model, r *snapshot.Stored, a *schema.Attribute, i int, n
 	return large.Same(was, now, m.Codings, a.Text(), attr.Same)
 }
 
-// place returns the value of an attribute that may lie outside its item as it is written: what is stored where that is the
-// same, nil for none, or a new one, which the change notes.
+// place returns the value of an attribute that may lie outside its item as it is written: what is
+// stored where that is the same, nil for none, or a new one, which the change notes.
 func (ch *Change) place(m *model.Model, i int) (types.AttributeValue, error) {
 	a := ch.Item.Attributes[i]
 	now, err := plainly(m, ch.Item, ch.Record, i)
@@ -151,7 +151,8 @@ func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
 	if n := e.Length(); m.MaxValue > 0 && n > m.MaxValue && !a.Value.Type.Lazy {
-		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it has %d bytes, and no more than %d could be read again: allow more (mapper.MaxValue)", a.Name, n, m.MaxValue)
+		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it has %d bytes, and no more than %d could be read "+
+			"again: allow more (mapper.MaxValue)", a.Name, n, m.MaxValue)
 	}
 	x := outside{Encoded: e, index: i}
 	size := attr.ValueSize(e.In)
@@ -172,7 +173,8 @@ func (ch *Change) elsewhere(m *model.Model, i int) (types.AttributeValue, error)
 	a := ch.Item.Attributes[i]
 	c := cellOf(m, ch.Item, ch.Record, i)
 	if c == nil {
-		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it is a pointer to a large value, which no field holds", a.Name)
+		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it is a pointer to a large value, which no field holds",
+			a.Name)
 	}
 	v, err := c.Outside(a, m.Codings, ch.Place, m.Now(), m.PartSize)
 	if err != nil {
@@ -221,7 +223,8 @@ func (ch *Change) inline(i int) int {
 		return 0
 	}
 	if ch.Stored != nil && ch.Put == nil {
-		if _, hooked := ch.Stored.Seen[i]; hooked && !slices.ContainsFunc(ch.Set, func(a item.Assignment) bool { return a.Index == i }) {
+		if _, hooked := ch.Stored.Seen[i]; hooked &&
+			!slices.ContainsFunc(ch.Set, func(a item.Assignment) bool { return a.Index == i }) {
 			return 0 // what is stored of it is not what the record holds
 		}
 	}
@@ -271,7 +274,8 @@ func (ch *Change) takeOut(m *model.Model, i int) error {
 	return nil
 }
 
-// plainOrEncoded returns what compare returns of an attribute: a value that may lie outside its item as it would be in it.
+// plainOrEncoded returns what compare returns of an attribute: a value that may lie outside its item as
+// it would be in it.
 func plainOrEncoded(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeValue, error) {
 	if it.Attributes[i].Large.Outside() {
 		return plainly(m, it, rec, i)
@@ -279,7 +283,8 @@ func plainOrEncoded(m *model.Model, it *schema.Item, rec any, i int) (types.Attr
 	return encode(m, it, rec, i)
 }
 
-// renamed returns the value of an attribute that gets its new name: of one that may lie outside its item what is stored.
+// renamed returns the value of an attribute that gets its new name: of one that may lie outside its
+// item what is stored.
 func (d *differ) renamed(rec model.Record, r *snapshot.Stored, i int) (types.AttributeValue, error) {
 	if rec.Item.Attributes[i].Large.Outside() {
 		return r.Opaque[i], nil
@@ -289,7 +294,8 @@ func (d *differ) renamed(rec model.Record, r *snapshot.Stored, i int) (types.Att
 
 // sameLarge compares a value that may lie outside its item with what is stored, or without an item with that of the
 // snapshot. It returns the value as it would be in the item.
-func (d *differ) sameLarge(rec model.Record, r *snapshot.Stored, old any, i int) (now types.AttributeValue, same bool, err error) {
+func (d *differ) sameLarge(rec model.Record, r *snapshot.Stored, old any, i int) (now types.AttributeValue, same bool,
+	err error) {
 	it := rec.Item
 	now, err = plainly(d.m, it, rec.Value, i)
 	switch {

@@ -51,8 +51,8 @@ func lazies(m *model.Model, v any, do func(lazy) bool) {
 	}
 }
 
-// SettleAll makes the lazy values of what was saved be read from where they are stored, unless they are in memory: those too that
-// were found to be what is stored.
+// SettleAll makes the lazy values of what was saved be read from where they are stored, unless they are
+// in memory: those too that were found to be what is stored.
 func SettleAll(s *snapshot.Snapshot, v any) {
 	m := s.Model
 	if m.Source == nil {
@@ -97,10 +97,12 @@ func (r *Readers) Next() {
 }
 
 // errTwice says that one reader is to give two values.
-var errTwice = errors.New("its reader was given to another value too, and can be read once: give each a reader of its own, or copy the Value")
+var errTwice = errors.New("its reader was given to another value too, and can be read once: give each a reader of " +
+	"its own, or copy the Value")
 
-// Given notes which readers the lazy values of a model's value were given that can be read once. One that has given all it has in a try
-// before gives that again. The error is of one that two values were given.
+// Given notes which readers the lazy values of a model's value were given that can be read once. One
+// that has given all it has in a try before gives that again. The error is of one that two values were
+// given.
 func (r *Readers) Given(m *model.Model, v any) error {
 	if m.Source == nil {
 		return nil

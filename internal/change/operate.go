@@ -13,7 +13,8 @@ import (
 
 // ops are the operations of the kinds of changes.
 var ops = map[expr.Kind]item.Op{
-	expr.Set: item.OpSet, expr.SetIfAbsent: item.OpSetIfAbsent, expr.Remove: item.OpRemove, expr.Increment: item.OpIncrement,
+	expr.Set: item.OpSet, expr.SetIfAbsent: item.OpSetIfAbsent, expr.Remove: item.OpRemove,
+	expr.Increment:  item.OpIncrement,
 	expr.AddMembers: item.OpAddMembers, expr.DeleteMembers: item.OpDeleteMembers, expr.Append: item.OpAppend,
 }
 
@@ -21,7 +22,8 @@ var ops = map[expr.Kind]item.Op{
 func (x *Patch) operate(ch *PatchItem, p expr.Change, i int) error {
 	a := ch.Item.Attributes[i]
 	name := p.Field.Shown()
-	o := item.Operation{Op: ops[p.Kind], Path: append([]string{a.Name}, x.below(ch.Item, &p)...), Value: p.Value, Was: a.Was, Field: name}
+	o := item.Operation{Op: ops[p.Kind], Path: append([]string{a.Name}, x.below(ch.Item, &p)...), Value: p.Value,
+		Was: a.Was, Field: name}
 	switch {
 	case p.Unstorable != nil:
 		return x.m.ValueErrorf(name, "%w", p.Unstorable)
@@ -31,7 +33,8 @@ func (x *Patch) operate(ch *PatchItem, p expr.Change, i int) error {
 		return x.m.FieldErrorf(a.Value.Name, "it is when the item expires: set it as a whole")
 	case p.Kind == expr.Increment:
 		if len(o.Path) == 1 && (a.AV.Has("string") || a.AV.Has("nullempty")) {
-			return x.m.FieldErrorf(name, "what is stored of it may be no number, which DynamoDB would not increment: use Update")
+			return x.m.FieldErrorf(name,
+				"what is stored of it may be no number, which DynamoDB would not increment: use Update")
 		}
 		o.Value, o.Low, o.High = &types.AttributeValueMemberN{Value: p.By}, p.Least, p.Most
 		if err := attr.Check(o.Value); err != nil {
@@ -64,7 +67,8 @@ func (x *Patch) expires(it *schema.Item, a *schema.Attribute) bool {
 // one value, or of what lies in it, exclude each other.
 func (x *Patch) join(ch *PatchItem, field string, path []string, o *item.Operation) error {
 	twice := func() error {
-		return x.m.FieldErrorf(field, "the patch changes it twice, or it and what it lies in: use two patches, each with an Exec of its own")
+		return x.m.FieldErrorf(field, "the patch changes it twice, or it and what it lies in: use two patches, each "+
+			"with an Exec of its own")
 	}
 	for i := range ch.Operations {
 		before := &ch.Operations[i]

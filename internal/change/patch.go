@@ -62,7 +62,8 @@ type PatchItem struct {
 	adds bool
 	// fixed reports that the patch makes the item if it is missing, once the root item has been read: see RequireItems.
 	fixed bool
-	// ofKey are the attributes for secondary indexes that an item which the patch makes gets, as they are made of the entity's key.
+	// ofKey are the attributes for secondary indexes that an item which the patch makes gets, as they
+	// are made of the entity's key.
 	ofKey []item.Assignment
 	// where are the conditions that the caller gave.
 	where []where
@@ -270,7 +271,8 @@ func (x *Patch) set(ch *PatchItem, p expr.Change, attributes []int) error {
 			continue
 		}
 		if it.ExpiryOfRoot {
-			return m.FieldErrorf(a.Value.Name, "it is the expiry of every item, which a patch does not read: use Update")
+			return m.FieldErrorf(a.Value.Name,
+				"it is the expiry of every item, which a patch does not read: use Update")
 		}
 		var expiry types.AttributeValue
 		if rec != nil {
@@ -340,7 +342,8 @@ func (x *Patch) elementKey(it *schema.Item, given []key.Value) (key.Scalar, erro
 			continue
 		}
 		if len(given) == 0 {
-			return key.Scalar{}, x.m.FieldErrorf(it.Name, "the patch names several elements: name one, by its whole key")
+			return key.Scalar{},
+				x.m.FieldErrorf(it.Name, "the patch names several elements: name one, by its whole key")
 		}
 		values, given = append(values, given[0]), given[1:]
 	}
@@ -355,7 +358,8 @@ func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem,
 		case ch.Kind == kind && kind == write.Update:
 			return ch, nil
 		default:
-			return nil, x.m.FieldErrorf(it.Name, "the patch changes %s twice in ways that exclude each other: use two patches, each with an Exec of its own", at)
+			return nil, x.m.FieldErrorf(it.Name, "the patch changes %s twice in ways that exclude each other: use "+
+				"two patches, each with an Exec of its own", at)
 		}
 	}
 	if kind == write.Put && it.ExpiryOfRoot {
@@ -392,7 +396,8 @@ func (x *Patch) require(ch *PatchItem) error {
 		ch.Exists = ch.taking
 	}
 	if ch.makes() && !ch.Root && ch.Item.ExpiryOfRoot {
-		return x.m.FieldErrorf(ch.Field, "it expires with the root, which a patch does not read, and the patch may make it: use Update")
+		return x.m.FieldErrorf(ch.Field,
+			"it expires with the root, which a patch does not read, and the patch may make it: use Update")
 	}
 	return nil
 }
@@ -424,7 +429,9 @@ func (x *Patch) finish() error {
 		}
 	}
 	if upsert != "" && !slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.Root && ch.upsert }) {
-		return x.m.FieldErrorf(upsert, "Upsert is for a patch that changes the root item: leave it out. Put replaces an element, and other items are created if they are missing and the entity exists. For a counter without an entity, use a flat model whose root item is the counter")
+		return x.m.FieldErrorf(upsert, "Upsert is for a patch that changes the root item: leave it out. Put replaces "+
+			"an element, and other items are created if they are missing and the entity exists. For a counter "+
+			"without an entity, use a flat model whose root item is the counter")
 	}
 	for _, ch := range x.Items {
 		ch.expect()
@@ -432,7 +439,8 @@ func (x *Patch) finish() error {
 			return err
 		}
 		if n := ch.Longest(); n > cost.MaxExpression {
-			return x.m.FieldErrorf(ch.Field, "the patch makes an expression of %d bytes, and DynamoDB takes %d: change fewer fields and entries at once, or use Update", n, cost.MaxExpression)
+			return x.m.FieldErrorf(ch.Field, "the patch makes an expression of %d bytes, and DynamoDB takes %d: "+
+				"change fewer fields and entries at once, or use Update", n, cost.MaxExpression)
 		}
 	}
 	return nil
@@ -507,12 +515,15 @@ func (x *Patch) Bind(live types.AttributeValue) {
 		ch.take(ch.given)
 		ch.bound, ch.incarnation = true, live
 		switch {
-		case ch.Root && live == nil: // the entity gets none: what is made has none, and writers that have read it know none
-			ch.Defaults = slices.DeleteFunc(slices.Clone(ch.Defaults), func(a item.Assignment) bool { return a.Name == schema.Incarnation })
+		// the entity gets none: what is made has none, and writers that have read it know none
+		case ch.Root && live == nil:
+			ch.Defaults = slices.DeleteFunc(slices.Clone(ch.Defaults),
+				func(a item.Assignment) bool { return a.Name == schema.Incarnation })
 		case ch.Root:
 		case ch.Kind == write.Put:
 			ch.carry(live)
-		case live != nil && ch.makes() && !ch.fixed: // beside a request on the root item. Make gives an incarnation to others that are missing.
+		// beside a request on the root item. Make gives an incarnation to others that are missing.
+		case live != nil && ch.makes() && !ch.fixed:
 			ch.Defaults = append(slices.Clip(ch.Defaults), item.AssignIncarnation(live))
 		}
 		ch.expect()
@@ -520,8 +531,8 @@ func (x *Patch) Bind(live types.AttributeValue) {
 	}
 }
 
-// BindNew makes the patch the one that makes the entity: its root item, which has to be missing, and its other items carry the new
-// incarnation.
+// BindNew makes the patch the one that makes the entity: its root item, which has to be missing, and
+// its other items carry the new incarnation.
 func (x *Patch) BindNew() {
 	x.made = x.token
 	x.Bind(x.made)
@@ -572,10 +583,12 @@ func (ch *PatchItem) Bound() bool { return ch.bound }
 func (x *Patch) Unfit(stored []item.Attributes) []int {
 	var unfit []int
 	for i, ch := range x.Items {
-		if i >= len(stored) || stored[i] == nil || ch.Kind != write.Update || len(stored[i]) == 0 && ch.Exists && !ch.making || len(stored[i]) > 0 && ch.making {
+		if i >= len(stored) || stored[i] == nil || ch.Kind != write.Update || len(stored[i]) == 0 && ch.Exists &&
+			!ch.making || len(stored[i]) > 0 && ch.making {
 			continue
 		}
-		if ch.Reserved.Expired(stored[i], ch.now()) || ch.Root && len(stored[i]) > 0 && !ch.Reserved.Header(stored[i]).Live() {
+		if ch.Reserved.Expired(stored[i], ch.now()) || ch.Root && len(stored[i]) > 0 &&
+			!ch.Reserved.Header(stored[i]).Live() {
 			continue
 		}
 		misfit := func(o item.Operation) bool { return !o.Fits(stored[i]) }
@@ -743,13 +756,15 @@ func (ch *PatchItem) Plain() {
 // Upserts reports whether the patch makes the item where it is not there.
 func (ch *PatchItem) Upserts() bool {
 	overflows := func(o item.Operation) bool { return o.Overflow(nil) != nil }
-	return (!ch.Exists || ch.fixed) && len(ch.where) == 0 && (ch.Kind == write.Put || ch.fixed || ch.makes()) && !slices.ContainsFunc(ch.Operations, overflows)
+	return (!ch.Exists || ch.fixed) && len(ch.where) == 0 && (ch.Kind == write.Put || ch.fixed || ch.makes()) &&
+		!slices.ContainsFunc(ch.Operations, overflows)
 }
 
 // Conditional reports whether the item need not be there, and conditions are asked of it: what was
 // left over in its place has to go, for them to be asked of nothing.
 func (ch *PatchItem) Conditional() bool {
-	return (!ch.Exists || ch.fixed) && len(ch.where) > 0 && (ch.Kind == write.Put || ch.Kind == write.Check || ch.fixed || ch.makes())
+	return (!ch.Exists || ch.fixed) && len(ch.where) > 0 &&
+		(ch.Kind == write.Put || ch.Kind == write.Check || ch.fixed || ch.makes())
 }
 
 // Leftover returns the delete of what was left over in the item's place, as it was found.
@@ -769,7 +784,8 @@ func (ch *PatchItem) Leftover(m *model.Model, stored item.Attributes) *Change {
 // Repeats reports whether the item may take a second request: where an attribute is stored as NULL,
 // or has no map to lie in.
 func (ch *PatchItem) Repeats() bool {
-	return ch.Kind == write.Update && slices.ContainsFunc(ch.Operations, func(o item.Operation) bool { return o.Needs() != nil })
+	return ch.Kind == write.Update &&
+		slices.ContainsFunc(ch.Operations, func(o item.Operation) bool { return o.Needs() != nil })
 }
 
 // Replacing makes the patch put its item in place of what was left over, with the
@@ -824,7 +840,8 @@ func (x *Patch) fillKeys(ch *PatchItem) error {
 		}
 	}
 	for i, a := range ch.Item.Attributes {
-		identity := slices.ContainsFunc(m.Schema.KeyFields[:m.Schema.Identities()], func(o *schema.KeyField) bool { return o.Field == a.Field })
+		identity := slices.ContainsFunc(m.Schema.KeyFields[:m.Schema.Identities()],
+			func(o *schema.KeyField) bool { return o.Field == a.Field })
 		if !identity || a.Field == nil {
 			continue
 		}

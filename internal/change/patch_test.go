@@ -35,7 +35,8 @@ func TestNewPatch(t *testing.T) {
 	entity := expr.Change{Kind: expr.IfEntity}
 	either, addEither := set, add
 	either.Upsert, addEither.Kind = true, expr.Put
-	seven := expr.New(way("Visits"), func(x *attr.Expression, name string) string { return name + " = " + x.Value(N("7")) })
+	seven := expr.New(way("Visits"),
+		func(x *attr.Expression, name string) string { return name + " = " + x.Value(N("7")) })
 	when := expr.Change{Kind: expr.If, Item: head, Condition: seven}
 	for _, c := range []struct {
 		name string
@@ -43,32 +44,51 @@ func TestNewPatch(t *testing.T) {
 		want []string
 		err  string
 	}{
-		{"set", []expr.Change{set}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
-		{"removed", []expr.Change{drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
-		{"the last of several", []expr.Change{set, drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
-		{"incremented", []expr.Change{count}, []string{"update HEAD: Visits = if_not_exists(Visits, 0) + 2 | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND (attribute_not_exists(Visits) OR attribute_type(Visits, 'N'))"}, ""},
-		{"on a condition", []expr.Change{set, when}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND Visits = 7"}, ""},
+		{"set", []expr.Change{set},
+			[]string{"update HEAD: Name='n' | attribute_exists(PK) AND (attribute_not_exists(_s) OR " +
+				"_s.state = 'live')"}, ""},
+		{"removed", []expr.Change{drop},
+			[]string{"update HEAD: -Name | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"},
+			""},
+		{"the last of several", []expr.Change{set, drop},
+			[]string{"update HEAD: -Name | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"},
+			""},
+		{"incremented", []expr.Change{count}, []string{"update HEAD: Visits = if_not_exists(Visits, 0) + 2 | " +
+			"attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND " +
+			"(attribute_not_exists(Visits) OR attribute_type(Visits, 'N'))"}, ""},
+		{"on a condition", []expr.Change{set, when}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND " +
+			"(attribute_not_exists(_s) OR _s.state = 'live') AND Visits = 7"}, ""},
 		{"added", []expr.Change{add}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"}, ""},
-		{"deleted", []expr.Change{gone}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
-		{"upserted", []expr.Change{either}, []string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
+		{"deleted", []expr.Change{gone}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_s)"},
+			""},
+		{"upserted", []expr.Change{either},
+			[]string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
 		{
 			"upserted beside another that is not",
 			[]expr.Change{either, add},
-			[]string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')", "put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"},
+			[]string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')",
+				"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"},
 			"",
 		},
-		{"upserted in part", []expr.Change{either, count}, []string{"update HEAD: Name='n' Visits = if_not_exists(Visits, 0) + 2 | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND (attribute_not_exists(Visits) OR attribute_type(Visits, 'N'))"}, ""},
-		{"added either way", []expr.Change{addEither}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(_s)"}, ""},
+		{"upserted in part", []expr.Change{either, count}, []string{"update HEAD: Name='n' Visits = " +
+			"if_not_exists(Visits, 0) + 2 | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') " +
+			"AND (attribute_not_exists(Visits) OR attribute_type(Visits, 'N'))"}, ""},
+		{"added either way", []expr.Change{addEither},
+			[]string{"put LINE#a: Count=0 Text='' | attribute_not_exists(_s)"}, ""},
 		{
 			"if the entity is there",
 			[]expr.Change{add, entity},
-			[]string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)", "check HEAD: | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"},
+			[]string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)",
+				"check HEAD: | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"},
 			"",
 		},
 		{"nothing", nil, nil, "the patch changes nothing"},
 		{"a condition alone", []expr.Change{when}, nil, "the patch only checks, and changes nothing"},
-		{"set and incremented", []expr.Change{count, {Kind: expr.Set, Item: head, Field: way("Visits"), Apply: func(any) {}}}, nil, "the patch changes it twice"},
-		{"added twice", []expr.Change{add, add}, nil, "the patch changes SHOP#1 LINE#a twice in ways that exclude each other"},
+		{"set and incremented",
+			[]expr.Change{count, {Kind: expr.Set, Item: head, Field: way("Visits"), Apply: func(any) {}}}, nil,
+			"the patch changes it twice"},
+		{"added twice", []expr.Change{add, add}, nil,
+			"the patch changes SHOP#1 LINE#a twice in ways that exclude each other"},
 	} {
 		x, err := change.NewPatch(m, whole(m, "1"), c.all)
 		if c.err != "" {
@@ -136,7 +156,8 @@ func TestStray(t *testing.T) {
 	if got := rendered(t, &update.Request); got != "_a = b'live'" || len(update.Remove) > 0 {
 		t.Errorf("%s, removed %v", got, update.Remove)
 	}
-	if got := rendered(t, &put.Request); got != "attribute_not_exists(PK) OR _v = b'seen'" || put.OldSize != 3000 || Show(put.Put["_a"]) != "b'live'" {
+	if got := rendered(t, &put.Request); got != "attribute_not_exists(PK) OR _v = b'seen'" || put.OldSize != 3000 ||
+		Show(put.Put["_a"]) != "b'live'" {
 		t.Errorf("%s", got)
 	}
 	if stray := x.Stray([]item.Attributes{nil, {"_a": B("other")}}); !slices.Equal(stray, []int{1}) {

@@ -12,9 +12,10 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// indexKeys adds to an update the attributes that are written for secondary indexes alone and that
-// its changes concern, and to one that may make the item those that are made of the entity's key. Others come with the next save of an
-// item that it makes: they are made of fields that the patch does not set.
+// indexKeys adds to an update the attributes that are written for secondary indexes alone and that its
+// changes concern, and to one that may make the item those that are made of the entity's key. Others
+// come with the next save of an item that it makes: they are made of fields that the patch does not
+// set.
 func (x *Patch) indexKeys(ch *PatchItem) error {
 	if ch.Kind != write.Update || len(ch.Item.Entries) == 0 {
 		return nil
@@ -108,9 +109,12 @@ func (p *patchedKeys) key(j int, k *schema.IndexKey) error {
 	case changed == nil:
 		return nil
 	case changed == unknown:
-		return p.m.FieldErrorf(p.ch.Field, "the index key %q is made of %s, which the patch changes by what is stored: use Update, or Set", k.Text, changed.Text)
+		return p.m.FieldErrorf(p.ch.Field,
+			"the index key %q is made of %s, which the patch changes by what is stored: use Update, or Set", k.Text,
+			changed.Text)
 	case unknown != nil:
-		return p.m.FieldErrorf(p.ch.Field, "the index key %q is made of %s, which the patch sets, and of %s, which it does not: set both, or use Update", k.Text, changed.Text, unknown.Text)
+		return p.m.FieldErrorf(p.ch.Field, "the index key %q is made of %s, which the patch sets, and of %s, which "+
+			"it does not: set both, or use Update", k.Text, changed.Text, unknown.Text)
 	}
 	s, ok, err := p.m.RenderIndexKey(p.ch.Item, k, values)
 	switch {
@@ -153,7 +157,8 @@ func (p *patchedKeys) value(j, i int, src *schema.Source) (v key.Value, is int, 
 	if v, err = m.Codec.Record(it.Index).IndexKey(p.rec, j, i); err != nil {
 		return v, valueUnknown, m.ValueErrorf(it.Name, "%s in an index key: %w", src.Text, err)
 	}
-	a := slices.IndexFunc(it.Attributes, func(a *schema.Attribute) bool { return slices.Equal(a.Value.Path, src.Value.Path) })
+	a := slices.IndexFunc(it.Attributes,
+		func(a *schema.Attribute) bool { return slices.Equal(a.Value.Path, src.Value.Path) })
 	for f, o := range m.Schema.KeyFields[:m.Schema.Identities()] {
 		k, source := m.Schema.KeyOf(f)
 		if src.From == schema.FromItem && slices.Equal(o.Path, src.Value.Path) && k.Sources[source].Lossless {
@@ -185,7 +190,9 @@ func (p *patchedKeys) sparse() error {
 				return p.m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 			}
 			if v == nil {
-				return p.m.ValueErrorf(a.Value.Name, "the attribute %q is a key of the index %s, and an empty value cannot be: remove it instead", a.Name, it.IndexOf(a.Name))
+				return p.m.ValueErrorf(a.Value.Name,
+					"the attribute %q is a key of the index %s, and an empty value cannot be: remove it instead",
+					a.Name, it.IndexOf(a.Name))
 			}
 		}
 		if !p.ch.makes() || slices.Contains(p.known, i) || slices.Contains(p.operated, i) {

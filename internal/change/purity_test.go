@@ -53,7 +53,8 @@ func TestPurity(t *testing.T) {
 			switch {
 			case path == "context", path == "os", strings.HasPrefix(path, "net"),
 				strings.Contains(path, "/service/dynamodb") && !strings.HasSuffix(path, "/types"),
-				strings.HasSuffix(path, "/internal/read"), strings.HasSuffix(path, "/internal/retry"), strings.HasSuffix(path, "/internal/staging"):
+				strings.HasSuffix(path, "/internal/read"), strings.HasSuffix(path, "/internal/retry"),
+				strings.HasSuffix(path, "/internal/staging"):
 				t.Errorf("%s imports %s", f.Name(), path)
 			}
 		}

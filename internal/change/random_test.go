@@ -165,7 +165,8 @@ func anyEdits[T any](t *testing.T, start T, edit func(r *rand.Rand, v *T), optio
 func TestAnyEdits(t *testing.T) {
 	anyEdits(
 		t, Shop{ID: "1"}, edit, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Shop{}, "_"),
-		cmpopts.SortSlices(func(a, b Line) bool { return a.SKU < b.SKU }), cmpopts.SortSlices(func(a, b *Note) bool { return a.N < b.N }),
+		cmpopts.SortSlices(func(a, b Line) bool { return a.SKU < b.SKU }),
+		cmpopts.SortSlices(func(a, b *Note) bool { return a.N < b.N }),
 	)
 }
 
@@ -211,7 +212,8 @@ func TestAnyEditsOfExpiry(t *testing.T) {
 				v.Steps[i].Until = later(r)
 			}
 		}
-	}, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Session{}, "_"), cmpopts.SortSlices(func(a, b Step) bool { return a.N < b.N }))
+	}, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Session{}, "_"),
+		cmpopts.SortSlices(func(a, b Step) bool { return a.N < b.N }))
 	anyEdits(t, Lease{ID: "1"}, func(r *rand.Rand, v *Lease) {
 		n := r.IntN(4)
 		switch r.IntN(4) {
@@ -226,7 +228,8 @@ func TestAnyEditsOfExpiry(t *testing.T) {
 				v.Terms = append(v.Terms, Note{N: n})
 			}
 		}
-	}, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Lease{}, "_"), cmpopts.SortSlices(func(a, b Note) bool { return a.N < b.N }))
+	}, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Lease{}, "_"),
+		cmpopts.SortSlices(func(a, b Note) bool { return a.N < b.N }))
 }
 
 // known describes what a snapshot knows of the stored items.
@@ -234,7 +237,8 @@ func known(m *model.Model, s *snapshot.Snapshot) []string {
 	var all []string
 	for i, items := range s.Items {
 		for _, r := range items {
-			text := fmt.Sprintf("%s %s %d %v %d %d", r.Place, Show(r.Header.Version), r.Size, r.Sizes, r.Expiry, len(r.Raw))
+			text := fmt.Sprintf("%s %s %d %v %d %d", r.Place, Show(r.Header.Version), r.Size, r.Sizes, r.Expiry,
+				len(r.Raw))
 			for a := range m.Schema.Items[i].Attributes {
 				if v := r.Opaque[a]; v != nil {
 					text += fmt.Sprint(" ", a, Show(v))

@@ -23,7 +23,8 @@ func (d *differ) singleton(it *schema.Item) {
 	}
 	at := d.m.Place(it, d.Keys.Partition, sk)
 	record := d.m.Codec.Record(it.Index)
-	if all := d.s.Items[it.Index]; len(all) == 1 && all[0].Place == at && !it.Opaque && !d.expiryChanged && !d.reindexes(it) && record.Equal(d.v, d.s.Old) {
+	if all := d.s.Items[it.Index]; len(all) == 1 && all[0].Place == at && !it.Opaque && !d.expiryChanged &&
+		!d.reindexes(it) && record.Equal(d.v, d.s.Old) {
 		d.keep(it, all[0], codec.Pos{})
 		return
 	}
@@ -39,8 +40,10 @@ func (d *differ) singleton(it *schema.Item) {
 	}
 	present := d.m.Present(it, d.v)
 	switch {
-	case r == nil && !present && !(len(away) > 0 && len(away[0].Unknown) > 0): // what the model does not know moves along
-	case r == nil && len(away) == 0 && !d.s.Fresh && d.m.Schema.Hooks && !d.differs(it, nil): // AfterLoad has set what it holds
+	// what the model does not know moves along
+	case r == nil && !present && !(len(away) > 0 && len(away[0].Unknown) > 0):
+	// AfterLoad has set what it holds
+	case r == nil && len(away) == 0 && !d.s.Fresh && d.m.Schema.Hooks && !d.differs(it, nil):
 	case r == nil && len(away) > 0:
 		d.put(rec, at, away[0])
 	case r == nil:

@@ -19,7 +19,8 @@ func (x *Patch) target(p *expr.Change) (*schema.Item, []int, error) {
 		return it, nil, err
 	case expr.Delete:
 		if it := x.m.Schema.Items[p.Item]; it == x.m.Root() {
-			return nil, nil, x.m.FieldErrorf(it.Name, "it is the root, without which there is no entity: use the mapper's Delete")
+			return nil, nil,
+				x.m.FieldErrorf(it.Name, "it is the root, without which there is no entity: use the mapper's Delete")
 		}
 		return x.m.Schema.Items[p.Item], nil, nil
 	case expr.Add, expr.Put, expr.RemoveElement:
@@ -29,10 +30,12 @@ func (x *Patch) target(p *expr.Change) (*schema.Item, []int, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	spread := len(attributes) != 1 || strings.HasPrefix(it.Attributes[attributes[0]].Value.Name, x.nameIn(it, p, p.Field)+".")
+	spread := len(attributes) != 1 ||
+		strings.HasPrefix(it.Attributes[attributes[0]].Value.Name, x.nameIn(it, p, p.Field)+".")
 	switch {
 	case spread && p.Kind != expr.Set && p.Kind != expr.Remove:
-		return nil, nil, x.m.FieldErrorf(p.Field.Shown(), "its fields are spread over the item: change them one by one, with Change")
+		return nil, nil, x.m.FieldErrorf(p.Field.Shown(),
+			"its fields are spread over the item: change them one by one, with Change")
 	case p.Kind == expr.Remove && spread && it != x.m.Root() && x.alone(it, attributes):
 		p.Kind = expr.Delete
 	}
@@ -85,7 +88,8 @@ func (x *Patch) attributesOf(p *expr.Change) (*schema.Item, []int, error) {
 		found, _ := x.find(it, p, p.Field)
 		for _, i := range found {
 			if a := it.Attributes[i]; x.inKey(it, a) {
-				return nil, nil, x.m.FieldErrorf(a.Value.Name, "keys name it, so that a patch cannot change it: use Update")
+				return nil, nil, x.m.FieldErrorf(a.Value.Name,
+					"keys name it, so that a patch cannot change it: use Update")
 			}
 		}
 		if found != nil {
@@ -95,7 +99,8 @@ func (x *Patch) attributesOf(p *expr.Change) (*schema.Item, []int, error) {
 	if p.Item != expr.OfField {
 		return nil, nil, x.m.FieldErrorf(x.m.Schema.Items[p.Item].Name, "it stores no field %s", p.Field.Shown())
 	}
-	return nil, nil, x.m.FieldErrorf(p.Field.Shown(), "it lies on no item that a patch of the entity knows: use the node of the item")
+	return nil, nil, x.m.FieldErrorf(p.Field.Shown(),
+		"it lies on no item that a patch of the entity knows: use the node of the item")
 }
 
 // below are the names on the way from an attribute to the field of a change.
@@ -182,7 +187,8 @@ func (x *Patch) targetOfCondition(p *expr.Change) (*schema.Item, error) {
 		case x.renamed(it, p, f) != nil:
 			return nil, x.renamedErr(x.renamed(it, p, f))
 		case item != nil && it != item:
-			return nil, x.m.Errorf("a condition names fields of two items, %s and %s: give a condition for each", item.Name, it.Name)
+			return nil, x.m.Errorf("a condition names fields of two items, %s and %s: give a condition for each",
+				item.Name, it.Name)
 		}
 		item = it
 	}
@@ -210,7 +216,8 @@ func (x *Patch) largeIn(it *schema.Item, p *expr.Change, f expr.Field) *schema.A
 }
 
 func (x *Patch) renamedErr(a *schema.Attribute) error {
-	return x.m.FieldErrorf(a.Value.Name, "the stored item may hold it as %s or as %s, and a condition sees one of them: use Update, or leave the condition out until was= is gone", a.Name, strings.Join(a.Was, ", "))
+	return x.m.FieldErrorf(a.Value.Name, "the stored item may hold it as %s or as %s, and a condition sees one of "+
+		"them: use Update, or leave the condition out until was= is gone", a.Name, strings.Join(a.Was, ", "))
 }
 
 // itemOfField returns the item that stores a field in the one attribute that a condition
@@ -221,7 +228,8 @@ func (x *Patch) itemOfField(p *expr.Change, f expr.Field) (*schema.Item, error) 
 		case len(found) == 1 && it.Attributes[found[0]].Value.Name == x.nameIn(it, p, f), len(found) == 1 && len(f) > 1:
 			return it, nil
 		case len(found) > 0:
-			return nil, x.m.FieldErrorf(f.Shown(), "it lies in several attributes: give conditions on its fields, with Where")
+			return nil, x.m.FieldErrorf(f.Shown(),
+				"it lies in several attributes: give conditions on its fields, with Where")
 		}
 	}
 	return nil, x.m.FieldErrorf(f.Shown(), "no item of the patch stores it")
@@ -246,7 +254,8 @@ func (x *Patch) named(it *schema.Item, c expr.Condition) error {
 		if f[0].Name != "" || slices.Contains(known, name) {
 			continue
 		}
-		return x.m.FieldErrorf(it.Name, "a condition names the attribute %q, which it does not store%s", name, near.Hint(name, known))
+		return x.m.FieldErrorf(it.Name, "a condition names the attribute %q, which it does not store%s", name,
+			near.Hint(name, known))
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// UnresolvedWrite is a write without an answer: it was applied, was not applied, or can still be applied. It has the changes of
-// one request, or of a staged insert.
+// UnresolvedWrite is a write without an answer: it was applied, was not applied, or can still be
+// applied. It has the changes of one request, or of a staged insert.
 type UnresolvedWrite struct {
 	// Changes are independent of the value that they came from, and so are Keys.
 	Changes []*Change
@@ -26,11 +26,11 @@ type UnresolvedWrite struct {
 	Whole bool
 	// Move is the move of the entity to another key that the write was a part of, nil for none.
 	Move *Diff
-	// Shown reports that a version or incarnation in Evidence shows that the write was applied. Without it another writer may have
-	// done the same, for instance deleted the items.
+	// Shown reports that a version or incarnation in Evidence shows that the write was applied. Without
+	// it another writer may have done the same, for instance deleted the items.
 	Shown bool
-	// Movable reports that another writer may have moved the entity to another shard, so that a missing item does not show that it
-	// was deleted.
+	// Movable reports that another writer may have moved the entity to another shard, so that a missing
+	// item does not show that it was deleted.
 	Movable bool
 	// Since is when the last request was sent.
 	Since time.Time
@@ -43,9 +43,11 @@ type UnresolvedWrites []*UnresolvedWrite
 // a signature that is older (General Reference, "Signature Version 4").
 const Lateness = 15 * time.Minute
 
-// NewUnresolvedWrite returns the unresolved write of requests that were made from changes and sent at once. evidence are the requests whose
-// items show whether it was applied, nil for the requests themselves.
-func NewUnresolvedWrite(m *model.Model, changes []*Change, requests []*write.Request, keys snapshot.Keys, evidence []*write.Request) *UnresolvedWrite {
+// NewUnresolvedWrite returns the unresolved write of requests that were made from changes and sent at
+// once. evidence are the requests whose items show whether it was applied, nil for the requests
+// themselves.
+func NewUnresolvedWrite(m *model.Model, changes []*Change, requests []*write.Request, keys snapshot.Keys,
+	evidence []*write.Request) *UnresolvedWrite {
 	x := &UnresolvedWrite{Since: m.Now(), Keys: keys, Evidence: evidence, Movable: m.CanReshard(keys.KeyFields)}
 	eachChange(changes, requests, func(ch *Change, r *write.Request) { x.Changes = append(x.Changes, ch.freeze(m, r)) })
 	if x.Others = evidence != nil; !x.Others {
@@ -91,8 +93,9 @@ func (d UnresolvedWrites) Places() []item.Place {
 	return places
 }
 
-// keptOutBy reports whether the write cannot be applied after a write of the item at a place. A put of a new item prevents it only
-// while the item exists. So it counts only if the unresolved write consists of new items.
+// keptOutBy reports whether the write cannot be applied after a write of the item at a place. A put of
+// a new item prevents it only while the item exists. So it counts only if the unresolved write consists
+// of new items.
 func (x *UnresolvedWrite) keptOutBy(at item.Place) bool {
 	existed := func(ch *Change) bool { return !ch.New }
 	some := slices.ContainsFunc(x.Changes, existed)
@@ -126,7 +129,8 @@ func (d UnresolvedWrites) Late(changes []*Change) UnresolvedWrites {
 // FindApplied returns the latest unresolved write that was applied, as the item stored at a place shows, or nil.
 func (d UnresolvedWrites) FindApplied(at item.Place, stored item.Attributes) *UnresolvedWrite {
 	for _, x := range slices.Backward(d) {
-		i := slices.IndexFunc(x.Evidence, func(r *write.Request) bool { return r.Place == at && x.wasApplied(r, stored) })
+		i := slices.IndexFunc(x.Evidence,
+			func(r *write.Request) bool { return r.Place == at && x.wasApplied(r, stored) })
 		if stored != nil && i >= 0 {
 			x.Shown = x.Evidence[i].IsIdentifiable()
 			return x
@@ -141,8 +145,8 @@ func (x *UnresolvedWrite) wasApplied(r *write.Request, stored item.Attributes) b
 	return (r.IsIdentifiable() || r.Kind == write.Delete && len(x.Evidence) == 1 && !x.Movable) && r.Wrote(stored)
 }
 
-// Applied finds out whether the write was applied: one identifiable item shows it. Without identifiable items each item has to
-// equal the result of the write. look reads an item.
+// Applied finds out whether the write was applied: one identifiable item shows it. Without identifiable
+// items each item has to equal the result of the write. look reads an item.
 func (x *UnresolvedWrite) Applied(look func(*write.Request) (item.Attributes, error)) (bool, error) {
 	identifiable := slices.ContainsFunc(x.Evidence, (*write.Request).IsIdentifiable)
 	for _, r := range x.Evidence {
@@ -163,7 +167,8 @@ func (x *UnresolvedWrite) Applied(look func(*write.Request) (item.Attributes, er
 	if !identifiable || !x.Others {
 		return !identifiable, nil
 	}
-	// Another writer may have changed the items of other entities later. An item that was deleted is missing in any case.
+	// Another writer may have changed the items of other entities later. An item that was deleted is
+	// missing in any case.
 	for _, ch := range x.Changes {
 		if stored, err := look(&ch.Request); err != nil || !ch.Holds(stored) || x.Movable && ch.Kind == write.Delete {
 			return false, err
@@ -181,7 +186,8 @@ type UnresolvedError struct {
 func (e *UnresolvedError) Error() string { return e.Err.Error() }
 
 // ErrLate is the reason to refuse a write while an unresolved write of a missing item can still be applied.
-var ErrLate = fmt.Errorf("it is not there, but may still come until %v after it was sent, and what is written now would not keep it out", Lateness)
+var ErrLate = fmt.Errorf("it is not there, but may still come until %v after it was sent, and what is written now "+
+	"would not keep it out", Lateness)
 
 // fence makes sure that no unresolved write is applied after the changes of a save, which
 // the user takes for all there is: where they write none of its items, one gets a new
@@ -192,7 +198,8 @@ func (d *differ) fence(unresolved UnresolvedWrites) error {
 		if len(UnresolvedWrites{x}.Late(d.Changes)) == 0 {
 			continue // by a fence before
 		}
-		i := slices.IndexFunc(x.Changes, func(ch *Change) bool { return x.keptOutBy(ch.Place) && d.s.Versioned(ch.Place) != nil })
+		i := slices.IndexFunc(x.Changes,
+			func(ch *Change) bool { return x.keptOutBy(ch.Place) && d.s.Versioned(ch.Place) != nil })
 		if i < 0 {
 			open = append(open, x)
 			continue

@@ -53,7 +53,8 @@ func TestFindApplied(t *testing.T) {
 		}
 	}
 	same := *first
-	if got := (change.UnresolvedWrites{first, &same}).FindApplied(at, item.Attributes{"_v": first.Changes[0].Token}); got != &same {
+	if got := (change.UnresolvedWrites{first, &same}).FindApplied(at,
+		item.Attributes{"_v": first.Changes[0].Token}); got != &same {
 		t.Error("of two it is not the latest")
 	}
 }
@@ -91,7 +92,9 @@ func TestApplied(t *testing.T) {
 	m, plain := Of[Shop](t), Of[Plain](t)
 	_, _, x := edited(t, m, func(v *Shop) { v.Visits, v.Lines[0].Count, v.Plan = 10, 9, nil })
 	token := func(i int) item.Attributes { return item.Attributes{"_v": x.Changes[i].Token} }
-	s, v := load[Plain](t, plain, whole(plain, "1"), Item("1", "HEAD", item.Attributes{"Name": S("n"), "Count": N("1")}), Item("1", "SIDE", item.Attributes{"Side": S("left")}))
+	s, v := load[Plain](t, plain, whole(plain, "1"),
+		Item("1", "HEAD", item.Attributes{"Name": S("n"), "Count": N("1")}),
+		Item("1", "SIDE", item.Attributes{"Side": S("left")}))
 	v.Count, v.Side = 2, ""
 	d, err := change.Of(s, nil, v, change.Options{})
 	if err != nil {
@@ -105,13 +108,18 @@ func TestApplied(t *testing.T) {
 		want  bool
 	}{
 		{"an own version", x, map[string]item.Attributes{"HEAD": token(0), "LINE#a": token(2)}, true},
-		{"another's first, an own behind", x, map[string]item.Attributes{"HEAD": {"_v": B("other")}, "LINE#a": token(2)}, true},
-		{"as before", x, map[string]item.Attributes{"HEAD": {"_v": B("v-HEAD")}, "LINE#a": {"_v": B("v-LINE#a")}}, false},
-		{"all written by others", x, map[string]item.Attributes{"HEAD": {"_v": B("other")}, "LINE#a": {"_v": B("other")}}, false},
+		{"another's first, an own behind", x,
+			map[string]item.Attributes{"HEAD": {"_v": B("other")}, "LINE#a": token(2)}, true},
+		{"as before", x, map[string]item.Attributes{"HEAD": {"_v": B("v-HEAD")}, "LINE#a": {"_v": B("v-LINE#a")}},
+			false},
+		{"all written by others", x,
+			map[string]item.Attributes{"HEAD": {"_v": B("other")}, "LINE#a": {"_v": B("other")}}, false},
 		{"nothing there", x, nil, false},
 		{"values, all as written", y, map[string]item.Attributes{"HEAD": {"Count": N("2")}}, true},
-		{"values, one is not", y, map[string]item.Attributes{"HEAD": {"Count": N("2")}, "SIDE": {"Side": S("left")}}, false},
-		{"values, as before", y, map[string]item.Attributes{"HEAD": {"Count": N("1")}, "SIDE": {"Side": S("left")}}, false},
+		{"values, one is not", y, map[string]item.Attributes{"HEAD": {"Count": N("2")}, "SIDE": {"Side": S("left")}},
+			false},
+		{"values, as before", y, map[string]item.Attributes{"HEAD": {"Count": N("1")}, "SIDE": {"Side": S("left")}},
+			false},
 	} {
 		got, err := c.x.Applied(func(r *write.Request) (item.Attributes, error) { return c.items[r.SK.Text], nil })
 		if err != nil || got != c.want {
@@ -119,7 +127,8 @@ func TestApplied(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	if _, err := x.Applied(func(*write.Request) (item.Attributes, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := x.Applied(func(*write.Request) (item.Attributes, error) { return nil, broken }); !errors.Is(err,
+		broken) {
 		t.Error(err)
 	}
 }
@@ -130,7 +139,8 @@ func TestUnresolvedWriteIsFrozen(t *testing.T) {
 	m := Of[Shop](t)
 	s, v, x := edited(t, m, func(v *Shop) { v.Lines[0].Text, v.Notes[0].Text, v.ID = "sent", "sent", "1" })
 	v.Lines[0].Text, v.Notes[0].Text, v.ID = "later", "later", "2"
-	if got := x.Changes[0].Record.(*Line).Text + x.Changes[1].Record.(*Note).Text + x.Keys.Value.(*Shop).ID; got != "sentsent1" {
+	if got := x.Changes[0].Record.(*Line).Text + x.Changes[1].Record.(*Note).Text +
+		x.Keys.Value.(*Shop).ID; got != "sentsent1" {
 		t.Errorf("the unresolved write holds %s", got)
 	}
 	v.ID = "1"
@@ -139,7 +149,8 @@ func TestUnresolvedWriteIsFrozen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := lines("update LINE#a Text='later' if "+Show(x.Changes[0].Token), "update NOTE#007 Text='later' if "+Show(x.Changes[1].Token))
+	want := lines("update LINE#a Text='later' if "+Show(x.Changes[0].Token), "update NOTE#007 Text='later' if "+
+		Show(x.Changes[1].Token))
 	if got := show(d.Changes); got != want {
 		t.Errorf("applied, the rest is %s", got)
 	}
@@ -156,9 +167,12 @@ func TestFence(t *testing.T) {
 		want        string
 	}{
 		{"taken back", func(v *Shop) { v.Visits = 10 }, func(*Shop) {}, fence},
-		{"another item is written", func(v *Shop) { v.Visits = 10 }, func(v *Shop) { v.Lines[0].Count = 9 }, lines("update LINE#a Count=9 if b'v-LINE#a'", fence)},
-		{"the item itself is written", func(v *Shop) { v.Visits = 10 }, func(v *Shop) { v.Visits = 20 }, "update HEAD Visits=20 if b'v-HEAD'"},
-		{"of two items one is written", func(v *Shop) { v.Visits, v.Plan = 10, nil }, func(v *Shop) { v.Plan = nil }, "delete PLAN if b'v-PLAN'"},
+		{"another item is written", func(v *Shop) { v.Visits = 10 }, func(v *Shop) { v.Lines[0].Count = 9 },
+			lines("update LINE#a Count=9 if b'v-LINE#a'", fence)},
+		{"the item itself is written", func(v *Shop) { v.Visits = 10 }, func(v *Shop) { v.Visits = 20 },
+			"update HEAD Visits=20 if b'v-HEAD'"},
+		{"of two items one is written", func(v *Shop) { v.Visits, v.Plan = 10, nil }, func(v *Shop) { v.Plan = nil },
+			"delete PLAN if b'v-PLAN'"},
 		{"of two items none is", func(v *Shop) { v.Visits, v.Plan = 10, nil }, func(*Shop) {}, fence},
 		{"a delete taken back", func(v *Shop) { v.Plan = nil }, func(*Shop) {}, "update PLAN if b'v-PLAN'"},
 	} {
@@ -200,7 +214,8 @@ func TestCannotBeFenced(t *testing.T) {
 	_, v := load[Shop](t, m, whole(m, "1"), shop()...)
 	_, err := change.Of(s, change.UnresolvedWrites{x}, v, change.Options{})
 	var open *change.UnresolvedError
-	if !errors.As(err, &open) || !errors.Is(open.Err, change.ErrLate) || len(open.Places) != 1 || open.Places[0].SK.Text != "LINE#new" {
+	if !errors.As(err, &open) || !errors.Is(open.Err, change.ErrLate) || len(open.Places) != 1 ||
+		open.Places[0].SK.Text != "LINE#new" {
 		t.Errorf("%v", err)
 	}
 	v.Lines = append(v.Lines, Line{SKU: "new", Count: 5})

@@ -101,7 +101,8 @@ func (x *renaming) renamed(f reflect.StructField) reflect.StructTag {
 	}
 	x.names++
 	ddb = append(ddb, "was='"+strings.Join(was, ",")+"'")
-	tag := fmt.Sprintf("ddb:%q dynamodbav:%q", strings.Join(ddb, ","), strings.TrimSuffix(fmt.Sprintf("r%d,%s", x.names, options), ","))
+	tag := fmt.Sprintf("ddb:%q dynamodbav:%q", strings.Join(ddb, ","),
+		strings.TrimSuffix(fmt.Sprintf("r%d,%s", x.names, options), ","))
 	return reflect.StructTag(tag)
 }
 

@@ -29,7 +29,8 @@ func TestAtScale(t *testing.T) {
 			t.Errorf("%+v: %+v, created %+v, then %+v, %v", c, s, empty, then, err)
 		}
 		if then.RCU != s.Grown.RCU || then.WCU != s.Grown.WCU {
-			t.Errorf("%+v: each has %v and %v, and the grown one's %v and %v", c, then.RCU, then.WCU, s.Grown.RCU, s.Grown.WCU)
+			t.Errorf("%+v: each has %v and %v, and the grown one's %v and %v", c, then.RCU, then.WCU, s.Grown.RCU,
+				s.Grown.WCU)
 		}
 	}
 	if _, err := (Capacity{Bytes: -1}).AtScale(); err == nil {

@@ -96,7 +96,8 @@ func LoadIn(items, bytes int, in time.Duration) (float64, error) {
 	case items < 0 || bytes < 0:
 		return 0, fmt.Errorf("%d items of %d bytes: give 0 or more of both", items, bytes)
 	case bytes > cost.MaxItem:
-		return 0, fmt.Errorf("items of %d bytes: an item has at most %d; give the parts that each is split into", bytes, cost.MaxItem)
+		return 0, fmt.Errorf("items of %d bytes: an item has at most %d; give the parts that each is split into", bytes,
+			cost.MaxItem)
 	case in <= 0:
 		return 0, fmt.Errorf("a load in %v: give a time", in)
 	}

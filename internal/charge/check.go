@@ -31,7 +31,8 @@ func CheckItem(item Item) error {
 		}
 	}
 	if n := cost.ItemSize(item); n > cost.MaxItem {
-		return fmt.Errorf("the item has %d bytes, and DynamoDB takes %d; the largest attribute is %q with %d: split the item, or compress that",
+		return fmt.Errorf("the item has %d bytes, and DynamoDB takes %d; the largest attribute is %q with %d: split "+
+			"the item, or compress that",
 			n, cost.MaxItem, largest, cost.AttributeSize(largest, item[largest]))
 	}
 	return nil
@@ -65,11 +66,13 @@ func (t Table) CheckWrite(old, new Item) error {
 		if key.name == "" {
 			continue
 		}
-		if err := errors.Join(checkKey("old", old, key.name, key.limit), checkKey("new", new, key.name, key.limit)); err != nil {
+		if err := errors.Join(checkKey("old", old, key.name, key.limit),
+			checkKey("new", new, key.name, key.limit)); err != nil {
 			return err
 		}
 		if old != nil && new != nil && !attr.Same(old[key.name], new[key.name]) {
-			return fmt.Errorf("the key differs in %s: a write changes no key; to move an item is a delete and an insert, priced one by one", key.name)
+			return fmt.Errorf("the key differs in %s: a write changes no key; to move an item is a delete and an "+
+				"insert, priced one by one", key.name)
 		}
 	}
 	return nil
@@ -91,7 +94,8 @@ func checkKey(which string, item Item, name string, limit int) error {
 	case n == 0:
 		return fmt.Errorf("the key attribute %s of the %s item is empty: give it a value", name, which)
 	case n > limit:
-		return fmt.Errorf("the key attribute %s of the %s item has %d bytes, and DynamoDB takes %d: shorten it", name, which, n, limit)
+		return fmt.Errorf("the key attribute %s of the %s item has %d bytes, and DynamoDB takes %d: shorten it", name,
+			which, n, limit)
 	}
 	return nil
 }

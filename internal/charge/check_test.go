@@ -16,11 +16,14 @@ func TestCheckItem(t *testing.T) {
 		t.Error(err)
 	}
 	for want, item := range map[string]Item{
-		`the item has 409601 bytes, and DynamoDB takes 409600; the largest attribute is "v" with 409598: split the item, or compress that`: {
+		`the item has 409601 bytes, and DynamoDB takes 409600; the largest attribute is "v" with 409598: split the ` +
+			`item, or compress that`: {
 			"PK": text("a"), "v": text(strings.Repeat("x", cost.MaxItem-3)),
 		},
-		`attribute "n": the number is invalid`:                       {"n": &types.AttributeValueMemberN{Value: "abc"}},
-		`attribute "s": the set has a member twice`:                  {"s": &types.AttributeValueMemberSS{Value: []string{"a", "b", "a"}}},
+		`attribute "n": the number is invalid`: {"n": &types.AttributeValueMemberN{Value: "abc"}},
+		`attribute "s": the set has a member twice`: {
+			"s": &types.AttributeValueMemberSS{Value: []string{"a", "b", "a"}},
+		},
 		`the item has no attributes: give it at least its key's`:     {},
 		`an attribute without a name, of 1 byte: give it one`:        {"": text("a")},
 		`attribute "z": NULL false is no value of DynamoDB: give tr`: {"z": &types.AttributeValueMemberNULL{}},
@@ -49,8 +52,10 @@ func TestCheckWrite(t *testing.T) {
 		{"the new item lacks the key attribute SK", table, item("a", "b"), Item{"PK": text("a")}},
 		{"the old item lacks the key attribute PK", table, Item{"SK": text("b")}, nil},
 		{"the key attribute PK of the new item is empty", table, nil, item("", "b")},
-		{"the key attribute SK of the new item has 1025 bytes, and DynamoDB takes 1024", table, nil, item("a", strings.Repeat("x", 1025))},
-		{"the key attribute PK of the new item is no string, number or binary", table, nil, Item{"PK": &types.AttributeValueMemberBOOL{}, "SK": text("b")}},
+		{"the key attribute SK of the new item has 1025 bytes, and DynamoDB takes 1024", table, nil,
+			item("a", strings.Repeat("x", 1025))},
+		{"the key attribute PK of the new item is no string, number or binary", table, nil,
+			Item{"PK": &types.AttributeValueMemberBOOL{}, "SK": text("b")}},
 		{"neither an old item nor a new one", table, nil, nil},
 	} {
 		err := c.table.CheckWrite(c.old, c.new)
@@ -93,7 +98,8 @@ func TestItemFromJSONRefuses(t *testing.T) {
 			t.Errorf("%s: %v; want %s", in, err, want)
 		}
 	}
-	const all = `{"a":{"S":"x"},"b":{"N":"1"},"c":{"B":"AA=="},"d":{"BOOL":false},"e":{"NULL":true},"f":{"L":[{"S":"x"}]},"g":{"M":{"h":{"S":"x"}}},"i":{"SS":["x"]},"j":{"NS":["1"]},"k":{"BS":["AA=="]}}`
+	const all = `{"a":{"S":"x"},"b":{"N":"1"},"c":{"B":"AA=="},"d":{"BOOL":false},"e":{"NULL":true},` +
+		`"f":{"L":[{"S":"x"}]},"g":{"M":{"h":{"S":"x"}}},"i":{"SS":["x"]},"j":{"NS":["1"]},"k":{"BS":["AA=="]}}`
 	item, err := ItemFromJSON([]byte(all + "\n"))
 	if err != nil || len(item) != 10 {
 		t.Error(item, err)

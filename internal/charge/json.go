@@ -91,7 +91,8 @@ func answered(text []byte) (items []json.RawMessage, ok bool) {
 			for _, table := range slices.Sorted(maps.Keys(tables)) {
 				items = append(items, tables[table]...)
 			}
-		case "Count", "ScannedCount", "LastEvaluatedKey", "ConsumedCapacity", "NextToken", "UnprocessedKeys", "ResponseMetadata":
+		case "Count", "ScannedCount", "LastEvaluatedKey", "ConsumedCapacity", "NextToken", "UnprocessedKeys",
+			"ResponseMetadata":
 		default:
 			return nil, false
 		}
@@ -168,7 +169,8 @@ func typedMap(m map[string]any) (Item, error) {
 func typedValue(v any) (types.AttributeValue, error) {
 	o, ok := v.(map[string]any)
 	if !ok || len(o) != 1 {
-		return nil, redact.Errorf("invalid attribute value%v: write {\"S\":\"text\"} or {\"N\":\"1\"}, for example", redact.Of(v))
+		return nil, redact.Errorf("invalid attribute value%v: write {\"S\":\"text\"} or {\"N\":\"1\"}, for example",
+			redact.Of(v))
 	}
 	for name, v := range o {
 		switch name {
@@ -181,7 +183,8 @@ func typedValue(v any) (types.AttributeValue, error) {
 		case "SS", "NS", "BS":
 			return typedSet(name, v)
 		}
-		return nil, redact.Errorf("invalid attribute type%v: write one of %s", redact.Of(name), strings.Join(typeNames, ", "))
+		return nil, redact.Errorf("invalid attribute type%v: write one of %s", redact.Of(name),
+			strings.Join(typeNames, ", "))
 	}
 	return nil, nil // an object of one member has one
 }

@@ -31,7 +31,10 @@ func TestLimitsOnTheEngine(t *testing.T) {
 				names[i] = fmt.Sprint(":v", i)
 				values[names[i]] = str(names[i])
 			}
-			_, err := client.Scan(ctx, &dynamodb.ScanInput{TableName: &table, FilterExpression: aws.String("a IN (" + strings.Join(names, ", ") + ")"), ExpressionAttributeValues: values})
+			_, err := client.Scan(ctx,
+				&dynamodb.ScanInput{TableName: &table,
+					FilterExpression:          aws.String("a IN (" + strings.Join(names, ", ") + ")"),
+					ExpressionAttributeValues: values})
 			return err
 		}},
 		{"BatchWriteItem", cost.MaxBatchWrite, func(n int) error {
@@ -39,7 +42,8 @@ func TestLimitsOnTheEngine(t *testing.T) {
 			for i := range w {
 				w[i] = types.WriteRequest{PutRequest: &types.PutRequest{Item: key(i)}}
 			}
-			_, err := client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: w}})
+			_, err := client.BatchWriteItem(ctx,
+				&dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: w}})
 			return err
 		}},
 		{"BatchGetItem", cost.MaxBatchGet, func(n int) error {
@@ -47,7 +51,8 @@ func TestLimitsOnTheEngine(t *testing.T) {
 			for i := range keys {
 				keys[i] = key(i)
 			}
-			_, err := client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{table: {Keys: keys}}})
+			_, err := client.BatchGetItem(ctx,
+				&dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{table: {Keys: keys}}})
 			return err
 		}},
 		{"an item's size", cost.MaxItem, func(n int) error {

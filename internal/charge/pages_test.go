@@ -65,7 +65,8 @@ func (p pager) fill(partition string, items, bytes int) {
 		for i := from; i < min(from+cost.MaxBatchWrite, items); i++ {
 			w = append(w, types.WriteRequest{PutRequest: &types.PutRequest{Item: sizedItem(partition, i, bytes)}})
 		}
-		out, err := p.client.BatchWriteItem(context.Background(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{p.table: w}})
+		out, err := p.client.BatchWriteItem(context.Background(),
+			&dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{p.table: w}})
 		if err != nil || len(out.UnprocessedItems) > 0 {
 			p.Fatal(err)
 		}
@@ -77,7 +78,8 @@ func (p pager) query(partition string) (counts []int, units []float64) {
 	p.Helper()
 	in := &dynamodb.QueryInput{
 		TableName: &p.table, KeyConditionExpression: aws.String("PK = :p"),
-		ExpressionAttributeValues: charge.Item{":p": str(partition)}, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		ExpressionAttributeValues: charge.Item{":p": str(partition)},
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
 	}
 	for {
 		out, err := p.client.Query(context.Background(), in)
@@ -98,7 +100,8 @@ func (p pager) query(partition string) (counts []int, units []float64) {
 func TestPagesOnTheEngine(t *testing.T) {
 	p := pager{t, enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")}
 	endsBefore := false
-	for _, c := range []struct{ items, bytes int }{{1007, 1042}, {1010, 1042}, {16, 64 << 10}, {17, 64 << 10}, {8, 390 << 10}} {
+	for _, c := range []struct{ items, bytes int }{{1007, 1042}, {1010, 1042}, {16, 64 << 10}, {17, 64 << 10},
+		{8, 390 << 10}} {
 		partition := fmt.Sprintf("%d of %d", c.items, c.bytes)
 		p.fill(partition, c.items, c.bytes)
 		counts, units := p.query(partition)

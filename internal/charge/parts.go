@@ -12,7 +12,8 @@ import (
 func PartSizes(bytes, overhead int) ([]int, error) {
 	switch {
 	case bytes < 0 || overhead < 0:
-		return nil, fmt.Errorf("a value of %d bytes in parts with %d more each: give 0 or more of both", bytes, overhead)
+		return nil, fmt.Errorf("a value of %d bytes in parts with %d more each: give 0 or more of both", bytes,
+			overhead)
 	case bytes > 1<<40:
 		return nil, fmt.Errorf("a value of %d bytes in parts: up to 1 TB is counted; store it elsewhere", bytes)
 	case overhead >= cost.MaxItem:

@@ -39,7 +39,8 @@ const partition = "p"
 func newProver(t *testing.T) *prover {
 	seed := draws.Seed(t)
 	p := &prover{
-		T: t, r: rand.New(rand.NewPCG(seed, 0)), client: enginetest.Start(t).Client(), name: "proof-" + strconv.FormatUint(seed, 36),
+		T: t, r: rand.New(rand.NewPCG(seed, 0)), client: enginetest.Start(t).Client(), name: "proof-" +
+			strconv.FormatUint(seed, 36),
 		full: enginetest.ReportsTransactions(t), stored: map[string]charge.Item{}, counts: map[string]int{},
 		table: charge.Table{Hash: "PK", Range: "SK", Indexes: []charge.Index{
 			{Name: "all", Hash: "G", All: true},
@@ -67,11 +68,15 @@ func (p *prover) create() {
 	in := &dynamodb.CreateTableInput{
 		TableName: &p.name, BillingMode: types.BillingModePayPerRequest, KeySchema: key("PK", "SK"),
 		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{
-			{IndexName: aws.String("all"), KeySchema: key("G", ""), Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll}},
-			{IndexName: aws.String("keys"), KeySchema: key("G", "R"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}},
+			{IndexName: aws.String("all"), KeySchema: key("G", ""),
+				Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll}},
+			{IndexName: aws.String("keys"), KeySchema: key("G", "R"),
+				Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}},
 		},
 		LocalSecondaryIndexes: []types.LocalSecondaryIndex{
-			{IndexName: aws.String("some"), KeySchema: key("PK", "L"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"A", "B"}}},
+			{IndexName: aws.String("some"), KeySchema: key("PK", "L"),
+				Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude,
+					NonKeyAttributes: []string{"A", "B"}}},
 		},
 	}
 	attributes := []string{"PK", "SK", "G", "R", "L"}
@@ -79,7 +84,8 @@ func (p *prover) create() {
 		in.GlobalSecondaryIndexes, in.LocalSecondaryIndexes, attributes = nil, nil, attributes[:2]
 	}
 	for _, name := range attributes {
-		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: s})
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: s})
 	}
 	ctx := context.Background()
 	if _, err := p.client.CreateTable(ctx, in); err != nil {
@@ -173,7 +179,8 @@ func (p *prover) put(ctx context.Context) {
 	if p.r.IntN(10) == 0 && p.stored[sk] != nil {
 		it = p.stored[sk] // the same again
 	}
-	out, err := p.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &p.name, Item: it, ReturnConsumedCapacity: indexes})
+	out, err := p.client.PutItem(ctx,
+		&dynamodb.PutItemInput{TableName: &p.name, Item: it, ReturnConsumedCapacity: indexes})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -188,11 +195,13 @@ func (p *prover) update(ctx context.Context) {
 	if it == nil {
 		it = p.key(sk)
 	}
-	expr, names, values := "SET #a = :a REMOVE #b", map[string]string{"#a": "A", "#b": "L"}, charge.Item{":a": p.value(1)}
+	expr, names, values := "SET #a = :a REMOVE #b", map[string]string{"#a": "A", "#b": "L"},
+		charge.Item{":a": p.value(1)}
 	it["A"] = values[":a"]
 	delete(it, "L")
 	out, err := p.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &p.name, Key: p.key(sk), UpdateExpression: &expr, ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnConsumedCapacity: indexes,
+		TableName: &p.name, Key: p.key(sk), UpdateExpression: &expr, ExpressionAttributeNames: names,
+		ExpressionAttributeValues: values, ReturnConsumedCapacity: indexes,
 	})
 	if err != nil {
 		p.Fatal(err)
@@ -203,7 +212,8 @@ func (p *prover) update(ctx context.Context) {
 
 func (p *prover) delete(ctx context.Context) {
 	sk := p.sk()
-	out, err := p.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &p.name, Key: p.key(sk), ReturnConsumedCapacity: indexes})
+	out, err := p.client.DeleteItem(ctx,
+		&dynamodb.DeleteItemInput{TableName: &p.name, Key: p.key(sk), ReturnConsumedCapacity: indexes})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -222,7 +232,8 @@ func (p *prover) consistency() (charge.Consistency, *bool) {
 func (p *prover) get(ctx context.Context) {
 	sk := p.sk()
 	c, strong := p.consistency()
-	out, err := p.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &p.name, Key: p.key(sk), ConsistentRead: strong, ReturnConsumedCapacity: indexes})
+	out, err := p.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &p.name, Key: p.key(sk), ConsistentRead: strong,
+		ReturnConsumedCapacity: indexes})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -246,7 +257,9 @@ func (p *prover) batchGet(ctx context.Context) {
 		keys.Keys = append(keys.Keys, p.key(sk))
 		items = append(items, p.stored[sk])
 	}
-	out, err := p.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{p.name: keys}, ReturnConsumedCapacity: indexes})
+	out, err := p.client.BatchGetItem(ctx,
+		&dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{p.name: keys},
+			ReturnConsumedCapacity: indexes})
 	if err != nil || len(out.UnprocessedKeys) > 0 {
 		p.Fatal(err)
 	}
@@ -257,22 +270,26 @@ func (p *prover) transactGet(ctx context.Context) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: indexes}
 	var items []charge.Item
 	for _, sk := range p.some(10) {
-		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: &p.name, Key: p.key(sk)}})
+		in.TransactItems = append(in.TransactItems,
+			types.TransactGetItem{Get: &types.Get{TableName: &p.name, Key: p.key(sk)}})
 		items = append(items, p.stored[sk])
 	}
 	out, err := p.client.TransactGetItems(ctx, in)
 	if err != nil {
 		p.Fatal(err)
 	}
-	p.check("TransactGetItems", charge.Usage{Table: charge.Get(charge.Transactional, items...)}, &out.ConsumedCapacity[0])
+	p.check("TransactGetItems", charge.Usage{Table: charge.Get(charge.Transactional, items...)},
+		&out.ConsumedCapacity[0])
 }
 
 func (p *prover) query(ctx context.Context) {
 	c, strong := p.consistency()
 	prefix := fmt.Sprintf("item-%d", p.r.IntN(5))
 	out, err := p.client.Query(ctx, &dynamodb.QueryInput{
-		TableName: &p.name, KeyConditionExpression: aws.String("PK = :p AND begins_with(SK, :s)"), ConsistentRead: strong,
-		ExpressionAttributeValues: charge.Item{":p": str(partition), ":s": str(prefix)}, ReturnConsumedCapacity: indexes,
+		TableName: &p.name, KeyConditionExpression: aws.String("PK = :p AND begins_with(SK, :s)"),
+		ConsistentRead:            strong,
+		ExpressionAttributeValues: charge.Item{":p": str(partition), ":s": str(prefix)},
+		ReturnConsumedCapacity:    indexes,
 	})
 	if err != nil {
 		p.Fatal(err)
@@ -304,7 +321,9 @@ func (p *prover) batchWrite(ctx context.Context) {
 		}
 		writes = append(writes, w)
 	}
-	out, err := p.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{p.name: requests}, ReturnConsumedCapacity: indexes})
+	out, err := p.client.BatchWriteItem(ctx,
+		&dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{p.name: requests},
+			ReturnConsumedCapacity: indexes})
 	if err != nil || len(out.UnprocessedItems) > 0 {
 		p.Fatal(err)
 	}
@@ -320,7 +339,8 @@ func (p *prover) transactWrite(ctx context.Context) {
 		switch n := p.r.IntN(4); {
 		case n == 0 && w.Old != nil:
 			w.Check = true
-			item.ConditionCheck = &types.ConditionCheck{TableName: &p.name, Key: p.key(sk), ConditionExpression: aws.String("attribute_exists(PK)")}
+			item.ConditionCheck = &types.ConditionCheck{TableName: &p.name, Key: p.key(sk),
+				ConditionExpression: aws.String("attribute_exists(PK)")}
 		case n == 1:
 			item.Delete = &types.Delete{TableName: &p.name, Key: p.key(sk)}
 			delete(p.stored, sk)

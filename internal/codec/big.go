@@ -36,7 +36,8 @@ func bigForm(f *Form) *Form {
 		}
 		text, ok := o.digits(av)
 		if !ok {
-			return fmt.Errorf("a %s takes a number, and a %s is stored", f.Type, strings.TrimPrefix(fmt.Sprintf("%T", av), "*types.AttributeValueMember"))
+			return fmt.Errorf("a %s takes a number, and a %s is stored", f.Type,
+				strings.TrimPrefix(fmt.Sprintf("%T", av), "*types.AttributeValueMember"))
 		}
 		return setBig(p, text)
 	}
@@ -48,9 +49,11 @@ func bigForm(f *Form) *Form {
 
 func bigRefused(text string) error {
 	if _, digits, _, ok := key.Decimal(text); ok && len(digits) > key.MaxDigits {
-		return redact.Errorf("the number%v has %d significant digits, and DynamoDB keeps %d: round it, or store it as text", redact.Of(text), len(digits), key.MaxDigits)
+		return redact.Errorf("the number%v has %d significant digits, and DynamoDB keeps %d: round it, or store it "+
+			"as text", redact.Of(text), len(digits), key.MaxDigits)
 	}
-	return redact.Errorf("the number%v is too large or too small: the magnitudes of DynamoDB are 1E-130 to 9.99E+125", redact.Of(text))
+	return redact.Errorf("the number%v is too large or too small: the magnitudes of DynamoDB are 1E-130 to 9.99E+125",
+		redact.Of(text))
 }
 
 // BigText returns a *big.Int or *big.Float as the number that is stored: of a float the fewest digits

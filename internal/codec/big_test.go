@@ -47,7 +47,8 @@ func TestBig(t *testing.T) {
 			t.Errorf("%s: %s %v", c.in, &back, err)
 		}
 	}
-	for stored, want := range map[string]string{"1.20E+3": "1200", "12.0": "12", "-0": "0", "5E+37": "5" + strings.Repeat("0", 37)} {
+	for stored, want := range map[string]string{"1.20E+3": "1200", "12.0": "12", "-0": "0",
+		"5E+37": "5" + strings.Repeat("0", 37)} {
 		var n big.Int
 		if err := ints.Decode(&n, &types.AttributeValueMemberN{Value: stored}, 0); err != nil || n.String() != want {
 			t.Errorf("%s: %s %v", stored, &n, err)
@@ -70,7 +71,8 @@ func TestBig(t *testing.T) {
 			continue
 		}
 		var back big.Float
-		if err := floats.Decode(&back, av, 0); err != nil || codec.BigText(&back) != c.stored || !floats.Same(&back, c.in, 0) {
+		if err := floats.Decode(&back, av, 0); err != nil || codec.BigText(&back) != c.stored ||
+			!floats.Same(&back, c.in, 0) {
 			t.Errorf("%s: %s %v", c.in, back.Text('g', -1), err)
 		}
 	}
@@ -91,10 +93,13 @@ func TestBigRefused(t *testing.T) {
 	refused(err, "the magnitudes of DynamoDB are 1E-130 to 9.99E+125")
 	_, err = floats.Encode(new(big.Float).SetInf(true), 0)
 	refused(err, "the number is too large or too small")
-	_, err = floats.Encode(new(big.Float).SetPrec(500).Quo(big.NewFloat(1).SetPrec(500), big.NewFloat(3).SetPrec(500)), 0)
+	_, err = floats.Encode(new(big.Float).SetPrec(500).Quo(big.NewFloat(1).SetPrec(500), big.NewFloat(3).SetPrec(500)),
+		0)
 	refused(err, "significant digits, and DynamoDB keeps 38")
-	refused(ints.Decode(new(big.Int), &types.AttributeValueMemberN{Value: "1.5"}, 0), "the stored number is not an integer, which big.Int takes")
-	refused(ints.Decode(new(big.Int), &types.AttributeValueMemberS{Value: "1"}, 0), "a big.Int takes a number, and a S is stored")
+	refused(ints.Decode(new(big.Int), &types.AttributeValueMemberN{Value: "1.5"}, 0),
+		"the stored number is not an integer, which big.Int takes")
+	refused(ints.Decode(new(big.Int), &types.AttributeValueMemberS{Value: "1"}, 0),
+		"a big.Int takes a number, and a S is stored")
 }
 
 // A copy shares no digits, and keeps the precision.
@@ -128,7 +133,8 @@ func TestBigEmpty(t *testing.T) {
 	if err := ints.Decode(n, av, 0); err != nil || n.Sign() != 0 {
 		t.Errorf("%s %v", n, err)
 	}
-	if av, err := ints.Encode(bigInt("7"), codec.AsString); err != nil || !reflect.DeepEqual(av, &types.AttributeValueMemberS{Value: "7"}) {
+	if av, err := ints.Encode(bigInt("7"), codec.AsString); err != nil ||
+		!reflect.DeepEqual(av, &types.AttributeValueMemberS{Value: "7"}) {
 		t.Errorf("%v %v", av, err)
 	}
 }

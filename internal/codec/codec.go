@@ -1,12 +1,14 @@
 // Package codec encodes Go values into attribute values, and decodes them.
 //
-// A [Form] is the codec of one Go type: it encodes, decodes, compares, copies and clears values, and reaches their parts. Forms come
-// from generated code (through functions with type parameters, whose results are Typed) or from reflect ([Reflected]), and do the
-// same. Values are passed as pointers in an any: a *V for the form of V, which does not allocate.
+// A [Form] is the codec of one Go type: it encodes, decodes, compares, copies and clears values, and
+// reaches their parts. Forms come from generated code (through functions with type parameters, whose
+// results are Typed) or from reflect ([Reflected]), and do the same. Values are passed as pointers in
+// an any: a *V for the form of V, which does not allocate.
 //
-// A [Model] is the codec of a model: it reads and writes the records of its items. A record is the Go value that holds the attributes
-// of one item: the model itself for a singleton, one element for an element item. The schema says which attribute is which field,
-// and the form of the model's type reaches it. Code outside of this package works with schemas and records, without type parameters.
+// A [Model] is the codec of a model: it reads and writes the records of its items. A record is the Go
+// value that holds the attributes of one item: the model itself for a singleton, one element for an
+// element item. The schema says which attribute is which field, and the form of the model's type
+// reaches it. Code outside of this package works with schemas and records, without type parameters.
 package codec
 
 import (
@@ -122,8 +124,8 @@ type Elements interface {
 	FromKey(value key.Value) (k any, err error)
 }
 
-// ReflectedModel returns the codec of a schema that was built from reflect, without generated code and without more codecs than
-// those of the standard library.
+// ReflectedModel returns the codec of a schema that was built from reflect, without generated code and
+// without more codecs than those of the standard library.
 func ReflectedModel(e *schema.Entity) Model { return New(e, nil, nil) }
 
 // New returns the codec of a schema that was built from reflect, with the table of the

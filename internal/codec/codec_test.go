@@ -76,7 +76,8 @@ func at(v reflect.Value, path []int) reflect.Value {
 // marshal encodes a field as attributevalue does, with its tag.
 func marshal(a *schema.Attribute, v reflect.Value) (types.AttributeValue, error) {
 	holder := reflect.New(reflect.StructOf([]reflect.StructField{{
-		Name: "F", Type: v.Type(), Tag: reflect.StructTag(fmt.Sprintf("dynamodbav:%q", strings.Join(append([]string{"F"}, a.AV.Options...), ","))),
+		Name: "F", Type: v.Type(),
+		Tag: reflect.StructTag(fmt.Sprintf("dynamodbav:%q", strings.Join(append([]string{"F"}, a.AV.Options...), ","))),
 	}}))
 	holder.Elem().Field(0).Set(v)
 	m, err := attributevalue.MarshalMap(holder.Interface())
@@ -139,7 +140,8 @@ func TestSameAndClone(t *testing.T) {
 			v := g.New()
 			c := copied(e, m, v)
 			if what := different(e, m, v, c); what != "" {
-				t.Fatalf("a copy differs in %s:\n%s", what, cmp.Diff(v, c, cmp.Exporter(func(reflect.Type) bool { return true })))
+				t.Fatalf("a copy differs in %s:\n%s", what,
+					cmp.Diff(v, c, cmp.Exporter(func(reflect.Type) bool { return true })))
 			}
 			again := copied(e, m, c)
 			g.Edit(c)
@@ -285,15 +287,19 @@ var shopForm = codec.StructOf(codec.Funcs[shop]{},
 	codec.NewRow("Name", "name,omitempty", func(s *shop) *string { return &s.Name }, codec.StringOf[string]()),
 	codec.NewRow("Any", "", func(s *shop) *any { return &s.Any }, codec.OpaqueOf[any]()),
 	codec.NewRow("Lines", "", func(s *shop) *[]line { return &s.Lines }, codec.SliceOf[[]line](lineForm)),
-	codec.NewRow("Pointers", "", func(s *shop) *[]*line { return &s.Pointers }, codec.SliceOf[[]*line](codec.PointerOf(lineForm))),
-	codec.NewRow("Parts", "", func(s *shop) *map[string]*line { return &s.Parts }, codec.MapOf[map[string]*line](codec.PointerOf(lineForm))),
-	codec.NewRow("Words", "", func(s *shop) *[]string { return &s.Words }, codec.SliceOf[[]string](codec.StringOf[string]())),
+	codec.NewRow("Pointers", "", func(s *shop) *[]*line { return &s.Pointers },
+		codec.SliceOf[[]*line](codec.PointerOf(lineForm))),
+	codec.NewRow("Parts", "", func(s *shop) *map[string]*line { return &s.Parts },
+		codec.MapOf[map[string]*line](codec.PointerOf(lineForm))),
+	codec.NewRow("Words", "", func(s *shop) *[]string { return &s.Words },
+		codec.SliceOf[[]string](codec.StringOf[string]())),
 )
 
 // shops are the two codecs of a shop.
 func shops(t *testing.T) (*schema.Entity, map[string]codec.Model) {
 	e := schemaOf(t, reflect.TypeFor[shop]())
-	return e, map[string]codec.Model{"table": codec.New(e, shopForm.Untyped(), nil), "reflected": codec.ReflectedModel(e)}
+	return e, map[string]codec.Model{"table": codec.New(e, shopForm.Untyped(), nil),
+		"reflected": codec.ReflectedModel(e)}
 }
 
 func itemOf(e *schema.Entity, name string) int {
@@ -416,7 +422,8 @@ func TestKeyFieldValue(t *testing.T) {
 		arg  any
 		want string
 	}{
-		{int8(5), "5"}, {5, "5"}, {300, "the number does not fit"}, {"5", "it got the type string"}, {nil, "it got nil"},
+		{int8(5), "5"}, {5, "5"}, {300, "the number does not fit"}, {"5", "it got the type string"},
+		{nil, "it got nil"},
 	} {
 		v, err := codec.KeyFieldValue(e, 0, c.arg)
 		if got := v.String(); err == nil && got != c.want || err != nil && !strings.Contains(err.Error(), c.want) {

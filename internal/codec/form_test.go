@@ -140,15 +140,20 @@ var kitchenForm = codec.StructOf(codec.Funcs[kitchen]{},
 	typedRow("NSet", func(k *kitchen) *[]int { return &k.NSet }, codec.SliceOf[[]int](codec.NumericOf[int]())),
 	typedRow("Blobs", func(k *kitchen) *[][]byte { return &k.Blobs }, codec.SliceOf[[][]byte](codec.BytesOf[[]byte]())),
 	typedRow("Words", func(k *kitchen) *words { return &k.Words }, codec.SliceOf[words](codec.StringOf[word]())),
-	typedRow("Three", func(k *kitchen) *[3]count { return &k.Three }, codec.ArrayOf(codec.NumericOf[count](), func(a *[3]count) []count { return a[:] })),
+	typedRow("Three", func(k *kitchen) *[3]count { return &k.Three },
+		codec.ArrayOf(codec.NumericOf[count](), func(a *[3]count) []count { return a[:] })),
 	typedRow("Inners", func(k *kitchen) *[]inner { return &k.Inners }, codec.SliceOf[[]inner](innerForm)),
-	typedRow("PInners", func(k *kitchen) *[]*inner { return &k.PInners }, codec.SliceOf[[]*inner](codec.PointerOf(innerForm))),
+	typedRow("PInners", func(k *kitchen) *[]*inner { return &k.PInners },
+		codec.SliceOf[[]*inner](codec.PointerOf(innerForm))),
 	typedRow("MC", func(k *kitchen) *byCount { return &k.MC }, codec.MapOf[byCount](innerForm)),
-	typedRow("MP", func(k *kitchen) *map[word]*inner { return &k.MP }, codec.MapOf[map[word]*inner](codec.PointerOf(innerForm))),
-	typedRow("MF", func(k *kitchen) *map[float32]bool { return &k.MF }, codec.MapOf[map[float32]bool](codec.BoolOf[bool]())),
+	typedRow("MP", func(k *kitchen) *map[word]*inner { return &k.MP },
+		codec.MapOf[map[word]*inner](codec.PointerOf(innerForm))),
+	typedRow("MF", func(k *kitchen) *map[float32]bool { return &k.MF },
+		codec.MapOf[map[float32]bool](codec.BoolOf[bool]())),
 	typedRow("In", func(k *kitchen) *inner { return &k.In }, innerForm),
 	typedRow("PIn", func(k *kitchen) **inner { return &k.PIn }, codec.PointerOf(innerForm)),
-	typedRow("PPS", func(k *kitchen) ***string { return &k.PPS }, codec.PointerOf(codec.PointerOf(codec.StringOf[string]()))),
+	typedRow("PPS", func(k *kitchen) ***string { return &k.PPS },
+		codec.PointerOf(codec.PointerOf(codec.StringOf[string]()))),
 )
 
 // forms are the two forms of a type: by reflect, and as generated code makes it.
@@ -237,7 +242,8 @@ func TestSame(t *testing.T) {
 // Names match exactly, where attributevalue takes others too.
 func TestExactNames(t *testing.T) {
 	av := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
-		"CITY": &types.AttributeValueMemberS{Value: "no"}, "At": &types.AttributeValueMemberS{Value: "2021-11-14T00:00:00Z"},
+		"CITY": &types.AttributeValueMemberS{Value: "no"},
+		"At":   &types.AttributeValueMemberS{Value: "2021-11-14T00:00:00Z"},
 	}}
 	for _, f := range []*codec.Form{innerForm.Untyped(), codec.Reflected(schema.TypeOf(reflect.TypeFor[inner]()))} {
 		var v inner
@@ -279,7 +285,8 @@ func TestOpaque(t *testing.T) {
 	if f.Same(&v, &v, 0) {
 		t.Error("opaque values are the same")
 	}
-	if _, err := f.Encode(&both{marked{"panic"}, nil}, 0); err == nil || !strings.Contains(redact.Detail(err), "as asked") || strings.Contains(err.Error(), "as asked") {
+	if _, err := f.Encode(&both{marked{"panic"}, nil}, 0); err == nil ||
+		!strings.Contains(redact.Detail(err), "as asked") || strings.Contains(err.Error(), "as asked") {
 		t.Errorf("a panic gave %v", err)
 	}
 	if _, err := f.Encode(&both{A: make(chan int)}, 0); err == nil || !strings.Contains(err.Error(), "cannot store") {
@@ -311,9 +318,11 @@ func init() {
 }
 
 func TestRecursive(t *testing.T) {
-	for name, f := range map[string]*codec.Form{"typed": nodeForm.Untyped(), "reflected": codec.Reflected(schema.TypeOf(reflect.TypeFor[node]()))} {
+	for name, f := range map[string]*codec.Form{"typed": nodeForm.Untyped(),
+		"reflected": codec.Reflected(schema.TypeOf(reflect.TypeFor[node]()))} {
 		t.Run(name, func(t *testing.T) {
-			v := node{"a", []node{{Name: "b"}, {Name: "c", Next: &node{Name: "d"}}}, nil, map[string]node{"e": {Name: "f"}}}
+			v := node{"a", []node{{Name: "b"}, {Name: "c", Next: &node{Name: "d"}}}, nil,
+				map[string]node{"e": {Name: "f"}}}
 			got, err := f.Encode(&v, 0)
 			want, _ := attributevalue.Marshal(v)
 			if err != nil || !attr.Same(got, want) {

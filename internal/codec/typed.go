@@ -36,6 +36,6 @@ type Generated[T any] struct {
 	Table Typed[T]
 }
 
-// GeneratedModel is implemented by models with generated code. The parameter of its method keeps a struct that embeds a model, and gets
-// the method with it, from being taken for one.
+// GeneratedModel is implemented by models with generated code. The parameter of its method keeps a
+// struct that embeds a model, and gets the method with it, from being taken for one.
 type GeneratedModel[T any] interface{ ItemizeCodec(*T) *Generated[T] }

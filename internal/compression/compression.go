@@ -66,8 +66,8 @@ func Detect(b []byte) Codec {
 type Coding struct {
 	Codec Codec
 	Write func(io.Writer) (io.WriteCloser, error)
-	// Read returns a reader of a frame, which is closed after use if it is an io.Closer. Its error is ErrMemory where the
-	// frame needs more memory than a reader gives it.
+	// Read returns a reader of a frame, which is closed after use if it is an io.Closer. Its error is
+	// ErrMemory where the frame needs more memory than a reader gives it.
 	Read func(*bufio.Reader) (io.Reader, error)
 }
 
@@ -115,7 +115,8 @@ var options = map[Codec]string{Snappy: "Snappy", Zstd: "Zstd", LZ4: "LZ4", LZO: 
 type MissingError struct{ Codec Codec }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("the codec %s is missing: give the mapper the option compress.%s() (go get github.com/itemize/itemize/compress)", e.Codec, options[e.Codec])
+	return fmt.Sprintf("the codec %s is missing: give the mapper the option compress.%s() (go get "+
+		"github.com/itemize/itemize/compress)", e.Codec, options[e.Codec])
 }
 
 // ErrDamaged is the error of bytes that are not in the frame of the codec that they should be in, or not whole.
@@ -124,8 +125,8 @@ var ErrDamaged = errors.New("damaged")
 // ErrMemory is the error of a frame that needs more than Window bytes of memory.
 var ErrMemory = fmt.Errorf("its frame needs more memory than %d bytes", Window)
 
-// Window is how far back a frame may refer at most, in bytes: what every decoder of zstd should support (RFC 8878, section
-// 3.1.1.1.2). The other codecs have smaller windows.
+// Window is how far back a frame may refer at most, in bytes: what every decoder of zstd should support
+// (RFC 8878, section 3.1.1.1.2). The other codecs have smaller windows.
 const Window = 8 << 20
 
 // LimitError is the error of what would decompress to more bytes than are allowed.

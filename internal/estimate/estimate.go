@@ -1,9 +1,10 @@
 // Package estimate predicts what an operation costs before it sends a request.
 //
-// An [Estimator] predicts the reads of loads, queries, saves and deletes. Where it knows the items, the prediction is exact:
-// it runs the code that reads on those items, in memory ([read.Recalled]). Otherwise it returns bounds, with an expected
-// value from the items that were read and written last ([Sizes]). The price of a write is part of its plan (package write);
-// [Undeclared] adds the price of secondary indexes that the model does not declare.
+// An [Estimator] predicts the reads of loads, queries, saves and deletes. Where it knows the items, the
+// prediction is exact: it runs the code that reads on those items, in memory ([read.Recalled]).
+// Otherwise it returns bounds, with an expected value from the items that were read and written last
+// ([Sizes]). The price of a write is part of its plan (package write); [Undeclared] adds the price of
+// secondary indexes that the model does not declare.
 package estimate
 
 import (
@@ -35,8 +36,8 @@ type Estimator struct {
 
 // Reads is the cost of reads.
 type Reads struct {
-	// Requests is the number of calls to DynamoDB, RootReads how many of them read the root item after a write, or before an
-	// addition, and RCU the price of all.
+	// Requests is the number of calls to DynamoDB, RootReads how many of them read the root item after
+	// a write, or before an addition, and RCU the price of all.
 	Requests  int
 	RootReads int
 	RCU       cost.Units
@@ -46,7 +47,8 @@ type Reads struct {
 
 // Add returns the sum of two costs.
 func (r Reads) Add(o Reads) Reads {
-	return Reads{Requests: r.Requests + o.Requests, RootReads: r.RootReads + o.RootReads, RCU: r.RCU.Add(o.RCU), Objects: r.Objects.Add(o.Objects)}
+	return Reads{Requests: r.Requests + o.Requests, RootReads: r.RootReads + o.RootReads, RCU: r.RCU.Add(o.RCU),
+		Objects: r.Objects.Add(o.Objects)}
 }
 
 // Observe records the sizes of the items that an operation wrote, and the indexes that it met.
@@ -63,19 +65,21 @@ func consistency(strong bool) float64 {
 	return 0.5
 }
 
-// maxRange is the most that the first answer to a range costs, strongly consistent, in RCU: a page, and the item that crosses
-// its limit.
+// maxRange is the most that the first answer to a range costs, strongly consistent, in RCU: a page, and
+// the item that crosses its limit.
 func maxRange() float64 { return cost.ReadUnits(cost.MaxPage + cost.MaxItem) }
 
 // Root returns the price of a strongly consistent read of the root item, in RCU.
 func (e *Estimator) Root() cost.Units {
-	return cost.Units{Min: 1, Expected: cost.ReadUnits(e.Sizes.Item(e.Model.Root())), Max: cost.ReadUnits(cost.MaxItem), If: "the root is larger"}
+	return cost.Units{Min: 1, Expected: cost.ReadUnits(e.Sizes.Item(e.Model.Root())), Max: cost.ReadUnits(cost.MaxItem),
+		If: "the root is larger"}
 }
 
 // RootRead returns the cost of a strongly consistent read of the root item.
 func (e *Estimator) RootRead() Reads { return Reads{Requests: 1, RootReads: 1, RCU: e.Root()} }
 
-// RootAfter returns the cost of a strongly consistent read of the root item after a save: exact if it was loaded or is written.
+// RootAfter returns the cost of a strongly consistent read of the root item after a save: exact if it
+// was loaded or is written.
 func (e *Estimator) RootAfter(s *snapshot.Snapshot, plan *write.Plan) Reads {
 	size := 0
 	if root := s.Root(); root != nil {
@@ -99,7 +103,8 @@ func (e *Estimator) Locate(sel selection.Selection, strong bool) Reads {
 	}
 	n := float64(1 + len(sel.Elsewhere))
 	root := e.Root().Times(consistency(strong))
-	each := cost.Units{Min: n * consistency(strong), Expected: root.Expected + (n-1)*consistency(strong), Max: n * root.Max, If: root.If}
+	each := cost.Units{Min: n * consistency(strong), Expected: root.Expected + (n-1)*consistency(strong),
+		Max: n * root.Max, If: root.If}
 	return Reads{Requests: 1, RCU: each}
 }
 
@@ -168,7 +173,8 @@ func (e *Estimator) Load(s *snapshot.Snapshot, sel selection.Selection, strong b
 }
 
 // rehearse runs the code that reads on known items, in memory, and returns what it would cost.
-func (e *Estimator) rehearse(images []item.Image, sel selection.Selection, reads func(*staging.Protocol, *staging.Entity, *write.Tally) error) (Reads, error) {
+func (e *Estimator) rehearse(images []item.Image, sel selection.Selection,
+	reads func(*staging.Protocol, *staging.Entity, *write.Tally) error) (Reads, error) {
 	of, err := search.EntityOf(e.Model, sel)
 	if err != nil {
 		return Reads{}, err
@@ -216,7 +222,8 @@ func (e *Estimator) Save(s *snapshot.Snapshot, d *change.Diff) (Reads, error) {
 	for _, ch := range d.Changes {
 		images = slices.DeleteFunc(images, func(f item.Image) bool { return f.Is(ch.Place) })
 		if ch.Kind != write.Delete {
-			images = append(images, item.Image{Place: ch.Place, Kind: ch.Item, Size: ch.NewSize, Header: item.Header{Incarnation: incarnation}})
+			images = append(images, item.Image{Place: ch.Place, Kind: ch.Item, Size: ch.NewSize,
+				Header: item.Header{Incarnation: incarnation}})
 		}
 	}
 	sel := selection.Entity(e.Model.Schema, e.Model.Identity(d.Old))
@@ -235,9 +242,11 @@ func (e *Estimator) Delete(s *snapshot.Snapshot, sel selection.Selection) (Reads
 	return e.rehearse(images, sel, readRemains)
 }
 
-// StagedDelete returns the cost of the reads of a staged delete of a loaded entity: all items before the root item is marked,
-// unless that was done before (marked), all items afterwards, and the root item.
-func (e *Estimator) StagedDelete(s *snapshot.Snapshot, sel selection.Selection, plan *write.Plan, marked bool) (r Reads, err error) {
+// StagedDelete returns the cost of the reads of a staged delete of a loaded entity: all items before
+// the root item is marked, unless that was done before (marked), all items afterwards, and the root
+// item.
+func (e *Estimator) StagedDelete(s *snapshot.Snapshot, sel selection.Selection, plan *write.Plan, marked bool) (r Reads,
+	err error) {
 	if !marked {
 		if r, err = e.rehearse(s.Images(), sel, readRemains); err != nil {
 			return r, err

@@ -12,8 +12,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Sizes records the sizes of the items that were read and written last, as moving averages: one for each kind of item, and one
-// for the items of an entity in each table. It is safe for concurrent use.
+// Sizes records the sizes of the items that were read and written last, as moving averages: one for
+// each kind of item, and one for the items of an entity in each table. It is safe for concurrent use.
 type Sizes struct {
 	m               *model.Model
 	kinds, entities []average
@@ -30,8 +30,8 @@ func (a *average) add(bytes int) {
 	a.Store(was + (int64(bytes)-was)/4)
 }
 
-// NewSizes returns the sizes of a model's items. given has the sizes that the caller expects, in bytes, by the names of kinds
-// of items.
+// NewSizes returns the sizes of a model's items. given has the sizes that the caller expects, in bytes,
+// by the names of kinds of items.
 func NewSizes(m *model.Model, given map[string]int) (*Sizes, error) {
 	s := &Sizes{m, make([]average, len(m.Schema.Items)), make([]average, len(m.Tables))}
 	for name, bytes := range given {
@@ -41,7 +41,8 @@ func NewSizes(m *model.Model, given map[string]int) (*Sizes, error) {
 			for _, it := range m.Schema.Items {
 				names = append(names, it.Name)
 			}
-			return nil, m.Errorf("SizeEstimate of %q, which is no kind of item of the model: name one of %s", name, strings.Join(names, ", "))
+			return nil, m.Errorf("SizeEstimate of %q, which is no kind of item of the model: name one of %s", name,
+				strings.Join(names, ", "))
 		}
 		if bytes < 0 || bytes > cost.MaxItem {
 			return nil, m.Errorf("SizeEstimate of %q is %d bytes: an item has at most %d", name, bytes, cost.MaxItem)

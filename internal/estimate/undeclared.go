@@ -11,8 +11,8 @@ import (
 // IfUndeclared says when a write costs more than the table and the declared indexes.
 const IfUndeclared = "the table has indexes that the model does not declare"
 
-// Undeclared records the secondary indexes that consumed capacity although the model does not declare them, by "table/index". Only
-// answers show them. It is safe for concurrent use.
+// Undeclared records the secondary indexes that consumed capacity although the model does not declare
+// them, by "table/index". Only answers show them. It is safe for concurrent use.
 type Undeclared struct {
 	mu   sync.Mutex
 	seen map[string]bool
@@ -33,8 +33,8 @@ func (u *Undeclared) Observe(consumed map[string]float64, declared write.IndexUn
 	}
 }
 
-// Of returns what the recorded indexes may add to the price of a plan, in WCU: for each of them at most the item before and after
-// the write. A transaction costs no more.
+// Of returns what the recorded indexes may add to the price of a plan, in WCU: for each of them at most
+// the item before and after the write. A transaction costs no more.
 func (u *Undeclared) Of(p *write.Plan) cost.Units {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -18,7 +18,8 @@ import (
 
 // describer is a client that can tell a table's keys.
 type describer interface {
-	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput,
+		...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
 }
 
 // Missing is the error of a request to tables of which at least one is not there.
@@ -47,14 +48,18 @@ func Error(ctx context.Context, client any, prefix string, tables []*item.Table,
 	var api smithy.APIError
 	switch {
 	case errors.As(err, &missing) && tables[0].Period != "":
-		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it ahead of its time with tables.Maintain, or by tables.At; one that was dropped stays so: %w", prefix, which, err)}
+		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it ahead of its "+
+			"time with tables.Maintain, or by tables.At; one that was dropped stays so: %w", prefix, which, err)}
 	case errors.As(err, &missing):
-		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it, or name the right one with mapper.Table or mapper.Tables: %w", prefix, which, err)}
+		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it, or name the "+
+			"right one with mapper.Table or mapper.Tables: %w", prefix, which, err)}
 	case !errors.As(err, &api):
 	case api.ErrorCode() == "AccessDeniedException":
-		return fmt.Errorf("%s: access to %s is denied: allow the operation in the caller's IAM policy: %w", prefix, which, err)
+		return fmt.Errorf("%s: access to %s is denied: allow the operation in the caller's IAM policy: %w", prefix,
+			which, err)
 	case api.ErrorCode() == "ValidationException" && keySchema(api.ErrorMessage()), wrongKeys(err):
-		return fmt.Errorf("%s: the key attributes of %s are not those of the model%s: declare them with hash= and range=, and with the same types: %w", prefix, which, keys(ctx, client, tables), err)
+		return fmt.Errorf("%s: the key attributes of %s are not those of the model%s: declare them with hash= and "+
+			"range=, and with the same types: %w", prefix, which, keys(ctx, client, tables), err)
 	}
 	return fmt.Errorf("%s: %s: %w", prefix, which, err)
 }
@@ -69,7 +74,8 @@ func keys(ctx context.Context, client any, tables []*item.Table) string {
 			has += " in " + t.Name
 		}
 		if ok && ctx.Err() == nil {
-			if out, err := d.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}); err == nil && out.Table != nil {
+			if out, err := d.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}); err == nil &&
+				out.Table != nil {
 				has += ", and the table " + described(out.Table)
 			}
 		}
@@ -103,7 +109,8 @@ func keySchema(message string) bool {
 	m := strings.ToLower(message)
 	return strings.Contains(m, "key") && strings.Contains(m, "schema") || strings.Contains(m, "missing the key") ||
 		strings.Contains(m, "type mismatch for key") || strings.Contains(m, "number of conditions on the keys") ||
-		strings.Contains(m, "does not match schema type") || strings.Contains(m, "one of the required keys was not given a value")
+		strings.Contains(m, "does not match schema type") ||
+		strings.Contains(m, "one of the required keys was not given a value")
 }
 
 // wrongKeys tells of a transaction that was canceled because of key attributes.

@@ -1,6 +1,6 @@
-// Package expr holds conditions and changes of stored fields as data: a [Condition] is rendered into an expression of DynamoDB,
-// a [Change] is a part of a patch. The handles of package field and the nodes of package mapper make them; package change makes
-// requests of them.
+// Package expr holds conditions and changes of stored fields as data: a [Condition] is rendered into an
+// expression of DynamoDB, a [Change] is a part of a patch. The handles of package field and the nodes
+// of package mapper make them; package change makes requests of them.
 package expr
 
 import (
@@ -80,7 +80,8 @@ type Condition struct {
 
 // New returns the condition on a field, which render gives with its path.
 func New(f Field, render func(x *attr.Expression, path string) string) Condition {
-	return Condition{Fields: []Field{f}, render: func(x *attr.Expression, way Way) string { return render(x, x.Path(way(f))) }}
+	return Condition{Fields: []Field{f},
+		render: func(x *attr.Expression, way Way) string { return render(x, x.Path(way(f))) }}
 }
 
 // ComparesEmpty reports whether the condition compares with an empty text, or no bytes.

@@ -11,8 +11,8 @@ import (
 	"github.com/itemize/itemize/internal/redact"
 )
 
-// String returns the condition in the form of an error text, with the names of fields in Go and without values: Price > ?. A raw
-// expression is "the condition given".
+// String returns the condition in the form of an error text, with the names of fields in Go and without
+// values: Price > ?. A raw expression is "the condition given".
 func (c Condition) String() string {
 	return c.text(Field.Shown, func(types.AttributeValue) string { return "?" })
 }

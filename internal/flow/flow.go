@@ -1,5 +1,5 @@
-// Package flow controls how fast requests are sent: pauses between retries ([Pause]), bounded parallelism ([AtOnce]), and
-// capacity units per second ([Limiter]).
+// Package flow controls how fast requests are sent: pauses between retries ([Pause]), bounded
+// parallelism ([AtOnce]), and capacity units per second ([Limiter]).
 package flow
 
 import (

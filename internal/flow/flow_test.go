@@ -13,7 +13,8 @@ import (
 // Pauses grow with the tries, and stay under a second.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for try, limit := range map[int]time.Duration{0: 10 * time.Millisecond, 1: 20 * time.Millisecond, 3: 80 * time.Millisecond, 6: 640 * time.Millisecond, 7: time.Second, 1000: time.Second} {
+		for try, limit := range map[int]time.Duration{0: 10 * time.Millisecond, 1: 20 * time.Millisecond,
+			3: 80 * time.Millisecond, 6: 640 * time.Millisecond, 7: time.Second, 1000: time.Second} {
 			var longest time.Duration
 			for range 200 {
 				began := time.Now()
@@ -106,8 +107,8 @@ func TestAtOnceContextEnds(t *testing.T) {
 	}
 }
 
-// A limiter lets units pass at its limit, less the twentieth that it leaves for requests of several items, and keeps 20 ms of idle
-// time at most.
+// A limiter lets units pass at its limit, less the twentieth that it leaves for requests of several
+// items, and keeps 20 ms of idle time at most.
 func TestLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter(1000)
@@ -162,7 +163,8 @@ func TestLimiterIsChanged(t *testing.T) {
 // Consumed units that differ from the expected ones are given back, or taken; 0 is not known, and changes nothing.
 func TestLimiterIsCorrected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for consumed, want := range map[float64]time.Duration{0: time.Second, 5: 500 * time.Millisecond, 20: 2 * time.Second} {
+		for consumed, want := range map[float64]time.Duration{0: time.Second, 5: 500 * time.Millisecond,
+			20: 2 * time.Second} {
 			l := NewLimiter(10)
 			time.Sleep(time.Second)
 			_ = l.Take(t.Context(), 10)
@@ -176,7 +178,8 @@ func TestLimiterIsCorrected(t *testing.T) {
 	})
 }
 
-// A panic of a function reaches the caller of AtOnce, with its value and the stack of where it was, also if another function failed before.
+// A panic of a function reaches the caller of AtOnce, with its value and the stack of where it was,
+// also if another function failed before.
 func TestPanicReachesCaller(t *testing.T) {
 	broken := errors.New("broken")
 	for _, first := range []error{nil, broken} {

@@ -7,8 +7,10 @@ import (
 	"time"
 )
 
-// Limiter limits the capacity units that are used per second. No second uses more than the limit and one request: it leaves a
-// twentieth of the limit unused, because up to [credit] of an idle time is kept. The limit may be changed at any time. A nil Limiter limits nothing. It is safe for concurrent use.
+// Limiter limits the capacity units that are used per second. No second uses more than the limit and
+// one request: it leaves a twentieth of the limit unused, because up to [credit] of an idle time is
+// kept. The limit may be changed at any time. A nil Limiter limits nothing. It is safe for concurrent
+// use.
 type Limiter struct {
 	mu    sync.Mutex
 	limit float64
@@ -69,8 +71,8 @@ func (l *Limiter) Limit() float64 {
 	return l.limit
 }
 
-// Largest returns how many units one request of several items should take: a twentieth of a second's. A single item may take
-// more.
+// Largest returns how many units one request of several items should take: a twentieth of a second's. A
+// single item may take more.
 func (l *Limiter) Largest() float64 {
 	if l == nil {
 		return 1 << 30
@@ -131,8 +133,8 @@ func (l *Limiter) pass(units float64) {
 	l.free = l.free.Add(time.Duration(units / limit * float64(time.Second)))
 }
 
-// Correct replaces the expected units of a Take by the consumed ones. Nothing changes if consumed is 0, because DynamoDB did not
-// report it.
+// Correct replaces the expected units of a Take by the consumed ones. Nothing changes if consumed is 0,
+// because DynamoDB did not report it.
 func (l *Limiter) Correct(expected, consumed float64) {
 	if l == nil || consumed == 0 {
 		return

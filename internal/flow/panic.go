@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// Panic is a panic of a function that ran in a goroutine of its own, with the stack of that goroutine. The goroutine that waits for the
-// function panics with it, so that its caller can recover.
+// Panic is a panic of a function that ran in a goroutine of its own, with the stack of that goroutine.
+// The goroutine that waits for the function panics with it, so that its caller can recover.
 type Panic struct {
 	Value any
 	Stack []byte

@@ -17,7 +17,8 @@ func (p *Package) Advice() []Diagnostic {
 			for _, a := range it.Attributes {
 				if text := advice(it, a); text != "" && a.Field != nil {
 					pos, end := p.find.place(a.Field, 0, 0)
-					all = append(all, Diagnostic{Pos: p.fset.Position(pos), End: p.fset.Position(end), Message: m.Schema.Label() + "." + a.Value.Name + ": " + text})
+					all = append(all, Diagnostic{Pos: p.fset.Position(pos), End: p.fset.Position(end),
+						Message: m.Schema.Label() + "." + a.Value.Name + ": " + text})
 				}
 			}
 		}
@@ -32,7 +33,8 @@ func advice(it *schema.Item, a *schema.Attribute) string {
 	}
 	for _, e := range it.Entries {
 		if e.Index.All {
-			return fmt.Sprintf("it is a large value, and the index %s, which projects all attributes, holds a copy of what lies in the item of it: project what its queries read (project=)", e.Index.Name)
+			return fmt.Sprintf("it is a large value, and the index %s, which projects all attributes, holds a copy "+
+				"of what lies in the item of it: project what its queries read (project=)", e.Index.Name)
 		}
 	}
 	others := 0
@@ -42,7 +44,9 @@ func advice(it *schema.Item, a *schema.Attribute) string {
 		}
 	}
 	if a.Large.Outside() && !it.Element() && others > 0 {
-		return fmt.Sprintf("its values may lie outside of the item, which is written in a transaction then, at twice the units, with %d other attributes: give it an item of its own (sk=) if these are large or change often", others)
+		return fmt.Sprintf("its values may lie outside of the item, which is written in a transaction then, at twice "+
+			"the units, with %d other attributes: give it an item of its own (sk=) if these are large or change often",
+			others)
 	}
 	return ""
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// base is a type of the file with methods that several nodes have: they embed it. It has methods of its own, and no embedded type of
-// the library, so that go doc shows them on each node.
+// base is a type of the file with methods that several nodes have: they embed it. It has methods of its
+// own, and no embedded type of the library, so that go doc shows them on each node.
 type base struct {
 	name string
 	// make returns the expression that makes it of a node.
@@ -45,11 +45,12 @@ type method struct {
 
 // on returns its declaration, on a type.
 func (m method) on(typ string) code {
-	return code{comment(m.name + " " + m.doc), "func (n ", typ, ") ", m.name, "(", m.params, ") ", m.result, " { ", m.body, " }\n\n"}
+	return code{comment(m.name + " " + m.doc), "func (n ", typ, ") ", m.name, "(", m.params, ") ", m.result, " { ",
+		m.body, " }\n\n"}
 }
 
-// queryBase is the base of a query over elements, or entities, of a type: one that is a selection too, unless it is of an index or of
-// a flat model.
+// queryBase is the base of a query over elements, or entities, of a type: one that is a selection too,
+// unless it is of an index or of a flat model.
 func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...string) base {
 	node := n.nodeBase().name
 	args := list(n.model(), elem)
@@ -65,7 +66,8 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 	}
 	name := n.baseOf(suffix, list(query, len(more)), func(name string) code {
 		all := code{"type ", name, " struct{ ", field, " }\n\n"}
-		all = append(all, method{"Query", "returns the query alone, which has further methods.", nil, query, code{"return ", call(of(impl("Query"), args), "n."+at)}}.on(name))
+		all = append(all, method{"Query", "returns the query alone, which has further methods.", nil, query,
+			code{"return ", call(of(impl("Query"), args), "n."+at)}}.on(name))
 		source := code{"src ", of(queryOf("Source"), n.model())}
 		options := code{"options ...", queryOf("ReadOption")}
 		run := list(code{"ctx ", std("context", "Context")}, source, options)
@@ -74,23 +76,35 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 			all = append(all, method{to, doc, params, result, code{"return n.Query().", to, "(", passed, ")"}}.on(name))
 		}
 		e := code{elem}
-		forward("All", "yields the elements in the order of their sort keys, reading page by page as they are asked for.", run, sequence(e), "ctx, src, options...")
-		forward("Refs", "is All with each element's field and keys.", run, sequence(of(queryOf("Ref"), e)), "ctx, src, options...")
-		forward("Collect", "returns all elements in the order of their sort keys.", run, code{"([]", e, ", error)"}, "ctx, src, options...")
-		forward("Page", "returns the next elements: as many as Limit says, or those of one answer of DynamoDB.", run, code{"(*", of(queryOf("Page"), e), ", error)"}, "ctx, src, options...")
-		forward("Count", "returns the number of elements. It costs what reading them costs.", run, code{"(int, error)"}, "ctx, src, options...")
-		forward("Plan", "returns what the query would send, and cost. It does no I/O.", list(source, options), code{"(*", queryOf("Plan"), ", error)"}, "src, options...")
-		forward("Filter", "returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.", code{"conditions ...", of(fieldOf("Condition"), e)}, query, "conditions...")
-		forward("Project", "returns the query that reads only these fields. That saves transfer, not read units.", code{"fields ...", of(fieldOf("Of"), e)}, query, "fields...")
-		forward("Limit", "returns the query of the first elements; of Page it is the size.", code{"first int"}, query, "first")
+		forward("All", "yields the elements in the order of their sort keys, reading page by page as they are "+
+			"asked for.", run, sequence(e), "ctx, src, options...")
+		forward("Refs", "is All with each element's field and keys.", run, sequence(of(queryOf("Ref"), e)),
+			"ctx, src, options...")
+		forward("Collect", "returns all elements in the order of their sort keys.", run, code{"([]", e, ", error)"},
+			"ctx, src, options...")
+		forward("Page", "returns the next elements: as many as Limit says, or those of one answer of DynamoDB.", run,
+			code{"(*", of(queryOf("Page"), e), ", error)"}, "ctx, src, options...")
+		forward("Count", "returns the number of elements. It costs what reading them costs.", run, code{"(int, error)"},
+			"ctx, src, options...")
+		forward("Plan", "returns what the query would send, and cost. It does no I/O.", list(source, options),
+			code{"(*", queryOf("Plan"), ", error)"}, "src, options...")
+		forward("Filter", "returns the query of the elements that meet all conditions. DynamoDB charges for what it "+
+			"filters out.", code{"conditions ...", of(fieldOf("Condition"), e)}, query, "conditions...")
+		forward("Project", "returns the query that reads only these fields. That saves transfer, not read units.",
+			code{"fields ...", of(fieldOf("Of"), e)}, query, "fields...")
+		forward("Limit", "returns the query of the first elements; of Page it is the size.", code{"first int"}, query,
+			"first")
 		forward("Reverse", "returns the query in descending order of the sort keys.", nil, query, "")
-		forward("After", "returns the query that continues behind a page, at its Next.", code{"page ", queryOf("Cursor")}, query, "page")
+		forward("After", "returns the query that continues behind a page, at its Next.",
+			code{"page ", queryOf("Cursor")}, query, "page")
 		for _, m := range more {
 			switch m {
 			case "Fetch":
-				forward("Fetch", "returns the query that also reads the attributes that the index does not project: the items that were found, from the table.", nil, query, "")
+				forward("Fetch", "returns the query that also reads the attributes that the index does not project: "+
+					"the items that were found, from the table.", nil, query, "")
 			case "Roots":
-				forward("Roots", "returns the query over the roots of the entities alone.", nil, of(queryOf("Query"), list(n.model(), n.model())), "")
+				forward("Roots", "returns the query over the roots of the entities alone.", nil,
+					of(queryOf("Query"), list(n.model(), n.model())), "")
 			}
 		}
 		return all
@@ -113,16 +127,20 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 		}
 		patch := of(mapperOf("Patch"), n.model())
 		put := func(how, doc string) {
-			all = append(all, method{how, doc, params, patch, code{"return ", call(impl(how), "n."+q.node, "n.item", key, "element")}}.on(name))
+			all = append(all,
+				method{how, doc, params, patch,
+					code{"return ", call(impl(how), "n."+q.node, "n.item", key, "element")}}.on(name))
 		}
 		put("Add", "adds an element, which must not be there.")
 		put("Put", "puts an element, whether it is there or not.")
 		if it.Map() {
 			all = append(all, method{
 				"Map", "reads the map: its entries by their keys.",
-				list(code{"ctx ", std("context", "Context")}, code{"src ", of(queryOf("Source"), n.model())}, code{"options ...", queryOf("ReadOption")}),
+				list(code{"ctx ", std("context", "Context")}, code{"src ", of(queryOf("Source"), n.model())},
+					code{"options ...", queryOf("ReadOption")}),
 				code{"(all map[", kind, "]", goType(it.Elem), ", err error)"},
-				code{"\nerr = ", call(impl("Entries"), "ctx", "n."+q.node, "src", "options", "&all"), "\nreturn all, err\n"},
+				code{"\nerr = ", call(impl("Entries"), "ctx", "n."+q.node, "src", "options", "&all"),
+					"\nreturn all, err\n"},
 			}.on(name))
 		}
 		return all
@@ -135,13 +153,15 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 // word is what an item's elements are called in names of types.
 func (n *nodeWriter) word(it *schema.Item) string { return typeWord(goType(it.Elem)) }
 
-// narrowing is the base of the ranges of a time or a value: each of its methods returns part, made of the node that a call of
-// package mapperimpl returns.
-func (n *nodeWriter) narrowing(suffix string, part result, identity code, methods func(name string, add func(name, doc string, params, made code)) (more code)) base {
+// narrowing is the base of the ranges of a time or a value: each of its methods returns part, made of
+// the node that a call of package mapperimpl returns.
+func (n *nodeWriter) narrowing(suffix string, part result, identity code,
+	methods func(name string, add func(name, doc string, params, made code)) (more code)) base {
 	node := n.nodeBase().name
 	name := n.baseOf(suffix, list(part.typ, identity), func(name string) code {
 		all := code{"type ", name, " struct{ base ", node, " }\n\n"}
-		all = append(all, "func (n ", name, ") of(at ", node, ") ", part.typ, " { return ", part.make(code{"at"}), " }\n\n")
+		all = append(all, "func (n ", name, ") of(at ", node, ") ", part.typ, " { return ", part.make(code{"at"}),
+			" }\n\n")
 		more := methods(name, func(to, doc string, params, made code) {
 			all = append(all, method{to, doc, params, part.typ, code{"return n.of(", made, ")"}}.on(name))
 		})
@@ -156,26 +176,36 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 		month, moment := std("time", "Month"), std("time", "Time")
 		in := code{", in ...*", std("time", "Location")}
 		const utc = ", in UTC or a location."
-		add("Year", "selects the items of a year"+utc, code{"year int", in}, call(impl("Period"), "n.base", "in", "year"))
+		add("Year", "selects the items of a year"+utc, code{"year int", in},
+			call(impl("Period"), "n.base", "in", "year"))
 		if slices.Contains([]string{"Months", "Days", "Hours"}, unit) {
-			add("Month", "selects the items of a month"+utc, code{"year int, month ", month, in}, call(impl("Period"), "n.base", "in", "year", "int(month)"))
+			add("Month", "selects the items of a month"+utc, code{"year int, month ", month, in},
+				call(impl("Period"), "n.base", "in", "year", "int(month)"))
 		}
 		if unit == "Days" || unit == "Hours" {
-			add("Day", "selects the items of a day"+utc, code{"year int, month ", month, ", day int", in}, call(impl("Period"), "n.base", "in", "year", "int(month)", "day"))
+			add("Day", "selects the items of a day"+utc, code{"year int, month ", month, ", day int", in},
+				call(impl("Period"), "n.base", "in", "year", "int(month)", "day"))
 		}
 		if unit == "Hours" {
-			add("Hour", "selects the items of an hour"+utc, code{"year int, month ", month, ", day, hour int", in}, call(impl("Period"), "n.base", "in", "year", "int(month)", "day", "hour"))
+			add("Hour", "selects the items of an hour"+utc, code{"year int, month ", month, ", day, hour int", in},
+				call(impl("Period"), "n.base", "in", "year", "int(month)", "day", "hour"))
 		}
 		if unit == "Weeks" {
-			add("Week", "selects the items of an ISO 8601 week, which begins on Monday"+utc, code{"year, week int", in}, call(impl("Week"), "n.base", "in", "year", "week"))
+			add("Week", "selects the items of an ISO 8601 week, which begins on Monday"+utc, code{"year, week int", in},
+				call(impl("Week"), "n.base", "in", "year", "week"))
 		}
-		add("Between", "selects the items from one instant until another, which is not included.", code{"from, to ", moment}, call(impl("Times"), "n.base", "&from", "&to"))
-		add("Before", "selects the items before an instant.", code{"to ", moment}, call(impl("Times"), "n.base", "nil", "&to"))
+		add("Between", "selects the items from one instant until another, which is not included.",
+			code{"from, to ", moment}, call(impl("Times"), "n.base", "&from", "&to"))
+		add("Before", "selects the items before an instant.", code{"to ", moment},
+			call(impl("Times"), "n.base", "nil", "&to"))
 		since := name + "Since"
 		return code{
-			method{"Since", "selects the items at an instant or later.", code{"from ", moment}, code{since}, code{"return ", since, "{n.of(", call(impl("Times"), "n.base", "&from", "nil"), "), n, from}"}}.on(name),
+			method{"Since", "selects the items at an instant or later.", code{"from ", moment}, code{since},
+				code{"return ", since, "{n.of(", call(impl("Times"), "n.base", "&from", "nil"),
+					"), n, from}"}}.on(name),
 			"type ", since, " struct {\n", part.typ, "\ntimes ", name, "\nfrom ", moment, "\n}\n\n",
-			method{"Before", "selects those before another instant.", code{"to ", moment}, part.typ, code{"return n.times.Between(n.from, to)"}}.on(since),
+			method{"Before", "selects those before another instant.", code{"to ", moment}, part.typ,
+				code{"return n.times.Between(n.from, to)"}}.on(since),
 		}
 	})
 }
@@ -186,11 +216,15 @@ func (n *nodeWriter) valueBase(word string, t *schema.Type, kind key.Kind, part 
 	suffix := word + typeWord(goType(t)) + "Values"
 	return n.narrowing(suffix, part, typ, func(_ string, add func(name, doc string, params, made code)) code {
 		value := func(x string) code { return keyValue(t, kind, x) }
-		add("Between", "selects the items from one value to another, both included.", code{"from, to ", typ}, call(impl("Between"), "n.base", value("from"), value("to")))
-		add("AtLeast", "selects the items at a value or above it.", code{"from ", typ}, call(impl("AtLeast"), "n.base", value("from")))
-		add("AtMost", "selects the items at a value or below it.", code{"to ", typ}, call(impl("AtMost"), "n.base", value("to")))
+		add("Between", "selects the items from one value to another, both included.", code{"from, to ", typ},
+			call(impl("Between"), "n.base", value("from"), value("to")))
+		add("AtLeast", "selects the items at a value or above it.", code{"from ", typ},
+			call(impl("AtLeast"), "n.base", value("from")))
+		add("AtMost", "selects the items at a value or below it.", code{"to ", typ},
+			call(impl("AtMost"), "n.base", value("to")))
 		if kind == key.String {
-			add("BeginsWith", "selects the items whose text has the given beginning.", code{"begin string"}, call(impl("BeginsWith"), "n.base", "begin"))
+			add("BeginsWith", "selects the items whose text has the given beginning.", code{"begin string"},
+				call(impl("BeginsWith"), "n.base", "begin"))
 		}
 		return nil
 	})

@@ -77,27 +77,34 @@ func TestModelChanges(t *testing.T) {
 			Mail  string  `ddb:"sk=HEAD"`
 			Count int64   `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Mail: the attribute "Email" (of Email) is gone from the item HEAD: stored values stay where they are, and are not read: if Mail holds them now, add was=Email to its ddb tag; if that is meant, run itemize gen -accept ./...`},
+		}{}, `Mail: the attribute "Email" (of Email) is gone from the item HEAD: stored values stay where they are, ` +
+			`and are not read: if Mail holds them now, add was=Email to its ddb tag; if that is meant, run itemize ` +
+			`gen -accept ./...`},
 		"an attribute vanishes": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
 			ID    string  `ddb:"pk=SHOP#{ID}"`
 			Count int64   `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `: the attribute "Email" (of Email) is gone from the item HEAD: stored values stay where they are, and are not read: if that is meant, run itemize gen -accept ./...; if another field holds them now, add was=Email to its ddb tag`},
+		}{}, `: the attribute "Email" (of Email) is gone from the item HEAD: stored values stay where they are, and ` +
+			`are not read: if that is meant, run itemize gen -accept ./...; if another field holds them now, add ` +
+			`was=Email to its ddb tag`},
 		"an attribute moves to another item": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
 			ID    string  `ddb:"pk=SHOP#{ID}"`
 			Email string  `ddb:"sk=MAIL"`
 			Count int64   `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Email: the attribute "Email" was on the item HEAD, and would be on Email, where stored entities do not have it: leave it where it was, or move what is stored yourself, and run itemize gen -accept ./...`},
+		}{}, `Email: the attribute "Email" was on the item HEAD, and would be on Email, where stored entities do not ` +
+			`have it: leave it where it was, or move what is stored yourself, and run itemize gen -accept ./...`},
 		"a type changes": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
 			ID    string  `ddb:"pk=SHOP#{ID}"`
 			Email string  `ddb:"sk=HEAD"`
 			Count string  `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Count: the attribute "Count" is stored as N, and would be as S, so that stored items could not be loaded: keep the field as it was, add another of the new type, and let AfterLoad convert, or move what is stored yourself, and run itemize gen -accept ./...`},
+		}{}, `Count: the attribute "Count" is stored as N, and would be as S, so that stored items could not be ` +
+			`loaded: keep the field as it was, add another of the new type, and let AfterLoad convert, or move what ` +
+			`is stored yourself, and run itemize gen -accept ./...`},
 		"an option changes the type": {struct {
 			_  blank     `ddb:"table=shops"`
 			ID string    `ddb:"pk=SHOP#{ID}"`
@@ -122,14 +129,16 @@ func TestModelChanges(t *testing.T) {
 			Email string  `ddb:"sk=HEAD"`
 			Count int8    `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Count: the attribute "Count" was of the type int64, and is int8, so that stored items with numbers that do not fit could not be loaded`},
+		}{}, `Count: the attribute "Count" was of the type int64, and is int8, so that stored items with numbers ` +
+			`that do not fit could not be loaded`},
 		"a nested struct loses a field": {base{}, struct {
 			_     blank  `ddb:"table=shops"`
 			ID    string `ddb:"pk=SHOP#{ID}"`
 			Email string `ddb:"sk=HEAD"`
 			Count int64  `ddb:"sk=HEAD"`
 			Home  place  `ddb:"sk=HOME,nested"`
-		}{}, `Home: the attribute "Home" has no "City" any more: it would not be read, and be dropped when the attribute is written`},
+		}{}, `Home: the attribute "Home" has no "City" any more: it would not be read, and be dropped when the ` +
+			`attribute is written`},
 		"a nested struct is spread": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
 			ID    string  `ddb:"pk=SHOP#{ID}"`
@@ -143,7 +152,8 @@ func TestModelChanges(t *testing.T) {
 			Email string  `ddb:"sk=HEAD" dynamodbav:"Count"`
 			Count int64   `ddb:"sk=HEAD" dynamodbav:"Email"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Count: the attribute "Email" was that of Email, and would be that of Count, so that stored values would be exchanged`},
+		}{}, `Count: the attribute "Email" was that of Email, and would be that of Count, so that stored values ` +
+			`would be exchanged`},
 		"was= goes too early": {struct {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk=SHOP#{ID}"`
@@ -152,7 +162,9 @@ func TestModelChanges(t *testing.T) {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk=SHOP#{ID}"`
 			B  string `ddb:"sk=HEAD,was=a"`
-		}{}, `B: was=A is gone, and items that were not written since it was added still hold "A", which would not be read any more: move each once (Scan, and for each a patch with SetIfAbsent of that field), then run itemize gen -accept ./...`},
+		}{}, `B: was=A is gone, and items that were not written since it was added still hold "A", which would not ` +
+			`be read any more: move each once (Scan, and for each a patch with SetIfAbsent of that field), then run ` +
+			`itemize gen -accept ./...`},
 		"an element's field vanishes": {struct {
 			_  blank     `ddb:"table=shops"`
 			ID string    `ddb:"pk=SHOP#{ID}"`

@@ -37,7 +37,8 @@ func embedsPointer(t types.Type) bool {
 		if _, ok := types.Unalias(f.Type()).(*types.Pointer); ok && f.Embedded() {
 			return true
 		}
-		if inner, ok := types.Unalias(f.Type()).Underlying().(*types.Struct); ok && f.Embedded() && embedsPointer(inner) {
+		if inner, ok := types.Unalias(f.Type()).Underlying().(*types.Struct); ok && f.Embedded() &&
+			embedsPointer(inner) {
 			return true
 		}
 	}

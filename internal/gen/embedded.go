@@ -18,7 +18,9 @@ import (
 func embeddedElsewhere(all []*Package, module string) {
 	for _, p := range all {
 		p.Diagnostics = slices.DeleteFunc(p.Diagnostics, func(d Diagnostic) bool {
-			return d.embed != "" && (slices.ContainsFunc(all, func(o *Package) bool { return o.find.embedded[d.embed] }) || embeddedIn(module, d.embed))
+			return d.embed != "" &&
+				(slices.ContainsFunc(all, func(o *Package) bool { return o.find.embedded[d.embed] }) ||
+					embeddedIn(module, d.embed))
 		})
 	}
 }
@@ -38,7 +40,8 @@ func embeddedIn(module, typ string) bool {
 			return fs.SkipAll
 		case err != nil:
 			return nil // what cannot be read embeds nothing
-		case d.IsDir() && file != module && (strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" || d.Name() == "testdata"):
+		case d.IsDir() && file != module &&
+			(strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" || d.Name() == "testdata"):
 			return fs.SkipDir
 		case !d.IsDir() && strings.HasSuffix(file, ".go"):
 			found = embedsIn(file, path, name)

@@ -125,7 +125,8 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 		return
 	}
 	if named.TypeParams().Len() > 0 {
-		f.report(ts.Name.Pos(), ts.Name.End(), named.Obj().Pkg().Name()+"."+named.Obj().Name()+": a generic type cannot be a model: declare a struct for each instance")
+		f.report(ts.Name.Pos(), ts.Name.End(), named.Obj().Pkg().Name()+"."+named.Obj().Name()+
+			": a generic type cannot be a model: declare a struct for each instance")
 		return
 	}
 	front := newFrontend()
@@ -159,7 +160,8 @@ func isModel(st *types.Struct, seen map[*types.Struct]bool) bool {
 		v, tag := st.Field(i), st.Tag(i)
 		ddb, _, _ := strings.Cut(after(tag, `ddb:"`), `"`)
 		for _, option := range strings.Split(ddb, ",") {
-			if strings.HasPrefix(option, "pk=") || v.Name() == "_" && (option == "root" || strings.HasPrefix(option, "table=")) {
+			if strings.HasPrefix(option, "pk=") || v.Name() == "_" &&
+				(option == "root" || strings.HasPrefix(option, "table=")) {
 				return true
 			}
 		}
@@ -206,7 +208,8 @@ func (f *finder) invalidType(named *types.Named, ts *ast.TypeSpec) {
 }
 
 func (f *finder) report(pos, end token.Pos, message string) {
-	f.p.Diagnostics = append(f.p.Diagnostics, Diagnostic{Pos: f.p.fset.Position(pos), End: f.p.fset.Position(end), Message: message})
+	f.p.Diagnostics = append(f.p.Diagnostics,
+		Diagnostic{Pos: f.p.fset.Position(pos), End: f.p.fset.Position(end), Message: message})
 }
 
 // fault reports a fault of the schema at its place.

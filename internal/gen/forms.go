@@ -61,7 +61,8 @@ func formOf(l schema.Leaf) string {
 	return l.Form
 }
 
-// handle is how a field's handle is declared, by the type parameters that follow the struct's, and the form of the field.
+// handle is how a field's handle is declared, by the type parameters that follow the struct's, and the
+// form of the field.
 type handle struct {
 	kind  string
 	types []any
@@ -107,7 +108,8 @@ func (h handle) unless(u use) *handle {
 // isSet reports whether a slice is stored as a set.
 func isSet(f *schema.Field) bool {
 	options := strings.Split(tagText(f), ",")[1:]
-	return slices.ContainsFunc(options, func(o string) bool { return strings.HasSuffix(o, "set") }) || f.Type.Name == "[][]byte"
+	return slices.ContainsFunc(options, func(o string) bool { return strings.HasSuffix(o, "set") }) ||
+		f.Type.Name == "[][]byte"
 }
 
 // entryOf returns the type of the handle of a map's entry.
@@ -227,7 +229,8 @@ func (g *generator) promoted(s *structure) []promoted {
 			switch {
 			case in.expanded(i) && f.Type.Kind == schema.Struct:
 				walk(g.structures.byKey[typeKey(goType(f.Type))], here)
-			case len(path) == 0 || !f.Exported || taken[f.Name] || u&(stored|way) == 0 || u&items != 0 || in.expanded(i):
+			case len(path) == 0 || !f.Exported || taken[f.Name] || u&(stored|way) == 0 || u&items != 0 ||
+				in.expanded(i):
 			case g.resolves(s, f.Name, here):
 				taken[f.Name] = true
 				h := g.handleOf(goType(s.t), f, u&way != 0)
@@ -293,10 +296,12 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 	for _, p := range g.promoted(s) {
 		obj, _, _ := types.LookupFieldOrMethod(st, true, g.p.types, p.name)
 		add(p.name, p.handle)
-		more = append(more, call(impl("Field"), quoted(p.name), quoted(p.tag), at(st, p.name, obj.Type()), p.handle.form))
+		more = append(more,
+			call(impl("Field"), quoted(p.name), quoted(p.tag), at(st, p.name, obj.Type()), p.handle.form))
 	}
 	typ := s.named().Obj().Name() + "Handles"
-	w.comment(s.handles + " are the stored fields of " + article(s.name()) + ": for patches, conditions, filters and projections.")
+	w.comment(s.handles + " are the stored fields of " + article(s.name()) +
+		": for patches, conditions, filters and projections.")
 	w.p("var ", s.handles, " = ", call(of(impl("Handles"), typ), more...), "\n")
 	w.comment(typ + " is the type of " + s.handles + ".")
 	w.p("type ", typ, " struct {")

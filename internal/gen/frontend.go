@@ -24,8 +24,10 @@ var basicKinds = map[types.BasicKind]struct {
 	bits int
 }{
 	types.Bool: {schema.Bool, 0}, types.String: {schema.String, 0},
-	types.Int: {schema.Int, 64}, types.Int8: {schema.Int, 8}, types.Int16: {schema.Int, 16}, types.Int32: {schema.Int, 32}, types.Int64: {schema.Int, 64},
-	types.Uint: {schema.Uint, 64}, types.Uint8: {schema.Uint, 8}, types.Uint16: {schema.Uint, 16}, types.Uint32: {schema.Uint, 32}, types.Uint64: {schema.Uint, 64},
+	types.Int: {schema.Int, 64}, types.Int8: {schema.Int, 8}, types.Int16: {schema.Int, 16},
+	types.Int32: {schema.Int, 32}, types.Int64: {schema.Int, 64},
+	types.Uint: {schema.Uint, 64}, types.Uint8: {schema.Uint, 8}, types.Uint16: {schema.Uint, 16},
+	types.Uint32: {schema.Uint, 32}, types.Uint64: {schema.Uint, 64},
 	types.Float32: {schema.Float, 32}, types.Float64: {schema.Float, 64},
 }
 
@@ -89,9 +91,10 @@ func typeName(t types.Type) string {
 	if _, ok := t.(*types.Struct); ok {
 		return "struct"
 	}
-	return aliases.ReplaceAllStringFunc(types.TypeString(t, func(p *types.Package) string { return p.Name() }), func(s string) string {
-		return s[:len(s)-len(strings.TrimLeft(s, "[]* "))] + reflected[strings.TrimLeft(s, "[]* ")]
-	})
+	return aliases.ReplaceAllStringFunc(types.TypeString(t, func(p *types.Package) string { return p.Name() }),
+		func(s string) string {
+			return s[:len(s)-len(strings.TrimLeft(s, "[]* "))] + reflected[strings.TrimLeft(s, "[]* ")]
+		})
 }
 
 // reflected are the names that reflect has for the predeclared aliases.
@@ -122,7 +125,8 @@ func (f *frontend) methods(s *schema.Type, t types.Type) {
 		s.Hook, s.WrongHook = true, value.Lookup(nil, "AfterLoad") != nil || !has(set, "AfterLoad", nil)
 	}
 	s.Stringer = has(value, "String", nil, "string")
-	if n, ok := t.(*types.Named); ok && n.Obj().Name() == schema.LazyName && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == schema.LazyPackage && n.TypeArgs().Len() == 1 {
+	if n, ok := t.(*types.Named); ok && n.Obj().Name() == schema.LazyName && n.Obj().Pkg() != nil &&
+		n.Obj().Pkg().Path() == schema.LazyPackage && n.TypeArgs().Len() == 1 {
 		s.Lazy, s.Elem = true, f.of(n.TypeArgs().At(0))
 	}
 }
@@ -133,7 +137,8 @@ const (
 )
 
 func isNumber(set *types.MethodSet) bool {
-	return has(set, "Float64", nil, "float64", errorResult) && has(set, "Int64", nil, "int64", errorResult) && has(set, "String", nil, "string")
+	return has(set, "Float64", nil, "float64", errorResult) && has(set, "Int64", nil, "int64", errorResult) &&
+		has(set, "String", nil, "string")
 }
 
 // marshals reports whether a method set has attributevalue's Marshaler. Its result
@@ -172,7 +177,8 @@ func same(tuple *types.Tuple, want []string) bool {
 		return false
 	}
 	for i, w := range want {
-		if got := types.TypeString(types.Unalias(tuple.At(i).Type()), nil); strings.ReplaceAll(got, "uint8", "byte") != w {
+		if got := types.TypeString(types.Unalias(tuple.At(i).Type()), nil); strings.ReplaceAll(got, "uint8",
+			"byte") != w {
 			return false
 		}
 	}

@@ -36,7 +36,10 @@ func (p *Package) Generate(lock []byte, accept bool) ([]File, []Diagnostic, erro
 	}
 	if lock == nil && len(p.generated) > 0 {
 		at := token.Position{Filename: p.generated[0], Line: 1, Column: 1}
-		p.Notes = append(p.Notes, Diagnostic{Pos: at, End: at, Message: LockName + " is not there beside generated code: it is written anew, and what stored data would lose by changes since is not noticed; restore it from your version control"})
+		p.Notes = append(p.Notes,
+			Diagnostic{Pos: at, End: at, Message: LockName + " is not there beside generated code: it is written " +
+				"anew, and what stored data would lose by changes since is not noticed; restore it from your version " +
+				"control"})
 	}
 	file, contradictions, err := p.lock(lock, accept)
 	if err != nil {
@@ -104,7 +107,8 @@ func newGenerator(p *Package) *generator {
 	for _, name := range p.types.Scope().Names() {
 		g.names.taken[name] = true
 	}
-	g.structures = &structures{byKey: map[string]*structure{}, recursive: map[string]*recursion{}, deep: map[string]bool{}}
+	g.structures = &structures{byKey: map[string]*structure{}, recursive: map[string]*recursion{},
+		deep: map[string]bool{}}
 	for _, f := range p.files {
 		for _, m := range p.modelsOf(f) {
 			g.structures.file = f
@@ -123,7 +127,8 @@ func newGenerator(p *Package) *generator {
 			continue
 		}
 		g.report(n.Obj().Pos(), n.Obj().Pos()+token.Pos(len(n.Obj().Name())), fmt.Sprintf(
-			"%s.%s: models of files with different build constraints use it, so that no generated file can declare its fields for all: use it in a model of a file without constraints, or declare a struct for each",
+			"%s.%s: models of files with different build constraints use it, so that no generated file can declare "+
+				"its fields for all: use it in a model of a file without constraints, or declare a struct for each",
 			p.Name, n.Obj().Name()))
 	}
 	return g
@@ -147,12 +152,14 @@ func (g *generator) fieldsName(s *structure) {
 	obj := s.named().Obj()
 	if g.names.taken[s.handles] {
 		g.report(obj.Pos(), obj.Pos()+token.Pos(len(obj.Name())), fmt.Sprintf(
-			"%s.%s: the generated variable %s is declared already in the package: rename that, or the struct", g.p.Name, obj.Name(), s.handles))
+			"%s.%s: the generated variable %s is declared already in the package: rename that, or the struct", g.p.Name,
+			obj.Name(), s.handles))
 	}
 	g.names.taken[s.handles] = true
 	if typ := obj.Name() + "Handles"; g.names.taken[typ] {
 		g.report(obj.Pos(), obj.Pos()+token.Pos(len(obj.Name())), fmt.Sprintf(
-			"%s.%s: the generated type %s is declared already in the package: rename that, or the struct", g.p.Name, obj.Name(), typ))
+			"%s.%s: the generated type %s is declared already in the package: rename that, or the struct", g.p.Name,
+			obj.Name(), typ))
 	} else {
 		g.names.taken[typ] = true
 	}
@@ -163,14 +170,16 @@ func (g *generator) global(m *Model, name, what string) {
 	if g.names.taken[name] {
 		pos := m.named.Obj().Pos()
 		g.report(pos, pos+token.Pos(len(m.Name)), fmt.Sprintf(
-			"%s: the generated %s %s is declared already in the package: rename that, or the model", m.Schema.Label(), what, name))
+			"%s: the generated %s %s is declared already in the package: rename that, or the model", m.Schema.Label(),
+			what, name))
 	}
 	g.names.taken[name] = true
 }
 
 func (g *generator) report(pos, end token.Pos, message string) {
 	fset := g.p.fset
-	g.diagnostics = append(g.diagnostics, Diagnostic{Pos: fset.Position(pos), End: fset.Position(end), Message: message})
+	g.diagnostics = append(g.diagnostics,
+		Diagnostic{Pos: fset.Position(pos), End: fset.Position(end), Message: message})
 }
 
 // file generates the file of the models of a source file.
@@ -178,7 +187,9 @@ func (g *generator) file(f *sourceFile, models []*Model) *written {
 	path := generatedPath(f.path)
 	if i := slices.IndexFunc(g.p.files, func(x *sourceFile) bool { return x.path == path }); i >= 0 {
 		pos := g.p.fset.Position(g.p.files[i].ast.Package)
-		g.diagnostics = append(g.diagnostics, Diagnostic{Pos: pos, End: pos, Message: "this file has the name of a generated one, and was not generated: rename it"})
+		g.diagnostics = append(g.diagnostics,
+			Diagnostic{Pos: pos, End: pos,
+				Message: "this file has the name of a generated one, and was not generated: rename it"})
 	}
 	w := newWriter(g.p.types, g.names)
 	for _, m := range models {
@@ -191,7 +202,8 @@ func (g *generator) file(f *sourceFile, models []*Model) *written {
 		x.of(m)
 		g.unwritable(w, m)
 	}
-	w.p("const _, _ = ", impl("EnforceVersion"), "(", Version, " - ", impl("Version"), "), ", impl("EnforceVersion"), "(", impl("Version"), " - ", Version, ")")
+	w.p("const _, _ = ", impl("EnforceVersion"), "(", Version, " - ", impl("Version"), "), ", impl("EnforceVersion"),
+		"(", impl("Version"), " - ", Version, ")")
 	return &written{path, constraints(f), w}
 }
 
@@ -223,7 +235,8 @@ func (g *generator) tables(w *writer, f *sourceFile, models []*Model) {
 		codec := of(impl("Codec"), t)
 		w.p("// ItemizeCodec is for the mapper.")
 		w.p("func (*", t, ") ItemizeCodec(*", t, ") *", codec, " {")
-		w.p("return &", codec, "{Layout: ", quoted(m.Schema.Fingerprint()), ", Table: ", g.table(m.Schema.Type), "}\n}\n")
+		w.p("return &", codec, "{Layout: ", quoted(m.Schema.Fingerprint()), ", Table: ", g.table(m.Schema.Type),
+			"}\n}\n")
 		g.unwritable(w, m)
 	}
 }
@@ -276,7 +289,8 @@ func nameConstraint(path string) string {
 // The words that the go command takes for constraints in the names of files (go help
 // buildconstraint).
 const (
-	systems       = "aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 solaris wasip1 windows zos"
+	systems = "aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 " +
+		"solaris wasip1 windows zos"
 	architectures = "386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x wasm"
 )
 

@@ -22,7 +22,8 @@ func (x *guards) of(m *Model) {
 	for _, t := range keyTypes(m.Schema) {
 		if x.first("text " + typeKey(goType(t))) {
 			encoding := func(name string) ident { return std("encoding", name) }
-			x.p("var _ interface {\n", encoding("TextMarshaler"), "\n", encoding("TextUnmarshaler"), "\n} = (*", goType(t), ")(nil)\n")
+			x.p("var _ interface {\n", encoding("TextMarshaler"), "\n", encoding("TextUnmarshaler"), "\n} = (*",
+				goType(t), ")(nil)\n")
 		}
 	}
 }
@@ -45,7 +46,8 @@ func (x *guards) reach(t *schema.Type) {
 	named, ok := gt.(*types.Named)
 	switch {
 	case t.Marshals:
-		x.p("var _ interface {\nMarshalDynamoDBAttributeValue() (", attrValue("AttributeValue"), ", error)\n} = (*", gt, ")(nil)\n")
+		x.p("var _ interface {\nMarshalDynamoDBAttributeValue() (", attrValue("AttributeValue"), ", error)\n} = (*", gt,
+			")(nil)\n")
 		return
 	case t.Time:
 		if ok && gt.String() != "time.Time" {

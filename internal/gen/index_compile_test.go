@@ -16,7 +16,8 @@ func TestGeneratedIndexesCompile(t *testing.T) {
 	cases := map[string]string{
 		"calls": `type Shop struct {
 	_ struct{} ` + "`ddb:\"table=shops\"`" + `
-	_ struct{} ` + "`ddb:\"index=bbb,hash=A1,range=B1,pk=K#{State},sk={Limit:04}#{Fetch:04}#{Between:04}#{Roots:04}#{All:04}#{Filter}#{Entities}\"`" + `
+	_ struct{} ` +
+			"`ddb:\"index=bbb,hash=A1,range=B1,pk=K#{State},sk={Limit:04}#{Fetch:04}#{Between:04}#{Roots:04}#{All:04}#{Filter}#{Entities}\"`" + `
 	ID string ` + "`ddb:\"pk=S#{ID}\"`" + `
 	State string ` + "`ddb:\"sk=HEAD\"`" + `
 	Limit, Fetch, Between, Roots, All int ` + "`ddb:\"sk=HEAD\"`" + `
@@ -76,7 +77,8 @@ var _ time.Time
 `,
 		"names": `type Shop struct {
 	_ struct{} ` + "`ddb:\"table=shops\"`" + `
-	_ struct{} ` + "`ddb:\"index=aaa,hash=A1,range=B1,pk=K#{Type},sk={Func}#{Map}#{String}#{N:04}#{At}#{Src},name=Kex\"`" + `
+	_ struct{} ` +
+			"`ddb:\"index=aaa,hash=A1,range=B1,pk=K#{Type},sk={Func}#{Map}#{String}#{N:04}#{At}#{Src},name=Kex\"`" + `
 	_ struct{} ` + "`ddb:\"index=aab,hash=A1,range=B2,pk=K#{Type},sk=X#{Err},name=Kez\"`" + `
 	_ struct{} ` + "`ddb:\"index=aac,hash=A1,range=B3,pk=K#{Type},sk=X#{Err},name=Kei\"`" + `
 	ID string ` + "`ddb:\"pk=S#{ID}\"`" + `
@@ -130,7 +132,8 @@ type Addr struct { Street string }`,
 			t.Fatal(err)
 		}
 	}
-	write(filepath.Join(dir, "go.mod"), "module example.com/odd\n"+rest+"\nrequire github.com/itemize/itemize v0.0.0\n\nreplace github.com/itemize/itemize => "+root+"\n")
+	write(filepath.Join(dir, "go.mod"), "module example.com/odd\n"+rest+
+		"\nrequire github.com/itemize/itemize v0.0.0\n\nreplace github.com/itemize/itemize => "+root+"\n")
 	write(filepath.Join(dir, "go.sum"), string(sum))
 	for name, text := range cases {
 		imports := ""

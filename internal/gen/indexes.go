@@ -74,7 +74,8 @@ func (n *nodeWriter) indexName(e *schema.Entry, more bool) string {
 // index writes the function that queries an index.
 func (n *nodeWriter) index(e *schema.Entry, name string) {
 	if n.g.names.taken[name] {
-		n.report(e.Field, fmt.Sprintf("%s: the index %s would have the function %s, which the package has already: add name=Word to its declaration", n.e.Label(), e.Index.Name, name))
+		n.report(e.Field, fmt.Sprintf("%s: the index %s would have the function %s, which the package has already: "+
+			"add name=Word to its declaration", n.e.Label(), e.Index.Name, name))
 		return
 	}
 	n.global(name, "function")
@@ -96,7 +97,8 @@ func (n *nodeWriter) index(e *schema.Entry, name string) {
 	for _, k := range e.Hash {
 		texts = append(texts, k.Text)
 	}
-	doc := fmt.Sprintf("%s queries the index %s for %s with the partition key %s.", name, e.Index.Name, what, strings.Join(texts, ";"))
+	doc := fmt.Sprintf("%s queries the index %s for %s with the partition key %s.", name, e.Index.Name, what,
+		strings.Join(texts, ";"))
 	if e.Index.Local {
 		doc += " A partition of a table with local indexes holds at most 10 GB, with what these hold."
 	}

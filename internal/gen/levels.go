@@ -143,7 +143,10 @@ func (n *nodeWriter) noQuery(l level) {
 	t.doc += " " + upperFirst(text) + "."
 	pos, end := n.g.p.find.place(l.it.Decl, 0, 0)
 	fset := n.g.p.fset
-	n.g.p.Notes = append(n.g.p.Notes, Diagnostic{Pos: fset.Position(pos), End: fset.Position(end), Message: n.e.Label() + "." + l.it.Name + ": " + text + ", and it has no All, Collect, Page and Count: begin its key with a segment of its own to query " + l.it.Name + " alone"})
+	n.g.p.Notes = append(n.g.p.Notes,
+		Diagnostic{Pos: fset.Position(pos), End: fset.Position(end), Message: n.e.Label() + "." + l.it.Name + ": " +
+			text + ", and it has no All, Collect, Page and Count: begin its key with a segment of its own to query " +
+			l.it.Name + " alone"})
 }
 
 // between returns an item that lies between those of a level, nil for none.
@@ -154,7 +157,8 @@ func (n *nodeWriter) between(l level) *schema.Item {
 	}
 	text, err := l.it.Key.Template.Append(nil, l.parts, values)
 	for _, it := range n.in(l.it.Table) {
-		if err == nil && it != l.it && it.Key.Template.CanBegin(string(text)) && (!it.Element() || goType(it.Elem) != goType(l.it.Elem)) {
+		if err == nil && it != l.it && it.Key.Template.CanBegin(string(text)) &&
+			(!it.Element() || goType(it.Elem) != goType(l.it.Elem)) {
 			return it
 		}
 	}

@@ -12,12 +12,16 @@ import (
 func TestBreakLines(t *testing.T) {
 	long := strings.Repeat("x", 50)
 	for name, c := range map[string]struct{ src, want string }{
-		"short":    {"var a = f(b, c)\n", "var a = f(b, c)\n"},
-		"call":     {"var a = f(" + long + ", " + long + ", " + long + ")\n", "var a = f(\n\t" + long + ", " + long + ",\n\t" + long + ",\n)\n"},
-		"literal":  {"var a = []T{" + long + ", " + long + ", b}\n", "var a = []T{" + long + ", " + long + ", b}\n"},
-		"inside":   {"var a = f(\n\t" + long + ", " + long + ", " + long + ",\n)\n", "var a = f(\n\t" + long + ", " + long + ",\n\t" + long + ",\n)\n"},
-		"nested":   {"var a = f(b, g(" + long + ", " + long + ", " + long + "), c)\n", "var a = f(\n\tb,\n\tg(\n\t\t" + long + ", " + long + ",\n\t\t" + long + ",\n\t),\n\tc,\n)\n"},
-		"function": {"func (n T) f() R { return " + long + "." + long + "." + long + " }\n", "func (n T) f() R {\n\treturn " + long + "." + long + "." + long + "\n}\n"},
+		"short": {"var a = f(b, c)\n", "var a = f(b, c)\n"},
+		"call": {"var a = f(" + long + ", " + long + ", " + long + ")\n", "var a = f(\n\t" + long + ", " + long +
+			",\n\t" + long + ",\n)\n"},
+		"literal": {"var a = []T{" + long + ", " + long + ", b}\n", "var a = []T{" + long + ", " + long + ", b}\n"},
+		"inside": {"var a = f(\n\t" + long + ", " + long + ", " + long + ",\n)\n", "var a = f(\n\t" + long + ", " +
+			long + ",\n\t" + long + ",\n)\n"},
+		"nested": {"var a = f(b, g(" + long + ", " + long + ", " + long + "), c)\n", "var a = f(\n\tb,\n\tg(\n\t\t" +
+			long + ", " + long + ",\n\t\t" + long + ",\n\t),\n\tc,\n)\n"},
+		"function": {"func (n T) f() R { return " + long + "." + long + "." + long + " }\n",
+			"func (n T) f() R {\n\treturn " + long + "." + long + "." + long + "\n}\n"},
 	} {
 		got, err := breakLines([]byte("package p\n\n" + c.src))
 		if err != nil {

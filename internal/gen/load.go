@@ -73,9 +73,10 @@ func isGenerated(path string) bool {
 	return strings.TrimRight(line, "\r\n") == header
 }
 
-// Load loads the packages that match patterns, with their tests. Code that does not compile is no hindrance if it parses, and the models
-// themselves can be read; nor is what was generated before, which is not looked at. The error is about the patterns and the go
-// command; faults of models, and of files that do not parse, are diagnostics.
+// Load loads the packages that match patterns, with their tests. Code that does not compile is no
+// hindrance if it parses, and the models themselves can be read; nor is what was generated before,
+// which is not looked at. The error is about the patterns and the go command; faults of models, and of
+// files that do not parse, are diagnostics.
 func Load(ctx context.Context, cfg Config, patterns ...string) ([]*Package, error) {
 	l := &loader{fset: token.NewFileSet(), deps: map[string]*types.Package{}, done: map[string]*types.Package{}}
 	if err := l.list(ctx, cfg, patterns); err != nil {
@@ -109,7 +110,8 @@ type loader struct {
 	deps, done map[string]*types.Package
 }
 
-const listMode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedForTest | packages.NeedModule
+const listMode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedForTest |
+	packages.NeedModule
 
 // list finds the packages, and of each the variant with the most files: that with
 // its tests.

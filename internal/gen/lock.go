@@ -54,7 +54,9 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 		}
 		remember(*was, &now.Models[i])
 		for _, text := range lost(*was, now.Models[i]) {
-			out = append(out, p.contradiction(m, contradiction{}, text+": migrate what is stored, then run itemize gen -accept ./..."))
+			out = append(out,
+				p.contradiction(m, contradiction{},
+					text+": migrate what is stored, then run itemize gen -accept ./..."))
 		}
 		for _, text := range lostIndexes(*was, now.Models[i]) {
 			out = append(out, p.contradiction(m, contradiction{}, text))
@@ -94,7 +96,9 @@ func (p *Package) readLock(content []byte) (lockFile, error) {
 		return l, nil
 	}
 	bad := func(why any) (lockFile, error) {
-		return lockFile{}, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run itemize gen -accept to write it anew, which forgets what is stored of models that were removed or stand under build tags, and of attributes that are gone", p.LockPath(), why)
+		return lockFile{}, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run itemize "+
+			"gen -accept to write it anew, which forgets what is stored of models that were removed or stand under "+
+			"build tags, and of attributes that are gone", p.LockPath(), why)
 	}
 	if err := json.Unmarshal(content, &l); err != nil {
 		return bad(err)
@@ -210,20 +214,26 @@ func lost(old, now schema.Layout) []string {
 		say("the delimiter was %q, and is %q, so that values in keys are escaped in another way", old.Delim, now.Delim)
 	}
 	if old.TTL != now.TTL && old.TTL != "" {
-		say("the TTL attribute was %q, and is %q, so that stored items do not expire as they were told", old.TTL, now.TTL)
+		say("the TTL attribute was %q, and is %q, so that stored items do not expire as they were told", old.TTL,
+			now.TTL)
 	}
 	if old.Version != now.Version && old.Version != "" {
-		say("the version attribute was %q, and is %q, so that stored versions are not compared", old.Version, now.Version)
+		say("the version attribute was %q, and is %q, so that stored versions are not compared", old.Version,
+			now.Version)
 	}
-	if now.TTL != "" && old.TTL != now.TTL && slices.ContainsFunc(old.Items, func(it schema.LayoutItem) bool { return stillHolds(it, now.TTL) }) {
-		say("items may hold %q from before, which is the TTL attribute now, so that DynamoDB would delete them by it", now.TTL)
+	if now.TTL != "" && old.TTL != now.TTL &&
+		slices.ContainsFunc(old.Items, func(it schema.LayoutItem) bool { return stillHolds(it, now.TTL) }) {
+		say("items may hold %q from before, which is the TTL attribute now, so that DynamoDB would delete them by it",
+			now.TTL)
 	}
 	for _, t := range old.Tables {
 		i := slices.IndexFunc(now.Tables, func(x schema.LayoutTable) bool { return x.Name == t.Name })
 		switch {
 		case i < 0:
-			say("the table %s is gone, with what is stored in it (if only its name in Go has changed, table=%s on the model keeps it)", t.Name, t.Name)
-		case now.Tables[i].Hash != t.Hash || now.Tables[i].Range != t.Range || now.Tables[i].HashType != t.HashType || now.Tables[i].RangeType != t.RangeType:
+			say("the table %s is gone, with what is stored in it (if only its name in Go has changed, table=%s on "+
+				"the model keeps it)", t.Name, t.Name)
+		case now.Tables[i].Hash != t.Hash || now.Tables[i].Range != t.Range || now.Tables[i].HashType != t.HashType ||
+			now.Tables[i].RangeType != t.RangeType:
 			say("the keys of the table %s were %s, and are %s", t.Name, tableKeys(t), tableKeys(now.Tables[i]))
 		}
 	}
@@ -231,8 +241,10 @@ func lost(old, now schema.Layout) []string {
 		if !slices.ContainsFunc(now.Tables, func(t schema.LayoutTable) bool { return t.Name == it.Table }) {
 			continue // it is gone with its table
 		}
-		if !slices.ContainsFunc(now.Items, func(x schema.LayoutItem) bool { return x.Table == it.Table && sortKey(x) == sortKey(it) }) {
-			say("no item has the sort key %s any more (it was that of %s), so that what is stored there is not found", template(it), it.Name)
+		if !slices.ContainsFunc(now.Items,
+			func(x schema.LayoutItem) bool { return x.Table == it.Table && sortKey(x) == sortKey(it) }) {
+			say("no item has the sort key %s any more (it was that of %s), so that what is stored there is not found",
+				template(it), it.Name)
 		}
 	}
 	out = append(out, exchanged(old, now)...)
@@ -254,7 +266,8 @@ func lost(old, now schema.Layout) []string {
 
 // stillHolds reports whether items of a kind held an attribute, or hold it yet from before.
 func stillHolds(it schema.LayoutItem, name string) bool {
-	return hasAttribute(it, name) || slices.ContainsFunc(it.Gone, func(a schema.LayoutAttribute) bool { return a.Name == name })
+	return hasAttribute(it, name) ||
+		slices.ContainsFunc(it.Gone, func(a schema.LayoutAttribute) bool { return a.Name == name })
 }
 
 func expires(it schema.LayoutItem) bool { return it.Expiry != "" || it.ExpiryAll }
@@ -268,9 +281,13 @@ func exchanged(old, now schema.Layout) []string {
 			g := b.Placeholders[i]
 			switch {
 			case narrower(f.Number, g.Number):
-				out = append(out, fmt.Sprintf("in %s {%s} was of the type %s, and is %s, so that stored numbers that do not fit would not be found", what, f.Field, f.Number, g.Number))
-			case (f.From != g.From || f.Field != g.Field) && (holds(now, is, f.From, f.Field) || holds(old, was, g.From, g.Field)):
-				out = append(out, fmt.Sprintf("the fields in %s were %s, and are %s, so that stored values would be taken for others", what, strings.Join(fields(a), ", "), strings.Join(fields(b), ", ")))
+				out = append(out, fmt.Sprintf("in %s {%s} was of the type %s, and is %s, so that stored numbers that "+
+					"do not fit would not be found", what, f.Field, f.Number, g.Number))
+			case (f.From != g.From || f.Field != g.Field) &&
+				(holds(now, is, f.From, f.Field) || holds(old, was, g.From, g.Field)):
+				out = append(out,
+					fmt.Sprintf("the fields in %s were %s, and are %s, so that stored values would be taken for others",
+						what, strings.Join(fields(a), ", "), strings.Join(fields(b), ", ")))
 				return
 			}
 		}
@@ -285,7 +302,8 @@ func exchanged(old, now schema.Layout) []string {
 			case it.Name == x.Name || !hasItem(now, it.Name) && !hasItem(old, x.Name):
 				places("the sort key "+it.SortKey.Template, it, x, *it.SortKey, *x.SortKey)
 			default:
-				out = append(out, fmt.Sprintf("the sort key %s was that of %s, and is that of %s, so that what is stored would be taken for something else", template(it), it.Name, x.Name))
+				out = append(out, fmt.Sprintf("the sort key %s was that of %s, and is that of %s, so that what is "+
+					"stored would be taken for something else", template(it), it.Name, x.Name))
 			}
 		}
 	}

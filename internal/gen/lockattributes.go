@@ -33,7 +33,8 @@ func lostAttributes(old, now schema.Layout) []contradiction {
 		}
 	}
 	for _, was := range old.Items {
-		i := slices.IndexFunc(now.Items, func(x schema.LayoutItem) bool { return x.Table == was.Table && sortKey(x) == sortKey(was) })
+		i := slices.IndexFunc(now.Items,
+			func(x schema.LayoutItem) bool { return x.Table == was.Table && sortKey(x) == sortKey(was) })
 		if i < 0 {
 			continue // it is reported with its key
 		}
@@ -67,17 +68,25 @@ func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
 		return x.removed(a)
 	}
 	b := x.is.Attributes[i]
-	if b.Field != a.Field && (holds(x.now, x.is, origin(x.is), a.Field) || holds(x.old, x.was, origin(x.was), b.Field)) {
-		return &contradiction{x.is.Name, b.Field, fmt.Sprintf("the attribute %q was that of %s, and would be that of %s, so that stored values would be exchanged", a.Name, a.Field, b.Field), "leave the attributes' names as they were, " + orMigrate}
+	if b.Field != a.Field &&
+		(holds(x.now, x.is, origin(x.is), a.Field) || holds(x.old, x.was, origin(x.was), b.Field)) {
+		return &contradiction{x.is.Name, b.Field,
+			fmt.Sprintf("the attribute %q was that of %s, and would be that of %s, so that stored values would be "+
+				"exchanged", a.Name, a.Field, b.Field), "leave the attributes' names as they were, " + orMigrate}
 	}
 	for _, w := range a.Was {
 		if !slices.Contains(b.Was, w) && b.Name != w {
-			return &contradiction{x.is.Name, b.Field, fmt.Sprintf("was=%s is gone, and items that were not written since it was added still hold %q, which would not be read any more", w, w), "move each once (Scan, and for each a patch with SetIfAbsent of that field), then run itemize gen -accept ./..."}
+			return &contradiction{x.is.Name, b.Field, fmt.Sprintf("was=%s is gone, and items that were not written "+
+				"since it was added still hold %q, which would not be read any more", w, w),
+				"move each once (Scan, and for each a patch with SetIfAbsent of that field), then run itemize gen " +
+					"-accept ./..."}
 		}
 	}
 	for _, o := range x.was.Attributes {
 		if o.Name != a.Name && a.Name != b.Name && (o.Name == b.Name || slices.Contains(b.Was, o.Name)) {
-			return &contradiction{x.is.Name, b.Field, fmt.Sprintf("items hold %q and %q, both of which would be the attribute %q, so that one of them would be lost", a.Name, o.Name, b.Name), "leave one out of was=, " + orMigrate}
+			return &contradiction{x.is.Name, b.Field,
+				fmt.Sprintf("items hold %q and %q, both of which would be the attribute %q, so that one of them "+
+					"would be lost", a.Name, o.Name, b.Name), "leave one out of was=, " + orMigrate}
 		}
 	}
 	if text := unread(a, b); text != "" {
@@ -99,7 +108,9 @@ func (x *attributes) back(a schema.LayoutAttribute) *contradiction {
 		if b.Name != a.Name && !slices.Contains(b.Was, a.Name) || hasAttribute(x.was, a.Name) {
 			continue
 		}
-		if text := incompatible(a.Wire, b.Wire, fmt.Sprintf("the attribute %q, which items may still hold from before it was removed,", a.Name)); text != "" {
+		if text := incompatible(a.Wire, b.Wire,
+			fmt.Sprintf("the attribute %q, which items may still hold from before it was removed,",
+				a.Name)); text != "" {
 			return &contradiction{x.is.Name, b.Field, text, "give it another name, " + orMigrate}
 		}
 	}
@@ -139,14 +150,19 @@ func (x *attributes) removed(a schema.LayoutAttribute) *contradiction {
 	}
 	for _, other := range x.now.Items {
 		if b := fieldAt(other, a.Field); b != nil && !attributeOf(itemAt(x.old, other), a.Field) {
-			return &contradiction{other.Name, b.Field, fmt.Sprintf("the attribute %q was on the item %s, and would be on %s, where stored entities do not have it", a.Name, x.was.Name, other.Name), "leave it where it was, " + orMigrate}
+			return &contradiction{other.Name, b.Field,
+				fmt.Sprintf("the attribute %q was on the item %s, and would be on %s, where stored entities do not "+
+					"have it", a.Name, x.was.Name, other.Name), "leave it where it was, " + orMigrate}
 		}
 	}
-	stays := fmt.Sprintf("the attribute %q (of %s) is gone from the item %s: stored values stay where they are, and are not read", a.Name, a.Field, x.was.Name)
+	stays := fmt.Sprintf("the attribute %q (of %s) is gone from the item %s: stored values stay where they are, and "+
+		"are not read", a.Name, a.Field, x.was.Name)
 	if b := x.renamed(a); b != nil {
-		return &contradiction{x.is.Name, b.Field, stays, fmt.Sprintf("if %s holds them now, add was=%s to its ddb tag; %s", b.Field, a.Name, orAccept)}
+		return &contradiction{x.is.Name, b.Field, stays,
+			fmt.Sprintf("if %s holds them now, add was=%s to its ddb tag; %s", b.Field, a.Name, orAccept)}
 	}
-	return &contradiction{"", "", stays, orAccept + "; if another field holds them now, add was=" + a.Name + " to its ddb tag"}
+	return &contradiction{"", "", stays, orAccept + "; if another field holds them now, add was=" + a.Name +
+		" to its ddb tag"}
 }
 
 // renamed returns the attribute that a former one has probably become: the only new one of the item
@@ -178,7 +194,9 @@ func origin(it schema.LayoutItem) string {
 // attribute or in a key.
 func holds(l schema.Layout, it schema.LayoutItem, from, field string) bool {
 	inKey := func(k *schema.LayoutKey) bool {
-		return k != nil && slices.ContainsFunc(k.Placeholders, func(p schema.LayoutPlaceholder) bool { return p.From == from && p.Field == field })
+		return k != nil &&
+			slices.ContainsFunc(k.Placeholders,
+				func(p schema.LayoutPlaceholder) bool { return p.From == from && p.Field == field })
 	}
 	switch from {
 	case "element":
@@ -208,7 +226,8 @@ func hasAttribute(it schema.LayoutItem, name string) bool {
 
 // itemAt returns the item of a layout with the key of another's, the zero item for none.
 func itemAt(l schema.Layout, like schema.LayoutItem) schema.LayoutItem {
-	i := slices.IndexFunc(l.Items, func(x schema.LayoutItem) bool { return x.Table == like.Table && sortKey(x) == sortKey(like) })
+	i := slices.IndexFunc(l.Items,
+		func(x schema.LayoutItem) bool { return x.Table == like.Table && sortKey(x) == sortKey(like) })
 	if i < 0 {
 		return schema.LayoutItem{}
 	}
@@ -218,7 +237,8 @@ func itemAt(l schema.Layout, like schema.LayoutItem) schema.LayoutItem {
 // namedInKey reports whether a key of the item names a field.
 func namedInKey(l schema.Layout, it schema.LayoutItem, field string) bool {
 	names := func(k schema.LayoutKey, from string) bool {
-		return slices.ContainsFunc(k.Placeholders, func(p schema.LayoutPlaceholder) bool { return p.Field == field && p.From == from })
+		return slices.ContainsFunc(k.Placeholders,
+			func(p schema.LayoutPlaceholder) bool { return p.Field == field && p.From == from })
 	}
 	if it.Kind != "singleton" {
 		return it.SortKey != nil && (names(*it.SortKey, "element") || names(*it.SortKey, "self"))
@@ -230,9 +250,11 @@ func namedInKey(l schema.Layout, it schema.LayoutItem, field string) bool {
 func unread(old, now schema.LayoutAttribute) string {
 	switch {
 	case old.Large != nil && now.Large == nil:
-		return fmt.Sprintf("the attribute %q may be stored compressed, or outside of its item, and would be read as it is", old.Name)
+		return fmt.Sprintf("the attribute %q may be stored compressed, or outside of its item, and would be read "+
+			"as it is", old.Name)
 	case old.Large.Outside() && !now.Large.Outside():
-		return fmt.Sprintf("values of the attribute %q may lie outside of their items, and would not be read there", old.Name)
+		return fmt.Sprintf("values of the attribute %q may lie outside of their items, and would not be read there",
+			old.Name)
 	}
 	return ""
 }
@@ -244,33 +266,45 @@ func incompatible(old, now schema.Wire, what string) string {
 	case old.Type == "" || now.Type == "any":
 		return ""
 	case old.Type != now.Type:
-		return fmt.Sprintf("%s is stored as %s, and would be as %s, so that stored items could not be loaded", what, old.Type, now.Type)
+		return fmt.Sprintf("%s is stored as %s, and would be as %s, so that stored items could not be loaded", what,
+			old.Type, now.Type)
 	case old.Format != now.Format && now.Format != "":
-		return fmt.Sprintf("%s would be read as %s, which it was not written as, so that stored items could not be loaded", what, now.Format)
+		return fmt.Sprintf("%s would be read as %s, which it was not written as, so that stored items could not "+
+			"be loaded", what, now.Format)
 	case now.Type == "B" && now.Len > 0 && now.Len != old.Len:
-		return fmt.Sprintf("%s would take %d bytes, and stored items hold others, so that they could not be loaded", what, now.Len)
+		return fmt.Sprintf("%s would take %d bytes, and stored items hold others, so that they could not be loaded",
+			what, now.Len)
 	case now.Len > 0 && (old.Len == 0 || now.Len < old.Len):
-		return fmt.Sprintf("%s would take %d elements, and what stored items have beyond would be dropped", what, now.Len)
+		return fmt.Sprintf("%s would take %d elements, and what stored items have beyond would be dropped", what,
+			now.Len)
 	case old.Key != now.Key && old.Key != "" && now.Key != "" && now.Key != "string":
-		return fmt.Sprintf("%s had keys of the kind %s, and has %s, so that stored items could not be loaded", what, old.Key, now.Key)
+		return fmt.Sprintf("%s had keys of the kind %s, and has %s, so that stored items could not be loaded", what,
+			old.Key, now.Key)
 	case old.Format == "unixtime" && now.Number != "" && narrower("int64", now.Number):
-		return fmt.Sprintf("%s was a time in seconds, and is %s, so that stored items could not be loaded", what, now.Number)
+		return fmt.Sprintf("%s was a time in seconds, and is %s, so that stored items could not be loaded", what,
+			now.Number)
 	case old.Type == "N" && old.Number == "" && old.Format == "" && now.Number != "":
-		return fmt.Sprintf("%s was any number, and is %s, so that stored items with numbers that do not fit could not be loaded", what, now.Number)
+		return fmt.Sprintf("%s was any number, and is %s, so that stored items with numbers that do not fit could "+
+			"not be loaded", what, now.Number)
 	case len(old.Fields) > 0 && now.Of != nil && now.Key != "" && now.Key != "string":
-		return fmt.Sprintf("%s was a struct, and would have keys of the kind %s, so that stored items could not be loaded", what, now.Key)
+		return fmt.Sprintf("%s was a struct, and would have keys of the kind %s, so that stored items could not "+
+			"be loaded", what, now.Key)
 	case narrower(old.Number, now.Number):
-		return fmt.Sprintf("%s was of the type %s, and is %s, so that stored items with numbers that do not fit could not be loaded", what, old.Number, now.Number)
+		return fmt.Sprintf("%s was of the type %s, and is %s, so that stored items with numbers that do not fit "+
+			"could not be loaded", what, old.Number, now.Number)
 	case old.Of != nil && now.Of != nil:
 		return incompatible(*old.Of, *now.Of, "what "+what+" holds")
 	case old.Of != nil && len(now.Fields) > 0:
-		return fmt.Sprintf("%s is a map of any keys, and would be a struct, so that other keys would be dropped when it is written", what)
+		return fmt.Sprintf("%s is a map of any keys, and would be a struct, so that other keys would be dropped when "+
+			"it is written", what)
 	}
 	for _, f := range old.Fields {
 		i := slices.IndexFunc(now.Fields, func(n schema.WireField) bool { return n.Name == f.Name })
 		switch {
-		case i >= 0 && goName(f) != goName(now.Fields[i]) && (hasField(now, goName(f)) || hasField(old, goName(now.Fields[i]))):
-			return fmt.Sprintf("%q in %s was that of %s, and would be that of %s, so that stored values would be exchanged", f.Name, what, goName(f), goName(now.Fields[i]))
+		case i >= 0 && goName(f) != goName(now.Fields[i]) &&
+			(hasField(now, goName(f)) || hasField(old, goName(now.Fields[i]))):
+			return fmt.Sprintf("%q in %s was that of %s, and would be that of %s, so that stored values would be "+
+				"exchanged", f.Name, what, goName(f), goName(now.Fields[i]))
 		case i >= 0:
 			if text := incompatible(f.Wire, now.Fields[i].Wire, fmt.Sprintf("%q in %s", f.Name, what)); text != "" {
 				return text

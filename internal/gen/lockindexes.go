@@ -27,7 +27,8 @@ func lostIndexes(old, now schema.Layout) []string {
 			switch {
 			case was == nil:
 				stale = append(stale, fmt.Sprintf("have no %q", k.Attribute))
-			case keyText(was.LayoutKey) != keyText(k.LayoutKey) || !slices.Equal(sourcesIn(old, before, was.LayoutKey), sourcesIn(now, x.Item, k.LayoutKey)):
+			case keyText(was.LayoutKey) != keyText(k.LayoutKey) ||
+				!slices.Equal(sourcesIn(old, before, was.LayoutKey), sourcesIn(now, x.Item, k.LayoutKey)):
 				a, b := shown(was.LayoutKey, k.LayoutKey)
 				stale = append(stale, fmt.Sprintf("hold %s as %q, which is %s now", a, k.Attribute, b))
 			}
@@ -36,7 +37,10 @@ func lostIndexes(old, now schema.Layout) []string {
 			out = append(out, text)
 		}
 		if len(stale) > 0 {
-			out = append(out, fmt.Sprintf("items of %s that are stored %s, so that the index %s does not find them: run itemize gen -accept ./..., create the index if it is new, and save each of a Scan with mapper.Reindex (if nothing is stored yet, -accept is all)", x.Item, strings.Join(stale, ", and "), x.Name))
+			out = append(out, fmt.Sprintf("items of %s that are stored %s, so that the index %s does not find them: "+
+				"run itemize gen -accept ./..., create the index if it is new, and save each of a Scan with "+
+				"mapper.Reindex (if nothing is stored yet, -accept is all)", x.Item, strings.Join(stale, ", and "),
+				x.Name))
 		}
 	}
 	return out
@@ -44,7 +48,8 @@ func lostIndexes(old, now schema.Layout) []string {
 
 // fixed says what DynamoDB does not change of an index that is there: its keys and its projection.
 func fixed(old schema.Layout, x schema.LayoutIndex) string {
-	i := slices.IndexFunc(old.Indexes, func(o schema.LayoutIndex) bool { return o.Name == x.Name && o.Table == x.Table })
+	i := slices.IndexFunc(old.Indexes,
+		func(o schema.LayoutIndex) bool { return o.Name == x.Name && o.Table == x.Table })
 	if i < 0 {
 		return ""
 	}
@@ -58,7 +63,8 @@ func fixed(old schema.Layout, x schema.LayoutIndex) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("the index %s had the %s %s, and has %s, which DynamoDB changes of no index: give it another name, or run itemize gen -accept ./... where the table is made anew", x.Name, what, before, after)
+	return fmt.Sprintf("the index %s had the %s %s, and has %s, which DynamoDB changes of no index: give it another "+
+		"name, or run itemize gen -accept ./... where the table is made anew", x.Name, what, before, after)
 }
 
 func attributesOf(x schema.LayoutIndex) string {

@@ -17,16 +17,20 @@ func lostShards(old, now *schema.LayoutShards) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if old.By != now.By {
-		say("shards were chosen by %s, and are by %s, so that what is stored is not found by its key", shardedBy(old), shardedBy(now))
+		say("shards were chosen by %s, and are by %s, so that what is stored is not found by its key", shardedBy(old),
+			shardedBy(now))
 	}
 	first := now.Counts[0]
 	if !slices.Contains(old.Counts, first) {
-		say("%d shards would be written, which code that is deployed does not know: write shards='%s' first, deploy that everywhere, and then this", first, counts(append(slices.Clone(old.Counts), first)))
+		say("%d shards would be written, which code that is deployed does not know: write shards='%s' first, deploy "+
+			"that everywhere, and then this", first, counts(append(slices.Clone(old.Counts), first)))
 		return out
 	}
 	for _, n := range old.Counts {
 		if !slices.Contains(now.Counts, n) && (now.By != "" || n > slices.Max(now.Counts)) {
-			say("what was written over %d shards is not found any more: write shards='%s', and take %d away when all has been moved (a Save with Move moves what it has loaded)", n, counts(append(slices.Clone(now.Counts), n)), n)
+			say("what was written over %d shards is not found any more: write shards='%s', and take %d away when all "+
+				"has been moved (a Save with Move moves what it has loaded)", n,
+				counts(append(slices.Clone(now.Counts), n)), n)
 		}
 	}
 	return out

@@ -20,8 +20,11 @@ func TestLostShards(t *testing.T) {
 	}{
 		{"known to all", of("ID", 200), of("ID", 200, 400), ""},
 		{"then written", of("ID", 200, 400), of("ID", 400, 200), ""},
-		{"then retired", of("ID", 400, 200), of("ID", 400), `what was written over 200 shards is not found any more: write shards='400,200', and take 200 away when all has been moved (a Save with Move moves what it has loaded)`},
-		{"written at once", of("ID", 200), of("ID", 400, 200), `400 shards would be written, which code that is deployed does not know: write shards='200,400' first, deploy that everywhere, and then this`},
+		{"then retired", of("ID", 400, 200), of("ID", 400), `what was written over 200 shards is not found any more: ` +
+			`write shards='400,200', and take 200 away when all has been moved (a Save with Move moves what it has ` +
+			`loaded)`},
+		{"written at once", of("ID", 200), of("ID", 400, 200), `400 shards would be written, which code that is ` +
+			`deployed does not know: write shards='200,400' first, deploy that everywhere, and then this`},
 		{"by another field", of("ID", 200), of("", 200), "shards were chosen by ID, and are by chance"},
 		{"drawn, of more", of("", 200, 400), of("", 400), ""},
 		{"drawn, of fewer", of("", 400, 200), of("", 200), "what was written over 400 shards is not found any more"},

@@ -32,7 +32,8 @@ func manyModels(tb testing.TB, n int) string {
 			tb.Fatal(err)
 		}
 	}
-	write("go.mod", "module example.com/many\n"+rest+"\nrequire github.com/itemize/itemize v0.0.0\n\nreplace github.com/itemize/itemize => "+root+"\n")
+	write("go.mod", "module example.com/many\n"+rest+
+		"\nrequire github.com/itemize/itemize v0.0.0\n\nreplace github.com/itemize/itemize => "+root+"\n")
 	write("go.sum", string(sum))
 	for f := range 20 {
 		var b strings.Builder
@@ -141,7 +142,8 @@ func BenchmarkManyModels(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
 			// A comment changes, so that vet does not give its cached answer.
 			path := filepath.Join(dir, "doc.go")
-			if err := os.WriteFile(path, fmt.Appendf(nil, "// Package many has models: %d.\npackage many\n", i), 0o644); err != nil {
+			if err := os.WriteFile(path, fmt.Appendf(nil, "// Package many has models: %d.\npackage many\n", i),
+				0o644); err != nil {
 				b.Fatal(err)
 			}
 			vet()

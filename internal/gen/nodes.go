@@ -114,7 +114,8 @@ func (n *nodeWriter) made(t *nodeType) result {
 		return result{typ: code{t.name}, make: literal}
 	}
 	name := n.g.names.declare("new" + upperFirst(t.name))
-	t.constructor = code{"func ", name, "(at ", n.nodeBase().name, ") ", t.name, " { return ", literal(code{"at"}), " }\n"}
+	t.constructor = code{"func ", name, "(at ", n.nodeBase().name, ") ", t.name, " { return ", literal(code{"at"}),
+		" }\n"}
 	return result{typ: code{t.name}, make: func(at code) code { return call(name, at) }}
 }
 
@@ -257,9 +258,11 @@ func (n *nodeWriter) keyType() {
 	t.bases = []base{n.nodeBase()}
 	self := t.self()
 	t.methods = append(t.methods, &nodeMethod{
-		name: "Patch", doc: "Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.",
-		params: code{"changes ...", of(fieldOf("Change"), n.model())}, result: result{typ: of(mapperOf("ItemPatch"), list(n.model(), n.model()))},
-		body: call(impl("Patch"), self, "changes"),
+		name: "Patch", doc: "Patch changes fields of the entity. Each change goes to the item that its field lies " +
+			"on, and so does a condition.",
+		params: code{"changes ...", of(fieldOf("Change"), n.model())},
+		result: result{typ: of(mapperOf("ItemPatch"), list(n.model(), n.model()))},
+		body:   call(impl("Patch"), self, "changes"),
 	})
 	if n.e.Flat {
 		n.flatQuery(params, args, names)
@@ -269,7 +272,8 @@ func (n *nodeWriter) keyType() {
 		}
 	}
 	for _, table := range n.e.Tables[1:] {
-		m := &nodeMethod{name: table.Word, doc: fmt.Sprintf("%s selects the part that lies in the table %s.", table.Word, table.Name)}
+		m := &nodeMethod{name: table.Word,
+			doc: fmt.Sprintf("%s selects the part that lies in the table %s.", table.Word, table.Name)}
 		m.result, m.body = n.plain(), call(impl("Table"), self, table.Index)
 		if it := n.alone(table); it != nil {
 			m.result = n.singleton(it, true)
@@ -318,7 +322,8 @@ func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 	}
 	before = slices.DeleteFunc(before, func(i int) bool { return n.isGivenByKey(it.Key.Sources[i]) })
 	name := n.itemName(it)
-	if name == "" && (it.Key == nil || it == n.e.Root) || it.MethodName == "" && it.Table.Index > 0 && n.alone(it.Table) == it {
+	if name == "" && (it.Key == nil || it == n.e.Root) || it.MethodName == "" && it.Table.Index > 0 &&
+		n.alone(it.Table) == it {
 		return // the key, or the table, selects just that
 	}
 	var params, args []any
@@ -353,7 +358,8 @@ func (n *nodeWriter) one(t *nodeType, self code, it *schema.Item) {
 	params, args := n.arguments(it.Key, all)
 	parts := len(partsOf(it))
 	at := call(impl("Items"), append([]any{self, it.Index, parts}, args...)...)
-	m := &nodeMethod{name: it.OneName, doc: fmt.Sprintf("%s selects the one %s.", it.OneName, templateText(it)), params: list(params...)}
+	m := &nodeMethod{name: it.OneName, doc: fmt.Sprintf("%s selects the one %s.", it.OneName, templateText(it)),
+		params: list(params...)}
 	m.result = n.level(t.name+it.OneName, level{it, parts, -1}, false)
 	m.body = m.result.make(at)
 	n.method(t, m, "one= of "+it.Name, it.Decl)
@@ -382,7 +388,8 @@ func (n *nodeWriter) addable(it *schema.Item) bool {
 
 // adder is a method that adds an element, of a node that is no query.
 func (n *nodeWriter) adder(name string, at code, it *schema.Item) *nodeMethod {
-	m := &nodeMethod{name: name, doc: name + " adds an element, which must not be there.", params: code{"v ", goType(it.Elem)}}
+	m := &nodeMethod{name: name, doc: name + " adds an element, which must not be there.",
+		params: code{"v ", goType(it.Elem)}}
 	key := "nil"
 	if it.Map() {
 		m.params, key = code{"k ", goType(it.Field.Type.Key), ", v ", goType(it.Elem)}, "k"

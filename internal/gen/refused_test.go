@@ -121,9 +121,11 @@ func TestRefused(t *testing.T) {
 	rest = strings.Replace(rest, `"github.com/google/go-cmp/cmp"`, "", 1)
 	for i, c := range cases {
 		imports, types, _ := strings.Cut(rest, ")\n")
-		write(fmt.Sprintf("c%02d/model.go", i), "package schema\n\n"+imports+")\n\n// Case is refused.\ntype Case "+c.model+"\n\n"+types)
+		write(fmt.Sprintf("c%02d/model.go", i), "package schema\n\n"+imports+")\n\n// Case is refused.\ntype Case "+
+			c.model+"\n\n"+types)
 	}
-	packages, err := Load(context.Background(), Config{Dir: dir, Env: append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off")}, "./...")
+	packages, err := Load(context.Background(),
+		Config{Dir: dir, Env: append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off")}, "./...")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +135,8 @@ func TestRefused(t *testing.T) {
 		var got []string
 		fmt.Fprintf(&golden, "# %s\n", cases[i].name)
 		for _, d := range p.Diagnostics {
-			if strings.Contains(d.Message, "schema.loop.") || strings.Contains(d.Message, "schema.box:") || strings.Contains(d.Message, "so that it is no model") {
+			if strings.Contains(d.Message, "schema.loop.") || strings.Contains(d.Message, "schema.box:") ||
+				strings.Contains(d.Message, "so that it is no model") {
 				continue // these are models of other cases
 			}
 			got = append(got, d.Message)

@@ -82,7 +82,8 @@ func (g *generator) sameOf(w *writer, s *structure) {
 			same = g.same(l.t, "a"+l.sel, "b"+l.sel, l.av)
 		}
 		if len(l.ptrs) > 0 {
-			before = append(before, code{"if x, y := ", l.missing("a"), ", ", l.missing("b"), "; x != y || !x && !(", same, ") {\nreturn false\n}\n"})
+			before = append(before, code{"if x, y := ", l.missing("a"), ", ", l.missing("b"), "; x != y || !x && !(",
+				same, ") {\nreturn false\n}\n"})
 			continue
 		}
 		terms = append(terms, same)
@@ -178,7 +179,8 @@ func recursiveName(what string, r *recursion) string {
 
 // ref returns a pointer to an addressable expression.
 func ref(x string) string {
-	if p, ok := strings.CutPrefix(x, "(*"); ok && strings.HasSuffix(p, ")") && !strings.ContainsAny(p[:len(p)-1], "(). ") {
+	if p, ok := strings.CutPrefix(x, "(*"); ok && strings.HasSuffix(p, ")") &&
+		!strings.ContainsAny(p[:len(p)-1], "(). ") {
 		return p[:len(p)-1]
 	}
 	return "&" + x

@@ -39,7 +39,8 @@ func filesOf(t *testing.T, sources map[string]string) (files map[string]string, 
 
 const (
 	lineSource = "type Line struct {\n\tN    int\n\tText string\n}\n"
-	modelOf2   = "type %s struct {\n\tID    string `ddb:\"pk=%s#{ID}\"`\n\tName  string `ddb:\"sk=HEAD\"`\n\tLines []Line `ddb:\"sk=LINE#{N:04}\"`\n}\n"
+	modelOf2   = "type %s struct {\n\tID    string `ddb:\"pk=%s#{ID}\"`\n\tName  string `ddb:\"sk=HEAD\"`\n\tLines " +
+		"[]Line `ddb:\"sk=LINE#{N:04}\"`\n}\n"
 )
 
 func modelSource(name string) string { return strings.ReplaceAll(modelOf2, "%s", name) }
@@ -51,10 +52,14 @@ func TestDeclaredOnce(t *testing.T) {
 		sources map[string]string
 		in      string
 	}{
-		"the first":         {map[string]string{"a.go": "package p\n" + modelSource("A"), "b.go": "package p\n" + lineSource + modelSource("B")}, "a_itemize.go"},
-		"no test":           {map[string]string{"a_test.go": "package p\n" + modelSource("A"), "b.go": "package p\n" + lineSource + modelSource("B")}, "b_itemize.go"},
-		"no constraint":     {map[string]string{"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"), "b.go": "package p\n" + lineSource + modelSource("B")}, "b_itemize.go"},
-		"of one constraint": {map[string]string{"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"), "b.go": "//go:build !windows\n\npackage p\n" + lineSource + modelSource("B")}, "a_itemize.go"},
+		"the first": {map[string]string{"a.go": "package p\n" + modelSource("A"),
+			"b.go": "package p\n" + lineSource + modelSource("B")}, "a_itemize.go"},
+		"no test": {map[string]string{"a_test.go": "package p\n" + modelSource("A"),
+			"b.go": "package p\n" + lineSource + modelSource("B")}, "b_itemize.go"},
+		"no constraint": {map[string]string{"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"),
+			"b.go": "package p\n" + lineSource + modelSource("B")}, "b_itemize.go"},
+		"of one constraint": {map[string]string{"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"),
+			"b.go": "//go:build !windows\n\npackage p\n" + lineSource + modelSource("B")}, "a_itemize.go"},
 	} {
 		files, diagnostics := filesOf(t, c.sources)
 		if len(diagnostics) > 0 {
@@ -68,8 +73,10 @@ func TestDeclaredOnce(t *testing.T) {
 			}
 		}
 	}
-	sources := map[string]string{"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"), "b.go": "//go:build !plan9\n\npackage p\n" + lineSource + modelSource("B")}
-	if _, diagnostics := filesOf(t, sources); len(diagnostics) != 1 || !strings.Contains(diagnostics[0].Message, "p.Line: models of files with different build constraints use it") {
+	sources := map[string]string{"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"),
+		"b.go": "//go:build !plan9\n\npackage p\n" + lineSource + modelSource("B")}
+	if _, diagnostics := filesOf(t, sources); len(diagnostics) != 1 ||
+		!strings.Contains(diagnostics[0].Message, "p.Line: models of files with different build constraints use it") {
 		t.Errorf("%v", diagnostics)
 	}
 }
@@ -104,7 +111,8 @@ type line struct {
 	for _, want := range []string{
 		"type AHandles struct {\n\tName  field.String[A, string]\n\tInner field.Struct[A, struct {",
 		"\tBy field.String[A, string]\n",
-		`mapperimpl.Field("Name", "name,omitempty", func(v *A) *string { return &v.Name }, mapperimpl.String[string]())`,
+		`mapperimpl.Field("Name", "name,omitempty", func(v *A) *string { return &v.Name }, ` +
+			`mapperimpl.String[string]())`,
 		`mapperimpl.Field("By", "", func(v *A) *string { return &v.By }, mapperimpl.String[string]())`,
 		"type BaseHandles struct {\n\tBy field.String[Base, string]\n}",
 		"type lineHandles struct {\n\tText field.String[line, string]\n}",

@@ -264,7 +264,8 @@ func contains(t, what *schema.Type, seen map[*schema.Type]bool) bool {
 
 // reached reports whether generated code has to do with a field.
 func reached(f *schema.Field) bool {
-	return (f.Exported || f.Embedded) && !strings.Contains(f.Raw, `ddb:"-"`) && !strings.Contains(f.Raw, `dynamodbav:"-"`)
+	return (f.Exported || f.Embedded) && !strings.Contains(f.Raw, `ddb:"-"`) &&
+		!strings.Contains(f.Raw, `dynamodbav:"-"`)
 }
 
 // expanded reports whether a field is an embedded struct whose fields count as those of

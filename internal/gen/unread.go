@@ -10,13 +10,16 @@ import (
 	"regexp"
 )
 
-// A package that does not parse cannot be read whole: a model may be missing from what was read. Such a package has no models, and its
-// only diagnostics are the errors of the parser, so that nothing is generated, and nothing that was generated is deleted.
+// A package that does not parse cannot be read whole: a model may be missing from what was read. Such a
+// package has no models, and its only diagnostics are the errors of the parser, so that nothing is
+// generated, and nothing that was generated is deleted.
 
 // unreadable adds the errors of a file that does not parse.
 func (p *Package) unreadable(path string, err error) {
 	if at, ok := openTag(path); ok { // what follows it is read as something else
-		p.unread = append(p.unread, Diagnostic{Pos: at, End: at, Message: "the struct tag that begins here has no second backquote on its line: add it"})
+		p.unread = append(p.unread,
+			Diagnostic{Pos: at, End: at,
+				Message: "the struct tag that begins here has no second backquote on its line: add it"})
 		return
 	}
 	var list scanner.ErrorList
@@ -29,8 +32,8 @@ func (p *Package) unreadable(path string, err error) {
 	}
 }
 
-// openTag finds a struct tag without its second backquote: it goes on to the first backquote of the next tag, and the parser complains about
-// what comes after that.
+// openTag finds a struct tag without its second backquote: it goes on to the first backquote of the
+// next tag, and the parser complains about what comes after that.
 func openTag(path string) (at token.Position, found bool) {
 	src, err := os.ReadFile(path)
 	if err != nil {
@@ -60,7 +63,8 @@ func (p *Package) otherPackage() {
 		if first := p.files[0]; f.ast.Name.Name != first.ast.Name.Name {
 			at := p.fset.Position(f.ast.Package)
 			p.unread = append(p.unread, Diagnostic{Pos: at, End: at, Message: fmt.Sprintf(
-				"the file is of package %s, and %s in the same folder of package %s: move one of them", f.ast.Name.Name, filepath.Base(first.path), first.ast.Name.Name)})
+				"the file is of package %s, and %s in the same folder of package %s: move one of them", f.ast.Name.Name,
+				filepath.Base(first.path), first.ast.Name.Name)})
 		}
 	}
 }

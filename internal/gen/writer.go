@@ -197,7 +197,8 @@ func (w *writer) checkNames(t types.Type) {
 }
 
 func (w *writer) unnameable(name, why string) {
-	text := fmt.Sprintf("the type %s cannot be written in generated code: %s: declare a type of another name for the field", name, why)
+	text := fmt.Sprintf("the type %s cannot be written in generated code: %s: declare a type of another name for "+
+		"the field", name, why)
 	if !slices.Contains(w.errs, text) {
 		w.errs = append(w.errs, text)
 	}

@@ -59,7 +59,8 @@ func (r Reserved) Places(s *wire.Shape) Places {
 // Has reports whether a name is reserved on items of a kind: the TTL attribute is where
 // the kind has an expiry.
 func (r Reserved) Has(name string, it *schema.Item) bool {
-	return name == schema.State || name == schema.Incarnation || name != "" && (name == r.Version || name == r.TTL && it.Expiry != nil)
+	return name == schema.State || name == schema.Incarnation || name != "" &&
+		(name == r.Version || name == r.TTL && it.Expiry != nil)
 }
 
 // Names lists the names that tell whether an item is there.

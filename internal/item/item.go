@@ -132,8 +132,8 @@ type Image struct {
 	Former []string
 	// Expired reports that its time to live is over.
 	Expired bool
-	// Loaded are values that lie outside of the item, by the attributes that point to them. Partial says that others are
-	// left out.
+	// Loaded are values that lie outside of the item, by the attributes that point to them. Partial
+	// says that others are left out.
 	Loaded  Attributes
 	Partial bool
 	// Answer is the number of the response that it came with.

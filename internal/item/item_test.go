@@ -27,15 +27,19 @@ func TestPlace(t *testing.T) {
 		key  Attributes
 		text string
 	}{
-		{Place{composite, key.Scalar{Type: 'S', Text: "p"}, key.Scalar{Type: 'S', Text: "s"}}, Attributes{"PK": text("p"), "SK": text("s")}, "p s"},
-		{Place{composite, key.Scalar{Type: 'N', Text: "1234"}, key.Scalar{Type: 'B', Text: "\x01"}}, Attributes{"PK": number("1234"), "SK": bytesOf("\x01")}, "1234 0x01"},
+		{Place{composite, key.Scalar{Type: 'S', Text: "p"}, key.Scalar{Type: 'S', Text: "s"}},
+			Attributes{"PK": text("p"), "SK": text("s")}, "p s"},
+		{Place{composite, key.Scalar{Type: 'N', Text: "1234"}, key.Scalar{Type: 'B', Text: "\x01"}},
+			Attributes{"PK": number("1234"), "SK": bytesOf("\x01")}, "1234 0x01"},
 		{Place{Table: simple, PK: key.Scalar{Type: 'S', Text: "p"}}, Attributes{"id": text("p")}, "simple p"},
 	} {
-		if !attr.SameItem(c.at.Key(), c.key) || c.at.KeySize() != attr.ItemSize(c.key) || c.at.String() != c.text || c.at.Table.KeyAttributes() != len(c.key) {
+		if !attr.SameItem(c.at.Key(), c.key) || c.at.KeySize() != attr.ItemSize(c.key) || c.at.String() != c.text ||
+			c.at.Table.KeyAttributes() != len(c.key) {
 			t.Errorf("%s: %v of %d bytes", c.at, c.at.Key(), c.at.KeySize())
 		}
 	}
-	a, b := Place{Table: simple, PK: key.Scalar{Type: 'S', Text: "1"}}, Place{Table: simple, PK: key.Scalar{Type: 'N', Text: "1"}}
+	a, b := Place{Table: simple, PK: key.Scalar{Type: 'S', Text: "1"}},
+		Place{Table: simple, PK: key.Scalar{Type: 'N', Text: "1"}}
 	if img := (Image{Place: a}); a == b || !img.Is(a) || img.Is(b) {
 		t.Error("a string and a number are one place")
 	}
@@ -74,7 +78,8 @@ func TestExpired(t *testing.T) {
 	for _, c := range []struct {
 		ttl  types.AttributeValue
 		want bool
-	}{{nil, false}, {number("999"), true}, {number("1000"), true}, {number("1000.5"), false}, {number("1001"), false}, {number("1E2"), true}, {text("1"), false}, {number("0"), true}} {
+	}{{nil, false}, {number("999"), true}, {number("1000"), true}, {number("1000.5"), false}, {number("1001"), false},
+		{number("1E2"), true}, {text("1"), false}, {number("0"), true}} {
 		if got := (Reserved{TTL: "ttl"}).Expired(Attributes{"ttl": c.ttl}, now); got != c.want {
 			t.Errorf("%v: %v", c.ttl, got)
 		}
@@ -165,14 +170,16 @@ func TestHidden(t *testing.T) {
 func TestAssignments(t *testing.T) {
 	var h Header
 	stage, incarnation := NewStage(Inserting, time.Unix(7, 0)).Assign(), AssignIncarnation(bytesOf("x"))
-	if !h.Set(stage) || !h.Set(incarnation) || h.Set(Assignment{Name: "x", Value: text("y")}) || h.Stage == nil || h.Incarnation == nil {
+	if !h.Set(stage) || !h.Set(incarnation) || h.Set(Assignment{Name: "x", Value: text("y")}) || h.Stage == nil ||
+		h.Incarnation == nil {
 		t.Errorf("%+v", h)
 	}
 	if !h.Set(DropMark) || h.Stage != nil || h.Incarnation == nil {
 		t.Errorf("%+v", h)
 	}
 	to := Attributes{}
-	if n := incarnation.Into(to); n != incarnation.Size() || n != attr.ItemSize(to) || DropMark.Size() != 0 || to[schema.Incarnation] == nil {
+	if n := incarnation.Into(to); n != incarnation.Size() || n != attr.ItemSize(to) || DropMark.Size() != 0 ||
+		to[schema.Incarnation] == nil {
 		t.Errorf("%d bytes: %v", n, to)
 	}
 }

@@ -74,7 +74,8 @@ func (o *Operation) Text(x *attr.Expression) string {
 	case OpIncrement:
 		return path + " = " + or(zero) + " + " + x.Value(o.Value)
 	case OpAppend:
-		return path + " = list_append(" + or(&types.AttributeValueMemberL{Value: []types.AttributeValue{}}) + ", " + x.Value(o.Value) + ")"
+		return path + " = list_append(" + or(&types.AttributeValueMemberL{Value: []types.AttributeValue{}}) + ", " +
+			x.Value(o.Value) + ")"
 	case OpAddMembers, OpDeleteMembers:
 		return path + " " + x.Value(o.Value)
 	}
@@ -101,7 +102,8 @@ func (o *Operation) Needs() attr.Condition {
 	ofType := func(path []string, name string) {
 		terms = append(terms, func(x *attr.Expression) string {
 			path := x.Path(path)
-			return "(attribute_not_exists(" + path + ") OR attribute_type(" + path + ", " + x.Value(typeText(name)) + "))"
+			return "(attribute_not_exists(" + path + ") OR attribute_type(" + path + ", " + x.Value(typeText(name)) +
+				"))"
 		})
 	}
 	if name := o.typeName(); name != "" {
@@ -112,7 +114,8 @@ func (o *Operation) Needs() attr.Condition {
 			ofType([]string{old}, name)
 		}
 		if !o.sees() {
-			terms = append(terms, func(x *attr.Expression) string { return "attribute_not_exists(" + x.Name(old) + ")" })
+			terms = append(terms,
+				func(x *attr.Expression) string { return "attribute_not_exists(" + x.Name(old) + ")" })
 		}
 	}
 	if o.Op == OpIncrement && o.High != "" {
@@ -247,7 +250,8 @@ func (o *Operation) Apply(to Attributes) error {
 			continue
 		case nil, *types.AttributeValueMemberNULL:
 		default:
-			return redact.Errorf("%s%v is stored as %s, and no map", o.Path[0], pathBelow(o.Path[:i+1]), attr.TypeName(m))
+			return redact.Errorf("%s%v is stored as %s, and no map", o.Path[0], pathBelow(o.Path[:i+1]),
+				attr.TypeName(m))
 		}
 		if o.Op == OpRemove || o.Op == OpDeleteMembers {
 			return nil // nothing is there
@@ -313,7 +317,8 @@ func (o *Operation) joined(v types.AttributeValue) (types.AttributeValue, error)
 		sum, err := Sum(v.Value, o.Value.(*types.AttributeValueMemberN).Value)
 		return &types.AttributeValueMemberN{Value: sum}, err
 	case *types.AttributeValueMemberL:
-		return &types.AttributeValueMemberL{Value: slices.Concat(v.Value, o.Value.(*types.AttributeValueMemberL).Value)}, nil
+		return &types.AttributeValueMemberL{Value: slices.Concat(v.Value,
+			o.Value.(*types.AttributeValueMemberL).Value)}, nil
 	}
 	if o.Op == OpAddMembers {
 		return attr.Unite(v, o.Value), nil

@@ -31,7 +31,8 @@ const (
 	// monolith again: package migrate alone takes such a root over.
 	Migrating   State = "migrating"
 	RollingBack State = "rollingback"
-	// Restored is what a rollback comes from that has written the monolith, and notes that before it removes the first item.
+	// Restored is what a rollback comes from that has written the monolith, and notes that before it
+	// removes the first item.
 	Restored State = "back"
 )
 
@@ -45,8 +46,8 @@ type Stage struct {
 	// a rollback began in.
 	Took []types.AttributeValue
 	From State
-	// Whole is the hash of the monolith of which a claim has all the parts, put in bulk before anybody used the table, and
-	// Sum the sum of their versions; nil for none.
+	// Whole is the hash of the monolith of which a claim has all the parts, put in bulk before anybody
+	// used the table, and Sum the sum of their versions; nil for none.
 	Whole, Sum []byte
 	// Origin tells of which migration a claim is, nil of others.
 	Origin []byte
@@ -145,16 +146,21 @@ func (h Header) LiveSince() time.Time {
 func (s Stage) Pending() string {
 	switch s.State {
 	case Inserting:
-		return "an insert that began at " + s.Since.UTC().Format(time.RFC3339) + " is not finished: insert again to take it over"
+		return "an insert that began at " + s.Since.UTC().Format(time.RFC3339) +
+			" is not finished: insert again to take it over"
 	case Deleting:
-		return "a delete that began at " + s.Since.UTC().Format(time.RFC3339) + " is not finished: delete again to finish it, or insert"
+		return "a delete that began at " + s.Since.UTC().Format(time.RFC3339) +
+			" is not finished: delete again to finish it, or insert"
 	case Migrating:
-		return "a migration that began at " + s.Since.UTC().Format(time.RFC3339) + " moves it: run itemize migrate run, or use migrate.Wrap, to finish it"
+		return "a migration that began at " + s.Since.UTC().Format(time.RFC3339) +
+			" moves it: run itemize migrate run, or use migrate.Wrap, to finish it"
 	case RollingBack:
 		if s.From == Migrating {
-			return "a rollback, or a settle, that began at " + s.Since.UTC().Format(time.RFC3339) + " is not finished: repeat itemize migrate settle -keep monolith, or itemize migrate rollback"
+			return "a rollback, or a settle, that began at " + s.Since.UTC().Format(time.RFC3339) +
+				" is not finished: repeat itemize migrate settle -keep monolith, or itemize migrate rollback"
 		}
-		return "a rollback of a migration that began at " + s.Since.UTC().Format(time.RFC3339) + " is not finished: run itemize migrate rollback to finish it"
+		return "a rollback of a migration that began at " + s.Since.UTC().Format(time.RFC3339) +
+			" is not finished: run itemize migrate rollback to finish it"
 	}
 	return "its root is not live"
 }
@@ -174,11 +180,13 @@ var (
 	DropMark   = Assignment{Name: schema.State, Index: Unlisted}
 )
 
-// Frozen is the mark of an item that a rollback has copied, which it gave this version, with a digest of its content: who has written it since has
-// given it another version, or taken the mark away, or changed the content.
+// Frozen is the mark of an item that a rollback has copied, which it gave this version, with a digest
+// of its content: who has written it since has given it another version, or taken the mark away, or
+// changed the content.
 func Frozen(version types.AttributeValue, content Attributes) Assignment {
 	return Assignment{schema.State, Unlisted, &types.AttributeValueMemberM{Value: Attributes{
-		stateName: &types.AttributeValueMemberS{Value: string(RollingBack)}, "by": version, "d": &types.AttributeValueMemberB{Value: ContentDigest(content)},
+		stateName: &types.AttributeValueMemberS{Value: string(RollingBack)}, "by": version,
+		"d": &types.AttributeValueMemberB{Value: ContentDigest(content)},
 	}}}
 }
 
@@ -191,7 +199,8 @@ func ContentDigest(a Attributes) []byte {
 func (r Reserved) IsFrozen(a Attributes) bool {
 	h := r.Header(a)
 	s := h.ReadStage()
-	return s.State == RollingBack && s.By != nil && attr.Same(s.By, h.Version) && bytes.Equal(s.Digest, ContentDigest(a))
+	return s.State == RollingBack && s.By != nil && attr.Same(s.By, h.Version) &&
+		bytes.Equal(s.Digest, ContentDigest(a))
 }
 
 // Set notes in a header the new value of a reserved attribute; it reports whether the
@@ -222,7 +231,8 @@ func LiveRoot(x *attr.Expression) string {
 func (r Reserved) NoLiveRoot(at Place, now func() time.Time) attr.Condition {
 	return func(x *attr.Expression) string {
 		state := x.Name(schema.State) + "." + x.Name(stateName)
-		text := "(attribute_not_exists(" + x.Name(at.Table.Hash) + ") OR attribute_exists(" + state + ") AND NOT " + state + " = " +
+		text := "(attribute_not_exists(" + x.Name(at.Table.Hash) + ") OR attribute_exists(" + state + ") AND NOT " +
+			state + " = " +
 			x.Value(&types.AttributeValueMemberS{Value: string(Live)})
 		if r.Expires() {
 			text += " OR " + r.ExpiredBy(x, now())
@@ -248,7 +258,8 @@ func NoIncarnation(x *attr.Expression) string {
 
 // Unexpired requires that an item's time to live is not over.
 func (r Reserved) Unexpired(x *attr.Expression, now time.Time) string {
-	return "(attribute_not_exists(" + x.Name(r.TTL) + ") OR " + x.Name(r.TTL) + " > " + x.Value(Epoch(now)) + " OR " + x.Name(r.TTL) + " = " + x.Value(Epoch(time.Time{})) + ")"
+	return "(attribute_not_exists(" + x.Name(r.TTL) + ") OR " + x.Name(r.TTL) + " > " + x.Value(Epoch(now)) + " OR " +
+		x.Name(r.TTL) + " = " + x.Value(Epoch(time.Time{})) + ")"
 }
 
 // NotExpired is Unexpired by a clock.
@@ -258,7 +269,8 @@ func (r Reserved) NotExpired(now func() time.Time) attr.Condition {
 
 // NotRollingBack requires of a root that no rollback of a migration has marked it.
 func NotRollingBack(x *attr.Expression) string {
-	return "NOT " + x.Name(schema.State) + "." + x.Name(stateName) + " = " + x.Value(&types.AttributeValueMemberS{Value: string(RollingBack)})
+	return "NOT " + x.Name(schema.State) + "." + x.Name(stateName) + " = " +
+		x.Value(&types.AttributeValueMemberS{Value: string(RollingBack)})
 }
 
 // ExpiredBy requires that it is.

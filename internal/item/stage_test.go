@@ -18,15 +18,18 @@ func TestStages(t *testing.T) {
 		live    bool
 		pending string
 	}{
-		Inserting: {false, "an insert that began at 1970-01-01T00:00:07Z is not finished: insert again to take it over"},
-		Deleting:  {false, "a delete that began at 1970-01-01T00:00:07Z is not finished: delete again to finish it, or insert"},
-		Live:      {true, "its root is not live"},
-		"other":   {false, "its root is not live"},
+		Inserting: {false,
+			"an insert that began at 1970-01-01T00:00:07Z is not finished: insert again to take it over"},
+		Deleting: {false,
+			"a delete that began at 1970-01-01T00:00:07Z is not finished: delete again to finish it, or insert"},
+		Live:    {true, "its root is not live"},
+		"other": {false, "its root is not live"},
 	} {
 		s := NewStage(state, since)
 		h := Header{Stage: s.Value()}
 		back := h.ReadStage()
-		if back.State != state || !back.Since.Equal(since) || (back.By == nil) != (s.By == nil) || h.Live() != c.live || s.Pending() != c.pending {
+		if back.State != state || !back.Since.Equal(since) || (back.By == nil) != (s.By == nil) || h.Live() != c.live ||
+			s.Pending() != c.pending {
 			t.Errorf("%s comes back as %+v, live %v: %s", state, back, h.Live(), s.Pending())
 		}
 		if got := h.LiveSince(); c.live != got.Equal(since) {
@@ -65,11 +68,17 @@ func TestStageOfAnotherForm(t *testing.T) {
 func TestReservedConditions(t *testing.T) {
 	r := Reserved{Version: "_v", TTL: "ttl"}
 	for want, condition := range map[string]attr.Condition{
-		"(attribute_not_exists(#0) OR #0.#1 = :0) _s state":    LiveRoot,
-		"attribute_not_exists(#0) _s":                          Unstaged,
-		"#0 = :0 _a":                                           func(x *attr.Expression) string { return IncarnationIs(x, bytesOf("x")) },
-		"(attribute_not_exists(#0) OR #0 > :0 OR #0 = :1) ttl": func(x *attr.Expression) string { return r.Unexpired(x, time.Unix(7, 0)) },
-		"#0 <= :0 AND #0 <> :1 ttl":                            func(x *attr.Expression) string { return r.ExpiredBy(x, time.Unix(7, 0)) },
+		"(attribute_not_exists(#0) OR #0.#1 = :0) _s state": LiveRoot,
+		"attribute_not_exists(#0) _s":                       Unstaged,
+		"#0 = :0 _a": func(x *attr.Expression) string {
+			return IncarnationIs(x, bytesOf("x"))
+		},
+		"(attribute_not_exists(#0) OR #0 > :0 OR #0 = :1) ttl": func(x *attr.Expression) string {
+			return r.Unexpired(x, time.Unix(7, 0))
+		},
+		"#0 <= :0 AND #0 <> :1 ttl": func(x *attr.Expression) string {
+			return r.ExpiredBy(x, time.Unix(7, 0))
+		},
 	} {
 		var x attr.Expression
 		got := condition(&x)

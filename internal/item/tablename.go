@@ -2,10 +2,11 @@ package item
 
 import "strings"
 
-// A request names a table by its name or its ARN. An engine may answer with the other of the two: DynamoDB Local answers a request for an
-// ARN with the name.
+// A request names a table by its name or its ARN. An engine may answer with the other of the two:
+// DynamoDB Local answers a request for an ARN with the name.
 
-// SameTable reports whether two names can be those of one table: they are equal, or one is the ARN of a table with the other name.
+// SameTable reports whether two names can be those of one table: they are equal, or one is the ARN of a
+// table with the other name.
 func SameTable(a, b string) bool {
 	if a == b {
 		return true
@@ -25,7 +26,8 @@ func tableOfARN(name string) (table string, isARN bool) {
 	return table, ok
 }
 
-// Asked returns the one of the names of a request that an answer means, "" for none. It is none if several can be meant.
+// Asked returns the one of the names of a request that an answer means, "" for none. It is none if
+// several can be meant.
 func Asked(answered string, asked []string) string {
 	found := ""
 	for _, name := range asked {

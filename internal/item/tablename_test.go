@@ -3,7 +3,8 @@ package item
 import "testing"
 
 func TestAskedTableOfAnswer(t *testing.T) {
-	const arn, other = "arn:aws:dynamodb:eu-west-1:123456789012:table/users", "arn:aws:dynamodb:us-east-1:123456789012:table/users"
+	const arn, other = "arn:aws:dynamodb:eu-west-1:123456789012:table/users",
+		"arn:aws:dynamodb:us-east-1:123456789012:table/users"
 	for name, c := range map[string]struct {
 		answered string
 		asked    []string

@@ -69,7 +69,8 @@ func FuzzTemplateRender(f *testing.F) {
 // one that Overlap finds.
 func FuzzTemplateParse(f *testing.F) {
 	for _, s := range []string{
-		"A#x#y", "abc0042", "2021-11-14T09:30:00.000000000Z#a#b", "0922337203685477580816369491092021-W46", "x-2021-11-14-y", "1E2", "%7Ea%23",
+		"A#x#y", "abc0042", "2021-11-14T09:30:00.000000000Z#a#b", "0922337203685477580816369491092021-W46",
+		"x-2021-11-14-y", "1E2", "%7Ea%23",
 		"D#2021-11-142021-1120212021-11-14T09:30:00.000Z2021-11-14T09:30:00Z",
 	} {
 		f.Add([]byte(s))
@@ -86,7 +87,8 @@ func FuzzTemplateParse(f *testing.F) {
 				s.Text = c
 			}
 			if !tm.Parse(s, values) {
-				if _, meet := Overlap(tm, tmpl(lit(s.Text))); meet && tm.Type == 'S' && bytes.Equal(bytes.ToValidUTF8(b, nil), b) {
+				if _, meet := Overlap(tm, tmpl(lit(s.Text))); meet && tm.Type == 'S' &&
+					bytes.Equal(bytes.ToValidUTF8(b, nil), b) {
 					t.Fatalf("%+v does not parse %q, but could give it", tm.Parts, s.Text)
 				}
 				continue

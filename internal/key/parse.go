@@ -132,7 +132,8 @@ func parseLayout(s, layout string) (time.Time, bool) {
 	}
 	year, month, day := number(s, 0, 4, 0), number(s, 5, 7, 1), number(s, 8, 10, 1)
 	hour, minute, second := number(s, 11, 13, 0), number(s, 14, 16, 0), number(s, 17, 19, 0)
-	if month < 1 || month > 12 || day < 1 || day > days(leap(year%400), month) || hour > 23 || minute > 59 || second > 59 {
+	if month < 1 || month > 12 || day < 1 || day > days(leap(year%400), month) || hour > 23 || minute > 59 ||
+		second > 59 {
 		return time.Time{}, false
 	}
 	return time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC), true

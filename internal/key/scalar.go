@@ -65,7 +65,8 @@ func (s Scalar) CheckSize(limit int) error {
 		return &Error{Index: -1, Msg: "the key is empty", Cure: "give it a value"}
 	case len(s.Text) > limit:
 		return &Error{
-			Index: -1, Msg: "the key has " + strconv.Itoa(len(s.Text)) + " bytes, over the limit of " + strconv.Itoa(limit),
+			Index: -1, Msg: "the key has " + strconv.Itoa(len(s.Text)) + " bytes, over the limit of " +
+				strconv.Itoa(limit),
 			Cure: "shorten the values in it",
 		}
 	}

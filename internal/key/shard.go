@@ -26,8 +26,9 @@ func hashOf(text []byte) uint64 {
 	return h ^ h>>33
 }
 
-// HashShard returns the shard of a value, from 1 to n, by the text that keys hold of it. The hash never changes, because stored
-// items were placed by it. Half of the items of one of n shards are on the same one of 2n.
+// HashShard returns the shard of a value, from 1 to n, by the text that keys hold of it. The hash never
+// changes, because stored items were placed by it. Half of the items of one of n shards are on the same
+// one of 2n.
 func HashShard(text []byte, n int) int { return int(hashOf(text)%uint64(n)) + 1 }
 
 // RandomShard returns any shard, from 1 to n.

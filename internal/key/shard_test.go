@@ -22,10 +22,12 @@ func TestVectors(t *testing.T) {
 // The placement is uniform for keys as applications have them, and a shard of 400 is one of two.
 func TestUniform(t *testing.T) {
 	for name, text := range map[string]func(i int) string{
-		"counted":   func(i int) string { return fmt.Sprint(i) },
-		"padded":    func(i int) string { return fmt.Sprintf("ORDER#%010d", i) },
-		"sortable":  func(i int) string { return fmt.Sprintf("%020d", uint64(i)+1<<63) },
-		"instants":  func(i int) string { return fmt.Sprintf("2026-11-22T%02d:%02d:%02d.%09dZ", i/3600%24, i/60%60, i%60, i) },
+		"counted":  func(i int) string { return fmt.Sprint(i) },
+		"padded":   func(i int) string { return fmt.Sprintf("ORDER#%010d", i) },
+		"sortable": func(i int) string { return fmt.Sprintf("%020d", uint64(i)+1<<63) },
+		"instants": func(i int) string {
+			return fmt.Sprintf("2026-11-22T%02d:%02d:%02d.%09dZ", i/3600%24, i/60%60, i%60, i)
+		},
 		"even ones": func(i int) string { return fmt.Sprint(2 * i) },
 	} {
 		for _, n := range []int{2, 10, 200, 256, 400} {

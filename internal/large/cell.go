@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/internal/read"
 )
 
-// Cell is what a lazy value (blob.Value) holds: a value, or the pointer that it is read by. Copies share what they hold, which nothing
-// changes.
+// Cell is what a lazy value (blob.Value) holds: a value, or the pointer that it is read by. Copies
+// share what they hold, which nothing changes.
 type Cell struct{ held *held }
 
 type held struct {
@@ -75,7 +75,8 @@ func (c *Cell) Settle(av types.AttributeValue, src *Source) {
 		h.kept = was.kept
 		if _, out := PointerOf(was.av); !out && h.kept == nil {
 			h.kept, _ = was.unpacked()
-			if b, ok := h.kept.(*types.AttributeValueMemberB); ok && was.src != nil && compression.Detect(b.Value) != "" {
+			if b, ok := h.kept.(*types.AttributeValueMemberB); ok && was.src != nil &&
+				compression.Detect(b.Value) != "" {
 				h.kept = nil // it may be compressed text
 			}
 		}
@@ -141,8 +142,8 @@ func (c *Cell) Size() (n int64, ok bool) {
 	return p.Length, true
 }
 
-// Beginning returns what the item holds of the value: all of it, or the preview. Of one that was given as a reader, and is large,
-// it is what a preview may be at most.
+// Beginning returns what the item holds of the value: all of it, or the preview. Of one that was given
+// as a reader, and is large, it is what a preview may be at most.
 func (c *Cell) Beginning() (types.AttributeValue, error) {
 	if p := c.Pointer(); p != nil {
 		return p.PreviewAttribute(), nil
@@ -164,7 +165,8 @@ func (c *Cell) Pointer() *Pointer {
 	return p
 }
 
-var errNoSource = errors.New("the value lies outside of its item, and this is a copy that no mapper has loaded: load the item")
+var errNoSource = errors.New("the value lies outside of its item, and this is a copy that no mapper has loaded: load " +
+	"the item")
 
 // ErrChanged is what a *ChangedError is to callers.
 var ErrChanged = errors.New("itemize: large value replaced")
@@ -255,7 +257,8 @@ func (p *Pointer) PreviewAttribute() types.AttributeValue {
 
 var (
 	errNew       = errors.New("the value is new: save it, and it has an address if it is an object then")
-	errNotObject = errors.New("the value is no object in S3, which alone has an address: it lies in its item, or in parts: use Reader")
+	errNotObject = errors.New("the value is no object in S3, which alone has an address: it lies in its item, or in " +
+		"parts: use Reader")
 )
 
 // Presign returns an address of the value's object.

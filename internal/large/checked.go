@@ -47,7 +47,8 @@ func (c *checked) end() {
 }
 
 // ErrOther says that a reader gives other than it did.
-var ErrOther = errors.New("what the reader gives has changed since it was read first, within the save: give one of what stays as it is")
+var ErrOther = errors.New("what the reader gives has changed since it was read first, within the save: give one of " +
+	"what stays as it is")
 
 // ReadAt reads again.
 func (c *checked) ReadAt(b []byte, off int64) (n int, err error) {

@@ -44,17 +44,17 @@ type Collected struct {
 	// Records and Values are what it visited.
 	Records int `json:"records"`
 	Values  int `json:"values"`
-	// Writing are records of saves under way; GivenUp those that it aborted, since their deadlines are over; Waiting those that
-	// were aborted too short a time ago to remove their values.
+	// Writing are records of saves under way; GivenUp those that it aborted, since their deadlines are
+	// over; Waiting those that were aborted too short a time ago to remove their values.
 	Writing int `json:"writing"`
 	GivenUp int `json:"givenUp"`
 	Waiting int `json:"waiting"`
-	// Unreferenced are values to which nothing points, and that stay for their grace, or since it only reports; Again are
-	// those that were noted so before and are pointed to.
+	// Unreferenced are values to which nothing points, and that stay for their grace, or since it only
+	// reports; Again are those that were noted so before and are pointed to.
 	Unreferenced int `json:"unreferenced"`
 	Again        int `json:"again"`
-	// Foreign are records that it left alone, since they are of other models, or of other tables and buckets than the mapper's: collect with
-	// mappers of these.
+	// Foreign are records that it left alone, since they are of other models, or of other tables and
+	// buckets than the mapper's: collect with mappers of these.
 	Foreign int `json:"foreign"`
 	// Unreadable are items that lie among the records and are none, or damaged ones: they are left alone.
 	Unreadable int `json:"unreadable"`
@@ -97,7 +97,8 @@ func notNext(from string) error {
 
 // partition visits the records of a partition.
 func (c *Collector) partition(ctx context.Context, n int, start string, done *Collected) error {
-	part := selection.Part{Partition: key.Partition{PK: c.Homes.Partition(n)}, Range: selection.Range{Kind: selection.All}}
+	part := selection.Part{Partition: key.Partition{PK: c.Homes.Partition(n)},
+		Range: selection.Range{Kind: selection.All}}
 	o := read.Options{Strong: true, Limit: recordsAtOnce}
 	if start != "" {
 		sk := textKey(start)

@@ -32,7 +32,8 @@ type Fetcher struct {
 	Limit int64
 	// Flying bounds the bytes of parts that are under way at one time, with what the SDK needs to decode them.
 	Flying int
-	// Dead reports whether an item that was read strongly is what a staged insert has left of an entity that is no more.
+	// Dead reports whether an item that was read strongly is what a staged insert has left of an entity
+	// that is no more.
 	Dead func(ctx context.Context, f *item.Image, u *read.Usage) (bool, error)
 }
 
@@ -53,7 +54,8 @@ func Plain(t *item.Table, items []item.Attributes) ([]item.Image, error) {
 type LimitError struct{ Length, Limit int64 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("the value has %d bytes, and no more than %d are read: allow more (mapper.MaxValue), or read it as a stream (blob.Value, Reader)", e.Length, e.Limit)
+	return fmt.Sprintf("the value has %d bytes, and no more than %d are read: allow more (mapper.MaxValue), or read "+
+		"it as a stream (blob.Value, Reader)", e.Length, e.Limit)
 }
 
 // Replaced says that a value was replaced, or removed, while it was read.
@@ -111,7 +113,8 @@ func (f *Fetcher) stands(ctx context.Context, w Wanted, u *read.Usage) error {
 }
 
 // once reads the value, and checks it.
-func (f *Fetcher) once(ctx context.Context, p *Pointer, e *Entry, strong bool, u *read.Usage) (types.AttributeValue, error) {
+func (f *Fetcher) once(ctx context.Context, p *Pointer, e *Entry, strong bool, u *read.Usage) (types.AttributeValue,
+	error) {
 	b, err := f.stored(ctx, p, e, strong, u)
 	if err != nil {
 		return nil, err
@@ -125,7 +128,8 @@ func (f *Fetcher) once(ctx context.Context, p *Pointer, e *Entry, strong bool, u
 		}
 	}
 	if int64(len(b)) != p.Length || sha256.Sum256(b) != p.Sum {
-		return nil, &Damaged{What: fmt.Sprintf("the value %s of %d bytes: its SHA-256 is another than that of the %d that were read", p.ID, p.Length, len(b))}
+		return nil, &Damaged{What: fmt.Sprintf("the value %s of %d bytes: its SHA-256 is another than that of the %d "+
+			"that were read", p.ID, p.Length, len(b))}
 	}
 	v, err := Content{b, p.Kind}.Value()
 	if err != nil {
@@ -159,8 +163,8 @@ func (f *Fetcher) stored(ctx context.Context, p *Pointer, e *Entry, strong bool,
 	return b, err
 }
 
-// atOnce is how many parts of a value are read at one time: decoding an answer takes the SDK four to five times a part's size,
-// beside the part.
+// atOnce is how many parts of a value are read at one time: decoding an answer takes the SDK four to
+// five times a part's size, beside the part.
 func (f *Fetcher) atOnce(p *Pointer) int {
 	return min(max(f.Flying/(6*max(p.PartSize, 1)), 1), mostAtOnce)
 }
@@ -172,10 +176,12 @@ const mostAtOnce = 32
 func (f *Fetcher) reads(p *Pointer) error {
 	size := int64(p.PartSize)
 	if size < 1 || size > cost.MaxItem || p.Parts > maxParts || int64(p.Parts) != p.Stored/size+min(p.Stored%size, 1) {
-		return &Damaged{What: fmt.Sprintf("the pointer to %s tells of %d parts of %d bytes for %d", p.ID, p.Parts, p.PartSize, p.Stored)}
+		return &Damaged{What: fmt.Sprintf("the pointer to %s tells of %d parts of %d bytes for %d", p.ID, p.Parts,
+			p.PartSize, p.Stored)}
 	}
 	if p.Way == Table && f.Homes.Parts[p.At] == nil {
-		return fmt.Errorf("its parts lie in the table %s, which the model does not name any more: name it at another field's chunk", p.At)
+		return fmt.Errorf("its parts lie in the table %s, which the model does not name any more: name it at another "+
+			"field's chunk", p.At)
 	}
 	return nil
 }
@@ -200,7 +206,8 @@ func (f *Fetcher) part(ctx context.Context, p *Pointer, at item.Place, x partOf)
 	}
 	data, ok := got.Attribute(dataName).(*types.AttributeValueMemberB)
 	if !ok || len(data.Value) != len(to) {
-		return &Damaged{What: fmt.Sprintf("the part %d of %d of the value %s does not have its %d bytes", i, p.Parts, p.ID, len(to))}
+		return &Damaged{What: fmt.Sprintf("the part %d of %d of the value %s does not have its %d bytes", i, p.Parts,
+			p.ID, len(to))}
 	}
 	copy(to, data.Value)
 	return nil
@@ -222,7 +229,8 @@ func (f *Fetcher) object(ctx context.Context, p *Pointer, u *read.Usage) ([]byte
 	_, err = io.Copy(&b, io.LimitReader(body, p.Stored+1))
 	u.Objects.Received += int64(b.Len())
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == nil && int64(b.Len()) != p.Stored {
-		return nil, &Damaged{What: fmt.Sprintf("the object %s has other than its %d bytes", ObjectKey(p.ID), p.Stored), Err: err}
+		return nil, &Damaged{What: fmt.Sprintf("the object %s has other than its %d bytes", ObjectKey(p.ID), p.Stored),
+			Err: err}
 	}
 	return b.Bytes(), err
 }

@@ -28,9 +28,10 @@ func inMemory(b []byte) Frame {
 	return func(context.Context, *write.Tally) io.ReaderAt { return bytes.NewReader(b) }
 }
 
-// Given is text or bytes that a lazy value was given as a reader. They are read before a save compares them with what is stored: few
-// become a value in memory, and of many the length and the SHA-256 are noted, and they stay where they can be read again. That
-// is the reader, where it can be read at any place, and else a temporary file.
+// Given is text or bytes that a lazy value was given as a reader. They are read before a save compares
+// them with what is stored: few become a value in memory, and of many the length and the SHA-256 are
+// noted, and they stay where they can be read again. That is the reader, where it can be read at any
+// place, and else a temporary file.
 type Given struct {
 	from io.Reader
 	kind Kind
@@ -184,7 +185,8 @@ func (g *Given) read() error {
 }
 
 // frame returns the value as a codec stores it, "" for none: which may be as it is, where that is smaller.
-func (g *Given) frame(codings compression.Codings, codec compression.Codec) (io.ReaderAt, int64, compression.Codec, error) {
+func (g *Given) frame(codings compression.Codings, codec compression.Codec) (io.ReaderAt, int64, compression.Codec,
+	error) {
 	if codec == "" {
 		return g.body, g.p.Length, "", nil
 	}

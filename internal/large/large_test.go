@@ -56,7 +56,8 @@ func value(r *rand.Rand, depth int) types.AttributeValue {
 	return &types.AttributeValueMemberM{Value: m}
 }
 
-// Whatever a value is, what is stored of it is read as it was, by whatever codec, and nothing is mistaken for something else.
+// Whatever a value is, what is stored of it is read as it was, by whatever codec, and nothing is
+// mistaken for something else.
 func TestPack(t *testing.T) {
 	r := rand.New(rand.NewPCG(draws.Seed(t), 0))
 	for range draws.Times(1_000, 6_000, 100_000) {
@@ -99,20 +100,27 @@ func TestForms(t *testing.T) {
 	}
 	bytes, _ := large.Pack(&types.AttributeValueMemberB{Value: []byte(long)}, nil, compression.Zlib, false)
 	m, ok := bytes.(*types.AttributeValueMemberM)
-	if !ok || m.Value["~"].(*types.AttributeValueMemberS).Value != "zlib" || compression.Detect(m.Value["B"].(*types.AttributeValueMemberB).Value) != compression.Zlib {
+	if !ok || m.Value["~"].(*types.AttributeValueMemberS).Value != "zlib" ||
+		compression.Detect(m.Value["B"].(*types.AttributeValueMemberB).Value) != compression.Zlib {
 		t.Errorf("%#v", bytes)
 	}
 	for _, wrong := range []types.AttributeValue{
 		&types.AttributeValueMemberB{Value: []byte("no frame")},
-		&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"~": &types.AttributeValueMemberS{Value: "lzma"}, "B": &types.AttributeValueMemberB{Value: []byte{1}}}},
-		&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"~": &types.AttributeValueMemberS{Value: "gzip"}, "B": m.Value["B"]}},
+		&types.AttributeValueMemberM{
+			Value: map[string]types.AttributeValue{"~": &types.AttributeValueMemberS{Value: "lzma"},
+				"B": &types.AttributeValueMemberB{Value: []byte{1}}},
+		},
+		&types.AttributeValueMemberM{
+			Value: map[string]types.AttributeValue{"~": &types.AttributeValueMemberS{Value: "gzip"}, "B": m.Value["B"]},
+		},
 	} {
 		if v, err := large.Unpack(wrong, nil, true); err == nil {
 			t.Errorf("%#v was read as %#v", wrong, v)
 		}
 	}
 	bomb, _ := compression.Codings(nil).Compress(compression.Gzip, make([]byte, large.MaxPacked+1))
-	if _, err := large.Unpack(&types.AttributeValueMemberB{Value: bomb}, nil, true); err == nil || !strings.Contains(err.Error(), "decompresses to more than") {
+	if _, err := large.Unpack(&types.AttributeValueMemberB{Value: bomb}, nil, true); err == nil ||
+		!strings.Contains(err.Error(), "decompresses to more than") {
 		t.Errorf("a bomb: %v", err)
 	}
 }
@@ -122,22 +130,28 @@ func TestMissingCodec(t *testing.T) {
 	frame := []byte("\x28\xb5\x2f\xfd\x24\x03\x19\x00\x00abc") // of zstd
 	for _, v := range []types.AttributeValue{
 		&types.AttributeValueMemberB{Value: frame},
-		&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"~": &types.AttributeValueMemberS{Value: "zstd"}, "B": &types.AttributeValueMemberB{Value: frame}}},
+		&types.AttributeValueMemberM{
+			Value: map[string]types.AttributeValue{"~": &types.AttributeValueMemberS{Value: "zstd"},
+				"B": &types.AttributeValueMemberB{Value: frame}},
+		},
 	} {
 		_, err := large.Unpack(v, nil, true)
-		if !errors.As(err, new(*compression.MissingError)) || errors.As(err, new(*large.Damaged)) || !strings.Contains(err.Error(), "compress.Zstd()") {
+		if !errors.As(err, new(*compression.MissingError)) || errors.As(err, new(*large.Damaged)) ||
+			!strings.Contains(err.Error(), "compress.Zstd()") {
 			t.Errorf("%#v: %v", v, err)
 		}
 	}
 }
 
 func attribute(l schema.Large) *schema.Attribute {
-	return &schema.Attribute{Name: "Text", Large: &l, Value: schema.Value{Type: schema.TypeOf(reflect.TypeFor[string]())}}
+	return &schema.Attribute{Name: "Text", Large: &l,
+		Value: schema.Value{Type: schema.TypeOf(reflect.TypeFor[string]())}}
 }
 
 // A pointer tells what its value is, and its preview is no half of a character.
 func TestPointers(t *testing.T) {
-	parent := item.Place{Table: &item.Table{Name: "t"}, PK: key.Scalar{Type: 'S', Text: "A#1"}, SK: key.Scalar{Type: 'S', Text: "HEAD"}}
+	parent := item.Place{Table: &item.Table{Name: "t"}, PK: key.Scalar{Type: 'S', Text: "A#1"},
+		SK: key.Scalar{Type: 'S', Text: "HEAD"}}
 	text := strings.Repeat("é", 1000)
 	for preview := range 6 {
 		a := attribute(schema.Large{Chunk: true, Preview: preview})
@@ -150,10 +164,12 @@ func TestPointers(t *testing.T) {
 		if !ok || !reflect.DeepEqual(*p, v.Pointer) {
 			t.Fatalf("%+v came back as %+v", v.Pointer, p)
 		}
-		if p.Parts != 7 || p.Length != 2000 || p.Sum != sha256.Sum256([]byte(text)) || !utf8.Valid(p.Preview) || len(p.Preview) != preview/2*2 {
+		if p.Parts != 7 || p.Length != 2000 || p.Sum != sha256.Sum256([]byte(text)) || !utf8.Valid(p.Preview) ||
+			len(p.Preview) != preview/2*2 {
 			t.Errorf("%+v", p)
 		}
-		if !large.Same(v.Pointer.Attribute(), &types.AttributeValueMemberS{Value: text}, nil, true, attr.Same) || large.Same(v.Pointer.Attribute(), &types.AttributeValueMemberS{Value: text + "x"}, nil, true, attr.Same) {
+		if !large.Same(v.Pointer.Attribute(), &types.AttributeValueMemberS{Value: text}, nil, true, attr.Same) ||
+			large.Same(v.Pointer.Attribute(), &types.AttributeValueMemberS{Value: text + "x"}, nil, true, attr.Same) {
 			t.Error("what it points to is not the same")
 		}
 	}
@@ -184,7 +200,8 @@ func TestIDs(t *testing.T) {
 func TestRecords(t *testing.T) {
 	own := &item.Table{Name: "own", Hash: "PK", Range: "SK"}
 	h := &large.Homes{Records: own, Parts: map[string]*item.Table{"Parts": {Name: "parts", Hash: "PK"}}, Delim: '#'}
-	for _, pk := range []key.Scalar{{Type: 'S', Text: "A#1"}, {Type: 'S', Text: strings.Repeat("x", 2048)}, {Type: 'N', Text: "17"}, {Type: 'B', Text: "\xff\x00"}} {
+	for _, pk := range []key.Scalar{{Type: 'S', Text: "A#1"}, {Type: 'S', Text: strings.Repeat("x", 2048)},
+		{Type: 'N', Text: "17"}, {Type: 'B', Text: "\xff\x00"}} {
 		parent := item.Place{Table: own, PK: pk, SK: key.Scalar{Type: 'S', Text: strings.Repeat("y", 1024)}}
 		var values []*large.Value
 		for _, l := range []schema.Large{{Chunk: true}, {Chunk: true, Parts: "Parts"}, {Bucket: "b"}} {
@@ -197,7 +214,8 @@ func TestRecords(t *testing.T) {
 		}
 		r := h.NewRecord(values, time.UnixMilli(1e12), time.Hour)
 		back, err := large.RecordOf(r.Place, r.Put("m").Put)
-		if err != nil || !reflect.DeepEqual(back.Values, r.Values) || !back.Until.Equal(r.Until) || back.State != large.Open {
+		if err != nil || !reflect.DeepEqual(back.Values, r.Values) || !back.Until.Equal(r.Until) ||
+			back.State != large.Open {
 			t.Errorf("%+v came back as %+v, %v", r, back, err)
 		}
 		for _, v := range values[:2] {

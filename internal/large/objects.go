@@ -15,7 +15,8 @@ type Objects interface {
 	Put(ctx context.Context, o Put) error
 	// Reaches reports whether the objects of another are in its reach, so that it may copy them.
 	Reaches(other Objects) bool
-	// Copy puts an object that is not there yet, of what another one holds. The error is ErrNoObject where that is not there.
+	// Copy puts an object that is not there yet, of what another one holds. The error is ErrNoObject
+	// where that is not there.
 	Copy(ctx context.Context, o Put, bucket, key string) error
 	// Get opens an object, or a range of it. The error is ErrNoObject where there is none.
 	Get(ctx context.Context, bucket, key string, r Range) (io.ReadCloser, error)
@@ -23,7 +24,8 @@ type Objects interface {
 	Presign(ctx context.Context, bucket, key string, valid time.Duration) (string, error)
 	// Delete deletes an object, and does nothing where there is none.
 	Delete(ctx context.Context, bucket, key string) error
-	// List yields the objects of a bucket whose keys ObjectKey makes, behind a key, and Uploads those that are being uploaded in parts.
+	// List yields the objects of a bucket whose keys ObjectKey makes, behind a key, and Uploads those
+	// that are being uploaded in parts.
 	List(ctx context.Context, bucket, behind string) iter.Seq2[Listed, error]
 	Uploads(ctx context.Context, bucket string) iter.Seq2[Listed, error]
 	// Abort ends an upload in parts, and deletes these.
@@ -55,8 +57,8 @@ type Listed struct {
 	Size  int64
 }
 
-// Objects of more than Whole bytes go up in parts of at least UploadPart, of which there may be 10,000 (S3 User Guide, "Amazon
-// S3 multipart upload limits").
+// Objects of more than Whole bytes go up in parts of at least UploadPart, of which there may be 10,000
+// (S3 User Guide, "Amazon S3 multipart upload limits").
 const (
 	Whole      = 64 << 20
 	UploadPart = 16 << 20
@@ -79,7 +81,8 @@ func puts(n int64) int {
 var (
 	ErrThere     = errors.New("an object of this key is there")
 	ErrNoObject  = errors.New("there is no object of this key")
-	errNoObjects = errors.New("the value is an object, and the mapper has no client of S3: give it one (s3store.Objects)")
+	errNoObjects = errors.New("the value is an object, and the mapper has no client of S3: give it one " +
+		"(s3store.Objects)")
 )
 
 // ObjectPrefix is how the keys of objects begin, and ObjectKey returns that of a value's object.

@@ -13,8 +13,8 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// Owner is what leads from what is stored outside of an item back to it: the item, by the real name of its table, its attribute, and
-// the record that told of the value when it was written.
+// Owner is what leads from what is stored outside of an item back to it: the item, by the real name of
+// its table, its attribute, and the record that told of the value when it was written.
 type Owner struct {
 	Table     string
 	PK, SK    key.Scalar
@@ -28,7 +28,8 @@ type Owner struct {
 }
 
 func (h *Homes) owner(v *Value, record item.Place) *Owner {
-	return &Owner{v.Parent.Table.Name, v.Parent.PK, v.Parent.SK, v.Attribute, record.Table.Name, record.PK, record.SK, h.Root, h.Place}
+	return &Owner{v.Parent.Table.Name, v.Parent.PK, v.Parent.SK, v.Attribute, record.Table.Name, record.PK, record.SK,
+		h.Root, h.Place}
 }
 
 // The entries of an owner, beside those of a record's value.
@@ -54,8 +55,10 @@ func ownerOf(av types.AttributeValue) (o *Owner, ok bool) {
 		return nil, false
 	}
 	in := reading{m: m.Value}
-	o = &Owner{Table: in.text(tableName), Attribute: in.text(attributeName), Records: in.text(recordsName), Root: in.text(modelName), Place: in.text(placeName)}
-	for name, to := range map[string]*key.Scalar{pkName: &o.PK, skName: &o.SK, partitionName: &o.Partition, recordName: &o.Record} {
+	o = &Owner{Table: in.text(tableName), Attribute: in.text(attributeName), Records: in.text(recordsName),
+		Root: in.text(modelName), Place: in.text(placeName)}
+	for name, to := range map[string]*key.Scalar{pkName: &o.PK, skName: &o.SK, partitionName: &o.Partition,
+		recordName: &o.Record} {
 		if m.Value[name] == nil && name == skName {
 			continue
 		}
@@ -77,7 +80,8 @@ const maxMetadata = 2000
 func (o *Owner) texts() map[string]string {
 	m := map[string]string{
 		tableName: o.Table, pkName: string(o.PK.Type) + o.PK.Text, attributeName: o.Attribute,
-		recordsName: o.Records, partitionName: string(o.Partition.Type) + o.Partition.Text, recordName: string(o.Record.Type) + o.Record.Text,
+		recordsName: o.Records, partitionName: string(o.Partition.Type) +
+			o.Partition.Text, recordName: string(o.Record.Type) + o.Record.Text,
 		modelName: o.Root, placeName: o.Place,
 	}
 	if o.SK.Type != 0 {
@@ -105,7 +109,8 @@ func (o *Owner) metadata() map[string]string {
 func ownerIn(metadata map[string]string) (o *Owner, ok bool) {
 	o = &Owner{}
 	scalars := map[string]*key.Scalar{pkName: &o.PK, skName: &o.SK, partitionName: &o.Partition, recordName: &o.Record}
-	others := map[string]*string{tableName: &o.Table, attributeName: &o.Attribute, recordsName: &o.Records, modelName: &o.Root, placeName: &o.Place}
+	others := map[string]*string{tableName: &o.Table, attributeName: &o.Attribute, recordsName: &o.Records,
+		modelName: &o.Root, placeName: &o.Place}
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(scalars)), slices.Collect(maps.Keys(others))) {
 		given, there := metadata[metadataPrefix+name]
 		if strings.HasPrefix(given, "~") || !there && name == skName {

@@ -15,8 +15,9 @@ import (
 	"github.com/itemize/itemize/internal/compression"
 )
 
-// mark is the entry of a map that says how a large value is stored in it: a codec, plain, or where it lies. A value that
-// is a map with such an entry of its own is stored as the plain one of such a map, so that nothing can be mistaken.
+// mark is the entry of a map that says how a large value is stored in it: a codec, plain, or where it
+// lies. A value that is a map with such an entry of its own is stored as the plain one of such a map,
+// so that nothing can be mistaken.
 const (
 	mark  = "~"
 	plain = "plain"
@@ -87,7 +88,8 @@ func marked(how string, entries map[string]types.AttributeValue) types.Attribute
 
 // Pack returns a value as it is stored in its item: by a codec compressed if that is smaller. text says that the values
 // of its field are text, so that bytes are the frame of a codec and nothing else.
-func Pack(av types.AttributeValue, codings compression.Codings, codec compression.Codec, text bool) (types.AttributeValue, error) {
+func Pack(av types.AttributeValue, codings compression.Codings, codec compression.Codec,
+	text bool) (types.AttributeValue, error) {
 	as := Plainly(av)
 	if codec == "" {
 		return as, nil
@@ -97,7 +99,8 @@ func Pack(av types.AttributeValue, codings compression.Codings, codec compressio
 		return nil, err
 	}
 	if len(c.Bytes) > MaxPacked {
-		return nil, fmt.Errorf("its %d bytes are more than the %d that may be compressed in an item: add chunk or s3 to its tag", len(c.Bytes), MaxPacked)
+		return nil, fmt.Errorf("its %d bytes are more than the %d that may be compressed in an item: add chunk or s3 "+
+			"to its tag", len(c.Bytes), MaxPacked)
 	}
 	frame, err := codings.Compress(codec, c.Bytes)
 	if err != nil {
@@ -119,8 +122,8 @@ func (c Content) frame(frame []byte, codec compression.Codec, text bool) types.A
 	return marked(string(codec), map[string]types.AttributeValue{string(c.Kind): b})
 }
 
-// Unpack returns the value that is stored in its item, whatever codec it was compressed by. What is outside comes back as
-// it is: PointerOf tells.
+// Unpack returns the value that is stored in its item, whatever codec it was compressed by. What is
+// outside comes back as it is: PointerOf tells.
 func Unpack(av types.AttributeValue, codings compression.Codings, text bool) (types.AttributeValue, error) {
 	switch v := av.(type) {
 	case *types.AttributeValueMemberB:
@@ -155,7 +158,8 @@ func unpackMap(m *types.AttributeValueMemberM, codings compression.Codings) (typ
 	if !ok || len(m.Value) < 2 {
 		return m, nil // of before there was a tag
 	}
-	if v, ok := m.Value[entry].(*types.AttributeValueMemberM); ok && how.Value == plain && len(m.Value) == 2 && v.Value[mark] != nil {
+	if v, ok := m.Value[entry].(*types.AttributeValueMemberM); ok && how.Value == plain && len(m.Value) == 2 &&
+		v.Value[mark] != nil {
 		return v, nil
 	}
 	for _, kind := range []Kind{Text, Binary, JSON} {
@@ -166,7 +170,8 @@ func unpackMap(m *types.AttributeValueMemberM, codings compression.Codings) (typ
 	return m, nil
 }
 
-func unframe(codings compression.Codings, codec compression.Codec, frame []byte, kind Kind) (types.AttributeValue, error) {
+func unframe(codings compression.Codings, codec compression.Codec, frame []byte, kind Kind) (types.AttributeValue,
+	error) {
 	b, err := codings.Decompress(codec, frame, MaxPacked)
 	if err == nil {
 		var av types.AttributeValue
@@ -201,9 +206,9 @@ func (e *Damaged) Unwrap() error { return e.Err }
 // ErrCorrupt is what a *CorruptError is to callers.
 var ErrCorrupt = errors.New("itemize: large value damaged")
 
-// CorruptError says that what is stored of a large value is not what was written: a part or object is missing, or of another
-// length or content, or does not decompress. The item still points to it, which was read strongly, and so was the value
-// a second time.
+// CorruptError says that what is stored of a large value is not what was written: a part or object is
+// missing, or of another length or content, or does not decompress. The item still points to it, which
+// was read strongly, and so was the value a second time.
 type CorruptError struct {
 	// Model is the model's name, Field the field, and Item the key of its item.
 	Model, Field, Item string
@@ -212,7 +217,8 @@ type CorruptError struct {
 }
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%s.%s: item %s: the large value is damaged: %v: restore it, or set the field anew", e.Model, e.Field, e.Item, e.Err)
+	return fmt.Sprintf("%s.%s: item %s: the large value is damaged: %v: restore it, or set the field anew", e.Model,
+		e.Field, e.Item, e.Err)
 }
 
 // Unwrap returns what is wrong.

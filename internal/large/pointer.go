@@ -85,7 +85,8 @@ func PointerOf(av types.AttributeValue) (p *Pointer, ok bool) {
 		return nil, false
 	}
 	r := reading{m: m.Value}
-	p = &Pointer{Way: Way(r.text(mark)), ID: r.text(entryID), Kind: Kind(r.text(entryKind)), Length: r.number(entryLength)}
+	p = &Pointer{Way: Way(r.text(mark)), ID: r.text(entryID), Kind: Kind(r.text(entryKind)),
+		Length: r.number(entryLength)}
 	switch p.Way {
 	case Collection, Table, Object:
 	default:
@@ -167,7 +168,8 @@ func Digest(av types.AttributeValue) [sha256.Size]byte {
 }
 
 // Same reports whether a stored value, or the value that a pointer leads to, is this one.
-func Same(stored, av types.AttributeValue, codings compression.Codings, isText bool, same func(a, b types.AttributeValue) bool) bool {
+func Same(stored, av types.AttributeValue, codings compression.Codings, isText bool,
+	same func(a, b types.AttributeValue) bool) bool {
 	p, ok := PointerOf(stored)
 	q, lazy := PointerOf(av)
 	switch {

@@ -77,7 +77,8 @@ type Homes struct {
 	Buckets map[string]string
 	// Delim separates the segments of keys.
 	Delim byte
-	// Root tells the model by where its roots lie, and Place where the tables are: two that differ know nothing of each other's items.
+	// Root tells the model by where its roots lie, and Place where the tables are: two that differ know
+	// nothing of each other's items.
 	Root, Place string
 	// Fits reports whether a key can be one of a table of the model.
 	Fits func(t *item.Table, pk, sk key.Scalar) bool
@@ -167,7 +168,8 @@ func (r *Record) values() types.AttributeValue {
 // RecordOf reads a record.
 func RecordOf(at item.Place, a item.Attributes) (*Record, error) {
 	in := reading{m: a}
-	r := &Record{Place: at, State: State(in.text(stateName)), Until: time.UnixMilli(in.number(untilName)), Root: in.text(rootName)}
+	r := &Record{Place: at, State: State(in.text(stateName)), Until: time.UnixMilli(in.number(untilName)),
+		Root: in.text(rootName)}
 	if a[sinceName] != nil {
 		r.Since = time.UnixMilli(in.number(sinceName))
 	}
@@ -211,7 +213,8 @@ func (r *Record) request(kind write.Kind, label string) *write.Request {
 // item returns the record as it is stored.
 func (r *Record) item() item.Attributes {
 	a := r.Key()
-	a[stateName], a[untilName], a[valuesName], a[rootName] = text(string(r.State)), number(r.Until.UnixMilli()), r.values(), text(r.Root)
+	a[stateName], a[untilName], a[valuesName], a[rootName] = text(string(r.State)), number(r.Until.UnixMilli()),
+		r.values(), text(r.Root)
 	return a
 }
 
@@ -290,7 +293,8 @@ const (
 
 // Entry returns the value as a record has it.
 func (v *Value) Entry() *Entry {
-	return &Entry{ID: v.ID, Way: v.Way, At: v.At, Parts: v.Parts, PK: v.Parent.PK, SK: v.Parent.SK, Attribute: v.Attribute}
+	return &Entry{ID: v.ID, Way: v.Way, At: v.At, Parts: v.Parts, PK: v.Parent.PK, SK: v.Parent.SK,
+		Attribute: v.Attribute}
 }
 
 // longest is the most of a parent's key that stands in the key of its parts, in bytes: with the id and the number they

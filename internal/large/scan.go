@@ -19,8 +19,8 @@ import (
 // scanned is how the place of a scan begins in Next, before its table or bucket and the key there.
 const scanned = "scan/"
 
-// Scan looks at all parts and objects, and removes those that no record tells of and no item points to. It goes on from a place where one
-// has ended, "" for the beginning.
+// Scan looks at all parts and objects, and removes those that no record tells of and no item points to.
+// It goes on from a place where one has ended, "" for the beginning.
 func (c *Collector) Scan(ctx context.Context, from string, done *Collected) error {
 	var buckets []string
 	for _, b := range c.Homes.Buckets {
@@ -71,7 +71,8 @@ const (
 )
 
 // scanTable looks at the parts in a table.
-func (c *Collector) scanTable(ctx context.Context, t *item.Table, start string, at func(string), done *Collected) error {
+func (c *Collector) scanTable(ctx context.Context, t *item.Table, start string, at func(string),
+	done *Collected) error {
 	behind, err := keyIn(t, start)
 	if err != nil {
 		return err
@@ -163,8 +164,8 @@ func (c *Collector) scanPart(ctx context.Context, f *item.Image, known map[strin
 	return nil
 }
 
-// mostKnown bounds of how many values is remembered what has become of them. One that is seen again after so many others is counted
-// again.
+// mostKnown bounds of how many values is remembered what has become of them. One that is seen again
+// after so many others is counted again.
 const mostKnown = 1 << 17
 
 // idIn returns the id of a value in a key, behind a mark, "" for none.
@@ -209,11 +210,12 @@ func (c *Collector) judge(ctx context.Context, o *Owner, ok bool, id string, don
 // over is when the last save began that cannot be under way any more.
 func (c *Collector) over() time.Time { return c.Now().Add(-max(c.Grace, c.Within+clocks+Signature)) }
 
-// verdict reads a value's record, and where there is none, its item, both strongly. A value whose record is gone gets no pointer any
-// more, since the record would have to be open for that.
+// verdict reads a value's record, and where there is none, its item, both strongly. A value whose
+// record is gone gets no pointer any more, since the record would have to be open for that.
 func (c *Collector) verdict(ctx context.Context, o *Owner, id string, done *Collected) (verdict, error) {
 	t := c.TableOf(o.Table)
-	if t == nil || o.Records != c.Homes.Records.Name || o.Root != c.Homes.Root || o.Place != c.Homes.Place || o.Partition.Type != 'S' || o.Record.Type != 'S' {
+	if t == nil || o.Records != c.Homes.Records.Name || o.Root != c.Homes.Root || o.Place != c.Homes.Place ||
+		o.Partition.Type != 'S' || o.Record.Type != 'S' {
 		return foreign, nil
 	}
 	if err := c.Limit.Take(ctx, 2); err != nil {

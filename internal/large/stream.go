@@ -79,7 +79,8 @@ func (s *Source) open(ctx context.Context, p *Pointer) (io.ReadCloser, error) {
 		if err := s.reads(p); err != nil {
 			return nil, s.explain(err)
 		}
-		parts := &partReader{s: s, ctx: ctx, p: p, e: &Entry{ID: p.ID, Way: p.Way, At: p.At, Parts: p.Parts, PK: s.At.PK, SK: s.At.SK}}
+		parts := &partReader{s: s, ctx: ctx, p: p,
+			e: &Entry{ID: p.ID, Way: p.Way, At: p.At, Parts: p.Parts, PK: s.At.PK, SK: s.At.SK}}
 		stored, x.stored = parts, parts
 	}
 	x.from = stored
@@ -123,7 +124,8 @@ func (x *stream) end() error {
 	if x.n == x.p.Length && bytes.Equal(x.sum.Sum(nil), x.p.Sum[:]) {
 		return nil
 	}
-	return x.damaged(&Damaged{What: fmt.Sprintf("the value %s of %d bytes: its SHA-256 is another than that of the %d that were read", x.p.ID, x.p.Length, x.n)})
+	return x.damaged(&Damaged{What: fmt.Sprintf("the value %s of %d bytes: its SHA-256 is another than that of the "+
+		"%d that were read", x.p.ID, x.p.Length, x.n)})
 }
 
 // damaged tells damage from a value that was replaced meanwhile.

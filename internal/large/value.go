@@ -70,7 +70,8 @@ func Encode(av types.AttributeValue, codings compression.Codings, a *schema.Attr
 // Length returns how many bytes the value has.
 func (e *Encoded) Length() int64 { return int64(len(e.content.Bytes)) }
 
-// Outside returns the value as one that lies outside its item, at the attribute of a parent, in parts of a size in bytes.
+// Outside returns the value as one that lies outside its item, at the attribute of a parent, in parts
+// of a size in bytes.
 func (e *Encoded) Outside(a *schema.Attribute, parent item.Place, now time.Time, partSize int) *Value {
 	v := &Value{Parent: parent, Attribute: a.Name, Frame: inMemory(e.frame)}
 	v.Pointer = Pointer{
@@ -81,9 +82,10 @@ func (e *Encoded) Outside(a *schema.Attribute, parent item.Place, now time.Time,
 	return v
 }
 
-// Outside returns what is not in memory, since a reader gives it or it was loaded from another item, as a value that lies outside its
-// item, at the attribute of a parent, in parts of a size in bytes.
-func (c *Cell) Outside(a *schema.Attribute, codings compression.Codings, parent item.Place, now time.Time, partSize int) (*Value, error) {
+// Outside returns what is not in memory, since a reader gives it or it was loaded from another item, as
+// a value that lies outside its item, at the attribute of a parent, in parts of a size in bytes.
+func (c *Cell) Outside(a *schema.Attribute, codings compression.Codings, parent item.Place, now time.Time,
+	partSize int) (*Value, error) {
 	v := &Value{Parent: parent, Attribute: a.Name}
 	if g := c.given(); g != nil {
 		body, n, codec, err := g.frame(codings, compression.Codec(a.Large.Codec))

@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Writer writes values outside of their items: Store before the transaction that turns the pointers and flips the record,
-// and where that does not come about GiveUp.
+// Writer writes values outside of their items: Store before the transaction that turns the pointers and
+// flips the record, and where that does not come about GiveUp.
 type Writer struct {
 	Homes   *Homes
 	Sender  *write.Sender
@@ -45,12 +45,15 @@ const noted = 32
 // Group returns values with a new record. The error is of more values than a record holds.
 func (w *Writer) Group(values []*Value, now time.Time) (*Group, error) {
 	for _, v := range values {
-		v.Copies = v.Way == Object && v.Of != nil && v.Of.Way == Object && w.Objects != nil && v.From.Objects != nil && w.Objects.Reaches(v.From.Objects)
+		v.Copies = v.Way == Object && v.Of != nil && v.Of.Way == Object && w.Objects != nil && v.From.Objects != nil &&
+			w.Objects.Reaches(v.From.Objects)
 	}
 	g := &Group{Record: w.Homes.NewRecord(values, now, w.Within), Values: values}
 	record := g.Put(w.Label)
 	if record.NewSize+noted*(len(values)+1) > cost.MaxItem {
-		return nil, fmt.Errorf("%s: %d values lie outside of their items in one save, and their record, which names the key of each, would have %d bytes: save fewer at once, as some elements after the others", w.Label, len(values), record.NewSize)
+		return nil, fmt.Errorf("%s: %d values lie outside of their items in one save, and their record, which names "+
+			"the key of each, would have %d bytes: save fewer at once, as some elements after the others", w.Label,
+			len(values), record.NewSize)
 	}
 	g.Steps = []write.Step{{Requests: []*write.Request{record}, How: write.Each}}
 	var parts []*write.Request
@@ -71,7 +74,8 @@ func (g *Group) Adopts(values []*Value) bool {
 	}
 	for i, v := range values {
 		o := g.Values[i]
-		if v.Parent != o.Parent || v.Attribute != o.Attribute || v.Sum != o.Sum || v.Length != o.Length || v.Kind != o.Kind || v.Way != o.Way || v.Codec != o.Codec {
+		if v.Parent != o.Parent || v.Attribute != o.Attribute || v.Sum != o.Sum || v.Length != o.Length ||
+			v.Kind != o.Kind || v.Way != o.Way || v.Codec != o.Codec {
 			return false
 		}
 	}
@@ -100,7 +104,8 @@ func (v *Value) putting() cost.Objects {
 // ErrLate says that the deadline of a record was over before all of its values were stored.
 var ErrLate = errors.New("it took longer than the values of a save may take to be stored")
 
-// Store writes the record and the values, once. After an error nothing of it is pointed to: the group has to be given up.
+// Store writes the record and the values, once. After an error nothing of it is pointed to: the group
+// has to be given up.
 func (w *Writer) Store(ctx context.Context, g *Group, t *write.Tally) error {
 	if g.stored {
 		return nil
@@ -142,7 +147,8 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 		return &write.LateError{NotAfter: g.Until}
 	}
 	o := Put{
-		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Size: v.Stored, Until: time.Now().Add(left), Metadata: w.Homes.owner(v, g.Place).metadata(), Encoding: encodings[v.Codec],
+		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Size: v.Stored, Until: time.Now().Add(left),
+		Metadata: w.Homes.owner(v, g.Place).metadata(), Encoding: encodings[v.Codec],
 	}
 	var err error
 	switch {
@@ -154,7 +160,9 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 	default:
 		if o.Body = v.Frame(ctx, t); v.From != nil { // it is read twice, once for its checksum
 			if o.Body, err = spool(func(w io.Writer) error {
-				_, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{io.NewSectionReader(o.Body, 0, v.Stored)}, make([]byte, max(v.Of.PartSize, blockSize)))
+				_, err := io.CopyBuffer(struct{ io.Writer }{w},
+					struct{ io.Reader }{io.NewSectionReader(o.Body, 0, v.Stored)},
+					make([]byte, max(v.Of.PartSize, blockSize)))
 				return err
 			}); err != nil {
 				return err
@@ -169,8 +177,10 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 	return err
 }
 
-// encodings are the names that HTTP has for codecs (IANA, "HTTP Content Coding Registry"): its deflate is a frame of zlib.
-var encodings = map[compression.Codec]string{compression.Gzip: "gzip", compression.Zlib: "deflate", compression.Zstd: "zstd"}
+// encodings are the names that HTTP has for codecs (IANA, "HTTP Content Coding Registry"): its deflate
+// is a frame of zlib.
+var encodings = map[compression.Codec]string{compression.Gzip: "gzip", compression.Zlib: "deflate",
+	compression.Zstd: "zstd"}
 
 // Tell reads, strongly, what has become of a record.
 func (w *Writer) Tell(ctx context.Context, g *Group, t *write.Tally) (State, error) {
@@ -178,8 +188,8 @@ func (w *Writer) Tell(ctx context.Context, g *Group, t *write.Tally) (State, err
 	return StateOf(a), err
 }
 
-// GiveUp marks a record aborted, unless it is flipped, and deletes what was stored. The state is what the record is then: of
-// Aborted it is sure that nothing points to the values, nor will.
+// GiveUp marks a record aborted, unless it is flipped, and deletes what was stored. The state is what
+// the record is then: of Aborted it is sure that nothing points to the values, nor will.
 func (w *Writer) GiveUp(ctx context.Context, g *Group, t *write.Tally) (State, error) {
 	if g.gone {
 		return Aborted, nil
@@ -225,5 +235,6 @@ func (w *Writer) clean(ctx context.Context, g *Group, t *write.Tally) {
 
 // deleteOf returns the request that deletes a part, or a record.
 func (h *Homes) deleteOf(at item.Place, size int, label string) *write.Request {
-	return &write.Request{Kind: write.Delete, Place: at, Label: label, Field: "a part", OldSize: size, Unread: size == 0}
+	return &write.Request{Kind: write.Delete, Place: at, Label: label, Field: "a part", OldSize: size,
+		Unread: size == 0}
 }

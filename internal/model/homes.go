@@ -50,7 +50,8 @@ func (m *Model) Homes(s Storage) (*large.Homes, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	h := &large.Homes{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim, Root: rootOf(m), Place: s.Region()}
+	h := &large.Homes{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim, Root: rootOf(m),
+		Place: s.Region()}
 	h.Fits = func(t *item.Table, pk, sk key.Scalar) bool {
 		x := e.Tables[t.Index]
 		return pk.Type == x.HashType && sk.Type == x.RangeType
@@ -59,27 +60,34 @@ func (m *Model) Homes(s Storage) (*large.Homes, error) {
 		return m.FieldErrorf(a.Value.Name, "%s: %s", text, cure)
 	}
 	switch why := cannotHold(e); {
-	case s.Records != "" && why != "" && slices.ContainsFunc(m.Tables, func(t *item.Table) bool { return t.Name == s.Records }):
-		return nil, refuse(all[0], "the records of its values cannot lie in the table "+s.Records+", which is the model's own", "give mapper.LargeRecords a table with keys PK and SK that holds nothing else")
+	case s.Records != "" && why != "" &&
+		slices.ContainsFunc(m.Tables, func(t *item.Table) bool { return t.Name == s.Records }):
+		return nil, refuse(all[0], "the records of its values cannot lie in the table "+s.Records+
+			", which is the model's own",
+			"give mapper.LargeRecords a table with keys PK and SK that holds nothing else")
 	case s.Records != "":
 		h.Records = &item.Table{Name: s.Records, Hash: "PK", Range: "SK", Index: -1}
 	case why == "":
 		h.Records = m.Tables[0]
 	default:
-		return nil, refuse(all[0], "its values may lie outside of their items, and their records cannot lie in the table "+m.Tables[0].Name+", "+why, `give them a table with keys PK and SK: mapper.LargeRecords("NAME")`)
+		return nil, refuse(all[0],
+			"its values may lie outside of their items, and their records cannot lie in the table "+m.Tables[0].Name+
+				", "+why, `give them a table with keys PK and SK: mapper.LargeRecords("NAME")`)
 	}
 	for _, a := range all {
 		l := a.Large
 		switch {
 		case l.Bucket != "" && !s.HasObjects:
-			return nil, refuse(a, "its values may be objects in S3, and the mapper has no client of it", "give New the option s3store.Objects(client)")
+			return nil, refuse(a, "its values may be objects in S3, and the mapper has no client of it",
+				"give New the option s3store.Objects(client)")
 		case l.Bucket != "":
 			h.Buckets[l.Bucket] = l.Bucket
 			if s.Bucket != nil {
 				h.Buckets[l.Bucket] = s.Bucket(l.Bucket)
 			}
 			if !isBucketName(h.Buckets[l.Bucket]) {
-				return nil, refuse(a, fmt.Sprintf("%q cannot be the name of a bucket", h.Buckets[l.Bucket]), "S3 takes 3 to 63 lower-case letters, digits, '-' and '.' (s3store.Buckets gives the real names)")
+				return nil, refuse(a, fmt.Sprintf("%q cannot be the name of a bucket", h.Buckets[l.Bucket]),
+					"S3 takes 3 to 63 lower-case letters, digits, '-' and '.' (s3store.Buckets gives the real names)")
 			}
 		case l.Parts != "":
 			name := l.Parts
@@ -87,10 +95,15 @@ func (m *Model) Homes(s Storage) (*large.Homes, error) {
 				name = s.Rename(name)
 			}
 			if !IsTableName(name) {
-				return nil, refuse(a, fmt.Sprintf("%q cannot be the name of a table", name), "DynamoDB takes 3 to 255 letters, digits, '_', '-' and '.'")
+				return nil, refuse(a, fmt.Sprintf("%q cannot be the name of a table", name),
+					"DynamoDB takes 3 to 255 letters, digits, '_', '-' and '.'")
 			}
-			if name == h.Records.Name || slices.ContainsFunc(m.Tables, func(t *item.Table) bool { return t.Name == name }) {
-				return nil, refuse(a, "table= next to chunk names the table of the parts, which has PK alone as its key, and "+name+" is the model's, or that of the records", "leave table= out for parts in the table of the records, or name another")
+			if name == h.Records.Name ||
+				slices.ContainsFunc(m.Tables, func(t *item.Table) bool { return t.Name == name }) {
+				return nil,
+					refuse(a, "table= next to chunk names the table of the parts, which has PK alone as its key, and "+
+						name+" is the model's, or that of the records",
+						"leave table= out for parts in the table of the records, or name another")
 			}
 			h.Parts[l.Parts] = &item.Table{Name: name, Hash: "PK", Index: -1}
 		}
@@ -98,7 +111,8 @@ func (m *Model) Homes(s Storage) (*large.Homes, error) {
 	return h, nil
 }
 
-// isBucketName reports whether S3 takes a name, or an access point by its ARN (S3 User Guide, "General purpose bucket naming rules").
+// isBucketName reports whether S3 takes a name, or an access point by its ARN (S3 User Guide, "General
+// purpose bucket naming rules").
 func isBucketName(s string) bool {
 	if strings.HasPrefix(s, "arn:") {
 		return true

@@ -145,7 +145,8 @@ func measure(img *item.Image, room *Room) {
 }
 
 func (m *Model) wrongKey(t *item.Table, attribute string) error {
-	return m.Errorf("an item of the table %q has no key attribute %q: declare the table's own with hash= and range=", t.Name, attribute)
+	return m.Errorf("an item of the table %q has no key attribute %q: declare the table's own with hash= and range=",
+		t.Name, attribute)
 }
 
 // wireRoom is what items from the wire share.
@@ -192,7 +193,8 @@ func (m *Model) describeWire(img *item.Image, t *item.Table, it wire.Item, room 
 			return m.wrongKey(t, t.Range)
 		}
 	}
-	img.Header = item.Header{Incarnation: r.same(it, p.header.Incarnation), Stage: value(it, p.header.Stage), Expiry: value(it, p.header.Expiry)}
+	img.Header = item.Header{Incarnation: r.same(it, p.header.Incarnation), Stage: value(it, p.header.Stage),
+		Expiry: value(it, p.header.Expiry)}
 	if !room.light {
 		img.Header.Version = r.version(it, p.header.Version, room.Items)
 	}

@@ -33,7 +33,8 @@ func (m *Model) IndexKeys(r Record, keyFields []key.Value) ([]types.AttributeVal
 }
 
 // indexKey renders a key of an index; ok is false where a value is empty.
-func (m *Model) indexKey(r Record, j int, k *schema.IndexKey, keyFields []key.Value) (s key.Scalar, ok bool, err error) {
+func (m *Model) indexKey(r Record, j int, k *schema.IndexKey, keyFields []key.Value) (s key.Scalar, ok bool,
+	err error) {
 	values := make([]key.Value, len(k.Sources))
 	for i, src := range k.Sources {
 		switch src.From {
@@ -45,14 +46,16 @@ func (m *Model) indexKey(r Record, j int, k *schema.IndexKey, keyFields []key.Va
 			values[i], err = m.Codec.Record(r.Item.Index).IndexKey(r.Value, j, i)
 		}
 		if err != nil {
-			return s, false, m.ValueErrorf(r.Item.Name, "%s in the key %q of the index %s: %w", src.Text, k.Text, r.Item.IndexOf(k.Name), err)
+			return s, false, m.ValueErrorf(r.Item.Name, "%s in the key %q of the index %s: %w", src.Text, k.Text,
+				r.Item.IndexOf(k.Name), err)
 		}
 	}
 	return m.RenderIndexKey(r.Item, k, values)
 }
 
 // RenderIndexKey returns a key of an index; ok is false where a value is empty, so that there is none.
-func (m *Model) RenderIndexKey(it *schema.Item, k *schema.IndexKey, values []key.Value) (s key.Scalar, ok bool, err error) {
+func (m *Model) RenderIndexKey(it *schema.Item, k *schema.IndexKey, values []key.Value) (s key.Scalar, ok bool,
+	err error) {
 	if slices.ContainsFunc(values, schema.Empty) {
 		return s, false, nil
 	}
@@ -60,7 +63,8 @@ func (m *Model) RenderIndexKey(it *schema.Item, k *schema.IndexKey, values []key
 		err = s.CheckSize(m.IndexKeyLimit(it, k.Name))
 	}
 	if err != nil {
-		return s, false, m.ValueErrorf(it.Name, "the key %q of the index %s: %s: %w", k.Text, it.IndexOf(k.Name), k.SourceName(err), err)
+		return s, false, m.ValueErrorf(it.Name, "the key %q of the index %s: %s: %w", k.Text, it.IndexOf(k.Name),
+			k.SourceName(err), err)
 	}
 	return s, true, nil
 }

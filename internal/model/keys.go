@@ -26,7 +26,8 @@ func (m *Model) TableOf(p selection.Part) *item.Table { return m.Table(p.Table, 
 
 // PartOf returns the part that is one item.
 func PartOf(at item.Place) selection.Part {
-	return selection.Part{Table: at.Table.Index, Partition: at.Partition(), Range: selection.Range{Kind: selection.One, Low: at.SK}}
+	return selection.Part{Table: at.Table.Index, Partition: at.Partition(),
+		Range: selection.Range{Kind: selection.One, Low: at.SK}}
 }
 
 // SortKey returns the sort key of a record, the zero Scalar where its table has none.
@@ -126,7 +127,8 @@ func (m *Model) IdentityOf(img *item.Image, known []key.Value) []key.Value {
 	}
 	m.shardIn(identity, img.PK)
 	for i, src := range img.Kind.Key.Sources {
-		if src.From == schema.FromModel && src.KeyField < len(identity) && (src.Lossless || identity[src.KeyField].Kind == key.None) {
+		if src.From == schema.FromModel && src.KeyField < len(identity) &&
+			(src.Lossless || identity[src.KeyField].Kind == key.None) {
 			identity[src.KeyField] = img.Values[i]
 		}
 	}

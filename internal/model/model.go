@@ -30,8 +30,8 @@ type Model struct {
 	// Times says which tables there are, where tables follow the time.
 	Times Times
 	timed sync.Map // of *item.Table by periodTable: each is one
-	// Source returns where the stored value of an attribute is read, under the name that it has in an item; nil for a model without
-	// values outside of their items.
+	// Source returns where the stored value of an attribute is read, under the name that it has in an
+	// item; nil for a model without values outside of their items.
 	Source func(f *item.Image, a *schema.Attribute, name string) *large.Source
 
 	plans atomic.Pointer[[]*plan] // of shapes of items
@@ -49,7 +49,8 @@ type Model struct {
 
 // New returns a model, with the real names of its tables.
 func New(e *schema.Entity, c codec.Model, tables []string) *Model {
-	m := &Model{Schema: e, Codec: c, Reserved: item.ReservedOf(e), Now: time.Now, PartSize: large.PartSize, RootLast: rootLast(e)}
+	m := &Model{Schema: e, Codec: c, Reserved: item.ReservedOf(e), Now: time.Now, PartSize: large.PartSize,
+		RootLast: rootLast(e)}
 	for i, t := range e.Tables {
 		m.Tables = append(m.Tables, &item.Table{Name: tables[i], Hash: t.Hash, Range: t.Range, Index: i})
 	}
@@ -154,7 +155,8 @@ func (m *Model) IsResharding() bool {
 	return by != nil && !by.Random() && len(by.Counts) > 1
 }
 
-// CanReshard reports whether another writer can move an entity to another shard. identity has the values that it is known by.
+// CanReshard reports whether another writer can move an entity to another shard. identity has the
+// values that it is known by.
 func (m *Model) CanReshard(identity []key.Value) bool {
 	if !m.IsResharding() || len(identity) < m.Schema.Identities() {
 		return m.IsResharding()
@@ -195,7 +197,8 @@ func (m *Model) Select(args []any) selection.Selection {
 	e := m.Schema
 	need := e.Identities()
 	if len(args) > need || len(args) < need && !(e.Flat && len(args) >= e.PartitionFields()) {
-		return selection.Selection{Err: m.Errorf("Key got %d values, and takes %d: %s", len(args), need, m.IdentityNames())}
+		return selection.Selection{Err: m.Errorf("Key got %d values, and takes %d: %s", len(args), need,
+			m.IdentityNames())}
 	}
 	values := make([]key.Value, len(args))
 	for i, a := range args {

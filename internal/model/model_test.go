@@ -32,14 +32,16 @@ func TestDescribe(t *testing.T) {
 		if f.Kind != nil {
 			name = f.Kind.Name
 		}
-		if name != want.kind || f.Listed != want.listed || f.Expired != want.expired || f.Size != attr.ItemSize(items[i]) {
+		if name != want.kind || f.Listed != want.listed || f.Expired != want.expired ||
+			f.Size != attr.ItemSize(items[i]) {
 			t.Errorf("%s: %s, %d listed, expired %v, %d bytes", f.Place, name, f.Listed, f.Expired, f.Size)
 		}
 	}
 	if v := images[1].Values; len(v) != 1 || v[0].Int != 12 {
 		t.Errorf("values %v", v)
 	}
-	if f := images[0]; int(f.Sizes[f.Kind.Attribute("User")]) != 5 || Show(f.Header.Version) != "b'v'" || Show(f.Header.Expiry) != "5" {
+	if f := images[0]; int(f.Sizes[f.Kind.Attribute("User")]) != 5 || Show(f.Header.Version) != "b'v'" ||
+		Show(f.Header.Expiry) != "5" {
 		t.Errorf("%+v", f)
 	}
 	one, err := m.Image(m.Tables[0], items[1])
@@ -67,7 +69,9 @@ func TestDescribeWrongKey(t *testing.T) {
 	m := Of[Shop](t)
 	for name, a := range map[string]item.Attributes{"PK": {"SK": S("x")}, "SK": {"PK": S("x"), "SK": Bool(true)}} {
 		_, err := m.Describe(m.Tables[0], []item.Attributes{a})
-		if err == nil || !strings.Contains(err.Error(), `an item of the table "shops" has no key attribute "`+name+`": declare the table's own with hash= and range=`) {
+		if err == nil ||
+			!strings.Contains(err.Error(), `an item of the table "shops" has no key attribute "`+name+
+				`": declare the table's own with hash= and range=`) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -89,20 +93,25 @@ func TestKeys(t *testing.T) {
 		t.Errorf("%s %v", pk, err)
 	}
 	root, err := m.RootPlace(fields)
-	if err != nil || root != At(m, Text("BOARD#b"), Text("T#n")) || root != m.Place(m.Root(), In(Text("BOARD#b")), Text("T#n")) {
+	if err != nil || root != At(m, Text("BOARD#b"), Text("T#n")) ||
+		root != m.Place(m.Root(), In(Text("BOARD#b")), Text("T#n")) {
 		t.Errorf("%s %v", root, err)
 	}
-	if _, err := m.SortKey(model.Record{Item: posts, Value: &Note{N: -1}}, fields); err == nil || !strings.Contains(err.Error(), "Topic.Posts: {N:03} in") {
+	if _, err := m.SortKey(model.Record{Item: posts, Value: &Note{N: -1}}, fields); err == nil ||
+		!strings.Contains(err.Error(), "Topic.Posts: {N:03} in") {
 		t.Error(err)
 	}
 	long := key.OfString(strings.Repeat("x", 2100))
-	if _, err := m.Schema.Partition([]key.Value{long, key.OfString("n")}); err == nil || !strings.Contains(err.Error(), "over the limit of 2048") {
+	if _, err := m.Schema.Partition([]key.Value{long, key.OfString("n")}); err == nil ||
+		!strings.Contains(err.Error(), "over the limit of 2048") {
 		t.Error(err)
 	}
-	if _, err := m.SortKey(model.Record{Item: posts, Value: &Note{N: 1}}, []key.Value{key.OfString("b"), long}); err == nil || !strings.Contains(err.Error(), "over the limit of 1024") {
+	if _, err := m.SortKey(model.Record{Item: posts, Value: &Note{N: 1}},
+		[]key.Value{key.OfString("b"), long}); err == nil || !strings.Contains(err.Error(), "over the limit of 1024") {
 		t.Error(err)
 	}
-	if got := m.EntityName(fields); got != `Board "b", Name "n"` || m.IdentityNames() != "Board, Name" || len(m.Identity(fields)) != 2 {
+	if got := m.EntityName(fields); got != `Board "b", Name "n"` || m.IdentityNames() != "Board, Name" ||
+		len(m.Identity(fields)) != 2 {
 		t.Errorf("%s of %s", got, m.IdentityNames())
 	}
 }
@@ -170,7 +179,8 @@ func TestRoot(t *testing.T) {
 	if !m.IsRoot(m.Schema.Items[0]) || m.IsRoot(m.Schema.Items[1]) || m.DropsMark(m.Root()) {
 		t.Error("the root is another")
 	}
-	if !m.Present(m.Root(), &Shop{}) || m.Present(m.Schema.Items[1], &Shop{}) || !m.Present(m.Schema.Items[1], &Shop{Plan: &Plan{}}) {
+	if !m.Present(m.Root(), &Shop{}) || m.Present(m.Schema.Items[1], &Shop{}) ||
+		!m.Present(m.Schema.Items[1], &Shop{Plan: &Plan{}}) {
 		t.Error("what is present of an empty shop")
 	}
 	images := Images(t, m, Item("SHOP#1", "LINE#a", nil), Item("SHOP#1", "HEAD", nil))
@@ -192,7 +202,8 @@ func TestRoot(t *testing.T) {
 func TestClock(t *testing.T) {
 	m := Of[Session](t)
 	m.Now = func() time.Time { return time.Unix(4, 0) }
-	if f := Images(t, m, Item("1", "HEAD", item.Attributes{"expires": N("5")}))[0]; f.Expired || !m.Time().Equal(time.Unix(4, 0)) {
+	if f := Images(t, m, Item("1", "HEAD", item.Attributes{"expires": N("5")}))[0]; f.Expired ||
+		!m.Time().Equal(time.Unix(4, 0)) {
 		t.Error("expired before its time")
 	}
 }

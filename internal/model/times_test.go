@@ -62,8 +62,10 @@ func instant(r *rand.Rand) time.Time {
 func TestPeriodsOfRange(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
-	for name, m := range map[string]*model.Model{"days": Of[daily](t), "weeks": Of[weekly](t), "months": Of[monthly](t), "years": Of[yearly](t)} {
-		at := slices.IndexFunc(m.Root().Key.Template.Parts, func(p key.Part) bool { return p.Format.Kind != key.Literal })
+	for name, m := range map[string]*model.Model{"days": Of[daily](t), "weeks": Of[weekly](t), "months": Of[monthly](t),
+		"years": Of[yearly](t)} {
+		at := slices.IndexFunc(m.Root().Key.Template.Parts,
+			func(p key.Part) bool { return p.Format.Kind != key.Literal })
 		for range draws.Times(100, 600, 10_000) {
 			from, to := instant(r), instant(r)
 			if to.Before(from) {
@@ -71,7 +73,8 @@ func TestPeriodsOfRange(t *testing.T) {
 			}
 			s := selection.Selection{
 				Identity: []key.Value{key.OfString("1")},
-				Targets:  []selection.Target{{Kind: selection.TargetItem, Parts: at, Time: &selection.Time{From: selection.At(from), To: selection.At(to)}}},
+				Targets: []selection.Target{{Kind: selection.TargetItem, Parts: at,
+					Time: &selection.Time{From: selection.At(from), To: selection.At(to)}}},
 			}
 			s = m.InTables(s.Resolve(m.Schema))
 			if s.Err != nil {
@@ -84,7 +87,8 @@ func TestPeriodsOfRange(t *testing.T) {
 				}
 				got = append(got, p.Period)
 			}
-			if first, last := m.PeriodAt(from, 0), m.PeriodAt(to, 0); got[0] != first || got[len(got)-1] != last || !slices.IsSorted(got) {
+			if first, last := m.PeriodAt(from, 0), m.PeriodAt(to, 0); got[0] != first || got[len(got)-1] != last ||
+				!slices.IsSorted(got) {
 				t.Fatalf("%s: %s to %s (%s to %s): %v", name, from, to, first, last, got)
 			}
 			for range 20 {
@@ -93,7 +97,8 @@ func TestPeriodsOfRange(t *testing.T) {
 				if err != nil || !slices.Contains(got, p.Period) {
 					t.Fatalf("%s: %s is of %s, %v: %v", name, v, p.Period, err, got)
 				}
-				if table := m.Table(0, p.Period); m.TableNamed(table.Name) != table || !strings.HasSuffix(table.Name, p.Period) {
+				if table := m.Table(0, p.Period); m.TableNamed(table.Name) != table ||
+					!strings.HasSuffix(table.Name, p.Period) {
 					t.Fatalf("%s is not found by its name", table.Name)
 				}
 			}
@@ -118,7 +123,8 @@ func TestPeriodsOfPartition(t *testing.T) {
 		return strings.Join(all, " ")
 	}
 	year := selection.Entity(m.Schema, []key.Value{key.OfTime(time.Date(2021, time.June, 1, 0, 0, 0, 0, time.UTC))})
-	if got := periods(year); !strings.HasPrefix(got, "2021-01 2021-02") || !strings.HasSuffix(got, "2021-11 2021-12") || len(strings.Fields(got)) != 12 {
+	if got := periods(year); !strings.HasPrefix(got, "2021-01 2021-02") || !strings.HasSuffix(got, "2021-11 2021-12") ||
+		len(strings.Fields(got)) != 12 {
 		t.Error(got)
 	}
 	m = Of[monthly](t)
@@ -135,16 +141,23 @@ func TestPeriodsOfPartition(t *testing.T) {
 		{model.Times{Since: m.Now().AddDate(0, -5, 0), Keep: 1}, selection.Range{}, "2026-10 2026-11"},
 		{model.Times{Ahead: 1}, selection.Range{Kind: selection.Prefix, Low: Text("2026-03")}, "2026-03"},
 		{model.Times{Ahead: 1}, selection.Range{Kind: selection.Prefix, Low: Text("2026-03-15#x")}, "2026-03"},
-		{model.Times{Since: m.Now().AddDate(-3, 0, 0)}, selection.Range{Kind: selection.Prefix, Low: Text("2025")}, "2025-01 2025-02 2025-03 2025-04 2025-05 2025-06 2025-07 2025-08 2025-09 2025-10 2025-11 2025-12"},
-		{model.Times{Ahead: 1}, selection.Range{Kind: selection.Between, Low: Text("2025-12-30"), High: Text("2026-01-02")}, "2025-12 2026-01"},
-		{model.Times{Ahead: 1}, selection.Range{Kind: selection.AtLeast, Low: Text("2026-10")}, "2026-10 2026-11 2026-12"},
+		{model.Times{Since: m.Now().AddDate(-3, 0, 0)}, selection.Range{Kind: selection.Prefix, Low: Text("2025")},
+			"2025-01 2025-02 2025-03 2025-04 2025-05 2025-06 2025-07 2025-08 2025-09 2025-10 2025-11 2025-12"},
+		{model.Times{Ahead: 1}, selection.Range{Kind: selection.Between, Low: Text("2025-12-30"),
+			High: Text("2026-01-02")}, "2025-12 2026-01"},
+		{model.Times{Ahead: 1}, selection.Range{Kind: selection.AtLeast, Low: Text("2026-10")},
+			"2026-10 2026-11 2026-12"},
 		{model.Times{Keep: 1}, selection.Range{Kind: selection.AtMost, High: Text("2026-10-31")}, "2026-10"},
-		{model.Times{Since: m.Now()}, selection.Range{Kind: selection.Between, Low: Text("2020-01-01"), High: Text("2026-11-02")}, "2026-11"},
-		{model.Times{Keep: 1}, selection.Range{Kind: selection.Between, Low: Text("2026-01-01"), High: Text("2026-02-02")}, "2026-01 2026-02"},
-		{model.Times{Ahead: 1}, selection.Range{Kind: selection.Between, Low: Text("0003-02-01"), High: Text("9990-12-31")}, "over more than 10000 tables"},
+		{model.Times{Since: m.Now()},
+			selection.Range{Kind: selection.Between, Low: Text("2020-01-01"), High: Text("2026-11-02")}, "2026-11"},
+		{model.Times{Keep: 1}, selection.Range{Kind: selection.Between, Low: Text("2026-01-01"),
+			High: Text("2026-02-02")}, "2026-01 2026-02"},
+		{model.Times{Ahead: 1}, selection.Range{Kind: selection.Between, Low: Text("0003-02-01"),
+			High: Text("9990-12-31")}, "over more than 10000 tables"},
 	} {
 		m.Times = c.times
-		if got := periods(all.Narrow(m.Schema, 0, c.r)); !strings.Contains(got, c.want) || !strings.Contains(c.want, "t") && got != c.want {
+		if got := periods(all.Narrow(m.Schema, 0, c.r)); !strings.Contains(got, c.want) ||
+			!strings.Contains(c.want, "t") && got != c.want {
 			t.Errorf("%+v, %+v: %s in place of %s", c.times, c.r, got, c.want)
 		}
 	}
@@ -154,8 +167,10 @@ func TestPeriodsOfPartition(t *testing.T) {
 func TestTableNamed(t *testing.T) {
 	m := Of[monthly](t)
 	for name, want := range map[string]bool{
-		"monthly_2026-11": true, "monthly_0001-01": false, "monthly_2026-13": false, "monthly_2026-1": false, "monthly_2026-11-backup": false,
-		"monthly_": false, "monthly_{At:month}": false, "x_2026-11": false, "xmonthly_2026-11": false, "monthly_+026-11": false,
+		"monthly_2026-11": true, "monthly_0001-01": false, "monthly_2026-13": false, "monthly_2026-1": false,
+		"monthly_2026-11-backup": false,
+		"monthly_":               false, "monthly_{At:month}": false, "x_2026-11": false, "xmonthly_2026-11": false,
+		"monthly_+026-11": false,
 	} {
 		if got := m.TableNamed(name); (got != nil) != want || got != nil && got.Name != name {
 			t.Errorf("%s: %+v", name, got)

@@ -46,7 +46,8 @@ func (m *Model) SelectIndex(name string, args []any) selection.Selection {
 		}
 	}
 	if len(args) < least || len(args) > len(names) {
-		return selection.Selection{Err: m.Errorf("Index got %d values, and the index %s takes %d to %d: %s", len(args), e.Index.Name, least, len(names), strings.Join(names, ", "))}
+		return selection.Selection{Err: m.Errorf("Index got %d values, and the index %s takes %d to %d: %s", len(args),
+			e.Index.Name, least, len(names), strings.Join(names, ", "))}
 	}
 	if given == least {
 		t.Parts = partsOf(e.Range, 0)
@@ -89,11 +90,13 @@ func (m *Model) entry(name string) (*schema.Entry, error) {
 	}
 	switch {
 	case len(items) > 0:
-		return nil, m.Errorf("the index %q holds several kinds of items, and %q names none: write one of %s", index, name, strings.Join(items, ", "))
+		return nil, m.Errorf("the index %q holds several kinds of items, and %q names none: write one of %s", index,
+			name, strings.Join(items, ", "))
 	case len(known) == 0:
 		return nil, m.Errorf("the model declares no indexes: add _ struct{} `ddb:\"index=NAME,hash=ATTR,pk=TEMPLATE\"`")
 	}
-	return nil, m.Errorf("the model declares no index %q%s: its indexes are %s", index, near.Hint(index, known), strings.Join(known, ", "))
+	return nil, m.Errorf("the model declares no index %q%s: its indexes are %s", index, near.Hint(index, known),
+		strings.Join(known, ", "))
 }
 
 // Narrow returns the selection of a range behind what a selection of an index has given: of the
@@ -123,9 +126,11 @@ func (m *Model) Narrow(s selection.Selection, b selection.Bounds) selection.Sele
 }
 
 // times is a range of instants.
-func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, given selection.Bounds) (*selection.Time, error) {
+func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, given selection.Bounds) (*selection.Time,
+	error) {
 	if given.Begin != nil {
-		return nil, m.Errorf("the placeholder %s of the index %s is a time, which begins with nothing: use Between", k.Sources[source].Text, e.Index.Name)
+		return nil, m.Errorf("the placeholder %s of the index %s is a time, which begins with nothing: use Between",
+			k.Sources[source].Text, e.Index.Name)
 	}
 	var when selection.Time
 	for _, b := range []struct {
@@ -137,7 +142,8 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, given sel
 		}
 		at, ok := (*b.arg).(time.Time)
 		if !ok {
-			return nil, m.Errorf("the placeholder %s of the index %s takes a time.Time, and got a %T%v", k.Sources[source].Text, e.Index.Name, *b.arg, redact.Of(*b.arg))
+			return nil, m.Errorf("the placeholder %s of the index %s takes a time.Time, and got a %T%v",
+				k.Sources[source].Text, e.Index.Name, *b.arg, redact.Of(*b.arg))
 		}
 		*b.to = selection.At(at)
 	}
@@ -148,15 +154,19 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, given sel
 }
 
 // order is a range of other values.
-func (m *Model) order(e *schema.Entry, k *schema.IndexKey, source int, given selection.Bounds) (*selection.Order, error) {
+func (m *Model) order(e *schema.Entry, k *schema.IndexKey, source int, given selection.Bounds) (*selection.Order,
+	error) {
 	text := k.Sources[source].Text
 	switch {
 	case source != len(k.Sources)-1:
-		return nil, m.Errorf("the placeholder %s of the index %s is not the last one of %q, and a range goes over the last: give it a key attribute of its own", text, e.Index.Name, k.Text)
+		return nil, m.Errorf("the placeholder %s of the index %s is not the last one of %q, and a range goes over "+
+			"the last: give it a key attribute of its own", text, e.Index.Name, k.Text)
 	case !k.Ordered(source):
-		return nil, m.Errorf("the placeholder %s of the index %s is not written in the order of its values: give it a key attribute of its own, as in sk={%s}", text, e.Index.Name, k.Sources[source].Value.Name)
+		return nil, m.Errorf("the placeholder %s of the index %s is not written in the order of its values: give it "+
+			"a key attribute of its own, as in sk={%s}", text, e.Index.Name, k.Sources[source].Value.Name)
 	case given.Begin != nil && k.Format(source).Value != key.String:
-		return nil, m.Errorf("the placeholder %s of the index %s is no text, which alone begins with something: use Between", text, e.Index.Name)
+		return nil, m.Errorf("the placeholder %s of the index %s is no text, which alone begins with something: use "+
+			"Between", text, e.Index.Name)
 	}
 	o := &selection.Order{}
 	if given.Begin != nil {

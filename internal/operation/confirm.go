@@ -16,14 +16,16 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// An item that is added belongs to an entity only if the root item is live and has the same incarnation. The root item is read
-// after the put: then the item was in the live entity at the time of that read. (If it is read before, or at the same time, the
-// entity can be deleted between the two.) If the entity is not live, the operation deletes what it added and returns a
-// NotFound. The specification is internal/staging/spec, clauses RootAfterPut and SweepsOwn.
+// An item that is added belongs to an entity only if the root item is live and has the same
+// incarnation. The root item is read after the put: then the item was in the live entity at the time of
+// that read. (If it is read before, or at the same time, the entity can be deleted between the two.) If
+// the entity is not live, the operation deletes what it added and returns a NotFound. The specification
+// is internal/staging/spec, clauses RootAfterPut and SweepsOwn.
 
 // adds reports whether a plan has a step that puts new items without requiring the root item.
 func adds(plan *write.Plan) bool {
-	return plan.Mode != write.Staged && slices.ContainsFunc(plan.Steps, func(st write.Step) bool { return len(unrooted(st.Requests)) > 0 })
+	return plan.Mode != write.Staged &&
+		slices.ContainsFunc(plan.Steps, func(st write.Step) bool { return len(unrooted(st.Requests)) > 0 })
 }
 
 // unrooted returns those of the requests of a step that put a new item: none if one of them requires the root item.
@@ -40,9 +42,11 @@ func unrooted(requests []*write.Request) []*write.Request {
 	return all
 }
 
-// confirm reads the root item of an entity after items were added to it. live is false if the entity is missing, has another
-// incarnation, or is being inserted or deleted. The error is an Unknown if the read failed.
-func (env *Env) confirm(ctx context.Context, sel selection.Selection, incarnation types.AttributeValue, t *Tally) (root *item.Image, live bool, err error) {
+// confirm reads the root item of an entity after items were added to it. live is false if the entity is
+// missing, has another incarnation, or is being inserted or deleted. The error is an Unknown if the
+// read failed.
+func (env *Env) confirm(ctx context.Context, sel selection.Selection, incarnation types.AttributeValue,
+	t *Tally) (root *item.Image, live bool, err error) {
 	if root, err = env.readRoot(ctx, sel, t); err != nil {
 		return nil, false, err
 	}
@@ -50,10 +54,11 @@ func (env *Env) confirm(ctx context.Context, sel selection.Selection, incarnatio
 	return root, live, nil
 }
 
-// takeBack deletes items that were added to an entity that is not live. root is its root item, nil for none. If that may become live again,
-// because its time to live can be extended or a migration is under way, an item that another writer has changed since stays. An
-// item with an incarnation is invisible in any case, so that a delete without an answer does no harm. known is false if an item
-// without an incarnation may still exist, or one that stays.
+// takeBack deletes items that were added to an entity that is not live. root is its root item, nil for
+// none. If that may become live again, because its time to live can be extended or a migration is under
+// way, an item that another writer has changed since stays. An item with an incarnation is invisible in
+// any case, so that a delete without an answer does no harm. known is false if an item without an
+// incarnation may still exist, or one that stays.
 func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.Request, t *Tally) (known bool) {
 	exact := root != nil && (root.Expired || root.Header.Moving())
 	known = true
@@ -61,13 +66,15 @@ func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.R
 		made := r.Added()
 		o := env.Sender.One(ctx, r.Undo(exact, env.Model.Entries(r.Item, r.Table.Name, made, nil)), &t.Tally)
 		gone := len(o.Stored) > 0 && o.Stored[0] != nil && len(o.Stored[0]) == 0 // another writer has deleted it
-		stays := exact && o.Refused() && !gone                                   // or changed it, and it is seen once the root item is live again
+		// or changed it, and it is seen once the root item is live again
+		stays := exact && o.Refused() && !gone
 		known = known && !stays && (!o.Lost() || r.Reserved.Header(made).Incarnation != nil)
 	}
 	return known
 }
 
-// notLive returns the error of a write to an entity that is not live. cure says what to do if another entity of the key exists.
+// notLive returns the error of a write to an entity that is not live. cure says what to do if another
+// entity of the key exists.
 func (env *Env) notLive(sel selection.Selection, root *item.Image, cure string) error {
 	if err := env.Search.RootThere(sel, root); err != nil {
 		return env.fault(err)
@@ -88,7 +95,8 @@ func pinned(requests []*write.Request) bool {
 
 // writesUnpinned reports whether a plan has a step that does not require the root item.
 func writesUnpinned(plan *write.Plan) bool {
-	return plan.Mode != write.Staged && slices.ContainsFunc(plan.Steps, func(st write.Step) bool { return !pinned(st.Requests) })
+	return plan.Mode != write.Staged &&
+		slices.ContainsFunc(plan.Steps, func(st write.Step) bool { return !pinned(st.Requests) })
 }
 
 // unconfirmed are items that were added, or written with CheckRoot, and whose root item has not been read since.
@@ -119,7 +127,8 @@ func (e *Entity) confirm(ctx context.Context, env *Env, sel selection.Selection,
 	}
 	root, live, err := env.confirm(ctx, sel, e.unconfirmed.incarnation, t)
 	if err != nil {
-		return &Unknown{Label: env.Model.Label(), Items: written(slices.Concat(added, e.unconfirmed.written)), Err: fmt.Errorf("the items were written, and reading the root item afterwards failed: %w", err)}
+		return &Unknown{Label: env.Model.Label(), Items: written(slices.Concat(added, e.unconfirmed.written)),
+			Err: fmt.Errorf("the items were written, and reading the root item afterwards failed: %w", err)}
 	}
 	if live {
 		e.unconfirmed = unconfirmed{}

@@ -18,8 +18,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// remove is the part that deletes: a loaded entity as it was loaded; a single item, whatever it holds; or a selection, whose items
-// it reads first.
+// remove is the part that deletes: a loaded entity as it was loaded; a single item, whatever it holds;
+// or a selection, whose items it reads first.
 type remove struct {
 	common
 	*change.Deletion
@@ -32,15 +32,16 @@ type remove struct {
 	known bool
 	// staged reports that the plan is that of a staged delete.
 	staged bool
-	// begun reports that items were deleted, or may have been, unsure the latter, and over that nothing is left to delete.
+	// begun reports that items were deleted, or may have been, unsure the latter, and over that nothing
+	// is left to delete.
 	begun, unsure, over bool
 	// first is the root item that was read first, nil for none. rootless reports that the last read found none.
 	first    *item.Image
 	rootless bool
 }
 
-// readTries is how often a delete, or an update, reads again because of conflicts. The pauses grow to a second, so that the limit
-// is reached only under writers that never stop.
+// readTries is how often a delete, or an update, reads again because of conflicts. The pauses grow to a
+// second, so that the limit is reached only under writers that never stop.
 const readTries = 100
 
 // NewDelete returns the operation that deletes a loaded entity or, if e is nil, a selection.
@@ -58,8 +59,8 @@ func NewDelete(env *Env, sel selection.Selection, e *Entity, o Options) (*Operat
 	return newOperation(p, readTries), nil
 }
 
-// Delete returns the part of a transaction that deletes a loaded entity or, if e is nil, a selection. done is called after an
-// entity was deleted.
+// Delete returns the part of a transaction that deletes a loaded entity or, if e is nil, a selection.
+// done is called after an entity was deleted.
 func Delete(env *Env, sel selection.Selection, e *Entity, done func()) (Part, error) {
 	if e == nil && len(sel.Elsewhere) > 0 {
 		return nil, env.notLocated()
@@ -112,7 +113,8 @@ func (p *remove) prepare(ctx context.Context, t *Tally) error {
 		return err
 	}
 	var err error
-	if p.Deletion, err = change.NewDeletion(p.env.Model, e.Selection, p.options.Staged); err != nil { // it may have moved
+	// it may have moved
+	if p.Deletion, err = change.NewDeletion(p.env.Model, e.Selection, p.options.Staged); err != nil {
 		return p.env.fault(err)
 	}
 	p.prepared = !e.Fresh || !was && !e.isUnresolved()
@@ -144,7 +146,8 @@ func (p *remove) requests(*change.Readers) (r Requests, err error) {
 		if late := e.unresolved.Late(p.All()); len(late) > 0 && p.prepared {
 			return r, &Unknown{Label: m.Label(), Items: late.Places(), Err: change.ErrLate}
 		}
-		if p.atomic && p.prepared && len(p.All()) == 0 { // for instance because an earlier delete turned out to be applied
+		// for instance because an earlier delete turned out to be applied
+		if p.atomic && p.prepared && len(p.All()) == 0 {
 			return Requests{Over: p.notStored()}, nil
 		}
 		if p.marked() && p.atomic {
@@ -171,7 +174,8 @@ func (p *remove) marked() bool {
 	return p.entity != nil && p.Root != nil && !p.Root.Header.Live()
 }
 
-// steps makes the steps of a staged delete. Leftover items without a root item get one, so that other writers see the delete.
+// steps makes the steps of a staged delete. Leftover items without a root item get one, so that other
+// writers see the delete.
 func (p *remove) steps(requests []*write.Request) []write.Step {
 	if p.Root == nil {
 		requests = append(slices.Clone(requests), &p.Absent().Request)
@@ -227,7 +231,8 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 }
 
 // errNextEntity is the reason of an unknown outcome.
-var errNextEntity = errors.New("items may have been deleted, and the entity that exists now can be the next one of this key: load it, and delete it if it is the same")
+var errNextEntity = errors.New("items may have been deleted, and the entity that exists now can be the next one of " +
+	"this key: load it, and delete it if it is the same")
 
 // sameIncarnation reports whether two root items are of one entity. Without incarnations they can be.
 func sameIncarnation(a, b *item.Image) bool {
@@ -273,14 +278,14 @@ func (p *remove) finish(ctx context.Context, t *Tally) error {
 	return p.deleteAdded(ctx, t)
 }
 
-// looks reports whether the delete looks for items that other writers added to the entity before its root item was deleted. A
-// staged delete has read them after its mark.
+// looks reports whether the delete looks for items that other writers added to the entity before its
+// root item was deleted. A staged delete has read them after its mark.
 func (p *remove) looks() bool {
 	return p.Selection.Whole && p.Root != nil && !p.staged && !p.options.Blind && len(p.env.Model.Schema.Items) > 1
 }
 
-// deleteAdded deletes the items that other writers added to the entity after it was read. An item that is added from now on is
-// deleted by its own writer, who does not find the root item.
+// deleteAdded deletes the items that other writers added to the entity after it was read. An item that
+// is added from now on is deleted by its own writer, who does not find the root item.
 func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
 	m := p.env.Model
 	e, err := search.EntityOf(m, p.Selection)
@@ -300,7 +305,8 @@ func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
 	if err != nil {
 		return &Partial{
 			Label: m.Label(), Written: places(change.Requests(p.changes)),
-			Err: fmt.Errorf("the entity was deleted, but deleting what other writers added to it failed: %w: delete it by its key", err),
+			Err: fmt.Errorf("the entity was deleted, but deleting what other writers added to it failed: %w: delete "+
+				"it by its key", err),
 		}
 	}
 	return nil
@@ -327,8 +333,8 @@ func (p *remove) movable() bool { return p.env.Model.CanReshard(p.Selection.Iden
 
 func (p *remove) keys() snapshot.Keys { return snapshot.Keys{KeyFields: p.Selection.Identity} }
 
-// wasDeleted returns ErrNotFound instead of a conflict which says that the whole entity was deleted. If that was an unresolved
-// delete or move of this entity, the delete is planned again.
+// wasDeleted returns ErrNotFound instead of a conflict which says that the whole entity was deleted. If
+// that was an unresolved delete or move of this entity, the delete is planned again.
 func (p *remove) wasDeleted(ctx context.Context, err error, t *Tally) (retry bool, _ error) {
 	var conflict *Conflict
 	// While the number of shards changes, a missing item may be on another shard.
@@ -348,8 +354,8 @@ func (p *remove) wasDeleted(ctx context.Context, err error, t *Tally) (retry boo
 	return false, p.env.fault(p.env.Search.RootThere(p.Selection, nil))
 }
 
-// refusedUnread finds out about the item that a staged insert has put in the place of a single item: it belongs to the entity, or
-// is a leftover item, or the insert is pending.
+// refusedUnread finds out about the item that a staged insert has put in the place of a single item: it
+// belongs to the entity, or is a leftover item, or the insert is pending.
 func (p *remove) refusedUnread(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
 	root, err := p.env.readRoot(ctx, p.Selection, t)
 	if err != nil {
@@ -385,7 +391,8 @@ func (p *remove) afterLoss(o *write.Outcome) afterLoss {
 		return mayRetry
 	case p.single: // it requires no version, so that a late copy would delete the item again
 		return isUnknown
-	case p.entity == nil && !p.Selection.Whole: // another writer can have added the same elements after the first attempt
+	// another writer can have added the same elements after the first attempt
+	case p.entity == nil && !p.Selection.Whole:
 		return isUnknown
 	case o.Assumed:
 		return mayRetry
@@ -441,8 +448,8 @@ func (p *remove) stage(ctx context.Context, x *Operation, plan *write.Plan, t *T
 	}
 }
 
-// compare reads the items of a loaded entity before its staged delete, and returns a conflict unless they are as they were loaded.
-// retry reports that an earlier write turned out to be applied.
+// compare reads the items of a loaded entity before its staged delete, and returns a conflict unless
+// they are as they were loaded. retry reports that an earlier write turned out to be applied.
 func (p *remove) compare(ctx context.Context, e *staging.Entity, t *Tally) (retry bool, err error) {
 	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
 	if err != nil {

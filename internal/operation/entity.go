@@ -13,8 +13,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Entity is the state of one entity in memory: the snapshot of its items, and the writes of which it is not known whether they
-// were applied. One operation at a time may use it.
+// Entity is the state of one entity in memory: the snapshot of its items, and the writes of which it is
+// not known whether they were applied. One operation at a time may use it.
 type Entity struct {
 	*snapshot.Snapshot
 	// unresolved are writes of this entity without an answer.
@@ -58,10 +58,11 @@ func (e *Entity) apply(keys snapshot.Keys, changes []*change.Change, requests []
 	e.Apply(keys, effects)
 }
 
-// noteUnresolved records that requests may have been applied or not. all are the requests that were sent with them: if the items
-// of none of the requests tell whether they were applied, those of the others do. whole reports that the requests are all that a
-// save writes.
-func (e *Entity) noteUnresolved(keys snapshot.Keys, changes []*change.Change, requests, all []*write.Request, whole bool) *change.UnresolvedWrite {
+// noteUnresolved records that requests may have been applied or not. all are the requests that were
+// sent with them: if the items of none of the requests tell whether they were applied, those of the
+// others do. whole reports that the requests are all that a save writes.
+func (e *Entity) noteUnresolved(keys snapshot.Keys, changes []*change.Change, requests, all []*write.Request,
+	whole bool) *change.UnresolvedWrite {
 	var evidence []*write.Request
 	if !slices.ContainsFunc(requests, (*write.Request).IsIdentifiable) {
 		for _, r := range all {
@@ -92,8 +93,8 @@ func (e *Entity) adopt(d *change.UnresolvedWrite) {
 	}
 }
 
-// adoptStored applies the unresolved writes that the stored items of a refused step show. shown reports that a version or an
-// incarnation shows each of them.
+// adoptStored applies the unresolved writes that the stored items of a refused step show. shown reports
+// that a version or an incarnation shows each of them.
 func (e *Entity) adoptStored(o *write.Outcome) (adopted, shown bool) {
 	shown = true
 	for i, r := range o.Requests {
@@ -136,8 +137,8 @@ func (e *Entity) resolve(ctx context.Context, sender *write.Sender, t *Tally) er
 	return nil
 }
 
-// takeOver records a root item that another writer's staged write left pending, so that the next plan replaces it. It reports
-// whether there is one.
+// takeOver records a root item that another writer's staged write left pending, so that the next plan
+// replaces it. It reports whether there is one.
 func (e *Entity) takeOver(o *write.Outcome) bool {
 	for i, r := range o.Requests {
 		if !r.Root || !r.New || o.Stored[i] == nil {
@@ -151,9 +152,11 @@ func (e *Entity) takeOver(o *write.Outcome) bool {
 	return false
 }
 
-// refused finds out why requests of an entity were refused: because of the root item of another writer's pending insert or delete,
-// or of leftover items, which the next plan replaces; or because of a conflict.
-func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *write.Outcome, t *Tally) (retry bool, err error) {
+// refused finds out why requests of an entity were refused: because of the root item of another
+// writer's pending insert or delete, or of leftover items, which the next plan replaces; or because of
+// a conflict.
+func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *write.Outcome, t *Tally) (retry bool,
+	err error) {
 	refusal := conflict(env, keys, o, e.Fresh)
 	var exists *Exists
 	if errors.As(refusal, &exists) {
@@ -177,8 +180,8 @@ func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *w
 	return len(leftover) > 0, refusal
 }
 
-// conflict returns the error of requests whose conditions failed: an Exists if the root item of a new entity exists, else a
-// Conflict. fresh reports that the entity is new.
+// conflict returns the error of requests whose conditions failed: an Exists if the root item of a new
+// entity exists, else a Conflict. fresh reports that the entity is new.
 func conflict(env *Env, keys snapshot.Keys, o *write.Outcome, fresh bool) error {
 	c := Conflict{Label: env.Model.Label(), Insert: fresh}
 	exists := false

@@ -52,7 +52,8 @@ func (env *Env) readRoot(ctx context.Context, sel selection.Selection, t *Tally)
 	return env.Protocol.ReadRoot(ctx, e, &t.Tally)
 }
 
-// liveRoot reads the root item of a selection's entity, strongly consistent. It returns an error unless the entity exists.
+// liveRoot reads the root item of a selection's entity, strongly consistent. It returns an error unless
+// the entity exists.
 func (env *Env) liveRoot(ctx context.Context, sel selection.Selection, t *Tally) (*item.Image, error) {
 	root, err := env.readRoot(ctx, sel, t)
 	if err != nil {

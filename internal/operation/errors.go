@@ -132,8 +132,8 @@ func (e Errors) orNil() error {
 	return e
 }
 
-// Interrupted says that the context ended before a retry. Last is the reason for the retry, nil if an earlier write turned out
-// to be applied.
+// Interrupted says that the context ended before a retry. Last is the reason for the retry, nil if an
+// earlier write turned out to be applied.
 type Interrupted struct {
 	Label     string
 	Err, Last error
@@ -149,8 +149,8 @@ func (e *Interrupted) Unwrap() []error {
 	return []error{e.Err, e.Last}
 }
 
-// Exhausted says that items kept changing while they were written. Last is why the last try failed, nil if an earlier write
-// turned out to be applied.
+// Exhausted says that items kept changing while they were written. Last is why the last try failed, nil
+// if an earlier write turned out to be applied.
 type Exhausted struct {
 	Label string
 	Last  error

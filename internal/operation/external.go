@@ -19,11 +19,13 @@ type external struct {
 	// group are the values of the last plan, nil for none, and former those of earlier plans.
 	group  *large.Group
 	former []*large.Group
-	// discarded reports that the values of the last plan were discarded, and late that one group took too long to store.
+	// discarded reports that the values of the last plan were discarded, and late that one group took
+	// too long to store.
 	discarded, late bool
 }
 
-// arrange makes a group of the external values of changes. If they are the same as those of the last plan, it keeps that group.
+// arrange makes a group of the external values of changes. If they are the same as those of the last
+// plan, it keeps that group.
 func (x *external) arrange(env *Env, changes []*change.Change) (err error) {
 	x.env = env
 	values := change.Values(changes)
@@ -41,8 +43,8 @@ func (x *external) arrange(env *Env, changes []*change.Change) (err error) {
 	return err
 }
 
-// rearrange makes the changes of a patch, which are not made again for each plan, point to the group of the last plan, or to a
-// new one if that was discarded.
+// rearrange makes the changes of a patch, which are not made again for each plan, point to the group of
+// the last plan, or to a new one if that was discarded.
 func (x *external) rearrange(changes []*change.Change) error {
 	switch {
 	case !x.discarded && x.group == nil:
@@ -58,8 +60,8 @@ func (x *external) rearrange(changes []*change.Change) error {
 // exist reports whether there are external values.
 func (x *external) exist() bool { return x.group != nil }
 
-// commit returns the request that commits the pointers to the values, nil for none. It is part of the transaction that writes
-// their items.
+// commit returns the request that commits the pointers to the values, nil for none. It is part of the
+// transaction that writes their items.
 func (x *external) commit() *write.Request {
 	if x.group == nil {
 		return nil
@@ -86,8 +88,8 @@ func (x *external) uploads() cost.Objects {
 // errDiscarded says that another process collected values before their pointers were committed.
 var errDiscarded = errors.New("its values were given up before their items pointed to them: write them again")
 
-// store stores the values. If that fails nothing visible has changed. retry reports that new values have to be stored: it
-// is false for the second group that takes too long.
+// store stores the values. If that fails nothing visible has changed. retry reports that new values
+// have to be stored: it is false for the second group that takes too long.
 func (x *external) store(ctx context.Context, t *Tally) (retry bool, err error) {
 	x.discardFormer(ctx, t)
 	if x.group == nil {
@@ -106,9 +108,9 @@ func (x *external) store(ctx context.Context, t *Tally) (retry bool, err error) 
 	return false, x.env.Model.Errorf("storing values outside of their items, to which nothing points yet: %w", err)
 }
 
-// resolve asks the record of the values whether the step that commits their pointers was applied: an unknown outcome is known
-// then, unless the record does not exist any more. The error says that the step was not applied, and that new values have to be
-// stored.
+// resolve asks the record of the values whether the step that commits their pointers was applied: an
+// unknown outcome is known then, unless the record does not exist any more. The error says that the
+// step was not applied, and that new values have to be stored.
 func (x *external) resolve(ctx context.Context, o write.Outcome, t *Tally) (write.Outcome, error) {
 	i := slices.Index(o.Requests, x.group.Flip)
 	if i < 0 {
@@ -149,7 +151,8 @@ func (x *external) drop(ctx context.Context, t *Tally) {
 	x.group, x.discarded = nil, true
 }
 
-// renew has the next plan store the values again, after items that pointed to them were deleted. The collector removes the values.
+// renew has the next plan store the values again, after items that pointed to them were deleted. The
+// collector removes the values.
 func (x *external) renew() {
 	if x.group != nil {
 		x.group, x.discarded = nil, true

@@ -10,11 +10,11 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// While the number of shards changes (shards='400,200') an entity may lie on one of several shards. An operation with a key alone
-// finds the entity first.
+// While the number of shards changes (shards='400,200') an entity may lie on one of several shards. An
+// operation with a key alone finds the entity first.
 
-// DeleteLocated deletes a selection whose entity may lie on several shards. If nothing was deleted it may have moved, and is
-// located again.
+// DeleteLocated deletes a selection whose entity may lie on several shards. If nothing was deleted it
+// may have moved, and is located again.
 func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Options, t *Tally) error {
 	if err := o.check(env.Model, forDelete); err != nil {
 		return err
@@ -61,20 +61,23 @@ func locatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (Patch
 	}
 	for _, c := range spec.Changes {
 		if c.Upsert {
-			return spec, env.Model.Errorf("Upsert may make an entity, which while the number of shards changes is checked on each: insert with Save, and patch what is there")
+			return spec, env.Model.Errorf("Upsert may make an entity, which while the number of shards changes is " +
+				"checked on each: insert with Save, and patch what is there")
 		}
 	}
 	var err error
-	if spec.Selection, _, err = env.Search.LocateOne(ctx, spec.Selection, read.Options{Strong: true}, &t.Tally); err != nil {
+	if spec.Selection, _, err = env.Search.LocateOne(ctx, spec.Selection, read.Options{Strong: true},
+		&t.Tally); err != nil {
 		return spec, env.fault(err)
 	}
 	spec.Located = true // an entity that has moved would leave behind what is added
 	return spec, nil
 }
 
-// PatchLocated writes a patch of an entity that may lie on several shards. If nothing was written, the entity may have moved, and is
-// located again.
-func PatchLocated(ctx context.Context, env *Env, spec PatchSpec, o Options, t *Tally) (returned func() (Record, error), err error) {
+// PatchLocated writes a patch of an entity that may lie on several shards. If nothing was written, the
+// entity may have moved, and is located again.
+func PatchLocated(ctx context.Context, env *Env, spec PatchSpec, o Options, t *Tally) (returned func() (Record, error),
+	err error) {
 	at, err := locatePatch(ctx, env, spec, t)
 	for try := 0; err == nil; try++ {
 		written := len(t.Items)
@@ -82,7 +85,8 @@ func PatchLocated(ctx context.Context, env *Env, spec PatchSpec, o Options, t *T
 		if x, returned, err = NewPatch(env, at, o); err != nil {
 			return nil, err
 		}
-		if err = x.Run(ctx, t); !at.Located || len(t.Items) > written || try == readTries || !errors.Is(err, search.ErrNotFound) {
+		if err = x.Run(ctx, t); !at.Located || len(t.Items) > written || try == readTries ||
+			!errors.Is(err, search.ErrNotFound) {
 			return returned, err
 		}
 		now, failed := locatePatch(ctx, env, spec, t)
@@ -96,5 +100,6 @@ func PatchLocated(ctx context.Context, env *Env, spec PatchSpec, o Options, t *T
 
 // notLocated refuses a part of a transaction whose entity would have to be located.
 func (env *Env) notLocated() error {
-	return env.Model.Errorf("while the number of shards changes, its key does not tell where it lies, and a transaction does not look for it: load it, and give the transaction the *Entity")
+	return env.Model.Errorf("while the number of shards changes, its key does not tell where it lies, and a " +
+		"transaction does not look for it: load it, and give the transaction the *Entity")
 }

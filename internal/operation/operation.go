@@ -23,8 +23,8 @@ import (
 type Part interface {
 	// base returns the state that all kinds of parts have.
 	base() *common
-	// prepare resolves unresolved writes, and refuses a part that cannot be written. The loop calls it once, before the first plan
-	// that is sent.
+	// prepare resolves unresolved writes, and refuses a part that cannot be written. The loop calls it
+	// once, before the first plan that is sent.
 	prepare(ctx context.Context, t *Tally) error
 	// requests returns the requests of the part. It does no I/O. The loop calls it for each plan.
 	requests(readers *change.Readers) (Requests, error)
@@ -34,18 +34,18 @@ type Part interface {
 	reads(p *write.Plan) (estimate.Reads, error)
 	// applied records that the requests of a step were applied.
 	applied(requests []*write.Request)
-	// confirm is called after the last step. It makes sure that the items that the part added are in a live entity. retry reports
-	// that the part has to be planned and sent again.
+	// confirm is called after the last step. It makes sure that the items that the part added are in a
+	// live entity. retry reports that the part has to be planned and sent again.
 	confirm(ctx context.Context, plan *write.Plan, t *Tally) (retry bool, err error)
 	// finish is called after confirm.
 	finish(ctx context.Context, t *Tally) error
-	// refused finds out why conditions failed. If the part may be sent again, it changes its requests and returns true. The
-	// error says why it was refused, in both cases.
+	// refused finds out why conditions failed. If the part may be sent again, it changes its requests
+	// and returns true. The error says why it was refused, in both cases.
 	refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error)
 	// afterLoss says what a refusal means if an earlier attempt may have been applied.
 	afterLoss(o *write.Outcome) afterLoss
-	// unresolved records that the requests may have been applied or not. all are those of the whole operation. It returns false
-	// if nothing will resolve them later.
+	// unresolved records that the requests may have been applied or not. all are those of the whole
+	// operation. It returns false if nothing will resolve them later.
 	unresolved(o *write.Outcome, all []*write.Request) bool
 	// movable reports whether another writer may have moved the entity to another shard.
 	movable() bool
@@ -63,24 +63,26 @@ type Requests struct {
 	Choice write.Choice
 	// Unread reports that read has to be called first. Missing reports that the requests are unknown until then.
 	Unread, Missing bool
-	// Over says that nothing is left to write, because the entity was deleted before. The other parts of a transaction are not
-	// written then: this transaction did not delete it.
+	// Over says that nothing is left to write, because the entity was deleted before. The other parts
+	// of a transaction are not written then: this transaction did not delete it.
 	Over error
 }
 
-// afterLoss says how to treat the refusal of a request if an earlier attempt, whose answer was lost, may have been applied.
+// afterLoss says how to treat the refusal of a request if an earlier attempt, whose answer was lost,
+// may have been applied.
 type afterLoss uint8
 
 const (
 	// isUnknown: the outcome is unknown.
 	isUnknown afterLoss = iota
-	// mayRetry: the part may be planned and sent again, since both attempts cannot be applied, or may be. An error that ends the
-	// operation later is an unknown outcome.
+	// mayRetry: the part may be planned and sent again, since both attempts cannot be applied, or may
+	// be. An error that ends the operation later is an unknown outcome.
 	mayRetry
 )
 
-// minTries is how often an operation is planned at least before it gives up because items keep changing. Each item may have
-// one leftover item in its way, so the limit grows with the number of requests.
+// minTries is how often an operation is planned at least before it gives up because items keep
+// changing. Each item may have one leftover item in its way, so the limit grows with the number of
+// requests.
 const minTries = 10
 
 // Operation is one write under way. It is used once.
@@ -97,7 +99,8 @@ type Operation struct {
 	covered map[*write.Request]bool
 	// outcome is that of the last step.
 	outcome write.Outcome
-	// done are the items that steps have written, of plans of several steps, and rest those that the last plan has still to write.
+	// done are the items that steps have written, of plans of several steps, and rest those that the
+	// last plan has still to write.
 	done, rest []item.Place
 	// open are the tries that may have been applied, or may still be: an error of a later try is an unknown outcome.
 	open []openTry
@@ -105,7 +108,8 @@ type Operation struct {
 	repeated []*remembered
 }
 
-// newOperation returns the operation that writes one part. tries is how often it is planned at least while items keep changing.
+// newOperation returns the operation that writes one part. tries is how often it is planned at least
+// while items keep changing.
 func newOperation(p Part, tries int) *Operation {
 	return new(single).operation(p, tries)
 }
@@ -163,13 +167,15 @@ func (x *Operation) run(ctx context.Context, t *Tally) error {
 		if err != nil {
 			return err
 		}
-		if len(t.Items) == 0 && (t.Mode == "" || plan.Mode != write.Nothing) { // otherwise it was sent in the mode of an earlier plan
+		// otherwise it was sent in the mode of an earlier plan
+		if len(t.Items) == 0 && (t.Mode == "" || plan.Mode != write.Nothing) {
 			t.Mode, t.Alternatives = plan.Mode, x.alternatives(plan)
 		}
 		if err := x.refuseRepeated(ctx, plan, t); err != nil {
 			return err
 		}
-		if i := slices.IndexFunc(x.sent, func(r Requests) bool { return r.Over != nil }); i >= 0 && plan.Mode != write.Nothing {
+		if i := slices.IndexFunc(x.sent, func(r Requests) bool { return r.Over != nil }); i >= 0 &&
+			plan.Mode != write.Nothing {
 			return x.sent[i].Over
 		}
 		again, err := x.send(ctx, plan, t)
@@ -201,8 +207,8 @@ func requestsIn(p *write.Plan) int {
 	return n
 }
 
-// prepare prepares the parts. If there is nothing to resolve it plans first, so that invalid values are refused before anything
-// is read.
+// prepare prepares the parts. If there is nothing to resolve it plans first, so that invalid values are
+// refused before anything is read.
 func (x *Operation) prepare(ctx context.Context, t *Tally) error {
 	open := func(p Part) bool { return p.base().entity.isUnresolved() }
 	if len(x.parts) > 1 && !slices.ContainsFunc(x.parts, open) {
@@ -267,7 +273,8 @@ func (x *Operation) plan() (*write.Plan, error) {
 		return nil, err
 	}
 	if !write.Fits(all) {
-		return nil, fmt.Errorf("mapper: the transaction has %d items of %d bytes, and DynamoDB takes %d of %d: use several, or save a large entity by itself",
+		return nil, fmt.Errorf("mapper: the transaction has %d items of %d bytes, and DynamoDB takes %d of %d: use "+
+			"several, or save a large entity by itself",
 			len(all), write.Bytes(all), cost.MaxTransactItems, cost.MaxTransactBytes)
 	}
 	plan, err := write.Joint(all)
@@ -310,7 +317,8 @@ func duplicates(all []*write.Request) (errs Errors) {
 			continue // a raw request on a table whose key is unknown
 		}
 		if f := first[at]; f != nil {
-			errs = append(errs, fmt.Errorf("mapper: two parts of the transaction write or check %s (%s.%s and %s.%s), and DynamoDB takes an item once: change it in one part",
+			errs = append(errs, fmt.Errorf("mapper: two parts of the transaction write or check %s (%s.%s and "+
+				"%s.%s), and DynamoDB takes an item once: change it in one part",
 				r.Place, f.Label, f.Field, r.Label, r.Field))
 			continue
 		}
@@ -327,7 +335,8 @@ func (x *Operation) alternatives(p *write.Plan) []write.Alternative {
 	return x.parts[0].alternatives(p)
 }
 
-// send stores external values, and sends a plan. retry reports that the operation has to be planned again; the error says why.
+// send stores external values, and sends a plan. retry reports that the operation has to be planned
+// again; the error says why.
 func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry bool, err error) {
 	for _, p := range x.parts {
 		if again, err := p.base().external.store(ctx, t); err != nil {
@@ -421,7 +430,8 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	again := mayRetry
 	switch {
 	case !o.Unsure:
-	case adopted && refusedForGood(o) && (shown || len(o.Requests) > 1): // the earlier write has the version that each copy requires
+	// the earlier write has the version that each copy requires
+	case adopted && refusedForGood(o) && (shown || len(o.Requests) > 1):
 	case adopted && !shown && len(o.Requests) == 1: // a copy of this step may have written the missing item
 		again = isUnknown
 	default:
@@ -461,7 +471,8 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 }
 
 // errMovable is the reason of an unknown outcome.
-var errMovable = errors.New("the item to delete is missing, but the number of shards changes: it was deleted, or is on another shard: load the entity again")
+var errMovable = errors.New("the item to delete is missing, but the number of shards changes: it was deleted, or is " +
+	"on another shard: load the entity again")
 
 // applied reports to each part that its requests were applied.
 func (x *Operation) applied(requests []*write.Request) {
@@ -497,7 +508,8 @@ func (x *Operation) split(o *write.Outcome) []partOutcome {
 		each[i] = partOutcome{p, *o}
 		own := &each[i].outcome
 		own.Requests, own.Stored = x.sent[i].Writes, nil
-		own.Unsure = o.Unsure && len(o.Requests) == 1 // a transaction is not refused after it was applied: it has a token
+		// a transaction is not refused after it was applied: it has a token
+		own.Unsure = o.Unsure && len(o.Requests) == 1
 		if o.Stored != nil {
 			own.Stored = make([]item.Attributes, len(own.Requests))
 		}
@@ -514,8 +526,8 @@ func (x *Operation) split(o *write.Outcome) []partOutcome {
 	return each
 }
 
-// resolve asks the records of external values whether a step that commits their pointers was applied. The error says that it was not
-// applied, and has to be sent again with new values.
+// resolve asks the records of external values whether a step that commits their pointers was applied.
+// The error says that it was not applied, and has to be sent again with new values.
 func (x *Operation) resolve(ctx context.Context, o write.Outcome, t *Tally) (write.Outcome, error) {
 	asked := false
 	for _, p := range x.parts {
@@ -550,8 +562,9 @@ func (x *Operation) afterLoss(o *write.Outcome, parts []partOutcome) afterLoss {
 	return least
 }
 
-// guarded returns mayRetry for a transaction of which only one copy can be applied, if only an assumption says that an earlier
-// attempt was made: it writes an item whose version it requires, as the next plan does, or has lost that version already.
+// guarded returns mayRetry for a transaction of which only one copy can be applied, if only an
+// assumption says that an earlier attempt was made: it writes an item whose version it requires, as the
+// next plan does, or has lost that version already.
 func guarded(o *write.Outcome) afterLoss {
 	versioned := func(r *write.Request) bool { return r.Writes() && r.Expect.Version != nil }
 	if o.Assumed && (slices.ContainsFunc(o.Requests, versioned) || refusedForGood(o)) {
@@ -599,8 +612,8 @@ func (x *Operation) recordOpen() bool {
 	return all
 }
 
-// leftOpen records the open tries as unresolved, and returns the error of an operation that ended with err after them. err is only
-// quoted if it says that nothing was written.
+// leftOpen records the open tries as unresolved, and returns the error of an operation that ended with
+// err after them. err is only quoted if it says that nothing was written.
 func (x *Operation) leftOpen(err error) error {
 	last := x.open[len(x.open)-1].requests
 	kept := x.recordOpen()
@@ -613,12 +626,13 @@ func (x *Operation) leftOpen(err error) error {
 	return &Unknown{Label: labelsOf(last), Items: written(last), Patch: !kept, Err: err}
 }
 
-// refusedForGood reports whether all later copies of a refused step are refused too: one of its requests requires a version that
-// its item has lost. A version never comes back. (An item that exists now can be deleted later, so that a condition on its absence
-// does not count.)
+// refusedForGood reports whether all later copies of a refused step are refused too: one of its
+// requests requires a version that its item has lost. A version never comes back. (An item that exists
+// now can be deleted later, so that a condition on its absence does not count.)
 func refusedForGood(o *write.Outcome) bool {
 	for i, r := range o.Requests {
-		if r.Expect.Version != nil && o.Stored[i] != nil && !attr.Same(r.Expect.Version, r.Reserved.Header(o.Stored[i]).Version) {
+		if r.Expect.Version != nil && o.Stored[i] != nil &&
+			!attr.Same(r.Expect.Version, r.Reserved.Header(o.Stored[i]).Version) {
 			return true
 		}
 	}
@@ -694,7 +708,8 @@ type Prediction struct {
 }
 
 // errUnread says why a delete cannot be planned.
-var errUnread = errors.New("the delete reads its items first, which a plan does not: pass an *Entity, or a selection of one item")
+var errUnread = errors.New("the delete reads its items first, which a plan does not: pass an *Entity, or a selection " +
+	"of one item")
 
 // Predict returns the requests that Run would send, and their cost. It does no I/O.
 func (x *Operation) Predict() (*Prediction, error) {

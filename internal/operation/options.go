@@ -4,11 +4,12 @@ import "github.com/itemize/itemize/internal/model"
 
 // Options are the options of saves, deletes and patches.
 type Options struct {
-	// Independent sends each request by itself, Staged sends a staged insert or delete, ExactlyOnce sends a single request as a
-	// transaction.
+	// Independent sends each request by itself, Staged sends a staged insert or delete, ExactlyOnce
+	// sends a single request as a transaction.
 	Independent, Staged, ExactlyOnce bool
-	// Move allows changes of key fields, CheckLoaded requires that loaded items are unchanged, Reindex also writes items whose
-	// index keys differ, CheckRoot also confirms that the entity is live after a save that adds nothing.
+	// Move allows changes of key fields, CheckLoaded requires that loaded items are unchanged, Reindex
+	// also writes items whose index keys differ, CheckRoot also confirms that the entity is live after
+	// a save that adds nothing.
 	Move, CheckLoaded, Reindex, CheckRoot bool
 	// RootInTransaction requires the root item in the transaction that adds items.
 	RootInTransaction bool
@@ -37,7 +38,8 @@ func (o Options) check(m *model.Model, u use) error {
 		return m.Errorf("%s", text)
 	}
 	if o.Staged && !m.Reserved.Versions() {
-		return m.Errorf("Staged needs versions, which the model does without (noversion): %s with Independent, or let its items have versions", u)
+		return m.Errorf("Staged needs versions, which the model does without (noversion): %s with Independent, or "+
+			"let its items have versions", u)
 	}
 	return nil
 }
@@ -50,7 +52,8 @@ func (o Options) meaningless(u use) string {
 	case u == forDelete && o.Reindex:
 		return "Reindex means nothing for a delete: leave it out"
 	case u == forDelete && o.CheckLoaded:
-		return "CheckLoaded means nothing for a delete, which requires all that it deletes to be as it was: leave it out"
+		return "CheckLoaded means nothing for a delete, which requires all that it deletes to be as it was: " +
+			"leave it out"
 	case u == forDelete && o.CheckRoot:
 		return "CheckRoot means nothing for a delete, which adds nothing: leave it out"
 	case u == forPatch && o.CheckRoot:
@@ -58,7 +61,8 @@ func (o Options) meaningless(u use) string {
 	case u == forPatch && o != Options{ExactlyOnce: o.ExactlyOnce, Blind: o.Blind, Tag: o.Tag}:
 		return "a patch takes ExactlyOnce, Blind and IfTag only: leave the other options out"
 	case u == forPart && (o.Independent || o.Staged || o.ExactlyOnce || o.Move):
-		return "a part of a transaction takes CheckLoaded, CheckRoot, Reindex, Blind and IfTag only: leave Independent, Staged, ExactlyOnce and Move out"
+		return "a part of a transaction takes CheckLoaded, CheckRoot, Reindex, Blind and IfTag only: leave " +
+			"Independent, Staged, ExactlyOnce and Move out"
 	}
 	return ""
 }

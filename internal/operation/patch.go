@@ -46,8 +46,8 @@ type PatchSpec struct {
 	Located bool
 }
 
-// NewPatch returns the operation that writes a patch. returned returns the record of the item after the write, if spec.Returns is
-// set.
+// NewPatch returns the operation that writes a patch. returned returns the record of the item after the
+// write, if spec.Returns is set.
 func NewPatch(env *Env, spec PatchSpec, o Options) (x *Operation, returned func() (Record, error), err error) {
 	one := &struct { // in one piece of memory
 		single
@@ -69,7 +69,8 @@ func NewPatch(env *Env, spec PatchSpec, o Options) (x *Operation, returned func(
 // Patch returns the part of a transaction that writes a patch.
 func Patch(env *Env, spec PatchSpec) (Part, error) {
 	if spec.Returns {
-		return nil, env.Model.Errorf("Return needs a patch of one item that is one plain request: leave it out in a transaction, and load afterwards")
+		return nil, env.Model.Errorf("Return needs a patch of one item that is one plain request: leave it out in a " +
+			"transaction, and load afterwards")
 	}
 	if len(spec.Selection.Elsewhere) > 0 {
 		return nil, env.notLocated()
@@ -126,9 +127,11 @@ func (p *modify) returnItem() error {
 	m, only := p.env.Model, p.Items[0]
 	switch {
 	case len(p.Items) > 1 || p.options.ExactlyOnce:
-		return m.Errorf("Return needs a patch of one item that is one plain request: leave out And of other items and ExactlyOnce, or load afterwards")
+		return m.Errorf("Return needs a patch of one item that is one plain request: leave out And of other items " +
+			"and ExactlyOnce, or load afterwards")
 	case only.Item.HasOutside():
-		return m.FieldErrorf(only.Field, "a value of the item may lie outside of it, which Return does not read: leave Return out, and load afterwards")
+		return m.FieldErrorf(only.Field, "a value of the item may lie outside of it, which Return does not read: "+
+			"leave Return out, and load afterwards")
 	case only.Kind == write.Delete:
 		return m.FieldErrorf(only.Field, "the patch deletes the item, after which it holds nothing: leave Return out")
 	}
@@ -138,8 +141,8 @@ func (p *modify) returnItem() error {
 
 // Record is an item after a write, as its Go value.
 type Record struct {
-	// Item is a pointer to the element, or to a value of the model. Part is a pointer to the struct in it whose fields lie on the item,
-	// nil for none.
+	// Item is a pointer to the element, or to a value of the model. Part is a pointer to the struct in
+	// it whose fields lie on the item, nil for none.
 	Item, Part any
 }
 
@@ -192,18 +195,20 @@ func (p *modify) requests(*change.Readers) (r Requests, err error) {
 	}
 	r = Requests{Writes: p.Requests(), Unread: unread, Choice: write.Choice{ExactlyOnce: p.options.ExactlyOnce}}
 	if !write.Fits(r.Writes) {
-		return r, p.env.Model.Errorf("the patch changes %d items of %d bytes, and a transaction takes %d of %d: use several patches", len(r.Writes), write.Bytes(r.Writes), cost.MaxTransactItems, cost.MaxTransactBytes)
+		return r, p.env.Model.Errorf("the patch changes %d items of %d bytes, and a transaction takes %d of %d: use "+
+			"several patches", len(r.Writes), write.Bytes(r.Writes), cost.MaxTransactItems, cost.MaxTransactBytes)
 	}
 	return r, nil
 }
 
-// checksRoot reports whether the patch requires the root item in its transaction, because the writes of other parts cannot be
-// taken back.
+// checksRoot reports whether the patch requires the root item in its transaction, because the writes of
+// other parts cannot be taken back.
 func (p *modify) checksRoot() bool {
 	return p.joint && (p.Entity || !p.blind && (p.Puts() || len(p.Added()) > 0))
 }
 
-// needsIncarnation reports whether the patch needs the incarnation of its entity before the first request: for items that it adds.
+// needsIncarnation reports whether the patch needs the incarnation of its entity before the first
+// request: for items that it adds.
 func (p *modify) needsIncarnation() bool {
 	switch {
 	case p.UpsertsRoot():
@@ -216,8 +221,8 @@ func (p *modify) needsIncarnation() bool {
 	return p.Puts() || p.Rooted() && p.Makes()
 }
 
-// mayRemember reports whether an incarnation that the mapper remembers will do. If it is not that of the entity any more, what
-// the patch has written can be taken back.
+// mayRemember reports whether an incarnation that the mapper remembers will do. If it is not that of
+// the entity any more, what the patch has written can be taken back.
 func (p *modify) mayRemember() bool {
 	onlyAdds := len(p.Added()) == len(p.Items)
 	return !p.PutsEither() && (onlyAdds || p.Rooted() && !p.UpsertsRoot())
@@ -264,14 +269,16 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 	added := p.Added()
 	root, live, err := p.confirmRoot(ctx, t)
 	if err != nil {
-		return false, &Unknown{Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true, Err: fmt.Errorf("the patch was written, and reading the root item afterwards failed: %w", err)}
+		return false, &Unknown{Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
+			Err: fmt.Errorf("the patch was written, and reading the root item afterwards failed: %w", err)}
 	}
 	if live {
 		return false, nil
 	}
 	if next := root != nil && staging.Pending(root) == ""; next && len(added) == 0 {
 		if p.Counts() && !p.Told() { // an item without an incarnation may be seen, and would be counted twice
-			return false, &Unknown{Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true, Err: p.env.notLive(p.sel, root, "repeat the patch")}
+			return false, &Unknown{Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
+				Err: p.env.notLive(p.sel, root, "repeat the patch")}
 		}
 		// A leftover item was updated: write that of the entity.
 		p.Bind(root.Header.Incarnation)
@@ -281,7 +288,8 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 	if !p.env.takeBack(ctx, root, added, t) {
 		return false, &Unknown{Label: p.env.Model.Label(), Items: written(added), Patch: true, Err: missing}
 	}
-	if again := p.remembered || root != nil && staging.Pending(root) == ""; again && len(added) == len(p.Items) { // another entity exists now
+	// another entity exists now
+	if again := p.remembered || root != nil && staging.Pending(root) == ""; again && len(added) == len(p.Items) {
 		p.Unbind()
 		p.external.renew()
 		return true, missing
@@ -289,7 +297,8 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 	return false, missing
 }
 
-// confirmRoot reads the root item. live reports whether it is live, and of the incarnation of the items that the patch wrote.
+// confirmRoot reads the root item. live reports whether it is live, and of the incarnation of the items
+// that the patch wrote.
 func (p *modify) confirmRoot(ctx context.Context, t *Tally) (root *item.Image, live bool, err error) {
 	if root, err = p.env.readRoot(ctx, p.sel, t); err != nil {
 		return nil, false, err
@@ -331,9 +340,11 @@ func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
 }
 
 // refused finds out why a patch was refused. It is sent again
-//   - if an item came with a staged insert: with a condition on the live entity, or in place of leftover items,
+//   - if an item came with a staged insert: with a condition on the live entity, or in place of
+//     leftover items,
 //   - if a fixed item is missing: as a new item of the entity, if that exists,
-//   - if an attribute is NULL, or the map of an entry does not exist: the attribute is set as a whole, with a condition on the item.
+//   - if an attribute is NULL, or the map of an entry does not exist: the attribute is set as a whole,
+//     with a condition on the item.
 func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
 	if gone := p.Gone(o.Stored); len(gone) > 0 {
 		return false, p.gone(gone)
@@ -427,7 +438,8 @@ func (p *modify) rewrite(unfit []int, stored []item.Attributes) (retry bool, err
 		case errors.As(err, &large):
 			return false, p.env.fault(err)
 		case err != nil:
-			return false, p.env.Model.FieldErrorf(it.Field, "the patch does not fit what is stored in %s: %w: use Update", it.Place, err)
+			return false, p.env.Model.FieldErrorf(it.Field,
+				"the patch does not fit what is stored in %s: %w: use Update", it.Place, err)
 		}
 	}
 	return true, p.changed(unfit)
@@ -456,15 +468,18 @@ func (p *modify) gone(items []int) error {
 	return e
 }
 
-// makesEntity reports whether the patch makes the root item, if that is missing, and other items with the same incarnation.
+// makesEntity reports whether the patch makes the root item, if that is missing, and other items with
+// the same incarnation.
 func (p *modify) makesEntity() bool {
 	_, bound := p.Live()
 	return p.UpsertsRoot() && bound && !p.Entity
 }
 
-// refusedByIncarnation finds out about items that carry an incarnation. Items of the live entity are written with a condition on
-// it. Other items are leftover: the patch replaces them, or deletes them if it has conditions, or the item does not exist for it.
-func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored []item.Attributes, t *Tally) (retry bool, err error) {
+// refusedByIncarnation finds out about items that carry an incarnation. Items of the live entity are
+// written with a condition on it. Other items are leftover: the patch replaces them, or deletes them if
+// it has conditions, or the item does not exist for it.
+func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored []item.Attributes,
+	t *Tally) (retry bool, err error) {
 	root, err := p.env.readRoot(ctx, p.sel, t)
 	if err != nil {
 		return false, err
@@ -494,7 +509,8 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 		case incarnation == nil:
 		case ofRoot && live == nil:
 			at := ItemConflict{Place: it.Place, Field: it.Field, What: change.Created}
-			return false, &Conflict{Label: p.env.Model.Label(), Patch: true, Pending: staging.Pending(root), Items: []ItemConflict{at}}
+			return false, &Conflict{Label: p.env.Model.Label(), Patch: true, Pending: staging.Pending(root),
+				Items: []ItemConflict{at}}
 		case ofRoot && it.Absent:
 			return false, p.exists(it)
 		case ofRoot:
@@ -534,8 +550,9 @@ func (p *modify) exists(it *change.PatchItem) error {
 	return &Exists{it.Place.String(), Conflict{Label: p.env.Model.Label(), Patch: true, Items: []ItemConflict{at}}}
 }
 
-// afterLoss: a transaction may be sent again if one of its requests refuses a late copy. A plain request may be sent again if
-// another copy does no harm, and the stored item is not the one that the first copy would have put.
+// afterLoss: a transaction may be sent again if one of its requests refuses a late copy. A plain
+// request may be sent again if another copy does no harm, and the stored item is not the one that the
+// first copy would have put.
 func (p *modify) afterLoss(o *write.Outcome) afterLoss {
 	if len(p.Items) > 1 || p.external.exist() {
 		return guarded(o)

@@ -18,8 +18,8 @@ type raw struct {
 	request *write.Request
 }
 
-// Raw returns the part of a transaction that sends a request of the caller. tables returns the tables of the other parts' models by
-// name, nil for others.
+// Raw returns the part of a transaction that sends a request of the caller. tables returns the tables
+// of the other parts' models by name, nil for others.
 func Raw(given types.TransactWriteItem, tables func(string) *item.Table) (Part, error) {
 	r, err := write.Raw(given, tables)
 	if err != nil {

@@ -17,15 +17,15 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// remembered is a transaction with patches or raw requests whose outcome is unknown. Its entities remember it, so that an
-// application that repeats the transaction does not write the patches twice.
+// remembered is a transaction with patches or raw requests whose outcome is unknown. Its entities
+// remember it, so that an application that repeats the transaction does not write the patches twice.
 type remembered struct {
 	requests []*write.Request
 	since    time.Time
 
 	mu sync.Mutex // entities of one transaction may be used at once
-	// settled reports that the caller knows that it was applied, or that it cannot be applied any more. reported reports that the
-	// caller knows that nothing shows whether it was.
+	// settled reports that the caller knows that it was applied, or that it cannot be applied any more.
+	// reported reports that the caller knows that nothing shows whether it was.
 	settled, reported atomic.Bool
 	// later are transactions that were sent although this one may have been applied, because only one of both can be.
 	later []*remembered
@@ -61,8 +61,9 @@ func (x *Operation) remember(requests []*write.Request) {
 	}
 }
 
-// refuseRepeated compares a plan with the remembered transactions of its entities. If it has a patch or raw request of one that was
-// applied, it is refused. If nothing shows whether that one was applied, it is refused once.
+// refuseRepeated compares a plan with the remembered transactions of its entities. If it has a patch or
+// raw request of one that was applied, it is refused. If nothing shows whether that one was applied, it
+// is refused once.
 func (x *Operation) refuseRepeated(ctx context.Context, plan *write.Plan, t *Tally) error {
 	x.repeated = nil
 	all := x.remembered()
@@ -174,7 +175,8 @@ func (r *remembered) wasApplied() error {
 	for _, p := range r.places() {
 		all = append(all, p.String())
 	}
-	return fmt.Errorf("%s: the transaction of %s, of which it was not known, was applied, with the patches and raw items in it (%s): nothing was sent now, so that none is written twice: leave out what stood in that one",
+	return fmt.Errorf("%s: the transaction of %s, of which it was not known, was applied, with the patches and raw "+
+		"items in it (%s): nothing was sent now, so that none is written twice: leave out what stood in that one",
 		r.requests[0].Label, r.since.UTC().Format(time.RFC3339), strings.Join(all, ", "))
 }
 
@@ -185,12 +187,13 @@ func (r *remembered) repeatedBy(now []*write.Request) bool {
 	})
 }
 
-// excludedBy reports whether requests cannot be applied if the transaction is: both write one item with a condition on one version,
-// and no item ever has a version again.
+// excludedBy reports whether requests cannot be applied if the transaction is: both write one item with
+// a condition on one version, and no item ever has a version again.
 func (r *remembered) excludedBy(now []*write.Request) bool {
 	return slices.ContainsFunc(r.requests, func(q *write.Request) bool {
 		return q.Writes() && q.Expect.Version != nil && slices.ContainsFunc(now, func(o *write.Request) bool {
-			return o.Writes() && o.Place == q.Place && o.Expect.Version != nil && attr.Same(q.Expect.Version, o.Expect.Version)
+			return o.Writes() && o.Place == q.Place && o.Expect.Version != nil &&
+				attr.Same(q.Expect.Version, o.Expect.Version)
 		})
 	})
 }
@@ -213,8 +216,8 @@ func (l *lookup) anyApplied(all []*remembered) (bool, error) {
 	return false, nil
 }
 
-// applied reports whether one of a transaction's items shows that it was applied. An item that does not exist, or was written
-// since, shows nothing, and neither does one that the caller may not read.
+// applied reports whether one of a transaction's items shows that it was applied. An item that does not
+// exist, or was written since, shows nothing, and neither does one that the caller may not read.
 func (l *lookup) applied(r *remembered) (bool, error) {
 	for _, q := range r.requests {
 		if !q.Writes() || q.Kind == write.Delete || !q.IsIdentifiable() {

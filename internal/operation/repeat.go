@@ -8,8 +8,8 @@ import (
 	"github.com/itemize/itemize/internal/search"
 )
 
-// Repeat runs do, which reads an entity and writes it, again after a conflict in which nothing was written, and if the entity was deleted
-// and inserted again meanwhile.
+// Repeat runs do, which reads an entity and writes it, again after a conflict in which nothing was
+// written, and if the entity was deleted and inserted again meanwhile.
 func Repeat(ctx context.Context, label string, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
@@ -17,7 +17,8 @@ func Repeat(ctx context.Context, label string, do func() error) error {
 		ended := errors.As(err, new(*Partial)) || errors.As(err, new(*Exhausted))
 		var missing *search.NotFound
 		replaced := errors.As(err, &missing) && missing.Replaced
-		if !errors.As(err, &conflict) && !replaced || ended || errors.Is(err, ErrExists) || conflict != nil && (conflict.Moving || conflict.Tag != "") || try == readTries {
+		if !errors.As(err, &conflict) && !replaced || ended || errors.Is(err, ErrExists) || conflict != nil &&
+			(conflict.Moving || conflict.Tag != "") || try == readTries {
 			return err
 		}
 		if pauseErr := flow.Pause(ctx, try); pauseErr != nil {

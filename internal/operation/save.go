@@ -73,9 +73,12 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 		return r, m.Errorf("Staged is for inserts and deletes: save without it, or with Independent")
 	}
 	if root := e.Root(); root != nil && !root.Header.Live() {
-		return r, m.Errorf("the entity's delete has begun and is not finished, so that it is not found any more: delete it again, and insert it as a new entity")
+		return r, m.Errorf("the entity's delete has begun and is not finished, so that it is not found any more: " +
+			"delete it again, and insert it as a new entity")
 	}
-	d, err := change.Of(e.Snapshot, e.unresolved, p.value, change.Options{Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex, Root: p.checksRoot(), RootToo: p.joint && p.options.CheckRoot})
+	d, err := change.Of(e.Snapshot, e.unresolved, p.value,
+		change.Options{Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex,
+			Root: p.checksRoot(), RootToo: p.joint && p.options.CheckRoot})
 	if err != nil {
 		return r, p.env.fault(err)
 	}
@@ -116,14 +119,17 @@ func (p *save) alternatives(plan *write.Plan) []write.Alternative {
 	}
 	var stagedPrice func([]*write.Request) write.Alternative
 	if p.choice().Steps != nil {
-		stagedPrice = func(all []*write.Request) write.Alternative { return staging.InsertPrice(p.env.Model.Now(), all) }
+		stagedPrice = func(all []*write.Request) write.Alternative {
+			return staging.InsertPrice(p.env.Model.Now(), all)
+		}
 	}
 	all := write.Alternatives(plan.Mode, change.Requests(d.Changes), stagedPrice)
 	if len(all) == 0 {
 		return nil
 	}
 	for i := range all {
-		if all[i].Mode == write.OneByOne && p.checksAdded() && slices.ContainsFunc(d.Changes, (*change.Change).IsAddition) {
+		if all[i].Mode == write.OneByOne && p.checksAdded() &&
+			slices.ContainsFunc(d.Changes, (*change.Change).IsAddition) {
 			all[i].Calls++ // the root item is read
 		}
 	}
@@ -175,8 +181,8 @@ func (p *save) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bool
 	return false, p.entity.confirm(ctx, p.env, sel, t)
 }
 
-// checksRoot reports whether the transaction that adds items requires the root item: because others are written in it, which cannot be
-// taken back, or for a migration.
+// checksRoot reports whether the transaction that adds items requires the root item: because others are
+// written in it, which cannot be taken back, or for a migration.
 func (p *save) checksRoot() bool {
 	return p.options.RootInTransaction || p.joint && (p.options.CheckRoot || !p.options.Blind)
 }
@@ -202,8 +208,8 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 	return nil
 }
 
-// findLeftBehind records the items that another writer added under the old key of an entity while it moved, in this save or in an
-// earlier one whose answer was lost.
+// findLeftBehind records the items that another writer added under the old key of an entity while it
+// moved, in this save or in an earlier one whose answer was lost.
 func (p *save) findLeftBehind(ctx context.Context, t *Tally) error {
 	m := p.env.Model
 	for ; len(p.entity.moved) > 0; p.entity.moved = p.entity.moved[1:] {
@@ -216,7 +222,8 @@ func (p *save) findLeftBehind(ctx context.Context, t *Tally) error {
 		if err != nil {
 			return &Partial{
 				Label: m.Label(), Written: places(change.Requests(p.diff.Changes)),
-				Err: fmt.Errorf("the entity has moved, but reading its old key for items of other writers failed: %w", err),
+				Err: fmt.Errorf("the entity has moved, but reading its old key for items of other writers failed: %w",
+					err),
 			}
 		}
 		for i := range found {
@@ -312,8 +319,8 @@ func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tal
 	return false, r.Err
 }
 
-// overtaken returns the error of a refused staged insert: if another writer took over its pending root item the entity does not
-// exist, and the error is a Conflict that says so.
+// overtaken returns the error of a refused staged insert: if another writer took over its pending root
+// item the entity does not exist, and the error is a Conflict that says so.
 func overtaken(refusal error, o *write.Outcome) error {
 	r, stored := o.Requests[0], o.Stored[0]
 	var exists *Exists

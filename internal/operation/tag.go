@@ -14,7 +14,8 @@ const (
 	tagIsOutOfDate = "the entity has changed since the tag was made"
 )
 
-// CheckTag requires that an entity is as it was when a token was made: the error is a Conflict with the items that differ.
+// CheckTag requires that an entity is as it was when a token was made: the error is a Conflict with the
+// items that differ.
 func CheckTag(m *model.Model, s *snapshot.Snapshot, token *string) error {
 	if token == nil {
 		return nil
@@ -49,7 +50,8 @@ func CheckTag(m *model.Model, s *snapshot.Snapshot, token *string) error {
 	return e
 }
 
-// readTag reads a token. An empty one is a fault of the program, and other text that is no tag a conflict: a client has sent it.
+// readTag reads a token. An empty one is a fault of the program, and other text that is no tag a
+// conflict: a client has sent it.
 func readTag(m *model.Model, token string) (*snapshot.Tag, error) {
 	if token == "" {
 		return nil, m.Errorf("IfTag was given an empty tag: leave IfTag out where no state is required")
@@ -60,8 +62,9 @@ func readTag(m *model.Model, token string) (*snapshot.Tag, error) {
 	return nil, &Conflict{Label: m.Label(), Tag: noTag}
 }
 
-// checkTag is CheckTag of an entity that is saved. What its own saves have changed since it was compared with the token is no difference: a
-// save that was written in part is sent again with the same token.
+// checkTag is CheckTag of an entity that is saved. What its own saves have changed since it was
+// compared with the token is no difference: a save that was written in part is sent again with the same
+// token.
 func (e *Entity) checkTag(m *model.Model, token *string) error {
 	if token == nil || e.tag != "" && e.tag == *token {
 		return nil
@@ -73,7 +76,8 @@ func (e *Entity) checkTag(m *model.Model, token *string) error {
 	return nil
 }
 
-// requireTag has the patch require the versions of its items in a token, and that what a token of the whole entity does not have is missing.
+// requireTag has the patch require the versions of its items in a token, and that what a token of the
+// whole entity does not have is missing.
 func (p *modify) requireTag(token string) error {
 	m := p.env.Model
 	t, err := readTag(m, token)
@@ -99,7 +103,8 @@ func (p *modify) requireTag(token string) error {
 		case version != nil:
 			it.RequireVersion(version)
 		case has:
-			return m.FieldErrorf(it.Field, "the item %s has no version of this library, by which a patch could compare it: Load with IfTag, change the value, and Save", it.Place)
+			return m.FieldErrorf(it.Field, "the item %s has no version of this library, by which a patch could "+
+				"compare it: Load with IfTag, change the value, and Save", it.Place)
 		case t.Whole():
 			it.RequireAbsent()
 		default:

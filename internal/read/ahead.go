@@ -15,12 +15,14 @@ import (
 
 // Keys reports whether parts are items whose keys are known, and nothing else.
 func Keys(parts []selection.Part) bool {
-	return len(parts) > 0 && !slices.ContainsFunc(parts, func(p selection.Part) bool { return p.Range.Kind != selection.One })
+	return len(parts) > 0 &&
+		!slices.ContainsFunc(parts, func(p selection.Part) bool { return p.Range.Kind != selection.One })
 }
 
 // Batches reads the items of many sets of known keys, each key once, with as few batches as they
 // fit in, of which so many are under way at once. A set that fits one batch comes with one.
-func (r *Reader) Batches(ctx context.Context, sets [][]selection.Part, parallel int, o Options, u *Usage) (*Early, error) {
+func (r *Reader) Batches(ctx context.Context, sets [][]selection.Part, parallel int, o Options, u *Usage) (*Early,
+	error) {
 	batches := r.pack(sets)
 	answers := make([]map[item.Place]item.Image, len(batches))
 	usages := make([]Usage, len(batches))

@@ -48,14 +48,17 @@ func (r *Reader) batch(ctx context.Context, parts []selection.Part, o Options, u
 }
 
 // batchOf reads up to 100 items, by their places.
-func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options, u *Usage) (map[item.Place]item.Image, error) {
+func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options, u *Usage) (map[item.Place]item.Image,
+	error) {
 	tables, want, asked := r.batchKeys(parts, o)
 	found := map[item.Place]item.Image{}
 	missing := asked
 	for try := 0; len(want) > 0; try++ {
 		if try > 0 {
 			if err := flow.Pause(ctx, try); err != nil {
-				return nil, fmt.Errorf("%s: reading a batch, with keys still unprocessed, as where a table is throttled: %w", r.Label, err)
+				return nil,
+					fmt.Errorf("%s: reading a batch, with keys still unprocessed, as where a table is throttled: %w",
+						r.Label, err)
 			}
 		}
 		u.asks(ctx)
@@ -64,7 +67,9 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 			RequestItems: want, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		}, call.Options()...)
 		if err != nil {
-			return nil, explain.Error(ctx, r.Client, r.Label, slices.SortedFunc(maps.Values(tables), func(a, b *item.Table) int { return cmp.Compare(a.Index, b.Index) }), call.Explain(err))
+			return nil, explain.Error(ctx, r.Client, r.Label,
+				slices.SortedFunc(maps.Values(tables),
+					func(a, b *item.Table) int { return cmp.Compare(a.Index, b.Index) }), call.Explain(err))
 		}
 		var sizes []int
 		asked := slices.Collect(maps.Keys(tables))
@@ -105,12 +110,14 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 
 // notAsked is the error of an answer about a table that the request does not name.
 func (r *Reader) notAsked(name string) error {
-	return fmt.Errorf("%s: BatchGetItem answered about the table %q, which the request does not name: pass one kind of name, of the table or its ARN", r.Label, name)
+	return fmt.Errorf("%s: BatchGetItem answered about the table %q, which the request does not name: pass one kind "+
+		"of name, of the table or its ARN", r.Label, name)
 }
 
 // batchKeys returns what a batch asks for, each key once: the indexes of the tables by
 // their names, the keys, and how many.
-func (r *Reader) batchKeys(parts []selection.Part, o Options) (tables map[string]*item.Table, want map[string]types.KeysAndAttributes, n int) {
+func (r *Reader) batchKeys(parts []selection.Part, o Options) (tables map[string]*item.Table,
+	want map[string]types.KeysAndAttributes, n int) {
 	tables, want = map[string]*item.Table{}, map[string]types.KeysAndAttributes{}
 	asked := map[item.Place]bool{}
 	for _, p := range parts {

@@ -17,7 +17,8 @@ import (
 	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
-var main, side = &item.Table{Name: "main", Hash: "PK", Range: "SK"}, &item.Table{Name: "side", Hash: "PK", Range: "SK", Index: 1}
+var main, side = &item.Table{Name: "main", Hash: "PK", Range: "SK"}, &item.Table{Name: "side", Hash: "PK", Range: "SK",
+	Index: 1}
 
 // memory is a source of items that are in memory, which is no DynamoDB: each part is given
 // out in pages of some size.
@@ -34,7 +35,8 @@ type memory struct {
 	ahead         []int // how many items each part has given out
 }
 
-func (m *memory) Ranges(_ context.Context, parts []selection.Part, o read.Options, u *read.Usage) []iter.Seq2[read.Page, error] {
+func (m *memory) Ranges(_ context.Context, parts []selection.Part, o read.Options,
+	u *read.Usage) []iter.Seq2[read.Page, error] {
 	m.ahead = make([]int, len(parts))
 	var all []iter.Seq2[read.Page, error]
 	for i, p := range parts {
@@ -129,14 +131,16 @@ func TestMerged(t *testing.T) {
 		{"side by side", []selection.Range{prefix("c"), prefix("a")}, "a1 a2 a3 c1 c2"},
 		{"overlapping", []selection.Range{prefix("a"), between("a2", "b1"), prefix("b")}, "a1 a2 a3 b1 b2"},
 		{"the same thrice", []selection.Range{prefix("b"), prefix("b"), prefix("b")}, "b1 b2"},
-		{"one inside another", []selection.Range{{Kind: selection.All}, prefix("b"), one("c1")}, "a1 a2 a3 b1 b2 c1 c2"},
+		{"one inside another", []selection.Range{{Kind: selection.All}, prefix("b"), one("c1")},
+			"a1 a2 a3 b1 b2 c1 c2"},
 		{"empty ones", []selection.Range{prefix("x"), prefix("b"), prefix("y")}, "b1 b2"},
 		{"all empty", []selection.Range{prefix("x"), prefix("y")}, ""},
 	} {
 		for size := 1; size < 5; size++ {
 			for _, reverse := range []bool{false, true} {
 				src := &memory{tables: []*item.Table{main}, keys: keys, size: size}
-				got, err := keysOf(read.Merged(context.Background(), src, ranges(c.ranges...), read.Options{Reverse: reverse}, &read.Usage{}))
+				got, err := keysOf(read.Merged(context.Background(), src, ranges(c.ranges...),
+					read.Options{Reverse: reverse}, &read.Usage{}))
 				want := strings.Fields(c.want)
 				if reverse {
 					slices.Reverse(want)
@@ -167,7 +171,8 @@ func TestMergedAtRandom(t *testing.T) {
 		}
 		var all []selection.Range
 		for range 1 + r.IntN(5) {
-			all = append(all, []selection.Range{prefix(letter()), between(letter(), letter()), one(letter() + letter())}[r.IntN(3)])
+			all = append(all,
+				[]selection.Range{prefix(letter()), between(letter(), letter()), one(letter() + letter())}[r.IntN(3)])
 		}
 		o := read.Options{Reverse: r.IntN(2) == 0}
 		var want, got []string
@@ -202,12 +207,14 @@ func TestMergedAtRandom(t *testing.T) {
 func TestMergedTables(t *testing.T) {
 	src := &memory{tables: []*item.Table{main, side}, keys: [][]string{{"a", "b"}, {"a", "c"}}, size: 1}
 	parts := []selection.Part{{Table: 0, Partition: In(Text("p"))}, {Table: 1, Partition: In(Text("p"))}}
-	if got, err := keysOf(read.Merged(context.Background(), src, parts, read.Options{}, &read.Usage{})); err != nil || got != "a a b c" {
+	if got, err := keysOf(read.Merged(context.Background(), src, parts, read.Options{}, &read.Usage{})); err != nil ||
+		got != "a a b c" {
 		t.Errorf("%s %v", got, err)
 	}
 	// A third range, over what the first one holds, adds nothing.
 	parts = append(parts, selection.Part{Table: 0, Partition: In(Text("p")), Range: prefix("a")})
-	if got, err := keysOf(read.Merged(context.Background(), src, parts, read.Options{}, &read.Usage{})); err != nil || got != "a a b c" {
+	if got, err := keysOf(read.Merged(context.Background(), src, parts, read.Options{}, &read.Usage{})); err != nil ||
+		got != "a a b c" {
 		t.Errorf("%s %v", got, err)
 	}
 }
@@ -222,8 +229,10 @@ func TestMergedReadsBehindFilteredPages(t *testing.T) {
 		{"a4 b4", "a4 b4"}, {"a4", "a4"}, {"b4", "b4"}, {"a1 b4", "a1 b4"}, {"a1 a4 b3", "a1 a4 b3"}, {"", ""},
 	} {
 		for size := 1; size < 4; size++ {
-			for _, all := range [][]selection.Part{ranges(prefix("a"), prefix("b")), ranges(prefix("a"), prefix("x")), ranges(prefix("b"), prefix("x"))} {
-				src := &memory{tables: []*item.Table{main}, keys: keys, size: size, passes: func(sk string) bool { return strings.Contains(c.passes, sk) }}
+			for _, all := range [][]selection.Part{ranges(prefix("a"), prefix("b")), ranges(prefix("a"), prefix("x")),
+				ranges(prefix("b"), prefix("x"))} {
+				src := &memory{tables: []*item.Table{main}, keys: keys, size: size,
+					passes: func(sk string) bool { return strings.Contains(c.passes, sk) }}
 				var want []string
 				for _, sk := range strings.Fields(c.want) {
 					if slices.ContainsFunc(all, func(p selection.Part) bool { return p.Range.Contains(Text(sk)) }) {
@@ -249,7 +258,8 @@ func TestMergedReadsAsNeeded(t *testing.T) {
 	}
 	src := &memory{tables: []*item.Table{main}, keys: [][]string{keys}, size: 3}
 	yielded := [2]int{}
-	for page, err := range read.Merged(context.Background(), src, ranges(prefix("a"), prefix("b")), read.Options{}, &read.Usage{}) {
+	for page, err := range read.Merged(context.Background(), src, ranges(prefix("a"), prefix("b")), read.Options{},
+		&read.Usage{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +280,8 @@ func TestMergedReadsAsNeeded(t *testing.T) {
 // Ending early ends every range, and reads no further.
 func TestMergedEndsEarly(t *testing.T) {
 	src := &memory{tables: []*item.Table{main}, keys: [][]string{{"a1", "a2", "a3", "b1", "b2", "c1"}}, size: 1}
-	for range read.Merged(context.Background(), src, ranges(prefix("a"), prefix("b"), prefix("c")), read.Options{}, &read.Usage{}) {
+	for range read.Merged(context.Background(), src, ranges(prefix("a"), prefix("b"), prefix("c")), read.Options{},
+		&read.Usage{}) {
 		break
 	}
 	if src.ended != 3 || src.pulled != 3 {
@@ -282,8 +293,10 @@ func TestMergedEndsEarly(t *testing.T) {
 // other ranges.
 func TestMergedErrors(t *testing.T) {
 	broken := errors.New("broken")
-	src := &memory{tables: []*item.Table{main}, keys: [][]string{{"a1", "a2", "b1", "b2"}}, size: 1, fails: map[int]error{1: broken}}
-	got, err := keysOf(read.Merged(context.Background(), src, ranges(prefix("a"), prefix("b")), read.Options{}, &read.Usage{}))
+	src := &memory{tables: []*item.Table{main}, keys: [][]string{{"a1", "a2", "b1", "b2"}}, size: 1,
+		fails: map[int]error{1: broken}}
+	got, err := keysOf(read.Merged(context.Background(), src, ranges(prefix("a"), prefix("b")), read.Options{},
+		&read.Usage{}))
 	if !errors.Is(err, broken) || got != "a1 a2 b1" || src.ended != 2 {
 		t.Errorf("%s %v, %d ranges have ended", got, err, src.ended)
 	}
@@ -293,14 +306,17 @@ func TestMergedErrors(t *testing.T) {
 func TestPages(t *testing.T) {
 	for size := 1; size < 4; size++ {
 		src := &memory{tables: []*item.Table{main}, keys: [][]string{{"a1", "a2", "b1", "b2", "c1"}}, size: size}
-		got, err := keysOf(read.Pages(context.Background(), src, ranges(prefix("b"), between("a2", "c1"), prefix("a")), read.Options{}, &read.Usage{}))
+		got, err := keysOf(read.Pages(context.Background(), src, ranges(prefix("b"), between("a2", "c1"), prefix("a")),
+			read.Options{}, &read.Usage{}))
 		if err != nil || got != "b1 b2 a2 c1 a1" {
 			t.Errorf("pages of %d: %s %v", size, got, err)
 		}
 	}
 	broken := errors.New("broken")
-	src := &memory{tables: []*item.Table{main}, keys: [][]string{{"a1", "b1"}}, size: 1, fails: map[int]error{0: broken}}
-	if got, err := keysOf(read.Pages(context.Background(), src, ranges(prefix("a"), prefix("b")), read.Options{}, &read.Usage{})); !errors.Is(err, broken) || got != "a1" {
+	src := &memory{tables: []*item.Table{main}, keys: [][]string{{"a1", "b1"}}, size: 1,
+		fails: map[int]error{0: broken}}
+	if got, err := keysOf(read.Pages(context.Background(), src, ranges(prefix("a"), prefix("b")), read.Options{},
+		&read.Usage{})); !errors.Is(err, broken) || got != "a1" {
 		t.Errorf("%s %v", got, err)
 	}
 }
@@ -315,7 +331,8 @@ func TestCollect(t *testing.T) {
 		t.Errorf("%d items with %d requests: %v", len(found), u.Requests, err)
 	}
 	src.fails = map[int]error{2: errors.New("broken")}
-	if found, err = collect(context.Background(), src, ranges(prefix("a"), prefix("b"), one("a1")), read.Options{}, &u); err == nil || found != nil {
+	if found, err = collect(context.Background(), src, ranges(prefix("a"), prefix("b"), one("a1")), read.Options{},
+		&u); err == nil || found != nil {
 		t.Errorf("%d items: %v", len(found), err)
 	}
 	if found, err = collect(context.Background(), src, nil, read.Options{}, &u); err != nil || len(found) != 0 {
@@ -324,7 +341,8 @@ func TestCollect(t *testing.T) {
 }
 
 // collect returns all items of the parts.
-func collect(ctx context.Context, src read.Source, parts []selection.Part, o read.Options, u *read.Usage) (all []item.Image, err error) {
+func collect(ctx context.Context, src read.Source, parts []selection.Part, o read.Options,
+	u *read.Usage) (all []item.Image, err error) {
 	for page, err := range read.Pages(ctx, src, parts, o, u) {
 		if err != nil {
 			return nil, err

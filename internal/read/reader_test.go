@@ -34,7 +34,8 @@ func reader(c *Client) *read.Reader {
 				if !okPK || !okSK {
 					return nil, fmt.Errorf("an item without a key")
 				}
-				images = append(images, item.Image{Place: item.Place{Table: t, PK: pk, SK: sk}, Given: a, Size: attr.ItemSize(a)})
+				images = append(images,
+					item.Image{Place: item.Place{Table: t, PK: pk, SK: sk}, Given: a, Size: attr.ItemSize(a)})
 			}
 			return images, nil
 		},
@@ -66,7 +67,8 @@ func TestInput(t *testing.T) {
 		{
 			"filtered", prefix("a"),
 			read.Options{Expr: &read.Expression{
-				Filter: aws.String("#0 = :0"), Projection: aws.String("#1"), Names: map[string]string{"#0": "n", "#1": "m"}, Values: item.Attributes{":0": N("1")},
+				Filter: aws.String("#0 = :0"), Projection: aws.String("#1"), Names: map[string]string{"#0": "n",
+					"#1": "m"}, Values: item.Attributes{":0": N("1")},
 			}},
 			"PK = 'p' AND begins_with(SK, 'a') filter n = 1 project m",
 		},
@@ -125,9 +127,12 @@ func TestQueryPages(t *testing.T) {
 
 // What a filter hides is charged for as well, so that the price is a bound.
 func TestQueryFiltered(t *testing.T) {
-	c := &Client{Answers: []Answer{{Out: &dynamodb.QueryOutput{ConsumedCapacity: &types.ConsumedCapacity{CapacityUnits: aws.Float64(12)}}}}}
+	c := &Client{Answers: []Answer{
+		{Out: &dynamodb.QueryOutput{ConsumedCapacity: &types.ConsumedCapacity{CapacityUnits: aws.Float64(12)}}},
+	}}
 	var u read.Usage
-	o := read.Options{Strong: true, Expr: &read.Expression{Projection: aws.String("#0"), Names: map[string]string{"#0": "n"}}}
+	o := read.Options{Strong: true,
+		Expr: &read.Expression{Projection: aws.String("#0"), Names: map[string]string{"#0": "n"}}}
 	if _, err := collect(context.Background(), reader(c), ranges(one("a")), o, &u); err != nil {
 		t.Fatal(err)
 	}
@@ -185,11 +190,13 @@ func TestBatch(t *testing.T) {
 	for _, reverse := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			c := &Client{Answers: []Answer{
-				batch([]string{"a", "d"}, sized("c", 100)), batch([]string{"d"}, sized("a", 5000)), batch(nil, sized("d", 100)),
+				batch([]string{"a", "d"}, sized("c", 100)), batch([]string{"d"}, sized("a", 5000)),
+				batch(nil, sized("d", 100)),
 			}}
 			var u read.Usage
 			parts := ranges(one("d"), one("a"), one("b"), one("c"), one("a"))
-			got, err := keysOf(read.Pages(context.Background(), reader(c), parts, read.Options{Reverse: reverse, Strong: true}, &u))
+			got, err := keysOf(read.Pages(context.Background(), reader(c), parts,
+				read.Options{Reverse: reverse, Strong: true}, &u))
 			if want := map[bool]string{false: "a c d", true: "d c a"}[reverse]; err != nil || got != want {
 				t.Errorf("%s: %v", got, err)
 			}
@@ -229,7 +236,8 @@ func TestBatchOfTables(t *testing.T) {
 	c := &Client{Answers: []Answer{{Out: &dynamodb.BatchGetItemOutput{Responses: map[string][]item.Attributes{
 		"main": {sized("a", 100)}, "side": {sized("a", 100), sized("b", 100)},
 	}}}}}
-	parts := append(ranges(one("a")), selection.Part{Table: 1, Partition: In(Text("p")), Range: one("b")}, selection.Part{Table: 1, Partition: In(Text("p")), Range: one("a")})
+	parts := append(ranges(one("a")), selection.Part{Table: 1, Partition: In(Text("p")), Range: one("b")},
+		selection.Part{Table: 1, Partition: In(Text("p")), Range: one("a")})
 	found, err := collect(context.Background(), reader(c), parts, read.Options{}, &read.Usage{})
 	if err != nil || len(found) != 3 || found[0].Table != main || found[1].Table != side || found[2].SK.Text != "b" {
 		t.Errorf("%+v %v", found, err)
@@ -242,8 +250,10 @@ func TestBatchContextEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		left := batch([]string{"a", "b"})
 		left.Do = func(Call) { cancel() }
-		_, err := collect(ctx, reader(&Client{Answers: []Answer{left}}), ranges(one("a"), one("b")), read.Options{}, &read.Usage{})
-		if err == nil || err.Error() != "Thing: reading a batch, with keys still unprocessed, as where a table is throttled: context canceled" {
+		_, err := collect(ctx, reader(&Client{Answers: []Answer{left}}), ranges(one("a"), one("b")), read.Options{},
+			&read.Usage{})
+		if err == nil || err.Error() != "Thing: reading a batch, with keys still unprocessed, as where a table is "+
+			"throttled: context canceled" {
 			t.Error(err)
 		}
 	})
@@ -252,7 +262,8 @@ func TestBatchContextEnds(t *testing.T) {
 // An empty range asks for nothing.
 func TestNothingToRead(t *testing.T) {
 	c := &Client{}
-	found, err := collect(context.Background(), reader(c), ranges(selection.Range{Kind: selection.None}), read.Options{}, &read.Usage{})
+	found, err := collect(context.Background(), reader(c), ranges(selection.Range{Kind: selection.None}),
+		read.Options{}, &read.Usage{})
 	if err != nil || len(found) > 0 || len(c.Calls()) > 0 {
 		t.Errorf("%v %v %v", found, err, c.Names())
 	}
@@ -262,7 +273,8 @@ func TestNothingToRead(t *testing.T) {
 func TestReadErrors(t *testing.T) {
 	missing := Answer{Err: &types.ResourceNotFoundException{}}
 	want := `Thing: the table "main" does not exist in this account and Region: create it`
-	for name, parts := range map[string][]selection.Part{"GetItem": ranges(one("a")), "BatchGetItem": ranges(one("a"), one("b")), "Query": ranges(prefix("a"))} {
+	for name, parts := range map[string][]selection.Part{"GetItem": ranges(one("a")),
+		"BatchGetItem": ranges(one("a"), one("b")), "Query": ranges(prefix("a"))} {
 		var u read.Usage
 		_, err := collect(context.Background(), reader(&Client{Answers: []Answer{missing}}), parts, read.Options{}, &u)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || u.Requests != 1 {
@@ -274,9 +286,11 @@ func TestReadErrors(t *testing.T) {
 		parts  []selection.Part
 		answer Answer
 	}{
-		"GetItem": {ranges(one("a")), Stored(odd)}, "BatchGetItem": {ranges(one("a"), one("b")), batch(nil, odd)}, "Query": {ranges(prefix("a")), Page("", odd)},
+		"GetItem": {ranges(one("a")), Stored(odd)}, "BatchGetItem": {ranges(one("a"), one("b")), batch(nil, odd)},
+		"Query": {ranges(prefix("a")), Page("", odd)},
 	} {
-		if _, err := collect(context.Background(), reader(&Client{Answers: []Answer{c.answer}}), c.parts, read.Options{}, &read.Usage{}); err == nil || err.Error() != "an item without a key" {
+		if _, err := collect(context.Background(), reader(&Client{Answers: []Answer{c.answer}}), c.parts,
+			read.Options{}, &read.Usage{}); err == nil || err.Error() != "an item without a key" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -286,7 +300,8 @@ func TestReadErrors(t *testing.T) {
 func TestTableWithoutSortKey(t *testing.T) {
 	r := reader(nil)
 	r.TableOf = func(selection.Part) *item.Table { return &item.Table{Name: "alone", Hash: "id"} }
-	in := r.Input(selection.Part{Partition: In(key.Scalar{Type: 'N', Text: "7"}), Range: selection.Range{Kind: selection.One}}, read.Options{})
+	in := r.Input(selection.Part{Partition: In(key.Scalar{Type: 'N', Text: "7"}),
+		Range: selection.Range{Kind: selection.One}}, read.Options{})
 	if err := CheckInput(in); err != nil || KeyCondition(in) != "id = 7" {
 		t.Errorf("%s: %v", KeyCondition(in), err)
 	}

@@ -38,7 +38,8 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 		if err := s.Rate.Take(ctx, 0); err != nil {
 			return err
 		}
-		if in.Limit = pageItems(s.Rate, s.Of, items, bytes, s.Strong); s.Limit > 0 && (in.Limit == nil || int(*in.Limit) > s.Limit) {
+		if in.Limit = pageItems(s.Rate, s.Of, items, bytes, s.Strong); s.Limit > 0 &&
+			(in.Limit == nil || int(*in.Limit) > s.Limit) {
 			in.Limit = limitOf(s.Limit)
 		}
 		u.asks(ctx)

@@ -52,7 +52,8 @@ func (u *Usage) add(bytes []int, o Options, consumed *types.ConsumedCapacity) {
 	for _, n := range bytes {
 		units := cost.Exactly(cost.ReadUnits(n))
 		if o.Expr != nil {
-			units.Max, units.If = max(units.Max, cost.ReadUnits(maxPage)), "more is read than a filter or projection shows"
+			units.Max, units.If = max(units.Max, cost.ReadUnits(maxPage)),
+				"more is read than a filter or projection shows"
 		}
 		if !o.Strong {
 			units = units.Times(0.5)

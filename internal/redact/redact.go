@@ -1,8 +1,8 @@
 // Package redact keeps attribute values out of error texts.
 //
-// An error text names the model, the field and the key of the item. The values of attributes can be personal data, and loggers
-// write error texts to places that many people can read. A message puts a value into a [Value], which no formatting verb
-// prints. [Detail] returns the text with the values.
+// An error text names the model, the field and the key of the item. The values of attributes can be
+// personal data, and loggers write error texts to places that many people can read. A message puts a
+// value into a [Value], which no formatting verb prints. [Detail] returns the text with the values.
 package redact
 
 import (
@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// Value is an attribute value for the details of an error. It stands behind the noun that it is the value of, without a space:
-// "the string%v is not valid UTF-8".
+// Value is an attribute value for the details of an error. It stands behind the noun that it is the
+// value of, without a space: "the string%v is not valid UTF-8".
 type Value struct {
 	text *string // a pointer, so that %#v of a struct with a Value does not print it
 }
@@ -24,7 +24,8 @@ type Value struct {
 // maxRunes is how much of a value details show.
 const maxRunes = 100
 
-// Of returns a value that only Detail prints. Strings are quoted, and bytes are shown in hexadecimal. Long values are cut.
+// Of returns a value that only Detail prints. Strings are quoted, and bytes are shown in hexadecimal.
+// Long values are cut.
 func Of(v any) Value {
 	var s string
 	switch v := v.(type) {
@@ -98,8 +99,8 @@ func (e *Error) Error() string { return e.err.Error() }
 // Reveal returns the text with values.
 func (e *Error) Reveal() string { return *e.full }
 
-// Unwrap returns the error that has the text. It does not return an error whose text may contain values, since loggers print
-// each error of a chain.
+// Unwrap returns the error that has the text. It does not return an error whose text may contain
+// values, since loggers print each error of a chain.
 func (e *Error) Unwrap() error { return e.err }
 
 // Is reports whether the hidden error matches.
@@ -148,8 +149,8 @@ func Detail(err error) string {
 	return d.text
 }
 
-// details is a text in which those of errors are replaced. Those that are found lie from a position on, since a text names its causes
-// in their order.
+// details is a text in which those of errors are replaced. Those that are found lie from a position on,
+// since a text names its causes in their order.
 type details struct {
 	text string
 	from int

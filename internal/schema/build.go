@@ -71,12 +71,15 @@ func (b *builder) build() {
 		return
 	case t.recursive():
 		f := t.around()
-		b.fault(place{in: t, field: f}, "store the key of the other value (such as "+f.Name+"ID string, or "+f.Name+"IDs []string), or declare another type for what it holds", "a %s would be stored inside itself, without an end", t.Name)
+		b.fault(place{in: t, field: f}, "store the key of the other value (such as "+f.Name+"ID string, or "+f.Name+
+			"IDs []string), or declare another type for what it holds",
+			"a %s would be stored inside itself, without an end", t.Name)
 		return
 	}
 	all, blanks := b.members(b.e.Type, true)
 	b.blanks = blanks
-	b.fields = b.visible(slices.DeleteFunc(all, func(m *member) bool { return m.tag.Skip }), func(m *member) string { return m.Name })
+	b.fields = b.visible(slices.DeleteFunc(all, func(m *member) bool { return m.tag.Skip }),
+		func(m *member) string { return m.Name })
 	b.declarations()
 	b.partitionKey()
 	b.sortKeys()
@@ -127,7 +130,8 @@ func (b *builder) mainOptions(m *member, main *Table, seen map[string]*member) {
 	for _, o := range m.tag.Options {
 		if first := seen[o.Word]; first != nil {
 			if len(first.path) == len(m.path) {
-				b.fault(m.option(o.Word), "keep one; a further table has name=Word", "the option %s stands on two blank fields", o.Word)
+				b.fault(m.option(o.Word), "keep one; a further table has name=Word",
+					"the option %s stands on two blank fields", o.Word)
 			}
 			continue // the embedding struct's own declaration wins
 		}
@@ -159,14 +163,16 @@ func (b *builder) mainOptions(m *member, main *Table, seen map[string]*member) {
 		b.fault(m.at(), "keep one of them", "version= and noversion exclude each other")
 	}
 	if m.tag.Has("sk") != m.tag.Has("root") {
-		b.fault(m.at(), `write _ struct{} `+"`ddb:\"sk=HEAD,root\"`", "a blank field with sk= or root declares a root without fields, and needs both")
+		b.fault(m.at(), `write _ struct{} `+"`ddb:\"sk=HEAD,root\"`",
+			"a blank field with sk= or root declares a root without fields, and needs both")
 	}
 }
 
 // keysDiffer refuses a table whose two key attributes are one.
 func (b *builder) keysDiffer(t *Table, at place) {
 	if t.Hash == t.Range {
-		b.fault(at, "name them differently, or write range=- for a table without a sort key", "the partition key and the sort key of the table %s are one attribute, %q", t.Name, t.Hash)
+		b.fault(at, "name them differently, or write range=- for a table without a sort key",
+			"the partition key and the sort key of the table %s are one attribute, %q", t.Name, t.Hash)
 	}
 }
 
@@ -185,7 +191,8 @@ func (b *builder) segmentName(m *member) {
 	}
 	for _, o := range m.tag.Options {
 		if o.Word != "prefix" && o.Word != "name" {
-			b.fault(m.option(o.Word), "put it on a blank field of its own", "the option %s does not go with prefix=", o.Word)
+			b.fault(m.option(o.Word), "put it on a blank field of its own", "the option %s does not go with prefix=",
+				o.Word)
 		}
 	}
 	b.e.Names = append(b.e.Names, SegmentName{Prefix: o.Value, Name: m.tag.Value("name"), Field: m.Field})
@@ -194,7 +201,8 @@ func (b *builder) segmentName(m *member) {
 func (b *builder) satellite(m *member) {
 	o, ok := m.tag.Option("table")
 	if !ok {
-		b.fault(m.option("name"), "add table=NAME, or prefix=SEGMENT", "name= on a blank field names a further table or a segment")
+		b.fault(m.option("name"), "add table=NAME, or prefix=SEGMENT",
+			"name= on a blank field names a further table or a segment")
 		return
 	}
 	t := &Table{
@@ -210,7 +218,8 @@ func (b *builder) satellite(m *member) {
 		case "range":
 			t.Range = rangeName(o.Value)
 		default:
-			b.fault(m.option(o.Word), "move it to the blank field of the main table", "the option %s does not go with a further table", o.Word)
+			b.fault(m.option(o.Word), "move it to the blank field of the main table",
+				"the option %s does not go with a further table", o.Word)
 		}
 	}
 	b.keysDiffer(t, m.at())
@@ -234,7 +243,8 @@ func (b *builder) partitionKey() {
 	b.e.PK = &Key{Template: &key.Template{Type: 'S', Delim: b.e.Delim}}
 	if len(found) == 0 {
 		if len(b.badTag) == 0 {
-			b.fault(place{in: b.e.Type}, "add pk=TEMPLATE to the field that identifies an entity", "the model has no partition key")
+			b.fault(place{in: b.e.Type}, "add pk=TEMPLATE to the field that identifies an entity",
+				"the model has no partition key")
 		}
 		return
 	}
@@ -251,8 +261,10 @@ func (b *builder) partitionKey() {
 			b.e.KeyFields[s.KeyField].Identity = true
 		}
 	}
-	if m.Name != "_" && !b.badPK && !slices.ContainsFunc(o.Template.Parts, func(p tags.Part) bool { return p.Name == m.Name }) {
-		b.fault(m.option("pk"), "name it in the template, or move pk= to a blank field", "the template of pk= does not name its field %s", m.Name)
+	if m.Name != "_" && !b.badPK &&
+		!slices.ContainsFunc(o.Template.Parts, func(p tags.Part) bool { return p.Name == m.Name }) {
+		b.fault(m.option("pk"), "name it in the template, or move pk= to a blank field",
+			"the template of pk= does not name its field %s", m.Name)
 	}
 	for _, t := range b.e.Tables {
 		t.HashType = b.e.PK.Template.Type
@@ -319,7 +331,8 @@ func (b *builder) table(m *member) *Table {
 			return t
 		}
 	}
-	b.fault(m.option("table"), "declare it: _ struct{} `ddb:\"table="+o.Value+",hash=ATTR,range=ATTR,name=Word\"`", "the model has no table %s", o.Value)
+	b.fault(m.option("table"), "declare it: _ struct{} `ddb:\"table="+o.Value+",hash=ATTR,range=ATTR,name=Word\"`",
+		"the model has no table %s", o.Value)
 	return nil
 }
 
@@ -335,7 +348,8 @@ func (b *builder) singleton(m *member, o *tags.Option) {
 		b.fault(m.at(), "add sk=TEMPLATE", "the table %s has a sort key, so that the field needs one", t.Name)
 		return
 	case o != nil && t.Range == "":
-		b.fault(m.option("sk"), "remove it, or declare the table with range=ATTR", "the table %s has no sort key", t.Name)
+		b.fault(m.option("sk"), "remove it, or declare the table with range=ATTR", "the table %s has no sort key",
+			t.Name)
 		return
 	case o != nil:
 		text = o.Value
@@ -363,7 +377,8 @@ func (b *builder) itemKey(it *Item, m *member, o tags.Option, sc scope) *Key {
 // elements makes a slice or map one item per element.
 func (b *builder) elements(m *member, o tags.Option, t *Table) {
 	if t.Range == "" {
-		b.fault(m.option("sk"), "declare the table with range=ATTR", "the table %s has no sort key, and so room for one item only", t.Name)
+		b.fault(m.option("sk"), "declare the table with range=ATTR",
+			"the table %s has no sort key, and so room for one item only", t.Name)
 		return
 	}
 	elem := m.Type.Elem
@@ -392,9 +407,11 @@ func (b *builder) elements(m *member, o tags.Option, t *Table) {
 	mapKey := from(FromMapKey)
 	switch {
 	case from(FromElement) < 0 && from(FromSelf) < 0 && mapKey < 0:
-		b.fault(m.option("sk"), "add a placeholder such as "+elementHint(m), "the template %q names nothing of the element, so that all elements would be one item", o.Value)
+		b.fault(m.option("sk"), "add a placeholder such as "+elementHint(m),
+			"the template %q names nothing of the element, so that all elements would be one item", o.Value)
 	case m.Type.Kind == Map && mapKey < 0:
-		b.fault(m.option("sk"), "add {key}", "the template %q does not hold the map's key, which would be lost", o.Value)
+		b.fault(m.option("sk"), "add {key}", "the template %q does not hold the map's key, which would be lost",
+			o.Value)
 	case mapKey >= 0 && !it.Key.Sources[mapKey].Lossless:
 		b.fault(m.option("sk"), "use {key}", "the template %q does not give the map's key back in full", o.Value)
 	}

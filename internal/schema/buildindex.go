@@ -71,7 +71,9 @@ func (b *builder) keyTypes() {
 		for _, a := range x.Attributes() {
 			at := [2]string{x.Table.Name, a.Name}
 			if was := seen[at]; was != 0 && a.Type != 0 && was != a.Type {
-				b.fault(place{in: b.e.Type, field: x.Field}, "name another attribute in hash= or range=", "the attribute %q is a key of type %c in the index %s, and of type %c in another key of the table", a.Name, a.Type, x.Name, was)
+				b.fault(place{in: b.e.Type, field: x.Field}, "name another attribute in hash= or range=",
+					"the attribute %q is a key of type %c in the index %s, and of type %c in another key of the table",
+					a.Name, a.Type, x.Name, was)
 			}
 			seen[at] = a.Type
 		}
@@ -95,7 +97,9 @@ func (b *builder) renamedInIndex(e *Entry) {
 	}
 	for _, a := range e.Item.Attributes {
 		if len(a.Was) > 0 && named(a) {
-			b.fault(place{in: b.e.Type, field: e.Field}, "keep the attribute's name, with dynamodbav:\"oldName\"", "the index %s names %s, which items may hold as %s too (was=), and an index knows one name", e.Index.Name, a.Value.Name, strings.Join(a.Was, ", "))
+			b.fault(place{in: b.e.Type, field: e.Field}, "keep the attribute's name, with dynamodbav:\"oldName\"",
+				"the index %s names %s, which items may hold as %s too (was=), and an index knows one name",
+				e.Index.Name, a.Value.Name, strings.Join(a.Was, ", "))
 		}
 	}
 }
@@ -107,7 +111,8 @@ var indexOptions = []string{"index", "hash", "range", "pk", "sk", "on", "local",
 func (b *builder) index(m *member) {
 	for _, o := range m.tag.Options {
 		if !slices.Contains(indexOptions, o.Word) {
-			b.fault(m.option(o.Word), "move it to a blank field of its own", "the option %s does not go with index=", o.Word)
+			b.fault(m.option(o.Word), "move it to a blank field of its own", "the option %s does not go with index=",
+				o.Word)
 		}
 	}
 	it := b.carrier(m)
@@ -116,12 +121,14 @@ func (b *builder) index(m *member) {
 	}
 	x := &Index{Name: m.tag.Value("index"), Table: it.Table, Local: m.tag.Has("local"), Field: m.Field}
 	if n := len(x.Name); n < 3 || n > 255 {
-		b.fault(m.option("index"), "DynamoDB takes 3 to 255 characters", "the index name %q has %d characters", x.Name, n)
+		b.fault(m.option("index"), "DynamoDB takes 3 to 255 characters", "the index name %q has %d characters", x.Name,
+			n)
 		return
 	}
 	e := &Entry{Index: x, Item: it, Name: m.tag.Value("name"), Field: m.Field}
 	if i := strings.IndexFunc(x.Name, func(r rune) bool { return !isNameRune(r) }); i >= 0 {
-		b.fault(m.option("index"), "DynamoDB takes letters, digits, '_', '-' and '.'", "the index name %q has %q in it", x.Name, x.Name[i:i+1])
+		b.fault(m.option("index"), "DynamoDB takes letters, digits, '_', '-' and '.'", "the index name %q has %q in it",
+			x.Name, x.Name[i:i+1])
 		return
 	}
 	faults := len(b.faults)
@@ -132,7 +139,8 @@ func (b *builder) index(m *member) {
 		e.Hash = b.indexKeys(m, it, "pk", "hash")
 		e.Range = b.indexKeys(m, it, "sk", "range")
 		if len(e.Hash) == 0 && len(b.faults) == faults {
-			b.fault(m.option("index"), "add pk=TEMPLATE, and hash=ATTR unless that is a field as it is", "the index %s has no partition key", x.Name)
+			b.fault(m.option("index"), "add pk=TEMPLATE, and hash=ATTR unless that is a field as it is",
+				"the index %s has no partition key", x.Name)
 		}
 	}
 	if len(b.faults) > faults {
@@ -184,20 +192,24 @@ func (b *builder) localKeys(m *member, e *Entry) {
 	t := e.Item.Table
 	for _, w := range []string{"pk", "hash"} {
 		if m.tag.Has(w) {
-			b.fault(m.option(w), "remove it", "a local index has the table's partition key, and %s= means nothing there", w)
+			b.fault(m.option(w), "remove it",
+				"a local index has the table's partition key, and %s= means nothing there", w)
 		}
 	}
 	if t.Range == "" {
-		b.fault(m.option("local"), "remove local, and add pk=TEMPLATE", "the table %s has no sort key, and so no local indexes", t.Name)
+		b.fault(m.option("local"), "remove local, and add pk=TEMPLATE",
+			"the table %s has no sort key, and so no local indexes", t.Name)
 		return
 	}
 	e.Hash = []*IndexKey{{Key: b.e.PK, Name: t.Hash, Own: Primary}}
 	e.Range = b.indexKeys(m, e.Item, "sk", "range")
 	if len(e.Range) == 0 && !m.tag.Has("sk") && !m.tag.Has("range") {
-		b.fault(m.option("index"), "add sk=TEMPLATE, and range=ATTR unless that is a field as it is", "the local index %s has no sort key", e.Index.Name)
+		b.fault(m.option("index"), "add sk=TEMPLATE, and range=ATTR unless that is a field as it is",
+			"the local index %s has no sort key", e.Index.Name)
 	}
 	if len(e.Range) > 1 {
-		b.fault(m.option("sk"), "join them in one template, such as {A}#{B}", "a local index has one sort key attribute, and this one has %d", len(e.Range))
+		b.fault(m.option("sk"), "join them in one template, such as {A}#{B}",
+			"a local index has one sort key attribute, and this one has %d", len(e.Range))
 	}
 }
 
@@ -217,13 +229,17 @@ func (b *builder) indexKeys(m *member, it *Item, word, attribute string) []*Inde
 		}
 		fallthrough
 	case !has:
-		b.fault(m.option(attribute), "add "+word+"=TEMPLATE", "nothing says what the key attribute %s= of the index holds", attribute)
+		b.fault(m.option(attribute), "add "+word+"=TEMPLATE",
+			"nothing says what the key attribute %s= of the index holds", attribute)
 		return nil
 	case len(o.Keys) > MaxIndexKeys:
-		b.fault(m.option(word), "join some of them in one template, such as {A}#{B}", "the index has %d attributes in %s=, and DynamoDB takes %d", len(o.Keys), word, MaxIndexKeys)
+		b.fault(m.option(word), "join some of them in one template, such as {A}#{B}",
+			"the index has %d attributes in %s=, and DynamoDB takes %d", len(o.Keys), word, MaxIndexKeys)
 		return nil
 	case len(names) > 0 && len(names) != len(o.Keys):
-		b.fault(m.option(attribute), "name an attribute for each template, in their order, with "+tags.KeySeparator+" between them", "%s= names %d attributes, and %s= has %d templates", attribute, len(names), word, len(o.Keys))
+		b.fault(m.option(attribute), "name an attribute for each template, in their order, with "+tags.KeySeparator+
+			" between them", "%s= names %d attributes, and %s= has %d templates", attribute, len(names), word,
+			len(o.Keys))
 		return nil
 	}
 	var keys []*IndexKey
@@ -264,7 +280,8 @@ func (b *builder) indexKey(m *member, it *Item, o tags.Option, name, attribute s
 	own := b.own(it, k.Key)
 	if p := b.primary(it, name); p != nil {
 		if p.Text != k.Text {
-			b.fault(m.option(attribute), "leave the template out, or name another attribute", "the attribute %q is a key of the table %s, which holds %q", name, it.Table.Name, p.Text)
+			b.fault(m.option(attribute), "leave the template out, or name another attribute",
+				"the attribute %q is a key of the table %s, which holds %q", name, it.Table.Name, p.Text)
 			return nil
 		}
 		return p
@@ -292,7 +309,9 @@ func (b *builder) finerThanStored(m *member, o tags.Option, k *IndexKey) {
 		if src.From == FromModel || !b.avOf(src).Has("unixtime") || f.Kind != key.Nanos && f.Kind != key.Millis {
 			continue
 		}
-		b.fault(m.option(o.Word), "write {"+src.Value.Name+":seconds}, or {"+src.Value.Name+":unix}", "%s is finer than what is stored of the field, which is seconds (unixtime), so that the key would change when the item is loaded and saved", src.Text)
+		b.fault(m.option(o.Word), "write {"+src.Value.Name+":seconds}, or {"+src.Value.Name+":unix}",
+			"%s is finer than what is stored of the field, which is seconds (unixtime), so that the key would change "+
+				"when the item is loaded and saved", src.Text)
 	}
 }
 
@@ -317,7 +336,9 @@ func (b *builder) finerThanKey(m *member, it *Item, o tags.Option, k *IndexKey) 
 			}
 		}
 		if !known {
-			b.fault(m.option(o.Word), "write "+held.Text+", or name a field that lies on "+it.Name, "the keys of %s hold no more of the field than %s, and the index would need %s", it.Name, held.Text, src.Text)
+			b.fault(m.option(o.Word), "write "+held.Text+", or name a field that lies on "+it.Name,
+				"the keys of %s hold no more of the field than %s, and the index would need %s", it.Name, held.Text,
+				src.Text)
 		}
 	}
 }
@@ -350,7 +371,8 @@ func (b *builder) derived(m *member, it *Item, k *IndexKey, attribute string) *I
 		if d.Text == k.Text {
 			return d
 		}
-		b.fault(m.option(attribute), "name another attribute, or write the same template", "the attribute %q holds %q as another key of an index, and not %q", k.Name, d.Text, k.Text)
+		b.fault(m.option(attribute), "name another attribute, or write the same template",
+			"the attribute %q holds %q as another key of an index, and not %q", k.Name, d.Text, k.Text)
 		return nil
 	}
 	it.Derived = append(it.Derived, k)
@@ -391,25 +413,31 @@ func (b *builder) indexSource(at place, p tags.Part, it *Item) (Source, bool) {
 	if m := find(b.fields, p.Name); m != nil {
 		o := b.onItem[m.Field]
 		if o == nil {
-			b.fault(at, "store it, or name a field that is", "%s is not stored by itself, and the key of an index is made of what its item stores", p)
+			b.fault(at, "store it, or name a field that is",
+				"%s is not stored by itself, and the key of an index is made of what its item stores", p)
 			return Source{}, false
 		}
 		where := "lies on " + o.Name
 		if it.Element() {
-			b.fault(at, "store what the index needs in the element as well, or name a field of the element, or one that the item's keys hold", "%s %s, and the index is on the elements of %s, whose writes would not change it", p, where, it.Name)
+			b.fault(at, "store what the index needs in the element as well, or name a field of the element, or one "+
+				"that the item's keys hold",
+				"%s %s, and the index is on the elements of %s, whose writes would not change it", p, where, it.Name)
 			return Source{}, false
 		}
-		b.fault(at, "name fields that lie on "+it.Name+", or add on= with the item that the field lies on", "%s %s, and the index is on the item %s, whose write would not change it", p, where, it.Name)
+		b.fault(at, "name fields that lie on "+it.Name+", or add on= with the item that the field lies on",
+			"%s %s, and the index is on the item %s, whose write would not change it", p, where, it.Name)
 		return Source{}, false
 	}
 	for _, o := range b.e.Items {
 		if o.Element() && o.Elem.Spreads() && find(b.spread(o.Elem), p.Name) != nil {
-			b.fault(at, "add on="+o.Field.Name, "%s names no field of %s, but one of the elements of %s", p, b.e.Type.Name, o.Name)
+			b.fault(at, "add on="+o.Field.Name, "%s names no field of %s, but one of the elements of %s", p,
+				b.e.Type.Name, o.Name)
 			return Source{}, false
 		}
 	}
 	if b.skipped(p.Name) {
-		b.fault(at, "store it, or name a field that is", "%s names a field that is not stored (ddb:\"-\"), and the key of an index is made of what its item stores", p)
+		b.fault(at, "store it, or name a field that is", "%s names a field that is not stored (ddb:\"-\"), and the "+
+			"key of an index is made of what its item stores", p)
 		return Source{}, false
 	}
 	b.fault(at, cureOf(p, b.fields, "the fields are "), "%s names no field of %s", p, b.e.Type.Name)
@@ -451,7 +479,8 @@ func (b *builder) projection(m *member, x *Index) {
 		b.fault(m.option("project"), "write project=keys", "%q is no projection", o.Value)
 		return
 	case o.Value == "ALL" || o.Value == "*" || o.Value == "INCLUDE":
-		b.fault(m.option("project"), "write project=all, or the fields in single quotes: project='A,B'", "%q is no projection", o.Value)
+		b.fault(m.option("project"), "write project=all, or the fields in single quotes: project='A,B'",
+			"%q is no projection", o.Value)
 		return
 	}
 	for _, name := range []string{State, Incarnation, b.e.TTL} {
@@ -463,11 +492,13 @@ func (b *builder) projection(m *member, x *Index) {
 	for name := range strings.SplitSeq(o.Value, ",") {
 		attributes := b.projected(it, strings.TrimSpace(name))
 		if attributes == nil && b.inKeys(it, strings.TrimSpace(name)) {
-			b.fault(m.option("project"), "leave it out of the list", "%q is in the item's keys, which every index projects", name)
+			b.fault(m.option("project"), "leave it out of the list",
+				"%q is in the item's keys, which every index projects", name)
 			continue
 		}
 		if f := find(b.fields, strings.TrimSpace(name)); attributes == nil && f != nil && b.onItem[f.Field] != nil {
-			b.fault(m.option("project"), "an index projects what its own item stores", "%q lies on %s, and the index is on %s", name, b.onItem[f.Field].Name, it.Name)
+			b.fault(m.option("project"), "an index projects what its own item stores",
+				"%q lies on %s, and the index is on %s", name, b.onItem[f.Field].Name, it.Name)
 			continue
 		}
 		if attributes == nil {
@@ -486,7 +517,8 @@ func (b *builder) projection(m *member, x *Index) {
 			b.fault(m.option("project"), cure, "%s stores no field %q that could be projected", it.Name, name)
 		}
 		for _, a := range attributes {
-			if !slices.Contains(x.Include, a) && !slices.ContainsFunc(x.Attributes(), func(k KeyAttribute) bool { return k.Name == a }) {
+			if !slices.Contains(x.Include, a) &&
+				!slices.ContainsFunc(x.Attributes(), func(k KeyAttribute) bool { return k.Name == a }) {
 				x.Include = append(x.Include, a)
 			}
 		}
@@ -510,7 +542,8 @@ func (b *builder) inKeys(it *Item, name string) bool {
 func (b *builder) projected(it *Item, name string) []string {
 	var out []string
 	for _, a := range it.Attributes {
-		if a.Value.Name == name || a.Name == name || strings.HasPrefix(a.Value.Name, name+".") || it.Field != nil && a.Value.Name == it.Field.Name+"."+name {
+		if a.Value.Name == name || a.Name == name || strings.HasPrefix(a.Value.Name, name+".") || it.Field != nil &&
+			a.Value.Name == it.Field.Name+"."+name {
 			out = append(out, a.Name)
 		}
 	}
@@ -530,7 +563,8 @@ func (b *builder) enter(m *member, e *Entry) {
 	x := e.Index
 	for i, a := range x.Attributes() {
 		if slices.ContainsFunc(x.Attributes()[:i], func(o KeyAttribute) bool { return o.Name == a.Name }) {
-			b.fault(m.option("index"), "name each attribute once", "the attribute %q stands twice in the keys of the index %s", a.Name, x.Name)
+			b.fault(m.option("index"), "name each attribute once",
+				"the attribute %q stands twice in the keys of the index %s", a.Name, x.Name)
 			return
 		}
 	}
@@ -542,13 +576,16 @@ func (b *builder) enter(m *member, e *Entry) {
 		same := b.e.Indexes[i]
 		switch {
 		case slices.ContainsFunc(same.Entries, func(o *Entry) bool { return o.Item == e.Item }):
-			b.fault(m.option("index"), "keep one of them, or add on= with another item", "the index %s is declared twice on %s", x.Name, e.Item.Name)
+			b.fault(m.option("index"), "keep one of them, or add on= with another item",
+				"the index %s is declared twice on %s", x.Name, e.Item.Name)
 			return
 		case x.Local != same.Local, !slices.Equal(x.Hash, same.Hash), !slices.Equal(x.Range, same.Range):
-			b.fault(m.option("index"), "name the same attributes, of the same types, in hash= and range= of both", "the index %s has other keys on %s", x.Name, same.Entries[0].Item.Name)
+			b.fault(m.option("index"), "name the same attributes, of the same types, in hash= and range= of both",
+				"the index %s has other keys on %s", x.Name, same.Entries[0].Item.Name)
 			return
 		case m.tag.Has("project") && x.All != same.All, m.tag.Has("project") && x.KeysOnly() != same.KeysOnly():
-			b.fault(m.option("project"), "write the same, or lists at both", "the index %s projects something else on %s", x.Name, same.Entries[0].Item.Name)
+			b.fault(m.option("project"), "write the same, or lists at both",
+				"the index %s projects something else on %s", x.Name, same.Entries[0].Item.Name)
 			return
 		}
 		for _, name := range x.Include { // each kind of item has its list
@@ -578,13 +615,17 @@ func (b *builder) tooManyIndexes(t *Table) {
 		at := place{in: b.e.Type, field: x.Field}
 		switch {
 		case local > MaxLocal:
-			b.fault(at, "make it a global one, with pk=", "the table %s has more than %d local indexes", t.Name, MaxLocal)
+			b.fault(at, "make it a global one, with pk=", "the table %s has more than %d local indexes", t.Name,
+				MaxLocal)
 			return
 		case global > MaxGlobal:
-			b.fault(at, "let indexes share key attributes, with a segment of its own for each kind of item", "the table %s has more than %d global indexes, and DynamoDB takes no more by default", t.Name, MaxGlobal)
+			b.fault(at, "let indexes share key attributes, with a segment of its own for each kind of item",
+				"the table %s has more than %d global indexes, and DynamoDB takes no more by default", t.Name,
+				MaxGlobal)
 			return
 		case listed > MaxProjected:
-			b.fault(at, "write project=all, or list less", "the indexes of the table %s list %d attributes, and DynamoDB takes %d", t.Name, listed, MaxProjected)
+			b.fault(at, "write project=all, or list less",
+				"the indexes of the table %s list %d attributes, and DynamoDB takes %d", t.Name, listed, MaxProjected)
 			return
 		}
 	}

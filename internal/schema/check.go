@@ -11,7 +11,9 @@ import (
 // encodable reports what attributevalue would drop, empty, or not read back.
 func (b *builder) encodable(m *member, t *Type) {
 	if t.Opaque() && t.holdsBig(map[*Type]bool{}) {
-		b.fault(m.at(), "keep the big number apart from types that encode themselves and from interfaces, or use attributevalue.Number", "only attributevalue knows what %s becomes, and it would store the big number in it empty", t.Name)
+		b.fault(m.at(), "keep the big number apart from types that encode themselves and from interfaces, or use "+
+			"attributevalue.Number",
+			"only attributevalue knows what %s becomes, and it would store the big number in it empty", t.Name)
 	}
 	b.inside(m, t, true, map[visit]bool{})
 }
@@ -31,7 +33,8 @@ func (b *builder) inside(m *member, t *Type, addressable bool, seen map[visit]bo
 	if t.Marshals {
 		if !addressable && !t.MarshalsValue {
 			b.fault(m.at(), "put the method on the value, or use *"+t.Name,
-				"%s encodes itself by a method on its pointer, which attributevalue does not call for the values of a map", t.Name)
+				"%s encodes itself by a method on its pointer, which attributevalue does not call for the values "+
+					"of a map", t.Name)
 		}
 		return
 	}
@@ -49,11 +52,13 @@ func (b *builder) inside(m *member, t *Type, addressable bool, seen map[visit]bo
 		}
 	case Pointer:
 		if t.endless() {
-			b.fault(m.at(), "use a struct with a pointer in it", "%s points to itself, so that it holds no value", t.Name)
+			b.fault(m.at(), "use a struct with a pointer in it", "%s points to itself, so that it holds no value",
+				t.Name)
 			return
 		}
 		if t.Elem.Kind == Interface {
-			b.fault(m.at(), "use "+t.Elem.Name, "attributevalue would drop the pointer to an interface %s without a word", t.Name)
+			b.fault(m.at(), "use "+t.Elem.Name,
+				"attributevalue would drop the pointer to an interface %s without a word", t.Name)
 			return
 		}
 		addressable = true
@@ -64,7 +69,8 @@ func (b *builder) inside(m *member, t *Type, addressable bool, seen map[visit]bo
 		addressable = false
 	case Struct:
 		if len(t.Fields) > 0 && len(b.exported(t)) == 0 {
-			b.fault(m.at(), "give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type", "%s has no exported fields, so that attributevalue would store it empty", t.Name)
+			b.fault(m.at(), "give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type",
+				"%s has no exported fields, so that attributevalue would store it empty", t.Name)
 		}
 		for _, f := range t.Fields {
 			b.nestedField(m, t, f, addressable, seen)
@@ -76,7 +82,8 @@ func (b *builder) inside(m *member, t *Type, addressable bool, seen map[visit]bo
 func (b *builder) nestedField(m *member, t *Type, f *Field, addressable bool, seen map[visit]bool) {
 	tag := b.parse(t, f)
 	if tag.Present && !(tag.Skip && tag.AV.Ignore) && (f.Exported || f.Name == "_") {
-		b.fault(place{in: t, field: f}, `remove it (to leave the field out, write dynamodbav:"-")`, "a ddb tag means nothing inside the attribute %s", m.Name)
+		b.fault(place{in: t, field: f}, `remove it (to leave the field out, write dynamodbav:"-")`,
+			"a ddb tag means nothing inside the attribute %s", m.Name)
 	}
 	if f.Embedded && f.Type.Spreads() && tag.AV.Name == "" && !tag.AV.Ignore && t.embeds(t, map[*Type]bool{}) {
 		b.embedsItself(t, f)
@@ -90,9 +97,11 @@ func (b *builder) nestedField(m *member, t *Type, f *Field, addressable bool, se
 func (b *builder) mapKey(m *member, k *Type) {
 	switch {
 	case k.TextValue != k.UnmarshalsText:
-		b.fault(m.at(), "give it both, on the value and on its pointer", "the map key %s has one of MarshalText and UnmarshalText", k.Name)
+		b.fault(m.at(), "give it both, on the value and on its pointer",
+			"the map key %s has one of MarshalText and UnmarshalText", k.Name)
 	case k.Stringer && !k.Number && !k.TextValue:
-		b.fault(m.at(), "give it MarshalText and UnmarshalText, or use another type", "attributevalue writes the map key %s by its String method, which it cannot read back", k.Name)
+		b.fault(m.at(), "give it MarshalText and UnmarshalText, or use another type",
+			"attributevalue writes the map key %s by its String method, which it cannot read back", k.Name)
 	case k.TextValue, k.Kind == Bool, k.Kind == String, k.Kind == Int, k.Kind == Uint, k.Kind == Float:
 	default:
 		b.fault(m.at(), "use a string or a number", "attributevalue has no map keys of type %s", k.Name)
@@ -106,7 +115,8 @@ func (b *builder) check() {
 		b.rangeType(t)
 		b.meetings(t)
 		if t.Index > 0 && !slices.ContainsFunc(b.e.Items, func(it *Item) bool { return it.Table == t }) {
-			b.fault(place{in: b.e.Type, field: t.Field}, "remove it, or add table="+t.Name+" to a field", "no field lies in the table %s", t.Name)
+			b.fault(place{in: b.e.Type, field: t.Field}, "remove it, or add table="+t.Name+" to a field",
+				"no field lies in the table %s", t.Name)
 		}
 	}
 	for _, it := range b.e.Items {
@@ -129,10 +139,12 @@ func (b *builder) ownNames() {
 			}
 			for _, t := range b.e.Tables {
 				if o.Value == t.Hash || o.Value == t.Range {
-					b.fault(m.option(w), "choose another name", "the attribute %q of %s= is a key attribute of the table %s", o.Value, w, t.Name)
+					b.fault(m.option(w), "choose another name",
+						"the attribute %q of %s= is a key attribute of the table %s", o.Value, w, t.Name)
 				}
 			}
-			if o.Value == State || o.Value == Incarnation || o.Value == Moved || w == "ttl" && (o.Value == DefaultVersion || o.Value == b.e.Version) {
+			if o.Value == State || o.Value == Incarnation || o.Value == Moved || w == "ttl" &&
+				(o.Value == DefaultVersion || o.Value == b.e.Version) {
 				b.fault(m.option(w), "choose another name", "the attribute %q of %s= is the library's own", o.Value, w)
 			}
 		}
@@ -171,7 +183,8 @@ func (b *builder) rangeType(t *Table) {
 			first, t.RangeType = it, it.Key.Template.Type
 		} else if typ := it.Key.Template.Type; typ != t.RangeType {
 			b.fault(b.at(it), "give one of them a text form (a width, or a literal)",
-				"the sort key %q is of type %c, and %q of type %c; the key attribute %s has one type", it.Key.Text, typ, first.Key.Text, t.RangeType, t.Range)
+				"the sort key %q is of type %c, and %q of type %c; the key attribute %s has one type", it.Key.Text, typ,
+				first.Key.Text, t.RangeType, t.Range)
 		}
 	}
 }
@@ -229,7 +242,8 @@ func witness(w key.Scalar, x, y *Key) string {
 // collisions refuses attributes of one item that have one name, among
 // themselves or with what the library stores.
 func (b *builder) collisions(it *Item) {
-	taken := map[string]string{State: "the library's own", Incarnation: "the library's own", Moved: "the library's own", DefaultVersion: "the library's own"}
+	taken := map[string]string{State: "the library's own", Incarnation: "the library's own", Moved: "the library's own",
+		DefaultVersion: "the library's own"}
 	if b.e.Version != "" {
 		taken[b.e.Version] = "the item's version"
 	}
@@ -247,7 +261,8 @@ func (b *builder) collisions(it *Item) {
 		}
 		if a.Name == b.e.TTL && !b.isExpiry(it, a) {
 			b.fault(pl, "rename one of them, or mark a time field ttl and dynamodbav unixtime",
-				"the attribute %q of %s is the table's TTL attribute, and DynamoDB would delete items by it", a.Name, a.Value.Name)
+				"the attribute %q of %s is the table's TTL attribute, and DynamoDB would delete items by it", a.Name,
+				a.Value.Name)
 			continue
 		}
 		if what, ok := taken[a.Name]; ok {
@@ -271,7 +286,8 @@ func (b *builder) derivedNames(it *Item, taken map[string]string) {
 			taken[k.Name] = "the table's TTL attribute"
 		}
 		if what, ok := taken[k.Name]; ok {
-			b.fault(at, "name another attribute in hash= or range=", "the attribute %q of the index is also %s of the item %q", k.Name, what, it.Name)
+			b.fault(at, "name another attribute in hash= or range=",
+				"the attribute %q of the index is also %s of the item %q", k.Name, what, it.Name)
 			continue
 		}
 		taken[k.Name] = "a key of the index " + it.IndexOf(k.Name)
@@ -285,18 +301,23 @@ func (b *builder) derivedNames(it *Item, taken map[string]string) {
 			if i < 0 {
 				continue
 			}
-			b.fault(place{in: b.e.Type, field: x.Field}, "declare the index on that item too (on=), or name an attribute of its own in hash= or range=",
-				"the attribute %q of %s is a key of the index %s, which is declared on other items", a.Name, it.Attributes[i].Value.Name, x.Name)
+			b.fault(place{in: b.e.Type, field: x.Field},
+				"declare the index on that item too (on=), or name an attribute of its own in hash= or range=",
+				"the attribute %q of %s is a key of the index %s, which is declared on other items", a.Name,
+				it.Attributes[i].Value.Name, x.Name)
 		}
 	}
 }
 
-// zeroTimes refuses omitempty of times: attributevalue stores the zero time all the same, as year 1, so that the attribute is never absent. An
-// expiry, and a key of an index, are left out whether they have the option or not.
+// zeroTimes refuses omitempty of times: attributevalue stores the zero time all the same, as year 1, so
+// that the attribute is never absent. An expiry, and a key of an index, are left out whether they have
+// the option or not.
 func (b *builder) zeroTimes(it *Item) {
 	for i, a := range it.Attributes {
-		if m := b.memberOf(a.Field); m != nil && a.Value.Type.Time && a.AV.Has("omitempty") && !b.isExpiry(it, a) && !it.Sparse(i) {
-			b.fault(m.at(), "use *"+a.Value.Type.Name+", which is left out where it is nil", "attributevalue stores the zero time in spite of omitempty")
+		if m := b.memberOf(a.Field); m != nil && a.Value.Type.Time && a.AV.Has("omitempty") && !b.isExpiry(it, a) &&
+			!it.Sparse(i) {
+			b.fault(m.at(), "use *"+a.Value.Type.Name+", which is left out where it is nil",
+				"attributevalue stores the zero time in spite of omitempty")
 		}
 	}
 }
@@ -329,7 +350,8 @@ func (b *builder) flat() {
 		switch {
 		case !b.e.Flat:
 		case it.Key == nil:
-			b.fault(b.at(it), "give the table a sort key with the same placeholders", "the item in the table %s would be shared by all entities of a partition", it.Table.Name)
+			b.fault(b.at(it), "give the table a sort key with the same placeholders",
+				"the item in the table %s would be shared by all entities of a partition", it.Table.Name)
 		case b.underPrefix(it):
 			it.Prefix = b.e.prefixText(it)
 			b.e.Apart = b.e.Apart || b.e.Root.Key != nil && it.Prefix != b.e.prefixText(b.e.Root)
@@ -400,19 +422,22 @@ func (b *builder) keys() []*Key {
 // known by, in text that its key begins with.
 func (b *builder) underPrefix(it *Item) bool {
 	for i, o := range b.e.KeyFields {
-		inKey := slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.From == FromModel && s.KeyField == i })
+		inKey := slices.ContainsFunc(it.Key.Sources,
+			func(s Source) bool { return s.From == FromModel && s.KeyField == i })
 		if o.Identity && b.inSortKeys(i) && !b.inPartitionKey(i) && !inKey {
 			how := "{" + o.Name + "}"
 			if it.Element() {
 				how = "{^" + o.Name + "}"
 			}
-			b.fault(b.at(it), "add "+how, "the key of %s does not name %s, which entities of one partition are told apart by", it.label(), o.Name)
+			b.fault(b.at(it), "add "+how,
+				"the key of %s does not name %s, which entities of one partition are told apart by", it.label(), o.Name)
 			return false
 		}
 	}
 	n := b.e.PrefixParts(it)
 	if parts := it.Key.Template.Parts; n < len(parts) && !strings.HasPrefix(parts[n].Text, string(b.e.Delim)) {
-		b.fault(b.at(it), "put the delimiter "+string(b.e.Delim)+" behind it", "the key of %s goes on right behind what its entity is known by, so that entities would mix", it.label())
+		b.fault(b.at(it), "put the delimiter "+string(b.e.Delim)+" behind it",
+			"the key of %s goes on right behind what its entity is known by, so that entities would mix", it.label())
 		return false
 	}
 	return true

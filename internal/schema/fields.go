@@ -91,11 +91,14 @@ func (b *builder) members(t *Type, model bool) (fields, blanks []*member) {
 					b.embedsItself(l.t, f)
 				case expands(f, m.tag, model && m.tag.Present):
 					if f.Type.Kind == Pointer && !f.Exported {
-						b.fault(m.at(), "embed the struct itself, or export its type", "an embedded pointer to an unexported struct cannot be loaded")
+						b.fault(m.at(), "embed the struct itself, or export its type",
+							"an embedded pointer to an unexported struct cannot be loaded")
 						continue
 					}
 					if len(b.exported(f.Type.deref())) == 0 && len(f.Type.deref().Fields) > 0 {
-						b.fault(m.at(), `tag it ddb:"-"`, "the embedded %s has no exported fields, so that nothing of it would be stored", f.Type.Name)
+						b.fault(m.at(), `tag it ddb:"-"`,
+							"the embedded %s has no exported fields, so that nothing of it would be stored",
+							f.Type.Name)
 						continue
 					}
 					next = append(next, level{f.Type.deref(), m.path})
@@ -161,7 +164,8 @@ func (b *builder) visible(all []*member, name func(*member) string) []*member {
 		if m == least {
 			out = append(out, m)
 		} else if m.Name != least.Name {
-			b.fault(m.at(), "rename one of the attributes", "the attribute %q of %s.%s hides it", name(m), least.in.Name, least.Name)
+			b.fault(m.at(), "rename one of the attributes", "the attribute %q of %s.%s hides it", name(m),
+				least.in.Name, least.Name)
 		}
 	}
 	slices.SortStableFunc(out, func(x, y *member) int { return slices.Compare(x.path, y.path) })
@@ -183,7 +187,8 @@ func (b *builder) spread(t *Type) []*member {
 	for _, m := range out {
 		for _, o := range m.tag.Options {
 			switch {
-			case slices.Contains([]string{"stored", "was", "ttl", "name"}, o.Word), slices.Contains(largeOptions, o.Word), o.Word == "table" && m.tag.Has("chunk"):
+			case slices.Contains([]string{"stored", "was", "ttl", "name"}, o.Word), slices.Contains(largeOptions,
+				o.Word), o.Word == "table" && m.tag.Has("chunk"):
 			default:
 				b.fault(place{m.in, m.Field, o.Pos, o.End}, "move it to the field of the model",
 					"the option %s means nothing inside %s, whose fields are spread over an item", o.Word, t.Name)

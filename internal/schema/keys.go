@@ -140,7 +140,8 @@ func (e *Entity) Match(table int, sk key.Scalar) (*Item, []key.Value) {
 // MatchIn is Match with the values in memory that room gives.
 // likely is tried first, nil for none: no key is one of two items.
 func (e *Entity) MatchIn(table int, sk key.Scalar, likely *Item, room func(n int) []key.Value) (*Item, []key.Value) {
-	if likely != nil && likely.Key != nil && likely.Table.Index == table && strings.HasPrefix(sk.Text, likely.Key.Template.LiteralPrefix()) {
+	if likely != nil && likely.Key != nil && likely.Table.Index == table &&
+		strings.HasPrefix(sk.Text, likely.Key.Template.LiteralPrefix()) {
 		if values := room(len(likely.Key.Sources)); likely.Key.Template.Parse(sk, values) {
 			return likely, values
 		}

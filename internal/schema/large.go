@@ -43,7 +43,8 @@ func (it *Item) HasLazy() bool {
 }
 
 // LargeText says that DynamoDB cannot look into a large value.
-const LargeText = "it is a large value (compress, chunk, s3=), which DynamoDB cannot look into: %s %s, or by another field that tells the same"
+const LargeText = "it is a large value (compress, chunk, s3=), which DynamoDB cannot look into: %s %s, or by another " +
+	"field that tells the same"
 
 // largeOptions are the options of large values.
 var largeOptions = []string{"compress", "chunk", "s3", "preview", "inline"}
@@ -69,14 +70,18 @@ func (b *builder) largeValues() {
 		for _, a := range it.Attributes {
 			if a.Value.Type.Lazy && !a.Large.Outside() && a.Field != nil {
 				m := b.memberOf(a.Field)
-				b.fault(m.at(), "add chunk or s3=BUCKET to its tag, or use "+a.Value.Type.Elem.Name, "a blob.Value is read when it is asked for, and the field's values all lie in their item")
+				b.fault(m.at(), "add chunk or s3=BUCKET to its tag, or use "+a.Value.Type.Elem.Name,
+					"a blob.Value is read when it is asked for, and the field's values all lie in their item")
 			}
 		}
 	}
 	for _, it := range b.e.Items {
 		for _, a := range it.Attributes {
 			if m := b.memberOf(a.Field); m != nil && !a.Value.Type.Lazy && a.Value.Type.holdsLazy(nil) {
-				b.fault(m.at(), "let each be a field of its own, as those of the elements of a slice or map with sk= are", "a blob.Value in a %s would be a part of its value, and what it points to would belong to no item", a.Value.Type.Name)
+				b.fault(m.at(),
+					"let each be a field of its own, as those of the elements of a slice or map with sk= are",
+					"a blob.Value in a %s would be a part of its value, and what it points to would belong to no item",
+					a.Value.Type.Name)
 			}
 		}
 	}
@@ -85,9 +90,11 @@ func (b *builder) largeValues() {
 		case !m.large() || taken[m.Field]:
 			continue
 		case slices.ContainsFunc(b.keyFieldMembers, func(o *member) bool { return o.Field == m.Field }):
-			b.fault(m.option(m.largeOption()), "remove it", "%s is for large values, and keys hold this one", m.largeOption())
+			b.fault(m.option(m.largeOption()), "remove it", "%s is for large values, and keys hold this one",
+				m.largeOption())
 		default:
-			b.fault(m.option(m.largeOption()), "put it on the fields that are", "%s is for a field that is stored in one attribute, and %s is not", m.largeOption(), m.Name)
+			b.fault(m.option(m.largeOption()), "put it on the fields that are",
+				"%s is for a field that is stored in one attribute, and %s is not", m.largeOption(), m.Name)
 		}
 		taken[m.Field] = true
 	}
@@ -102,7 +109,8 @@ func (t *Type) holdsLazy(seen []*Type) bool {
 		return true
 	}
 	seen = append(seen, t)
-	return t.Key.holdsLazy(seen) || t.Elem.holdsLazy(seen) || slices.ContainsFunc(t.Fields, func(f *Field) bool { return !f.ignored() && f.Type.holdsLazy(seen) })
+	return t.Key.holdsLazy(seen) || t.Elem.holdsLazy(seen) ||
+		slices.ContainsFunc(t.Fields, func(f *Field) bool { return !f.ignored() && f.Type.holdsLazy(seen) })
 }
 
 // largeOption returns the first of the field's options of large values.
@@ -130,14 +138,18 @@ func (b *builder) mayBeLarge(it *Item, a *Attribute, m *member) {
 	t := a.Value.Type.deref()
 	outside := m.tag.Has("chunk") || m.tag.Has("s3")
 	switch {
-	case slices.ContainsFunc(b.keyFieldMembers, func(o *member) bool { return o.Field == m.Field }) || b.inItsKey(it, m):
+	case slices.ContainsFunc(b.keyFieldMembers, func(o *member) bool { return o.Field == m.Field }) ||
+		b.inItsKey(it, m):
 		b.fault(m.option(word), "remove it", "%s is for large values, and a key names this one", word)
 	case m.tag.Has("ttl"):
 		b.fault(m.option(word), "remove it", "%s is for large values, and this one is an expiry", word)
-	case !t.Opaque() && (t.Time || t.Number || t.Kind == Int || t.Kind == Uint || t.Kind == Float || t.Kind == Bool || t.Kind == BigInt || t.Kind == BigFloat):
-		b.fault(m.option(word), "remove it", "%s is for text, bytes, lists, maps and structs, and a %s takes a few bytes", word, t.Name)
+	case !t.Opaque() && (t.Time || t.Number || t.Kind == Int || t.Kind == Uint || t.Kind == Float || t.Kind == Bool ||
+		t.Kind == BigInt || t.Kind == BigFloat):
+		b.fault(m.option(word), "remove it",
+			"%s is for text, bytes, lists, maps and structs, and a %s takes a few bytes", word, t.Name)
 	case outside && len(b.timed) > 0:
-		b.fault(m.option(word), "store it in its item (compress=), or in a model of its own", "values that lie outside their items need a table that stays, and those of the model follow the time")
+		b.fault(m.option(word), "store it in its item (compress=), or in a model of its own",
+			"values that lie outside their items need a table that stays, and those of the model follow the time")
 	case m.tag.Has("chunk") && m.tag.Has("s3"):
 		b.fault(m.option("s3"), "keep one of them", "chunk and s3 are two ways to store one value")
 	case m.tag.Has("preview") && !outside:
@@ -146,15 +158,18 @@ func (b *builder) mayBeLarge(it *Item, a *Attribute, m *member) {
 		b.fault(m.option("inline"), "add chunk or s3", "inline= is for values that may lie outside their item")
 	case m.atMost("preview") != "" || m.atMost("inline") != "":
 		word := cmp.Or(m.atMost("preview"), m.atMost("inline"))
-		b.fault(m.option(word), fmt.Sprintf("give a number below %d", cost.MaxItem), "%s= is what lies in the item, which holds %d bytes at most", word, cost.MaxItem)
+		b.fault(m.option(word), fmt.Sprintf("give a number below %d", cost.MaxItem),
+			"%s= is what lies in the item, which holds %d bytes at most", word, cost.MaxItem)
 	case m.tag.Has("preview") && t.Lazy && (t.Elem.Kind == String || t.Elem.Kind == Bytes):
 	case m.tag.Has("preview") && t.Kind != String && t.Kind != Bytes:
-		b.fault(m.option("preview"), "put it on text or bytes", "preview= is the beginning of text or bytes, and not of %s", t.Name)
+		b.fault(m.option("preview"), "put it on text or bytes",
+			"preview= is the beginning of text or bytes, and not of %s", t.Name)
 	}
 	for _, e := range it.Entries {
 		for _, k := range slices.Concat(e.Hash, e.Range) {
 			if k.Own >= 0 && it.Attributes[k.Own] == a {
-				b.fault(m.option(word), "remove it, or give the index another key", "%s would hide the value from the index %s, which has it as its key", word, e.Index.Name)
+				b.fault(m.option(word), "remove it, or give the index another key",
+					"%s would hide the value from the index %s, which has it as its key", word, e.Index.Name)
 			}
 		}
 	}

@@ -128,7 +128,8 @@ func (a LayoutAttribute) IsLarge() bool { return a.Large != nil }
 
 // Layout returns the schema as data.
 func (e *Entity) Layout() Layout {
-	l := Layout{Model: e.Name, Delim: string(e.Delim), Version: e.Version, TTL: e.TTL, Flat: e.Flat, PartitionKey: e.PK.layout()}
+	l := Layout{Model: e.Name, Delim: string(e.Delim), Version: e.Version, TTL: e.TTL, Flat: e.Flat,
+		PartitionKey: e.PK.layout()}
 	if s := e.Shards; s != nil {
 		l.Shards = &LayoutShards{Counts: s.Counts}
 		if !s.Random() {
@@ -155,7 +156,8 @@ func (e *Entity) Layout() Layout {
 
 func (n *Entry) layout() LayoutIndex {
 	x := n.Index
-	l := LayoutIndex{Name: x.Name, Table: x.Table.Name, Item: n.Item.Name, Local: x.Local, Hash: layoutKeys(n.Hash), Range: layoutKeys(n.Range)}
+	l := LayoutIndex{Name: x.Name, Table: x.Table.Name, Item: n.Item.Name, Local: x.Local, Hash: layoutKeys(n.Hash),
+		Range: layoutKeys(n.Range)}
 	if !x.All {
 		l.Include = append([]string{}, x.Include...)
 	}
@@ -165,13 +167,15 @@ func (n *Entry) layout() LayoutIndex {
 func layoutKeys(keys []*IndexKey) []LayoutIndexKey {
 	var out []LayoutIndexKey
 	for _, k := range keys {
-		out = append(out, LayoutIndexKey{Attribute: k.Name, Type: string(k.Template.Type), Own: k.Own != Derived, LayoutKey: k.layout()})
+		out = append(out, LayoutIndexKey{Attribute: k.Name, Type: string(k.Template.Type), Own: k.Own != Derived,
+			LayoutKey: k.layout()})
 	}
 	return out
 }
 
 func (it *Item) layout(e *Entity, root bool) LayoutItem {
-	li := LayoutItem{Name: it.Name, Table: it.Table.Name, Kind: "singleton", Root: root, Pointer: it.Pointer, ExpiryAll: it.ExpiryOfRoot}
+	li := LayoutItem{Name: it.Name, Table: it.Table.Name, Kind: "singleton", Root: root, Pointer: it.Pointer,
+		ExpiryAll: it.ExpiryOfRoot}
 	if it.Element() {
 		li.Kind = it.Field.Type.Kind.String()
 		li.Pointer = it.ElemPointer
@@ -185,7 +189,9 @@ func (it *Item) layout(e *Entity, root bool) LayoutItem {
 		li.Expiry = it.Expiry.Name
 	}
 	for _, a := range it.Attributes {
-		li.Attributes = append(li.Attributes, LayoutAttribute{Name: a.Name, Field: a.Value.Name, Type: a.Value.Type.describe(), Options: a.AV.Options, In: it.in(e, a), Was: a.Was, Wire: a.Value.Type.wire(a.AV.Options), Large: a.Large})
+		li.Attributes = append(li.Attributes,
+			LayoutAttribute{Name: a.Name, Field: a.Value.Name, Type: a.Value.Type.describe(), Options: a.AV.Options,
+				In: it.in(e, a), Was: a.Was, Wire: a.Value.Type.wire(a.AV.Options), Large: a.Large})
 	}
 	return li
 }
@@ -307,7 +313,8 @@ func (t *Type) inside(around []*Type) string {
 	case Struct:
 		var fields []string
 		for _, f := range t.EncodedFields() {
-			fields = append(fields, strings.Join(slices.Concat([]string{f.GoName, f.Type.inside(around), f.Name}, f.AV.Options), " "))
+			fields = append(fields,
+				strings.Join(slices.Concat([]string{f.GoName, f.Type.inside(around), f.Name}, f.AV.Options), " "))
 		}
 		return "struct{" + strings.Join(fields, "; ") + "}"
 	}
@@ -316,5 +323,6 @@ func (t *Type) inside(around []*Type) string {
 
 // declared reports whether the type has a name of its own.
 func (t *Type) declared() bool {
-	return t.Name != unnamed && !strings.HasPrefix(t.Name, "*") && !strings.HasPrefix(t.Name, "[") && !strings.HasPrefix(t.Name, "map[")
+	return t.Name != unnamed && !strings.HasPrefix(t.Name, "*") && !strings.HasPrefix(t.Name, "[") &&
+		!strings.HasPrefix(t.Name, "map[")
 }

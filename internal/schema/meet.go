@@ -17,13 +17,16 @@ func Meet(a, b *Entity) string {
 				continue
 			}
 			if x, y := t.keys(), u.keys(); x != y {
-				return fmt.Sprintf("the table %s of %s has the key %s, and that of %s %s, which is none that one table has: give both the same (hash=, range=, and the kinds of their placeholders), or one another table", t.Name, a.Label(), x, b.Label(), y)
+				return fmt.Sprintf("the table %s of %s has the key %s, and that of %s %s, which is none that one "+
+					"table has: give both the same (hash=, range=, and the kinds of their placeholders), or one "+
+					"another table", t.Name, a.Label(), x, b.Label(), y)
 			}
 			if text := cmp.Or(expiring(a, b, t, u), expiring(b, a, u, t)); text != "" {
 				return text
 			}
 			if text := meetIn(a, b, t, u); text != "" {
-				return text + ": begin the partition keys, or the sort keys, of one with a segment of its own, or give it another table"
+				return text + ": begin the partition keys, or the sort keys, of one with a segment of its own, or " +
+					"give it another table"
 			}
 		}
 	}
@@ -44,11 +47,14 @@ func expiring(a, b *Entity, t, u *Table) string {
 		return ""
 	}
 	if b.TTL != "" {
-		return fmt.Sprintf("the table %s has the TTL attribute %q by %s, and %q by %s, and a table has one: give both the same (ttl=), or one another table", t.Name, a.TTL, a.Label(), b.TTL, b.Label())
+		return fmt.Sprintf("the table %s has the TTL attribute %q by %s, and %q by %s, and a table has one: give "+
+			"both the same (ttl=), or one another table", t.Name, a.TTL, a.Label(), b.TTL, b.Label())
 	}
 	for _, it := range b.Items {
 		if i := it.Attribute(a.TTL); i >= 0 && it.Table == u {
-			return fmt.Sprintf("the attribute %q of %s.%s is the TTL attribute of the table %s by %s, and DynamoDB would delete items by it: rename it (dynamodbav:\"other\"), or give one another table", a.TTL, b.Label(), it.Attributes[i].Value.Name, t.Name, a.Label())
+			return fmt.Sprintf("the attribute %q of %s.%s is the TTL attribute of the table %s by %s, and DynamoDB "+
+				"would delete items by it: rename it (dynamodbav:\"other\"), or give one another table", a.TTL,
+				b.Label(), it.Attributes[i].Value.Name, t.Name, a.Label())
 		}
 	}
 	return ""
@@ -78,7 +84,8 @@ func meetIn(a, b *Entity, t, u *Table) string {
 			if sk.Type != 0 {
 				at += " " + sk.String()
 			}
-			return fmt.Sprintf("the keys of %s and %s in the table %s can be equal: %s is %s of the one, and %s of the other", a.Label(), b.Label(), t.Name, at, x.label(), y.label())
+			return fmt.Sprintf("the keys of %s and %s in the table %s can be equal: %s is %s of the one, and %s of "+
+				"the other", a.Label(), b.Label(), t.Name, at, x.label(), y.label())
 		}
 	}
 	return ""

@@ -144,7 +144,8 @@ func randomKeys(r *rand.Rand) [2]*Key {
 				k.Template.Parts = append(k.Template.Parts, key.Part{Text: []string{"x", "y", "xy"}[r.IntN(3)]})
 			}
 			if r.IntN(3) > 0 {
-				k.Template.Parts = append(k.Template.Parts, key.Part{Format: key.Format{Kind: key.Plain, Value: key.String}})
+				k.Template.Parts = append(k.Template.Parts,
+					key.Part{Format: key.Format{Kind: key.Plain, Value: key.String}})
 				k.Sources = append(k.Sources, Source{From: FromModel, KeyField: r.IntN(2)})
 			}
 		}

@@ -34,7 +34,8 @@ func (p *Periods) Named(template, period string) string {
 // name of another table.
 func (p *Periods) In(template, name string) (period string, ok bool) {
 	before, behind, ok := strings.Cut(template, p.Placeholder)
-	if !ok || len(name) < len(before)+len(behind) || !strings.HasPrefix(name, before) || !strings.HasSuffix(name, behind) {
+	if !ok || len(name) < len(before)+len(behind) || !strings.HasPrefix(name, before) ||
+		!strings.HasSuffix(name, behind) {
 		return "", false
 	}
 	period = name[len(before) : len(name)-len(behind)]
@@ -62,7 +63,8 @@ func (b *builder) tableName(m *member, o tags.Option, t *Table) {
 		text = strings.Replace(text, x.part.String(), "", 1)
 	}
 	if i := strings.IndexFunc(text, NotInTableName); i >= 0 && !strings.HasPrefix(text, "arn:") {
-		b.fault(at, "DynamoDB takes letters, digits, '_', '-' and '.'", "the table name %q has %q", o.Value, []rune(text[i:])[0])
+		b.fault(at, "DynamoDB takes letters, digits, '_', '-' and '.'", "the table name %q has %q", o.Value,
+			[]rune(text[i:])[0])
 	}
 	if n < 3 || n > 255 {
 		b.fault(at, "DynamoDB takes 3 to 255 characters", "the table name %q has %d characters", o.Value, n)
@@ -95,11 +97,13 @@ func (b *builder) periodIn(at place, text string) *tags.Part {
 		}
 	}
 	if found == nil {
-		b.fault(at, "write a field and a period, as in events_{At:month}", "the table name %q has braces, and no placeholder", text)
+		b.fault(at, "write a field and a period, as in events_{At:month}",
+			"the table name %q has braces, and no placeholder", text)
 		return nil
 	}
 	if f := timeFormats[found.Format]; f < key.Date || f > key.Year || found.KeyField {
-		b.fault(at, "write {"+found.Name+":month}, or date, week or year", "%s in the name of a table is no period that a table could hold", found)
+		b.fault(at, "write {"+found.Name+":month}, or date, week or year",
+			"%s in the name of a table is no period that a table could hold", found)
 		return nil
 	}
 	return found
@@ -113,7 +117,8 @@ func (b *builder) periods() {
 			return
 		case i == 0:
 		case x.part.String() != first.part.String():
-			b.fault(x.m.option("table"), "write "+first.part.String(), "the tables of a model follow one time, and those of %s follow %s", first.t.Name, first.part)
+			b.fault(x.m.option("table"), "write "+first.part.String(),
+				"the tables of a model follow one time, and those of %s follow %s", first.t.Name, first.part)
 			return
 		}
 	}
@@ -123,7 +128,8 @@ func (b *builder) periods() {
 	first := b.timed[0]
 	for _, t := range b.e.Tables {
 		if !slices.ContainsFunc(b.timed, func(x timedTable) bool { return x.t == t }) {
-			b.fault(first.m.option("table"), "write "+first.part.String()+" into the names of all tables", "the table %s does not follow the time, and would keep what belongs to tables that are dropped", t.Name)
+			b.fault(first.m.option("table"), "write "+first.part.String()+" into the names of all tables",
+				"the table %s does not follow the time, and would keep what belongs to tables that are dropped", t.Name)
 			return
 		}
 	}
@@ -132,19 +138,23 @@ func (b *builder) periods() {
 	at := first.m.option("table")
 	switch {
 	case find(b.fields, first.part.Name) == nil:
-		b.fault(at, cureOf(*first.part, b.fields, "the fields are "), "%s names no field of %s", first.part, b.e.Type.Name)
+		b.fault(at, cureOf(*first.part, b.fields, "the fields are "), "%s names no field of %s", first.part,
+			b.e.Type.Name)
 		return
 	case p.Field < 0:
-		b.fault(at, "name it in pk=, or in the key of the root", "%s in the name of a table is no part of what an entity is known by, so that its key would not tell its table", first.part)
+		b.fault(at, "name it in pk=, or in the key of the root", "%s in the name of a table is no part of what an "+
+			"entity is known by, so that its key would not tell its table", first.part)
 		return
 	case !b.e.KeyFields[p.Field].Type.Time:
-		b.fault(at, "use a time.Time", "%s in the name of a table is no time, but a %s", first.part, b.e.KeyFields[p.Field].Type.Name)
+		b.fault(at, "use a time.Time", "%s in the name of a table is no time, but a %s", first.part,
+			b.e.KeyFields[p.Field].Type.Name)
 		return
 	}
 	b.e.Periods = p
 	for _, it := range b.e.Items {
 		if !b.badKey[it] && !b.tellsPeriod(b.e.PK) && (it.Key == nil || !b.tellsPeriod(it.Key)) {
-			b.fault(b.at(it), "name "+first.part.Name+" as finely there", "the key of %s does not tell the table, whose name has %s", it.label(), first.part)
+			b.fault(b.at(it), "name "+first.part.Name+" as finely there",
+				"the key of %s does not tell the table, whose name has %s", it.label(), first.part)
 			return
 		}
 	}

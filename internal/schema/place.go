@@ -42,7 +42,9 @@ func (b *builder) homeless(m *member) {
 	}
 	if !b.badTag[f] {
 		b.badTag[f] = true
-		b.fault(place{in: b.e.Type, field: f}, `tag the embedding (ddb:"sk=TEMPLATE"), or its fields one by one, or leave it out (ddb:"-")`, "the fields of the embedded %s have no place", f.Type.Name)
+		b.fault(place{in: b.e.Type, field: f},
+			`tag the embedding (ddb:"sk=TEMPLATE"), or its fields one by one, or leave it out (ddb:"-")`,
+			"the fields of the embedded %s have no place", f.Type.Name)
 	}
 }
 
@@ -59,13 +61,16 @@ func (b *builder) sets(m *member, t *Type) {
 			continue
 		}
 		if k := t.Elem.deref().Kind; k == BigInt || k == BigFloat {
-			b.fault(m.avAt(), "remove it, which makes a list, or use []attributevalue.Number", "%s is of numbers that attributevalue reads back, and not of %s", o, t.Elem.Name)
+			b.fault(m.avAt(), "remove it, which makes a list, or use []attributevalue.Number",
+				"%s is of numbers that attributevalue reads back, and not of %s", o, t.Elem.Name)
 			continue
 		}
-		switch w := t.Elem.wireInside(slices.DeleteFunc(slices.Clone(m.tag.AV.Options), func(o string) bool { return sets[o] != "" }), nil); {
+		switch w := t.Elem.wireInside(slices.DeleteFunc(slices.Clone(m.tag.AV.Options),
+			func(o string) bool { return sets[o] != "" }), nil); {
 		case w.Type+"S" == set, w.Type == "any", w.Type == "own":
 		case w.Type == "N", w.Type == "S", w.Type == "B":
-			b.fault(m.avAt(), "write "+map[string]string{"N": "numberset", "S": "stringset", "B": "binaryset"}[w.Type], "%s makes a set of other values than %s has", o, t.Name)
+			b.fault(m.avAt(), "write "+map[string]string{"N": "numberset", "S": "stringset", "B": "binaryset"}[w.Type],
+				"%s makes a set of other values than %s has", o, t.Name)
 		default:
 			b.fault(m.avAt(), "remove it", "%s makes a set, and DynamoDB has no sets of %s", o, t.Elem.Name)
 		}
@@ -75,7 +80,8 @@ func (b *builder) sets(m *member, t *Type) {
 // heldByKey reports whether a partition key or a singleton's sort key names the field.
 func (b *builder) heldByKey(m *member) bool {
 	names := func(k *Key) bool { return k != nil && slices.Contains(k.names, m.Name) }
-	return names(b.e.PK) || slices.ContainsFunc(b.e.Items, func(it *Item) bool { return !it.Element() && names(it.Key) })
+	return names(b.e.PK) ||
+		slices.ContainsFunc(b.e.Items, func(it *Item) bool { return !it.Element() && names(it.Key) })
 }
 
 // fieldOptions checks the options that need to know the field's type and item.
@@ -89,7 +95,8 @@ func (b *builder) fieldOptions(m *member) {
 		case it != nil && it.Element():
 			it.OneName = m.tag.Value("one")
 		case it != nil:
-			b.fault(m.option("one"), "write name= to name the item's method", "one= names the method that selects one of several elements")
+			b.fault(m.option("one"), "write name= to name the item's method",
+				"one= names the method that selects one of several elements")
 		}
 	}
 	if m.tag.Has("nested") && !m.Type.Spreads() {
@@ -98,26 +105,31 @@ func (b *builder) fieldOptions(m *member) {
 	if m.tag.Has("root") && (it == nil || it.Element()) {
 		b.fault(m.option("root"), "put it on a field of a fixed sort key", "the root is a singleton")
 	}
-	if m.tag.Has("stored") && !slices.ContainsFunc(b.keyFieldMembers, func(o *member) bool { return o.Field == m.Field }) && !namesItself(it) {
+	if m.tag.Has("stored") &&
+		!slices.ContainsFunc(b.keyFieldMembers, func(o *member) bool { return o.Field == m.Field }) &&
+		!namesItself(it) {
 		b.fault(m.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
 	}
 	if m.tag.Has("all") && !m.tag.Has("ttl") {
 		b.fault(m.option("all"), "write ttl,all", "all belongs to ttl")
 	}
-	if m.Type.Kind == Pointer && m.Type.Elem.Kind == Pointer && m.Type.Elem.Elem.Kind == Struct && !m.Type.Elem.Elem.Scalar() {
+	if m.Type.Kind == Pointer && m.Type.Elem.Kind == Pointer && m.Type.Elem.Elem.Kind == Struct &&
+		!m.Type.Elem.Elem.Scalar() {
 		b.fault(m.at(), "use "+m.Type.Elem.Name, "a pointer to a pointer to a struct cannot lie on an item")
 	}
 	if it == nil || !b.isSpread(m) {
 		return
 	}
 	if len(m.tag.AV.Options) > 0 { // the name is that in a monolith
-		b.fault(m.avAt(), "remove them, or add ddb option nested to store the struct as one map", "dynamodbav's options mean nothing on a struct whose fields are spread over its item")
+		b.fault(m.avAt(), "remove them, or add ddb option nested to store the struct as one map",
+			"dynamodbav's options mean nothing on a struct whose fields are spread over its item")
 	}
 }
 
 // namesItself reports whether the key holds the scalar elements themselves.
 func namesItself(it *Item) bool {
-	return it != nil && it.Element() && slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.From == FromSelf })
+	return it != nil && it.Element() &&
+		slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.From == FromSelf })
 }
 
 // isSpread reports whether the field's struct gives its fields to the item.
@@ -155,9 +167,11 @@ func (b *builder) root() {
 	switch {
 	case b.e.Root == nil && len(b.faults) > 0: // it may be among them
 	case b.e.Root == nil:
-		b.fault(place{in: b.e.Type}, "give a field a fixed sort key, or add _ struct{} `ddb:\"sk=HEAD,root\"`", "the model has no singleton in its main table that could say that an entity exists")
+		b.fault(place{in: b.e.Type}, "give a field a fixed sort key, or add _ struct{} `ddb:\"sk=HEAD,root\"`",
+			"the model has no singleton in its main table that could say that an entity exists")
 	case b.e.Root.Table.Index != 0:
-		b.fault(place{in: b.e.Type, field: b.e.Root.Decl}, "choose a singleton of the main table", "the root %q lies in the further table %s", b.e.Root.Name, b.e.Root.Table.Name)
+		b.fault(place{in: b.e.Type, field: b.e.Root.Decl}, "choose a singleton of the main table",
+			"the root %q lies in the further table %s", b.e.Root.Name, b.e.Root.Table.Name)
 	}
 }
 
@@ -248,7 +262,8 @@ func (b *builder) elementAttributes(it *Item, m *member) {
 		held := slices.ContainsFunc(it.Key.Sources, func(s Source) bool {
 			return s.From == FromElement && s.field == f.Field && s.Lossless
 		})
-		if named := slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.field == f.Field }); f.tag.Has("stored") && !named {
+		if named := slices.ContainsFunc(it.Key.Sources,
+			func(s Source) bool { return s.field == f.Field }); f.tag.Has("stored") && !named {
 			b.fault(f.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
 		}
 		if !held || f.tag.Has("stored") {
@@ -271,14 +286,16 @@ func (b *builder) spreadAttributes(it *Item, m *member) {
 		if f.tag.Has("stored") {
 			b.fault(f.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
 		}
-		b.attribute(it, f, Value{Name: m.Name + "." + f.Name, Path: slices.Concat(m.path, f.path), Type: f.Type}, len(m.path))
+		b.attribute(it, f, Value{Name: m.Name + "." + f.Name, Path: slices.Concat(m.path, f.path), Type: f.Type},
+			len(m.path))
 	}
 }
 
 // notEmpty refuses to spread a struct that has fields, but none to store.
 func (b *builder) notEmpty(m *member, t *Type) {
 	if len(t.Fields) > 0 && len(b.exported(t)) == 0 {
-		b.fault(m.at(), "give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type", "the struct %s has no exported fields, so that nothing of it would be stored", t.Name)
+		b.fault(m.at(), "give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type",
+			"the struct %s has no exported fields, so that nothing of it would be stored", t.Name)
 	}
 }
 
@@ -286,7 +303,8 @@ func (b *builder) notEmpty(m *member, t *Type) {
 // leads to the field with the place.
 func (b *builder) attribute(it *Item, m *member, v Value, place int) {
 	if m.tag.AV.Ignore {
-		b.fault(m.avAt(), `write ddb:"-" as well, or drop dynamodbav:"-"`, "the field has a place, but dynamodbav:\"-\" would not store it")
+		b.fault(m.avAt(), `write ddb:"-" as well, or drop dynamodbav:"-"`,
+			"the field has a place, but dynamodbav:\"-\" would not store it")
 		return
 	}
 	b.encodable(m, v.Type)
@@ -301,11 +319,13 @@ func (b *builder) expiry() {
 	set := func(it *Item, m *member, v Value) {
 		switch {
 		case b.e.TTL == "":
-			b.fault(m.option("ttl"), "add it: _ struct{} `ddb:\"ttl=ATTR\"`", "no blank field names the table's TTL attribute")
+			b.fault(m.option("ttl"), "add it: _ struct{} `ddb:\"ttl=ATTR\"`",
+				"no blank field names the table's TTL attribute")
 		case !v.Type.deref().Time:
 			b.fault(m.option("ttl"), "use a time.Time", "an expiry is a time, and %s is none", v.Type.Name)
 		case it.Expiry != nil:
-			b.fault(m.option("ttl"), "keep one of them", "a second expiry for the item %q; the first is %s", it.Name, it.Expiry.Name)
+			b.fault(m.option("ttl"), "keep one of them", "a second expiry for the item %q; the first is %s", it.Name,
+				it.Expiry.Name)
 		default:
 			it.Expiry = &v
 		}
@@ -320,7 +340,8 @@ func (b *builder) expiry() {
 		case m.tag.Has("ttl") && !it.Element():
 			set(it, m, m.value())
 		case m.tag.Has("ttl"):
-			b.fault(m.option("ttl"), "put it on a time field of the element", "an expiry is a time, and %s is none", m.Type.Name)
+			b.fault(m.option("ttl"), "put it on a time field of the element", "an expiry is a time, and %s is none",
+				m.Type.Name)
 		}
 		if it != nil && b.isSpread(m) {
 			b.innerExpiry(it, m, set)
@@ -328,7 +349,8 @@ func (b *builder) expiry() {
 	}
 	if m := b.expireAll; m != nil {
 		if it := b.onItem[m.Field]; it != nil && it != b.e.Root {
-			b.fault(m.option("all"), "put the field on the root "+b.e.Root.Name, "ttl,all belongs on a field of the root")
+			b.fault(m.option("all"), "put the field on the root "+b.e.Root.Name,
+				"ttl,all belongs on a field of the root")
 			return
 		}
 		for _, it := range b.e.Items {

@@ -42,7 +42,8 @@ func (k *LayoutKey) Read(attributeType string, delim byte) (*key.Template, error
 
 func (p *LayoutPlaceholder) format() (key.Format, error) {
 	if p.Kind == textKind {
-		return key.Format{}, fmt.Errorf("%s is written by a method of its type, which only a Go program can call", p.Field)
+		return key.Format{}, fmt.Errorf("%s is written by a method of its type, which only a Go program can call",
+			p.Field)
 	}
 	kind := slices.Index(keyKinds[:], p.Kind)
 	if kind <= 0 {

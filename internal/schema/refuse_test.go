@@ -57,7 +57,8 @@ func tagged(tags ...reflect.StructTag) reflect.Type {
 		{Name: "ID", Type: reflect.TypeFor[string](), Tag: `ddb:"pk={ID}"`},
 	}
 	for i, tag := range tags {
-		fields = append(fields, reflect.StructField{Name: string(rune('A' + i)), Type: reflect.TypeFor[string](), Tag: tag})
+		fields = append(fields,
+			reflect.StructField{Name: string(rune('A' + i)), Type: reflect.TypeFor[string](), Tag: tag})
 	}
 	return reflect.StructOf(fields)
 }
@@ -83,7 +84,9 @@ func TestRefused(t *testing.T) {
 			`struct.B: unknown option "omitEmpty": write it in the dynamodbav tag: dynamodbav:",omitempty"`,
 			`struct.C: unknown dynamodbav option "omitEmpty", which attributevalue would ignore: write omitempty`,
 			`struct.D: unknown option "verion": write version=ATTR`,
-			`struct.E: unknown option "frobnicate": the options are pk, sk, table, hash, range, index, on, local, project, root, stored, was, nested, name, one, prefix, version, noversion, ttl, all, delim, compress, chunk, s3, preview, inline, shards, shardby and -`,
+			`struct.E: unknown option "frobnicate": the options are pk, sk, table, hash, range, index, on, local, ` +
+				`project, root, stored, was, nested, name, one, prefix, version, noversion, ttl, all, delim, ` +
+				`compress, chunk, s3, preview, inline, shards, shardby and -`,
 		}},
 		{"an option twice, a malformed tag, a repeated key", tagged(
 			`ddb:"sk=X,sk=Y"`, `ddb:"sk=X" ddb:"sk=Y"`, `ddb:sk=X`, `ddb:"sk=X"dynamodbav:"d"`, `ddb:"sk=X, root"`,
@@ -109,9 +112,12 @@ func TestRefused(t *testing.T) {
 			U  []wish   `ddb:"sk=U#{SKU}"`
 			V  []string `ddb:"sk=U#{.}"`
 		}](), []string{
-			`struct.U: the keys of H (U#Home) and U (U#{SKU}) can be equal: both give "U#Home" with {SKU} = "Home": begin one of them with a segment of its own`,
-			`struct.V: the keys of H (U#Home) and V (U#{.}) can be equal: both give "U#Home" with {.} = "Home": begin one of them with a segment of its own`,
-			`struct.V: the keys of U (U#{SKU}) and V (U#{.}) can be equal: both give "U#A" with {SKU} = "A", {.} = "A": begin one of them with a segment of its own`,
+			`struct.U: the keys of H (U#Home) and U (U#{SKU}) can be equal: both give "U#Home" with {SKU} = "Home": ` +
+				`begin one of them with a segment of its own`,
+			`struct.V: the keys of H (U#Home) and V (U#{.}) can be equal: both give "U#Home" with {.} = "Home": ` +
+				`begin one of them with a segment of its own`,
+			`struct.V: the keys of U (U#{SKU}) and V (U#{.}) can be equal: both give "U#A" with {SKU} = "A", {.} = ` +
+				`"A": begin one of them with a segment of its own`,
 		}},
 		{"adjoining placeholders of variable width", reflect.TypeFor[struct {
 			_  table                   `ddb:"table=models"`
@@ -120,8 +126,10 @@ func TestRefused(t *testing.T) {
 			W  []struct{ A, B string } `ddb:"sk=W#{A}{B}"`
 			X  []struct{ A, B string } `ddb:"sk=X#{A}-{B}"`
 		}](), []string{
-			`struct.W: two placeholders of variable width adjoin in "W#{A}{B}", so that two pairs of values could make one key: put the delimiter # between them`,
-			`struct.X: two placeholders of variable width adjoin in "X#{A}-{B}", so that two pairs of values could make one key: put the delimiter # between them`,
+			`struct.W: two placeholders of variable width adjoin in "W#{A}{B}", so that two pairs of values could ` +
+				`make one key: put the delimiter # between them`,
+			`struct.X: two placeholders of variable width adjoin in "X#{A}-{B}", so that two pairs of values could ` +
+				`make one key: put the delimiter # between them`,
 		}},
 		{"element templates", reflect.TypeFor[struct {
 			_  table             `ddb:"table=models"`
@@ -143,7 +151,8 @@ func TestRefused(t *testing.T) {
 			O  map[time.Time]int `ddb:"sk=O#{key:date}"`
 		}](), []string{
 			`struct.N: unknown format in "{Rank:4}": write the width with a leading zero: 04`,
-			`struct.A: the template "A#{^ID}" names nothing of the element, so that all elements would be one item: add a placeholder such as {Field}`,
+			`struct.A: the template "A#{^ID}" names nothing of the element, so that all elements would be one item: ` +
+				`add a placeholder such as {Field}`,
 			`struct.B: the template "B#{SKU}" does not hold the map's key, which would be lost: add {key}`,
 			`struct.C: {key} is only for maps: name a field of the element, or use {.}`,
 			`struct.D: {.} is only for slices: use {key}`,
@@ -151,7 +160,8 @@ func TestRefused(t *testing.T) {
 			`struct.F: {H} names no field of the element schema.wish: write {^H} for the field of struct`,
 			`struct.G: {SKU} names a field, but string has none: use {key} of a map or {.} of a slice of scalars`,
 			`struct.I: the number {Rank} needs a width to sort: write {Rank:010}, or :sortable for any sign`,
-			`struct.J: {SKU:raw} holds delimiters as they are, and so can only be the last placeholder: move it to the end, or drop :raw`,
+			`struct.J: {SKU:raw} holds delimiters as they are, and so can only be the last placeholder: move it to ` +
+				`the end, or drop :raw`,
 			`struct.K: the format of {SKU:date} is only for times, and string is none: remove it`,
 			`struct.L: the format of {SKU:04} is only for integers, and string is none: remove it`,
 			`struct.M: elements that are pointers to pointers cannot be items: use *schema.wish`,
@@ -169,14 +179,19 @@ func TestRefused(t *testing.T) {
 			I halfText
 			H string `ddb:"sk=HEAD"`
 		}](), []string{
-			`struct._: {A} cannot be in a key, being a float64: floats do not compare exactly; use an integer, or attributevalue.Number as a bare key`,
+			`struct._: {A} cannot be in a key, being a float64: floats do not compare exactly; use an integer, or ` +
+				`attributevalue.Number as a bare key`,
 			`struct._: {B} cannot be in a key, being a bool: use a string or an integer`,
-			`struct._: {C} cannot be in a key, being a []string: use a string, an integer, a time.Time, or a type with MarshalText and UnmarshalText`,
-			`struct._: {D} cannot be in a key, being a map[string]int: use a string, an integer, a time.Time, or a type with MarshalText and UnmarshalText`,
-			`struct._: {E} cannot be in a key, being a *string: a pointer can be nil, and a key always has a value; use string`,
+			`struct._: {C} cannot be in a key, being a []string: use a string, an integer, a time.Time, or a type ` +
+				`with MarshalText and UnmarshalText`,
+			`struct._: {D} cannot be in a key, being a map[string]int: use a string, an integer, a time.Time, or a ` +
+				`type with MarshalText and UnmarshalText`,
+			`struct._: {E} cannot be in a key, being a *string: a pointer can be nil, and a key always has a value; ` +
+				`use string`,
 			`struct._: the number {F} needs a width to sort: write {F:010}, or :sortable for any sign`,
 			`struct._: the bytes {G} cannot be part of a key's text: use it as a bare key, or give it MarshalText`,
-			`struct._: schema.halfText has one of MarshalText and UnmarshalText, and a key needs both: add the other method`,
+			`struct._: schema.halfText has one of MarshalText and UnmarshalText, and a key needs both: add the ` +
+				`other method`,
 		}},
 		{"a string beside a number in one key attribute", reflect.TypeFor[struct {
 			_  table  `ddb:"table=models"`
@@ -184,7 +199,8 @@ func TestRefused(t *testing.T) {
 			N  int    `ddb:"sk={N}"`
 			S  string `ddb:"sk=HEAD"`
 		}](), []string{
-			`struct.S: the sort key "HEAD" is of type S, and "{N}" of type N; the key attribute SK has one type: give one of them a text form (a width, or a literal)`,
+			`struct.S: the sort key "HEAD" is of type S, and "{N}" of type N; the key attribute SK has one type: ` +
+				`give one of them a text form (a width, or a literal)`,
 		}},
 		{"attributes that collide", reflect.TypeFor[struct {
 			_  table   `ddb:"table=models,ttl=gone"`
@@ -199,10 +215,14 @@ func TestRefused(t *testing.T) {
 			H  string  `ddb:"sk=X" dynamodbav:"City"`
 		}](), []string{
 			`struct.B: the attribute "b" of B is also that of A of the item "X": rename it: dynamodbav:"other"`,
-			`struct.C: the attribute "PK" of C is also the partition key of the item "X": rename it: dynamodbav:"other"`,
-			`struct.D: the attribute "_v" of D is also the item's version of the item "X": rename it: dynamodbav:"other"`,
-			`struct.E: the attribute "_a" of E is also the library's own of the item "X": rename it: dynamodbav:"other"`,
-			`struct.F: the attribute "gone" of F is the table's TTL attribute, and DynamoDB would delete items by it: rename one of them, or mark a time field ttl and dynamodbav unixtime`,
+			`struct.C: the attribute "PK" of C is also the partition key of the item "X": rename it: ` +
+				`dynamodbav:"other"`,
+			`struct.D: the attribute "_v" of D is also the item's version of the item "X": rename it: ` +
+				`dynamodbav:"other"`,
+			`struct.E: the attribute "_a" of E is also the library's own of the item "X": rename it: ` +
+				`dynamodbav:"other"`,
+			`struct.F: the attribute "gone" of F is the table's TTL attribute, and DynamoDB would delete items by ` +
+				`it: rename one of them, or mark a time field ttl and dynamodbav unixtime`,
 			`struct.H: the attribute "City" of H is also that of G.City of the item "X": rename it: dynamodbav:"other"`,
 		}},
 		{"partition keys", reflect.TypeFor[struct {
@@ -224,14 +244,16 @@ func TestRefused(t *testing.T) {
 			A string `ddb:"pk=A#{C}"`
 			C string `ddb:"sk=HEAD"`
 		}](), []string{
-			`struct.A: the template of pk= does not name its field A: name it in the template, or move pk= to a blank field`,
+			`struct.A: the template of pk= does not name its field A: name it in the template, or move pk= to a ` +
+				`blank field`,
 		}},
 		{"no singleton", reflect.TypeFor[struct {
 			_ table    `ddb:"table=models"`
 			A string   `ddb:"pk={A}"`
 			C []string `ddb:"sk=C#{.}"`
 		}](), []string{
-			"struct: the model has no singleton in its main table that could say that an entity exists: give a field a fixed sort key, or add _ struct{} `ddb:\"sk=HEAD,root\"`",
+			"struct: the model has no singleton in its main table that could say that an entity exists: give a field " +
+				"a fixed sort key, or add _ struct{} `ddb:\"sk=HEAD,root\"`",
 		}},
 		{"roots", reflect.TypeFor[struct {
 			_ table    `ddb:"table=models"`
@@ -293,18 +315,25 @@ func TestRefused(t *testing.T) {
 			`struct.A: attributevalue would drop the chan int in it without a word: tag it ddb:"-"`,
 			`struct.B: attributevalue would drop the func() in it without a word: tag it ddb:"-"`,
 			`struct.C: attributevalue would drop the complex128 in it without a word: tag it ddb:"-"`,
-			`struct.D: the struct big.Rat has no exported fields, so that nothing of it would be stored: give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type`,
+			`struct.D: the struct big.Rat has no exported fields, so that nothing of it would be stored: give it ` +
+				`MarshalDynamoDBAttributeValue and its inverse, or store it in another type`,
 			`schema.dropped.Callback: attributevalue would drop the func() in it without a word: tag it ddb:"-"`,
-			`struct.F: big.Rat has no exported fields, so that attributevalue would store it empty: give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type`,
+			`struct.F: big.Rat has no exported fields, so that attributevalue would store it empty: give it ` +
+				`MarshalDynamoDBAttributeValue and its inverse, or store it in another type`,
 			`struct.G: the interface schema.stringer can be written but not read back: use any, or a concrete type`,
 			`struct.H: attributevalue has no map keys of type [2]int: use a string or a number`,
-			`schema.withTags.A: a ddb tag means nothing inside the attribute J: remove it (to leave the field out, write dynamodbav:"-")`,
+			`schema.withTags.A: a ddb tag means nothing inside the attribute J: remove it (to leave the field out, ` +
+				`write dynamodbav:"-")`,
 			`struct.K: attributevalue would drop the uintptr in it without a word: tag it ddb:"-"`,
-			`struct.L: the map key schema.halfText has one of MarshalText and UnmarshalText: give it both, on the value and on its pointer`,
-			`struct.M: attributevalue would drop the pointer to an interface *interface {} without a word: use interface {}`,
-			`struct.N: schema.point encodes itself by a method on its pointer, which attributevalue does not call for the values of a map: put the method on the value, or use *schema.point`,
+			`struct.L: the map key schema.halfText has one of MarshalText and UnmarshalText: give it both, on the ` +
+				`value and on its pointer`,
+			`struct.M: attributevalue would drop the pointer to an interface *interface {} without a word: use ` +
+				`interface {}`,
+			`struct.N: schema.point encodes itself by a method on its pointer, which attributevalue does not call ` +
+				`for the values of a map: put the method on the value, or use *schema.point`,
 			`struct.Q: attributevalue panics on []schema.named, whose elements are named bytes: use []byte`,
-			`struct.R: attributevalue writes the map key time.Month by its String method, which it cannot read back: give it MarshalText and UnmarshalText, or use another type`,
+			`struct.R: attributevalue writes the map key time.Month by its String method, which it cannot read back: ` +
+				`give it MarshalText and UnmarshalText, or use another type`,
 		}},
 		{"dynamodbav where it means nothing", reflect.TypeFor[struct {
 			_ table   `ddb:"table=models"`
@@ -316,9 +345,12 @@ func TestRefused(t *testing.T) {
 			E string  `ddb:"-" dynamodbav:"-"`
 		}](), []string{
 			`struct.D: dynamodbav omitempty and nullempty exclude each other: keep one of them`,
-			`struct.A: dynamodbav's options mean nothing on a struct whose fields are spread over its item: remove them, or add ddb option nested to store the struct as one map`,
-			`struct.B: dynamodbav's options mean nothing on a struct whose fields are spread over its item: remove them, or add ddb option nested to store the struct as one map`,
-			`struct.C: the field has a place, but dynamodbav:"-" would not store it: write ddb:"-" as well, or drop dynamodbav:"-"`,
+			`struct.A: dynamodbav's options mean nothing on a struct whose fields are spread over its item: remove ` +
+				`them, or add ddb option nested to store the struct as one map`,
+			`struct.B: dynamodbav's options mean nothing on a struct whose fields are spread over its item: remove ` +
+				`them, or add ddb option nested to store the struct as one map`,
+			`struct.C: the field has a place, but dynamodbav:"-" would not store it: write ddb:"-" as well, or drop ` +
+				`dynamodbav:"-"`,
 		}},
 		{"options inside a spread struct", reflect.TypeFor[struct {
 			_ table      `ddb:"table=models"`
@@ -327,7 +359,8 @@ func TestRefused(t *testing.T) {
 			B innerTags  `ddb:"sk=B"`
 			C innerLarge `ddb:"sk=C"`
 		}](), []string{
-			`schema.withTags.A: the option sk means nothing inside schema.withTags, whose fields are spread over an item: move it to the field of the model`,
+			`schema.withTags.A: the option sk means nothing inside schema.withTags, whose fields are spread over an ` +
+				`item: move it to the field of the model`,
 			`schema.innerTags.A: stored is for fields that a key names; this one is stored anyhow: remove it`,
 		}},
 		{"large values that are none", reflect.TypeFor[struct {
@@ -349,13 +382,17 @@ func TestRefused(t *testing.T) {
 			`struct.B: chunk and s3 are two ways to store one value: keep one of them`,
 			`struct.C: preview= is for values that lie outside their item: add chunk or s3`,
 			`struct.D: inline= is for values that may lie outside their item: add chunk or s3`,
-			`struct.E: preview= is the beginning of text or bytes, and not of map[string]string: put it on text or bytes`,
+			`struct.E: preview= is the beginning of text or bytes, and not of map[string]string: put it on text ` +
+				`or bytes`,
 			`struct.H: preview= is what lies in the item, which holds 409600 bytes at most: give a number below 409600`,
 			`struct.J: inline= is what lies in the item, which holds 409600 bytes at most: give a number below 409600`,
-			`struct.L: compress would hide the value from the index byTitle, which has it as its key: remove it, or give the index another key`,
+			`struct.L: compress would hide the value from the index byTitle, which has it as its key: remove it, or ` +
+				`give the index another key`,
 			`struct.I: compress is for large values, and keys hold this one: remove it`,
-			`struct.F: compress is for a field that is stored in one attribute, and F is not: put it on the fields that are`,
-			`struct.G: compress is for a field that is stored in one attribute, and G is not: put it on the fields that are`,
+			`struct.F: compress is for a field that is stored in one attribute, and F is not: put it on the fields ` +
+				`that are`,
+			`struct.G: compress is for a field that is stored in one attribute, and G is not: put it on the fields ` +
+				`that are`,
 		}},
 		{"a table of a time that there is not", reflect.TypeFor[struct {
 			_ table  `ddb:"table=events_{At:month}"`
@@ -376,14 +413,16 @@ func TestRefused(t *testing.T) {
 			I  string    `ddb:"pk={I}"`
 			At time.Time `ddb:"sk=A"`
 		}](), []string{
-			`struct._: {At:month} in the name of a table is no part of what an entity is known by, so that its key would not tell its table: name it in pk=, or in the key of the root`,
+			`struct._: {At:month} in the name of a table is no part of what an entity is known by, so that its key ` +
+				`would not tell its table: name it in pk=, or in the key of the root`,
 		}},
 		{"a table of a finer time than keys have", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:date}"`
 			I  string    `ddb:"pk={I}"`
 			At time.Time `ddb:"sk={At:month}"`
 		}](), []string{
-			`struct.At: the key of At ({At:month}) does not tell the table, whose name has {At:date}: name At as finely there`,
+			`struct.At: the key of At ({At:month}) does not tell the table, whose name has {At:date}: name At as ` +
+				`finely there`,
 		}},
 		{"a table of a week that months do not tell", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:week}"`
@@ -397,28 +436,32 @@ func TestRefused(t *testing.T) {
 			At time.Time `ddb:"pk={At}#x"`
 			A  string    `ddb:"sk=A"`
 		}](), []string{
-			`struct._: {At} in the name of a table is no period that a table could hold: write {At:month}, or date, week or year`,
+			`struct._: {At} in the name of a table is no period that a table could hold: write {At:month}, or date, ` +
+				`week or year`,
 		}},
 		{"a table of two periods", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:year}_{At:month}"`
 			At time.Time `ddb:"pk={At}#x"`
 			A  string    `ddb:"sk=A"`
 		}](), []string{
-			`struct._: the table name "events_{At:year}_{At:month}" has two placeholders, and a table is of one period: keep one`,
+			`struct._: the table name "events_{At:year}_{At:month}" has two placeholders, and a table is of one ` +
+				`period: keep one`,
 		}},
 		{"a table of a day by another name", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:day}"`
 			At time.Time `ddb:"pk={At}#x"`
 			A  string    `ddb:"sk=A"`
 		}](), []string{
-			`struct._: the table name "events_{At:day}": unknown format in "{At:day}": a table may be of a {Field:date}, :week, :month or :year`,
+			`struct._: the table name "events_{At:day}": unknown format in "{At:day}": a table may be of a ` +
+				`{Field:date}, :week, :month or :year`,
 		}},
 		{"a table with braces alone", reflect.TypeFor[struct {
 			_ table  `ddb:"table=events{{x}}"`
 			I string `ddb:"pk={I}"`
 			A string `ddb:"sk=A"`
 		}](), []string{
-			`struct._: the table name "events{{x}}" has braces, and no placeholder: write a field and a period, as in events_{At:month}`,
+			`struct._: the table name "events{{x}}" has braces, and no placeholder: write a field and a period, as ` +
+				`in events_{At:month}`,
 		}},
 		{"a table with a sign that none has", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events {At:month}"`
@@ -434,7 +477,8 @@ func TestRefused(t *testing.T) {
 			A  string    `ddb:"sk=A"`
 			B  string    `ddb:"table=bodies,sk=B"`
 		}](), []string{
-			`struct._: the table bodies does not follow the time, and would keep what belongs to tables that are dropped: write {At:month} into the names of all tables`,
+			`struct._: the table bodies does not follow the time, and would keep what belongs to tables that are ` +
+				`dropped: write {At:month} into the names of all tables`,
 		}},
 		{"zero times that are to be omitted", reflect.TypeFor[struct {
 			_     table      `ddb:"table=things,ttl=gone"`
@@ -444,15 +488,18 @@ func TestRefused(t *testing.T) {
 			Ptr   *time.Time `ddb:"sk=A" dynamodbav:",omitempty"`
 			Until time.Time  `ddb:"sk=A,ttl" dynamodbav:"gone,omitempty,unixtime"`
 		}](), []string{
-			`struct.At: attributevalue stores the zero time in spite of omitempty: use *time.Time, which is left out where it is nil`,
-			`struct.Unix: attributevalue stores the zero time in spite of omitempty: use *time.Time, which is left out where it is nil`,
+			`struct.At: attributevalue stores the zero time in spite of omitempty: use *time.Time, which is left out ` +
+				`where it is nil`,
+			`struct.Unix: attributevalue stores the zero time in spite of omitempty: use *time.Time, which is left ` +
+				`out where it is nil`,
 		}},
 		{"values outside their items, in tables that follow the time", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:month}"`
 			At time.Time `ddb:"pk={At}#x"`
 			A  string    `ddb:"sk=A,chunk"`
 		}](), []string{
-			`struct.A: values that lie outside their items need a table that stays, and those of the model follow the time: store it in its item (compress=), or in a model of its own`,
+			`struct.A: values that lie outside their items need a table that stays, and those of the model follow ` +
+				`the time: store it in its item (compress=), or in a model of its own`,
 		}},
 		{"two tables that follow two times", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:month}"`
@@ -461,7 +508,8 @@ func TestRefused(t *testing.T) {
 			A  string    `ddb:"sk=A"`
 			B  string    `ddb:"table=bodies_{At:year},sk=B"`
 		}](), []string{
-			`struct._: the tables of a model follow one time, and those of events_{At:month} follow {At:month}: write {At:month}`,
+			`struct._: the tables of a model follow one time, and those of events_{At:month} follow {At:month}: ` +
+				`write {At:month}`,
 		}},
 		{"shards without a number", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models"`
@@ -469,7 +517,8 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"sk={I}"`
 			A string `ddb:"sk={I}"`
 		}](), []string{
-			`struct.D: pk= names {shard}, and nothing says how many there are: add shards=N,shardby=FIELD to the blank field of the table`,
+			`struct.D: pk= names {shard}, and nothing says how many there are: add shards=N,shardby=FIELD to the ` +
+				`blank field of the table`,
 		}},
 		{"shards without a place", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,shards=200,shardby=I"`
@@ -477,7 +526,8 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"sk={I}"`
 			A string `ddb:"sk={I}"`
 		}](), []string{
-			`struct._: the template of pk= does not name {shard}: write it into the template, as in EVENTS#{At:date}.{shard}`,
+			`struct._: the template of pk= does not name {shard}: write it into the template, as in ` +
+				`EVENTS#{At:date}.{shard}`,
 		}},
 		{"shards without a field", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,shards=200"`
@@ -485,7 +535,8 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"sk={I}"`
 			A string `ddb:"sk={I}"`
 		}](), []string{
-			`struct._: nothing says how an entity's shard is chosen: add shardby=FIELD, or shardby=random where entities are only added`,
+			`struct._: nothing says how an entity's shard is chosen: add shardby=FIELD, or shardby=random where ` +
+				`entities are only added`,
 		}},
 		{"shards by what no key holds", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,shards=200,shardby=A"`
@@ -493,7 +544,8 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"sk={I}"`
 			A string `ddb:"sk={I}"`
 		}](), []string{
-			`struct._: A is no field that an entity is known by, so that it could not be found by its key: write one of I, D, random`,
+			`struct._: A is no field that an entity is known by, so that it could not be found by its key: write one ` +
+				`of I, D, random`,
 		}},
 		{"shards by a field alone", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,shardby=I"`
@@ -508,7 +560,8 @@ func TestRefused(t *testing.T) {
 			D string `ddb:"pk={D}#{shard}"`
 			A string `ddb:"sk=A"`
 		}](), []string{
-			`struct._: shards spread the many entities of a partition, and this model's partitions hold one each: name fields in the sort key of the root, as in sk={At}#{ID}`,
+			`struct._: shards spread the many entities of a partition, and this model's partitions hold one each: ` +
+				`name fields in the sort key of the root, as in sk={At}#{ID}`,
 		}},
 		{"a shard where there is none", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,shards=200,shardby=I"`
@@ -535,7 +588,8 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"sk={I}"`
 			A string `ddb:"sk={I}"`
 		}](), []string{
-			`struct._: the local index byA would lie on every shard, and its queries be of each: declare a global one, with pk= of its own`,
+			`struct._: the local index byA would lie on every shard, and its queries be of each: declare a global ` +
+				`one, with pk= of its own`,
 			`struct._: 20000 shards: a query asks each of them: write 10000 at most`,
 		}},
 		{"big numbers where only attributevalue looks", reflect.TypeFor[struct {
@@ -549,9 +603,13 @@ func TestRefused(t *testing.T) {
 			D map[string]*big.Int `ddb:"sk=A"`
 			E []big.Float         `ddb:"sk=A"`
 		}](), []string{
-			`struct.I: {I} cannot be in a key, being a big.Int: use an integer type, or attributevalue.Number as a bare key, which has 38 digits too`,
-			`struct.A: only attributevalue knows what struct becomes, and it would store the big number in it empty: keep the big number apart from types that encode themselves and from interfaces, or use attributevalue.Number`,
-			`struct.B: numberset is of numbers that attributevalue reads back, and not of *big.Float: remove it, which makes a list, or use []attributevalue.Number`,
+			`struct.I: {I} cannot be in a key, being a big.Int: use an integer type, or attributevalue.Number as a ` +
+				`bare key, which has 38 digits too`,
+			`struct.A: only attributevalue knows what struct becomes, and it would store the big number in it empty: ` +
+				`keep the big number apart from types that encode themselves and from interfaces, or use ` +
+				`attributevalue.Number`,
+			`struct.B: numberset is of numbers that attributevalue reads back, and not of *big.Float: remove it, ` +
+				`which makes a list, or use []attributevalue.Number`,
 		}},
 		{"one key attribute", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,range=PK"`
@@ -560,8 +618,10 @@ func TestRefused(t *testing.T) {
 			A string `ddb:"sk=A"`
 			B string `ddb:"table=prices,sk=B"`
 		}](), []string{
-			`struct._: the partition key and the sort key of the table models are one attribute, "PK": name them differently, or write range=- for a table without a sort key`,
-			`struct._: the partition key and the sort key of the table prices are one attribute, "K": name them differently, or write range=- for a table without a sort key`,
+			`struct._: the partition key and the sort key of the table models are one attribute, "PK": name them ` +
+				`differently, or write range=- for a table without a sort key`,
+			`struct._: the partition key and the sort key of the table prices are one attribute, "K": name them ` +
+				`differently, or write range=- for a table without a sort key`,
 		}},
 		{"tables", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,range=-"`
@@ -580,8 +640,10 @@ func TestRefused(t *testing.T) {
 			`struct._: name= on a blank field names a further table or a segment: add table=NAME, or prefix=SEGMENT`,
 			`struct.C: the table prices has no sort key: remove it, or declare the table with range=ATTR`,
 			`struct.D: the table models has no sort key: remove it, or declare the table with range=ATTR`,
-			`struct.E: the table models has no sort key, and so room for one item only: declare the table with range=ATTR`,
-			"struct.B: the model has no table nowhere: declare it: _ struct{} `ddb:\"table=nowhere,hash=ATTR,range=ATTR,name=Word\"`",
+			`struct.E: the table models has no sort key, and so room for one item only: declare the table with ` +
+				`range=ATTR`,
+			"struct.B: the model has no table nowhere: declare it: _ struct{} " +
+				"`ddb:\"table=nowhere,hash=ATTR,range=ATTR,name=Word\"`",
 			`struct._: no field lies in the table prices: remove it, or add table=prices to a field`,
 			`struct._: no field lies in the table unused: remove it, or add table=unused to a field`,
 		}},
@@ -604,9 +666,11 @@ func TestRefused(t *testing.T) {
 			A string `ddb:"sk=A"`
 			b string `ddb:"sk=A"`
 		}](), []string{
-			`struct.onlyPrivate: an embedded pointer to an unexported struct cannot be loaded: embed the struct itself, or export its type`,
+			`struct.onlyPrivate: an embedded pointer to an unexported struct cannot be loaded: embed the struct ` +
+				`itself, or export its type`,
 			`struct.b: an unexported field cannot be stored: export the field, or remove the tag`,
-			`schema.right.Same: Same is also a field of schema.left at the same depth, and each hides the other: rename one of them, or tag one ddb:"-"`,
+			`schema.right.Same: Same is also a field of schema.left at the same depth, and each hides the other: ` +
+				`rename one of them, or tag one ddb:"-"`,
 		}},
 		{"an entity is what lies under its prefix", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,pk=ORDERS"`
@@ -614,8 +678,10 @@ func TestRefused(t *testing.T) {
 			L []wish `ddb:"sk=ORDER#LINE#{Rank:03}"`
 			M []wish `ddb:"sk=ORDER#{^N:06}x{Rank:03}"`
 		}](), []string{
-			`struct.L: the key of L (ORDER#LINE#{Rank:03}) does not name N, which entities of one partition are told apart by: add {^N}`,
-			`struct.M: the key of M (ORDER#{^N:06}x{Rank:03}) goes on right behind what its entity is known by, so that entities would mix: put the delimiter # behind it`,
+			`struct.L: the key of L (ORDER#LINE#{Rank:03}) does not name N, which entities of one partition are told ` +
+				`apart by: add {^N}`,
+			`struct.M: the key of M (ORDER#{^N:06}x{Rank:03}) goes on right behind what its entity is known by, so ` +
+				`that entities would mix: put the delimiter # behind it`,
 		}},
 		{"former names", reflect.TypeFor[struct {
 			_ table     `ddb:"table=models,ttl=gone"`
@@ -628,16 +694,24 @@ func TestRefused(t *testing.T) {
 			F hooked    `ddb:"sk=F,was=f"`
 			G hooked    `ddb:"sk=G,nested,was=g"`
 		}](), []string{
-			`struct.A: the old name "A" is the attribute's name of now: write the names that stored items have for this field alone`,
-			`struct.B: the old name "C" is the attribute of C: write the names that stored items have for this field alone`,
-			`struct.C: the old name "_v" is the library's own: write the names that stored items have for this field alone`,
-			`struct.C: the old name "PK" is a key attribute of the table models: write the names that stored items have for this field alone`,
+			`struct.A: the old name "A" is the attribute's name of now: write the names that stored items have for ` +
+				`this field alone`,
+			`struct.B: the old name "C" is the attribute of C: write the names that stored items have for this ` +
+				`field alone`,
+			`struct.C: the old name "_v" is the library's own: write the names that stored items have for this ` +
+				`field alone`,
+			`struct.C: the old name "PK" is a key attribute of the table models: write the names that stored items ` +
+				`have for this field alone`,
 			`struct.C: the old name "" is empty: write the names that stored items have for this field alone`,
 			`struct.D: the old name "x" is also that of C: write the names that stored items have for this field alone`,
-			`struct.E: the item's expiry names the field, so that its attribute cannot be read under two names: keep the attribute's name, with dynamodbav:"oldName"`,
-			`struct.I: was= is for a field that is stored in one attribute, and I is not: put it on the fields that are`,
-			`struct.F: was= is for a field that is stored in one attribute, and F is not: put it on the fields that are`,
-			`schema.hooked: its method AfterLoad would not be called after a load, or would change a copy: declare it func (x *hooked) AfterLoad()`,
+			`struct.E: the item's expiry names the field, so that its attribute cannot be read under two names: keep ` +
+				`the attribute's name, with dynamodbav:"oldName"`,
+			`struct.I: was= is for a field that is stored in one attribute, and I is not: put it on the fields ` +
+				`that are`,
+			`struct.F: was= is for a field that is stored in one attribute, and F is not: put it on the fields ` +
+				`that are`,
+			`schema.hooked: its method AfterLoad would not be called after a load, or would change a copy: declare ` +
+				`it func (x *hooked) AfterLoad()`,
 		}},
 		{"one fault, one message", reflect.TypeFor[struct {
 			_  table  `ddb:"table=models"`
@@ -652,7 +726,8 @@ func TestRefused(t *testing.T) {
 		}](), []string{
 			`struct.J: a second partition key; Id has one already: keep one of them`,
 			`struct.Id: {ID} names no field of struct: write {Id}`,
-			`struct.left: the fields of the embedded schema.left have no place: tag the embedding (ddb:"sk=TEMPLATE"), or its fields one by one, or leave it out (ddb:"-")`,
+			`struct.left: the fields of the embedded schema.left have no place: tag the embedding ` +
+				`(ddb:"sk=TEMPLATE"), or its fields one by one, or leave it out (ddb:"-")`,
 			`struct.P: nested is for structs, and []schema.wish does not encode as one: remove it`,
 			`struct.M: stringset makes a set of other values than []int has: write numberset`,
 			`struct.N: binaryset makes a set of other values than []string has: write stringset`,
@@ -670,7 +745,8 @@ func TestRefused(t *testing.T) {
 			`schema.Embedding.Embedding: schema.Embedding embeds itself: give the field a name`,
 		}},
 		{"a struct that contains itself", reflect.TypeFor[loop](), []string{
-			`schema.loop.Next: a schema.loop would be stored inside itself, without an end: store the key of the other value (such as NextID string, or NextIDs []string), or declare another type for what it holds`,
+			`schema.loop.Next: a schema.loop would be stored inside itself, without an end: store the key of the ` +
+				`other value (such as NextID string, or NextIDs []string), or declare another type for what it holds`,
 		}},
 		{"a generic model", reflect.TypeFor[box[int]](), []string{
 			`schema.box[int]: a generic type cannot be a model: declare a struct for each instance`,
@@ -724,7 +800,8 @@ func TestRecursiveTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "struct{Name string Name; Children []recursive1 Children; Next *recursive1 Next; By map[string][]recursive1 By}"
+	const want = "struct{Name string Name; Children []recursive1 Children; Next *recursive1 Next; By " +
+		"map[string][]recursive1 By}"
 	if got := e.Items[0].Attributes[0].Value.Type.describe(); got != want {
 		t.Errorf("described as %s, want %s", got, want)
 	}

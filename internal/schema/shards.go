@@ -86,19 +86,24 @@ func (b *builder) shards() {
 	case b.sharded == nil && in < 0 && !hasBy, b.badPK:
 		return
 	case b.sharded == nil && in < 0:
-		b.fault(by.option("shardby"), "add shards=N, and {shard} to pk=", "shardby= says how shards are chosen, and the model has none")
+		b.fault(by.option("shardby"), "add shards=N, and {shard} to pk=",
+			"shardby= says how shards are chosen, and the model has none")
 		return
 	case b.sharded == nil:
-		b.fault(b.keyAt(b.e.PK), "add shards=N,shardby=FIELD to the blank field of the table", "pk= names {shard}, and nothing says how many there are")
+		b.fault(b.keyAt(b.e.PK), "add shards=N,shardby=FIELD to the blank field of the table",
+			"pk= names {shard}, and nothing says how many there are")
 		return
 	case in < 0:
-		b.fault(b.sharded.option("shards"), "write it into the template, as in EVENTS#{At:date}.{shard}", "the template of pk= does not name {shard}")
+		b.fault(b.sharded.option("shards"), "write it into the template, as in EVENTS#{At:date}.{shard}",
+			"the template of pk= does not name {shard}")
 		return
 	case !hasBy:
-		b.fault(b.sharded.option("shards"), "add shardby=FIELD, or shardby=random where entities are only added", "nothing says how an entity's shard is chosen")
+		b.fault(b.sharded.option("shards"), "add shardby=FIELD, or shardby=random where entities are only added",
+			"nothing says how an entity's shard is chosen")
 		return
 	case !b.e.Flat:
-		b.fault(b.sharded.option("shards"), "name fields in the sort key of the root, as in sk={At}#{ID}", "shards spread the many entities of a partition, and this model's partitions hold one each")
+		b.fault(b.sharded.option("shards"), "name fields in the sort key of the root, as in sk={At}#{ID}",
+			"shards spread the many entities of a partition, and this model's partitions hold one each")
 		return
 	}
 	b.e.PK.Sources[in].KeyField = len(b.e.KeyFields)
@@ -109,16 +114,20 @@ func (b *builder) shards() {
 	}
 	if n := b.e.Identities(); n < len(b.e.KeyFields) {
 		o := b.e.KeyFields[n]
-		b.fault(place{in: b.e.Type, field: o.Field}, "name it in the key of the root too", "%s stands in keys, and is no part of what an entity is known by, which a model with shards has no room for", o.Name)
+		b.fault(place{in: b.e.Type, field: o.Field}, "name it in the key of the root too",
+			"%s stands in keys, and is no part of what an entity is known by, which a model with shards has no "+
+				"room for", o.Name)
 	}
 	b.shardField(by)
 	for _, x := range b.e.Indexes {
 		if x.Local {
-			b.fault(place{in: b.e.Type, field: x.Field}, "declare a global one, with pk= of its own", "the local index %s would lie on every shard, and its queries be of each", x.Name)
+			b.fault(place{in: b.e.Type, field: x.Field}, "declare a global one, with pk= of its own",
+				"the local index %s would lie on every shard, and its queries be of each", x.Name)
 		}
 	}
 	if n := b.e.Shards.Most(); n > maxShards {
-		b.fault(b.sharded.option("shards"), fmt.Sprintf("write %d at most", maxShards), "%d shards: a query asks each of them", n)
+		b.fault(b.sharded.option("shards"), fmt.Sprintf("write %d at most", maxShards),
+			"%d shards: a query asks each of them", n)
 	}
 }
 
@@ -159,5 +168,6 @@ func (b *builder) shardField(by *member) {
 	for _, o := range all {
 		known = o.Name + ", " + known
 	}
-	b.fault(by.option("shardby"), "write one of "+known, "%s is no field that an entity is known by, so that it could not be found by its key", name)
+	b.fault(by.option("shardby"), "write one of "+known,
+		"%s is no field that an entity is known by, so that it could not be found by its key", name)
 }

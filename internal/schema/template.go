@@ -61,8 +61,10 @@ func (b *builder) key(at *member, o tags.Option, sc scope) *Key {
 		k.Sources = append(k.Sources, src)
 	}
 	if i := k.Template.Ambiguous(); i >= 0 && len(b.faults) == faults {
-		b.fault(place{at.in, at.Field, parts[i].Pos, parts[i].End}, "put the delimiter "+string(b.e.Delim)+" between them",
-			"two placeholders of variable width adjoin in %q, so that two pairs of values could make one key", o.Template.Text)
+		b.fault(place{at.in, at.Field, parts[i].Pos, parts[i].End}, "put the delimiter "+string(b.e.Delim)+
+			" between them",
+			"two placeholders of variable width adjoin in %q, so that two pairs of values could make one key",
+			o.Template.Text)
 	}
 	return k
 }
@@ -77,12 +79,14 @@ func (b *builder) literals(at place, parts []tags.Part) {
 		}
 		for j, seg := range strings.Split(p.Literal, string(b.e.Delim)) {
 			if strings.HasPrefix(seg, "~") && (j > 0 || i == 0) {
-				b.fault(at, "begin it with another sign", "the key segment %q begins with ~, which is the library's own", seg)
+				b.fault(at, "begin it with another sign",
+					"the key segment %q begins with ~, which is the library's own", seg)
 			}
 		}
 	}
 	if size > key.MaxSort {
-		b.fault(at, "shorten it", "the template has %d bytes of text, over the limit of %d for a sort key", size, key.MaxSort)
+		b.fault(at, "shorten it", "the template has %d bytes of text, over the limit of %d for a sort key", size,
+			key.MaxSort)
 	}
 }
 
@@ -96,7 +100,8 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 		b.fault(at, "use it in pk=", "{shard} belongs into the partition key")
 		return Source{}, false
 	case p.Name == "shard":
-		return Source{From: FromShard, KeyField: -1, Value: Value{Name: "shard", Type: &Type{Kind: String, Name: "string"}}}, true
+		return Source{From: FromShard, KeyField: -1,
+			Value: Value{Name: "shard", Type: &Type{Kind: String, Name: "string"}}}, true
 	case p.Name == "key" || p.Name == ".":
 		b.fault(at, "name a field of the model", "%s is only for the elements of slices and maps", p)
 		return Source{}, false
@@ -146,9 +151,11 @@ func (b *builder) elementSource(at place, p tags.Part, sc scope) (Source, bool) 
 	case find(b.fields, p.Name) != nil && !held:
 		return b.indexSource(at, p, sc.index)
 	case find(b.fields, p.Name) != nil:
-		b.fault(at, "write {^"+p.Name+"} for the field of "+b.e.Type.Name, "%s names no field of the element %s", p, elem.Name)
+		b.fault(at, "write {^"+p.Name+"} for the field of "+b.e.Type.Name, "%s names no field of the element %s", p,
+			elem.Name)
 	case len(sc.members) == 0:
-		b.fault(at, "use {key} of a map or {.} of a slice of scalars", "%s names a field, but %s has none", p, elem.Name)
+		b.fault(at, "use {key} of a map or {.} of a slice of scalars", "%s names a field, but %s has none", p,
+			elem.Name)
 	default:
 		b.fault(at, cureOf(p, sc.members, "its fields are "), "%s names no field of the element %s", p, elem.Name)
 	}
@@ -222,7 +229,8 @@ func (b *builder) format(at place, p tags.Part, src *Source, bare, last bool) (k
 			return refuse("remove it", "the format of %s is only for strings", p)
 		}
 		if !last {
-			return refuse("move it to the end, or drop :raw", "%s holds delimiters as they are, and so can only be the last placeholder", p)
+			return refuse("move it to the end, or drop :raw",
+				"%s holds delimiters as they are, and so can only be the last placeholder", p)
 		}
 		f.Kind = key.Raw
 	case p.Format != "":
@@ -241,14 +249,17 @@ func (b *builder) format(at place, p tags.Part, src *Source, bare, last bool) (k
 		f.Kind = key.Native
 	case t.Kind == Int || t.Kind == Uint:
 		if !t.MarshalsText {
-			return refuse("write {"+strings.Trim(p.String(), "{}")+":010}, or :sortable for any sign", "the number %s needs a width to sort", p)
+			return refuse("write {"+strings.Trim(p.String(), "{}")+":010}, or :sortable for any sign",
+				"the number %s needs a width to sort", p)
 		}
 		f.Kind, f.Value = key.Plain, key.String
 	case f.Value == key.Number:
-		return refuse("use an integer type with a width", "the decimal number %s has no width, and so can only be a bare key", p)
+		return refuse("use an integer type with a width",
+			"the decimal number %s has no width, and so can only be a bare key", p)
 	case f.Value == key.Bytes:
 		if !t.MarshalsText {
-			return refuse("use it as a bare key, or give it MarshalText", "the bytes %s cannot be part of a key's text", p)
+			return refuse("use it as a bare key, or give it MarshalText", "the bytes %s cannot be part of a key's text",
+				p)
 		}
 		f.Kind, f.Value = key.Plain, key.String
 	default:
@@ -269,7 +280,8 @@ func (b *builder) readable(at place, src *Source, kind key.Kind) bool {
 		return true
 	}
 	if k, ok := b.keyFieldKinds[src.KeyField]; ok && k != kind {
-		b.fault(at, "write it the same way everywhere", "%s stands in one key as text and in another as a number", src.Value.Name)
+		b.fault(at, "write it the same way everywhere", "%s stands in one key as text and in another as a number",
+			src.Value.Name)
 		return false
 	}
 	b.keyFieldKinds[src.KeyField] = kind

@@ -25,7 +25,8 @@ func (b *builder) formerNames() {
 	for _, m := range b.storable() {
 		if m.tag.Has("was") && !taken[m.Field] {
 			taken[m.Field] = true
-			b.fault(m.option("was"), "put it on the fields that are", "was= is for a field that is stored in one attribute, and %s is not", m.Name)
+			b.fault(m.option("was"), "put it on the fields that are",
+				"was= is for a field that is stored in one attribute, and %s is not", m.Name)
 		}
 	}
 }
@@ -75,7 +76,8 @@ func (b *builder) mayBeRenamed(it *Item, a *Attribute, m *member) bool {
 	default:
 		return true
 	}
-	b.fault(m.option("was"), "keep the attribute's name, with dynamodbav:\"oldName\"", "%s names the field, so that its attribute cannot be read under two names", what)
+	b.fault(m.option("was"), "keep the attribute's name, with dynamodbav:\"oldName\"",
+		"%s names the field, so that its attribute cannot be read under two names", what)
 	return false
 }
 
@@ -97,11 +99,13 @@ func (b *builder) oldNames(it *Item, a *Attribute, m *member, old map[string]str
 			what = "is also that of " + old[name]
 		case name == it.Table.Hash, name == it.Table.Range:
 			what = "is a key attribute of the table " + it.Table.Name
-		case name == State, name == Incarnation, name == Moved, name == DefaultVersion, name == b.e.Version, name == b.e.TTL:
+		case name == State, name == Incarnation, name == Moved, name == DefaultVersion, name == b.e.Version,
+			name == b.e.TTL:
 			what = "is the library's own"
 		}
 		if what != "" {
-			b.fault(m.option("was"), "write the names that stored items have for this field alone", "the old name %q %s", name, what)
+			b.fault(m.option("was"), "write the names that stored items have for this field alone",
+				"the old name %q %s", name, what)
 			continue
 		}
 		old[name] = a.Value.Name

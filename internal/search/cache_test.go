@@ -60,7 +60,8 @@ func TestGet(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	failed := errors.New("no")
-	if _, err := c.Get(ctx, "p", "x", func(context.Context, bool) (CacheValue, error) { return CacheValue{}, failed }); !errors.Is(err, failed) {
+	if _, err := c.Get(ctx, "p", "x",
+		func(context.Context, bool) (CacheValue, error) { return CacheValue{}, failed }); !errors.Is(err, failed) {
 		t.Error(err)
 	}
 	if _, ok := c.Look("p", "x"); ok {

@@ -26,13 +26,15 @@ var ErrCursor = errors.New("itemize: invalid cursor")
 // saltSize is the size of a cursor's salt, in bytes.
 const saltSize = 8
 
-// sealCursor returns the cursor of a position: its JSON, encrypted with AES-256-GCM and bound to the query, in URL-safe base64.
-// The key is derived from the mapper's CursorKey and a salt, since one key with random nonces may seal no more than 2^32 messages (NIST SP
-// 800-38D). The partition is not in the cursor: it can never lead into another.
+// sealCursor returns the cursor of a position: its JSON, encrypted with AES-256-GCM and bound to the
+// query, in URL-safe base64. The key is derived from the mapper's CursorKey and a salt, since one key
+// with random nonces may seal no more than 2^32 messages (NIST SP 800-38D). The partition is not in the
+// cursor: it can never lead into another.
 func (x *Search) sealCursor(p Position) string {
 	at := cursorPosition{Type: string(p.Start.Type), Start: []byte(p.Start.Text), After: []byte(p.After)}
 	if p.PK.Type != 0 || p.Period != "" {
-		at.Shard = &cursorShard{string(p.PK.Type), []byte(p.PK.Text), p.Period, string(p.Order.Type), []byte(p.Order.Text)}
+		at.Shard = &cursorShard{string(p.PK.Type), []byte(p.PK.Text), p.Period, string(p.Order.Type),
+			[]byte(p.Order.Text)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Keys)) {
 		s, _ := attr.ScalarOf(p.Keys[name])
@@ -91,7 +93,8 @@ type cursorKey struct {
 
 func (x *Search) openCursor(cursor string) (Position, error) {
 	refuse := func() (Position, error) {
-		return Position{}, x.Model.Errorf("the cursor is not one of this query (%w): use the Next of a page of the same query, in the same partition, of a mapper with the same CursorKey", ErrCursor)
+		return Position{}, x.Model.Errorf("the cursor is not one of this query (%w): use the Next of a page of the "+
+			"same query, in the same partition, of a mapper with the same CursorKey", ErrCursor)
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(b) < saltSize {
@@ -106,7 +109,8 @@ func (x *Search) openCursor(cursor string) (Position, error) {
 	}
 	at := Position{After: string(p.After)}
 	if s := p.Shard; s != nil {
-		at.PK, at.Order = key.Scalar{Type: s.PKType[0], Text: string(s.PK)}, key.Scalar{Type: s.Type[0], Text: string(s.Text)}
+		at.PK, at.Order = key.Scalar{Type: s.PKType[0], Text: string(s.PK)},
+			key.Scalar{Type: s.Type[0], Text: string(s.Text)}
 		if at.Period = s.Period; !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.PK == at.PK }) {
 			return refuse()
 		}
@@ -143,7 +147,8 @@ func (x *Search) about() []byte {
 		x.Model.Label(), x.Model.Tables[part.Table].Name, x.r.Elem.String(),
 		selection.Part{Table: part.Table, Range: selection.Range{Kind: part.Range.Kind}},
 		[]byte(part.PK.String()), []byte(part.Range.Low.String()), []byte(part.Range.High.String()),
-		x.o.Reverse, x.r.Roots, x.r.KeysOnly, x.filter(), x.names(), x.values(), x.timeRange(), x.r.Projection, x.within(), x.r.Fetch,
+		x.o.Reverse, x.r.Roots, x.r.KeysOnly, x.filter(), x.names(), x.values(), x.timeRange(), x.r.Projection,
+		x.within(), x.r.Fetch,
 	})
 	if err != nil {
 		panic(err) // it holds strings, numbers and times
@@ -157,7 +162,8 @@ func (x *Search) timeRange() string {
 	if k == nil {
 		return ""
 	}
-	return fmt.Sprint(k.Item, k.Source, k.From.Set, k.From.At.Unix(), k.From.At.Nanosecond(), k.To.Set, k.To.At.Unix(), k.To.At.Nanosecond())
+	return fmt.Sprint(k.Item, k.Source, k.From.Set, k.From.At.Unix(), k.From.At.Nanosecond(), k.To.Set, k.To.At.Unix(),
+		k.To.At.Nanosecond())
 }
 
 // within is the range of a secondary index that the query is in, "" for none: in one form, whatever
@@ -173,7 +179,8 @@ func (x *Search) within() string {
 	}
 	text += fmt.Sprintf(" %d %d %q %q", len(w.Hash), w.Range.Kind, w.Range.Low.Text, w.Range.High.Text)
 	if k := w.Keep; k != nil {
-		text += fmt.Sprint(" ", k.Derived, k.Source, k.From.Set, k.From.At.Unix(), k.From.At.Nanosecond(), k.To.Set, k.To.At.Unix(), k.To.At.Nanosecond())
+		text += fmt.Sprint(" ", k.Derived, k.Source, k.From.Set, k.From.At.Unix(), k.From.At.Nanosecond(), k.To.Set,
+			k.To.At.Unix(), k.To.At.Nanosecond())
 	}
 	return text
 }

@@ -97,7 +97,8 @@ func (r *elementReader) unchanged(ctx context.Context) error {
 
 // read reads the pages; again reports that they have to be read again, strongly: what has been
 // passed is read once more, and not yielded.
-func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) (again bool, err error) {
+func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) (again bool,
+	err error) {
 	for page, err := range read.Merged(ctx, r.Source, r.s.Parts, r.o, r.u) {
 		if err != nil {
 			return false, err
@@ -127,9 +128,10 @@ func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd 
 	return false, r.unchanged(ctx)
 }
 
-// ofPage yields the items of a page that are searched for, until there are enough. stopped reports that the caller wants no
-// more of them.
-func (r *elementReader) ofPage(ctx context.Context, items []item.Image, yield func(Hit) bool) (stopped bool, err error) {
+// ofPage yields the items of a page that are searched for, until there are enough. stopped reports that
+// the caller wants no more of them.
+func (r *elementReader) ofPage(ctx context.Context, items []item.Image, yield func(Hit) bool) (stopped bool,
+	err error) {
 	for i := range items {
 		r.left = len(items) - i
 		more, err := r.hit(ctx, &items[i], yield)
@@ -158,7 +160,8 @@ func (r *elementReader) hit(ctx context.Context, f *item.Image, yield func(Hit) 
 	if h := f.Header.Incarnation; h != nil {
 		r.last.shown = h
 	}
-	return yield(Hit{Value: rec, Item: f.Kind, At: f.Place, m: r.Model, identity: r.last.identity, values: f.Values}), nil
+	return yield(Hit{Value: rec, Item: f.Kind, At: f.Place, m: r.Model, identity: r.last.identity, values: f.Values}),
+		nil
 }
 
 // ahead returns the items of a page that have not been passed.
@@ -285,7 +288,8 @@ func (r *elementReader) element(ctx context.Context, f *item.Image) (rec any, th
 	if rec, err = r.made.Decode(m, f, r.wants()); err != nil {
 		return nil, false, err
 	}
-	kept, err := r.keeps(f, func(k *selection.Filter) (key.Value, error) { return m.Codec.Record(k.Item).Key(rec, k.Source) })
+	kept, err := r.keeps(f,
+		func(k *selection.Filter) (key.Value, error) { return m.Codec.Record(k.Item).Key(rec, k.Source) })
 	return rec, kept, err
 }
 
@@ -331,7 +335,8 @@ func (x *Search) onlyElements() error {
 			continue
 		}
 		if !x.isOf(it) {
-			return x.Model.Errorf("the selection also holds %s, which is no %s: narrow it with Prefix", it.Name, x.r.Elem)
+			return x.Model.Errorf("the selection also holds %s, which is no %s: narrow it with Prefix", it.Name,
+				x.r.Elem)
 		}
 		some = true
 	}
@@ -339,7 +344,8 @@ func (x *Search) onlyElements() error {
 		some = some || p.Range.Kind == selection.None
 	}
 	if !some {
-		return x.Model.Errorf("the selection holds no elements of the type %s: name the type of a slice's or map's elements, without a pointer", x.r.Elem)
+		return x.Model.Errorf("the selection holds no elements of the type %s: name the type of a slice's or map's "+
+			"elements, without a pointer", x.r.Elem)
 	}
 	return nil
 }

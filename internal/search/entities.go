@@ -140,7 +140,8 @@ func (r *entityReader) emit(ctx context.Context, over func(*group) bool) (more b
 		if err != nil {
 			return false, err
 		}
-		if !r.yield(Hit{Value: v, At: at, where: &where{r.behind(g), g.key()}, m: r.Model, identity: g.identity}) || r.found == r.r.Limit {
+		if !r.yield(Hit{Value: v, At: at, where: &where{r.behind(g), g.key()}, m: r.Model, identity: g.identity}) ||
+			r.found == r.r.Limit {
 			return false, nil
 		}
 	}
@@ -167,7 +168,8 @@ func (r *entityReader) behind(g *group) Position {
 	case g.at.SK.Type != 'S':
 		p.After = ""
 	case r.o.Reverse && len(r.open) > 0:
-		p.Start = text(slices.MaxFunc(r.open, func(a, b *group) int { return strings.Compare(a.prefix, b.prefix) }).prefix + lastRune)
+		p.Start = text(slices.MaxFunc(r.open, func(a, b *group) int { return strings.Compare(a.prefix, b.prefix) }).
+			prefix + lastRune)
 	case r.o.Reverse, r.bare:
 		p.Start = text(g.order)
 	default:
@@ -211,7 +213,8 @@ func (r *entityReader) join(f item.Image) error {
 	if p := r.Search.at; p != nil && p.After != "" && (order == p.After || r.o.Reverse == (order > p.After)) {
 		return nil
 	}
-	g := &group{name: name, identity: identity, prefix: prefix, first: first, order: order, at: f.Place, found: []item.Image{f}}
+	g := &group{name: name, identity: identity, prefix: prefix, first: first, order: order, at: f.Place,
+		found: []item.Image{f}}
 	g.alone = r.bare && len(m.Schema.Items) == 1
 	g.missed = g.first <= r.ended && r.ended <= g.prefix+lastRune
 	r.open = append(r.open, g)
@@ -247,7 +250,8 @@ func (r *entityReader) decode(ctx context.Context, g *group) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	kept, err := r.keeps(&g.found[0], func(k *selection.Filter) (key.Value, error) { return r.Model.Codec.KeyField(v, k.KeyField) })
+	kept, err := r.keeps(&g.found[0],
+		func(k *selection.Filter) (key.Value, error) { return r.Model.Codec.KeyField(v, k.KeyField) })
 	if err != nil || !kept {
 		return nil, err
 	}
@@ -261,7 +265,8 @@ func (r *entityReader) decodeGroup(ctx context.Context, g *group, v any, t *writ
 	if err != nil {
 		return err
 	}
-	reading, err := r.Protocol.Among(ctx, e, g.found, staging.How{Strong: r.o.Strong, Missed: g.missed, Paged: g.crossed, Began: r.began}, t)
+	reading, err := r.Protocol.Among(ctx, e, g.found,
+		staging.How{Strong: r.o.Strong, Missed: g.missed, Paged: g.crossed, Began: r.began}, t)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ func (e *Engine) SetFetcher(f *large.Fetcher) {
 	e.Model.Source = func(f *item.Image, a *schema.Attribute, name string) *large.Source {
 		at := *f
 		at.Given, at.Wire, at.Header = nil, wire.Item{}, item.Header{}
-		return &large.Source{Fetcher: e.Fetcher, At: f.Place, Attribute: name, Explain: func(err error) error { return e.fetchError(&at, a, err) }}
+		return &large.Source{Fetcher: e.Fetcher, At: f.Place, Attribute: name,
+			Explain: func(err error) error { return e.fetchError(&at, a, err) }}
 	}
 }
 
@@ -49,7 +50,8 @@ func (e *Engine) isLeftover(ctx context.Context, f *item.Image, u *read.Usage) (
 	return !staging.Holds(root, f.Header.Incarnation), nil
 }
 
-// fetch reads the external values of an item that are not lazy. The error is a *large.Replaced if another writer has replaced one.
+// fetch reads the external values of an item that are not lazy. The error is a *large.Replaced if
+// another writer has replaced one.
 func (e *Engine) fetch(ctx context.Context, f *item.Image, u *read.Usage) error {
 	if e.Fetcher == nil || f.Kind == nil || !f.Kind.HasOutside() {
 		return nil
@@ -89,8 +91,8 @@ func (e *Engine) fetchError(f *item.Image, a *schema.Attribute, err error) error
 	return e.Model.FieldErrorf(a.Value.Name, "item %s: %w", f.Place, err)
 }
 
-// fetchAll reads the external values of items. The error is a *large.Replaced if another writer has replaced one: the items have to
-// be read again.
+// fetchAll reads the external values of items. The error is a *large.Replaced if another writer has
+// replaced one: the items have to be read again.
 func (e *Engine) fetchAll(ctx context.Context, items []item.Image, t *write.Tally) error {
 	if e.Fetcher == nil {
 		return nil
@@ -108,8 +110,8 @@ func (e *Engine) fetchAll(ctx context.Context, items []item.Image, t *write.Tall
 	return nil
 }
 
-// fetchCurrent reads the external values of an item. If another writer has replaced one, the item becomes the stored one. An item
-// that was deleted counts as expired.
+// fetchCurrent reads the external values of an item. If another writer has replaced one, the item
+// becomes the stored one. An item that was deleted counts as expired.
 func (x *Search) fetchCurrent(ctx context.Context, f *item.Image) error {
 	if x.Fetcher == nil {
 		return nil
@@ -125,7 +127,8 @@ func (x *Search) fetchCurrent(ctx context.Context, f *item.Image) error {
 			f.Expired = true
 			return nil
 		}
-		if !attr.Same(now.Header.Incarnation, f.Header.Incarnation) || now.Header.Stage != nil && !attr.Same(now.Header.Stage, f.Header.Stage) || now.Kind != f.Kind {
+		if !attr.Same(now.Header.Incarnation, f.Header.Incarnation) || now.Header.Stage != nil &&
+			!attr.Same(now.Header.Stage, f.Header.Stage) || now.Kind != f.Kind {
 			f.Expired = true // it belongs to another entity, or to an insert that is pending
 			return nil
 		}

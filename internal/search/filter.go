@@ -79,7 +79,8 @@ func (s *Search) filterable(f expr.Condition) error {
 				return s.Model.FieldErrorf(a.Value.Name, schema.LargeText, "filter", "in the application")
 			}
 			if len(a.Was) > 0 {
-				return s.Model.FieldErrorf(a.Value.Name, "stored items may hold it as %s or as %s, and a filter sees one of them: filter in the application until was= is gone", a.Name, strings.Join(a.Was, ", "))
+				return s.Model.FieldErrorf(a.Value.Name, "stored items may hold it as %s or as %s, and a filter sees "+
+					"one of them: filter in the application until was= is gone", a.Name, strings.Join(a.Was, ", "))
 			}
 		}
 	}
@@ -98,10 +99,12 @@ func (s *Search) refuseUnknown(what, name string) error {
 	for _, it := range s.items() {
 		if i := it.Former(name); i >= 0 {
 			a := it.Attributes[i]
-			return s.Model.FieldErrorf(a.Value.Name, "%s names the attribute %q, which is called %q now, and items hold it under either name: leave it out until was= is gone", what, name, a.Name)
+			return s.Model.FieldErrorf(a.Value.Name, "%s names the attribute %q, which is called %q now, and items "+
+				"hold it under either name: leave it out until was= is gone", what, name, a.Name)
 		}
 	}
-	return s.Model.Errorf("%s names the attribute %q, which no item that is asked for stores%s", what, name, near.Hint(name, all))
+	return s.Model.Errorf("%s names the attribute %q, which no item that is asked for stores%s", what, name,
+		near.Hint(name, all))
 }
 
 // way is the path at which what is asked for stores a field.
@@ -192,7 +195,8 @@ func (s *Search) attributesIn(field string) []string {
 	var names []string
 	for _, it := range s.items() {
 		for _, a := range it.Attributes {
-			if (a.Value.Name == field || strings.HasPrefix(a.Value.Name, field+".")) && !slices.Contains(names, a.Name) {
+			if (a.Value.Name == field || strings.HasPrefix(a.Value.Name, field+".")) &&
+				!slices.Contains(names, a.Name) {
 				names = append(names, a.Name)
 			}
 		}
@@ -250,7 +254,8 @@ func (s *Search) inIndex(out []string) []string {
 // inKey reports whether a key names a field, so that its attribute holds what the key may
 // have lost.
 func (s *Search) inKey(it *schema.Item, f *schema.Field) bool {
-	if slices.ContainsFunc(s.Model.Schema.KeyFields, func(o *schema.KeyField) bool { return f != nil && o.Field == f }) {
+	if slices.ContainsFunc(s.Model.Schema.KeyFields,
+		func(o *schema.KeyField) bool { return f != nil && o.Field == f }) {
 		return true
 	}
 	return it.Key != nil && slices.ContainsFunc(it.Key.Sources, func(src schema.Source) bool {

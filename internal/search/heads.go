@@ -162,7 +162,8 @@ func (x *Search) whole(ctx context.Context, heads []item.Image) ([]Hit, error) {
 		if _, err := x.Engine.Decode(ctx, f, v, &t); err != nil {
 			return nil, err
 		}
-		kept, err := x.keeps(&heads[i], func(k *selection.Filter) (key.Value, error) { return m.Codec.KeyField(v, k.KeyField) })
+		kept, err := x.keeps(&heads[i],
+			func(k *selection.Filter) (key.Value, error) { return m.Codec.KeyField(v, k.KeyField) })
 		if err != nil {
 			return nil, err
 		}

@@ -29,17 +29,22 @@ func (x *Search) checkIndex() error {
 		return m.Errorf("the index %s holds %s, which is no %s", e.Index.Name, e.Item.Name, x.r.Elem)
 	}
 	if len(x.stages()) < len(x.s.Parts) {
-		return m.Errorf("the query of the index %s is over %d tables, and not in the order of their times: give what comes before %s in its sort key, or a range of time in one table", e.Index.Name, len(x.s.Parts), m.Schema.Periods.Placeholder)
+		return m.Errorf("the query of the index %s is over %d tables, and not in the order of their times: give what "+
+			"comes before %s in its sort key, or a range of time in one table", e.Index.Name, len(x.s.Parts),
+			m.Schema.Periods.Placeholder)
 	}
 	switch {
 	case x.r.Strong && !e.Index.Local:
-		return m.Errorf("the index %s is a global one, which DynamoDB reads with eventual consistency alone: leave Strong out, and load what has to be certain", e.Index.Name)
+		return m.Errorf("the index %s is a global one, which DynamoDB reads with eventual consistency alone: leave "+
+			"Strong out, and load what has to be certain", e.Index.Name)
 	case x.r.Roots && e.Item != m.Root():
 		return m.Errorf("Roots asks for the roots, and the index %s holds %s: leave it out", e.Index.Name, e.Item.Name)
 	case x.r.Projection != nil && x.wholes():
-		return m.Errorf("a projection is of the items that the query reads, and it reads whole entities: ask for Roots, or leave it out")
+		return m.Errorf("a projection is of the items that the query reads, and it reads whole entities: ask for " +
+			"Roots, or leave it out")
 	case len(x.r.Filter) > 0 && x.wholes():
-		return m.Errorf("a filter looks at what the index holds, and an entity has more items: filter what the query yields, or ask for Roots")
+		return m.Errorf("a filter looks at what the index holds, and an entity has more items: filter what the query " +
+			"yields, or ask for Roots")
 	}
 	for _, f := range x.r.Filter {
 		if err := x.filterableWithin(f.Fields); err != nil {
@@ -56,9 +61,11 @@ func (x *Search) filterableWithin(fields []expr.Field) error {
 		name := x.way(f)[0]
 		switch {
 		case !in.Projects(name):
-			return x.Model.Errorf("the filter names %s, which the index %s does not project: add it to project=, or filter what the query yields", f.Shown(), in.Name)
+			return x.Model.Errorf("the filter names %s, which the index %s does not project: add it to project=, or "+
+				"filter what the query yields", f.Shown(), in.Name)
 		case slices.ContainsFunc(in.Attributes(), func(a schema.KeyAttribute) bool { return a.Name == name }):
-			return x.Model.Errorf("the filter names %s, which is a key of the index %s, and DynamoDB filters by no keys: narrow the query to it", f.Shown(), in.Name)
+			return x.Model.Errorf("the filter names %s, which is a key of the index %s, and DynamoDB filters by no "+
+				"keys: narrow the query to it", f.Shown(), in.Name)
 		}
 	}
 	return nil
@@ -75,7 +82,9 @@ func (x *Search) projects() error {
 	if x.r.Fetch || x.wholes() || e.Index.KeysOnly() || len(x.missing()) == 0 {
 		return nil
 	}
-	return x.Model.Errorf("the index %s does not project %s of %s: name what it has with Project, add Fetch to read the rest from the table (an item each, in batches), or add it to project=", e.Index.Name, strings.Join(x.missing(), ", "), e.Item.Name)
+	return x.Model.Errorf("the index %s does not project %s of %s: name what it has with Project, add Fetch to read "+
+		"the rest from the table (an item each, in batches), or add it to project=", e.Index.Name,
+		strings.Join(x.missing(), ", "), e.Item.Name)
 }
 
 // missing lists what is asked for and the index does not hold.
@@ -92,8 +101,10 @@ func (x *Search) missing() []string {
 	}
 	if k := x.in().Keep; k != nil {
 		src := x.instant()
-		i := slices.IndexFunc(e.Item.Attributes, func(a *schema.Attribute) bool { return slices.Equal(a.Value.Path, src.Value.Path) })
-		if src.From != schema.FromModel && i >= 0 && !e.Index.Projects(e.Item.Attributes[i].Name) && !slices.Contains(out, e.Item.Attributes[i].Value.Name) {
+		i := slices.IndexFunc(e.Item.Attributes,
+			func(a *schema.Attribute) bool { return slices.Equal(a.Value.Path, src.Value.Path) })
+		if src.From != schema.FromModel && i >= 0 && !e.Index.Projects(e.Item.Attributes[i].Name) &&
+			!slices.Contains(out, e.Item.Attributes[i].Value.Name) {
 			out = append(out, e.Item.Attributes[i].Value.Name)
 		}
 	}
@@ -146,7 +157,8 @@ func (x *Search) indexed(ctx context.Context, yield func(Hit) bool, pageEnd func
 
 // page yields the hits of an answer: of whole entities and of what is read from the table so many at
 // once.
-func (r *indexReader) page(ctx context.Context, items []item.Image, w *wanting, yield func(Hit) bool) (more bool, err error) {
+func (r *indexReader) page(ctx context.Context, items []item.Image, w *wanting, yield func(Hit) bool) (more bool,
+	err error) {
 	found := slices.DeleteFunc(items, func(f item.Image) bool { return f.Kind != r.entry.Item || f.Expired })
 	whole := r.wholes() && !r.r.KeysOnly
 	for len(found) > 0 {
@@ -182,7 +194,8 @@ func (r *indexReader) whose(f *item.Image) ([]key.Value, bool) { return r.Model.
 
 // hit is the hit of what was found in the index, with where it goes on behind it.
 func (r *indexReader) hit(f *item.Image, identity []key.Value, v any) Hit {
-	h := Hit{Value: v, At: f.Place, where: &where{next: Position{Keys: read.StartOf(r.part, f)}}, m: r.Model, identity: identity}
+	h := Hit{Value: v, At: f.Place, where: &where{next: Position{Keys: read.StartOf(r.part, f)}}, m: r.Model,
+		identity: identity}
 	if r.entry.Item.Element() {
 		h.Item, h.values = f.Kind, f.Values
 	}

@@ -35,7 +35,8 @@ var ErrNotFound = errors.New("itemize: item not found")
 
 // Load reads a selection of one entity, makes its snapshot, and sets the fields of v. The
 // error is a *NotFound where the root was selected and is not there, or not live.
-func (e *Engine) Load(ctx context.Context, sel selection.Selection, v any, o read.Options, t *write.Tally) (*snapshot.Snapshot, error) {
+func (e *Engine) Load(ctx context.Context, sel selection.Selection, v any, o read.Options,
+	t *write.Tally) (*snapshot.Snapshot, error) {
 	for try := 0; ; try++ {
 		f, err := e.Find(ctx, e.Protocol, sel, o, t)
 		if err != nil {
@@ -61,7 +62,8 @@ type Found struct {
 }
 
 // Find reads a selection of one entity.
-func (e *Engine) Find(ctx context.Context, p *staging.Protocol, sel selection.Selection, o read.Options, t *write.Tally) (*Found, error) {
+func (e *Engine) Find(ctx context.Context, p *staging.Protocol, sel selection.Selection, o read.Options,
+	t *write.Tally) (*Found, error) {
 	entity, err := EntityOf(e.Model, sel)
 	if err != nil {
 		return nil, err
@@ -125,8 +127,8 @@ func (e *Engine) There(f *Found) bool {
 	return !f.entity.WithRoot || e.RootThere(f.sel, f.Root) == nil
 }
 
-// Decode is Load of what was found. Values that lie outside of their items are read; where one was replaced since, all is
-// read again.
+// Decode is Load of what was found. Values that lie outside of their items are read; where one was
+// replaced since, all is read again.
 func (e *Engine) Decode(ctx context.Context, f *Found, v any, t *write.Tally) (*snapshot.Snapshot, error) {
 	s, err := e.decode(ctx, f, v, t)
 	if err != nil && isReplaced(err) {

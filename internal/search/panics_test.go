@@ -51,11 +51,17 @@ func TestPanicOfHookReachesCaller(t *testing.T) {
 		keys = append(keys, m.Key(v.Day, v.ID))
 	}
 	for name, read := range map[string]func() error{
-		"Load":                  func() error { _, err := m.Load(ctx, keys[0]); return err },
-		"LoadMany":              func() error { _, err := m.LoadMany(ctx, keys); return err },
-		"a query over shards":   func() error { _, err := query.Of[event](m.Key("1")).Collect(ctx, m); return err },
-		"its first":             func() error { _, err := query.Of[event](m.Key("1")).Limit(1).Collect(ctx, m); return err },
-		"a page of it":          func() error { _, err := query.Of[event](m.Key("1")).Limit(3).Page(ctx, m); return err },
+		"Load":                func() error { _, err := m.Load(ctx, keys[0]); return err },
+		"LoadMany":            func() error { _, err := m.LoadMany(ctx, keys); return err },
+		"a query over shards": func() error { _, err := query.Of[event](m.Key("1")).Collect(ctx, m); return err },
+		"its first": func() error {
+			_, err := query.Of[event](m.Key("1")).Limit(1).Collect(ctx, m)
+			return err
+		},
+		"a page of it": func() error {
+			_, err := query.Of[event](m.Key("1")).Limit(3).Page(ctx, m)
+			return err
+		},
 		"Scan":                  func() error { return first(m.Scan(ctx)) },
 		"Scan of four segments": func() error { return first(m.Scan(ctx, mapper.Segments(4))) },
 	} {

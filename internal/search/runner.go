@@ -32,7 +32,8 @@ type Runner interface {
 // Settings are the values of the options of reads.
 type Settings struct {
 	Strong bool
-	// Receive is called when the read has ended, with its cost and the tables that it passed over. It is nil if the caller did not ask for it.
+	// Receive is called when the read has ended, with its cost and the tables that it passed over. It
+	// is nil if the caller did not ask for it.
 	Receive func(t *write.Tally, skipped []string)
 	Scatter Scatter
 	// SkipMissing is described at Request.

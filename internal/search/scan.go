@@ -160,7 +160,8 @@ func (s *scan) all(ctx context.Context, tables [][]*item.Table) error {
 		var segments []read.Segment
 		for _, t := range some {
 			for n := range s.Segments {
-				segments = append(segments, read.Segment{Table: t, Number: n, Of: s.Segments, Strong: s.Strong, Rate: s.Rate})
+				segments = append(segments,
+					read.Segment{Table: t, Number: n, Of: s.Segments, Strong: s.Strong, Rate: s.Rate})
 			}
 		}
 		err := flow.AtMost(ctx, len(segments), len(segments), func(ctx context.Context, i int) error {
@@ -225,7 +226,8 @@ func (w *segmentReader) page(ctx context.Context, items []item.Image, more bool)
 			}
 			w.pk, w.before = f.PK, nil
 		}
-		if err := w.close(ctx, func(g *scanned) bool { return w.Model.Schema.Flat && g.over(f.SK, false) }); err != nil {
+		if err := w.close(ctx,
+			func(g *scanned) bool { return w.Model.Schema.Flat && g.over(f.SK, false) }); err != nil {
 			return err
 		}
 		if err := w.join(f); err != nil {
@@ -309,7 +311,8 @@ func (w *segmentReader) yieldEntity(ctx context.Context, g *scanned) error {
 	if err != nil {
 		return err
 	}
-	r, err := w.Protocol.Among(ctx, e, g.found, staging.How{Strong: w.Strong, Missed: g.missed, Paged: g.crossed, Began: w.began}, t)
+	r, err := w.Protocol.Among(ctx, e, g.found,
+		staging.How{Strong: w.Strong, Missed: g.missed, Paged: g.crossed, Began: w.began}, t)
 	if err != nil {
 		return err
 	}
@@ -340,7 +343,8 @@ func (w *segmentReader) yieldEntity(ctx context.Context, g *scanned) error {
 
 // rootless asks for the root of items that came without one, strongly; one that has come since
 // is read with all of its entity.
-func (w *segmentReader) rootless(ctx context.Context, e *staging.Entity, r *staging.Reading, t *write.Tally) (*staging.Reading, error) {
+func (w *segmentReader) rootless(ctx context.Context, e *staging.Entity, r *staging.Reading,
+	t *write.Tally) (*staging.Reading, error) {
 	root, err := w.Protocol.ReadRoot(ctx, e, t)
 	if err != nil || root == nil {
 		return r, err
@@ -350,7 +354,8 @@ func (w *segmentReader) rootless(ctx context.Context, e *staging.Entity, r *stag
 
 // sure asks for the root strongly where an item is none of its entity's by a root that may be of
 // before; if it was, all of the entity is read again.
-func (w *segmentReader) sure(ctx context.Context, e *staging.Entity, r *staging.Reading, t *write.Tally) (*staging.Reading, error) {
+func (w *segmentReader) sure(ctx context.Context, e *staging.Entity, r *staging.Reading,
+	t *write.Tally) (*staging.Reading, error) {
 	other := func(f item.Image) bool { return f.Kind != nil && !r.Joined(&f) }
 	if !slices.ContainsFunc(r.Items, other) {
 		return r, nil
@@ -401,7 +406,8 @@ func (w *segmentReader) roots(ctx context.Context, items []item.Image) error {
 }
 
 // look tells of an item whose entity is not there, or of which it is none.
-func (w *segmentReader) look(ctx context.Context, f *item.Image, identity []key.Value, asked map[string]*item.Image) error {
+func (w *segmentReader) look(ctx context.Context, f *item.Image, identity []key.Value,
+	asked map[string]*item.Image) error {
 	name := w.Model.EntityName(identity)
 	root, known := asked[name]
 	if !known {

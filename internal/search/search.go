@@ -181,7 +181,8 @@ type Search struct {
 
 // New returns the search for a request, checked. What it takes is added to u.
 func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
-	x := &Search{Engine: e, r: r, s: r.Selection.Resolve(e.Model.Schema).Everywhere(e.Model.Schema), u: u, o: read.Options{Strong: r.Strong, Reverse: r.Reverse}}
+	x := &Search{Engine: e, r: r, s: r.Selection.Resolve(e.Model.Schema).Everywhere(e.Model.Schema), u: u,
+		o: read.Options{Strong: r.Strong, Reverse: r.Reverse}}
 	if len(x.s.Parts) > 0 {
 		x.asked = x.s.Parts[0]
 	}
@@ -192,7 +193,8 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 		x.r.Make = nil // partitions are read at one time
 	}
 	if r.Scatter.Parallel < 0 || r.Scatter.Memory < 0 {
-		return nil, e.Model.Errorf("Concurrency is %d, and Memory %d: give 1 or more, or leave them out", r.Scatter.Parallel, r.Scatter.Memory)
+		return nil, e.Model.Errorf("Concurrency is %d, and Memory %d: give 1 or more, or leave them out",
+			r.Scatter.Parallel, r.Scatter.Memory)
 	}
 	if err := x.check(); err != nil {
 		return nil, err
@@ -258,29 +260,35 @@ func (x *Search) check() error {
 	case x.in() != nil:
 		return x.checkIndex()
 	case x.r.Fetch:
-		return m.Errorf("Fetch reads what a secondary index does not project, and this query is of the table, which has it all: leave it out")
+		return m.Errorf("Fetch reads what a secondary index does not project, and this query is of the table, which " +
+			"has it all: leave it out")
 	}
 	if !x.flat() && x.r.Roots {
-		return m.Errorf("Roots asks for the roots of a flat model's entities, and this query is one of elements: leave it out")
+		return m.Errorf("Roots asks for the roots of a flat model's entities, and this query is one of elements: " +
+			"leave it out")
 	}
 	if !x.flat() {
 		return x.onlyElements()
 	}
 	if !m.Schema.Flat {
-		return m.Errorf("a query over the model itself needs a flat model, whose partitions hold many entities: use Load")
+		return m.Errorf("a query over the model itself needs a flat model, whose partitions hold many entities: " +
+			"use Load")
 	}
 	if len(x.r.Filter) > 0 && len(m.Schema.Items) > 1 && !x.r.Roots {
-		return m.Errorf("a filter looks at the single item, and an entity has several: filter what the query yields, or ask for Roots")
+		return m.Errorf("a filter looks at the single item, and an entity has several: filter what the query yields, " +
+			"or ask for Roots")
 	}
 	if x.r.Projection != nil && m.Schema.Apart && !x.r.Roots {
-		return m.Errorf("a projection is of the items that the query reads, and it reads the entities by themselves: ask for Roots, or leave it out")
+		return m.Errorf("a projection is of the items that the query reads, and it reads the entities by themselves: " +
+			"ask for Roots, or leave it out")
 	}
 	root := false
 	for _, p := range x.s.Parts {
 		root = root || p.Range.Kind == selection.None
 	}
 	if !root && !x.canHold(m.Root()) {
-		return m.Errorf("the selection cannot hold %s, the root, without which no entity is found: select more", m.Root().Name)
+		return m.Errorf("the selection cannot hold %s, the root, without which no entity is found: select more",
+			m.Root().Name)
 	}
 	return nil
 }

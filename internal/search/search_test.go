@@ -31,7 +31,8 @@ func engine(m *model.Model, c *Client) *search.Engine {
 	r := &read.Reader{Client: c, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe}
 	return &search.Engine{
 		Model: m, Source: r, CursorKey: []byte("0123456789abcdef"),
-		Protocol: &staging.Protocol{Reader: r, Sender: &write.Sender{Client: c, Now: m.Now}, Describe: m.Image, Now: m.Now},
+		Protocol: &staging.Protocol{Reader: r, Sender: &write.Sender{Client: c, Now: m.Now}, Describe: m.Image,
+			Now: m.Now},
 	}
 }
 
@@ -100,17 +101,30 @@ func TestCheck(t *testing.T) {
 		err  string
 	}{
 		{"elements", shops, lines(shops), ""},
-		{"one element", shops, search.Request{Selection: ranged(shops, "1", selection.Range{Kind: selection.One, Low: Text("LINE#a")}), Elem: lineType}, ""},
-		{"a range in them", shops, search.Request{Selection: ranged(shops, "1", selection.Range{Kind: selection.Between, Low: Text("LINE#a"), High: Text("LINE#c")}), Elem: lineType}, ""},
+		{"one element", shops,
+			search.Request{Selection: ranged(shops, "1", selection.Range{Kind: selection.One, Low: Text("LINE#a")}),
+				Elem: lineType}, ""},
+		{"a range in them", shops,
+			search.Request{Selection: ranged(shops, "1",
+				selection.Range{Kind: selection.Between, Low: Text("LINE#a"), High: Text("LINE#c")}), Elem: lineType},
+			""},
 		{"an empty range", shops, search.Request{Selection: ranged(shops, "1", none), Elem: lineType}, ""},
-		{"all of an entity", shops, search.Request{Selection: ranged(shops, "1", all), Elem: lineType}, ", which is no fakedynamo.Line: narrow it with Prefix"},
-		{"elements of another type", shops, search.Request{Selection: ranged(shops, "1", prefix("NOTE#")), Elem: lineType}, "the selection also holds Notes, which is no fakedynamo.Line: narrow it with Prefix"},
-		{"nothing that the model knows", shops, search.Request{Selection: ranged(shops, "1", prefix("X#")), Elem: lineType}, "the selection holds no elements of the type fakedynamo.Line"},
-		{"entities that are not flat", shops, search.Request{Selection: ranged(shops, "1", all), Elem: reflect.TypeFor[Shop]()}, "a query over the model itself needs a flat model"},
+		{"all of an entity", shops, search.Request{Selection: ranged(shops, "1", all), Elem: lineType},
+			", which is no fakedynamo.Line: narrow it with Prefix"},
+		{"elements of another type", shops, search.Request{Selection: ranged(shops, "1", prefix("NOTE#")),
+			Elem: lineType}, "the selection also holds Notes, which is no fakedynamo.Line: narrow it with Prefix"},
+		{"nothing that the model knows", shops, search.Request{Selection: ranged(shops, "1", prefix("X#")),
+			Elem: lineType}, "the selection holds no elements of the type fakedynamo.Line"},
+		{"entities that are not flat", shops,
+			search.Request{Selection: ranged(shops, "1", all), Elem: reflect.TypeFor[Shop]()},
+			"a query over the model itself needs a flat model"},
 		{"entities", topics, search.Request{Selection: topics.Select([]any{"b"}), Elem: topicType}, ""},
-		{"entities by a prefix", topics, search.Request{Selection: ranged(topics, "b", prefix("T#a")), Elem: topicType}, ""},
-		{"entities, filtered", topics, search.Request{Selection: topics.Select([]any{"b"}), Elem: topicType, Filter: filter}, "a filter looks at the single item, and an entity has several"},
-		{"entities without their roots", topics, search.Request{Selection: ranged(topics, "b", prefix("U#")), Elem: topicType}, "the root, without which no entity is found: select more"},
+		{"entities by a prefix", topics, search.Request{Selection: ranged(topics, "b", prefix("T#a")), Elem: topicType},
+			""},
+		{"entities, filtered", topics, search.Request{Selection: topics.Select([]any{"b"}), Elem: topicType,
+			Filter: filter}, "a filter looks at the single item, and an entity has several"},
+		{"entities without their roots", topics, search.Request{Selection: ranged(topics, "b", prefix("U#")),
+			Elem: topicType}, "the root, without which no entity is found: select more"},
 		{"a filter on what nothing stores", shops, unknown(func(r *search.Request) {
 			r.Filter = []expr.Condition{expr.Raw(exp.Name("Tex").Equal(exp.Value(1)))}
 		}), "the filter names the attribute \"Tex\", which no item that is asked for stores: it has Text"},
@@ -121,7 +135,9 @@ func TestCheck(t *testing.T) {
 			r.Filter = []expr.Condition{expr.Raw(exp.Name("_a").Equal(exp.Value("x")))}
 		}), ""},
 		{"a wrong key", shops, search.Request{Selection: shops.Select(nil), Elem: lineType}, "Key got 0 values"},
-		{"after a cursor, in two ranges", shops, search.Request{Selection: ranged(shops, "1", prefix("LINE#a"), prefix("LINE#b")), Elem: lineType, After: "x"}, "After needs a query of one range, and this one has 2: use All"},
+		{"after a cursor, in two ranges", shops,
+			search.Request{Selection: ranged(shops, "1", prefix("LINE#a"), prefix("LINE#b")), Elem: lineType,
+				After: "x"}, "After needs a query of one range, and this one has 2: use All"},
 	} {
 		_, err := engine(c.m, &Client{}).New(c.r, &read.Usage{})
 		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
@@ -165,7 +181,8 @@ func TestProjection(t *testing.T) {
 		r    func(r *search.Request)
 		want string
 	}{
-		{func(r *search.Request) { r.Projection = []search.Projected{{Field: "Text", Attribute: "Text"}} }, "Text, PK, SK, _a, _s"},
+		{func(r *search.Request) { r.Projection = []search.Projected{{Field: "Text", Attribute: "Text"}} },
+			"Text, PK, SK, _a, _s"},
 		{func(r *search.Request) { r.KeysOnly = true }, "PK, SK, _a, _s"},
 	} {
 		r := lines(m)
@@ -217,7 +234,8 @@ func TestElements(t *testing.T) {
 		reads   string
 		want    string
 	}{
-		{"alike, on one page", []Answer{Page("", line("a", of("x")), line("b", nil), line("c", of("x")))}, 0, "q", "a b c"},
+		{"alike, on one page", []Answer{Page("", line("a", of("x")), line("b", nil), line("c", of("x")))}, 0, "q",
+			"a b c"},
 		{"nothing", []Answer{Page("")}, 0, "q", ""},
 		{
 			"alike, on two pages",
@@ -242,20 +260,25 @@ func TestElements(t *testing.T) {
 		},
 		{
 			"two pages of an entity that is gone",
-			[]Answer{Page("LINE#a", line("a", of("x"))), Stored(nil), Page("", line("b", nil), line("c", of("x"))), Stored(nil)},
+			[]Answer{Page("LINE#a", line("a", of("x"))), Stored(nil), Page("", line("b", nil), line("c", of("x"))),
+				Stored(nil)},
 			0,
 			"qRqR", "b",
 		},
 		{
 			"two pages of one that went live just now",
-			[]Answer{Page("LINE#b", line("b", marked("x"))), head(live("x", true)), Page("LINE#b", line("a", marked("x")), line("b", marked("x"))), Page("", line("c", marked("x"))), head(live("x", true))},
+			[]Answer{Page("LINE#b", line("b", marked("x"))), head(live("x", true)),
+				Page("LINE#b", line("a", marked("x")), line("b", marked("x"))), Page("", line("c", marked("x"))),
+				head(live("x", true))},
 			0,
 			"qRQQR", "a b c",
 		},
-		{"staged, and live for long", []Answer{Page("", line("a", marked("x")), line("b", of("x"))), head(live("x", false))}, 0, "qR", "a b"},
+		{"staged, and live for long",
+			[]Answer{Page("", line("a", marked("x")), line("b", of("x"))), head(live("x", false))}, 0, "qR", "a b"},
 		{
 			"staged, and live just now",
-			[]Answer{Page("", line("b", marked("x"))), head(live("x", true)), Page("", line("a", marked("x")), line("b", marked("x"))), head(live("x", true))},
+			[]Answer{Page("", line("b", marked("x"))), head(live("x", true)),
+				Page("", line("a", marked("x")), line("b", marked("x"))), head(live("x", true))},
 			0,
 			"qRQR", "a b",
 		},
@@ -263,14 +286,16 @@ func TestElements(t *testing.T) {
 		{"of nothing", []Answer{Page("", line("a", marked("x")), line("b", nil)), Stored(nil)}, 0, "qR", "b"},
 		{
 			"mixed, not staged",
-			[]Answer{Page("", line("a", of("x")), line("b", of("y"))), head(of("y")), Page("", line("b", of("y")), line("c", of("y"))), head(of("y"))},
+			[]Answer{Page("", line("a", of("x")), line("b", of("y"))), head(of("y")),
+				Page("", line("b", of("y")), line("c", of("y"))), head(of("y"))},
 			0,
 			"qRQR", "b c",
 		},
 		{
 			"mixed from the second page on, which was asked for",
 			[]Answer{
-				Page("LINE#a", line("a", of("x"))), head(live("x", false)), Page("", line("b", of("y")), line("c", marked("x"))), head(live("x", false)),
+				Page("LINE#a", line("a", of("x"))), head(live("x", false)), Page("", line("b", of("y")),
+					line("c", marked("x"))), head(live("x", false)),
 			},
 			0,
 			"qRqR", "a c",
@@ -283,19 +308,22 @@ func TestElements(t *testing.T) {
 		},
 		{
 			"with a limit, inserted again when some have been yielded",
-			[]Answer{Page("LINE#b", line("a", of("x")), line("b", of("x"))), head(of("x")), Page("LINE#c", line("c", of("y"))), Page("", line("d", of("y"))), head(of("y"))},
+			[]Answer{Page("LINE#b", line("a", of("x")), line("b", of("x"))), head(of("x")),
+				Page("LINE#c", line("c", of("y"))), Page("", line("d", of("y"))), head(of("y"))},
 			5,
 			"qRqqR", "a b; was inserted or deleted while it was queried",
 		},
 		{
 			"with a limit that the second page reaches, inserted again then",
-			[]Answer{Page("LINE#b", line("a", of("x")), line("b", of("x"))), head(of("x")), Page("LINE#c", line("c", of("x"))), head(of("y"))},
+			[]Answer{Page("LINE#b", line("a", of("x")), line("b", of("x"))), head(of("x")),
+				Page("LINE#c", line("c", of("x"))), head(of("y"))},
 			3,
 			"qRqR", "a b c; was inserted or deleted while it was queried",
 		},
 		{
 			"with a limit, deleted when some have been yielded",
-			[]Answer{Page("LINE#b", line("a", marked("x")), line("b", marked("x"))), head(live("x", false)), Page(""), Stored(nil)},
+			[]Answer{Page("LINE#b", line("a", marked("x")), line("b", marked("x"))), head(live("x", false)), Page(""),
+				Stored(nil)},
 			5,
 			"qRqR", "a b; was inserted or deleted while it was queried",
 		},
@@ -343,13 +371,15 @@ func TestElements(t *testing.T) {
 // What an element holds comes with it, and where it lies.
 func TestElementsAreDecoded(t *testing.T) {
 	m := Of[Shop](t)
-	x, err := engine(m, &Client{Answers: []Answer{Page("", line("c", item.Attributes{"Text": S("t")}))}}).New(lines(m), &read.Usage{})
+	x, err := engine(m, &Client{Answers: []Answer{Page("", line("c", item.Attributes{"Text": S("t")}))}}).New(lines(m),
+		&read.Usage{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var hits []search.Hit
 	err = x.Hits(context.Background(), func(h search.Hit) bool { hits = append(hits, h); return true })
-	if err != nil || len(hits) != 1 || hits[0].Value.(*Line).Text != "t" || hits[0].At.SK.Text != "LINE#c" || hits[0].Field() != "Lines" {
+	if err != nil || len(hits) != 1 || hits[0].Value.(*Line).Text != "t" || hits[0].At.SK.Text != "LINE#c" ||
+		hits[0].Field() != "Lines" {
 		t.Errorf("%+v: %v", hits, err)
 	}
 }
@@ -357,7 +387,8 @@ func TestElementsAreDecoded(t *testing.T) {
 // A search ends when its reader has had enough, also while it is read again.
 func TestElementsEnd(t *testing.T) {
 	m := Of[Shop](t)
-	client := &Client{Answers: []Answer{Page("", line("a", marked("x"))), head(live("x", true)), Page("LINE#b", line("a", marked("x")), line("b", marked("x")))}}
+	client := &Client{Answers: []Answer{Page("", line("a", marked("x"))), head(live("x", true)),
+		Page("LINE#b", line("a", marked("x")), line("b", marked("x")))}}
 	x, err := engine(m, client).New(lines(m), &read.Usage{})
 	if err != nil {
 		t.Fatal(err)
@@ -396,7 +427,8 @@ func TestPageReadAgain(t *testing.T) {
 	m := Of[Shop](t)
 	r := lines(m)
 	r.Limit = 2
-	x, err := engine(m, &Client{Answers: []Answer{Page("LINE#b", line("a", of("x")), line("b", of("x")))}}).New(r, &read.Usage{})
+	x, err := engine(m, &Client{Answers: []Answer{Page("LINE#b", line("a", of("x")), line("b", of("x")))}}).New(r,
+		&read.Usage{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -448,7 +480,9 @@ func TestEntities(t *testing.T) {
 	// "T#a!" sorts between the root "T#a" and its element "T#a#001".
 	c := &Client{Answers: []Answer{
 		Page("T#a#001", topic("a", nil), topic("a!", nil), topic("a!#001", nil), topic("a#001", nil)),
-		Page("", topic("a#002", nil), topic("b#001", nil), topic("c", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()}), topic("d", nil), Item("BOARD#b", "X", nil)),
+		Page("", topic("a#002", nil), topic("b#001", nil),
+			topic("c", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()}), topic("d", nil),
+			Item("BOARD#b", "X", nil)),
 		Stored(topic("a", nil)), // its items came with two answers
 	}}
 	x, err := engine(m, c).New(search.Request{Selection: m.Select([]any{"b"}), Elem: topicType}, &read.Usage{})
@@ -456,7 +490,8 @@ func TestEntities(t *testing.T) {
 		t.Fatal(err)
 	}
 	var hits []search.Hit
-	if err := x.Hits(context.Background(), func(h search.Hit) bool { hits = append(hits, h); return true }); err != nil {
+	if err := x.Hits(context.Background(),
+		func(h search.Hit) bool { hits = append(hits, h); return true }); err != nil {
 		t.Fatal(err)
 	}
 	if got := show(hits); got != "a++ a!+ d" {
@@ -475,7 +510,8 @@ func TestEntitiesOfIncarnations(t *testing.T) {
 		reads   string
 		want    string
 	}{
-		{"left over", []Answer{Page("", topic("a", of("x")), topic("a#001", of("x")), topic("a#002", of("y")), topic("b#001", of("y")))}, "q", "a+"},
+		{"left over", []Answer{Page("", topic("a", of("x")), topic("a#001", of("x")), topic("a#002", of("y")),
+			topic("b#001", of("y")))}, "q", "a+"},
 		{"live for long", []Answer{Page("", topic("a", live("x", false)), topic("a#001", marked("x")))}, "q", "a+"},
 		{
 			"live just now", []Answer{
@@ -485,17 +521,20 @@ func TestEntitiesOfIncarnations(t *testing.T) {
 		},
 		{
 			"live just now, and deleted", []Answer{
-				Page("", topic("a", live("x", true)), topic("a#001", marked("x")), topic("b", nil)), Page(""), Stored(nil),
+				Page("", topic("a", live("x", true)), topic("a#001", marked("x")), topic("b", nil)), Page(""),
+				Stored(nil),
 			}, "qQR", "b",
 		},
 		{
 			"in two answers", []Answer{
-				Page("T#a#001", topic("a", of("x")), topic("a#001", of("x"))), Page("", topic("a#002", of("x")), topic("b", nil)), Stored(topic("a", of("x"))),
+				Page("T#a#001", topic("a", of("x")), topic("a#001", of("x"))), Page("", topic("a#002", of("x")),
+					topic("b", nil)), Stored(topic("a", of("x"))),
 			}, "qqR", "a++ b",
 		},
 		{
 			"in two answers, inserted again between", []Answer{
-				Page("T#a#001", topic("a", of("x")), topic("a#001", of("x"))), Page("", topic("a#002", of("y"))), Stored(topic("a", of("y"))),
+				Page("T#a#001", topic("a", of("x")), topic("a#001", of("x"))), Page("", topic("a#002", of("y"))),
+				Stored(topic("a", of("y"))),
 				Page("", topic("a#002", of("y"))), Stored(topic("a", of("y"))),
 			}, "qqRQR", "a+",
 		},
@@ -538,7 +577,9 @@ func TestPage(t *testing.T) {
 		{"an answer of nothing", 0, []Answer{Page("LINE#b"), head(nil)}, "", "LINE#b"},
 		{"the limit", 2, []Answer{Page("LINE#b", line("a", nil), line("b", nil))}, "a b", "LINE#b"},
 		{"less than the limit", 3, []Answer{Page("", line("a", nil))}, "a", ""},
-		{"several answers until the limit", 2, []Answer{Page("LINE#b", line("a", nil)), head(nil), Page("LINE#d", line("c", nil)), head(nil)}, "a c", "LINE#c"},
+		{"several answers until the limit", 2,
+			[]Answer{Page("LINE#b", line("a", nil)), head(nil), Page("LINE#d", line("c", nil)), head(nil)}, "a c",
+			"LINE#c"},
 	} {
 		r := lines(m)
 		r.Limit = c.limit
@@ -567,7 +608,8 @@ func TestPage(t *testing.T) {
 func TestPageOfEntities(t *testing.T) {
 	m := Of[Topic](t)
 	r := search.Request{Selection: m.Select([]any{"b"}), Elem: topicType, Limit: 1}
-	all := []item.Attributes{topic("a", nil), topic("a!", nil), topic("a!#001", nil), topic("a#001", nil), topic("b", nil)}
+	all := []item.Attributes{topic("a", nil), topic("a!", nil), topic("a!#001", nil), topic("a#001", nil),
+		topic("b", nil)}
 	var got []string
 	for range 4 {
 		client := &Client{Answers: []Answer{Page("", all...)}}
@@ -616,7 +658,8 @@ func TestCursors(t *testing.T) {
 		r.Filter, r.Projection = filter(1), []search.Projected{{Field: "Text", Attribute: "Text"}}
 		return r
 	}
-	x, err := engine(m, &Client{Answers: []Answer{Page("LINE#b", line("a", nil)), head(nil)}}).New(base(), &read.Usage{})
+	x, err := engine(m, &Client{Answers: []Answer{Page("LINE#b", line("a", nil)), head(nil)}}).New(base(),
+		&read.Usage{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -634,8 +677,12 @@ func TestCursors(t *testing.T) {
 		t.Errorf("the same query: %v", err)
 	}
 	for name, change := range map[string]func(e *search.Engine, r *search.Request){
-		"another partition": func(_ *search.Engine, r *search.Request) { r.Selection = ranged(m, "2", prefix("LINE#")) },
-		"another range":     func(_ *search.Engine, r *search.Request) { r.Selection = ranged(m, "1", prefix("LINE#a")) },
+		"another partition": func(_ *search.Engine, r *search.Request) {
+			r.Selection = ranged(m, "2", prefix("LINE#"))
+		},
+		"another range": func(_ *search.Engine, r *search.Request) {
+			r.Selection = ranged(m, "1", prefix("LINE#a"))
+		},
 		"another kind of range": func(_ *search.Engine, r *search.Request) {
 			r.Selection = ranged(m, "1", selection.Range{Kind: selection.One, Low: Text("LINE#a")})
 		},
@@ -680,7 +727,8 @@ func TestCursorShowsNoKeys(t *testing.T) {
 	m := Of[Shop](t)
 	seen := map[string]bool{}
 	for range 3 {
-		x, err := engine(m, &Client{Answers: []Answer{Page("LINE#ann@example.com", line("a", nil)), head(nil)}}).New(lines(m), &read.Usage{})
+		x, err := engine(m, &Client{Answers: []Answer{Page("LINE#ann@example.com", line("a", nil)), head(nil)}}).
+			New(lines(m), &read.Usage{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -689,7 +737,9 @@ func TestCursorShowsNoKeys(t *testing.T) {
 			t.Fatalf("%q %v", cursor, err)
 		}
 		plain, err := base64.RawURLEncoding.DecodeString(cursor)
-		if err != nil || bytes.Contains(plain, []byte("ann")) || bytes.Contains(plain, []byte(base64.StdEncoding.EncodeToString([]byte("LINE#ann@example.com"))[:12])) || bytes.Contains(plain, []byte("LINE")) {
+		if err != nil || bytes.Contains(plain, []byte("ann")) ||
+			bytes.Contains(plain, []byte(base64.StdEncoding.EncodeToString([]byte("LINE#ann@example.com"))[:12])) ||
+			bytes.Contains(plain, []byte("LINE")) {
 			t.Errorf("the cursor holds %q: %v", plain, err)
 		}
 		if seen[cursor] {
@@ -709,7 +759,8 @@ func TestLoad(t *testing.T) {
 		return engine(m, &Client{Answers: answers}).Load(context.Background(), sel, v, read.Options{}, &write.Tally{})
 	}
 	var v Session
-	s, err := load(sel, &v, Page("", root, Item("1", "OTHER", nil), Item("1", "STEP#001", of("x")), Item("1", "STEP#002", item.Attributes{"expires": N("5")}), Item("1", "STEP#003", of("y"))))
+	s, err := load(sel, &v, Page("", root, Item("1", "OTHER", nil), Item("1", "STEP#001", of("x")),
+		Item("1", "STEP#002", item.Attributes{"expires": N("5")}), Item("1", "STEP#003", of("y"))))
 	if err != nil || v.ID != "1" || v.User != "u" || len(v.Steps) != 1 || s.Unknown != 1 || len(s.Hidden) != 0 {
 		t.Errorf("%+v of %+v: %v", v, s, err)
 	}
@@ -738,7 +789,8 @@ func TestLoad(t *testing.T) {
 	if _, err := load(steps, new(Session), Page("")); err != nil {
 		t.Errorf("a part of nothing: %v", err)
 	}
-	s, err = load(steps, new(Session), Page("", Item("1", "STEP#001", marked("x"))), Stored(root), Page(""), Stored(root))
+	s, err = load(steps, new(Session), Page("", Item("1", "STEP#001", marked("x"))), Stored(root), Page(""),
+		Stored(root))
 	if incarnation, told := s.Incarnation(); err != nil || !told || Show(incarnation) != "b'x'" {
 		t.Errorf("a part whose root was read is of the incarnation %v, %v: %v", incarnation, told, err)
 	}
@@ -751,14 +803,18 @@ func TestLoad(t *testing.T) {
 func TestLoadInFrontOfTheRoot(t *testing.T) {
 	m := Of[Shop](t)
 	for _, in := range []item.Attributes{Item("SHOP#1", "A", nil), Item("SHOP#1", "ADDRESS", of("y"))} {
-		client := &Client{Answers: []Answer{Page("", in, Item("SHOP#1", "HEAD", live("x", false)), line("a", marked("x")), line("b", nil), line("c", marked("x")), line("d", marked("y")), line("e", of("x")))}}
+		client := &Client{
+			Answers: []Answer{Page("", in, Item("SHOP#1", "HEAD", live("x", false)), line("a", marked("x")),
+				line("b", nil), line("c", marked("x")), line("d", marked("y")), line("e", of("x")))},
+		}
 		var v Shop
 		s, err := engine(m, client).Load(context.Background(), m.Select([]any{"1"}), &v, read.Options{}, &write.Tally{})
 		var got []string
 		for _, l := range v.Lines {
 			got = append(got, l.SKU)
 		}
-		if incarnation, _ := s.Incarnation(); err != nil || strings.Join(got, " ") != "a b c e" || Show(incarnation) != "b'x'" {
+		if incarnation, _ := s.Incarnation(); err != nil || strings.Join(got, " ") != "a b c e" ||
+			Show(incarnation) != "b'x'" {
 			t.Errorf("%s: %v of %v: %v", Show(in["SK"]), got, incarnation, err)
 		}
 	}
@@ -776,10 +832,12 @@ type Tail struct {
 // same.
 func TestLoadBackwards(t *testing.T) {
 	m := Of[Tail](t)
-	client := &Client{Answers: []Answer{Page("", Item("1", "ROOT", nil), Item("1", "LINE#b", nil), Item("1", "LINE#a", nil))}}
+	client := &Client{Answers: []Answer{Page("", Item("1", "ROOT", nil), Item("1", "LINE#b", nil),
+		Item("1", "LINE#a", nil))}}
 	var v Tail
 	_, err := engine(m, client).Load(context.Background(), m.Select([]any{"1"}), &v, read.Options{}, &write.Tally{})
-	if in := client.Calls()[0].Input.(*dynamodb.QueryInput); err != nil || aws.ToBool(in.ScanIndexForward) || in.ScanIndexForward == nil {
+	if in := client.Calls()[0].Input.(*dynamodb.QueryInput); err != nil || aws.ToBool(in.ScanIndexForward) ||
+		in.ScanIndexForward == nil {
 		t.Errorf("%v: %v", in.ScanIndexForward, err)
 	}
 	if len(v.Lines) != 2 || v.Lines[0].SKU != "a" {

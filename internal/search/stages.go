@@ -17,7 +17,8 @@ import (
 // scattered reports whether the search is over several partitions: those of shards, or of the tables of
 // several periods.
 func (x *Search) scattered() bool {
-	return x.spanned() || x.in() == nil && slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Partition != x.s.Parts[0].Partition })
+	return x.spanned() || x.in() == nil &&
+		slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Partition != x.s.Parts[0].Partition })
 }
 
 // spanned reports whether the search is over the tables of a span of time, be it one.

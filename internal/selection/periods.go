@@ -136,7 +136,8 @@ func (s Span) narrowTo(e *schema.Entity, r Range) Span {
 		return s
 	}
 	f := k.Format(n)
-	if before != "" && k.Sources[0].KeyField != e.Periods.Field && (r.Kind == AtLeast || r.Kind == AtMost || !strings.HasPrefix(high, before)) {
+	if before != "" && k.Sources[0].KeyField != e.Periods.Field &&
+		(r.Kind == AtLeast || r.Kind == AtMost || !strings.HasPrefix(high, before)) {
 		return s // it goes on with other values before the time
 	}
 	s.Ordered = key.Determines(f.Kind, e.Periods.Kind)

@@ -113,7 +113,8 @@ func TestEntity(t *testing.T) {
 		{Entity(boards, []key.Value{key.OfString("1")}), "0 B#1 all, 1 B#1 all", true},
 		{Entity(topics, []key.Value{key.OfString("b"), key.OfString("n")}), "0 B#b one T#n, 0 B#b prefix T#n#", true},
 		{Entity(topics, []key.Value{key.OfString("b")}), "0 B#b all", false},
-		{Entity(boards, []key.Value{key.OfString(strings.Repeat("x", 2050))}), `selection_test.board: "B#{ID}": the key has 2052 bytes, over the limit of 2048`, true},
+		{Entity(boards, []key.Value{key.OfString(strings.Repeat("x", 2050))}),
+			`selection_test.board: "B#{ID}": the key has 2052 bytes, over the limit of 2048`, true},
 	} {
 		if got := show(c.s); !strings.HasPrefix(got, c.want) || c.s.Entity != c.entity || c.s.Whole != c.entity {
 			t.Errorf("%s, want %s; entity %v, whole %v", got, c.want, c.s.Entity, c.s.Whole)
@@ -147,12 +148,18 @@ func TestResolve(t *testing.T) {
 		{"a table", []Target{{Kind: TargetTable, Table: 1}}, "1 B#1 all", false},
 		{"a prefix", []Target{{Kind: TargetPrefix, Prefix: "P#"}}, "0 B#1 prefix P#", false},
 		{"all elements", []Target{{Kind: TargetItem, Item: posts, Parts: 1}}, "0 B#1 prefix P#", false},
-		{"one element", []Target{{Kind: TargetItem, Item: posts, Parts: 4, Values: []key.Value{key.OfTime(day), key.OfInt(7)}}}, "0 B#1 one P#2026-03-05#007", false},
-		{"a day", []Target{{Kind: TargetItem, Item: posts, Parts: 1, Time: PeriodOf(Day, Date{2026, time.March, 5, 0}, time.UTC)}}, "0 B#1 prefix P#2026-03-05#", false},
-		{"a month", []Target{{Kind: TargetItem, Item: posts, Parts: 1, Time: PeriodOf(Month, Date{2026, time.March, 1, 0}, time.UTC)}}, "0 B#1 prefix P#2026-03-", false},
+		{"one element", []Target{{Kind: TargetItem, Item: posts, Parts: 4,
+			Values: []key.Value{key.OfTime(day), key.OfInt(7)}}}, "0 B#1 one P#2026-03-05#007", false},
+		{"a day", []Target{
+			{Kind: TargetItem, Item: posts, Parts: 1, Time: PeriodOf(Day, Date{2026, time.March, 5, 0}, time.UTC)},
+		}, "0 B#1 prefix P#2026-03-05#", false},
+		{"a month", []Target{
+			{Kind: TargetItem, Item: posts, Parts: 1, Time: PeriodOf(Month, Date{2026, time.March, 1, 0}, time.UTC)},
+		}, "0 B#1 prefix P#2026-03-", false},
 		{
 			"between instants, of a key that holds dates",
-			[]Target{{Kind: TargetItem, Item: posts, Parts: 1, Time: &Time{From: At(day.Add(time.Hour)), To: At(day.AddDate(0, 0, 2))}}},
+			[]Target{{Kind: TargetItem, Item: posts, Parts: 1,
+				Time: &Time{From: At(day.Add(time.Hour)), To: At(day.AddDate(0, 0, 2))}}},
 			"0 B#1 P#2026-03-05 to P#2026-03-07$ kept", false,
 		},
 		{
@@ -160,15 +167,22 @@ func TestResolve(t *testing.T) {
 			[]Target{{Kind: TargetItem, Item: log, Parts: 1, Time: &Time{From: At(day), To: At(day.Add(time.Hour))}}},
 			"1 B#1 L#2026-03-05T00:00:00.000000000Z to L#2026-03-05T01:00:00.000000000Z", false,
 		},
-		{"reversed", []Target{{Kind: TargetItem, Item: log, Parts: 1, Time: &Time{From: At(day.Add(time.Hour)), To: At(day)}}}, "1 B#1 none", false},
-		{"no such day", []Target{{Kind: TargetItem, Item: posts, Parts: 1, Time: PeriodOf(Day, Date{2026, time.February, 30, 0}, time.UTC)}}, "no such date: 2026-02-30", false},
-		{"two", []Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetTable, Table: 1}}, "0 B#1 prefix P#, 1 B#1 all", false},
-		{"one twice", []Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetPrefix, Prefix: "P#"}}, "0 B#1 prefix P#", false},
-		{"one and the whole", []Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetWhole}}, "0 B#1 prefix P#, 0 B#1 all, 1 B#1 all", true},
+		{"reversed", []Target{
+			{Kind: TargetItem, Item: log, Parts: 1, Time: &Time{From: At(day.Add(time.Hour)), To: At(day)}},
+		}, "1 B#1 none", false},
+		{"no such day", []Target{{Kind: TargetItem, Item: posts, Parts: 1,
+			Time: PeriodOf(Day, Date{2026, time.February, 30, 0}, time.UTC)}}, "no such date: 2026-02-30", false},
+		{"two", []Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetTable, Table: 1}},
+			"0 B#1 prefix P#, 1 B#1 all", false},
+		{"one twice", []Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetPrefix, Prefix: "P#"}},
+			"0 B#1 prefix P#", false},
+		{"one and the whole", []Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetWhole}},
+			"0 B#1 prefix P#, 0 B#1 all, 1 B#1 all", true},
 	} {
 		s := Selection{Identity: []key.Value{key.OfString("1")}, Targets: c.targets}
 		got := s.Resolve(e)
-		if !strings.Contains(show(got), c.want) || got.Err == nil && (show(got) != c.want || got.Whole != c.whole || len(c.targets) > 0 && !got.Entity) {
+		if !strings.Contains(show(got), c.want) || got.Err == nil &&
+			(show(got) != c.want || got.Whole != c.whole || len(c.targets) > 0 && !got.Entity) {
 			t.Errorf("%s: %s, whole %v, entity %v", c.name, show(got), got.Whole, got.Entity)
 		}
 		if len(s.Parts) > 0 || len(s.Targets) != len(c.targets) {
@@ -186,7 +200,8 @@ func TestJoin(t *testing.T) {
 	if got := part.Join(one); show(got) != show(one) || !got.Whole || len(part.Parts) != 1 {
 		t.Errorf("%s, whole %v", show(got), got.Whole)
 	}
-	if got := one.Join(two); got.Err == nil || !strings.Contains(got.Err.Error(), "the selections are of different entities") {
+	if got := one.Join(two); got.Err == nil ||
+		!strings.Contains(got.Err.Error(), "the selections are of different entities") {
 		t.Error(got.Err)
 	}
 	bad := Selection{Err: fmt.Errorf("bad")}
@@ -215,20 +230,27 @@ func TestPeriods(t *testing.T) {
 		p        *Time
 		from, to string
 	}{
-		{PeriodOf(Year, Date{2026, time.January, 1, 0}, time.UTC), "2026-01-01T00:00:00Z", "2026-12-31T23:59:59.999999999Z"},
-		{PeriodOf(Month, Date{2024, time.February, 1, 0}, time.UTC), "2024-02-01T00:00:00Z", "2024-02-29T23:59:59.999999999Z"},
-		{PeriodOf(Day, Date{2026, time.March, 5, 0}, time.UTC), "2026-03-05T00:00:00Z", "2026-03-05T23:59:59.999999999Z"},
-		{PeriodOf(Hour, Date{2026, time.March, 5, 23}, time.UTC), "2026-03-05T23:00:00Z", "2026-03-05T23:59:59.999999999Z"},
+		{PeriodOf(Year, Date{2026, time.January, 1, 0}, time.UTC), "2026-01-01T00:00:00Z",
+			"2026-12-31T23:59:59.999999999Z"},
+		{PeriodOf(Month, Date{2024, time.February, 1, 0}, time.UTC), "2024-02-01T00:00:00Z",
+			"2024-02-29T23:59:59.999999999Z"},
+		{PeriodOf(Day, Date{2026, time.March, 5, 0}, time.UTC), "2026-03-05T00:00:00Z",
+			"2026-03-05T23:59:59.999999999Z"},
+		{PeriodOf(Hour, Date{2026, time.March, 5, 23}, time.UTC), "2026-03-05T23:00:00Z",
+			"2026-03-05T23:59:59.999999999Z"},
 		{WeekOf(2026, 1, time.UTC), "2025-12-29T00:00:00Z", "2026-01-04T23:59:59.999999999Z"},
 		{WeekOf(2026, 53, time.UTC), "2026-12-28T00:00:00Z", "2027-01-03T23:59:59.999999999Z"},
 	} {
-		if from, to := c.p.From.At.Format(time.RFC3339Nano), c.p.To.At.Format(time.RFC3339Nano); c.p.Err != nil || from != c.from || to != c.to {
+		if from, to := c.p.From.At.Format(time.RFC3339Nano), c.p.To.At.Format(time.RFC3339Nano); c.p.Err != nil ||
+			from != c.from || to != c.to {
 			t.Errorf("%s to %s, want %s to %s", from, to, c.from, c.to)
 		}
 	}
 	for want, p := range map[string]*Time{
-		"no such date: 2026-02-29": PeriodOf(Day, Date{2026, time.February, 29, 0}, time.UTC), "no such date: 2026-13-01": PeriodOf(Month, Date{2026, 13, 1, 0}, time.UTC),
-		"no such date: 2026-03-05, hour 24": PeriodOf(Hour, Date{2026, time.March, 5, 24}, time.UTC), "no such date: week 53 of 2025": WeekOf(2025, 53, time.UTC),
+		"no such date: 2026-02-29":          PeriodOf(Day, Date{2026, time.February, 29, 0}, time.UTC),
+		"no such date: 2026-13-01":          PeriodOf(Month, Date{2026, 13, 1, 0}, time.UTC),
+		"no such date: 2026-03-05, hour 24": PeriodOf(Hour, Date{2026, time.March, 5, 24}, time.UTC),
+		"no such date: week 53 of 2025":     WeekOf(2025, 53, time.UTC),
 	} {
 		if p.Err == nil || p.Err.Error() != want {
 			t.Errorf("%v, want %s", p.Err, want)
@@ -239,7 +261,8 @@ func TestPeriods(t *testing.T) {
 // What all keys of a range begin with tells which kinds of items it can hold.
 func TestCommon(t *testing.T) {
 	for want, r := range map[string]Range{
-		"a": {Kind: Prefix, Low: text("a")}, "P#2": {Kind: Between, Low: text("P#20"), High: text("P#21")}, "": {Kind: Between, Low: text("a"), High: text("b")},
+		"a": {Kind: Prefix, Low: text("a")}, "P#2": {Kind: Between, Low: text("P#20"), High: text("P#21")},
+		"":   {Kind: Between, Low: text("a"), High: text("b")},
 		"ab": {Kind: Between, Low: text("ab"), High: text("abc")},
 	} {
 		if got := r.Common(); got != want {

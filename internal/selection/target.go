@@ -167,7 +167,8 @@ func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 	}
 	template := it.Key.Template
 	fail := func(err error) (Part, error) {
-		return Part{}, &schema.Unstorable{Label: e.Label(), Field: it.Name, Err: fmt.Errorf("%s: %w", it.Key.SourceName(err), err)}
+		return Part{}, &schema.Unstorable{Label: e.Label(), Field: it.Name,
+			Err: fmt.Errorf("%s: %w", it.Key.SourceName(err), err)}
 	}
 	var room [128]byte
 	text, err := template.Append(room[:0], t.Parts, s.values(e, it.Key, t))
@@ -198,9 +199,10 @@ func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 // query over many entities knows that part alone.
 func (s *Selection) values(e *schema.Entity, k *schema.Key, t Target) []key.Value {
 	known := func(field int) bool {
-		return field < len(s.Identity) && (len(s.Identity) == e.Known() || slices.ContainsFunc(e.PK.Sources, func(src schema.Source) bool {
-			return src.KeyField == field && src.Lossless
-		}))
+		return field < len(s.Identity) &&
+			(len(s.Identity) == e.Known() || slices.ContainsFunc(e.PK.Sources, func(src schema.Source) bool {
+				return src.KeyField == field && src.Lossless
+			}))
 	}
 	var out []key.Value
 	rest := t.Values
@@ -328,9 +330,10 @@ type Date struct {
 	Day, Hour int
 }
 
-// PeriodOf returns the range of a calendar period in a location: the instants at which the clocks there show it. An hour that comes twice, at
-// the end of daylight saving time, is in the range twice. The range of an hour or day that the clocks skip is empty. What comes
-// back after something else, as where clocks are put back by two hours, is in the range of that.
+// PeriodOf returns the range of a calendar period in a location: the instants at which the clocks there
+// show it. An hour that comes twice, at the end of daylight saving time, is in the range twice. The
+// range of an hour or day that the clocks skip is empty. What comes back after something else, as where
+// clocks are put back by two hours, is in the range of that.
 func PeriodOf(unit Unit, at Date, in *time.Location) *Time {
 	from := time.Date(at.Year, at.Month, at.Day, at.Hour, 0, 0, 0, time.UTC)
 	if from.Year() != at.Year || from.Month() != at.Month || from.Day() != at.Day || from.Hour() != at.Hour {
@@ -354,7 +357,8 @@ func PeriodOf(unit Unit, at Date, in *time.Location) *Time {
 	return period(unit, from, next, in)
 }
 
-// period returns the range from one clock reading to another, the latter not included. Keys hold the periods of UTC alone.
+// period returns the range from one clock reading to another, the latter not included. Keys hold the
+// periods of UTC alone.
 func period(unit Unit, from, next time.Time, in *time.Location) *Time {
 	if in == time.UTC {
 		return &Time{Unit: unit, From: At(from), To: At(next.Add(-1))}
@@ -367,7 +371,8 @@ func firstAt(reading time.Time, in *time.Location) time.Time {
 	for at := reading.Add(-2 * 24 * time.Hour).In(in); ; { // no offset from UTC is that large
 		_, offset := at.Zone()
 		_, end := at.ZoneBounds()
-		if !end.IsZero() && !end.After(at) { // on the last day of leap years, Go 1.26 returns the end of a year of 365 days
+		// on the last day of leap years, Go 1.26 returns the end of a year of 365 days
+		if !end.IsZero() && !end.After(at) {
 			end = at.AddDate(0, 0, 1)
 		}
 		shown := reading.Add(-time.Duration(offset) * time.Second)
@@ -391,4 +396,5 @@ func WeekOf(year, week int, in *time.Location) *Time {
 }
 
 // ErrLocation says that a period was given more than one location, or nil.
-var ErrLocation = errors.New("a period (Year, Month, Week, Day, Hour) takes one location that is not nil, or none for UTC")
+var ErrLocation = errors.New("a period (Year, Month, Week, Day, Hour) takes one location that is not nil, or none " +
+	"for UTC")

@@ -26,7 +26,8 @@ func (s Selection) within(e *schema.Entity, t Target) Selection {
 	w := &within{e: e, entry: x.Entries[i], rest: t.Values}
 	part, err := w.part(t)
 	if err != nil {
-		out.Err = &schema.Unstorable{Label: e.Label(), Field: w.entry.Item.Name, Err: fmt.Errorf("the index %s: %w", x.Name, err)}
+		out.Err = &schema.Unstorable{Label: e.Label(), Field: w.entry.Item.Name,
+			Err: fmt.Errorf("the index %s: %w", x.Name, err)}
 		return out
 	}
 	out.Parts = []Part{{Table: x.Table.Index, In: part, Range: Range{Kind: All}}}

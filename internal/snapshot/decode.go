@@ -124,7 +124,8 @@ func (s *Snapshot) elementsAgain(v any, it *schema.Item, keyFields []key.Value) 
 		sk, err := m.SortKey(model.Record{Item: it, Value: rec, Pos: p}, keyFields)
 		r := bySK[sk]
 		if failed = err; err == nil && r == nil {
-			failed = m.FieldErrorf(it.Name, "AfterLoad has added an element, or changed one's key to %s: do that after the load", sk)
+			failed = m.FieldErrorf(it.Name,
+				"AfterLoad has added an element, or changed one's key to %s: do that after the load", sk)
 		}
 		if failed != nil {
 			return false
@@ -138,7 +139,8 @@ func (s *Snapshot) elementsAgain(v any, it *schema.Item, keyFields []key.Value) 
 	case failed != nil:
 		return failed
 	case len(bySK) > 0:
-		return m.FieldErrorf(it.Name, "AfterLoad has taken elements away, which a save would not see: do that after the load")
+		return m.FieldErrorf(it.Name,
+			"AfterLoad has taken elements away, which a save would not see: do that after the load")
 	}
 	s.Items[it.Index] = items
 	return nil
@@ -188,7 +190,8 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 		}
 		any = true
 		if _, out := large.PointerOf(value); out && a.Large != nil && !a.Large.Outside() {
-			return m.FieldErrorf(a.Value.Name, "item %s: its value was stored outside of the item, which the tag does not say any more: add chunk or s3= again", f.Place)
+			return m.FieldErrorf(a.Value.Name, "item %s: its value was stored outside of the item, which the tag "+
+				"does not say any more: add chunk or s3= again", f.Place)
 		}
 		if a.Value.Type.Lazy {
 			if err := codec.Decode(rec, i, value); err != nil {
@@ -205,10 +208,12 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 			case v == nil && f.Partial:
 				continue
 			case v == nil:
-				return m.FieldErrorf(a.Value.Name, "item %s: its value lies outside of the item, and was not read: load it", f.Place)
+				return m.FieldErrorf(a.Value.Name,
+					"item %s: its value lies outside of the item, and was not read: load it", f.Place)
 			}
 			if err := codec.Decode(rec, i, large.Plainly(v)); err != nil {
-				return m.FieldErrorf(a.Value.Name, "item %s: the value that attribute %q points to: %w", f.Place, name, err)
+				return m.FieldErrorf(a.Value.Name, "item %s: the value that attribute %q points to: %w", f.Place, name,
+					err)
 			}
 			continue
 		}
@@ -308,7 +313,8 @@ func decodeElement(m *model.Model, f *item.Image, r *Stored, rec any) (Element, 
 		}
 		value, err := m.Codec.Record(it.Index).Key(rec, i)
 		if err != nil || !m.SameInKey(it.Key, i, value, f.Values[i]) {
-			return e, m.FieldErrorf(it.Name, "item %s: AfterLoad has changed %s, which its key names: set other fields", f.Place, src.Text)
+			return e, m.FieldErrorf(it.Name, "item %s: AfterLoad has changed %s, which its key names: set other fields",
+				f.Place, src.Text)
 		}
 	}
 	return e, nil

@@ -9,11 +9,13 @@ import (
 	"github.com/itemize/itemize/internal/wire"
 )
 
-// A write compares the values that were read with those that are stored (write.Expect). It compares with the stored value: the
-// Go value may encode to another one, for instance because a nested attribute is unknown to the model. The snapshot keeps stored
-// values only if they differ, and only up to the size that a condition compares.
+// A write compares the values that were read with those that are stored (write.Expect). It compares
+// with the stored value: the Go value may encode to another one, for instance because a nested
+// attribute is unknown to the model. The snapshot keeps stored values only if they differ, and only up
+// to the size that a condition compares.
 
-// MaxCompared is the size of the values that a condition compares, in bytes: larger ones are compared by their size, or not at all.
+// MaxCompared is the size of the values that a condition compares, in bytes: larger ones are compared
+// by their size, or not at all.
 const MaxCompared = 4096
 
 // keepInexact keeps the stored values that differ from what the values of v encode to.
@@ -39,7 +41,8 @@ func (s *Snapshot) keepInexact(images []item.Image, all []Stored, v any) {
 			case a.Large.Outside(): // its stored value is kept
 			case a.Large != nil:
 				r.keepPacked(i, storedValue(f, a))
-			case a.Straight && f.Wire.Shape != nil && !a.Opaque && !m.Schema.Hooks: // AfterLoad may have changed what was decoded
+			// AfterLoad may have changed what was decoded
+			case a.Straight && f.Wire.Shape != nil && !a.Opaque && !m.Schema.Hooks:
 				s.keepInexactWire(f, r, rec, i)
 			default:
 				s.keepInexactValue(f, r, rec, i)
@@ -94,7 +97,8 @@ func storedValue(f *item.Image, a *schema.Attribute) types.AttributeValue {
 	return v
 }
 
-// keepPacked notes how an attribute that is compressed if that is smaller can be compared: a binary by its size, another value not.
+// keepPacked notes how an attribute that is compressed if that is smaller can be compared: a binary by
+// its size, another value not.
 func (r *Stored) keepPacked(i int, v types.AttributeValue) {
 	if _, isBinary := v.(*types.AttributeValueMemberB); v != nil && !isBinary {
 		r.keepInexact(i, nil)

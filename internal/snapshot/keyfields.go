@@ -76,7 +76,8 @@ func (a *adoption) keep(it *schema.Item, source int, all []Element) ([]Element, 
 		a.s.Others = append(a.s.Others, Other{r.Place, it, r.Header, r.Size})
 	}
 	if len(kept) < len(all) && !a.loaded {
-		return nil, m.FieldErrorf(it.Name, "the keys hold several values of %s, and which is the entity's is not loaded: select the item of %[1]s as well", name)
+		return nil, m.FieldErrorf(it.Name, "the keys hold several values of %s, and which is the entity's is not "+
+			"loaded: select the item of %[1]s as well", name)
 	}
 	a.s.Unknown += len(all) - len(kept)
 	return kept, nil
@@ -116,7 +117,9 @@ func (s *Snapshot) checkIdentity(v any) error {
 		for _, k := range []*schema.Key{m.Schema.PK, it.Key} {
 			for i := 0; k != nil && i < len(k.Sources); i++ {
 				if src := k.Sources[i]; src.KeyField == o && !m.SameInKey(k, i, value, s.Selection.Identity[o]) {
-					return m.FieldErrorf(m.Schema.KeyFields[o].Name, "item %s: its attribute and its key hold different values%v: the item was not written by this model; correct one of them", s.Items[it.Index][0].Place, redact.Of(value.String()))
+					return m.FieldErrorf(m.Schema.KeyFields[o].Name, "item %s: its attribute and its key hold "+
+						"different values%v: the item was not written by this model; correct one of them",
+						s.Items[it.Index][0].Place, redact.Of(value.String()))
 				}
 			}
 		}
@@ -154,7 +157,8 @@ func (s *Snapshot) Loaded(it *schema.Item) bool {
 	}
 	first := it.Key.Template.LiteralPrefix()
 	for _, p := range s.Selection.Parts {
-		begins := p.Range.Kind == selection.Prefix && p.Range.Low.Type == 'S' && strings.HasPrefix(first, p.Range.Low.Text)
+		begins := p.Range.Kind == selection.Prefix && p.Range.Low.Type == 'S' &&
+			strings.HasPrefix(first, p.Range.Low.Text)
 		if p.Table == it.Table.Index && (begins || p.Range.Kind == selection.All) {
 			return true
 		}

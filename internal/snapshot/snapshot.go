@@ -79,10 +79,11 @@ type Stored struct {
 	Index []types.AttributeValue
 	// Opaque are the stored values of opaque attributes, by index.
 	Opaque map[int]types.AttributeValue
-	// Inexact are the stored values of attributes that encode to another value, by index: nil for one that is not compared. See inexact.go.
+	// Inexact are the stored values of attributes that encode to another value, by index: nil for one
+	// that is not compared. See inexact.go.
 	Inexact map[int]types.AttributeValue
-	// Seen are the digests of what AfterLoad has made of values that may lie outside the item, by index: a later value is
-	// compared with these.
+	// Seen are the digests of what AfterLoad has made of values that may lie outside the item, by
+	// index: a later value is compared with these.
 	Seen map[int][32]byte
 	// Unknown are the attributes that the model does not have.
 	Unknown item.Attributes
@@ -225,7 +226,8 @@ func (r *Stored) fill(m *model.Model, f *item.Image) {
 	r.Place, r.Header, r.Size, r.Sizes = f.Place, f.Header, f.Size, f.Sizes
 	known := f.Listed + len(f.Former) + f.Table.KeyAttributes()
 	for _, name := range f.Former {
-		r.Former = append(r.Former, Former{Name: name, Attribute: f.Kind.Former(name), Size: attr.AttributeSize(name, f.Attribute(name))})
+		r.Former = append(r.Former,
+			Former{Name: name, Attribute: f.Kind.Former(name), Size: attr.AttributeSize(name, f.Attribute(name))})
 	}
 	slices.SortFunc(r.Former, func(a, b Former) int { return cmp.Compare(a.Name, b.Name) })
 	for _, v := range []types.AttributeValue{f.Header.Version, f.Header.Stage, f.Header.Incarnation} {

@@ -25,7 +25,8 @@ import (
 var options = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Shop{}, "_"), cmpopts.IgnoreFields(Plain{}, "_")}
 
 // decode decodes items of an entity into a new value.
-func decode[T any](t *testing.T, m *model.Model, sel selection.Selection, items ...item.Attributes) (*snapshot.Snapshot, *T, error) {
+func decode[T any](t *testing.T, m *model.Model, sel selection.Selection, items ...item.Attributes) (*snapshot.Snapshot,
+	*T, error) {
 	t.Helper()
 	s, err := snapshot.Loaded(m, sel)
 	if err != nil {
@@ -74,15 +75,19 @@ func kind(m *model.Model, prefix string) *schema.Item {
 func TestDecode(t *testing.T) {
 	m := Of[Shop](t)
 	items := []item.Attributes{
-		line("b", "two"), stored("HEAD", item.Attributes{"Name": S("n"), "Open": Bool(true), "Visits": N("3")}), line("c", "three"), line("a", "one"),
+		line("b", "two"), stored("HEAD", item.Attributes{"Name": S("n"), "Open": Bool(true), "Visits": N("3")}),
+		line("c", "three"), line("a", "one"),
 		stored("NOTE#010", item.Attributes{"Text": S("ten")}), stored("NOTE#002", item.Attributes{"Text": S("two")}),
-		stored("STOCK#x", item.Attributes{"Count": N("9"), "Place": S("shelf")}), stored("PLAN", item.Attributes{"Tier": S("gold"), "Seats": N("2")}),
+		stored("STOCK#x", item.Attributes{"Count": N("9"), "Place": S("shelf")}),
+		stored("PLAN", item.Attributes{"Tier": S("gold"), "Seats": N("2")}),
 		stored("ADDRESS", item.Attributes{"City": S("Ayr")}), stored("EXTRA", item.Attributes{"Extra": S("more")}),
 	}
 	want := &Shop{
-		ID: "1", Name: "n", Open: true, Visits: 3, Plan: &Plan{Tier: "gold", Seats: 2}, Address: Address{City: "Ayr"}, Extra: "more",
+		ID: "1", Name: "n", Open: true, Visits: 3, Plan: &Plan{Tier: "gold", Seats: 2}, Address: Address{City: "Ayr"},
+		Extra: "more",
 		Lines: []Line{lineOf("a", 1, "one"), lineOf("b", 1, "two"), lineOf("c", 1, "three")},
-		Notes: []*Note{{N: 2, Text: "two"}, {N: 10, Text: "ten"}}, Stock: map[string]Stock{"x": {Count: 9, Place: "shelf"}},
+		Notes: []*Note{{N: 2, Text: "two"}, {N: 10, Text: "ten"}},
+		Stock: map[string]Stock{"x": {Count: 9, Place: "shelf"}},
 	}
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -110,7 +115,8 @@ func TestDecode(t *testing.T) {
 // What is remembered is independent of the value: an edit in place does not change it.
 func TestDecodeRemembers(t *testing.T) {
 	m := Of[Shop](t)
-	s, v, err := decode[Shop](t, m, whole(m, "1"), stored("HEAD", nil), line("a", "one"), stored("PLAN", item.Attributes{"Tier": S("gold")}), stored("NOTE#001", item.Attributes{"Text": S("x")}))
+	s, v, err := decode[Shop](t, m, whole(m, "1"), stored("HEAD", nil), line("a", "one"),
+		stored("PLAN", item.Attributes{"Tier": S("gold")}), stored("NOTE#001", item.Attributes{"Text": S("x")}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,11 +164,13 @@ func TestStored(t *testing.T) {
 func TestStoredExpiry(t *testing.T) {
 	m := Of[Session](t)
 	s, _, err := decode[Session](t, m, whole(m, "1"),
-		Item("1", "HEAD", item.Attributes{"User": S("u"), "expires": N("100"), "_v": B("v")}), Item("1", "STEP#001", item.Attributes{"_v": B("v")}))
+		Item("1", "HEAD", item.Attributes{"User": S("u"), "expires": N("100"), "_v": B("v")}),
+		Item("1", "STEP#001", item.Attributes{"_v": B("v")}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := s.Root(); r.Expiry != len("expires")+2 || r.StoredSize(m.Root(), item.Assignment{Index: item.Expiry}) != r.Expiry || len(r.Unknown) > 0 {
+	if r := s.Root(); r.Expiry != len("expires")+2 ||
+		r.StoredSize(m.Root(), item.Assignment{Index: item.Expiry}) != r.Expiry || len(r.Unknown) > 0 {
 		t.Errorf("%+v", r)
 	}
 	if r := s.Items[kind(m, "STEP").Index][0]; r.Expiry != 0 {
@@ -186,13 +194,16 @@ func TestKeyFields(t *testing.T) {
 		unread  string
 		err     string
 	}{
-		{"the item itself", whole(m, "1"), []item.Attributes{head, entry("E#2026#001"), entry("E#2025#001")}, "2026", 1, 1, "", ""},
-		{"told by the elements", ranged(whole(m, "1"), prefix("E#")), []item.Attributes{entry("E#2025#001"), entry("E#2025#002")}, "2025", 2, 0, "", ""},
+		{"the item itself", whole(m, "1"), []item.Attributes{head, entry("E#2026#001"), entry("E#2025#001")}, "2026", 1,
+			1, "", ""},
+		{"told by the elements", ranged(whole(m, "1"), prefix("E#")),
+			[]item.Attributes{entry("E#2025#001"), entry("E#2025#002")}, "2025", 2, 0, "", ""},
 		{
 			"the elements disagree", ranged(whole(m, "1"), prefix("E#")),
 			[]item.Attributes{entry("E#2025#001"), entry("E#2026#002")},
 			"", 0, 0, "",
-			"Ledger.Entries: the keys hold several values of Year, and which is the entity's is not loaded: select the item of Year as well",
+			"Ledger.Entries: the keys hold several values of Year, and which is the entity's is not loaded: select " +
+				"the item of Year as well",
 		},
 		{"nothing tells", ranged(whole(m, "1"), prefix("E#")), nil, "", 0, 0, "Year", ""},
 		{"selected, and not there", whole(m, "1"), nil, "", 0, 0, "", ""},
@@ -205,7 +216,8 @@ func TestKeyFields(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%s: %v", c.name, err)
-		case v.Year != c.year || len(v.Entries) != c.entries || s.Unknown != c.unknown || s.Unread(kind(m, "E#")) != c.unread || s.Unread(m.Root()) != "":
+		case v.Year != c.year || len(v.Entries) != c.entries || s.Unknown != c.unknown ||
+			s.Unread(kind(m, "E#")) != c.unread || s.Unread(m.Root()) != "":
 			t.Errorf("%s: %+v, %d unknown, unread %q", c.name, v, s.Unknown, s.Unread(kind(m, "E#")))
 		}
 	}
@@ -220,7 +232,8 @@ func TestIdentityDisagrees(t *testing.T) {
 		A  string   `ddb:"sk=HEAD"`
 	}
 	m := Of[note](t)
-	for id, want := range map[string]string{"1": "", "2": `its attribute and its key hold different values: the item was not written by this model`} {
+	for id, want := range map[string]string{"1": "",
+		"2": `its attribute and its key hold different values: the item was not written by this model`} {
 		_, _, err := decode[note](t, m, whole(m, "1"), Item("N#1", "HEAD", item.Attributes{"ID": S(id), "_v": B("v")}))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", id, err)
@@ -292,7 +305,8 @@ func TestHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	images := Images(t, m, Item("1", "STEP#001", item.Attributes{"expires": N("5"), "_v": B("v")}), Item("1", "STEP#002", item.Attributes{"_a": B("x")}))
+	images := Images(t, m, Item("1", "STEP#001", item.Attributes{"expires": N("5"), "_v": B("v")}),
+		Item("1", "STEP#002", item.Attributes{"_a": B("x")}))
 	if !images[0].Expired || images[1].Expired {
 		t.Fatalf("expired: %v, %v", images[0].Expired, images[1].Expired)
 	}
@@ -315,7 +329,9 @@ func TestHidden(t *testing.T) {
 	if want := fmt.Sprintf("HEAD %d false, ZZZ 7 false", s.Root().Size); strings.Join(recalled, ", ") != want {
 		t.Errorf("recalled %s, want %s", strings.Join(recalled, ", "), want)
 	}
-	s.Apply(snapshot.Keys{}, []snapshot.Effect{{Place: at, Item: kind(m, "STEP"), Record: &Step{N: 1}, Put: at.Key(), Version: B("w"), Size: 20}})
+	s.Apply(snapshot.Keys{},
+		[]snapshot.Effect{{Place: at, Item: kind(m, "STEP"), Record: &Step{N: 1}, Put: at.Key(), Version: B("w"),
+			Size: 20}})
 	if s.HiddenAt(at) != nil || s.HiddenAt(images[1].Place) == nil {
 		t.Error("what is hidden is not what was not put")
 	}
@@ -341,7 +357,8 @@ func put(m *model.Model, rec *Line, pos int) snapshot.Effect {
 func TestApply(t *testing.T) {
 	m := Of[Shop](t)
 	it := kind(m, "LINE")
-	s, _, err := decode[Shop](t, m, whole(m, "1"), stored("HEAD", nil), line("a", "one"), line("b", "two"), line("c", "three"))
+	s, _, err := decode[Shop](t, m, whole(m, "1"), stored("HEAD", nil), line("a", "one"), line("b", "two"),
+		line("c", "three"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,13 +367,15 @@ func TestApply(t *testing.T) {
 	all[1].Order, all[2].Order = 2, 1
 	edited := &Line{SKU: "b", Count: 1, Text: "edited"}
 	s.Apply(snapshot.Keys{}, []snapshot.Effect{
-		{Place: all[1].Place, Item: it, Stored: all[1], Record: edited, Pos: codec.Pos{Index: 2}, Set: []item.Assignment{setOf(it, "Text", "edited")}, Version: B("w-b"), Size: 77},
+		{Place: all[1].Place, Item: it, Stored: all[1], Record: edited, Pos: codec.Pos{Index: 2},
+			Set: []item.Assignment{setOf(it, "Text", "edited")}, Version: B("w-b"), Size: 77},
 		put(m, &Line{SKU: "x", Text: "new"}, 0),
 		{Place: all[0].Place, Item: it, Stored: all[0], Gone: true},
 	})
 	edited.Text = "later"
 	old := s.Old.(*Shop)
-	if diff := cmp.Diff([]Line{lineOf("x", 0, "new"), lineOf("c", 1, "three"), lineOf("b", 1, "edited")}, old.Lines); diff != "" {
+	if diff := cmp.Diff([]Line{lineOf("x", 0, "new"), lineOf("c", 1, "three"), lineOf("b", 1, "edited")},
+		old.Lines); diff != "" {
 		t.Fatal(diff)
 	}
 	var got []string
@@ -364,7 +383,8 @@ func TestApply(t *testing.T) {
 		if r.Pos.Index != i {
 			t.Errorf("%s is the element %d, and known as %d", r.Place, i, r.Pos.Index)
 		}
-		got = append(got, fmt.Sprintf("%s %s %d", r.SK.Text, Show(r.Header.Version), r.StoredSize(it, item.Assignment{Index: it.Attribute("Text")})))
+		got = append(got, fmt.Sprintf("%s %s %d", r.SK.Text, Show(r.Header.Version),
+			r.StoredSize(it, item.Assignment{Index: it.Attribute("Text")})))
 	}
 	if text := strings.Join(got, ", "); text != "LINE#x b'w-x' 7, LINE#c b'v-LINE#c' 9, LINE#b b'w-b' 10" {
 		t.Error(text)
@@ -379,7 +399,8 @@ func TestApply(t *testing.T) {
 func TestApplyPut(t *testing.T) {
 	m := Of[Shop](t)
 	it := m.Root()
-	s, v, err := decode[Shop](t, m, whole(m, "1"), stored("HEAD", item.Attributes{"Name": S("n"), "Visits": N("3"), "colour": S("red"), "_a": B("x")}))
+	s, v, err := decode[Shop](t, m, whole(m, "1"),
+		stored("HEAD", item.Attributes{"Name": S("n"), "Visits": N("3"), "colour": S("red"), "_a": B("x")}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -390,7 +411,9 @@ func TestApplyPut(t *testing.T) {
 		Place: r.Place, Item: it, Stored: r, Record: v, Put: whole, Version: B("w"), Size: 99,
 		Set: []item.Assignment{setOf(it, "Name", "long"), {Name: "colour", Index: item.Unlisted, Value: S("blue")}},
 	}})
-	if s.Root() != r || r.StoredSize(it, item.Assignment{Index: it.Attribute("Name")}) != 8 || r.StoredSize(it, item.Assignment{Index: it.Attribute("Visits")}) != 0 || r.Header.Incarnation != nil || r.Size != 99 {
+	if s.Root() != r || r.StoredSize(it, item.Assignment{Index: it.Attribute("Name")}) != 8 ||
+		r.StoredSize(it, item.Assignment{Index: it.Attribute("Visits")}) != 0 || r.Header.Incarnation != nil ||
+		r.Size != 99 {
 		t.Errorf("%+v", r)
 	}
 	if Show(r.Unknown["colour"]) != "'blue'" || s.Old.(*Shop).Name != "long" {
@@ -410,9 +433,13 @@ func TestApplyWithoutRecord(t *testing.T) {
 	r := s.Root()
 	stage := item.NewStage(item.Deleting, Now)
 	s.Apply(snapshot.Keys{}, []snapshot.Effect{{
-		Place: r.Place, Item: it, Stored: r, Set: []item.Assignment{stage.Assign()}, Removed: []item.Assignment{{Name: "Name", Index: it.Attribute("Name")}, {Name: "_a", Index: item.Unlisted}}, Version: B("w"), Size: 30,
+		Place: r.Place, Item: it, Stored: r, Set: []item.Assignment{stage.Assign()},
+		Removed: []item.Assignment{{Name: "Name", Index: it.Attribute("Name")}, {Name: "_a", Index: item.Unlisted}},
+		Version: B("w"), Size: 30,
 	}})
-	if st := r.Header.ReadStage(); st.State != item.Deleting || !attr.Same(st.By, stage.By) || r.Header.Incarnation != nil || r.StoredSize(it, item.Assignment{Index: it.Attribute("Name")}) != 0 || Show(r.Header.Version) != "b'w'" {
+	if st := r.Header.ReadStage(); st.State != item.Deleting || !attr.Same(st.By, stage.By) ||
+		r.Header.Incarnation != nil || r.StoredSize(it, item.Assignment{Index: it.Attribute("Name")}) != 0 ||
+		Show(r.Header.Version) != "b'w'" {
 		t.Errorf("%+v", r)
 	}
 	if s.Old.(*Shop).Name != "n" {
@@ -425,25 +452,32 @@ func TestApplyWithoutRecord(t *testing.T) {
 func TestApplyWithoutVersion(t *testing.T) {
 	m := Of[Plain](t)
 	it := m.Root()
-	s, v, err := decode[Plain](t, m, whole(m, "1"), Item("1", "HEAD", item.Attributes{"Name": S("n"), "Count": N("1"), "x": S("y")}))
+	s, v, err := decode[Plain](t, m, whole(m, "1"),
+		Item("1", "HEAD", item.Attributes{"Name": S("n"), "Count": N("1"), "x": S("y")}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := s.Root()
 	v.Name = "edited"
 	name := setOf(it, "Name", "edited")
-	s.Apply(snapshot.Keys{}, []snapshot.Effect{{Place: r.Place, Item: it, Stored: r, Record: v, Set: []item.Assignment{name}, Removed: []item.Assignment{{Name: "Count", Index: it.Attribute("Count")}}, Size: 40}})
+	s.Apply(snapshot.Keys{},
+		[]snapshot.Effect{{Place: r.Place, Item: it, Stored: r, Record: v, Set: []item.Assignment{name},
+			Removed: []item.Assignment{{Name: "Count", Index: it.Attribute("Count")}}, Size: 40}})
 	if !attr.SameItem(r.Raw, Item("1", "HEAD", item.Attributes{"Name": S("edited"), "x": S("y")})) {
 		t.Errorf("updated: %v", r.Raw)
 	}
 	whole := Item("1", "HEAD", item.Attributes{"Name": S("put")})
-	s.Apply(snapshot.Keys{}, []snapshot.Effect{{Place: r.Place, Item: it, Stored: r, Record: v, Put: whole, Set: []item.Assignment{setOf(it, "Name", "put")}, Size: 40}})
+	s.Apply(snapshot.Keys{},
+		[]snapshot.Effect{{Place: r.Place, Item: it, Stored: r, Record: v, Put: whole,
+			Set: []item.Assignment{setOf(it, "Name", "put")}, Size: 40}})
 	if !attr.SameItem(r.Raw, whole) {
 		t.Errorf("put: %v", r.Raw)
 	}
 	side := kind(m, "SIDE")
 	at := At(m, Text("1"), Text("SIDE"))
-	s.Apply(snapshot.Keys{}, []snapshot.Effect{{Place: at, Item: side, Record: v, Put: at.Key(), Set: []item.Assignment{setOf(side, "Side", "left")}, Size: 20}})
+	s.Apply(snapshot.Keys{},
+		[]snapshot.Effect{{Place: at, Item: side, Record: v, Put: at.Key(),
+			Set: []item.Assignment{setOf(side, "Side", "left")}, Size: 20}})
 	if n := s.Items[side.Index][0]; !attr.SameItem(n.Raw, Item("1", "SIDE", item.Attributes{"Side": S("left")})) {
 		t.Errorf("new: %v", n.Raw)
 	}
@@ -465,7 +499,8 @@ func TestApplyInsert(t *testing.T) {
 	}
 	at := At(m, Text("SHOP#1"), Text("HEAD"))
 	s.Apply(keys, []snapshot.Effect{{Place: at, Item: m.Root(), Record: v, Put: at.Key(), Version: B("w"), Size: 30}})
-	if s.Fresh || s.Partition.PK != Text("SHOP#1") || !s.Selection.Whole || s.Selection.Identity[0].Text != "1" || s.Old.(*Shop).Name != "n" || len(s.Old.(*Shop).Lines) != 1 {
+	if s.Fresh || s.Partition.PK != Text("SHOP#1") || !s.Selection.Whole || s.Selection.Identity[0].Text != "1" ||
+		s.Old.(*Shop).Name != "n" || len(s.Old.(*Shop).Lines) != 1 {
 		t.Errorf("%+v, old %+v", s, s.Old)
 	}
 }
@@ -480,7 +515,8 @@ func TestReset(t *testing.T) {
 	s.Hide(s.Root().Place, &item.Hidden{})
 	s.Tell(B("x"))
 	s.Reset()
-	if !s.Fresh || s.Root() != nil || len(s.Hidden) > 0 || told(s) || s.KeyFields != nil || s.Selection.Identity[0].Text != "1" {
+	if !s.Fresh || s.Root() != nil || len(s.Hidden) > 0 || told(s) || s.KeyFields != nil ||
+		s.Selection.Identity[0].Text != "1" {
 		t.Errorf("%+v", s)
 	}
 	if diff := cmp.Diff(&Shop{}, s.Old, options); diff != "" {
@@ -503,9 +539,11 @@ func TestIncarnation(t *testing.T) {
 		want  string
 		told  bool
 	}{
-		{"of the root", []item.Attributes{stored("HEAD", item.Attributes{"_a": B("x")}), line("a", "one")}, "b'x'", true},
+		{"of the root", []item.Attributes{stored("HEAD", item.Attributes{"_a": B("x")}), line("a", "one")}, "b'x'",
+			true},
 		{"of a root without", []item.Attributes{stored("HEAD", nil)}, "-", true},
-		{"of a line", []item.Attributes{line("a", "one"), stored("LINE#b", item.Attributes{"_a": B("y")})}, "b'y'", true},
+		{"of a line", []item.Attributes{line("a", "one"), stored("LINE#b", item.Attributes{"_a": B("y")})}, "b'y'",
+			true},
 		{"of nothing", nil, "-", false},
 	} {
 		s, _, err := decode[Shop](t, m, whole(m, "1"), c.items...)
@@ -529,7 +567,8 @@ func TestIncarnation(t *testing.T) {
 func TestForget(t *testing.T) {
 	m := Of[Shop](t)
 	it := kind(m, "LINE")
-	s, _, err := decode[Shop](t, m, whole(m, "1"), stored("HEAD", item.Attributes{"Name": S("n")}), line("a", "one"), line("b", "two"), line("c", "three"))
+	s, _, err := decode[Shop](t, m, whole(m, "1"), stored("HEAD", item.Attributes{"Name": S("n")}), line("a", "one"),
+		line("b", "two"), line("c", "three"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -538,7 +577,8 @@ func TestForget(t *testing.T) {
 		{Place: all[1].Place, Item: it, Stored: all[1], Gone: true},
 	})
 	old := s.Old.(*Shop)
-	if diff := cmp.Diff([]Line{lineOf("a", 1, "one"), lineOf("c", 1, "three")}, old.Lines); diff != "" || s.Root() == nil {
+	if diff := cmp.Diff([]Line{lineOf("a", 1, "one"), lineOf("c", 1, "three")}, old.Lines); diff != "" ||
+		s.Root() == nil {
 		t.Error(diff)
 	}
 	s.Forget([]snapshot.Effect{{Place: s.Root().Place, Item: m.Root(), Stored: s.Root(), Gone: true}})

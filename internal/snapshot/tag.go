@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// Tag is the state of the items of a selection, for a token that a client keeps, such as an entity tag of HTTP: for each item a digest of its place, and its
-// version.
+// Tag is the state of the items of a selection, for a token that a client keeps, such as an entity tag
+// of HTTP: for each item a digest of its place, and its version.
 type Tag struct {
 	// entity is a digest of the entity's key, selection one of the selection: zero for the whole entity.
 	entity    [placeSize]byte
@@ -103,7 +103,8 @@ func selectionDigest(s *selection.Selection) (d [selectionSize]byte) {
 	}
 	var parts []string
 	for _, p := range s.Parts {
-		parts = append(parts, fmt.Sprintf("%d %d %q %q %q", p.Table, p.Range.Kind, p.PK.String(), p.Range.Low.String(), p.Range.High.String()))
+		parts = append(parts, fmt.Sprintf("%d %d %q %q %q", p.Table, p.Range.Kind, p.PK.String(), p.Range.Low.String(),
+			p.Range.High.String()))
 	}
 	slices.Sort(parts)
 	sum := sha256.Sum256([]byte(strings.Join(parts, " ")))
@@ -161,7 +162,8 @@ func ReadTag(token string) *Tag {
 	}
 	for ; len(rest) > 0; rest = rest[entrySize:] {
 		t.entries = append(t.entries, tagEntry{
-			place: [placeSize]byte(rest), exact: rest[placeSize] == 1, version: [item.TokenSize]byte(rest[placeSize+1:]),
+			place: [placeSize]byte(rest), exact: rest[placeSize] == 1,
+			version: [item.TokenSize]byte(rest[placeSize+1:]),
 		})
 	}
 	return t
@@ -182,7 +184,8 @@ func (t *Tag) Whole() bool { return t.selection == [selectionSize]byte{} }
 // Version returns the version of the item at a place, nil if the tag has none: has reports whether it has the item.
 func (t *Tag) Version(p item.Place) (version types.AttributeValue, has bool) {
 	at := placeDigest(p)
-	i, has := slices.BinarySearchFunc(t.entries, at, func(e tagEntry, at [placeSize]byte) int { return bytes.Compare(e.place[:], at[:]) })
+	i, has := slices.BinarySearchFunc(t.entries, at,
+		func(e tagEntry, at [placeSize]byte) int { return bytes.Compare(e.place[:], at[:]) })
 	if !has || !t.entries[i].exact {
 		return nil, has
 	}
@@ -196,7 +199,8 @@ type Tagged struct {
 	Added bool
 }
 
-// Differ returns the stored items that differ from those of a tag that was read. same is false if there are such, or items of the tag are missing.
+// Differ returns the stored items that differ from those of a tag that was read. same is false if there
+// are such, or items of the tag are missing.
 func (s *Snapshot) Differ(t *Tag) (items []Tagged, same bool) {
 	now := s.Tag()
 	if t.digest != nil {
@@ -204,7 +208,8 @@ func (s *Snapshot) Differ(t *Tag) (items []Tagged, same bool) {
 	}
 	same = len(now.entries) == len(t.entries)
 	for _, e := range now.entries {
-		i, found := slices.BinarySearchFunc(t.entries, e, func(a, b tagEntry) int { return bytes.Compare(a.place[:], b.place[:]) })
+		i, found := slices.BinarySearchFunc(t.entries, e,
+			func(a, b tagEntry) int { return bytes.Compare(a.place[:], b.place[:]) })
 		if !found || t.entries[i].exact != e.exact || t.entries[i].version != e.version {
 			items = append(items, Tagged{e.at, e.field, !found})
 		}

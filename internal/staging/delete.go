@@ -37,7 +37,8 @@ func (p *Protocol) Remains(ctx context.Context, e *Entity, t *write.Tally) ([]it
 		if err != nil {
 			return nil, err
 		}
-		if (root == nil) == (c.root == nil) && (root == nil || attr.Same(root.Header.Incarnation, c.root.Header.Incarnation)) {
+		if (root == nil) == (c.root == nil) &&
+			(root == nil || attr.Same(root.Header.Incarnation, c.root.Header.Incarnation)) {
 			return c.items, nil
 		}
 	}
@@ -58,9 +59,11 @@ func (e *Entity) leaves(c *collected) bool {
 	})
 }
 
-// DeleteAdded deletes items of an entity whose root item was deleted, each as it was read. An item that was changed since is deleted
-// if it still has the incarnation of the entity. It returns the places of the deleted items.
-func (p *Protocol) DeleteAdded(ctx context.Context, e *Entity, found []item.Image, t *write.Tally) (deleted []item.Place, err error) {
+// DeleteAdded deletes items of an entity whose root item was deleted, each as it was read. An item that
+// was changed since is deleted if it still has the incarnation of the entity. It returns the places of
+// the deleted items.
+func (p *Protocol) DeleteAdded(ctx context.Context, e *Entity, found []item.Image,
+	t *write.Tally) (deleted []item.Place, err error) {
 	for i := range found {
 		r := e.deleteOf(&found[i])
 		for try := 0; ; try++ {
@@ -73,7 +76,8 @@ func (p *Protocol) DeleteAdded(ctx context.Context, e *Entity, found []item.Imag
 				return deleted, unless(o)
 			}
 			stored := o.Stored[0]
-			if h := e.Reserved.Header(stored); len(stored) == 0 || h.Incarnation == nil || !attr.Same(h.Incarnation, r.Header.Incarnation) {
+			if h := e.Reserved.Header(stored); len(stored) == 0 || h.Incarnation == nil ||
+				!attr.Same(h.Incarnation, r.Header.Incarnation) {
 				break // another writer deleted it, or it is an item of another entity
 			}
 			f, err := p.Describe(r.Table, stored)
@@ -114,7 +118,8 @@ func (p *Protocol) Delete(ctx context.Context, e *Entity, plan *write.Plan, t *w
 		return result
 	}
 	result.Applied = []*write.Request{mark}
-	d := &deletion{p: p, e: e, by: last.Header.ReadStage().By, incarnation: last.Header.Incarnation, t: t, planned: map[item.Place]*write.Request{}}
+	d := &deletion{p: p, e: e, by: last.Header.ReadStage().By, incarnation: last.Header.Incarnation, t: t,
+		planned: map[item.Place]*write.Request{}}
 	for _, r := range plan.Steps[1].Requests {
 		d.planned[r.Place] = r
 	}

@@ -87,7 +87,8 @@ type How struct {
 }
 
 // Among is Read of a whole entity whose items somebody has read among others.
-func (p *Protocol) Among(ctx context.Context, e *Entity, found []item.Image, how How, t *write.Tally) (*Reading, error) {
+func (p *Protocol) Among(ctx context.Context, e *Entity, found []item.Image, how How, t *write.Tally) (*Reading,
+	error) {
 	x := reading{Options: read.Options{Strong: how.Strong}, first: true, began: how.Began}
 	c := &collected{items: found, paged: how.Paged || how.Missed}
 	for i := range found {
@@ -141,7 +142,8 @@ func (r *reading) young(root *item.Image) bool { return Young(root.Header.LiveSi
 // whole reads an entity with its root. A root that was staged and went live not long ago may
 // have done so after some of the items were read: then all is read again. What took more than
 // one page, or is read again, is whole only if the root is the same before and after.
-func (p *Protocol) whole(ctx context.Context, e *Entity, x reading, t *write.Tally) (r *Reading, again bool, err error) {
+func (p *Protocol) whole(ctx context.Context, e *Entity, x reading, t *write.Tally) (r *Reading, again bool,
+	err error) {
 	x.Reverse = e.RootLast
 	c, err := p.collect(ctx, e, x, t)
 	if err != nil {
@@ -155,7 +157,8 @@ func (p *Protocol) whole(ctx context.Context, e *Entity, x reading, t *write.Tal
 }
 
 // judge decides whether what was read of an entity is whole.
-func (p *Protocol) judge(ctx context.Context, e *Entity, x reading, c *collected, t *write.Tally) (r *Reading, again bool, err error) {
+func (p *Protocol) judge(ctx context.Context, e *Entity, x reading, c *collected, t *write.Tally) (r *Reading,
+	again bool, err error) {
 	r = &c.reading
 	r.Items, r.Root, r.Asked = c.items, c.root, true
 	switch {
@@ -275,7 +278,8 @@ func (p *Protocol) collect(ctx context.Context, e *Entity, x reading, t *write.T
 			} else {
 				c.items = append(c.items, page.Items...)
 			}
-			if c.cut = x.first && e.WithRoot && page.More && c.rootAt == 0 && len(parts) == 1 && e.rootIn(parts[0]); c.cut {
+			if c.cut = x.first && e.WithRoot && page.More && c.rootAt == 0 && len(parts) == 1 &&
+				e.rootIn(parts[0]); c.cut {
 				return c, nil
 			}
 		}

@@ -99,9 +99,13 @@ func linesOf(t *testing.T, m *model.Model, withRoot bool) *staging.Entity {
 	t.Helper()
 	sel := m.Select([]any{"1"})
 	pk := sel.Parts[0].PK
-	sel.Whole, sel.Parts = false, []selection.Part{{Partition: In(pk), Range: selection.Range{Kind: selection.Prefix, Low: Text("LINE#")}}}
+	sel.Whole, sel.Parts = false,
+		[]selection.Part{{Partition: In(pk), Range: selection.Range{Kind: selection.Prefix, Low: Text("LINE#")}}}
 	if withRoot {
-		sel.Parts = append([]selection.Part{{Partition: In(pk), Range: selection.Range{Kind: selection.One, Low: Text("HEAD")}}}, sel.Parts...)
+		sel.Parts = append(
+			[]selection.Part{{Partition: In(pk), Range: selection.Range{Kind: selection.One, Low: Text("HEAD")}}},
+			sel.Parts...,
+		)
 	}
 	return entityOf(t, m, sel)
 }
@@ -148,23 +152,32 @@ func TestRead(t *testing.T) {
 		// before and after.
 		{"two pages", whole, false, "q HEAD:x a:x /; q b:x; R HEAD:x", "HEAD a b"},
 		{"two pages, read strongly", whole, true, "Q HEAD:x a:x /; Q b:x; R HEAD:x", "HEAD a b"},
-		{"two pages, inserted again between", whole, false, "q HEAD:x a:x /; q b:y; R HEAD:y; Q HEAD:y a:y /; Q b:y; R HEAD:y", "HEAD a b"},
-		{"two pages, its root lost its incarnation between", whole, false, "q HEAD:x a:x /; q b; R HEAD; Q HEAD a /; Q b; R HEAD", "HEAD a b"},
+		{"two pages, inserted again between", whole, false,
+			"q HEAD:x a:x /; q b:y; R HEAD:y; Q HEAD:y a:y /; Q b:y; R HEAD:y", "HEAD a b"},
+		{"two pages, its root lost its incarnation between", whole, false,
+			"q HEAD:x a:x /; q b; R HEAD; Q HEAD a /; Q b; R HEAD", "HEAD a b"},
 		{"two pages, being deleted since", whole, false, "q HEAD:x a:x /; q; R HEAD-x", ""},
 		{"two pages, deleted since", whole, false, "q HEAD:x a:x /; q b; R", "b"},
-		{"two pages, the root in the second", whole, false, "q ADDRESS:x /; R HEAD:x; q ADDRESS:x /; q HEAD:x a:x; R HEAD:x", "ADDRESS HEAD a"},
-		{"two pages, the root in the second, inserted between", whole, false, "q ADDRESS:y /; R HEAD:x; q ADDRESS:x /; q HEAD:x a:x; R HEAD:x", "ADDRESS HEAD a"},
+		{"two pages, the root in the second", whole, false,
+			"q ADDRESS:x /; R HEAD:x; q ADDRESS:x /; q HEAD:x a:x; R HEAD:x", "ADDRESS HEAD a"},
+		{"two pages, the root in the second, inserted between", whole, false,
+			"q ADDRESS:y /; R HEAD:x; q ADDRESS:x /; q HEAD:x a:x; R HEAD:x", "ADDRESS HEAD a"},
 		{"two pages, the root in the second, and not there", whole, false, "q ADDRESS:x /; R", ""},
-		{"two pages, the root in the second, live just now", whole, false, "q ADDRESS~x /; R HEAD=x; Q ADDRESS~x /; Q HEAD=x", "ADDRESS HEAD"},
-		{"two pages, the root in the second, inserted again", whole, false, "q ADDRESS:x /; R HEAD:x; q ADDRESS:y /; q HEAD:y; R HEAD:y; Q ADDRESS:y /; Q HEAD:y", "ADDRESS HEAD"},
+		{"two pages, the root in the second, live just now", whole, false,
+			"q ADDRESS~x /; R HEAD=x; Q ADDRESS~x /; Q HEAD=x", "ADDRESS HEAD"},
+		{"two pages, the root in the second, inserted again", whole, false,
+			"q ADDRESS:x /; R HEAD:x; q ADDRESS:y /; q HEAD:y; R HEAD:y; Q ADDRESS:y /; Q HEAD:y", "ADDRESS HEAD"},
 
 		// What was read strongly and last is not read once more.
-		{"the root last, read strongly", whole, true, "Q ADDRESS:x /; R HEAD:x; Q ADDRESS:x /; Q HEAD:x", "ADDRESS HEAD"},
+		{"the root last, read strongly", whole, true, "Q ADDRESS:x /; R HEAD:x; Q ADDRESS:x /; Q HEAD:x",
+			"ADDRESS HEAD"},
 		{"the root last, with an empty page behind it", whole, true, "Q HEAD:x /; Q; R HEAD:x", "HEAD"},
-		{"the root last, not read strongly", whole, false, "q ADDRESS:x /; R HEAD:x; q ADDRESS:x /; q HEAD:x; R HEAD:x", "ADDRESS HEAD"},
+		{"the root last, not read strongly", whole, false, "q ADDRESS:x /; R HEAD:x; q ADDRESS:x /; q HEAD:x; R HEAD:x",
+			"ADDRESS HEAD"},
 		{"the root in a range of its own", split, false, "q a:x; r HEAD:x", "HEAD a"},
 		{"the root in a range of its own, live just now", split, false, "q; r HEAD=x; Q a~x; R HEAD=x", "HEAD a"},
-		{"the root in a range of its own, of several pages", split, true, "Q a:x /; Q b:x; R HEAD:x; Q a:x /; Q b:x; R HEAD:x", "HEAD a b"},
+		{"the root in a range of its own, of several pages", split, true,
+			"Q a:x /; Q b:x; R HEAD:x; Q a:x /; Q b:x; R HEAD:x", "HEAD a b"},
 
 		// A root that sorts last is read first.
 		{"a root that sorts last", last, false, "q HEAD:x b:x a:x", "HEAD a b"},
@@ -181,7 +194,8 @@ func TestRead(t *testing.T) {
 		{"a part, of a delete", lines, false, "q a~x c; R HEAD-x", ""},
 		{"a part, of nothing", lines, false, "q a~x c; R", "c"},
 		{"a part, deleted while it was read again", lines, false, "q a~x; R HEAD=x; Q a~x c; R", "c"},
-		{"a part, inserted again while it was read again", lines, false, "q a~x; R HEAD=x; Q b~y; R HEAD=y; Q b~y c~y; R HEAD=y", "b c"},
+		{"a part, inserted again while it was read again", lines, false,
+			"q a~x; R HEAD=x; Q b~y; R HEAD=y; Q b~y c~y; R HEAD=y", "b c"},
 	} {
 		script, reads := answers(c.reads)
 		client := &Client{Answers: script}
@@ -192,7 +206,8 @@ func TestRead(t *testing.T) {
 			continue
 		}
 		if got := there(r); got != c.want || client.Reads() != reads || tally.Requests != len(reads) {
-			t.Errorf("%s: %q, with the reads %s, want %s; counted %d", c.name, got, client.Reads(), reads, tally.Requests)
+			t.Errorf("%s: %q, with the reads %s, want %s; counted %d", c.name, got, client.Reads(), reads,
+				tally.Requests)
 		}
 		for _, call := range client.Calls() {
 			if in, ok := call.Input.(*dynamodb.QueryInput); ok && c.e.RootLast == (in.ScanIndexForward == nil) {
@@ -229,7 +244,8 @@ func TestAmong(t *testing.T) {
 		}
 		script, reads := answers(c.reads)
 		client := &Client{Answers: script}
-		r, err := protocol(m, client).Among(context.Background(), entity(t, m, "1"), found, staging.How{}, &write.Tally{})
+		r, err := protocol(m, client).Among(context.Background(), entity(t, m, "1"), found, staging.How{},
+			&write.Tally{})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -251,7 +267,8 @@ func TestReadGivesUp(t *testing.T) {
 	client := &Client{Answers: script}
 	e := entity(t, m, "1")
 	_, err := protocol(m, client).Read(context.Background(), e, read.Options{}, &write.Tally{})
-	if err == nil || err.Error() != `fakedynamo.Shop: ID "1" was inserted and deleted again and again while it was read: load it again` {
+	if err == nil || err.Error() != `fakedynamo.Shop: ID "1" was inserted and deleted again and again while it was `+
+		`read: load it again` {
 		t.Errorf("%v after %s", err, client.Reads())
 	}
 }
@@ -271,7 +288,8 @@ func TestReadFails(t *testing.T) {
 	} {
 		script, _ := answers(c.reads)
 		client := &Client{Answers: append(script, denied)}
-		if r, err := protocol(m, client).Read(context.Background(), c.e, read.Options{}, &write.Tally{}); err == nil || client.Left() > 0 {
+		if r, err := protocol(m, client).Read(context.Background(), c.e, read.Options{}, &write.Tally{}); err == nil ||
+			client.Left() > 0 {
 			t.Errorf("%s: %+v", c.reads, r)
 		}
 	}
@@ -294,8 +312,8 @@ func TestYoung(t *testing.T) {
 	}
 }
 
-// A delete finds all items, of whatever entity. Where items come without the root item of their incarnation, it is read after them: they may be of an
-// entity that was inserted meanwhile.
+// A delete finds all items, of whatever entity. Where items come without the root item of their
+// incarnation, it is read after them: they may be of an entity that was inserted meanwhile.
 func TestRemains(t *testing.T) {
 	m := Of[Shop](t)
 	for _, c := range []struct {
@@ -324,12 +342,14 @@ func TestRemains(t *testing.T) {
 		var tally write.Tally
 		found, err := protocol(m, client).Remains(context.Background(), c.e, &tally)
 		if err != nil || len(found) != c.want || client.Reads() != reads || tally.Requests != len(reads) {
-			t.Errorf("%s: %d items, with the reads %s, want %s, counted %d: %v", c.name, len(found), client.Reads(), reads, tally.Requests, err)
+			t.Errorf("%s: %d items, with the reads %s, want %s, counted %d: %v", c.name, len(found), client.Reads(),
+				reads, tally.Requests, err)
 		}
 	}
 	script, _ := answers(strings.Repeat("Q a:x /; Q b:y; R HEAD:z; ", 10))
 	_, err := protocol(m, &Client{Answers: script}).Remains(context.Background(), entity(t, m, "1"), &write.Tally{})
-	if err == nil || err.Error() != `fakedynamo.Shop: ID "1" was inserted and deleted again and again while it was read: delete it again` {
+	if err == nil || err.Error() != `fakedynamo.Shop: ID "1" was inserted and deleted again and again while it was `+
+		`read: delete it again` {
 		t.Error(err)
 	}
 }
@@ -379,7 +399,8 @@ func TestDead(t *testing.T) {
 			word, over, taking := strings.Cut(word, "<")
 			a := parse(word)[0]
 			sk := a["SK"]
-			r := &write.Request{Kind: write.Put, Place: Images(t, m, a)[0].Place, Reserved: m.Reserved, New: word[0] != 'u', Put: a, Root: Show(sk) == "'HEAD'"}
+			r := &write.Request{Kind: write.Put, Place: Images(t, m, a)[0].Place, Reserved: m.Reserved,
+				New: word[0] != 'u', Put: a, Root: Show(sk) == "'HEAD'"}
 			if taking {
 				found := parse(over)[0]
 				found["_v"] = B("v-" + over)

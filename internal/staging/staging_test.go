@@ -128,14 +128,16 @@ func TestInsertSteps(t *testing.T) {
 	}
 	claim, live := steps[0].Requests[0], steps[2].Requests[0]
 	stage := m.Reserved.Header(claim.Put).ReadStage()
-	if stage.State != item.Inserting || !stage.Since.Equal(Now) || Show(claim.Put["_a"]) != "b'x-------'" || !claim.Expect.Absent || claim.Kind != write.Put {
+	if stage.State != item.Inserting || !stage.Since.Equal(Now) || Show(claim.Put["_a"]) != "b'x-------'" ||
+		!claim.Expect.Absent || claim.Kind != write.Put {
 		t.Errorf("the claim: %+v, stage %+v", claim, stage)
 	}
 	if claim.Incarnation != nil || live.Incarnation == nil {
 		t.Errorf("a claim is told by %v, a live root by %v", claim.Incarnation, live.Incarnation)
 	}
 	for _, r := range append(steps[1].Requests, claim) {
-		if r != claim && (Show(r.Put["_a"]) != "b'x-------'" || !attr.Same(r.Put["_s"], item.MarkStaged.Value) || !r.Expect.Absent || r.Root) {
+		if r != claim && (Show(r.Put["_a"]) != "b'x-------'" || !attr.Same(r.Put["_s"], item.MarkStaged.Value) ||
+			!r.Expect.Absent || r.Root) {
 			t.Errorf("the part %s: %+v", r.Place, r)
 		}
 		if want := attr.ItemSize(r.Put) + m.Reserved.VersionSize(); r.NewSize != want {
@@ -149,10 +151,13 @@ func TestInsertSteps(t *testing.T) {
 		t.Errorf("going live: %+v", s)
 	}
 	if !attr.Same(live.Expect.Version, claim.Token) || live.Expect.Absent || attr.Same(live.Token, claim.Token) {
-		t.Errorf("going live, on condition of %v, with %v; the claim's %v", live.Expect.Version, live.Token, claim.Token)
+		t.Errorf("going live, on condition of %v, with %v; the claim's %v", live.Expect.Version, live.Token,
+			claim.Token)
 	}
-	if final := attr.ItemSize(requests[0].Put) + m.Reserved.VersionSize() + live.Set[0].Size(); live.NewSize != final || live.OldSize != claim.NewSize {
-		t.Errorf("the root goes from %d bytes to %d, sized as %d to %d", claim.NewSize, final, live.OldSize, live.NewSize)
+	if final := attr.ItemSize(requests[0].Put) + m.Reserved.VersionSize() + live.Set[0].Size(); live.NewSize != final ||
+		live.OldSize != claim.NewSize {
+		t.Errorf("the root goes from %d bytes to %d, sized as %d to %d", claim.NewSize, final, live.OldSize,
+			live.NewSize)
 	}
 	for _, r := range requests {
 		if r.Put["_s"] != nil {
@@ -175,7 +180,8 @@ func TestDeleteSteps(t *testing.T) {
 		}
 		mark, last := steps[0].Requests[0], steps[2].Requests[0]
 		stage := item.Header{Stage: mark.Set[0].Value}.ReadStage()
-		if stage.State != item.Deleting || mark.Kind != write.Update || Show(mark.Expect.Version) != "b'of another length'" || mark.Token == nil {
+		if stage.State != item.Deleting || mark.Kind != write.Update ||
+			Show(mark.Expect.Version) != "b'of another length'" || mark.Token == nil {
 			t.Errorf("%s: the mark: %+v", text, mark)
 		}
 		if before := m.Reserved.Header(head).ReadStage(); stage.By == nil || attr.Same(stage.By, before.By) {
@@ -184,7 +190,8 @@ func TestDeleteSteps(t *testing.T) {
 		if len(mark.Set) != 1 || len(mark.Remove) > 0 {
 			t.Errorf("%s: the mark changes more: %+v", text, mark)
 		}
-		if last.Kind != write.Delete || !attr.Same(last.Expect.Version, mark.Token) || last.OldSize != mark.NewSize || !attr.Same(last.Header.Stage, mark.Set[0].Value) {
+		if last.Kind != write.Delete || !attr.Same(last.Expect.Version, mark.Token) || last.OldSize != mark.NewSize ||
+			!attr.Same(last.Header.Stage, mark.Set[0].Value) {
 			t.Errorf("%s: the root: %+v", text, last)
 		}
 		head["_s"], head["_v"] = mark.Set[0].Value, mark.Token
@@ -200,13 +207,15 @@ func TestDeleteStepsWithoutRoot(t *testing.T) {
 	m := Of[Shop](t)
 	steps := deleting(t, m, one("a:x"), one("b:y")).Steps
 	mark, last := steps[0].Requests[0], steps[2].Requests[0]
-	if mark.Kind != write.Put || !mark.Expect.Absent || mark.Put["_a"] == nil || m.Reserved.Header(mark.Put).ReadStage().State != item.Deleting {
+	if mark.Kind != write.Put || !mark.Expect.Absent || mark.Put["_a"] == nil ||
+		m.Reserved.Header(mark.Put).ReadStage().State != item.Deleting {
 		t.Errorf("the mark: %+v", mark)
 	}
 	if n := attr.ItemSize(mark.Put) + m.Reserved.VersionSize(); n != mark.NewSize || last.OldSize != n {
 		t.Errorf("the mark has %d bytes, and is sized as %d and %d", n, mark.NewSize, last.OldSize)
 	}
-	if last.Kind != write.Delete || last.Put != nil || !attr.Same(last.Expect.Version, mark.Token) || len(steps[1].Requests) != 2 {
+	if last.Kind != write.Delete || last.Put != nil || !attr.Same(last.Expect.Version, mark.Token) ||
+		len(steps[1].Requests) != 2 {
 		t.Errorf("the root: %+v", last)
 	}
 }
@@ -221,8 +230,10 @@ func TestPending(t *testing.T) {
 	}{
 		{"live", nil, ""},
 		{"expired", item.Attributes{"expires": N("5")}, "its time to live is over"},
-		{"an insert", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()}, "an insert that began at 2023-11-14T22:13:20Z is not finished"},
-		{"a delete", item.Attributes{"_s": item.NewStage(item.Deleting, Now).Value()}, "a delete that began at 2023-11-14T22:13:20Z is not finished"},
+		{"an insert", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()},
+			"an insert that began at 2023-11-14T22:13:20Z is not finished"},
+		{"a delete", item.Attributes{"_s": item.NewStage(item.Deleting, Now).Value()},
+			"a delete that began at 2023-11-14T22:13:20Z is not finished"},
 	} {
 		root := Images(t, m, Item("1", "HEAD", c.more))[0]
 		if got := staging.Pending(&root); c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
@@ -267,7 +278,8 @@ func (c *script) check(t *testing.T, sent []string) {
 	}
 }
 
-var states = map[write.State]string{write.Written: "written", write.Rejected: "rejected", write.Unknown: "unknown", write.Failed: "failed"}
+var states = map[write.State]string{write.Written: "written", write.Rejected: "rejected", write.Unknown: "unknown",
+	write.Failed: "failed"}
 
 func describe(r staging.Result) string {
 	text := states[r.State]
@@ -282,7 +294,8 @@ func describe(r staging.Result) string {
 
 // short shortens the names of calls.
 func short(names []string) string {
-	replace := strings.NewReplacer("PutItem ", "+", "UpdateItem ", "=", "DeleteItem ", "-", "GetItem ", "?", "Query", "??", "LINE#", "")
+	replace := strings.NewReplacer("PutItem ", "+", "UpdateItem ", "=", "DeleteItem ", "-", "GetItem ", "?", "Query",
+		"??", "LINE#", "")
 	return replace.Replace(strings.Join(names, " "))
 }
 
@@ -316,9 +329,10 @@ func TestInsert(t *testing.T) {
 	dead := one("a:y")
 	for _, c := range []script{
 		{
-			name:    "nothing in the way",
-			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			want:    "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD",
+			name: "nothing in the way",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
+				"UpdateItem HEAD": ok},
+			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD",
 		},
 
 		// The claim.
@@ -333,19 +347,22 @@ func TestInsert(t *testing.T) {
 			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD",
 		},
 		{
-			name:    "another's claim is taken over",
-			answers: map[string][]Answer{"PutItem HEAD": {Refused(other), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			want:    "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +a +b =HEAD",
+			name: "another's claim is taken over",
+			answers: map[string][]Answer{"PutItem HEAD": {Refused(other), OK()}, "PutItem LINE#a": ok,
+				"PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +a +b =HEAD",
 		},
 		{
-			name:    "another's delete is taken over",
-			answers: map[string][]Answer{"PutItem HEAD": {Refused(one("HEAD-y")), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			want:    "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +a +b =HEAD",
+			name: "another's delete is taken over",
+			answers: map[string][]Answer{"PutItem HEAD": {Refused(one("HEAD-y")), OK()}, "PutItem LINE#a": ok,
+				"PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +a +b =HEAD",
 		},
 		{
-			name:    "another's claim is gone when it is to be taken over",
-			answers: map[string][]Answer{"PutItem HEAD": {Refused(other), Refused(nil), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			want:    "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +HEAD +a +b =HEAD",
+			name: "another's claim is gone when it is to be taken over",
+			answers: map[string][]Answer{"PutItem HEAD": {Refused(other), Refused(nil), OK()}, "PutItem LINE#a": ok,
+				"PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +HEAD +a +b =HEAD",
 		},
 		{
 			name:    "another's claim goes live when it is to be taken over",
@@ -358,9 +375,10 @@ func TestInsert(t *testing.T) {
 			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: strings.Repeat("+HEAD ", 11),
 		},
 		{
-			name:    "the claim's answer lost, and it was not put",
-			answers: map[string][]Answer{"PutItem HEAD": {Dropped(), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			want:    "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +a +b =HEAD",
+			name: "the claim's answer lost, and it was not put",
+			answers: map[string][]Answer{"PutItem HEAD": {Dropped(), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
+				"UpdateItem HEAD": ok},
+			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +a +b =HEAD",
 		},
 		{
 			name:    "the claim's answer lost, and another's entity there",
@@ -382,50 +400,57 @@ func TestInsert(t *testing.T) {
 		{
 			name: "a part of another incarnation is in the way, and the claim stands",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead), OK()}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(own)}, "UpdateItem HEAD": ok,
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead), OK()}, "PutItem LINE#b": ok,
+				"GetItem HEAD": {Stored(own)}, "UpdateItem HEAD": ok,
 			},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b ?HEAD +a =HEAD",
 		},
 		{
 			name: "a part of another incarnation is written again when it is to be replaced, and then gone",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead), Refused(dead), Refused(nil), OK()}, "PutItem LINE#b": ok,
-				"GetItem HEAD": {Stored(own), Stored(own)}, "UpdateItem HEAD": ok,
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead), Refused(dead), Refused(nil), OK()},
+				"PutItem LINE#b": ok,
+				"GetItem HEAD":   {Stored(own), Stored(own)}, "UpdateItem HEAD": ok,
 			},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b ?HEAD +a ?HEAD +a +a =HEAD",
 		},
 		{
 			name: "a part of the own incarnation is in the way, changed since",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(one("a~x-------"))}, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(one("a~x-------"))}, "PutItem LINE#b": ok,
+				"UpdateItem HEAD": ok,
 			},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD",
 		},
 		{
 			name: "a part of no incarnation is in the way",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(one("a"))}, "PutItem LINE#b": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(one("a"))}, "PutItem LINE#b": ok,
+				"DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
 			},
 			want: "rejected b'v-LINE#a', 0 applied, 0 unresolved", calls: "+HEAD +a ~+b ~-b -HEAD",
 		},
 		{
 			name: "a part of no incarnation is in the way, and another of the own, which was not put: it stays",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(one("a~x-------"))}, "PutItem LINE#b": {Refused(one("b"))}, "DeleteItem HEAD": ok,
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(one("a~x-------"))},
+				"PutItem LINE#b": {Refused(one("b"))}, "DeleteItem HEAD": ok,
 			},
 			want: "rejected b'v-LINE#b', 0 applied, 0 unresolved", calls: "+HEAD ~+a +b -HEAD",
 		},
 		{
 			name: "a part of no incarnation is in the way after a lost answer",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Dropped()}, "GetItem LINE#a": {Stored(one("a"))}, "PutItem LINE#b": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
+				"PutItem HEAD": ok, "PutItem LINE#a": {Dropped()}, "GetItem LINE#a": {Stored(one("a"))},
+				"PutItem LINE#b": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
 			},
 			want: "rejected b'v-LINE#a', 0 applied, 0 unresolved", calls: "+HEAD +a ?a ~+b ~-b -HEAD",
 		},
 		{
 			name: "another has taken over when a part is in the way",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead)}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(other)},
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead)}, "PutItem LINE#b": ok,
+				"GetItem HEAD":      {Stored(other)},
 				"DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)},
 			},
 			want: "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD +a ~+b ?HEAD ~-b -HEAD",
@@ -433,7 +458,8 @@ func TestInsert(t *testing.T) {
 		{
 			name: "the claim is being deleted when a part is in the way",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead)}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(one("HEAD-x-------"))},
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead)}, "PutItem LINE#b": ok,
+				"GetItem HEAD":      {Stored(one("HEAD-x-------"))},
 				"DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)},
 			},
 			want: "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD +a ~+b ?HEAD ~-b -HEAD",
@@ -441,7 +467,8 @@ func TestInsert(t *testing.T) {
 		{
 			name: "the claim is gone when a part is in the way",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead)}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(nil)},
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead)}, "PutItem LINE#b": ok,
+				"GetItem HEAD":      {Stored(nil)},
 				"DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(nil)},
 			},
 			want: "rejected *, 0 applied, 0 unresolved", calls: "+HEAD +a ~+b ?HEAD ~-b -HEAD",
@@ -449,52 +476,62 @@ func TestInsert(t *testing.T) {
 		{
 			name: "a part's answer lost, and put again",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Dropped(), OK()}, "GetItem LINE#a": {Stored(nil)}, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
+				"PutItem HEAD": ok, "PutItem LINE#a": {Dropped(), OK()}, "GetItem LINE#a": {Stored(nil)},
+				"PutItem LINE#b": ok, "UpdateItem HEAD": ok,
 			},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b ?a +a =HEAD",
 		},
 		{
 			name: "a part's answer lost, and it was put and changed since",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Dropped()}, "GetItem LINE#a": {Stored(one("a~x-------"))}, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
+				"PutItem HEAD": ok, "PutItem LINE#a": {Dropped()}, "GetItem LINE#a": {Stored(one("a~x-------"))},
+				"PutItem LINE#b": ok, "UpdateItem HEAD": ok,
 			},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b ?a =HEAD",
 		},
 		{
-			name:    "a part denied",
-			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": {Failed("AccessDeniedException")}},
-			want:    "failed, 0 applied, 0 unresolved", calls: "+HEAD ~+a +b",
+			name: "a part denied",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok,
+				"PutItem LINE#b": {Failed("AccessDeniedException")}},
+			want: "failed, 0 applied, 0 unresolved", calls: "+HEAD ~+a +b",
 		},
 
 		// Going live.
 		{
-			name:    "overtaken at going live",
-			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Refused(other)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD ~-a ~-b -HEAD",
+			name: "overtaken at going live",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
+				"UpdateItem HEAD": {Refused(other)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok,
+				"DeleteItem HEAD": ok},
+			want: "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD ~-a ~-b -HEAD",
 		},
 		{
-			name:    "the claim is gone at going live",
-			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Refused(nil)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			want:    "rejected *, 0 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD ~-a ~-b -HEAD",
+			name: "the claim is gone at going live",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
+				"UpdateItem HEAD": {Refused(nil)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok,
+				"DeleteItem HEAD": ok},
+			want: "rejected *, 0 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD ~-a ~-b -HEAD",
 		},
 		{
 			name: "going live is not answered",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()}, "GetItem HEAD": {Failed("AccessDeniedException")},
+				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()},
+				"GetItem HEAD": {Failed("AccessDeniedException")},
 			},
 			want: "unknown, 0 applied, 3 unresolved", calls: "+HEAD +a +b =HEAD ?HEAD",
 		},
 		{
 			name: "going live is not answered, and the root is live, changed since by another",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()}, "GetItem HEAD": {Stored(one("HEAD=x-------"))},
+				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()},
+				"GetItem HEAD": {Stored(one("HEAD=x-------"))},
 			},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD ?HEAD",
 		},
 		{
 			name: "going live is not answered, and the root is another's",
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()}, "GetItem HEAD": {Stored(one("HEAD=y"))},
+				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()},
+				"GetItem HEAD": {Stored(one("HEAD=y"))},
 			},
 			want: "unknown b'v-HEAD' unsure, 0 applied, 3 unresolved", calls: "+HEAD +a +b =HEAD ?HEAD",
 		},
@@ -503,18 +540,21 @@ func TestInsert(t *testing.T) {
 		// a transaction.
 		{
 			name: "by a client that cannot be watched", deaf: true,
-			answers: map[string][]Answer{"PutItem HEAD": ok, "TransactWriteItems": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			want:    "written, 3 applied, 0 unresolved", calls: "+HEAD TransactWriteItems +a +b =HEAD",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "TransactWriteItems": ok, "PutItem LINE#a": ok,
+				"PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			want: "written, 3 applied, 0 unresolved", calls: "+HEAD TransactWriteItems +a +b =HEAD",
 		},
 		{
 			name: "by a client that cannot be watched, and overtaken before", deaf: true,
-			answers: map[string][]Answer{"PutItem HEAD": ok, "TransactWriteItems": {Canceled(Because("ConditionalCheckFailed", other))}},
-			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD TransactWriteItems",
+			answers: map[string][]Answer{"PutItem HEAD": ok,
+				"TransactWriteItems": {Canceled(Because("ConditionalCheckFailed", other))}},
+			want: "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD TransactWriteItems",
 		},
 		{
 			name: "by a client that cannot be watched, and not known", deaf: true,
-			answers: map[string][]Answer{"PutItem HEAD": ok, "TransactWriteItems": slices.Repeat([]Answer{Dropped()}, 3)},
-			want:    "failed, 0 applied, 0 unresolved", calls: "+HEAD" + strings.Repeat(" TransactWriteItems", 3),
+			answers: map[string][]Answer{"PutItem HEAD": ok,
+				"TransactWriteItems": slices.Repeat([]Answer{Dropped()}, 3)},
+			want: "failed, 0 applied, 0 unresolved", calls: "+HEAD" + strings.Repeat(" TransactWriteItems", 3),
 		},
 		{
 			name: "by a client that cannot be watched, and the entity is there", deaf: true,
@@ -524,7 +564,8 @@ func TestInsert(t *testing.T) {
 		{
 			name: "by a client that cannot be watched, and a part of no incarnation is in the way", deaf: true,
 			answers: map[string][]Answer{
-				"PutItem HEAD": ok, "TransactWriteItems": ok, "PutItem LINE#a": {Refused(one("a"))}, "PutItem LINE#b": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
+				"PutItem HEAD": ok, "TransactWriteItems": ok, "PutItem LINE#a": {Refused(one("a"))},
+				"PutItem LINE#b": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
 			},
 			want: "rejected b'v-LINE#a', 0 applied, 0 unresolved", calls: "+HEAD TransactWriteItems +a ~+b ~-b -HEAD",
 		},
@@ -549,7 +590,8 @@ func TestInsert(t *testing.T) {
 				t.Errorf("%s: sent %v", c.name, sent)
 			}
 			for _, call := range client.Calls() {
-				if _, ok := call.Input.(*dynamodb.PutItemInput); ok && !c.deaf && call.Once != (call.Name == "PutItem HEAD") {
+				if _, ok := call.Input.(*dynamodb.PutItemInput); ok && !c.deaf &&
+					call.Once != (call.Name == "PutItem HEAD") {
 					t.Errorf("%s: %s, sent once by the SDK: %v", c.name, call.Name, call.Once)
 				}
 			}
@@ -572,18 +614,24 @@ func TestClaims(t *testing.T) {
 	}{
 		{"put", ok, []string{absent}, 0},
 		{"taken over", []Answer{Refused(one("HEAD*y")), OK()}, []string{absent, instead}, 1},
-		{"gone before it is taken over", []Answer{Refused(one("HEAD*y")), Refused(nil), OK()}, []string{absent, instead, absent}, 2},
+		{"gone before it is taken over", []Answer{Refused(one("HEAD*y")), Refused(nil), OK()},
+			[]string{absent, instead, absent}, 2},
 		{"lost, and not put", []Answer{Dropped(), OK()}, []string{absent, absent}, 1},
 		{"lost, and put", []Answer{keeping(Dropped(), first), Refused(first)}, []string{absent, absent}, 0},
-		{"lost twice, and the second put", []Answer{Dropped(), keeping(Dropped(), second), Refused(second)}, []string{absent, absent, absent}, 1},
-		{"lost, and another's found", []Answer{Dropped(), Refused(one("HEAD*y")), OK()}, []string{absent, absent, instead}, 2},
-		{"lost when it took over, and put", []Answer{Refused(one("HEAD*y")), keeping(Dropped(), first), Refused(first)}, []string{absent, instead, instead}, 1},
+		{"lost twice, and the second put", []Answer{Dropped(), keeping(Dropped(), second), Refused(second)},
+			[]string{absent, absent, absent}, 1},
+		{"lost, and another's found", []Answer{Dropped(), Refused(one("HEAD*y")), OK()},
+			[]string{absent, absent, instead}, 2},
+		{"lost when it took over, and put", []Answer{Refused(one("HEAD*y")), keeping(Dropped(), first), Refused(first)},
+			[]string{absent, instead, instead}, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			clear(first)
 			clear(second)
-			client := &Client{At: map[string][]Answer{"PutItem HEAD": c.claims, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok}}
-			if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), inserting(t, m), &write.Tally{}); !r.OK() {
+			client := &Client{At: map[string][]Answer{"PutItem HEAD": c.claims, "PutItem LINE#a": ok,
+				"PutItem LINE#b": ok, "UpdateItem HEAD": ok}}
+			if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), inserting(t, m),
+				&write.Tally{}); !r.OK() {
 				t.Fatalf("%s: %v", c.name, r.Err)
 			}
 			var got []string
@@ -618,8 +666,10 @@ func TestClaimAgain(t *testing.T) {
 			if lost {
 				claims = []Answer{keeping(Dropped(), claim), Refused(claim)}
 			}
-			client := &Client{Deaf: true, At: map[string][]Answer{"PutItem HEAD": claims, "TransactWriteItems": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok}}
-			if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), inserting(t, m), &write.Tally{}); !r.OK() {
+			client := &Client{Deaf: true, At: map[string][]Answer{"PutItem HEAD": claims, "TransactWriteItems": ok,
+				"PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok}}
+			if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), inserting(t, m),
+				&write.Tally{}); !r.OK() {
 				t.Fatalf("lost %v: %v", lost, r.Err)
 			}
 			again := ""
@@ -628,7 +678,8 @@ func TestClaimAgain(t *testing.T) {
 				case *dynamodb.TransactWriteItemsInput:
 					u := in.TransactItems[0].Update
 					again = strings.TrimPrefix(Updates(u), "SET ")
-					if len(in.TransactItems) != 1 || Condition(u) != "_v = "+Show(claim["_v"]) || again == Condition(u) {
+					if len(in.TransactItems) != 1 || Condition(u) != "_v = "+Show(claim["_v"]) ||
+						again == Condition(u) {
 						t.Errorf("lost %v: %s if %s", lost, again, Condition(u))
 					}
 				case *dynamodb.UpdateItemInput:
@@ -641,17 +692,19 @@ func TestClaimAgain(t *testing.T) {
 	}
 }
 
-// The applied or unresolved requests of an insert have the items as stored once the root item is live. The request that makes
-// the root item live is the evidence.
+// The applied or unresolved requests of an insert have the items as stored once the root item is live.
+// The request that makes the root item live is the evidence.
 func TestInsertResult(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
 	for _, lost := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			plan := inserting(t, m)
-			client := &Client{At: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok}}
+			client := &Client{At: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
+				"UpdateItem HEAD": ok}}
 			if lost {
-				client.At["UpdateItem HEAD"], client.At["GetItem HEAD"] = []Answer{Dropped()}, []Answer{Failed("AccessDeniedException")}
+				client.At["UpdateItem HEAD"], client.At["GetItem HEAD"] = []Answer{Dropped()},
+					[]Answer{Failed("AccessDeniedException")}
 			}
 			p, later := protocol(m, client), Now.Add(time.Hour)
 			p.Now = func() time.Time { return later }
@@ -667,7 +720,8 @@ func TestInsertResult(t *testing.T) {
 			}
 			root := all[2]
 			h := root.Reserved.Header(root.Put)
-			if !h.Live() || !h.LiveSince().Equal(later) || Show(h.Incarnation) != "b'x-------'" || !attr.Same(root.Token, live.Token) || root.Incarnation == nil {
+			if !h.Live() || !h.LiveSince().Equal(later) || Show(h.Incarnation) != "b'x-------'" ||
+				!attr.Same(root.Token, live.Token) || root.Incarnation == nil {
 				t.Errorf("the root: %+v", root)
 			}
 			for _, q := range all {
@@ -689,7 +743,8 @@ func TestPartInTheWay(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
 	dead, claim := one("a:y"), one("HEAD*y")
-	absent, read, instead := "attribute_not_exists(PK)", "the root, strongly: true", "attribute_not_exists(PK) OR _v = b'v-LINE#a'"
+	absent, read, instead := "attribute_not_exists(PK)", "the root, strongly: true",
+		"attribute_not_exists(PK) OR _v = b'v-LINE#a'"
 	for _, c := range []struct {
 		name  string
 		parts []Answer
@@ -697,12 +752,15 @@ func TestPartInTheWay(t *testing.T) {
 		size  int // of what is replaced
 	}{
 		{"dead", []Answer{Refused(dead), OK()}, []string{absent, read, instead}, attr.ItemSize(dead)},
-		{"dead, and gone then", []Answer{Refused(dead), Refused(nil), OK()}, []string{absent, read, instead, absent}, 0},
-		{"dead, and written again", []Answer{Refused(dead), Refused(dead), OK()}, []string{absent, read, instead, read, instead}, attr.ItemSize(dead)},
+		{"dead, and gone then", []Answer{Refused(dead), Refused(nil), OK()}, []string{absent, read, instead, absent},
+			0},
+		{"dead, and written again", []Answer{Refused(dead), Refused(dead), OK()},
+			[]string{absent, read, instead, read, instead}, attr.ItemSize(dead)},
 	} {
 		client := &Client{At: map[string][]Answer{
-			"PutItem HEAD": {Refused(claim), OK()}, "PutItem LINE#a": c.parts, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
-			"GetItem HEAD": slices.Repeat([]Answer{Stored(one("HEAD*x-------"))}, 2),
+			"PutItem HEAD": {Refused(claim), OK()}, "PutItem LINE#a": c.parts, "PutItem LINE#b": ok,
+			"UpdateItem HEAD": ok,
+			"GetItem HEAD":    slices.Repeat([]Answer{Stored(one("HEAD*x-------"))}, 2),
 		}}
 		plan := inserting(t, m)
 		if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), plan, &write.Tally{}); !r.OK() {
@@ -724,7 +782,8 @@ func TestPartInTheWay(t *testing.T) {
 		if !slices.Equal(got, c.want) || len(versions) != len(c.parts) {
 			t.Errorf("%s: %q, with %d versions", c.name, got, len(versions))
 		}
-		if part, root := plan.Steps[1].Requests[0], plan.Steps[0].Requests[0]; part.OldSize != c.size || root.OldSize != attr.ItemSize(claim) {
+		if part, root := plan.Steps[1].Requests[0], plan.Steps[0].Requests[0]; part.OldSize != c.size ||
+			root.OldSize != attr.ItemSize(claim) {
 			t.Errorf("%s: in place of %d bytes, the claim of %d", c.name, part.OldSize, root.OldSize)
 		}
 	}
@@ -787,7 +846,8 @@ type lateClient struct {
 }
 
 // PutItem is the client's.
-func (c *lateClient) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (c *lateClient) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	if Show(in.Item["SK"]) != "'LINE#a'" {
 		return c.Client.PutItem(ctx, in, o...)
 	}
@@ -812,14 +872,16 @@ func TestDelete(t *testing.T) {
 		noRoot bool
 	}{
 		{script: script{
-			name:    "as it was read",
-			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			want:    "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
+			name: "as it was read",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
+				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
+			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
 		}},
 		{script: script{
-			name:    "without a root",
-			answers: map[string][]Answer{"PutItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			want:    "written, 1 applied, 0 unresolved", calls: "+HEAD ?? ?HEAD -a -b -HEAD",
+			name: "without a root",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
+				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
+			want: "written, 1 applied, 0 unresolved", calls: "+HEAD ?? ?HEAD -a -b -HEAD",
 		}, noRoot: true},
 		{script: script{
 			name:    "the root has changed",
@@ -834,7 +896,9 @@ func TestDelete(t *testing.T) {
 		{script: script{
 			name: "what came after it was read goes as well, what the model does not know stays",
 			answers: map[string][]Answer{
-				"UpdateItem HEAD": ok, "Query": {Page("", mark, one("a:x"), one("c:y"), one("d"), stored("UNKNOWN", nil))}, "GetItem HEAD": {Stored(mark)},
+				"UpdateItem HEAD":   ok,
+				"Query":             {Page("", mark, one("a:x"), one("c:y"), one("d"), stored("UNKNOWN", nil))},
+				"GetItem HEAD":      {Stored(mark)},
 				"DeleteItem LINE#a": ok, "DeleteItem LINE#c": ok, "DeleteItem LINE#d": ok, "DeleteItem HEAD": ok,
 			},
 			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -c -d -HEAD",
@@ -857,29 +921,35 @@ func TestDelete(t *testing.T) {
 		{script: script{
 			name: "a part has changed",
 			answers: map[string][]Answer{
-				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark), Stored(mark)}, "DeleteItem LINE#a": {Refused(newer), OK()}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
+				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark), Stored(mark)},
+				"DeleteItem LINE#a": {Refused(newer), OK()}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
 			},
 			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a ?HEAD -a -b -HEAD",
 		}},
 		{script: script{
-			name:    "a part is gone",
-			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": {Refused(nil)}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			want:    "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
+			name: "a part is gone",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
+				"DeleteItem LINE#a": {Refused(nil)}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
+			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
 		}},
 		{script: script{
-			name:    "a part has changed, and an insert has taken over",
-			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark), Stored(other)}, "DeleteItem LINE#a": {Refused(newer)}, "DeleteItem LINE#b": ok},
-			want:    "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a ?HEAD ~-b",
+			name: "a part has changed, and an insert has taken over",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found,
+				"GetItem HEAD": {Stored(mark), Stored(other)}, "DeleteItem LINE#a": {Refused(newer)},
+				"DeleteItem LINE#b": ok},
+			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a ?HEAD ~-b",
 		}},
 		{script: script{
-			name:    "the root is another's at the end",
-			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)}},
-			want:    "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
+			name: "the root is another's at the end",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
+				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)}},
+			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
 		}},
 		{script: script{
 			name: "the root's delete not answered, and another's there",
 			answers: map[string][]Answer{
-				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark), Stored(other)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Dropped()},
+				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark), Stored(other)},
+				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Dropped()},
 			},
 			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD ?HEAD",
 		}},
@@ -889,14 +959,16 @@ func TestDelete(t *testing.T) {
 			want:    "failed, 1 applied, 0 unresolved", calls: "=HEAD ??",
 		}},
 		{script: script{
-			name:    "a part denied",
-			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": {Failed("AccessDeniedException")}},
-			want:    "failed, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD ~-a -b",
+			name: "a part denied",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
+				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": {Failed("AccessDeniedException")}},
+			want: "failed, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD ~-a -b",
 		}},
 		{script: script{
 			name: "a part's delete not answered, and it cannot be read",
 			answers: map[string][]Answer{
-				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": {Dropped()}, "GetItem LINE#a": {Failed("AccessDeniedException")}, "DeleteItem LINE#b": ok,
+				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": {Dropped()},
+				"GetItem LINE#a": {Failed("AccessDeniedException")}, "DeleteItem LINE#b": ok,
 			},
 			want: "unknown, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a ?a ~-b",
 		}},
@@ -908,7 +980,8 @@ func TestDelete(t *testing.T) {
 			}
 			plan := deleting(t, m, items...)
 			clear(mark)
-			for name, v := range stored("HEAD", item.Attributes{"_s": plan.Steps[0].Requests[0].Set[0].Value, "_a": B("x")}) {
+			for name, v := range stored("HEAD",
+				item.Attributes{"_s": plan.Steps[0].Requests[0].Set[0].Value, "_a": B("x")}) {
 				mark[name] = v
 			}
 			client := &Client{At: c.answers}
@@ -957,7 +1030,8 @@ func TestDeleteConditions(t *testing.T) {
 			t.Fatal(r.Err)
 		}
 		names := client.Names()
-		if got := strings.Join(names[:3], ", "); got != "UpdateItem HEAD, Query, GetItem HEAD" || names[len(names)-1] != "DeleteItem HEAD" {
+		if got := strings.Join(names[:3], ", "); got != "UpdateItem HEAD, Query, GetItem HEAD" ||
+			names[len(names)-1] != "DeleteItem HEAD" {
 			t.Error(names)
 		}
 		var got []string
@@ -983,7 +1057,8 @@ func TestDeleteConditions(t *testing.T) {
 // What a staged insert costs is known without its steps, and asking for it changes nothing.
 func TestInsertPrice(t *testing.T) {
 	m := Of[Shop](t)
-	for _, entries := range [][]write.Entry{nil, {{Index: "shops/byName", New: 990, Staged: true}, {Index: "shops/all", New: 2000, Always: true}}} {
+	for _, entries := range [][]write.Entry{nil,
+		{{Index: "shops/byName", New: 990, Staged: true}, {Index: "shops/all", New: 2000, Always: true}}} {
 		requests := inserts(t, m)
 		for _, r := range requests {
 			r.Prepare()

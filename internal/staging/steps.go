@@ -161,7 +161,8 @@ func markOf(root *write.Request, st item.Stage) *write.Request {
 		mark.NewSize = attr.ItemSize(mark.Put) + root.Reserved.VersionSize()
 	} else {
 		mark.Kind = write.Update
-		mark.NewSize = root.OldSize + root.Reserved.Grows(root.Header, false) + a.Size() - item.Assignment{Name: a.Name, Value: root.Header.Stage}.Size()
+		mark.NewSize = root.OldSize + root.Reserved.Grows(root.Header, false) +
+			a.Size() - item.Assignment{Name: a.Name, Value: root.Header.Stage}.Size()
 		for _, x := range root.Indexed {
 			mark.Remove = append(mark.Remove, item.Assignment{Name: x.Name, Index: item.Unlisted})
 			mark.NewSize -= x.Size

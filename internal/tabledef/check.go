@@ -33,13 +33,15 @@ func (d *Table) Compare(live *types.TableDescription, ttl *types.TimeToLiveDescr
 	for _, a := range live.AttributeDefinitions {
 		c.types[aws.ToString(a.AttributeName)] = a.AttributeType[0]
 	}
-	if live.TableStatus != "" && live.TableStatus != types.TableStatusActive && live.TableStatus != types.TableStatusUpdating {
+	if live.TableStatus != "" && live.TableStatus != types.TableStatusActive &&
+		live.TableStatus != types.TableStatusUpdating {
 		c.say("", "wait until it is ACTIVE", "the table is %s", live.TableStatus)
 	}
 	hash, sort := c.keys(live.KeySchema)
 	want, wantSort := c.named(d.Hash), c.named(d.Range)
 	if !slices.Equal(hash, want) || !slices.Equal(sort, wantSort) {
-		c.say("", "the keys of a table cannot be changed: create a new table, or declare its own with hash= and range=", "the table has the keys %s, and the model %s", show(hash, sort), show(want, wantSort))
+		c.say("", "the keys of a table cannot be changed: create a new table, or declare its own with hash= and range=",
+			"the table has the keys %s, and the model %s", show(hash, sort), show(want, wantSort))
 	}
 	for _, x := range d.Indexes {
 		c.index(x, live)
@@ -126,8 +128,10 @@ func (c *comparison) index(x *schema.Index, live *types.TableDescription) {
 	for _, g := range live.GlobalSecondaryIndexes {
 		if aws.ToString(g.IndexName) == x.Name {
 			found, keys, projection = true, g.KeySchema, g.Projection
-			if g.IndexStatus != "" && g.IndexStatus != types.IndexStatusActive && g.IndexStatus != types.IndexStatusUpdating {
-				c.say(x.Name, "wait until it is ACTIVE: until then queries of it fail", "the index is %s", g.IndexStatus)
+			if g.IndexStatus != "" && g.IndexStatus != types.IndexStatusActive &&
+				g.IndexStatus != types.IndexStatusUpdating {
+				c.say(x.Name, "wait until it is ACTIVE: until then queries of it fail", "the index is %s",
+					g.IndexStatus)
 			}
 		}
 	}
@@ -138,18 +142,22 @@ func (c *comparison) index(x *schema.Index, live *types.TableDescription) {
 	}
 	switch {
 	case !found && x.Local:
-		c.say(x.Name, "local indexes are made with their table alone: create a new table, or declare a global one", "the table does not have the local index")
+		c.say(x.Name, "local indexes are made with their table alone: create a new table, or declare a global one",
+			"the table does not have the local index")
 		return
 	case !found:
-		c.say(x.Name, "add it with UpdateTable; what is stored already is found when it is saved with mapper.Reindex", "the table does not have the index")
+		c.say(x.Name, "add it with UpdateTable; what is stored already is found when it is saved with mapper.Reindex",
+			"the table does not have the index")
 		return
 	case local != x.Local:
 		kind := map[bool]string{true: "local", false: "global"}
-		c.say(x.Name, "declare it as it is, or give it another name", "the index is a %s one, and a %s one in the model", kind[local], kind[x.Local])
+		c.say(x.Name, "declare it as it is, or give it another name",
+			"the index is a %s one, and a %s one in the model", kind[local], kind[x.Local])
 		return
 	}
 	if hash, sort := c.keys(keys); !slices.Equal(hash, x.Hash) || !slices.Equal(sort, x.Range) {
-		c.say(x.Name, "create a new index under another name, or declare its own attributes with hash= and range=", "the index has the keys %s, and in the model %s", show(hash, sort), show(x.Hash, x.Range))
+		c.say(x.Name, "create a new index under another name, or declare its own attributes with hash= and range=",
+			"the index has the keys %s, and in the model %s", show(hash, sort), show(x.Hash, x.Range))
 	}
 	c.projection(x, projection)
 }
@@ -162,7 +170,8 @@ func (c *comparison) projection(x *schema.Index, live *types.Projection) {
 	cure := "create a new index under another name, or write in project= what it has"
 	switch {
 	case live.ProjectionType == types.ProjectionTypeAll:
-		c.harmless(x.Name, "write project=all, or create a new index", "the index projects all attributes, and the model needs fewer, so that writes cost more than predicted")
+		c.harmless(x.Name, "write project=all, or create a new index",
+			"the index projects all attributes, and the model needs fewer, so that writes cost more than predicted")
 	case x.All:
 		c.say(x.Name, cure, "the index projects %s, and in the model all attributes", projected(live))
 	default:
@@ -181,7 +190,8 @@ func (c *comparison) projection(x *schema.Index, live *types.Projection) {
 			c.say(x.Name, cure, "the index does not project %s", strings.Join(missing, ", "))
 		}
 		if len(more) > 0 {
-			c.harmless(x.Name, "add them to project=", "the index also projects %s, so that writes may cost more than predicted", strings.Join(more, ", "))
+			c.harmless(x.Name, "add them to project=",
+				"the index also projects %s, so that writes may cost more than predicted", strings.Join(more, ", "))
 		}
 	}
 }
@@ -196,13 +206,15 @@ func projected(p *types.Projection) string {
 // undeclared notes an index that the model does not declare.
 func (c *comparison) undeclared(name string) {
 	if !slices.ContainsFunc(c.d.Indexes, func(x *schema.Index) bool { return x.Name == name }) {
-		c.harmless(name, "declare it with index="+name+", or remove it", "the model does not declare the index, so that its share of the cost of writes is not predicted")
+		c.harmless(name, "declare it with index="+name+", or remove it",
+			"the model does not declare the index, so that its share of the cost of writes is not predicted")
 	}
 }
 
 // isOn reports whether a table's time to live is on.
 func isOn(ttl *types.TimeToLiveDescription) bool {
-	return ttl != nil && (ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabled || ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabling)
+	return ttl != nil && (ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabled ||
+		ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabling)
 }
 
 // ttl compares the time to live.
@@ -211,11 +223,14 @@ func (c *comparison) ttl(live *types.TimeToLiveDescription) {
 	name := aws.ToString(live.AttributeName)
 	switch {
 	case c.d.TTL == "" && on:
-		c.harmless("", "write ttl="+name, "the table's time to live is on, by the attribute %q, which the model does not declare, so that expired items are still found", name)
+		c.harmless("", "write ttl="+name, "the table's time to live is on, by the attribute %q, which the model does "+
+			"not declare, so that expired items are still found", name)
 	case c.d.TTL != "" && !on:
-		c.say("", "send Definition.TimeToLive", "the table's time to live is off, and the model's is by the attribute %q: expired items are not found, and never deleted", c.d.TTL)
+		c.say("", "send Definition.TimeToLive", "the table's time to live is off, and the model's is by the "+
+			"attribute %q: expired items are not found, and never deleted", c.d.TTL)
 	case c.d.TTL != "" && name != c.d.TTL:
-		c.say("", "write ttl="+name+", or change the table's", "the table's time to live is by the attribute %q, and the model's by %q", name, c.d.TTL)
+		c.say("", "write ttl="+name+", or change the table's",
+			"the table's time to live is by the attribute %q, and the model's by %q", name, c.d.TTL)
 	}
 }
 
@@ -225,7 +240,9 @@ func Check(ctx context.Context, client Client, all []*Table) ([]Difference, erro
 	for _, d := range all {
 		live, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &d.Name})
 		if errors.As(err, new(*types.ResourceNotFoundException)) {
-			out = append(out, Difference{Table: d.Name, Text: "it does not exist", Cure: "send Definition.Create, or check the region and the account"})
+			out = append(out,
+				Difference{Table: d.Name, Text: "it does not exist",
+					Cure: "send Definition.Create, or check the region and the account"})
 			continue
 		}
 		var ttl *dynamodb.DescribeTimeToLiveOutput

@@ -13,15 +13,19 @@ import (
 func (d *Table) Input() *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{TableName: aws.String(d.Name), BillingMode: types.BillingModePayPerRequest}
 	for _, a := range d.Attributes {
-		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String(a.Name), AttributeType: types.ScalarAttributeType(a.Type)})
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: aws.String(a.Name),
+				AttributeType: types.ScalarAttributeType(a.Type)})
 	}
 	in.KeySchema = keySchema([]string{d.Hash}, ranges(d.Range))
 	for _, x := range d.Indexes {
 		keys, projection := keySchema(names(x.Hash), names(x.Range)), projectionOf(x)
 		if x.Local {
-			in.LocalSecondaryIndexes = append(in.LocalSecondaryIndexes, types.LocalSecondaryIndex{IndexName: aws.String(x.Name), KeySchema: keys, Projection: projection})
+			in.LocalSecondaryIndexes = append(in.LocalSecondaryIndexes,
+				types.LocalSecondaryIndex{IndexName: aws.String(x.Name), KeySchema: keys, Projection: projection})
 		} else {
-			in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{IndexName: aws.String(x.Name), KeySchema: keys, Projection: projection})
+			in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes,
+				types.GlobalSecondaryIndex{IndexName: aws.String(x.Name), KeySchema: keys, Projection: projection})
 		}
 	}
 	return in
@@ -33,8 +37,9 @@ func (d *Table) TTLInput() *dynamodb.UpdateTimeToLiveInput {
 		return nil
 	}
 	return &dynamodb.UpdateTimeToLiveInput{
-		TableName:               aws.String(d.Name),
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(d.TTL), Enabled: aws.Bool(true)},
+		TableName: aws.String(d.Name),
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(d.TTL),
+			Enabled: aws.Bool(true)},
 	}
 }
 

@@ -20,18 +20,25 @@ import (
 
 // Client reads descriptions of tables.
 type Client interface {
-	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
-	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput,
+		...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput,
+		...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
 }
 
 // Admin creates, changes and deletes tables.
 type Admin interface {
 	Client
-	ListTables(context.Context, *dynamodb.ListTablesInput, ...func(*dynamodb.Options)) (*dynamodb.ListTablesOutput, error)
-	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
-	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
-	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
-	DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error)
+	ListTables(context.Context, *dynamodb.ListTablesInput, ...func(*dynamodb.Options)) (*dynamodb.ListTablesOutput,
+		error)
+	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput,
+		error)
+	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput,
+		error)
+	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput,
+		...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
+	DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput,
+		error)
 }
 
 // Maintenance maintains the rotating tables of a model. Its fields are described at tables.Maintenance.
@@ -109,11 +116,14 @@ func (x *Maintenance) check() error {
 	case x.Client == nil:
 		return m.Errorf("Maintain got no client: pass the *dynamodb.Client")
 	case m.Schema.Periods == nil:
-		return m.Errorf("Maintain is for a model whose tables follow the time, and this one's do not: send the Create of what tables.Of returns")
+		return m.Errorf("Maintain is for a model whose tables follow the time, and this one's do not: send the " +
+			"Create of what tables.Of returns")
 	case strings.HasPrefix(m.Tables[0].Name, "arn:"):
-		return m.Errorf("Maintain works in the client's own account, and the table has the name %s: let its owner maintain it", m.Tables[0].Name)
+		return m.Errorf("Maintain works in the client's own account, and the table has the name %s: let its owner "+
+			"maintain it", m.Tables[0].Name)
 	case x.Drop && m.Times.Keep == 0:
-		return m.Errorf("Maintain is to drop tables, and nothing says how many are kept: give the mapper InTimeTables with Keep")
+		return m.Errorf("Maintain is to drop tables, and nothing says how many are kept: give the mapper " +
+			"InTimeTables with Keep")
 	case x.ColdAfter < 0:
 		return m.Errorf("ColdAfter is %d: give it 0 or more", x.ColdAfter)
 	}
@@ -153,8 +163,8 @@ func (x *Maintenance) ensure(ctx context.Context, d *Table) error {
 	return x.enableTTL(ctx, d, live)
 }
 
-// enableTTL compares a table that exists with the needed one, and enables its time to live. A table with other keys or indexes is
-// only reported, because it may belong to another program.
+// enableTTL compares a table that exists with the needed one, and enables its time to live. A table
+// with other keys or indexes is only reported, because it may belong to another program.
 func (x *Maintenance) enableTTL(ctx context.Context, d *Table, live *types.TableDescription) error {
 	if !x.differs(d.Compare(live, nil)) {
 		return nil
@@ -197,7 +207,8 @@ func (x *Maintenance) create(ctx context.Context, d *Table) (*types.TableDescrip
 	in := *d.Input()
 	if x.Create != nil {
 		if x.Create(&in); aws.ToString(in.TableName) != d.Name {
-			return nil, fmt.Errorf("Maintenance.Create has named it %s: leave its name as it is", aws.ToString(in.TableName))
+			return nil, fmt.Errorf("Maintenance.Create has named it %s: leave its name as it is",
+				aws.ToString(in.TableName))
 		}
 	}
 	created := false
@@ -259,7 +270,8 @@ func (x *Maintenance) active(ctx context.Context, live *types.TableDescription) 
 			return live, nil
 		case types.TableStatusCreating, types.TableStatusUpdating, types.TableStatusDeleting:
 		default:
-			return nil, fmt.Errorf("it is %s, and will not be ACTIVE by itself: see to it in the console, or restore it", live.TableStatus)
+			return nil, fmt.Errorf("it is %s, and will not be ACTIVE by itself: see to it in the console, or "+
+				"restore it", live.TableStatus)
 		}
 		if err := flow.Pause(ctx, try); err != nil {
 			return nil, fmt.Errorf("it is %s: %w", live.TableStatus, err)
@@ -293,7 +305,8 @@ func (x *Maintenance) old(ctx context.Context) ([]oldTable, error) {
 			break
 		}
 	}
-	slices.SortFunc(all, func(a, b oldTable) int { return cmp.Or(cmp.Compare(a.Period, b.Period), cmp.Compare(a.Index, b.Index)) })
+	slices.SortFunc(all,
+		func(a, b oldTable) int { return cmp.Or(cmp.Compare(a.Period, b.Period), cmp.Compare(a.Index, b.Index)) })
 	return all, nil
 }
 
@@ -311,7 +324,8 @@ func (x *Maintenance) findMissing(old []oldTable) {
 			if period < present && !slices.ContainsFunc(old, there) {
 				x.Report.Differences = append(x.Report.Differences, Difference{
 					Table: name, Text: "there is none, and a query over its time fails",
-					Cure: "create it by tables.At; or give TimeTables the Since, or the Keep, of the tables that there are; or pass SkipMissing",
+					Cure: "create it by tables.At; or give TimeTables the Since, or the Keep, of the tables that " +
+						"there are; or pass SkipMissing",
 				})
 			}
 		}
@@ -345,9 +359,12 @@ func (x *Maintenance) age(ctx context.Context, t oldTable) error {
 	}
 	switch {
 	case drops && x.serverTime.IsZero():
-		return errors.New("it is past its time by this machine's clock, and DynamoDB's is not known, since the client returns answers without their metadata: pass the *dynamodb.Client itself; nothing is dropped")
+		return errors.New("it is past its time by this machine's clock, and DynamoDB's is not known, since the " +
+			"client returns answers without their metadata: pass the *dynamodb.Client itself; nothing is dropped")
 	case !x.serverTime.IsZero() && t.Period >= x.Model.PeriodAt(x.serverTime, -past):
-		return fmt.Errorf("by this machine's clock (%s) its time is over, and by DynamoDB's (%s) it is not: set the clock; nothing is dropped, or changed", x.Model.Now().UTC().Format(time.RFC3339), x.serverTime.UTC().Format(time.RFC3339))
+		return fmt.Errorf("by this machine's clock (%s) its time is over, and by DynamoDB's (%s) it is not: set the "+
+			"clock; nothing is dropped, or changed", x.Model.Now().UTC().Format(time.RFC3339),
+			x.serverTime.UTC().Format(time.RFC3339))
 	}
 	if drops {
 		return x.drop(ctx, live)
@@ -370,7 +387,8 @@ func (x *Maintenance) cool(ctx context.Context, live *types.TableDescription) er
 
 // change makes one change of a table's settings, and waits for it. live is the description of the table,
 // nil if the table was deleted. A change that another program has made is not made again.
-func (x *Maintenance) change(ctx context.Context, change func(*types.TableDescription) *dynamodb.UpdateTableInput, live **types.TableDescription) error {
+func (x *Maintenance) change(ctx context.Context, change func(*types.TableDescription) *dynamodb.UpdateTableInput,
+	live **types.TableDescription) error {
 	name := aws.ToString((*live).TableName)
 	for try := 1; ; try++ {
 		in := change(*live)
@@ -401,7 +419,8 @@ func (x *Maintenance) change(ctx context.Context, change func(*types.TableDescri
 func (x *Maintenance) drop(ctx context.Context, live *types.TableDescription) error {
 	name := aws.ToString(live.TableName)
 	if aws.ToBool(live.DeletionProtectionEnabled) {
-		return errors.New("it is past its time, and protected against deletion: send UpdateTable with DeletionProtectionEnabled false (Maintenance.Cold can), or leave Drop out")
+		return errors.New("it is past its time, and protected against deletion: send UpdateTable with " +
+			"DeletionProtectionEnabled false (Maintenance.Cold can), or leave Drop out")
 	}
 	if x.Export != nil && x.Change {
 		done, err := x.Export(ctx, live)

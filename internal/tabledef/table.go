@@ -60,7 +60,8 @@ func PartsOf(e *schema.Entity) []*Table {
 	var all []*Table
 	for _, it := range e.Items {
 		for _, a := range it.Attributes {
-			if l := a.Large; l != nil && l.Parts != "" && !slices.ContainsFunc(all, func(d *Table) bool { return d.Name == l.Parts }) {
+			if l := a.Large; l != nil && l.Parts != "" &&
+				!slices.ContainsFunc(all, func(d *Table) bool { return d.Name == l.Parts }) {
 				all = append(all, Plain(l.Parts, "PK", ""))
 			}
 		}

@@ -78,7 +78,8 @@ func Terraform(tables []*Table) string {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(&b, "resource \"aws_dynamodb_table\" %q {\n", unique(snake(d.Name), used))
-		settings(&b, "  ", [][2]string{{"name", quote(d.Name)}, {"billing_mode", quote("PAY_PER_REQUEST")}, {"hash_key", quote(d.Hash)}, {"range_key", quote(d.Range)}})
+		settings(&b, "  ", [][2]string{{"name", quote(d.Name)}, {"billing_mode", quote("PAY_PER_REQUEST")},
+			{"hash_key", quote(d.Hash)}, {"range_key", quote(d.Range)}})
 		for _, a := range d.Attributes {
 			block(&b, "attribute", [][2]string{{"name", quote(a.Name)}, {"type", quote(string(a.Type))}})
 		}
@@ -108,13 +109,16 @@ func terraformIndex(b *strings.Builder, x *schema.Index) {
 	case x.Local:
 		block(b, "local_secondary_index", append([][2]string{{"name", quote(x.Name)}, {"range_key", sort}}, rest...))
 	case len(x.Hash) == 1 && len(x.Range) <= 1:
-		block(b, "global_secondary_index", append([][2]string{{"name", quote(x.Name)}, {"hash_key", quote(x.Hash[0].Name)}, {"range_key", sort}}, rest...))
+		block(b, "global_secondary_index",
+			append([][2]string{{"name", quote(x.Name)}, {"hash_key", quote(x.Hash[0].Name)}, {"range_key", sort}},
+				rest...))
 	default:
 		b.WriteString("\n  global_secondary_index {\n")
 		settings(b, "    ", append([][2]string{{"name", quote(x.Name)}}, rest...))
 		for _, k := range keySchema(names(x.Hash), names(x.Range)) {
 			b.WriteString("\n    key_schema {\n")
-			settings(b, "      ", [][2]string{{"attribute_name", quote(*k.AttributeName)}, {"key_type", quote(string(k.KeyType))}})
+			settings(b, "      ",
+				[][2]string{{"attribute_name", quote(*k.AttributeName)}, {"key_type", quote(string(k.KeyType))}})
 			b.WriteString("    }\n")
 		}
 		b.WriteString("  }\n")

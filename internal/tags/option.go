@@ -125,7 +125,8 @@ func (p *parser) cure(name string) string {
 func (p *parser) cureInIndex(name, low string) string {
 	switch {
 	case strings.HasPrefix(name, "{"):
-		return "a value with a comma stands in single quotes; the key attributes of an index have " + KeySeparator + " between them"
+		return "a value with a comma stands in single quotes; the key attributes of an index have " + KeySeparator +
+			" between them"
 	case p.tag.Has("project") && low != name:
 		return "put the list in single quotes: project='A,B'"
 	case low == "global":

@@ -377,12 +377,14 @@ func (p *parser) checkKind(o *Option, w word, value span) {
 	case size:
 		n, ok := parseSize(o.Value)
 		if !ok {
-			p.fault(o.Pos, o.End, "write bytes or KB (of 1,024 bytes): inline=512, inline=8KB", "%s=%s is no size", o.Word, o.Value)
+			p.fault(o.Pos, o.End, "write bytes or KB (of 1,024 bytes): inline=512, inline=8KB", "%s=%s is no size",
+				o.Word, o.Value)
 		}
 		o.Number = n
 	case char:
 		if len(o.Value) != 1 || !isDelim(o.Value[0]) {
-			p.fault(o.Pos, o.End, "write one ASCII sign that is no letter, digit, space, %, {, }, ~ or quote, such as delim=/",
+			p.fault(o.Pos, o.End,
+				"write one ASCII sign that is no letter, digit, space, %, {, }, ~ or quote, such as delim=/",
 				"%q cannot be the delimiter", o.Value)
 		}
 	case codec:
@@ -395,7 +397,8 @@ func (p *parser) checkKind(o *Option, w word, value span) {
 		}
 	}
 	if (o.Word == "name" || o.Word == "one") && !isExported(o.Value) {
-		p.fault(o.Pos, o.End, "write an exported Go identifier, such as "+o.Word+"=Wish", "%q cannot be a method's name", o.Value)
+		p.fault(o.Pos, o.End, "write an exported Go identifier, such as "+o.Word+"=Wish",
+			"%q cannot be a method's name", o.Value)
 	}
 }
 
@@ -406,7 +409,8 @@ func (p *parser) counts(o *Option) []int {
 		n, err := strconv.Atoi(text)
 		switch {
 		case err != nil || n < 1:
-			p.fault(o.Pos, o.End, "write a whole number from 1, or several in quotes: "+o.Word+"='400,200'", "%s=%s is no count", o.Word, o.Value)
+			p.fault(o.Pos, o.End, "write a whole number from 1, or several in quotes: "+o.Word+"='400,200'",
+				"%s=%s is no count", o.Word, o.Value)
 			return nil
 		case slices.Contains(all, n):
 			p.fault(o.Pos, o.End, "write it once", "%s=%s holds %d twice", o.Word, o.Value, n)

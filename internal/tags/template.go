@@ -87,11 +87,13 @@ func (p *parser) templates(s span) []*Template {
 		one := s.slice(start, i)
 		start = i + 1
 		if one.text == "" {
-			p.fault(s.pos(0), s.pos(len(s.text)), "write a template for each attribute: {A};{B}", "an empty template in %q", s.text)
+			p.fault(s.pos(0), s.pos(len(s.text)), "write a template for each attribute: {A};{B}",
+				"an empty template in %q", s.text)
 			continue
 		}
 		if trimmed := strings.Trim(one.text, " "); trimmed != one.text {
-			p.fault(one.pos(0), one.pos(len(one.text)), "remove them", "spaces around the template %q of an index's key attribute", trimmed)
+			p.fault(one.pos(0), one.pos(len(one.text)), "remove them",
+				"spaces around the template %q of an index's key attribute", trimmed)
 			continue
 		}
 		all = append(all, p.template(one))
@@ -175,7 +177,8 @@ func formatCure(f string) string {
 	if n := near.Of(strings.ToLower(f), formats); n != "" {
 		return "write " + n
 	}
-	return "the formats are " + strings.Join(formats, ", ") + ", and a width of 1 to " + strconv.Itoa(MaxWidth) + " digits such as 06"
+	return "the formats are " + strings.Join(formats, ", ") + ", and a width of 1 to " + strconv.Itoa(MaxWidth) +
+		" digits such as 06"
 }
 
 // isExported reports whether s is an exported Go identifier.

@@ -62,9 +62,9 @@ func readTables(r *reader) (_ string, ok bool) {
 	return string(append(rest, '}')), true
 }
 
-// read reads the answer that is a page's body: its items, and what it tells besides, which is set in out. Where that is
-// more than is known here, rest is what is left for the SDK. ok is false for an answer that the SDK is to read whole, which
-// is no fault of it.
+// read reads the answer that is a page's body: its items, and what it tells besides, which is set in
+// out. Where that is more than is known here, rest is what is left for the SDK. ok is false for an
+// answer that the SDK is to read whole, which is no fault of it.
 func (o *Operation) read(p *Page, out smithy.Deserializable) (rest []byte, ok bool) {
 	body := p.body
 	if len(body) > maxBody {

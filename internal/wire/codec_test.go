@@ -59,8 +59,10 @@ var errBroken = errors.New("the connection broke")
 
 func clientOf(answers ...answer) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", HTTPClient: &scripted{answers: answers}, Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
-			o.MaxAttempts, o.Backoff = 3, retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+		Region: "us-east-1", HTTPClient: &scripted{answers: answers},
+		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts, o.Backoff = 3,
+				retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
 		}),
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
@@ -73,12 +75,15 @@ const twoItems = `{"Count":2,"Items":[{"PK":{"S":"a"}},{"PK":{"S":"b"}}],"Scanne
 // A call has the errors that it has without the codec: of answers that are errors, damaged, cut or broken; and after a
 // retry the items of the answer that was accepted.
 func TestCalls(t *testing.T) {
-	throttled := answer{status: 400, body: `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"slow down"}`}
+	throttled := answer{status: 400,
+		body: `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",` +
+			`"message":"slow down"}`}
 	for name, answers := range map[string][]answer{
 		"plain":            {{status: 200, body: twoItems}},
 		"throttled":        {throttled, {status: 200, body: twoItems}},
 		"always throttled": {throttled},
-		"refused":          {{status: 400, body: `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no table"}`}},
+		"refused": {{status: 400,
+			body: `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no table"}`}},
 		"server":           {{status: 500, body: ``}, {status: 200, body: twoItems}},
 		"wrong sum":        {{status: 200, body: twoItems, crc: "1"}},
 		"no sum":           {{status: 200, body: twoItems, crc: "x"}},
@@ -91,10 +96,12 @@ func TestCalls(t *testing.T) {
 		"left to the SDK":  {{status: 200, body: `{"Count":1,"Items":[{"PK":{"S":"a"},"x":null}]}`}},
 	} {
 		for _, share := range []bool{false, true} {
-			want, wantErr := clientOf(answers...).Query(context.Background(), &dynamodb.QueryInput{TableName: aws.String("t")})
+			want, wantErr := clientOf(answers...).Query(context.Background(),
+				&dynamodb.QueryInput{TableName: aws.String("t")})
 			c := clientOf(answers...)
 			call := For(c, share).Call(Query, true)
-			got, err := c.Query(context.Background(), &dynamodb.QueryInput{TableName: aws.String("t")}, call.Options()...)
+			got, err := c.Query(context.Background(), &dynamodb.QueryInput{TableName: aws.String("t")},
+				call.Options()...)
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Errorf("%s: %v, and without the codec %v", name, err, wantErr)
 			}
@@ -130,15 +137,17 @@ func TestFor(t *testing.T) {
 		"a wrapper":        {wrapper{plain}, false},
 		"nil":              {(*dynamodb.Client)(nil), false},
 		"another protocol": {with(func(o *dynamodb.Options) { o.Protocol = another{sdk} }), false},
-		"JSON 1.1":         {with(func(o *dynamodb.Options) { o.Protocol = awsjson.New11(schemas.DynamoDB_20120810) }), false},
-		"its own again":    {with(func(o *dynamodb.Options) { o.Protocol = sdk }), true},
+		"JSON 1.1": {with(func(o *dynamodb.Options) { o.Protocol = awsjson.New11(schemas.DynamoDB_20120810) }),
+			false},
+		"its own again": {with(func(o *dynamodb.Options) { o.Protocol = sdk }), true},
 	} {
 		if got := For(c.client, false) != nil; got != c.read {
 			t.Errorf("%s: read from the wire: %v", name, got)
 		}
 	}
 	call := For(plain, false).Call(Query, true)
-	options := append([]func(*dynamodb.Options){func(o *dynamodb.Options) { o.Protocol = another{sdk} }}, call.Options()...)
+	options := append([]func(*dynamodb.Options){func(o *dynamodb.Options) { o.Protocol = another{sdk} }},
+		call.Options()...)
 	out, err := plain.Query(context.Background(), &dynamodb.QueryInput{TableName: aws.String("t")}, options...)
 	if err != nil || call.Page() != nil || len(out.Items) != 2 {
 		t.Errorf("a call with a protocol of its own: %v, %v", out, err)
@@ -172,7 +181,8 @@ func TestApart(t *testing.T) {
 	a := p.Items[0].Apart()
 	clear(p.body)
 	clear(p.side)
-	if a["a"].(*types.AttributeValueMemberS).Value != "text" || a["m"].(*types.AttributeValueMemberM).Value["n"].(*types.AttributeValueMemberS).Value != "e\n" {
+	if a["a"].(*types.AttributeValueMemberS).Value != "text" ||
+		a["m"].(*types.AttributeValueMemberM).Value["n"].(*types.AttributeValueMemberS).Value != "e\n" {
 		t.Error(a)
 	}
 }
@@ -183,7 +193,8 @@ func TestReleased(t *testing.T) {
 	for _, share := range []bool{false, true} {
 		read := func(text string, i int) *Page {
 			p := newPage(share, i%2 == 0)
-			p.body = append(p.body, fmt.Sprintf(`{"Items":[{"a":{"S":"%[1]s"},"e":{"S":"%[1]s\n"},"f":{"S":"%[2]d\t"},"b":{"B":"AAECAwQFBgc="},"l":{"L":[{"S":"%[1]s"},{"N":"12"}]}}]}`, text, i)...)
+			p.body = append(p.body, fmt.Sprintf(`{"Items":[{"a":{"S":"%[1]s"},"e":{"S":"%[1]s\n"},`+
+				`"f":{"S":"%[2]d\t"},"b":{"B":"AAECAwQFBgc="},"l":{"L":[{"S":"%[1]s"},{"N":"12"}]}}]}`, text, i)...)
 			if _, ok := Query.read(p, nil); !ok {
 				t.Fatal("not read")
 			}
@@ -200,7 +211,9 @@ func TestReleased(t *testing.T) {
 		for i := range kept {
 			want := strings.Repeat(fmt.Sprint(i%10), 40)
 			l := kept[i]["l"].(*types.AttributeValueMemberL).Value
-			if texts[i] != want || kept[i]["e"].(*types.AttributeValueMemberS).Value != want+"\n" || kept[i]["f"].(*types.AttributeValueMemberS).Value != fmt.Sprint(i, "\t") || l[0].(*types.AttributeValueMemberS).Value != want ||
+			if texts[i] != want || kept[i]["e"].(*types.AttributeValueMemberS).Value != want+"\n" ||
+				kept[i]["f"].(*types.AttributeValueMemberS).Value != fmt.Sprint(i, "\t") ||
+				l[0].(*types.AttributeValueMemberS).Value != want ||
 				!bytes.Equal(kept[i]["b"].(*types.AttributeValueMemberB).Value, []byte{0, 1, 2, 3, 4, 5, 6, 7}) {
 				t.Errorf("shared %v: %d: %q, %v", share, i, texts[i], kept[i])
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/smithy-go/document"
 )
 
-// encoder writes an input as JSON. What no request for items holds it does not know: such an input is foreign to it, and
-// serialized by the SDK.
+// encoder writes an input as JSON. What no request for items holds it does not know: such an input is
+// foreign to it, and serialized by the SDK.
 type encoder struct {
 	b []byte
 	// open are the ends of what is open: brackets and braces.

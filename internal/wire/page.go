@@ -229,7 +229,9 @@ func (r *reader) lead() (id uint8, ok bool) {
 	if int(id) < len(r.attributes) {
 		a := &r.attributes[id]
 		n := len(a.lead)
-		if rest[0] == '"' && a.head == head && n < len(rest) && binary.LittleEndian.Uint64(rest[n-headBytes:]) == a.tail && (n <= 2*headBytes || bytes.HasPrefix(rest, a.lead)) {
+		if rest[0] == '"' && a.head == head && n < len(rest) &&
+			binary.LittleEndian.Uint64(rest[n-headBytes:]) == a.tail &&
+			(n <= 2*headBytes || bytes.HasPrefix(rest, a.lead)) {
 			r.i += n
 			return id, true
 		}
@@ -269,7 +271,8 @@ func (r *reader) newLead() (id uint8, ok bool) {
 	a := &r.attributes[id]
 	a.lead, a.kind = append(a.lead[:0], r.b[from:r.i]...), k
 	if len(a.lead) > headBytes {
-		a.head, a.tail = binary.LittleEndian.Uint64(a.lead[1:]), binary.LittleEndian.Uint64(a.lead[len(a.lead)-headBytes:])
+		a.head, a.tail = binary.LittleEndian.Uint64(a.lead[1:]),
+			binary.LittleEndian.Uint64(a.lead[len(a.lead)-headBytes:])
 		r.heads[slot(a.head)] = id
 	}
 	return id, true

@@ -13,8 +13,8 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// Request makes the HTTP request of one call, and reads the answer to a write. The zero Request is one that nobody has been
-// given.
+// Request makes the HTTP request of one call, and reads the answer to a write. The zero Request is one
+// that nobody has been given.
 type Request struct {
 	maker
 	answer [128]byte
@@ -41,7 +41,8 @@ func (c *Codec) Make(r *Request, o *dynamodb.Options) {
 }
 
 // DeserializeResponse is described at smithyhttp.ClientProtocol.
-func (r *Request) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
+func (r *Request) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry,
+	resp *smithyhttp.Response, out smithy.Deserializable) error {
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return r.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 	}
@@ -57,8 +58,8 @@ func (r *Request) DeserializeResponse(ctx context.Context, schema *smithy.Operat
 	return r.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 }
 
-// rewind gives an answer a body that was read, up to an error, and returns what gives it back the one that it had: that is
-// closed by who opened it.
+// rewind gives an answer a body that was read, up to an error, and returns what gives it back the one
+// that it had: that is closed by who opened it.
 func rewind(resp *smithyhttp.Response, b []byte, err error) (undo func()) {
 	was := resp.Body
 	resp.Body = reading(b)
@@ -76,7 +77,8 @@ func (c *Codec) Option(o *dynamodb.Options) {
 }
 
 // SerializeRequest is described at smithyhttp.ClientProtocol.
-func (m *maker) SerializeRequest(ctx context.Context, schema *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
+func (m *maker) SerializeRequest(ctx context.Context, schema *smithy.OperationSchema, in smithy.Serializable,
+	req *smithyhttp.Request) error {
 	if m.used.Swap(true) { // the request before may be under way
 		m = &maker{ClientProtocol: m.ClientProtocol, heads: m.heads}
 	}
@@ -120,7 +122,8 @@ func (h *head) into(req *smithyhttp.Request, room []string) {
 type heads struct{ known atomic.Pointer[[]*head] }
 
 // of returns the head of an operation, nil for one that is left to the SDK.
-func (all *heads) of(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema, in smithy.Serializable) *head {
+func (all *heads) of(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema,
+	in smithy.Serializable) *head {
 	name := schema.ID().Name
 	var known []*head
 	if k := all.known.Load(); k != nil {
@@ -147,7 +150,8 @@ func (all *heads) of(ctx context.Context, p smithyhttp.ClientProtocol, schema *s
 const maxHeads = 16
 
 // learn has the SDK make a request, and looks at it: nil for one that is more than a POST with headers.
-func learn(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema, in smithy.Serializable) *head {
+func learn(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema,
+	in smithy.Serializable) *head {
 	req := smithyhttp.NewStackRequest().(*smithyhttp.Request)
 	if p.SerializeRequest(ctx, schema, in, req) != nil || req.Method != http.MethodPost || req.URL.RawQuery != "" {
 		return nil

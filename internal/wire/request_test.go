@@ -36,7 +36,8 @@ var inputs = map[*smithy.Schema]func() smithy.Serializable{
 }
 
 // texts are pieces of strings: plain, with all that has to be escaped, of several bytes, and no UTF-8.
-var texts = []string{"", "a", "plain text of more than eight bytes", `"`, `\`, "\n\r\t", "\x00\x1f\x7f", "é", "日本", "\u2028\u2029", "<>&", "\xff", "\xe2\x82", "�", "😀"}
+var texts = []string{"", "a", "plain text of more than eight bytes", `"`, `\`, "\n\r\t", "\x00\x1f\x7f", "é", "日本",
+	"\u2028\u2029", "<>&", "\xff", "\xe2\x82", "�", "😀"}
 
 func randomText(r *rand.Rand) string {
 	s := ""
@@ -91,8 +92,10 @@ func randomInput(r *rand.Rand, v reflect.Value, depth int) {
 
 func randomValue(r *rand.Rand, depth int) types.AttributeValue {
 	all := []types.AttributeValue{
-		&types.AttributeValueMemberS{}, &types.AttributeValueMemberN{}, &types.AttributeValueMemberB{}, &types.AttributeValueMemberBOOL{},
-		&types.AttributeValueMemberNULL{}, &types.AttributeValueMemberSS{}, &types.AttributeValueMemberNS{}, &types.AttributeValueMemberBS{},
+		&types.AttributeValueMemberS{}, &types.AttributeValueMemberN{}, &types.AttributeValueMemberB{},
+		&types.AttributeValueMemberBOOL{},
+		&types.AttributeValueMemberNULL{}, &types.AttributeValueMemberSS{}, &types.AttributeValueMemberNS{},
+		&types.AttributeValueMemberBS{},
 		&types.AttributeValueMemberL{}, &types.AttributeValueMemberM{},
 	}
 	if depth > 6 {
@@ -150,7 +153,8 @@ func TestRequests(t *testing.T) {
 		for op, input := range inputs {
 			in := input()
 			randomInput(r, reflect.ValueOf(in).Elem(), 0)
-			schema := smithy.NewOperationSchema(op, schemas.GetItemInput, nil) // some input: it only says that there is one
+			// some input: it only says that there is one
+			schema := smithy.NewOperationSchema(op, schemas.GetItemInput, nil)
 			if _, ok := encode(in, nil); !ok {
 				t.Fatalf("%s: foreign", op.ID().Name)
 			}
@@ -193,10 +197,12 @@ func TestForeignRequests(t *testing.T) {
 
 // A call with a request of its own is answered as one of the SDK, also where it is sent again.
 func TestRequestsAreSent(t *testing.T) {
-	throttled := answer{status: 400, body: `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}`}
+	throttled := answer{status: 400,
+		body: `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}`}
 	c := clientOf(throttled, throttled, answer{status: 200, body: `{"Attributes":{"a":{"S":"old"}}}`})
 	out, err := c.PutItem(context.Background(), &dynamodb.PutItemInput{
-		TableName: aws.String("t"), Item: map[string]types.AttributeValue{"a": &types.AttributeValueMemberS{Value: "new"}},
+		TableName: aws.String("t"),
+		Item:      map[string]types.AttributeValue{"a": &types.AttributeValueMemberS{Value: "new"}},
 	}, For(c, false).Option)
 	if err != nil || fmt.Sprint(out.Attributes["a"].(*types.AttributeValueMemberS).Value) != "old" {
 		t.Errorf("%v, %v", out, err)
@@ -210,7 +216,8 @@ func TestSentTwice(t *testing.T) {
 	schema := smithy.NewOperationSchema(schemas.GetItem, schemas.GetItemInput, schemas.GetItemOutput)
 	request := func(table string) io.Reader {
 		req := smithyhttp.NewStackRequest().(*smithyhttp.Request)
-		if err := o.Protocol.SerializeRequest(context.Background(), schema, &dynamodb.GetItemInput{TableName: &table}, req); err != nil {
+		if err := o.Protocol.SerializeRequest(context.Background(), schema, &dynamodb.GetItemInput{TableName: &table},
+			req); err != nil {
 			t.Fatal(err)
 		}
 		return req.GetStream()
@@ -221,7 +228,8 @@ func TestSentTwice(t *testing.T) {
 	}
 	another, err := io.ReadAll(request("another"))
 	rest, restErr := io.ReadAll(one)
-	if string(begun)+string(rest) != `{"TableName":"one"}` || string(another) != `{"TableName":"another"}` || err != nil || restErr != nil {
+	if string(begun)+string(rest) != `{"TableName":"one"}` || string(another) != `{"TableName":"another"}` ||
+		err != nil || restErr != nil {
 		t.Errorf("%s%s, %s", begun, rest, another)
 	}
 }
@@ -234,7 +242,8 @@ func FuzzText(f *testing.F) {
 	schema := smithy.NewOperationSchema(schemas.GetItem, schemas.GetItemInput, schemas.GetItemOutput)
 	codec := &Codec{}
 	f.Fuzz(func(t *testing.T, s string) {
-		in := &dynamodb.GetItemInput{TableName: &s, Key: map[string]types.AttributeValue{s: &types.AttributeValueMemberB{Value: []byte(s)}}}
+		in := &dynamodb.GetItemInput{TableName: &s,
+			Key: map[string]types.AttributeValue{s: &types.AttributeValueMemberB{Value: []byte(s)}}}
 		o := dynamodb.Options{Protocol: sdk}
 		codec.Option(&o)
 		got, want := requestOf(t, o.Protocol, schema, in), requestOf(t, sdk, schema, in)
@@ -248,25 +257,36 @@ func FuzzText(f *testing.F) {
 // written are answers to writes: those that are read here, and some that are left to the SDK.
 var written = map[bool][]string{
 	true: {
-		`{}`, `{"ConsumedCapacity":{"CapacityUnits":1,"TableName":"t"}}`, `{"ConsumedCapacity":{"TableName":"t","CapacityUnits":12.5,"Table":{"CapacityUnits":12.5}}}`,
-		"{ \"ConsumedCapacity\" : { \"CapacityUnits\" : 0.5 , \"Table\" : {\"CapacityUnits\" :\n1.0\t} , \"TableName\" : \"é\" } }\r\n", `{"ConsumedCapacity":{}}`,
-		`{"ConsumedCapacity":{"Table":{}}}`, `{"ConsumedCapacity":{"CapacityUnits":123456789012345678901234567890.125}}`, `{"Count":1,"ScannedCount":2}`,
+		`{}`, `{"ConsumedCapacity":{"CapacityUnits":1,"TableName":"t"}}`,
+		`{"ConsumedCapacity":{"TableName":"t","CapacityUnits":12.5,"Table":{"CapacityUnits":12.5}}}`,
+		"{ \"ConsumedCapacity\" : { \"CapacityUnits\" : 0.5 , \"Table\" : {\"CapacityUnits\" :\n1.0\t} , " +
+			"\"TableName\" : \"é\" } }\r\n", `{"ConsumedCapacity":{}}`,
+		`{"ConsumedCapacity":{"Table":{}}}`,
+		`{"ConsumedCapacity":{"CapacityUnits":123456789012345678901234567890.125}}`, `{"Count":1,"ScannedCount":2}`,
 	},
 	false: {
-		``, `null`, `{"ConsumedCapacity":{"CapacityUnits":1e3}}`, `{"ConsumedCapacity":{"CapacityUnits":-1}}`, `{"ConsumedCapacity":{"CapacityUnits":00.5}}`,
-		`{"ConsumedCapacity":{"CapacityUnits":1,"CapacityUnits":2}}`, `{"ConsumedCapacity":{"TableName":"\u0061"}}`, `{"ConsumedCapacity":null}`, `{"ConsumedCapacity":[]}`,
-		`{"ConsumedCapacity":{"CapacityUnits":1,"GlobalSecondaryIndexes":{"i":{"CapacityUnits":1}},"WriteCapacityUnits":1}}`,
-		`{"Attributes":{"a":{"S":"x"}},"ConsumedCapacity":{"CapacityUnits":1,"TableName":"t"}}`, `{"Unknown":1}`, `{"ConsumedCapacity":{"CapacityUnits":"NaN"}}`, `{"ConsumedCapacity":{"Table":{"CapacityUnits":1,"Other":2}}}`,
+		``, `null`, `{"ConsumedCapacity":{"CapacityUnits":1e3}}`, `{"ConsumedCapacity":{"CapacityUnits":-1}}`,
+		`{"ConsumedCapacity":{"CapacityUnits":00.5}}`,
+		`{"ConsumedCapacity":{"CapacityUnits":1,"CapacityUnits":2}}`, `{"ConsumedCapacity":{"TableName":"\u0061"}}`,
+		`{"ConsumedCapacity":null}`, `{"ConsumedCapacity":[]}`,
+		`{"ConsumedCapacity":{"CapacityUnits":1,"GlobalSecondaryIndexes":{"i":{"CapacityUnits":1}},` +
+			`"WriteCapacityUnits":1}}`,
+		`{"Attributes":{"a":{"S":"x"}},"ConsumedCapacity":{"CapacityUnits":1,"TableName":"t"}}`, `{"Unknown":1}`,
+		`{"ConsumedCapacity":{"CapacityUnits":"NaN"}}`, `{"ConsumedCapacity":{"Table":{"CapacityUnits":1,"Other":2}}}`,
 	},
 }
 
 var writes = []answered{
-	{schema: smithy.NewOperationSchema(schemas.PutItem, schemas.PutItemInput, schemas.PutItemOutput), out: func() smithy.Deserializable { return &dynamodb.PutItemOutput{} }},
-	{schema: smithy.NewOperationSchema(schemas.UpdateItem, schemas.UpdateItemInput, schemas.UpdateItemOutput), out: func() smithy.Deserializable { return &dynamodb.UpdateItemOutput{} }},
-	{schema: smithy.NewOperationSchema(schemas.DeleteItem, schemas.DeleteItemInput, schemas.DeleteItemOutput), out: func() smithy.Deserializable { return &dynamodb.DeleteItemOutput{} }},
+	{schema: smithy.NewOperationSchema(schemas.PutItem, schemas.PutItemInput, schemas.PutItemOutput),
+		out: func() smithy.Deserializable { return &dynamodb.PutItemOutput{} }},
+	{schema: smithy.NewOperationSchema(schemas.UpdateItem, schemas.UpdateItemInput, schemas.UpdateItemOutput),
+		out: func() smithy.Deserializable { return &dynamodb.UpdateItemOutput{} }},
+	{schema: smithy.NewOperationSchema(schemas.DeleteItem, schemas.DeleteItemInput, schemas.DeleteItemOutput),
+		out: func() smithy.Deserializable { return &dynamodb.DeleteItemOutput{} }},
 	{
-		schema: smithy.NewOperationSchema(schemas.TransactWriteItems, schemas.TransactWriteItemsInput, schemas.TransactWriteItemsOutput),
-		out:    func() smithy.Deserializable { return &dynamodb.TransactWriteItemsOutput{} },
+		schema: smithy.NewOperationSchema(schemas.TransactWriteItems, schemas.TransactWriteItemsInput,
+			schemas.TransactWriteItemsOutput),
+		out: func() smithy.Deserializable { return &dynamodb.TransactWriteItemsOutput{} },
 	},
 }
 
@@ -275,7 +295,8 @@ func compareWritten(t testing.TB, status int, body []byte) {
 	t.Helper()
 	for _, o := range writes {
 		got, want := o.out(), o.out()
-		gotErr := o.decode(&Request{maker: maker{ClientProtocol: sdk}}, respond(status, bytes.NewReader(body), int64(len(body))), got)
+		gotErr := o.decode(&Request{maker: maker{ClientProtocol: sdk}},
+			respond(status, bytes.NewReader(body), int64(len(body))), got)
 		wantErr := o.decode(sdk, respond(status, bytes.NewReader(body), int64(len(body))), want)
 		if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) || reflect.TypeOf(gotErr) != reflect.TypeOf(wantErr) {
 			t.Errorf("%v, and the SDK's %v: %s", gotErr, wantErr, body)
@@ -286,7 +307,8 @@ func compareWritten(t testing.TB, status int, body []byte) {
 	}
 }
 
-// What a write is answered is what it is to the SDK: whole, cut anywhere, with a byte that is another one, and as an error.
+// What a write is answered is what it is to the SDK: whole, cut anywhere, with a byte that is another
+// one, and as an error.
 func TestWritten(t *testing.T) {
 	for here, bodies := range written {
 		for _, body := range bodies {

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Retries remembers the last error for which the SDK has sent a call again. If the context of a call ends while the SDK waits for the next try, its error
-// says nothing of the earlier ones.
+// Retries remembers the last error for which the SDK has sent a call again. If the context of a call
+// ends while the SDK waits for the next try, its error says nothing of the earlier ones.
 type Retries struct {
 	aws.RetryerV2
 	Last error
@@ -37,7 +37,8 @@ func (r *Retries) Explain(err error) error {
 	if !ended || r.Last == nil || !Throttled(r.Last) {
 		return err
 	}
-	return fmt.Errorf("DynamoDB throttled the request until its context ended: raise the capacity of the table, or the deadline: %w: %w", err, r.Last)
+	return fmt.Errorf("DynamoDB throttled the request until its context ended: raise the capacity of the table, or "+
+		"the deadline: %w: %w", err, r.Last)
 }
 
 // Throttled reports an error of DynamoDB for which the SDK waits, and sends a request again.

@@ -291,7 +291,8 @@ func token(to, raw []byte) int {
 	if bad > 63 || raw[11] != '=' {
 		return 0
 	}
-	binary.BigEndian.PutUint64(to[:8], v>>2|uint64(sixBits[raw[0]])>>4<<62) // the first digit's upper bits were shifted out
+	// the first digit's upper bits were shifted out
+	binary.BigEndian.PutUint64(to[:8], v>>2|uint64(sixBits[raw[0]])>>4<<62)
 	return 8
 }
 

@@ -21,7 +21,8 @@ func TestStop(t *testing.T) {
 					b[at] = byte(c)
 					for _, from := range []int{0, at / 2, at} {
 						if got, want := stop(b, from), plain(b, from); got != want {
-							t.Fatalf("%d bytes %#x, %#x at %d: from %d it ends at %d, and not at %d", n, around, c, at, from, got, want)
+							t.Fatalf("%d bytes %#x, %#x at %d: from %d it ends at %d, and not at %d", n, around, c, at,
+								from, got, want)
 						}
 					}
 				}

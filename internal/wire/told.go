@@ -17,7 +17,8 @@ type told struct {
 	more bool
 }
 
-// member reads the value of a member of an answer. It reports false, and may have read some of it, for one that is not known.
+// member reads the value of a member of an answer. It reports false, and may have read some of it, for
+// one that is not known.
 func (t *told) member(s *scanner, name []byte) (ok bool) {
 	switch string(name) {
 	case "ConsumedCapacity":
@@ -30,8 +31,8 @@ func (t *told) member(s *scanner, name []byte) (ok bool) {
 	return ok
 }
 
-// into sets it in an output. items reports that the answer had some, or none of them. It reports false for an output that
-// is not known, and has set nothing.
+// into sets it in an output. items reports that the answer had some, or none of them. It reports false
+// for an output that is not known, and has set nothing.
 func (t *told) into(out smithy.Deserializable, items bool) bool {
 	switch o := out.(type) {
 	case *dynamodb.GetItemOutput:
@@ -61,7 +62,8 @@ func (t *told) into(out smithy.Deserializable, items bool) bool {
 	return true
 }
 
-// tell reads an answer to a write, and sets what it tells. It reports false, and has set nothing, for one that tells more.
+// tell reads an answer to a write, and sets what it tells. It reports false, and has set nothing, for
+// one that tells more.
 func tell(body []byte, out smithy.Deserializable) bool {
 	s, t := scanner{b: body}, told{}
 	ok := s.members(func(name []byte) bool { return t.member(&s, name) })

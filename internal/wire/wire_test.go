@@ -58,7 +58,8 @@ var operations = []answered{
 		},
 	},
 	{
-		BatchGetItem, smithy.NewOperationSchema(schemas.BatchGetItem, schemas.BatchGetItemInput, schemas.BatchGetItemOutput),
+		BatchGetItem, smithy.NewOperationSchema(schemas.BatchGetItem, schemas.BatchGetItemInput,
+			schemas.BatchGetItemOutput),
 		func() smithy.Deserializable { return &dynamodb.BatchGetItemOutput{} },
 		func(out smithy.Deserializable, p *Page) {
 			o := out.(*dynamodb.BatchGetItemOutput)
@@ -78,7 +79,8 @@ func attributes(items []Item) (all []map[string]types.AttributeValue) {
 
 // respond returns an answer of the service.
 func respond(status int, body io.Reader, length int64) *smithyhttp.Response {
-	return &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: length}}
+	return &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: http.Header{},
+		Body: io.NopCloser(body), ContentLength: length}}
 }
 
 // decode has a protocol decode an answer. The SDK panics on some that are no JSON, which is an error here.
@@ -158,45 +160,62 @@ var answers = map[bool][]string{
 	true: {
 		`{}`,
 		`{"Count":0,"Items":[],"ScannedCount":0}`,
-		`{"Count":-5,"Items":[{"a":{"S":"x"}}]}`, `{"Count":2147483647,"Items":[{"a":{"S":"x"}}]}`, `{"Count":1e3,"Items":[],"Count2":null}`,
+		`{"Count":-5,"Items":[{"a":{"S":"x"}}]}`, `{"Count":2147483647,"Items":[{"a":{"S":"x"}}]}`,
+		`{"Count":1e3,"Items":[],"Count2":null}`,
 		`{"Item":{}}`,
-		`{"Count":2,"Items":[{"PK":{"S":"a"},"n":{"N":"1"}},{"PK":{"S":"b"},"n":{"N":"-120.50"}}],"ScannedCount":2,"ConsumedCapacity":{"CapacityUnits":0.5,"TableName":"t"},"LastEvaluatedKey":{"PK":{"S":"b"}}}`,
-		"{ \"Items\" : [ { \"PK\" : { \"S\" : \"a\" } ,\n\"x\":{\"BOOL\":true}} , {\"PK\":{\"S\":\"b\"},\"x\":{\"BOOL\" : false}}\t]}\r\n",
-		`{"Items":[{"a":{"S":"x"},"b":{"N":"1"}},{"a":{"S":"x"}},{"a":{"S":"x"},"b":{"NULL":true}},{"b":{"N":"2"},"a":{"S":"y"}},{"a":{"S":"x"},"b":{"N":"1"},"c":{"S":""}},{},{"a":{"S":"x"},"c":{"N":"1"}}]}`,
-		`{"Items":[{"e":{"S":"q\"b\\s\/n\nr\rt\tb\bf\f u\u00e9 \ud83d\ude00 lone \ud83d x \ude00"},"\u0061b":{"S":"\u0000"}}]}`,
+		`{"Count":2,"Items":[{"PK":{"S":"a"},"n":{"N":"1"}},{"PK":{"S":"b"},"n":{"N":"-120.50"}}],"ScannedCount":2,` +
+			`"ConsumedCapacity":{"CapacityUnits":0.5,"TableName":"t"},"LastEvaluatedKey":{"PK":{"S":"b"}}}`,
+		"{ \"Items\" : [ { \"PK\" : { \"S\" : \"a\" } ,\n\"x\":{\"BOOL\":true}} , " +
+			"{\"PK\":{\"S\":\"b\"},\"x\":{\"BOOL\" : false}}\t]}\r\n",
+		`{"Items":[{"a":{"S":"x"},"b":{"N":"1"}},{"a":{"S":"x"}},{"a":{"S":"x"},"b":{"NULL":true}},{"b":{"N":"2"},` +
+			`"a":{"S":"y"}},{"a":{"S":"x"},"b":{"N":"1"},"c":{"S":""}},{},{"a":{"S":"x"},"c":{"N":"1"}}]}`,
+		`{"Items":[{"e":{"S":"q\"b\\s\/n\nr\rt\tb\bf\f u\u00e9 \ud83d\ude00 lone \ud83d x \ude00"},` +
+			`"\u0061b":{"S":"\u0000"}}]}`,
 		"{\"Items\":[{\"bad\":{\"S\":\"\xff\xfe a\"}},{\"bad\":{\"S\":\"\\n\xff\xfe a\"}},{\"\xff\":{\"S\":\"é\"}}]}",
-		`{"Items":[{"l":{"L":[]},"m":{"M":{}},"ss":{"SS":["a","\n"]},"ns":{"NS":["1","2.50"]},"bs":{"BS":["","AAE="]},"b":{"B":"AAECAw=="},"none":{"NULL":false}}]}`,
-		`{"Items":[{"l":{"L":[{"S":"a"},{"M":{"x":{"L":[{"N":"1"},{"B":"AA=="},{"BOOL":true}]},"y\n":{"S":"\t"}}},{"NULL":true},{"SS":["x"]}]}}]}`,
+		`{"Items":[{"l":{"L":[]},"m":{"M":{}},"ss":{"SS":["a","\n"]},"ns":{"NS":["1","2.50"]},"bs":{"BS":["",` +
+			`"AAE="]},"b":{"B":"AAECAw=="},"none":{"NULL":false}}]}`,
+		`{"Items":[{"l":{"L":[{"S":"a"},{"M":{"x":{"L":[{"N":"1"},{"B":"AA=="},{"BOOL":true}]},"y\n":{"S":"\t"}}},` +
+			`{"NULL":true},{"SS":["x"]}]}}]}`,
 		`{"Items":[{"ss":{"SS":[]},"ns":{"NS":[]},"bs":{"BS":[]}}]}`,
-		`{"Items":[{"n":{"N":"12345678901234567890123456789012345678"},"m":{"N":"1E-130"},"o":{"N":"not a number"},"p":{"N":"\u0031"},"q":{"N":""}}]}`,
+		`{"Items":[{"n":{"N":"12345678901234567890123456789012345678"},"m":{"N":"1E-130"},"o":{"N":"not a number"},` +
+			`"p":{"N":"\u0031"},"q":{"N":""}}]}`,
 		`{"Items":[{"b":{"B":"AA\nE="}}]}`,
 		`{"Item":{"PK":{"S":"a"},"v":{"B":"AAECAwQFBgc="}},"ConsumedCapacity":{"TableName":"t","CapacityUnits":1.0}}`,
-		`{"Responses":{"t":[{"PK":{"S":"a"}},{"PK":{"S":"b"}}],"u":[]},"UnprocessedKeys":{"t":{"Keys":[{"PK":{"S":"c"}}]}}}`,
+		`{"Responses":{"t":[{"PK":{"S":"a"}},{"PK":{"S":"b"}}],"u":[]},` +
+			`"UnprocessedKeys":{"t":{"Keys":[{"PK":{"S":"c"}}]}}}`,
 		`{"Unknown":{"deep":[1,2.5e-3,"x",{"y":null}]},"Items":[{"a":{"S":"x"}}]}`,
 		`{"Items":[{"":{"S":""}}]}`,
 		`{"Items":[],"ConsumedCapacity":{"CapacityUnits":"NaN"}}`,
 	},
 	false: {
-		``, ` `, `{`, `null`, `[]`, `"x"`, `{"Items":null,"Item":null,"Responses":null}`, `{"Items":[],"Item":{},"Responses":{}} x`, `{"Items":[],"Items":[]}`,
+		``, ` `, `{`, `null`, `[]`, `"x"`, `{"Items":null,"Item":null,"Responses":null}`,
+		`{"Items":[],"Item":{},"Responses":{}} x`, `{"Items":[],"Items":[]}`,
 		`{"Items":[null],"Item":null,"Responses":{"t":null}}`,
 		`{"Items":[{"a":null}],"Item":{"a":null},"Responses":{"t":[{"a":null}]}}`,
 		`{"Items":[{"a":{"S":null}}],"Item":{"a":{"S":null}},"Responses":{"t":[{"a":{"S":null}}]}}`,
 		`{"Items":[{"a":{}}],"Item":{"a":{}},"Responses":{"t":[{"a":{}}]}}`,
 		`{"Items":[{"a":{"X":"1"}}],"Item":{"b":{"S":"kept"},"a":{"X":"1"}},"Responses":{"t":[{"a":{"X":"1"}}]}}`,
-		`{"Items":[{"a":{"S":"1","N":"2"}}],"Item":{"a":{"S":"1","N":"2"}},"Responses":{"t":[{"a":{"S":"1","N":"2"}}]}}`,
-		`{"Items":[{"a":{"S":"1"},"a":{"S":"2"}}],"Item":{"a":{"S":"1"},"a":{"S":"2"}},"Responses":{"t":[{"a":{"S":"1"},"a":{"S":"2"}}]}}`,
-		`{"Items":[{"m":{"M":{"a":{"S":"1"},"a":{"S":"2"}}}}],"Item":{"m":{"M":{"a":{"S":"1"},"\u0061":{"S":"2"}}}},"Responses":{"t":[{"m":{"M":{"a":{"S":"1"},"a":{"S":"2"}}}}]}}`,
+		`{"Items":[{"a":{"S":"1","N":"2"}}],"Item":{"a":{"S":"1","N":"2"}},"Responses":{"t":[{"a":{"S":"1",` +
+			`"N":"2"}}]}}`,
+		`{"Items":[{"a":{"S":"1"},"a":{"S":"2"}}],"Item":{"a":{"S":"1"},"a":{"S":"2"}},` +
+			`"Responses":{"t":[{"a":{"S":"1"},"a":{"S":"2"}}]}}`,
+		`{"Items":[{"m":{"M":{"a":{"S":"1"},"a":{"S":"2"}}}}],"Item":{"m":{"M":{"a":{"S":"1"},"\u0061":{"S":"2"}}}},` +
+			`"Responses":{"t":[{"m":{"M":{"a":{"S":"1"},"a":{"S":"2"}}}}]}}`,
 		`{"Items":[{"a":{"S":1}}],"Item":{"a":{"S":1}},"Responses":{"t":[{"a":{"S":1}}]}}`,
 		`{"Items":[{"a":{"B":"*"}}],"Item":{"a":{"B":"A"}},"Responses":{"t":[{"a":{"B":"AA"}}]}}`,
 		`{"Items":[{"a":{"BOOL":"true"}}],"Item":{"a":{"BOOL":truex}},"Responses":{"t":[{"a":{"BOOL":1}}]}}`,
 		`{"Items":[{"a":{"S":"x"},}],"Item":{"a":{"S":"x",}},"Responses":{"t":[{"a":{"S":"x"}},]}}`,
 		`{"Items":[{"a":{"L":[{"S":"x"},]}}],"Item":{"a":{"L":[null]}},"Responses":{"t":[{"a":{"L":{}}}]}}`,
 		`{"Items":[{"a":{"S":"\x"}}],"Item":{"a":{"S":"\u12g4"}},"Responses":{"t":[{"a":{"S":"\'"}}]}}`,
-		"{\"Items\":[{\"a\":{\"S\":\"\n\"}}],\"Item\":{\"a\":{\"S\":\"\x00\"}},\"Responses\":{\"t\":[{\"a\":{\"S\":\"\x1f\"}}]}}",
+		"{\"Items\":[{\"a\":{\"S\":\"\n\"}}]," +
+			"\"Item\":{\"a\":{\"S\":\"\x00\"}},\"Responses\":{\"t\":[{\"a\":{\"S\":\"\x1f\"}}]}}",
 		`{"Items":[{"a":{"S":"x`, `{"Items":[{"a":{"S":"x"}`, `{"Items":[{"a":{"S":"x"}}]`, `{"Item":{"a":{"S":"x"}`,
-		`{"Count":01,"Items":[],"Item":{},"Responses":{}}`, `{"Count":1.,"Items":[],"Item":{},"Responses":{}}`, `{"x":+1,"Items":[],"Item":{},"Responses":{}}`, `{"x":nul,"Items":[]}`,
-		`{"Items":[{"a":{"L":` + strings.Repeat(`[{"L":`, 60) + `[]` + strings.Repeat(`}]`, 60) + `}}],"Item":{"a":{"L":` + strings.Repeat(`[{"L":`, 60) + `[]` + strings.Repeat(`}]`, 60) + `}}}`,
-		`{"Items":[{"a":{"L":` + strings.Repeat(`[{"L":`, 20000) + `}}],"Item":{"a":{"L":` + strings.Repeat(`[{"L":`, 20000) + `}}}`,
+		`{"Count":01,"Items":[],"Item":{},"Responses":{}}`, `{"Count":1.,"Items":[],"Item":{},"Responses":{}}`,
+		`{"x":+1,"Items":[],"Item":{},"Responses":{}}`, `{"x":nul,"Items":[]}`,
+		`{"Items":[{"a":{"L":` + strings.Repeat(`[{"L":`, 60) + `[]` + strings.Repeat(`}]`, 60) +
+			`}}],"Item":{"a":{"L":` + strings.Repeat(`[{"L":`, 60) + `[]` + strings.Repeat(`}]`, 60) + `}}}`,
+		`{"Items":[{"a":{"L":` + strings.Repeat(`[{"L":`, 20000) + `}}],"Item":{"a":{"L":` +
+			strings.Repeat(`[{"L":`, 20000) + `}}}`,
 	},
 }
 
@@ -226,7 +245,8 @@ func TestLongStrings(t *testing.T) {
 		text := strings.Repeat("é", n/2) + strings.Repeat("n", n%2)
 		for _, end := range []string{"", `\n`, "\x01", "\x1f", "\x7f", "\xff", `\u0001`, `\`, `"`} {
 			for _, behind := range []int{0, 3, 40, long} {
-				body := fmt.Appendf(nil, `{"Items":[{"a":{"S":"%s%s%s"},"b":{"S":"x"}}]}`, text, end, strings.Repeat("b", behind))
+				body := fmt.Appendf(nil, `{"Items":[{"a":{"S":"%s%s%s"},"b":{"S":"x"}}]}`, text, end,
+					strings.Repeat("b", behind))
 				compareWith(t, operations[0], 200, body)
 			}
 		}
@@ -275,11 +295,14 @@ func FuzzAgainstSDK(f *testing.F) {
 
 // FuzzStrings has both decode any text between quotes, of a name and of each kind of value.
 func FuzzStrings(f *testing.F) {
-	for _, s := range []string{"", "x", `\n`, `\u0041`, `\ud83d\ude00`, `\ud83d`, `\ude00\ud83d`, "\xff", "\\n\xff\xff", "é\x00", `\`, `\u12`, "01234567\"", "AAE=", "AA\nE=", strings.Repeat("long ", 20) + `\"`} {
+	for _, s := range []string{"", "x", `\n`, `\u0041`, `\ud83d\ude00`, `\ud83d`, `\ude00\ud83d`, "\xff", "\\n\xff\xff",
+		"é\x00", `\`, `\u12`, "01234567\"", "AAE=", "AA\nE=", strings.Repeat("long ", 20) + `\"`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		compare(t, 200, fmt.Appendf(nil, `{"Items":[{"%[1]s":{"S":"%[1]s"},"n":{"N":"%[1]s"},"x":{"M":{"%[1]s":{"S":"%[1]s"},"l":{"L":[{"S":"%[1]s"}]}}}},{"b":{"B":"%[1]s"},"ss":{"SS":["%[1]s"]},"bs":{"BS":["%[1]s"]}}]}`, s))
+		compare(t, 200, fmt.Appendf(nil, `{"Items":[{"%[1]s":{"S":"%[1]s"},"n":{"N":"%[1]s"},`+
+			`"x":{"M":{"%[1]s":{"S":"%[1]s"},"l":{"L":[{"S":"%[1]s"}]}}}},{"b":{"B":"%[1]s"},"ss":{"SS":["%[1]s"]},`+
+			`"bs":{"BS":["%[1]s"]}}]}`, s))
 		compare(t, 200, fmt.Appendf(nil, `{"Item":{"%[1]s":{"S":"%[1]s"}}}`, s))
 	})
 }

@@ -15,16 +15,17 @@ import (
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 
-// Items of a transaction share the text and the names of a condition where these are the same, and nothing else: each is
-// what it would be alone.
+// Items of a transaction share the text and the names of a condition where these are the same, and
+// nothing else: each is what it would be alone.
 func TestConditionsAreShared(t *testing.T) {
 	draw := rand.New(rand.NewPCG(draws.Seed(t), 0))
 	now := time.Unix(1_600_000_000, 0)
 	tables := []*item.Table{{Name: "t", Hash: "PK", Range: "SK"}, {Name: "u", Hash: "K"}}
 	request := func(i int) *Request {
 		r := &Request{
-			Kind:     []Kind{Put, Update, Delete, Check}[draw.IntN(4)],
-			Place:    item.Place{Table: tables[draw.IntN(2)], PK: key.Scalar{Type: 'S', Text: "p"}, SK: key.Scalar{Type: 'S', Text: strconv.Itoa(i)}},
+			Kind: []Kind{Put, Update, Delete, Check}[draw.IntN(4)],
+			Place: item.Place{Table: tables[draw.IntN(2)], PK: key.Scalar{Type: 'S', Text: "p"},
+				SK: key.Scalar{Type: 'S', Text: strconv.Itoa(i)}},
 			Reserved: []item.Reserved{{Version: "_v"}, {Version: "_v", TTL: "ttl"}, {}}[draw.IntN(3)],
 		}
 		r.Put, r.Set = r.Key(), []item.Assignment{{Name: "x", Value: item.NewToken()}}
@@ -48,7 +49,8 @@ func TestConditionsAreShared(t *testing.T) {
 		var together, alone []types.TransactWriteItem
 		for i := range 6 {
 			r := request(i)
-			together, alone = append(together, r.transactItem(now, &c)), append(alone, r.transactItem(now, new(condition)))
+			together, alone = append(together, r.transactItem(now, &c)),
+				append(alone, r.transactItem(now, new(condition)))
 		}
 		if !reflect.DeepEqual(together, alone) {
 			t.Fatalf("together %v, alone %v", together, alone)

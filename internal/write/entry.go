@@ -28,14 +28,15 @@ type Entry struct {
 	Likely int
 }
 
-// EntryOf says what becomes of the entry of an item in an index when it changes from what it is, nil for none, to what it
-// will be. table is the real name.
+// EntryOf says what becomes of the entry of an item in an index when it changes from what it is, nil
+// for none, to what it will be. table is the real name.
 func EntryOf(x *schema.Index, table string, before, after item.Attributes) Entry {
 	differs := func(name string) bool { return !attr.Same(before[name], after[name]) }
 	keyDiffers := func(a schema.KeyAttribute) bool { return differs(a.Name) }
 	e := Entry{
 		Index: table + "/" + x.Name,
-		Old:   x.EntrySize(sizesOf(before), attr.ItemSize(before)), New: x.EntrySize(sizesOf(after), attr.ItemSize(after)),
+		Old:   x.EntrySize(sizesOf(before), attr.ItemSize(before)), New: x.EntrySize(sizesOf(after),
+			attr.ItemSize(after)),
 		Moves: slices.ContainsFunc(x.Attributes(), keyDiffers),
 	}
 	e.Same = e.Old > 0 && e.New > 0 && !x.All && !e.Moves && !slices.ContainsFunc(x.Include, differs)
@@ -47,8 +48,9 @@ func sizesOf(a item.Attributes) func(string) int {
 	return func(name string) int { return item.Assignment{Name: name, Value: a[name]}.Size() }
 }
 
-// Units returns the price of what becomes of the entry, in WCU: of one that comes or goes its size,
-// of one that changes the larger, of one whose key moves both, and none where nothing changes. A transaction costs no more.
+// Units returns the price of what becomes of the entry, in WCU: of one that comes or goes its size, of
+// one that changes the larger, of one whose key moves both, and none where nothing changes. A
+// transaction costs no more.
 func (e *Entry) Units() cost.Units {
 	switch {
 	case e.Unread:

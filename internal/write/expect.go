@@ -25,8 +25,9 @@ type Expect struct {
 	// Old requires an item without a version, whose old values are these; an assignment
 	// without a value requires that the attribute is absent.
 	Old *Old
-	// Values are values that were read together with the version, so that a program that does not write the version is found out. An
-	// assignment without a value requires that the attribute is absent. Sizes are those of values that are too large to be compared.
+	// Values are values that were read together with the version, so that a program that does not write
+	// the version is found out. An assignment without a value requires that the attribute is absent.
+	// Sizes are those of values that are too large to be compared.
 	Values []item.Assignment
 	Sizes  []Attribute
 	// Present requires that the item is there, and not expired.
@@ -182,7 +183,8 @@ func (r *Request) Before(stored item.Attributes, now time.Time) bool {
 	case e.Blind, r.Counted && e.Version == nil:
 		return false // it was not read, or can have been written and deleted
 	case e.Absent:
-		replaceable := r.Reserved.Expired(stored, now) && !(r.Root && r.Reserved.Header(stored).ReadStage().State == item.RollingBack)
+		replaceable := r.Reserved.Expired(stored, now) &&
+			!(r.Root && r.Reserved.Header(stored).ReadStage().State == item.RollingBack)
 		return len(stored) == 0 || replaceable || e.Instead.Is(r.Reserved.Header(stored))
 	case e.Version == nil && e.Old == nil:
 		return true
@@ -230,7 +232,8 @@ func (r *Request) Wrote(stored item.Attributes) bool {
 	return r.Token != nil && attr.Same(r.Token, h.Version)
 }
 
-// IsIdentifiable reports whether a stored item shows that this request, and no other, wrote it: by its version or incarnation.
+// IsIdentifiable reports whether a stored item shows that this request, and no other, wrote it: by its
+// version or incarnation.
 func (r *Request) IsIdentifiable() bool { return r.Token != nil || r.Incarnation != nil }
 
 // Holds reports of a write without a version whether the item is what it makes of it.

@@ -129,8 +129,8 @@ type condition struct {
 	values map[string]types.AttributeValue
 }
 
-// of makes it that of a request. What it has been for the request before serves again where it is the same, as that of an
-// insert's items is: nobody changes what is sent.
+// of makes it that of a request. What it has been for the request before serves again where it is the
+// same, as that of an insert's items is: nobody changes what is sent.
 func (c *condition) of(r *Request, now time.Time) *condition {
 	c.x.Reset()
 	text := r.render(&c.x, now)
@@ -191,8 +191,10 @@ func (r *Request) transactItem(now time.Time, c *condition) types.TransactWriteI
 	case Update:
 		in := r.updateInput(now)
 		return types.TransactWriteItem{Update: &types.Update{
-			TableName: table, Key: in.Key, UpdateExpression: in.UpdateExpression, ConditionExpression: in.ConditionExpression,
-			ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+			TableName: table, Key: in.Key, UpdateExpression: in.UpdateExpression,
+			ConditionExpression:                 in.ConditionExpression,
+			ExpressionAttributeNames:            in.ExpressionAttributeNames,
+			ExpressionAttributeValues:           in.ExpressionAttributeValues,
 			ReturnValuesOnConditionCheckFailure: allOld,
 		}}
 	case Delete:

@@ -28,8 +28,8 @@ type Outcome struct {
 	// Assumed reports of what is Unsure that nothing tells of an earlier attempt: the client
 	// cannot be watched, and might have made one.
 	Assumed bool
-	// Inferred reports of Written that only a missing item shows it: of a delete without an answer, whose item another writer may
-	// have deleted or moved.
+	// Inferred reports of Written that only a missing item shows it: of a delete without an answer,
+	// whose item another writer may have deleted or moved.
 	Inferred bool
 	// Err is the cause, nil of Written.
 	Err error

@@ -115,7 +115,8 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	case len(all) == 1:
 		return single(all, alone(c.ExactlyOnce)), nil
 	case c.Independent && len(checks) > 0:
-		return nil, fmt.Errorf("%s: %s is written together with a check of %s while the number of shards changes: write without Independent", all[0].Label, all[0].Place, checks[0].Place)
+		return nil, fmt.Errorf("%s: %s is written together with a check of %s while the number of shards changes: "+
+			"write without Independent", all[0].Label, all[0].Place, checks[0].Place)
 	case c.Independent:
 		return oneByOne(requests, alone(c.ExactlyOnce)), nil
 	case Fits(all):
@@ -128,7 +129,8 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 func unflipped(requests []*Request, flipped bool) error {
 	for _, r := range requests {
 		if r.Outside > 0 && !flipped {
-			return fmt.Errorf("%s.%s: a value of the item %s is so large that it lies outside of it, which Save, Update, SavePart and BulkLoad write: use one of these", r.Label, r.Field, r.Place)
+			return fmt.Errorf("%s.%s: a value of the item %s is so large that it lies outside of it, which Save, "+
+				"Update, SavePart and BulkLoad write: use one of these", r.Label, r.Field, r.Place)
 		}
 	}
 	return nil
@@ -147,7 +149,8 @@ func (c *Choice) flipAndOthers(requests []*Request) (*Plan, error) {
 	}
 	first := append(pointing, c.Flip)
 	if !Fits(first) {
-		return nil, fmt.Errorf("%s: %d items point to values outside of them, which takes one transaction (%d items, %d bytes) also with Independent: save fewer of them at once",
+		return nil, fmt.Errorf("%s: %d items point to values outside of them, which takes one transaction (%d items, "+
+			"%d bytes) also with Independent: save fewer of them at once",
 			first[0].Label, len(pointing), cost.MaxTransactItems-1, cost.MaxTransactBytes)
 	}
 	p := oneByOne(others, alone(c.ExactlyOnce))
@@ -186,7 +189,8 @@ func (p *Plan) tooLarge() error {
 	for _, st := range p.Steps {
 		for _, r := range st.Requests {
 			if r.NewSize > cost.MaxItem {
-				return fmt.Errorf("%s.%s: the item %s would have %d bytes with the mark of a staged write, over the limit of %d: write with Independent, or make it smaller",
+				return fmt.Errorf("%s.%s: the item %s would have %d bytes with the mark of a staged write, over the "+
+					"limit of %d: write with Independent, or make it smaller",
 					r.Label, r.Field, r.Place, r.NewSize, cost.MaxItem)
 			}
 		}
@@ -281,7 +285,8 @@ func tooMany(all []*Request, c Choice) error {
 	case c.ExactlyOnce && c.Steps != nil:
 		cure = "insert without ExactlyOnce, which stages it, or with Independent, one by one"
 	case c.Move && !all[0].Reserved.Versions():
-		cure = "an entity moves at once, or not: insert a copy under the new key, one by one with Independent, and delete the old one"
+		cure = "an entity moves at once, or not: insert a copy under the new key, one by one with Independent, and " +
+			"delete the old one"
 	case c.Move:
 		cure = "an entity moves at once, or not: insert a copy under the new key, with Staged, and delete the old one"
 	}

@@ -89,7 +89,8 @@ func TestArrange(t *testing.T) {
 		want             string
 	}{
 		{"nothing", nil, nil, choice{}, "nothing: "},
-		{"nothing, whatever is asked for", nil, nil, choice{Independent: true, Staged: true, ExactlyOnce: true, Steps: staging, Delete: true}, "nothing: "},
+		{"nothing, whatever is asked for", nil, nil,
+			choice{Independent: true, Staged: true, ExactlyOnce: true, Steps: staging, Delete: true}, "nothing: "},
 		{"checks alone write nothing", nil, requests{check("A")}, choice{}, "nothing: "},
 
 		{"one", requests{update("A")}, nil, choice{}, "one: update A"},
@@ -100,10 +101,14 @@ func TestArrange(t *testing.T) {
 		{"one with a check", requests{update("A")}, requests{check("B")}, choice{}, "transaction: update A+check B!"},
 
 		{"several", requests{update("A"), put("B")}, nil, choice{}, "transaction: update A+put B!"},
-		{"several, exactly once", requests{update("A"), put("B")}, nil, choice{ExactlyOnce: true}, "transaction: update A+put B!"},
-		{"several with checks", requests{update("A"), put("B")}, requests{check("C"), check("D")}, choice{}, "transaction: update A+put B+check C+check D!"},
-		{"an insert that fits", requests{root(put("A")), put("B")}, nil, choice{Steps: staging}, "transaction: put A+put B!"},
-		{"a delete that fits", requests{remove("B"), root(remove("A"))}, nil, choice{Steps: staging, Delete: true}, "transaction: delete B+delete A!"},
+		{"several, exactly once", requests{update("A"), put("B")}, nil, choice{ExactlyOnce: true},
+			"transaction: update A+put B!"},
+		{"several with checks", requests{update("A"), put("B")}, requests{check("C"), check("D")}, choice{},
+			"transaction: update A+put B+check C+check D!"},
+		{"an insert that fits", requests{root(put("A")), put("B")}, nil, choice{Steps: staging},
+			"transaction: put A+put B!"},
+		{"a delete that fits", requests{remove("B"), root(remove("A"))}, nil, choice{Steps: staging, Delete: true},
+			"transaction: delete B+delete A!"},
 
 		{
 			"independent: puts before deletes, in their order",
@@ -141,10 +146,14 @@ func TestArrange(t *testing.T) {
 			"independent: update A!; update B!",
 		},
 
-		{"an insert, staged", requests{root(put("A")), put("B")}, nil, choice{Staged: true, Steps: staging}, "staged: put A; put B"},
-		{"a delete, staged", requests{root(remove("A")), remove("B")}, nil, choice{Staged: true, Delete: true, Steps: staging}, "staged: delete A; delete B"},
-		{"a delete of one item, staged", requests{root(remove("A"))}, nil, choice{Staged: true, Delete: true, Steps: staging}, "staged: delete A; "},
-		{"staged, and nothing to stage", requests{update("A"), update("B")}, nil, choice{Staged: true}, "transaction: update A+update B!"},
+		{"an insert, staged", requests{root(put("A")), put("B")}, nil, choice{Staged: true, Steps: staging},
+			"staged: put A; put B"},
+		{"a delete, staged", requests{root(remove("A")), remove("B")}, nil,
+			choice{Staged: true, Delete: true, Steps: staging}, "staged: delete A; delete B"},
+		{"a delete of one item, staged", requests{root(remove("A"))}, nil,
+			choice{Staged: true, Delete: true, Steps: staging}, "staged: delete A; "},
+		{"staged, and nothing to stage", requests{update("A"), update("B")}, nil, choice{Staged: true},
+			"transaction: update A+update B!"},
 	} {
 		p, err := write.Arrange(c.requests, c.checks, c.choice)
 		if err != nil {
@@ -174,42 +183,49 @@ func TestArrangeTooMany(t *testing.T) {
 			"one more does not", many(101, 10), nil,
 			choice{},
 			"", 0,
-			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
+			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with " +
+				"Independent, one by one, or save in parts",
 		},
 		{"one by one", many(101, 10), nil, choice{Independent: true}, write.OneByOne, 101, ""},
 		{"staged by itself", many(101, 10), nil, choice{Steps: staging}, write.Staged, 2, ""},
-		{"independent rather than staged", many(101, 10), nil, choice{Independent: true, Steps: staging}, write.OneByOne, 101, ""},
+		{"independent rather than staged", many(101, 10), nil, choice{Independent: true, Steps: staging},
+			write.OneByOne, 101, ""},
 		{"a delete", many(101, 10), nil, choice{Delete: true, Steps: staging}, write.Staged, 2, ""},
 		{
 			"a delete, exactly once", many(101, 10), nil,
 			choice{Delete: true, ExactlyOnce: true, Steps: staging},
 			"", 0,
-			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): delete without ExactlyOnce, or with Independent, one by one",
+			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): delete without " +
+				"ExactlyOnce, or with Independent, one by one",
 		},
 		{
 			"an insert, exactly once", many(101, 10), nil,
 			choice{ExactlyOnce: true, Steps: staging},
 			"", 0,
-			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): insert without ExactlyOnce, which stages it, or with Independent, one by one",
+			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): insert without " +
+				"ExactlyOnce, which stages it, or with Independent, one by one",
 		},
 		{
 			"a mark that takes an item over the limit", many(2, 409_601), nil,
 			choice{Staged: true, Steps: staging},
 			"", 0,
-			"Thing.I000: the item p I000 would have 409601 bytes with the mark of a staged write, over the limit of 409600: write with Independent, or make it smaller",
+			"Thing.I000: the item p I000 would have 409601 bytes with the mark of a staged write, over the limit of " +
+				"409600: write with Independent, or make it smaller",
 		},
 		{
 			"a move", many(101, 10), nil,
 			choice{Move: true},
 			"", 0,
-			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): an entity moves at once, or not: insert a copy under the new key, with Staged, and delete the old one",
+			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): an entity moves " +
+				"at once, or not: insert a copy under the new key, with Staged, and delete the old one",
 		},
 		{"4 MB fit", many(16, 4<<20/16), nil, choice{}, write.Transaction, 1, ""},
 		{
 			"more do not", many(16, 4<<20/16+1), nil,
 			choice{},
 			"", 0,
-			"Thing: 16 items of 4194320 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
+			"Thing: 16 items of 4194320 bytes do not fit one transaction (100 items, 4194304 bytes): save with " +
+				"Independent, one by one, or save in parts",
 		},
 		{"more, staged by itself", many(16, 4<<20/16+1), nil, choice{Steps: staging}, write.Staged, 2, ""},
 		{
@@ -222,7 +238,8 @@ func TestArrangeTooMany(t *testing.T) {
 			}(),
 			choice{},
 			"", 0,
-			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): load less, so that less is checked, or save without CheckLoaded",
+			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): load less, so " +
+				"that less is checked, or save without CheckLoaded",
 		},
 	} {
 		p, err := write.Arrange(c.requests, c.checks, c.choice)
@@ -260,7 +277,8 @@ func TestArrangeGivesVersions(t *testing.T) {
 // item may be there.
 func TestUnits(t *testing.T) {
 	sized := func(kind write.Kind, old, now int, unread bool) *write.Request {
-		return &write.Request{Kind: kind, Place: item.Place{Table: &item.Table{Hash: "PK"}}, OldSize: old, NewSize: now, Unread: unread}
+		return &write.Request{Kind: kind, Place: item.Place{Table: &item.Table{Hash: "PK"}}, OldSize: old, NewSize: now,
+			Unread: unread}
 	}
 	guarded := func(r *write.Request, e write.Expect) *write.Request {
 		r.Expect = e
@@ -288,14 +306,19 @@ func TestUnits(t *testing.T) {
 		{"a delete", sized(write.Delete, 3000, 0, false), "3"},
 		{"a delete unread", sized(write.Delete, 0, 0, true), "1 (up to 400 if the item is larger)"},
 		{"a put over what is there", sized(write.Put, 0, 2000, true), "2 (up to 400 if the item is larger)"},
-		{"an update whose item is likely to be larger", likely(sized(write.Update, 0, 100, true), 9000), "9 (1 to 400 if the item is larger)"},
-		{"a put where something expired may be", absent(sized(write.Put, 0, 2000, true)), "2 (up to 400 if an expired item lies there)"},
+		{"an update whose item is likely to be larger", likely(sized(write.Update, 0, 100, true), 9000),
+			"9 (1 to 400 if the item is larger)"},
+		{"a put where something expired may be", absent(sized(write.Put, 0, 2000, true)),
+			"2 (up to 400 if an expired item lies there)"},
 		{"a put in place of leftovers that may go", absent(sized(write.Put, 5000, 2000, false)), "5 (at least 2)"},
 		{"a check", sized(write.Check, 3000, 3000, false), "3"},
 		{"an update of a version", guarded(sized(write.Update, 5000, 5000, false), write.Expect{Version: B("v")}), "5"},
-		{"one of old values", guarded(sized(write.Update, 5000, 5100, false), write.Expect{Old: old(3000)}), "5 (3 to 400 if others have enlarged the item)"},
-		{"a put of old values", guarded(sized(write.Put, 3000, 5000, false), write.Expect{Old: old(2900)}), "5 (up to 400 if others have enlarged the item)"},
-		{"a delete of old values", guarded(sized(write.Delete, 3000, 0, false), write.Expect{Old: old(2900)}), "3 (up to 400 if others have enlarged the item)"},
+		{"one of old values", guarded(sized(write.Update, 5000, 5100, false), write.Expect{Old: old(3000)}),
+			"5 (3 to 400 if others have enlarged the item)"},
+		{"a put of old values", guarded(sized(write.Put, 3000, 5000, false), write.Expect{Old: old(2900)}),
+			"5 (up to 400 if others have enlarged the item)"},
+		{"a delete of old values", guarded(sized(write.Delete, 3000, 0, false), write.Expect{Old: old(2900)}),
+			"3 (up to 400 if others have enlarged the item)"},
 	} {
 		if got := c.r.Units().String(); got != c.want {
 			t.Errorf("%s costs %s, want %s", c.name, got, c.want)
@@ -346,11 +369,15 @@ func TestAlternatives(t *testing.T) {
 		want     []write.Alternative
 	}{
 		{"one request has none", write.One, requests{put("A")}, staged, nil},
-		{"a transaction", write.Transaction, two, nil, []write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}}},
-		{"one by one", write.OneByOne, two, nil, []write.Alternative{{Mode: write.Transaction, Calls: 1, WCU: cost.Exactly(6)}}},
-		{"an insert", write.Transaction, two, staged, []write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, staged(two)}},
+		{"a transaction", write.Transaction, two, nil,
+			[]write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}}},
+		{"one by one", write.OneByOne, two, nil,
+			[]write.Alternative{{Mode: write.Transaction, Calls: 1, WCU: cost.Exactly(6)}}},
+		{"an insert", write.Transaction, two, staged,
+			[]write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, staged(two)}},
 		{"a staged insert", write.Staged, two, staged, []write.Alternative{
-			{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, {Mode: write.Transaction, Calls: 1, WCU: cost.Exactly(6)},
+			{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, {Mode: write.Transaction, Calls: 1,
+				WCU: cost.Exactly(6)},
 		}},
 		{"too many for a transaction", write.OneByOne, many(101, 10), nil, nil},
 	} {

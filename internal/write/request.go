@@ -1,8 +1,9 @@
-// Package write arranges requests into plans, prices them, sends them, and tells what
-// became of them when answers were lost.
+// Package write arranges requests into plans, prices them, sends them, and tells what became of them
+// when answers were lost.
 //
-// A [Plan] is data: it can be made, shown and tested without a client, and the plan itself is sent. Nothing here knows what a model means: a request may be that of a field, or
-// of something that no model has.
+// A [Plan] is data: it can be made, shown and tested without a client, and the plan itself is sent.
+// Nothing here knows what a model means: a request may be that of a field, or of something that no
+// model has.
 package write
 
 import (
@@ -40,12 +41,14 @@ type Request struct {
 	Label, Field string
 	// Root reports that the item is its entity's root item, New that it is not stored yet.
 	Root, New bool
-	// PinsEntity reports of a root item's request that it is applied only if the entity is live and has the incarnation that new
-	// items carry. (A root item that is put makes that entity.)
+	// PinsEntity reports of a root item's request that it is applied only if the entity is live and has
+	// the incarnation that new items carry. (A root item that is put makes that entity.)
 	PinsEntity bool
-	// OfEntity is that incarnation, nil if the root item has none. (Of a loaded root item it is in Header, of a new one in Incarnation.)
+	// OfEntity is that incarnation, nil if the root item has none. (Of a loaded root item it is in
+	// Header, of a new one in Incarnation.)
 	OfEntity types.AttributeValue
-	// ForAdditions reports that it is a check of a root item that was added because the transaction adds items to the entity.
+	// ForAdditions reports that it is a check of a root item that was added because the transaction
+	// adds items to the entity.
 	ForAdditions bool
 	Reserved     item.Reserved
 	// Header is what the stored item held under the reserved names when it was read.
@@ -54,8 +57,8 @@ type Request struct {
 	Expect Expect
 	// Put is the whole item of a put, without its version.
 	Put item.Attributes
-	// Late returns further attributes of a put, each time that it is sent: of what would be too much to have at once. nil for
-	// none.
+	// Late returns further attributes of a put, each time that it is sent: of what would be too much to
+	// have at once. nil for none.
 	Late func(ctx context.Context, t *Tally) (item.Attributes, error)
 	// Set are the attributes that a put or update sets, Remove those that an update
 	// removes; Defaults are set where they are absent. Operations change what is stored.
@@ -81,8 +84,8 @@ type Request struct {
 	Outside int
 	// Flips says that it is the request about such a record.
 	Flips bool
-	// NotAfter is the time after which the request is not sent any more, the zero time for never: no copy of it is signed
-	// later.
+	// NotAfter is the time after which the request is not sent any more, the zero time for never: no
+	// copy of it is signed later.
 	NotAfter time.Time
 	// Given is what a patch, or a raw item, of a transaction was given to write: two that were given
 	// the same may be one that is repeated. It is nil of what an entity remembers.
@@ -94,8 +97,8 @@ type Request struct {
 	// Return asks for what the item holds after the write, Returned is that.
 	Return   bool
 	Returned item.Attributes
-	// Item is the kind of the item. It is nil for a request that no item of a model is the subject of, as a record of external
-	// values, or a raw request.
+	// Item is the kind of the item. It is nil for a request that no item of a model is the subject of,
+	// as a record of external values, or a raw request.
 	Item *schema.Item
 
 	// raw is the item of a transaction as a caller has made it, empty for none.
@@ -109,7 +112,8 @@ func GivenOf(r *Request) []any {
 	if r.IsRaw() {
 		return []any{r.raw}
 	}
-	return []any{r.Kind, r.Key(), r.Table.Name, slices.Clone(r.Set), slices.Clone(r.Remove), slices.Clone(r.Operations), maps.Clone(r.Put)}
+	return []any{r.Kind, r.Key(), r.Table.Name, slices.Clone(r.Set), slices.Clone(r.Remove), slices.Clone(r.Operations),
+		maps.Clone(r.Put)}
 }
 
 // SameGiven reports whether two requests were given the same to write.
@@ -120,7 +124,8 @@ func (r *Request) SameGiven(o *Request) bool {
 // Forgotten reports whether a request writes what no entity remembers: of a patch, or raw.
 func Forgotten(r *Request) bool { return r.Given != nil && r.Writes() }
 
-// Attribute is an attribute's name, and a size in bytes: in Request.Indexed of the name and the value, in Expect.Sizes of the value.
+// Attribute is an attribute's name, and a size in bytes: in Request.Indexed of the name and the value,
+// in Expect.Sizes of the value.
 type Attribute struct {
 	Name string
 	Size int
@@ -153,9 +158,10 @@ func (r *Request) Added() item.Attributes {
 	return a
 }
 
-// Undo returns the request that deletes the item that the request has added. If the item carries an incarnation, which has to be that of
-// a deleted entity, the request deletes it even if another writer has changed it since. Otherwise, or if exact is set, it deletes the
-// item as it was added. entries are the item's entries in secondary indexes.
+// Undo returns the request that deletes the item that the request has added. If the item carries an
+// incarnation, which has to be that of a deleted entity, the request deletes it even if another writer
+// has changed it since. Otherwise, or if exact is set, it deletes the item as it was added. entries are
+// the item's entries in secondary indexes.
 func (r *Request) Undo(exact bool, entries []Entry) *Request {
 	added := r.Added()
 	d := &Request{
@@ -164,7 +170,8 @@ func (r *Request) Undo(exact bool, entries []Entry) *Request {
 	}
 	switch own := d.Header.Incarnation; {
 	case own != nil && (!exact || r.Token == nil):
-		d.Expect = Expect{Blind: true, Terms: []attr.Condition{func(x *attr.Expression) string { return item.IncarnationIs(x, own) }}}
+		d.Expect = Expect{Blind: true,
+			Terms: []attr.Condition{func(x *attr.Expression) string { return item.IncarnationIs(x, own) }}}
 	case r.Token != nil:
 		d.Expect.Version = r.Token
 	default:
@@ -173,8 +180,8 @@ func (r *Request) Undo(exact bool, entries []Entry) *Request {
 	return d
 }
 
-// Covers reports whether a request on a root item makes a check for additions unnecessary: it requires the same entity, or will once
-// that is known.
+// Covers reports whether a request on a root item makes a check for additions unnecessary: it requires
+// the same entity, or will once that is known.
 func (r *Request) Covers(check *Request) bool {
 	switch {
 	case r == check || r.Place != check.Place || !check.ForAdditions:

@@ -23,9 +23,12 @@ import (
 type Client interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
-	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
-	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
-	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput,
+		error)
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput,
+		error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
+		...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
 // Sender sends steps.
@@ -62,8 +65,8 @@ func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
 	return Outcome{State: Written, Requests: st.Requests}
 }
 
-// atOnce sends each request by itself, several at one time. The outcome is that of the first that is not written: others may
-// be.
+// atOnce sends each request by itself, several at one time. The outcome is that of the first that is
+// not written: others may be.
 func (s *Sender) atOnce(ctx context.Context, st *Step, t *Tally) Outcome {
 	tallies, outcomes := make([]Tally, len(st.Requests)), make([]Outcome, len(st.Requests))
 	err := flow.AtOnce(ctx, len(st.Requests), func(ctx context.Context, i int) error {
@@ -171,7 +174,8 @@ func (w *try) rejected(stored []item.Attributes, err error) Outcome {
 		}
 		return w.inferred()
 	}
-	return Outcome{State: Rejected, Requests: w.requests, Stored: stored, Unsure: w.unsure, Assumed: !w.observed, Err: err}
+	return Outcome{State: Rejected, Requests: w.requests, Stored: stored, Unsure: w.unsure, Assumed: !w.observed,
+		Err: err}
 }
 
 // wrote adds a request that was applied to the tally.
@@ -304,7 +308,8 @@ func orEmpty(a item.Attributes) item.Attributes {
 	return a
 }
 
-var errLost = errors.New("an answer was lost, and the item holds another version: it was not written, or somebody has written it since")
+var errLost = errors.New("an answer was lost, and the item holds another version: it was not written, or somebody " +
+	"has written it since")
 
 // look reads, strongly, the item of a request whose answer was lost. It is done where
 // the item tells what became of it, and not where the item is still as it was before, so

@@ -23,7 +23,8 @@ import (
 // an attempt's answer was lost, a later refusal is not final: the first copy may yet arrive.
 func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 	w := &try{s: s, t: t, requests: st.Requests, how: st.How}
-	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text()), ReturnConsumedCapacity: byIndex}
+	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text()),
+		ReturnConsumedCapacity: byIndex}
 	var c condition
 	in.TransactItems = make([]types.TransactWriteItem, len(st.Requests))
 	for i, r := range st.Requests {
@@ -182,10 +183,12 @@ func tooLarge(requests []*Request, reasons []reason, err error) *Request {
 		}
 	}
 	var api smithy.APIError
-	if len(reasons) > 0 || !errors.As(err, &api) || api.ErrorCode() != "ValidationException" && api.ErrorCode() != "TransactionCanceledException" || !outgrown(err.Error()) {
+	if len(reasons) > 0 || !errors.As(err, &api) || api.ErrorCode() != "ValidationException" &&
+		api.ErrorCode() != "TransactionCanceledException" || !outgrown(err.Error()) {
 		return nil
 	}
-	grows := slices.DeleteFunc(slices.Clone(requests), func(r *Request) bool { return r.Kind == Delete || !r.Writes() || !r.Unread })
+	grows := slices.DeleteFunc(slices.Clone(requests),
+		func(r *Request) bool { return r.Kind == Delete || !r.Writes() || !r.Unread })
 	switch {
 	case len(requests) == 1:
 		return requests[0]

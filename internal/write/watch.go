@@ -76,8 +76,8 @@ func (w *watch) Do(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// InTime reports a request that was signed after a time, the zero time for none: when it was signed decides for how long copies
-// of it may arrive.
+// InTime reports a request that was signed after a time, the zero time for none: when it was signed
+// decides for how long copies of it may arrive.
 func InTime(r *http.Request, until time.Time) error {
 	if until.IsZero() {
 		return nil
@@ -140,8 +140,9 @@ func refused(err error) bool {
 	return errors.As(err, &api) && api.ErrorFault() == smithy.FaultClient
 }
 
-// retried reports whether a client that retries can return an error after an attempt that was applied: a failed condition, the
-// errors that it retries after, and those of credentials that expire between two attempts.
+// retried reports whether a client that retries can return an error after an attempt that was applied:
+// a failed condition, the errors that it retries after, and those of credentials that expire between
+// two attempts.
 func retried(err error) bool {
 	var condition *types.ConditionalCheckFailedException
 	var canceled *types.TransactionCanceledException
@@ -149,11 +150,15 @@ func retried(err error) bool {
 	var limit *types.RequestLimitExceeded
 	var throttled *types.ThrottlingException
 	var conflict *types.TransactionConflictException
-	return neverSent(err) || errors.As(err, &conflict) || errors.As(err, &condition) || errors.As(err, &canceled) || errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled) || expired(err)
+	return neverSent(err) || errors.As(err, &conflict) || errors.As(err, &condition) || errors.As(err, &canceled) ||
+		errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled) || expired(err)
 }
 
-// expired reports an error of credentials that are not valid any more (Developer Guide, "Error handling with DynamoDB").
+// expired reports an error of credentials that are not valid any more (Developer Guide, "Error handling
+// with DynamoDB").
 func expired(err error) bool {
 	var api smithy.APIError
-	return errors.As(err, &api) && slices.Contains([]string{"ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException", "InvalidSignatureException"}, api.ErrorCode())
+	return errors.As(err, &api) &&
+		slices.Contains([]string{"ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException",
+			"InvalidSignatureException"}, api.ErrorCode())
 }

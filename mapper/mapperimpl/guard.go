@@ -1,8 +1,9 @@
 package mapperimpl
 
-// NoMethods makes a generated file fail to compile where a type gains a method by which attributevalue encodes or decodes it:
-// embedded beside the type, its methods of these names are ambiguous then. NoMarshaler does so for a type that decodes itself,
-// but does not encode itself, and NoText for the method by which a key of a map becomes text.
+// NoMethods makes a generated file fail to compile where a type gains a method by which attributevalue
+// encodes or decodes it: embedded beside the type, its methods of these names are ambiguous then.
+// NoMarshaler does so for a type that decodes itself, but does not encode itself, and NoText for the
+// method by which a key of a map becomes text.
 type (
 	NoMethods   = noMethods
 	NoMarshaler = noMarshaler

@@ -95,8 +95,8 @@ func Patch[T any](n query.Node[T], changes []field.Change[T]) mapper.ItemPatch[T
 	return mapper.InternalOf[T, T]{}.Patch(door.Key{}, n, changes)
 }
 
-// Add returns the patch that adds an element, and Put that which puts it. key is that of a map's entry, nil of a slice's
-// element.
+// Add returns the patch that adds an element, and Put that which puts it. key is that of a map's entry,
+// nil of a slice's element.
 func Add[T, E any](n query.Node[T], item int, key any, element E) mapper.Patch[T] {
 	return store(n, expr.Change{Kind: expr.Add, Item: item, Record: &element, Pos: codec.Pos{Key: key}})
 }
@@ -111,7 +111,8 @@ func store[T any](n query.Node[T], c expr.Change) mapper.Patch[T] {
 }
 
 // Entries reads the entries of a map into all.
-func Entries[K comparable, T, E any](ctx context.Context, n query.Node[T], src query.Source[T], options []query.ReadOption, all *map[K]E) error {
+func Entries[K comparable, T, E any](ctx context.Context, n query.Node[T], src query.Source[T],
+	options []query.ReadOption, all *map[K]E) error {
 	found := map[K]E{}
 	for ref, err := range Query[T, E](n).Refs(ctx, src, options...) {
 		if err != nil {

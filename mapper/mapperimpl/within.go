@@ -18,7 +18,8 @@ func Index[T any](index, item, parts int, args ...Argument) query.Node[T] {
 	}}})
 }
 
-// Period narrows the time that follows a node's parts to a year, month, day or hour: as many numbers as are given. in is its location, none for UTC.
+// Period narrows the time that follows a node's parts to a year, month, day or hour: as many numbers as
+// are given. in is its location, none for UTC.
 func Period[T any](n query.Node[T], in []*time.Location, year int, more ...int) query.Node[T] {
 	at, ok := location(in)
 	if !ok {
@@ -29,7 +30,8 @@ func Period[T any](n query.Node[T], in []*time.Location, year int, more ...int) 
 		*to = more[i]
 	}
 	unit := []selection.Unit{selection.Year, selection.Month, selection.Day, selection.Hour}[len(more)]
-	return within(n, *selection.PeriodOf(unit, selection.Date{Year: year, Month: time.Month(month), Day: day, Hour: hour}, at))
+	return within(n, *selection.PeriodOf(unit,
+		selection.Date{Year: year, Month: time.Month(month), Day: day, Hour: hour}, at))
 }
 
 // Week narrows it to an ISO 8601 week.

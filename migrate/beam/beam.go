@@ -1,7 +1,8 @@
-// Package beam runs a migration as an Apache Beam pipeline (Go SDK), on Dataflow, Flink, Spark or the local runner: where one machine is
-// not enough. Each segment of the source is an element, which [migrate.Migration.Run] moves as the command does, within one bundle: with its
-// checkpoints in the model's table, so that a bundle that is tried again goes on where it ended, and one that is run twice at once
-// does no harm.
+// Package beam runs a migration as an Apache Beam pipeline (Go SDK), on Dataflow, Flink, Spark or the
+// local runner: where one machine is not enough. Each segment of the source is an element, which
+// [migrate.Migration.Run] moves as the command does, within one bundle: with its checkpoints in the
+// model's table, so that a bundle that is tried again goes on where it ended, and one that is run twice
+// at once does no harm.
 //
 // The command itemize-beam is such a pipeline.
 package beam
@@ -25,8 +26,9 @@ func init() {
 	sdk.RegisterType(reflect.TypeFor[Result]())
 }
 
-// Job is what a pipeline does. It goes to the workers with the pipeline, but for credentials: these are the workers' own (the
-// environment's, or those of their machine's role), as are the region and the endpoint (AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB).
+// Job is what a pipeline does. It goes to the workers with the pipeline, but for credentials: these are
+// the workers' own (the environment's, or those of their machine's role), as are the region and the
+// endpoint (AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB).
 type Job struct {
 	// Lock is the content of the lock file of the model's package, which itemize gen writes.
 	Lock []byte
@@ -54,7 +56,9 @@ func Move(s sdk.Scope, j Job) (sdk.PCollection, error) {
 		return sdk.PCollection{}, err
 	}
 	if j.Segments < 1 || j.WriteRate < 0 || j.Source == "" {
-		return sdk.PCollection{}, fmt.Errorf("%s: a job has a source, a segment or more, and a rate of 0 or more: %q, %d, %v", j.Model, j.Source, j.Segments, j.WriteRate)
+		return sdk.PCollection{},
+			fmt.Errorf("%s: a job has a source, a segment or more, and a rate of 0 or more: %q, %d, %v", j.Model,
+				j.Source, j.Segments, j.WriteRate)
 	}
 	all := make([]int, j.Segments)
 	for i := range all {

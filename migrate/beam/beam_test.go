@@ -114,7 +114,8 @@ func newSetup(t *testing.T, n int) *setup {
 			t.Fatal(err)
 		}
 		s.docs[v.Name] = doc
-		if _, err := client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &source, Item: doc}); err != nil {
+		if _, err := client.PutItem(context.Background(),
+			&dynamodb.PutItemInput{TableName: &source, Item: doc}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -221,7 +222,8 @@ func TestBundlesTwice(t *testing.T) {
 	s.moved()
 }
 
-// The process is killed (SIGKILL) whenever it has written some 600 items, and the pipeline started again: it goes on where it ended.
+// The process is killed (SIGKILL) whenever it has written some 600 items, and the pipeline started
+// again: it goes on where it ended.
 func TestKilled(t *testing.T) {
 	s := newSetup(t, 150)
 	text, err := json.Marshal(s.job)
@@ -266,7 +268,8 @@ func TestKilled(t *testing.T) {
 	s.moved()
 }
 
-// A job that cannot be done is refused before anything runs; what only a worker finds fails the pipeline with its reason.
+// A job that cannot be done is refused before anything runs; what only a worker finds fails the
+// pipeline with its reason.
 func TestRefused(t *testing.T) {
 	s := newSetup(t, 1)
 	for want, change := range map[string]func(*Job){

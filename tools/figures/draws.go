@@ -12,9 +12,10 @@ import (
 	"strings"
 )
 
-// The table of draws lists how often each test draws: the calls of draws.Times and draws.For. A row has the package, the test, the
-// thing drawn, how often before there were three runs, and the numbers for the default run, .ci/run and .ci/long. The tool knows the
-// package, the test and the last three; the others are written by hand.
+// The table of draws lists how often each test draws: the calls of draws.Times and draws.For. A row has
+// the package, the test, the thing drawn, how often before there were three runs, and the numbers for
+// the default run, .ci/run and .ci/long. The tool knows the package, the test and the last three; the
+// others are written by hand.
 
 // row is a call: in which test, and its three arguments as they are written.
 type row struct{ pkg, test, byDefault, ci, long string }
@@ -74,7 +75,8 @@ func calls(pkg string, f *ast.FuncDecl) (rows []row) {
 		if !ok {
 			return true
 		}
-		if s, ok := call.Fun.(*ast.SelectorExpr); ok && len(call.Args) == 3 && (s.Sel.Name == "Times" || s.Sel.Name == "For") {
+		if s, ok := call.Fun.(*ast.SelectorExpr); ok && len(call.Args) == 3 &&
+			(s.Sel.Name == "Times" || s.Sel.Name == "For") {
 			if x, ok := s.X.(*ast.Ident); ok && x.Name == "draws" {
 				rows = append(rows, row{pkg, f.Name.Name, text(call.Args[0]), text(call.Args[1]), text(call.Args[2])})
 			}

@@ -2,14 +2,14 @@
 //
 // Usage, in the folder tools:
 //
-//	go run ./figures [-json] [-check] [root]    long functions, types with many methods, packages, lines, what calls reach
+//	go run ./figures [-json] [-check] [root]    functions, methods, packages, lines, calls
 //	go run ./figures picture [-check] [root]    the picture of the packages in docs/architecture.md
 //	go run ./figures draws [-check] [root]      how often tests draw, for the table in CONTRIBUTING.md
 //	go run ./figures manifests FILE...          Kubernetes manifests are valid
 //
-// The root is that of the repository, ".." unless given. The figures are of code that is neither a test nor generated, unless they
-// say otherwise. With -check the exit status is 1 if a figure is over its limit (limits.go), or a page is not up to date; without it
-// picture rewrites the page.
+// The root is that of the repository, ".." unless given. The figures are of code that is neither a test
+// nor generated, unless they say otherwise. With -check the exit status is 1 if a figure is over its
+// limit (limits.go), or a page is not up to date; without it picture rewrites the page.
 package main
 
 import (
@@ -46,7 +46,8 @@ const (
 
 var (
 	generatedLine = regexp.MustCompile(`^// Code generated .* DO NOT EDIT\.$`)
-	forOthers     = regexp.MustCompile(`(?i)\bfor the (mapper|module|library)\b|\bfor generated code\b|for the packages of this module`)
+	forOthers     = regexp.MustCompile(`(?i)\bfor the (mapper|module|library)\b|\bfor generated code\b|for the ` +
+		`packages of this module`)
 	publicFolders = []string{"field", "mapper", "query"}
 )
 
@@ -362,7 +363,8 @@ func whatFilesKnow(code []source) []knowledge {
 		match func(reader, ast.Node) bool
 	}{
 		{"the stage attribute", func(r reader, n ast.Node) bool { return isString(n, "_s") || r.constant(n, "State") }},
-		{"the incarnation attribute", func(r reader, n ast.Node) bool { return isString(n, "_a") || r.constant(n, "Incarnation") }},
+		{"the incarnation attribute",
+			func(r reader, n ast.Node) bool { return isString(n, "_a") || r.constant(n, "Incarnation") }},
 		{"the version attribute", func(r reader, n ast.Node) bool {
 			return r.constant(n, "DefaultVersion") || isField(n, "Version", "schema", "Schema", "reserved", "Reserved")
 		}},

@@ -11,9 +11,10 @@ import (
 	"strings"
 )
 
-// publicNames returns the names that users of the packages of all modules see: exported types, functions, methods, constants,
-// variables, struct fields and interface methods. Commands, examples, tools and internal packages have none. Embedded
-// fields are fields. Methods of a type that is not exported count once where exported types embed it.
+// publicNames returns the names that users of the packages of all modules see: exported types,
+// functions, methods, constants, variables, struct fields and interface methods. Commands, examples,
+// tools and internal packages have none. Embedded fields are fields. Methods of a type that is not
+// exported count once where exported types embed it.
 func publicNames(root string) ([]names, error) {
 	var all []names
 	files := map[string][]*ast.File{}
@@ -27,7 +28,9 @@ func publicNames(root string) ([]names, error) {
 		}
 		rel = filepath.ToSlash(rel)
 		switch {
-		case d.IsDir() && rel != "." && (strings.ContainsAny(d.Name()[:1], "._") || slices.Contains([]string{"testdata", "internal", "examples", "tools"}, d.Name())):
+		case d.IsDir() && rel != "." &&
+			(strings.ContainsAny(d.Name()[:1], "._") ||
+				slices.Contains([]string{"testdata", "internal", "examples", "tools"}, d.Name())):
 			return fs.SkipDir
 		case d.IsDir(), path.Ext(rel) != ".go", strings.HasSuffix(rel, "_test.go"):
 			return nil

@@ -11,21 +11,28 @@ import (
 )
 
 // drawn is the picture of the packages in the architecture page.
-var drawn = page{"docs/architecture.md", "<!-- picture of the packages: cd tools && go run ./figures picture -->", "<!-- end of the picture -->"}
+var drawn = page{"docs/architecture.md", "<!-- picture of the packages: cd tools && go run ./figures picture -->",
+	"<!-- end of the picture -->"}
 
-// layers are the layers of the picture, from the top, and the packages in each. A package imports packages of its own layer and of the
-// layers below.
+// layers are the layers of the picture, from the top, and the packages in each. A package imports
+// packages of its own layer and of the layers below.
 var layers = []struct {
 	name     string
 	packages []string
 }{
 	{"commands", []string{"cmd/itemize", "codegen", "internal/gen"}},
-	{"what applications import", []string{"blob", "s3store", "compress", "migrate", "forecast", "tables", "mapper", "mapper/mapperimpl", "query", "field", "tags"}},
-	{"migration", []string{"internal/migration/protocol", "internal/migration/report", "internal/migration/layout", "internal/migration/files"}},
-	{"entities", []string{"internal/bulk", "internal/operation", "internal/estimate", "internal/search", "internal/tabledef"}},
-	{"one entity", []string{"internal/change", "internal/snapshot", "internal/staging", "internal/expr", "internal/model", "internal/codec"}},
-	{"requests", []string{"internal/charge", "internal/large", "internal/write", "internal/read", "internal/selection", "internal/explain", "internal/flow"}},
-	{"values", []string{"internal/item", "internal/schema", "internal/wire", "internal/attr", "internal/key", "internal/compression", "internal/near", "internal/redact", "internal/door", "internal/tags", "cost"}},
+	{"what applications import", []string{"blob", "s3store", "compress", "migrate", "forecast", "tables", "mapper",
+		"mapper/mapperimpl", "query", "field", "tags"}},
+	{"migration", []string{"internal/migration/protocol", "internal/migration/report", "internal/migration/layout",
+		"internal/migration/files"}},
+	{"entities", []string{"internal/bulk", "internal/operation", "internal/estimate", "internal/search",
+		"internal/tabledef"}},
+	{"one entity", []string{"internal/change", "internal/snapshot", "internal/staging", "internal/expr",
+		"internal/model", "internal/codec"}},
+	{"requests", []string{"internal/charge", "internal/large", "internal/write", "internal/read", "internal/selection",
+		"internal/explain", "internal/flow"}},
+	{"values", []string{"internal/item", "internal/schema", "internal/wire", "internal/attr", "internal/key",
+		"internal/compression", "internal/near", "internal/redact", "internal/door", "internal/tags", "cost"}},
 }
 
 // picture writes the picture of the packages, or with check compares it.
@@ -62,7 +69,8 @@ func picture(root string, check bool) error {
 	return drawn.update(root, b.String(), "go run ./figures picture", check)
 }
 
-// importsOf returns which packages of the module each package of the module imports, tests and what only tests and examples use aside.
+// importsOf returns which packages of the module each package of the module imports, tests and what
+// only tests and examples use aside.
 func importsOf(root string) (map[string][]string, error) {
 	all, err := load(token.NewFileSet(), root)
 	if err != nil {
@@ -71,7 +79,8 @@ func importsOf(root string) (map[string][]string, error) {
 	imports := map[string][]string{}
 	for _, s := range all {
 		folder := path.Dir(s.name)
-		if s.test || slices.ContainsFunc([]string{"examples", "integration", "internal/testing", "otel", "docs"}, func(f string) bool { return folder == f || strings.HasPrefix(folder, f+"/") }) {
+		if s.test || slices.ContainsFunc([]string{"examples", "integration", "internal/testing", "otel", "docs"},
+			func(f string) bool { return folder == f || strings.HasPrefix(folder, f+"/") }) {
 			continue
 		}
 		imports[folder] = append([]string{}, imports[folder]...)

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/go/ssa/ssautil"
 )
 
-// reach counts the packages, files and functions of the module that a call of a mapper reaches: by the static call graph, where
-// calls of operation.Part lead to the kind of part at hand.
+// reach counts the packages, files and functions of the module that a call of a mapper reaches: by the
+// static call graph, where calls of operation.Part lead to the kind of part at hand.
 type reach struct {
 	Call      string `json:"call"`
 	Packages  int    `json:"packages"`
@@ -22,7 +22,8 @@ type reach struct {
 	Functions int    `json:"functions"`
 }
 
-// mapperCalls are calls of a mapper: the method of its engine, and the kind of part. All of them are observed, and make a receipt.
+// mapperCalls are calls of a mapper: the method of its engine, and the kind of part. All of them are
+// observed, and make a receipt.
 var mapperCalls = []struct{ call, method, part string }{
 	{"save", "save", "save"}, {"load", "load", ""}, {"query", "Page", ""}, {"patch", "patch", "modify"},
 }
@@ -50,7 +51,8 @@ func reached(root string) ([]reach, error) {
 			w.part = types.NewPointer(operation.Type(c.part).Type())
 		}
 		w.begin()
-		for _, f := range []struct{ of, name string }{{"engine", c.method}, {"engine", "observe"}, {"tally", "receipt"}} {
+		for _, f := range []struct{ of, name string }{{"engine", c.method}, {"engine", "observe"},
+			{"tally", "receipt"}} {
 			w.from(w.method(types.NewPointer(mapper.Type(f.of).Type()), mapper.Pkg, f.name))
 		}
 		out = append(out, reach{c.call, len(w.packages), len(w.files), len(w.functions)})
@@ -72,7 +74,8 @@ type walk struct {
 }
 
 func (w *walk) begin() {
-	w.seen, w.packages, w.files, w.functions = map[*ssa.Function]bool{}, map[string]bool{}, map[string]bool{}, map[token.Pos]bool{}
+	w.seen, w.packages, w.files, w.functions = map[*ssa.Function]bool{}, map[string]bool{}, map[string]bool{},
+		map[token.Pos]bool{}
 }
 
 // method returns a method of a type, nil for none.

@@ -26,15 +26,16 @@ var (
 	helloModules string
 )
 
-// The limits of a program that maps one struct, in bytes: linked as go build -trimpath does, unless GOFLAGS leaves the debug information out, and without
-// the symbol table and the debug information (-ldflags=-s -w).
+// The limits of a program that maps one struct, in bytes: linked as go build -trimpath does, unless
+// GOFLAGS leaves the debug information out, and without the symbol table and the debug information
+// (-ldflags=-s -w).
 const (
 	helloSize     = 16_550_000
 	helloStripped = 11_520_000
 )
 
-// room is a clean place: a module cache of its own, which is filled from the repository, and else from the machine's own
-// module cache or the network.
+// room is a clean place: a module cache of its own, which is filled from the repository, and else from
+// the machine's own module cache or the network.
 type room struct {
 	dir  string
 	env  []string
@@ -59,9 +60,11 @@ func (all modules) install() (err error) {
 	}
 	cache, upstream, _ := strings.Cut(strings.TrimSpace(settings), "\n")
 	r.env = []string{
-		"GOWORK=off", "GOFLAGS=" + os.Getenv("GOFLAGS") + " -modcacherw -buildvcs=false -trimpath", "GOMODCACHE=" + filepath.Join(dir, "mod"), "GOBIN=" + filepath.Join(dir, "bin"),
+		"GOWORK=off", "GOFLAGS=" + os.Getenv("GOFLAGS") + " -modcacherw -buildvcs=false -trimpath", "GOMODCACHE=" +
+			filepath.Join(dir, "mod"), "GOBIN=" + filepath.Join(dir, "bin"),
 		"GOPROXY=file://" + proxy + ",file://" + filepath.Join(cache, "cache", "download") + "," + upstream,
-		// The go command keeps an index of the packages of each version of a module. The next run has other files in this one.
+		// The go command keeps an index of the packages of each version of a module. The next run has
+		// other files in this one.
 		"GODEBUG=goindex=0",
 		"GONOSUMDB=" + prefix + "," + prefix + "/*", // nothing is published
 	}
@@ -94,7 +97,8 @@ func (r *room) generate() error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(command(dir, r.env, itemize, "gen", "./..."), command(dir, r.env, "go", "mod", "tidy"), command(dir, r.env, "go", "vet", ".")); err != nil {
+	if err := errors.Join(command(dir, r.env, itemize, "gen", "./..."), command(dir, r.env, "go", "mod", "tidy"),
+		command(dir, r.env, "go", "vet", ".")); err != nil {
 		return err
 	}
 	after, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -141,7 +145,8 @@ func (r *room) installOne(m *mod) error {
 		for _, p := range imports {
 			source += fmt.Sprintf("\t_ %q\n", p)
 		}
-		dir, err := r.module(strings.ReplaceAll(strings.TrimPrefix(m.path, path.Dir(prefix)+"/"), "/", "-"), source+")\n\nfunc main() {}\n", m.path+"@"+version)
+		dir, err := r.module(strings.ReplaceAll(strings.TrimPrefix(m.path, path.Dir(prefix)+"/"), "/", "-"),
+			source+")\n\nfunc main() {}\n", m.path+"@"+version)
 		if err != nil {
 			return err
 		}
@@ -164,7 +169,9 @@ func (m *mod) packages() (imports, commands []string, err error) {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		if name != m.dir && (strings.ContainsAny(d.Name()[:1], "._") || slices.Contains([]string{"testdata", "internal", "examples"}, d.Name())) {
+		if name != m.dir &&
+			(strings.ContainsAny(d.Name()[:1], "._") ||
+				slices.Contains([]string{"testdata", "internal", "examples"}, d.Name())) {
 			return fs.SkipDir
 		}
 		if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && name != m.dir {
@@ -196,7 +203,8 @@ func (m *mod) packages() (imports, commands []string, err error) {
 // measure builds a program that maps one struct, and one with the SDK alone, and compares what they need.
 func (r *room) measure() error {
 	var errs []error
-	for _, x := range []struct{ name, source, required string }{{"bare", bare, ""}, {"hello", hello, prefix + "@" + version}} {
+	for _, x := range []struct{ name, source, required string }{{"bare", bare, ""},
+		{"hello", hello, prefix + "@" + version}} {
 		required := []string{x.required}
 		if x.required == "" {
 			required = nil
@@ -225,13 +233,17 @@ func (r *room) measure() error {
 		if x.name == "bare" {
 			continue
 		}
-		if debug := !strings.Contains(os.Getenv("GOFLAGS"), "-dwarf=false"); debug && sizes[0] > helloSize || sizes[1] > helloStripped {
-			errs = append(errs, fmt.Errorf("the program has %d bytes, %d stripped: the limits are %d and %d", sizes[0], sizes[1], helloSize, helloStripped))
+		if debug := !strings.Contains(os.Getenv("GOFLAGS"), "-dwarf=false"); debug && sizes[0] > helloSize ||
+			sizes[1] > helloStripped {
+			errs = append(errs, fmt.Errorf("the program has %d bytes, %d stripped: the limits are %d and %d", sizes[0],
+				sizes[1], helloSize, helloStripped))
 		}
 		known := strings.Fields(helloModules)
 		for _, m := range modules {
 			if !slices.Contains(known, m) {
-				errs = append(errs, fmt.Errorf("the program's go.sum has %s: keep it out, or add it to tools/modules/testdata/hello.modules.txt", m))
+				errs = append(errs,
+					fmt.Errorf("the program's go.sum has %s: keep it out, or add it to "+
+						"tools/modules/testdata/hello.modules.txt", m))
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Modules keeps the modules of the repository installable: they require each other at one version, without replace, and need
-// no more than they use.
+// Modules keeps the modules of the repository installable: they require each other at one version,
+// without replace, and need no more than they use.
 //
 // Usage, in the folder tools:
 //
@@ -7,7 +7,8 @@
 //	go run ./modules install [root]             installs every module from outside, with a clean module cache
 //	go run ./modules proxy DIRECTORY [root]     writes the modules as a GOPROXY serves them
 //
-// The root is that of the repository, ".." unless given. With -check, tidy changes nothing, and fails if something would change.
+// The root is that of the repository, ".." unless given. With -check, tidy changes nothing, and fails
+// if something would change.
 package main
 
 import (

@@ -37,8 +37,8 @@ func (m *mod) own() bool { return m.path == prefix || strings.HasPrefix(m.path, 
 // modules are those of the repository.
 type modules []*mod
 
-// find returns the modules below a root. The error is of one that cannot be installed: it replaces another, or requires one of
-// the repository's at another version.
+// find returns the modules below a root. The error is of one that cannot be installed: it replaces
+// another, or requires one of the repository's at another version.
 func find(root string) (modules, error) {
 	var all modules
 	var errs []error
@@ -67,7 +67,8 @@ func find(root string) (modules, error) {
 			errs = append(errs, fmt.Errorf("%s: it is the module %s: let it be %s", name, m.path, want))
 		}
 		if len(file.Replace) > 0 {
-			errs = append(errs, fmt.Errorf("%s: it has a replace, which go install refuses: put it into a go.work", name))
+			errs = append(errs,
+				fmt.Errorf("%s: it has a replace, which go install refuses: put it into a go.work", name))
 		}
 		for _, r := range file.Require {
 			if (&mod{path: r.Mod.Path}).own() && r.Mod.Version != version {
@@ -137,7 +138,8 @@ func (all modules) tidyOne(m *mod, check bool) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return errors.Join(update(filepath.Join(m.dir, "go.mod"), text, check), update(filepath.Join(m.dir, "go.sum"), after, check))
+	return errors.Join(update(filepath.Join(m.dir, "go.mod"), text, check),
+		update(filepath.Join(m.dir, "go.sum"), after, check))
 }
 
 // update writes a file if it is another. With check that is an error, and nothing is written.

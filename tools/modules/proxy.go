@@ -10,7 +10,8 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// writeProxy writes the published modules into a folder as GOPROXY=file://... reads them (go.dev/ref/mod, "GOPROXY protocol").
+// writeProxy writes the published modules into a folder as GOPROXY=file://... reads them
+// (go.dev/ref/mod, "GOPROXY protocol").
 func (all modules) writeProxy(dir string) error {
 	for _, m := range all {
 		if !m.published() {
@@ -48,5 +49,6 @@ func (m *mod) publish(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(zip.CreateFromDir(archive, module.Version{Path: m.path, Version: version}, m.dir), archive.Close())
+	return errors.Join(zip.CreateFromDir(archive, module.Version{Path: m.path, Version: version}, m.dir),
+		archive.Close())
 }

@@ -36,8 +36,8 @@ type Thread struct {
 }
 
 // Reply is an item of its own: adding one costs that one. A global index has what somebody has posted,
-// by its time, which is the table's sort key. Long messages are compressed, huge ones lie in the table ReplyChunks, and pictures in S3;
-// a list shows how a message begins.
+// by its time, which is the table's sort key. Long messages are compressed, huge ones lie in the table
+// ReplyChunks, and pictures in S3; a list shows how a message begins.
 type Reply struct {
 	_        struct{} `ddb:"table=Reply,hash=Id,range=ReplyDateTime"`
 	_        struct{} `ddb:"index=PostedByIndex,pk={PostedBy},range=ReplyDateTime"`

@@ -2,7 +2,8 @@ package output
 
 import "github.com/itemize/itemize/mapper"
 
-// WCU returns the write units of a call: those that the engine reports, or the predicted ones if it reports none (minidyn).
+// WCU returns the write units of a call: those that the engine reports, or the predicted ones if it
+// reports none (minidyn).
 func WCU(r *mapper.Receipt) float64 {
 	if reported(r) {
 		return r.Consumed.WCU

@@ -60,8 +60,9 @@ type Document struct {
 func (d *Document) Package() Package {
 	p := Package{
 		Name: d.Name, Description: d.Description, License: d.License, Keywords: d.Keywords, Tags: d.Tags,
-		Dependencies: d.Dependencies, OptionalDependencies: d.OptionalDependencies, PeerDependencies: d.PeerDependencies,
-		DevDependencies: d.DevDependencies, Engines: d.Engines, Scripts: d.Scripts, Files: d.Files, Exports: d.Exports,
+		Dependencies: d.Dependencies, OptionalDependencies: d.OptionalDependencies,
+		PeerDependencies: d.PeerDependencies,
+		DevDependencies:  d.DevDependencies, Engines: d.Engines, Scripts: d.Scripts, Files: d.Files, Exports: d.Exports,
 	}
 	listed := map[string]bool{}
 	for _, v := range d.Versions {

@@ -54,7 +54,8 @@ func Open(ctx context.Context, files Files) (*Export, error) {
 		return nil, fmt.Errorf("the export cannot be read: %w", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the export has no %s (%w): name the folder of one export, which ends with AWSDynamoDB/ and an id, and wait until it has ended", summaryName, err)
+		return nil, fmt.Errorf("the export has no %s (%w): name the folder of one export, which ends with "+
+			"AWSDynamoDB/ and an id, and wait until it has ended", summaryName, err)
 	}
 	var summary struct {
 		ExportType, OutputFormat, TableARN string
@@ -87,7 +88,8 @@ func Open(ctx context.Context, files Files) (*Export, error) {
 		e.data, sum = append(e.data, f), sum+f.Items
 	}
 	if sum != e.Items {
-		return nil, fmt.Errorf("%s has %d items, and %s %d: the export is not whole", summaryName, e.Items, filesName, sum)
+		return nil, fmt.Errorf("%s has %d items, and %s %d: the export is not whole", summaryName, e.Items, filesName,
+			sum)
 	}
 	return e, nil
 }

@@ -56,8 +56,8 @@ type Writer struct {
 	zip   *gzip.Writer
 }
 
-// NewWriter returns a writer of files that are named by their numbers, from 0. A file ends when its lines have more than
-// limit bytes before they are compressed: the writer holds one file in memory.
+// NewWriter returns a writer of files that are named by their numbers, from 0. A file ends when its
+// lines have more than limit bytes before they are compressed: the writer holds one file in memory.
 func NewWriter(files Files, limit int, name func(n int) string) *Writer {
 	return &Writer{files: files, name: name, limit: limit}
 }

@@ -50,10 +50,12 @@ func exportOf(t *testing.T, items []item.Attributes) Folder {
 			t.Fatal(err)
 		}
 		sum := md5.Sum(content)
-		_ = json.NewEncoder(&manifest).Encode(dataFile{bytes.Count(lines.Bytes(), []byte("\n")), base64.StdEncoding.EncodeToString(sum[:]), "prefix/AWSDynamoDB/1/data/" + filepath.Base(name)})
+		_ = json.NewEncoder(&manifest).Encode(dataFile{bytes.Count(lines.Bytes(), []byte("\n")),
+			base64.StdEncoding.EncodeToString(sum[:]), "prefix/AWSDynamoDB/1/data/" + filepath.Base(name)})
 	}
 	put(t, dir, filesName, manifest.String())
-	put(t, dir, summaryName, fmt.Sprintf(`{"exportType":"FULL_EXPORT","outputFormat":"DYNAMODB_JSON","tableArn":"arn:aws:dynamodb:eu-west-1:1:table/T","itemCount":%d}`, len(items)))
+	put(t, dir, summaryName, fmt.Sprintf(`{"exportType":"FULL_EXPORT","outputFormat":"DYNAMODB_JSON",`+
+		`"tableArn":"arn:aws:dynamodb:eu-west-1:1:table/T","itemCount":%d}`, len(items)))
 	return Folder(dir)
 }
 
@@ -68,15 +70,20 @@ func someItems(n int) []item.Attributes {
 	var all []item.Attributes
 	for i := range n {
 		all = append(all, item.Attributes{
-			"PK": &types.AttributeValueMemberS{Value: fmt.Sprint("item ", i)}, "N": &types.AttributeValueMemberN{Value: fmt.Sprint(i)},
-			"B": &types.AttributeValueMemberB{Value: []byte{byte(i), 0, 255}}, "L": &types.AttributeValueMemberL{Value: []types.AttributeValue{&types.AttributeValueMemberNULL{Value: true}}},
+			"PK": &types.AttributeValueMemberS{Value: fmt.Sprint("item ", i)},
+			"N":  &types.AttributeValueMemberN{Value: fmt.Sprint(i)},
+			"B":  &types.AttributeValueMemberB{Value: []byte{byte(i), 0, 255}},
+			"L": &types.AttributeValueMemberL{
+				Value: []types.AttributeValue{&types.AttributeValueMemberNULL{Value: true}},
+			},
 		})
 	}
 	return all
 }
 
 // readAllItems reads the segments of an export one after the other.
-func readAllItems(ctx context.Context, e *Export, of, limit int, from Position) (all []item.Attributes, positions []Position, err error) {
+func readAllItems(ctx context.Context, e *Export, of, limit int, from Position) (all []item.Attributes,
+	positions []Position, err error) {
 	for n := range of {
 		err = errors.Join(err, e.Read(ctx, Segment{n, of, limit, from}, func(b Batch) error {
 			all, positions = append(all, b.Items...), append(positions, b.At)
@@ -86,7 +93,8 @@ func readAllItems(ctx context.Context, e *Export, of, limit int, from Position) 
 	return all, positions, err
 }
 
-var equal = cmp.Options{cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberB{}, types.AttributeValueMemberL{}, types.AttributeValueMemberNULL{})}
+var equal = cmp.Options{cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{},
+	types.AttributeValueMemberB{}, types.AttributeValueMemberL{}, types.AttributeValueMemberNULL{})}
 
 // What the writer writes, an export reads: each item once, in any number of segments and in batches of any size.
 func TestExportReadsEachItemOnce(t *testing.T) {
@@ -134,19 +142,27 @@ func TestDamagedExportIsRefused(t *testing.T) {
 		damage func(t *testing.T, dir string)
 		want   string
 	}{
-		"no summary":       {func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, summaryName)) }, "name the folder of one export"},
-		"no list of files": {func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, filesName)) }, "copy the export again"},
-		"another format":   {func(t *testing.T, dir string) { put(t, dir, summaryName, `{"outputFormat":"ION"}`) }, "export as DYNAMODB_JSON"},
+		"no summary": {func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, summaryName)) },
+			"name the folder of one export"},
+		"no list of files": {func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, filesName)) },
+			"copy the export again"},
+		"another format": {func(t *testing.T, dir string) { put(t, dir, summaryName, `{"outputFormat":"ION"}`) },
+			"export as DYNAMODB_JSON"},
 		"incremental": {func(t *testing.T, dir string) {
 			put(t, dir, summaryName, `{"outputFormat":"DYNAMODB_JSON","exportType":"INCREMENTAL_EXPORT"}`)
 		}, "export the whole table"},
 		"another count": {func(t *testing.T, dir string) {
 			put(t, dir, summaryName, `{"outputFormat":"DYNAMODB_JSON","itemCount":99}`)
 		}, "the export is not whole"},
-		"a missing file":    {func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "data", "01.json.gz")) }, "copy the export again"},
-		"a cut file":        {func(t *testing.T, dir string) { os.Truncate(filepath.Join(dir, "data", "01.json.gz"), 30) }, "copy the export again"},
-		"a changed content": {func(t *testing.T, dir string) { copyFile(t, dir, "00.json.gz", "01.json.gz") }, "has the checksum"},
-		"no gzip":           {func(t *testing.T, dir string) { put(t, dir, "data/01.json.gz", "text") }, "copy the export again"},
+		"a missing file": {func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "data", "01.json.gz")) },
+			"copy the export again"},
+		"a cut file": {func(t *testing.T, dir string) {
+			os.Truncate(filepath.Join(dir, "data", "01.json.gz"), 30)
+		}, "copy the export again"},
+		"a changed content": {func(t *testing.T, dir string) { copyFile(t, dir, "00.json.gz", "01.json.gz") },
+			"has the checksum"},
+		"no gzip": {func(t *testing.T, dir string) { put(t, dir, "data/01.json.gz", "text") },
+			"copy the export again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := exportOf(t, someItems(6))

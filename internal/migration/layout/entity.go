@@ -6,8 +6,8 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// Entity tells the items of one entity from those of others that lie in its partition: their sort keys name the fields that
-// the root's names.
+// Entity tells the items of one entity from those of others that lie in its partition: their sort keys
+// name the fields that the root's names.
 type Entity struct {
 	layout *Layout
 	// keys are those of the kinds, with the entity's own fields in place.

@@ -93,7 +93,8 @@ func (k *Kind) stored(field, otherwise string) string {
 
 // adds reports whether an attribute of an item is written for indexes or for its expiry alone.
 func (x *Layout) adds(k *Kind, name string) bool {
-	return x.expires(k) && name == x.TTL || slices.ContainsFunc(k.keys, func(n *indexKey) bool { return n.key != nil && n.name == name })
+	return x.expires(k) && name == x.TTL ||
+		slices.ContainsFunc(k.keys, func(n *indexKey) bool { return n.key != nil && n.name == name })
 }
 
 // expires reports whether the library sets the expiry of a kind's items, beside what they hold.
@@ -112,8 +113,8 @@ func (x *Layout) forIndexes(k *Kind, name string) bool {
 	})
 }
 
-// add gives an item what is written for indexes and for its expiry alone, made of its attributes or those of its element, and takes what an index
-// cannot hold away. in names the element, "" for none.
+// add gives an item what is written for indexes and for its expiry alone, made of its attributes or
+// those of its element, and takes what an index cannot hold away. in names the element, "" for none.
 func (s *splitter) add(it *Item, fields item.Attributes, self types.AttributeValue, mapKey, in string) {
 	k, at := it.Kind, len(s.errs)
 	for _, n := range k.keys {
@@ -193,7 +194,8 @@ func (it *Item) whole() item.Attributes {
 }
 
 // indexValue makes a key of an index; nil where a value is empty, so that the item is not in it.
-func (s *splitter) indexValue(n *indexKey, fields item.Attributes, self types.AttributeValue, mapKey string) types.AttributeValue {
+func (s *splitter) indexValue(n *indexKey, fields item.Attributes, self types.AttributeValue,
+	mapKey string) types.AttributeValue {
 	values := make([]key.Value, len(n.key.from))
 	for i := range n.key.from {
 		from := &n.key.from[i]

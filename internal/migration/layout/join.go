@@ -151,13 +151,16 @@ func (j *joiner) inside(name string) item.Attributes {
 // hasAny reports whether an item has an attribute of a struct.
 func hasAny(it *Item, in string) bool {
 	return slices.ContainsFunc(it.Kind.Attributes, func(a schema.LayoutAttribute) bool {
-		return a.In == in && slices.ContainsFunc(append([]string{a.Name}, a.Was...), func(name string) bool { return it.Attributes[name] != nil })
+		return a.In == in &&
+			slices.ContainsFunc(append([]string{a.Name}, a.Was...),
+				func(name string) bool { return it.Attributes[name] != nil })
 	})
 }
 
 // attribute returns the index of the attribute with a name, or one that it had before, or -1.
 func (k *Kind) attribute(name string) int {
-	return slices.IndexFunc(k.Attributes, func(a schema.LayoutAttribute) bool { return a.Name == name || slices.Contains(a.Was, name) })
+	return slices.IndexFunc(k.Attributes,
+		func(a schema.LayoutAttribute) bool { return a.Name == name || slices.Contains(a.Was, name) })
 }
 
 // collection adds the elements of a slice or map.
@@ -296,7 +299,8 @@ func ordered(sorted []*Item, values []types.AttributeValue, note types.Attribute
 	return out
 }
 
-// Same reports whether two monoliths are the same, attribute value by attribute value, as numbers and sets are compared.
+// Same reports whether two monoliths are the same, attribute value by attribute value, as numbers and
+// sets are compared.
 func Same(a, b item.Attributes) bool { return attr.SameItem(a, b) }
 
 // Noted are the attributes of a monolith of which its root notes something, in order.

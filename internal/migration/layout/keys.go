@@ -15,7 +15,8 @@ import (
 // Keys tell where the monolith of an entity lies, by the fields in the keys of its root.
 type Keys struct{ hash, sort keyFrom }
 
-// keyFrom makes a key: it is a field that is an attribute of that name, or written by a template. The zero keyFrom makes none.
+// keyFrom makes a key: it is a field that is an attribute of that name, or written by a template. The
+// zero keyFrom makes none.
 type keyFrom struct {
 	attribute string
 	*template
@@ -27,20 +28,24 @@ func (x *Layout) KeyAttributes(hash, sort string) (*Keys, error) {
 	names, tells := x.identities()
 	for _, name := range k.names() {
 		if !tells[name] {
-			return nil, fmt.Errorf("the key %s of the monoliths is no field that stands in the keys of the model's root, so that nobody could tell where the monolith of an entity lies: name it in them, rename the field (dynamodbav), or say how the key is made (-key, -sort; migrate.Keys)", name)
+			return nil, fmt.Errorf("the key %s of the monoliths is no field that stands in the keys of the model's "+
+				"root, so that nobody could tell where the monolith of an entity lies: name it in them, rename the "+
+				"field (dynamodbav), or say how the key is made (-key, -sort; migrate.Keys)", name)
 		}
 	}
 	return k, k.whole(names)
 }
 
-// KeyTemplates are the keys of monoliths that are written by templates, as those of items are: "" for the partition key of the
-// model, and for no sort key. A placeholder is written as it is in the keys of the root.
+// KeyTemplates are the keys of monoliths that are written by templates, as those of items are: "" for
+// the partition key of the model, and for no sort key. A placeholder is written as it is in the keys of
+// the root.
 func (x *Layout) KeyTemplates(hash, sort string) (*Keys, error) {
 	k := &Keys{hash: keyFrom{template: &x.pk}}
 	names, tells := x.identities()
 	for _, name := range names {
 		if !tells[name] {
-			return nil, fmt.Errorf("the keys of the model's root do not give %s back in full, so that nobody could tell where the monolith of an entity lies: write it in full", name)
+			return nil, fmt.Errorf("the keys of the model's root do not give %s back in full, so that nobody could "+
+				"tell where the monolith of an entity lies: write it in full", name)
 		}
 	}
 	var err error
@@ -56,7 +61,8 @@ func (x *Layout) KeyTemplates(hash, sort string) (*Keys, error) {
 	}
 	for _, name := range names {
 		if !k.hash.names(name) && (k.sort.template == nil || !k.sort.names(name)) && slices.Contains(k.names(), name) {
-			return nil, fmt.Errorf("the keys of the monoliths do not give %s back in full, so that two entities could have one monolith: write it in full", name)
+			return nil, fmt.Errorf("the keys of the monoliths do not give %s back in full, so that two entities "+
+				"could have one monolith: write it in full", name)
 		}
 	}
 	return k, k.whole(names)
@@ -83,7 +89,9 @@ func (k *Keys) whole(names []string) error {
 	have := k.names()
 	for _, name := range names {
 		if !slices.Contains(have, name) {
-			return fmt.Errorf("the field %s stands in the keys of the model's root, and in none of the monoliths, so that two entities could have one monolith: take it out of the keys, or name it in those of the monoliths", name)
+			return fmt.Errorf("the field %s stands in the keys of the model's root, and in none of the monoliths, so "+
+				"that two entities could have one monolith: take it out of the keys, or name it in those of the "+
+				"monoliths", name)
 		}
 	}
 	return nil
@@ -126,8 +134,8 @@ func (f keyFrom) has(s key.Scalar) bool {
 	return f.template == nil || f.Parse(s, make([]key.Value, len(f.from)))
 }
 
-// Suspect reports whether an item of another key has what makes it a monolith: keys that begin as the templates do, and the fields that
-// stand in them.
+// Suspect reports whether an item of another key has what makes it a monolith: keys that begin as the
+// templates do, and the fields that stand in them.
 func (k *Keys) Suspect(pk, sk key.Scalar, doc item.Attributes) bool {
 	if !k.hash.begins(pk) || k.sort.template != nil && !k.sort.begins(sk) {
 		return false
@@ -183,7 +191,9 @@ func (x *Layout) keyOf(text string) (*template, error) {
 		return nil, err
 	}
 	if i := t.Ambiguous(); i >= 0 {
-		return nil, fmt.Errorf("the key %q of monoliths: before %s stands another text of any length and no %s between them, so that two entities could have one key: keys of that form cannot be told apart, and their monoliths not moved", text, parsed.Parts[i], x.Delim)
+		return nil, fmt.Errorf("the key %q of monoliths: before %s stands another text of any length and no %s "+
+			"between them, so that two entities could have one key: keys of that form cannot be told apart, and "+
+			"their monoliths not moved", text, parsed.Parts[i], x.Delim)
 	}
 	return t, nil
 }
@@ -217,5 +227,6 @@ func (x *Layout) placeholder(p tags.Part) (schema.LayoutPlaceholder, error) {
 	if found != nil {
 		return found[0], nil
 	}
-	return schema.LayoutPlaceholder{}, fmt.Errorf("%s does not stand in the keys of the model's root, so that nobody could tell where the monolith of an entity lies: there are %v", p, there)
+	return schema.LayoutPlaceholder{}, fmt.Errorf("%s does not stand in the keys of the model's root, so that nobody "+
+		"could tell where the monolith of an entity lies: there are %v", p, there)
 }

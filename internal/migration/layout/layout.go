@@ -102,11 +102,12 @@ func New(l schema.Layout) (*Layout, error) {
 	return x, x.toldApart()
 }
 
-// toldApart requires of what lies in one partition that keys tell which entity's it is: each names in full what the root names beyond the
-// partition key.
+// toldApart requires of what lies in one partition that keys tell which entity's it is: each names in
+// full what the root names beyond the partition key.
 func (x *Layout) toldApart() error {
 	if x.top[schema.DefaultVersion] {
-		return fmt.Errorf("%s: a field is named %s, where the library keeps its versions of monoliths: rename it", x.Model, schema.DefaultVersion)
+		return fmt.Errorf("%s: a field is named %s, where the library keeps its versions of monoliths: rename it",
+			x.Model, schema.DefaultVersion)
 	}
 	names, _ := x.identities()
 	for _, name := range names {
@@ -115,7 +116,8 @@ func (x *Layout) toldApart() error {
 		}
 		for _, k := range x.Kinds {
 			if k.key == nil || !k.key.names(name) {
-				return fmt.Errorf("%s: the keys of %s do not give %s back in full, and so not which entity of a partition they are of: write it in full there", x.Model, k.Name, name)
+				return fmt.Errorf("%s: the keys of %s do not give %s back in full, and so not which entity of a "+
+					"partition they are of: write it in full there", x.Model, k.Name, name)
 			}
 		}
 	}
@@ -142,11 +144,13 @@ func (x *Layout) supported() error {
 	case x.Shards != nil:
 		return errors.New("the model is sharded, which a migration does not know yet: load its entities with BulkLoad")
 	case slices.ContainsFunc(x.Tables, func(t schema.LayoutTable) bool { return strings.Contains(t.Name, "{") }):
-		return errors.New("the model's tables follow the time, which a migration does not know yet: load its entities with BulkLoad")
+		return errors.New("the model's tables follow the time, which a migration does not know yet: load its " +
+			"entities with BulkLoad")
 	case slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool {
 		return slices.ContainsFunc(it.Attributes, schema.LayoutAttribute.IsLarge)
 	}):
-		return errors.New("the model has large values (compress, chunk, s3=), which a migration does not know yet: move it without these tags, and add them afterwards: what is stored plainly stays readable")
+		return errors.New("the model has large values (compress, chunk, s3=), which a migration does not know yet: " +
+			"move it without these tags, and add them afterwards: what is stored plainly stays readable")
 	case !slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool { return it.Root }):
 		return errors.New("the layout names no root: run itemize gen")
 	}
@@ -263,8 +267,8 @@ func (x *Layout) Claims(name string) bool { return x.top[name] }
 // Tops are the attributes of a monolith that fields claim, in no order.
 func (x *Layout) Tops() []string { return slices.Collect(maps.Keys(x.top)) }
 
-// identities are the fields of the model that stand in the keys of the root, as attributes of a monolith; tells reports of
-// each whether the keys give it back in full.
+// identities are the fields of the model that stand in the keys of the root, as attributes of a
+// monolith; tells reports of each whether the keys give it back in full.
 func (x *Layout) identities() (names []string, tells map[string]bool) {
 	tells = map[string]bool{}
 	for _, t := range []*template{&x.pk, x.Root.key} {

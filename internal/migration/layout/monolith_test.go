@@ -117,18 +117,21 @@ func TestSplitIsWhatTheMapperStores(t *testing.T) {
 						continue
 					}
 					if !attr.Same(value, got[name]) && !quirk(typ, value, got[name]) {
-						t.Errorf("seed %d: %v: %s of %s is %s, and the mapper stores %s", seed, typ, name, ch.Place, show(got[name]), show(value))
+						t.Errorf("seed %d: %v: %s of %s is %s, and the mapper stores %s", seed, typ, name, ch.Place,
+							show(got[name]), show(value))
 					}
 				}
 				for name, value := range got {
 					if derived := ch.Item.DerivedKey(name) >= 0 || name == e.TTL; derived && ch.Put[name] == nil {
-						t.Errorf("seed %d: %v: %s of %s is %s, and the mapper stores none", seed, typ, name, ch.Place, show(value))
+						t.Errorf("seed %d: %v: %s of %s is %s, and the mapper stores none", seed, typ, name, ch.Place,
+							show(value))
 					}
 				}
 			}
 		}
 	}
-	t.Logf("%d monoliths moved, and %d of those that were made odd, the others being refused as %v; refused models: %v", moved, twisted, why, refused)
+	t.Logf("%d monoliths moved, and %d of those that were made odd, the others being refused as %v; refused models: %v",
+		moved, twisted, why, refused)
 	if moved < 500 || twisted < moved/2 {
 		t.Error("too few to mean anything")
 	}
@@ -150,8 +153,10 @@ func show(v types.AttributeValue) string {
 func odd(r *rand.Rand, doc item.Attributes) {
 	extra := func() types.AttributeValue {
 		return []types.AttributeValue{
-			&types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"}, &types.AttributeValueMemberBS{Value: [][]byte{{0}, {1, 2}}},
-			&types.AttributeValueMemberNS{Value: []string{"1", "0.5"}}, &types.AttributeValueMemberB{Value: []byte{}}, &types.AttributeValueMemberS{},
+			&types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"},
+			&types.AttributeValueMemberBS{Value: [][]byte{{0}, {1, 2}}},
+			&types.AttributeValueMemberNS{Value: []string{"1", "0.5"}}, &types.AttributeValueMemberB{Value: []byte{}},
+			&types.AttributeValueMemberS{},
 		}[r.IntN(5)]
 	}
 	for name, v := range doc {
@@ -181,12 +186,14 @@ func odd(r *rand.Rand, doc item.Attributes) {
 	doc["more"] = extra()
 }
 
-// quirk reports whether attributevalue encodes a value otherwise where it lies in a map, which the library does not: methods of
-// pointers, which it cannot reach there, and nil bytes, which it makes empty.
+// quirk reports whether attributevalue encodes a value otherwise where it lies in a map, which the
+// library does not: methods of pointers, which it cannot reach there, and nil bytes, which it makes
+// empty.
 func quirk(typ reflect.Type, stored, monolith types.AttributeValue) bool {
 	_, null := stored.(*types.AttributeValueMemberNULL)
 	b, bytes := monolith.(*types.AttributeValueMemberB)
-	return null && bytes && len(b.Value) == 0 || strings.Contains(typ.String(), "models.Point") || strings.Contains(typ.String(), "*[]uint8")
+	return null && bytes && len(b.Value) == 0 || strings.Contains(typ.String(), "models.Point") ||
+		strings.Contains(typ.String(), "*[]uint8")
 }
 
 type dated struct {
@@ -218,10 +225,15 @@ type unversioned struct {
 // What a migration does not know is refused by name, with what to do in its place.
 func TestNotYet(t *testing.T) {
 	for want, typ := range map[string]reflect.Type{
-		"dated: the model's tables follow the time, which a migration does not know yet: load its entities with BulkLoad":                                                                                reflect.TypeFor[dated](),
-		"sharded: the model is sharded, which a migration does not know yet: load its entities with BulkLoad":                                                                                            reflect.TypeFor[sharded](),
-		"voluminous: the model has large values (compress, chunk, s3=), which a migration does not know yet: move it without these tags, and add them afterwards: what is stored plainly stays readable": reflect.TypeFor[voluminous](),
-		"unversioned: the model has noversion, and what moves needs versions: remove it":                                                                                                                 reflect.TypeFor[unversioned](),
+		"dated: the model's tables follow the time, which a migration does not know yet: load its entities with " +
+			"BulkLoad": reflect.TypeFor[dated](),
+		"sharded: the model is sharded, which a migration does not know yet: load its entities " +
+			"with BulkLoad": reflect.TypeFor[sharded](),
+		"voluminous: the model has large values (compress, chunk, s3=), which a migration does not know yet: move it " +
+			"without these tags, and add them afterwards: " +
+			"what is stored plainly stays readable": reflect.TypeFor[voluminous](),
+		"unversioned: the model has noversion, and what moves needs versions: " +
+			"remove it": reflect.TypeFor[unversioned](),
 	} {
 		e, err := schema.Of(typ)
 		if err != nil {

@@ -72,7 +72,8 @@ func (x *Layout) Split(doc item.Attributes) (*Collection, error) {
 	return s.out, nil
 }
 
-// Expired reports whether the time to live of a monolith's root is over, also of a monolith that cannot be split as a whole.
+// Expired reports whether the time to live of a monolith's root is over, also of a monolith that cannot
+// be split as a whole.
 func (x *Layout) Expired(doc item.Attributes, now time.Time) bool {
 	s := &splitter{Layout: x, doc: doc, out: &Collection{}, residue: item.Attributes{}}
 	if s.partition(); s.errs != nil {
@@ -132,7 +133,8 @@ func (s *splitter) values(t *template, elem item.Attributes, self types.Attribut
 }
 
 // source returns what one placeholder takes, and where it lies in the monolith or the element.
-func (s *splitter) source(from *source, elem item.Attributes, self types.AttributeValue, mapKey string) (v types.AttributeValue, name string) {
+func (s *splitter) source(from *source, elem item.Attributes, self types.AttributeValue,
+	mapKey string) (v types.AttributeValue, name string) {
 	switch from.from {
 	case "element", "item":
 		return elem[from.attribute], from.attribute
@@ -237,7 +239,8 @@ func (s *splitter) spread(it *Item, name string) bool {
 // reserved reports whether an attribute of an item has another meaning than the monolith's.
 func (x *Layout) reserved(k *Kind, name string) bool {
 	t := x.Tables[k.Table]
-	return name == t.Hash || name == t.Range || name == x.Version || name == schema.State || name == schema.Incarnation || name == schema.Moved || x.adds(k, name) ||
+	return name == t.Hash || name == t.Range || name == x.Version || name == schema.State ||
+		name == schema.Incarnation || name == schema.Moved || x.adds(k, name) ||
 		name == x.TTL && name != "" && !k.listed[name] || x.forIndexes(k, name)
 }
 
@@ -322,7 +325,8 @@ func (s *splitter) element(k *Kind, name, mapKey string, v types.AttributeValue)
 	for n, value := range fields {
 		switch from := k.key.of(n); {
 		case !k.listed[n] && s.reserved(k, n):
-			s.fault(name+"."+n, "the item has another attribute of that name: rename it in the model (hash=, range=, version=), or in the monolith")
+			s.fault(name+"."+n, "the item has another attribute of that name: rename it in the model (hash=, range=, "+
+				"version=), or in the monolith")
 		case k.listed[n] || from < 0 || !k.key.tells(from, values[from], value):
 			it.Attributes[n] = value
 		}
@@ -361,7 +365,8 @@ func (t *template) lossless(i int) bool {
 			continue
 		}
 		if n == i {
-			return !p.Format.IsTime() || p.Format.Kind == key.Nanos || t.from[i].unix && (p.Format.Kind == key.Seconds || p.Format.Kind == key.Unix)
+			return !p.Format.IsTime() || p.Format.Kind == key.Nanos || t.from[i].unix &&
+				(p.Format.Kind == key.Seconds || p.Format.Kind == key.Unix)
 		}
 		n++
 	}
@@ -373,7 +378,8 @@ func (s *splitter) collisions(k *Kind, made []*Item) {
 	seen := map[key.Scalar]int{}
 	for i, it := range made {
 		if first, ok := seen[it.SK]; ok {
-			s.fault(k.From, "the elements %d and %d would both have the key %s: give the key another field that tells them apart", first, i, it.SK)
+			s.fault(k.From, "the elements %d and %d would both have the key %s: give the key another field that "+
+				"tells them apart", first, i, it.SK)
 			continue
 		}
 		seen[it.SK] = i
@@ -388,9 +394,12 @@ func (s *splitter) rest(root *Item) {
 		case s.adds(root.Kind, name) && attr.Same(v, root.Attributes[name]):
 			s.note(name, kept, &types.AttributeValueMemberBOOL{Value: true})
 		case name == s.TTL && s.reserved(root.Kind, name):
-			s.fault(name, "no field of the model claims it, and it is the table's TTL attribute, by which DynamoDB would delete the root: claim it with a time field (ttl, and dynamodbav unixtime), or rename the model's (ttl=)")
+			s.fault(name, "no field of the model claims it, and it is the table's TTL attribute, by which DynamoDB "+
+				"would delete the root: claim it with a time field (ttl, and dynamodbav unixtime), or rename the "+
+				"model's (ttl=)")
 		case s.reserved(root.Kind, name):
-			s.fault(name, "no field of the model claims it, and the root has another attribute of that name: rename it in the model (hash=, range=, version=)")
+			s.fault(name, "no field of the model claims it, and the root has another attribute of that name: rename "+
+				"it in the model (hash=, range=, version=)")
 		case root.Kind.listed[name]:
 			s.fault(name, "no field of the model claims it, and the root has another attribute of that name")
 		default:
@@ -438,7 +447,9 @@ func (s *splitter) keepOriginal(root *Item, t *template, i int) {
 // onItem reports whether a field of the model is stored on an item.
 func (x *Layout) onItem(name string) bool {
 	return slices.ContainsFunc(x.Kinds, func(k *Kind) bool {
-		return !k.element() && slices.ContainsFunc(k.Attributes, func(a schema.LayoutAttribute) bool { return a.In == "" && a.Name == name })
+		return !k.element() &&
+			slices.ContainsFunc(k.Attributes,
+				func(a schema.LayoutAttribute) bool { return a.In == "" && a.Name == name })
 	})
 }
 
@@ -449,7 +460,8 @@ func (s *splitter) check() {
 	}
 	for _, it := range s.out.Items {
 		if n := s.Size(it); n > cost.MaxItem {
-			s.fault(it.Kind.Name, "the item %s would have %d bytes, over the limit of %d: split it further", it.SK.Plain(), n, cost.MaxItem)
+			s.fault(it.Kind.Name, "the item %s would have %d bytes, over the limit of %d: split it further",
+				it.SK.Plain(), n, cost.MaxItem)
 		}
 	}
 	back, err := s.Join(s.out.Items)

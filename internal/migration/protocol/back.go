@@ -129,15 +129,16 @@ func (b *Return) fits(ctx context.Context) error {
 	}
 	for _, s := range all {
 		if n := attr.ItemSize(s.Attributes) + frozenSize; n > cost.MaxItem {
-			return &Unmovable{fmt.Errorf("the item %s has no room for the mark of a rollback, which takes %d bytes: make it smaller", s.Place, frozenSize)}
+			return &Unmovable{fmt.Errorf("the item %s has no room for the mark of a rollback, which takes %d bytes: "+
+				"make it smaller", s.Place, frozenSize)}
 		}
 	}
 	_, err = b.whole(doc)
 	return err
 }
 
-// whole is the monolith with its keys: the error is an *Unmovable of one that would be too large for an item, or has what an index of
-// its table does not take.
+// whole is the monolith with its keys: the error is an *Unmovable of one that would be too large for an
+// item, or has what an index of its table does not take.
 func (b *Return) whole(doc item.Attributes) (item.Attributes, error) {
 	whole, err := b.m.monolith(b.Doc, doc)
 	if err == nil {
@@ -153,7 +154,8 @@ func (b *Return) whole(doc item.Attributes) (item.Attributes, error) {
 	if n <= cost.MaxItem {
 		return whole, nil
 	}
-	return nil, &Unmovable{fmt.Errorf("the monolith %s would have %d bytes, over the limit of %d: the entity has grown since it moved: make it smaller, and roll back again", b.Doc, n, cost.MaxItem)}
+	return nil, &Unmovable{fmt.Errorf("the monolith %s would have %d bytes, over the limit of %d: the entity has "+
+		"grown since it moved: make it smaller, and roll back again", b.Doc, n, cost.MaxItem)}
 }
 
 // stay makes the root live again, of an entity whose monolith was not written.
@@ -171,8 +173,9 @@ func (b *Return) rootRequest(kind write.Kind, expect write.Expect) *write.Reques
 		size = attr.ItemSize(b.root.Attributes)
 	}
 	return &write.Request{
-		Kind: kind, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
-		Header: b.root.Header, OldSize: size, NewSize: size, Expect: expect,
+		Kind: kind, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true,
+		Reserved: b.m.Layout.Reserved,
+		Header:   b.root.Header, OldSize: size, NewSize: size, Expect: expect,
 	}
 }
 
@@ -231,11 +234,13 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 	}
 	b.digest = st.Digest
 	r := &write.Request{
-		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
-		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{st.Assign()},
+		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true,
+		Reserved: b.m.Layout.Reserved,
+		Header:   b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{st.Assign()},
 	}
 	b.expect(r, b.root.Attributes)
-	r.NewSize = r.OldSize + st.Assign().Size() - item.Assignment{Name: schema.State, Value: b.root.Attributes[schema.State]}.Size() + r.Reserved.Grows(r.Header, false)
+	r.NewSize = r.OldSize + st.Assign().Size() - item.Assignment{Name: schema.State,
+		Value: b.root.Attributes[schema.State]}.Size() + r.Reserved.Grows(r.Header, false)
 	r.Prepare()
 	if err := b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t)); err != nil {
 		return err
@@ -255,8 +260,9 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 	return b.rebuild(ctx, from)
 }
 
-// expect requires of an item that it is as it was read: its version, and its values, since other programs may leave the version. Of values of more
-// than 4 KB, and where they are too many, the version alone tells.
+// expect requires of an item that it is as it was read: its version, and its values, since other
+// programs may leave the version. Of values of more than 4 KB, and where they are too many, the version
+// alone tells.
 func (b *Return) expect(r *write.Request, stored item.Attributes) {
 	r.Expect = write.Expect{Version: r.Header.Version}
 	if r.Header.Version == nil {
@@ -331,16 +337,19 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 	return errRestart // a claim that nobody needed is gone, and the monolith is marked yet
 }
 
-// changed is the conflict of a marked monolith that another program has written. Where the rollback has restored it, items of the collection may be
-// deleted, so that only the monolith can stay.
+// changed is the conflict of a marked monolith that another program has written. Where the rollback has
+// restored it, items of the collection may be deleted, so that only the monolith can stay.
 func (b *Return) changed(d *Monolith) error {
 	if b.root.From == item.Restored || b.stage.From == item.Restored {
-		return &Conflict{d.Place, "another program wrote the monolith, with an old mark, after the rollback restored it: stop that program, and keep the monolith (itemize migrate settle -keep monolith)"}
+		return &Conflict{d.Place, "another program wrote the monolith, with an old mark, after the rollback restored " +
+			"it: stop that program, and keep the monolith (itemize migrate settle -keep monolith)"}
 	}
 	return &Conflict{d.Place, changedSince}
 }
 
-const writtenBeside = "the monolith, or an item of its collection, was written during its rollback, by a program that does not know of it: both are kept; stop that program, and decide which one stays (itemize migrate settle -keep monolith; or remove the monolith, and roll back again)"
+const writtenBeside = "the monolith, or an item of its collection, was written during its rollback, by a program " +
+	"that does not know of it: both are kept; stop that program, and decide which one stays (itemize migrate settle " +
+	"-keep monolith; or remove the monolith, and roll back again)"
 
 // copy writes the monolith of a collection that was live.
 func (b *Return) copy(ctx context.Context, d *Monolith) error {
@@ -355,7 +364,8 @@ func (b *Return) copy(ctx context.Context, d *Monolith) error {
 	return b.restore(ctx, d, whole)
 }
 
-// isCopy returns a conflict unless a monolith is what its collection is now: a rollback that died before its note has written it, or another one.
+// isCopy returns a conflict unless a monolith is what its collection is now: a rollback that died
+// before its note has written it, or another one.
 func (b *Return) isCopy(ctx context.Context, d *Monolith) error {
 	doc, all, err := b.joined(ctx)
 	if err != nil {
@@ -439,14 +449,16 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 	for range tries {
 		h := b.m.Layout.Reserved.Header(now)
 		r := &write.Request{
-			Kind: write.Update, Place: s.Place, Label: b.m.Layout.Model, Field: s.Kind.Name, Reserved: b.m.Layout.Reserved,
-			Header: h, OldSize: attr.ItemSize(now),
+			Kind: write.Update, Place: s.Place, Label: b.m.Layout.Model, Field: s.Kind.Name,
+			Reserved: b.m.Layout.Reserved,
+			Header:   h, OldSize: attr.ItemSize(now),
 		}
 		b.expect(r, now)
 		r.Prepare()
 		mark := item.Frozen(r.Token, now)
 		r.Set = []item.Assignment{mark}
-		r.NewSize = r.OldSize + mark.Size() - item.Assignment{Name: schema.State, Value: now[schema.State]}.Size() + r.Reserved.Grows(h, false)
+		r.NewSize = r.OldSize + mark.Size() - item.Assignment{Name: schema.State, Value: now[schema.State]}.Size() +
+			r.Reserved.Grows(h, false)
 		o := b.m.one(ctx, r, now, t)
 		if o.State == write.Written {
 			return now, nil
@@ -464,8 +476,8 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 	return nil, errRestart
 }
 
-// restore writes the monolith in place of what was read, without a mark, and with a new version, so that no late copy of
-// a mark finds it as it was.
+// restore writes the monolith in place of what was read, without a mark, and with a new version, so
+// that no late copy of a mark finds it as it was.
 func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes) error {
 	r := &write.Request{
 		Kind: write.Put, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
@@ -482,12 +494,13 @@ func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes
 	if d.There() {
 		return b.sent(b.m.one(ctx, r, d.Attributes, &b.t))
 	}
-	// An absent monolith has no version that a late copy would miss: the root item tells whether the rollback is still this one.
+	// An absent monolith has no version that a late copy would miss: the root item tells whether the
+	// rollback is still this one.
 	return b.together(ctx, r, nil, write.Expect{Version: b.token})
 }
 
-// restoredVersion is the version of the monolith that a rollback of the root's incarnation writes. By it a rollback that goes on
-// tells such a monolith from one that somebody else has put.
+// restoredVersion is the version of the monolith that a rollback of the root's incarnation writes. By
+// it a rollback that goes on tells such a monolith from one that somebody else has put.
 func (b *Return) restoredVersion() types.AttributeValue {
 	of := []byte(b.Root.String()) // of an entity that another program has made, which has no incarnation
 	if a, ok := b.root.Incarnation.(*types.AttributeValueMemberB); ok {
@@ -501,14 +514,18 @@ func (b *Return) hasRestored(d *Monolith) bool {
 	return attr.Same(b.restoredVersion(), source.Header(d.Attributes).Version)
 }
 
-// unmark gives a monolith that is the truth a new version, and takes its mark away: nothing else of it is written, so that
-// what another program writes stays.
+// unmark gives a monolith that is the truth a new version, and takes its mark away: nothing else of it
+// is written, so that what another program writes stays.
 func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 	r := &write.Request{
 		Kind: write.Update, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
-		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Remove: []item.Assignment{{Name: schema.Moved}},
+		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
+		Remove: []item.Assignment{{Name: schema.Moved}},
 	}
-	r.Expect = write.Expect{Version: r.Header.Version, Terms: []attr.Condition{write.Values([]item.Assignment{{Name: schema.Moved, Value: d.Attributes[schema.Moved]}})}}
+	r.Expect = write.Expect{Version: r.Header.Version,
+		Terms: []attr.Condition{
+			write.Values([]item.Assignment{{Name: schema.Moved, Value: d.Attributes[schema.Moved]}}),
+		}}
 	if r.Header.Version == nil {
 		r.Expect.Version, r.Expect.Old = nil, &write.Old{}
 	}
@@ -530,8 +547,8 @@ func (b *Return) together(ctx context.Context, r *write.Request, before item.Att
 	return b.sent(b.m.Sender.Send(ctx, &write.Step{Requests: []*write.Request{r, root}, How: write.Together}, &b.t))
 }
 
-// remove deletes the items and then the root. Of an entity that was copied, an item that was put or written since is kept, and
-// so is the root.
+// remove deletes the items and then the root. Of an entity that was copied, an item that was put or
+// written since is kept, and so is the root.
 func (b *Return) remove(ctx context.Context, copied bool) error {
 	all, err := b.m.Items(ctx, b.Root, &b.t)
 	if err != nil {
@@ -586,8 +603,8 @@ func (b *Return) unmarkAgain(ctx context.Context) error {
 	return nil
 }
 
-// deleteCopied deletes an item of which there is a copy in the monolith: as long as it is frozen, whoever of several rollbacks has done that, and
-// however late.
+// deleteCopied deletes an item of which there is a copy in the monolith: as long as it is frozen,
+// whoever of several rollbacks has done that, and however late.
 func (b *Return) deleteCopied(ctx context.Context, at item.Place, now item.Attributes, t *write.Tally) error {
 	for range tries {
 		h := b.m.Layout.Reserved.Header(now)
@@ -603,13 +620,16 @@ func (b *Return) deleteCopied(ctx context.Context, at item.Place, now item.Attri
 }
 
 func writtenSince(at item.Place) error {
-	return &Conflict{at, "it was written while its entity was rolled back, by a program that does not go through migrate.Wrap: it is kept, and not in the monolith; copy it, remove it, and roll back again"}
+	return &Conflict{at, "it was written while its entity was rolled back, by a program that does not go through " +
+		"migrate.Wrap: it is kept, and not in the monolith; copy it, remove it, and roll back again"}
 }
 
 // delete deletes an item that is as it was read, or gone: else the error is errRestart, and now what is there.
-func (b *Return) delete(ctx context.Context, at item.Place, stored item.Attributes, h item.Header, t *write.Tally) (now item.Attributes, err error) {
+func (b *Return) delete(ctx context.Context, at item.Place, stored item.Attributes, h item.Header,
+	t *write.Tally) (now item.Attributes, err error) {
 	r := &write.Request{
-		Kind: write.Delete, Place: at, Label: b.m.Layout.Model, Field: "an item", Reserved: b.m.Layout.Reserved, Root: at == b.Root,
+		Kind: write.Delete, Place: at, Label: b.m.Layout.Model, Field: "an item", Reserved: b.m.Layout.Reserved,
+		Root:   at == b.Root,
 		Header: h, OldSize: attr.ItemSize(stored),
 	}
 	b.expect(r, stored)
@@ -623,7 +643,8 @@ func (b *Return) delete(ctx context.Context, at item.Place, stored item.Attribut
 	return now, b.sent(o)
 }
 
-// dropDeleted removes the monolith of an entity that was deleted, and what was left of its collection. The root was read after the monolith.
+// dropDeleted removes the monolith of an entity that was deleted, and what was left of its collection.
+// The root was read after the monolith.
 func (b *Return) dropDeleted(ctx context.Context, d *Monolith) error {
 	keep := b.m.kept(d.Mark())
 	if keep != nil {
@@ -631,7 +652,8 @@ func (b *Return) dropDeleted(ctx context.Context, d *Monolith) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(all, func(s Stored) bool { return attr.Same(source.Header(s.Attributes).Incarnation, keep) }) {
+		if slices.ContainsFunc(all,
+			func(s Stored) bool { return attr.Same(source.Header(s.Attributes).Incarnation, keep) }) {
 			return &Conflict{b.Root, rootGone}
 		}
 	}
@@ -665,7 +687,8 @@ func (m *Mover) RootOf(d *Monolith) (item.Place, error) {
 	return item.Place{Table: m.Tables[m.Layout.Root.Table], PK: pk, SK: sk}, err
 }
 
-// OwnRoot is RootOf, and an error of a monolith whose key is not as the keys of the root give it back: that root is another's.
+// OwnRoot is RootOf, and an error of a monolith whose key is not as the keys of the root give it back:
+// that root is another's.
 func (m *Mover) OwnRoot(d *Monolith) (item.Place, error) {
 	at, err := m.RootOf(d)
 	if err != nil {

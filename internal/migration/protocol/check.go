@@ -28,9 +28,11 @@ const (
 	Wrong
 )
 
-const rootGone = "its root item is gone, and other items of its collection are there: a program that does not go through the library has removed it; both are kept: put the root item back, or delete these items and the monolith"
+const rootGone = "its root item is gone, and other items of its collection are there: a program that does not go " +
+	"through the library has removed it; both are kept: put the root item back, or delete these items and the monolith"
 
-const rootPutAgain = "another program has put its root item without _a, and items with _a exist: give the root item their _a, or delete these items"
+const rootPutAgain = "another program has put its root item without _a, and items with _a exist: give the root item " +
+	"their _a, or delete these items"
 
 // rootPutAgain reports whether a live root has no incarnation, and another item of its collection has one.
 func (m *Mover) rootPutAgain(root *Root, all []Stored) bool {
@@ -39,8 +41,8 @@ func (m *Mover) rootPutAgain(root *Root, all []Stored) bool {
 	})
 }
 
-// Check compares a marked monolith with its collection, which is read strongly. reason says what is wrong. It removes what moves that died have
-// left of the entity.
+// Check compares a marked monolith with its collection, which is read strongly. reason says what is
+// wrong. It removes what moves that died have left of the entity.
 func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State, reason string, err error) {
 	k := d.Mark()
 	switch {
@@ -81,7 +83,8 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 	}
 	switch {
 	case !root.there():
-		if keep := m.kept(k); keep != nil && slices.ContainsFunc(all, func(s Stored) bool { return attr.Same(of(s), keep) }) {
+		if keep := m.kept(k); keep != nil &&
+			slices.ContainsFunc(all, func(s Stored) bool { return attr.Same(of(s), keep) }) {
 			return Wrong, rootGone, nil
 		}
 		return Gone, "", nil
@@ -106,7 +109,8 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 }
 
 // compare compares a monolith with the items of its live collection, whose versions have a sum.
-func (m *Mover) compare(d *Monolith, root *Root, items []*layout.Item, sum [item.TokenSize]byte) (s State, reason string) {
+func (m *Mover) compare(d *Monolith, root *Root, items []*layout.Item, sum [item.TokenSize]byte) (s State,
+	reason string) {
 	doc, err := m.Layout.Join(items)
 	if err != nil {
 		return Wrong, err.Error()
@@ -118,8 +122,10 @@ func (m *Mover) compare(d *Monolith, root *Root, items []*layout.Item, sum [item
 	case layout.Same(doc, moved):
 		return Moved, ""
 	}
-	if attr.Same(root.Incarnation, d.Mark().Incarnation) && !d.Mark().Settled && bytes.Equal(sumOf(root.Attributes), sum[:]) {
-		return Wrong, "its collection is not what the monolith holds, though nobody has written it since it moved: roll it back, and report this"
+	if attr.Same(root.Incarnation, d.Mark().Incarnation) && !d.Mark().Settled &&
+		bytes.Equal(sumOf(root.Attributes), sum[:]) {
+		return Wrong, "its collection is not what the monolith holds, though nobody has written it since it moved: " +
+			"roll it back, and report this"
 	}
 	if _, err := m.Layout.Split(doc); err != nil {
 		return Wrong, fmt.Sprintf("its collection was written since it moved, and is not whole: %v", err)

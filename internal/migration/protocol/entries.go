@@ -11,7 +11,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// entries notes what a request does to the entries of its item in secondary indexes: before is what is stored, nil for nothing.
+// entries notes what a request does to the entries of its item in secondary indexes: before is what is
+// stored, nil for nothing.
 func (m *Mover) entries(r *write.Request, before item.Attributes) {
 	r.Entries = nil
 	for _, x := range m.Indexes[r.Table.Name] {
@@ -62,7 +63,9 @@ func (m *Mover) indexable(place item.Place, a item.Attributes) error {
 				most = key.MaxSort
 			}
 			if !ok || s.Type != k.Type || s.Type != 'N' && s.Text == "" || s.CheckSize(most) != nil {
-				return fmt.Errorf("%s: the index %s of the table %s has it as a key, of type %c and 1 to %d bytes, and does not take this %s: change it, or the index", k.Name, x.Name, place.Table.Name, k.Type, most, attr.TypeName(v))
+				return fmt.Errorf("%s: the index %s of the table %s has it as a key, of type %c and 1 to %d bytes, "+
+					"and does not take this %s: change it, or the index", k.Name, x.Name, place.Table.Name, k.Type,
+					most, attr.TypeName(v))
 			}
 		}
 	}

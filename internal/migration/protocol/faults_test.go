@@ -82,13 +82,16 @@ func (s *setup) oneFault(t *testing.T, f faults.Fault, at int) bool {
 			s.put(docs[id])
 		}
 	}
-	met := s.facing(ctx, f, at, func(ctx context.Context, m *protocol.Mover) error { return s.moveAll(ctx, t, m, places) })
+	met := s.facing(ctx, f, at,
+		func(ctx context.Context, m *protocol.Mover) error { return s.moveAll(ctx, t, m, places) })
 	s.check(t, docs, places, true)
-	met = s.facing(ctx, f, at, func(ctx context.Context, m *protocol.Mover) error { return s.backAll(ctx, t, m, places) }) || met
+	met = s.facing(ctx, f, at,
+		func(ctx context.Context, m *protocol.Mover) error { return s.backAll(ctx, t, m, places) }) || met
 	s.check(t, docs, places, false)
 	for _, table := range append([]*item.Table{s.Source}, s.Tables...) {
 		for _, a := range s.all(table) {
-			if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table.Name, Key: keyOf(table, a)}); err != nil {
+			if _, err := s.client.DeleteItem(ctx,
+				&dynamodb.DeleteItemInput{TableName: &table.Name, Key: keyOf(table, a)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -105,7 +108,8 @@ func keyOf(table *item.Table, a item.Attributes) item.Attributes {
 }
 
 // facing does something with a fault at one request, and then, if that was the end of it, again without.
-func (s *setup) facing(ctx context.Context, f faults.Fault, at int, do func(context.Context, *protocol.Mover) error) (met bool) {
+func (s *setup) facing(ctx context.Context, f faults.Fault, at int,
+	do func(context.Context, *protocol.Mover) error) (met bool) {
 	c, kill := context.WithCancel(ctx)
 	defer kill()
 	m, b := s.broken(at, f, kill)

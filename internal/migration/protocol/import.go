@@ -8,8 +8,9 @@ import (
 	"github.com/itemize/itemize/internal/item"
 )
 
-// Import returns the items of a monolith's collection, the root first, as they are put in bulk into a table that nobody uses yet: under
-// a claim that knows that it has all of its parts, which a Move goes on with, or live at once. The error is an *Unmovable.
+// Import returns the items of a monolith's collection, the root first, as they are put in bulk into a
+// table that nobody uses yet: under a claim that knows that it has all of its parts, which a Move goes
+// on with, or live at once. The error is an *Unmovable.
 func (m *Mover) Import(d *Monolith, live bool) ([]*bulk.Item, error) {
 	e := &Entity{Doc: d, m: m}
 	if err := e.split(); err != nil {

@@ -22,9 +22,10 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// recording is a transport that keeps what it has sent, so that it can be sent once more: as the SDK does, and a network
-// that delivers late. What is sent once (claims, INSERT statements) it does not keep: such a request is applied once, at any time.
-// The request with the number at does not reach the engine, and its sender is killed.
+// recording is a transport that keeps what it has sent, so that it can be sent once more: as the SDK
+// does, and a network that delivers late. What is sent once (claims, INSERT statements) it does not
+// keep: such a request is applied once, at any time. The request with the number at does not reach the
+// engine, and its sender is killed.
 type recording struct {
 	next dynamodb.HTTPClient
 	at   int
@@ -92,7 +93,9 @@ type late struct {
 func newLate(t *testing.T, r *rand.Rand, kill context.CancelFunc, at int) *late {
 	t.Helper()
 	l := &late{newSetup(t), &recording{at: at, kill: kill}, nil, map[string]item.Attributes{}, map[string]item.Place{}}
-	l.mover = protocol.New(dynamodb.New(l.client.Options(), func(o *dynamodb.Options) { l.next, o.HTTPClient = o.HTTPClient, l.recording }), l.Layout, l.Source, l.Keys, l.Tables)
+	l.mover = protocol.New(dynamodb.New(l.client.Options(),
+		func(o *dynamodb.Options) { l.next, o.HTTPClient = o.HTTPClient, l.recording }), l.Layout, l.Source, l.Keys,
+		l.Tables)
 	for _, n := range []int{0, 3, 27} {
 		id := fmt.Sprint("s", n)
 		l.docs[id] = shop(r, id, n)
@@ -124,8 +127,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// All that may be sent twice arrives once more, late and in any order, after a move and after a rollback: what lives is not
-// touched, and the entities move again.
+// All that may be sent twice arrives once more, late and in any order, after a move and after a
+// rollback: what lives is not touched, and the entities move again.
 func TestLateCopies(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -144,8 +147,9 @@ func TestLateCopies(t *testing.T) {
 	}
 }
 
-// A worker is killed at any of its requests, which arrives much later: when another has moved the entities, or when these were
-// rolled back since. What lives is not touched, and the entities move again.
+// A worker is killed at any of its requests, which arrives much later: when another has moved the
+// entities, or when these were rolled back since. What lives is not touched, and the entities move
+// again.
 func TestLateWorker(t *testing.T) {
 	t.Parallel()
 	every := draws.Times(9, 3, 1)

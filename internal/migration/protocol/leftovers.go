@@ -11,15 +11,19 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Parts that were put for a claim stay behind if somebody takes the claim over, or if the monolith was written before it was marked. No
-// root will have their incarnation. A load of a part of the entity does not read the root, and would show them. So each call that has put or taken
-// over such parts removes them at its end. Verifications, rollbacks and contracts remove those of programs that died, and so do runs that find no root item.
+// Parts that were put for a claim stay behind if somebody takes the claim over, or if the monolith was
+// written before it was marked. No root will have their incarnation. A load of a part of the entity
+// does not read the root, and would show them. So each call that has put or taken over such parts
+// removes them at its end. Verifications, rollbacks and contracts remove those of programs that died,
+// and so do runs that find no root item.
 
-// tidy removes the parts that this call has put for claims that are gone, and those of the claims that it has taken over and replaced.
+// tidy removes the parts that this call has put for claims that are gone, and those of the claims that
+// it has taken over and replaced.
 func (e *Entity) tidy(ctx context.Context) error {
 	dead := e.claims
 	if e.live != nil {
-		dead = slices.DeleteFunc(slices.Concat(e.claims, e.took), func(a types.AttributeValue) bool { return attr.Same(a, e.live) })
+		dead = slices.DeleteFunc(slices.Concat(e.claims, e.took),
+			func(a types.AttributeValue) bool { return attr.Same(a, e.live) })
 	}
 	if len(dead) == 0 {
 		return nil
@@ -33,15 +37,18 @@ func (e *Entity) tidy(ctx context.Context) error {
 		return err
 	}
 	if root.is(item.Migrating) {
-		dead = slices.DeleteFunc(slices.Clone(dead), func(a types.AttributeValue) bool { return attr.Same(a, root.Incarnation) || root.took(a) })
+		dead = slices.DeleteFunc(slices.Clone(dead),
+			func(a types.AttributeValue) bool { return attr.Same(a, root.Incarnation) || root.took(a) })
 	}
 	return e.m.clear(ctx, e.at, all, func(of types.AttributeValue) bool {
-		return !attr.Same(of, root.Incarnation) && slices.ContainsFunc(dead, func(a types.AttributeValue) bool { return attr.Same(a, of) })
+		return !attr.Same(of, root.Incarnation) &&
+			slices.ContainsFunc(dead, func(a types.AttributeValue) bool { return attr.Same(a, of) })
 	}, &e.t)
 }
 
-// Leftovers removes the items of an entity that are of another incarnation than its root, and not of keep: of claims that are gone, and of
-// entities that were deleted. It removes nothing while somebody moves the entity, and no item without an incarnation, which is of another program.
+// Leftovers removes the items of an entity that are of another incarnation than its root, and not of
+// keep: of claims that are gone, and of entities that were deleted. It removes nothing while somebody
+// moves the entity, and no item without an incarnation, which is of another program.
 func (m *Mover) Leftovers(ctx context.Context, at item.Place, keep types.AttributeValue, t *write.Tally) error {
 	all, err := m.Items(ctx, at, t)
 	if err != nil {
@@ -52,7 +59,8 @@ func (m *Mover) Leftovers(ctx context.Context, at item.Place, keep types.Attribu
 	}
 	// Behind the items: what they are of is gone if the root has another incarnation, or none, by now.
 	root, err := m.readRoot(ctx, at, t)
-	if err != nil || root.there() && (!root.live() || root.Incarnation == nil) { // another program may have put the root item again
+	// another program may have put the root item again
+	if err != nil || root.there() && (!root.live() || root.Incarnation == nil) {
 		return err
 	}
 	return m.clear(ctx, at, all, func(of types.AttributeValue) bool {
@@ -60,8 +68,9 @@ func (m *Mover) Leftovers(ctx context.Context, at item.Place, keep types.Attribu
 	}, t)
 }
 
-// kept is the incarnation of an entity without a root whose other items are not leftover ones: a program that does not go through the
-// library has removed the root. Nil where the time to live removes roots.
+// kept is the incarnation of an entity without a root whose other items are not leftover ones: a
+// program that does not go through the library has removed the root. Nil where the time to live removes
+// roots.
 func (m *Mover) kept(k *Mark) types.AttributeValue {
 	if k == nil || k.Deleted || m.Layout.RootExpires() {
 		return nil

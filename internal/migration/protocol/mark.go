@@ -28,13 +28,15 @@ func (m *Mover) docRequest(d *Monolith, set item.Assignment) *write.Request {
 		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Set: []item.Assignment{set},
 	}
 	m.expectDoc(r, d)
-	r.NewSize = r.OldSize + set.Size() - item.Assignment{Name: set.Name, Value: d.Attributes[set.Name]}.Size() + source.Grows(r.Header, false)
+	r.NewSize = r.OldSize + set.Size() - item.Assignment{Name: set.Name, Value: d.Attributes[set.Name]}.Size() +
+		source.Grows(r.Header, false)
 	r.Prepare()
 	return r
 }
 
-// expectDoc requires of a monolith that it is as it was read: in all of its attributes, since a program that knows only the old
-// layout gives it no new version; and by its version alone where they are too many for a condition.
+// expectDoc requires of a monolith that it is as it was read: in all of its attributes, since a program
+// that knows only the old layout gives it no new version; and by its version alone where they are too
+// many for a condition.
 func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 	var values []item.Assignment
 	for _, a := range write.OldValues(d.Place, d.Attributes, nil).Values {
@@ -44,7 +46,8 @@ func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 	}
 	values = append(values, item.Assignment{Name: schema.Moved, Value: d.Attributes[schema.Moved]})
 	for _, name := range slices.Sorted(slices.Values(m.Layout.Tops())) {
-		if len(values) < write.MaxTerms-4 && d.Attributes[name] == nil && name != m.Source.Hash && name != m.Source.Range {
+		if len(values) < write.MaxTerms-4 && d.Attributes[name] == nil && name != m.Source.Hash &&
+			name != m.Source.Range {
 			values = append(values, item.Assignment{Name: name})
 		}
 	}
@@ -58,8 +61,9 @@ func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 	}
 }
 
-// flip marks the monolith. This is when the entity moves. It marks also a monolith that another program has marked for the same claim, or for one that was taken
-// over: takeBack goes by who has marked it last.
+// flip marks the monolith. This is when the entity moves. It marks also a monolith that another program
+// has marked for the same claim, or for one that was taken over: takeBack goes by who has marked it
+// last.
 func (e *Entity) flip(ctx context.Context) error {
 	for range tries {
 		flip := e.flipRequest(e.incarnation)
@@ -76,14 +80,16 @@ func (e *Entity) flip(ctx context.Context) error {
 		}
 		now := &Monolith{e.Doc.Place, o.Stored[0]}
 		k := now.Mark()
-		r := Root{Header: item.Header{Incarnation: e.incarnation}, Stage: item.Stage{Took: e.took}, Attributes: item.Attributes{"": nil}}
+		r := Root{Header: item.Header{Incarnation: e.incarnation}, Stage: item.Stage{Took: e.took},
+			Attributes: item.Attributes{"": nil}}
 		same := bytes.Equal(now.Hash(), e.Doc.Hash())
 		switch {
 		case e.shared && k != nil && !k.Deleted && attr.Same(k.Incarnation, e.incarnation):
 			e.Moved = true
 			return nil
 		case r.Has(k) && same: // what was staged is what it holds
-			root, err := e.m.readRoot(ctx, e.at, &e.t) // after the monolith: whoever takes the claim over marks it later
+			// after the monolith: whoever takes the claim over marks it later
+			root, err := e.m.readRoot(ctx, e.at, &e.t)
 			if err != nil {
 				return err
 			}

@@ -56,7 +56,8 @@ type Entity struct {
 	asked bool
 	// flipped reports that the monolith is marked already, by a claim that was taken over.
 	flipped bool
-	// marked is the version of the monolith as this call has marked it last, and unsure reports that this call may have made the root item live.
+	// marked is the version of the monolith as this call has marked it last, and unsure reports that
+	// this call may have made the root item live.
 	marked types.AttributeValue
 	unsure bool
 	t      write.Tally
@@ -172,7 +173,8 @@ func (e *Entity) split() error {
 		return err
 	}
 	if v := e.Doc.Attributes[schema.DefaultVersion]; v != nil && !isToken(v) {
-		return &Unmovable{fmt.Errorf("%s: the library keeps its versions of monoliths there, and it holds something else: rename the attribute", schema.DefaultVersion)}
+		return &Unmovable{fmt.Errorf("%s: the library keeps its versions of monoliths there, and it holds something "+
+			"else: rename the attribute", schema.DefaultVersion)}
 	}
 	for _, it := range parts.Items {
 		if err := e.m.indexable(e.m.place(it), it.Attributes); err != nil {
@@ -182,15 +184,20 @@ func (e *Entity) split() error {
 	e.parts, e.Items = parts, len(parts.Items)
 	at := e.m.place(parts.Root())
 	if doc, err := e.m.DocOf(at.PK, at.SK); err != nil || doc != e.Doc.Place {
-		return &Unmovable{fmt.Errorf("the key of the monolith is not written as the keys of the model give it back (%s, and not %s), so that two monoliths could be one entity: rewrite its key", doc, e.Doc.Place)}
+		return &Unmovable{fmt.Errorf("the key of the monolith is not written as the keys of the model give it back "+
+			"(%s, and not %s), so that two monoliths could be one entity: rewrite its key", doc, e.Doc.Place)}
 	}
 	e.at = at
 	flip := e.flipRequest(item.NewToken())
 	switch {
 	case flip.NewSize > cost.MaxItem:
-		return &Unmovable{fmt.Errorf("the monolith would have %d bytes with its mark, over the limit of %d: make it smaller by %d", flip.NewSize, cost.MaxItem, flip.NewSize-cost.MaxItem)}
-	case flip.Expect.Version == nil && (flip.Longest() > cost.MaxExpression || len(e.Doc.Attributes) > write.MaxTerms-4):
-		return &Unmovable{fmt.Errorf("the monolith has %d attributes and no version, and they are too many to compare in one condition: give it the attribute _v with 8 random bytes, new at each write", len(e.Doc.Attributes))}
+		return &Unmovable{fmt.Errorf("the monolith would have %d bytes with its mark, over the limit of %d: make it "+
+			"smaller by %d", flip.NewSize, cost.MaxItem, flip.NewSize-cost.MaxItem)}
+	case flip.Expect.Version == nil &&
+		(flip.Longest() > cost.MaxExpression || len(e.Doc.Attributes) > write.MaxTerms-4):
+		return &Unmovable{fmt.Errorf("the monolith has %d attributes and no version, and they are too many to "+
+			"compare in one condition: give it the attribute _v with 8 random bytes, new at each write",
+			len(e.Doc.Attributes))}
 	}
 	return nil
 }
@@ -258,8 +265,8 @@ func (e *Entity) restage(ctx context.Context, now *Monolith, flipped bool) error
 	return e.end(ctx)
 }
 
-// afresh puts all parts again, for a claim of another incarnation: one that arrives late would be of the entity else, and come back behind the
-// removal of its element.
+// afresh puts all parts again, for a claim of another incarnation: one that arrives late would be of
+// the entity else, and come back behind the removal of its element.
 func (e *Entity) afresh(ctx context.Context) error {
 	if e.doubts++; e.doubts > tries {
 		return errRestart
@@ -270,9 +277,10 @@ func (e *Entity) afresh(ctx context.Context) error {
 	return e.restage(ctx, e.Doc, e.flipped)
 }
 
-// unclaim removes the claim of an entity that is not there any more, or was moved by another: the monolith was
-// read while it stands. Where that was done, and not by somebody else, nothing of the claim can go live any more, and its parts are removed:
-// those of the incarnations of the claim and of all that it took over. The error is errRestart where nothing failed.
+// unclaim removes the claim of an entity that is not there any more, or was moved by another: the
+// monolith was read while it stands. Where that was done, and not by somebody else, nothing of the
+// claim can go live any more, and its parts are removed: those of the incarnations of the claim and of
+// all that it took over. The error is errRestart where nothing failed.
 func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValue) error {
 	r := e.rootRequest(item.Attributes{})
 	r.Kind, r.Put, r.New = write.Delete, nil, false
@@ -296,8 +304,8 @@ func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValu
 	return errRestart
 }
 
-// giveUp removes the own claim of a monolith that is not marked, because of an error. A claim that took over another's is left: that one may
-// have marked the monolith.
+// giveUp removes the own claim of a monolith that is not marked, because of an error. A claim that took
+// over another's is left: that one may have marked the monolith.
 func (e *Entity) giveUp(ctx context.Context, why error) error {
 	if e.othersToo() {
 		return why
@@ -325,7 +333,8 @@ func (e *Entity) own() []types.AttributeValue {
 }
 
 // clear removes items as they were read, of incarnations that are gone.
-func (m *Mover) clear(ctx context.Context, root item.Place, all []Stored, gone func(incarnation types.AttributeValue) bool, t *write.Tally) error {
+func (m *Mover) clear(ctx context.Context, root item.Place, all []Stored,
+	gone func(incarnation types.AttributeValue) bool, t *write.Tally) error {
 	for _, s := range all {
 		h := m.Layout.Reserved.Header(s.Attributes)
 		if s.Place == root || h.Incarnation == nil || h.Version == nil || !gone(h.Incarnation) {
@@ -372,7 +381,9 @@ func (e *Entity) liveRequest() *write.Request {
 // noteSum notes, with the residue, the sum of the versions of the parts and of the root, and which migration this is.
 func (m *Mover) noteSum(put item.Attributes, sum [item.TokenSize]byte, version types.AttributeValue) {
 	add(&sum, version)
-	residue := item.Attributes{schema.DefaultVersion: &types.AttributeValueMemberB{Value: append(sum[:], m.origin()...)}}
+	residue := item.Attributes{
+		schema.DefaultVersion: &types.AttributeValueMemberB{Value: append(sum[:], m.origin()...)},
+	}
 	if m, ok := put[schema.Moved].(*types.AttributeValueMemberM); ok {
 		maps.Copy(residue, m.Value)
 	}
@@ -436,7 +447,8 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 	k := e.Doc.Mark()
 	switch {
 	case root.is(item.Migrating) && e.m.Foreign(root.Attributes):
-		return &Conflict{e.at, "a migration of another table moves an entity of that key: finish that one first; where both tables have the entity, rename one"}
+		return &Conflict{e.at, "a migration of another table moves an entity of that key: finish that one first; " +
+			"where both tables have the entity, rename one"}
 	case !e.Doc.There() && root.is(item.Migrating):
 		return e.stale(ctx, root)
 	case !e.Doc.There():
@@ -453,7 +465,8 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		return e.adopt(ctx, root)
 	case root.is(item.Migrating) && k != nil && !root.Has(k):
 		return e.stale(ctx, root)
-	case k != nil && !root.there() && e.marked != nil && !e.unsure && attr.Same(e.marked, source.Header(e.Doc.Attributes).Version):
+	case k != nil && !root.there() && e.marked != nil && !e.unsure &&
+		attr.Same(e.marked, source.Header(e.Doc.Attributes).Version):
 		return e.takeBack(ctx)
 	case k != nil && k.Deleted, k != nil && !root.is(item.Migrating): // deleted, before it was moved or since
 		return e.m.Leftovers(ctx, e.at, e.m.kept(k), &e.t)
@@ -485,9 +498,10 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 	return e.end(ctx)
 }
 
-// takeBack removes the own mark of a monolith without a root item. Only the program that has marked a monolith last makes its root item live, and this call has
-// not: so another program had removed the claim before this call marked the monolith, and then a program that knows only the old layout has written the same
-// content again. The entity is that monolith.
+// takeBack removes the own mark of a monolith without a root item. Only the program that has marked a
+// monolith last makes its root item live, and this call has not: so another program had removed the
+// claim before this call marked the monolith, and then a program that knows only the old layout has
+// written the same content again. The entity is that monolith.
 func (e *Entity) takeBack(ctx context.Context) error {
 	b := &Return{m: e.m}
 	err := b.unmark(ctx, e.Doc)
@@ -505,7 +519,8 @@ func (e *Entity) takeBack(ctx context.Context) error {
 }
 
 // changedSince is what is wrong with a marked monolith that is not what was moved.
-const changedSince = "the monolith was written after it moved, by a program that knows only the old layout: both are kept; stop that program, and decide which one stays (itemize migrate settle -keep monolith or -keep collection)"
+const changedSince = "the monolith was written after it moved, by a program that knows only the old layout: both are " +
+	"kept; stop that program, and decide which one stays (itemize migrate settle -keep monolith or -keep collection)"
 
 // wait gives whoever has put a claim the time to go on: two that take over from each other would never end. It returns
 // errRestart where the claim has changed meanwhile.
@@ -525,8 +540,9 @@ func (e *Entity) wait(ctx context.Context, root *Root) error {
 	return nil
 }
 
-// A claim is looked at so often, about a second long, before it is taken for one of somebody who is dead; once more, about half a second,
-// for so many parts that it has to put, and as long as an entity takes at the rate.
+// A claim is looked at so often, about a second long, before it is taken for one of somebody who is
+// dead; once more, about half a second, for so many parts that it has to put, and as long as an entity
+// takes at the rate.
 const (
 	patience     = 8
 	partsPerPoll = 25
@@ -546,8 +562,9 @@ func (m *Mover) slow(c *layout.Collection) int {
 	return int(2 * units * float64(max(m.Share, 1)) / limit * pollsASecond)
 }
 
-// adopt finishes what a claim has marked: its parts are there. The program that has put the claim may be slow, and not dead. So adopt puts the claim again, with
-// the same incarnation and a version of its own, and marks the monolith again: from then on this call alone can make the root item live.
+// adopt finishes what a claim has marked: its parts are there. The program that has put the claim may
+// be slow, and not dead. So adopt puts the claim again, with the same incarnation and a version of its
+// own, and marks the monolith again: from then on this call alone can make the root item live.
 func (e *Entity) adopt(ctx context.Context, root *Root) error {
 	if e.Doc.Changed() {
 		return &Conflict{e.Doc.Place, changedSince}
@@ -577,7 +594,8 @@ func (e *Entity) adopt(ctx context.Context, root *Root) error {
 }
 
 // sumOfParts is of the versions of the parts that are there of an incarnation, and how many these are.
-func (e *Entity) sumOfParts(ctx context.Context, incarnation types.AttributeValue) (sum [item.TokenSize]byte, n int, err error) {
+func (e *Entity) sumOfParts(ctx context.Context, incarnation types.AttributeValue) (sum [item.TokenSize]byte, n int,
+	err error) {
 	all, err := e.m.Items(ctx, e.at, &e.t)
 	for _, s := range all {
 		if s.Place != e.at && attr.Same(source.Header(s.Attributes).Incarnation, incarnation) {

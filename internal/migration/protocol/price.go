@@ -12,10 +12,11 @@ type Price struct {
 	// Items is how many items it becomes, of so many Bytes; ItemBytes are those of each kind, by its name.
 	Items, Bytes int
 	Kinds        map[string]Kind
-	// WCU is all that is written: Parts are the units of the items, Mark those of the mark, and Claim the claim's, each with those
-	// of the indexes that it lies in, which Indexes is the sum of.
+	// WCU is all that is written: Parts are the units of the items, Mark those of the mark, and Claim
+	// the claim's, each with those of the indexes that it lies in, which Indexes is the sum of.
 	WCU, Parts, Mark, Claim, Indexes float64
-	// Residue are the attributes of which the root notes what the keys do not tell, Unclaimed those that no field claims.
+	// Residue are the attributes of which the root notes what the keys do not tell, Unclaimed those
+	// that no field claims.
 	Residue, Unclaimed []string
 	// Back is what a rollback takes, and Removal what removing the marked monolith does.
 	Back, Removal float64
@@ -66,7 +67,8 @@ func (m *Mover) backUnits(put *write.Request) float64 {
 	if !put.Root {
 		mark = item.Frozen(put.Token, is)
 	}
-	r := &write.Request{Kind: write.Update, Place: put.Place, Reserved: put.Reserved, Header: put.Reserved.Header(is), OldSize: put.NewSize, Set: []item.Assignment{mark}}
+	r := &write.Request{Kind: write.Update, Place: put.Place, Reserved: put.Reserved, Header: put.Reserved.Header(is),
+		OldSize: put.NewSize, Set: []item.Assignment{mark}}
 	r.Prepare()
 	r.NewSize = put.NewSize + mark.Size() - item.Assignment{Name: mark.Name, Value: is[mark.Name]}.Size()
 	marked, _ := m.units(r, is)

@@ -36,7 +36,8 @@ type Client interface {
 	write.Client
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
-	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
+	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput,
+		...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
 }
 
 // Mover moves entities between two layouts.
@@ -57,11 +58,12 @@ type Mover struct {
 	Indexes map[string][]*schema.Index
 	// Reshape are functions between monoliths and what the layout takes.
 	Reshape Reshape
-	// Underway is asked between a claim and the mark of its monolith: a *NotUnderway, unless a migration is under way, so that a rollback finds the
-	// entity. nil for who needs no rollback.
+	// Underway is asked between a claim and the mark of its monolith: a *NotUnderway, unless a
+	// migration is under way, so that a rollback finds the entity. nil for who needs no rollback.
 	Underway func(ctx context.Context) error
-	// GoesBack is asked between the mark of a root item and the write of its monolith, by a rollback or who settles: it returns an error if no entity
-	// may become a monolith any more. Then the root item is as it was.
+	// GoesBack is asked between the mark of a root item and the write of its monolith, by a rollback or
+	// who settles: it returns an error if no entity may become a monolith any more. Then the root item
+	// is as it was.
 	GoesBack func(ctx context.Context, settles bool) error
 	// Stale reports that monoliths that are moved were not read just now.
 	Stale bool
@@ -75,7 +77,8 @@ func (e *NotUnderway) Error() string { return e.Reason }
 
 // New returns a mover of a layout's entities, from a table where they lie under keys, to others.
 func New(c Client, l *layout.Layout, source *item.Table, keys *layout.Keys, tables []*item.Table) *Mover {
-	return &Mover{Layout: l, Source: source, Keys: keys, Tables: tables, Client: c, Now: time.Now, Sender: &write.Sender{Client: c, Now: time.Now}}
+	return &Mover{Layout: l, Source: source, Keys: keys, Tables: tables, Client: c, Now: time.Now,
+		Sender: &write.Sender{Client: c, Now: time.Now}}
 }
 
 // tries bounds how often something is begun again because somebody else came between.
@@ -257,13 +260,15 @@ func (m *Mover) Items(ctx context.Context, root item.Place, t *write.Tally) ([]S
 // query asks for the items of a partition whose sort keys begin so.
 func (m *Mover) query(table *item.Table, pk key.Scalar, prefix string) *dynamodb.QueryInput {
 	in := &dynamodb.QueryInput{
-		TableName: &table.Name, ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		TableName: &table.Name, ConsistentRead: aws.Bool(true),
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.Hash},
 		ExpressionAttributeValues: item.Attributes{":pk": attr.ValueOf(pk)},
 	}
 	if prefix != "" {
 		in.KeyConditionExpression = aws.String("#pk = :pk AND begins_with(#sk, :sk)")
-		in.ExpressionAttributeNames["#sk"], in.ExpressionAttributeValues[":sk"] = table.Range, &types.AttributeValueMemberS{Value: prefix}
+		in.ExpressionAttributeNames["#sk"], in.ExpressionAttributeValues[":sk"] = table.Range,
+			&types.AttributeValueMemberS{Value: prefix}
 	}
 	return in
 }
@@ -315,7 +320,8 @@ func (m *Mover) once(ctx context.Context, r *write.Request, before item.Attribut
 	})
 }
 
-func (m *Mover) paced(ctx context.Context, r *write.Request, before item.Attributes, t *write.Tally, send func(context.Context, *write.Request, *write.Tally) write.Outcome) write.Outcome {
+func (m *Mover) paced(ctx context.Context, r *write.Request, before item.Attributes, t *write.Tally,
+	send func(context.Context, *write.Request, *write.Tally) write.Outcome) write.Outcome {
 	units, _ := m.units(r, before)
 	if err := m.Rate.Take(ctx, units); err != nil {
 		return write.Outcome{State: write.Failed, Requests: []*write.Request{r}, Err: err}

@@ -60,13 +60,15 @@ type setup struct {
 
 func newSetup(t *testing.T) *setup {
 	t.Helper()
-	return setupIn(t, &item.Table{Name: enginetest.Table(t, "id:S", ""), Hash: "id"}, func(l *layout.Layout) (*layout.Keys, error) { return l.KeyAttributes("id", "") })
+	return setupIn(t, &item.Table{Name: enginetest.Table(t, "id:S", ""), Hash: "id"},
+		func(l *layout.Layout) (*layout.Keys, error) { return l.KeyAttributes("id", "") })
 }
 
 // newOwnSetup has the monoliths among the items of the model.
 func newOwnSetup(t *testing.T) *setup {
 	t.Helper()
-	return setupIn(t, &item.Table{Name: enginetest.Table(t, "PK:S", "SK:S"), Hash: "PK", Range: "SK"}, func(l *layout.Layout) (*layout.Keys, error) { return l.KeyTemplates("", "DOC") })
+	return setupIn(t, &item.Table{Name: enginetest.Table(t, "PK:S", "SK:S"), Hash: "PK", Range: "SK"},
+		func(l *layout.Layout) (*layout.Keys, error) { return l.KeyTemplates("", "DOC") })
 }
 
 func setupIn(t *testing.T, source *item.Table, keysOf func(*layout.Layout) (*layout.Keys, error)) *setup {
@@ -111,7 +113,8 @@ func (s *setup) put(doc item.Attributes) *protocol.Monolith {
 	}
 	stored := maps.Clone(doc)
 	maps.Copy(stored, at.Key())
-	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.Source.Name, Item: stored}); err != nil {
+	if _, err := s.client.PutItem(context.Background(),
+		&dynamodb.PutItemInput{TableName: &s.Source.Name, Item: stored}); err != nil {
 		s.Fatal(err)
 	}
 	d, err := s.Monolith(context.Background(), at, &write.Tally{})
@@ -129,7 +132,8 @@ func (s *setup) load(d *protocol.Monolith, live bool) {
 		s.Fatal(err)
 	}
 	for _, it := range items {
-		if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &it.Place.Table.Name, Item: it.Attributes}); err != nil {
+		if _, err := s.client.PutItem(context.Background(),
+			&dynamodb.PutItemInput{TableName: &it.Place.Table.Name, Item: it.Attributes}); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -139,7 +143,8 @@ func (s *setup) load(d *protocol.Monolith, live bool) {
 func (s *setup) all(table *item.Table) []item.Attributes {
 	s.Helper()
 	var all []item.Attributes
-	p := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{TableName: &table.Name, ConsistentRead: aws.Bool(true)})
+	p := dynamodb.NewScanPaginator(s.client,
+		&dynamodb.ScanInput{TableName: &table.Name, ConsistentRead: aws.Bool(true)})
 	for p.HasMorePages() {
 		out, err := p.NextPage(context.Background())
 		if err != nil {
@@ -159,9 +164,11 @@ func (s *setup) all(table *item.Table) []item.Attributes {
 
 // shop is a random monolith.
 func shop(r *rand.Rand, id string, orders int) item.Attributes {
-	v := Shop{ID: id, Name: fmt.Sprint("shop ", id), Open: r.IntN(2) == 0, Address: Address{"Street", "City"}, Notes: map[string]string{"a": "b"}, Prices: map[string]int{"x": 1, "y": r.IntN(9)}}
+	v := Shop{ID: id, Name: fmt.Sprint("shop ", id), Open: r.IntN(2) == 0, Address: Address{"Street", "City"},
+		Notes: map[string]string{"a": "b"}, Prices: map[string]int{"x": 1, "y": r.IntN(9)}}
 	for n := range orders {
-		v.Orders = append(v.Orders, Order{time.Date(2026, 1, 1+n%28, n/28, n%7, 0, r.IntN(1e9), time.UTC), fmt.Sprint("what ", n)})
+		v.Orders = append(v.Orders,
+			Order{time.Date(2026, 1, 1+n%28, n/28, n%7, 0, r.IntN(1e9), time.UTC), fmt.Sprint("what ", n)})
 	}
 	r.Shuffle(len(v.Orders), func(i, j int) { v.Orders[i], v.Orders[j] = v.Orders[j], v.Orders[i] })
 	doc, err := attributevalue.MarshalMap(v)
@@ -199,7 +206,8 @@ func TestThereAndBack(t *testing.T) {
 	if n := len(s.all(s.Tables[0])); n != items || items < 180 {
 		t.Errorf("%d items are there, of %d", n, items)
 	}
-	if enginetest.ReportsTransactions(t) && tally.ConsumedWCU != tally.WCU.Min { // DynamoDB Local reports nothing of statements
+	// DynamoDB Local reports nothing of statements
+	if enginetest.ReportsTransactions(t) && tally.ConsumedWCU != tally.WCU.Min {
 		t.Errorf("it took %v WCU, and %v was foreseen", tally.ConsumedWCU, tally.WCU)
 	}
 	for _, a := range s.all(s.Tables[0]) {
@@ -256,9 +264,13 @@ func TestDeadLetters(t *testing.T) {
 			l := a["Orders"].(*types.AttributeValueMemberL)
 			l.Value = append(l.Value, l.Value[0])
 		}, "Orders: the elements 0 and 3 would both have the key"},
-		"type":     {func(a item.Attributes) { a["Prices"] = text("none") }, "Prices: it is a S, and its elements are items: it has to be a list or a map"},
-		"element":  {func(a item.Attributes) { a["Orders"].(*types.AttributeValueMemberL).Value[1] = text("x") }, "Orders[1]: it is a S, and has to be a map"},
-		"reserved": {func(a item.Attributes) { a["_s"] = text("x") }, "_s: no field of the model claims it, and the root has another attribute of that name: rename it in the model (hash=, range=, version=)"},
+		"type": {func(a item.Attributes) { a["Prices"] = text("none") },
+			"Prices: it is a S, and its elements are items: it has to be a list or a map"},
+		"element": {func(a item.Attributes) { a["Orders"].(*types.AttributeValueMemberL).Value[1] = text("x") },
+			"Orders[1]: it is a S, and has to be a map"},
+		"reserved": {func(a item.Attributes) { a["_s"] = text("x") },
+			"_s: no field of the model claims it, and the root has another attribute of that name: rename it in the " +
+				"model (hash=, range=, version=)"},
 		"key": {func(a item.Attributes) {
 			delete(a["Orders"].(*types.AttributeValueMemberL).Value[2].(*types.AttributeValueMemberM).Value, "At")
 		}, "Orders[2].At: it is absent, and stands in a key"},
@@ -266,7 +278,8 @@ func TestDeadLetters(t *testing.T) {
 			for i := range 150 {
 				a[fmt.Sprint("more", i)] = text("x")
 			}
-		}, "the monolith has 158 attributes and no version, and they are too many to compare in one condition: give it the attribute _v with 8 random bytes, new at each write"},
+		}, "the monolith has 158 attributes and no version, and they are too many to compare in one condition: give " +
+			"it the attribute _v with 8 random bytes, new at each write"},
 	}
 	var group []*protocol.Entity
 	docs := map[string]item.Attributes{}

@@ -54,7 +54,8 @@ func stored(r *write.Request) item.Attributes {
 // claimed notes the claim that stands.
 func (e *Entity) claimed(r *write.Request) {
 	e.standing, e.token, e.incarnation, e.shared = stored(r), r.Token, source.Header(r.Put).Incarnation, false
-	e.left, e.sum, e.asked, e.doubt, e.claims = nil, [item.TokenSize]byte{}, false, false, append(e.claims, e.incarnation)
+	e.left, e.sum, e.asked, e.doubt, e.claims = nil, [item.TokenSize]byte{}, false, false,
+		append(e.claims, e.incarnation)
 	for _, it := range e.parts.Items[1:] {
 		e.left = append(e.left, &part{Item: it, place: e.m.place(it)})
 	}
@@ -140,16 +141,18 @@ func (e *Entity) partRequest(p *part) *write.Request {
 	maps.Copy(put, p.place.Key())
 	item.AssignIncarnation(e.incarnation).Into(put)
 	r := &write.Request{
-		Kind: write.Put, Place: p.place, Label: e.m.Layout.Model, Field: p.Kind.Name, New: true, Reserved: e.m.Layout.Reserved,
-		Put: put,
+		Kind: write.Put, Place: p.place, Label: e.m.Layout.Model, Field: p.Kind.Name, New: true,
+		Reserved: e.m.Layout.Reserved,
+		Put:      put,
 	}
 	over(r, p.instead)
 	return e.sized(r)
 }
 
-// insert sends INSERT statements, each a single time: Written is what is there for sure, Again what is not there, or, where that is
-// unsure, what may be there, and InTheWay what found another item.
-func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) (results []bulk.Result, unsure []bool, err error) {
+// insert sends INSERT statements, each a single time: Written is what is there for sure, Again what is
+// not there, or, where that is unsure, what may be there, and InTheWay what found another item.
+func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) (results []bulk.Result, unsure []bool,
+	err error) {
 	once := func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 	s := &bulk.Inserts{Client: m.Client, Label: m.Layout.Model, Options: []func(*dynamodb.Options){once}}
 	results, unsure = make([]bulk.Result, len(items)), make([]bool, len(items))
@@ -200,7 +203,8 @@ func (m *Mover) batches(items []*bulk.Item) [][2]int {
 	var all [][2]int
 	first, bytes, units := 0, 0, 0.0
 	for i, it := range items {
-		if i-first == bulk.BatchSize || i > first && (bytes+it.Size > maxBatch || units+it.Units.Min > m.Rate.Largest()) {
+		if i-first == bulk.BatchSize || i > first &&
+			(bytes+it.Size > maxBatch || units+it.Units.Min > m.Rate.Largest()) {
 			all, first, bytes, units = append(all, [2]int{first, i}), i, 0, 0
 		}
 		bytes, units = bytes+it.Size, units+it.Units.Min
@@ -213,8 +217,8 @@ func (m *Mover) batches(items []*bulk.Item) [][2]int {
 
 const maxBatch = 4 << 20
 
-// put puts a part by itself, or notes the doubt. One of its own incarnation that is there has been put; another is replaced if it is
-// dead: if the claim, read after it, stands.
+// put puts a part by itself, or notes the doubt. One of its own incarnation that is there has been put;
+// another is replaced if it is dead: if the claim, read after it, stands.
 func (e *Entity) put(ctx context.Context, p *part) error {
 	for range tries {
 		r := e.partRequest(p)
@@ -238,7 +242,8 @@ func (e *Entity) put(ctx context.Context, p *part) error {
 		case len(stored) == 0:
 			p.instead = nil
 		case h.Incarnation == nil:
-			return &Conflict{p.place, "another program has put an item where the entity's would be: remove it, or give it to the entity, and move it again"}
+			return &Conflict{p.place, "another program has put an item where the entity's would be: remove it, or " +
+				"give it to the entity, and move it again"}
 		default:
 			root, err := e.m.readRoot(ctx, e.at, &e.t)
 			if err != nil {
@@ -278,7 +283,8 @@ func (e *Entity) claimAs(ctx context.Context, instead item.Attributes, incarnati
 			continue
 		}
 		h := e.m.Layout.Reserved.Header(o.Stored[0])
-		if h.Version != nil && h.ReadStage().State == item.Migrating && slices.ContainsFunc(lost, func(v types.AttributeValue) bool { return attr.Same(v, h.Version) }) {
+		if h.Version != nil && h.ReadStage().State == item.Migrating &&
+			slices.ContainsFunc(lost, func(v types.AttributeValue) bool { return attr.Same(v, h.Version) }) {
 			r.Token, r.Put = h.Version, o.Stored[0]
 			e.took = h.ReadStage().Took
 			e.claimed(r)

@@ -15,8 +15,8 @@ import (
 
 // Content is what somebody reads of an entity who knows both layouts.
 type Content struct {
-	// Live reports that the collection is live, and read as ever; Expired that its time to live is over, so that it is not there for
-	// who reads.
+	// Live reports that the collection is live, and read as ever; Expired that its time to live is
+	// over, so that it is not there for who reads.
 	Live, Expired bool
 	// Items are what it consists of where it is not: of the monolith as it would be split, or of a collection that is
 	// rolled back. They look as if they were live. Nil and not Live: the entity is not there.
@@ -25,8 +25,8 @@ type Content struct {
 	Doc *Monolith
 }
 
-// Read reads an entity whose collection was not found live: strongly, the root and then the monolith, and both again where they
-// say that there is nothing.
+// Read reads an entity whose collection was not found live: strongly, the root and then the monolith,
+// and both again where they say that there is nothing.
 func (m *Mover) Read(ctx context.Context, root, doc item.Place, t *write.Tally) (*Content, error) {
 	var before *Monolith
 	for range tries {
@@ -56,7 +56,8 @@ func (m *Mover) Read(ctx context.Context, root, doc item.Place, t *write.Tally) 
 			if err != nil {
 				return nil, err
 			}
-			if again.is(item.RollingBack) && attr.Same(again.By, r.By) && again.From == item.Live { // nothing was removed before that
+			// nothing was removed before that
+			if again.is(item.RollingBack) && attr.Same(again.By, r.By) && again.From == item.Live {
 				return &Content{Items: items, Doc: d}, nil
 			}
 		case before != nil && attr.SameItem(before.Attributes, d.Attributes):
@@ -67,7 +68,8 @@ func (m *Mover) Read(ctx context.Context, root, doc item.Place, t *write.Tally) 
 	return nil, &Conflict{root, "somebody else writes the entity again and again: load it again"}
 }
 
-// shown are the items of a collection that is rolled back, as they were when it was live; nil where it was not whole any more.
+// shown are the items of a collection that is rolled back, as they were when it was live; nil where it
+// was not whole any more.
 func (m *Mover) shown(ctx context.Context, r *Root, t *write.Tally) (map[string][]item.Attributes, error) {
 	all, err := m.Items(ctx, r.Place, t)
 	if err != nil {
@@ -145,19 +147,25 @@ func (r *Root) Conflict() error {
 func (d *Monolith) Contradicts() error {
 	switch {
 	case d.Unmarked():
-		return &Conflict{d.Place, "a monolith is beside the live collection: a program that knows only the old layout has written it after the entity moved; both are kept; stop that program, and decide which one stays (itemize migrate settle -keep monolith or -keep collection)"}
+		return &Conflict{d.Place, "a monolith is beside the live collection: a program that knows only the old " +
+			"layout has written it after the entity moved; both are kept; stop that program, and decide which one " +
+			"stays (itemize migrate settle -keep monolith or -keep collection)"}
 	case d.Changed():
 		return &Conflict{d.Place, changedSince}
 	}
 	return nil
 }
 
-// MarkDeleted marks a monolith that was not moved as deleted, as long as it is what was read. It reports whether it was.
+// MarkDeleted marks a monolith that was not moved as deleted, as long as it is what was read. It
+// reports whether it was.
 func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (bool, error) {
 	k := &Mark{Deleted: true, Hash: d.Hash()}
 	r := m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
-	if len(d.Attributes) > write.MaxTerms-4 && r.Expect.Version == nil || r.Longest() > cost.MaxExpression || r.NewSize > cost.MaxItem {
-		return false, &Unmovable{fmt.Errorf("the monolith has %d attributes and %d bytes, and cannot be marked as deleted on condition of what was read: delete it with the program that wrote it", len(d.Attributes), r.OldSize)}
+	if len(d.Attributes) > write.MaxTerms-4 && r.Expect.Version == nil || r.Longest() > cost.MaxExpression ||
+		r.NewSize > cost.MaxItem {
+		return false, &Unmovable{fmt.Errorf("the monolith has %d attributes and %d bytes, and cannot be marked as "+
+			"deleted on condition of what was read: delete it with the program that wrote it", len(d.Attributes),
+			r.OldSize)}
 	}
 	o := m.one(ctx, r, d.Attributes, t)
 	switch o.State {
@@ -169,7 +177,8 @@ func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (b
 	return false, o.Err
 }
 
-// Discard removes the claim that stands as a root when the migration has ended, and its parts: nobody can mark its monolith any more.
+// Discard removes the claim that stands as a root when the migration has ended, and its parts: nobody
+// can mark its monolith any more.
 func (m *Mover) Discard(ctx context.Context, root *Root, t *write.Tally) error {
 	if !root.is(item.Migrating) || m.Foreign(root.Attributes) {
 		return nil
@@ -183,8 +192,8 @@ func (m *Mover) Discard(ctx context.Context, root *Root, t *write.Tally) error {
 	return err
 }
 
-// Finish moves the entity of a root and a monolith, or what another has begun with it: also to its end where the monolith is gone. It
-// reports whether its collection is live.
+// Finish moves the entity of a root and a monolith, or what another has begun with it: also to its end
+// where the monolith is gone. It reports whether its collection is live.
 func (m *Mover) Finish(ctx context.Context, root, doc item.Place, t *write.Tally) (live bool, err error) {
 	r, err := m.readRoot(ctx, root, t)
 	if err != nil || r.live() {

@@ -10,14 +10,15 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Reshape are a program's functions between its monoliths, with the keys of their table, and what attributevalue would make of values
-// of the model. The zero Reshape has none: they are the same.
+// Reshape are a program's functions between its monoliths, with the keys of their table, and what
+// attributevalue would make of values of the model. The zero Reshape has none: they are the same.
 type Reshape struct {
 	Forth, Back func(item.Attributes) (item.Attributes, error)
 }
 
-// Content is what a monolith holds of the entity, as the layout takes it: without the keys of its table that no field claims, and without
-// what the library keeps on it. The error is of the program's function.
+// Content is what a monolith holds of the entity, as the layout takes it: without the keys of its table
+// that no field claims, and without what the library keeps on it. The error is of the program's
+// function.
 func (m *Mover) Content(d *Monolith) (item.Attributes, error) {
 	doc := d.bare()
 	if m.Reshape.Forth != nil {

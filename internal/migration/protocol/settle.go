@@ -12,11 +12,11 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// An entity is in both layouts if a program that knows only the old one has written its monolith after it moved. Somebody decides which of them
-// stays.
+// An entity is in both layouts if a program that knows only the old one has written its monolith after
+// it moved. Somebody decides which of them stays.
 
-// KeepMonolith makes an entity that is in both layouts a monolith, as that is now, and removes its collection: as a rollback of an entity that was never
-// live.
+// KeepMonolith makes an entity that is in both layouts a monolith, as that is now, and removes its
+// collection: as a rollback of an entity that was never live.
 func (m *Mover) KeepMonolith(ctx context.Context, root, doc item.Place, t *write.Tally) error {
 	b := &Return{Doc: doc, Root: root, settles: true}
 	if err := m.Back(ctx, []*Return{b}, t); err != nil {
@@ -25,8 +25,8 @@ func (m *Mover) KeepMonolith(ctx context.Context, root, doc item.Place, t *write
 	return b.Err
 }
 
-// KeepCollection marks the monolith of an entity that is in both layouts as moved, as it is now: the collection stays. Of an entity that was deleted it
-// stays deleted.
+// KeepCollection marks the monolith of an entity that is in both layouts as moved, as it is now: the
+// collection stays. Of an entity that was deleted it stays deleted.
 func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *write.Tally) error {
 	for try := range tries {
 		d, err := m.Monolith(ctx, doc, t)
@@ -47,13 +47,15 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 		case !r.live():
 			return &Conflict{root, notBoth(&r, d)}
 		case r.Incarnation == nil:
-			return &Conflict{root, "another program has put its root item, without _a: give it the attribute _a with 8 random bytes, or keep the monolith"}
+			return &Conflict{root, "another program has put its root item, without _a: give it the attribute _a with " +
+				"8 random bytes, or keep the monolith"}
 		case d.Contradicts() == nil:
 			return &Conflict{doc, inOneLayout}
 		}
 		w := m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
 		if w.NewSize > cost.MaxItem || w.Longest() > cost.MaxExpression {
-			return &Unmovable{fmt.Errorf("the monolith has %d bytes, and no room for its mark or the condition of it: remove it by hand", d.Size())}
+			return &Unmovable{fmt.Errorf("the monolith has %d bytes, and no room for its mark or the condition of "+
+				"it: remove it by hand", d.Size())}
 		}
 		switch o := m.one(ctx, w, d.Attributes, t); o.State {
 		case write.Written:
@@ -75,9 +77,11 @@ func notBoth(r *Root, d *Monolith) string {
 	case r.is(item.Deleting), r.is(item.Inserting):
 		return r.Pending()
 	case r.is(item.Migrating) && d.Changed():
-		return "its move stopped halfway, and then its monolith was written: itemize migrate settle -keep monolith keeps the monolith, and the next run moves it"
+		return "its move stopped halfway, and then its monolith was written: itemize migrate settle -keep monolith " +
+			"keeps the monolith, and the next run moves it"
 	case r.is(item.RollingBack):
-		return "it is rolled back, or was settled in part: repeat itemize migrate rollback, or itemize migrate settle -keep monolith"
+		return "it is rolled back, or was settled in part: repeat itemize migrate rollback, or itemize migrate " +
+			"settle -keep monolith"
 	}
 	return "its collection is not live, so that there is nothing to settle: a run moves the monolith"
 }
@@ -99,7 +103,8 @@ func (b *Return) settle(ctx context.Context, d *Monolith) error {
 		}
 		b.Back = true
 		return b.m.Leftovers(ctx, b.Root, nil, &b.t)
-	case r.is(item.RollingBack) && (d.Unmarked() || d.Changed()), r.is(item.Migrating) && d.Changed(), r.live() && d.Contradicts() != nil:
+	case r.is(item.RollingBack) && (d.Unmarked() || d.Changed()), r.is(item.Migrating) && d.Changed(), r.live() &&
+		d.Contradicts() != nil:
 	case r.live():
 		return &Conflict{b.Doc, inOneLayout}
 	default:

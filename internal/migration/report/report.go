@@ -1,5 +1,5 @@
-// Package report has what migrations tell of their work in full: the command itemize shows it, and package migrate the parts that
-// programs decide by.
+// Package report has what migrations tell of their work in full: the command itemize shows it, and
+// package migrate the parts that programs decide by.
 package report
 
 import "time"
@@ -21,8 +21,10 @@ type Plan struct {
 	Items     float64         `json:"items"`
 	ItemBytes float64         `json:"itemBytes"`
 	Kinds     map[string]Kind `json:"kinds"`
-	// WCU is what the run writes: Parts are the units of the items, Marks those of the marks of the monoliths, Claims those of
-	// claims, each with those of the secondary indexes of its table, which Indexes is the sum of. RCU is what its scan reads. Checkpoints are a WCU or two for each page, and not in it.
+	// WCU is what the run writes: Parts are the units of the items, Marks those of the marks of the
+	// monoliths, Claims those of claims, each with those of the secondary indexes of its table, which
+	// Indexes is the sum of. RCU is what its scan reads. Checkpoints are a WCU or two for each page,
+	// and not in it.
 	WCU     float64 `json:"wcu"`
 	Parts   float64 `json:"parts"`
 	Marks   float64 `json:"marks"`
@@ -37,8 +39,8 @@ type Plan struct {
 	Verify float64 `json:"verify"`
 	// Time is what the run takes at the rate that was given, 0 for none.
 	Time time.Duration `json:"time,format:nano"`
-	// Residue are attributes of which the root notes what keys do not tell, Unclaimed those that no field claims, which stay on
-	// the root: of how many entities each.
+	// Residue are attributes of which the root notes what keys do not tell, Unclaimed those that no
+	// field claims, which stay on the root: of how many entities each.
 	Residue   map[string]int `json:"residue,omitempty"`
 	Unclaimed map[string]int `json:"unclaimed,omitempty"`
 	// Dead is how many entities cannot be moved.
@@ -46,8 +48,8 @@ type Plan struct {
 	// Largest is the largest monolith in bytes: reading both layouts of one entity (Both) costs up to BothRCU more.
 	Largest int     `json:"largest"`
 	BothRCU float64 `json:"bothRCU"`
-	// Before and After are what the stated updates cost, in WCU a month; PaidFor is the number of updates after which the run is
-	// paid for, 0 where nothing tells.
+	// Before and After are what the stated updates cost, in WCU a month; PaidFor is the number of
+	// updates after which the run is paid for, 0 where nothing tells.
 	Before  float64 `json:"before,omitempty"`
 	After   float64 `json:"after,omitempty"`
 	PaidFor float64 `json:"paidFor,omitempty"`

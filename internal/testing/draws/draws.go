@@ -1,8 +1,8 @@
 // Package draws sets how often tests of laws draw at random, and from which seed.
 //
-// Each test states three numbers: for the default run (go test ./...), for .ci/run and for long runs by hand. The
-// environment variable ITEMIZE_DRAWS chooses: unset, "ci" or "long". After a failure it prints the command that repeats the test
-// ([With]).
+// Each test states three numbers: for the default run (go test ./...), for .ci/run and for long runs by
+// hand. The environment variable ITEMIZE_DRAWS chooses: unset, "ci" or "long". After a failure it
+// prints the command that repeats the test ([With]).
 package draws
 
 import (
@@ -23,7 +23,8 @@ const SeedVariable = "ITEMIZE_RANDOM_SEED"
 // DurationVariable is the environment variable that says how long explorers explore: "1h".
 const DurationVariable = "ITEMIZE_EXPLORE"
 
-// ScheduleVariable is the environment variable that makes an explorer play one schedule: the seed that a failure printed.
+// ScheduleVariable is the environment variable that makes an explorer play one schedule: the seed that
+// a failure printed.
 const ScheduleVariable = "ITEMIZE_EXPLORE_SEED"
 
 // All is the count of an exhaustive run of [Some].
@@ -75,9 +76,10 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Schedules returns numbers and seeds of schedules to explore, for a duration, or the one schedule of the environment's
-// [ScheduleVariable]. The seeds follow from [Seed]: a run with the same seed explores the same schedules again, and a run
-// that continues another takes its seed plus its number of schedules.
+// Schedules returns numbers and seeds of schedules to explore, for a duration, or the one schedule of
+// the environment's [ScheduleVariable]. The seeds follow from [Seed]: a run with the same seed explores
+// the same schedules again, and a run that continues another takes its seed plus its number of
+// schedules.
 func Schedules(t testing.TB, d time.Duration) iter.Seq2[int, uint64] {
 	t.Helper()
 	return func(yield func(int, uint64) bool) {

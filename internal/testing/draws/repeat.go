@@ -109,7 +109,8 @@ func split(dir string) (module, pattern string) {
 // quote quotes a word for a POSIX shell where it needs to be.
 func quote(s string) string {
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("_-./:=,@%+", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+		return !strings.ContainsRune("_-./:=,@%+", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') &&
+			(r < 'A' || r > 'Z')
 	}) {
 		return s
 	}

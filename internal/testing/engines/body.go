@@ -19,16 +19,18 @@ type plainBody struct{ io.ReadSeeker }
 
 // plainBodies makes the bodies of all requests plain.
 func plainBodies(stack *middleware.Stack) error {
-	return stack.Build.Add(middleware.BuildMiddlewareFunc("itemize.plainBodies", func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (middleware.BuildOutput, middleware.Metadata, error) {
-		if r, ok := in.Request.(*smithyhttp.Request); ok {
-			if body, ok := r.GetStream().(io.ReadSeeker); ok {
-				plain, err := r.SetStream(plainBody{body})
-				if err != nil {
-					return middleware.BuildOutput{}, middleware.Metadata{}, err
+	return stack.Build.Add(middleware.BuildMiddlewareFunc("itemize.plainBodies",
+		func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (middleware.BuildOutput,
+			middleware.Metadata, error) {
+			if r, ok := in.Request.(*smithyhttp.Request); ok {
+				if body, ok := r.GetStream().(io.ReadSeeker); ok {
+					plain, err := r.SetStream(plainBody{body})
+					if err != nil {
+						return middleware.BuildOutput{}, middleware.Metadata{}, err
+					}
+					in.Request = plain
 				}
-				in.Request = plain
 			}
-		}
-		return next.HandleBuild(ctx, in)
-	}), middleware.After)
+			return next.HandleBuild(ctx, in)
+		}), middleware.After)
 }

@@ -26,7 +26,8 @@ func (a *asked) Do(r *http.Request) (*http.Response, error) {
 func TestPlainBodies(t *testing.T) {
 	seen := &asked{}
 	e := &Engine{Endpoint: "http://127.0.0.1:1"}
-	_, err := e.Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = seen, 2 }).ListTables(context.Background(), &dynamodb.ListTablesInput{})
+	_, err := e.Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = seen, 2 }).
+		ListTables(context.Background(), &dynamodb.ListTablesInput{})
 	if err == nil || len(seen.bodies) != 2 {
 		t.Fatal(len(seen.bodies), err)
 	}

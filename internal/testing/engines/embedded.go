@@ -23,7 +23,8 @@ func embeddedSource(ctx context.Context) (string, error) {
 	}
 	dir := filepath.Join(strings.TrimSpace(string(out)), "integration", "embedded")
 	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
-		return "", errors.New("minidyn runs as a program only in a clone of this repository: call embedded.Memory in a test")
+		return "", errors.New("minidyn runs as a program only in a clone of this repository: call embedded.Memory " +
+			"in a test")
 	}
 	return dir, nil
 }
@@ -43,9 +44,11 @@ func embeddedCommand(ctx context.Context, port int) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := fetch("minidyn-"+version, "minidyn, the embedded engine (built with go in seconds)", func(dir string) error {
-		return newClient("building minidyn").run(exec.CommandContext(ctx, "go", "build", "-C", source, "-o", filepath.Join(dir, "minidyn"), "./serve"))
-	})
+	dir, err := fetch("minidyn-"+version, "minidyn, the embedded engine (built with go in seconds)",
+		func(dir string) error {
+			return newClient("building minidyn").run(exec.CommandContext(ctx, "go", "build", "-C", source, "-o",
+				filepath.Join(dir, "minidyn"), "./serve"))
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,8 @@ type Engine struct {
 }
 
 // ErrNoEngine says that no engine was found, and how to get one.
-var ErrNoEngine = errors.New("no DynamoDB engine: install Java 17 or later and Maven (DynamoDB Local is then fetched), " +
+var ErrNoEngine = errors.New("no DynamoDB engine: install Java 17 or later and Maven (DynamoDB Local is then " +
+	"fetched), " +
 	"or put dynoxide on the PATH (cargo install dynoxide-rs), or start Docker, or set DYNAMODB_ENDPOINT")
 
 // Start finds or starts an engine, and waits until it answers. Stop it when
@@ -50,7 +51,8 @@ func Start(ctx context.Context) (*Engine, error) {
 		e, err = StartNamed(ctx, Minidyn)
 	}
 	if err == nil && e.Name == Minidyn {
-		fmt.Fprintln(os.Stderr, "itemize: running on minidyn, an engine in pure Go: it reports no consumed capacity, so the units are predictions")
+		fmt.Fprintln(os.Stderr, "itemize: running on minidyn, an engine in pure Go: it reports no consumed capacity, "+
+			"so the units are predictions")
 	}
 	return e, err
 }
@@ -60,7 +62,8 @@ func Start(ctx context.Context) (*Engine, error) {
 func StartFull(ctx context.Context) (*Engine, error) {
 	if endpoint := os.Getenv("DYNAMODB_ENDPOINT"); endpoint != "" {
 		if u, err := url.Parse(endpoint); err != nil || u.Host == "" {
-			return nil, fmt.Errorf("itemize: DYNAMODB_ENDPOINT is %q, and no URL: write it with its scheme, as in http://localhost:8000", endpoint)
+			return nil, fmt.Errorf("itemize: DYNAMODB_ENDPOINT is %q, and no URL: write it with its scheme, as in "+
+				"http://localhost:8000", endpoint)
 		}
 		e := At(External, endpoint)
 		return e, e.ready(ctx)
@@ -94,7 +97,8 @@ func StartNamed(ctx context.Context, name string) (*Engine, error) {
 		}
 		return start(ctx, l)
 	}
-	return nil, fmt.Errorf("unknown engine %q in ITEMIZE_ENGINE: write %s, %s, %s or %s", name, Local, Dynoxide, Docker, Minidyn)
+	return nil, fmt.Errorf("unknown engine %q in ITEMIZE_ENGINE: write %s, %s, %s or %s", name, Local, Dynoxide, Docker,
+		Minidyn)
 }
 
 // start launches an engine. A port that is free can be taken before the engine

@@ -39,7 +39,9 @@ func TestTraits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]engines.Traits{engines.Local: {Capacity: true, ARNs: true}, engines.Docker: {Capacity: true, ARNs: true}, engines.Dynoxide: {Capacity: true, Transactions: true, Misses: true}}
+	want := map[string]engines.Traits{engines.Local: {Capacity: true, ARNs: true},
+		engines.Docker: {Capacity: true, ARNs: true}, engines.Dynoxide: {Capacity: true, Transactions: true,
+			Misses: true}}
 	if w, known := want[e.Name]; known && got != w {
 		t.Errorf("%s: %+v; want %+v", e.Name, got, w)
 	}
@@ -48,14 +50,16 @@ func TestTraits(t *testing.T) {
 // An unknown name says which there are.
 func TestUnknownEngine(t *testing.T) {
 	_, err := engines.StartNamed(context.Background(), "mysql")
-	if err == nil || !strings.Contains(err.Error(), `unknown engine "mysql" in ITEMIZE_ENGINE: write dynamodb-local, dynoxide, docker or minidyn`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`unknown engine "mysql" in ITEMIZE_ENGINE: write dynamodb-local, dynoxide, docker or minidyn`) {
 		t.Error(err)
 	}
 }
 
 func TestEndpointIsURL(t *testing.T) {
 	t.Setenv("DYNAMODB_ENDPOINT", "localhost:8000")
-	if _, err := engines.StartFull(t.Context()); err == nil || !strings.Contains(err.Error(), "write it with its scheme, as in http://localhost:8000") {
+	if _, err := engines.StartFull(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "write it with its scheme, as in http://localhost:8000") {
 		t.Errorf("%v", err)
 	}
 }

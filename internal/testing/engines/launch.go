@@ -73,22 +73,26 @@ func localAvailable(ctx context.Context) error {
 }
 
 func localCommand(ctx context.Context, port int) (*exec.Cmd, error) {
-	lib, err := fetch("dynamodb-local-"+localVersion, "DynamoDB Local "+localVersion+" (50 MB, with Maven)", func(dir string) error {
-		if err := os.WriteFile(filepath.Join(dir, "pom.xml"), localPOM, 0o666); err != nil {
-			return err
-		}
-		cmd := exec.CommandContext(ctx, "mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib")
-		cmd.Dir = dir
-		return newClient("fetching DynamoDB Local " + localVersion).run(cmd)
-	})
+	lib, err := fetch("dynamodb-local-"+localVersion, "DynamoDB Local "+localVersion+" (50 MB, with Maven)",
+		func(dir string) error {
+			if err := os.WriteFile(filepath.Join(dir, "pom.xml"), localPOM, 0o666); err != nil {
+				return err
+			}
+			cmd := exec.CommandContext(ctx, "mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime",
+				"-DoutputDirectory=lib")
+			cmd.Dir = dir
+			return newClient("fetching DynamoDB Local " + localVersion).run(cmd)
+		})
 	if err != nil {
 		return nil, err
 	}
 	lib = filepath.Join(lib, "lib")
 	// Most engines live for seconds: what the optimizing compiler and a parallel garbage
 	// collector would win them is less than they cost.
-	cmd := exec.Command("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.library.path="+lib, "-cp", filepath.Join(lib, "*"),
-		"software.amazon.dynamodb.services.local.main.ServerRunner", "-inMemory", "-disableTelemetry", "-port", strconv.Itoa(port))
+	cmd := exec.Command("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.library.path="+lib, "-cp",
+		filepath.Join(lib, "*"),
+		"software.amazon.dynamodb.services.local.main.ServerRunner", "-inMemory", "-disableTelemetry", "-port",
+		strconv.Itoa(port))
 	cmd.Dir = lib // where it leaves its metadata file
 	return cmd, nil
 }
@@ -106,7 +110,8 @@ func dynoxide(ctx context.Context) (string, error) {
 	if path, err := exec.LookPath("dynoxide"); err == nil {
 		return path, nil
 	}
-	dir, err := fetch("dynoxide-"+dynoxideVersion, "dynoxide "+dynoxideVersion+" (built with cargo: about 5 minutes on 2 cores)", func(dir string) error {
+	dir, err := fetch("dynoxide-"+dynoxideVersion, "dynoxide "+dynoxideVersion+
+		" (built with cargo: about 5 minutes on 2 cores)", func(dir string) error {
 		c := newClient("building dynoxide " + dynoxideVersion)
 		c.counts, c.unit = cargoCounts, "crates"
 		cmd := exec.CommandContext(ctx, "cargo", "install", "dynoxide-rs", "--version", dynoxideVersion, "--locked",
@@ -132,11 +137,13 @@ func dockerAvailable(ctx context.Context) error {
 func dockerCommand(ctx context.Context, port int) (*exec.Cmd, error) {
 	image := "amazon/dynamodb-local:" + localVersion
 	if exec.CommandContext(ctx, "docker", "image", "inspect", image).Run() != nil {
-		if err := newClient("pulling " + image).run(exec.CommandContext(ctx, "docker", "pull", "-q", image)); err != nil {
+		if err := newClient("pulling " + image).run(exec.CommandContext(ctx, "docker", "pull", "-q",
+			image)); err != nil {
 			return nil, err
 		}
 	}
-	return exec.Command("docker", "run", "--rm", "--init", "-p", fmt.Sprintf("127.0.0.1:%d:8000", port), image, "-jar", "DynamoDBLocal.jar", "-inMemory", "-disableTelemetry"), nil
+	return exec.Command("docker", "run", "--rm", "--init", "-p", fmt.Sprintf("127.0.0.1:%d:8000", port), image, "-jar",
+		"DynamoDBLocal.jar", "-inMemory", "-disableTelemetry"), nil
 }
 
 func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }

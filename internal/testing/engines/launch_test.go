@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// A missing image is pulled before the engine starts: the minute in which an engine has to answer does not include the pull.
+// A missing image is pulled before the engine starts: the minute in which an engine has to answer does
+// not include the pull.
 func TestDockerPullsMissingImageFirst(t *testing.T) {
 	for _, c := range []struct {
 		name, inspect string
@@ -20,7 +21,8 @@ func TestDockerPullsMissingImageFirst(t *testing.T) {
 	}{
 		{"the image exists", "exit 0", []string{"image"}, ""},
 		{"the image is missing", "exit 1", []string{"image", "pull"}, ""},
-		{"the pull fails", "exit 1; fi; if [ $1 = pull ]; then echo no space left >&2; exit 1", []string{"image", "pull"}, "no space left"},
+		{"the pull fails", "exit 1; fi; if [ $1 = pull ]; then echo no space left >&2; exit 1",
+			[]string{"image", "pull"}, "no space left"},
 	} {
 		dir := t.TempDir()
 		script := "#!/bin/sh\necho $1 >>" + dir + "/calls\nif [ $1 = image ]; then " + c.inspect + "; fi\n"

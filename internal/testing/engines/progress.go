@@ -15,7 +15,8 @@ import (
 type client struct {
 	// what names the work in progress lines: "building dynoxide 3.2.0".
 	what string
-	// counts matches the client's own progress, as two numbers: done, and of how many. nil for a client that prints none.
+	// counts matches the client's own progress, as two numbers: done, and of how many. nil for a client
+	// that prints none.
 	counts *regexp.Regexp
 	unit   string
 

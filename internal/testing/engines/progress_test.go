@@ -24,7 +24,8 @@ func TestClientShowsProgress(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestClientShowsProgress$")
 	cmd.Env = append(os.Environ(), "ITEMIZE_TEST_CLIENT=1")
 	err := c.run(cmd)
-	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "no such crate") {
+	if err == nil || !strings.Contains(err.Error(), "exit status 3") ||
+		!strings.Contains(err.Error(), "no such crate") {
 		t.Error(err)
 	}
 	if !regexp.MustCompile(`(?m)^itemize: building a thing: 4 of 10 crates, \d+s$`).Match(out.Bytes()) {

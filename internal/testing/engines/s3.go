@@ -47,11 +47,13 @@ func gateway(ctx context.Context) (string, error) {
 	if path, err := exec.LookPath("versitygw"); err == nil {
 		return path, nil
 	}
-	dir, err := fetch("versitygw-"+gatewayVersion, "versitygw "+gatewayVersion+" (built with go, a minute)", func(dir string) error {
-		cmd := exec.CommandContext(ctx, "go", "install", "github.com/versity/versitygw/cmd/versitygw@v"+gatewayVersion)
-		cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=")
-		return newClient("building versitygw " + gatewayVersion).run(cmd)
-	})
+	dir, err := fetch("versitygw-"+gatewayVersion, "versitygw "+gatewayVersion+" (built with go, a minute)",
+		func(dir string) error {
+			cmd := exec.CommandContext(ctx, "go", "install", "github.com/versity/versitygw/cmd/versitygw@v"+
+				gatewayVersion)
+			cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=")
+			return newClient("building versitygw " + gatewayVersion).run(cmd)
+		})
 	return filepath.Join(dir, "versitygw"), err
 }
 
@@ -76,7 +78,8 @@ func launchS3(ctx context.Context, path, folder string) (*S3, error) {
 
 // Config returns the configuration of a client of the gateway: pass it to s3.NewFromConfig.
 func (g *S3) Config() aws.Config {
-	return aws.Config{BaseEndpoint: &g.Endpoint, Region: "us-east-1", Credentials: aws.CredentialsProviderFunc(anyCredentials)}
+	return aws.Config{BaseEndpoint: &g.Endpoint, Region: "us-east-1",
+		Credentials: aws.CredentialsProviderFunc(anyCredentials)}
 }
 
 // CreateBucket creates a bucket.

@@ -25,7 +25,8 @@ func (e *Engine) CreateTable(ctx context.Context, name, hash, sort string) error
 		if !ok {
 			return fmt.Errorf("key attribute %q: write its type, as PK:S", k.attribute)
 		}
-		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(attribute), KeyType: k.role})
+		in.KeySchema = append(in.KeySchema,
+			types.KeySchemaElement{AttributeName: aws.String(attribute), KeyType: k.role})
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
 			AttributeName: aws.String(attribute), AttributeType: types.ScalarAttributeType(typ),
 		})

@@ -17,8 +17,8 @@ var gateway = struct {
 	buckets int
 }{}
 
-// S3 returns the S3 gateway of this test binary and a new bucket. It starts the gateway at the first call. Under -short it
-// skips the test.
+// S3 returns the S3 gateway of this test binary and a new bucket. It starts the gateway at the first
+// call. Under -short it skips the test.
 func S3(t testing.TB) (g *engines.S3, bucket string) {
 	t.Helper()
 	skipIfShort(t, "an S3 gateway")
@@ -33,7 +33,8 @@ func S3(t testing.TB) (g *engines.S3, bucket string) {
 		gateway.S3 = g
 	}
 	gateway.buckets++
-	bucket = fmt.Sprintf("%.40s-%d", strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name())), gateway.buckets)
+	bucket = fmt.Sprintf("%.40s-%d", strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name())),
+		gateway.buckets)
 	if err := gateway.CreateBucket(bucket); err != nil {
 		t.Fatal(err)
 	}

@@ -178,7 +178,8 @@ type timed struct {
 }
 
 // monthsOfTimed are the months that there are tables of.
-var monthsOfTimed = []time.Time{time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)}
+var monthsOfTimed = []time.Time{time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC),
+	time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)}
 
 // monthOf is that of an entity: of one that has moved to a key with another letter at its end the next.
 func monthOf(id string) time.Time {
@@ -211,7 +212,8 @@ type setup struct {
 	// Unwatched clients do not pass on the options of calls.
 	Unwatched bool
 	Page      int32
-	// Torn reports that what a delete reads is no snapshot. (Loads may be torn where others write in transactions, as the documentation says.)
+	// Torn reports that what a delete reads is no snapshot. (Loads may be torn where others write in
+	// transactions, as the documentation says.)
 	Torn bool
 }
 
@@ -299,7 +301,8 @@ func (c *cast[T]) do(n *explore.Transport, o explore.Op, call func() error) erro
 	case errors.As(o.Err, &unknown):
 		o.Result = explore.Unknown
 		if !n.Faulty && !c.setup.Unwatched && c.untrue == nil {
-			c.untrue = fmt.Errorf("%s %s: it was told that the outcome is unknown, and nothing was lost: %w", o.Actor, o.What, o.Err)
+			c.untrue = fmt.Errorf("%s %s: it was told that the outcome is unknown, and nothing was lost: %w", o.Actor,
+				o.What, o.Err)
 		}
 	default:
 		o.Result = explore.Refused
@@ -312,12 +315,14 @@ func (c *cast[T]) do(n *explore.Transport, o explore.Op, call func() error) erro
 }
 
 // load reads the whole entity.
-func (c *cast[T]) load(ctx context.Context, name string, n *explore.Transport, options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
+func (c *cast[T]) load(ctx context.Context, name string, n *explore.Transport,
+	options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
 	return c.loadAt(ctx, name, n, c.id, options...)
 }
 
 // loadAt reads the whole entity of a key.
-func (c *cast[T]) loadAt(ctx context.Context, name string, n *explore.Transport, id string, options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
+func (c *cast[T]) loadAt(ctx context.Context, name string, n *explore.Transport, id string,
+	options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
 	m := c.mapper(n)
 	o := explore.Op{Actor: name, What: "load", Start: c.run.Now()}
 	e, err := m.Load(ctx, keyOf(m, id), options...)
@@ -380,7 +385,8 @@ func (c *cast[T]) inserter(name string, parts int, options ...mapper.WriteOption
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.insert(ctx, name, n, parts, options...) })
 }
 
-func (c *cast[T]) insert(ctx context.Context, name string, n *explore.Transport, parts int, options ...mapper.WriteOption) error {
+func (c *cast[T]) insert(ctx context.Context, name string, n *explore.Transport, parts int,
+	options ...mapper.WriteOption) error {
 	m := c.mapper(n)
 	e := m.New(value[T](c.id, name, parts))
 	return c.do(n, c.insertion(name, parts), func() error {
@@ -397,8 +403,8 @@ func (c *cast[T]) deletion(name string, staged bool) explore.Op {
 	}}
 }
 
-// remove removes the entity. A blind addition carries no incarnation: if the delete crashes, or is taken over, it may be seen with the
-// next entity. Other items may be left over, hidden, after a crash.
+// remove removes the entity. A blind addition carries no incarnation: if the delete crashes, or is
+// taken over, it may be seen with the next entity. Other items may be left over, hidden, after a crash.
 func (c *cast[T]) remove(w *explore.World, staged bool) {
 	e := w.At(c.id)
 	if e == nil {
@@ -454,25 +460,26 @@ func (c *cast[T]) loadedDeleter(name string, staged bool) explore.Actor {
 // loadedDeletion deletes the entity as it was loaded. unsure reports that an answer was lost, or may
 // have been: then the delete of a single item that finds nothing has succeeded.
 func (c *cast[T]) loadedDeletion(name string, was *explore.Entity, staged bool, unsure func() bool) explore.Op {
-	return explore.Op{Actor: name, What: "delete what was loaded", Ends: true, Apply: func(w *explore.World, past []*explore.World) bool {
-		now := w.At(c.id)
-		if now == nil && len(was.Items) == 0 && !staged && unsure() {
+	return explore.Op{Actor: name, What: "delete what was loaded", Ends: true,
+		Apply: func(w *explore.World, past []*explore.World) bool {
+			now := w.At(c.id)
+			if now == nil && len(was.Items) == 0 && !staged && unsure() {
+				return true
+			}
+			as := sameIn
+			if staged { // all of it was compared, some time before the root was marked
+				as = sameAndNoMore
+			} else { // each item is deleted as it was loaded
+				past = []*explore.World{w}
+			}
+			same := func(p *explore.World) bool { return as(c.id, was, p) }
+			if now == nil || now.Origin != was.Origin || !slices.ContainsFunc(past, same) {
+				return false
+			}
+			c.remove(w, staged)
+			c.leaveBlind(w, now, was)
 			return true
-		}
-		as := sameIn
-		if staged { // all of it was compared, some time before the root was marked
-			as = sameAndNoMore
-		} else { // each item is deleted as it was loaded
-			past = []*explore.World{w}
-		}
-		same := func(p *explore.World) bool { return as(c.id, was, p) }
-		if now == nil || now.Origin != was.Origin || !slices.ContainsFunc(past, same) {
-			return false
-		}
-		c.remove(w, staged)
-		c.leaveBlind(w, now, was)
-		return true
-	}}
+		}}
 }
 
 // leaveBlind is leave after a delete, which deletes the items that were added since, but for blind additions.
@@ -491,8 +498,8 @@ func stagedIf(yes bool) []mapper.WriteOption {
 	return nil
 }
 
-// leave leaves the items that were added to an entity after it was loaded. They are hidden, but for blind additions, which may be seen with
-// the next entity.
+// leave leaves the items that were added to an entity after it was loaded. They are hidden, but for
+// blind additions, which may be seen with the next entity.
 func (c *cast[T]) leave(w *explore.World, now, loaded *explore.Entity) {
 	for item, v := range now.Items {
 		switch {
@@ -625,7 +632,8 @@ func (c *cast[T]) joiner(name string, options ...mapper.WriteOption) explore.Act
 		}
 		v.Parts = append(v.Parts, part{"X" + name, name + ":added"})
 		e.Value = T(v)
-		c.adds(n, name, adding{item: "X" + name, value: name + ":added", origin: origin, empty: empty, blind: isBlindOption(options)}, func() error {
+		c.adds(n, name, adding{item: "X" + name, value: name + ":added", origin: origin, empty: empty,
+			blind: isBlindOption(options)}, func() error {
 			_, err := m.Save(ctx, e, options...)
 			return err
 		})
@@ -640,33 +648,37 @@ func isBlindOption(options []mapper.WriteOption) bool {
 type adding struct {
 	item, value string
 	origin      string // of the entity, "" for whichever is live
-	// blind: it is added whether the entity exists or not. loose: and carries no incarnation, so that it may be seen with
-	// whatever entity comes. empty: nothing was loaded, so that the root is read first. either: it replaces the item if that exists.
+	// blind: it is added whether the entity exists or not. loose: and carries no incarnation, so that
+	// it may be seen with whatever entity comes. empty: nothing was loaded, so that the root is read
+	// first. either: it replaces the item if that exists.
 	blind, loose, empty, either bool
 }
 
-// adds adds an item, and notes what the caller was told. An addition that is not blind was in a live entity before it was acknowledged.
+// adds adds an item, and notes what the caller was told. An addition that is not blind was in a live
+// entity before it was acknowledged.
 func (c *cast[T]) adds(n *explore.Transport, name string, a adding, call func() error) {
 	o := c.addition(name, a)
 	err := c.do(n, o, call)
 	c.takenBack(o, a, err)
 }
 
-// takenBack notes that an addition which was refused because the entity is not live may have been seen until then, in the entity or, by
-// reads without the root, as a leftover item.
+// takenBack notes that an addition which was refused because the entity is not live may have been seen
+// until then, in the entity or, by reads without the root, as a leftover item.
 func (c *cast[T]) takenBack(o explore.Op, a adding, err error) {
 	if a.blind || !errors.Is(err, mapper.ErrNotFound) {
 		return
 	}
 	last := c.history.Ops[len(c.history.Ops)-1]
-	seen := explore.Op{Actor: o.Actor, What: o.What + " for a time", Start: last.Start, End: last.End, Result: explore.Unknown, Apply: o.Apply}
+	seen := explore.Op{Actor: o.Actor, What: o.What + " for a time", Start: last.Start, End: last.End,
+		Result: explore.Unknown, Apply: o.Apply}
 	c.history.Ops = append(c.history.Ops, &seen)
-	c.history.Add(&explore.Op{Actor: o.Actor, What: "take " + a.item + " back", Start: last.Start, End: last.End, Apply: func(w *explore.World, _ []*explore.World) bool {
-		if e := w.At(c.id); e != nil && e.Items[a.item] == a.value {
-			w.Entities[c.id] = e.With(a.item, "")
-		}
-		return true
-	}})
+	c.history.Add(&explore.Op{Actor: o.Actor, What: "take " + a.item + " back", Start: last.Start, End: last.End,
+		Apply: func(w *explore.World, _ []*explore.World) bool {
+			if e := w.At(c.id); e != nil && e.Items[a.item] == a.value {
+				w.Entities[c.id] = e.With(a.item, "")
+			}
+			return true
+		}})
 }
 
 func (c *cast[T]) addition(name string, a adding) explore.Op {
@@ -743,7 +755,8 @@ func (c *cast[T]) upserter(name string, ifExists bool) explore.Actor {
 		o.What = "set " + fixed
 		o.Apply = func(w *explore.World, past []*explore.World) bool {
 			e := w.At(c.id)
-			if own := e != nil && e.Items[fixed] != ""; !own && (w.HasLeft(c.id, fixed) || w.HasGone(c.id, fixed)) { // an update of an item that is left over, or that goes
+			// an update of an item that is left over, or that goes
+			if own := e != nil && e.Items[fixed] != ""; !own && (w.HasLeft(c.id, fixed) || w.HasGone(c.id, fixed)) {
 				w.Loosen(c.id, fixed, name+":set")
 				return true
 			}
@@ -794,11 +807,16 @@ func (c *cast[T]) founder(name string) explore.Actor {
 func (c *cast[T]) foreign(name, item string) explore.Actor {
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		table, key := c.place(n, item)
-		o := explore.Op{Actor: name, What: "change " + item, Apply: c.update(name+":foreign", item), Echo: func(w *explore.World) { c.update(name+":foreign", item)(w, nil) }}
+		o := explore.Op{Actor: name, What: "change " + item, Apply: c.update(name+":foreign", item),
+			Echo: func(w *explore.World) { c.update(name+":foreign", item)(w, nil) }}
 		_ = c.do(n, o, func() error {
 			_, err := c.client(n, c.setup).UpdateItem(ctx, &dynamodb.UpdateItemInput{
-				TableName: &table, Key: key, UpdateExpression: aws.String("SET #v = :v"), ConditionExpression: aws.String("attribute_exists(PK)"),
-				ExpressionAttributeNames: map[string]string{"#v": "Value"}, ExpressionAttributeValues: map[string]types.AttributeValue{":v": &types.AttributeValueMemberS{Value: name + ":foreign"}},
+				TableName: &table, Key: key, UpdateExpression: aws.String("SET #v = :v"),
+				ConditionExpression:      aws.String("attribute_exists(PK)"),
+				ExpressionAttributeNames: map[string]string{"#v": "Value"},
+				ExpressionAttributeValues: map[string]types.AttributeValue{
+					":v": &types.AttributeValueMemberS{Value: name + ":foreign"},
+				},
 			}, func(o *dynamodb.Options) { o.RetryMaxAttempts = 2 }) // what it does, and its echo
 			if err != nil && n.Faulty {
 				return &mapper.OutcomeUnknownError{Err: err}
@@ -825,7 +843,8 @@ func (c *cast[T]) place(n *explore.Transport, item string) (table string, key ma
 		table = strings.ReplaceAll(c.table["docs_{Until:month}"], "{Until:month}", month.Format("2006-01"))
 		pk += "#" + month.Format("2006-01-02")
 	}
-	return table, map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: sk}}
+	return table, map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: pk},
+		"SK": &types.AttributeValueMemberS{Value: sk}}
 }
 
 // update writes a part that exists, without reading it.
@@ -869,7 +888,8 @@ func originOf[T model]() field.String[T, string] {
 }
 
 func fixedOf[T model]() field.String[T, string] {
-	return handmade.String("Fixed", "", func(v *T) *string { return reflect.ValueOf(v).Elem().FieldByName("Fixed").Addr().Interface().(*string) })
+	return handmade.String("Fixed", "",
+		func(v *T) *string { return reflect.ValueOf(v).Elem().FieldByName("Fixed").Addr().Interface().(*string) })
 }
 
 func (c *cast[T]) node(m *mapper.Mapper[T]) query.Node[T] { return handmade.Node(keyOf(m, c.id)) }
@@ -907,7 +927,8 @@ func (c *cast[T]) isPart(item string) bool {
 }
 
 // loadParts reads the parts without the root.
-func (c *cast[T]) loadParts(ctx context.Context, name string, n *explore.Transport, options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
+func (c *cast[T]) loadParts(ctx context.Context, name string, n *explore.Transport,
+	options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
 	m := c.mapper(n)
 	o := explore.Op{Actor: name, What: "load parts", Start: c.run.Now()}
 	e, err := m.Load(ctx, c.partsOf(m), options...)
@@ -1106,24 +1127,25 @@ func (c *cast[T]) swapper(name, to string, loaded bool) explore.Actor {
 			was, of = entityOf(e.Value), e
 		}
 		v := value[T](to, name, 1)
-		o := explore.Op{Actor: name, What: "swap", Ends: true, Apply: func(w *explore.World, past []*explore.World) bool {
-			now := w.At(c.id)
-			if now == nil && was == nil && w.At(to) == nil { // what was left over is something to delete as well
+		o := explore.Op{Actor: name, What: "swap", Ends: true,
+			Apply: func(w *explore.World, past []*explore.World) bool {
+				now := w.At(c.id)
+				if now == nil && was == nil && w.At(to) == nil { // what was left over is something to delete as well
+					w.Entities[to] = entityOf(v)
+					return true
+				}
+				if now == nil || w.At(to) != nil || was != nil && (now.Origin != was.Origin || !sameIn(c.id, was, w)) {
+					return false
+				}
+				c.remove(w, false)
+				if was != nil {
+					c.leaveBlind(w, now, was)
+				} else {
+					c.leaveBlind(w, now, firstOf(c.id, past))
+				}
 				w.Entities[to] = entityOf(v)
 				return true
-			}
-			if now == nil || w.At(to) != nil || was != nil && (now.Origin != was.Origin || !sameIn(c.id, was, w)) {
-				return false
-			}
-			c.remove(w, false)
-			if was != nil {
-				c.leaveBlind(w, now, was)
-			} else {
-				c.leaveBlind(w, now, firstOf(c.id, past))
-			}
-			w.Entities[to] = entityOf(v)
-			return true
-		}}
+			}}
 		_ = c.do(n, o, func() error {
 			_, err := mapper.Transact(ctx, m.DeletePartByKey(of), m.SavePart(m.New(v)))
 			return err
@@ -1164,18 +1186,22 @@ func (noLimit) GetInitialToken() func(error) error { return func(error) error { 
 // unwatched is a client that does not pass on the options of calls.
 type unwatched struct{ *dynamodb.Client }
 
-func (c unwatched) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (c unwatched) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return c.Client.PutItem(ctx, in)
 }
 
-func (c unwatched) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+func (c unwatched) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return c.Client.UpdateItem(ctx, in)
 }
 
-func (c unwatched) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+func (c unwatched) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
 	return c.Client.DeleteItem(ctx, in)
 }
 
-func (c unwatched) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+func (c unwatched) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	return c.Client.TransactWriteItems(ctx, in)
 }

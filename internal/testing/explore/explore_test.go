@@ -35,7 +35,8 @@ type lab struct {
 func newLab(t testing.TB) *lab {
 	e := enginetest.Start(t)
 	l := &lab{base: e.Client, table: map[string]string{
-		"docs": enginetest.Table(t, "PK:S", "SK:S"), "parts": enginetest.Table(t, "PK:S", "SK:S"), "indexed": fmt.Sprint("indexed-", time.Now().UnixNano()),
+		"docs": enginetest.Table(t, "PK:S", "SK:S"), "parts": enginetest.Table(t, "PK:S", "SK:S"),
+		"indexed": fmt.Sprint("indexed-", time.Now().UnixNano()),
 	}}
 	m, err := mapper.New[indexed](e.Client(), mapper.Table(l.table["indexed"]))
 	if err == nil {
@@ -149,7 +150,8 @@ func runOf[T model](l *lab, p play, chooser explore.Chooser) error {
 		actors = append(actors, c.play(r))
 	}
 	run.Go(ctx, actors...)
-	blind := slices.ContainsFunc(slices.Concat(p.before, p.actors), func(r role) bool { return strings.HasSuffix(r.kind, "blindly") })
+	blind := slices.ContainsFunc(slices.Concat(p.before, p.actors),
+		func(r role) bool { return strings.HasSuffix(r.kind, "blindly") })
 	if err := c.ending(ctx, blind); err != nil {
 		return fmt.Errorf("%w\nhistory:\n%s\ntrace:\n%s", err, c.history, run)
 	}
@@ -317,16 +319,20 @@ func draw(r *rand.Rand) play {
 		p.Late = r.IntN(3)
 	}
 	kinds := []string{
-		"insert", "insert", "insert", "delete", "delete", "delete loaded", "save", "save", "join", "join", "join blindly", "join checked",
-		"add", "add blindly", "add new", "add new", "add new blindly", "add if there", "set", "set", "set if there", "found", "found", "found", "foreign", "foreign", "patch",
+		"insert", "insert", "insert", "delete", "delete", "delete loaded", "save", "save", "join", "join",
+		"join blindly", "join checked",
+		"add", "add blindly", "add new", "add new", "add new blindly", "add if there", "set", "set", "set if there",
+		"found", "found", "found", "foreign", "foreign", "patch",
 		"delete parts", "move", "swap", "swap loaded", "read", "read parts", "query",
 	}
 	if p.model == "indexed" {
-		kinds = append(kinds, "look up", "look up", "look head up", "look head up", "look parts up", "look parts up", "look parts up")
+		kinds = append(kinds, "look up", "look up", "look head up", "look head up", "look parts up", "look parts up",
+			"look parts up")
 	}
 	one := func(name string, kinds ...string) role {
 		return role{
-			name: name, kind: kinds[r.IntN(len(kinds))], staged: r.IntN(3) > 0 && p.model != "bare", strong: r.IntN(3) == 0,
+			name: name, kind: kinds[r.IntN(len(kinds))], staged: r.IntN(3) > 0 &&
+				p.model != "bare", strong: r.IntN(3) == 0,
 			parts: 1 + r.IntN(2),
 		}
 	}

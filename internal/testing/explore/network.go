@@ -112,8 +112,8 @@ func (n *Transport) Do(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// torn answers a query so that the answer is no snapshot: DynamoDB's are read-committed. The items up to a key are read before the run goes on elsewhere,
-// the others afterwards.
+// torn answers a query so that the answer is no snapshot: DynamoDB's are read-committed. The items up
+// to a key are read before the run goes on elsewhere, the others afterwards.
 func (n *Transport) torn(m *message) (*http.Response, error) {
 	_, early, err := n.query(m)
 	if err != nil {

@@ -68,7 +68,8 @@ func items(key string, got *Entity, of []*World, whole bool) string {
 	for name := range names {
 		value := got.Items[name]
 		if !slices.ContainsFunc(of, func(w *World) bool { return w.MaySee(key, name, value) }) {
-			wrong = append(wrong, fmt.Sprintf("%s was %q (should be %q)", name, value, of[len(of)-1].At(key).Items[name]))
+			wrong = append(wrong,
+				fmt.Sprintf("%s was %q (should be %q)", name, value, of[len(of)-1].At(key).Items[name]))
 		}
 	}
 	slices.Sort(wrong)
@@ -79,7 +80,8 @@ func items(key string, got *Entity, of []*World, whole bool) string {
 // there before the read ended, or are loose; nothing is missing of one that was there all
 // the while. They may be left over from an entity that was deleted, but where one that is there
 // has an item which tells its incarnation.
-func SeePart(key string, got map[string]string, covers func(string) bool, tells func(value string) bool) func(before, seen []*World) string {
+func SeePart(key string, got map[string]string, covers func(string) bool, tells func(value string) bool) func(before,
+	seen []*World) string {
 	return func(before, seen []*World) string {
 		if e := steady(key, seen, covers, tells); e != nil {
 			return itemsOfSteady(key, &Entity{e.Origin, got}, before, seen, covers)

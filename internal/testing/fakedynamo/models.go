@@ -1,5 +1,6 @@
-// Package fakedynamo provides a client of DynamoDB that answers from a script, for tests that inject faults, with the small models
-// and items that such scripts use. Tests of behavior run on real engines (package enginetest).
+// Package fakedynamo provides a client of DynamoDB that answers from a script, for tests that inject
+// faults, with the small models and items that such scripts use. Tests of behavior run on real engines
+// (package enginetest).
 package fakedynamo
 
 import (
@@ -130,7 +131,8 @@ func Wide(t testing.TB, n int) *model.Model {
 		{Name: "ID", Type: reflect.TypeFor[string](), Tag: `ddb:"pk={ID}"`},
 	}
 	for i := range n {
-		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("F%03d", i), Type: reflect.TypeFor[int](), Tag: `ddb:"sk=HEAD"`})
+		fields = append(fields,
+			reflect.StructField{Name: fmt.Sprintf("F%03d", i), Type: reflect.TypeFor[int](), Tag: `ddb:"sk=HEAD"`})
 	}
 	return of(t, reflect.StructOf(fields))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Before returns a client that lets something happen before a request reaches the engine: the first of an operation whose body
-// has a text, "" for any. Others wait for that.
+// Before returns a client that lets something happen before a request reaches the engine: the first of
+// an operation whose body has a text, "" for any. Others wait for that.
 func Before(c *dynamodb.Client, operation, text string, do func()) *dynamodb.Client {
 	return dynamodb.New(c.Options(), func(o *dynamodb.Options) {
 		o.HTTPClient = &before{next: o.HTTPClient, operation: operation, text: text, do: do}

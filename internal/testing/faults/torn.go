@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Torn is a client on which one Query is no snapshot, as DynamoDB allows: it reads the items up to a sort key, then something happens, and it reads the
-// others.
+// Torn is a client on which one Query is no snapshot, as DynamoDB allows: it reads the items up to a
+// sort key, then something happens, and it reads the others.
 type Torn struct {
 	*dynamodb.Client
 	// At is the number of the Query, from 1.
@@ -22,7 +22,8 @@ type Torn struct {
 }
 
 // Query reads the items of a page.
-func (c *Torn) Query(ctx context.Context, in *dynamodb.QueryInput, options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (c *Torn) Query(ctx context.Context, in *dynamodb.QueryInput,
+	options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	c.n++
 	if c.n != c.At {
 		return c.Client.Query(ctx, in, options...)

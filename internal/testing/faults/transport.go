@@ -1,4 +1,5 @@
-// Package faults provides an HTTP transport for tests that fails one request of a client, before or after it takes effect.
+// Package faults provides an HTTP transport for tests that fails one request of a client, before or
+// after it takes effect.
 package faults
 
 import (

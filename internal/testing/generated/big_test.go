@@ -27,7 +27,8 @@ func TestBigNumbers(t *testing.T) {
 	rate, _, _ := big.ParseFloat("0.12345678901234567890123456789012345678", 10, 128, big.ToNearestEven)
 	must(m.Save(ctx, m.New(Ledger{
 		ID: "1", Sum: bigInt(most), Rate: *rate, Last: []*big.Int{bigInt("-" + most), nil, new(big.Int)},
-		By: map[string]big.Float{"EUR": *big.NewFloat(0.1)}, Limits: Limits{Most: *bigInt("7"), Share: big.NewFloat(0.5)},
+		By: map[string]big.Float{"EUR": *big.NewFloat(0.1)}, Limits: Limits{Most: *bigInt("7"),
+			Share: big.NewFloat(0.5)},
 		Entries: []LedgerEntry{{1, *bigInt("12345678901234567890123")}, {2, big.Int{}}},
 	})))(t)
 	e := must(m.Load(ctx, LedgerByID("1")))(t)
@@ -35,8 +36,10 @@ func TestBigNumbers(t *testing.T) {
 	eur, share := v.By["EUR"], v.Limits.Share
 	for name, c := range map[string]struct{ got, want string }{
 		"Sum": {v.Sum.String(), most}, "Rate": {v.Rate.Text('g', -1), "0.12345678901234567890123456789012345678"},
-		"Last": {v.Last[0].String(), "-" + most}, "Last of zero": {v.Last[2].String(), "0"}, "By": {eur.Text('g', -1), "0.1"},
-		"Most": {v.Limits.Most.String(), "7"}, "Least": {v.Limits.Least.String(), "0"}, "Share": {share.Text('g', -1), "0.5"},
+		"Last": {v.Last[0].String(), "-" + most}, "Last of zero": {v.Last[2].String(), "0"},
+		"By":   {eur.Text('g', -1), "0.1"},
+		"Most": {v.Limits.Most.String(), "7"}, "Least": {v.Limits.Least.String(), "0"}, "Share": {share.Text('g', -1),
+			"0.5"},
 		"Amount": {v.Entries[0].Amount.String(), "12345678901234567890123"},
 	} {
 		if c.got != c.want {
@@ -56,12 +59,14 @@ func TestBigNumbers(t *testing.T) {
 	}
 	must(LedgerByID("1").Patch(LedgerFields.Rate.Set(*big.NewFloat(0.25))).Exec(ctx, m))(t)
 	e = must(m.Load(ctx, LedgerByID("1")))(t)
-	if e.Value.Sum.String() != strings.Repeat("9", 37)+"8" || e.Value.Entries[0].Amount.String() != "12345678901234567890124" || e.Value.Rate.Text('g', -1) != "0.25" {
+	if e.Value.Sum.String() != strings.Repeat("9", 37)+"8" ||
+		e.Value.Entries[0].Amount.String() != "12345678901234567890124" || e.Value.Rate.Text('g', -1) != "0.25" {
 		t.Errorf("%+v", e.Value)
 	}
 	e.Value.Sum = bigInt("1" + most)
 	_, err := m.Save(ctx, e)
-	if err == nil || !strings.Contains(err.Error(), "generated.Ledger.Sum") || !strings.Contains(err.Error(), "has 39 significant digits, and DynamoDB keeps 38") {
+	if err == nil || !strings.Contains(err.Error(), "generated.Ledger.Sum") ||
+		!strings.Contains(err.Error(), "has 39 significant digits, and DynamoDB keeps 38") {
 		t.Error(err)
 	}
 }

@@ -55,7 +55,10 @@ func TestEdgesOfRanges(t *testing.T) {
 	ctx := context.Background()
 	m := newMapper[Shelf](t)
 	day := time.Date(2021, time.November, 14, 0, 0, 0, 0, time.UTC)
-	must(m.Save(ctx, m.New(Shelf{ID: "1", Name: "n", Books: []Event{{day.Add(time.Hour), "x"}, {day.Add(2 * time.Hour), "y"}, {day.AddDate(0, 0, 1), "z"}}})))(t)
+	must(m.Save(ctx, m.New(
+		Shelf{ID: "1", Name: "n",
+			Books: []Event{{day.Add(time.Hour), "x"}, {day.Add(2 * time.Hour), "y"}, {day.AddDate(0, 0, 1), "z"}}},
+	)))(t)
 	b := ShelfByID("1").Books()
 	names := func(q query.Query[Shelf, Event]) (out string) {
 		for _, e := range must(q.Collect(ctx, m))(t) {
@@ -73,7 +76,9 @@ func TestEdgesOfRanges(t *testing.T) {
 		{names(b.Between(time.Time{}, time.Time{}).Query()), ""},
 		{names(b.Between(time.Time{}, far).Query()), "xyz"},
 		{names(b.Since(time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)).Query()), ""},
-		{names(query.Of[Event](query.Join[Shelf](b.Between(day, day.Add(90*time.Minute)), b.Day(2021, time.November, 15)))), "xz"},
+		{names(query.Of[Event](
+			query.Join[Shelf](b.Between(day, day.Add(90*time.Minute)), b.Day(2021, time.November, 15)),
+		)), "xz"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%d: got %q, want %q", i, c.got, c.want)
@@ -83,14 +88,16 @@ func TestEdgesOfRanges(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	logs, _ := newLog(t)
-	if got := must(LogByID("1").Unix().Since(time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC)).Count(ctx, logs))(t); got != len(instants()) {
+	if got := must(LogByID("1").Unix().Since(time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC)).Count(ctx,
+		logs))(t); got != len(instants()) {
 		t.Errorf("%d since 1960", got)
 	}
 	if got := must(LogByID("1").Unix().Year(1960).Count(ctx, logs))(t); got != 0 {
 		t.Errorf("%d in 1960", got)
 	}
 	tickets := newMapper[Ticket](t)
-	if _, err := TicketByQueue("q").Filter(TicketFields.Title.Equal("x")).Collect(ctx, tickets); err == nil || !strings.Contains(err.Error(), "an entity has several") {
+	if _, err := TicketByQueue("q").Filter(TicketFields.Title.Equal("x")).Collect(ctx, tickets); err == nil ||
+		!strings.Contains(err.Error(), "an entity has several") {
 		t.Errorf("%v", err)
 	}
 }
@@ -102,7 +109,9 @@ func TestEdgesOfPatches(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	client := enginetest.Start(t).Client()
 	m := must(mapper.New[Shelf](client, mapper.Table(table)))(t)
-	must(m.Save(ctx, m.New(Shelf{ID: "1", Name: "n", Level: 3, Session: &Session{"old", time.Now().Add(-time.Hour)}})))(t)
+	must(m.Save(ctx, m.New(
+		Shelf{ID: "1", Name: "n", Level: 3, Session: &Session{"old", time.Now().Add(-time.Hour)}},
+	)))(t)
 	p, f := ShelfByID("1"), ShelfFields
 	if _, err := p.Patch(f.Name.Set("n")).Upsert().Exec(ctx, m); err != nil {
 		t.Errorf("%v", err)
@@ -131,9 +140,11 @@ func TestEdgesOfPatches(t *testing.T) {
 		e := m.New(Shelf{ID: id, Name: "n", Notes: &Extra{1, "x"}})
 		must(m.Save(ctx, e, mapper.Staged()))(t)
 		if !live {
-			_, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table, Key: map[string]types.AttributeValue{
-				"PK": &types.AttributeValueMemberS{Value: "SHELF#" + id}, "SK": &types.AttributeValueMemberS{Value: "HEAD"},
-			}})
+			_, err := client.DeleteItem(ctx,
+				&dynamodb.DeleteItemInput{TableName: &table, Key: map[string]types.AttributeValue{
+					"PK": &types.AttributeValueMemberS{Value: "SHELF#" + id},
+					"SK": &types.AttributeValueMemberS{Value: "HEAD"},
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -34,7 +34,8 @@ func (l *lossy) Do(r *http.Request) (*http.Response, error) {
 	case "request lost":
 		return nil, errLost
 	case "throttled":
-		body := `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"slow down"}`
+		body := `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",` +
+			`"message":"slow down"}`
 		return &http.Response{
 			StatusCode: 400, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
 			Body: io.NopCloser(bytes.NewReader([]byte(body))), ContentLength: int64(len(body)),
@@ -82,7 +83,10 @@ func TestFaultsOfPatches(t *testing.T) {
 					m := must(mapper.New[Log](enginetest.Start(t).Client(func(o *dynamodb.Options) {
 						o.HTTPClient = l
 						o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
-							o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return time.Millisecond, nil })
+							o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration,
+								error) {
+								return time.Millisecond, nil
+							})
 						})
 					}), mapper.Table(table)))(t)
 					var options []mapper.WriteOption
@@ -112,7 +116,8 @@ func TestFaultsOfPatches(t *testing.T) {
 
 // patched reports whether a log is what a patch makes of it.
 func patched(name string, l Log) bool {
-	count := map[string]int{"increment": 6, "set": 6, "set and add": 6, "if, and another": 6, "add": 5, "add and check": 5, "remove": 5}
+	count := map[string]int{"increment": 6, "set": 6, "set and add": 6, "if, and another": 6, "add": 5,
+		"add and check": 5, "remove": 5}
 	events := map[string]int{"set and add": 1, "if, and another": 1, "add": 1, "add and check": 1}
 	books := 1
 	if name == "remove" {

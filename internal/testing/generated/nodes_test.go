@@ -83,7 +83,8 @@ func newLog(t *testing.T) (*mapper.Mapper[Log], []Event) {
 		all = append(all, Event{at.In(zones[i%len(zones)]), fmt.Sprintf("k#%d", i)})
 	}
 	must(logs.Save(context.Background(), logs.New(Log{
-		ID: "1", Name: "n", Nanos: all, Millis: all, Seconds: all, Unix: all, Dates: all, Months: all, Weeks: all, Years: all,
+		ID: "1", Name: "n", Nanos: all, Millis: all, Seconds: all, Unix: all, Dates: all, Months: all, Weeks: all,
+		Years: all,
 	}), mapper.Independent()))(t)
 	return logs, all
 }
@@ -128,7 +129,8 @@ type (
 // years, months, days and hours list the periods of a node by what it offers.
 func years[S since](name string, y yearly[S]) (out []period) {
 	for _, year := range []int{1999, 2000, 2019, 2020, 2021, 2022} {
-		out = append(out, period{fmt.Sprintf("%s year %d", name, year), y.Year(year).Query(), func(t time.Time) bool { return t.Year() == year }})
+		out = append(out, period{fmt.Sprintf("%s year %d", name, year), y.Year(year).Query(),
+			func(t time.Time) bool { return t.Year() == year }})
 	}
 	for range draws.Times(4, 40, 400) {
 		out = append(out, ranges(name, y)...)
@@ -137,31 +139,38 @@ func years[S since](name string, y yearly[S]) (out []period) {
 }
 
 func months[S since](name string, m monthly[S]) (out []period) {
-	for _, x := range [][2]int{{2019, 12}, {2020, 2}, {2020, 12}, {2021, 1}, {2021, 2}, {2000, 2}, {2021, 11}, {2021, 10}} {
+	for _, x := range [][2]int{{2019, 12}, {2020, 2}, {2020, 12}, {2021, 1}, {2021, 2}, {2000, 2}, {2021, 11},
+		{2021, 10}} {
 		month := time.Month(x[1])
-		out = append(out, period{fmt.Sprintf("%s month %d-%d", name, x[0], x[1]), m.Month(x[0], month).Query(), func(t time.Time) bool {
-			return t.Year() == x[0] && t.Month() == month
-		}})
-		for _, in := range zones {
-			out = append(out, period{fmt.Sprintf("%s month %d-%d in %v", name, x[0], x[1], in), m.Month(x[0], month, in).Query(), func(t time.Time) bool {
-				return t.In(in).Year() == x[0] && t.In(in).Month() == month
+		out = append(out, period{fmt.Sprintf("%s month %d-%d", name, x[0], x[1]), m.Month(x[0], month).Query(),
+			func(t time.Time) bool {
+				return t.Year() == x[0] && t.Month() == month
 			}})
+		for _, in := range zones {
+			out = append(out, period{fmt.Sprintf("%s month %d-%d in %v", name, x[0], x[1], in),
+				m.Month(x[0], month, in).Query(), func(t time.Time) bool {
+					return t.In(in).Year() == x[0] && t.In(in).Month() == month
+				}})
 		}
 	}
 	return append(out, years(name, m)...)
 }
 
 func days[S since](name string, d daily[S]) (out []period) {
-	for _, x := range [][3]int{{2020, 2, 29}, {2020, 2, 28}, {2020, 12, 31}, {2021, 1, 1}, {2000, 2, 29}, {2021, 11, 13}} {
+	for _, x := range [][3]int{{2020, 2, 29}, {2020, 2, 28}, {2020, 12, 31}, {2021, 1, 1}, {2000, 2, 29},
+		{2021, 11, 13}} {
 		day := time.Date(x[0], time.Month(x[1]), x[2], 0, 0, 0, 0, time.UTC)
-		out = append(out, period{fmt.Sprintf("%s day %v", name, x), d.Day(x[0], time.Month(x[1]), x[2]).Query(), func(t time.Time) bool {
-			return !t.Before(day) && t.Before(day.AddDate(0, 0, 1))
-		}})
-		for _, in := range zones {
-			out = append(out, period{fmt.Sprintf("%s day %v in %v", name, x, in), d.Day(x[0], time.Month(x[1]), x[2], in).Query(), func(t time.Time) bool {
-				y, m, n := t.In(in).Date()
-				return y == x[0] && int(m) == x[1] && n == x[2]
+		out = append(out, period{fmt.Sprintf("%s day %v", name, x), d.Day(x[0], time.Month(x[1]), x[2]).Query(),
+			func(t time.Time) bool {
+				return !t.Before(day) && t.Before(day.AddDate(0, 0, 1))
 			}})
+		for _, in := range zones {
+			out = append(out,
+				period{fmt.Sprintf("%s day %v in %v", name, x, in), d.Day(x[0], time.Month(x[1]), x[2], in).Query(),
+					func(t time.Time) bool {
+						y, m, n := t.In(in).Date()
+						return y == x[0] && int(m) == x[1] && n == x[2]
+					}})
 		}
 	}
 	return append(out, months(name, d)...)
@@ -170,9 +179,10 @@ func days[S since](name string, d daily[S]) (out []period) {
 func hours[S since](name string, h hourly[S]) (out []period) {
 	for _, hour := range []int{0, 9, 10, 23, 11} {
 		from := time.Date(2020, time.February, 29, hour, 0, 0, 0, time.UTC)
-		out = append(out, period{fmt.Sprintf("%s hour %d", name, hour), h.Hour(2020, time.February, 29, hour).Query(), func(t time.Time) bool {
-			return !t.Before(from) && t.Before(from.Add(time.Hour))
-		}})
+		out = append(out, period{fmt.Sprintf("%s hour %d", name, hour), h.Hour(2020, time.February, 29, hour).Query(),
+			func(t time.Time) bool {
+				return !t.Before(from) && t.Before(from.Add(time.Hour))
+			}})
 	}
 	return append(out, days(name, h)...)
 }
@@ -182,16 +192,22 @@ func hours[S since](name string, h hourly[S]) (out []period) {
 func ranges[S since](name string, r ranging[S]) []period {
 	all := instants()
 	end := func() time.Time {
-		t := all[rand.IntN(len(all))].Add([]time.Duration{0, 0, 1, -1, time.Second, -time.Second, time.Millisecond, -time.Hour}[rand.IntN(8)])
+		t := all[rand.IntN(len(all))].Add([]time.Duration{0, 0, 1, -1, time.Second, -time.Second, time.Millisecond,
+			-time.Hour}[rand.IntN(8)])
 		return t.In(zones[rand.IntN(len(zones))])
 	}
 	from, to := end(), end()
 	return []period{
-		{fmt.Sprintf("%s between %v and %v", name, from, to), r.Between(from, to).Query(), func(t time.Time) bool { return !t.Before(from) && t.Before(to) }},
-		{fmt.Sprintf("%s between %v and itself", name, from), r.Between(from, from).Query(), func(time.Time) bool { return false }},
-		{fmt.Sprintf("%s since %v before %v", name, from, to), r.Since(from).Before(to).Query(), func(t time.Time) bool { return !t.Before(from) && t.Before(to) }},
-		{fmt.Sprintf("%s since %v", name, from), r.Since(from).Query(), func(t time.Time) bool { return !t.Before(from) }},
-		{fmt.Sprintf("%s before %v", name, from), r.Before(from).Query(), func(t time.Time) bool { return t.Before(from) }},
+		{fmt.Sprintf("%s between %v and %v", name, from, to), r.Between(from, to).Query(),
+			func(t time.Time) bool { return !t.Before(from) && t.Before(to) }},
+		{fmt.Sprintf("%s between %v and itself", name, from), r.Between(from, from).Query(),
+			func(time.Time) bool { return false }},
+		{fmt.Sprintf("%s since %v before %v", name, from, to), r.Since(from).Before(to).Query(),
+			func(t time.Time) bool { return !t.Before(from) && t.Before(to) }},
+		{fmt.Sprintf("%s since %v", name, from), r.Since(from).Query(),
+			func(t time.Time) bool { return !t.Before(from) }},
+		{fmt.Sprintf("%s before %v", name, from), r.Before(from).Query(),
+			func(t time.Time) bool { return t.Before(from) }},
 	}
 }
 
@@ -208,10 +224,11 @@ func TestTimes(t *testing.T) {
 		years("weeks", k.Weeks()), years("years", k.Years()),
 	)
 	for _, w := range [][2]int{{2020, 1}, {2020, 53}, {2021, 1}, {2021, 45}, {2020, 9}} {
-		periods = append(periods, period{fmt.Sprintf("week %v", w), k.Weeks().Week(w[0], w[1]).Query(), func(t time.Time) bool {
-			y, n := t.ISOWeek()
-			return y == w[0] && n == w[1]
-		}})
+		periods = append(periods,
+			period{fmt.Sprintf("week %v", w), k.Weeks().Week(w[0], w[1]).Query(), func(t time.Time) bool {
+				y, n := t.ISOWeek()
+				return y == w[0] && n == w[1]
+			}})
 	}
 	for _, p := range periods {
 		for _, q := range []query.Query[Log, Event]{p.query, p.query.Reverse()} {
@@ -342,7 +359,8 @@ func TestSegmentsAndDelimiters(t *testing.T) {
 		t.Errorf("an empty value: %v", err)
 	}
 	for ref, err := range k.U().Reverse().Limit(1).Refs(ctx, logs) {
-		if err != nil || ref.Field != "Book" || ref.Sort != "U#AddressBook#2" || ref.Partition != "LOG#a%23b" || ref.Value.K != "2" {
+		if err != nil || ref.Field != "Book" || ref.Sort != "U#AddressBook#2" || ref.Partition != "LOG#a%23b" ||
+			ref.Value.K != "2" {
 			t.Errorf("%+v, %v", ref, err)
 		}
 	}
@@ -375,7 +393,8 @@ func pages[T, E any](t *testing.T, m *mapper.Mapper[T], q query.Query[T, E], siz
 func TestPages(t *testing.T) {
 	ctx := context.Background()
 	logs, _ := newLog(t)
-	for _, q := range []query.Query[Log, Event]{LogByID("1").Nanos().Query(), LogByID("1").Weeks().Between(instants()[2], instants()[9]).Query()} {
+	for _, q := range []query.Query[Log, Event]{LogByID("1").Nanos().Query(),
+		LogByID("1").Weeks().Between(instants()[2], instants()[9]).Query()} {
 		for _, q := range []query.Query[Log, Event]{q, q.Reverse()} {
 			want := must(q.Collect(ctx, logs))(t)
 			for _, size := range []int{0, 1, 2, 7, len(want), len(want) + 1} {
@@ -485,7 +504,9 @@ func TestCursors(t *testing.T) {
 	}
 	logs := mk(mapper.CursorKey(key))
 	for _, id := range []string{"1", "2"} {
-		must(logs.Save(ctx, logs.New(Log{ID: id, Name: "n", Address: []Event{{K: "a"}, {K: "b"}, {K: "c"}}, Book: []Event{{K: "a"}, {K: "b"}}})))(t)
+		must(logs.Save(ctx,
+			logs.New(Log{ID: id, Name: "n", Address: []Event{{K: "a"}, {K: "b"}, {K: "c"}},
+				Book: []Event{{K: "a"}, {K: "b"}}})))(t)
 	}
 	q := LogByID("1").Address().Limit(1)
 	first := must(q.Page(ctx, logs))(t)
@@ -534,14 +555,16 @@ func TestPatches(t *testing.T) {
 	if r.Predicted.Requests != 1 || r.Consumed.WCU != 1 || r.Consumed.RCU != 0 || !r.Predicted.WCU.Contains(1) {
 		t.Errorf("%v", r)
 	}
-	r = must(p.Patch(f.Count.Increment(-1)).And(p.Address().Add(Event{at, "b"}), p.Address().K("a").Delete()).Exec(ctx, logs))(t)
+	r = must(p.Patch(f.Count.Increment(-1)).And(p.Address().Add(Event{at, "b"}), p.Address().K("a").Delete()).Exec(ctx,
+		logs))(t)
 	if r.Predicted.Requests != 1 || r.Predicted.Mode != "transaction" { // the incarnation of the element is remembered
 		t.Errorf("%v", r)
 	}
 	must(p.Patch(f.Extra.Set(Extra{1, "b"})).Exec(ctx, logs))(t)
 	must(p.Patch(f.Name.Remove()).If(f.Name.Equal("m")).Exec(ctx, logs, mapper.ExactlyOnce()))(t)
 	e := must(logs.Load(ctx, LogByID("1")))(t)
-	if e.Value.Name != "" || e.Value.Count != 7 || len(e.Value.Address) != 1 || e.Value.Address[0].K != "b" || *e.Value.Extra != (Extra{1, "b"}) {
+	if e.Value.Name != "" || e.Value.Count != 7 || len(e.Value.Address) != 1 || e.Value.Address[0].K != "b" ||
+		*e.Value.Extra != (Extra{1, "b"}) {
 		t.Errorf("%+v %+v", e.Value, e.Value.Extra)
 	}
 	must(p.Patch(f.Extra.Remove()).Exec(ctx, logs))(t)

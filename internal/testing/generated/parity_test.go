@@ -90,10 +90,12 @@ func family(t *testing.T, dir string, seed uint64) {
 	for name, text := range sources {
 		write(t, filepath.Join(dir, name), text)
 	}
-	tests := testSource("models", seed, names, draws.Times(20, 60, 600), "\n\t\"github.com/itemize/itemize/internal/testing/generated\"\n\tplain \""+modelsPath+"\"")
+	tests := testSource("models", seed, names, draws.Times(20, 60, 600),
+		"\n\t\"github.com/itemize/itemize/internal/testing/generated\"\n\tplain \""+modelsPath+"\"")
 	tests += fmt.Sprintf("\nfunc TestRequests(t *testing.T) {\n\tconst seed = %d\n", seed)
 	for _, name := range names {
-		tests += fmt.Sprintf("\tt.Run(%q, func(t *testing.T) { generated.Requests[%s, plain.%s](t, seed) })\n", name, name, name)
+		tests += fmt.Sprintf("\tt.Run(%q, func(t *testing.T) { generated.Requests[%s, plain.%s](t, seed) })\n", name,
+			name, name)
 	}
 	write(t, filepath.Join(dir, "law8_test.go"), []byte(tests+"}\n"))
 }

@@ -35,7 +35,8 @@ func randomModels(seed uint64, n int) (source []byte, names []string, err error)
 	if strings.Contains(text, "models.") {
 		imports += "\"" + modelsPath + "\"\n"
 	}
-	source, err = format.Source([]byte(fmt.Sprintf("// Package random has models that were drawn with the seed %d.\npackage random\n\nimport (\n%s)\n\n%s", seed, imports, text)))
+	source, err = format.Source([]byte(fmt.Sprintf("// Package random has models that were drawn with the seed "+
+		"%d.\npackage random\n\nimport (\n%s)\n\n%s", seed, imports, text)))
 	return source, names, err
 }
 

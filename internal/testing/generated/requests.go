@@ -1,6 +1,7 @@
-// Package generated tests generated code. Reflection and generated code behave the same (law 8): TestReflectionAndGeneratedCodeAgree
-// generates code for the models of package models and for random models, in a folder of its own, and runs the tests that it writes
-// there. Nodes select and change the items that their names say: the other tests use the generated code of this package's models.
+// Package generated tests generated code. Reflection and generated code behave the same (law 8):
+// TestReflectionAndGeneratedCodeAgree generates code for the models of package models and for random
+// models, in a folder of its own, and runs the tests that it writes there. Nodes select and change the
+// items that their names say: the other tests use the generated code of this package's models.
 package generated
 
 import (

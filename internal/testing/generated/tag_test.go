@@ -14,8 +14,8 @@ type patches[T any] interface {
 	Exec(context.Context, *mapper.Mapper[T], ...mapper.WriteOption) (*mapper.Receipt, error)
 }
 
-// A patch with the tag of the whole entity is written if each of its items is as in the tag, also if that is missing in it; and refused if
-// one was changed, deleted or made since.
+// A patch with the tag of the whole entity is written if each of its items is as in the tag, also if
+// that is missing in it; and refused if one was changed, deleted or made since.
 func TestPatchIfTagRequiresEachItemAsInTheTag(t *testing.T) {
 	ctx := context.Background()
 	m := newMapper[Log](t)
@@ -23,11 +23,14 @@ func TestPatchIfTagRequiresEachItemAsInTheTag(t *testing.T) {
 	at := time.Date(2026, time.November, 26, 0, 0, 0, 0, time.UTC)
 	event := Event{At: at, K: "k"}
 	all := map[string]patches[Log]{
-		"set": k.Extra().Patch(ExtraFields.A.Set(5)), "increment": k.Extra().Patch(ExtraFields.A.Increment(5)), "set if absent": k.Extra().Patch(ExtraFields.A.SetIfAbsent(5)),
-		"put": k.Nanos().Put(event), "add": k.Nanos().Add(event), "delete": k.Extra().Delete(),
-		"two items": k.Patch(LogFields.Name.Set("n")).And(k.Extra().Patch(ExtraFields.A.Set(5))), "and an element": k.Patch(LogFields.Name.Set("n")).And(k.Nanos().Add(event)),
+		"set": k.Extra().Patch(ExtraFields.A.Set(5)), "increment": k.Extra().Patch(ExtraFields.A.Increment(5)),
+		"set if absent": k.Extra().Patch(ExtraFields.A.SetIfAbsent(5)),
+		"put":           k.Nanos().Put(event), "add": k.Nanos().Add(event), "delete": k.Extra().Delete(),
+		"two items":      k.Patch(LogFields.Name.Set("n")).And(k.Extra().Patch(ExtraFields.A.Set(5))),
+		"and an element": k.Patch(LogFields.Name.Set("n")).And(k.Nanos().Add(event)),
 	}
-	without, with := Log{ID: "1", Name: "a"}, Log{ID: "1", Name: "a", Nanos: []Event{event}, Extra: &Extra{A: 1, B: "b"}}
+	without, with := Log{ID: "1", Name: "a"}, Log{ID: "1", Name: "a", Nanos: []Event{event},
+		Extra: &Extra{A: 1, B: "b"}}
 	insert := func(v Log) string {
 		t.Helper()
 		if _, err := m.DeleteByKey(ctx, k); err != nil && !errors.Is(err, mapper.ErrNotFound) {
@@ -64,7 +67,8 @@ func TestPatchIfTagRequiresEachItemAsInTheTag(t *testing.T) {
 			before := must(m.Load(ctx, k, mapper.Strong()))(t).Tag()
 			_, err := p.Exec(ctx, m, mapper.IfTag(tag))
 			var conflict *mapper.ConflictError
-			if missing := name == "delete" && strings.HasPrefix(c.state, "missing"); missing && errors.Is(err, mapper.ErrNotFound) {
+			if missing := name == "delete" && strings.HasPrefix(c.state, "missing"); missing &&
+				errors.Is(err, mapper.ErrNotFound) {
 				continue
 			}
 			if c.written && err != nil || !c.written && !errors.As(err, &conflict) {
@@ -92,7 +96,8 @@ func TestUpsertIfTagOfDeletedEntity(t *testing.T) {
 	e := m.New(Log{ID: "1", Name: "a", Extra: &Extra{A: 1}})
 	must(m.Save(ctx, e))(t)
 	must(m.DeleteByKey(ctx, k))(t)
-	r, err := k.Patch(LogFields.Name.Set("x")).And(k.Extra().Patch(ExtraFields.A.Set(1))).Upsert().Exec(ctx, m, mapper.IfTag(e.Tag()))
+	r, err := k.Patch(LogFields.Name.Set("x")).And(k.Extra().Patch(ExtraFields.A.Set(1))).Upsert().Exec(ctx, m,
+		mapper.IfTag(e.Tag()))
 	if !errors.Is(err, mapper.ErrNotFound) || r.Predicted.Requests > 3 {
 		t.Errorf("%v: %v", r, err)
 	}

@@ -35,16 +35,19 @@ func Values() []types.AttributeValue {
 	text, number := &types.AttributeValueMemberS{Value: Text}, &types.AttributeValueMemberN{Value: Number}
 	return []types.AttributeValue{
 		text, number,
-		&types.AttributeValueMemberN{Value: Number + "E90"}, &types.AttributeValueMemberN{Value: Number + "." + Number}, &types.AttributeValueMemberN{Value: "-" + Number + Number + Number},
+		&types.AttributeValueMemberN{Value: Number + "E90"}, &types.AttributeValueMemberN{Value: Number + "." + Number},
+		&types.AttributeValueMemberN{Value: "-" + Number + Number + Number},
 		&types.AttributeValueMemberB{Value: []byte(Text)},
-		&types.AttributeValueMemberSS{Value: []string{Text}}, &types.AttributeValueMemberNS{Value: []string{Number}}, &types.AttributeValueMemberBS{Value: [][]byte{[]byte(Text)}},
+		&types.AttributeValueMemberSS{Value: []string{Text}}, &types.AttributeValueMemberNS{Value: []string{Number}},
+		&types.AttributeValueMemberBS{Value: [][]byte{[]byte(Text)}},
 		&types.AttributeValueMemberL{Value: []types.AttributeValue{text, number}},
 		&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{Text: number, "x": text}},
 		&types.AttributeValueMemberBOOL{Value: true}, &types.AttributeValueMemberNULL{Value: true},
 	}
 }
 
-// Damaged returns copies of a value in each of which one of the values in it, at any depth, is another one with the marker.
+// Damaged returns copies of a value in each of which one of the values in it, at any depth, is another
+// one with the marker.
 func Damaged(v types.AttributeValue) []types.AttributeValue {
 	out := Values()
 	switch v := v.(type) {
@@ -110,7 +113,8 @@ func in(text []byte, depth int) bool {
 			if len(part)%4 == 1 {
 				part = part[:len(part)-1]
 			}
-			plain, _ := base64.RawStdEncoding.DecodeString(part) // as far as it goes: the last bits can be of another word
+			// as far as it goes: the last bits can be of another word
+			plain, _ := base64.RawStdEncoding.DecodeString(part)
 			if in(plain, depth-1) {
 				return true
 			}

@@ -1,5 +1,6 @@
-// Package models provides models for property tests: a family that covers every kind of field that attributevalue can encode
-// and every kind of key and item of the ddb tag ([All]), random models ([Type]), and random values of any model ([Gen]).
+// Package models provides models for property tests: a family that covers every kind of field that
+// attributevalue can encode and every kind of key and item of the ddb tag ([All]), random models
+// ([Type]), and random values of any model ([Gen]).
 package models
 
 import (
@@ -21,8 +22,8 @@ import (
 	"github.com/itemize/itemize/internal/testing/leaks"
 )
 
-// Gen makes random values of one model. One in eight texts, numbers and names of nested entries has the marker of package leaks: no
-// error text may contain it. The values that keys are made of have none.
+// Gen makes random values of one model. One in eight texts, numbers and names of nested entries has the
+// marker of package leaks: no error text may contain it. The values that keys are made of have none.
 type Gen struct {
 	R      *rand.Rand
 	Schema *schema.Entity
@@ -110,7 +111,8 @@ func (g *Gen) singleton(root reflect.Value, it *schema.Item) {
 }
 
 func (g *Gen) isKeyField(a *schema.Attribute) bool {
-	return slices.ContainsFunc(g.Schema.KeyFields, func(o *schema.KeyField) bool { return slices.Equal(o.Path, a.Value.Path) })
+	return slices.ContainsFunc(g.Schema.KeyFields,
+		func(o *schema.KeyField) bool { return slices.Equal(o.Path, a.Value.Path) })
 }
 
 // future sets an expiry to years from now, or to none.
@@ -348,7 +350,8 @@ func (g *Gen) special(v reflect.Value) bool {
 
 const maxUnix = 9_999_999_999
 
-var alphabet = []rune{'a', 'b', 'Z', '0', '9', ' ', '#', '%', '/', '~', '{', '\'', '"', '.', 'é', '世', '😀', '\n', '\x00'}
+var alphabet = []rune{'a', 'b', 'Z', '0', '9', ' ', '#', '%', '/', '~', '{', '\'', '"', '.', 'é', '世', '😀', '\n',
+	'\x00'}
 
 // text returns a short string, now and then empty where least is 0.
 func (g *Gen) text(least int) string {

@@ -67,7 +67,8 @@ func (g *Gen) sort(v any, it *schema.Item, f reflect.Value) {
 }
 
 func normalizeSets(v reflect.Value, t *schema.Type, a *schema.Attribute) {
-	set := a.AV.Has("stringset") || a.AV.Has("numberset") || a.AV.Has("binaryset") || v.Type() == reflect.TypeFor[[][]byte]()
+	set := a.AV.Has("stringset") || a.AV.Has("numberset") || a.AV.Has("binaryset") ||
+		v.Type() == reflect.TypeFor[[][]byte]()
 	if set && t.Kind == schema.Slice && !v.IsNil() {
 		SortSet(v)
 	}
@@ -86,7 +87,8 @@ var Options = cmp.Options{
 	}, cmp.Ignore()),
 	cmp.FilterPath(func(p cmp.Path) bool {
 		t := p.Last().Type()
-		return t != nil && t.Kind() == reflect.Struct && t != reflect.TypeFor[time.Time]() && t.ConvertibleTo(reflect.TypeFor[time.Time]())
+		return t != nil && t.Kind() == reflect.Struct && t != reflect.TypeFor[time.Time]() &&
+			t.ConvertibleTo(reflect.TypeFor[time.Time]())
 	}, cmp.Comparer(func(a, b any) bool { return asTime(a).Equal(asTime(b)) })),
 }
 

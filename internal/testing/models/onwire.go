@@ -31,7 +31,8 @@ func onWire(t testing.TB, share bool, attributes map[string]types.AttributeValue
 		f(&o)
 	}
 	resp := &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(r.GetStream())}}
-	if err := o.Protocol.DeserializeResponse(ctx, schema, dynamodb.TypeRegistry, resp, &dynamodb.GetItemOutput{}); err != nil {
+	if err := o.Protocol.DeserializeResponse(ctx, schema, dynamodb.TypeRegistry, resp,
+		&dynamodb.GetItemOutput{}); err != nil {
 		t.Fatal(err)
 	}
 	p := call.Page()

@@ -38,7 +38,8 @@ func generatedCodec(t *testing.T, model any, e *schema.Entity) codec.Model {
 		layout, _ := json.MarshalIndent(e.Layout(), "", " ")
 		t.Fatalf("the generated code has the layout %s, and the model %s: %s", got, e.Fingerprint(), layout)
 	}
-	return codec.New(e, c.Elem().FieldByName("Table").MethodByName("Untyped").Call(nil)[0].Interface().(*codec.Form), nil)
+	return codec.New(e, c.Elem().FieldByName("Table").MethodByName("Untyped").Call(nil)[0].Interface().(*codec.Form),
+		nil)
 }
 
 // Parity is law 8 for one model, given by a pointer to it: whatever the mapper asks of a
@@ -51,7 +52,8 @@ func Parity(t *testing.T, seed uint64, model any, values int) {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
-	p := &pair{T: t, schema: e, gen: NewGen(r, e), reflected: codec.ReflectedModel(e), generated: generatedCodec(t, model, e)}
+	p := &pair{T: t, schema: e, gen: NewGen(r, e), reflected: codec.ReflectedModel(e),
+		generated: generatedCodec(t, model, e)}
 	for range values {
 		a := p.gen.New()
 		b := reflect.New(typ).Interface()

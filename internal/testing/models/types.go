@@ -10,10 +10,14 @@ import (
 
 // leaves are the types that random models are made of.
 var leaves = []reflect.Type{
-	reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[int64](), reflect.TypeFor[uint16](),
-	reflect.TypeFor[uint64](), reflect.TypeFor[float32](), reflect.TypeFor[float64](), reflect.TypeFor[string](), reflect.TypeFor[[]byte](),
-	reflect.TypeFor[[3]byte](), reflect.TypeFor[time.Time](), reflect.TypeFor[any](), reflect.TypeFor[Color](), reflect.TypeFor[Name](),
-	reflect.TypeFor[Blob](), reflect.TypeFor[UUID](), reflect.TypeFor[Point](), reflect.TypeFor[Money](), reflect.TypeFor[Address](),
+	reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[int64](),
+	reflect.TypeFor[uint16](),
+	reflect.TypeFor[uint64](), reflect.TypeFor[float32](), reflect.TypeFor[float64](), reflect.TypeFor[string](),
+	reflect.TypeFor[[]byte](),
+	reflect.TypeFor[[3]byte](), reflect.TypeFor[time.Time](), reflect.TypeFor[any](), reflect.TypeFor[Color](),
+	reflect.TypeFor[Name](),
+	reflect.TypeFor[Blob](), reflect.TypeFor[UUID](), reflect.TypeFor[Point](), reflect.TypeFor[Money](),
+	reflect.TypeFor[Address](),
 }
 
 // Type returns a random model type: a struct made by reflect, whose table is
@@ -92,7 +96,8 @@ func structType(r *rand.Rand, depth int, element bool) reflect.Type {
 	}
 	for i := range 1 + r.IntN(3) {
 		t := typ(r, depth)
-		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("A%d", i), Type: t, Tag: reflect.StructTag(field(r, t, ""))})
+		fields = append(fields,
+			reflect.StructField{Name: fmt.Sprintf("A%d", i), Type: t, Tag: reflect.StructTag(field(r, t, ""))})
 	}
 	return reflect.StructOf(fields)
 }
@@ -111,7 +116,8 @@ func field(r *rand.Rand, t reflect.Type, ddb string) string {
 	if t.Kind() == reflect.Pointer {
 		elem = t.Elem()
 	}
-	spreads := elem.Kind() == reflect.Struct && elem != reflect.TypeFor[time.Time]() && elem != reflect.TypeFor[Point]() && elem != reflect.TypeFor[Money]()
+	spreads := elem.Kind() == reflect.Struct && elem != reflect.TypeFor[time.Time]() &&
+		elem != reflect.TypeFor[Point]() && elem != reflect.TypeFor[Money]()
 	if spreads && ddb != "" {
 		// Beside other fields of one item a spread struct could collide with them.
 		ddb += ",nested"

@@ -125,7 +125,8 @@ func (g *Gen) slice(v reflect.Value, t *schema.Type, av tags.AV) {
 	}
 	v.Set(reflect.MakeSlice(v.Type(), n, n))
 	for i := range n {
-		for g.Value(v.Index(i), t.Elem, tags.AV{}); av.Has("omitemptyelem") && v.Index(i).IsZero() || set && v.Index(i).Kind() == reflect.Slice && v.Index(i).IsNil(); {
+		for g.Value(v.Index(i), t.Elem, tags.AV{}); av.Has("omitemptyelem") && v.Index(i).IsZero() || set &&
+			v.Index(i).Kind() == reflect.Slice && v.Index(i).IsNil(); {
 			g.Value(v.Index(i), t.Elem, tags.AV{})
 		}
 	}

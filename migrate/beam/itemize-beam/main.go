@@ -1,5 +1,6 @@
-// Command itemize-beam moves monoliths as an Apache Beam pipeline: itemize-beam -model Package -segments 64 --runner=dataflow
-// (and the runner's flags) documents. What follows the run (verify, cutover, contract, rollback) is the command itemize's.
+// Command itemize-beam moves monoliths as an Apache Beam pipeline: itemize-beam -model Package
+// -segments 64 --runner=dataflow (and the runner's flags) documents. What follows the run (verify,
+// cutover, contract, rollback) is the command itemize's.
 package main
 
 import (

@@ -29,13 +29,15 @@ type vault struct {
 	Object blob.Value[[]byte] `ddb:"sk=OBJECT,s3=vault,compress=snappy,inline=1KB"`
 }
 
-// Values of every size around what decides how they are stored come back by their hashes: nothing, the preview, the inline limits, a part,
-// 25 and 100 of them, the largest item, a page of 1 MB, and up to 25 MB. .ci/run adds larger ones, ITEMIZE_DRAWS=long the largest.
+// Values of every size around what decides how they are stored come back by their hashes: nothing, the
+// preview, the inline limits, a part, 25 and 100 of them, the largest item, a page of 1 MB, and up to
+// 25 MB. .ci/run adds larger ones, ITEMIZE_DRAWS=long the largest.
 func TestLargeBoundaries(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	gateway, bucket := enginetest.S3(t)
-	m := must(mapper.New[vault](enginetest.Start(t).Client(), compress.LZ4(), compress.Snappy(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")),
+	m := must(mapper.New[vault](enginetest.Start(t).Client(), compress.LZ4(), compress.Snappy(),
+		mapper.Table(enginetest.Table(t, "PK:S", "SK:S")),
 		s3store.Objects(clientOf(gateway), s3store.Buckets(func(string) string { return bucket }))))(t)
 	rnd := rand.New(rand.NewPCG(10, 11))
 	sizes := []int{0, 1, 15, 16, 17, 1023, 1024, 1025, 2047, 2048, 2049, 4096}
@@ -60,7 +62,8 @@ func TestLargeBoundaries(t *testing.T) {
 	for _, n := range sizes {
 		b := noise(rnd, n)
 		want := sha256.Sum256(b)
-		e := m.New(vault{ID: "x", Head: "h", Plain: b, Packed: words(rnd, n+1)[:n], Lazy: blob.Of(b), Object: blob.Of(b)})
+		e := m.New(vault{ID: "x", Head: "h", Plain: b, Packed: words(rnd, n+1)[:n], Lazy: blob.Of(b),
+			Object: blob.Of(b)})
 		if n > 0 { // replaced, not inserted
 			e = must(m.Load(ctx, m.Key("x")))(t)
 			e.Value.Plain, e.Value.Packed = b, words(rnd, n+1)[:n]
@@ -82,7 +85,8 @@ func TestLargeBoundaries(t *testing.T) {
 				stream, openErr = io.ReadAll(r)
 				openErr = errors.Join(openErr, r.Close())
 			}
-			if err := errors.Join(err, openErr); err != nil || sha256.Sum256(whole) != want || !bytes.Equal(stream, whole) {
+			if err := errors.Join(err, openErr); err != nil || sha256.Sum256(whole) != want ||
+				!bytes.Equal(stream, whole) {
 				t.Fatalf("%s: %d bytes came back as %d, as a stream %d: %v", name, n, len(whole), len(stream), err)
 			}
 		}

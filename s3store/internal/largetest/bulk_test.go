@@ -15,8 +15,9 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// A bulk load writes entities whose values lie outside of their items, each by itself, and those of other entities in batches. It costs what
-// was planned, knows its own when it goes on, and leaves alone what was there.
+// A bulk load writes entities whose values lie outside of their items, each by itself, and those of
+// other entities in batches. It costs what was planned, knows its own when it goes on, and leaves alone
+// what was there.
 func TestLargeBulkLoad(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -51,7 +52,8 @@ func TestLargeBulkLoad(t *testing.T) {
 		}
 		kill++
 	}
-	if kill == 0 || first.Entities != entities-1 || first.Failed != 1 || !errors.Is(first.Failures[0].Err, mapper.ErrExists) || first.Failures[0].Number != 9 {
+	if kill == 0 || first.Entities != entities-1 || first.Failed != 1 ||
+		!errors.Is(first.Failures[0].Err, mapper.ErrExists) || first.Failures[0].Number != 9 {
 		t.Errorf("after %d ends: %+v", kill, first)
 	}
 	for _, v := range all {
@@ -70,7 +72,8 @@ func TestLargeBulkLoad(t *testing.T) {
 	if r.Items != plan.Items || enginetest.ReportsTransactions(t) && r.WCU < plan.WCU.Min || r.WCU > plan.WCU.Max {
 		t.Errorf("planned %+v, and it took %+v", plan, r)
 	}
-	if r, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Overwrite()); err != nil || r.Failed != entities/3 || !strings.Contains(r.Failures[0].Err.Error(), "save it by itself") {
+	if r, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Overwrite()); err != nil ||
+		r.Failed != entities/3 || !strings.Contains(r.Failures[0].Err.Error(), "save it by itself") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

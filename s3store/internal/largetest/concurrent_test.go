@@ -23,8 +23,8 @@ func numbered(n, bytes int) string {
 	return strconv.Itoa(n) + " " + strings.Repeat(sum, bytes/len(sum))
 }
 
-// Writers and readers of one value, with a collector that runs all the time while hours go by: no value is torn, none is taken
-// for damaged, and no update is lost.
+// Writers and readers of one value, with a collector that runs all the time while hours go by: no value
+// is torn, none is taken for damaged, and no update is lost.
 func TestConcurrentFlips(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -104,7 +104,8 @@ func TestConcurrentFlips(t *testing.T) {
 	close(done)
 	others.Wait()
 	e := must(m.Load(ctx, m.Key("x"), mapper.Strong()))(t)
-	if n := writer(e.Value.Text); n != strconv.FormatInt(acknowledged.Load(), 10) || acknowledged.Load() != int64(flips) {
+	if n := writer(e.Value.Text); n != strconv.FormatInt(acknowledged.Load(), 10) ||
+		acknowledged.Load() != int64(flips) {
 		t.Errorf("%d updates were acknowledged of %d, and the value is of the %s", acknowledged.Load(), flips, n)
 	}
 	for range 4 {
@@ -114,5 +115,6 @@ func TestConcurrentFlips(t *testing.T) {
 	if c := must(collectAll(ctx, m))(t); c.Records != 1 || c.Values != 1 {
 		t.Errorf("left are %+v", c)
 	}
-	t.Logf("%d values were collected while %d were written, in %d hours of the clock", collected, flips, minutes.Load()/60)
+	t.Logf("%d values were collected while %d were written, in %d hours of the clock", collected, flips,
+		minutes.Load()/60)
 }

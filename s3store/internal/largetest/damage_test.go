@@ -21,8 +21,9 @@ import (
 	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
-// An object that is not what was written is damage, in bounded memory, read as a whole and as a stream: cut, with a byte turned, gone, of
-// another codec than its mark says, and a bomb that decompresses to gigabytes.
+// An object that is not what was written is damage, in bounded memory, read as a whole and as a stream:
+// cut, with a byte turned, gone, of another codec than its mark says, and a bomb that decompresses to
+// gigabytes.
 func TestDamagedObjects(t *testing.T) {
 	ctx := context.Background()
 	a, c := newAlbums(t), &clock{time.Now()}
@@ -30,11 +31,14 @@ func TestDamagedObjects(t *testing.T) {
 	m := a.articles(t, db, objects, c.now)
 	image := []byte(words(rand.New(rand.NewPCG(31, 32)), 900_000))
 	must(m.Save(ctx, m.New(article{ID: "a", Title: "x", Image: blob.Of(image)})))(t)
-	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "ARTICLE#a"}, "SK": &types.AttributeValueMemberS{Value: "HEAD"}}
+	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "ARTICLE#a"},
+		"SK": &types.AttributeValueMemberS{Value: "HEAD"}}
 	item := must(db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &a.table, Key: key}))(t).Item
 	pointer, _ := large.PointerOf(item["Image"])
 	name := large.ObjectKey(pointer.ID)
-	whole := must(io.ReadAll(must(objects.GetObject(ctx, &s3.GetObjectInput{Bucket: &a.bucket, Key: &name}))(t).Body))(t)
+	whole := must(io.ReadAll(
+		must(objects.GetObject(ctx, &s3.GetObjectInput{Bucket: &a.bucket, Key: &name}))(t).Body,
+	))(t)
 	put := func(b []byte) {
 		must(objects.PutObject(ctx, &s3.PutObjectInput{Bucket: &a.bucket, Key: &name, Body: bytes.NewReader(b)}))(t)
 	}

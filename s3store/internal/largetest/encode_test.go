@@ -69,11 +69,13 @@ func TestValueIsEncodedAsItsContent(t *testing.T) {
 				t.Errorf("%s of %s: %v", name, what, err)
 				continue
 			}
-			if a, b := contents(t, d), contents(t, got); a != b || got.Text.IsZero() != d.Text.IsZero() || got.Image.IsZero() != d.Image.IsZero() {
+			if a, b := contents(t, d), contents(t, got); a != b || got.Text.IsZero() != d.Text.IsZero() ||
+				got.Image.IsZero() != d.Image.IsZero() {
 				t.Errorf("%s of %s: %d and %d bytes", name, what, len(a), len(b))
 			}
 		}
-		for what, d := range map[string]document{"outside of its item": {"e", blob.Of(small), e.Value.Image}, "of a reader": {Title: "f", Text: given}} {
+		for what, d := range map[string]document{"outside of its item": {"e", blob.Of(small), e.Value.Image},
+			"of a reader": {Title: "f", Text: given}} {
 			if _, err := code(d); err == nil || !strings.Contains(err.Error(), "call Get") {
 				t.Errorf("%s of a value %s: %v", name, what, err)
 			}
@@ -91,7 +93,8 @@ func TestValueIsEncodedAsItsContent(t *testing.T) {
 	if _, err := m.Save(ctx, m.New(article{ID: "2", Text: copied.Text, Image: copied.Image})); err != nil {
 		t.Fatal(err)
 	}
-	if e, err = m.Load(ctx, m.Key("2")); err != nil || contents(t, document{Text: e.Value.Text, Image: e.Value.Image}) != small+"\x00"+large {
+	if e, err = m.Load(ctx, m.Key("2")); err != nil ||
+		contents(t, document{Text: e.Value.Text, Image: e.Value.Image}) != small+"\x00"+large {
 		t.Errorf("a saved copy: %v", err)
 	}
 	var d document

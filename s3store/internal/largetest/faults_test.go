@@ -48,7 +48,8 @@ func newAlbums(t testing.TB) *albums {
 }
 
 // mapper returns a mapper with clients of its own, at a time.
-func (a *albums) mapper(t testing.TB, db *dynamodb.Client, objects *s3.Client, now func() time.Time) *mapper.Mapper[album] {
+func (a *albums) mapper(t testing.TB, db *dynamodb.Client, objects *s3.Client,
+	now func() time.Time) *mapper.Mapper[album] {
 	t.Helper()
 	names := map[string]string{"albums": a.table, "AlbumParts": a.parts}
 	m, err := mapper.New[album](db, mapper.Tables(func(n string) string { return names[n] }),
@@ -60,8 +61,8 @@ func (a *albums) mapper(t testing.TB, db *dynamodb.Client, objects *s3.Client, n
 	return m
 }
 
-// stored lists the ids of what is stored outside of items, of records, and of pointers: those of items with the mark of a
-// staged insert, which may not have come about, are hidden.
+// stored lists the ids of what is stored outside of items, of records, and of pointers: those of items
+// with the mark of a staged insert, which may not have come about, are hidden.
 func (a *albums) stored(t testing.TB) (outside, records, pointers, hidden map[string]bool) {
 	t.Helper()
 	ctx := context.Background()
@@ -75,7 +76,8 @@ func (a *albums) stored(t testing.TB) (outside, records, pointers, hidden map[st
 				switch {
 				case strings.HasPrefix(pk, "~blob#"):
 					for _, v := range item["~values"].(*types.AttributeValueMemberL).Value {
-						records[v.(*types.AttributeValueMemberM).Value["id"].(*types.AttributeValueMemberS).Value] = true
+						id := v.(*types.AttributeValueMemberM).Value["id"]
+						records[id.(*types.AttributeValueMemberS).Value] = true
 					}
 				case strings.Contains(pk, "#~"):
 					outside[strings.Split(strings.Split(pk, "#~")[1], "#")[0]] = true
@@ -115,7 +117,8 @@ func (a *albums) clean(t testing.TB) {
 		bad = bad || !pointers[id] && !hidden[id]
 	}
 	if bad {
-		t.Fatalf("stored are %v, in records %v, and items point to %v, hidden ones to %v", outside, records, pointers, hidden)
+		t.Fatalf("stored are %v, in records %v, and items point to %v, hidden ones to %v", outside, records, pointers,
+			hidden)
 	}
 }
 
@@ -143,7 +146,8 @@ func albumOf(id, what string) album {
 }
 
 func sameAlbum(a, b album) bool {
-	return a.Name == b.Name && a.Story == b.Story && bytes.Equal(a.Cover, b.Cover) && fmt.Sprint(a.Notes) == fmt.Sprint(b.Notes)
+	return a.Name == b.Name && a.Story == b.Story && bytes.Equal(a.Cover, b.Cover) &&
+		fmt.Sprint(a.Notes) == fmt.Sprint(b.Notes)
 }
 
 // A collection reports what it would do, notes it, and does it when its grace is over; what is pointed to stays.
@@ -196,8 +200,9 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// Whichever request of a write, a delete or a collection meets a fault: a reader sees the old value or the new one, whole, what was
-// acknowledged is there, and after the collector nothing is left that nothing points to.
+// Whichever request of a write, a delete or a collection meets a fault: a reader sees the old value or
+// the new one, whole, what was acknowledged is there, and after the collector nothing is left that
+// nothing points to.
 func TestLargeFaults(t *testing.T) {
 	t.Parallel()
 	old, now := albumOf("", "old "), albumOf("", "now ")
@@ -237,12 +242,14 @@ func TestLargeFaults(t *testing.T) {
 			f := &largeFaults{albums: newAlbums(t), old: old, now: now, name: name, op: op, clock: &clock{time.Now()}}
 			f.plain = f.mapper(t, enginetest.Start(t).Client(), clientOf(f.s3), f.clock.now)
 			seed := draws.Seed(t)
-			meetFaults(seed, draws.Times(1, 12, draws.All), func(at int, fault faults.Fault) int { return f.once(t, at, fault) })
+			meetFaults(seed, draws.Times(1, 12, draws.All),
+				func(at int, fault faults.Fault) int { return f.once(t, at, fault) })
 		})
 	}
 }
 
-// meetFaults does something once without a fault, and then with faults at requests, from 1, that it sent: most of all pairs by a seed.
+// meetFaults does something once without a fault, and then with faults at requests, from 1, that it
+// sent: most of all pairs by a seed.
 func meetFaults(seed uint64, most int, once func(at int, fault faults.Fault) int) {
 	sent := once(0, 0)
 	for _, drawn := range draws.Some(seed, sent*int(faults.Faults), most) {
@@ -326,7 +333,8 @@ func (f *largeFaults) see(t *testing.T, id, what string, outcome error) {
 			t.Fatalf("%s: it was written", what)
 		}
 	case !sameAlbum(got.Value, f.old):
-		t.Fatalf("%s: neither the old value nor the new: %s, story %d, cover %d, notes %d", what, got.Value.Name, len(got.Value.Story), len(got.Value.Cover), len(got.Value.Notes))
+		t.Fatalf("%s: neither the old value nor the new: %s, story %d, cover %d, notes %d", what, got.Value.Name,
+			len(got.Value.Story), len(got.Value.Cover), len(got.Value.Notes))
 	case outcome == nil:
 		t.Fatalf("%s: it was not written", what)
 	}

@@ -31,8 +31,9 @@ import (
 // once is a reader that can only be read once.
 func once(b string) io.Reader { return iotest.HalfReader(strings.NewReader(b)) }
 
-// What a reader gives is stored as what Set stores, whether it can be read again or not, costs what was planned, is read back
-// from where it is stored after the save, and is not written when it is what is stored.
+// What a reader gives is stored as what Set stores, whether it can be read again or not, costs what was
+// planned, is read back from where it is stored after the save, and is not written when it is what is
+// stored.
 func TestSetReader(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -47,7 +48,9 @@ func TestSetReader(t *testing.T) {
 		"one part":   {letters(rnd, 409_601), string(noise(rnd, 409_601))},
 		"characters": {strings.Repeat("häßlich 日本 𝄞 ", 90_000), ""},
 	} {
-		for way, reader := range map[string]func(string) io.Reader{"again": func(s string) io.Reader { return strings.NewReader(s) }, "once": once} {
+		for way, reader := range map[string]func(string) io.Reader{"again": func(s string) io.Reader {
+			return strings.NewReader(s)
+		}, "once": once} {
 			id := strings.ReplaceAll(name, " ", "") + way
 			e := m.New(article{ID: id})
 			e.Value.Text.SetReader(reader(c.text))
@@ -56,7 +59,8 @@ func TestSetReader(t *testing.T) {
 			e.Value.Notes[0].Text.SetReader(reader(c.text))
 			plan := must(m.PlanSave(e))(t)
 			r := must(m.Save(ctx, e))(t)
-			if r.Predicted.Requests != plan.Requests || r.Predicted.WCU != plan.WCU || r.Predicted.Objects != plan.Objects {
+			if r.Predicted.Requests != plan.Requests || r.Predicted.WCU != plan.WCU ||
+				r.Predicted.Objects != plan.Objects {
 				t.Errorf("%s: planned %v, and it took %v", id, plan, r)
 			}
 			got := must(m.Load(ctx, m.Key(id)))(t)
@@ -64,7 +68,8 @@ func TestSetReader(t *testing.T) {
 				text, err := v.Text.Get(ctx)
 				image, err2 := v.Image.Get(ctx)
 				note, err3 := v.Notes[0].Text.Get(ctx)
-				if err := errors.Join(err, err2, err3); err != nil || text != c.text || string(image) != c.image || note != c.text {
+				if err := errors.Join(err, err2, err3); err != nil || text != c.text || string(image) != c.image ||
+					note != c.text {
 					t.Errorf("%s: %s: %d, %d and %d bytes, %v", id, which, len(text), len(image), len(note), err)
 				}
 				if p := v.Text.Preview(); !strings.HasPrefix(c.text, p) || len(p) < min(15, len(c.text)) {
@@ -87,7 +92,8 @@ func TestSetReader(t *testing.T) {
 	}
 }
 
-// A file is read from where it stands; after the save it is not needed any more. An object of more than 64 MiB goes up in parts.
+// A file is read from where it stands; after the save it is not needed any more. An object of more than
+// 64 MiB goes up in parts.
 func TestSetReaderFile(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -137,9 +143,11 @@ func TestSetReaderRefused(t *testing.T) {
 			a.Text.SetReader(io.MultiReader(strings.NewReader(strings.Repeat("x", 500_000)), iotest.ErrReader(broken)))
 		}},
 		"it is no reader: give one, or use Clear": {m, func(a *article) { a.Text.SetReader(nil) }},
-		"let the field be a blob.Value[[]byte]":   {m, func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xff")) }},
-		"UTF-8":                                   {m, func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xe6\x97")) }},
-		"a map[string][]int is neither: use Set":  {m, func(a *article) { a.Tables.SetReader(once("x")) }},
+		"let the field be a blob.Value[[]byte]": {m,
+			func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xff")) }},
+		"UTF-8": {m,
+			func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xe6\x97")) }},
+		"a map[string][]int is neither: use Set": {m, func(a *article) { a.Tables.SetReader(once("x")) }},
 	} {
 		e := c.m.New(article{ID: "a"})
 		c.set(&e.Value)
@@ -158,7 +166,8 @@ func TestMaxValueOfStreams(t *testing.T) {
 	e := m.New(article{ID: "a"})
 	e.Value.Text.SetReader(once(strings.Repeat("x", 600_001)))
 	must(m.Save(ctx, e))(t)
-	if s, err := e.Value.Text.Get(ctx); err == nil || !strings.Contains(err.Error(), "allow more (mapper.MaxValue), or read it as a stream (blob.Value, Reader)") {
+	if s, err := e.Value.Text.Get(ctx); err == nil ||
+		!strings.Contains(err.Error(), "allow more (mapper.MaxValue), or read it as a stream (blob.Value, Reader)") {
 		t.Errorf("%d bytes, %v", len(s), err)
 	}
 	r := must(e.Value.Text.Reader(ctx))(t)
@@ -181,7 +190,8 @@ func TestSetAndSaved(t *testing.T) {
 	m, _ := newArticles(t)
 	image := noise(rand.New(rand.NewPCG(17, 18)), 500_000)
 	e := m.New(article{ID: "a", Image: blob.Of(image), Text: blob.Of(strings.Repeat("few ", 600))})
-	if _, err := e.Value.Image.PresignGet(ctx, time.Minute); err == nil || !strings.Contains(err.Error(), "the value is new: save it") {
+	if _, err := e.Value.Image.PresignGet(ctx, time.Minute); err == nil ||
+		!strings.Contains(err.Error(), "the value is new: save it") {
 		t.Errorf("%v", err)
 	}
 	must(m.Save(ctx, e))(t)
@@ -189,10 +199,12 @@ func TestSetAndSaved(t *testing.T) {
 	if n, ok := e.Value.Image.Len(); !ok || n != 500_000 || !strings.HasPrefix(address, "http") {
 		t.Errorf("%d, %v, %s", n, ok, address)
 	}
-	if _, err := e.Value.Image.PresignGet(ctx, 365*24*time.Hour); err == nil || !strings.Contains(err.Error(), "an address is valid for up to 168h0m0s") {
+	if _, err := e.Value.Image.PresignGet(ctx, 365*24*time.Hour); err == nil ||
+		!strings.Contains(err.Error(), "an address is valid for up to 168h0m0s") {
 		t.Errorf("%v", err)
 	}
-	if _, err := e.Value.Text.PresignGet(ctx, time.Minute); err == nil || !strings.Contains(err.Error(), "article.Text: item") || !strings.Contains(err.Error(), "use Reader") {
+	if _, err := e.Value.Text.PresignGet(ctx, time.Minute); err == nil ||
+		!strings.Contains(err.Error(), "article.Text: item") || !strings.Contains(err.Error(), "use Reader") {
 		t.Errorf("%v", err)
 	}
 	b := must(e.Value.Image.Get(ctx))(t)
@@ -222,7 +234,8 @@ func TestPlanLoadOutside(t *testing.T) {
 	plan := must(m.PlanLoad(e))(t)
 	var r mapper.Receipt
 	must(m.Load(ctx, m.Key("1"), mapper.ReceiptTo(&r)))(t)
-	if plan.Requests != r.Predicted.Requests || plan.RCU != r.Predicted.RCU || plan.Objects != r.Predicted.Objects || !strings.Contains(plan.String(), "S3: 1 get, 300 bytes") {
+	if plan.Requests != r.Predicted.Requests || plan.RCU != r.Predicted.RCU || plan.Objects != r.Predicted.Objects ||
+		!strings.Contains(plan.String(), "S3: 1 get, 300 bytes") {
 		t.Errorf("planned %v, and it took %v", plan, &r)
 	}
 }
@@ -253,11 +266,21 @@ func TestLargeRefusedAtNew(t *testing.T) {
 			_, err := mapper.New[raw](client, mapper.LargeRecords("raws"))
 			return err
 		},
-		"table= next to chunk names the table of the parts": func() error { _, err := mapper.New[own](client); return err },
-		"a blob.Value in a []blob.Value":                    func() error { _, err := mapper.New[list](client); return err },
-		"list.B: a blob.Value in a struct":                  func() error { _, err := mapper.New[list](client); return err },
+		"table= next to chunk names the table of the parts": func() error {
+			_, err := mapper.New[own](client)
+			return err
+		},
+		"a blob.Value in a []blob.Value": func() error {
+			_, err := mapper.New[list](client)
+			return err
+		},
+		"list.B: a blob.Value in a struct": func() error {
+			_, err := mapper.New[list](client)
+			return err
+		},
 		`"My_Bucket" cannot be the name of a bucket`: func() error {
-			_, err := mapper.New[article](client, compress.Zstd(), s3store.Objects(clientOf(gateway), s3store.Buckets(func(string) string { return "My_Bucket" })))
+			_, err := mapper.New[article](client, compress.Zstd(),
+				s3store.Objects(clientOf(gateway), s3store.Buckets(func(string) string { return "My_Bucket" })))
 			return err
 		},
 		"and the mapper has no client of it": func() error {
@@ -275,8 +298,9 @@ func TestLargeRefusedAtNew(t *testing.T) {
 	}
 }
 
-// An entity that moves, and elements that swap their keys, take their values along: copies under ids of their own, which are
-// read where they are not in memory, and cost what was planned. What they leave behind is collected.
+// An entity that moves, and elements that swap their keys, take their values along: copies under ids of
+// their own, which are read where they are not in memory, and cost what was planned. What they leave
+// behind is collected.
 func TestCopiedValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -286,7 +310,8 @@ func TestCopiedValues(t *testing.T) {
 	setNow(m, now.now)
 	text, image := letters(rnd, 900_000), noise(rnd, 500_000)
 	notes := []string{letters(rnd, 600_000), letters(rnd, 200), "few"}
-	e := m.New(article{ID: "a", Text: blob.Of(text), Image: blob.Of(image), Tables: blob.Of(map[string][]int{"x": rnd.Perm(3000)})})
+	e := m.New(article{ID: "a", Text: blob.Of(text), Image: blob.Of(image),
+		Tables: blob.Of(map[string][]int{"x": rnd.Perm(3000)})})
 	for i, s := range notes {
 		e.Value.Notes = append(e.Value.Notes, note{i, blob.Of(s)})
 	}
@@ -316,14 +341,17 @@ func TestCopiedValues(t *testing.T) {
 	e.Value.ID = "b"
 	plan = must(m.PlanSave(e, mapper.Move()))(t)
 	r = must(m.Save(ctx, e, mapper.Move()))(t)
-	if r.Predicted.WCU != plan.WCU || r.Predicted.Objects != plan.Objects || r.Predicted.RCU.Max > plan.RCU.Max || r.Predicted.RCU.Min < plan.RCU.Min || r.Predicted.Objects.Puts != 1 || r.Predicted.Objects.Sent != 0 {
+	if r.Predicted.WCU != plan.WCU || r.Predicted.Objects != plan.Objects || r.Predicted.RCU.Max > plan.RCU.Max ||
+		r.Predicted.RCU.Min < plan.RCU.Min || r.Predicted.Objects.Puts != 1 || r.Predicted.Objects.Sent != 0 {
 		t.Errorf("moving was planned as %v, and took %v", plan, r)
 	}
 	collect(t, m, now)
 	check("b", 1, 0, 2)
 	// From one item to another, and from an object to parts; what was collected meanwhile is an error that says so.
 	from := must(m.Load(ctx, m.Key("b")))(t)
-	to := m.New(article{ID: "c", Text: from.Value.Text, Image: from.Value.Image, Notes: []note{{No: 5, Text: from.Value.Text}, {No: 6, Text: from.Value.Notes[1].Text}, {No: 7, Text: from.Value.Notes[1].Text}}})
+	to := m.New(article{ID: "c", Text: from.Value.Text, Image: from.Value.Image,
+		Notes: []note{{No: 5, Text: from.Value.Text}, {No: 6, Text: from.Value.Notes[1].Text},
+			{No: 7, Text: from.Value.Notes[1].Text}}})
 	must(m.Save(ctx, to))(t)
 	check("c")
 	if s, err := must(m.Load(ctx, m.Key("c")))(t).Value.Notes[0].Text.Get(ctx); err != nil || s != text {
@@ -349,8 +377,9 @@ func TestCopiedValues(t *testing.T) {
 	}
 }
 
-// Whichever request of a save that streams, or of a move that copies, meets a fault: what was acknowledged is there, an entity is
-// at one of its keys with all of its values, and after the collector nothing is left that nothing points to.
+// Whichever request of a save that streams, or of a move that copies, meets a fault: what was
+// acknowledged is there, an entity is at one of its keys with all of its values, and after the
+// collector nothing is left that nothing points to.
 func TestCopyFaults(t *testing.T) {
 	t.Parallel()
 	old, now := "old "+strings.Repeat("o", 600_000), "now "+strings.Repeat("n", 700_000)
@@ -376,7 +405,9 @@ func TestCopyFaults(t *testing.T) {
 			again := func(at int, fault faults.Fault) int {
 				n++
 				id := fmt.Sprint(n)
-				must(plain.Save(ctx, plain.New(article{ID: id, Text: blob.Of(old), Image: blob.Of([]byte(old)), Notes: []note{{No: 1, Text: blob.Of(old)}}})))(t)
+				must(plain.Save(ctx,
+					plain.New(article{ID: id, Text: blob.Of(old), Image: blob.Of([]byte(old)),
+						Notes: []note{{No: 1, Text: blob.Of(old)}}})))(t)
 				killable, kill := context.WithCancel(ctx)
 				defer kill()
 				x := &faults.Transport{At: at, Fault: fault, Kill: kill}
@@ -400,7 +431,8 @@ func TestCopyFaults(t *testing.T) {
 					text, err1 := got.Value.Text.Get(ctx)
 					image, err2 := got.Value.Image.Get(ctx)
 					note, err3 := got.Value.Notes[0].Text.Get(ctx)
-					if err := errors.Join(loadErr, err1, err2, err3); err != nil || string(image) != text || note != text {
+					if err := errors.Join(loadErr, err1, err2, err3); err != nil || string(image) != text ||
+						note != text {
 						t.Fatalf("%s: %v: %.4s, %.4s, %.4s", what, err, text, image, note)
 					}
 					there = append(there, id+text[:4])
@@ -411,7 +443,8 @@ func TestCopyFaults(t *testing.T) {
 				}
 				var unknown *mapper.OutcomeUnknownError
 				sure := !errors.As(err, &unknown) && !errors.Is(err, context.Canceled) && !errors.Is(err, faults.Err)
-				if len(there) != 1 || there[0] != want[true] && there[0] != want[false] || err == nil && there[0] != want[true] || sure && err != nil && there[0] != want[false] {
+				if len(there) != 1 || there[0] != want[true] && there[0] != want[false] || err == nil &&
+					there[0] != want[true] || sure && err != nil && there[0] != want[false] {
 					t.Fatalf("%s: there are %v", what, there)
 				}
 				return x.Sent()
@@ -422,9 +455,11 @@ func TestCopyFaults(t *testing.T) {
 }
 
 // articles returns a mapper of articles with clients of its own, at a time.
-func (a *albums) articles(t testing.TB, db *dynamodb.Client, objects *s3.Client, now func() time.Time) *mapper.Mapper[article] {
+func (a *albums) articles(t testing.TB, db *dynamodb.Client, objects *s3.Client,
+	now func() time.Time) *mapper.Mapper[article] {
 	t.Helper()
-	m := must(mapper.New[article](db, compress.Zstd(), mapper.Table(a.table), s3store.Objects(objects, s3store.Buckets(func(string) string { return a.bucket }))))(t)
+	m := must(mapper.New[article](db, compress.Zstd(), mapper.Table(a.table),
+		s3store.Objects(objects, s3store.Buckets(func(string) string { return a.bucket }))))(t)
 	setNow(m, now)
 	return m
 }
@@ -451,7 +486,9 @@ func TestSetReaderChanges(t *testing.T) {
 	ctx := context.Background()
 	m, _ := newArticles(t)
 	was := strings.Repeat("was ", 300_000)
-	must(m.Save(ctx, m.New(article{ID: "a", Text: blob.Of(was), Image: blob.Of([]byte(was)), Notes: []note{{No: 1, Text: blob.Of(was)}}})))(t)
+	must(m.Save(ctx, m.New(
+		article{ID: "a", Text: blob.Of(was), Image: blob.Of([]byte(was)), Notes: []note{{No: 1, Text: blob.Of(was)}}},
+	)))(t)
 	one, two := bytes.Repeat([]byte("one "), 200_000), bytes.Repeat([]byte("two "), 200_000)
 	for name, set := range map[string]func(*article, io.Reader){
 		"compressed": func(a *article, r io.Reader) { a.Text.SetReader(r) },
@@ -461,7 +498,8 @@ func TestSetReaderChanges(t *testing.T) {
 		for how, other := range map[string][]byte{"other": two, "shorter": one[:700_000], "gone": nil} {
 			e := must(m.Load(ctx, m.Key("a")))(t)
 			set(&e.Value, &changing{Reader: bytes.NewReader(one), other: bytes.NewReader(other)})
-			if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "what the reader gives has changed since it was read first") {
+			if _, err := m.Save(ctx, e); err == nil ||
+				!strings.Contains(err.Error(), "what the reader gives has changed since it was read first") {
 				t.Errorf("%s, %s: %v", name, how, err)
 			}
 			got := must(m.Load(ctx, m.Key("a")))(t)
@@ -475,7 +513,8 @@ func TestSetReaderChanges(t *testing.T) {
 	}
 }
 
-// A reader that can be read once gives what it has in each try of an Update, and one that is given to two values is an error.
+// A reader that can be read once gives what it has in each try of an Update, and one that is given to
+// two values is an error.
 func TestSetReaderOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -500,7 +539,8 @@ func TestSetReaderOnce(t *testing.T) {
 	body := once("hello")
 	e.Value.Text.SetReader(body)
 	e.Value.Notes[0].Text.SetReader(body)
-	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "its reader was given to another value too") {
+	if _, err := m.Save(ctx, e); err == nil ||
+		!strings.Contains(err.Error(), "its reader was given to another value too") {
 		t.Errorf("one reader for two values: %v", err)
 	}
 	r, w := must2(os.Pipe())(t)
@@ -548,8 +588,10 @@ func TestSettled(t *testing.T) {
 	client, objects := enginetest.Start(t).Client(), clientOf(gateway)
 	bucket := func() string { _, b := enginetest.S3(t); return b }
 	make := func() *mapper.Mapper[rack] {
-		names, b := map[string]string{"racks": enginetest.Table(t, "PK:S", "SK:S"), "RackParts": enginetest.Table(t, "PK:S", "")}, bucket()
-		return must(mapper.New[rack](client, mapper.Tables(func(n string) string { return names[n] }), s3store.Objects(objects, s3store.Buckets(func(string) string { return b }))))(t)
+		names, b := map[string]string{"racks": enginetest.Table(t, "PK:S", "SK:S"),
+			"RackParts": enginetest.Table(t, "PK:S", "")}, bucket()
+		return must(mapper.New[rack](client, mapper.Tables(func(n string) string { return names[n] }),
+			s3store.Objects(objects, s3store.Buckets(func(string) string { return b }))))(t)
 	}
 	m := make()
 	big := bytes.Repeat([]byte("big "), 200_000)
@@ -577,7 +619,8 @@ func TestSettled(t *testing.T) {
 		text, err := v.Notes["y"].Text.Get(ctx)
 		film, err2 := v.Rolls["x"].Film.Get(ctx)
 		main, err3 := v.Main.Get(ctx)
-		if err := errors.Join(err, err2, err3); err != nil || text != string(big) || !bytes.Equal(film, big) || !bytes.Equal(main, big) {
+		if err := errors.Join(err, err2, err3); err != nil || text != string(big) || !bytes.Equal(film, big) ||
+			!bytes.Equal(main, big) {
 			t.Errorf("%d, %d and %d bytes, %v", len(text), len(film), len(main), err)
 		}
 	}
@@ -601,7 +644,8 @@ func TestSettled(t *testing.T) {
 		t.Errorf("planned %v (%v), and it took %v (%v)", plan, plan.Objects, r, r.Predicted.Objects)
 	}
 	check(&must(there.Load(ctx, there.Key("c")))(t).Value)
-	small := there.New(rack{ID: "d", Rolls: map[string]*roll{"x": {Film: copied.Value.Main}}}) // from parts to an object
+	// from parts to an object
+	small := there.New(rack{ID: "d", Rolls: map[string]*roll{"x": {Film: copied.Value.Main}}})
 	plan = must(there.PlanSave(small))(t)
 	r = must(there.Save(ctx, small))(t)
 	if r.Predicted.Requests != plan.Requests || r.Predicted.RCU != plan.RCU || r.Predicted.Objects != plan.Objects {
@@ -632,7 +676,9 @@ func TestTooSlow(t *testing.T) {
 		}
 		slow = 100
 		_, err := m.Save(ctx, m.New(albumOf(fmt.Sprint(n, "b"), "x")))
-		if err == nil || !strings.Contains(err.Error(), "it took longer than the values of a save may take to be stored") || slow < 80 {
+		if err == nil ||
+			!strings.Contains(err.Error(), "it took longer than the values of a save may take to be stored") ||
+			slow < 80 {
 			t.Errorf("slow each time, %d left: %v", slow, err)
 		}
 	}

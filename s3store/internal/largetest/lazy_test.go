@@ -44,7 +44,8 @@ func newArticles(t testing.TB, options ...mapper.Option) (m *mapper.Mapper[artic
 	t.Helper()
 	table = enginetest.Table(t, "PK:S", "SK:S")
 	gateway, bucket := enginetest.S3(t)
-	options = append(options, compress.Zstd(), mapper.Table(table), s3store.Objects(clientOf(gateway), s3store.Buckets(func(string) string { return bucket })))
+	options = append(options, compress.Zstd(), mapper.Table(table),
+		s3store.Objects(clientOf(gateway), s3store.Buckets(func(string) string { return bucket })))
 	m, err := mapper.New[article](enginetest.Start(t).Client(), options...)
 	if err != nil {
 		t.Fatal(err)
@@ -52,8 +53,8 @@ func newArticles(t testing.TB, options ...mapper.Option) (m *mapper.Mapper[artic
 	return m, table
 }
 
-// A lazy value costs a load nothing but its preview, is read when it is asked for, as a whole or as a stream, and is written
-// when it was set.
+// A lazy value costs a load nothing but its preview, is read when it is asked for, as a whole or as a
+// stream, and is written when it was set.
 func TestLazyValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -61,8 +62,9 @@ func TestLazyValues(t *testing.T) {
 	m, _ := newArticles(t)
 	text, image := letters(rnd, 700_000), []byte(words(rnd, 300_000))
 	e := m.New(article{
-		ID: "a", Title: "first", Text: blob.Of(text), Image: blob.Of(image), Tables: blob.Of(map[string][]int{"x": rnd.Perm(2000)}),
-		Notes: []note{{1, blob.Of(letters(rnd, 1000))}, {2, blob.Of("short")}, {3, blob.Value[string]{}}},
+		ID: "a", Title: "first", Text: blob.Of(text), Image: blob.Of(image),
+		Tables: blob.Of(map[string][]int{"x": rnd.Perm(2000)}),
+		Notes:  []note{{1, blob.Of(letters(rnd, 1000))}, {2, blob.Of("short")}, {3, blob.Value[string]{}}},
 	})
 	must(m.Save(ctx, e))(t)
 	if r := must(m.Save(ctx, e))(t); r.Predicted.Requests != 0 {
@@ -100,7 +102,8 @@ func TestLazyValues(t *testing.T) {
 	}{"text": v.Text, "image": v.Image} {
 		stream := must(x.Reader(ctx))(t)
 		b, err := io.ReadAll(stream)
-		if err = errors.Join(err, stream.Close()); err != nil || string(b) != map[string]string{"text": text, "image": string(image)}[name] {
+		if err = errors.Join(err, stream.Close()); err != nil ||
+			string(b) != map[string]string{"text": text, "image": string(image)}[name] {
 			t.Errorf("the stream of the %s has %d bytes, %v", name, len(b), err)
 		}
 	}
@@ -112,7 +115,8 @@ func TestLazyValues(t *testing.T) {
 		t.Fatalf("%s gives %s: %s", address, answer.Status, b)
 	}
 	unzipped := must(gzip.NewReader(answer.Body))(t)
-	if b, err := io.ReadAll(unzipped); err != nil || !bytes.Equal(b, image) || answer.Header.Get("Content-Encoding") != "gzip" {
+	if b, err := io.ReadAll(unzipped); err != nil || !bytes.Equal(b, image) ||
+		answer.Header.Get("Content-Encoding") != "gzip" {
 		t.Errorf("the address gives %d bytes, %v, %v", len(b), err, answer.Header)
 	}
 	if r := must(m.Save(ctx, got))(t); r.Predicted.Requests != 0 {
@@ -172,7 +176,9 @@ func TestDamagedValues(t *testing.T) {
 		must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &m.table, Item: item}))(t)
 	}
 	damage("missing part", func(parts []map[string]types.AttributeValue) {
-		must(client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &m.table, Key: map[string]types.AttributeValue{"PK": parts[1]["PK"], "SK": parts[1]["SK"]}}))(t)
+		must(client.DeleteItem(ctx,
+			&dynamodb.DeleteItemInput{TableName: &m.table,
+				Key: map[string]types.AttributeValue{"PK": parts[1]["PK"], "SK": parts[1]["SK"]}}))(t)
 	})
 	damage("swapped parts", func(parts []map[string]types.AttributeValue) {
 		parts[0]["~data"], parts[1]["~data"] = parts[1]["~data"], parts[0]["~data"]
@@ -190,15 +196,16 @@ func TestDamagedValues(t *testing.T) {
 	})
 }
 
-// What is stored compressed in its item and damaged there is an error that says so: a byte, the frame of another codec, and what
-// is no frame.
+// What is stored compressed in its item and damaged there is an error that says so: a byte, the frame
+// of another codec, and what is no frame.
 func TestDamagedInItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := newReports(t)
 	client := enginetest.Start(t).Client()
 	must(m.Save(ctx, m.New(report{ID: "a", Log: words(rand.New(rand.NewPCG(9, 9)), 9000)})))(t)
-	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "REPORT#a"}, "SK": &types.AttributeValueMemberS{Value: "LOG"}}
+	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "REPORT#a"},
+		"SK": &types.AttributeValueMemberS{Value: "LOG"}}
 	item := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &m.table, Key: key}))(t).Item
 	whole := item["Log"].(*types.AttributeValueMemberB).Value
 	for name, damage := range map[string]func(b []byte) []byte{
@@ -216,22 +223,29 @@ func TestDamagedInItem(t *testing.T) {
 	}
 }
 
-// A value of more bytes than a mapper may read is an error before anything of it is read, as is what a hostile pointer tells.
+// A value of more bytes than a mapper may read is an error before anything of it is read, as is what a
+// hostile pointer tells.
 func TestMaxValue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	all, m := newReports(t), newReports(t, mapper.MaxValue(100_000))
 	must(all.Save(ctx, all.New(report{ID: "a", Scan: make([]byte, 500_000)})))(t)
-	if _, err := m.Save(ctx, m.New(report{ID: "a", Scan: make([]byte, 500_000)})); err == nil || !strings.Contains(err.Error(), "no more than 100000 could be read again") {
+	if _, err := m.Save(ctx, m.New(report{ID: "a", Scan: make([]byte, 500_000)})); err == nil ||
+		!strings.Contains(err.Error(), "no more than 100000 could be read again") {
 		t.Errorf("what could not be loaded was saved: %v", err)
 	}
-	m.Mapper = must(mapper.New[report](enginetest.Start(t).Client(), compress.Zstd(), compress.Snappy(), mapper.Tables(func(n string) string { return map[string]string{"reports": all.table, "ReportParts": all.parts}[n] }), mapper.MaxValue(100_000)))(t)
+	m.Mapper = must(mapper.New[report](enginetest.Start(t).Client(), compress.Zstd(), compress.Snappy(),
+		mapper.Tables(func(n string) string {
+			return map[string]string{"reports": all.table, "ReportParts": all.parts}[n]
+		}), mapper.MaxValue(100_000)))(t)
 	m.table = all.table
-	if _, err := m.Load(ctx, m.Key("a")); err == nil || !strings.Contains(err.Error(), "no more than 100000 are read: allow more (mapper.MaxValue)") {
+	if _, err := m.Load(ctx, m.Key("a")); err == nil ||
+		!strings.Contains(err.Error(), "no more than 100000 are read: allow more (mapper.MaxValue)") {
 		t.Errorf("%v", err)
 	}
 	client := enginetest.Start(t).Client()
-	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "REPORT#a"}, "SK": &types.AttributeValueMemberS{Value: "SCAN"}}
+	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "REPORT#a"},
+		"SK": &types.AttributeValueMemberS{Value: "SCAN"}}
 	item := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &m.table, Key: key}))(t).Item
 	pointer := item["Scan"].(*types.AttributeValueMemberM).Value
 	for name, n := range map[string]string{"parts": "99999999999999", "size": "0", "length": "99999", "stored": "-1"} {

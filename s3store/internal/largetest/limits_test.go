@@ -21,15 +21,16 @@ import (
 
 // Each case was found by somebody who looked for holes in the first version.
 
-// A collector leaves the values alone that are of another mapper's table, though both share a table of records; and those of
-// another model in its table.
+// A collector leaves the values alone that are of another mapper's table, though both share a table of
+// records; and those of another model in its table.
 func TestCollectForeign(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	client, records := enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")
 	c := &clock{time.Now()}
 	tenant := func() *mapper.Mapper[tome] {
-		m := must(mapper.New[tome](client, mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), mapper.LargeRecords(records)))(t)
+		m := must(mapper.New[tome](client, mapper.Table(enginetest.Table(t, "PK:S", "SK:S")),
+			mapper.LargeRecords(records)))(t)
 		setNow(m, c.now)
 		return m
 	}
@@ -98,7 +99,8 @@ type (
 	}
 )
 
-// A pointer does not move with its item by a program that does not know it, and stays when its attribute gets another name.
+// A pointer does not move with its item by a program that does not know it, and stays when its
+// attribute gets another name.
 func TestPointersStay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -108,7 +110,8 @@ func TestPointersStay(t *testing.T) {
 	old := must(mapper.New[unaware](client, mapper.Table(table)))(t)
 	e := must(old.Load(ctx, old.Key("1")))(t)
 	e.Value.ID = "2"
-	if _, err := old.Save(ctx, e, mapper.Move()); err == nil || !strings.Contains(err.Error(), "move it with the model that has it") {
+	if _, err := old.Save(ctx, e, mapper.Move()); err == nil ||
+		!strings.Contains(err.Error(), "move it with the model that has it") {
 		t.Errorf("%v", err)
 	}
 	now := must(mapper.New[renamed](client, mapper.Table(table)))(t)
@@ -131,10 +134,12 @@ func TestHostilePointers(t *testing.T) {
 	plain := must(mapper.New[renamed](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 	must(plain.Save(ctx, plain.New(renamed{ID: "x", Words: blob.Of(long("x"))})))(t)
 	client := enginetest.Start(t).Client()
-	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "TOME#x"}, "SK": &types.AttributeValueMemberS{Value: "TEXT"}}
+	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "TOME#x"},
+		"SK": &types.AttributeValueMemberS{Value: "TEXT"}}
 	item := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key}))(t).Item
 	pointer := item["Words"].(*types.AttributeValueMemberM).Value
-	for _, c := range [][3]string{{"1", "4611686018427387904", "4611686018427387904"}, {"281474976710657", "65536", "99"}, {"268435456", "1", "268435456"}, {"0", "10", "99"}, {"1", "0", "99"}} {
+	for _, c := range [][3]string{{"1", "4611686018427387904", "4611686018427387904"},
+		{"281474976710657", "65536", "99"}, {"268435456", "1", "268435456"}, {"0", "10", "99"}, {"1", "0", "99"}} {
 		for i, name := range []string{"parts", "size", "length"} {
 			pointer[name] = &types.AttributeValueMemberN{Value: c[i]}
 		}
@@ -184,7 +189,8 @@ func TestTooManyLargeValues(t *testing.T) {
 	for i := range 250 {
 		r.Pages = append(r.Pages, page{No: i, Text: letters(rnd, 4000)})
 	}
-	if _, err := m.Save(context.Background(), m.New(r)); err == nil || !strings.Contains(err.Error(), "save fewer at once") {
+	if _, err := m.Save(context.Background(), m.New(r)); err == nil ||
+		!strings.Contains(err.Error(), "save fewer at once") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,5 +1,6 @@
-// Package largetest tests large values as their users meet them: saves, loads and collections of values in parts and in S3, on
-// engines, with faults. It lies in this module since most of its models have both.
+// Package largetest tests large values as their users meet them: saves, loads and collections of values
+// in parts and in S3, on engines, with faults. It lies in this module since most of its models have
+// both.
 package largetest_test
 
 import (

@@ -62,7 +62,8 @@ type poems struct {
 
 func newPoems(t *testing.T) *poems {
 	t.Helper()
-	p := &poems{T: t, clock: clock{time.Now()}, table: enginetest.Table(t, "PK:S", "SK:S"), client: enginetest.Start(t).Client(), before: map[int]func(){}}
+	p := &poems{T: t, clock: clock{time.Now()}, table: enginetest.Table(t, "PK:S", "SK:S"),
+		client: enginetest.Start(t).Client(), before: map[int]func(){}}
 	hooked := dynamodb.New(p.client.Options(), func(o *dynamodb.Options) {
 		next := o.HTTPClient
 		o.HTTPClient = doing(func(r *http.Request) (*http.Response, error) {
@@ -91,13 +92,15 @@ func (p *poems) collect() {
 func (p *poems) set(expression string, values map[string]types.AttributeValue) {
 	p.Helper()
 	must(p.client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
-		TableName: &p.table, Key: map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "POEM#1"}, "SK": &types.AttributeValueMemberS{Value: "HEAD"}},
-		UpdateExpression: aws.String(expression), ExpressionAttributeNames: map[string]string{"#n": "Reads", "#v": "_v"}, ExpressionAttributeValues: values,
+		TableName: &p.table, Key: map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "POEM#1"},
+			"SK": &types.AttributeValueMemberS{Value: "HEAD"}},
+		UpdateExpression: aws.String(expression), ExpressionAttributeNames: map[string]string{"#n": "Reads",
+			"#v": "_v"}, ExpressionAttributeValues: values,
 	}))(p)
 }
 
-// A patch that is made to reckon with what is stored, after its values were given up, points to the new ones: of both kinds of stances that it
-// keeps, and in a transaction.
+// A patch that is made to reckon with what is stored, after its values were given up, points to the new
+// ones: of both kinds of stances that it keeps, and in a transaction.
 func TestPatchedAgain(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -105,14 +108,16 @@ func TestPatchedAgain(t *testing.T) {
 	t.Run("rewritten", func(t *testing.T) {
 		p := newPoems(t)
 		must(p.plain.Save(ctx, p.plain.New(poem{ID: "1", Name: "n", Text: strings.Repeat("old ", 100)})))(t)
-		null := map[string]types.AttributeValue{":n": &types.AttributeValueMemberNULL{Value: true}, ":v": &types.AttributeValueMemberB{Value: []byte("0123456789abcdef")}}
+		null := map[string]types.AttributeValue{":n": &types.AttributeValueMemberNULL{Value: true},
+			":v": &types.AttributeValueMemberB{Value: []byte("0123456789abcdef")}}
 		p.set("SET #n = :n, #v = :v", null)
 		p.before[2] = p.collect
 		p.before[3] = func() {
 			null[":v"] = &types.AttributeValueMemberB{Value: []byte("fedcba9876543210")}
 			p.set("SET #n = :n, #v = :v", null)
 		}
-		must(handmade.EntityOf(p.plain.Key("1")).Patch(poemText.Set(now), poemReads.Increment(1)).Exec(ctx, p.hooked))(t)
+		must(handmade.EntityOf(p.plain.Key("1")).Patch(poemText.Set(now), poemReads.Increment(1)).Exec(ctx,
+			p.hooked))(t)
 		if got := must(p.plain.Load(ctx, p.plain.Key("1")))(t); got.Value.Text != now || p.n != 4 {
 			t.Errorf("after %d transactions: %.20s", p.n, got.Value.Text)
 		}
@@ -126,13 +131,16 @@ func TestPatchedAgain(t *testing.T) {
 				must(p.plain.DeleteByKey(ctx, p.plain.Key("1")))(t)
 				must(p.plain.Save(ctx, p.plain.New(poem{ID: "1", Name: "again"}), mapper.Staged()))(t)
 			}
-			patch := handmade.Elements[poem, line]{Node: handmade.Node(p.plain.Key("1")), Item: 1}.Put(line{No: 1, Text: now}).IfEntityExists()
+			patch := handmade.Elements[poem, line]{Node: handmade.Node(p.plain.Key("1")),
+				Item: 1}.Put(line{No: 1, Text: now}).IfEntityExists()
 			if together {
-				must(mapper.Transact(ctx, patch.PatchPart(p.hooked), p.hooked.SavePart(p.hooked.New(poem{ID: "2", Name: "x", Text: now}))))(t)
+				must(mapper.Transact(ctx, patch.PatchPart(p.hooked),
+					p.hooked.SavePart(p.hooked.New(poem{ID: "2", Name: "x", Text: now}))))(t)
 			} else {
 				must(patch.Exec(ctx, p.hooked))(t)
 			}
-			if got := must(p.plain.Load(ctx, p.plain.Key("1")))(t); len(got.Value.Lines) != 1 || got.Value.Lines[0].Text != now {
+			if got := must(p.plain.Load(ctx, p.plain.Key("1")))(t); len(got.Value.Lines) != 1 ||
+				got.Value.Lines[0].Text != now {
 				t.Errorf("after %d transactions: %+v", p.n, got.Value.Lines)
 			}
 		})
@@ -148,18 +156,24 @@ func TestOneRecordAborted(t *testing.T) {
 		abort := func() {
 			for _, it := range must(p.client.Scan(ctx, &dynamodb.ScanInput{TableName: &p.table}))(t).Items {
 				state, ok := it["~state"].(*types.AttributeValueMemberS)
-				if !ok || state.Value != "open" || it["~values"].(*types.AttributeValueMemberL).Value[0].(*types.AttributeValueMemberM).Value["pk"].(*types.AttributeValueMemberS).Value != "POEM#"+id {
+				if !ok || state.Value != "open" ||
+					it["~values"].(*types.AttributeValueMemberL).Value[0].(*types.AttributeValueMemberM).
+						Value["pk"].(*types.AttributeValueMemberS).Value != "POEM#"+id {
 					continue
 				}
 				must(p.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-					TableName: &p.table, Key: map[string]types.AttributeValue{"PK": it["PK"], "SK": it["SK"]}, UpdateExpression: aws.String("SET #c = :n, #s = :t"),
-					ExpressionAttributeNames: map[string]string{"#c": "~state", "#s": "~since"}, ExpressionAttributeValues: map[string]types.AttributeValue{
-						":n": &types.AttributeValueMemberS{Value: "aborted"}, ":t": &types.AttributeValueMemberN{Value: fmt.Sprint(p.UnixMilli())},
+					TableName: &p.table, Key: map[string]types.AttributeValue{"PK": it["PK"], "SK": it["SK"]},
+					UpdateExpression:         aws.String("SET #c = :n, #s = :t"),
+					ExpressionAttributeNames: map[string]string{"#c": "~state", "#s": "~since"},
+					ExpressionAttributeValues: map[string]types.AttributeValue{
+						":n": &types.AttributeValueMemberS{Value: "aborted"},
+						":t": &types.AttributeValueMemberN{Value: fmt.Sprint(p.UnixMilli())},
 					},
 				}))(t)
 			}
 		}
-		one, two := p.hooked.New(poem{ID: "1", Text: strings.Repeat("one ", 100)}), p.hooked.New(poem{ID: "2", Text: strings.Repeat("two ", 100)})
+		one, two := p.hooked.New(poem{ID: "1", Text: strings.Repeat("one ", 100)}),
+			p.hooked.New(poem{ID: "2", Text: strings.Repeat("two ", 100)})
 		p.before[1], p.before[3] = abort, abort
 		must(mapper.Transact(ctx, p.hooked.SavePart(one), p.hooked.SavePart(two)))(t)
 		now := strings.Repeat("new ", 100)
@@ -175,8 +189,8 @@ func TestOneRecordAborted(t *testing.T) {
 	}
 }
 
-// A value that was put into another field of its item, or put back, is read from where it is stored after the save; and one that lies in its
-// item is what it was, however often it was copied.
+// A value that was put into another field of its item, or put back, is read from where it is stored
+// after the save; and one that lies in its item is what it was, however often it was copied.
 func TestCopiedWithin(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

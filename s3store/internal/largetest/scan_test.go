@@ -25,8 +25,9 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// A scan finds parts and objects of which no record tells, removes those that no item points to, and leaves alone what an item
-// points to and what is another model's. Uploads that nobody ends are aborted when no save can end them any more.
+// A scan finds parts and objects of which no record tells, removes those that no item points to, and
+// leaves alone what an item points to and what is another model's. Uploads that nobody ends are aborted
+// when no save can end them any more.
 func TestCollectStrays(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -57,7 +58,8 @@ func TestCollectStrays(t *testing.T) {
 			}
 			pk.Value = before + "#~" + stray + behind[26:]
 			must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: item}))(t)
-			if of := maps.Clone(item["~of"].(*types.AttributeValueMemberM).Value); table == a.parts { // of another model
+			// of another model
+			if of := maps.Clone(item["~of"].(*types.AttributeValueMemberM).Value); table == a.parts {
 				pk.Value = before + "#~" + lost + behind[26:]
 				of["table"] = &types.AttributeValueMemberS{Value: "another"}
 				item["~of"] = &types.AttributeValueMemberM{Value: of}
@@ -66,11 +68,15 @@ func TestCollectStrays(t *testing.T) {
 		}
 	}
 	for _, o := range must(objects.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &a.bucket}))(t).Contents {
-		must(objects.CopyObject(ctx, &s3.CopyObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/" + stray), CopySource: aws.String(a.bucket + "/" + *o.Key)}))(t)
+		must(objects.CopyObject(ctx, &s3.CopyObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/" + stray),
+			CopySource: aws.String(a.bucket + "/" + *o.Key)}))(t)
 	}
-	must(objects.PutObject(ctx, &s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/" + lost), Body: bytes.NewReader([]byte("x"))}))(t)
-	must(objects.PutObject(ctx, &s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/readme"), Body: bytes.NewReader([]byte("x"))}))(t)
-	must(objects.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &a.bucket, Key: aws.String("itemize/" + large.NewID(c.Time))}))(t)
+	must(objects.PutObject(ctx, &s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/" + lost),
+		Body: bytes.NewReader([]byte("x"))}))(t)
+	must(objects.PutObject(ctx, &s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/readme"),
+		Body: bytes.NewReader([]byte("x"))}))(t)
+	must(objects.CreateMultipartUpload(ctx,
+		&s3.CreateMultipartUploadInput{Bucket: &a.bucket, Key: aws.String("itemize/" + large.NewID(c.Time))}))(t)
 	scan(large.Strays{Seen: 6 + 3 + 2}, blob.Delete()) // what is young may be of a save under way, or come of a replica
 	c.Time = c.Add(2 * time.Hour)
 	want := large.Strays{Seen: 6 + 3 + 2, Unrecorded: 3 + 2, Foreign: 2, Uploads: 1}
@@ -81,7 +87,9 @@ func TestCollectStrays(t *testing.T) {
 	// A record that is lost: what items point to stays.
 	for _, item := range must(client.Scan(ctx, &dynamodb.ScanInput{TableName: &a.table}))(t).Items {
 		if strings.HasPrefix(item["PK"].(*types.AttributeValueMemberS).Value, "~blob#") {
-			must(client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &a.table, Key: map[string]types.AttributeValue{"PK": item["PK"], "SK": item["SK"]}}))(t)
+			must(client.DeleteItem(ctx,
+				&dynamodb.DeleteItemInput{TableName: &a.table,
+					Key: map[string]types.AttributeValue{"PK": item["PK"], "SK": item["SK"]}}))(t)
 		}
 	}
 	scan(large.Strays{Seen: 6 + 2, Unrecorded: 6 + 2, Foreign: 2, Pointed: 6}, blob.Delete())
@@ -93,7 +101,8 @@ func TestCollectStrays(t *testing.T) {
 		if strings.HasPrefix(next, "scan/") {
 			x.At = end / 2
 		}
-		done, err := collectAll(killable, a.mapper(t, x.Client(client), faulty(x, objects), c.now), blob.Scan(), blob.Resume(next))
+		done, err := collectAll(killable, a.mapper(t, x.Client(client), faulty(x, objects), c.now), blob.Scan(),
+			blob.Resume(next))
 		kill()
 		if end > 60 {
 			t.Fatalf("it does not come beyond %q: %v", next, err)
@@ -108,14 +117,18 @@ func TestCollectStrays(t *testing.T) {
 			break
 		}
 	}
-	for _, from := range []string{"scan/9/", "scan/x/", "scan/0/!", "scan/0/" + base64.RawURLEncoding.EncodeToString([]byte("x"))} {
-		if done, err := collectAll(ctx, m, blob.Scan(), blob.Resume(from)); err == nil || !strings.Contains(err.Error(), "is not where a collection ended") {
+	for _, from := range []string{"scan/9/", "scan/x/", "scan/0/!",
+		"scan/0/" + base64.RawURLEncoding.EncodeToString([]byte("x"))} {
+		if done, err := collectAll(ctx, m, blob.Scan(), blob.Resume(from)); err == nil ||
+			!strings.Contains(err.Error(), "is not where a collection ended") {
 			t.Errorf("%s: %+v, %v", from, done, err)
 		}
 	}
 	// From elsewhere, where tables have the same names, all of it is another's.
-	far := dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(*o.BaseEndpoint + "/") })
-	if done, err := collectAll(ctx, a.mapper(t, far, objects, c.now), blob.Scan(), blob.Delete()); err != nil || done.Strays.Foreign != 6+2 || done.Strays.Removed != 0 {
+	far := dynamodb.New(client.Options(),
+		func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(*o.BaseEndpoint + "/") })
+	if done, err := collectAll(ctx, a.mapper(t, far, objects, c.now), blob.Scan(), blob.Delete()); err != nil ||
+		done.Strays.Foreign != 6+2 || done.Strays.Removed != 0 {
 		t.Errorf("%+v, %v", done.Strays, err)
 	}
 	// What is damaged, or hostile, is left alone, and ends nothing.
@@ -124,22 +137,27 @@ func TestCollectStrays(t *testing.T) {
 		if delete(head.Metadata, "itemize-sk"); len(head.Metadata) < 5 {
 			continue
 		}
-		must(objects.PutObject(ctx, &s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/" + large.NewID(c.Add(-9*time.Hour))), Metadata: head.Metadata, Body: strings.NewReader("x")}))(t)
+		must(objects.PutObject(ctx,
+			&s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/" + large.NewID(c.Add(-9*time.Hour))),
+				Metadata: head.Metadata, Body: strings.NewReader("x")}))(t)
 	}
-	broken := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "~blob#00"}, "SK": &types.AttributeValueMemberS{Value: "x"}}
+	broken := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "~blob#00"},
+		"SK": &types.AttributeValueMemberS{Value: "x"}}
 	must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &a.table, Item: broken}))(t)
-	if done, err := collectAll(ctx, m, blob.Scan(), blob.Delete()); err != nil || done.Unreadable != 1 || done.Strays.Foreign != 2+2 {
+	if done, err := collectAll(ctx, m, blob.Scan(), blob.Delete()); err != nil || done.Unreadable != 1 ||
+		done.Strays.Foreign != 2+2 {
 		t.Errorf("%+v, %+v, %v", done, done.Strays, err)
 	}
 	if got := must(m.Load(ctx, m.Key("a")))(t); !sameAlbum(got.Value, e.Value) {
 		t.Errorf("%+v", got.Value.Name)
 	}
 	must(m.DeleteByKey(ctx, m.Key("other")))(t)
-	scan(large.Strays{Seen: 6 + 4, Unrecorded: 6 + 4, Foreign: 4, Pointed: 3, Removed: 3, Parts: 2, Objects: 1}, blob.Delete())
+	scan(large.Strays{Seen: 6 + 4, Unrecorded: 6 + 4, Foreign: 4, Pointed: 3, Removed: 3, Parts: 2, Objects: 1},
+		blob.Delete())
 }
 
-// A collector of another model with items in the same places, and other roots, cannot tell whether an item of a staged insert is live: it
-// leaves alone what is not its own.
+// A collector of another model with items in the same places, and other roots, cannot tell whether an
+// item of a staged insert is live: it leaves alone what is not its own.
 func TestCollectOfAnotherModel(t *testing.T) {
 	t.Parallel()
 	type full struct {
@@ -164,7 +182,8 @@ func TestCollectOfAnotherModel(t *testing.T) {
 	must(a.Save(ctx, a.New(full{ID: "a", Name: "x", Story: story}), mapper.Staged()))(t)
 	for range 3 {
 		c.Time = c.Add(3 * time.Hour)
-		if done := must(collectAll(ctx, b, blob.Scan(), blob.Delete()))(t); done.Removed+done.Strays.Removed != 0 || done.Foreign != 1 {
+		if done := must(collectAll(ctx, b, blob.Scan(), blob.Delete()))(t); done.Removed+done.Strays.Removed != 0 ||
+			done.Foreign != 1 {
 			t.Errorf("%+v", done)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// A transaction of several entities writes the large values of all of them, or none; it costs what was planned, and a conflict of one
-// leaves nothing of the others. What a transaction cannot write it says.
+// A transaction of several entities writes the large values of all of them, or none; it costs what was
+// planned, and a conflict of one leaves nothing of the others. What a transaction cannot write it says.
 func TestLargeTransact(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -25,7 +25,8 @@ func TestLargeTransact(t *testing.T) {
 	one, two := m.New(albumOf("1", "first")), m.New(albumOf("2", "second"))
 	plan := must(mapper.PlanTransact(m.SavePart(one), m.SavePart(two)))(t)
 	r := must(mapper.Transact(ctx, m.SavePart(one), m.SavePart(two)))(t)
-	if r.Predicted.WCU != plan.WCU || r.Predicted.Requests != plan.Requests || r.Predicted.Objects != plan.Objects || r.Predicted.Objects.Puts != 2 {
+	if r.Predicted.WCU != plan.WCU || r.Predicted.Requests != plan.Requests || r.Predicted.Objects != plan.Objects ||
+		r.Predicted.Objects.Puts != 2 {
 		t.Errorf("planned %v, and it took %v", plan, r)
 	}
 	other := must(m.Load(ctx, m.Key("2")))(t)
@@ -59,8 +60,8 @@ func patchOf(m *mapper.Mapper[album], v album) mapper.ItemPatch[album, album] {
 	return handmade.EntityOf(m.Key(v.ID)).Patch(albumName.Set(v.Name), albumStory.Set(v.Story), albumCover.Set(v.Cover))
 }
 
-// A patch writes large values without reading what they replace; it costs what was planned, may be a part of a transaction, and where
-// it is refused leaves nothing.
+// A patch writes large values without reading what they replace; it costs what was planned, may be a
+// part of a transaction, and where it is refused leaves nothing.
 func TestLargePatch(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -108,7 +109,8 @@ func TestLargePatch(t *testing.T) {
 	collect(t, m, c)
 	a.clean(t)
 	for _, id := range []string{"1", "2"} {
-		if got := must(m.Load(ctx, m.Key(id)))(t); got.Value.Name != "fifth" || got.Value.Story != albumOf("", "fifth").Story {
+		if got := must(m.Load(ctx, m.Key(id)))(t); got.Value.Name != "fifth" ||
+			got.Value.Story != albumOf("", "fifth").Story {
 			t.Errorf("%s: %+v", id, got.Value.Name)
 		}
 	}
@@ -132,8 +134,8 @@ func TestLargeReceiptAfterALostAnswer(t *testing.T) {
 	}
 }
 
-// Whichever request of a transaction of saves, of a patch, or of both meets a fault: all has the old values, or all the new ones, and
-// after the collector nothing is left that nothing points to.
+// Whichever request of a transaction of saves, of a patch, or of both meets a fault: all has the old
+// values, or all the new ones, and after the collector nothing is left that nothing points to.
 func TestLargeTransactFaults(t *testing.T) {
 	t.Parallel()
 	saving := func(ctx context.Context, m *mapper.Mapper[album], id string) (mapper.Part, error) {
@@ -150,7 +152,8 @@ func TestLargeTransactFaults(t *testing.T) {
 		return patchOf(m, albumOf(id, "now")).PatchPart(m), nil
 	}
 	type part = func(context.Context, *mapper.Mapper[album], string) (mapper.Part, error)
-	for name, makes := range map[string][]part{"saves": {saving, saving}, "save and patch": {saving, patching}, "patches": {patching, patching}, "patch": {nil}} {
+	for name, makes := range map[string][]part{"saves": {saving, saving}, "save and patch": {saving, patching},
+		"patches": {patching, patching}, "patch": {nil}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
@@ -200,7 +203,8 @@ func TestLargeTransactFaults(t *testing.T) {
 				}
 				var unknown *mapper.OutcomeUnknownError
 				sure := !errors.As(err, &unknown) && !errors.Is(err, context.Canceled) && !errors.Is(err, faults.Err)
-				if is["old"] != len(ids) && is["now"] != len(ids) || err == nil && is["now"] != len(ids) || err != nil && sure && is["old"] != len(ids) {
+				if is["old"] != len(ids) && is["now"] != len(ids) || err == nil && is["now"] != len(ids) ||
+					err != nil && sure && is["old"] != len(ids) {
 					t.Fatalf("%s: there are %v", what, is)
 				}
 				return x.Sent()

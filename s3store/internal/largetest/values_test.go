@@ -41,7 +41,8 @@ func newReports(t testing.TB, options ...mapper.Option) *reports {
 	t.Helper()
 	r := &reports{table: enginetest.Table(t, "PK:S", "SK:S"), parts: enginetest.Table(t, "PK:S", "")}
 	names := map[string]string{"reports": r.table, "ReportParts": r.parts}
-	options = append([]mapper.Option{compress.Zstd(), compress.Snappy(), mapper.Tables(func(name string) string { return names[name] })}, options...)
+	options = append([]mapper.Option{compress.Zstd(), compress.Snappy(),
+		mapper.Tables(func(name string) string { return names[name] })}, options...)
 	m, err := mapper.New[report](enginetest.Start(t).Client(), options...)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +84,8 @@ func TestLargeValues(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	m := newReports(t)
 	e := m.New(report{
-		ID: "a", Title: "first", Body: words(rnd, 2_000_000), Scan: noise(rnd, 1_000_000), Log: strings.Repeat("line of a log\n", 60_000),
+		ID: "a", Title: "first", Body: words(rnd, 2_000_000), Scan: noise(rnd, 1_000_000),
+		Log:    strings.Repeat("line of a log\n", 60_000),
 		Pages:  []page{{1, letters(rnd, 100_000), "x"}, {2, "short", "y"}},
 		Extras: map[string]string{"k": letters(rnd, 3000), "~": "z"},
 	})
@@ -99,8 +101,11 @@ func TestLargeValues(t *testing.T) {
 	check := func(want *report) *mapper.Entity[report] {
 		t.Helper()
 		got := must(m.Load(ctx, m.Key("a")))(t)
-		if v := got.Value; v.Title != want.Title || v.Body != want.Body || !bytes.Equal(v.Scan, want.Scan) || v.Log != want.Log || len(v.Pages) != len(want.Pages) || v.Extras["k"] != want.Extras["k"] || v.Extras["~"] != want.Extras["~"] {
-			t.Fatalf("it came back as %q, body %d %x, scan %d, log %d, %d pages", v.Title, len(v.Body), sha256.Sum256([]byte(v.Body)), len(v.Scan), len(v.Log), len(v.Pages))
+		if v := got.Value; v.Title != want.Title || v.Body != want.Body || !bytes.Equal(v.Scan, want.Scan) ||
+			v.Log != want.Log || len(v.Pages) != len(want.Pages) || v.Extras["k"] != want.Extras["k"] ||
+			v.Extras["~"] != want.Extras["~"] {
+			t.Fatalf("it came back as %q, body %d %x, scan %d, log %d, %d pages", v.Title, len(v.Body),
+				sha256.Sum256([]byte(v.Body)), len(v.Scan), len(v.Log), len(v.Pages))
 		}
 		for i := range want.Pages {
 			if got.Value.Pages[i] != want.Pages[i] {
