@@ -30,7 +30,7 @@ applications read and write them; and back. Each step can be repeated, and goes 
   rollback   makes monoliths of all entities again, with what was written since; until contract
   contract   removes the old layout, for good: the table SOURCE, which -confirm names
   status     how far it is, and what could not be moved
-  settle     ends what verify finds of an entity whose monolith was written after it moved: one of the two layouts stays, as -keep says
+  settle     resolves an entity whose monolith was written after it moved: -keep names the layout that stays
 
 `
 

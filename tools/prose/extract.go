@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -65,10 +64,17 @@ func (s *source) test() bool {
 	return strings.HasSuffix(s.file, "_test.go") || strings.HasPrefix(s.file, "internal/testing/")
 }
 
-// read returns the pages and the Go files of a repository: everything but folders whose names begin with a dot or an underscore,
-// and the data of tests.
-func read(root string) (pages []text, sources []*source, err error) {
-	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+// repository is what a folder holds: its pages and Go files, without the data of tests and folders whose names begin
+// with a dot or an underscore.
+type repository struct {
+	pages   []text
+	sources []*source
+}
+
+// read reads the repository in a folder.
+func read(root string) (*repository, error) {
+	r := &repository{}
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -89,7 +95,7 @@ func read(root string) (pages []text, sources []*source, err error) {
 			if err != nil {
 				return err
 			}
-			pages = append(pages, text{kind: page, file: rel, body: body})
+			r.pages = append(r.pages, text{kind: page, file: rel, body: body})
 		case ".go":
 			code, err := os.ReadFile(name)
 			if err != nil {
@@ -99,11 +105,20 @@ func read(root string) (pages []text, sources []*source, err error) {
 			if s.syntax, err = parser.ParseFile(s.fset, rel, code, parser.ParseComments); err != nil {
 				return err
 			}
-			sources = append(sources, s)
+			r.sources = append(r.sources, s)
 		}
 		return nil
 	})
-	return pages, sources, err
+	return r, err
+}
+
+// texts returns all texts.
+func (r *repository) texts() []text {
+	out := slices.Clone(r.pages)
+	for _, s := range r.sources {
+		out = append(out, s.texts()...)
+	}
+	return out
 }
 
 // directive matches comments that tools read.
@@ -143,12 +158,17 @@ func (s *source) group(t *text, group *ast.CommentGroup) {
 			continue
 		}
 		body := strings.TrimPrefix(strings.TrimPrefix(c.Text, "//"), " ")
-		if body == "Output:" || body == "Unordered output:" {
+		if isOutput(c.Text) {
 			break
 		}
 		t.add(line, body)
 	}
 	t.add(s.line(group.End()), "")
+}
+
+// isOutput says whether a comment begins the output of an example.
+func isOutput(comment string) bool {
+	return comment == "// Output:" || comment == "// Unordered output:"
 }
 
 // literals adds the string literals that are texts.
@@ -158,8 +178,7 @@ func (s *source) literals(t *text) {
 		case *ast.ImportSpec:
 			return false
 		case *ast.Field:
-			if n.Tag != nil { // a struct tag
-				ast.Inspect(n.Type, func(ast.Node) bool { return true })
+			if n.Tag != nil {
 				return false
 			}
 		case ast.Expr:
@@ -203,12 +222,11 @@ func constant(e ast.Expr) (string, bool) {
 
 var word = regexp.MustCompile(`[A-Za-z][a-z']+`)
 
-// prose says whether a literal is a text: three words or more. Templates of code are none: their output is checked where it is generated.
+// prose says whether a literal is a text: three words or more. Templates of code are none: their output
+// is checked where it is generated.
 func prose(s string) bool {
 	if strings.Contains(s, "{{") || strings.Contains(s, "\n\t") && strings.ContainsAny(s, "{}") {
 		return false
 	}
 	return len(strings.Fields(s)) >= 3 && len(word.FindAllString(s, 3)) == 3
 }
-
-func (t *text) String() string { return fmt.Sprintf("%s (%s)", t.file, t.kind) }

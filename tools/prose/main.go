@@ -1,7 +1,17 @@
-// Command prose checks the texts of the repository.
+// Prose checks the texts of the repository: pages, comments, messages and identifiers.
+//
+// Usage, in the folder tools:
+//
+//	go test ./prose          all checks
+//	go run ./prose           words and alerts of vale, by page and package
+//	go run ./prose alerts    the alerts
+//
+// vale reads the style in styles: plain English (docs/glossary.md) and spelling. It gets the texts as [source.texts]
+// extracts them.
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -10,38 +20,70 @@ import (
 )
 
 func main() {
-	root := os.Args[2]
-	pages, sources, err := read(root)
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	r, err := read("..")
 	if err != nil {
-		panic(err)
+		return err
 	}
-	texts := pages
-	for _, s := range sources {
-		texts = append(texts, s.texts()...)
-	}
-	list, err := alerts(os.Args[1], os.Args[3], texts)
+	found, err := alerts(r.texts())
 	if err != nil {
-		panic(err)
+		return err
 	}
-	type key struct {
-		folder string
-		kind
-	}
-	words, found := map[key]int{}, map[key]int{}
-	of := func(t *text) key {
-		if t.kind == page {
-			return key{t.file, page}
+	if len(args) > 0 && args[0] == "alerts" {
+		for _, a := range found {
+			fmt.Println(a)
 		}
-		return key{path.Dir(t.file), t.kind}
+		return nil
 	}
+	t := tally(r.texts(), found)
+	for _, p := range slices.SortedFunc(maps.Keys(t), place.compare) {
+		c := t[p]
+		fmt.Printf("%-44s %-11s %6d words %5d alerts %6.1f per 1,000 words\n", p.path, p.kind, c.words, c.alerts,
+			c.rate())
+	}
+	return nil
+}
+
+// place is a page, or the texts of one kind of a package.
+type place struct {
+	kind kind
+	path string
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.kind, q.kind), cmp.Compare(p.path, q.path))
+}
+
+func placeOf(t *text) place {
+	if t.kind == page {
+		return place{page, t.file}
+	}
+	return place{t.kind, path.Dir(t.file)}
+}
+
+type count struct{ words, alerts int }
+
+// rate returns the alerts per 1,000 words.
+func (c count) rate() float64 { return float64(c.alerts) * 1000 / float64(max(c.words, 1)) }
+
+// tally counts words and alerts by place.
+func tally(texts []text, found []alert) map[place]count {
+	out := map[place]count{}
 	for i := range texts {
-		words[of(&texts[i])] += texts[i].words()
+		c := out[placeOf(&texts[i])]
+		c.words += texts[i].words()
+		out[placeOf(&texts[i])] = c
 	}
-	for _, a := range list {
-		found[of(a.text)]++
-		fmt.Println(a)
+	for _, a := range found {
+		c := out[placeOf(a.text)]
+		c.alerts++
+		out[placeOf(a.text)] = c
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(words), func(a, b key) int { return found[b] - found[a] }) {
-		fmt.Fprintf(os.Stderr, "%-40s %-12s %6d words %4d alerts %6.1f\n", k.folder, k.kind, words[k], found[k], float64(found[k])*1000/float64(words[k]))
-	}
+	return out
 }

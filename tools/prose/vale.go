@@ -25,14 +25,26 @@ func (a alert) String() string {
 	return fmt.Sprintf("%s:%d: %s [%s]", a.text.file, a.text.line(a.Line), a.Message, a.Check)
 }
 
-// alerts runs vale over the texts. command is its path, and config that of its configuration.
-func alerts(command, config string, texts []text) ([]alert, error) {
+// alerts runs vale over the texts. It needs cgo, and the folder tools or one in it as the working directory.
+func alerts(texts []text) ([]alert, error) {
+	build := exec.Command("go", "tool", "-n", "vale")
+	build.Env = append(os.Environ(), "CGO_ENABLED=1")
+	out, err := build.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return nil, fmt.Errorf("building vale: %w: %s", err, exit.Stderr)
+	} else if err != nil {
+		return nil, err
+	}
+	command := strings.TrimSpace(string(out))
+	config, err := configuration()
+	if err != nil {
+		return nil, err
+	}
 	folder, err := os.MkdirTemp("", "prose")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	// vale runs once per folder: 1,000 files at once take it longer than 1,000 files one by one.
 	byName := map[string]*text{}
 	for i := range texts {
 		name := fmt.Sprintf("%05d.md", i)
@@ -44,7 +56,7 @@ func alerts(command, config string, texts []text) ([]alert, error) {
 	run := exec.Command(command, "--no-wrap", "--output", "JSON", "--config", config, folder)
 	var stderr bytes.Buffer
 	run.Stderr = &stderr
-	out, err := run.Output()
+	out, err = run.Output()
 	if exit := (*exec.ExitError)(nil); err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
 		return nil, fmt.Errorf("vale: %w: %s%s", err, stderr.Bytes(), out)
 	}
@@ -66,4 +78,10 @@ func alerts(command, config string, texts []text) ([]alert, error) {
 		return a.text.line(a.Line) - b.text.line(b.Line)
 	})
 	return all, nil
+}
+
+// configuration returns the path of vale.ini.
+func configuration() (string, error) {
+	module, err := exec.Command("go", "env", "GOMOD").Output()
+	return filepath.Join(filepath.Dir(strings.TrimSpace(string(module))), "prose", "vale.ini"), err
 }
