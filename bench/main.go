@@ -1,5 +1,5 @@
 // Command bench compares itemize with other libraries: it runs the benchmarks and prints them: as
-// benchstat compares them, or with -write as docs/benchmarks.md. It runs in the folder bench.
+// benchstat compares them, or with -write as docs/design/benchmarks.md. It runs in the folder bench.
 package main
 
 import (

@@ -49,7 +49,7 @@ func parse(out []byte) map[result]float64 {
 	return medians
 }
 
-// document returns docs/benchmarks.md.
+// document returns docs/design/benchmarks.md.
 func document(of map[result]float64, machine string) string {
 	var b strings.Builder
 	b.WriteString(head + "\n" + machine + "\n")
@@ -70,16 +70,16 @@ func document(of map[result]float64, machine string) string {
 type section struct{ title, text, bench, unit string }
 
 var sections = []section{
-	{"Time of the program alone", "Microseconds, on a transport that answers at once with what an engine has " +
-		"answered; in brackets how many times as fast as the SDK by hand.", "AtOnce", "ns/op"},
+	{"Time of the program alone", "Microseconds. A transport answers immediately with the recorded answers of an " +
+		"engine. The factor in brackets compares with the SDK by hand: 2 is twice as fast.", "AtOnce", "ns/op"},
 	{"Allocations", "", "AtOnce", "allocs/op"},
 	{"Memory", "Bytes allocated.", "AtOnce", "B/op"},
-	{"Time on an engine", "Microseconds, the engine's own included.", "Engine", "ns/op"},
+	{"Time on an engine", "Microseconds, including the time of the engine.", "Engine", "ns/op"},
 	{"Requests", "", "AtOnce", "requests"},
 	{"Bytes sent", "Bodies of requests.", "AtOnce", "sent-B"},
 	{"Bytes received", "Bodies of answers.", "AtOnce", "received-B"},
-	{"Write units", "WCU, as the engine reports them.", "AtOnce", "WCU"},
-	{"Read units", "RCU, as the engine reports them; eventually consistent.", "AtOnce", "RCU"},
+	{"Write units", "WCU reported by the engine.", "AtOnce", "WCU"},
+	{"Read units", "RCU reported by the engine, for eventually consistent reads.", "AtOnce", "RCU"},
 }
 
 func table(b *strings.Builder, of map[result]float64, s section) {

@@ -29,7 +29,9 @@ var install = sync.OnceValue(func() error {
 // guides are the pages whose blocks are an application: a block that begins "```go FILE" is written to
 // that file, the lines of "```sh" are run one after the other, and "```text" behind them is the
 // output of the last one.
-var guides = []string{"tutorial.md", "testing.md", "errors.md", "lambda.md", "indexes.md", "http.md"}
+var guides = []string{"get-started.md", "testing.md", "errors.md", "indexes.md", "recipes/lambda.md", "recipes/http.md",
+	"recipes/unique-values.md", "recipes/delete-large.md", "recipes/soft-delete.md", "recipes/local-days.md",
+	"recipes/several-models.md"}
 
 var fence = regexp.MustCompile("(?ms)^```(\\S*) ?(\\S*)\n(.*?)^```$")
 

@@ -25,7 +25,7 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// engine is a mapper without the type of its model: it joins the packages that do the work (docs/architecture.md).
+// engine is a mapper without the type of its model: it joins the packages that do the work (docs/design/architecture.md).
 type engine struct {
 	client    Client
 	model     *model.Model

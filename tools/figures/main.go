@@ -3,7 +3,7 @@
 // Usage, in the folder tools:
 //
 //	go run ./figures [-json] [-check] [root]    functions, methods, packages, lines, calls
-//	go run ./figures picture [-check] [root]    the picture of the packages in docs/architecture.md
+//	go run ./figures picture [-check] [root]    the picture of the packages in docs/design/architecture.md
 //	go run ./figures draws [-check] [root]      how often tests draw, for the table in CONTRIBUTING.md
 //	go run ./figures manifests FILE...          Kubernetes manifests are valid
 //
