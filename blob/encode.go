@@ -16,7 +16,7 @@ import (
 // error: one that lies outside of its item, or that a reader is to give. Get it first, and encode what
 // Get returns, or tag the field json:"-".
 func (x Value[T]) MarshalJSON() ([]byte, error) {
-	v, ok, err := x.known()
+	v, ok, err := x.exists()
 	if err != nil || !ok {
 		return []byte("null"), err
 	}
@@ -39,7 +39,7 @@ func (x *Value[T]) UnmarshalJSON(data []byte) error {
 
 // GobEncode is MarshalJSON for encoding/gob.
 func (x Value[T]) GobEncode() ([]byte, error) {
-	v, ok, err := x.known()
+	v, ok, err := x.exists()
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -63,15 +63,15 @@ func (x *Value[T]) GobDecode(data []byte) error {
 }
 
 // known returns the value if it is in memory; ok is false for nothing.
-func (x Value[T]) known() (v T, ok bool, err error) {
+func (x Value[T]) exists() (v T, ok bool, err error) {
 	if x.IsZero() {
 		return v, false, nil
 	}
-	av, known, err := x.cell.Known()
+	av, exists, err := x.cell.Current()
 	switch {
 	case err != nil:
 		return v, false, err
-	case !known:
+	case !exists:
 		return v, false, fmt.Errorf("a blob.Value[%s] that is not in memory cannot be encoded: call Get, and encode "+
 			"what it returns, or leave the field out", reflect.TypeFor[T]())
 	}

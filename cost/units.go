@@ -33,7 +33,7 @@ type Units struct {
 func Exactly(n float64) Units { return Units{Min: n, Expected: n, Max: n} }
 
 // Known reports whether the units are known exactly.
-func (u Units) Known() bool { return u.Min == u.Max }
+func (u Units) Exact() bool { return u.Min == u.Max }
 
 // Add returns the sum. It is more than expected where one of both is.
 func (u Units) Add(v Units) Units {
@@ -60,7 +60,7 @@ func (u Units) Contains(n float64) bool { return u.Min <= n && n <= u.Max }
 // String returns the number; of bounds the expected one, with the others: "4 (up to 1,600
 // if an expired item lies there)", "41 (1 to 400)".
 func (u Units) String() string {
-	if u.Known() {
+	if u.Exact() {
 		return format(u.Min)
 	}
 	var bounds string

@@ -36,7 +36,7 @@ func TestUnitsAdd(t *testing.T) {
 	if sum != (Units{112, 124, 136, "a or b"}) || Exactly(1).Add(b).If != "b" || a.Times(2) != (Units{2, 4, 6, "a"}) {
 		t.Errorf("%+v", sum)
 	}
-	if sum.Known() || !Exactly(1).Known() || !a.Contains(1) || !a.Contains(3) || a.Contains(0.5) || a.Contains(3.5) {
+	if sum.Exact() || !Exactly(1).Exact() || !a.Contains(1) || !a.Contains(3) || a.Contains(0.5) || a.Contains(3.5) {
 		t.Error("bounds")
 	}
 	text, err := json.Marshal([]Units{Exactly(1), a})

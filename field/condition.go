@@ -11,13 +11,13 @@ import (
 type Condition[R any] struct{ condition expr.Condition }
 
 // And returns the condition that this one and the others hold.
-func (c Condition[R]) And(others ...Condition[R]) Condition[R] {
-	return Condition[R]{expr.And(untyped(c, others)...)}
+func (c Condition[R]) And(more ...Condition[R]) Condition[R] {
+	return Condition[R]{expr.And(untyped(c, more)...)}
 }
 
 // Or returns the condition that this one holds, or one of the others.
-func (c Condition[R]) Or(others ...Condition[R]) Condition[R] {
-	return Condition[R]{expr.Or(untyped(c, others)...)}
+func (c Condition[R]) Or(more ...Condition[R]) Condition[R] {
+	return Condition[R]{expr.Or(untyped(c, more)...)}
 }
 
 // Not returns the condition that c does not hold.
@@ -29,9 +29,9 @@ func Raw[R any](c expression.ConditionBuilder) Condition[R] {
 	return Condition[R]{expr.Raw(c)}
 }
 
-func untyped[R any](first Condition[R], others []Condition[R]) []expr.Condition {
+func untyped[R any](first Condition[R], more []Condition[R]) []expr.Condition {
 	all := []expr.Condition{first.checked()}
-	for _, o := range others {
+	for _, o := range more {
 		all = append(all, o.checked())
 	}
 	return all

@@ -250,8 +250,8 @@ func TestChanges(t *testing.T) {
 		path, want string
 	}{
 		{w.Title.SetIfAbsent("a"), expr.SetIfAbsent, "title", `"a"`},
-		{w.Tags.Add("a", "b"), expr.AddMembers, "Tags", "[a b]"},
-		{w.Tags.Delete("a"), expr.DeleteMembers, "Tags", "[a]"},
+		{w.Tags.Add("a", "b"), expr.AddElements, "Tags", "[a b]"},
+		{w.Tags.Delete("a"), expr.DeleteElements, "Tags", "[a]"},
 		{w.Lines.Append("a", "b"), expr.Append, "Lines", "*types.AttributeValueMemberL"},
 		{w.Counts.Key("a").Set(5), expr.Set, "counts.a", "5"},
 		{w.Counts.Key("a").Remove(), expr.Remove, "counts.a", "<nil>"},

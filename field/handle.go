@@ -34,7 +34,7 @@ func newHandle(r codec.Row) handle {
 }
 
 // way is the way to the field.
-func (h *handle) way() expr.Field {
+func (h *handle) fieldPath() expr.Field {
 	if h.entry {
 		return h.under
 	}
@@ -42,7 +42,7 @@ func (h *handle) way() expr.Field {
 }
 
 // name is the field's name in messages.
-func (h *handle) name() string { return h.way().Shown() }
+func (h *handle) name() string { return h.fieldPath().Shown() }
 
 // put sets the field at p to the value at v.
 func (h *handle) put(p, v any) {
@@ -99,7 +99,7 @@ func (h *handle) condition(render func(x *attr.Expression, name string) string) 
 	if err := h.usable(); err != nil {
 		return h.failed(err)
 	}
-	return expr.New(h.way(), render)
+	return expr.New(h.fieldPath(), render)
 }
 
 // usable returns an error of a handle that is of no field.
@@ -218,7 +218,7 @@ func (h *handle) changing(kind expr.Kind, v any) expr.Change {
 
 // change returns a change of the field.
 func (h *handle) change(kind expr.Kind) expr.Change {
-	c := expr.Change{Kind: kind, Field: h.way()}
+	c := expr.Change{Kind: kind, Field: h.fieldPath()}
 	if err := h.usable(); err != nil {
 		c.Err = fmt.Errorf("the change of %s: %w", h.name(), err)
 	}

@@ -48,13 +48,13 @@ type Set[R, E any] struct{ value[R, []E] }
 func (h *Set[R, E]) bind(is handle) { h.is = unnamed[E](is) }
 
 // Add adds members to the set; those that it has stay.
-func (h *Set[R, E]) Add(members ...E) Change[R] {
-	return changeOf[R](h.is.some(expr.AddMembers, &members, len(members)))
+func (h *Set[R, E]) Add(elements ...E) Change[R] {
+	return changeOf[R](h.is.some(expr.AddElements, &elements, len(elements)))
 }
 
 // Delete deletes members from the set, as far as it has them.
-func (h *Set[R, E]) Delete(members ...E) Change[R] {
-	return changeOf[R](h.is.some(expr.DeleteMembers, &members, len(members)))
+func (h *Set[R, E]) Delete(elements ...E) Change[R] {
+	return changeOf[R](h.is.some(expr.DeleteElements, &elements, len(elements)))
 }
 
 // Contains is the condition that v is a member of the set.

@@ -45,7 +45,7 @@ func (h *handle) lift(changes []expr.Change) []expr.Change {
 		if h.row.At == nil {
 			c.Apply = nil // an entry has no place of its own
 		}
-		all[i] = c.Under(h.way(), h.part)
+		all[i] = c.Under(h.fieldPath(), h.part)
 	}
 	return all
 }
@@ -67,18 +67,18 @@ func (h *handle) where(c expr.Condition) expr.Condition {
 	if err := h.raw(c); err != nil {
 		return h.failed(err)
 	}
-	return expr.Under(h.way(), c)
+	return expr.Under(h.fieldPath(), c)
 }
 
 // raw checks the attributes that a condition in the SDK's terms names against those of the struct.
 func (h *handle) raw(c expr.Condition) error {
-	known := h.row.Form.AttributeNames()
+	names := h.row.Form.AttributeNames()
 	for _, f := range c.Fields {
 		name := f[0].Attribute
-		if !c.Raw || f[0].Name != "" || slices.Contains(known, name) {
+		if !c.Raw || f[0].Name != "" || slices.Contains(names, name) {
 			continue
 		}
-		return fmt.Errorf("it names the attribute %q, which the struct does not store%s", name, near.Hint(name, known))
+		return fmt.Errorf("it names the attribute %q, which the struct does not store%s", name, near.Hint(name, names))
 	}
 	return nil
 }

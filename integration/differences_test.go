@@ -317,12 +317,12 @@ func (p probe) query(partition string) (rcu, items float64) {
 }
 
 // The engine reports the figures of docs/engines.md, so that a new version of it that differs shows here.
-func TestEngineReportsKnownFigures(t *testing.T) {
+func TestEngineReportsDocumentedFigures(t *testing.T) {
 	e := enginetest.Start(t)
 	for i, d := range differences {
-		want, known := map[string]float64{engines.Local: d.local, engines.Docker: d.local,
+		want, listed := map[string]float64{engines.Local: d.local, engines.Docker: d.local,
 			engines.Dynoxide: d.dynoxide}[e.Name]
-		if !known {
+		if !listed {
 			continue
 		}
 		t.Run(d.what, func(t *testing.T) {

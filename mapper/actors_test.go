@@ -80,7 +80,7 @@ func TestRefusedTransactionMayArriveLate(t *testing.T) {
 
 // A write in doubt is fenced off by a new version of its item; CheckLoaded does not check the
 // same item besides, which DynamoDB refuses.
-func TestFenceBesideCheckLoaded(t *testing.T) {
+func TestFenceWithCheckLoaded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -105,7 +105,7 @@ func TestFenceBesideCheckLoaded(t *testing.T) {
 
 // A staged delete that ended part-way is finished by the same call, whatever became of the
 // request at which it ended.
-func TestDeleteAgain(t *testing.T) {
+func TestDeleteIsRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -256,7 +256,7 @@ func TestQueryWhileAnInsertGoesLive(t *testing.T) {
 
 // leaveHome makes a staged insert of the user 1 crash behind its claim and its part Home, and
 // returns a mapper of the table, whose client works.
-func leaveHome(t *testing.T, table string) *mapper.Mapper[store.User] {
+func moveOut(t *testing.T, table string) *mapper.Mapper[store.User] {
 	t.Helper()
 	c := &crash{left: 2}
 	dying := must(mapper.New[store.User](client(t, c.transport(), 1), mapper.Table(table)))(t)
@@ -273,7 +273,7 @@ func TestUpsertOverALeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	users := leaveHome(t, table)
+	users := moveOut(t, table)
 	patch := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome"))
 	if _, err := patch.Exec(ctx, users); !errors.Is(err, mapper.ErrNotFound) ||
 		!strings.Contains(err.Error(), "is not finished") {
@@ -289,7 +289,7 @@ func TestUpsertOverALeftover(t *testing.T) {
 
 // What somebody adds under an entity's old key while it moves away is named, and so is what
 // somebody writes behind the comparison of a staged delete.
-func TestReceiptsNameWhatOthersWrote(t *testing.T) {
+func TestReceiptsNameForeignWrites(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -319,7 +319,7 @@ func TestReceiptsNameWhatOthersWrote(t *testing.T) {
 
 // A save beside a staged delete goes with the entity. CheckLoaded refuses it where the root was
 // loaded, or something is added.
-func TestSaveBesideStagedDelete(t *testing.T) {
+func TestSaveDuringStagedDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -372,7 +372,7 @@ func TestSaveBesideStagedDelete(t *testing.T) {
 // An item that is added to an entity after its staged delete has read it again is deleted by its own
 // writer, who returns ErrNotFound. With Blind it stays, hidden: the next entity of the key does not
 // have it.
-func TestAdditionBesideStagedDelete(t *testing.T) {
+func TestAdditionDuringStagedDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")

@@ -283,7 +283,7 @@ func TestDelete(t *testing.T) {
 
 // An insert of seven small items: 14 WCU in one transaction, 7 one by one, 8 staged
 // . The plan shows all three.
-func TestWaysToInsert(t *testing.T) {
+func TestKindsOfInserts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)
@@ -507,7 +507,7 @@ func TestClientThatCannotBeWatched(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[account](deaf{client(t, &faulty{at: -1}, 3)}, mapper.Table(table)))(t)
+	m := must(mapper.New[account](unwatched{client(t, &faulty{at: -1}, 3)}, mapper.Table(table)))(t)
 	e := m.New(version("1", 1))
 	must(m.Save(ctx, e))(t)
 	e.Value.Counter = 5
@@ -556,7 +556,7 @@ func TestItemsLeftBehind(t *testing.T) {
 
 // A loaded entity that somebody has deleted meanwhile is not found, rather than in
 // conflict.
-func TestDeleteOfWhatIsGone(t *testing.T) {
+func TestDeleteOfMissingEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)

@@ -329,12 +329,12 @@ func TestBulkLoadRefuses(t *testing.T) {
 	all := parcels(3)
 	all[1].ID = ""
 	all[2].Note = strings.Repeat("x", 500_000)
-	told := 0
+	reports := 0
 	r, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)),
-		mapper.OnFailure(func(mapper.BulkFailure) { told++ }))
+		mapper.OnFailure(func(mapper.BulkFailure) { reports++ }))
 	var value *mapper.ValueError
 	var large *mapper.TooLargeError
-	if err != nil || r.Entities != 1 || r.Failed != 2 || told != 2 || !errors.As(r.Failures[0].Err, &value) ||
+	if err != nil || r.Entities != 1 || r.Failed != 2 || reports != 2 || !errors.As(r.Failures[0].Err, &value) ||
 		!errors.As(r.Failures[1].Err, &large) {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -413,9 +413,9 @@ func TestBulkLoadRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []mapper.BulkReport
+	var reports []mapper.BulkReport
 	r := must(m.BulkLoad(ctx, readings(0, 750, 30), mapper.WriteRate(500), mapper.ProgressLine(out, 750),
-		mapper.OnProgress(func(p mapper.BulkReport) { told = append(told, p) })))(t)
+		mapper.OnProgress(func(p mapper.BulkReport) { reports = append(reports, p) })))(t)
 	out.Close()
 	charged := 750.0
 	if traits, _ := enginetest.Start(t).Traits(); !traits.Transactions {
@@ -427,7 +427,7 @@ func TestBulkLoadRate(t *testing.T) {
 	if r.Took < 450*time.Millisecond { // a second's units are there, and 250 flow in
 		t.Errorf("%d items took %v", r.Items, r.Took)
 	}
-	if p := told[len(told)-1]; p.Entities != 750 || numberOf(p.Next) != 750 || p.Took == 0 {
+	if p := reports[len(reports)-1]; p.Entities != 750 || numberOf(p.Next) != 750 || p.Took == 0 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -669,10 +669,10 @@ func TestBulkLoadTwice(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
-	again := []parcel{{ID: "again", To: "a", Item: []part{{N: 1}, {N: 2}}}, {ID: "left", To: "a", Note: "n"}}
-	must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(again)), mapper.LoadID("l")))(t)
+	retry := []parcel{{ID: "again", To: "a", Item: []part{{N: 1}, {N: 2}}}, {ID: "left", To: "a", Note: "n"}}
+	must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(retry)), mapper.LoadID("l")))(t)
 	must(m.Update(ctx, m.Key("again"), func(p *parcel) error { p.Item = p.Item[:1]; return nil }))(t)
-	r := must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(again)), mapper.LoadID("l")))(t)
+	r := must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(retry)), mapper.LoadID("l")))(t)
 	if v := must(m.Load(ctx, m.Key("again")))(t).Value; len(v.Item) != 1 || r.Failed > 0 || r.Items > 0 ||
 		r.Entities != 2 {
 		t.Errorf("%+v, %+v", v, r)

@@ -132,7 +132,7 @@ func (g *engine) loadCached(ctx context.Context, sel selection.Selection, v any,
 	if err != nil {
 		return nil, err
 	}
-	return g.decodeFound(ctx, g.search.Again(found.Of.(*search.Found)), v, t)
+	return g.decodeFound(ctx, g.search.ReadAgainOf(found.Of.(*search.Found)), v, t)
 }
 
 // keep makes what was found a value of the cache: it is kept where the entity is there.
@@ -141,7 +141,7 @@ func (g *engine) keep(f *search.Found) search.CacheValue {
 		return search.CacheValue{}
 	}
 	bytes := f.Bytes()
-	return search.CacheValue{Of: f.Apart(), Bytes: bytes + overhead*(1+len(f.Items)), RCU: cost.ReadUnits(bytes) / 2,
+	return search.CacheValue{Of: f.Clone(), Bytes: bytes + overhead*(1+len(f.Items)), RCU: cost.ReadUnits(bytes) / 2,
 		Keep: g.search.There(f)}
 }
 
@@ -163,7 +163,7 @@ func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o rea
 		}
 		partition, name := g.cached(sel)
 		if v, ok := g.cache.cache.Look(partition, name); ok {
-			found[i] = g.search.Again(v.Of.(*search.Found))
+			found[i] = g.search.ReadAgainOf(v.Of.(*search.Found))
 			continue
 		}
 		unsettled, keep := g.cache.cache.Begin(partition, name)

@@ -100,7 +100,7 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 		plan := must(m.PlanLoad(e))(t)
 		var r mapper.Receipt
 		must(m.Load(ctx, e, mapper.ReceiptTo(&r)))(t)
-		if !plan.RCU.Known() || plan.RCU != r.Predicted.RCU || plan.RCU.Min != r.Consumed.RCU ||
+		if !plan.RCU.Exact() || plan.RCU != r.Predicted.RCU || plan.RCU.Min != r.Consumed.RCU ||
 			plan.Requests != r.Predicted.Requests || r.Predicted.Requests != requests {
 			t.Errorf("%s: planned %v, sent %v, want %d requests", name, plan, &r, requests)
 		}
@@ -113,7 +113,7 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 		pagesOf{ID: "2", Tens: map[string]string{"1": filler(390_000), "2": filler(390_000), "3": filler(390_000)}},
 	)))(t)
 	part := must(m.Load(ctx, m.Key("2").Prefix("A#")))(t)
-	if p := must(m.PlanLoad(part))(t); p.RCU.Known() || p.RCU.Max != p.RCU.Min+0.5 || p.Requests != 1 {
+	if p := must(m.PlanLoad(part))(t); p.RCU.Exact() || p.RCU.Max != p.RCU.Min+0.5 || p.Requests != 1 {
 		t.Errorf("an answer that the last item takes to 1 MB: %v", p)
 	}
 }
@@ -153,7 +153,7 @@ func TestUnguardedItemsAreBounds(t *testing.T) {
 
 // What a table's indexes take stands apart in the receipt, which no longer calls the price
 // known: a model does not declare them.
-func TestIndexesStandApart(t *testing.T) {
+func TestIndexesAreSeparate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	client := enginetest.Start(t).Client()
@@ -182,7 +182,7 @@ func TestIndexesStandApart(t *testing.T) {
 	e := m.New(user{ID: "1", Email: "a", Name: filler(2500)})
 	r := must(m.Save(ctx, e))(t)
 	if c := r.Consumed; c.WCU != 9 || len(c.Indexes) != 2 || c.Indexes[name+"/byEmail"] != 3 ||
-		c.Indexes[name+"/own"] != 3 || r.Predicted.WCU.Known() || r.Predicted.WCU.Expected != 3 ||
+		c.Indexes[name+"/own"] != 3 || r.Predicted.WCU.Exact() || r.Predicted.WCU.Expected != 3 ||
 		!r.Predicted.WCU.Contains(9) {
 		t.Errorf("%+v", r)
 	}
@@ -199,22 +199,22 @@ func TestIndexesStandApart(t *testing.T) {
 		t.Errorf("%v", plan)
 	}
 	r = must(m.Save(ctx, e, mapper.ExactlyOnce()))(t)
-	if len(r.Consumed.Indexes) != 2 || r.Predicted.WCU.Min != 6 || r.Predicted.WCU.Known() ||
+	if len(r.Consumed.Indexes) != 2 || r.Predicted.WCU.Min != 6 || r.Predicted.WCU.Exact() ||
 		enginetest.ReportsTransactions(t) && (r.Consumed.WCU != 12 || r.Consumed.Indexes[name+"/own"] != 3) {
 		t.Errorf("in a transaction: %v", r)
 	}
 	e.Value.Home = address{"Street", "Town"} // an item without the indexes' key
-	if r = must(m.Save(ctx, e))(t); !r.Predicted.WCU.Known() || r.Consumed.Indexes != nil {
+	if r = must(m.Save(ctx, e))(t); !r.Predicted.WCU.Exact() || r.Consumed.Indexes != nil {
 		t.Errorf("%v", r)
 	}
 	e.Value.Email = "b"
 	e.Value.Home.City = "City"
-	if plan := must(m.PlanSave(e))(t); plan.WCU.Min != 6 || plan.WCU.Known() || len(plan.Alternatives) != 1 ||
-		plan.Alternatives[0].WCU.Known() {
+	if plan := must(m.PlanSave(e))(t); plan.WCU.Min != 6 || plan.WCU.Exact() || len(plan.Alternatives) != 1 ||
+		plan.Alternatives[0].WCU.Exact() {
 		t.Errorf("%v", plan)
 	}
 	if other := must(mapper.New[user](client, mapper.Table(name)))(t); !must(other.PlanSave(other.New(e.Value)))(t).
-		WCU.Known() {
+		WCU.Exact() {
 		t.Error("a mapper knows of indexes that it has not met")
 	}
 	if total := totals.Rows()[0]; total.WCU.Expected != 10 || len(total.Consumed.Indexes) != 2 {

@@ -49,54 +49,54 @@ func (failingClient) TransactWriteItems(context.Context, *dynamodb.TransactWrite
 }
 
 // deaf is a client that does not pass options on, as a DAX client does not.
-type deaf struct{ c *dynamodb.Client }
+type unwatched struct{ c *dynamodb.Client }
 
-func (d deaf) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
+func (d unwatched) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
 	_ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	return d.c.GetItem(ctx, in)
 }
 
-func (d deaf) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+func (d unwatched) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
 	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return d.c.PutItem(ctx, in)
 }
 
-func (d deaf) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+func (d unwatched) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return d.c.UpdateItem(ctx, in)
 }
 
-func (d deaf) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
+func (d unwatched) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
 	_ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
 	return d.c.DeleteItem(ctx, in)
 }
 
-func (d deaf) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput,
+func (d unwatched) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput,
 	error) {
 	return d.c.Query(ctx, in)
 }
 
-func (d deaf) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
+func (d unwatched) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
 	error) {
 	return d.c.Scan(ctx, in)
 }
 
-func (d deaf) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
+func (d unwatched) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
 	_ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	return d.c.BatchGetItem(ctx, in)
 }
 
-func (d deaf) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
+func (d unwatched) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
 	_ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
 	return d.c.BatchWriteItem(ctx, in)
 }
 
-func (d deaf) TransactGetItems(ctx context.Context, in *dynamodb.TransactGetItemsInput,
+func (d unwatched) TransactGetItems(ctx context.Context, in *dynamodb.TransactGetItemsInput,
 	_ ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error) {
 	return d.c.TransactGetItems(ctx, in)
 }
 
-func (d deaf) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
+func (d unwatched) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
 	_ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	return d.c.TransactWriteItems(ctx, in)
 }

@@ -38,7 +38,7 @@ type Decoded[T any] struct {
 	State string
 	// Outside are the fields whose values lie outside of the item (chunk, s3=): Value does not have
 	// them. Load the item to read them.
-	Outside []string
+	External []string
 }
 
 // DecodeOption is an option of Decode and DecodeChange.
@@ -70,15 +70,15 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 	if d.state == "unknown" {
 		return out, nil
 	}
-	out.Field, out.Root, out.Value, out.Outside = d.Kind.Name, m.engine.model.IsRoot(d.Kind), v, outsideOf(&d.Image)
+	out.Field, out.Root, out.Value, out.External = d.Kind.Name, m.engine.model.IsRoot(d.Kind), v, externalOf(&d.Image)
 	out.Entity = query.InternalOf[T, T]{}.Key(door.Key{}, m.engine.model.Schema, d.of)
 	return out, nil
 }
 
 // outsideOf names the fields of an item whose values lie outside of it.
-func outsideOf(f *item.Image) (names []string) {
+func externalOf(f *item.Image) (names []string) {
 	for _, a := range f.Kind.Attributes {
-		if _, out := large.PointerOf(f.Attribute(a.Name)); out && a.Large.Outside() {
+		if _, out := large.PointerOf(f.Attribute(a.Name)); out && a.Large.External() {
 			names = append(names, a.Value.Name)
 		}
 	}

@@ -284,7 +284,7 @@ func (g *engine) update(ctx context.Context, sel selection.Selection, next func(
 			return errUpdate
 		}
 		readers.Next()
-		if err := readers.Given(g.model, v); err != nil {
+		if err := readers.KeepReaders(g.model, v); err != nil {
 			return err
 		}
 		x, err := operation.NewSave(g.env, &s.Entity, v, o)

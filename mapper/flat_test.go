@@ -213,7 +213,7 @@ func TestFlatModelPrefixIsRoot(t *testing.T) {
 
 // Fields of further tables: a price change writes one unit to its own table, and
 // loading reads just the tables asked for.
-func TestSatellites(t *testing.T) {
+func TestSecondaryTables(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	names := map[string]string{}
@@ -263,7 +263,7 @@ func TestSatellites(t *testing.T) {
 }
 
 // Elements in a further table, by a number.
-func TestSatelliteElements(t *testing.T) {
+func TestSecondaryTableElements(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	names := map[string]string{"forums": enginetest.Table(t, "Name:S", ""),

@@ -44,12 +44,12 @@ func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[strin
 		return nil, g.public(err)
 	}
 	e := &Entity[T]{}
-	known, err := g.search.Recall(f, &e.Value)
+	own, err := g.search.Recall(f, &e.Value)
 	if err != nil {
 		return nil, g.public(err)
 	}
-	g.env.Estimate.Sizes.Loaded(known)
-	st := g.newState(known)
+	g.env.Estimate.Sizes.Loaded(own)
+	st := g.newState(own)
 	st.notStored = true
 	e.set(st)
 	return e, nil

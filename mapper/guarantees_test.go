@@ -593,7 +593,7 @@ func TestCheckRootIsRefusedEachTime(t *testing.T) {
 }
 
 // Update applies its function again if the entity was deleted and inserted again meanwhile.
-func TestUpdateAppliesAgainToReplacedEntity(t *testing.T) {
+func TestUpdateAppliesToReplacedEntity(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	table := enginetest.Table(t, "PK:S", "SK:S")

@@ -561,7 +561,7 @@ type rootHead struct {
 	State string
 	N     int
 }
-type apartRoot struct {
+type ownRoot struct {
 	_    struct{}  `ddb:"table=apartroots"`
 	_    struct{}  `ddb:"index=byState,hash=X,pk=S#{State}"`
 	_    struct{}  `ddb:"index=byN,hash=Y,range=N,pk=ALL,sk={N}"`
@@ -574,8 +574,8 @@ type apartRoot struct {
 func TestIndexOfNilRoot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := indexed[apartRoot](t, nil)
-	e := m.New(apartRoot{ID: "1", Note: "x"})
+	m := indexed[ownRoot](t, nil)
+	e := m.New(ownRoot{ID: "1", Note: "x"})
 	if _, err := m.Save(ctx, e); err != nil {
 		t.Error(err)
 	}
@@ -583,14 +583,14 @@ func TestIndexOfNilRoot(t *testing.T) {
 	if _, err := m.Save(ctx, e); err != nil {
 		t.Error(err)
 	}
-	if n := must(query.Of[apartRoot, apartRoot](m.Index("byState", "open")).Count(ctx, m))(t); n != 1 {
+	if n := must(query.Of[ownRoot, ownRoot](m.Index("byState", "open")).Count(ctx, m))(t); n != 1 {
 		t.Error(n)
 	}
 	e.Value.Head = nil
 	if _, err := m.Save(ctx, e); err != nil {
 		t.Error(err)
 	}
-	if n := must(query.Of[apartRoot, apartRoot](m.Index("byState", "open")).Count(ctx, m))(t); n != 0 {
+	if n := must(query.Of[ownRoot, ownRoot](m.Index("byState", "open")).Count(ctx, m))(t); n != 0 {
 		t.Error(n)
 	}
 	t.Log(storedIn(t, m, "N"), storedIn(t, m, "Y"))

@@ -131,7 +131,7 @@ func checkCharged(x testing.TB, what string, plan *mapper.Plan, r *mapper.Receip
 func (x *issues) exact(what string, plan *mapper.Plan, r *mapper.Receipt, err error) {
 	x.Helper()
 	x.check(what, plan, r, err)
-	if !r.Predicted.WCU.Known() || plan != nil && !plan.WCU.Known() {
+	if !r.Predicted.WCU.Exact() || plan != nil && !plan.WCU.Exact() {
 		x.Errorf("%s: predicted %v, planned %v", what, r.Predicted.WCU, plan)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // What a mapper does with large values unless it is told otherwise.
 const (
 	// largeWithin is for how long the parts of a value may be sent after its record was made.
-	largeWithin = time.Hour
+	maxCommitDelay = time.Hour
 	// largeFlying bounds the bytes of parts that are under way in one read or write, with what the SDK
 	// needs beside them.
 	largeFlying = 16 << 20
@@ -64,21 +64,21 @@ func (g *engine) largeValues(s *settings) error {
 		}
 	}
 	m.MaxValue = cmp.Or(s.large.limit, maxValue)
-	homes, err := m.Homes(model.Storage{
+	locations, err := m.Locations(model.Storage{
 		Records: s.large.records, HasObjects: s.large.objects != nil, Bucket: s.large.buckets, Rename: s.rename,
 		Region: func() string { return regionOf(g.client) },
 	})
-	if err != nil || homes == nil {
+	if err != nil || locations == nil {
 		return err
 	}
 	reader := &read.Reader{Client: g.client, Label: m.Label(), Describe: large.Plain}
 	g.env.External = &large.Writer{
-		Homes: homes, Sender: g.env.Sender, Reader: reader, Objects: s.large.objects, Label: m.Label(),
-		Within: largeWithin,
+		Locations: locations, Sender: g.env.Sender, Reader: reader, Objects: s.large.objects, Label: m.Label(),
+		Bound: maxCommitDelay,
 	}
 	parents := &read.Reader{Client: g.client, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe}
 	g.search.SetFetcher(&large.Fetcher{
-		Homes: homes, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: m.MaxValue, Codings: m.Codings,
+		Locations: locations, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: m.MaxValue, Codings: m.Codings,
 		Flying: largeFlying,
 	})
 	g.env.Estimate.Fetcher = g.search.Fetcher

@@ -35,7 +35,7 @@ func leaveEntries(t *testing.T, m *mapper.Mapper[account], entries ...part) {
 // While A's staged insert puts its parts, B loads some of them and adds an element where A is
 // about to put one: B must not take the claim's incarnation for the entity's, nor A B's element
 // for its own.
-func TestTellClaim(t *testing.T) {
+func TestUnwatchedStagedInsert(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -64,7 +64,7 @@ func TestTellClaim(t *testing.T) {
 }
 
 // A crashed insert has left a claim, to which nothing can be added.
-func TestTellCrashedClaim(t *testing.T) {
+func TestUnwatchedCrashedInsert(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -144,7 +144,7 @@ func TestExactlyOnceDelete(t *testing.T) {
 }
 
 // CheckLoaded holds the root to the incarnation that it had, also where nothing was loaded.
-func TestCheckLoadedUntold(t *testing.T) {
+func TestCheckLoadedUnwatched(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -227,7 +227,7 @@ func TestUnwatchedAddOverALeftover(t *testing.T) {
 		}
 		return none
 	}
-	m := must(mapper.New[account](deaf{client(t, tr, 2)}, mapper.Table(table)))(t)
+	m := must(mapper.New[account](unwatched{client(t, tr, 2)}, mapper.Table(table)))(t)
 	_, err := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{1, "new"}).Exec(ctx,
 		m)
 	var unknown *mapper.OutcomeUnknownError
@@ -350,7 +350,7 @@ func TestUnwatchedIncrementOverALeftover(t *testing.T) {
 		}
 		return none
 	}
-	m := must(mapper.New[tallied](deaf{client(t, tr, 2)}, mapper.Table(table)))(t)
+	m := must(mapper.New[tallied](unwatched{client(t, tr, 2)}, mapper.Table(table)))(t)
 	_, err := handmade.EntityOf(m.Key("1")).Patch(hits.Increment(1)).Exec(ctx, m)
 	got := must(clean.Load(ctx, clean.Key("1")))(t)
 	if got.Value.Hits.N > 1 {
@@ -368,7 +368,7 @@ func TestUnwatchedPatchRefused(t *testing.T) {
 	dying := newAccounts(t, table, c.transport(), 1)
 	_, _ = dying.Save(ctx, dying.New(account{ID: "1", Counter: 1, Left: "a", Right: "b"}), mapper.Staged())
 	l := &losing{operation: "UpdateItem", lose: 1}
-	m := must(mapper.New[account](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
+	m := must(mapper.New[account](unwatched{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
 	left := handmade.String("Left", "", func(v *account) *string { return &v.Left })
 	_, err := handmade.EntityOf(m.Key("1")).Patch(left.Set("patched")).Exec(ctx, m)
 	var unknown *mapper.OutcomeUnknownError
@@ -445,7 +445,7 @@ func TestRemovalOverALeftover(t *testing.T) {
 		"field": user.Patch(store.UserFields.Home.Remove()).Patch, "item": user.Home().Delete(),
 	} {
 		table := enginetest.Table(t, "PK:S", "SK:S")
-		users := leaveHome(t, table)
+		users := moveOut(t, table)
 		must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
 		if _, err := p.Exec(ctx, users); !errors.Is(err, mapper.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
@@ -455,7 +455,7 @@ func TestRemovalOverALeftover(t *testing.T) {
 
 // A client that cannot be watched has the first copy of an increment, exactly once, on its way; the
 // second is refused because of the mark. It must not go round again, and be applied twice.
-func TestDeafExactlyOnceIncrement(t *testing.T) {
+func TestUnwatchedExactlyOnceIncrement(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -465,7 +465,7 @@ func TestDeafExactlyOnceIncrement(t *testing.T) {
 	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
 	hits := handmade.Number("Hits.N", "", func(v *tallied) *int { return &v.Hits.N })
 	l := &losing{operation: "TransactWriteItems", lose: 1}
-	m := must(mapper.New[tallied](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
+	m := must(mapper.New[tallied](unwatched{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
 	_, err := handmade.EntityOf(m.Key("1")).Patch(hits.Increment(1)).Exec(ctx, m, mapper.ExactlyOnce())
 	e := must(clean.Load(ctx, clean.Key("1")))(t)
 	e.Value.Hits.Note = "B"

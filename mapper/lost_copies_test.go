@@ -80,7 +80,7 @@ func TestUnwatchedTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
 	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
-	m := must(mapper.New[board](deaf{client(t, atRequest("TransactWriteItems", 1, func() {
+	m := must(mapper.New[board](unwatched{client(t, atRequest("TransactWriteItems", 1, func() {
 		must(mapper.Transact(ctx, clean.DeletePartByKey(clean.Key("E")), increment(clean)))(t)
 	}), 2)}, mapper.Table(table)))(t)
 	_, err := mapper.Transact(ctx, m.DeletePartByKey(m.Key("E")), increment(m))
@@ -231,7 +231,7 @@ func TestUnwatchedDeleteByKeyDeletesOneEntity(t *testing.T) {
 			return none
 		}
 		must(clean.Save(ctx, clean.New(account{ID: "2"})))(t)
-		m := must(mapper.New[account](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
+		m := must(mapper.New[account](unwatched{client(t, f, 2)}, mapper.Table(table)))(t)
 		err := deletes[name](m)
 		// Of an entity of another program that is unknown: an Upsert can have given it an incarnation.
 		if now := stored(t, clean, "1"); now == nil || now.Counter != 2 || err != nil && !(foreign && isUnknown(err)) {
@@ -269,7 +269,7 @@ func TestUnwatchedTransactionOverLeftoverIsWritten(t *testing.T) {
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	leaveEntries(t, clean, part{5, "dead"})
 	must(clean.Save(ctx, clean.New(account{ID: "2", Counter: 1})))(t)
-	m := must(mapper.New[account](deaf{client(t, &faulty{at: -1}, 2)}, mapper.Table(table)))(t)
+	m := must(mapper.New[account](unwatched{client(t, &faulty{at: -1}, 2)}, mapper.Table(table)))(t)
 	two := must(m.Load(ctx, m.Key("2")))(t)
 	two.Value.Counter = 2
 	must(mapper.Transact(ctx, m.SavePart(m.New(account{ID: "1", Counter: 7, Entries: []part{{5, "mine"}}})),
@@ -341,7 +341,7 @@ func TestUnknownOfEarlierTryIsRecorded(t *testing.T) {
 		}
 		return none
 	}
-	m := must(mapper.New[board](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
+	m := must(mapper.New[board](unwatched{client(t, f, 2)}, mapper.Table(table)))(t)
 	e := must(m.Load(ctx, m.Key("E")))(t)
 	e.Value.Rows = []cells{{N: 5, Text: "mine"}}
 	if _, err := m.Save(ctx, e); !isUnknown(err) {
@@ -363,9 +363,9 @@ func TestUnwatchedDeleteOfEntityThatMovesIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	x := newShops(t)
-	n := x.apart(t, 1)[0]
+	n := x.splitKeys(t, 1)[0]
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, By: "x", Line: []part{{N: 1}, {N: 2}}})))(t)
-	m := must(mapper.New[shopKnown](deaf{client(t, atRequest("TransactWriteItems", 1, func() {
+	m := must(mapper.New[shopKnown](unwatched{client(t, atRequest("TransactWriteItems", 1, func() {
 		must(x.c.Save(ctx, must(x.c.Load(ctx, x.c.Key("s", n)))(t), mapper.Move()))(t)
 	}), 2)}, x.table))(t)
 	if _, err := m.DeleteByKey(ctx, m.Key("s", n)); !isUnknown(err) {
@@ -392,7 +392,7 @@ func TestUnwatchedTransactionOverLeftoverIsNotAppliedTwice(t *testing.T) {
 	must(clean.Save(ctx, dead, mapper.Blind()))(t) // a leftover row
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
 	l := &losing{operation: "TransactWriteItems", lose: 1}
-	m := must(mapper.New[board](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
+	m := must(mapper.New[board](unwatched{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
 	e := must(m.Load(ctx, m.Key("E")))(t)
 	e.Value.Rows = []cells{{N: 5, Text: "mine"}}
 	_, err := mapper.Transact(ctx, m.SavePart(e), increment(m))
@@ -458,9 +458,9 @@ func TestUnwatchedDeleteOnChangingShardsEnds(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	x := newShops(t)
-	n := x.apart(t, 1)[0]
+	n := x.splitKeys(t, 1)[0]
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, By: "x", Line: []part{{N: 1}, {N: 2}}})))(t)
-	m := must(mapper.New[shopNew](deaf{client(t, atRequest("TransactWriteItems", 1, func() {
+	m := must(mapper.New[shopNew](unwatched{client(t, atRequest("TransactWriteItems", 1, func() {
 		must(x.a.DeleteByKey(ctx, x.a.Key("s", n)))(t)
 	}), 2)}, x.table))(t)
 	if _, err := m.DeleteByKey(ctx, m.Key("s", n)); err != nil {
@@ -537,7 +537,7 @@ func TestEachDeletedEntityIsCountedOnce(t *testing.T) {
 		}
 		var c mapper.Client = client(t, f, 1+r.IntN(2))
 		if r.IntN(2) == 0 {
-			c = deaf{client(t, f, 2)}
+			c = unwatched{client(t, f, 2)}
 			log = append(log, "unwatched")
 		}
 		m := must(mapper.New[board](c, mapper.Table(table)))(t)
@@ -610,7 +610,7 @@ func TestUnwatchedSaveDoesNotUndoDelete(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	f := &faulty{at: -1}
-	m := boardsOf(t, table, deaf{client(t, f, 2)})
+	m := boardsOf(t, table, unwatched{client(t, f, 2)})
 	e := m.New(board{ID: "E", Main: cells{Text: "x"}, Rows: []cells{{N: 1, Text: "a"}}})
 	must(m.Save(ctx, e))(t)
 	f.pick = func() fault {
@@ -666,7 +666,7 @@ func TestUnwatchedIncrementIsNotRepeatedAfterConflict(t *testing.T) {
 		}
 		return none
 	}
-	m := boardsOf(t, table, deaf{client(t, f, 2)})
+	m := boardsOf(t, table, unwatched{client(t, f, 2)})
 	_, err := mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 0).Patch(cellFields.Count.Increment(1)).Exec(ctx,
 		m)
 	n := loadBoard(t, clean, "P").Main.Count
@@ -732,7 +732,7 @@ func TestUnwatchedDeleteWithoutIncarnationIsUnknown(t *testing.T) {
 		}
 		return none
 	}
-	m := must(mapper.New[account](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
+	m := must(mapper.New[account](unwatched{client(t, f, 2)}, mapper.Table(table)))(t)
 	_, err := m.DeleteByKey(ctx, m.Key("1"))
 	if now := stored(t, clean, "1"); now == nil {
 		t.Errorf("two were deleted: %v", err)
@@ -764,7 +764,7 @@ func TestUnwatchedDeleteOfRangeKeepsNewElements(t *testing.T) {
 		}
 		return none
 	}
-	m := boardsOf(t, table, deaf{client(t, f, 2)})
+	m := boardsOf(t, table, unwatched{client(t, f, 2)})
 	_, err := m.DeleteByKey(ctx, m.Key("E").Prefix("ROW#"))
 	now := loadBoard(t, clean, "E")
 	if len(now.Rows) == 0 {
@@ -781,7 +781,7 @@ func TestOpenTryIsRecordedBeforeUnknownTry(t *testing.T) {
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
 	u, l := &losing{operation: "PutItem"}, &losing{operation: "TransactWriteItems"}
 	f := &faulty{at: -1}
-	m := boardsOf(t, table, deaf{client(t, f, 2)})
+	m := boardsOf(t, table, unwatched{client(t, f, 2)})
 	e := must(m.Load(ctx, m.Key("E"), mapper.Strong()))(t)
 	// A put of row 3 is late.
 	f.late = u.transport().late
@@ -892,7 +892,7 @@ func TestWrittenItemIsNoOpenTry(t *testing.T) {
 		}
 		return none
 	}
-	m := boardsOf(t, table, deaf{client(t, f, 2)})
+	m := boardsOf(t, table, unwatched{client(t, f, 2)})
 	e := must(m.Load(ctx, m.Key("E")))(t)
 	e.Value.Rows = []cells{{N: 1, Text: "mine"}, {N: 2, Text: "mine"}}
 	if _, err := m.Save(ctx, e, mapper.Independent()); err == nil {
@@ -1031,7 +1031,7 @@ func TestPlanFailsAfterOpenTry(t *testing.T) {
 	must(clean.Save(ctx, dead, mapper.Blind()))(t) // a leftover row
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
 	f := &faulty{at: -1}
-	m := boardsOf(t, table, deaf{client(t, f, 2)})
+	m := boardsOf(t, table, unwatched{client(t, f, 2)})
 	e := must(m.Load(ctx, m.Key("E")))(t)
 	e.Value.Rows = []cells{{N: 1, Text: "mine"}}
 	f.pick = func() fault {

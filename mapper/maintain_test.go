@@ -262,7 +262,7 @@ func TestMaintainKilled(t *testing.T) {
 }
 
 // Several managers at once do not disturb each other.
-func TestMaintainTogether(t *testing.T) {
+func TestMaintainConcurrently(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	m, c := maintained(t, []int{1, 2, 3}, mapper.TimeTables{Keep: 2, Ahead: 3})

@@ -210,7 +210,7 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 			f.Fatalf("%s: %d items differ, %v WCU; planned %v", f.Schema.Label(), dirty, wcu, plan)
 		}
 		if l.confirms != (receipt.Consumed.RCU > 0) || plan.RCU != receipt.Predicted.RCU ||
-			!plan.RCU.Contains(receipt.Consumed.RCU) || !plan.RCU.Known() {
+			!plan.RCU.Contains(receipt.Consumed.RCU) || !plan.RCU.Exact() {
 			f.Fatalf("%s: the root item is read, %v: planned %v, sent %v", f.Schema.Label(), l.confirms, plan, receipt)
 		}
 		if receipt.Predicted.Requests != requests || !costs(receipt.Predicted.WCU, wcu) {

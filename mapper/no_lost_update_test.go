@@ -26,7 +26,7 @@ func wantConflict(t *testing.T, err error, sort string, kind string) {
 }
 
 // A conflict tells what happened to the item: changed, deleted, or created.
-func TestConflictsAreToldApart(t *testing.T) {
+func TestConflictsNameTheirItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)

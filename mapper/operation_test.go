@@ -51,7 +51,7 @@ func TestDeletingEndsWhenOwnDeleteArrivesLate(t *testing.T) {
 
 // A delete by key reads again what another writer changes in between, also if it deletes one item after
 // the other and some are deleted already.
-func TestDeleteByKeyReadsAgainAfterConflict(t *testing.T) {
+func TestDeleteByKeyRereadsAfterConflict(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -97,7 +97,7 @@ func TestDeleteByKeyOfUnwatchedClientIsRepeated(t *testing.T) {
 		"deleted": func() { must(clean.DeleteByKey(ctx, clean.Key("1")))(t) },
 	} {
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
-		m := must(mapper.New[account](deaf{client(t, atRequest("TransactWriteItems", 1, rival), 1)},
+		m := must(mapper.New[account](unwatched{client(t, atRequest("TransactWriteItems", 1, rival), 1)},
 			mapper.Table(table)))(t)
 		if r, err := m.DeleteByKey(ctx, m.Key("1")); err != nil {
 			t.Errorf("%s: %v, %v", name, r, err)
@@ -206,7 +206,7 @@ func TestExactlyOnceDeleteOfUnwatchedClientIsUnknown(t *testing.T) {
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"}), mapper.Staged()))(t)
 	l := &losing{operation: "TransactWriteItems", lose: 1}
-	m := must(mapper.New[account](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
+	m := must(mapper.New[account](unwatched{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
 	_, err := m.DeleteByKey(ctx, m.Key("1").Item("LEFT"), mapper.ExactlyOnce())
 	if !errors.As(err, new(*mapper.OutcomeUnknownError)) {
 		t.Errorf("%v", err)

@@ -39,8 +39,8 @@ type Patcher[T any] interface{ patchOf(*T) entityPatch }
 func (p Patch[T]) patchOf(*T) entityPatch { return p.is }
 
 // And returns the patch together with other patches of the same entity.
-func (p Patch[T]) And(others ...Patcher[T]) Patch[T] {
-	for _, o := range others {
+func (p Patch[T]) And(more ...Patcher[T]) Patch[T] {
+	for _, o := range more {
 		if o == nil {
 			o = Patch[T]{entityPatch{changes: []expr.Change{{Err: errors.New("And got nil in place of a patch")}}}}
 		}

@@ -51,7 +51,7 @@ func TestPatchChecksBoundsOfMergedIncrements(t *testing.T) {
 }
 
 // The other way: what sums to 0 is refused, by the bounds of the first.
-func TestPatchAllowsMergedIncrementsWithinBounds(t *testing.T) {
+func TestPatchAllowsMergedIncrementsInsideBounds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
@@ -123,7 +123,7 @@ func TestPatchAppendToExpiredIsNotFound(t *testing.T) {
 func TestSavingChecksUnchangedEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	j := newJoint(t, &faulty{at: -1}, 1)
+	j := newLedger(t, &faulty{at: -1}, 1)
 	must(j.accounts.Save(ctx, j.accounts.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
 	e := must(j.accounts.Load(ctx, j.accounts.Key("1")))(t)
 	must(j.accounts.Update(ctx, j.accounts.Key("1"), func(a *account) error { a.Counter = 2; return nil }))(t)
@@ -147,7 +147,7 @@ func TestTransactionByUnwatchedClientIsAppliedOnce(t *testing.T) {
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a", Right: "a"}), mapper.Staged()))(t)
 	l := &losing{operation: "TransactWriteItems", lose: 1}
-	m := must(mapper.New[account](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
+	m := must(mapper.New[account](unwatched{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
 	left := handmade.String("Left", "", func(v *account) *string { return &v.Left })
 	right := handmade.String("Right", "", func(v *account) *string { return &v.Right })
 	node := handmade.EntityOf(m.Key("1"))
@@ -188,14 +188,14 @@ func TestPatchConditionOverLeftoverItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	users := leaveHome(t, table)
+	users := moveOut(t, table)
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
 	a := store.AddressFields
 	_, err := store.UserByID("1").Home().Patch(a.City.Set("Rome")).If(a.City.Absent()).Exec(ctx, users)
 	if got := must(users.Load(ctx, store.UserByID("1")))(t); err != nil || got.Value.Home.City != "Rome" {
 		t.Errorf("%+v: %v", got.Value.Home, err)
 	}
-	users = leaveHome(t, enginetest.Table(t, "PK:S", "SK:S"))
+	users = moveOut(t, enginetest.Table(t, "PK:S", "SK:S"))
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
 	_, err = store.UserByID("1").Patch(store.UserFields.Email.Set("x")).
 		And(store.UserByID("1").Home().Patch().If(a.City.Absent())).Exec(ctx, users)
@@ -212,7 +212,7 @@ func TestPatchConditionOverLeftoverItem(t *testing.T) {
 func TestTransactionRefusesEntityInTwoParts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	j := newJoint(t, &faulty{at: -1}, 1)
+	j := newLedger(t, &faulty{at: -1}, 1)
 	e := j.accounts.New(account{ID: "1", Counter: 1})
 	must(j.accounts.Save(ctx, e))(t)
 	e.Value.Entries = []part{{1, "x"}}
@@ -229,9 +229,9 @@ func TestTransactionRefusesEntityInTwoParts(t *testing.T) {
 func TestDeletingUnresolvedInsertIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	tables := jointTables(t)
+	tables := ledgerTables(t)
 	l := &losing{operation: "TransactWriteItems", lose: 100}
-	j := newJoint(t, l.transport(), 1, tables...)
+	j := newLedger(t, l.transport(), 1, tables...)
 	e := j.accounts.New(account{ID: "1", Counter: 1, Left: "a"})
 	var unknown *mapper.OutcomeUnknownError
 	if _, err := j.accounts.Save(ctx, e); !errors.As(err, &unknown) {
@@ -253,10 +253,10 @@ func TestDeletingUnresolvedInsertIsUnknown(t *testing.T) {
 func TestUnresolvedDeleteIsResolvedByItsItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	tables := jointTables(t)
-	clean := newJoint(t, &faulty{at: -1}, 1, tables...)
+	tables := ledgerTables(t)
+	clean := newLedger(t, &faulty{at: -1}, 1, tables...)
 	f := &faulty{at: -1}
-	j := newJoint(t, f, 1, tables...)
+	j := newLedger(t, f, 1, tables...)
 	must(clean.packages.Save(ctx, clean.packages.New(registry.Package{Name: "p"})))(t)
 	for name, whole := range map[string]bool{"part": false, "whole": true} {
 		e := j.accounts.New(account{ID: name, Counter: 1, Left: "a"})
@@ -305,7 +305,7 @@ func TestPatchIncrementsNull(t *testing.T) {
 // A condition that does not hold, beside an append to what is NULL: 11 requests, and "kept changing", where nothing
 // changes; by Transact 12, and 3 s of pauses. Breaks "A refusal says existence, state, or which condition with what was
 // found".
-func TestPatchReportsConditionBesideNull(t *testing.T) {
+func TestPatchReportsConditionNextToNull(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
@@ -421,7 +421,7 @@ func TestPatchAddsToNullByUnwatchedClient(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	m := must(mapper.New[board](deaf{client(t, &faulty{at: -1}, 1)}, mapper.Table(table)))(t)
+	m := must(mapper.New[board](unwatched{client(t, &faulty{at: -1}, 1)}, mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
 	p := boardMain(m).Patch(cellFields.Tags.Add("a"))
 	_, exec := p.Exec(ctx, m)
@@ -434,7 +434,7 @@ func TestPatchAddsToNullByUnwatchedClient(t *testing.T) {
 // Raw within Where: of a struct that is one attribute its names are not checked; of a spread one it is
 // refused, since Raw counts as the root's. Breaks "field.Raw takes anything else, its names checked
 // against the model, with the near miss".
-func TestRawConditionWithinStruct(t *testing.T) {
+func TestRawConditionInsideStruct(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)

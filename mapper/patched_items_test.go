@@ -244,7 +244,7 @@ func TestCountIsNotRepeatedInNextEntity(t *testing.T) {
 }
 
 // A patch leaves an item without an incarnation as it is, because it may be of the next entity.
-func TestPatchGivesNoIncarnationToItemOfOthers(t *testing.T) {
+func TestPatchGivesNoIncarnationToForeignItem(t *testing.T) {
 	t.Parallel()
 	for _, requires := range []bool{false, true} {
 		v := newVisits(t)
@@ -355,7 +355,7 @@ func TestDeleteTakesNothingOfNextEntity(t *testing.T) {
 	v := newVisits(t)
 	v.save("first")
 	must(v.hits(hitsOfVisited.Increment(3)).Exec(ctx, v.other))(t)
-	m := must(mapper.New[visited](deaf{client(t, v.f, 2)}, mapper.Table(v.table)))(t)
+	m := must(mapper.New[visited](unwatched{client(t, v.f, 2)}, mapper.Table(v.table)))(t)
 	v.before(1, func() {
 		must(v.other.DeleteByKey(ctx, v.other.Key("1")))(t)
 		must(v.other.Save(ctx, v.other.New(visited{ID: "1", Name: "next", Hits: 5})))(t)
@@ -442,7 +442,7 @@ func TestUnwatchedDeleteOfChangedForeignEntityIsUnknown(t *testing.T) {
 		v := newVisits(t)
 		v.put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Name": s("foreign")})
 		v.leave(70, nil)
-		m := must(mapper.New[visited](deaf{client(t, v.f, 2)}, mapper.Table(v.table)))(t)
+		m := must(mapper.New[visited](unwatched{client(t, v.f, 2)}, mapper.Table(v.table)))(t)
 		v.before(1, func() {
 			if err := change(v); err != nil {
 				t.Error(err)

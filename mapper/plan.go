@@ -112,7 +112,7 @@ func (p *Plan) head(b *strings.Builder) {
 		b.WriteString(units(p.WCU, p.RCU))
 	}
 	p.objects(b)
-	p.others(b)
+	p.details(b)
 }
 
 // requests shows how many requests there are, and how many of them read the root item.
@@ -149,7 +149,7 @@ func (p *Plan) objects(b *strings.Builder) {
 }
 
 // others adds the alternatives.
-func (p *Plan) others(b *strings.Builder) {
+func (p *Plan) details(b *strings.Builder) {
 	for _, a := range p.Alternatives {
 		fmt.Fprintf(b, "; %s: %s, %s WCU", a.Option, count(a.Requests, "request"), expected(a.WCU))
 	}
@@ -179,7 +179,7 @@ func (p *Plan) bounds(b *strings.Builder) {
 		cost.Units
 		name string
 	}{{p.WCU, "WCU"}, {p.RCU, "RCU"}} {
-		if u.Known() {
+		if u.Exact() {
 			continue
 		}
 		fmt.Fprintf(b, "\n  bounds: %s to %s %s", cost.Exactly(u.Min), cost.Exactly(u.Max), u.name)
@@ -292,7 +292,7 @@ func (r *Receipt) String() string {
 		r.charged(&b)
 		p.objects(&b)
 	} else {
-		p.others(&b)
+		p.details(&b)
 	}
 	if n := len(r.LeftBehind); n > 0 {
 		fmt.Fprintf(&b, "; %s at the old key: %s", count(n, "item"), joinKeys(r.LeftBehind))
@@ -316,11 +316,11 @@ func (r *Receipt) charged(b *strings.Builder) {
 	}
 	if r.wcu.Contains(r.Consumed.WCU-r.undeclared()) && r.Predicted.RCU.Contains(r.Consumed.RCU) {
 		b.WriteString(predicted)
-		r.Predicted.others(b)
+		r.Predicted.details(b)
 		b.WriteString("; consumed " + consumed)
 	} else {
 		b.WriteString("predicted " + predicted + "; the engine reported " + consumed)
-		r.Predicted.others(b)
+		r.Predicted.details(b)
 	}
 	if r.Refused.Max > 0 {
 		b.WriteString("; refused writes, which are charged and not reported: " + r.Refused.String() + " WCU")

@@ -15,14 +15,14 @@ type pointed struct {
 	ID     string   `ddb:"pk=POINTED#{ID}"`
 	Name   string   `ddb:"sk=HEAD"`
 	*Sight `ddb:"sk=HEAD"`
-	Home   *pointedHome `ddb:"sk=INFO"`
-	Bio    string       `ddb:"sk=INFO" dynamodbav:",omitempty"`
+	Home   *pointedAddress `ddb:"sk=INFO"`
+	Bio    string          `ddb:"sk=INFO" dynamodbav:",omitempty"`
 }
 
-type pointedHome struct{ Street string }
+type pointedAddress struct{ Street string }
 
 // A value that was cleared through a pointer, and is set to what it was, is written again.
-func TestValueBehindPointerIsWrittenAgain(t *testing.T) {
+func TestValueBehindPointerIsRewritten(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[pointed](t, "PK:S", "SK:S")
@@ -42,12 +42,12 @@ func TestPointerToZeroStructIsPresent(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[pointed](t, "PK:S", "SK:S")
-	e := m.New(pointed{ID: "1", Name: "a", Home: &pointedHome{}})
+	e := m.New(pointed{ID: "1", Name: "a", Home: &pointedAddress{}})
 	must(m.Save(ctx, e))(t)
 	if v := must(m.Load(ctx, m.Key("1")))(t).Value; v.Home == nil {
 		t.Errorf("inserted: %+v", v)
 	}
-	e.Value.Home = &pointedHome{Street: "x"}
+	e.Value.Home = &pointedAddress{Street: "x"}
 	must(m.Save(ctx, e))(t)
 	e.Value.Home.Street = ""
 	must(m.Save(ctx, e))(t)

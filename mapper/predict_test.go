@@ -30,7 +30,7 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 				e := must(users.Load(ctx, s, append(read, mapper.ReceiptTo(&r))...))(t)
 				plan := must(users.PlanLoad(e, read...))(t)
 				if !bounds.RCU.Contains(r.Consumed.RCU) || bounds.Requests != r.Predicted.Requests ||
-					!plan.RCU.Known() || plan.RCU.Min != r.Consumed.RCU || plan.Requests != r.Predicted.Requests {
+					!plan.RCU.Exact() || plan.RCU.Min != r.Consumed.RCU || plan.Requests != r.Predicted.Requests {
 					t.Errorf("%s: bounds %v, planned %v, %v", name, bounds, plan, &r)
 				}
 			}

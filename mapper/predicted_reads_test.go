@@ -134,7 +134,7 @@ func (f *fixture) checkRehearsals(r *rand.Rand, rounds int) (plans int) {
 // What is planned for the load of an entity that was loaded is what that takes, to the
 // half unit: of any model and selection, after plain and staged inserts, with items beside
 // its own, and after it was saved.
-func TestLoadsAreRehearsed(t *testing.T) {
+func TestLoadsArePredicted(t *testing.T) {
 	t.Parallel()
 	r := random(t)
 	plans := 0

@@ -96,7 +96,7 @@ func TestUpsertNeverReplacesNewerItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	users := leaveHome(t, table)
+	users := moveOut(t, table)
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, and beside the part
 	home := store.Address{Street: "S", City: "Oslo", Country: "N"}
 	patcher := must(mapper.New[store.User](client(t, atRequest("PutItem", 1, func() {
@@ -117,7 +117,7 @@ func TestUpsertsOverOneLeftoverAreBothKept(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	users := leaveHome(t, table)
+	users := moveOut(t, table)
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, and beside the part
 	a := must(mapper.New[store.User](client(t, atRequest("PutItem", 1, func() {
 		must(store.UserByID("1").Home().Patch(store.AddressFields.Street.Set("S")).Exec(ctx, users))(t)
@@ -134,7 +134,7 @@ func TestUpsertsOverOneLeftoverAreBothKept(t *testing.T) {
 // at all (a zero Expect). Meanwhile somebody else removes the item, and B puts it as a part of a staged insert.
 // A's delete takes the part, B goes live without it. Breaks "the parts are those of one live incarnation", and
 // that an unread delete never takes what a staged insert has put.
-func TestUnreadDeleteIsSentAgainWithCondition(t *testing.T) {
+func TestUnreadDeleteIsRetriedWithCondition(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -355,7 +355,7 @@ func TestPatchAfterStagedInsertByUnwatchedClient(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	users := must(mapper.New[store.User](deaf{enginetest.Start(t).Client()}, mapper.Table(table)))(t)
+	users := must(mapper.New[store.User](unwatched{enginetest.Start(t).Client()}, mapper.Table(table)))(t)
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new", Home: store.Address{City: "Oslo"}}),
 		mapper.Staged()))(t)
 	for range 2 {
@@ -368,11 +368,11 @@ func TestPatchAfterStagedInsertByUnwatchedClient(t *testing.T) {
 
 // Two upserts over one leftover of an entity that is no more, with no root: the second meets what the first
 // has put, which has no `_a`, and ends in a conflict of a condition that the caller did not give.
-func TestUpsertMeetsUpsertOverLeftover(t *testing.T) {
+func TestConcurrentUpsertsOverLeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	users := leaveHome(t, table)
+	users := moveOut(t, table)
 	e := users.New(store.User{ID: "1", Email: "new"})
 	must(users.Save(ctx, e))(t)
 	must(users.Delete(ctx, e))(t)
@@ -471,7 +471,7 @@ func TestConditionOfUpsertHoldsOverLeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	users := leaveHome(t, table)
+	users := moveOut(t, table)
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
 	f := store.AddressFields
 	patch := store.UserByID("1").Home().Patch(f.City.Set("Rome")).If(f.City.Equal("Bergen"))

@@ -73,7 +73,7 @@ func six(id, text string) account {
 
 // A load, over pages, of an entity that is deleted and inserted between any two of its requests
 // is one of them, whole, or none.
-func TestLoadsOfWhatIsInsertedAgain(t *testing.T) {
+func TestLoadsOfReinsertedEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -97,7 +97,7 @@ func TestLoadsOfWhatIsInsertedAgain(t *testing.T) {
 
 // The same of a query for elements, which may also be an error that says what happened. One with
 // a limit ends before the entity does.
-func TestQueriesOfWhatIsInsertedAgain(t *testing.T) {
+func TestQueriesOfReinsertedEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -123,7 +123,7 @@ func TestQueriesOfWhatIsInsertedAgain(t *testing.T) {
 }
 
 // The same of a query for entities, in both directions.
-func TestEntitiesThatAreInsertedAgain(t *testing.T) {
+func TestReinsertedEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -181,7 +181,7 @@ func TestQueryOfWhatWasStagedLongAgo(t *testing.T) {
 
 // A query with a limit is read again, while a delete dies: what it yields are the first elements,
 // or it is an error.
-func TestQueryWithALimitReadAgain(t *testing.T) {
+func TestQueryWithALimitRereads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -206,23 +206,23 @@ var textOfEntry = handmade.String("Text", "", func(v *part) *string { return &v.
 // The first page tells nothing of the entity that is queried: nothing there passes the filter, or
 // matches a template, or carries an incarnation. Behind it the entity is deleted and inserted
 // again, and the second page holds items of the new one.
-func TestFirstPageTellsNothing(t *testing.T) {
+func TestFirstPageProvesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	bare := account{ID: "1", Counter: 1}
 	for name, x := range map[string]struct {
-		was    account
-		beside func(t *testing.T, table string, m *mapper.Mapper[account])
-		filter []field.Condition[part]
-		page   int
+		was      account
+		parallel func(t *testing.T, table string, m *mapper.Mapper[account])
+		filter   []field.Condition[part]
+		page     int
 	}{
 		"filtered": {was: six("1", "old"), filter: []field.Condition[part]{textOfEntry.Equal("new")}, page: 3},
-		"unknown": {was: bare, page: 1, beside: func(t *testing.T, table string, _ *mapper.Mapper[account]) {
+		"unknown": {was: bare, page: 1, parallel: func(t *testing.T, table string, _ *mapper.Mapper[account]) {
 			for _, sk := range []string{"ENTRY#0003#note", "ENTRY#0009#note"} {
 				newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s(sk), "x": s("foreign")})
 			}
 		}},
-		"patched": {was: bare, page: 3, beside: func(t *testing.T, _ string, m *mapper.Mapper[account]) {
+		"patched": {was: bare, page: 3, parallel: func(t *testing.T, _ string, m *mapper.Mapper[account]) {
 			for i := range 6 {
 				must(handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")),
 					Item: 3}.Add(part{i + 1, "old"}).Exec(ctx, m))(t)
@@ -233,8 +233,8 @@ func TestFirstPageTellsNothing(t *testing.T) {
 			table := enginetest.Table(t, "PK:S", "SK:S")
 			clean := newAccounts(t, table, &faulty{at: -1}, 1)
 			must(clean.Save(ctx, clean.New(x.was)))(t)
-			if x.beside != nil {
-				x.beside(t, table, clean)
+			if x.parallel != nil {
+				x.parallel(t, table, clean)
 			}
 			tr := smallPages(x.page, 2, func() {
 				must(clean.DeleteByKey(ctx, clean.Key("1")))(t)

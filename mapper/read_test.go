@@ -228,7 +228,7 @@ func TestDecodeChangeOverExpiredRoot(t *testing.T) {
 }
 
 // Flat models: Roots "at the price of the heads", "a page asks DynamoDB for no more than it needs".
-func TestHeadsReadNoMoreThanLimit(t *testing.T) {
+func TestRootOnlyQueryReadsNoMoreThanLimit(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	orders := newMapper[models.Order](t, "PK:S", "SK:S")
@@ -249,7 +249,7 @@ func TestHeadsReadNoMoreThanLimit(t *testing.T) {
 }
 
 // The same where the entities lie apart, and elements under the root's prefix.
-func TestHeadsBesideElementsReadNoMoreThanLimit(t *testing.T) {
+func TestRootOnlyQueryBetweenElementsReadsNoMoreThanLimit(t *testing.T) {
 	t.Parallel()
 	type thing struct {
 		_     struct{} `ddb:"table=things"`
@@ -276,7 +276,7 @@ func TestHeadsBesideElementsReadNoMoreThanLimit(t *testing.T) {
 }
 
 // heads.go: filter and projection "are those of the roots"; a filter on what no root stores hides every entity.
-func TestHeadsRefuseFilterOfOtherItem(t *testing.T) {
+func TestRootOnlyQueryRefusesFilterOfOtherItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[models.Ticket](t, "PK:S", "SK:S")

@@ -141,9 +141,9 @@ func planOf(p *operation.Prediction) *Plan {
 			p.Reads.Requests, RootReads: p.Reads.RootReads,
 	}
 	p.Plan.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu, nil)) })
-	if p.Again != "" {
+	if p.Retry != "" {
 		out.WCU.Max *= 2
-		out.WCU = out.WCU.Add(cost.Units{If: p.Again})
+		out.WCU = out.WCU.Add(cost.Units{If: p.Retry})
 	}
 	return out
 }

@@ -68,7 +68,7 @@ func (f *filled) AfterLoad() {
 
 // AfterLoad that sets a field of a singleton that is not stored does not dirty it. (A change of the head
 // put the seat as well.)
-func TestAfterLoadDoesNotDirtyMissingSingleton(t *testing.T) {
+func TestAfterLoadDoesNotDirtyMissingFixedItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := must(mapper.New[filled](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
@@ -175,7 +175,7 @@ func TestAfterLoadMustNotChangeElementKey(t *testing.T) {
 }
 
 // Merge's Limit reads what one query's does. (It read as if there were none.)
-func TestTogetherLimitBoundsReads(t *testing.T) {
+func TestMultiTypeQueryLimitBoundsReads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	c, table := enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")
@@ -206,7 +206,7 @@ type bareOrder struct {
 }
 
 // Merge yields what the queries yield by themselves.
-func TestTogetherYieldsWhatItsQueriesYield(t *testing.T) {
+func TestMultiTypeQueryYieldsWhatItsQueriesYield(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -313,7 +313,7 @@ type opaque struct {
 }
 
 // An attribute of no known shape that was cleared under its old name can be set to what it was.
-func TestRenamedOpaqueAttributeCanBeSetAgain(t *testing.T) {
+func TestRenamedOpaqueAttributeCanBeReset(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")

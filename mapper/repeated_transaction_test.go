@@ -75,7 +75,7 @@ func (c *counting) lost(kind fault, do func() error) {
 // A transaction of an entity with a counter, of which nothing is known, is repeated after something
 // that happens in between. Whatever that is, the counter is counted once until the caller has been told:
 // that it was applied, or that nothing tells. What the error says is true.
-func TestRepeatedBeside(t *testing.T) {
+func TestRepeatedWithAnotherPart(t *testing.T) {
 	t.Parallel()
 	type between = func(*counting, *mapper.Entity[board])
 	save := func(c *counting, e *mapper.Entity[board]) { must(c.boards.Save(context.Background(), e))(c.T) }
@@ -95,7 +95,7 @@ func TestRepeatedBeside(t *testing.T) {
 	change := func(e *mapper.Entity[board]) { e.Value.Main.Text = "z" }
 	remove := func(e *mapper.Entity[board]) { e.Value.Rows = nil }
 	asItIs := func(*mapper.Entity[board]) {}
-	const applied, untold, done = "was applied", "it is not known", ""
+	const applied, unknowns, done = "was applied", "it is not known", ""
 	for name, c := range map[string]struct {
 		edit    func(*mapper.Entity[board])
 		kind    fault
@@ -107,14 +107,14 @@ func TestRepeatedBeside(t *testing.T) {
 		"as it is, and not applied":             {change, dropRequest, nothing, done, 1},
 		"the entity saved in between":           {change, dropAnswer, save, applied, 1},
 		"the entity unchanged":                  {asItIs, dropAnswer, nothing, applied, 1},
-		"the entity unchanged, and not applied": {asItIs, dropRequest, nothing, untold, 0},
+		"the entity unchanged, and not applied": {asItIs, dropRequest, nothing, unknowns, 0},
 		"the entity written by another":         {change, dropAnswer, others, applied, 1},
-		"written by another, and not applied":   {change, dropRequest, others, untold, 0},
+		"written by another, and not applied":   {change, dropRequest, others, unknowns, 0},
 		"the counter written by another":        {change, dropAnswer, patched, applied, 1},
 		"both written by others": {change, dropAnswer,
-			func(c *counting, e *mapper.Entity[board]) { others(c, e); patched(c, e) }, untold, 1},
-		"an element removed, also by another":     {remove, dropRequest, removed, untold, 0},
-		"an element removed, the counter written": {remove, dropAnswer, patched, untold, 1},
+			func(c *counting, e *mapper.Entity[board]) { others(c, e); patched(c, e) }, unknowns, 1},
+		"an element removed, also by another":     {remove, dropRequest, removed, unknowns, 0},
+		"an element removed, the counter written": {remove, dropAnswer, patched, unknowns, 1},
 	} {
 		for _, what := range []string{"patch", "raw"} {
 			t.Run(name+", "+what, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestRepeatedBeside(t *testing.T) {
 					(name == "the entity unchanged" || name == "the entity written by another") {
 					// a raw item has no version that tells, and the entity's was written since, or not
 					// at all
-					want = untold
+					want = unknowns
 				}
 				text := ""
 				if err != nil {
@@ -154,7 +154,7 @@ func TestRepeatedBeside(t *testing.T) {
 
 // A transaction that is repeated and lost again is still one: it is told once, whichever attempt was
 // applied, and what comes then is another.
-func TestRepeatedBesideTwice(t *testing.T) {
+func TestRepeatedTwice(t *testing.T) {
 	t.Parallel()
 	for name, kinds := range map[string][]fault{"the first": {dropAnswer, dropAnswer},
 		"the second": {dropRequest, dropAnswer}} {
@@ -283,7 +283,7 @@ func TestRepeatedInParts(t *testing.T) {
 }
 
 // What a repetition finds out it remembers, though it ends in an error that comes later.
-func TestRepeatedBesideAFailure(t *testing.T) {
+func TestRepeatedWithAFailure(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []fault{throttle, dropRequest, dropAnswer} {
 		c := newCounting(t)
@@ -357,7 +357,7 @@ func TestTakenBackInATransaction(t *testing.T) {
 }
 
 // A refusal for the size of an item names that item, and none where nothing tells which.
-func TestTooLargeBeside(t *testing.T) {
+func TestTooLargeInATransaction(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	must(c.clean.Save(t.Context(),

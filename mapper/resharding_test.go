@@ -18,7 +18,7 @@ type hooks map[string]func(number int) fault
 // number, and the transport of a client with hooks.
 func resharding(t *testing.T, lines ...part) (x *shops, n int, f *faulty, at hooks) {
 	x, f, at = newShops(t), &faulty{at: -1}, hooks{}
-	n = x.apart(t, 1)[0]
+	n = x.splitKeys(t, 1)[0]
 	must(x.a.Save(context.Background(), x.a.New(shopOld{Shop: "s", N: n, By: "first", Line: lines})))(t)
 	numbers := map[string]int{}
 	f.pick = func() fault {
@@ -239,7 +239,7 @@ func TestDeleteKeepsNextEntityOnOtherShard(t *testing.T) {
 			}
 			return none
 		}
-		m := must(mapper.New[shopKnown](deaf{client(t, f, 2)}, x.table))(t)
+		m := must(mapper.New[shopKnown](unwatched{client(t, f, 2)}, x.table))(t)
 		_, err := m.DeleteByKey(ctx, m.Key("s", n))
 		if now := x.stored(t, n); now == nil || !isUnknown(err) {
 			t.Errorf("%+v is stored: %v", now, err)
@@ -288,8 +288,8 @@ func TestLostDeleteOfEntityWithOneShardIsResolved(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	x, f := newShops(t), &faulty{at: -1}
-	n, apart := 1, x.apart(t, 8)
-	for slices.Contains(apart, n) {
+	n, distinct := 1, x.splitKeys(t, 8)
+	for slices.Contains(distinct, n) {
 		n++
 	}
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, By: "first"})))(t)

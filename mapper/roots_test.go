@@ -38,7 +38,7 @@ func manyTickets(t *testing.T, m *mapper.Mapper[models.Ticket], n int) []models.
 
 // Roots that lie side by side are read at their own price, in either order, with limits, filters and
 // pages; the plain query yields whole entities.
-func TestHeads(t *testing.T) {
+func TestRootOnlyQueries(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[models.Ticket](t, "PK:S", "SK:S")
@@ -113,7 +113,7 @@ func TestHeads(t *testing.T) {
 }
 
 // Entities whose items lie in two tables are queried by their roots.
-func TestHeadsOfTwoTables(t *testing.T) {
+func TestRootOnlyQueryOfTwoTables(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	names := map[string]string{"pages": enginetest.Table(t, "PK:S", "SK:S"),

@@ -34,7 +34,7 @@ func newShops(t *testing.T) *shops {
 }
 
 // apart returns numbers whose shards of 20 and of 40 differ.
-func (x *shops) apart(t *testing.T, count int) []int {
+func (x *shops) splitKeys(t *testing.T, count int) []int {
 	var all []int
 	for n := 1; len(all) < count; n++ {
 		was := must(x.a.PlanSave(x.a.New(shopOld{Shop: "s", N: n})))(t).Items[0].Key.Partition
@@ -50,7 +50,7 @@ func TestShardsQueryOfOneEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	x := newShops(t)
-	n := x.apart(t, 1)[0]
+	n := x.splitKeys(t, 1)[0]
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, Line: []part{{N: 1}, {N: 2}}})))(t)
 	q := query.Of[part](x.c.Key("s", n).Prefix(fmt.Sprintf("O#%06d#L#", n)))
 	if all := must(q.Collect(ctx, x.c))(t); len(all) != 2 {
@@ -69,11 +69,11 @@ func TestShardsQueryOfOneEntity(t *testing.T) {
 
 // While an entity moves to its new shard, before any request of what else is done with it, nothing is
 // missed and nothing is lost.
-func TestShardsMoveMeanwhile(t *testing.T) {
+func TestShardsMoveDuringReads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	x := newShops(t)
-	numbers := x.apart(t, 80)
+	numbers := x.splitKeys(t, 80)
 	lines := []part{{N: 1, Text: "x"}, {N: 2, Text: "y"}}
 	for name, c := range map[string]struct {
 		do   func(m *mapper.Mapper[shopKnown], k query.Key[shopKnown], prefix string) error
@@ -162,7 +162,7 @@ func TestShardsStale(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	x := newShops(t)
-	n := x.apart(t, 1)[0]
+	n := x.splitKeys(t, 1)[0]
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, Line: []part{{N: 1}}})))(t)
 	for e, err := range x.d.Scan(ctx) {
 		if err != nil {
@@ -191,7 +191,7 @@ func TestShardsStagedExists(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	x := newShops(t)
-	n := x.apart(t, 1)[0]
+	n := x.splitKeys(t, 1)[0]
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n})))(t)
 	_, err := x.c.Save(ctx, x.c.New(shopNew{Shop: "s", N: n, Line: []part{{N: 1}, {N: 2}}}), mapper.Staged())
 	if !errors.Is(err, mapper.ErrExists) || strings.Contains(err.Error(), "insert again") {
@@ -227,7 +227,7 @@ func TestShardsMoveBetweenPages(t *testing.T) {
 func TestShardsExpired(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	type known struct {
+	type expected struct {
 		_   struct{}  `ddb:"table=leases,shards='20,40',shardby=ID,ttl=exp"`
 		Day string    `ddb:"pk=L#{Day}#{shard}"`
 		ID  string    `ddb:"sk={ID}"`
@@ -240,10 +240,10 @@ func TestShardsExpired(t *testing.T) {
 		Exp time.Time `ddb:"sk={ID},ttl"`
 	}
 	table, client := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), enginetest.Start(t).Client()
-	a, b := must(mapper.New[known](client, table))(t), must(mapper.New[written](client, table))(t)
-	var held []*mapper.Entity[known]
+	a, b := must(mapper.New[expected](client, table))(t), must(mapper.New[written](client, table))(t)
+	var held []*mapper.Entity[expected]
 	for i := range 6 {
-		e := a.New(known{Day: "d", ID: fmt.Sprint(i), Exp: time.Now().Add(time.Second)})
+		e := a.New(expected{Day: "d", ID: fmt.Sprint(i), Exp: time.Now().Add(time.Second)})
 		must(a.Save(ctx, e))(t)
 		held = append(held, e)
 	}

@@ -199,7 +199,7 @@ func TestShardsChange(t *testing.T) {
 		ID   string   `ddb:"sk={ID}"`
 		Text string   `ddb:"sk={ID}"`
 	}
-	type known struct {
+	type expected struct {
 		_    struct{} `ddb:"table=events,shards='5,10',shardby=ID"`
 		Day  string   `ddb:"pk=E#{Day}#{shard}"`
 		ID   string   `ddb:"sk={ID}"`
@@ -219,7 +219,7 @@ func TestShardsChange(t *testing.T) {
 	}
 	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
 	client := enginetest.Start(t).Client()
-	a, b := must(mapper.New[old](client, table))(t), must(mapper.New[known](client, table))(t)
+	a, b := must(mapper.New[old](client, table))(t), must(mapper.New[expected](client, table))(t)
 	c, d := must(mapper.New[written](client, table))(t), must(mapper.New[after](client, table))(t)
 	var all []written
 	moved := 0
@@ -230,7 +230,7 @@ func TestShardsChange(t *testing.T) {
 		case 0:
 			must(a.Save(ctx, a.New(old{Day: "d", ID: id})))(t)
 		case 1:
-			must(b.Save(ctx, b.New(known{Day: "d", ID: id})))(t)
+			must(b.Save(ctx, b.New(expected{Day: "d", ID: id})))(t)
 		case 2:
 			e := c.New(written{Day: "d", ID: id})
 			plan := must(c.PlanSave(e))(t)
@@ -247,7 +247,7 @@ func TestShardsChange(t *testing.T) {
 		t.Error("no entity had two shards")
 	}
 	for i, w := range all {
-		if _, err := b.Save(ctx, b.New(known{Day: "d", ID: w.ID})); !errors.Is(err, mapper.ErrExists) {
+		if _, err := b.Save(ctx, b.New(expected{Day: "d", ID: w.ID})); !errors.Is(err, mapper.ErrExists) {
 			t.Errorf("%d: known: %v", i, err)
 		}
 		if _, err := c.Save(ctx, c.New(written{Day: "d", ID: w.ID})); !errors.Is(err, mapper.ErrExists) {
@@ -257,7 +257,7 @@ func TestShardsChange(t *testing.T) {
 		e := must(c.Load(ctx, c.Key("d", w.ID), mapper.Strong()))(t)
 		e.Value.Text = "x"
 		must(c.Save(ctx, e))(t)
-		must(b.Update(ctx, b.Key("d", w.ID), func(v *known) error { v.Text += "y"; return nil }))(t)
+		must(b.Update(ctx, b.Key("d", w.ID), func(v *expected) error { v.Text += "y"; return nil }))(t)
 		all[i].Text = "xy"
 	}
 	scattered(t, c, c.Key("d"), all)
@@ -303,7 +303,7 @@ func TestShardsChangeTwoActors(t *testing.T) {
 	engine := enginetest.Start(t)
 	b := must(mapper.New[shopNew](engine.Client(), table))(t)
 	lines := []part{{N: 1, Text: "x"}, {N: 2, Text: "y"}}
-	n, apart := 0, 0
+	n, distinct := 0, 0
 	for _, modes := range [][2][]mapper.WriteOption{{nil, nil}, {{mapper.Staged()}, nil}, {nil, {mapper.Staged()}},
 		{{mapper.Staged()}, {mapper.Staged()}}} {
 		for at := 0; ; at++ {
@@ -317,7 +317,7 @@ func TestShardsChangeTwoActors(t *testing.T) {
 			e := a.New(shopKnown{Shop: "s", N: n, By: "a", Line: lines})
 			if must(a.PlanSave(e))(t).Items[0].Key.Partition != must(b.PlanSave(b.New(shopNew{Shop: "s", N: n})))(t).
 				Items[0].Key.Partition {
-				apart++
+				distinct++
 			}
 			_, first := a.Save(ctx, e, modes[0]...)
 			if sent <= at {
@@ -349,8 +349,8 @@ func TestShardsChangeTwoActors(t *testing.T) {
 			}
 		}
 	}
-	if all := must(query.Of[shopNew](b.Key("s")).Collect(ctx, b))(t); len(all) != n || apart == 0 {
-		t.Errorf("%d entities of %d, %d of them had two shards", len(all), n, apart)
+	if all := must(query.Of[shopNew](b.Key("s")).Collect(ctx, b))(t); len(all) != n || distinct == 0 {
+		t.Errorf("%d entities of %d, %d of them had two shards", len(all), n, distinct)
 	}
 }
 

@@ -26,14 +26,14 @@ func (g *engine) tablesAt(times []time.Time) ([]*tabledef.Table, error) {
 		return g.tablesOf(""), nil
 	}
 	var all []*tabledef.Table
-	var known []string
+	var names []string
 	for _, at := range times {
 		p, err := g.model.Schema.Periods.Of(key.OfTime(at))
 		if err != nil {
 			return nil, g.model.Errorf("the table of %s: %w", at.Format(time.DateOnly), err)
 		}
-		if !slices.Contains(known, p) {
-			known, all = append(known, p), append(all, g.tablesOf(p)...)
+		if !slices.Contains(names, p) {
+			names, all = append(names, p), append(all, g.tablesOf(p)...)
 		}
 	}
 	return all, nil
@@ -49,7 +49,7 @@ func (g *engine) tablesOf(period string) []*tabledef.Table {
 	if g.env.External == nil {
 		return all
 	}
-	for _, t := range g.env.External.Homes.Tables() {
+	for _, t := range g.env.External.Locations.Tables() {
 		if !slices.ContainsFunc(all, func(d *tabledef.Table) bool { return d.Name == t.Name }) {
 			all = append(all, tabledef.Plain(t.Name, t.Hash, t.Range))
 		}

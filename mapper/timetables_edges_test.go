@@ -149,7 +149,7 @@ func TestTimeTablesCoarseOrder(t *testing.T) {
 }
 
 // A further table that is not there is an error, which names it, and hides no entity.
-func TestTimeTablesSatelliteMissing(t *testing.T) {
+func TestTimeTablesSecondaryTableMissing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, n := range []int{1, -1} {
@@ -168,7 +168,7 @@ func TestTimeTablesSatelliteMissing(t *testing.T) {
 
 // Where the key tells the table, one that is not there is passed over as elsewhere: by queries, loads and
 // scans; a scan names it once, and its segments do not race.
-func TestTimeTablesToldMissing(t *testing.T) {
+func TestTimeTablesReportMissing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := timed[dayBook](t, &asked{}, []time.Time{month(0)}, mapper.InTimeTables(mapper.TimeTables{Since: month(-1)}))

@@ -140,12 +140,12 @@ func (g *engine) deleting(sel selection.Selection, s *state, done func()) Part {
 // and ConditionCheck, sent as it is, but that the item that is there comes back where its condition
 // fails. It does not know how large that item is, so that its price is bounds. Where its table is
 // one of the other parts' models, it must not be an item that these write.
-func RawPart(client Client, given types.TransactWriteItem) Part {
+func RawPart(client Client, part types.TransactWriteItem) Part {
 	return Part{client: client, make: func(tables func(string) *item.Table) (operation.Part, error) {
 		if isNil(client) {
 			return nil, errors.New("mapper.RawPart: the client is nil: pass that of the mappers")
 		}
-		return operation.Raw(given, tables)
+		return operation.Raw(part, tables)
 	}}
 }
 

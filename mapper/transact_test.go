@@ -20,33 +20,33 @@ import (
 
 // joint is a transaction's world: accounts and packages in tables of their own, and a table that
 // is no model's.
-type joint struct {
+type ledger struct {
 	accounts     *mapper.Mapper[account]
 	packages     *mapper.Mapper[registry.Package]
 	client       mapper.Client
 	table, loose string
 }
 
-func newJoint(t testing.TB, f *faulty, attempts int, tables ...string) *joint {
+func newLedger(t testing.TB, f *faulty, attempts int, tables ...string) *ledger {
 	t.Helper()
 	if tables == nil {
-		tables = jointTables(t)
+		tables = ledgerTables(t)
 	}
 	c := client(t, f, attempts)
-	return &joint{
+	return &ledger{
 		accounts: must(mapper.New[account](c, mapper.Table(tables[0])))(t),
 		packages: must(mapper.New[registry.Package](c, mapper.Table(tables[1])))(t),
 		client:   c, table: tables[1], loose: tables[2],
 	}
 }
 
-func jointTables(t testing.TB) []string {
+func ledgerTables(t testing.TB) []string {
 	return []string{enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", "SK:S"),
 		enginetest.Table(t, "ID:S", "")}
 }
 
 // note is an item of the caller's own making.
-func (j *joint) note(id string) mapper.Part {
+func (j *ledger) note(id string) mapper.Part {
 	return mapper.RawPart(j.client, types.TransactWriteItem{Put: &types.Put{
 		TableName: &j.loose, Item: item{"ID": s(id), "Text": s("x")},
 		ConditionExpression: aws.String("attribute_not_exists(ID)"),
@@ -58,7 +58,7 @@ func (j *joint) note(id string) mapper.Part {
 func TestTransact(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	j := newJoint(t, &faulty{at: -1}, 3)
+	j := newLedger(t, &faulty{at: -1}, 3)
 	a := j.accounts.New(account{ID: "1", Counter: 1, Left: "l"})
 	gone := j.accounts.New(account{ID: "2", Left: "l"})
 	byKey := j.accounts.New(account{ID: "3", Entries: []part{{1, "x"}}})
@@ -104,7 +104,7 @@ func TestTransact(t *testing.T) {
 func TestTransactRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	other := newJoint(t, &faulty{at: -1}, 1)
+	other := newLedger(t, &faulty{at: -1}, 1)
 	accounts := must(mapper.New[account](failingClient{}))(t)
 	many := account{ID: "1"}
 	for i := range 120 {
@@ -173,7 +173,7 @@ func TestTransactRefuses(t *testing.T) {
 func TestTransactConflicts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	j := newJoint(t, &faulty{at: -1}, 3)
+	j := newLedger(t, &faulty{at: -1}, 3)
 	must(j.accounts.Save(ctx, j.accounts.New(account{ID: "1", Counter: 1, Left: "l"})))(t)
 	must(j.packages.Save(ctx, j.packages.New(registry.Package{Name: "p", Tags: map[string]string{"a": "1"}})))(t)
 	must(mapper.Transact(ctx, j.note("n")))(t)
@@ -222,12 +222,12 @@ func TestTransactConflicts(t *testing.T) {
 func TestTransactTakesOver(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	tables := jointTables(t)
+	tables := ledgerTables(t)
 	c := &crash{left: 2} // the claim, and one part
-	dying := newJoint(t, c.transport(), 1, tables...)
+	dying := newLedger(t, c.transport(), 1, tables...)
 	_, _ = dying.accounts.Save(ctx, dying.accounts.New(account{ID: "1", Left: "x", Right: "x"}), mapper.Staged())
 	_, _ = dying.packages.Save(ctx, dying.packages.New(registry.Package{Name: "p"}))
-	j := newJoint(t, &faulty{at: -1}, 3, tables...)
+	j := newLedger(t, &faulty{at: -1}, 3, tables...)
 	a := j.accounts.New(account{ID: "1", Counter: 1, Left: "y", Right: "y"})
 	r := must(mapper.Transact(ctx, j.accounts.SavePart(a), j.note("n")))(t)
 	if r.Predicted.Mode != "transaction" || r.Predicted.Requests < 2 {
@@ -243,8 +243,8 @@ func TestTransactTakesOver(t *testing.T) {
 // be saved afterwards.
 func TestTransactFaults(t *testing.T) {
 	t.Parallel()
-	tables := jointTables(t)
-	clean := newJoint(t, &faulty{at: -1}, 3, tables...)
+	tables := ledgerTables(t)
+	clean := newLedger(t, &faulty{at: -1}, 3, tables...)
 	ctx := context.Background()
 	unknown := 0
 	seed := draws.Seed(t)
@@ -258,7 +258,7 @@ func TestTransactFaults(t *testing.T) {
 			must(clean.accounts.Save(ctx, clean.accounts.New(account{ID: id + "d", Counter: 1, Left: "a"})))(t)
 			must(clean.packages.Save(ctx, clean.packages.New(registry.Package{Name: id})))(t)
 			f := &faulty{at: -1, fault: kind}
-			j := newJoint(t, f, attempts, tables...)
+			j := newLedger(t, f, attempts, tables...)
 			run, cancel := context.WithCancel(ctx)
 			f.cancel = cancel
 			a, d := must(j.accounts.Load(ctx, j.accounts.Key(id)))(t),

@@ -56,7 +56,7 @@ func TestLateWriteCannotUndoALaterSave(t *testing.T) {
 
 // An insert whose outcome is not known ties the entity to its key: under another
 // one the first may appear later, twice stored.
-func TestInsertInDoubtIsNotInsertedElsewhere(t *testing.T) {
+func TestUnresolvedInsertIsNotInsertedElsewhere(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")

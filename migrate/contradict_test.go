@@ -119,7 +119,7 @@ func TestCutoverSeesWhatIsNotLive(t *testing.T) {
 }
 
 // A cut-over during which all was rolled back does not take effect.
-func TestCutoverBesideARollback(t *testing.T) {
+func TestCutoverDuringARollback(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := moved(t, 3)

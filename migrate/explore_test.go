@@ -50,7 +50,7 @@ func (s *scene) through(n *explore.Transport) (*migrate.Migration, *migrate.Wrap
 			o.HTTPClient = http.DefaultClient
 		}
 	})
-	described := &known{Client: c, of: s.client}
+	described := &expected{Client: c, of: s.client}
 	g := s.over(described)
 	m, err := mapper.New[Package](described, mapper.Table(s.target))
 	if err != nil {
@@ -60,12 +60,12 @@ func (s *scene) through(n *explore.Transport) (*migrate.Migration, *migrate.Wrap
 }
 
 // known answers DescribeTable beside the run.
-type known struct {
+type expected struct {
 	migrate.Client
 	of *dynamodb.Client
 }
 
-func (k *known) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
+func (k *expected) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
 	o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
 	return k.of.DescribeTable(context.WithoutCancel(ctx), in, o...)
 }

@@ -69,7 +69,7 @@ func eventsOf(doc attributes) int {
 
 // A step meets a fault at any of its requests, and is begun again: run, rollback, and what they leave,
 // end as if nothing had happened.
-func TestStepsMeetFaults(t *testing.T) {
+func TestStepsSurviveFaults(t *testing.T) {
 	t.Parallel()
 	every := draws.Times(800, 600, 80)
 	var met, requests atomic.Int64
@@ -96,7 +96,7 @@ func TestStepsMeetFaults(t *testing.T) {
 					t.Errorf("%d of 40 cannot be moved", dead)
 				}
 				for at := range next {
-					if !s.meetsFault(what, at, dead) {
+					if !s.survivesFault(what, at, dead) {
 						ends.Do(func() { requests.Add(int64(at) - 1); close(end) })
 					} else if n := met.Add(1); n%500 == 0 {
 						t.Logf("%d faults, the last %s at %d", n, what, at)
@@ -114,7 +114,7 @@ func TestStepsMeetFaults(t *testing.T) {
 }
 
 // Each of the kinds by itself meets a fault at requests of its run and its rollback.
-func TestEachKindMeetsFaults(t *testing.T) {
+func TestEachKindSurvivesFaults(t *testing.T) {
 	t.Parallel()
 	every := draws.Times(97, 72, 4)
 	var met, requests atomic.Int64
@@ -125,7 +125,7 @@ func TestEachKindMeetsFaults(t *testing.T) {
 			dead := s.kind(i)
 			for what := range faults.Faults {
 				at := 1 + rand.IntN(every)
-				for ; s.meetsFault(what, at, dead); at += every {
+				for ; s.survivesFault(what, at, dead); at += every {
 					met.Add(1)
 				}
 				requests.Add(int64(at) - 1)
@@ -140,7 +140,7 @@ func TestEachKindMeetsFaults(t *testing.T) {
 const maxLanes = 10
 
 // meetsFault has a run and a rollback meet a fault at their n-th request, and reports whether one of them had so many.
-func (s *setup) meetsFault(what faults.Fault, at, dead int) bool {
+func (s *setup) survivesFault(what faults.Fault, at, dead int) bool {
 	ctx := flow.WithoutPauses(context.Background())
 	fail := func(args ...any) bool {
 		s.Errorf("%s %d: %+v", what, at, args)
@@ -188,7 +188,7 @@ func (s *setup) failing(ctx context.Context, what faults.Fault, at int,
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
 	b := &faults.Transport{At: at, Fault: what, Kill: kill}
-	m, err := migrate.Open(ctx, &known{Client: b.Client(s.client), of: s.client}, s.layout(), s.source,
+	m, err := migrate.Open(ctx, &expected{Client: b.Client(s.client), of: s.client}, s.layout(), s.source,
 		migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 	if err != nil {
 		s.Fatal(err)

@@ -99,7 +99,7 @@ func (s *setup) has(value string) bool {
 
 // A monolith that the old program puts while its entity is rolled back is not taken for the rollback's
 // own: what was written in the new layout is kept.
-func TestForeignPutBesideARollbackIsNoRestore(t *testing.T) {
+func TestForeignPutDuringARollbackIsNoRestore(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	every := draws.Times(9, 4, 1) // request has the foreign one before it
@@ -133,7 +133,7 @@ func TestForeignPutBesideARollbackIsNoRestore(t *testing.T) {
 
 // An item that another program changes while its entity is rolled back, and leaves its version, is in
 // the monolith, or kept.
-func TestForeignItemBesideARollbackIsKept(t *testing.T) {
+func TestForeignItemDuringARollbackIsKept(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	every := draws.Times(9, 4, 1) // request has the foreign one before it
@@ -228,7 +228,7 @@ func TestRollbackCountsAnEntityOnce(t *testing.T) {
 
 // settled fails unless the choice leads to a state that a verification finds clean after the next run,
 // with the content that was chosen.
-func (s *setup) settled(ctx context.Context, keep, description string) {
+func (s *setup) settleResult(ctx context.Context, keep, description string) {
 	s.Helper()
 	if err := settles(keep, s.migration(), ctx, "a"); err != nil {
 		s.Errorf("-keep %s: %v", keep, err)
@@ -292,7 +292,7 @@ func TestSettleLeadsOutOfEachState(t *testing.T) {
 			if keep == "monolith" {
 				want = "late"
 			}
-			s.settled(ctx, keep, want)
+			s.settleResult(ctx, keep, want)
 		}
 	}
 }
@@ -324,7 +324,7 @@ func TestSettleEndsAMoveOfAChangedMonolith(t *testing.T) {
 		!strings.Contains(err.Error(), "-keep monolith") {
 		t.Errorf("-keep collection: %v", err)
 	}
-	s.settled(ctx, "monolith", "late")
+	s.settleResult(ctx, "monolith", "late")
 }
 
 // settle, a run and a rollback leave a collection alone that the migration of another table has moved,
@@ -401,7 +401,7 @@ func (s *setup) inserts(ctx context.Context, w *migrate.Wrapped[Package]) {
 
 // settle -keep monolith keeps the monolith as it is, also if a rollback has died at it; and beside a
 // contract it is refused.
-func TestKeepMonolithBesideOtherSteps(t *testing.T) {
+func TestKeepMonolithDuringOtherSteps(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	every := draws.Times(7, 4, 1) // request is where the rollback dies
@@ -430,15 +430,15 @@ func TestKeepMonolithBesideOtherSteps(t *testing.T) {
 	if _, err := s.migration().Cutover(ctx); err != nil {
 		t.Fatal(err)
 	}
-	var settled error
+	var result error
 	c := faults.Before(s.client, "DeleteTable", "", func() {
 		s.foreign("p0", "late")
-		settled = settles("monolith", s.migration(), ctx, "p0")
+		result = settles("monolith", s.migration(), ctx, "p0")
 	})
 	if _, err := s.over(c).Contract(ctx, s.source, false); err != nil {
 		t.Fatal(err)
 	}
-	if settled == nil || !strings.Contains(settled.Error(), "keep the collection") {
-		t.Errorf("%v", settled)
+	if result == nil || !strings.Contains(result.Error(), "keep the collection") {
+		t.Errorf("%v", result)
 	}
 }

@@ -64,9 +64,9 @@ func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 	if r.IntN(10) == 0 {
 		return doc, true // empty
 	}
-	for _, known := range []string{"description", "license", "keywords", "versions", "scripts"} {
+	for _, attribute := range []string{"description", "license", "keywords", "versions", "scripts"} {
 		if r.IntN(3) > 0 {
-			doc[known] = anything(r, 2)
+			doc[attribute] = anything(r, 2)
 		}
 	}
 	for i := range r.IntN(1 + r.IntN(60)) {

@@ -290,7 +290,7 @@ func TestExpired(t *testing.T) {
 		}
 	}
 	v, err := s.migration().Verify(ctx)
-	if err != nil || !v.Clean() || v.Same != 1 || v.Gone != 2 {
+	if err != nil || !v.Clean() || v.Same != 1 || v.Deleted != 2 {
 		t.Errorf("%+v, %v", v, err)
 	}
 	if _, err := s.migration().Rollback(ctx); err != nil {
@@ -380,8 +380,8 @@ func (s *tickets) store(v any, change func(attributes)) {
 func (s *tickets) expire() (n int) {
 	s.Helper()
 	for _, a := range s.all(s.target) {
-		if gone, ok := a["gone"].(*types.AttributeValueMemberN); ok && len(gone.Value) <= 10 &&
-			gone.Value <= fmt.Sprint(time.Now().Unix()) {
+		if ended, ok := a["gone"].(*types.AttributeValueMemberN); ok && len(ended.Value) <= 10 &&
+			ended.Value <= fmt.Sprint(time.Now().Unix()) {
 			n++
 			if _, err := s.client.DeleteItem(context.Background(),
 				&dynamodb.DeleteItemInput{TableName: &s.target,
@@ -482,7 +482,7 @@ func element(d attributes, list string) attributes {
 
 // What DynamoDB deletes of an entity while it moves, and after its application has changed when it
 // expires, is nothing wrong.
-func TestExpiresMeanwhile(t *testing.T) {
+func TestExpiresDuringAMove(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s, users := newVisas(t)
@@ -506,7 +506,7 @@ func TestExpiresMeanwhile(t *testing.T) {
 	if n := s.expire(); n != 1 {
 		t.Errorf("%d items have expired", n)
 	}
-	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Changed != 1 || v.Gone != 1 {
+	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Changed != 1 || v.Deleted != 1 {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -523,7 +523,7 @@ func (s *tickets) over(c migrate.Client) *migrate.Migration {
 }
 
 // An insert in the place of an expired entity that is rolled back in this moment is refused: the monolith comes back.
-func TestInsertBesideTheRollbackOfAnExpired(t *testing.T) {
+func TestInsertDuringTheRollbackOfAnExpiredEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s, _ := newVisas(t)
@@ -555,7 +555,7 @@ func TestInsertBesideTheRollbackOfAnExpired(t *testing.T) {
 
 // What the application has changed does not fit the index of the monoliths' table: the rollback tells,
 // and goes on with the others.
-func TestRollbackMeetsAnIndex(t *testing.T) {
+func TestRollbackOfAnIndexedEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newTickets(t)

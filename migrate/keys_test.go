@@ -131,10 +131,10 @@ func (s *rooms) stored() (docs, others []attributes) {
 }
 
 // wholeWay goes there and back, with writes between, and there again, and removes the monoliths.
-func (s *rooms) wholeWay(strangers int) {
+func (s *rooms) migrateAll(strangers int) {
 	ctx := context.Background()
 	plan, err := s.migration().Plan(ctx, migrate.PlanOptions{})
-	if err != nil || !plan.OK() || plan.Entities != len(s.docs) || plan.Full().Others != strangers {
+	if err != nil || !plan.OK() || plan.Entities != len(s.docs) || plan.Full().Foreign != strangers {
 		s.Fatalf("%+v, %v", plan, err)
 	}
 	r, err := s.migration().Run(ctx)
@@ -234,10 +234,10 @@ func TestHashAndRange(t *testing.T) {
 		s.put(room("north", n), nil)
 		s.put(room("south", n), nil)
 	}
-	s.wholeWay(0)
+	s.migrateAll(0)
 }
 
-func (s *rooms) strange(keys attributes) {
+func (s *rooms) insertForeign(keys attributes) {
 	s.Helper()
 	keys["strange"] = textValue("of another program")
 	if _, err := s.client.PutItem(context.Background(),
@@ -257,9 +257,9 @@ func TestOwnTable(t *testing.T) {
 				attributes{"PK": textValue("BUILDING#" + building), "SK": textValue(fmt.Sprintf("DOC#%04d", n))})
 		}
 	}
-	s.strange(attributes{"PK": textValue("BUILDING#north"), "SK": textValue("DOOR#1")})
-	s.strange(attributes{"PK": textValue("OTHER"), "SK": textValue("DOC#0001")})
-	s.wholeWay(2)
+	s.insertForeign(attributes{"PK": textValue("BUILDING#north"), "SK": textValue("DOOR#1")})
+	s.insertForeign(attributes{"PK": textValue("OTHER"), "SK": textValue("DOC#0001")})
+	s.migrateAll(2)
 }
 
 // Monoliths whose keys are texts that are made of fields, beside items of others, in a table with only a partition key.
@@ -270,8 +270,8 @@ func TestKeysOfTexts(t *testing.T) {
 	for n := range 6 {
 		s.put(room("north", n), attributes{"id": textValue(fmt.Sprintf("room/north/%04d", n))})
 	}
-	s.strange(attributes{"id": textValue("hall/north/1")})
-	s.wholeWay(1)
+	s.insertForeign(attributes{"id": textValue("hall/north/1")})
+	s.migrateAll(1)
 }
 
 // Keys that do not tell where the monolith of an entity lies, or that are those of items, are refused
@@ -440,7 +440,7 @@ func TestTwoSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := b.migration().Rollback(ctx)
-	if err != nil || r.This.Moved != 1 || r.This.Others != 1 {
+	if err != nil || r.This.Moved != 1 || r.This.Foreign != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	m, err := mapper.New[Room](b.client, mapper.Table(target))
@@ -560,7 +560,7 @@ func TestRollbackTwice(t *testing.T) {
 		}
 		for range 2 {
 			r, err := s.migration().Rollback(ctx)
-			if err != nil || r.This.Others != 1 {
+			if err != nil || r.This.Foreign != 1 {
 				t.Errorf("%+v, %v", r, err)
 			}
 		}
@@ -642,7 +642,7 @@ func TestCutoverOfNothing(t *testing.T) {
 	ctx := context.Background()
 	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"),
 		migrate.Keys("room#{Building}#{Number}", ""))
-	s.strange(attributes{"id": textValue("hall")})
+	s.insertForeign(attributes{"id": textValue("hall")})
 	all := func() error {
 		if _, err := s.migration().Run(ctx); err != nil {
 			return err

@@ -70,13 +70,13 @@ func withoutEvents() attributes {
 }
 
 // beforeFlip does something before the first update of a monolith.
-type beforeFlip struct {
+type beforeCommit struct {
 	migrate.Client
 	source string
 	do     func()
 }
 
-func (b *beforeFlip) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+func (b *beforeCommit) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	if do := b.do; *in.TableName == b.source && do != nil {
 		b.do = nil
@@ -106,7 +106,7 @@ func TestRemovedElementsAreNotMoved(t *testing.T) {
 			}
 			remove()
 		default:
-			g = s.over(&beforeFlip{s.client, s.source, remove})
+			g = s.over(&beforeCommit{s.client, s.source, remove})
 		}
 		if r, err := g.Run(ctx); err != nil || r.This.Moved != 1 {
 			t.Fatalf("%s: %+v, %v", how, r, err)
@@ -149,7 +149,7 @@ func TestSlowRunLeavesNoParts(t *testing.T) {
 
 // Parts of a deleted entity disappear with the next run, whatever request the delete died at, beside a
 // run that has died.
-func TestDeadDeleteBesideADeadRunLeavesNothing(t *testing.T) {
+func TestDeadDeleteAndDeadRunLeaveNothing(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	every := draws.Times(9, 4, 1) // request meets a fault
@@ -165,7 +165,7 @@ func TestDeadDeleteBesideADeadRunLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := migrate.Open(ctx, &known{Client: c, of: s.client}, s.layout(), s.source,
+			g, err := migrate.Open(ctx, &expected{Client: c, of: s.client}, s.layout(), s.source,
 				migrate.Tables(func(string) string { return s.target }))
 			if err != nil {
 				t.Fatal(err)

@@ -68,7 +68,7 @@ func TestMarkOfARemovedClaim(t *testing.T) {
 }
 
 // A deleted entity stays deleted, if another program has made it live for the run that marked its monolith.
-func TestDeletedBesideARollbackStaysDeleted(t *testing.T) {
+func TestDeletedDuringARollbackStaysDeleted(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
@@ -109,7 +109,7 @@ func TestDeletedBesideARollbackStaysDeleted(t *testing.T) {
 }
 
 // A run that a rollback stops removes the parts of each entity that it had begun to move.
-func TestRunBesideARollbackLeavesNoParts(t *testing.T) {
+func TestRunDuringARollbackLeavesNoParts(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
@@ -126,7 +126,7 @@ func TestRunBesideARollbackLeavesNoParts(t *testing.T) {
 }
 
 // Settle keeps no monolith beside a live collection: an insert in between is refused, or settle is.
-func TestKeepMonolithBesideAnInsert(t *testing.T) {
+func TestKeepMonolithDuringAnInsert(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
@@ -138,15 +138,15 @@ func TestKeepMonolithBesideAnInsert(t *testing.T) {
 	var inserted error
 	c := faults.Before(s.client, "UpdateItem", `"name":{"S":"a"}`,
 		func() { _, inserted = w.Insert(ctx, Package{Name: "a", Description: "again"}) })
-	settled := settles("monolith", s.over(c), ctx, "a")
+	result := settles("monolith", s.over(c), ctx, "a")
 	e, err := w.Load(ctx, m.Key("a"))
-	if inserted == nil && settled == nil && s.unmarked() == "a" && len(s.collections()) > 0 {
-		t.Errorf("insert %v, settle %v: both stand; a load shows %v, %v", inserted, settled, e.Value.Description, err)
+	if inserted == nil && result == nil && s.unmarked() == "a" && len(s.collections()) > 0 {
+		t.Errorf("insert %v, settle %v: both stand; a load shows %v, %v", inserted, result, e.Value.Description, err)
 	}
 }
 
 // A rollback knows the monolith that it has written by its version, also of an entity without an incarnation.
-func TestForeignPutBesideARollbackOfAForeignEntity(t *testing.T) {
+func TestForeignPutDuringRollbackOfForeignEntity(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)

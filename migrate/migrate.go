@@ -258,7 +258,7 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 		return fmt.Errorf("%s: %w", m.layout.Model, err)
 	}
 	if own >= 0 {
-		if k := keys.Meets(m.layout, own); k != nil {
+		if k := keys.Matches(m.layout, own); k != nil {
 			return fmt.Errorf("%s: monoliths lie in the model's table %s, and their sort key could be that of %s: "+
 				"give %s another sk=", m.layout.Model, source, k.Name, k.Name)
 		}
@@ -306,7 +306,7 @@ func (m *Migration) describe(ctx context.Context, t *item.Table) (*types.TableDe
 var errNoTable = errors.New("is no table")
 
 // isGone reports whether the source was deleted, or is being deleted.
-func (m *Migration) isGone(ctx context.Context) (bool, error) {
+func (m *Migration) hasEnded(ctx context.Context) (bool, error) {
 	d, err := m.describe(ctx, m.source)
 	if errors.Is(err, errNoTable) {
 		return true, nil

@@ -24,15 +24,15 @@ func TestKeepMonolithBeforeAContractRemoves(t *testing.T) {
 		if _, err := s.migration().Cutover(ctx); err != nil {
 			t.Fatal(err)
 		}
-		var settled error
+		var result error
 		c := faults.Before(s.client, "PutItem", `"removing"`, func() {
 			s.foreign("p0", "late")
-			settled = settles("monolith", s.migration(), ctx, "p0")
+			result = settles("monolith", s.migration(), ctx, "p0")
 		})
 		r, err := s.over(c).Contract(ctx, s.source, itemByItem)
 		w, m := s.wrapped()
 		e, lerr := w.Load(ctx, m.Key("p0"))
-		if settled == nil && lerr != nil {
+		if result == nil && lerr != nil {
 			t.Errorf("item by item %v: the settle was acknowledged, and the entity is nowhere: %v %v; contract %+v, %v",
 				itemByItem, e, lerr, r, err)
 		}
@@ -40,7 +40,7 @@ func TestKeepMonolithBeforeAContractRemoves(t *testing.T) {
 }
 
 // A rollback that was paused makes no monolith in a later migration, beside a contract.
-func TestPausedRollbackBesideAContract(t *testing.T) {
+func TestPausedRollbackDuringAContract(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
@@ -136,7 +136,7 @@ func TestRunBehindAContract(t *testing.T) {
 }
 
 // A contract that has ended stays ended, also for a rollback that has read the phase before.
-func TestRollbackBesideTheEndOfAContract(t *testing.T) {
+func TestRollbackDuringTheEndOfAContract(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	for at := 1; at <= 8; at++ {
@@ -148,7 +148,7 @@ func TestRollbackBesideTheEndOfAContract(t *testing.T) {
 		contract := s.migration()
 		var contracted error
 		c := s.before(at, func() { _, contracted = contract.Contract(ctx, s.source, false) })
-		g, err := migrate.Open(ctx, &known{Client: c, of: s.client}, s.layout(), s.source,
+		g, err := migrate.Open(ctx, &expected{Client: c, of: s.client}, s.layout(), s.source,
 			migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 		if err != nil {
 			t.Fatal(err)
@@ -191,7 +191,7 @@ func TestRollbackWithTheNoteOfAnotherRound(t *testing.T) {
 				c = dynamodb.New(c.Options(),
 					func(o *dynamodb.Options) { o.HTTPClient = &nth{next: o.HTTPClient, at: j, do: insert} })
 			}
-			g, err := migrate.Open(ctx, &known{Client: c, of: s.client}, s.layout(), s.source,
+			g, err := migrate.Open(ctx, &expected{Client: c, of: s.client}, s.layout(), s.source,
 				migrate.Tables(func(string) string { return s.target }), migrate.Segments(1))
 			if err != nil {
 				t.Fatal(err)

@@ -120,7 +120,7 @@ func (x *planning) page(p read.Page) error {
 	for _, d := range all {
 		x.otherBytes -= float64(d.Size())
 	}
-	x.p.Others += len(p.Items) - len(all)
+	x.p.Foreign += len(p.Items) - len(all)
 	for _, d := range all {
 		if x.o.Sample > 0 && x.p.Entities >= x.o.Sample {
 			x.p.Sampled = true
@@ -141,7 +141,7 @@ func (x *planning) add(d *protocol.Monolith) {
 	}
 	p.Largest = max(p.Largest, d.Size())
 	p.Bytes += float64(d.Size())
-	price, err := x.mover.Foresee(d)
+	price, err := x.mover.Predict(d)
 	if err != nil {
 		p.Dead++
 		x.deadBytes += float64(d.Size())
@@ -177,7 +177,7 @@ func (x *planning) add(d *protocol.Monolith) {
 // end scales a sample, and says what follows.
 func (x *planning) end() {
 	p := x.p
-	if read := p.Entities + p.Others; p.Sampled && read > 0 && p.Of > read {
+	if read := p.Entities + p.Foreign; p.Sampled && read > 0 && p.Of > read {
 		p.Scale = float64(p.Of) / float64(read)
 		for _, sum := range []*float64{&p.Bytes, &x.otherBytes, &x.deadBytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts,
 			&p.Marks, &p.Claims, &p.Indexes, &p.Removals, &p.RCU, &p.Back} {

@@ -86,7 +86,7 @@ func (p *program) write(ctx context.Context, w *migrate.Wrapped[Package], m *map
 	next := 0
 	_, err := w.Update(ctx, m.Key(name), func(v *Package) error {
 		got, _ := strconv.Atoi(v.Tags[p.Name])
-		if want, known := last[name]; known && got != want {
+		if want, found := last[name]; found && got != want {
 			fmt.Printf("bad: %s of %s is %d, and %d was acknowledged\n", p.Name, name, got, want)
 		}
 		next = got + 1

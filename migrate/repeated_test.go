@@ -30,7 +30,7 @@ func (s *setup) through(c *dynamodb.Client, o ...migrate.WrapOption) (*migrate.W
 }
 
 // A delete beside a run or a rollback deletes the entity, in whichever layout it is by then.
-func TestDeleteBeside(t *testing.T) {
+func TestDeleteDuringARun(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for name, tt := range map[string]struct {
@@ -67,7 +67,7 @@ func TestDeleteBeside(t *testing.T) {
 }
 
 // A crashed delete has left its root beside a monolith that is the truth: that is what a delete deletes.
-func TestDeleteBesideADeletingRoot(t *testing.T) {
+func TestDeleteOfADeletingRoot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newSetup(t)
@@ -89,7 +89,7 @@ func TestDeleteBesideADeletingRoot(t *testing.T) {
 }
 
 // A load of both layouts beside a rollback finds no contradiction.
-func TestBothBesideARollback(t *testing.T) {
+func TestBothDuringARollback(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := moved(t, 1)
@@ -201,7 +201,7 @@ func two(t *testing.T) (s *setup, second string) {
 
 // Whatever a rollback of one migration meets of another, which has begun since, it leaves alone:
 // claims, and live collections.
-func TestRollbackBesideAnotherMigration(t *testing.T) {
+func TestRollbackDuringAnotherMigration(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, slow := range []bool{false, true} {
@@ -301,7 +301,7 @@ func (c *cancelling) TransactWriteItems(ctx context.Context, in *dynamodb.Transa
 }
 
 // A transaction of notes that others are in the way of is sent again: no phase ends without its note.
-func TestNotesInTheWay(t *testing.T) {
+func TestBlockingNotes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newSetup(t)

@@ -128,7 +128,7 @@ func TestWhatWasRestoredIsWritten(t *testing.T) {
 }
 
 // Two rollbacks at once, and a write of an item without Wrap between their reads: it is in the monolith, or kept.
-func TestForeignItemBesideTwoRollbacks(t *testing.T) {
+func TestForeignItemDuringTwoRollbacks(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	for _, secondEndsFirst := range []bool{false, true} {
@@ -306,7 +306,7 @@ func (d *deadBehindClaim) BatchExecuteStatement(ctx context.Context, in *dynamod
 
 // An old program has read a marked monolith, and puts it again as it was, or changed, behind the note
 // of a rollback: the entity is that monolith.
-func TestMarkedMonolithIsPutAgainBesideARollback(t *testing.T) {
+func TestMarkedMonolithIsPutAgainDuringARollback(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	for _, changes := range []bool{false, true} {
@@ -342,7 +342,7 @@ func TestMarkedMonolithIsPutAgainBesideARollback(t *testing.T) {
 }
 
 // Another program puts the root item again without _a: no step removes the other items of the entity.
-func TestRootThatIsPutAgainKeepsItsItems(t *testing.T) {
+func TestReplacedRootKeepsItsItems(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	for _, without := range [][]string{{"_a", "_s", "_v", "_m"}, {"_a", "_s", "_v"}, {"_a", "_s", "_m"}, {"_a", "_s"}} {
@@ -395,7 +395,7 @@ func TestStoppedRunLeavesNoClaim(t *testing.T) {
 
 // A rollback is held before it freezes an item, another one copies that, and then a program without
 // Wrap changes it: the change is kept.
-func TestForeignItemIsNotFrozenAgain(t *testing.T) {
+func TestForeignItemIsNotFrozenTwice(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)

@@ -53,7 +53,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 		}
 	}
 	// without a note nobody knows
-	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, met: map[string]bool{},
+	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, seen: map[string]bool{},
 		had: n.Had || n.Source != m.source.Name}
 	err = r.scanBack(ctx, m.source, r.ofMonolith)
 	if err == nil {
@@ -63,7 +63,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 		err = r.end(ctx, p)
 	}
 	r.report.Elapsed, r.report.Done = m.now().Sub(r.begun), err == nil
-	r.tell(true)
+	r.reportProgress(true)
 	return r.report, err
 }
 
@@ -172,11 +172,11 @@ func (r *run) cameBack(ctx context.Context, b *protocol.Return, now *Counts) err
 	}
 	name := deadName(b.Doc)
 	r.mu.Lock()
-	again := r.met[name] // by its monolith, before its root was met
-	r.met[name] = true
+	merged := r.seen[name] // by its monolith, before its root was met
+	r.seen[name] = true
 	r.mu.Unlock()
 	switch {
-	case again:
+	case merged:
 		now.Entities--
 	case errors.As(b.Err, &cannot):
 		now.Dead++
@@ -187,7 +187,7 @@ func (r *run) cameBack(ctx context.Context, b *protocol.Return, now *Counts) err
 }
 
 // sweep removes claims that nobody needs: of entities whose monoliths are gone.
-func (r *run) sweep(ctx context.Context) error {
+func (r *run) removeRemaining(ctx context.Context) error {
 	_, err := r.scan(ctx, r.mover.Tables[r.layout.Root.Table], true, func(ctx context.Context, p read.Page) error {
 		for i := range p.Items {
 			b, err := r.ofRoot(ctx, p.Items[i])
@@ -243,7 +243,7 @@ func (r *run) ofRoot(ctx context.Context, f item.Image) (*protocol.Return, error
 	// of another migration; or what has moved was rolled back by its monolith
 	case r.mover.Foreign(f.Attributes()), had:
 		if !r.ending { // else it was counted
-			r.count(Counts{Others: 1}, Counts{})
+			r.count(Counts{Foreign: 1}, Counts{})
 		}
 		return nil, nil
 	}
@@ -268,7 +268,7 @@ func (m *Migration) dropTable(ctx context.Context, removing seenPhase) error {
 	if err == nil {
 		return nil
 	}
-	if gone, look := m.isGone(ctx); look == nil && gone {
+	if ended, look := m.hasEnded(ctx); look == nil && ended {
 		return nil // an answer was lost
 	}
 	return explain.Error(ctx, m.client, m.layout.Model, []*item.Table{m.source}, err)

@@ -46,7 +46,7 @@ func (s *setup) rollBack(ctx context.Context, c migrate.Client) {
 
 // An entity that is inserted beside a rollback that is repeated is a monolith at its end, and so is one
 // that is inserted after it at the end of the next one.
-func TestInsertBesideARepeatedRollback(t *testing.T) {
+func TestInsertDuringARepeatedRollback(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
@@ -70,7 +70,7 @@ func TestInsertBesideARepeatedRollback(t *testing.T) {
 
 // A program that is about to begin a migration takes the collections of one before it, that was rolled
 // back in the meantime, for none of the table's own.
-func TestMigrationBeginsBesideAnotherRound(t *testing.T) {
+func TestMigrationBeginsDuringAnotherRound(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
@@ -95,7 +95,7 @@ func TestMigrationBeginsBesideAnotherRound(t *testing.T) {
 }
 
 // While a migration of another source is under way, a rollback that was begun again takes no inserts of its own source.
-func TestInsertBesideAnotherMigrationIsNotLost(t *testing.T) {
+func TestInsertDuringAnotherMigrationIsNotLost(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	s, second := two(t)
@@ -162,7 +162,7 @@ func TestPausedRollbackBringsNothingBack(t *testing.T) {
 }
 
 // When a rollback has ended, what was deleted beside it or is deleted after it is not in the old table.
-func TestDeletedMonolithsAreRemovedBesideARollback(t *testing.T) {
+func TestDeletedMonolithsAreRemovedDuringARollback(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)

@@ -49,7 +49,7 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 		return nil, fmt.Errorf("%s: the migration is rolled back: finish that (itemize migrate rollback), and then "+
 			"run it again", m.layout.Model)
 	case p == phaseDone && !m.own:
-		if gone, err := m.isGone(ctx); err != nil || gone {
+		if ended, err := m.hasEnded(ctx); err != nil || ended {
 			return nil, cmp.Or(err, m.ended())
 		}
 		if err := m.begin(ctx, p); err != nil {
@@ -78,7 +78,7 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 		err = r.forget(ctx)
 	}
 	r.report.Elapsed, r.report.Done = m.now().Sub(r.begun), err == nil
-	r.tell(true)
+	r.reportProgress(true)
 	return r.report, err
 }
 
@@ -98,11 +98,11 @@ func (r *run) forget(ctx context.Context) error {
 // run is a run under way.
 type run struct {
 	*Migration
-	begun  time.Time
-	mu     sync.Mutex
-	report *Report
-	told   time.Time
-	last   Counts // as they were told last
+	begun      time.Time
+	mu         sync.Mutex
+	report     *Report
+	lastReport time.Time
+	last       Counts // as they were told last
 	// dead are the notes of dead letters that were there before, and were not met yet.
 	dead  map[string]bool
 	speed float64
@@ -112,7 +112,7 @@ type run struct {
 	// round is that of the migration.
 	round string
 	// met are the entities that a rollback has counted as left.
-	met map[string]bool
+	seen map[string]bool
 	// had reports that the model's table held collections before, and ending that a rollback is at its last scan.
 	had, ending bool
 }
@@ -184,7 +184,7 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 		group = append(group, &protocol.Entity{Doc: d})
 		now.Bytes += d.Size()
 	}
-	now.Others = len(p.Items) - len(group)
+	now.Foreign = len(p.Items) - len(group)
 	var t write.Tally
 	err := r.moveInRate(ctx, group, &t)
 	now.WCU, now.ConsumedWCU = t.WCU.Expected, t.ConsumedWCU
@@ -224,7 +224,7 @@ func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, t *write
 	for len(group) > 0 {
 		n, units := 0, 0.0
 		for n < len(group) && (n == 0 || units < r.wcu.Largest()*groupShare/float64(len(r.segments))) {
-			if price, err := r.mover.Foresee(group[n].Doc); err == nil && group[n].Doc.Unmarked() {
+			if price, err := r.mover.Predict(group[n].Doc); err == nil && group[n].Doc.Unmarked() {
 				units += price.WCU
 			}
 			n++
@@ -337,7 +337,7 @@ func (r *run) count(this, all Counts) {
 	r.report.This.add(this)
 	r.report.All.add(all)
 	r.mu.Unlock()
-	r.tell(false)
+	r.reportProgress(false)
 }
 
 // pageEntities is how many entities are moved between two checkpoints of a segment, if they fit a page of 1 MB: they
@@ -345,22 +345,22 @@ func (r *run) count(this, all Counts) {
 const pageEntities = 100
 
 const (
-	tellEvery = 500 * time.Millisecond
+	reportEvery = 500 * time.Millisecond
 	// smooth is the weight of the last half second in the rates that are told.
 	smooth = 0.2
 )
 
 // tell tells of the progress.
-func (r *run) tell(ended bool) {
+func (r *run) reportProgress(ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	since := now.Sub(r.told)
-	if len(r.progress) == 0 || !ended && since < tellEvery {
+	since := now.Sub(r.lastReport)
+	if len(r.progress) == 0 || !ended && since < reportEvery {
 		return
 	}
 	c := r.report.This
-	if !r.told.IsZero() && since >= tellEvery {
+	if !r.lastReport.IsZero() && since >= reportEvery {
 		weight := smooth
 		if r.speed == 0 {
 			weight = 1
@@ -373,10 +373,10 @@ func (r *run) tell(ended bool) {
 		RCU: c.RCU, Of: int(r.approximate), Elapsed: now.Sub(r.begun), EntitiesPerSecond: r.speed, WCUPerSecond: r.wcus,
 		Spent: r.prices.Units(c.WCU, c.RCU), Ended: ended,
 	}
-	if rest := p.Of - r.report.All.Entities - r.report.All.Others; rest > 0 && r.speed > 0 && !ended {
+	if rest := p.Of - r.report.All.Entities - r.report.All.Foreign; rest > 0 && r.speed > 0 && !ended {
 		p.Left = time.Duration(float64(rest) / r.speed * float64(time.Second))
 	}
-	r.told, r.last = now, c
+	r.lastReport, r.last = now, c
 	all := *r.report
 	all.Elapsed = p.Elapsed
 	for _, f := range r.progress {
@@ -391,7 +391,7 @@ func monolithOf(f *item.Image) *protocol.Monolith {
 
 // imageOf is an item that is no model's.
 func imageOf(t *item.Table, a item.Attributes) item.Image {
-	img := item.Image{Given: a, Size: attr.ItemSize(a)}
+	img := item.Image{Arguments: a, Size: attr.ItemSize(a)}
 	img.Table = t
 	img.PK, _ = attr.ScalarOf(a[t.Hash])
 	if t.Range != "" {

@@ -108,7 +108,7 @@ func TestSettle(t *testing.T) {
 }
 
 // Whoever settles may die at any request, and is followed by another: one of the two layouts stays, whole.
-func TestSettleMeetsFaults(t *testing.T) {
+func TestSettleSurvivesFaults(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	every := draws.Times(7, 4, 1) // request meets a fault

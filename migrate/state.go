@@ -366,7 +366,7 @@ type Counts struct {
 	// Conflicts were left for a later run.
 	Conflicts int `json:"conflicts"`
 	// Others are items of the source that are no monoliths.
-	Others int `json:"others,omitempty"`
+	Foreign int `json:"foreign,omitempty"`
 	// Items were put, and Bytes read.
 	Items int `json:"items"`
 	Bytes int `json:"bytes"`
@@ -384,7 +384,7 @@ func (c *Counts) add(o Counts) {
 	c.Before += o.Before
 	c.Dead += o.Dead
 	c.Conflicts += o.Conflicts
-	c.Others += o.Others
+	c.Foreign += o.Foreign
 	c.Items += o.Items
 	c.Bytes += o.Bytes
 	c.WCU += o.WCU

@@ -28,7 +28,7 @@ type Verification struct {
 	// Changed were written in the new layout since they moved, and are whole collections of the layout;
 	// Gone were deleted there, or before they were moved.
 	Changed int `json:"changed"`
-	Gone    int `json:"gone"`
+	Deleted int `json:"deleted"`
 	// Unmoved are monoliths that nobody has moved, Findings what is wrong: the first of them.
 	Unmoved  int          `json:"unmoved"`
 	Wrong    int          `json:"wrong"`
@@ -90,7 +90,7 @@ type check struct {
 	mu sync.Mutex
 	v  *Verification
 	// others are items of the source that are no monoliths.
-	others int
+	foreign int
 }
 
 func (c *check) all(ctx context.Context) error {
@@ -103,7 +103,7 @@ func (c *check) all(ctx context.Context) error {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.others += len(p.Items) - len(all)
+		c.foreign += len(p.Items) - len(all)
 		return nil
 	})
 	c.v.RCU += u.Predicted.Expected
@@ -136,7 +136,7 @@ func (c *check) one(ctx context.Context, d *protocol.Monolith) error {
 	case protocol.Written:
 		c.v.Changed++
 	case protocol.Gone:
-		c.v.Gone++
+		c.v.Deleted++
 	case protocol.Wrong:
 		c.v.Wrong++
 	}
@@ -192,9 +192,9 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now.v.Entities == 0 && now.others > 0 && s.Moved == 0 { // else all of them were replaced
+	if now.v.Entities == 0 && now.foreign > 0 && s.Moved == 0 { // else all of them were replaced
 		return refuse("no item of %s is a monolith, and %d are none: look at their keys (-key, -sort)", m.source.Name,
-			now.others)
+			now.foreign)
 	}
 	_, err = m.enter(ctx, p, phaseCutOver)
 	return now.v, err
@@ -240,9 +240,9 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	}
 	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}}
 	if p.Phase == phaseRemoving && !m.own {
-		if gone, err := m.isGone(ctx); err != nil {
+		if ended, err := m.hasEnded(ctx); err != nil {
 			return nil, err
-		} else if gone { // by one that died
+		} else if ended { // by one that died
 			return m.contracted(ctx, r, p, nil)
 		}
 	}
@@ -274,12 +274,12 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 		_, err := refuse("since the cut-over %d monoliths were written in the old layout, and %d entities went "+
 			"wrong: %s", now.v.Unmoved, now.v.Wrong, cure)
 		return nil, leave(err)
-	case now.others > 0 && !itemByItem:
+	case now.foreign > 0 && !itemByItem:
 		_, err := refuse("%d of its items are no monoliths, and would go with it: remove the monoliths alone, item "+
-			"by item (-item-by-item), or, if they should be monoliths, look at their keys (-key, -sort)", now.others)
+			"by item (-item-by-item), or, if they should be monoliths, look at their keys (-key, -sort)", now.foreign)
 		return nil, leave(err)
 	}
-	if err := r.sweep(ctx); err != nil {
+	if err := r.removeRemaining(ctx); err != nil {
 		return nil, leave(err)
 	}
 	if itemByItem {

@@ -217,8 +217,8 @@ func (w *Wrapped[T]) liveRoot(ctx context.Context, at places, t *write.Tally) (p
 func (w *Wrapped[T]) ended(ctx context.Context) bool {
 	p, err := w.g.phase(ctx)
 	if err == nil && p == phaseRemoving && !w.g.own {
-		gone, err := w.g.isGone(ctx)
-		return err == nil && gone
+		over, err := w.g.hasEnded(ctx)
+		return err == nil && over
 	}
 	return err == nil && p == phaseDone
 }

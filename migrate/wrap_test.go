@@ -193,7 +193,7 @@ func (d *dying) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
 }
 
 // Beside a rollback that died, nothing is acknowledged that would not hold, and what is told can be told apart.
-func TestWrapBesideADeadRollback(t *testing.T) {
+func TestWrapDuringADeadRollback(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newSetup(t)
@@ -412,7 +412,7 @@ func TestWrapAfterTheContract(t *testing.T) {
 
 // A run dies at every second of its requests, and Wrap deletes its entity: nothing of it is seen any
 // more, by queries that read no root item either.
-func TestDeleteBesideADeadRunLeavesNothing(t *testing.T) {
+func TestDeleteAfterADeadRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	for at := 0; ; at += 2 {

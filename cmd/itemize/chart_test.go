@@ -31,7 +31,7 @@ func points(t *testing.T, l line) (x, y []float64) {
 }
 
 // Lines of any ratio are apart, and so are their labels; the axes have ticks.
-func TestChartKeepsLinesApart(t *testing.T) {
+func TestChartSeparatesLines(t *testing.T) {
 	for _, ratio := range []float64{2, 100, 1e6} {
 		t.Run(fmt.Sprint(ratio), func(t *testing.T) {
 			first := 1e-4 / ratio

@@ -102,13 +102,13 @@ func decode(text []byte, into any) error {
 
 // prices returns the default prices with those in place that are given, and says where
 // they hold.
-func prices(given json.RawMessage) (p forecast.Prices, basis string, err error) {
+func prices(values json.RawMessage) (p forecast.Prices, basis string, err error) {
 	p = forecast.DefaultPrices()
 	defaults := fmt.Sprintf("of %s, on demand, %s", p.Region, p.Date)
 	var fields map[string]any
-	if given != nil {
-		if err = decode(given, &p); err == nil {
-			err = json.Unmarshal(given, &fields)
+	if values != nil {
+		if err = decode(values, &p); err == nil {
+			err = json.Unmarshal(values, &fields)
 		}
 	}
 	if err != nil {

@@ -107,20 +107,20 @@ func (a *gcAsked) refuseUnknown(e *schema.Entity) error {
 	}
 	for _, it := range e.Items {
 		for _, x := range it.Attributes {
-			if l := x.Large; l.Outside() && l.Bucket != "" {
+			if l := x.Large; l.External() && l.Bucket != "" {
 				buckets = append(buckets, l.Bucket)
-			} else if l.Outside() && l.Parts != "" {
+			} else if l.External() && l.Parts != "" {
 				tables = append(tables, l.Parts)
 			}
 		}
 	}
 	for _, x := range []struct {
-		word  string
-		given map[string]string
-		names []string
+		word    string
+		renamed map[string]string
+		names   []string
 	}{{"table", a.tables, tables}, {"bucket", a.buckets, buckets}} {
 		slices.Sort(x.names)
-		for name := range x.given {
+		for name := range x.renamed {
 			if !slices.Contains(x.names, name) {
 				return fmt.Errorf("-%s %s: %s has no %s of that name: it has %s", x.word, name, e.Name, x.word,
 					strings.Join(slices.Compact(x.names), ", "))
@@ -198,7 +198,7 @@ func (c *command) largeModel(name string, packages []string, tags string, asJSON
 	for _, p := range loaded {
 		faults = append(faults, p.Diagnostics...)
 		for _, m := range p.Models {
-			if m.Schema == nil || !slices.ContainsFunc(m.Schema.Items, (*schema.Item).HasOutside) {
+			if m.Schema == nil || !slices.ContainsFunc(m.Schema.Items, (*schema.Item).HasExternal) {
 				continue
 			}
 			full := p.Path + "." + m.Schema.Name
@@ -236,10 +236,10 @@ func (c *command) collected(done *large.Report, acted bool) {
 		}
 	}
 	line(done.Writing, "records of saves under way")
-	line(done.GivenUp, "records of saves that did not come about, given up now")
+	line(done.Discarded, "records of saves that did not come about, given up now")
 	line(done.Waiting, "records given up that wait for late requests")
 	line(done.Unreferenced, "values that nothing points to, and whose grace is not over")
-	line(done.Again, "values that are pointed to again")
+	line(done.Referenced, "values that are pointed to again")
 	line(done.Foreign, "records of other models, or of other tables and buckets than are given here, left alone")
 	line(done.Unreadable, "items among the records that are none, or damaged, left alone")
 	p("removed %d values: %d parts, %d objects", done.Removed, done.Parts, done.Objects)

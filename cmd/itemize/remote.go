@@ -47,9 +47,9 @@ func (r *remote) bucket() (*s3.Client, error) {
 }
 
 // access is the region, and the environment's credentials: both may be any where an endpoint is given.
-func (r *remote) access(given bool) (string, aws.CredentialsProvider, error) {
+func (r *remote) access(explicit bool) (string, aws.CredentialsProvider, error) {
 	region := r.region
-	if given && region == "" {
+	if explicit && region == "" {
 		region = "us-east-1"
 	}
 	if region == "" {
@@ -57,7 +57,7 @@ func (r *remote) access(given bool) (string, aws.CredentialsProvider, error) {
 	}
 	id, secret := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
 	if id == "" || secret == "" {
-		if !given {
+		if !explicit {
 			return "", nil, errors.New("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (aws " +
 				"configure export-credentials --format env prints them)")
 		}

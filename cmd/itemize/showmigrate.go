@@ -30,8 +30,8 @@ func (c *command) showMigrationPlan(p *report.Plan, dead []migrate.DeadLetter) {
 	if p.Marked > 0 {
 		what += fmt.Sprintf("; %d are moved already", p.Marked)
 	}
-	if p.Others > 0 {
-		what += fmt.Sprintf("; %s no monoliths, and stay", plural(p.Others, "item"))
+	if p.Foreign > 0 {
+		what += fmt.Sprintf("; %s no monoliths, and stay", plural(p.Foreign, "item"))
 	}
 	fmt.Fprintln(c.stdout, what)
 	w := c.table()
@@ -103,9 +103,9 @@ func (c *command) showMigrated(r *migrate.Report) {
 	fmt.Fprintf(c.stdout, "%s put; %s WCU and %s RCU, of which DynamoDB reported %s and %s\n",
 		plural(r.This.Items, "item"), number(r.This.WCU), number(r.This.RCU), number(r.This.ConsumedWCU),
 		number(r.This.ConsumedRCU))
-	if r.This.Others > 0 {
+	if r.This.Foreign > 0 {
 		fmt.Fprintf(c.stdout, "left alone: %s that are no monoliths, or roots that have none\n",
-			plural(r.This.Others, "item"))
+			plural(r.This.Foreign, "item"))
 	}
 	if r.This.Dead+r.This.Conflicts > 0 {
 		fmt.Fprintln(c.stdout, "what was not moved, and why: itemize migrate status")
@@ -126,7 +126,7 @@ func (c *command) showImported(x *migrate.Imported) {
 
 func (c *command) showVerified(v *migrate.Verification) {
 	fmt.Fprintf(c.stdout, "%s: %d as they were moved, %d written since, %d deleted, %d not moved, %d wrong; %s RCU\n",
-		plural(v.Entities, "monolith"), v.Same, v.Changed, v.Gone, v.Unmoved, v.Wrong, number(v.RCU))
+		plural(v.Entities, "monolith"), v.Same, v.Changed, v.Deleted, v.Unmoved, v.Wrong, number(v.RCU))
 	for _, f := range v.Findings {
 		fmt.Fprintf(c.stdout, "%s: %s\n", f.Key, strings.Join(f.Reasons, "; "))
 	}
@@ -164,7 +164,7 @@ func (c *command) progressOf(a *migrateAsked) func(report.Progress) {
 		info, err := f.Stat()
 		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
 	}
-	var told time.Time
+	var lastShown time.Time
 	return func(p report.Progress) {
 		now := time.Now()
 		switch {
@@ -175,8 +175,8 @@ func (c *command) progressOf(a *migrateAsked) func(report.Progress) {
 			if p.Ended {
 				fmt.Fprintln(c.stderr)
 			}
-		case p.Ended || now.Sub(told) >= logEvery:
-			told = now
+		case p.Ended || now.Sub(lastShown) >= logEvery:
+			lastShown = now
 			fmt.Fprintln(c.stderr, now.UTC().Format(time.RFC3339), progressText(p))
 		}
 	}

@@ -256,11 +256,11 @@ func (p *program) wrote(what string, r *mapper.Receipt, naive float64) {
 		}
 		indexes = fmt.Sprint(sum)
 	}
-	beside := "with it"
+	variant := "with it"
 	if naive > 0 {
-		beside = fmt.Sprintf("%v WCU", naive)
+		variant = fmt.Sprintf("%v WCU", naive)
 	}
-	fmt.Fprintf(p.w, "%s\t%v WCU\t%v\t%s\n", what, output.WCU(r), indexes, beside)
+	fmt.Fprintf(p.w, "%s\t%v WCU\t%v\t%s\n", what, output.WCU(r), indexes, variant)
 }
 
 // read prints what a read took, beside a scan of so many threads of which one is long.

@@ -138,11 +138,11 @@ func (t *Tracker) getTickets(r *http.Request) (any, error) {
 		Number       int
 		Title, State string
 	}
-	heads := []head{}
+	roots := []head{}
 	for _, ref := range page.Items {
-		heads = append(heads, head{ref.Number, ref.Title, ref.State})
+		roots = append(roots, head{ref.Number, ref.Title, ref.State})
 	}
-	return map[string]any{"tickets": heads, "next": page.Next, "rcu": page.RCU}, nil
+	return map[string]any{"tickets": roots, "next": page.Next, "rcu": page.RCU}, nil
 }
 
 func (t *Tracker) ticket(do func(r *http.Request, at At) (any, error)) func(r *http.Request) (any, error) {

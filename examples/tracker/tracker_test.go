@@ -183,7 +183,7 @@ func TestLostAnswer(t *testing.T) {
 }
 
 // A list costs its heads, and not the texts beside them.
-func TestHeadsAreCheap(t *testing.T) {
+func TestRootOnlyQueriesAreCheap(t *testing.T) {
 	ctx := context.Background()
 	tr := newTracker(t)
 	if _, err := tr.CreateProject(ctx, "acme", "p", "P"); err != nil {

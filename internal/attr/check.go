@@ -69,12 +69,12 @@ func checkNumber(s string) error {
 	return nil
 }
 
-func checkSet(members []string, check func(string) error, canonical func(string) string) error {
-	if len(members) == 0 {
+func checkSet(elements []string, check func(string) error, canonical func(string) string) error {
+	if len(elements) == 0 {
 		return errors.New("a set cannot be empty: leave the attribute out, with omitempty or as NULL")
 	}
-	seen := make(map[string]bool, len(members))
-	for _, m := range members {
+	seen := make(map[string]bool, len(elements))
+	for _, m := range elements {
 		if err := check(m); err != nil {
 			return err
 		}

@@ -79,6 +79,6 @@ func Subtract(a, b types.AttributeValue) types.AttributeValue {
 }
 
 // without returns the members that others does not have.
-func without(members, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(members), func(m string) bool { return slices.Contains(others, m) })
+func without(elements, removed []string) []string {
+	return slices.DeleteFunc(slices.Clone(elements), func(m string) bool { return slices.Contains(removed, m) })
 }

@@ -75,10 +75,10 @@ type Result uint8
 const (
 	Written Result = iota
 	Again
-	InTheWay
+	Blocked
 	Refused
 	// Known is that of an item whose entity is there.
-	Known
+	Stored
 )
 
 // Answer is what became of the items of a batch.
@@ -115,7 +115,7 @@ type Load struct {
 	Existing func(ctx context.Context, items []*Item, stored []item.Attributes) ([]error, error)
 	// Known tells of which of some entities the roots are there, and the load's own: they are done, and
 	// nothing more is sent of them. It is nil for a load that begins anew.
-	Known func(ctx context.Context, entities []*Entity) (map[*Entity]bool, error)
+	Stored func(ctx context.Context, entities []*Entity) (map[*Entity]bool, error)
 	// Done is told of each entity that is written, or not: err says why.
 	Done func(e *Entity, err error)
 	// Tick is called now and then.
@@ -234,11 +234,11 @@ func (l *Load) send(ctx, waits context.Context, batch []*Item) outcome {
 	if o.err = l.Limit.Take(waits, expected); o.err != nil {
 		return o
 	}
-	known, err := l.alreadyStored(ctx, batch)
+	stored, err := l.alreadyStored(ctx, batch)
 	if o.err = err; err != nil {
 		return o
 	}
-	o.Answer, o.err = l.sendUnknown(ctx, batch, known)
+	o.Answer, o.err = l.sendUnknown(ctx, batch, stored)
 	if o.err != nil {
 		return o
 	}
@@ -268,7 +268,7 @@ func touch(batch []*Item) {
 
 // alreadyStored returns the entities of a batch that a resumed load has stored before.
 func (l *Load) alreadyStored(ctx context.Context, batch []*Item) (map[*Entity]bool, error) {
-	if l.Known == nil {
+	if l.Stored == nil {
 		return nil, nil
 	}
 	var entities []*Entity
@@ -277,12 +277,12 @@ func (l *Load) alreadyStored(ctx context.Context, batch []*Item) (map[*Entity]bo
 			entities = append(entities, i.of)
 		}
 	}
-	return l.Known(ctx, entities)
+	return l.Stored(ctx, entities)
 }
 
 // sendUnknown sends the items of entities that are not known to be there, and are not written by themselves.
-func (l *Load) sendUnknown(ctx context.Context, batch []*Item, known map[*Entity]bool) (*Answer, error) {
-	send := slices.DeleteFunc(slices.Clone(batch), func(i *Item) bool { return known[i.of] || i.of.Alone > 0 })
+func (l *Load) sendUnknown(ctx context.Context, batch []*Item, stored map[*Entity]bool) (*Answer, error) {
+	send := slices.DeleteFunc(slices.Clone(batch), func(i *Item) bool { return stored[i.of] || i.of.Alone > 0 })
 	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
 		Errs: make([]error, len(batch))}
 	a := &Answer{}
@@ -299,11 +299,11 @@ func (l *Load) sendUnknown(ctx context.Context, batch []*Item, known map[*Entity
 	n := 0
 	for at, i := range batch {
 		switch {
-		case known[i.of]:
-			all.Results[at] = Known
+		case stored[i.of]:
+			all.Results[at] = Stored
 			continue
 		case i.of.Alone > 0:
-			all.Results[at] = InTheWay
+			all.Results[at] = Blocked
 			continue
 		}
 		all.Results[at] = a.Results[n]
@@ -321,7 +321,7 @@ func (l *Load) resolveExisting(ctx context.Context, o *outcome) error {
 	var stored []item.Attributes
 	var at []int
 	for n, r := range o.Results {
-		if r == InTheWay {
+		if r == Blocked {
 			items, stored, at = append(items, o.batch[n]), append(stored, o.Stored[n]), append(at, n)
 		}
 	}
@@ -352,15 +352,15 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 			l.wrote(i)
 		case o.Results[n] == Again && i.tries < maxTries:
 			l.queue.push(i)
-		case o.Results[n] == Known:
+		case o.Results[n] == Stored:
 			l.end(i.of, nil)
-		case o.Results[n] == InTheWay && o.Errs[n] == nil:
+		case o.Results[n] == Blocked && o.Errs[n] == nil:
 			l.wrote(i)
-		case o.Results[n] == InTheWay && errors.Is(o.Errs[n], ErrWhole):
+		case o.Results[n] == Blocked && errors.Is(o.Errs[n], ErrWhole):
 			l.Sent += i.of.Alone
 			l.WCU += i.of.Took
 			l.end(i.of, nil)
-		case o.Results[n] == InTheWay, o.Results[n] == Refused:
+		case o.Results[n] == Blocked, o.Results[n] == Refused:
 			l.end(i.of, o.Errs[n])
 		default:
 			l.end(i.of, errThrottled)

@@ -111,7 +111,7 @@ func NewJob(env *operation.Env, client PutClient, s Settings) (*Job, error) {
 			"*dynamodb.Client, or Overwrite")
 	}
 	if s.ID != "" && !s.Overwrite {
-		x.load.Known = x.alreadyWritten
+		x.load.Stored = x.alreadyWritten
 	}
 	if s.ID == "" {
 		var b [8]byte
@@ -137,7 +137,7 @@ func (x *Job) Run(ctx context.Context, next func() *Entity) error {
 func (x *Job) Entity(number int, v any) *Entity {
 	m := x.env.Model
 	e := &Entity{Number: number, value: v}
-	if err := new(change.Readers).Given(m, v); err != nil {
+	if err := new(change.Readers).KeepReaders(m, v); err != nil {
 		e.Err = &operation.Fault{Model: m, Err: err}
 		return e
 	}
@@ -228,7 +228,7 @@ func (x *Job) snapshot(number int, v any) *snapshot.Snapshot {
 	if by := x.env.Model.Schema.Shards; by != nil && by.Random() {
 		s.DrawBy(x.token(number, "shard"))
 	}
-	s.Tell(&types.AttributeValueMemberB{Value: x.token(number, "entity")})
+	s.SetIncarnation(&types.AttributeValueMemberB{Value: x.token(number, "entity")})
 	return s
 }
 
@@ -285,13 +285,13 @@ func (x *Job) alreadyWritten(ctx context.Context, entities []*Entity) (map[*Enti
 	if err := x.look(ctx, roots, stored); err != nil {
 		return nil, err
 	}
-	known := map[*Entity]bool{}
+	written := map[*Entity]bool{}
 	for n, e := range entities {
 		own := roots[n].Incarnation
 		h := x.env.Model.Reserved.Header(stored[n])
-		known[e] = own != nil && attr.Same(h.Incarnation, own) && h.Live()
+		written[e] = own != nil && attr.Same(h.Incarnation, own) && h.Live()
 	}
-	return known, nil
+	return written, nil
 }
 
 // look reads the items that the refusal did not return.

@@ -67,18 +67,18 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	}
 	for name, unprocessed := range out.UnprocessedItems {
 		table := item.Asked(name, slices.Collect(maps.Keys(requests)))
-		again := 0
+		retried := 0
 		for n, i := range batch {
 			is := func(w types.WriteRequest) bool { return w.PutRequest != nil && i.is(w.PutRequest.Item) }
 			if i.Table.Name == table && slices.ContainsFunc(unprocessed, is) {
 				a.Results[n] = Again
-				again++
+				retried++
 			}
 		}
-		if again != len(unprocessed) { // nothing counts as written that may not be
+		if retried != len(unprocessed) { // nothing counts as written that may not be
 			return nil, fmt.Errorf("%s: BatchWriteItem returned %d unprocessed items of the table %q, of which the "+
 				"request has %d: pass one kind of name, of the table or its ARN",
-				p.Label, len(unprocessed), name, again)
+				p.Label, len(unprocessed), name, retried)
 		}
 	}
 	return a, nil
@@ -162,7 +162,7 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	for n, i := range batch {
 		s := p.insert(i)
 		if len(*s.Statement) > maxStatement {
-			a.Results[n] = InTheWay
+			a.Results[n] = Blocked
 			continue
 		}
 		in.Statements, sent = append(in.Statements, s), append(sent, n)
@@ -263,7 +263,7 @@ var throttles = map[types.BatchStatementErrorCodeEnum]bool{
 func resultOf(e *types.BatchStatementError) (Result, error) {
 	switch e.Code {
 	case types.BatchStatementErrorCodeEnumDuplicateItem, types.BatchStatementErrorCodeEnumConditionalCheckFailed:
-		return InTheWay, nil
+		return Blocked, nil
 	case types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded,
 		types.BatchStatementErrorCodeEnumThrottlingError,
 		types.BatchStatementErrorCodeEnumRequestLimitExceeded, types.BatchStatementErrorCodeEnumTransactionConflict,

@@ -86,7 +86,7 @@ func (x *Patch) Live() (live types.AttributeValue, ok bool) { return x.live, x.b
 // Written returns the incarnation of what the patch has written; ok is false if that is an item without
 // one, which is seen in any entity.
 func (x *Patch) Written() (live types.AttributeValue, ok bool) {
-	if x.Told() {
+	if x.FitsIncarnation() {
 		a := x.Items[0].Returned[schema.Incarnation]
 		return a, a != nil
 	}
@@ -94,7 +94,7 @@ func (x *Patch) Written() (live types.AttributeValue, ok bool) {
 }
 
 // Told reports whether an answer had the item that the patch has written.
-func (x *Patch) Told() bool {
+func (x *Patch) FitsIncarnation() bool {
 	ch := x.Items[0]
 	return len(x.Items) == 1 && ch.Kind == write.Update && ch.Returned != nil
 }
@@ -127,8 +127,8 @@ func (x *Patch) ReckonIncarnation() {
 func (x *Patch) Unbind() {
 	x.bound, x.live = false, nil
 	for _, ch := range x.Items {
-		if ch.given != nil {
-			ch.take(ch.given)
+		if ch.placeholders != nil {
+			ch.take(ch.placeholders)
 			ch.plain = nil
 			ch.expect()
 		}
@@ -149,8 +149,8 @@ func (x *Patch) Occupied(stored []item.Attributes) []int {
 	})
 }
 
-// Gone returns the indexes of the items that have to be those of a tag, and are missing.
-func (x *Patch) Gone(stored []item.Attributes) []int {
+// MissingFromTag returns the indexes of missing items that a tag requires.
+func (x *Patch) MissingFromTag(stored []item.Attributes) []int {
 	return x.indexes(stored, func(ch *PatchItem, a item.Attributes) bool { return ch.tagged && len(a) == 0 })
 }
 

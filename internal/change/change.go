@@ -26,7 +26,7 @@ type Change struct {
 	// mayMake reports that the item is made if it is missing, by a later request.
 	mayMake bool
 	// outside are the values that may lie outside the item, and are new.
-	outside []outside
+	external []external
 }
 
 // start returns a change of an item.
@@ -91,7 +91,7 @@ func (ch *Change) dropMark(m *model.Model) {
 func (ch *Change) effect(r *write.Request) snapshot.Effect {
 	return snapshot.Effect{
 		Place: r.Place, Item: ch.Item, Stored: ch.Stored, Record: ch.Record, Pos: ch.Pos,
-		Gone: r.Kind == write.Delete, Put: r.Put, Set: r.Set, Removed: r.Remove, Version: r.Token, Size: r.NewSize,
+		Deleted: r.Kind == write.Delete, Put: r.Put, Set: r.Set, Removed: r.Remove, Version: r.Token, Size: r.NewSize,
 	}
 }
 

@@ -108,7 +108,7 @@ func (x *comparing) value(name string, i int) {
 	case inexact && stored == nil: // it cannot be compared
 	case inexact:
 		x.add(name, stored)
-	case a.Large.Outside(), a.Opaque:
+	case a.Large.External(), a.Opaque:
 		if v := r.Opaque[i]; v != nil {
 			x.add(name, v)
 		}

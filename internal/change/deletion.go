@@ -23,7 +23,7 @@ type Deletion struct {
 	Root *Change
 	Rest []*Change
 	// known are the values of the key fields, as far as what was read tells them.
-	known []key.Value
+	keyFields []key.Value
 }
 
 // NewDeletion returns the removal of a selection. It refuses those that cannot be deleted:
@@ -87,7 +87,7 @@ func (del *Deletion) Blind(p selection.Part) error {
 // Loaded replaces the deletes by those of an entity's items as they were loaded.
 func (del *Deletion) Loaded(s *snapshot.Snapshot) {
 	del.Root, del.Rest = nil, nil
-	del.known, _ = del.m.KeyFields(s.Old) // as far as they were loaded
+	del.keyFields, _ = del.m.KeyFields(s.Old) // as far as they were loaded
 	for i, all := range s.Items {
 		for _, r := range all {
 			del.add(del.m.Schema.Items[i], r).expectRead(del.m, s)
@@ -100,7 +100,7 @@ func (del *Deletion) Loaded(s *snapshot.Snapshot) {
 func (del *Deletion) Found(images []item.Image) *item.Image {
 	del.Root, del.Rest = nil, nil
 	var root *item.Image
-	del.known = snapshot.Told(del.m, images)
+	del.keyFields = snapshot.KeyFieldsOf(del.m, images)
 	for i := range images {
 		f := &images[i]
 		if !del.Belongs(f) {
@@ -177,7 +177,7 @@ func (del *Deletion) Differences(found []item.Image) []Difference {
 
 // Belongs reports whether an item is one that the delete removes.
 func (del *Deletion) Belongs(f *item.Image) bool {
-	return Belongs(del.m, f, del.Selection.Identity, del.known)
+	return Belongs(del.m, f, del.Selection.Identity, del.keyFields)
 }
 
 // Added returns the items that other writers added to an entity before its root item was deleted: those
@@ -217,8 +217,8 @@ func (del *Deletion) Check() error {
 // Belongs reports whether an item is one of an entity, or was left over from one: its key
 // agrees with the identity, and of one without an incarnation the other key
 // fields' values as well, as far as they are known.
-func Belongs(m *model.Model, f *item.Image, identity, known []key.Value) bool {
-	return f.Kind != nil && m.Agrees(f, identity) && (f.Header.Incarnation != nil || m.Agrees(f, known))
+func Belongs(m *model.Model, f *item.Image, identity, keyFields []key.Value) bool {
+	return f.Kind != nil && m.Agrees(f, identity) && (f.Header.Incarnation != nil || m.Agrees(f, keyFields))
 }
 
 func (del *Deletion) add(it *schema.Item, r *snapshot.Stored) *Change {

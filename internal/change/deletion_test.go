@@ -176,7 +176,7 @@ func TestBelongs(t *testing.T) {
 		Item("1", "HEAD", item.Attributes{"Year": S("2026")}), Item("1", "E#2026#001", nil),
 		Item("1", "E#2025#001", nil),
 		Item("1", "E#2025#002", item.Attributes{"_a": B("x")}), Item("1", "?", nil))
-	known := snapshot.Told(m, images)
+	known := snapshot.KeyFieldsOf(m, images)
 	var got []string
 	for i := range images {
 		if change.Belongs(m, &images[i], whole(m, "1").Identity, known) {
@@ -189,7 +189,7 @@ func TestBelongs(t *testing.T) {
 }
 
 // What a second reading finds does not keep what the first one said.
-func TestFoundAgain(t *testing.T) {
+func TestFoundTwice(t *testing.T) {
 	m := Of[Shop](t)
 	del, err := change.NewDeletion(m, whole(m, "1"), false)
 	if err != nil {

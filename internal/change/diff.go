@@ -132,13 +132,13 @@ func Of(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any, o Options) (*D
 		if it.Element() {
 			d.elements(it)
 		} else {
-			d.singleton(it)
+			d.fixedItem(it)
 		}
 	}
 	if len(d.faults) > 0 {
 		return nil, d.faults
 	}
-	if err := cmp.Or(d.checkRoot(), d.checkHomes(), d.checkStays()); err != nil {
+	if err := cmp.Or(d.checkRoot(), d.checkShards(), d.checkStays()); err != nil {
 		return nil, err
 	}
 	return &d.Diff, d.fence(unresolved)
@@ -156,9 +156,9 @@ func (d *differ) checkRoot() error {
 		return nil
 	}
 	if !added {
-		var told bool
-		d.incarnation, told = d.s.Incarnation()
-		d.NeedsRoot = !told
+		var fits bool
+		d.incarnation, fits = d.s.Incarnation()
+		d.NeedsRoot = !fits
 	}
 	return d.requireRoot()
 }

@@ -97,7 +97,7 @@ func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, r
 		if !a.Opaque && record.Same(old, rec.Value, i) {
 			continue
 		}
-		if a.Large.Outside() {
+		if a.Large.External() {
 			now, same, err := d.sameLarge(rec, r, old, i)
 			if err != nil {
 				return nil, nil, err
@@ -265,7 +265,7 @@ func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []ite
 	ch := of(d.m, write.Update, rec.Item, r)
 	ch.Record, ch.Pos, ch.Set, ch.Remove = rec.Value, rec.Pos, sets, removes
 	for j, a := range ch.Set {
-		if a.Index >= 0 && rec.Item.Attributes[a.Index].Large.Outside() && !attr.Same(a.Value, r.Opaque[a.Index]) {
+		if a.Index >= 0 && rec.Item.Attributes[a.Index].Large.External() && !attr.Same(a.Value, r.Opaque[a.Index]) {
 			v, err := ch.encode(d.m, a.Index, a.Value)
 			if err != nil {
 				d.fail(err)
@@ -335,9 +335,9 @@ func (d *differ) incarnate(ch *Change) {
 	if d.incarnation == nil && fresh {
 		d.incarnation = item.NewToken()
 	} else if d.incarnation == nil {
-		var told bool
-		d.incarnation, told = d.s.Incarnation()
-		d.NeedsRoot = !told
+		var fits bool
+		d.incarnation, fits = d.s.Incarnation()
+		d.NeedsRoot = !fits
 	}
 	switch {
 	case d.incarnation != nil:
@@ -396,11 +396,11 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 
 // attribute returns the value of an attribute as a put stores it.
 func (ch *Change) attribute(m *model.Model, i int) (types.AttributeValue, error) {
-	if !ch.Item.Attributes[i].Large.Outside() {
+	if !ch.Item.Attributes[i].Large.External() {
 		return encode(m, ch.Item, ch.Record, i)
 	}
-	if j := slices.IndexFunc(ch.outside, func(o outside) bool { return o.index == i }); j >= 0 {
-		return ch.outside[j].stored(), nil
+	if j := slices.IndexFunc(ch.external, func(o external) bool { return o.index == i }); j >= 0 {
+		return ch.external[j].stored(), nil
 	}
 	return ch.place(m, i)
 }

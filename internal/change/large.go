@@ -17,7 +17,7 @@ import (
 )
 
 // outside is a value of an attribute that may lie outside its item.
-type outside struct {
+type external struct {
 	*large.Encoded
 	index int
 	// value is how it lies there, nil for one that stays in the item.
@@ -28,8 +28,8 @@ type outside struct {
 func Values(changes []*Change) []*large.Value {
 	var all []*large.Value
 	for _, ch := range changes {
-		for i := range ch.outside {
-			if v := ch.outside[i].value; v != nil {
+		for i := range ch.external {
+			if v := ch.external[i].value; v != nil {
 				all = append(all, v)
 			}
 		}
@@ -41,8 +41,8 @@ func Values(changes []*Change) []*large.Value {
 func Point(changes []*Change, to []*large.Value) {
 	n := 0
 	for _, ch := range changes {
-		for i := range ch.outside {
-			x := &ch.outside[i]
+		for i := range ch.external {
+			x := &ch.external[i]
 			if x.value == nil {
 				continue
 			}
@@ -104,8 +104,8 @@ func Settle(m *model.Model, changes []*Change, requests []*write.Request) {
 		return
 	}
 	eachChange(changes, requests, func(ch *Change, _ *write.Request) {
-		for i := range ch.outside {
-			x := &ch.outside[i]
+		for i := range ch.external {
+			x := &ch.external[i]
 			if c := cellOf(m, ch.Item, ch.Record, x.index); c != nil && c.Elsewhere(ch.Place, x.stored()) {
 				l := lazy{it: ch.Item, attr: x.index, Cell: c}
 				l.readFrom(m, ch.Place, x.stored())
@@ -154,17 +154,17 @@ func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it has %d bytes, and no more than %d could be read "+
 			"again: allow more (mapper.MaxValue)", a.Name, n, m.MaxValue)
 	}
-	x := outside{Encoded: e, index: i}
+	x := external{Encoded: e, index: i}
 	size := attr.ValueSize(e.In)
 	if a.Large.Inline > 0 && size >= a.Large.Inline || size > cost.MaxItem {
-		x.value = e.Outside(a, ch.Place, m.Now(), m.PartSize)
+		x.value = e.External(a, ch.Place, m.Now(), m.PartSize)
 	}
 	return ch.note(x), nil
 }
 
 // note notes a value, and returns it as its item holds it.
-func (ch *Change) note(x outside) types.AttributeValue {
-	ch.outside = append(slices.DeleteFunc(ch.outside, func(o outside) bool { return o.index == x.index }), x)
+func (ch *Change) note(x external) types.AttributeValue {
+	ch.external = append(slices.DeleteFunc(ch.external, func(o external) bool { return o.index == x.index }), x)
 	return x.stored()
 }
 
@@ -176,15 +176,15 @@ func (ch *Change) elsewhere(m *model.Model, i int) (types.AttributeValue, error)
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it is a pointer to a large value, which no field holds",
 			a.Name)
 	}
-	v, err := c.Outside(a, m.Codings, ch.Place, m.Now(), m.PartSize)
+	v, err := c.External(a, m.Codings, ch.Place, m.Now(), m.PartSize)
 	if err != nil {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
-	return ch.note(outside{index: i, value: v}), nil
+	return ch.note(external{index: i, value: v}), nil
 }
 
 // stored returns the value as its item holds it.
-func (x *outside) stored() types.AttributeValue {
+func (x *external) stored() types.AttributeValue {
 	if x.value != nil {
 		return x.value.Pointer.Attribute()
 	}
@@ -196,7 +196,7 @@ func (ch *Change) spill(m *model.Model) error {
 	for ch.NewSize > cost.MaxItem {
 		most, at := 0, -1
 		for i, a := range ch.Item.Attributes {
-			if n := ch.inline(i); a.Large.Outside() && n > most {
+			if n := ch.inline(i); a.Large.External() && n > most {
 				most, at = n, i
 			}
 		}
@@ -239,8 +239,8 @@ func (ch *Change) now(i int) types.AttributeValue {
 	if j := slices.IndexFunc(ch.Set, func(a item.Assignment) bool { return a.Index == i }); j >= 0 {
 		return ch.Set[j].Value
 	}
-	gone := slices.ContainsFunc(ch.Remove, func(a item.Assignment) bool { return a.Index == i })
-	if ch.Put != nil || ch.Stored == nil || gone {
+	removed := slices.ContainsFunc(ch.Remove, func(a item.Assignment) bool { return a.Index == i })
+	if ch.Put != nil || ch.Stored == nil || removed {
 		return nil
 	}
 	return ch.Stored.Opaque[i]
@@ -250,7 +250,7 @@ func (ch *Change) now(i int) types.AttributeValue {
 func (ch *Change) takeOut(m *model.Model, i int) error {
 	a := ch.Item.Attributes[i]
 	before := attr.AttributeSize(a.Name, ch.now(i))
-	j := slices.IndexFunc(ch.outside, func(o outside) bool { return o.index == i })
+	j := slices.IndexFunc(ch.external, func(o external) bool { return o.index == i })
 	if j < 0 { // it is as it was
 		now, err := plainly(m, ch.Item, ch.Record, i)
 		if err == nil {
@@ -259,11 +259,11 @@ func (ch *Change) takeOut(m *model.Model, i int) error {
 		if err != nil {
 			return err
 		}
-		j = len(ch.outside) - 1
+		j = len(ch.external) - 1
 	}
-	x := &ch.outside[j]
+	x := &ch.external[j]
 	if x.value == nil {
-		x.value = x.Outside(a, ch.Place, m.Now(), m.PartSize)
+		x.value = x.External(a, ch.Place, m.Now(), m.PartSize)
 	}
 	set := item.Assignment{Name: a.Name, Index: i, Value: x.stored()}
 	ch.Set = append(slices.DeleteFunc(ch.Set, func(o item.Assignment) bool { return o.Index == i }), set)
@@ -277,7 +277,7 @@ func (ch *Change) takeOut(m *model.Model, i int) error {
 // plainOrEncoded returns what compare returns of an attribute: a value that may lie outside its item as
 // it would be in it.
 func plainOrEncoded(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeValue, error) {
-	if it.Attributes[i].Large.Outside() {
+	if it.Attributes[i].Large.External() {
 		return plainly(m, it, rec, i)
 	}
 	return encode(m, it, rec, i)
@@ -286,7 +286,7 @@ func plainOrEncoded(m *model.Model, it *schema.Item, rec any, i int) (types.Attr
 // renamed returns the value of an attribute that gets its new name: of one that may lie outside its
 // item what is stored.
 func (d *differ) renamed(rec model.Record, r *snapshot.Stored, i int) (types.AttributeValue, error) {
-	if rec.Item.Attributes[i].Large.Outside() {
+	if rec.Item.Attributes[i].Large.External() {
 		return r.Opaque[i], nil
 	}
 	return encode(d.m, rec.Item, rec.Value, i)

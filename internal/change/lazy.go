@@ -85,12 +85,12 @@ func (l *lazy) readFrom(m *model.Model, at item.Place, stored types.AttributeVal
 }
 
 // Readers are the readers that values were given: in tries before, and in that of now.
-type Readers struct{ was, now map[io.Reader]*large.Given }
+type Readers struct{ was, now map[io.Reader]*large.Input }
 
 // Next begins another try.
 func (r *Readers) Next() {
 	if r.was == nil {
-		r.was = map[io.Reader]*large.Given{}
+		r.was = map[io.Reader]*large.Input{}
 	}
 	maps.Copy(r.was, r.now)
 	r.now = nil
@@ -103,16 +103,16 @@ var errTwice = errors.New("its reader was given to another value too, and can be
 // Given notes which readers the lazy values of a model's value were given that can be read once. One
 // that has given all it has in a try before gives that again. The error is of one that two values were
 // given.
-func (r *Readers) Given(m *model.Model, v any) error {
+func (r *Readers) KeepReaders(m *model.Model, v any) error {
 	if m.Source == nil {
 		return nil
 	}
 	if r.now == nil {
-		r.now = map[io.Reader]*large.Given{}
+		r.now = map[io.Reader]*large.Input{}
 	}
 	var err error
 	lazies(m, v, func(l lazy) bool {
-		from, once := l.GivenOnce()
+		from, once := l.StreamInput()
 		if !once || !reflect.ValueOf(from).Comparable() {
 			return false
 		}
@@ -123,7 +123,7 @@ func (r *Readers) Given(m *model.Model, v any) error {
 		if was := r.was[from]; was != nil && !l.Gives(was) && l.Ended() {
 			l.Give(was)
 		}
-		r.now[from] = l.Given()
+		r.now[from] = l.Input()
 		return true
 	})
 	return err

@@ -14,8 +14,8 @@ import (
 // ops are the operations of the kinds of changes.
 var ops = map[expr.Kind]item.Op{
 	expr.Set: item.OpSet, expr.SetIfAbsent: item.OpSetIfAbsent, expr.Remove: item.OpRemove,
-	expr.Increment:  item.OpIncrement,
-	expr.AddMembers: item.OpAddMembers, expr.DeleteMembers: item.OpDeleteMembers, expr.Append: item.OpAppend,
+	expr.Increment:   item.OpIncrement,
+	expr.AddElements: item.OpAddElements, expr.DeleteElements: item.OpDeleteElements, expr.Append: item.OpAppend,
 }
 
 // operate adds a change of an attribute by what is stored in it, or of what lies in it.
@@ -44,7 +44,7 @@ func (x *Patch) operate(ch *PatchItem, p expr.Change, i int) error {
 		o.Op = item.OpRemove // the value is left out when it is stored
 	case p.Kind != expr.Remove && p.Value == nil:
 		return x.m.FieldErrorf(name, "the value is left out when it is stored (omitempty): remove the field instead")
-	case p.Kind == expr.AddMembers || p.Kind == expr.DeleteMembers:
+	case p.Kind == expr.AddElements || p.Kind == expr.DeleteElements:
 		if t := attr.TypeName(o.Value); t != "SS" && t != "NS" && t != "BS" {
 			return x.m.FieldErrorf(name, "it is stored as %s, and no set: use Set", t)
 		}

@@ -22,9 +22,9 @@ import (
 
 // Patch is changes of one entity that are written without reading it.
 type Patch struct {
-	m        *model.Model
-	Identity []key.Value
-	lies     key.Partition
+	m         *model.Model
+	Identity  []key.Value
+	partition key.Partition
 	// Entity reports that the caller requires the entity (IfEntityExists).
 	Entity bool
 	// bound reports that the incarnation of the entity is known: live.
@@ -70,9 +70,9 @@ type PatchItem struct {
 	stance
 	// given is the stance of the patch as it was given, plain that where nothing is in the way;
 	// nil for that of now.
-	given, plain *stance
-	now          func() time.Time
-	m            *model.Model
+	placeholders, plain *stance
+	now                 func() time.Time
+	m                   *model.Model
 }
 
 // where is a condition on an item, and what says that it does not hold of one.
@@ -154,7 +154,7 @@ func NewPatch(m *model.Model, sel selection.Selection, all []expr.Change) (*Patc
 	x := &Patch{m: m, Identity: sel.Identity}
 	x.Items = x.few[:0]
 	var err error
-	if x.lies, err = m.Schema.Partition(sel.Identity); err != nil {
+	if x.partition, err = m.Schema.Partition(sel.Identity); err != nil {
 		return nil, err
 	}
 	for _, p := range all {
@@ -179,7 +179,7 @@ func NewPatch(m *model.Model, sel selection.Selection, all []expr.Change) (*Patc
 // entity remembers.
 func (x *Patch) Name() {
 	for _, ch := range x.Items {
-		ch.Given = write.GivenOf(&ch.Request)
+		ch.Arguments = write.ArgumentsOf(&ch.Request)
 	}
 }
 
@@ -218,16 +218,16 @@ func (x *Patch) change(p expr.Change) error {
 	}
 	ch.strict = ch.strict || !p.Upsert && p.Kind != expr.If
 	ch.upsert = ch.upsert || p.Upsert
-	ch.taking = ch.taking || p.Kind == expr.Remove || p.Kind == expr.DeleteMembers
+	ch.taking = ch.taking || p.Kind == expr.Remove || p.Kind == expr.DeleteElements
 	switch p.Kind {
 	case expr.If:
-		way := func(f expr.Field) []string { return x.wayIn(it, &p, f) }
-		if name := x.emptyKey(it, p.Condition, way); name != "" {
+		paths := func(f expr.Field) []string { return x.pathIn(it, &p, f) }
+		if name := x.emptyKey(it, p.Condition, paths); name != "" {
 			return x.m.FieldErrorf(name, schema.EmptyKeyText, it.IndexOf(name))
 		}
 		ch.where = append(ch.where, where{
-			func(e *attr.Expression) string { return p.Condition.Term(e, way) },
-			func(stored item.Attributes) error { return p.Condition.Unmet(stored, way) },
+			func(e *attr.Expression) string { return p.Condition.Term(e, paths) },
+			func(stored item.Attributes) error { return p.Condition.Unmet(stored, paths) },
 		})
 	case expr.Add, expr.Put:
 		ch.adds, ch.either = true, p.Kind == expr.Put
@@ -288,7 +288,7 @@ func (x *Patch) set(ch *PatchItem, p expr.Change, attributes []int) error {
 // encode returns the value of an attribute that is set.
 func (x *Patch) encode(ch *PatchItem, rec any, i int) (types.AttributeValue, error) {
 	v, err := plainOrEncoded(x.m, ch.Item, rec, i)
-	if err == nil && v != nil && ch.Item.Attributes[i].Large.Outside() {
+	if err == nil && v != nil && ch.Item.Attributes[i].Large.External() {
 		v, err = ch.Change.encode(x.m, i, v)
 	}
 	return v, err
@@ -315,7 +315,7 @@ func (ch *PatchItem) assign(a item.Assignment) {
 // place returns where the item of a change lies.
 func (x *Patch) place(it *schema.Item, p expr.Change) (item.Place, error) {
 	m := x.m
-	at := m.Place(it, x.lies, key.Scalar{})
+	at := m.Place(it, x.partition, key.Scalar{})
 	if it.Key == nil {
 		return at, nil
 	}
@@ -334,18 +334,18 @@ func (x *Patch) place(it *schema.Item, p expr.Change) (item.Place, error) {
 }
 
 // elementKey returns the sort key of an element that a node names by its placeholders.
-func (x *Patch) elementKey(it *schema.Item, given []key.Value) (key.Scalar, error) {
+func (x *Patch) elementKey(it *schema.Item, placeholders []key.Value) (key.Scalar, error) {
 	values := make([]key.Value, 0, len(it.Key.Sources))
 	for _, src := range it.Key.Sources {
 		if src.From == schema.FromModel && src.KeyField < len(x.Identity) {
 			values = append(values, x.Identity[src.KeyField])
 			continue
 		}
-		if len(given) == 0 {
+		if len(placeholders) == 0 {
 			return key.Scalar{},
 				x.m.FieldErrorf(it.Name, "the patch names several elements: name one, by its whole key")
 		}
-		values, given = append(values, given[0]), given[1:]
+		values, placeholders = append(values, placeholders[0]), placeholders[1:]
 	}
 	return x.m.Render(it, values)
 }
@@ -420,7 +420,7 @@ func (x *Patch) finish() error {
 	}
 	upsert := ""
 	for _, ch := range x.Items {
-		ch.Outside = len(Values([]*Change{ch.Change}))
+		ch.External = len(Values([]*Change{ch.Change}))
 		if ch.upsert {
 			upsert = cmp.Or(upsert, ch.Field)
 		}
@@ -509,10 +509,10 @@ func (ch *PatchItem) ours() attr.Condition {
 func (x *Patch) Bind(live types.AttributeValue) {
 	x.bound, x.live = true, live
 	for _, ch := range x.Items {
-		if ch.given == nil {
-			ch.given = ch.saved()
+		if ch.placeholders == nil {
+			ch.placeholders = ch.saved()
 		}
-		ch.take(ch.given)
+		ch.take(ch.placeholders)
 		ch.bound, ch.incarnation = true, live
 		switch {
 		// the entity gets none: what is made has none, and writers that have read it know none

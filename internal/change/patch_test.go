@@ -31,7 +31,7 @@ func TestNewPatch(t *testing.T) {
 	drop := expr.Change{Kind: expr.Remove, Item: head, Field: way("Name")}
 	count := expr.Change{Kind: expr.Increment, Item: head, Field: way("Visits"), By: "2"}
 	add := expr.Change{Kind: expr.Add, Item: line, Record: &Line{SKU: "a"}}
-	gone := expr.Change{Kind: expr.Delete, Item: plan}
+	removed := expr.Change{Kind: expr.Delete, Item: plan}
 	entity := expr.Change{Kind: expr.IfEntity}
 	either, addEither := set, add
 	either.Upsert, addEither.Kind = true, expr.Put
@@ -59,7 +59,7 @@ func TestNewPatch(t *testing.T) {
 		{"on a condition", []expr.Change{set, when}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND " +
 			"(attribute_not_exists(_s) OR _s.state = 'live') AND Visits = 7"}, ""},
 		{"added", []expr.Change{add}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"}, ""},
-		{"deleted", []expr.Change{gone}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_s)"},
+		{"deleted", []expr.Change{removed}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_s)"},
 			""},
 		{"upserted", []expr.Change{either},
 			[]string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},

@@ -132,7 +132,7 @@ func (p *patchedKeys) key(j int, k *schema.IndexKey) error {
 // that it changes it by what is stored.
 const (
 	valueUnknown = iota
-	valueGiven
+	setsValue
 	valueSet
 	valueOperated
 )
@@ -143,14 +143,14 @@ func (p *patchedKeys) value(j, i int, src *schema.Source) (v key.Value, is int, 
 	it, m := p.ch.Item, p.m
 	if src.From == schema.FromModel {
 		if src.KeyField < len(p.Identity) {
-			return p.Identity[src.KeyField], valueGiven, nil
+			return p.Identity[src.KeyField], setsValue, nil
 		}
 		return key.Value{Kind: key.String}, valueUnknown, nil
 	}
 	if it.Key != nil {
 		for n, s := range it.Key.Sources {
 			if s.From == src.From && slices.Equal(s.Value.Path, src.Value.Path) && n < len(p.inKey) && s.Lossless {
-				return p.inKey[n], valueGiven, nil
+				return p.inKey[n], setsValue, nil
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func (p *patchedKeys) value(j, i int, src *schema.Source) (v key.Value, is int, 
 	for f, o := range m.Schema.KeyFields[:m.Schema.Identities()] {
 		k, source := m.Schema.KeyOf(f)
 		if src.From == schema.FromItem && slices.Equal(o.Path, src.Value.Path) && k.Sources[source].Lossless {
-			return p.Identity[f], valueGiven, nil
+			return p.Identity[f], setsValue, nil
 		}
 	}
 	switch {
@@ -202,8 +202,8 @@ func (p *patchedKeys) sparse() error {
 		if err != nil {
 			return err
 		}
-		given := slices.ContainsFunc(p.ch.Defaults, func(d item.Assignment) bool { return d.Name == a.Name })
-		if v != nil && !given {
+		defaulted := slices.ContainsFunc(p.ch.Defaults, func(d item.Assignment) bool { return d.Name == a.Name })
+		if v != nil && !defaulted {
 			p.ch.Defaults = append(p.ch.Defaults, item.Assignment{Name: a.Name, Index: i, Value: v})
 		}
 	}

@@ -148,7 +148,7 @@ func anyEdits[T any](t *testing.T, start T, edit func(r *rand.Rand, v *T), optio
 			if diff := cmp.Diff(read, v, options...); diff != "" {
 				t.Fatalf("seed %d, step %d: %s", seed, step, diff)
 			}
-			if diff := cmp.Diff(known(m, again), known(m, s)); diff != "" {
+			if diff := cmp.Diff(attributesOf(m, again), attributesOf(m, s)); diff != "" {
 				t.Fatalf("seed %d, step %d: %s", seed, step, diff)
 			}
 			if rest, err := change.Of(s, nil, v, change.Options{}); err != nil || len(rest.Changes) > 0 {
@@ -233,7 +233,7 @@ func TestAnyEditsOfExpiry(t *testing.T) {
 }
 
 // known describes what a snapshot knows of the stored items.
-func known(m *model.Model, s *snapshot.Snapshot) []string {
+func attributesOf(m *model.Model, s *snapshot.Snapshot) []string {
 	var all []string
 	for i, items := range s.Items {
 		for _, r := range items {

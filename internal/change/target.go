@@ -110,7 +110,7 @@ func (x *Patch) below(it *schema.Item, p *expr.Change) []string {
 }
 
 // wayIn is the path at which an item stores a field that a condition names.
-func (x *Patch) wayIn(it *schema.Item, p *expr.Change, f expr.Field) []string {
+func (x *Patch) pathIn(it *schema.Item, p *expr.Change, f expr.Field) []string {
 	if found, below := x.find(it, p, f); f[0].Name != "" && len(found) == 1 {
 		return append([]string{it.Attributes[found[0]].Name}, below...)
 	}
@@ -237,9 +237,9 @@ func (x *Patch) itemOfField(p *expr.Change, f expr.Field) (*schema.Item, error) 
 
 // emptyKey is the attribute, if a condition names one that is a key of an index as it is and compares
 // with an empty value, which is not stored of it; "" for none.
-func (x *Patch) emptyKey(it *schema.Item, c expr.Condition, way expr.Way) string {
+func (x *Patch) emptyKey(it *schema.Item, c expr.Condition, paths expr.Paths) string {
 	for _, f := range c.Fields {
-		if i := it.Attribute(way(f)[0]); i >= 0 && it.Sparse(i) && c.ComparesEmpty(way) {
+		if i := it.Attribute(paths(f)[0]); i >= 0 && it.Sparse(i) && c.ComparesEmpty(paths) {
 			return it.Attributes[i].Name
 		}
 	}
@@ -248,14 +248,14 @@ func (x *Patch) emptyKey(it *schema.Item, c expr.Condition, way expr.Way) string
 
 // named checks the attributes that a condition names by themselves against those of its item.
 func (x *Patch) named(it *schema.Item, c expr.Condition) error {
-	known := x.m.AttributeNames(it)
+	names := x.m.AttributeNames(it)
 	for _, f := range c.Fields {
 		name := f[0].Attribute
-		if f[0].Name != "" || slices.Contains(known, name) {
+		if f[0].Name != "" || slices.Contains(names, name) {
 			continue
 		}
 		return x.m.FieldErrorf(it.Name, "a condition names the attribute %q, which it does not store%s", name,
-			near.Hint(name, known))
+			near.Hint(name, names))
 	}
 	return nil
 }

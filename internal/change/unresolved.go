@@ -21,7 +21,7 @@ type UnresolvedWrite struct {
 	// Evidence are the requests whose items show whether the write was applied.
 	Evidence []*write.Request
 	// Others reports that Evidence are requests of other entities, in the same transaction.
-	Others bool
+	Elsewhere bool
 	// Whole reports that a save wrote nothing else.
 	Whole bool
 	// Move is the move of the entity to another key that the write was a part of, nil for none.
@@ -50,7 +50,7 @@ func NewUnresolvedWrite(m *model.Model, changes []*Change, requests []*write.Req
 	evidence []*write.Request) *UnresolvedWrite {
 	x := &UnresolvedWrite{Since: m.Now(), Keys: keys, Evidence: evidence, Movable: m.CanReshard(keys.KeyFields)}
 	eachChange(changes, requests, func(ch *Change, r *write.Request) { x.Changes = append(x.Changes, ch.freeze(m, r)) })
-	if x.Others = evidence != nil; !x.Others {
+	if x.Elsewhere = evidence != nil; !x.Elsewhere {
 		x.Evidence = Requests(x.Changes)
 	}
 	if keys.Value != nil {
@@ -164,7 +164,7 @@ func (x *UnresolvedWrite) Applied(look func(*write.Request) (item.Attributes, er
 			return false, nil
 		}
 	}
-	if !identifiable || !x.Others {
+	if !identifiable || !x.Elsewhere {
 		return !identifiable, nil
 	}
 	// Another writer may have changed the items of other entities later. An item that was deleted is

@@ -38,7 +38,7 @@ func TestPagesEndAfterTheItem(t *testing.T) {
 		{"large items", 8, 390 << 10, 146.5 + 146.5 + 97.5, 3},
 	} {
 		u, answers := charge.Pages(charge.Eventual, slices.Repeat([]int{c.bytes}, c.items)...)
-		if !u.Known() || u.Min != c.want || answers != c.answers {
+		if !u.Exact() || u.Min != c.want || answers != c.answers {
 			t.Errorf("%s: %v RCU in %d answers; want %v in %d", c.name, u, answers, c.want, c.answers)
 		}
 	}

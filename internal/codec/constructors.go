@@ -96,7 +96,7 @@ func SliceOf[S ~[]E, E any](elem Typed[E]) Typed[S] {
 			s := p.(*S)
 			*s = append(*s, *new(E))
 		},
-		equal: func(a, b any) (equal, known bool) {
+		equal: func(a, b any) (equal, decided bool) {
 			same, ok := elem.form.equal.(func(a, b *E) bool)
 			return ok && equalElements(*a.(*S), *b.(*S), same), ok
 		},

@@ -108,7 +108,7 @@ func (s *slice) Equal(a, b any) bool {
 	}
 	p, q := s.path.At(a), s.path.At(b)
 	if s.record.wholeRecords && !s.record.expires() {
-		if equal, known := s.list.Equal(p, q); known {
+		if equal, decided := s.list.Equal(p, q); decided {
 			return equal
 		}
 	}

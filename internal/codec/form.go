@@ -20,7 +20,7 @@ type Form struct {
 	decode func(p any, av types.AttributeValue, o Options) error
 	// scan is decode of a value from the wire. It reports that it does not know a value before it sets
 	// anything, and then that is decoded; nil knows none.
-	scan func(p any, v wire.Value, o Options) (known bool, err error)
+	scan func(p any, v wire.Value, o Options) (decided bool, err error)
 	// exact is described at Exact. It is nil for types that are encoded to find out.
 	exact func(p any, v wire.Value, o Options) bool
 	// same and clone are nil for types that are opaque: they are compared as they are
@@ -61,7 +61,7 @@ func (f *Form) Decode(p any, av types.AttributeValue, o Options) error { return 
 // Scan is Decode of a value from the wire.
 func (f *Form) Scan(p any, v wire.Value, o Options) error {
 	if f.scan != nil {
-		if known, err := f.scan(p, v, o); known {
+		if decided, err := f.scan(p, v, o); decided {
 			return err
 		}
 	}

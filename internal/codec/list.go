@@ -24,7 +24,7 @@ type List struct {
 	grow func(p any)
 	// equal is nil, or compares two slices by the function that their elements have for
 	// that; known is false where they have none.
-	equal func(a, b any) (equal, known bool)
+	equal func(a, b any) (equal, decided bool)
 }
 
 // listForm completes the form of a slice or array.
@@ -209,7 +209,7 @@ func (l *List) At(p any, i int) any { return l.at(p, i) }
 
 // Equal reports whether two slices have the same elements, by the function that is given
 // with the elements' type; known is false where there is none.
-func (l *List) Equal(a, b any) (equal, known bool) {
+func (l *List) Equal(a, b any) (equal, decided bool) {
 	if l.equal == nil {
 		return false, false
 	}

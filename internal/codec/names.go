@@ -16,29 +16,29 @@ type Names struct {
 // NamesOf returns the names in a type, nil for a type without structs in it.
 func NamesOf(t *schema.Type) *Names { return namesOf(t, map[*schema.Type]*Names{}) }
 
-func namesOf(t *schema.Type, known map[*schema.Type]*Names) *Names {
+func namesOf(t *schema.Type, seen map[*schema.Type]*Names) *Names {
 	if t == nil || t.Time || t.Marshals {
 		return nil
 	}
-	if n, ok := known[t]; ok {
+	if n, ok := seen[t]; ok {
 		return n
 	}
 	if t.Kind == schema.Struct {
 		n := &Names{fields: map[string]*Names{}}
-		known[t] = n
+		seen[t] = n
 		for _, f := range t.EncodedFields() {
-			n.fields[f.Name] = namesOf(f.Type, known)
+			n.fields[f.Name] = namesOf(f.Type, seen)
 		}
 		return n
 	}
 	if t.Kind == schema.Pointer {
-		return namesOf(t.Elem, known)
+		return namesOf(t.Elem, seen)
 	}
 	n := &Names{}
-	known[t] = n // until its elements are known: a type that contains itself has names
-	n.elem = namesOf(t.Elem, known)
+	seen[t] = n // until its elements are known: a type that contains itself has names
+	n.elem = namesOf(t.Elem, seen)
 	if n.elem == nil {
-		known[t] = nil
+		seen[t] = nil
 		return nil
 	}
 	return n

@@ -55,12 +55,12 @@ func spreads(it *schema.Item, root *Form) []spread {
 		if a.Place == 0 || a.Place == len(a.Value.Path) {
 			continue
 		}
-		way := a.Value.Path[:a.Place]
-		if slices.ContainsFunc(seen, func(s []int) bool { return slices.Equal(s, way) }) {
+		prefix := a.Value.Path[:a.Place]
+		if slices.ContainsFunc(seen, func(s []int) bool { return slices.Equal(s, prefix) }) {
 			continue
 		}
-		seen = append(seen, way)
-		path, f := root.Path(way)
+		seen = append(seen, prefix)
+		path, f := root.Path(prefix)
 		all = append(all, spread{path, f})
 	}
 	return all
@@ -100,7 +100,7 @@ func newRecord(it *schema.Item, root *Form, codings compression.Codings) *record
 			}
 			r.keys = append(r.keys, newInModelKey(root, src.Value, it.Key.Format(i).Value))
 		}
-		r.wholeRecords = root.Table != nil && root.Table.Compared && !it.HasOutside()
+		r.wholeRecords = root.Table != nil && root.Table.Compared && !it.HasExternal()
 		return r
 	}
 	if it.Field != nil {

@@ -146,7 +146,7 @@ func (e *Estimator) part(part selection.Part, whole bool) cost.Units {
 
 // Load returns the cost of loading a selection of an entity whose items are known.
 func (e *Estimator) Load(s *snapshot.Snapshot, sel selection.Selection, strong bool) (Reads, error) {
-	r, err := e.rehearse(s.Images(), sel, func(p *staging.Protocol, of *staging.Entity, t *write.Tally) error {
+	r, err := e.predict(s.Images(), sel, func(p *staging.Protocol, of *staging.Entity, t *write.Tally) error {
 		// As search.Engine.Load does: the two have to read the same way.
 		_, err := p.Read(context.Background(), of, read.Options{Strong: strong}, t)
 		return err
@@ -173,7 +173,7 @@ func (e *Estimator) Load(s *snapshot.Snapshot, sel selection.Selection, strong b
 }
 
 // rehearse runs the code that reads on known items, in memory, and returns what it would cost.
-func (e *Estimator) rehearse(images []item.Image, sel selection.Selection,
+func (e *Estimator) predict(images []item.Image, sel selection.Selection,
 	reads func(*staging.Protocol, *staging.Entity, *write.Tally) error) (Reads, error) {
 	of, err := search.EntityOf(e.Model, sel)
 	if err != nil {
@@ -227,7 +227,7 @@ func (e *Estimator) Save(s *snapshot.Snapshot, d *change.Diff) (Reads, error) {
 		}
 	}
 	sel := selection.Entity(e.Model.Schema, e.Model.Identity(d.Old))
-	look, err := e.rehearse(images, sel, readRemains)
+	look, err := e.predict(images, sel, readRemains)
 	added := cost.Units{Max: float64(len(sel.Parts)) * maxRange(), If: "something was added under the old key"}
 	return r.Add(look).Add(Reads{RCU: added}), err
 }
@@ -239,7 +239,7 @@ func (e *Estimator) Delete(s *snapshot.Snapshot, sel selection.Selection) (Reads
 			return slices.ContainsFunc(all, func(r *snapshot.Stored) bool { return f.Is(r.Place) })
 		})
 	})
-	return e.rehearse(images, sel, readRemains)
+	return e.predict(images, sel, readRemains)
 }
 
 // StagedDelete returns the cost of the reads of a staged delete of a loaded entity: all items before
@@ -248,7 +248,7 @@ func (e *Estimator) Delete(s *snapshot.Snapshot, sel selection.Selection) (Reads
 func (e *Estimator) StagedDelete(s *snapshot.Snapshot, sel selection.Selection, plan *write.Plan, marked bool) (r Reads,
 	err error) {
 	if !marked {
-		if r, err = e.rehearse(s.Images(), sel, readRemains); err != nil {
+		if r, err = e.predict(s.Images(), sel, readRemains); err != nil {
 			return r, err
 		}
 	}
@@ -258,7 +258,7 @@ func (e *Estimator) StagedDelete(s *snapshot.Snapshot, sel selection.Selection, 
 			images[i].Size = mark.NewSize
 		}
 	}
-	after, err := e.rehearse(images, sel, func(p *staging.Protocol, of *staging.Entity, t *write.Tally) error {
+	after, err := e.predict(images, sel, func(p *staging.Protocol, of *staging.Entity, t *write.Tally) error {
 		if err := readRemains(p, of, t); err != nil {
 			return err
 		}

@@ -32,9 +32,9 @@ func (a *average) add(bytes int) {
 
 // NewSizes returns the sizes of a model's items. given has the sizes that the caller expects, in bytes,
 // by the names of kinds of items.
-func NewSizes(m *model.Model, given map[string]int) (*Sizes, error) {
+func NewSizes(m *model.Model, sizes map[string]int) (*Sizes, error) {
 	s := &Sizes{m, make([]average, len(m.Schema.Items)), make([]average, len(m.Tables))}
-	for name, bytes := range given {
+	for name, bytes := range sizes {
 		i := slices.IndexFunc(m.Schema.Items, func(it *schema.Item) bool { return it.Name == name })
 		if i < 0 {
 			var names []string

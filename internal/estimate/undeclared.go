@@ -48,7 +48,7 @@ func (u *Undeclared) Of(p *write.Plan) cost.Units {
 				continue
 			}
 			most := cost.WriteUnits(r.OldSize) + cost.WriteUnits(r.NewSize)
-			if !r.Units().Known() {
+			if !r.Units().Exact() {
 				most = 2 * cost.WriteUnits(cost.MaxItem)
 			}
 			sum = sum.Add(cost.Units{Max: most, If: IfUndeclared})

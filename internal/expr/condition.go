@@ -63,7 +63,7 @@ func (f Field) Under(outer Field) Field { return slices.Concat(outer, f) }
 
 // Way returns the path at which an item stores a field: attributes of a spread struct lie
 // beside the others.
-type Way func(Field) []string
+type Paths func(Field) []string
 
 // Condition is a condition on the attributes of one item.
 type Condition struct {
@@ -75,19 +75,19 @@ type Condition struct {
 	// joined says that its text is several terms, which stand in parentheses beside
 	// others.
 	joined bool
-	render func(x *attr.Expression, way Way) string
+	render func(x *attr.Expression, paths Paths) string
 }
 
 // New returns the condition on a field, which render gives with its path.
 func New(f Field, render func(x *attr.Expression, path string) string) Condition {
 	return Condition{Fields: []Field{f},
-		render: func(x *attr.Expression, way Way) string { return render(x, x.Path(way(f))) }}
+		render: func(x *attr.Expression, paths Paths) string { return render(x, x.Path(paths(f))) }}
 }
 
 // ComparesEmpty reports whether the condition compares with an empty text, or no bytes.
-func (c Condition) ComparesEmpty(way Way) bool {
+func (c Condition) ComparesEmpty(paths Paths) bool {
 	var x attr.Expression
-	c.Term(&x, way)
+	c.Term(&x, paths)
 	for _, v := range x.Values() {
 		if s, ok := attr.ScalarOf(v); ok && s.Type != 'N' && s.Text == "" {
 			return true
@@ -106,8 +106,8 @@ func Under(outer Field, c Condition) Condition {
 	for _, f := range c.Fields {
 		u.Fields = append(u.Fields, f.Under(outer))
 	}
-	u.render = func(x *attr.Expression, way Way) string {
-		return c.render(x, func(f Field) []string { return way(f.Under(outer)) })
+	u.render = func(x *attr.Expression, paths Paths) string {
+		return c.render(x, func(f Field) []string { return paths(f.Under(outer)) })
 	}
 	if c.render == nil {
 		u.render = nil
@@ -126,14 +126,14 @@ func (c Condition) Checked() Condition {
 var errEmpty = errors.New("the condition is empty: make conditions with the fields' handles")
 
 // Text renders the condition as it stands alone. It is not asked of one with an Err.
-func (c Condition) Text(x *attr.Expression, way Way) string { return c.render(x, way) }
+func (c Condition) Text(x *attr.Expression, paths Paths) string { return c.render(x, paths) }
 
 // Term renders the condition as it stands beside others.
-func (c Condition) Term(x *attr.Expression, way Way) string {
+func (c Condition) Term(x *attr.Expression, paths Paths) string {
 	if c.joined {
-		return "(" + c.render(x, way) + ")"
+		return "(" + c.render(x, paths) + ")"
 	}
-	return c.render(x, way)
+	return c.render(x, paths)
 }
 
 // And returns the condition that all hold.
@@ -154,10 +154,10 @@ func join(word string, all []Condition) Condition {
 			c.Err = o.Err
 		}
 	}
-	c.render = func(x *attr.Expression, way Way) string {
+	c.render = func(x *attr.Expression, paths Paths) string {
 		terms := make([]string, len(all))
 		for i, o := range all {
-			terms[i] = o.Term(x, way)
+			terms[i] = o.Term(x, paths)
 		}
 		return strings.Join(terms, word)
 	}
@@ -168,6 +168,6 @@ func join(word string, all []Condition) Condition {
 func Not(c Condition) Condition {
 	n := c
 	n.joined = false
-	n.render = func(x *attr.Expression, way Way) string { return "NOT (" + c.Text(x, way) + ")" }
+	n.render = func(x *attr.Expression, paths Paths) string { return "NOT (" + c.Text(x, paths) + ")" }
 	return n
 }

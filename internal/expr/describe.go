@@ -33,8 +33,8 @@ func (c Condition) text(name func(Field) string, show func(types.AttributeValue)
 }
 
 // Unmet returns an error with the condition. Its details have the values, and those that an item stores.
-func (c Condition) Unmet(stored map[string]types.AttributeValue, way Way) error {
-	return redact.New(c.String(), c.text(Field.Name, Show)+", where "+c.found(stored, way))
+func (c Condition) Unmet(stored map[string]types.AttributeValue, paths Paths) error {
+	return redact.New(c.String(), c.text(Field.Name, Show)+", where "+c.found(stored, paths))
 }
 
 // Show returns a value as a person reads it, cut where it is long.
@@ -72,14 +72,14 @@ func Show(v types.AttributeValue) string {
 }
 
 // found says what an item holds of the fields that the condition names.
-func (c Condition) found(stored map[string]types.AttributeValue, way Way) string {
+func (c Condition) found(stored map[string]types.AttributeValue, paths Paths) string {
 	var all []string
 	for _, f := range c.Fields {
 		name := f.Name()
 		if name == "" {
 			name = strings.Join(f.Attributes(), ".")
 		}
-		if text := name + " is " + Show(At(stored, way(f))); !slices.Contains(all, text) {
+		if text := name + " is " + Show(At(stored, paths(f))); !slices.Contains(all, text) {
 			all = append(all, text)
 		}
 	}

@@ -18,8 +18,8 @@ const (
 	SetIfAbsent
 	Remove
 	Increment
-	AddMembers
-	DeleteMembers
+	AddElements
+	DeleteElements
 	Append
 	Add
 	Put

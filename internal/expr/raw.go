@@ -21,8 +21,8 @@ func Raw(b expression.ConditionBuilder) Condition {
 	c := Condition{Raw: true, joined: true}
 	names, values, text := e.Names(), e.Values(), *e.Condition()
 	begins := map[string]bool{}
-	replace(text, func(placeholder string, within bool) string {
-		if name, ok := names[placeholder]; ok && !within {
+	replace(text, func(placeholder string, inString bool) string {
+		if name, ok := names[placeholder]; ok && !inString {
 			begins[name] = true
 		}
 		return ""
@@ -30,15 +30,15 @@ func Raw(b expression.ConditionBuilder) Condition {
 	for _, name := range slices.Sorted(maps.Keys(begins)) {
 		c.Fields = append(c.Fields, Field{{Attribute: name}})
 	}
-	c.render = func(x *attr.Expression, way Way) string {
+	c.render = func(x *attr.Expression, paths Paths) string {
 		seen := map[string]string{} // a value that stands twice is one value
-		return replace(text, func(placeholder string, within bool) string {
+		return replace(text, func(placeholder string, inString bool) string {
 			name, isName := names[placeholder]
 			switch {
-			case isName && within:
+			case isName && inString:
 				return x.Name(name)
 			case isName:
-				return x.Path(way(Field{{Attribute: name}}))
+				return x.Path(paths(Field{{Attribute: name}}))
 			}
 			to, ok := seen[placeholder]
 			if !ok {
@@ -56,7 +56,7 @@ func Raw(b expression.ConditionBuilder) Condition {
 
 // replace replaces the placeholders in a text: a # or : and digits. within tells that one
 // stands behind a point, so that the path goes on with it.
-func replace(text string, by func(placeholder string, within bool) string) string {
+func replace(text string, by func(placeholder string, inString bool) string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
 		if text[i] != '#' && text[i] != ':' {

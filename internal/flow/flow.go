@@ -68,17 +68,17 @@ func AtMost(ctx context.Context, parallel, n int, do func(ctx context.Context, i
 		parallel = 1
 	}
 	var panicked atomic.Pointer[Panic]
-	group, within := errgroup.WithContext(ctx)
+	group, workers := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for i := range n {
-		if within.Err() != nil {
+		if workers.Err() != nil {
 			break
 		}
 		group.Go(func() error {
-			if within.Err() != nil {
+			if workers.Err() != nil {
 				return nil // another function failed
 			}
-			err := Caught(func() error { return do(within, i) })
+			err := Caught(func() error { return do(workers, i) })
 			if p, ok := err.(*Panic); ok { // of this function alone
 				panicked.Store(p)
 			}

@@ -205,7 +205,7 @@ func TestPanicReachesCaller(t *testing.T) {
 			t.Errorf("after %v: %v", first, err)
 		}
 	}
-	if err := Caught(func() error { return Again(broken) }); !errors.Is(err, broken) {
+	if err := Caught(func() error { return Retry(broken) }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }

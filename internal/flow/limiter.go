@@ -26,8 +26,8 @@ func NewLimiter(limit float64) *Limiter {
 
 // Rate is a limit that an option gives, in capacity units a second. The zero Rate is none.
 type Rate struct {
-	units float64
-	given bool
+	units    float64
+	explicit bool
 }
 
 // RateOf returns the rate that an option was given.
@@ -35,7 +35,7 @@ func RateOf(units float64) Rate { return Rate{units, true} }
 
 // Check refuses what is no rate.
 func (r Rate) Check() error {
-	if r.given && !(r.units >= 0.001 && r.units < 1e9) { // also what is no number
+	if r.explicit && !(r.units >= 0.001 && r.units < 1e9) { // also what is no number
 		return fmt.Errorf("%v units a second: give 0.001 or more, or leave it out", r.units)
 	}
 	return nil
@@ -43,7 +43,7 @@ func (r Rate) Check() error {
 
 // Limiter returns the limiter for an equal share of the rate, nil for no limit.
 func (r Rate) Limiter(shares int) *Limiter {
-	if !r.given {
+	if !r.explicit {
 		return nil
 	}
 	return NewLimiter(r.units / float64(shares))

@@ -37,7 +37,7 @@ func Caught(f func() error) (err error) {
 }
 
 // Again panics if an error is that of a function that has panicked, and returns any other.
-func Again(err error) error {
+func Retry(err error) error {
 	var p *Panic
 	if errors.As(err, &p) {
 		panic(p)

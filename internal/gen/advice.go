@@ -37,16 +37,16 @@ func advice(it *schema.Item, a *schema.Attribute) string {
 				"of what lies in the item of it: project what its queries read (project=)", e.Index.Name)
 		}
 	}
-	others := 0
+	remaining := 0
 	for _, o := range it.Attributes {
-		if !o.Large.Outside() {
-			others++
+		if !o.Large.External() {
+			remaining++
 		}
 	}
-	if a.Large.Outside() && !it.Element() && others > 0 {
+	if a.Large.External() && !it.Element() && remaining > 0 {
 		return fmt.Sprintf("its values may lie outside of the item, which is written in a transaction then, at twice "+
 			"the units, with %d other attributes: give it an item of its own (sk=) if these are large or change often",
-			others)
+			remaining)
 	}
 	return ""
 }

@@ -51,7 +51,7 @@ func (f *finder) find() {
 		}
 	}
 	f.nameless()
-	f.p.Diagnostics = append(f.p.Diagnostics, meetings([]*Package{f.p}, true)...)
+	f.p.Diagnostics = append(f.p.Diagnostics, collisions([]*Package{f.p}, true)...)
 }
 
 // collectTags notes the declaration of each struct field, for positions in tags.

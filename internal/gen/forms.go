@@ -99,7 +99,7 @@ func (g *generator) handleOf(s types.Type, f *schema.Field, spread bool) handle 
 
 // unless returns the handle, without changes if keys name the field wherever it is stored.
 func (h handle) unless(u use) *handle {
-	if u&keyed != 0 && u&(settable|way) == 0 && len(h.types) == 1 {
+	if u&keyed != 0 && u&(settable|steps) == 0 && len(h.types) == 1 {
 		h.kind = "Key"
 	}
 	return &h
@@ -141,9 +141,9 @@ func (g *generator) rowForm(s *structure, i int) code {
 	switch u := s.uses[i]; {
 	case u.byText(t):
 		return call(of(impl("Text"), goType(t)))
-	case u&way != 0 && t.Kind == schema.Pointer:
+	case u&steps != 0 && t.Kind == schema.Pointer:
 		return call(impl("Pointer"), g.table(t.Elem))
-	case u&way != 0:
+	case u&steps != 0:
 		return g.table(t)
 	case u&items != 0:
 		return g.elementsForm(t)
@@ -190,10 +190,10 @@ func (g *generator) rows(s *structure) []row {
 		u := s.uses[i]
 		switch {
 		case u == 0 || !f.Exported && !f.Embedded || g.unnameable(f):
-		case s.handles == "" || u&(stored|way) == 0 || u&items != 0 || s.expanded(i):
+		case s.handles == "" || u&(stored|steps) == 0 || u&items != 0 || s.expanded(i):
 			out = append(out, row{i, nil})
 		default:
-			h := g.handleOf(goType(s.t), f, u&way != 0)
+			h := g.handleOf(goType(s.t), f, u&steps != 0)
 			out = append(out, row{i, h.unless(u)})
 		}
 	}
@@ -229,11 +229,11 @@ func (g *generator) promoted(s *structure) []promoted {
 			switch {
 			case in.expanded(i) && f.Type.Kind == schema.Struct:
 				walk(g.structures.byKey[typeKey(goType(f.Type))], here)
-			case len(path) == 0 || !f.Exported || taken[f.Name] || u&(stored|way) == 0 || u&items != 0 ||
+			case len(path) == 0 || !f.Exported || taken[f.Name] || u&(stored|steps) == 0 || u&items != 0 ||
 				in.expanded(i):
 			case g.resolves(s, f.Name, here):
 				taken[f.Name] = true
-				h := g.handleOf(goType(s.t), f, u&way != 0)
+				h := g.handleOf(goType(s.t), f, u&steps != 0)
 				out = append(out, promoted{f.Name, *h.unless(u), tagText(f)})
 			}
 		}
@@ -265,7 +265,7 @@ func (g *generator) hasHandles(s *structure) bool {
 			if inner := g.structures.byKey[typeKey(goType(f.Type))]; inner != nil && g.hasHandles(inner) {
 				return true
 			}
-		case f.Exported && u&(stored|way) != 0:
+		case f.Exported && u&(stored|steps) != 0:
 			return true
 		}
 	}

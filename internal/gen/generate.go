@@ -118,7 +118,7 @@ func newGenerator(p *Package) *generator {
 	for _, s := range g.structures.all {
 		g.nameStructure(s)
 	}
-	for _, r := range g.structures.met {
+	for _, r := range g.structures.collided {
 		r.form = g.names.declare(lowerFirst(typeWord(goType(r.t))) + "Form")
 	}
 	for _, s := range g.structures.conflicts {
@@ -225,7 +225,7 @@ func (g *generator) tables(w *writer, f *sourceFile, models []*Model) {
 			g.cloneOf(w, s)
 		}
 	}
-	for _, r := range g.structures.met {
+	for _, r := range g.structures.collided {
 		if r.in == f {
 			g.recursionOf(w, r)
 		}
@@ -275,12 +275,12 @@ func constraints(f *sourceFile) string {
 func nameConstraint(path string) string {
 	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".go"), "_test")
 	parts := strings.Split(base, "_")
-	known := func(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
+	reserved := func(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
 	n := len(parts)
 	switch {
-	case n >= 3 && known(systems, parts[n-2]) && known(architectures, parts[n-1]):
+	case n >= 3 && reserved(systems, parts[n-2]) && reserved(architectures, parts[n-1]):
 		return parts[n-2] + " && " + parts[n-1]
-	case n >= 2 && (known(systems, parts[n-1]) || known(architectures, parts[n-1])):
+	case n >= 2 && (reserved(systems, parts[n-1]) || reserved(architectures, parts[n-1])):
 		return parts[n-1]
 	}
 	return ""

@@ -65,7 +65,7 @@ func behind(it *schema.Item) (level, []int) {
 // level makes the type of a node at a level, if it needs one of its own, and what hangs
 // on it. add says that it is the node of all elements, to which some can be added.
 func (n *nodeWriter) level(name string, l level, add bool) result {
-	for l.next >= 0 && n.isGivenByKey(l.it.Key.Sources[l.next]) {
+	for l.next >= 0 && n.isInKey(l.it.Key.Sources[l.next]) {
 		l = levelAt(l.it, l.parts+1)
 	}
 	only := n.only(l)

@@ -267,7 +267,7 @@ func lost(old, now schema.Layout) []string {
 // stillHolds reports whether items of a kind held an attribute, or hold it yet from before.
 func stillHolds(it schema.LayoutItem, name string) bool {
 	return hasAttribute(it, name) ||
-		slices.ContainsFunc(it.Gone, func(a schema.LayoutAttribute) bool { return a.Name == name })
+		slices.ContainsFunc(it.Removed, func(a schema.LayoutAttribute) bool { return a.Name == name })
 }
 
 func expires(it schema.LayoutItem) bool { return it.Expiry != "" || it.ExpiryAll }

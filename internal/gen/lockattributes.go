@@ -25,7 +25,7 @@ func lostAttributes(old, now schema.Layout) []contradiction {
 	for _, was := range old.Removed {
 		if is := itemAt(now, was); is.Name != "" {
 			x := &attributes{old: old, now: now, is: is}
-			for _, a := range slices.Concat(was.Attributes, was.Gone) {
+			for _, a := range slices.Concat(was.Attributes, was.Removed) {
 				if c := x.back(a); c != nil {
 					out = append(out, *c)
 				}
@@ -44,7 +44,7 @@ func lostAttributes(old, now schema.Layout) []contradiction {
 				out = append(out, *c)
 			}
 		}
-		for _, a := range was.Gone {
+		for _, a := range was.Removed {
 			if c := x.back(a); c != nil {
 				out = append(out, *c)
 			}
@@ -130,13 +130,13 @@ func remember(old schema.Layout, now *schema.Layout) {
 		if was.Name == "" {
 			was = itemAt(schema.Layout{Items: old.Removed}, *is)
 		}
-		for _, a := range slices.Concat(was.Gone, was.Attributes) {
+		for _, a := range slices.Concat(was.Removed, was.Attributes) {
 			for _, name := range append([]string{a.Name}, a.Was...) {
 				kept := func(b schema.LayoutAttribute) bool { return b.Name == name || slices.Contains(b.Was, name) }
-				if !slices.ContainsFunc(is.Attributes, kept) && !slices.ContainsFunc(is.Gone, kept) {
-					gone := a
-					gone.Name, gone.Was = name, nil
-					is.Gone = append(is.Gone, gone)
+				if !slices.ContainsFunc(is.Attributes, kept) && !slices.ContainsFunc(is.Removed, kept) {
+					removed := a
+					removed.Name, removed.Was = name, nil
+					is.Removed = append(is.Removed, removed)
 				}
 			}
 		}
@@ -252,7 +252,7 @@ func unread(old, now schema.LayoutAttribute) string {
 	case old.Large != nil && now.Large == nil:
 		return fmt.Sprintf("the attribute %q may be stored compressed, or outside of its item, and would be read "+
 			"as it is", old.Name)
-	case old.Large.Outside() && !now.Large.Outside():
+	case old.Large.External() && !now.Large.External():
 		return fmt.Sprintf("values of the attribute %q may lie outside of their items, and would not be read there",
 			old.Name)
 	}

@@ -86,15 +86,15 @@ func typeWord(t types.Type) string {
 
 // parameter returns the name of a parameter that stands for a field, and takes it: one
 // that hides nothing, and that no other parameter of the function has.
-func (n *names) parameter(field string, others *[]string) string {
+func (n *names) parameter(field string, remaining *[]string) string {
 	name := lowerFirst(field)
 	if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || n.taken[name] || n.imported[name] ||
 		slices.Contains([]string{"n", "p", "r", "time", "query", "mapper", "mapperimpl", "types", "at"}, name) {
 		name += "Value"
 	}
-	for i := 2; slices.Contains(*others, name); i++ {
+	for i := 2; slices.Contains(*remaining, name); i++ {
 		name = strings.TrimRight(name, "0123456789") + strconv.Itoa(i)
 	}
-	*others = append(*others, name)
+	*remaining = append(*remaining, name)
 	return name
 }

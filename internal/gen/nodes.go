@@ -211,8 +211,8 @@ func (n *nodeWriter) report(field *schema.Field, message string) {
 }
 
 // argument returns the parameter and the argument of a placeholder.
-func (n *nodeWriter) argument(src schema.Source, kind key.Kind, others *[]string) (param, arg code) {
-	p := n.g.names.parameter(sourceName(src), others)
+func (n *nodeWriter) argument(src schema.Source, kind key.Kind, remaining *[]string) (param, arg code) {
+	p := n.g.names.parameter(sourceName(src), remaining)
 	return code{p, " ", goType(src.Value.Type)}, keyValue(src.Value.Type, kind, p)
 }
 
@@ -276,7 +276,7 @@ func (n *nodeWriter) keyType() {
 			doc: fmt.Sprintf("%s selects the part that lies in the table %s.", table.Word, table.Name)}
 		m.result, m.body = n.plain(), call(impl("Table"), self, table.Index)
 		if it := n.alone(table); it != nil {
-			m.result = n.singleton(it, true)
+			m.result = n.fixedItem(it, true)
 			m.body = m.result.make(call(impl("Items"), self, it.Index, 0))
 		}
 		n.method(t, m, "the table "+table.Name, table.Field)
@@ -320,7 +320,7 @@ func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 			before = append(before, i)
 		}
 	}
-	before = slices.DeleteFunc(before, func(i int) bool { return n.isGivenByKey(it.Key.Sources[i]) })
+	before = slices.DeleteFunc(before, func(i int) bool { return n.isInKey(it.Key.Sources[i]) })
 	name := n.itemName(it)
 	if name == "" && (it.Key == nil || it == n.e.Root) || it.MethodName == "" && it.Table.Index > 0 &&
 		n.alone(it.Table) == it {
@@ -335,7 +335,7 @@ func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 	if it.Element() {
 		m.result = n.level(t.name+name, l, len(before) == 0 && n.addable(it))
 	} else {
-		m.result = n.singleton(it, len(before) == 0)
+		m.result = n.fixedItem(it, len(before) == 0)
 	}
 	m.body = m.result.make(at)
 	n.method(t, m, "the item "+it.Name, it.Decl)
@@ -351,7 +351,7 @@ func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 func (n *nodeWriter) one(t *nodeType, self code, it *schema.Item) {
 	var all []int
 	for i, src := range it.Key.Sources {
-		if !n.isGivenByKey(src) {
+		if !n.isInKey(src) {
 			all = append(all, i)
 		}
 	}
@@ -366,9 +366,9 @@ func (n *nodeWriter) one(t *nodeType, self code, it *schema.Item) {
 }
 
 // singleton is the node of an item that is no element.
-func (n *nodeWriter) singleton(it *schema.Item, given bool) result {
+func (n *nodeWriter) fixedItem(it *schema.Item, inKey bool) result {
 	switch {
-	case !given:
+	case !inKey:
 		return n.plain()
 	case it.Field != nil:
 		return n.itemResult("Item", it, goType(deref(it.Field.Type)))
@@ -379,7 +379,7 @@ func (n *nodeWriter) singleton(it *schema.Item, given bool) result {
 // addable reports whether a patch knows all that an element's key needs.
 func (n *nodeWriter) addable(it *schema.Item) bool {
 	for _, src := range it.Key.Sources {
-		if src.From == schema.FromModel && !n.isGivenByKey(src) {
+		if src.From == schema.FromModel && !n.isInKey(src) {
 			return false
 		}
 	}
@@ -456,6 +456,6 @@ func templateText(it *schema.Item) string {
 }
 
 // isGivenByKey reports whether the entity's key gives a placeholder already.
-func (n *nodeWriter) isGivenByKey(src schema.Source) bool {
+func (n *nodeWriter) isInKey(src schema.Source) bool {
 	return src.From == schema.FromModel && n.e.KeyFields[src.KeyField].Identity
 }

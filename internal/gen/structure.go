@@ -40,7 +40,7 @@ const (
 	// text: it lies in keys by its text.
 	text
 	// way: it is a struct through which ways to other fields lead.
-	way
+	steps
 	// items: it is a slice or map of items.
 	items
 	// settable: a patch can set it, since somewhere the keys of its item do not name it.
@@ -62,7 +62,7 @@ type structures struct {
 	all   []*structure // in the order in which they were met
 	// recursive are the named types that contain themselves, and are no structs.
 	recursive map[string]*recursion
-	met       []*recursion
+	collided  []*recursion
 	deep      map[string]bool // types inside attributes that were looked at
 	file      *sourceFile
 	hint      string // what a struct without a name is called
@@ -143,7 +143,7 @@ func (s *structures) item(e *schema.Entity, it *schema.Item) {
 			}
 		}
 	case it.Field != nil:
-		s.mark(e.Type, it.Field.Path, way)
+		s.mark(e.Type, it.Field.Path, steps)
 		s.of(deref(it.Field.Type))
 	}
 	for _, a := range it.Attributes {
@@ -203,7 +203,7 @@ func (s *structures) mark(t *schema.Type, path []int, u use) {
 			in.uses[x] |= u
 			return
 		}
-		in.uses[x] |= way
+		in.uses[x] |= steps
 		t = t.Fields[x].Type
 	}
 }
@@ -236,7 +236,7 @@ func (s *structures) recursion(t *schema.Type) {
 	k := typeKey(goType(t))
 	if s.recursive[k] == nil {
 		s.recursive[k] = &recursion{t: t, in: s.file}
-		s.met = append(s.met, s.recursive[k])
+		s.collided = append(s.collided, s.recursive[k])
 	}
 }
 
@@ -273,7 +273,7 @@ func reached(f *schema.Field) bool {
 func (s *structure) expanded(i int) bool {
 	f := s.t.Fields[i]
 	tag := tagOf(f)
-	return f.Embedded && s.uses[i]&way != 0 && tag.AV.Name == "" && (s.model == nil || !tag.Present)
+	return f.Embedded && s.uses[i]&steps != 0 && tag.AV.Name == "" && (s.model == nil || !tag.Present)
 }
 
 func tagOf(f *schema.Field) *tags.Tag {
@@ -294,7 +294,7 @@ func (s *structure) handled(p *types.Package) bool {
 	if n == nil || n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != p.Path() || n.TypeArgs().Len() > 0 {
 		return false
 	}
-	return slices.ContainsFunc(s.uses, func(u use) bool { return u&(stored|way) != 0 })
+	return slices.ContainsFunc(s.uses, func(u use) bool { return u&(stored|steps) != 0 })
 }
 
 // byText are the fields that lie in keys by their text, and nowhere else.

@@ -113,9 +113,9 @@ type Image struct {
 	Place
 	// Given are its attributes where the SDK has decoded them; Wire is the item as it came where it has not,
 	// and At are the places in it of the kind's attributes, -1 for one that is not stored.
-	Given Attributes
-	Wire  wire.Item
-	At    []int32
+	Arguments Attributes
+	Wire      wire.Item
+	At        []int32
 
 	Header Header
 	// Kind is the model's kind of item, nil for an item that matches no template, or is
@@ -145,13 +145,13 @@ func (i *Image) Attributes() Attributes {
 	if i.Wire.Shape != nil {
 		return i.Wire.Attributes()
 	}
-	return i.Given
+	return i.Arguments
 }
 
 // Attribute returns the value of one attribute, nil for none.
 func (i *Image) Attribute(name string) types.AttributeValue {
 	if i.Wire.Shape == nil {
-		return i.Given[name]
+		return i.Arguments[name]
 	}
 	if v, ok := i.Wire.Get(name); ok {
 		return v.Attribute()
@@ -164,7 +164,7 @@ func (i *Image) Has(name string) bool {
 	if i.Wire.Shape != nil {
 		return i.Wire.Shape.Index(name) >= 0
 	}
-	return i.Given[name] != nil
+	return i.Arguments[name] != nil
 }
 
 // Len returns the number of its attributes.
@@ -172,13 +172,13 @@ func (i *Image) Len() int {
 	if i.Wire.Shape != nil {
 		return len(i.Wire.Shape.Names)
 	}
-	return len(i.Given)
+	return len(i.Arguments)
 }
 
 // Apart parts the image from the answer that it came with.
-func (i *Image) Apart() {
+func (i *Image) Detach() {
 	if i.Wire.Shape != nil {
-		i.Given, i.Wire, i.At = i.Wire.Apart(), wire.Item{}, nil
+		i.Arguments, i.Wire, i.At = i.Wire.Copy(), wire.Item{}, nil
 		i.PK.Text, i.SK.Text = strings.Clone(i.PK.Text), strings.Clone(i.SK.Text)
 		i.Values = slices.Clone(i.Values)
 		for n := range i.Values {

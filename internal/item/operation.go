@@ -21,8 +21,8 @@ const (
 	OpSetIfAbsent
 	OpRemove
 	OpIncrement
-	OpAddMembers
-	OpDeleteMembers
+	OpAddElements
+	OpDeleteElements
 	OpAppend
 )
 
@@ -48,9 +48,9 @@ func (o *Operation) Clause() string {
 	switch o.Op {
 	case OpRemove:
 		return "REMOVE"
-	case OpAddMembers:
+	case OpAddElements:
 		return "ADD"
-	case OpDeleteMembers:
+	case OpDeleteElements:
 		return "DELETE"
 	}
 	return "SET"
@@ -76,7 +76,7 @@ func (o *Operation) Text(x *attr.Expression) string {
 	case OpAppend:
 		return path + " = list_append(" + or(&types.AttributeValueMemberL{Value: []types.AttributeValue{}}) + ", " +
 			x.Value(o.Value) + ")"
-	case OpAddMembers, OpDeleteMembers:
+	case OpAddElements, OpDeleteElements:
 		return path + " " + x.Value(o.Value)
 	}
 	return path + " = " + x.Value(o.Value)
@@ -87,7 +87,7 @@ var zero = &types.AttributeValueMemberN{Value: "0"}
 // sees reports whether the operation, as DynamoDB applies it, finds the attribute under the names
 // that it had before as well.
 func (o *Operation) sees() bool {
-	return len(o.Path) == 1 && o.Op != OpAddMembers && o.Op != OpDeleteMembers
+	return len(o.Path) == 1 && o.Op != OpAddElements && o.Op != OpDeleteElements
 }
 
 // Needs requires of what is stored that the operation can be applied: that the value is absent
@@ -119,7 +119,7 @@ func (o *Operation) Needs() attr.Condition {
 		}
 	}
 	if o.Op == OpIncrement && o.High != "" {
-		terms = append(terms, o.within)
+		terms = append(terms, o.pathTo)
 	}
 	if terms == nil {
 		return nil
@@ -135,7 +135,7 @@ func (o *Operation) Needs() attr.Condition {
 
 // within requires that an incremented integer stays one that its Go type can hold: what is stored may
 // be at most the greatest less what is added, or at least the least and what is taken away.
-func (o *Operation) within(x *attr.Expression) string {
+func (o *Operation) pathTo(x *attr.Expression) string {
 	by := o.Value.(*types.AttributeValueMemberN).Value
 	limit, operator := o.High, " <= "
 	if strings.HasPrefix(by, "-") {
@@ -199,7 +199,7 @@ func typeText(s string) types.AttributeValue { return &types.AttributeValueMembe
 // typeName is the type that the value has to have, "" for any.
 func (o *Operation) typeName() string {
 	switch o.Op {
-	case OpIncrement, OpAppend, OpAddMembers, OpDeleteMembers:
+	case OpIncrement, OpAppend, OpAddElements, OpDeleteElements:
 		return attr.TypeName(o.Value)
 	}
 	return ""
@@ -207,7 +207,7 @@ func (o *Operation) typeName() string {
 
 // Least returns the fewest bytes that the item's attribute holds after the operation.
 func (o *Operation) Least() int {
-	if o.Op == OpSetIfAbsent || o.Op == OpRemove || o.Op == OpDeleteMembers {
+	if o.Op == OpSetIfAbsent || o.Op == OpRemove || o.Op == OpDeleteElements {
 		return 0
 	}
 	n := attr.ValueSize(o.Value)
@@ -253,7 +253,7 @@ func (o *Operation) Apply(to Attributes) error {
 			return redact.Errorf("%s%v is stored as %s, and no map", o.Path[0], pathBelow(o.Path[:i+1]),
 				attr.TypeName(m))
 		}
-		if o.Op == OpRemove || o.Op == OpDeleteMembers {
+		if o.Op == OpRemove || o.Op == OpDeleteElements {
 			return nil // nothing is there
 		}
 		m := &types.AttributeValueMemberM{Value: Attributes{}}
@@ -300,7 +300,7 @@ func (o *Operation) result(v types.AttributeValue) (types.AttributeValue, error)
 		return o.Value, nil
 	case o.Op == OpSetIfAbsent:
 		return v, nil
-	case o.Op == OpRemove, o.Op == OpDeleteMembers && v == nil:
+	case o.Op == OpRemove, o.Op == OpDeleteElements && v == nil:
 		return nil, nil
 	case v == nil:
 		return attr.Copy(o.Value), nil
@@ -320,7 +320,7 @@ func (o *Operation) joined(v types.AttributeValue) (types.AttributeValue, error)
 		return &types.AttributeValueMemberL{Value: slices.Concat(v.Value,
 			o.Value.(*types.AttributeValueMemberL).Value)}, nil
 	}
-	if o.Op == OpAddMembers {
+	if o.Op == OpAddElements {
 		return attr.Unite(v, o.Value), nil
 	}
 	return attr.Subtract(v, o.Value), nil
@@ -335,7 +335,7 @@ func (o *Operation) Join(next *Operation) (joined bool, err error) {
 		o.Op, o.Value = next.Op, next.Value // the last one counts
 	case o.Op != next.Op, o.Op == OpSetIfAbsent, attr.TypeName(o.Value) != attr.TypeName(next.Value):
 		return false, nil
-	case o.Op == OpDeleteMembers:
+	case o.Op == OpDeleteElements:
 		o.Value = attr.Unite(o.Value, next.Value)
 	default:
 		before := *o

@@ -42,7 +42,7 @@ func TestStages(t *testing.T) {
 }
 
 // Each delete is told from every other; an insert is told by its incarnation, not its stage.
-func TestDeletesAreTold(t *testing.T) {
+func TestDeletesAreReported(t *testing.T) {
 	a, b := NewStage(Deleting, time.Unix(7, 0)), NewStage(Deleting, time.Unix(7, 0))
 	back := Header{Stage: a.Value()}.ReadStage()
 	if attr.Same(a.By, b.By) || !attr.Same(back.By, a.By) {

@@ -87,7 +87,7 @@ func FuzzTemplateParse(f *testing.F) {
 				s.Text = c
 			}
 			if !tm.Parse(s, values) {
-				if _, meet := Overlap(tm, tmpl(lit(s.Text))); meet && tm.Type == 'S' &&
+				if _, collide := Overlap(tm, tmpl(lit(s.Text))); collide && tm.Type == 'S' &&
 					bytes.Equal(bytes.ToValidUTF8(b, nil), b) {
 					t.Fatalf("%+v does not parse %q, but could give it", tm.Parts, s.Text)
 				}
@@ -97,7 +97,7 @@ func FuzzTemplateParse(f *testing.F) {
 			if err != nil || again != s {
 				t.Fatalf("%+v: %q parses to %v, which gives %q, %v", tm.Parts, s.Text, values, again.Text, err)
 			}
-			if _, meet := Overlap(tm, tmpl(lit(s.Text))); !meet && tm.Type == 'S' && len(b) > 0 {
+			if _, collide := Overlap(tm, tmpl(lit(s.Text))); !collide && tm.Type == 'S' && len(b) > 0 {
 				t.Fatalf("%+v gives %q, which Overlap denies", tm.Parts, s.Text)
 			}
 		}

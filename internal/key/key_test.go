@@ -240,7 +240,7 @@ func TestKeysSortAsValues(t *testing.T) {
 }
 
 // Whether two templates can meet is decided exactly, and the witness is a key of both.
-func TestMeet(t *testing.T) {
+func TestCollisions(t *testing.T) {
 	small := Part{Format: Format{Kind: Digits, Width: 3, Max: math.MaxInt8}}
 	for _, c := range []struct {
 		name string
@@ -279,12 +279,12 @@ func TestMeet(t *testing.T) {
 			tmpl(lit("ORDER#"), digits(6), lit("#LINE#"), digits(3)), ""},
 		{"a bare string meets all", tmpl(ph(Native)), tmpl(lit("HEAD")), "HEAD"},
 	} {
-		got, meet := Overlap(c.a, c.b)
-		if meet != (c.want != "") || got.Text != c.want {
-			t.Errorf("%s: %q, %v; want %q", c.name, got.Text, meet, c.want)
+		got, collide := Overlap(c.a, c.b)
+		if collide != (c.want != "") || got.Text != c.want {
+			t.Errorf("%s: %q, %v; want %q", c.name, got.Text, collide, c.want)
 		}
-		back, meetBack := Overlap(c.b, c.a)
-		if meetBack != meet {
+		back, collideBack := Overlap(c.b, c.a)
+		if collideBack != collide {
 			t.Errorf("%s: not symmetric: %v", c.name, back)
 		}
 	}
@@ -292,7 +292,7 @@ func TestMeet(t *testing.T) {
 
 // Overlap agrees with rendering: a random key of one template is found in the
 // other exactly if that parses it, and a witness parses in both.
-func TestMeetAgreesWithParse(t *testing.T) {
+func TestCollisionsAgreeWithParse(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	met := 0
@@ -303,8 +303,8 @@ func TestMeetAgreesWithParse(t *testing.T) {
 			s, _ := a.Render(values)
 			b = tmpl(lit(s.Text))
 		}
-		w, meet := Overlap(a, b)
-		if meet {
+		w, collide := Overlap(a, b)
+		if collide {
 			met++
 			if !a.Parse(w, make([]Value, a.Placeholders())) || !b.Parse(w, make([]Value, b.Placeholders())) {
 				t.Fatalf("%+v and %+v: the witness %q is not a key of both", a, b, w.Text)

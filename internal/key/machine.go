@@ -167,20 +167,20 @@ func stepTime(s state, c byte, layout string) (state, bool) {
 	}
 	digit := int(c) - '0'
 	ok := digit >= 0 && digit <= 9
-	known, prev := s.aux/10, s.aux%10
+	root, prev := s.aux/10, s.aux%10
 	two := prev*10 + digit
 	switch s.off {
 	case 0, 1, 2:
-		known = (known*10 + digit) % 400
+		root = (root*10 + digit) % 400
 	case 3:
-		known = leap((known*10 + digit) % 400)
+		root = leap((root*10 + digit) % 400)
 	case 5, 8, 11, 14, 17:
 		prev = digit
 	case 6:
 		ok, prev = ok && two >= 1 && two <= 12, 0
-		known = days(known, two)
+		root = days(root, two)
 	case 9:
-		ok, prev, known = ok && two >= 1 && two <= known, 0, 0
+		ok, prev, root = ok && two >= 1 && two <= root, 0, 0
 	case 12:
 		ok, prev = ok && two <= 23, 0
 	case 15, 18:
@@ -191,7 +191,7 @@ func stepTime(s state, c byte, layout string) (state, bool) {
 		}
 	}
 	s.off++
-	s.aux = known*10 + prev
+	s.aux = root*10 + prev
 	if s.off == len(layout) {
 		s.aux = 0
 	}

@@ -4,7 +4,7 @@ import "strings"
 
 // Overlap decides whether two templates can give the same key, and returns the
 // shortest such key that it meets. Strings are taken to hold any text.
-func Overlap(a, b *Template) (witness Scalar, meet bool) {
+func Overlap(a, b *Template) (witness Scalar, collide bool) {
 	if a.Type != b.Type {
 		return Scalar{}, false
 	}

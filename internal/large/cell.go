@@ -26,7 +26,7 @@ type held struct {
 	src *Source
 	err error
 	// given is a new value that a reader gives, and kept the value of a pointer where it is in memory too.
-	given *Given
+	input *Input
 	kept  types.AttributeValue
 }
 
@@ -71,7 +71,7 @@ func (c *Cell) Keep(av types.AttributeValue) { c.held = &held{av: av} }
 // Settle makes it hold what is stored of what it holds: what is in memory stays there.
 func (c *Cell) Settle(av types.AttributeValue, src *Source) {
 	h := &held{av: av, src: src}
-	if was := c.held; was != nil && was.given == nil && was.err == nil {
+	if was := c.held; was != nil && was.input == nil && was.err == nil {
 		h.kept = was.kept
 		if _, out := PointerOf(was.av); !out && h.kept == nil {
 			h.kept, _ = was.unpacked()
@@ -111,8 +111,8 @@ func (c *Cell) Attribute() (types.AttributeValue, error) {
 		return &types.AttributeValueMemberNULL{Value: true}, nil
 	case h.err != nil:
 		return nil, h.err
-	case h.given != nil:
-		return h.given.attribute()
+	case h.input != nil:
+		return h.input.attribute()
 	default:
 		if _, out := PointerOf(h.av); out {
 			return h.av, nil
@@ -133,7 +133,7 @@ func (c *Cell) own() (types.AttributeValue, error) {
 // Size returns how many bytes the value has that lies outside of its item, or is to be read of a reader.
 func (c *Cell) Size() (n int64, ok bool) {
 	p := c.Pointer()
-	if g := c.given(); g != nil && g.prepare() == nil && g.few == nil {
+	if g := c.input(); g != nil && g.prepare() == nil && g.few == nil {
 		p = &g.p
 	}
 	if p == nil {
@@ -150,7 +150,7 @@ func (c *Cell) Beginning() (types.AttributeValue, error) {
 	}
 	av, err := c.Attribute()
 	if p, many := PointerOf(av); many && err == nil {
-		p.Preview = previewOf(Content{c.given().head, p.Kind}, cost.MaxItem)
+		p.Preview = previewOf(Content{c.input().head, p.Kind}, cost.MaxItem)
 		return p.PreviewAttribute(), nil
 	}
 	return av, err
@@ -196,11 +196,11 @@ func (s *Source) explain(err error) error {
 }
 
 // Known returns the value if it is in memory.
-func (c *Cell) Known() (v types.AttributeValue, known bool, err error) {
+func (c *Cell) Current() (v types.AttributeValue, ok bool, err error) {
 	switch {
 	case c.held.kept != nil:
 		return c.held.kept, true, nil
-	case c.held.given != nil, c.Pointer() != nil:
+	case c.held.input != nil, c.Pointer() != nil:
 		return nil, false, nil
 	}
 	v, err = c.own()
@@ -214,7 +214,7 @@ func (c *Cell) Value(ctx context.Context) (v types.AttributeValue, own bool, err
 	case p == nil:
 		v, err := c.own()
 		if _, many := PointerOf(v); many && err == nil {
-			v, err = c.given().value()
+			v, err = c.input().value()
 		}
 		return v, false, err
 	case c.held.kept != nil:
@@ -269,12 +269,12 @@ func (c *Cell) Presign(ctx context.Context, valid time.Duration) (string, error)
 		return "", errNew
 	case c.held.src == nil:
 		return "", errNoSource
-	case p == nil || p.Way != Object:
+	case p == nil || p.Class != Object:
 		return "", c.held.src.Explain(errNotObject)
 	case c.held.src.Objects == nil:
 		return "", c.held.src.Explain(errNoObjects)
 	}
-	return c.held.src.Objects.Presign(ctx, c.held.src.Homes.bucket(p.At), ObjectKey(p.ID), valid)
+	return c.held.src.Objects.Presign(ctx, c.held.src.Locations.bucket(p.At), ObjectKey(p.ID), valid)
 }
 
 // Same reports whether both hold the same.
@@ -283,7 +283,7 @@ func (c *Cell) Same(o *Cell) bool {
 	if p != nil || q != nil {
 		return p != nil && q != nil && p.ID == q.ID
 	}
-	if c.given() != nil || o.given() != nil {
+	if c.input() != nil || o.input() != nil {
 		return c.held == o.held
 	}
 	a, errA := c.Attribute()

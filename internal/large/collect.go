@@ -46,13 +46,13 @@ type Collected struct {
 	Values  int `json:"values"`
 	// Writing are records of saves under way; GivenUp those that it aborted, since their deadlines are
 	// over; Waiting those that were aborted too short a time ago to remove their values.
-	Writing int `json:"writing"`
-	GivenUp int `json:"givenUp"`
-	Waiting int `json:"waiting"`
+	Writing   int `json:"writing"`
+	Discarded int `json:"discarded"`
+	Waiting   int `json:"waiting"`
 	// Unreferenced are values to which nothing points, and that stay for their grace, or since it only
 	// reports; Again are those that were noted so before and are pointed to.
 	Unreferenced int `json:"unreferenced"`
-	Again        int `json:"again"`
+	Referenced   int `json:"referenced"`
 	// Foreign are records that it left alone, since they are of other models, or of other tables and
 	// buckets than the mapper's: collect with mappers of these.
 	Foreign int `json:"foreign"`
@@ -97,7 +97,7 @@ func notNext(from string) error {
 
 // partition visits the records of a partition.
 func (c *Collector) partition(ctx context.Context, n int, start string, done *Collected) error {
-	part := selection.Part{Partition: key.Partition{PK: c.Homes.Partition(n)},
+	part := selection.Part{Partition: key.Partition{PK: c.Locations.Partition(n)},
 		Range: selection.Range{Kind: selection.All}}
 	o := read.Options{Strong: true, Limit: recordsAtOnce}
 	if start != "" {
@@ -105,7 +105,7 @@ func (c *Collector) partition(ctx context.Context, n int, start string, done *Co
 		o.Start = &sk
 	}
 	reader := *c.Reader
-	reader.TableOf = func(selection.Part) *item.Table { return c.Homes.Records }
+	reader.TableOf = func(selection.Part) *item.Table { return c.Locations.Records }
 	var u read.Usage
 	defer func() { done.Tally.AddRead(u.Requests, u.Predicted, u.Consumed) }()
 	for page, err := range read.Pages(ctx, &reader, []selection.Part{part}, o, &u) {
@@ -138,9 +138,9 @@ func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) e
 	}
 	done.Records++
 	done.Values += len(r.Values)
-	if r.Root != c.Homes.Root || slices.ContainsFunc(r.Values, func(e Entry) bool {
+	if r.Root != c.Locations.Root || slices.ContainsFunc(r.Values, func(e Entry) bool {
 		t := c.TableOf(e.Table)
-		return t == nil || !c.Homes.Fits(t, e.PK, e.SK) || !c.Homes.knows(&e) || e.Way == Object && c.Objects == nil
+		return t == nil || !c.Locations.Fits(t, e.PK, e.SK) || !c.Locations.knows(&e) || e.Class == Object && c.Objects == nil
 	}) {
 		done.Foreign++
 		return nil
@@ -153,7 +153,7 @@ func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) e
 			return nil
 		}
 		done.Writing--
-		done.GivenUp++
+		done.Discarded++
 		return c.unlessChanged(ctx, r.Abort(c.Label, now), done)
 	case Aborted:
 		if now.Before(r.Since.Add(Signature)) || !c.Act {
@@ -166,8 +166,8 @@ func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) e
 			}
 		}
 		return c.forget(ctx, r, nil, done)
-	case Flipped:
-		return c.flipped(ctx, r, f.Attribute(valuesName), done)
+	case Committed:
+		return c.committed(ctx, r, f.Attribute(valuesName), done)
 	}
 	return fmt.Errorf("the record %s has the state %q, which nothing writes", f.Place, string(r.State))
 }
@@ -176,7 +176,7 @@ func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) e
 const clocks = 5 * time.Minute
 
 // flipped looks for what points to the values of a flipped record.
-func (c *Collector) flipped(ctx context.Context, r *Record, was types.AttributeValue, done *Collected) error {
+func (c *Collector) committed(ctx context.Context, r *Record, was types.AttributeValue, done *Collected) error {
 	now := c.Now()
 	changed := false
 	var stay []Entry
@@ -187,14 +187,14 @@ func (c *Collector) flipped(ctx context.Context, r *Record, was types.AttributeV
 			return err
 		}
 		switch {
-		case points && !e.Gone.IsZero():
-			done.Again++
-			e.Gone, changed = time.Time{}, true
+		case points && !e.Deleted.IsZero():
+			done.Referenced++
+			e.Deleted, changed = time.Time{}, true
 		case points:
-		case e.Gone.IsZero():
+		case e.Deleted.IsZero():
 			done.Unreferenced++
-			e.Gone, changed = now, true
-		case now.Before(e.Gone.Add(max(c.Grace, Signature))) || !c.Act:
+			e.Deleted, changed = now, true
+		case now.Before(e.Deleted.Add(max(c.Grace, Signature))) || !c.Act:
 			done.Unreferenced++
 		default:
 			if err := c.remove(ctx, &e, done); err != nil {
@@ -214,7 +214,7 @@ func (c *Collector) flipped(ctx context.Context, r *Record, was types.AttributeV
 	r.Values = stay
 	q := r.request(write.Update, c.Label)
 	q.Set = []item.Assignment{{Name: valuesName, Index: item.Unlisted, Value: r.values()}}
-	q.Expect.Terms, q.Expect.Blind = []attr.Condition{is(stateName, text(string(Flipped))), is(valuesName, was)}, true
+	q.Expect.Terms, q.Expect.Blind = []attr.Condition{is(stateName, text(string(Committed))), is(valuesName, was)}, true
 	q.NewSize = attr.ItemSize(r.item())
 	q.OldSize = q.NewSize
 	return c.unlessChanged(ctx, q, done)
@@ -251,9 +251,9 @@ func mapValues(a item.Attributes) []types.AttributeValue {
 
 // remove deletes what is stored of a value.
 func (c *Collector) remove(ctx context.Context, e *Entry, done *Collected) error {
-	if e.Way == Object {
+	if e.Class == Object {
 		done.Tally.Objects.Deletes++
-		if err := c.Objects.Delete(ctx, c.Homes.bucket(e.At), ObjectKey(e.ID)); err != nil {
+		if err := c.Objects.Delete(ctx, c.Locations.bucket(e.At), ObjectKey(e.ID)); err != nil {
 			return fmt.Errorf("deleting the object %s of the bucket %s: %w", ObjectKey(e.ID), e.At, err)
 		}
 		done.Removed++
@@ -262,7 +262,7 @@ func (c *Collector) remove(ctx context.Context, e *Entry, done *Collected) error
 	}
 	st := write.Step{How: write.AtOnce}
 	for i := range e.Parts {
-		st.Requests = append(st.Requests, c.Homes.deleteOf(c.Homes.Part(e, i), PartSize, c.Label))
+		st.Requests = append(st.Requests, c.Locations.deleteOf(c.Locations.Part(e, i), PartSize, c.Label))
 	}
 	if err := c.Limit.Take(ctx, float64(e.Parts*PartSize/1024)); err != nil {
 		return err

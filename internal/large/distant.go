@@ -39,7 +39,7 @@ func (d *distant) ReadAt(b []byte, off int64) (n int, err error) {
 	if short {
 		b = b[:d.p.Stored-off]
 	}
-	if d.p.Way == Object {
+	if d.p.Class == Object {
 		n, err = d.object(b, off, &u)
 	} else {
 		n, err = d.parts(b, off, &u)
@@ -68,7 +68,7 @@ func (d *distant) object(b []byte, off int64, u *read.Usage) (int, error) {
 		return 0, errNoObjects
 	}
 	u.Objects.Gets++
-	body, err := d.s.Objects.Get(d.ctx, d.s.Homes.bucket(d.p.At), ObjectKey(d.p.ID), Range{off, int64(len(b))})
+	body, err := d.s.Objects.Get(d.ctx, d.s.Locations.bucket(d.p.At), ObjectKey(d.p.ID), Range{off, int64(len(b))})
 	if err != nil {
 		return 0, missing(err, d.p)
 	}
@@ -94,13 +94,13 @@ func (d *distant) parts(b []byte, off int64, u *read.Usage) (int, error) {
 	if err := d.s.reads(d.p); err != nil {
 		return 0, err
 	}
-	e := &Entry{ID: d.p.ID, Way: d.p.Way, At: d.p.At, Parts: d.p.Parts, PK: d.s.At.PK, SK: d.s.At.SK}
+	e := &Entry{ID: d.p.ID, Class: d.p.Class, At: d.p.At, Parts: d.p.Parts, PK: d.s.At.PK, SK: d.s.At.SK}
 	n := 0
 	for n < len(b) {
 		i := int((off + int64(n)) / int64(d.p.PartSize))
 		from := int(off + int64(n) - int64(i)*int64(d.p.PartSize))
 		part := make([]byte, d.p.partLen(i))
-		if err := d.s.part(d.ctx, d.p, d.s.Homes.Part(e, i), partOf{i, part, true, u}); err != nil {
+		if err := d.s.part(d.ctx, d.p, d.s.Locations.Part(e, i), partOf{i, part, true, u}); err != nil {
 			return n, err
 		}
 		n += copy(b[n:], part[from:])
@@ -113,7 +113,7 @@ func Copying(values []*Value) (requests int, rcu float64, objects cost.Objects) 
 	for _, v := range values {
 		switch {
 		case v.Of == nil, v.Copies:
-		case v.Of.Way == Object:
+		case v.Of.Class == Object:
 			objects = objects.Add(cost.Objects{Gets: max(v.Parts, 1), Received: v.Stored})
 		default:
 			n, half, _ := Reading(v.From.Fetcher, v.Of, v.From.At, v.From.Attribute)
@@ -127,16 +127,16 @@ func Copying(values []*Value) (requests int, rcu float64, objects cost.Objects) 
 // requests to DynamoDB with their RCU, eventually consistent, and those to S3.
 func Reading(f *Fetcher, p *Pointer, at item.Place, attribute string) (requests int, rcu float64,
 	objects cost.Objects) {
-	if p.Way == Object {
+	if p.Class == Object {
 		return 0, 0, cost.Objects{Gets: 1, Received: p.Stored}
 	}
-	h := f.Homes
-	if p.Way == Table && h.Parts[p.At] == nil {
+	h := f.Locations
+	if p.Class == Table && h.Parts[p.At] == nil {
 		return 0, 0, objects // it cannot be read
 	}
 	there := item.Place{Table: h.Records, PK: h.Partition(0), SK: textKey(p.ID)} // as long as that of its record
 	of := h.owner(&Value{Parent: at, Attribute: attribute}, there).attribute()
-	e := &Entry{ID: p.ID, Way: p.Way, At: p.At, Parts: p.Parts, PK: at.PK, SK: at.SK}
+	e := &Entry{ID: p.ID, Class: p.Class, At: p.At, Parts: p.Parts, PK: at.PK, SK: at.SK}
 	for i := range p.Parts {
 		size := attr.ItemSize(h.Part(e, i).Key()) + attr.AttributeSize(ofName, of) + len(dataName) + p.partLen(i)
 		rcu += cost.ReadUnits(size) / 2

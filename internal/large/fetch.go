@@ -21,7 +21,7 @@ import (
 
 // Fetcher reads values that lie outside their items.
 type Fetcher struct {
-	Homes *Homes
+	Locations *Locations
 	// Codings are the codecs that values are decompressed by.
 	Codings compression.Codings
 	// Reader reads parts, and Parents the items that point to them.
@@ -41,7 +41,7 @@ type Fetcher struct {
 func Plain(t *item.Table, items []item.Attributes) ([]item.Image, error) {
 	all := make([]item.Image, len(items))
 	for i, a := range items {
-		all[i] = item.Image{Place: item.Place{Table: t}, Given: a, Size: attr.ItemSize(a)}
+		all[i] = item.Image{Place: item.Place{Table: t}, Arguments: a, Size: attr.ItemSize(a)}
 		all[i].PK, _ = attr.ScalarOf(a[t.Hash])
 		if t.Range != "" {
 			all[i].SK, _ = attr.ScalarOf(a[t.Range])
@@ -79,7 +79,7 @@ func (f *Fetcher) Fetch(ctx context.Context, w Wanted, u *read.Usage) (types.Att
 	if p.Length > f.Limit {
 		return nil, &LimitError{p.Length, f.Limit}
 	}
-	e := &Entry{ID: p.ID, Way: p.Way, At: p.At, Parts: p.Parts, PK: at.PK, SK: at.SK}
+	e := &Entry{ID: p.ID, Class: p.Class, At: p.At, Parts: p.Parts, PK: at.PK, SK: at.SK}
 	v, err := f.once(ctx, p, e, false, u)
 	var damaged *Damaged
 	if !errors.As(err, &damaged) {
@@ -143,7 +143,7 @@ func (f *Fetcher) stored(ctx context.Context, p *Pointer, e *Entry, strong bool,
 	if p.Stored > f.Limit {
 		return nil, &LimitError{p.Stored, f.Limit}
 	}
-	if p.Way == Object {
+	if p.Class == Object {
 		return f.object(ctx, p, u)
 	}
 	if err := f.reads(p); err != nil {
@@ -154,7 +154,7 @@ func (f *Fetcher) stored(ctx context.Context, p *Pointer, e *Entry, strong bool,
 	err := flow.AtMost(ctx, f.atOnce(p), p.Parts, func(ctx context.Context, i int) error {
 		to := b[i*p.PartSize : min((i+1)*p.PartSize, len(b))]
 		var own read.Usage
-		err := f.part(ctx, p, f.Homes.Part(e, i), partOf{i, to, strong, &own})
+		err := f.part(ctx, p, f.Locations.Part(e, i), partOf{i, to, strong, &own})
 		mu.Lock()
 		defer mu.Unlock()
 		u.Join(&own)
@@ -179,7 +179,7 @@ func (f *Fetcher) reads(p *Pointer) error {
 		return &Damaged{What: fmt.Sprintf("the pointer to %s tells of %d parts of %d bytes for %d", p.ID, p.Parts,
 			p.PartSize, p.Stored)}
 	}
-	if p.Way == Table && f.Homes.Parts[p.At] == nil {
+	if p.Class == Table && f.Locations.Parts[p.At] == nil {
 		return fmt.Errorf("its parts lie in the table %s, which the model does not name any more: name it at another "+
 			"field's chunk", p.At)
 	}
@@ -219,7 +219,7 @@ func (f *Fetcher) object(ctx context.Context, p *Pointer, u *read.Usage) ([]byte
 		return nil, errNoObjects
 	}
 	u.Objects.Gets++
-	body, err := f.Objects.Get(ctx, f.Homes.bucket(p.At), ObjectKey(p.ID), Range{})
+	body, err := f.Objects.Get(ctx, f.Locations.bucket(p.At), ObjectKey(p.ID), Range{})
 	if err != nil {
 		return nil, missing(err, p)
 	}

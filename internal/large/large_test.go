@@ -159,7 +159,7 @@ func TestPointers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := e.Outside(a, parent, time.Now(), 300)
+		v := e.External(a, parent, time.Now(), 300)
 		p, ok := large.PointerOf(v.Pointer.Attribute())
 		if !ok || !reflect.DeepEqual(*p, v.Pointer) {
 			t.Fatalf("%+v came back as %+v", v.Pointer, p)
@@ -199,7 +199,7 @@ func TestIDs(t *testing.T) {
 // A record comes back as it was written, and the keys of parts fit whatever their parent's is.
 func TestRecords(t *testing.T) {
 	own := &item.Table{Name: "own", Hash: "PK", Range: "SK"}
-	h := &large.Homes{Records: own, Parts: map[string]*item.Table{"Parts": {Name: "parts", Hash: "PK"}}, Delim: '#'}
+	h := &large.Locations{Records: own, Parts: map[string]*item.Table{"Parts": {Name: "parts", Hash: "PK"}}, Delim: '#'}
 	for _, pk := range []key.Scalar{{Type: 'S', Text: "A#1"}, {Type: 'S', Text: strings.Repeat("x", 2048)},
 		{Type: 'N', Text: "17"}, {Type: 'B', Text: "\xff\x00"}} {
 		parent := item.Place{Table: own, PK: pk, SK: key.Scalar{Type: 'S', Text: strings.Repeat("y", 1024)}}
@@ -210,7 +210,7 @@ func TestRecords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			values = append(values, e.Outside(a, parent, time.Now(), 1000))
+			values = append(values, e.External(a, parent, time.Now(), 1000))
 		}
 		r := h.NewRecord(values, time.UnixMilli(1e12), time.Hour)
 		back, err := large.RecordOf(r.Place, r.Put("m").Put)

@@ -92,7 +92,7 @@ const ObjectPrefix = "itemize/"
 func ObjectKey(id string) string { return ObjectPrefix + id }
 
 // bucket returns the real name of a bucket.
-func (h *Homes) bucket(declared string) string {
+func (h *Locations) bucket(declared string) string {
 	if name, ok := h.Buckets[declared]; ok {
 		return name
 	}

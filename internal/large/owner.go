@@ -27,7 +27,7 @@ type Owner struct {
 	Root, Place string
 }
 
-func (h *Homes) owner(v *Value, record item.Place) *Owner {
+func (h *Locations) owner(v *Value, record item.Place) *Owner {
 	return &Owner{v.Parent.Table.Name, v.Parent.PK, v.Parent.SK, v.Attribute, record.Table.Name, record.PK, record.SK,
 		h.Root, h.Place}
 }
@@ -109,19 +109,19 @@ func (o *Owner) metadata() map[string]string {
 func ownerIn(metadata map[string]string) (o *Owner, ok bool) {
 	o = &Owner{}
 	scalars := map[string]*key.Scalar{pkName: &o.PK, skName: &o.SK, partitionName: &o.Partition, recordName: &o.Record}
-	others := map[string]*string{tableName: &o.Table, attributeName: &o.Attribute, recordsName: &o.Records,
+	own := map[string]*string{tableName: &o.Table, attributeName: &o.Attribute, recordsName: &o.Records,
 		modelName: &o.Root, placeName: &o.Place}
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(scalars)), slices.Collect(maps.Keys(others))) {
-		given, there := metadata[metadataPrefix+name]
-		if strings.HasPrefix(given, "~") || !there && name == skName {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(scalars)), slices.Collect(maps.Keys(own))) {
+		value, there := metadata[metadataPrefix+name]
+		if strings.HasPrefix(value, "~") || !there && name == skName {
 			continue
 		}
-		b, err := base64.RawURLEncoding.DecodeString(given)
+		b, err := base64.RawURLEncoding.DecodeString(value)
 		switch to := scalars[name]; {
 		case err != nil || !there:
 			return nil, false
 		case to == nil:
-			*others[name] = string(b)
+			*own[name] = string(b)
 		case len(b) == 0:
 			return nil, false
 		default:

@@ -12,19 +12,19 @@ import (
 )
 
 // Way is how a value lies outside its item.
-type Way string
+type Class string
 
 // The ways: parts in the table of the model or of its records, parts in a table of their own, an object.
 const (
-	Collection Way = "chunk"
-	Table      Way = "table"
-	Object     Way = "s3"
+	Collection Class = "chunk"
+	Table      Class = "table"
+	Object     Class = "s3"
 )
 
 // Pointer is what the item holds of a value that lies outside of it.
 type Pointer struct {
-	ID  string
-	Way Way
+	ID    string
+	Class Class
 	// At is the table or bucket, by its declared name; "" for parts in the table of the records.
 	At string
 	// Parts is how many there are, of PartSize bytes but for the last.
@@ -62,7 +62,7 @@ func (p *Pointer) Attribute() types.AttributeValue {
 	if p.At != "" {
 		m[entryAt] = text(p.At)
 	}
-	if p.Way != Object {
+	if p.Class != Object {
 		m[entryParts], m[entrySize] = number(int64(p.Parts)), number(int64(p.PartSize))
 	}
 	if p.Codec != "" {
@@ -75,7 +75,7 @@ func (p *Pointer) Attribute() types.AttributeValue {
 	default:
 		m[entryPreview] = &types.AttributeValueMemberB{Value: p.Preview}
 	}
-	return marked(string(p.Way), m)
+	return marked(string(p.Class), m)
 }
 
 // PointerOf returns the pointer that an attribute holds; ok is false of another value.
@@ -85,15 +85,15 @@ func PointerOf(av types.AttributeValue) (p *Pointer, ok bool) {
 		return nil, false
 	}
 	r := reading{m: m.Value}
-	p = &Pointer{Way: Way(r.text(mark)), ID: r.text(entryID), Kind: Kind(r.text(entryKind)),
+	p = &Pointer{Class: Class(r.text(mark)), ID: r.text(entryID), Kind: Kind(r.text(entryKind)),
 		Length: r.number(entryLength)}
-	switch p.Way {
+	switch p.Class {
 	case Collection, Table, Object:
 	default:
 		return nil, false
 	}
 	p.At, p.Codec = r.optional(entryAt), compression.Codec(r.optional(entryCodec))
-	if p.Way != Object {
+	if p.Class != Object {
 		p.Parts, p.PartSize = int(r.number(entryParts)), int(r.number(entrySize))
 	}
 	if p.Stored = p.Length; p.Codec != "" {

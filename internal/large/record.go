@@ -24,9 +24,9 @@ type State string
 
 // The states of a record: its values are being written, items point to them, or nobody will.
 const (
-	Open    State = "open"
-	Aborted State = "aborted"
-	Flipped State = "flipped"
+	Open      State = "open"
+	Aborted   State = "aborted"
+	Committed State = "flipped"
 )
 
 // Partitions is over how many partition keys the records are spread.
@@ -47,7 +47,7 @@ type Record struct {
 // Entry is a value in a record.
 type Entry struct {
 	ID    string
-	Way   Way
+	Class Class
 	At    string
 	Parts int
 	// Real is the real name of the table or bucket that At declares, "" for none.
@@ -57,19 +57,19 @@ type Entry struct {
 	PK, SK    key.Scalar
 	Attribute string
 	// Gone is when it was found that nothing points to it, the zero time for never.
-	Gone time.Time
+	Deleted time.Time
 }
 
 // The attributes of a record, and the entries of its values.
 const (
-	stateName, untilName, sinceName, valuesName       = "~state", "~until", "~since", "~values"
-	rootName                                          = "~root"
-	wayName, tableName, pkName, skName, attributeName = "way", "table", "pk", "sk", "attribute"
-	goneName, realName                                = "gone", "real"
+	stateName, untilName, sinceName, valuesName         = "~state", "~until", "~since", "~values"
+	rootName                                            = "~root"
+	className, tableName, pkName, skName, attributeName = "way", "table", "pk", "sk", "attribute"
+	deletedName, realName                               = "gone", "real"
 )
 
 // Homes are where records and parts lie.
-type Homes struct {
+type Locations struct {
 	// Records is the table of the records and of the parts that have none of their own; nil where there is none.
 	Records *item.Table
 	// Parts are the tables of parts by their declared names, and Buckets the buckets.
@@ -85,7 +85,7 @@ type Homes struct {
 }
 
 // Tables are the tables of records and parts, by their names.
-func (h *Homes) Tables() []*item.Table {
+func (h *Locations) Tables() []*item.Table {
 	all := []*item.Table{h.Records}
 	for _, t := range h.Parts {
 		all = append(all, t)
@@ -97,43 +97,43 @@ func (h *Homes) Tables() []*item.Table {
 func textKey(s string) key.Scalar { return key.Scalar{Type: 'S', Text: s} }
 
 // Partition returns the partition key of a part of the records, by its number.
-func (h *Homes) Partition(n int) key.Scalar {
+func (h *Locations) Partition(n int) key.Scalar {
 	return textKey(fmt.Sprintf("~blob%c%02d", h.Delim, n))
 }
 
 // real returns the real name of a table of parts or of a bucket, by the declared one.
-func (h *Homes) real(way Way, declared string) string {
+func (h *Locations) real(class Class, declared string) string {
 	switch {
-	case way == Object:
+	case class == Object:
 		return h.bucket(declared)
-	case way == Table && h.Parts[declared] != nil:
+	case class == Table && h.Parts[declared] != nil:
 		return h.Parts[declared].Name
 	}
 	return ""
 }
 
 // knows reports whether what is stored of a value lies where the model has it.
-func (h *Homes) knows(e *Entry) bool {
-	if e.Way == Object {
+func (h *Locations) knows(e *Entry) bool {
+	if e.Class == Object {
 		_, ok := h.Buckets[e.At]
 		return ok && h.Buckets[e.At] == e.Real
 	}
-	return e.Parts <= maxParts && h.real(e.Way, e.At) == e.Real
+	return e.Parts <= maxParts && h.real(e.Class, e.At) == e.Real
 }
 
 // maxParts is more parts than any value has: what is more is damaged.
 const maxParts = 1 << 20
 
 // NewRecord returns the record of values that are written from now on.
-func (h *Homes) NewRecord(values []*Value, now time.Time, within time.Duration) *Record {
+func (h *Locations) NewRecord(values []*Value, now time.Time, bound time.Duration) *Record {
 	sum := fnv.New32a()
 	first := values[0].Parent
 	_, _ = sum.Write([]byte(first.PK.Text + "\x00" + first.SK.Text))
-	r := &Record{State: Open, Until: now.Add(within), Root: h.Root}
+	r := &Record{State: Open, Until: now.Add(bound), Root: h.Root}
 	r.Place = item.Place{Table: h.Records, PK: h.Partition(int(sum.Sum32() % Partitions)), SK: textKey(NewID(now))}
 	for _, v := range values {
 		r.Values = append(r.Values, Entry{
-			ID: v.ID, Way: v.Way, At: v.At, Real: h.real(v.Way, v.At), Parts: v.Parts, Table: v.Parent.Table.Name,
+			ID: v.ID, Class: v.Class, At: v.At, Real: h.real(v.Class, v.At), Parts: v.Parts, Table: v.Parent.Table.Name,
 			PK: v.Parent.PK, SK: v.Parent.SK, Attribute: v.Attribute,
 		})
 	}
@@ -142,7 +142,7 @@ func (h *Homes) NewRecord(values []*Value, now time.Time, within time.Duration) 
 
 func (e *Entry) attribute() types.AttributeValue {
 	m := item.Attributes{
-		entryID: text(e.ID), wayName: text(string(e.Way)), entryParts: number(int64(e.Parts)), tableName: text(e.Table),
+		entryID: text(e.ID), className: text(string(e.Class)), entryParts: number(int64(e.Parts)), tableName: text(e.Table),
 		pkName: attr.ValueOf(e.PK), attributeName: text(e.Attribute),
 	}
 	if e.SK.Type != 0 {
@@ -151,8 +151,8 @@ func (e *Entry) attribute() types.AttributeValue {
 	if e.At != "" {
 		m[entryAt], m[realName] = text(e.At), text(e.Real)
 	}
-	if !e.Gone.IsZero() {
-		m[goneName] = number(e.Gone.UnixMilli())
+	if !e.Deleted.IsZero() {
+		m[deletedName] = number(e.Deleted.UnixMilli())
 	}
 	return &types.AttributeValueMemberM{Value: m}
 }
@@ -194,13 +194,13 @@ func entryOf(v types.AttributeValue) (Entry, bool) {
 	}
 	in := reading{m: m.Value}
 	e := Entry{
-		ID: in.text(entryID), Way: Way(in.text(wayName)), At: in.optional(entryAt), Parts: int(in.number(entryParts)),
+		ID: in.text(entryID), Class: Class(in.text(className)), At: in.optional(entryAt), Parts: int(in.number(entryParts)),
 		Real: in.optional(realName), Table: in.text(tableName), Attribute: in.text(attributeName),
 	}
 	e.PK, ok = attr.ScalarOf(m.Value[pkName])
 	e.SK, _ = attr.ScalarOf(m.Value[skName])
-	if m.Value[goneName] != nil {
-		e.Gone = time.UnixMilli(in.number(goneName))
+	if m.Value[deletedName] != nil {
+		e.Deleted = time.UnixMilli(in.number(deletedName))
 	}
 	return e, ok && !in.bad
 }
@@ -240,9 +240,9 @@ func (r *Record) turn(to State, label string) *write.Request {
 }
 
 // Flip returns the request that marks the record flipped, if it is open, and Abort that which marks it aborted.
-func (r *Record) Flip(label string) *write.Request {
-	q := r.turn(Flipped, label)
-	q.Flips = true
+func (r *Record) Commit(label string) *write.Request {
+	q := r.turn(Committed, label)
+	q.Commits = true
 	return q
 }
 
@@ -268,7 +268,7 @@ func StateOf(a item.Attributes) State {
 }
 
 // PartsOf returns the requests that put the parts of a value, which a record tells of.
-func (h *Homes) PartsOf(v *Value, r *Record, label string) []*write.Request {
+func (h *Locations) PartsOf(v *Value, r *Record, label string) []*write.Request {
 	of := h.owner(v, r.Place).attribute()
 	var all []*write.Request
 	for i := range v.Parts {
@@ -293,7 +293,7 @@ const (
 
 // Entry returns the value as a record has it.
 func (v *Value) Entry() *Entry {
-	return &Entry{ID: v.ID, Way: v.Way, At: v.At, Parts: v.Parts, PK: v.Parent.PK, SK: v.Parent.SK,
+	return &Entry{ID: v.ID, Class: v.Class, At: v.At, Parts: v.Parts, PK: v.Parent.PK, SK: v.Parent.SK,
 		Attribute: v.Attribute}
 }
 
@@ -302,10 +302,10 @@ func (v *Value) Entry() *Entry {
 const longest = cost.MaxPartitionKey - 64
 
 // Part returns where a part of a value lies.
-func (h *Homes) Part(e *Entry, i int) item.Place {
+func (h *Locations) Part(e *Entry, i int) item.Place {
 	id := string(h.Delim) + "~" + e.ID
 	n := fmt.Sprintf("%06d", i)
-	if e.Way == Table {
+	if e.Class == Table {
 		return item.Place{Table: h.Parts[e.At], PK: textKey(short(e.PK, e.SK) + id + string(h.Delim) + n)}
 	}
 	return item.Place{Table: h.Records, PK: textKey(short(e.PK) + id), SK: textKey(n)}

@@ -23,12 +23,12 @@ const scanned = "scan/"
 // It goes on from a place where one has ended, "" for the beginning.
 func (c *Collector) Scan(ctx context.Context, from string, done *Collected) error {
 	var buckets []string
-	for _, b := range c.Homes.Buckets {
+	for _, b := range c.Locations.Buckets {
 		buckets = append(buckets, b)
 	}
 	slices.Sort(buckets)
 	buckets = slices.Compact(buckets)
-	tables := c.Homes.Tables()
+	tables := c.Locations.Tables()
 	first, start := 0, ""
 	if at, ok := strings.CutPrefix(from, scanned); ok {
 		n, key, _ := strings.Cut(at, "/")
@@ -79,7 +79,7 @@ func (c *Collector) scanTable(ctx context.Context, t *item.Table, start string, 
 	}
 	var u read.Usage
 	defer func() { done.Tally.AddRead(u.Requests, u.Predicted, u.Consumed) }()
-	known := map[string]verdict{}
+	verdicts := map[string]verdict{}
 	var failed error
 	before := u.Predicted.Expected
 	err = c.Reader.Scan(ctx, read.Segment{Table: t, Of: 1, Start: behind}, &u, func(p read.Page) bool {
@@ -88,7 +88,7 @@ func (c *Collector) scanTable(ctx context.Context, t *item.Table, start string, 
 		}
 		before = u.Predicted.Expected
 		for i := range p.Items {
-			if failed = c.scanPart(ctx, &p.Items[i], known, done); failed != nil {
+			if failed = c.scanPart(ctx, &p.Items[i], verdicts, done); failed != nil {
 				return false
 			}
 		}
@@ -134,22 +134,22 @@ func keyIn(t *item.Table, text string) (item.Attributes, error) {
 }
 
 // scanPart looks at an item that may be a part.
-func (c *Collector) scanPart(ctx context.Context, f *item.Image, known map[string]verdict, done *Collected) error {
-	id := idIn(f.PK.Text, string(c.Homes.Delim)+"~")
+func (c *Collector) scanPart(ctx context.Context, f *item.Image, verdicts map[string]verdict, done *Collected) error {
+	id := idIn(f.PK.Text, string(c.Locations.Delim)+"~")
 	if f.Attribute(ofName) == nil || f.Attribute(dataName) == nil || id == "" {
 		return nil
 	}
-	v, seen := known[id]
+	v, seen := verdicts[id]
 	if !seen {
 		o, ok := ownerOf(f.Attribute(ofName))
 		var err error
 		if v, err = c.judge(ctx, o, ok, id, done); err != nil {
 			return err
 		}
-		if len(known) == mostKnown {
-			clear(known)
+		if len(verdicts) == maxVerdicts {
+			clear(verdicts)
 		}
-		known[id] = v
+		verdicts[id] = v
 	}
 	if v != stray || !c.Act {
 		return nil
@@ -157,7 +157,7 @@ func (c *Collector) scanPart(ctx context.Context, f *item.Image, known map[strin
 	if err := c.Limit.Take(ctx, float64(f.Size)/1024); err != nil {
 		return err
 	}
-	if o := c.Sender.One(ctx, c.Homes.deleteOf(f.Place, f.Size, c.Label), &done.Tally); !o.OK() {
+	if o := c.Sender.One(ctx, c.Locations.deleteOf(f.Place, f.Size, c.Label), &done.Tally); !o.OK() {
 		return o.Err
 	}
 	done.Strays.Parts++
@@ -166,7 +166,7 @@ func (c *Collector) scanPart(ctx context.Context, f *item.Image, known map[strin
 
 // mostKnown bounds of how many values is remembered what has become of them. One that is seen again
 // after so many others is counted again.
-const mostKnown = 1 << 17
+const maxVerdicts = 1 << 17
 
 // idIn returns the id of a value in a key, behind a mark, "" for none.
 func idIn(s, mark string) string {
@@ -208,13 +208,13 @@ func (c *Collector) judge(ctx context.Context, o *Owner, ok bool, id string, don
 }
 
 // over is when the last save began that cannot be under way any more.
-func (c *Collector) over() time.Time { return c.Now().Add(-max(c.Grace, c.Within+clocks+Signature)) }
+func (c *Collector) over() time.Time { return c.Now().Add(-max(c.Grace, c.Bound+clocks+Signature)) }
 
 // verdict reads a value's record, and where there is none, its item, both strongly. A value whose
 // record is gone gets no pointer any more, since the record would have to be open for that.
 func (c *Collector) verdict(ctx context.Context, o *Owner, id string, done *Collected) (verdict, error) {
 	t := c.TableOf(o.Table)
-	if t == nil || o.Records != c.Homes.Records.Name || o.Root != c.Homes.Root || o.Place != c.Homes.Place ||
+	if t == nil || o.Records != c.Locations.Records.Name || o.Root != c.Locations.Root || o.Place != c.Locations.Place ||
 		o.Partition.Type != 'S' || o.Record.Type != 'S' {
 		return foreign, nil
 	}
@@ -223,7 +223,7 @@ func (c *Collector) verdict(ctx context.Context, o *Owner, id string, done *Coll
 	}
 	var u read.Usage
 	defer func() { done.Tally.AddRead(u.Requests, u.Predicted, u.Consumed) }()
-	at := item.Place{Table: c.Homes.Records, PK: o.Partition, SK: o.Record}
+	at := item.Place{Table: c.Locations.Records, PK: o.Partition, SK: o.Record}
 	f, err := c.Reader.One(ctx, at, read.Options{Strong: true}, &u)
 	if err != nil {
 		return foreign, err
@@ -234,7 +234,7 @@ func (c *Collector) verdict(ctx context.Context, o *Owner, id string, done *Coll
 			return recorded, nil // of one that cannot be read it is not known
 		}
 	}
-	if !c.Homes.Fits(t, o.PK, o.SK) {
+	if !c.Locations.Fits(t, o.PK, o.SK) {
 		return foreign, nil // its key was too long for the metadata, or is damaged
 	}
 	points, err := c.points(ctx, &Entry{ID: id, Table: o.Table, PK: o.PK, SK: o.SK}, done)

@@ -31,8 +31,8 @@ func (c *Cell) inItem() (io.ReadCloser, error) {
 	case *types.AttributeValueMemberB:
 		return io.NopCloser(bytes.NewReader(v.Value)), nil
 	case *types.AttributeValueMemberM:
-		if _, many := PointerOf(v); many && c.given() != nil {
-			return c.given().open()
+		if _, many := PointerOf(v); many && c.input() != nil {
+			return c.input().open()
 		}
 	case *types.AttributeValueMemberNULL:
 		return io.NopCloser(bytes.NewReader(nil)), nil
@@ -66,11 +66,11 @@ func (s *Source) open(ctx context.Context, p *Pointer) (io.ReadCloser, error) {
 		}
 	}
 	var stored io.Reader
-	if p.Way == Object {
+	if p.Class == Object {
 		if s.Objects == nil {
 			return nil, errNoObjects
 		}
-		body, err := s.Objects.Get(ctx, s.Homes.bucket(p.At), ObjectKey(p.ID), Range{})
+		body, err := s.Objects.Get(ctx, s.Locations.bucket(p.At), ObjectKey(p.ID), Range{})
 		if err != nil {
 			return nil, s.explain(x.damaged(missing(err, p)))
 		}
@@ -80,7 +80,7 @@ func (s *Source) open(ctx context.Context, p *Pointer) (io.ReadCloser, error) {
 			return nil, s.explain(err)
 		}
 		parts := &partReader{s: s, ctx: ctx, p: p,
-			e: &Entry{ID: p.ID, Way: p.Way, At: p.At, Parts: p.Parts, PK: s.At.PK, SK: s.At.SK}}
+			e: &Entry{ID: p.ID, Class: p.Class, At: p.At, Parts: p.Parts, PK: s.At.PK, SK: s.At.SK}}
 		stored, x.stored = parts, parts
 	}
 	x.from = stored
@@ -185,7 +185,7 @@ func (r *partReader) Read(b []byte) (int, error) {
 		got := <-r.ahead[0]
 		r.ahead = r.ahead[1:]
 		if got.err != nil {
-			return 0, flow.Again(got.err)
+			return 0, flow.Retry(got.err)
 		}
 		r.now = got.b
 	}
@@ -202,7 +202,7 @@ func (r *partReader) ask(i int) {
 	go func() {
 		b := make([]byte, min(int64(r.p.PartSize), r.p.Stored-int64(i)*int64(r.p.PartSize)))
 		var u read.Usage
-		at := r.s.Homes.Part(r.e, i)
+		at := r.s.Locations.Part(r.e, i)
 		c <- partRead{b, flow.Caught(func() error {
 			err := r.s.part(ctx, r.p, at, partOf{i, b, false, &u})
 			var damaged *Damaged

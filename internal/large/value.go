@@ -72,22 +72,22 @@ func (e *Encoded) Length() int64 { return int64(len(e.content.Bytes)) }
 
 // Outside returns the value as one that lies outside its item, at the attribute of a parent, in parts
 // of a size in bytes.
-func (e *Encoded) Outside(a *schema.Attribute, parent item.Place, now time.Time, partSize int) *Value {
+func (e *Encoded) External(a *schema.Attribute, parent item.Place, now time.Time, partSize int) *Value {
 	v := &Value{Parent: parent, Attribute: a.Name, Frame: inMemory(e.frame)}
 	v.Pointer = Pointer{
 		ID: NewID(now), Stored: int64(len(e.frame)), Length: int64(len(e.content.Bytes)), Kind: e.content.Kind,
 		Sum: sha256.Sum256(e.content.Bytes), Codec: e.codec, Preview: previewOf(e.content, a.Large.Preview),
 	}
-	v.lie(a.Large, partSize)
+	v.describe(a.Large, partSize)
 	return v
 }
 
 // Outside returns what is not in memory, since a reader gives it or it was loaded from another item, as
 // a value that lies outside its item, at the attribute of a parent, in parts of a size in bytes.
-func (c *Cell) Outside(a *schema.Attribute, codings compression.Codings, parent item.Place, now time.Time,
+func (c *Cell) External(a *schema.Attribute, codings compression.Codings, parent item.Place, now time.Time,
 	partSize int) (*Value, error) {
 	v := &Value{Parent: parent, Attribute: a.Name}
-	if g := c.given(); g != nil {
+	if g := c.input(); g != nil {
 		body, n, codec, err := g.frame(codings, compression.Codec(a.Large.Codec))
 		if err != nil {
 			return nil, err
@@ -104,19 +104,19 @@ func (c *Cell) Outside(a *schema.Attribute, codings compression.Codings, parent 
 		v.Preview = previewOf(Content{p.Preview, p.Kind}, a.Large.Preview)
 	}
 	v.ID = NewID(now)
-	v.lie(a.Large, partSize)
+	v.describe(a.Large, partSize)
 	return v, nil
 }
 
 // lie tells where a value lies.
-func (v *Value) lie(l *schema.Large, partSize int) {
-	v.Way, v.At, v.Parts, v.PartSize = Collection, "", 0, 0
+func (v *Value) describe(l *schema.Large, partSize int) {
+	v.Class, v.At, v.Parts, v.PartSize = Collection, "", 0, 0
 	switch {
 	case l.Bucket != "":
-		v.Way, v.At = Object, l.Bucket
+		v.Class, v.At = Object, l.Bucket
 		return
 	case l.Parts != "":
-		v.Way, v.At = Table, l.Parts
+		v.Class, v.At = Table, l.Parts
 	}
 	v.PartSize = partSize
 	v.Parts = int((v.Stored + int64(partSize) - 1) / int64(partSize))

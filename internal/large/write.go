@@ -19,13 +19,13 @@ import (
 // Writer writes values outside of their items: Store before the transaction that turns the pointers and
 // flips the record, and where that does not come about GiveUp.
 type Writer struct {
-	Homes   *Homes
-	Sender  *write.Sender
-	Reader  *read.Reader
-	Objects Objects
-	Label   string
+	Locations *Locations
+	Sender    *write.Sender
+	Reader    *read.Reader
+	Objects   Objects
+	Label     string
 	// Within is for how long after its record was made the parts of a value may be sent.
-	Within time.Duration
+	Bound time.Duration
 }
 
 // Group are the values that one transaction points to, with their record.
@@ -33,10 +33,10 @@ type Group struct {
 	*Record
 	Values []*Value
 	// Steps are what is sent of them before the transaction, and Flip joins it.
-	Steps []write.Step
-	Flip  *write.Request
+	Steps  []write.Step
+	Commit *write.Request
 	// stored reports that all of it is there, and gone that it was given up.
-	stored, gone bool
+	stored, deleted bool
 }
 
 // noted is what a collector adds to a record at most for each value, and once, in bytes.
@@ -45,10 +45,10 @@ const noted = 32
 // Group returns values with a new record. The error is of more values than a record holds.
 func (w *Writer) Group(values []*Value, now time.Time) (*Group, error) {
 	for _, v := range values {
-		v.Copies = v.Way == Object && v.Of != nil && v.Of.Way == Object && w.Objects != nil && v.From.Objects != nil &&
+		v.Copies = v.Class == Object && v.Of != nil && v.Of.Class == Object && w.Objects != nil && v.From.Objects != nil &&
 			w.Objects.Reaches(v.From.Objects)
 	}
-	g := &Group{Record: w.Homes.NewRecord(values, now, w.Within), Values: values}
+	g := &Group{Record: w.Locations.NewRecord(values, now, w.Bound), Values: values}
 	record := g.Put(w.Label)
 	if record.NewSize+noted*(len(values)+1) > cost.MaxItem {
 		return nil, fmt.Errorf("%s: %d values lie outside of their items in one save, and their record, which names "+
@@ -58,24 +58,24 @@ func (w *Writer) Group(values []*Value, now time.Time) (*Group, error) {
 	g.Steps = []write.Step{{Requests: []*write.Request{record}, How: write.Each}}
 	var parts []*write.Request
 	for _, v := range values {
-		parts = append(parts, w.Homes.PartsOf(v, g.Record, w.Label)...)
+		parts = append(parts, w.Locations.PartsOf(v, g.Record, w.Label)...)
 	}
 	if len(parts) > 0 {
 		g.Steps = append(g.Steps, write.Step{Requests: parts, How: write.AtOnce})
 	}
-	g.Flip = g.Record.Flip(w.Label)
+	g.Commit = g.Record.Commit(w.Label)
 	return g, nil
 }
 
 // Adopts reports whether values are those of the group, so that what is stored of it does for them.
 func (g *Group) Adopts(values []*Value) bool {
-	if g.gone || len(values) != len(g.Values) {
+	if g.deleted || len(values) != len(g.Values) {
 		return false
 	}
 	for i, v := range values {
 		o := g.Values[i]
 		if v.Parent != o.Parent || v.Attribute != o.Attribute || v.Sum != o.Sum || v.Length != o.Length ||
-			v.Kind != o.Kind || v.Way != o.Way || v.Codec != o.Codec {
+			v.Kind != o.Kind || v.Class != o.Class || v.Codec != o.Codec {
 			return false
 		}
 	}
@@ -86,7 +86,7 @@ func (g *Group) Adopts(values []*Value) bool {
 func (g *Group) Uploads() cost.Objects {
 	var o cost.Objects
 	for _, v := range g.Values {
-		if v.Way == Object {
+		if v.Class == Object {
 			o = o.Add(v.putting())
 		}
 	}
@@ -119,7 +119,7 @@ func (w *Writer) Store(ctx context.Context, g *Group, t *write.Tally) error {
 	}
 	tallies := make([]write.Tally, len(g.Values))
 	err := flow.AtMost(ctx, 4, len(g.Values), func(ctx context.Context, i int) error {
-		if g.Values[i].Way != Object {
+		if g.Values[i].Class != Object {
 			return nil
 		}
 		return w.put(ctx, g, g.Values[i], &tallies[i])
@@ -147,14 +147,14 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 		return &write.LateError{NotAfter: g.Until}
 	}
 	o := Put{
-		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Size: v.Stored, Until: time.Now().Add(left),
-		Metadata: w.Homes.owner(v, g.Place).metadata(), Encoding: encodings[v.Codec],
+		Bucket: w.Locations.bucket(v.At), Key: ObjectKey(v.ID), Size: v.Stored, Until: time.Now().Add(left),
+		Metadata: w.Locations.owner(v, g.Place).metadata(), Encoding: encodings[v.Codec],
 	}
 	var err error
 	switch {
 	case v.Copies:
 		t.Objects = t.Objects.Add(v.putting())
-		if err = missing(w.Objects.Copy(ctx, o, v.From.Homes.bucket(v.Of.At), ObjectKey(v.Of.ID)), v.Of); err != nil {
+		if err = missing(w.Objects.Copy(ctx, o, v.From.Locations.bucket(v.Of.At), ObjectKey(v.Of.ID)), v.Of); err != nil {
 			err = v.From.lost(ctx, v.Of, err)
 		}
 	default:
@@ -183,15 +183,15 @@ var encodings = map[compression.Codec]string{compression.Gzip: "gzip", compressi
 	compression.Zstd: "zstd"}
 
 // Tell reads, strongly, what has become of a record.
-func (w *Writer) Tell(ctx context.Context, g *Group, t *write.Tally) (State, error) {
-	a, err := w.Sender.Stored(ctx, g.Flip, t)
+func (w *Writer) Resolve(ctx context.Context, g *Group, t *write.Tally) (State, error) {
+	a, err := w.Sender.Stored(ctx, g.Commit, t)
 	return StateOf(a), err
 }
 
 // GiveUp marks a record aborted, unless it is flipped, and deletes what was stored. The state is what
 // the record is then: of Aborted it is sure that nothing points to the values, nor will.
 func (w *Writer) GiveUp(ctx context.Context, g *Group, t *write.Tally) (State, error) {
-	if g.gone {
+	if g.deleted {
 		return Aborted, nil
 	}
 	o := w.Sender.One(ctx, g.Abort(w.Label, w.Sender.Now()), t)
@@ -203,7 +203,7 @@ func (w *Writer) GiveUp(ctx context.Context, g *Group, t *write.Tally) (State, e
 		}
 	case write.Unknown, write.Failed:
 		var err error
-		if state, err = w.Tell(ctx, g, t); err != nil {
+		if state, err = w.Resolve(ctx, g, t); err != nil {
 			return "", err
 		}
 		if state == Open {
@@ -211,7 +211,7 @@ func (w *Writer) GiveUp(ctx context.Context, g *Group, t *write.Tally) (State, e
 		}
 	}
 	if state == Aborted {
-		g.gone = true
+		g.deleted = true
 		w.clean(ctx, g, t)
 	}
 	return state, nil
@@ -222,19 +222,19 @@ func (w *Writer) clean(ctx context.Context, g *Group, t *write.Tally) {
 	if len(g.Steps) > 1 {
 		st := write.Step{How: write.AtOnce}
 		for _, q := range g.Steps[1].Requests {
-			st.Requests = append(st.Requests, w.Homes.deleteOf(q.Place, attr.ItemSize(q.Put), w.Label))
+			st.Requests = append(st.Requests, w.Locations.deleteOf(q.Place, attr.ItemSize(q.Put), w.Label))
 		}
 		w.Sender.Send(ctx, &st, t)
 	}
 	for _, v := range g.Values {
-		if v.Way == Object && w.Objects != nil && w.Objects.Delete(ctx, w.Homes.bucket(v.At), ObjectKey(v.ID)) == nil {
+		if v.Class == Object && w.Objects != nil && w.Objects.Delete(ctx, w.Locations.bucket(v.At), ObjectKey(v.ID)) == nil {
 			t.Objects.Deletes++
 		}
 	}
 }
 
 // deleteOf returns the request that deletes a part, or a record.
-func (h *Homes) deleteOf(at item.Place, size int, label string) *write.Request {
+func (h *Locations) deleteOf(at item.Place, size int, label string) *write.Request {
 	return &write.Request{Kind: write.Delete, Place: at, Label: label, Field: "a part", OldSize: size,
 		Unread: size == 0}
 }

@@ -69,7 +69,7 @@ func (m *Model) DescribeWire(at item.Place, items []wire.Item, light bool, into 
 }
 
 // DescribeAgain is Describe of items that were described for another model.
-func (m *Model) DescribeAgain(t *item.Table, items []*item.Image) ([]item.Image, error) {
+func (m *Model) DescribeItems(t *item.Table, items []*item.Image) ([]item.Image, error) {
 	room := &Room{Items: len(items)}
 	images := make([]item.Image, len(items))
 	for i, was := range items {
@@ -77,7 +77,7 @@ func (m *Model) DescribeAgain(t *item.Table, items []*item.Image) ([]item.Image,
 		if was.Wire.Shape != nil {
 			err = m.describeWire(&images[i], t, was.Wire, room)
 		} else {
-			err = m.describe(&images[i], t, was.Given, room)
+			err = m.describe(&images[i], t, was.Arguments, room)
 		}
 		if err != nil {
 			return nil, err
@@ -95,7 +95,7 @@ func (m *Model) Image(t *item.Table, a item.Attributes) (item.Image, error) {
 }
 
 func (m *Model) describe(img *item.Image, t *item.Table, a item.Attributes, room *Room) error {
-	img.Table, img.Given, img.Header = t, a, m.Reserved.Header(a)
+	img.Table, img.Arguments, img.Header = t, a, m.Reserved.Header(a)
 	var ok bool
 	if img.PK, ok = attr.ScalarOf(a[t.Hash]); !ok {
 		return m.wrongKey(t, t.Hash)
@@ -129,7 +129,7 @@ func measure(img *item.Image, room *Room) {
 	if img.Kind != nil {
 		img.Sizes = room.forSizes(len(img.Kind.Attributes))
 	}
-	for name, v := range img.Given {
+	for name, v := range img.Arguments {
 		n := attr.AttributeSize(name, v)
 		img.Size += n
 		if img.Kind == nil {
@@ -221,18 +221,18 @@ func (r *wireRoom) planOf(m *Model, t *item.Table, s *wire.Shape) *plan {
 	if p := r.plan; p != nil && p.shape == s && p.table == t.Index {
 		return p
 	}
-	known := m.plans.Load()
-	if known == nil || len(*known) >= maxPlans {
-		known = &[]*plan{}
+	plans := m.plans.Load()
+	if plans == nil || len(*plans) >= maxPlans {
+		plans = &[]*plan{}
 	}
-	for _, p := range *known {
+	for _, p := range *plans {
 		if p.shape == s && p.table == t.Index {
 			r.plan = p
 			return p
 		}
 	}
 	r.plan = newPlan(m, t, s)
-	all := append(slices.Clip(*known), r.plan)
+	all := append(slices.Clip(*plans), r.plan)
 	m.plans.Store(&all) // another one that is lost is made again
 	return r.plan
 }

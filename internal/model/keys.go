@@ -119,9 +119,9 @@ func (m *Model) Agrees(img *item.Image, keyFields []key.Value) bool {
 
 // IdentityOf returns what an item's entity is known by: from the selection that it was
 // found with, and where that names several entities from the item's keys.
-func (m *Model) IdentityOf(img *item.Image, known []key.Value) []key.Value {
-	identity := make([]key.Value, m.Schema.Known())
-	copy(identity, known)
+func (m *Model) IdentityOf(img *item.Image, found []key.Value) []key.Value {
+	identity := make([]key.Value, m.Schema.KeyFieldsInKey())
+	copy(identity, found)
 	if img.Kind.Key == nil {
 		return identity
 	}
@@ -162,12 +162,12 @@ func (m *Model) Whose(img *item.Image) ([]key.Value, bool) {
 	if !pk.Template.Parse(img.PK, values) {
 		return nil, false
 	}
-	known := make([]key.Value, m.Schema.Known())
+	leading := make([]key.Value, m.Schema.KeyFieldsInKey())
 	for i, src := range pk.Sources {
-		if src.KeyField < len(known) {
-			known[src.KeyField] = values[i]
+		if src.KeyField < len(leading) {
+			leading[src.KeyField] = values[i]
 		}
 	}
-	identity := m.IdentityOf(img, known)
+	identity := m.IdentityOf(img, leading)
 	return identity, m.Agrees(img, identity)
 }

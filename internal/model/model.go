@@ -127,17 +127,17 @@ func (m *Model) KeyFields(v any) ([]key.Value, error) {
 	if m.Schema.Shards == nil {
 		return values, nil
 	}
-	homes, err := m.Schema.Homes(values)
-	if homes == nil {
-		homes = []key.Value{{}} // drawn
+	shards, err := m.Schema.ShardsOf(values)
+	if shards == nil {
+		shards = []key.Value{{}} // drawn
 	}
-	return append(values, homes[0]), err
+	return append(values, shards[0]), err
 }
 
 // Identity returns those of the key fields' values that an entity is known by, and the shard that
 // it lies on.
 func (m *Model) Identity(keyFields []key.Value) []key.Value {
-	return keyFields[:m.Schema.Known()]
+	return keyFields[:m.Schema.KeyFieldsInKey()]
 }
 
 // Shard returns the shard of what an entity is known by, a value of no kind where there are none, or
@@ -161,8 +161,8 @@ func (m *Model) CanReshard(identity []key.Value) bool {
 	if !m.IsResharding() || len(identity) < m.Schema.Identities() {
 		return m.IsResharding()
 	}
-	homes, err := m.Schema.Homes(identity[:m.Schema.Identities()])
-	return err != nil || len(homes) != 1
+	shards, err := m.Schema.ShardsOf(identity[:m.Schema.Identities()])
+	return err != nil || len(shards) != 1
 }
 
 // IdentityNames lists the fields that an entity is known by.

@@ -160,7 +160,7 @@ func (m *Model) periods(s selection.Span) ([]string, error) {
 		if since := m.Times.Since; !since.IsZero() && from.Before(m.period(since)) {
 			from = m.period(since) // there was none before
 		}
-		if s.Given || oldest.Before(from) || oldest.After(newest) {
+		if s.Explicit || oldest.Before(from) || oldest.After(newest) {
 			oldest = from
 		}
 	case oldest.IsZero():
@@ -180,7 +180,7 @@ func (m *Model) periods(s selection.Span) ([]string, error) {
 // inPeriod reports whether an item lies in the table that its keys tell.
 func (m *Model) inPeriod(img *item.Image) bool {
 	p := m.Schema.Periods
-	told := func(k *schema.Key, values []key.Value) (ok, is bool) {
+	placed := func(k *schema.Key, values []key.Value) (ok, is bool) {
 		for i, src := range k.Sources {
 			if src.From == schema.FromModel && src.KeyField == p.Field && key.Determines(k.Format(i).Kind, p.Kind) {
 				period, err := p.Of(values[i])
@@ -190,7 +190,7 @@ func (m *Model) inPeriod(img *item.Image) bool {
 		return false, false
 	}
 	if img.Kind.Key != nil {
-		if ok, is := told(img.Kind.Key, img.Values); ok {
+		if ok, is := placed(img.Kind.Key, img.Values); ok {
 			return is
 		}
 	}
@@ -198,6 +198,6 @@ func (m *Model) inPeriod(img *item.Image) bool {
 	if !m.Schema.PK.Template.Parse(img.PK, values) {
 		return true // it is nobody's, whatever its table
 	}
-	_, is := told(m.Schema.PK, values)
+	_, is := placed(m.Schema.PK, values)
 	return is
 }

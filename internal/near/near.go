@@ -14,8 +14,8 @@ func Of(s string, candidates []string) string {
 }
 
 // Hint returns what a message adds for a word that is none of those known: ": it has X", or "".
-func Hint(s string, known []string) string {
-	if n := Of(s, known); n != "" {
+func Hint(s string, candidates []string) string {
+	if n := Of(s, candidates); n != "" {
 		return ": it has " + n
 	}
 	return ""

@@ -59,18 +59,18 @@ func (env *Env) confirm(ctx context.Context, sel selection.Selection, incarnatio
 // way, an item that another writer has changed since stays. An item with an incarnation is invisible in
 // any case, so that a delete without an answer does no harm. known is false if an item without an
 // incarnation may still exist, or one that stays.
-func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.Request, t *Tally) (known bool) {
+func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.Request, t *Tally) (resolved bool) {
 	exact := root != nil && (root.Expired || root.Header.Moving())
-	known = true
+	resolved = true
 	for _, r := range added {
 		made := r.Added()
 		o := env.Sender.One(ctx, r.Undo(exact, env.Model.Entries(r.Item, r.Table.Name, made, nil)), &t.Tally)
-		gone := len(o.Stored) > 0 && o.Stored[0] != nil && len(o.Stored[0]) == 0 // another writer has deleted it
+		deleted := len(o.Stored) > 0 && o.Stored[0] != nil && len(o.Stored[0]) == 0 // another writer has deleted it
 		// or changed it, and it is seen once the root item is live again
-		stays := exact && o.Refused() && !gone
-		known = known && !stays && (!o.Lost() || r.Reserved.Header(made).Incarnation != nil)
+		stays := exact && o.Refused() && !deleted
+		resolved = resolved && !stays && (!o.Lost() || r.Reserved.Header(made).Incarnation != nil)
 	}
-	return known
+	return resolved
 }
 
 // notLive returns the error of a write to an entity that is not live. cure says what to do if another
@@ -135,10 +135,10 @@ func (e *Entity) confirm(ctx context.Context, env *Env, sel selection.Selection,
 		return nil
 	}
 	missing := env.notLive(sel, root, "load the entity by its key")
-	known := env.takeBack(ctx, root, added, t)
+	resolved := env.takeBack(ctx, root, added, t)
 	e.forget(added)
 	e.unconfirmed.added = nil // items that were updated stay as they are: the next save confirms them again
-	if !known {
+	if !resolved {
 		return &Unknown{Label: env.Model.Label(), Items: written(added), Err: missing}
 	}
 	return missing

@@ -29,7 +29,7 @@ type remove struct {
 	// prepared reports that the unresolved writes of the entity were resolved.
 	prepared bool
 	// known reports that the requests are those of the items: always for a loaded entity and a single item.
-	known bool
+	deletable bool
 	// staged reports that the plan is that of a staged delete.
 	staged bool
 	// begun reports that items were deleted, or may have been, unsure the latter, and over that nothing
@@ -53,7 +53,7 @@ func NewDelete(env *Env, sel selection.Selection, e *Entity, o Options) (*Operat
 	if err != nil {
 		return nil, err
 	}
-	if p.known {
+	if p.deletable {
 		return newOperation(p, minTries), nil
 	}
 	return newOperation(p, readTries), nil
@@ -87,12 +87,12 @@ func newRemove(env *Env, sel selection.Selection, e *Entity, o Options) (*remove
 		return nil, env.fault(err)
 	}
 	o.Blind = o.Blind || env.Blind
-	p := &remove{common: common{env: env, entity: e}, Deletion: deletion, options: o, known: e != nil}
+	p := &remove{common: common{env: env, entity: e}, Deletion: deletion, options: o, deletable: e != nil}
 	part, single := deletion.Single()
 	if e != nil || !single {
 		return p, nil
 	}
-	p.single, p.known = true, true
+	p.single, p.deletable = true, true
 	if err := deletion.Blind(part); err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (p *remove) requests(*change.Readers) (r Requests, err error) {
 	switch {
 	case p.over, p.prepared && e.Fresh: // an earlier delete turned out to be applied
 		return Requests{Over: p.notStored()}, nil
-	case !p.known:
+	case !p.deletable:
 		return Requests{Unread: true, Missing: true}, nil
 	case e != nil && e.Fresh && !e.isUnresolved():
 		return r, p.notStored()
@@ -190,7 +190,7 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 	if err != nil {
 		return p.env.fault(err)
 	}
-	p.known = true
+	p.deletable = true
 	if !p.Selection.Whole {
 		r, err := p.env.Protocol.Read(ctx, e, read.Options{Strong: true}, &t.Tally)
 		if err != nil {
@@ -317,7 +317,7 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 	case p.single:
 		return p.refusedUnread(ctx, o, t)
 	case p.entity == nil: // another writer changed the items that were read
-		p.known = false
+		p.deletable = false
 		p.unsure = p.unsure || o.Unsure // an earlier attempt may have been applied
 		p.begun = p.begun || p.unsure
 		return true, conflict(p.env, p.keys(), o, false)
@@ -423,15 +423,15 @@ func (p *remove) stage(ctx context.Context, x *Operation, plan *write.Plan, t *T
 		}
 	}
 	r := p.env.Protocol.Delete(ctx, e, plan, &t.Tally)
-	t.AlsoDeleted = append(t.AlsoDeleted, r.Others...)
+	t.AlsoDeleted = append(t.AlsoDeleted, r.Items...)
 	mark := plan.Steps[0].Requests[0]
 	switch begun := len(r.Applied) > 0; {
 	case r.OK(), marked && r.State == write.Rejected && !begun: // a marked entity is never live again
 		return false, p.finish(ctx, t)
 	case !begun && r.State == write.Rejected && mark.Kind == write.Put:
-		p.known = p.entity != nil
+		p.deletable = p.entity != nil
 		at := ItemConflict{Place: mark.Place, Field: mark.Field, What: change.Created}
-		return !p.known, &Conflict{Label: m.Label(), Items: []ItemConflict{at}}
+		return !p.deletable, &Conflict{Label: m.Label(), Items: []ItemConflict{at}}
 	case !begun:
 		x.outcome = r.Outcome
 		return x.conclude(ctx, t)

@@ -66,7 +66,7 @@ func (x *external) commit() *write.Request {
 	if x.group == nil {
 		return nil
 	}
-	return x.group.Flip
+	return x.group.Commit
 }
 
 // steps returns the steps that are sent before the items.
@@ -103,7 +103,7 @@ func (x *external) store(ctx context.Context, t *Tally) (retry bool, err error) 
 	x.late = x.late || late
 	x.drop(ctx, t)
 	if late {
-		return retry, fmt.Errorf("%w: %w (%v)", errDiscarded, err, x.env.External.Within)
+		return retry, fmt.Errorf("%w: %w (%v)", errDiscarded, err, x.env.External.Bound)
 	}
 	return false, x.env.Model.Errorf("storing values outside of their items, to which nothing points yet: %w", err)
 }
@@ -112,7 +112,7 @@ func (x *external) store(ctx context.Context, t *Tally) (retry bool, err error) 
 // unknown outcome is known then, unless the record does not exist any more. The error says that the
 // step was not applied, and that new values have to be stored.
 func (x *external) resolve(ctx context.Context, o write.Outcome, t *Tally) (write.Outcome, error) {
-	i := slices.Index(o.Requests, x.group.Flip)
+	i := slices.Index(o.Requests, x.group.Commit)
 	if i < 0 {
 		return o, nil // a step without external values
 	}
@@ -135,8 +135,8 @@ func (x *external) resolve(ctx context.Context, o write.Outcome, t *Tally) (writ
 		}
 	}
 	switch {
-	case state == large.Flipped:
-		t.Told(o.Requests)
+	case state == large.Committed:
+		t.MarkReported(o.Requests)
 		return write.Outcome{State: write.Written, Requests: o.Requests}, nil
 	case state == large.Aborted, state == "" && !unsure:
 		x.drop(ctx, t)

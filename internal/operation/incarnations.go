@@ -52,7 +52,7 @@ func (n *Incarnations) put(root item.Place, incarnation types.AttributeValue) {
 	if n.latest == nil {
 		n.latest = map[item.Place]types.AttributeValue{}
 	}
-	if _, known := n.latest[root]; !known {
+	if _, found := n.latest[root]; !found {
 		root.PK.Text, root.SK.Text = strings.Clone(root.PK.Text), strings.Clone(root.SK.Text) // not those of an answer
 	}
 	n.latest[root] = incarnation

@@ -130,7 +130,7 @@ func (x *single) operation(p Part, tries int) *Operation {
 // Transaction returns the operation that writes all parts, or none.
 func Transaction(sender *write.Sender, parts []Part) *Operation {
 	for _, p := range parts {
-		p.base().atomic, p.base().joint = true, len(parts) > 1
+		p.base().atomic, p.base().inTransaction = true, len(parts) > 1
 	}
 	return &Operation{parts: parts, sent: make([]Requests, len(parts)), sender: sender, atomic: true, tries: minTries}
 }
@@ -178,8 +178,8 @@ func (x *Operation) run(ctx context.Context, t *Tally) error {
 			plan.Mode != write.Nothing {
 			return x.sent[i].Over
 		}
-		again, err := x.send(ctx, plan, t)
-		if !again {
+		repeat, err := x.send(ctx, plan, t)
+		if !repeat {
 			return err
 		}
 		last = err
@@ -251,7 +251,7 @@ func (x *Operation) plan() (*write.Plan, error) {
 			return nil, errs[0]
 		}
 		r := x.sent[0]
-		r.Choice.Flip = x.parts[0].base().external.commit()
+		r.Choice.Commit = x.parts[0].base().external.commit()
 		plan, err := write.Arrange(r.Writes, r.Checks, r.Choice)
 		if err == nil {
 			plan.Before = x.parts[0].base().external.steps()
@@ -277,7 +277,7 @@ func (x *Operation) plan() (*write.Plan, error) {
 			"several, or save a large entity by itself",
 			len(all), write.Bytes(all), cost.MaxTransactItems, cost.MaxTransactBytes)
 	}
-	plan, err := write.Joint(all)
+	plan, err := write.TransactionOf(all)
 	if err == nil {
 		plan.Before = before
 	}
@@ -339,9 +339,9 @@ func (x *Operation) alternatives(p *write.Plan) []write.Alternative {
 // again; the error says why.
 func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry bool, err error) {
 	for _, p := range x.parts {
-		if again, err := p.base().external.store(ctx, t); err != nil {
+		if repeat, err := p.base().external.store(ctx, t); err != nil {
 			x.discard(ctx, t)
-			return again, err
+			return repeat, err
 		}
 	}
 	if plan.Mode == write.Staged {
@@ -356,8 +356,8 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 	}
 	for i := range plan.Steps {
 		x.outcome = x.sender.Send(ctx, &plan.Steps[i], &t.Tally)
-		if again, err := x.conclude(ctx, t); again || err != nil {
-			return again, err
+		if repeat, err := x.conclude(ctx, t); repeat || err != nil {
+			return repeat, err
 		}
 		if several {
 			n := len(x.items(&plan.Steps[i]))
@@ -365,11 +365,11 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 		}
 	}
 	for _, r := range x.repeated {
-		r.settled.Store(true)
+		r.resolved.Store(true)
 	}
 	for _, p := range x.parts {
-		if again, err := p.confirm(ctx, plan, t); again || err != nil {
-			return again, err
+		if repeat, err := p.confirm(ctx, plan, t); repeat || err != nil {
+			return repeat, err
 		}
 	}
 	for _, p := range x.parts {
@@ -427,18 +427,18 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 			adopted, shown = adopted || some, shown && all
 		}
 	}
-	again := mayRetry
+	verdict := mayRetry
 	switch {
 	case !o.Unsure:
 	// the earlier write has the version that each copy requires
 	case adopted && refusedForGood(o) && (shown || len(o.Requests) > 1):
 	case adopted && !shown && len(o.Requests) == 1: // a copy of this step may have written the missing item
-		again = isUnknown
+		verdict = isUnknown
 	default:
-		again = x.afterLoss(o, parts)
+		verdict = x.afterLoss(o, parts)
 	}
 	switch {
-	case again == isUnknown:
+	case verdict == isUnknown:
 		return false, x.unknown(o)
 	case adopted:
 		x.keepOpen(o, parts)
@@ -450,9 +450,9 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 		if !slices.ContainsFunc(p.outcome.Stored, func(a item.Attributes) bool { return a != nil }) {
 			continue
 		}
-		again, err := p.refused(ctx, &p.outcome, t)
+		repeat, err := p.refused(ctx, &p.outcome, t)
 		switch {
-		case !again:
+		case !repeat:
 			errs, retry = append(errs, err), false
 		case err != nil:
 			reasons = append(reasons, err)
@@ -465,7 +465,7 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	case o.Unsure: // the earlier attempt may still be applied
 		return false, x.unknown(o)
 	case len(x.repeated) > 0:
-		return false, x.refusedAgain(ctx, errs.orNil(), t)
+		return false, x.refuseRepetition(ctx, errs.orNil(), t)
 	}
 	return false, errs.orNil()
 }
@@ -704,7 +704,7 @@ type Prediction struct {
 	// Undeclared is the price of secondary indexes that the models do not declare, in WCU.
 	Undeclared cost.Units
 	// Again says why a patch may have to send a second request, "" if it does not.
-	Again string
+	Retry string
 }
 
 // errUnread says why a delete cannot be planned.
@@ -733,7 +733,7 @@ func (x *Operation) Predict() (*Prediction, error) {
 			models = append(models, s.env)
 			out.Undeclared = out.Undeclared.Add(s.env.Estimate.Undeclared.Of(plan))
 		}
-		out.Again = cmp.Or(out.Again, s.again)
+		out.Retry = cmp.Or(out.Retry, s.repeat)
 	}
 	return out, nil
 }

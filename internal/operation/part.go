@@ -20,9 +20,9 @@ type common struct {
 	// atomic reports that the part is written in one transaction with others.
 	atomic bool
 	// joint reports that others are written in that transaction: their writes cannot be taken back.
-	joint bool
+	inTransaction bool
 	// again is described at Prediction.
-	again string
+	repeat string
 	// done is called after the part has been written. It may be nil.
 	done func()
 }

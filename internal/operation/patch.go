@@ -109,9 +109,9 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 	}
 	switch {
 	case slices.ContainsFunc(p.Items, (*change.PatchItem).Repeats):
-		p.again = "an attribute is stored as NULL, or its map is missing, and a second request writes it as a whole"
+		p.repeat = "an attribute is stored as NULL, or its map is missing, and a second request writes it as a whole"
 	case !p.blind && !p.Rooted() && p.Makes():
-		p.again = "the item is missing, and a second request creates it"
+		p.repeat = "the item is missing, and a second request creates it"
 	}
 	if p.Entity && len(p.Items) == 1 && p.Items[0].Kind == write.Update && !p.Items[0].Root {
 		p.Items[0].Return = true // for the incarnation
@@ -129,7 +129,7 @@ func (p *modify) returnItem() error {
 	case len(p.Items) > 1 || p.options.ExactlyOnce:
 		return m.Errorf("Return needs a patch of one item that is one plain request: leave out And of other items " +
 			"and ExactlyOnce, or load afterwards")
-	case only.Item.HasOutside():
+	case only.Item.HasExternal():
 		return m.FieldErrorf(only.Field, "a value of the item may lie outside of it, which Return does not read: "+
 			"leave Return out, and load afterwards")
 	case only.Kind == write.Delete:
@@ -204,7 +204,7 @@ func (p *modify) requests(*change.Readers) (r Requests, err error) {
 // checksRoot reports whether the patch requires the root item in its transaction, because the writes of
 // other parts cannot be taken back.
 func (p *modify) checksRoot() bool {
-	return p.joint && (p.Entity || !p.blind && (p.Puts() || len(p.Added()) > 0))
+	return p.inTransaction && (p.Entity || !p.blind && (p.Puts() || len(p.Added()) > 0))
 }
 
 // needsIncarnation reports whether the patch needs the incarnation of its entity before the first
@@ -213,7 +213,7 @@ func (p *modify) needsIncarnation() bool {
 	switch {
 	case p.UpsertsRoot():
 		return p.Entity || !p.blind && (p.Puts() || p.Makes()) // the incarnation of the entity, or that there is none
-	case p.Entity && (p.joint || len(p.Items) > 1 || p.options.ExactlyOnce): // no answer will tell it
+	case p.Entity && (p.inTransaction || len(p.Items) > 1 || p.options.ExactlyOnce): // no answer will tell it
 		return true
 	case p.blind:
 		return false
@@ -234,9 +234,9 @@ func (p *modify) read(ctx context.Context, t *Tally) error {
 	if err != nil {
 		return err
 	}
-	if known := p.env.Incarnations.Get(at); known != nil && p.mayRemember() && !p.remembered {
+	if incarnation := p.env.Incarnations.Get(at); incarnation != nil && p.mayRemember() && !p.remembered {
 		p.remembered = true
-		p.Bind(known)
+		p.Bind(incarnation)
 		return nil
 	}
 	p.remembered = false
@@ -258,7 +258,7 @@ func (p *modify) read(ctx context.Context, t *Tally) error {
 
 // checksAfter reports whether the root item is read after the patch.
 func (p *modify) checksAfter() bool {
-	return !p.joint && !p.Rooted() && (p.Entity || p.looked || !p.blind && len(p.Added()) > 0)
+	return !p.inTransaction && !p.Rooted() && (p.Entity || p.looked || !p.blind && len(p.Added()) > 0)
 }
 
 // confirm reads the root item after the patch has added items, or if the patch requires the entity.
@@ -276,7 +276,7 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 		return false, nil
 	}
 	if next := root != nil && staging.Pending(root) == ""; next && len(added) == 0 {
-		if p.Counts() && !p.Told() { // an item without an incarnation may be seen, and would be counted twice
+		if p.Counts() && !p.FitsIncarnation() { // an item without an incarnation may be seen, and would be counted twice
 			return false, &Unknown{Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
 				Err: p.env.notLive(p.sel, root, "repeat the patch")}
 		}
@@ -289,7 +289,7 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 		return false, &Unknown{Label: p.env.Model.Label(), Items: written(added), Patch: true, Err: missing}
 	}
 	// another entity exists now
-	if again := p.remembered || root != nil && staging.Pending(root) == ""; again && len(added) == len(p.Items) {
+	if fits := p.remembered || root != nil && staging.Pending(root) == ""; fits && len(added) == len(p.Items) {
 		p.Unbind()
 		p.external.renew()
 		return true, missing
@@ -346,8 +346,8 @@ func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
 //   - if an attribute is NULL, or the map of an entry does not exist: the attribute is set as a whole,
 //     with a condition on the item.
 func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
-	if gone := p.Gone(o.Stored); len(gone) > 0 {
-		return false, p.gone(gone)
+	if absent := p.MissingFromTag(o.Stored); len(absent) > 0 {
+		return false, p.absent(absent)
 	}
 	if p.LostRoot(o.Stored) && !p.Entity {
 		p.Unbind() // the root item was deleted since it was read, and is made
@@ -370,8 +370,8 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		p.Items[i].Plain()
 		p.Items[i].Return = p.Items[i].Return || len(p.Items) == 1
 	}
-	if again := slices.Concat(missing, occupied); len(again) > 0 {
-		return true, p.changed(again)
+	if rewrite := slices.Concat(missing, occupied); len(rewrite) > 0 {
+		return true, p.changed(rewrite)
 	}
 	if _, bound := p.Live(); p.Entity && !bound { // it may be a leftover item that refused
 		if err := p.bindLive(ctx, t); err != nil {
@@ -456,7 +456,7 @@ func (p *modify) changed(items []int) error {
 }
 
 // gone says that items of the tag are missing.
-func (p *modify) gone(items []int) error {
+func (p *modify) absent(items []int) error {
 	e := &Conflict{Label: p.env.Model.Label(), Tag: tagIsOutOfDate}
 	for _, i := range items {
 		it := p.Items[i]
@@ -558,8 +558,8 @@ func (p *modify) afterLoss(o *write.Outcome) afterLoss {
 		return guarded(o)
 	}
 	foreign := p.Stray(o.Stored)
-	others := len(p.Unfit(o.Stored)) + len(p.Missing(o.Stored)) + len(p.Occupied(o.Stored))
-	if o.Assumed && len(foreign)+others > 0 && !p.Replaces(foreign) && !p.options.ExactlyOnce && !p.Counts() {
+	unmet := len(p.Unfit(o.Stored)) + len(p.Missing(o.Stored)) + len(p.Occupied(o.Stored))
+	if o.Assumed && len(foreign)+unmet > 0 && !p.Replaces(foreign) && !p.options.ExactlyOnce && !p.Counts() {
 		return mayRetry
 	}
 	return isUnknown

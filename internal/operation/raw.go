@@ -20,8 +20,8 @@ type raw struct {
 
 // Raw returns the part of a transaction that sends a request of the caller. tables returns the tables
 // of the other parts' models by name, nil for others.
-func Raw(given types.TransactWriteItem, tables func(string) *item.Table) (Part, error) {
-	r, err := write.Raw(given, tables)
+func Raw(part types.TransactWriteItem, tables func(string) *item.Table) (Part, error) {
+	r, err := write.Raw(part, tables)
 	if err != nil {
 		return nil, errors.New("mapper.RawPart: " + err.Error())
 	}

@@ -26,7 +26,7 @@ type remembered struct {
 	mu sync.Mutex // entities of one transaction may be used at once
 	// settled reports that the caller knows that it was applied, or that it cannot be applied any more.
 	// reported reports that the caller knows that nothing shows whether it was.
-	settled, reported atomic.Bool
+	resolved, reported atomic.Bool
 	// later are transactions that were sent although this one may have been applied, because only one of both can be.
 	later []*remembered
 }
@@ -82,7 +82,7 @@ func (x *Operation) refuseRepeated(ctx context.Context, plan *write.Plan, t *Tal
 		case err != nil:
 			return r.unknown(err)
 		case followed:
-			r.settled.Store(true) // only one of both was applied
+			r.resolved.Store(true) // only one of both was applied
 			continue
 		case r.excludedBy(now):
 			x.repeated = append(x.repeated, r)
@@ -93,7 +93,7 @@ func (x *Operation) refuseRepeated(ctx context.Context, plan *write.Plan, t *Tal
 		case err != nil:
 			return r.unknown(err)
 		case applied:
-			r.settled.Store(true)
+			r.resolved.Store(true)
 			return r.wasApplied()
 		case r.reported.Load(): // and the caller sends it again anyway
 			x.repeated = append(x.repeated, r)
@@ -113,7 +113,7 @@ func (x *Operation) remembered() []*remembered {
 	var all []*remembered
 	for _, p := range x.parts {
 		if e := p.base().entity; e != nil && len(e.remembered) > 0 {
-			e.remembered = slices.DeleteFunc(e.remembered, func(r *remembered) bool { return r.settled.Load() })
+			e.remembered = slices.DeleteFunc(e.remembered, func(r *remembered) bool { return r.resolved.Load() })
 			all = append(all, e.remembered...)
 		}
 	}
@@ -121,7 +121,7 @@ func (x *Operation) remembered() []*remembered {
 	for ; len(all) > 0; all = all[1:] {
 		if r := all[0]; !slices.Contains(out, r) {
 			all = append(all, r.followers()...)
-			if !r.settled.Load() {
+			if !r.resolved.Load() {
 				out = append(out, r)
 			}
 		}
@@ -130,14 +130,14 @@ func (x *Operation) remembered() []*remembered {
 }
 
 // refusedAgain is the error of a repeated transaction that was refused. The earlier one may be the reason.
-func (x *Operation) refusedAgain(ctx context.Context, refusal error, t *Tally) error {
+func (x *Operation) refuseRepetition(ctx context.Context, refusal error, t *Tally) error {
 	look := &lookup{ctx: ctx, sender: x.sender, t: t, stored: map[item.Place]item.Attributes{}}
 	for _, r := range x.repeated {
 		switch applied, err := look.applied(r); {
 		case err != nil:
 			return r.unknown(err)
 		case applied:
-			r.settled.Store(true)
+			r.resolved.Store(true)
 			return r.wasApplied()
 		}
 	}
@@ -183,7 +183,7 @@ func (r *remembered) wasApplied() error {
 // repeatedBy reports whether the transaction has a patch or raw request with the same content as one of the requests.
 func (r *remembered) repeatedBy(now []*write.Request) bool {
 	return slices.ContainsFunc(r.requests, func(q *write.Request) bool {
-		return write.Forgotten(q) && slices.ContainsFunc(now, q.SameGiven)
+		return write.Forgotten(q) && slices.ContainsFunc(now, q.SameArguments)
 	})
 }
 

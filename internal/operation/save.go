@@ -63,7 +63,7 @@ func (p *save) prepare(ctx context.Context, t *Tally) error {
 
 func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 	m, e := p.env.Model, p.entity
-	if err := readers.Given(m, p.value); err != nil {
+	if err := readers.KeepReaders(m, p.value); err != nil {
 		return r, p.env.fault(err)
 	}
 	if p.fresh && !e.Fresh {
@@ -78,7 +78,7 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 	}
 	d, err := change.Of(e.Snapshot, e.unresolved, p.value,
 		change.Options{Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex,
-			Root: p.checksRoot(), RootToo: p.joint && p.options.CheckRoot})
+			Root: p.checksRoot(), RootToo: p.inTransaction && p.options.CheckRoot})
 	if err != nil {
 		return r, p.env.fault(err)
 	}
@@ -149,13 +149,13 @@ func (p *save) read(ctx context.Context, t *Tally) error {
 	if err != nil {
 		return err
 	}
-	p.entity.Tell(root.Header.Incarnation)
+	p.entity.SetIncarnation(root.Header.Incarnation)
 	return nil
 }
 
 func (p *save) reads(plan *write.Plan) (estimate.Reads, error) {
 	r, err := p.env.Estimate.Save(p.entity.Snapshot, p.diff)
-	if p.checksAdded() && adds(plan) || p.options.CheckRoot && !p.joint && writesUnpinned(plan) {
+	if p.checksAdded() && adds(plan) || p.options.CheckRoot && !p.inTransaction && writesUnpinned(plan) {
 		r = r.Add(p.env.Estimate.RootAfter(p.entity.Snapshot, plan))
 	}
 	return r, err
@@ -166,7 +166,7 @@ func (p *save) applied(requests []*write.Request) {
 	if p.checksAdded() {
 		p.entity.unconfirmed.note(requests)
 	}
-	if p.options.CheckRoot && !p.joint && !pinned(requests) {
+	if p.options.CheckRoot && !p.inTransaction && !pinned(requests) {
 		incarnation, _ := p.entity.Incarnation()
 		p.entity.unconfirmed.noteWritten(requests, incarnation)
 	}
@@ -184,11 +184,11 @@ func (p *save) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bool
 // checksRoot reports whether the transaction that adds items requires the root item: because others are
 // written in it, which cannot be taken back, or for a migration.
 func (p *save) checksRoot() bool {
-	return p.options.RootInTransaction || p.joint && (p.options.CheckRoot || !p.options.Blind)
+	return p.options.RootInTransaction || p.inTransaction && (p.options.CheckRoot || !p.options.Blind)
 }
 
 // checksAdded reports whether the items that the save adds are confirmed.
-func (p *save) checksAdded() bool { return !p.options.Blind && !p.joint }
+func (p *save) checksAdded() bool { return !p.options.Blind && !p.inTransaction }
 
 func (p *save) finish(ctx context.Context, t *Tally) error {
 	if p.diff.Keys.KeyFields != nil {
@@ -238,7 +238,7 @@ func (p *save) findLeftBehind(ctx context.Context, t *Tally) error {
 func (p *save) movable() bool { return p.env.Model.CanReshard(p.entity.Selection.Identity) }
 
 func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
-	if p.joint {
+	if p.inTransaction {
 		if err := p.missing(o); err != nil {
 			return false, err
 		}

@@ -38,14 +38,14 @@ func (r *Reader) Batches(ctx context.Context, sets [][]selection.Part, parallel 
 			found[at] = f
 		}
 	}
-	return &Early{found: found, given: map[item.Place]bool{}}, err
+	return &Early{found: found, requested: map[item.Place]bool{}}, err
 }
 
 // Early are items that were read ahead.
 type Early struct {
-	found map[item.Place]item.Image
-	mu    sync.Mutex
-	given map[item.Place]bool
+	found     map[item.Place]item.Image
+	mu        sync.Mutex
+	requested map[item.Place]bool
 }
 
 // Item returns an item, nil for one that is not there.
@@ -61,10 +61,10 @@ func (e *Early) Item(at item.Place) *item.Image {
 func (e *Early) take(at item.Place) (f item.Image, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if f, ok = e.found[at]; ok && e.given[at] {
-		f.Given = attr.CopyItem(f.Given)
+	if f, ok = e.found[at]; ok && e.requested[at] {
+		f.Arguments = attr.CopyItem(f.Arguments)
 	}
-	e.given[at] = true
+	e.requested[at] = true
 	return f, ok
 }
 
@@ -99,15 +99,15 @@ func (r *Reader) pack(sets [][]selection.Part) [][]selection.Part {
 type Ahead struct {
 	*Reader
 	Early *Early
-	told  bool
+	ended bool
 }
 
 // Ranges is described at [Source].
 func (a *Ahead) Ranges(ctx context.Context, parts []selection.Part, o Options, u *Usage) []iter.Seq2[Page, error] {
-	if a.told || !Keys(parts) {
+	if a.ended || !Keys(parts) {
 		return a.Reader.Ranges(ctx, parts, o, u)
 	}
-	a.told = true
+	a.ended = true
 	var page Page
 	for _, p := range parts {
 		at := a.place(p, p.Range.Low)

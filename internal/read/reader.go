@@ -187,7 +187,7 @@ func limitOf(n int) *int32 {
 // Input returns the request that reads a range.
 func (r *Reader) Input(p selection.Part, o Options) *dynamodb.QueryInput {
 	if p.In != nil {
-		return r.inputWithin(p, o)
+		return r.inputInIndex(p, o)
 	}
 	t := r.TableOf(p)
 	in := &dynamodb.QueryInput{

@@ -35,7 +35,7 @@ func reader(c *Client) *read.Reader {
 					return nil, fmt.Errorf("an item without a key")
 				}
 				images = append(images,
-					item.Image{Place: item.Place{Table: t, PK: pk, SK: sk}, Given: a, Size: attr.ItemSize(a)})
+					item.Image{Place: item.Place{Table: t, PK: pk, SK: sk}, Arguments: a, Size: attr.ItemSize(a)})
 			}
 			return images, nil
 		},
@@ -308,7 +308,7 @@ func TestTableWithoutSortKey(t *testing.T) {
 }
 
 // Items that were read ahead are given once: who reads again, because they were not of one moment, asks DynamoDB.
-func TestAheadAsksAgain(t *testing.T) {
+func TestAheadRetries(t *testing.T) {
 	c := &Client{Answers: []Answer{batch(nil, sized("a", 100)), batch(nil, sized("a", 100), sized("b", 100))}}
 	parts := ranges(one("a"), one("b"))
 	var u read.Usage

@@ -98,9 +98,9 @@ func Pages(ctx context.Context, src Source, parts []selection.Part, o Options, u
 		for _, r := range ranges {
 			for page, err := range r {
 				page.Items = slices.DeleteFunc(page.Items, func(f item.Image) bool {
-					again := seen[f.Place]
+					repeated := seen[f.Place]
 					seen[f.Place] = true
-					return again
+					return repeated
 				})
 				if !yield(page, err) || err != nil {
 					return

@@ -15,7 +15,7 @@ func Build(t *Type) (*Entity, error) {
 	b := &builder{
 		e:       &Entity{Name: baseName(t.Name), Type: t, Delim: '#', Version: DefaultVersion},
 		parsed:  map[*Field]*tags.Tag{},
-		spreads: map[*Type][]*member{},
+		spreads: map[*Type][]*taggedField{},
 		onItem:  map[*Field]*Item{},
 		badTag:  map[*Field]bool{},
 		badKey:  map[*Item]bool{},
@@ -31,23 +31,23 @@ func Build(t *Type) (*Entity, error) {
 }
 
 type builder struct {
-	e               *Entity
-	faults          Faults
-	parsed          map[*Field]*tags.Tag
-	spreads         map[*Type][]*member
-	fields          []*member // the model's, promoted ones included
-	blanks          []*member
-	keyFieldMembers []*member // parallel to e.KeyFields
-	keyFieldKinds   map[int]key.Kind
-	onItem          map[*Field]*Item
+	e             *Entity
+	faults        Faults
+	parsed        map[*Field]*tags.Tag
+	spreads       map[*Type][]*taggedField
+	fields        []*taggedField // the model's, promoted ones included
+	blanks        []*taggedField
+	keyFieldTags  []*taggedField // parallel to e.KeyFields
+	keyFieldKinds map[int]key.Kind
+	onItem        map[*Field]*Item
 	// bad are fields whose tags have faults, and items whose keys have: what
 	// follows from those is not reported as well.
 	badTag    map[*Field]bool
 	badKey    map[*Item]bool
 	badPK     bool
-	expireAll *member
+	expireAll *taggedField
 	// sharded is the blank field that says how the partition key is spread.
-	sharded *member
+	sharded *taggedField
 	// timed are the tables that follow the time.
 	timed []timedTable
 }
@@ -76,10 +76,10 @@ func (b *builder) build() {
 			"a %s would be stored inside itself, without an end", t.Name)
 		return
 	}
-	all, blanks := b.members(b.e.Type, true)
+	all, blanks := b.taggedFields(b.e.Type, true)
 	b.blanks = blanks
-	b.fields = b.visible(slices.DeleteFunc(all, func(m *member) bool { return m.tag.Skip }),
-		func(m *member) string { return m.Name })
+	b.fields = b.visible(slices.DeleteFunc(all, func(m *taggedField) bool { return m.tag.Skip }),
+		func(m *taggedField) string { return m.Name })
 	b.declarations()
 	b.partitionKey()
 	b.sortKeys()
@@ -100,7 +100,7 @@ func (b *builder) build() {
 func (b *builder) declarations() {
 	main := &Table{Name: b.e.Name, Hash: "PK", Range: "SK"}
 	b.e.Tables = []*Table{main}
-	seen := map[string]*member{}
+	seen := map[string]*taggedField{}
 	for _, m := range b.blanks {
 		switch {
 		case m.tag.Has("index"):
@@ -118,7 +118,7 @@ func (b *builder) declarations() {
 	}
 	for _, m := range b.blanks {
 		if m.tag.Has("name") && !m.tag.Has("prefix") && !m.tag.Has("index") {
-			b.satellite(m)
+			b.secondaryTable(m)
 		}
 	}
 	if main.Name == "" {
@@ -126,7 +126,7 @@ func (b *builder) declarations() {
 	}
 }
 
-func (b *builder) mainOptions(m *member, main *Table, seen map[string]*member) {
+func (b *builder) mainOptions(m *taggedField, main *Table, seen map[string]*taggedField) {
 	for _, o := range m.tag.Options {
 		if first := seen[o.Word]; first != nil {
 			if len(first.path) == len(m.path) {
@@ -183,7 +183,7 @@ func rangeName(s string) string {
 	return s
 }
 
-func (b *builder) segmentName(m *member) {
+func (b *builder) segmentName(m *taggedField) {
 	o, _ := m.tag.Option("prefix")
 	if !m.tag.Has("name") {
 		b.fault(m.option("prefix"), "add name=Word", "prefix= names a segment's method, and needs the name")
@@ -198,7 +198,7 @@ func (b *builder) segmentName(m *member) {
 	b.e.Names = append(b.e.Names, SegmentName{Prefix: o.Value, Name: m.tag.Value("name"), Field: m.Field})
 }
 
-func (b *builder) satellite(m *member) {
+func (b *builder) secondaryTable(m *taggedField) {
 	o, ok := m.tag.Option("table")
 	if !ok {
 		b.fault(m.option("name"), "add table=NAME, or prefix=SEGMENT",
@@ -234,7 +234,7 @@ func (b *builder) satellite(m *member) {
 
 // partitionKey finds the one pk=.
 func (b *builder) partitionKey() {
-	var found []*member
+	var found []*taggedField
 	for _, m := range slices.Concat(b.blanks, b.fields) {
 		if m.tag.Has("pk") && !m.tag.Has("index") {
 			found = append(found, m)
@@ -276,7 +276,7 @@ func (b *builder) partitionKey() {
 func (b *builder) sortKeys() {
 	for _, m := range slices.Concat(b.blanks, b.fields) {
 		if o, ok := m.tag.Option("sk"); ok && !m.tag.Has("index") && !m.Type.Elements() {
-			b.singleton(m, &o)
+			b.fixedItem(m, &o)
 		}
 	}
 	for _, m := range b.fields {
@@ -291,7 +291,7 @@ func (b *builder) sortKeys() {
 		same := b.item(t, o.Value)
 		placeholders := slices.ContainsFunc(o.Template.Parts, func(p tags.Part) bool { return p.Name != "" })
 		if same != nil && !same.Element() || !placeholders {
-			b.singleton(m, &o)
+			b.fixedItem(m, &o)
 		} else {
 			b.elements(m, o, t)
 		}
@@ -304,10 +304,10 @@ func (b *builder) sortKeys() {
 
 // order is a field's place among all fields of the model; blank fields come first.
 func (b *builder) order(f *Field) int {
-	if i := slices.IndexFunc(b.blanks, func(m *member) bool { return m.Field == f }); i >= 0 {
+	if i := slices.IndexFunc(b.blanks, func(m *taggedField) bool { return m.Field == f }); i >= 0 {
 		return i
 	}
-	return len(b.blanks) + slices.IndexFunc(b.fields, func(m *member) bool { return m.Field == f })
+	return len(b.blanks) + slices.IndexFunc(b.fields, func(m *taggedField) bool { return m.Field == f })
 }
 
 // item returns the item with that template in a table.
@@ -321,7 +321,7 @@ func (b *builder) item(t *Table, text string) *Item {
 }
 
 // table returns the table that a field lies in, nil after a fault.
-func (b *builder) table(m *member) *Table {
+func (b *builder) table(m *taggedField) *Table {
 	o, ok := m.tag.Option("table")
 	if !ok || m.Name == "_" || m.tag.Has("chunk") { // which is about the parts
 		return b.e.Tables[0]
@@ -337,7 +337,7 @@ func (b *builder) table(m *member) *Table {
 }
 
 // singleton puts a field on a singleton; o is nil in a table without a sort key.
-func (b *builder) singleton(m *member, o *tags.Option) {
+func (b *builder) fixedItem(m *taggedField, o *tags.Option) {
 	t := b.table(m)
 	if t == nil {
 		return
@@ -367,7 +367,7 @@ func (b *builder) singleton(m *member, o *tags.Option) {
 }
 
 // itemKey resolves an item's template, and remembers whether it has faults.
-func (b *builder) itemKey(it *Item, m *member, o tags.Option, sc scope) *Key {
+func (b *builder) itemKey(it *Item, m *taggedField, o tags.Option, sc scope) *Key {
 	faults := len(b.faults)
 	k := b.key(m, o, sc)
 	b.badKey[it] = len(b.faults) > faults
@@ -375,7 +375,7 @@ func (b *builder) itemKey(it *Item, m *member, o tags.Option, sc scope) *Key {
 }
 
 // elements makes a slice or map one item per element.
-func (b *builder) elements(m *member, o tags.Option, t *Table) {
+func (b *builder) elements(m *taggedField, o tags.Option, t *Table) {
 	if t.Range == "" {
 		b.fault(m.option("sk"), "declare the table with range=ATTR",
 			"the table %s has no sort key, and so room for one item only", t.Name)
@@ -388,7 +388,7 @@ func (b *builder) elements(m *member, o tags.Option, t *Table) {
 	}
 	sc := scope{elem: true, field: m}
 	if elem.Spreads() {
-		sc.members = b.spread(elem.deref())
+		sc.fieldsOf = b.spread(elem.deref())
 	}
 	v := m.value()
 	it := &Item{
@@ -417,7 +417,7 @@ func (b *builder) elements(m *member, o tags.Option, t *Table) {
 	}
 }
 
-func elementHint(m *member) string {
+func elementHint(m *taggedField) string {
 	if m.Type.Kind == Map {
 		return "{key}"
 	}

@@ -108,7 +108,7 @@ func (b *builder) renamedInIndex(e *Entry) {
 var indexOptions = []string{"index", "hash", "range", "pk", "sk", "on", "local", "project", "name"}
 
 // index reads one declaration: an index, or how items of a further kind lie in one.
-func (b *builder) index(m *member) {
+func (b *builder) index(m *taggedField) {
 	for _, o := range m.tag.Options {
 		if !slices.Contains(indexOptions, o.Word) {
 			b.fault(m.option(o.Word), "move it to a blank field of its own", "the option %s does not go with index=",
@@ -156,12 +156,12 @@ func isNameRune(r rune) bool {
 }
 
 // carrier returns the item that carries the keys of an index: the root, or what on= names.
-func (b *builder) carrier(m *member) *Item {
+func (b *builder) carrier(m *taggedField) *Item {
 	o, ok := m.tag.Option("on")
 	if !ok {
 		return b.e.Root
 	}
-	var known []string
+	var allNames []string
 	for _, it := range b.e.Items {
 		names := []string{it.Name}
 		if it.Key != nil {
@@ -177,10 +177,10 @@ func (b *builder) carrier(m *member) *Item {
 		if slices.Contains(names, o.Value) {
 			return it
 		}
-		known = append(known, names...)
+		allNames = append(allNames, names...)
 	}
 	cure := "write the sort key of an item as it stands in its tag, or a field that lies on it"
-	if n := near.Of(o.Value, known); n != "" {
+	if n := near.Of(o.Value, allNames); n != "" {
 		cure = "write on=" + n
 	}
 	b.fault(m.option("on"), cure, "no item of the model is called %q", o.Value)
@@ -188,7 +188,7 @@ func (b *builder) carrier(m *member) *Item {
 }
 
 // localKeys makes the keys of a local index: the table's partition key, and one attribute.
-func (b *builder) localKeys(m *member, e *Entry) {
+func (b *builder) localKeys(m *taggedField, e *Entry) {
 	t := e.Item.Table
 	for _, w := range []string{"pk", "hash"} {
 		if m.tag.Has(w) {
@@ -214,7 +214,7 @@ func (b *builder) localKeys(m *member, e *Entry) {
 }
 
 // indexKeys makes the keys of one side: word is pk or sk, and attribute hash or range.
-func (b *builder) indexKeys(m *member, it *Item, word, attribute string) []*IndexKey {
+func (b *builder) indexKeys(m *taggedField, it *Item, word, attribute string) []*IndexKey {
 	o, has := m.tag.Option(word)
 	var names []string
 	if n, ok := m.tag.Option(attribute); ok {
@@ -269,7 +269,7 @@ func (b *builder) primary(it *Item, name string) *IndexKey {
 }
 
 // indexKey makes one key attribute of an index. name is "" where it is a field's own.
-func (b *builder) indexKey(m *member, it *Item, o tags.Option, name, attribute string) *IndexKey {
+func (b *builder) indexKey(m *taggedField, it *Item, o tags.Option, name, attribute string) *IndexKey {
 	faults := len(b.faults)
 	k := &IndexKey{Key: b.key(m, o, b.scopeOf(it)), Name: name, Own: Derived}
 	b.finerThanStored(m, o, k)
@@ -303,7 +303,7 @@ func (b *builder) indexKey(m *member, it *Item, o tags.Option, name, attribute s
 
 // finerThanStored refuses a key that holds more of a time than its attribute does: what is saved again
 // after a load would have another key.
-func (b *builder) finerThanStored(m *member, o tags.Option, k *IndexKey) {
+func (b *builder) finerThanStored(m *taggedField, o tags.Option, k *IndexKey) {
 	for i, src := range k.Sources {
 		f := k.Format(i)
 		if src.From == FromModel || !b.avOf(src).Has("unixtime") || f.Kind != key.Nanos && f.Kind != key.Millis {
@@ -317,12 +317,12 @@ func (b *builder) finerThanStored(m *member, o tags.Option, k *IndexKey) {
 
 // finerThanKey refuses a key that holds more of a value than the keys of the item do, which alone it is
 // made of: a part that is loaded, or patched, does not know it.
-func (b *builder) finerThanKey(m *member, it *Item, o tags.Option, k *IndexKey) {
+func (b *builder) finerThanKey(m *taggedField, it *Item, o tags.Option, k *IndexKey) {
 	for i, src := range k.Sources {
 		if src.From != FromModel {
 			continue
 		}
-		known := false
+		found := false
 		var held Source
 		for _, of := range []*Key{b.e.PK, it.Key} {
 			if of == nil {
@@ -331,11 +331,11 @@ func (b *builder) finerThanKey(m *member, it *Item, o tags.Option, k *IndexKey) 
 			for n, s := range of.Sources {
 				if s.From == FromModel && s.KeyField == src.KeyField {
 					held = s
-					known = known || s.Lossless || of.Format(n).Kind == k.Format(i).Kind
+					found = found || s.Lossless || of.Format(n).Kind == k.Format(i).Kind
 				}
 			}
 		}
-		if !known {
+		if !found {
 			b.fault(m.option(o.Word), "write "+held.Text+", or name a field that lies on "+it.Name,
 				"the keys of %s hold no more of the field than %s, and the index would need %s", it.Name, held.Text,
 				src.Text)
@@ -363,7 +363,7 @@ func (b *builder) own(it *Item, k *Key) int {
 }
 
 // derived notes an attribute that is written for indexes alone: once, whichever indexes it is in.
-func (b *builder) derived(m *member, it *Item, k *IndexKey, attribute string) *IndexKey {
+func (b *builder) derived(m *taggedField, it *Item, k *IndexKey, attribute string) *IndexKey {
 	for _, d := range it.Derived {
 		if d.Name != k.Name {
 			continue
@@ -386,7 +386,7 @@ func (b *builder) scopeOf(it *Item) scope {
 		sc.elem = true
 		sc.field = find(b.fields, it.Field.Name)
 		if it.Elem.Spreads() {
-			sc.members = b.spread(it.Elem)
+			sc.fieldsOf = b.spread(it.Elem)
 		}
 	}
 	return sc
@@ -395,17 +395,17 @@ func (b *builder) scopeOf(it *Item) scope {
 // indexSource finds what a placeholder of an index on a singleton names: a field that lies on the
 // item, or one that its keys hold.
 func (b *builder) indexSource(at place, p tags.Part, it *Item) (Source, bool) {
-	var within []*Attribute
+	var nested []*Attribute
 	for _, a := range it.Attributes {
 		switch {
 		case a.Value.Name == p.Name:
 			return Source{From: FromItem, Value: a.Value, field: a.Field}, true
 		case strings.HasSuffix(a.Value.Name, "."+p.Name):
-			within = append(within, a) // of a struct that is spread
+			nested = append(nested, a) // of a struct that is spread
 		}
 	}
-	if len(within) == 1 {
-		return Source{From: FromItem, Value: within[0].Value, field: within[0].Field}, true
+	if len(nested) == 1 {
+		return Source{From: FromItem, Value: nested[0].Value, field: nested[0].Field}, true
 	}
 	if src, ok := b.heldSource(p.Name, it); ok {
 		return src, true
@@ -467,7 +467,7 @@ func (b *builder) heldSource(name string, it *Item) (Source, bool) {
 }
 
 // projection resolves project=: all where nothing is said.
-func (b *builder) projection(m *member, x *Index) {
+func (b *builder) projection(m *taggedField, x *Index) {
 	o, ok := m.tag.Option("project")
 	switch {
 	case !ok, o.Value == "all":
@@ -502,16 +502,16 @@ func (b *builder) projection(m *member, x *Index) {
 			continue
 		}
 		if attributes == nil {
-			var known []string
+			var names []string
 			for _, a := range it.Attributes {
 				for _, n := range []string{a.Value.Name, a.Name} {
-					if !slices.Contains(known, n) {
-						known = append(known, n)
+					if !slices.Contains(names, n) {
+						names = append(names, n)
 					}
 				}
 			}
-			cure := "the fields are " + strings.Join(known, ", ")
-			if n := near.Of(name, known); n != "" {
+			cure := "the fields are " + strings.Join(names, ", ")
+			if n := near.Of(name, names); n != "" {
 				cure = "write " + n
 			}
 			b.fault(m.option("project"), cure, "%s stores no field %q that could be projected", it.Name, name)
@@ -559,7 +559,7 @@ func keyAttributes(keys []*IndexKey) []KeyAttribute {
 }
 
 // enter adds an entry to its index, which may be declared already with other items.
-func (b *builder) enter(m *member, e *Entry) {
+func (b *builder) enter(m *taggedField, e *Entry) {
 	x := e.Index
 	for i, a := range x.Attributes() {
 		if slices.ContainsFunc(x.Attributes()[:i], func(o KeyAttribute) bool { return o.Name == a.Name }) {

@@ -9,7 +9,7 @@ import (
 )
 
 // encodable reports what attributevalue would drop, empty, or not read back.
-func (b *builder) encodable(m *member, t *Type) {
+func (b *builder) encodable(m *taggedField, t *Type) {
 	if t.Opaque() && t.holdsBig(map[*Type]bool{}) {
 		b.fault(m.at(), "keep the big number apart from types that encode themselves and from interfaces, or use "+
 			"attributevalue.Number",
@@ -25,7 +25,7 @@ type visit struct {
 	addressable bool
 }
 
-func (b *builder) inside(m *member, t *Type, addressable bool, seen map[visit]bool) {
+func (b *builder) inside(m *taggedField, t *Type, addressable bool, seen map[visit]bool) {
 	if t == nil || t.Time || seen[visit{t, addressable}] {
 		return
 	}
@@ -79,7 +79,7 @@ func (b *builder) inside(m *member, t *Type, addressable bool, seen map[visit]bo
 	b.inside(m, t.Elem, addressable, seen)
 }
 
-func (b *builder) nestedField(m *member, t *Type, f *Field, addressable bool, seen map[visit]bool) {
+func (b *builder) nestedField(m *taggedField, t *Type, f *Field, addressable bool, seen map[visit]bool) {
 	tag := b.parse(t, f)
 	if tag.Present && !(tag.Skip && tag.AV.Ignore) && (f.Exported || f.Name == "_") {
 		b.fault(place{in: t, field: f}, `remove it (to leave the field out, write dynamodbav:"-")`,
@@ -94,7 +94,7 @@ func (b *builder) nestedField(m *member, t *Type, f *Field, addressable bool, se
 	}
 }
 
-func (b *builder) mapKey(m *member, k *Type) {
+func (b *builder) mapKey(m *taggedField, k *Type) {
 	switch {
 	case k.TextValue != k.UnmarshalsText:
 		b.fault(m.at(), "give it both, on the value and on its pointer",
@@ -199,8 +199,8 @@ func (b *builder) meetings(t *Table) {
 	}
 	for i, x := range items {
 		for _, y := range items[i+1:] {
-			w, meet := key.Overlap(x.Key.Template, y.Key.Template)
-			if !meet {
+			w, collide := key.Overlap(x.Key.Template, y.Key.Template)
+			if !collide {
 				continue
 			}
 			b.fault(b.at(y), "begin one of them with a segment of its own",
@@ -255,7 +255,7 @@ func (b *builder) collisions(it *Item) {
 	for _, a := range it.Attributes {
 		pl := place{in: b.e.Type, field: a.Field}
 		for t, fields := range b.spreads {
-			if slices.ContainsFunc(fields, func(m *member) bool { return m.Field == a.Field }) {
+			if slices.ContainsFunc(fields, func(m *taggedField) bool { return m.Field == a.Field }) {
 				pl.in = t
 			}
 		}
@@ -314,7 +314,7 @@ func (b *builder) derivedNames(it *Item, taken map[string]string) {
 // the option or not.
 func (b *builder) zeroTimes(it *Item) {
 	for i, a := range it.Attributes {
-		if m := b.memberOf(a.Field); m != nil && a.Value.Type.Time && a.AV.Has("omitempty") && !b.isExpiry(it, a) &&
+		if m := b.taggedOf(a.Field); m != nil && a.Value.Type.Time && a.AV.Has("omitempty") && !b.isExpiry(it, a) &&
 			!it.Sparse(i) {
 			b.fault(m.at(), "use *"+a.Value.Type.Name+", which is left out where it is nil",
 				"attributevalue stores the zero time in spite of omitempty")
@@ -346,7 +346,7 @@ func (b *builder) flat() {
 	}
 	b.shards()
 	for _, it := range b.e.Items {
-		b.e.Apart = b.e.Apart || it.Table != b.e.Root.Table
+		b.e.Scattered = b.e.Scattered || it.Table != b.e.Root.Table
 		switch {
 		case !b.e.Flat:
 		case it.Key == nil:
@@ -354,7 +354,7 @@ func (b *builder) flat() {
 				"the item in the table %s would be shared by all entities of a partition", it.Table.Name)
 		case b.underPrefix(it):
 			it.Prefix = b.e.prefixText(it)
-			b.e.Apart = b.e.Apart || b.e.Root.Key != nil && it.Prefix != b.e.prefixText(b.e.Root)
+			b.e.Scattered = b.e.Scattered || b.e.Root.Key != nil && it.Prefix != b.e.prefixText(b.e.Root)
 		}
 	}
 }

@@ -49,7 +49,7 @@ type Entity struct {
 	Flat bool
 	// Apart tells that not all of an entity lies together: in several tables, or in a flat
 	// model under several prefixes.
-	Apart bool
+	Scattered bool
 	// Hooks tells that a stored struct has a method AfterLoad.
 	Hooks bool
 	// Version is the attribute of the items' versions, "" for none.

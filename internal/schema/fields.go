@@ -9,33 +9,33 @@ import (
 
 // member is a field as seen from outside: declared, or promoted from an
 // embedded struct.
-type member struct {
+type taggedField struct {
 	*Field
 	in   *Type // the struct that declares it
 	path []int
 	tag  *tags.Tag
 }
 
-func (m *member) at() place { return place{in: m.in, field: m.Field} }
+func (m *taggedField) at() place { return place{in: m.in, field: m.Field} }
 
 // option is the place of an option in the field's tag.
-func (m *member) option(word string) place {
+func (m *taggedField) option(word string) place {
 	o, _ := m.tag.Option(word)
 	return place{m.in, m.Field, o.Pos, o.End}
 }
 
 // avAt is the place of the dynamodbav value.
-func (m *member) avAt() place { return place{m.in, m.Field, m.tag.AV.Pos, m.tag.AV.End} }
+func (m *taggedField) avAt() place { return place{m.in, m.Field, m.tag.AV.Pos, m.tag.AV.End} }
 
 // avName returns the attribute's name.
-func (m *member) avName() string {
+func (m *taggedField) avName() string {
 	if m.tag.AV.Name != "" {
 		return m.tag.AV.Name
 	}
 	return m.Name
 }
 
-func (m *member) value() Value { return Value{Name: m.Name, Path: m.path, Type: m.Type} }
+func (m *taggedField) value() Value { return Value{Name: m.Name, Path: m.path, Type: m.Type} }
 
 // parse parses a field's tag and reports its faults, once for each field.
 func (b *builder) parse(in *Type, f *Field) *tags.Tag {
@@ -66,7 +66,7 @@ func expands(f *Field, t *tags.Tag, placed bool) bool {
 // members lists the fields of a struct, with those of embedded structs, level
 // by level. Inside a model an embedded field with a ddb tag has a place of its
 // own; inside a spread struct only a name keeps it together.
-func (b *builder) members(t *Type, model bool) (fields, blanks []*member) {
+func (b *builder) taggedFields(t *Type, model bool) (fields, blanks []*taggedField) {
 	type level struct {
 		t    *Type
 		path []int
@@ -81,7 +81,7 @@ func (b *builder) members(t *Type, model bool) (fields, blanks []*member) {
 			}
 			seen[l.t] = true
 			for _, f := range l.t.Fields {
-				m := &member{Field: f, in: l.t, path: append(slices.Clone(l.path), f.Index), tag: b.parse(l.t, f)}
+				m := &taggedField{Field: f, in: l.t, path: append(slices.Clone(l.path), f.Index), tag: b.parse(l.t, f)}
 				switch {
 				case f.Name == "_":
 					if m.tag.Present {
@@ -139,16 +139,16 @@ func (b *builder) exported(t *Type) []string {
 // visible keeps of the members that share a name the one that Go sees: the
 // shallowest. Two of them at one depth hide each other; Go and attributevalue
 // would drop both.
-func (b *builder) visible(all []*member, name func(*member) string) []*member {
-	byName := map[string][]*member{}
+func (b *builder) visible(all []*taggedField, name func(*taggedField) string) []*taggedField {
+	byName := map[string][]*taggedField{}
 	for _, m := range all {
 		byName[name(m)] = append(byName[name(m)], m)
 	}
-	var out []*member
+	var out []*taggedField
 	for _, m := range all {
 		same := byName[name(m)]
 		least := same[0]
-		var level []*member
+		var level []*taggedField
 		for _, s := range same {
 			if len(s.path) == len(least.path) {
 				level = append(level, s)
@@ -168,22 +168,22 @@ func (b *builder) visible(all []*member, name func(*member) string) []*member {
 				least.in.Name, least.Name)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y *member) int { return slices.Compare(x.path, y.path) })
+	slices.SortStableFunc(out, func(x, y *taggedField) int { return slices.Compare(x.path, y.path) })
 	return out
 }
 
 // spread lists the fields of a struct that is spread over an item.
-func (b *builder) spread(t *Type) []*member {
+func (b *builder) spread(t *Type) []*taggedField {
 	if m, ok := b.spreads[t]; ok {
 		return m
 	}
 	b.spreads[t] = nil
-	all, blanks := b.members(t, false)
+	all, blanks := b.taggedFields(t, false)
 	for _, m := range blanks {
 		b.fault(m.at(), "move it to the model", "options of tables and items mean nothing inside %s", t.Name)
 	}
-	all = slices.DeleteFunc(all, func(m *member) bool { return m.tag.Skip })
-	out := b.visible(all, (*member).avName)
+	all = slices.DeleteFunc(all, func(m *taggedField) bool { return m.tag.Skip })
+	out := b.visible(all, (*taggedField).avName)
 	for _, m := range out {
 		for _, o := range m.tag.Options {
 			switch {
@@ -200,8 +200,8 @@ func (b *builder) spread(t *Type) []*member {
 }
 
 // find returns the member with that Go name.
-func find(all []*member, name string) *member {
-	i := slices.IndexFunc(all, func(m *member) bool { return m.Name == name })
+func find(all []*taggedField, name string) *taggedField {
+	i := slices.IndexFunc(all, func(m *taggedField) bool { return m.Name == name })
 	if i < 0 {
 		return nil
 	}

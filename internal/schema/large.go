@@ -30,11 +30,11 @@ const (
 )
 
 // Outside reports whether values may lie outside their item.
-func (l *Large) Outside() bool { return l != nil && (l.Chunk || l.Bucket != "") }
+func (l *Large) External() bool { return l != nil && (l.Chunk || l.Bucket != "") }
 
 // HasOutside reports whether values of the item may lie outside of it.
-func (it *Item) HasOutside() bool {
-	return slices.ContainsFunc(it.Attributes, func(a *Attribute) bool { return a.Large.Outside() })
+func (it *Item) HasExternal() bool {
+	return slices.ContainsFunc(it.Attributes, func(a *Attribute) bool { return a.Large.External() })
 }
 
 // HasLazy reports whether values of the item are read when they are asked for.
@@ -49,18 +49,18 @@ const LargeText = "it is a large value (compress, chunk, s3=), which DynamoDB ca
 // largeOptions are the options of large values.
 var largeOptions = []string{"compress", "chunk", "s3", "preview", "inline"}
 
-func (m *member) large() bool { return slices.ContainsFunc(largeOptions, m.tag.Has) }
+func (m *taggedField) large() bool { return slices.ContainsFunc(largeOptions, m.tag.Has) }
 
 // largeValues takes from their fields' tags how large values are stored.
 func (b *builder) largeValues() {
 	taken := map[*Field]bool{}
 	for _, it := range b.e.Items {
 		for _, a := range it.Attributes {
-			if m := b.memberOf(a.Field); m != nil && m.large() {
+			if m := b.taggedOf(a.Field); m != nil && m.large() {
 				taken[m.Field] = true
 				b.mayBeLarge(it, a, m)
 				a.Large = b.largeOf(m)
-				if a.Large.Outside() {
+				if a.Large.External() {
 					a.Opaque, it.Opaque = true, true
 				}
 			}
@@ -68,8 +68,8 @@ func (b *builder) largeValues() {
 	}
 	for _, it := range b.e.Items {
 		for _, a := range it.Attributes {
-			if a.Value.Type.Lazy && !a.Large.Outside() && a.Field != nil {
-				m := b.memberOf(a.Field)
+			if a.Value.Type.Lazy && !a.Large.External() && a.Field != nil {
+				m := b.taggedOf(a.Field)
 				b.fault(m.at(), "add chunk or s3=BUCKET to its tag, or use "+a.Value.Type.Elem.Name,
 					"a blob.Value is read when it is asked for, and the field's values all lie in their item")
 			}
@@ -77,7 +77,7 @@ func (b *builder) largeValues() {
 	}
 	for _, it := range b.e.Items {
 		for _, a := range it.Attributes {
-			if m := b.memberOf(a.Field); m != nil && !a.Value.Type.Lazy && a.Value.Type.holdsLazy(nil) {
+			if m := b.taggedOf(a.Field); m != nil && !a.Value.Type.Lazy && a.Value.Type.holdsLazy(nil) {
 				b.fault(m.at(),
 					"let each be a field of its own, as those of the elements of a slice or map with sk= are",
 					"a blob.Value in a %s would be a part of its value, and what it points to would belong to no item",
@@ -89,7 +89,7 @@ func (b *builder) largeValues() {
 		switch {
 		case !m.large() || taken[m.Field]:
 			continue
-		case slices.ContainsFunc(b.keyFieldMembers, func(o *member) bool { return o.Field == m.Field }):
+		case slices.ContainsFunc(b.keyFieldTags, func(o *taggedField) bool { return o.Field == m.Field }):
 			b.fault(m.option(m.largeOption()), "remove it", "%s is for large values, and keys hold this one",
 				m.largeOption())
 		default:
@@ -114,11 +114,11 @@ func (t *Type) holdsLazy(seen []*Type) bool {
 }
 
 // largeOption returns the first of the field's options of large values.
-func (m *member) largeOption() string {
+func (m *taggedField) largeOption() string {
 	return largeOptions[slices.IndexFunc(largeOptions, m.tag.Has)]
 }
 
-func (b *builder) largeOf(m *member) *Large {
+func (b *builder) largeOf(m *taggedField) *Large {
 	l := &Large{Codec: m.tag.Value("compress"), Chunk: m.tag.Has("chunk"), Bucket: m.tag.Value("s3")}
 	if l.Chunk {
 		l.Parts = m.tag.Value("table")
@@ -133,12 +133,12 @@ func (b *builder) largeOf(m *member) *Large {
 }
 
 // mayBeLarge refuses options of large values on fields that they mean nothing for, or that could not be found any more.
-func (b *builder) mayBeLarge(it *Item, a *Attribute, m *member) {
+func (b *builder) mayBeLarge(it *Item, a *Attribute, m *taggedField) {
 	word := m.largeOption()
 	t := a.Value.Type.deref()
-	outside := m.tag.Has("chunk") || m.tag.Has("s3")
+	external := m.tag.Has("chunk") || m.tag.Has("s3")
 	switch {
-	case slices.ContainsFunc(b.keyFieldMembers, func(o *member) bool { return o.Field == m.Field }) ||
+	case slices.ContainsFunc(b.keyFieldTags, func(o *taggedField) bool { return o.Field == m.Field }) ||
 		b.inItsKey(it, m):
 		b.fault(m.option(word), "remove it", "%s is for large values, and a key names this one", word)
 	case m.tag.Has("ttl"):
@@ -147,14 +147,14 @@ func (b *builder) mayBeLarge(it *Item, a *Attribute, m *member) {
 		t.Kind == BigInt || t.Kind == BigFloat):
 		b.fault(m.option(word), "remove it",
 			"%s is for text, bytes, lists, maps and structs, and a %s takes a few bytes", word, t.Name)
-	case outside && len(b.timed) > 0:
+	case external && len(b.timed) > 0:
 		b.fault(m.option(word), "store it in its item (compress=), or in a model of its own",
 			"values that lie outside their items need a table that stays, and those of the model follow the time")
 	case m.tag.Has("chunk") && m.tag.Has("s3"):
 		b.fault(m.option("s3"), "keep one of them", "chunk and s3 are two ways to store one value")
-	case m.tag.Has("preview") && !outside:
+	case m.tag.Has("preview") && !external:
 		b.fault(m.option("preview"), "add chunk or s3", "preview= is for values that lie outside their item")
-	case m.tag.Has("inline") && !outside:
+	case m.tag.Has("inline") && !external:
 		b.fault(m.option("inline"), "add chunk or s3", "inline= is for values that may lie outside their item")
 	case m.atMost("preview") != "" || m.atMost("inline") != "":
 		word := cmp.Or(m.atMost("preview"), m.atMost("inline"))
@@ -176,7 +176,7 @@ func (b *builder) mayBeLarge(it *Item, a *Attribute, m *member) {
 }
 
 // atMost returns an option that leaves more in an item than that holds, "" for one that does not.
-func (m *member) atMost(word string) string {
+func (m *taggedField) atMost(word string) string {
 	if o, ok := m.tag.Option(word); ok && o.Number >= cost.MaxItem {
 		return word
 	}
@@ -184,7 +184,7 @@ func (m *member) atMost(word string) string {
 }
 
 // inItsKey reports whether the sort key of an element names its field.
-func (b *builder) inItsKey(it *Item, m *member) bool {
+func (b *builder) inItsKey(it *Item, m *taggedField) bool {
 	return it.Element() && slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.field == m.Field })
 }
 

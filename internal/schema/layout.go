@@ -82,7 +82,7 @@ type LayoutItem struct {
 	ExpiryAll  bool              `json:"expiryAll,omitempty"`
 	Attributes []LayoutAttribute `json:"attributes,omitempty"`
 	// Gone are attributes that the item had before, and stored items may still hold.
-	Gone []LayoutAttribute `json:"gone,omitempty"`
+	Removed []LayoutAttribute `json:"gone,omitempty"`
 }
 
 // LayoutIndex is how the items of one kind lie in a secondary index: its key attributes, with what

@@ -45,13 +45,13 @@ func (p *Periods) In(template, name string) (period string, ok bool) {
 
 // timedTable is a table whose name has a placeholder, before it is known what that names.
 type timedTable struct {
-	m    *member
+	m    *taggedField
 	t    *Table
 	part *tags.Part // nil after a fault
 }
 
 // tableName checks the name of a table, and notes the placeholder that it may have.
-func (b *builder) tableName(m *member, o tags.Option, t *Table) {
+func (b *builder) tableName(m *taggedField, o tags.Option, t *Table) {
 	at, n, text := m.option(o.Word), len(o.Value), o.Value
 	if strings.ContainsAny(o.Value, "{}") {
 		x := timedTable{m, t, b.periodIn(at, o.Value)}
@@ -152,7 +152,7 @@ func (b *builder) periods() {
 	}
 	b.e.Periods = p
 	for _, it := range b.e.Items {
-		if !b.badKey[it] && !b.tellsPeriod(b.e.PK) && (it.Key == nil || !b.tellsPeriod(it.Key)) {
+		if !b.badKey[it] && !b.identifiesPeriod(b.e.PK) && (it.Key == nil || !b.identifiesPeriod(it.Key)) {
 			b.fault(b.at(it), "name "+first.part.Name+" as finely there",
 				"the key of %s does not tell the table, whose name has %s", it.label(), first.part)
 			return
@@ -161,7 +161,7 @@ func (b *builder) periods() {
 }
 
 // tellsPeriod reports whether a key has the time so finely that it tells the period of a table.
-func (b *builder) tellsPeriod(k *Key) bool {
+func (b *builder) identifiesPeriod(k *Key) bool {
 	p := b.e.Periods
 	for i, s := range k.Sources {
 		if s.From == FromModel && s.KeyField == p.Field && key.Determines(k.Format(i).Kind, p.Kind) {

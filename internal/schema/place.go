@@ -17,10 +17,10 @@ func (b *builder) place() {
 		}
 		switch {
 		case m.tag.Has("table") && !m.tag.Has("chunk"):
-			b.singleton(m, nil)
+			b.fixedItem(m, nil)
 		case b.heldByKey(m), m.tag.Has("pk"): // what is wrong with pk= is reported
 		case b.e.Tables[0].Range == "":
-			b.singleton(m, nil)
+			b.fixedItem(m, nil)
 		default:
 			b.homeless(m)
 		}
@@ -33,10 +33,10 @@ func (b *builder) place() {
 
 // homeless refuses a field without a place; of an embedded struct whose fields have none it refuses
 // the embedding, once.
-func (b *builder) homeless(m *member) {
+func (b *builder) homeless(m *taggedField) {
 	f := b.e.Type.Fields[m.path[0]]
-	within := func(o *member) bool { return o.path[0] == m.path[0] && o.tag.Present }
-	if len(m.path) == 1 || !f.Embedded || slices.ContainsFunc(b.fields, within) {
+	sameField := func(o *taggedField) bool { return o.path[0] == m.path[0] && o.tag.Present }
+	if len(m.path) == 1 || !f.Embedded || slices.ContainsFunc(b.fields, sameField) {
 		b.fault(m.at(), `give it a place (ddb:"sk=TEMPLATE"), or leave it out (ddb:"-")`, "the field has no place")
 		return
 	}
@@ -49,7 +49,7 @@ func (b *builder) homeless(m *member) {
 }
 
 // sets refuses an option of sets on what cannot be one.
-func (b *builder) sets(m *member, t *Type) {
+func (b *builder) sets(m *taggedField, t *Type) {
 	t = t.deref()
 	for _, o := range m.tag.AV.Options {
 		set, ok := sets[o]
@@ -78,14 +78,14 @@ func (b *builder) sets(m *member, t *Type) {
 }
 
 // heldByKey reports whether a partition key or a singleton's sort key names the field.
-func (b *builder) heldByKey(m *member) bool {
+func (b *builder) heldByKey(m *taggedField) bool {
 	names := func(k *Key) bool { return k != nil && slices.Contains(k.names, m.Name) }
 	return names(b.e.PK) ||
 		slices.ContainsFunc(b.e.Items, func(it *Item) bool { return !it.Element() && names(it.Key) })
 }
 
 // fieldOptions checks the options that need to know the field's type and item.
-func (b *builder) fieldOptions(m *member) {
+func (b *builder) fieldOptions(m *taggedField) {
 	it := b.onItem[m.Field]
 	if it != nil && it.MethodName == "" {
 		it.MethodName = m.tag.Value("name")
@@ -106,7 +106,7 @@ func (b *builder) fieldOptions(m *member) {
 		b.fault(m.option("root"), "put it on a field of a fixed sort key", "the root is a singleton")
 	}
 	if m.tag.Has("stored") &&
-		!slices.ContainsFunc(b.keyFieldMembers, func(o *member) bool { return o.Field == m.Field }) &&
+		!slices.ContainsFunc(b.keyFieldTags, func(o *taggedField) bool { return o.Field == m.Field }) &&
 		!namesItself(it) {
 		b.fault(m.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
 	}
@@ -133,7 +133,7 @@ func namesItself(it *Item) bool {
 }
 
 // isSpread reports whether the field's struct gives its fields to the item.
-func (b *builder) isSpread(m *member) bool {
+func (b *builder) isSpread(m *taggedField) bool {
 	it := b.onItem[m.Field]
 	if it != nil && it.Element() {
 		return it.Elem.Spreads()
@@ -143,13 +143,13 @@ func (b *builder) isSpread(m *member) bool {
 
 // root chooses the root: the item tagged so, or the first singleton of the main table.
 func (b *builder) root() {
-	var tagged []*member
+	var roots []*taggedField
 	for _, m := range slices.Concat(b.blanks, b.fields) {
 		if m.tag.Has("root") {
-			tagged = append(tagged, m)
+			roots = append(roots, m)
 		}
 	}
-	for _, m := range tagged {
+	for _, m := range roots {
 		it := b.onItem[m.Field]
 		switch {
 		case it == nil:
@@ -180,7 +180,7 @@ func (b *builder) attributes() {
 	if b.e.Root == nil {
 		return
 	}
-	for i, m := range b.keyFieldMembers {
+	for i, m := range b.keyFieldTags {
 		if b.onItem[m.Field] == nil && b.mustStore(m, nil) {
 			b.onItem[m.Field] = b.e.Root
 		}
@@ -198,7 +198,7 @@ func (b *builder) attributes() {
 		case b.isSpread(m):
 			b.spreadAttributes(it, m)
 		default:
-			if slices.Contains(b.keyFieldMembers, m) && !b.mustStore(m, it) {
+			if slices.Contains(b.keyFieldTags, m) && !b.mustStore(m, it) {
 				b.checkSkipped(m)
 				continue
 			}
@@ -209,7 +209,7 @@ func (b *builder) attributes() {
 
 // nameItems names a singleton after its field, where that is its only one.
 func (b *builder) nameItems() {
-	fields := map[*Item][]*member{}
+	fields := map[*Item][]*taggedField{}
 	for _, m := range slices.Concat(b.blanks, b.fields) {
 		if it := b.onItem[m.Field]; it != nil {
 			fields[it] = append(fields[it], m)
@@ -224,7 +224,7 @@ func (b *builder) nameItems() {
 
 // mustStore reports whether a field that keys name is stored as an attribute as
 // well: no key that its item has gives it back in full, or it is asked for.
-func (b *builder) mustStore(m *member, it *Item) bool {
+func (b *builder) mustStore(m *taggedField, it *Item) bool {
 	full := func(k *Key) bool {
 		return k != nil && slices.ContainsFunc(k.Sources, func(s Source) bool {
 			return s.From == FromModel && s.field == m.Field && s.Lossless
@@ -240,7 +240,7 @@ func (b *builder) mustStore(m *member, it *Item) bool {
 }
 
 // checkSkipped looks at the tag of a field that a key alone holds.
-func (b *builder) checkSkipped(m *member) {
+func (b *builder) checkSkipped(m *taggedField) {
 	if m.tag.Has("ttl") || m.tag.Has("all") {
 		return // expiry sees to it
 	}
@@ -249,7 +249,7 @@ func (b *builder) checkSkipped(m *member) {
 	}
 }
 
-func (b *builder) elementAttributes(it *Item, m *member) {
+func (b *builder) elementAttributes(it *Item, m *taggedField) {
 	if !it.Elem.Spreads() {
 		self := slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.From == FromSelf && s.Lossless })
 		if !self || m.tag.Has("stored") {
@@ -272,7 +272,7 @@ func (b *builder) elementAttributes(it *Item, m *member) {
 	}
 }
 
-func (b *builder) spreadAttributes(it *Item, m *member) {
+func (b *builder) spreadAttributes(it *Item, m *taggedField) {
 	alone := true
 	for f, other := range b.onItem {
 		alone = alone && (other != it || f == m.Field)
@@ -292,7 +292,7 @@ func (b *builder) spreadAttributes(it *Item, m *member) {
 }
 
 // notEmpty refuses to spread a struct that has fields, but none to store.
-func (b *builder) notEmpty(m *member, t *Type) {
+func (b *builder) notEmpty(m *taggedField, t *Type) {
 	if len(t.Fields) > 0 && len(b.exported(t)) == 0 {
 		b.fault(m.at(), "give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type",
 			"the struct %s has no exported fields, so that nothing of it would be stored", t.Name)
@@ -301,7 +301,7 @@ func (b *builder) notEmpty(m *member, t *Type) {
 
 // attribute adds an attribute to an item. v is where the value lies, of which place
 // leads to the field with the place.
-func (b *builder) attribute(it *Item, m *member, v Value, place int) {
+func (b *builder) attribute(it *Item, m *taggedField, v Value, place int) {
 	if m.tag.AV.Ignore {
 		b.fault(m.avAt(), `write ddb:"-" as well, or drop dynamodbav:"-"`,
 			"the field has a place, but dynamodbav:\"-\" would not store it")
@@ -316,7 +316,7 @@ func (b *builder) attribute(it *Item, m *member, v Value, place int) {
 
 // expiry resolves the ttl options.
 func (b *builder) expiry() {
-	set := func(it *Item, m *member, v Value) {
+	set := func(it *Item, m *taggedField, v Value) {
 		switch {
 		case b.e.TTL == "":
 			b.fault(m.option("ttl"), "add it: _ struct{} `ddb:\"ttl=ATTR\"`",
@@ -360,7 +360,7 @@ func (b *builder) expiry() {
 	}
 }
 
-func (b *builder) innerExpiry(it *Item, m *member, set func(*Item, *member, Value)) {
+func (b *builder) innerExpiry(it *Item, m *taggedField, set func(*Item, *taggedField, Value)) {
 	t := m.Type.deref()
 	if it.Element() {
 		t = it.Elem

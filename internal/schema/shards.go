@@ -30,7 +30,7 @@ func ShardOf(n int) key.Value { return key.OfString(strconv.Itoa(n)) }
 
 // Known returns how many values an entity is known by: those of the key fields that [Entity.Identities]
 // counts, and its shard behind them.
-func (e *Entity) Known() int {
+func (e *Entity) KeyFieldsInKey() int {
 	if e.Shards != nil {
 		return e.Identities() + 1
 	}
@@ -51,7 +51,7 @@ func (e *Entity) PartitionFields() int {
 
 // Homes returns the shards that an entity may lie on, each once: first the one that it is written
 // on, then those of the other counts. It is nil where the values that are given do not tell.
-func (e *Entity) Homes(identity []key.Value) ([]key.Value, error) {
+func (e *Entity) ShardsOf(identity []key.Value) ([]key.Value, error) {
 	s := e.Shards
 	if s.Random() || s.By >= len(identity) || len(identity) < e.Identities() && !e.InPartitionKey(s.By) {
 		return nil, nil
@@ -145,8 +145,8 @@ func (b *builder) shardFormat(at place, p tags.Part, src *Source, _, _ bool) (ke
 }
 
 // shardBy returns the blank field with shardby=.
-func (b *builder) shardBy() (*member, bool) {
-	i := slices.IndexFunc(b.blanks, func(m *member) bool { return m.tag.Has("shardby") })
+func (b *builder) shardBy() (*taggedField, bool) {
+	i := slices.IndexFunc(b.blanks, func(m *taggedField) bool { return m.tag.Has("shardby") })
 	if i < 0 {
 		return nil, false
 	}
@@ -154,7 +154,7 @@ func (b *builder) shardBy() (*member, bool) {
 }
 
 // shardField finds the field that shards are computed from.
-func (b *builder) shardField(by *member) {
+func (b *builder) shardField(by *taggedField) {
 	name := by.tag.Value("shardby")
 	if name == "random" {
 		return
@@ -164,10 +164,10 @@ func (b *builder) shardField(by *member) {
 	if b.e.Shards.By >= 0 {
 		return
 	}
-	known := "random"
+	names := "random"
 	for _, o := range all {
-		known = o.Name + ", " + known
+		names = o.Name + ", " + names
 	}
-	b.fault(by.option("shardby"), "write one of "+known,
+	b.fault(by.option("shardby"), "write one of "+names,
 		"%s is no field that an entity is known by, so that it could not be found by its key", name)
 }

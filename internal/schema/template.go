@@ -14,10 +14,10 @@ import (
 // scope says what the placeholders of a template can name.
 type scope struct {
 	// elem is set in an element's template: the fields of its struct.
-	elem    bool
-	members []*member
+	elem     bool
+	fieldsOf []*taggedField
 	// field is the slice or map.
-	field *member
+	field *taggedField
 	// index is the item whose index has the template, nil for a key of a table.
 	index *Item
 	// pk is set in the template of the partition key.
@@ -25,7 +25,7 @@ type scope struct {
 }
 
 // key resolves a template. at is the field that holds the option.
-func (b *builder) key(at *member, o tags.Option, sc scope) *Key {
+func (b *builder) key(at *taggedField, o tags.Option, sc scope) *Key {
 	k := &Key{
 		Text: o.Template.Text, At: at.Field, Pos: o.Pos, End: o.End,
 		Template: &key.Template{Type: 'S', Delim: b.e.Delim},
@@ -140,7 +140,7 @@ func (b *builder) elementSource(at place, p tags.Part, sc scope) (Source, bool) 
 		}
 		return Source{From: FromSelf, Value: Value{Name: sc.field.Name, Type: elem}, field: sc.field.Field}, true
 	}
-	if m := find(sc.members, p.Name); m != nil {
+	if m := find(sc.fieldsOf, p.Name); m != nil {
 		return Source{From: FromElement, Value: m.value(), field: m.Field}, true
 	}
 	held := true
@@ -153,28 +153,28 @@ func (b *builder) elementSource(at place, p tags.Part, sc scope) (Source, bool) 
 	case find(b.fields, p.Name) != nil:
 		b.fault(at, "write {^"+p.Name+"} for the field of "+b.e.Type.Name, "%s names no field of the element %s", p,
 			elem.Name)
-	case len(sc.members) == 0:
+	case len(sc.fieldsOf) == 0:
 		b.fault(at, "use {key} of a map or {.} of a slice of scalars", "%s names a field, but %s has none", p,
 			elem.Name)
 	default:
-		b.fault(at, cureOf(p, sc.members, "its fields are "), "%s names no field of the element %s", p, elem.Name)
+		b.fault(at, cureOf(p, sc.fieldsOf, "its fields are "), "%s names no field of the element %s", p, elem.Name)
 	}
 	return Source{}, false
 }
 
 // cureOf says what a placeholder that names no field could name.
-func cureOf(p tags.Part, all []*member, list string) string {
-	var known []string
+func cureOf(p tags.Part, all []*taggedField, list string) string {
+	var fieldNames []string
 	for _, m := range all {
-		known = append(known, m.Name)
+		fieldNames = append(fieldNames, m.Name)
 	}
-	if n := near.Of(p.Name, known); n != "" {
+	if n := near.Of(p.Name, fieldNames); n != "" {
 		return "write {" + n + "}"
 	}
 	return list + names(all)
 }
 
-func names(all []*member) string {
+func names(all []*taggedField) string {
 	s := make([]string, len(all))
 	for i, m := range all {
 		s[i] = m.Name
@@ -183,12 +183,12 @@ func names(all []*member) string {
 }
 
 // keyField returns the index in KeyFields of a field that a key names.
-func (b *builder) keyField(m *member) int {
+func (b *builder) keyField(m *taggedField) int {
 	i := slices.IndexFunc(b.e.KeyFields, func(o *KeyField) bool { return o.Field == m.Field })
 	if i < 0 {
 		i = len(b.e.KeyFields)
 		b.e.KeyFields = append(b.e.KeyFields, &KeyField{Value: m.value(), Field: m.Field})
-		b.keyFieldMembers = append(b.keyFieldMembers, m)
+		b.keyFieldTags = append(b.keyFieldTags, m)
 	}
 	return i
 }

@@ -12,7 +12,7 @@ func (b *builder) formerNames() {
 	for _, it := range b.e.Items {
 		old := map[string]string{}
 		for _, a := range it.Attributes {
-			m := b.memberOf(a.Field)
+			m := b.taggedOf(a.Field)
 			if m == nil || !m.tag.Has("was") {
 				continue
 			}
@@ -32,7 +32,7 @@ func (b *builder) formerNames() {
 }
 
 // storable lists the fields of the model, and of the structs that are spread over items.
-func (b *builder) storable() []*member {
+func (b *builder) storable() []*taggedField {
 	all := slices.Clone(b.fields)
 	for _, m := range b.fields {
 		switch it := b.onItem[m.Field]; {
@@ -48,8 +48,8 @@ func (b *builder) storable() []*member {
 
 // memberOf returns the field of the model, or of a struct that is spread or an element, that is
 // declared by f; nil for none.
-func (b *builder) memberOf(f *Field) *member {
-	is := func(m *member) bool { return m.Field == f }
+func (b *builder) taggedOf(f *Field) *taggedField {
+	is := func(m *taggedField) bool { return m.Field == f }
 	if f == nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (b *builder) memberOf(f *Field) *member {
 }
 
 // mayBeRenamed refuses was= where a key or an expiry names the attribute.
-func (b *builder) mayBeRenamed(it *Item, a *Attribute, m *member) bool {
+func (b *builder) mayBeRenamed(it *Item, a *Attribute, m *taggedField) bool {
 	what := ""
 	switch {
 	case slices.ContainsFunc(b.e.KeyFields, func(k *KeyField) bool { return k.Field == m.Field }),
@@ -82,7 +82,7 @@ func (b *builder) mayBeRenamed(it *Item, a *Attribute, m *member) bool {
 }
 
 // oldNames returns the names that was= gives. old holds those of the item's other attributes.
-func (b *builder) oldNames(it *Item, a *Attribute, m *member, old map[string]string) []string {
+func (b *builder) oldNames(it *Item, a *Attribute, m *taggedField, old map[string]string) []string {
 	names := strings.Split(m.tag.Value("was"), ",")
 	for i, name := range names {
 		name = strings.TrimSpace(name)

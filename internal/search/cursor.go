@@ -141,14 +141,14 @@ func (x *Search) about() []byte {
 		Values             []string
 		Keep               string
 		Projection         []Projected
-		Within             string
+		Scope              string
 		Fetch              bool
 	}{
 		x.Model.Label(), x.Model.Tables[part.Table].Name, x.r.Elem.String(),
 		selection.Part{Table: part.Table, Range: selection.Range{Kind: part.Range.Kind}},
 		[]byte(part.PK.String()), []byte(part.Range.Low.String()), []byte(part.Range.High.String()),
 		x.o.Reverse, x.r.Roots, x.r.KeysOnly, x.filter(), x.names(), x.values(), x.timeRange(), x.r.Projection,
-		x.within(), x.r.Fetch,
+		x.scope(), x.r.Fetch,
 	})
 	if err != nil {
 		panic(err) // it holds strings, numbers and times
@@ -168,7 +168,7 @@ func (x *Search) timeRange() string {
 
 // within is the range of a secondary index that the query is in, "" for none: in one form, whatever
 // bytes its keys hold.
-func (x *Search) within() string {
+func (x *Search) scope() string {
 	w := x.in()
 	if w == nil {
 		return ""

@@ -60,8 +60,8 @@ func (x *Search) elements(ctx context.Context, yield func(Hit) bool, pageEnd fun
 		return err
 	}
 	for {
-		again, err := r.read(ctx, yield, pageEnd)
-		if err != nil || !again {
+		retry, err := r.read(ctx, yield, pageEnd)
+		if err != nil || !retry {
 			return err
 		}
 		r.o.Strong = true
@@ -97,15 +97,15 @@ func (r *elementReader) unchanged(ctx context.Context) error {
 
 // read reads the pages; again reports that they have to be read again, strongly: what has been
 // passed is read once more, and not yielded.
-func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) (again bool,
+func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) (retry bool,
 	err error) {
 	for page, err := range read.Merged(ctx, r.Source, r.s.Parts, r.o, r.u) {
 		if err != nil {
 			return false, err
 		}
 		items := r.ahead(page.Items)
-		if again, err = r.ask(ctx, items, page.More); again || err != nil {
-			return again, err
+		if retry, err = r.ask(ctx, items, page.More); retry || err != nil {
+			return retry, err
 		}
 		stopped, err := r.ofPage(ctx, items, yield)
 		if err != nil {
@@ -175,7 +175,7 @@ func (r *elementReader) ahead(items []item.Image) []item.Image {
 // ask reads the roots of the entities that need it, before any of a page's items is yielded:
 // whose items do not all look alike, and whose items are read on behind the page. again reports
 // that one went live so shortly before that the page may be older, or may have changed.
-func (r *elementReader) ask(ctx context.Context, items []item.Image, more bool) (again bool, err error) {
+func (r *elementReader) ask(ctx context.Context, items []item.Image, more bool) (retry bool, err error) {
 	var doubtful []*entity
 	wanted := 0
 	for i := range items {
@@ -198,10 +198,10 @@ func (r *elementReader) ask(ctx context.Context, items []item.Image, more bool) 
 			return false, err
 		}
 		if r.older(e) {
-			again, e.crossed = true, true
+			retry, e.crossed = true, true
 		}
 	}
-	return again, nil
+	return retry, nil
 }
 
 // older reports whether what was read of an entity may be older than its root: one that is not
@@ -215,7 +215,7 @@ func (r *elementReader) older(e *entity) bool {
 	case !e.root.Live():
 		return false
 	case !since.IsZero():
-		return staging.Young(since, r.began)
+		return staging.RecentlyLive(since, r.began)
 	case e.incarnation == nil && !e.doubtful:
 		return r.o.Strong && root.Header.Incarnation != nil
 	}

@@ -24,7 +24,7 @@ func (e *Engine) SetFetcher(f *large.Fetcher) {
 	e.Fetcher = f
 	e.Model.Source = func(f *item.Image, a *schema.Attribute, name string) *large.Source {
 		at := *f
-		at.Given, at.Wire, at.Header = nil, wire.Item{}, item.Header{}
+		at.Arguments, at.Wire, at.Header = nil, wire.Item{}, item.Header{}
 		return &large.Source{Fetcher: e.Fetcher, At: f.Place, Attribute: name,
 			Explain: func(err error) error { return e.fetchError(&at, a, err) }}
 	}
@@ -53,11 +53,11 @@ func (e *Engine) isLeftover(ctx context.Context, f *item.Image, u *read.Usage) (
 // fetch reads the external values of an item that are not lazy. The error is a *large.Replaced if
 // another writer has replaced one.
 func (e *Engine) fetch(ctx context.Context, f *item.Image, u *read.Usage) error {
-	if e.Fetcher == nil || f.Kind == nil || !f.Kind.HasOutside() {
+	if e.Fetcher == nil || f.Kind == nil || !f.Kind.HasExternal() {
 		return nil
 	}
 	for _, a := range f.Kind.Attributes {
-		if !a.Large.Outside() || a.Value.Type.Lazy {
+		if !a.Large.External() || a.Value.Type.Lazy {
 			continue
 		}
 		for _, name := range slices.Concat([]string{a.Name}, a.Was) {

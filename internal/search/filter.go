@@ -25,7 +25,7 @@ func (s *Search) expression() (*read.Expression, error) {
 			if err := s.filterable(f); err != nil {
 				return nil, err
 			}
-			terms[i] = f.Term(&x, s.way)
+			terms[i] = f.Term(&x, s.pathOf)
 		}
 		text := strings.Join(terms, " AND ")
 		e.Filter = &text
@@ -65,13 +65,13 @@ func (s *Search) filterable(f expr.Condition) error {
 				continue // a key, or the library's own
 			}
 		}
-		way, single := s.find(field)
-		if way == nil || !single {
+		pathOf, single := s.find(field)
+		if pathOf == nil || !single {
 			return s.Model.Errorf("the filter names %s, which no item stores in one attribute", field.Shown())
 		}
-		for _, a := range s.attributesNamed(way[0]) {
+		for _, a := range s.attributesNamed(pathOf[0]) {
 			for _, it := range s.items() {
-				if i := it.Attribute(a.Name); i >= 0 && it.Sparse(i) && f.ComparesEmpty(s.way) {
+				if i := it.Attribute(a.Name); i >= 0 && it.Sparse(i) && f.ComparesEmpty(s.pathOf) {
 					return s.Model.FieldErrorf(a.Value.Name, schema.EmptyKeyText, it.IndexOf(a.Name))
 				}
 			}
@@ -108,16 +108,16 @@ func (s *Search) refuseUnknown(what, name string) error {
 }
 
 // way is the path at which what is asked for stores a field.
-func (s *Search) way(f expr.Field) []string {
-	if way, single := s.find(f); single {
-		return way
+func (s *Search) pathOf(f expr.Field) []string {
+	if pathOf, single := s.find(f); single {
+		return pathOf
 	}
 	return f.Attributes()
 }
 
 // find returns the path at which what is asked for stores a field; single is false where its
 // fields are spread.
-func (s *Search) find(f expr.Field) (way []string, single bool) {
+func (s *Search) find(f expr.Field) (pathOf []string, single bool) {
 	if f[0].Name == "" {
 		return f.Attributes(), true
 	}

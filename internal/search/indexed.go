@@ -47,7 +47,7 @@ func (x *Search) checkIndex() error {
 			"yields, or ask for Roots")
 	}
 	for _, f := range x.r.Filter {
-		if err := x.filterableWithin(f.Fields); err != nil {
+		if err := x.filterableInIndex(f.Fields); err != nil {
 			return err
 		}
 	}
@@ -55,10 +55,10 @@ func (x *Search) checkIndex() error {
 }
 
 // filterableWithin refuses a filter on what the index does not hold, or is ordered by.
-func (x *Search) filterableWithin(fields []expr.Field) error {
+func (x *Search) filterableInIndex(fields []expr.Field) error {
 	in := x.in().Entry.Index
 	for _, f := range fields {
-		name := x.way(f)[0]
+		name := x.pathOf(f)[0]
 		switch {
 		case !in.Projects(name):
 			return x.Model.Errorf("the filter names %s, which the index %s does not project: add it to project=, or "+
@@ -354,7 +354,7 @@ func (r *indexReader) decode(ctx context.Context, f *item.Image, identity []key.
 		if v, err = snapshot.DecodeElement(m, f); err != nil {
 			return nil, false, err
 		}
-		kept, err = r.keptWithin(v, v)
+		kept, err = r.keepsInIndex(v, v)
 		return v, kept, err
 	}
 	v = m.Codec.New()
@@ -368,7 +368,7 @@ func (r *indexReader) decode(ctx context.Context, f *item.Image, identity []key.
 	if err != nil {
 		return nil, false, err
 	}
-	kept, err = r.keptWithin(v, v)
+	kept, err = r.keepsInIndex(v, v)
 	return v, kept, err
 }
 
@@ -382,7 +382,7 @@ func (x *Search) instant() schema.Source {
 }
 
 // keptWithin reports whether the instant that is stored lies in the range, where the key holds less.
-func (x *Search) keptWithin(v, rec any) (bool, error) {
+func (x *Search) keepsInIndex(v, rec any) (bool, error) {
 	k, it := x.in().Keep, x.in().Entry.Item
 	if k == nil {
 		return true, nil
@@ -433,7 +433,7 @@ func (r *indexReader) whole(ctx context.Context, found []item.Image) ([]Hit, err
 		if _, err := r.Engine.Decode(ctx, f, v, &t); err != nil {
 			return nil, err
 		}
-		kept, err := r.keptWithin(v, v)
+		kept, err := r.keepsInIndex(v, v)
 		if err != nil {
 			return nil, err
 		}

@@ -77,7 +77,7 @@ func (f *Found) Copy() *Found {
 	c, r := *f, *f.Reading
 	r.Items = slices.Clone(f.Items)
 	for i := range r.Items {
-		r.Items[i].Given = attr.CopyItem(r.Items[i].Given) // what comes from the wire is made anew each time
+		r.Items[i].Arguments = attr.CopyItem(r.Items[i].Arguments) // what comes from the wire is made anew each time
 		r.Items[i].Sizes = slices.Clone(r.Items[i].Sizes)
 	}
 	c.Reading = &r
@@ -85,14 +85,14 @@ func (f *Found) Copy() *Found {
 }
 
 // Apart is Copy without the answers that the items came with, whose memory they would keep.
-func (f *Found) Apart() *Found {
+func (f *Found) Clone() *Found {
 	c := f.Copy()
 	for i := range c.Items {
-		c.Items[i].Apart()
+		c.Items[i].Detach()
 	}
 	if c.Root != nil {
 		root := *c.Root
-		root.Apart()
+		root.Detach()
 		c.Root = &root
 	}
 	return c
@@ -108,7 +108,7 @@ func (f *Found) Bytes() int {
 }
 
 // Again returns a copy of what was found some time ago: its items may have expired since.
-func (e *Engine) Again(f *Found) *Found {
+func (e *Engine) ReadAgainOf(f *Found) *Found {
 	c := f.Copy()
 	now := e.Model.Now()
 	for i := range c.Items {
@@ -181,7 +181,7 @@ func (e *Engine) visible(s *snapshot.Snapshot, r *staging.Reading) []item.Image 
 		}
 	}
 	if r.Live() {
-		s.Tell(r.Root.Header.Incarnation)
+		s.SetIncarnation(r.Root.Header.Incarnation)
 	}
 	if r.Asked && r.Root != nil {
 		if !s.Selection.Contains(e.Model.Root().Table.Index, r.Root.SK) {

@@ -28,14 +28,14 @@ func (e *Engine) locate(ctx context.Context, sels []selection.Selection, o read.
 	if !slices.ContainsFunc(sels, func(s selection.Selection) bool { return len(s.Elsewhere) > 0 }) {
 		return sels, live, nil
 	}
-	homes := make([][]selection.Part, len(sels))
+	shards := make([][]selection.Part, len(sels))
 	for i, s := range sels {
-		if homes[i], err = e.homes(s); err != nil {
+		if shards[i], err = e.shards(s); err != nil {
 			return nil, nil, err
 		}
 	}
 	var u read.Usage
-	early, err := e.Reader.Batches(ctx, homes, findsAtOnce, o, &u)
+	early, err := e.Reader.Batches(ctx, shards, findsAtOnce, o, &u)
 	t.AddRead(u.Requests, u.Predicted, u.Consumed)
 	if err != nil {
 		return nil, nil, err
@@ -43,7 +43,7 @@ func (e *Engine) locate(ctx context.Context, sels []selection.Selection, o read.
 	out = slices.Clone(sels)
 	for i := range out {
 		var at int
-		if at, live[i] = bestHome(homes[i], func(p selection.Part) *item.Image {
+		if at, live[i] = bestShard(shards[i], func(p selection.Part) *item.Image {
 			return early.Item(item.Place{Table: e.Model.TableOf(p), PK: p.PK, SK: p.Range.Low})
 		}); at > 0 {
 			out[i] = sels[i].On(e.Model.Schema, sels[i].Elsewhere[at-1])
@@ -70,18 +70,18 @@ func (e *Engine) FindWhere(ctx context.Context, sels []selection.Selection, o re
 		if err != nil {
 			return nil, err
 		}
-		var again []int
+		var reread []int
 		var some []selection.Selection
 		for i, f := range found {
 			if f != nil && len(sels[i].Elsewhere) > 0 && !(f.entity.WithRoot && e.There(f)) {
-				again, some = append(again, i), append(some, sels[i])
+				reread, some = append(reread, i), append(some, sels[i])
 			}
 		}
 		if some, err = e.Locate(ctx, some, read.Options{Strong: true}, t); err != nil {
 			return nil, err
 		}
-		moved, which := some[:0], again[:0]
-		for n, i := range again {
+		moved, which := some[:0], reread[:0]
+		for n, i := range reread {
 			if e.Model.Shard(some[n].Identity) != e.Model.Shard(at[i].Identity) {
 				moved, which = append(moved, some[n]), append(which, i)
 				at[i] = some[n]
@@ -102,14 +102,14 @@ func (e *Engine) FindWhere(ctx context.Context, sels []selection.Selection, o re
 
 // homes returns where the root of an entity may lie: first where it would be written. It is nil where
 // that is one place.
-func (e *Engine) homes(s selection.Selection) ([]selection.Part, error) {
+func (e *Engine) shards(s selection.Selection) ([]selection.Part, error) {
 	if len(s.Elsewhere) == 0 {
 		return nil, nil
 	}
 	var parts []selection.Part
-	for _, home := range append([]key.Value{e.Model.Shard(s.Identity)}, s.Elsewhere...) {
+	for _, shard := range append([]key.Value{e.Model.Shard(s.Identity)}, s.Elsewhere...) {
 		identity := slices.Clone(s.Identity)
-		identity[len(identity)-1] = home
+		identity[len(identity)-1] = shard
 		at, err := e.Model.RootPlace(identity)
 		if err != nil {
 			return nil, err
@@ -120,7 +120,7 @@ func (e *Engine) homes(s selection.Selection) ([]selection.Part, error) {
 }
 
 // bestHome returns the index of the part that has the live root, or else of any part that has a root, or else 0.
-func bestHome(parts []selection.Part, root func(selection.Part) *item.Image) (best int, live bool) {
+func bestShard(parts []selection.Part, root func(selection.Part) *item.Image) (best int, live bool) {
 	for i, p := range slices.Backward(parts) {
 		switch f := root(p); {
 		case f == nil:

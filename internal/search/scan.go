@@ -61,19 +61,19 @@ type scan struct {
 // segment, and one entity. Where an entity's items do not lie together, its root is met by the scan,
 // and it is read by itself.
 func (e *Engine) Scan(ctx context.Context, o ScanOptions, t *write.Tally, give func(*Found) bool) error {
-	within, cancel := context.WithCancel(ctx)
+	scanning, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &scan{Engine: e, ScanOptions: o, began: e.Model.Now(), t: t, found: make(chan handover)}
 	if o.Stray != nil {
-		s.Stray = func(x Stray) { s.hand(within, handover{stray: &x}) }
+		s.Stray = func(x Stray) { s.hand(scanning, handover{stray: &x}) }
 	}
-	s.give = func(f *Found) bool { return s.hand(within, handover{entity: f}) }
+	s.give = func(f *Found) bool { return s.hand(scanning, handover{entity: f}) }
 	tables, err := s.tables()
 	if err != nil {
 		return err
 	}
 	done := make(chan error, 1)
-	go func() { done <- flow.Caught(func() error { return s.all(within, tables) }) }()
+	go func() { done <- flow.Caught(func() error { return s.all(scanning, tables) }) }()
 	enough := false
 	for {
 		select {
@@ -90,10 +90,10 @@ func (e *Engine) Scan(ctx context.Context, o ScanOptions, t *write.Tally, give f
 			}
 		case err := <-done:
 			if enough {
-				_ = flow.Again(err)
+				_ = flow.Retry(err)
 				return nil
 			}
-			return cmp.Or(flow.Again(err), ctx.Err())
+			return cmp.Or(flow.Retry(err), ctx.Err())
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (s *scan) segment(ctx context.Context, at read.Segment) error {
 		defer s.mu.Unlock()
 		s.t.AddRead(u.Requests, u.Predicted, u.Consumed)
 	}()
-	w := &segmentReader{scan: s, apart: s.Model.Schema.Apart}
+	w := &segmentReader{scan: s, separate: s.Model.Schema.Scattered}
 	var failed error
 	err := s.Reader.Scan(ctx, at, &u, func(p read.Page) bool {
 		failed = w.page(ctx, p.Items, p.More)
@@ -198,9 +198,9 @@ func (s *scan) segment(ctx context.Context, at read.Segment) error {
 type segmentReader struct {
 	*scan
 	// apart reports that entities are read by themselves when their roots are met.
-	apart bool
-	open  []*scanned
-	pk    key.Scalar
+	separate bool
+	open     []*scanned
+	pk       key.Scalar
 	// ended is where the last answer did; before are items of the partition that match no field and
 	// came before those that do.
 	ended  item.Place
@@ -215,7 +215,7 @@ var errEnough = errors.New("enough")
 
 // page takes the items of an answer.
 func (w *segmentReader) page(ctx context.Context, items []item.Image, more bool) error {
-	if w.apart {
+	if w.separate {
 		return w.roots(ctx, items)
 	}
 	for i := range items {
@@ -258,7 +258,7 @@ func (w *segmentReader) join(f *item.Image) error {
 			w.open[0].found = append(w.open[0].found, *f)
 		default:
 			other := *f
-			other.Given, other.Wire, other.At, other.Values = nil, wire.Item{}, nil, nil
+			other.Arguments, other.Wire, other.At, other.Values = nil, wire.Item{}, nil, nil
 			w.before = append(w.before, other)
 		}
 		return nil
@@ -409,8 +409,8 @@ func (w *segmentReader) roots(ctx context.Context, items []item.Image) error {
 func (w *segmentReader) look(ctx context.Context, f *item.Image, identity []key.Value,
 	asked map[string]*item.Image) error {
 	name := w.Model.EntityName(identity)
-	root, known := asked[name]
-	if !known {
+	root, seen := asked[name]
+	if !seen {
 		t, done := w.tally()
 		defer done()
 		e, err := EntityOf(w.Model, selection.Selection{Identity: identity})

@@ -46,7 +46,7 @@ type lane struct {
 	// later reports that this is behind the one in which the whole begins, where hits of equal keys are
 	// of different entities: where shards are drawn.
 	number int
-	lies   selection.Part
+	at     selection.Part
 	later  bool
 	usage  read.Usage
 	hits   chan Hit
@@ -86,7 +86,7 @@ func (x *Search) merged(ctx context.Context, groups [][]selection.Part, yield fu
 	for found := 1; len(m.lanes) > 0; found++ {
 		l := heap.Pop(&m).(*lane)
 		hit := l.head
-		order := hit.lies().order
+		order := hit.location().order
 		if order == last && !x.drawn() { // it has moved from one shard to another
 			found--
 			if err := m.refill(ctx, l); err != nil {
@@ -95,7 +95,7 @@ func (x *Search) merged(ctx context.Context, groups [][]selection.Part, yield fu
 			continue
 		}
 		last = order
-		hit.behind(l.lies.PK, l.lies.Period)
+		hit.behind(l.at.PK, l.at.Period)
 		if !yield(hit) {
 			return false, nil
 		}
@@ -128,7 +128,7 @@ func (x *Search) scatteredPage(ctx context.Context) (hits []Hit, cursor string, 
 	if err != nil || !more {
 		return hits, "", err
 	}
-	return hits, x.sealCursor(hits[len(hits)-1].lies().next), nil
+	return hits, x.sealCursor(hits[len(hits)-1].location().next), nil
 }
 
 // lanes makes the searches of the partitions: each as this one, but over its own part alone, and
@@ -143,7 +143,7 @@ func (x *Search) lanes(groups [][]selection.Part) []*lane {
 	var lanes []*lane
 	passed := false // the lane that the whole begins in
 	for i, parts := range groups {
-		l := &lane{number: i, lies: parts[0], p: p, hits: make(chan Hit, lookahead), taken: make(chan struct{}, 1)}
+		l := &lane{number: i, at: parts[0], p: p, hits: make(chan Hit, lookahead), taken: make(chan struct{}, 1)}
 		if x.r.Limit > 0 {
 			// Twice its share, and some: a lane that gives more is asked again, and all wait for it.
 			p.first, l.wanted = min(2*x.r.Limit/len(groups)+4, x.r.Limit, firstPage), make(chan struct{}, 1)
@@ -195,7 +195,7 @@ func (l *lane) narrow(order key.Scalar) {
 
 // last is the largest key that an item of what comes with this order, or before it, can have.
 func (l *lane) last(order key.Scalar) key.Scalar {
-	if !l.flat() || l.r.Roots || l.Model.Schema.Apart || order.Type != 'S' {
+	if !l.flat() || l.r.Roots || l.Model.Schema.Scattered || order.Type != 'S' {
 		return order
 	}
 	delim := l.Model.Schema.Delim
@@ -250,7 +250,7 @@ func (l *lane) behind(h *Hit) bool {
 	if l.after == nil {
 		return true
 	}
-	c := key.Compare(h.lies().order, l.after.Order)
+	c := key.Compare(h.location().order, l.after.Order)
 	if l.o.Reverse {
 		c = -c
 	}
@@ -275,7 +275,7 @@ func (m *merge) Pop() any {
 
 func (m *merge) Less(i, j int) bool {
 	a, b := m.lanes[i], m.lanes[j]
-	c := key.Compare(a.head.lies().order, b.head.lies().order)
+	c := key.Compare(a.head.location().order, b.head.location().order)
 	if m.reverse {
 		c = -c
 	}
@@ -299,7 +299,7 @@ func (m *merge) refill(ctx context.Context, l *lane) error {
 		heap.Push(m, l)
 		return nil
 	case l.err != nil:
-		return flow.Again(l.err)
+		return flow.Retry(l.err)
 	}
 	return ctx.Err()
 }

@@ -73,7 +73,7 @@ type where struct {
 	order key.Scalar
 }
 
-func (h *Hit) lies() where {
+func (h *Hit) location() where {
 	if h.where == nil {
 		return where{Position{Start: h.At.SK}, h.At.SK}
 	}
@@ -82,7 +82,7 @@ func (h *Hit) lies() where {
 
 // behind notes in which partition the search goes on behind a hit, where it is over several.
 func (h *Hit) behind(pk key.Scalar, period string) {
-	w := h.lies()
+	w := h.location()
 	w.next.Order, w.next.PK, w.next.Period = w.order, pk, period
 	h.where = &w
 }
@@ -207,7 +207,7 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 		x.o.Limit = r.Limit
 	}
 	exact := !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Keep != nil })
-	if len(r.Filter) == 0 && exact && (!x.flat() || r.Roots || e.Model.Schema.Apart || len(e.Model.Schema.Items) == 1) {
+	if len(r.Filter) == 0 && exact && (!x.flat() || r.Roots || e.Model.Schema.Scattered || len(e.Model.Schema.Items) == 1) {
 		x.o.Limit = r.Limit
 	}
 	if r.After == "" {
@@ -229,7 +229,7 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 }
 
 // in is the range of a secondary index that the search is in, nil for one of the table.
-func (x *Search) in() *selection.Within {
+func (x *Search) in() *selection.Inside {
 	if len(x.s.Parts) == 0 {
 		return nil
 	}
@@ -278,7 +278,7 @@ func (x *Search) check() error {
 		return m.Errorf("a filter looks at the single item, and an entity has several: filter what the query yields, " +
 			"or ask for Roots")
 	}
-	if x.r.Projection != nil && m.Schema.Apart && !x.r.Roots {
+	if x.r.Projection != nil && m.Schema.Scattered && !x.r.Roots {
 		return m.Errorf("a projection is of the items that the query reads, and it reads the entities by themselves: " +
 			"ask for Roots, or leave it out")
 	}
@@ -333,9 +333,9 @@ func (x *Search) plain(ctx context.Context, yield func(Hit) bool, pageEnd func(r
 	switch {
 	case x.in() != nil:
 		return x.indexed(ctx, yield, pageEnd)
-	case x.flat() && (x.r.Roots || x.r.KeysOnly && x.Model.Schema.Apart):
-		return x.heads(ctx, yield, pageEnd)
-	case x.flat() && x.Model.Schema.Apart:
+	case x.flat() && (x.r.Roots || x.r.KeysOnly && x.Model.Schema.Scattered):
+		return x.roots(ctx, yield, pageEnd)
+	case x.flat() && x.Model.Schema.Scattered:
 		return x.loadEach(ctx, yield, pageEnd)
 	case x.flat():
 		return x.entities(ctx, yield, pageEnd)
@@ -351,7 +351,7 @@ func (x *Search) Page(ctx context.Context) (hits []Hit, cursor string, err error
 	var next *Position
 	err = x.hits(ctx, func(h Hit) bool {
 		hits = append(hits, h)
-		w := h.lies()
+		w := h.location()
 		next = &w.next
 		return true
 	}, func(p read.Page) bool {

@@ -202,9 +202,9 @@ func TestProjection(t *testing.T) {
 // just now or an hour ago, and marked what a staged insert has put.
 func of(incarnation string) item.Attributes { return item.Attributes{"_a": B(incarnation)} }
 
-func live(incarnation string, young bool) item.Attributes {
+func live(incarnation string, recent bool) item.Attributes {
 	since := Now
-	if !young {
+	if !recent {
 		since = Now.Add(-time.Hour)
 	}
 	a := of(incarnation)
@@ -423,7 +423,7 @@ func TestElementsFail(t *testing.T) {
 }
 
 // A page that has to be read again begins where its cursor says, and yields nothing twice.
-func TestPageReadAgain(t *testing.T) {
+func TestPageIsReread(t *testing.T) {
 	m := Of[Shop](t)
 	r := lines(m)
 	r.Limit = 2
@@ -764,8 +764,8 @@ func TestLoad(t *testing.T) {
 	if err != nil || v.ID != "1" || v.User != "u" || len(v.Steps) != 1 || s.Unknown != 1 || len(s.Hidden) != 0 {
 		t.Errorf("%+v of %+v: %v", v, s, err)
 	}
-	if incarnation, told := s.Incarnation(); !told || Show(incarnation) != "b'x'" {
-		t.Errorf("of the incarnation %v, %v", incarnation, told)
+	if incarnation, exists := s.Incarnation(); !exists || Show(incarnation) != "b'x'" {
+		t.Errorf("of the incarnation %v, %v", incarnation, exists)
 	}
 	for name, c := range map[string]struct {
 		more item.Attributes
@@ -791,8 +791,8 @@ func TestLoad(t *testing.T) {
 	}
 	s, err = load(steps, new(Session), Page("", Item("1", "STEP#001", marked("x"))), Stored(root), Page(""),
 		Stored(root))
-	if incarnation, told := s.Incarnation(); err != nil || !told || Show(incarnation) != "b'x'" {
-		t.Errorf("a part whose root was read is of the incarnation %v, %v: %v", incarnation, told, err)
+	if incarnation, exists := s.Incarnation(); err != nil || !exists || Show(incarnation) != "b'x'" {
+		t.Errorf("a part whose root was read is of the incarnation %v, %v: %v", incarnation, exists, err)
 	}
 	if _, err := load(sel, new(Session), Failed("AccessDeniedException")); err == nil || errors.As(err, &missing) {
 		t.Errorf("denied: %v", err)

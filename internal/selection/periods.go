@@ -18,7 +18,7 @@ type Span struct {
 	// From is math.MinInt64, and To math.MaxInt64, for no end.
 	From, To int64
 	// Given reports that the ends are those of a query, and not only of the time that a partition key has.
-	Given bool
+	Explicit bool
 	// Ordered reports that what lies in one table comes before what lies in the next.
 	Ordered bool
 }
@@ -53,10 +53,10 @@ func (s Span) inPartition(e *schema.Entity, v key.Value) Span {
 		if named = true; key.Determines(f.Kind, e.Periods.Kind) {
 			return Span{}
 		}
-		s = s.withinUnit(f, v, e.Delim)
+		s = s.clipUnit(f, v, e.Delim)
 	}
 	if !named {
-		s = s.within(v.Time, v.Time)
+		s = s.clip(v.Time, v.Time)
 	}
 	return s
 }
@@ -79,8 +79,8 @@ func (s *Span) along(e *schema.Entity, k *schema.Key, parts int, values []key.Va
 			return isTime && key.Determines(part.Format.Kind, e.Periods.Kind)
 		default:
 			if isTime {
-				*s = s.withinUnit(part.Format, values[0], e.Delim)
-				s.Given = true
+				*s = s.clipUnit(part.Format, values[0], e.Delim)
+				s.Explicit = true
 			}
 			values = values[1:]
 		}
@@ -90,7 +90,7 @@ func (s *Span) along(e *schema.Entity, k *schema.Key, parts int, values []key.Va
 }
 
 // within narrows a span to a range of instants, both ends included.
-func (s Span) within(from, to time.Time) Span {
+func (s Span) clip(from, to time.Time) Span {
 	s.From, s.To = max(s.From, from.Unix()), min(s.To, to.Unix())
 	return s
 }
@@ -181,7 +181,7 @@ func timeIn(e *schema.Entity, k *schema.Key, text string) (source int, before st
 
 func (s Span) fromText(f key.Format, before, text string) Span {
 	if start, _, ok := unitOf(f, before, text); ok {
-		s.From, s.Given = max(s.From, start.Unix()), true
+		s.From, s.Explicit = max(s.From, start.Unix()), true
 	}
 	return s
 }
@@ -212,48 +212,48 @@ func unitOf(f key.Format, before, text string) (start, next time.Time, ok bool) 
 }
 
 // span is where a range of an index lies in the tables of several periods, by the values of its keys.
-func (w *within) span(t Target) Span {
+func (w *inside) span(t Target) Span {
 	p := w.e.Periods
 	s := Span{On: true, From: math.MinInt64, To: math.MaxInt64}
-	values, given := t.Values, len(t.Values)
+	values, count := t.Values, len(t.Values)
 	for _, k := range w.entry.Keys() {
 		for n, src := range k.Sources {
 			isTime := src.From == schema.FromModel && src.KeyField == p.Field
 			switch {
-			case given == 0 && isTime:
+			case count == 0 && isTime:
 				s.Ordered = key.Determines(k.Format(n).Kind, p.Kind)
 				if t.Time != nil && t.Time.Err == nil {
 					s = s.narrowBy(t.Time)
 				}
 				return s
-			case given == 0:
+			case count == 0:
 				return s
 			case isTime:
-				s = s.withinUnit(k.Format(n), values[0], w.e.Delim)
-				s.Given = true
+				s = s.clipUnit(k.Format(n), values[0], w.e.Delim)
+				s.Explicit = true
 			}
-			values, given = values[1:], given-1
+			values, count = values[1:], count-1
 		}
 	}
 	return s
 }
 
 // withinUnit narrows a span to the period that a value in a key stands for, or to its instant.
-func (s Span) withinUnit(f key.Format, v key.Value, delim byte) Span {
+func (s Span) clipUnit(f key.Format, v key.Value, delim byte) Span {
 	text, err := f.Append(nil, v, delim)
 	if err != nil {
 		return s
 	}
 	if start, ok := key.PeriodStart(f.Kind, string(text)); ok && f.Kind.Period() != "" {
-		return s.within(start, key.PeriodAdd(f.Kind, start, 1).Add(-1))
+		return s.clip(start, key.PeriodAdd(f.Kind, start, 1).Add(-1))
 	}
-	return s.within(v.Time, v.Time)
+	return s.clip(v.Time, v.Time)
 }
 
 // narrowBy narrows a span to a range of instants.
 func (s Span) narrowBy(t *Time) Span {
 	if t.From.Set {
-		s.From, s.Given = max(s.From, t.From.At.Unix()), true
+		s.From, s.Explicit = max(s.From, t.From.At.Unix()), true
 	}
 	if t.To.Set {
 		s.To = min(s.To, t.To.At.Unix())

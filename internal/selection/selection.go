@@ -51,30 +51,30 @@ type Part struct {
 	Keep *Filter
 	// In is the secondary index that the part lies in, nil for the table itself. Table is the
 	// index's then, PK and Range mean nothing.
-	In *Within
+	In *Inside
 }
 
 // Within is a range in a secondary index.
-type Within struct {
+type Inside struct {
 	Entry *schema.Entry
 	// Hash are the values of the partition key's attributes, and Equal those of the first of the
 	// sort key's; Range is that of the next.
 	Hash, Equal []key.Scalar
 	Range       Range
 	// Keep filters what the range holds, nil for no filter.
-	Keep *KeepWithin
+	Keep *KeepRange
 }
 
 // KeepWithin keeps, of what a range of an index holds, the items whose stored instant lies in it: it
 // is that of a placeholder in a key that is written for indexes alone, by its index in the item's
 // Derived, or in the item's sort key where that is -1.
-type KeepWithin struct {
+type KeepRange struct {
 	Derived, Source int
 	From, To        Bound
 }
 
 // Keeps reports whether an instant lies in the range.
-func (f *KeepWithin) Keeps(t time.Time) bool { return (&Filter{From: f.From, To: f.To}).Keeps(t) }
+func (f *KeepRange) Keeps(t time.Time) bool { return (&Filter{From: f.From, To: f.To}).Keeps(t) }
 
 // Selection is what part of an item collection is meant.
 type Selection struct {
@@ -136,10 +136,10 @@ func (r Range) Contains(sk key.Scalar) bool {
 // that identify it. With fewer values, which a flat model allows as long
 // as they give the partition key, it is one of all entities that share them.
 func Entity(e *schema.Entity, keyFields []key.Value) Selection {
-	if e.Shards != nil && len(keyFields) < e.Known() {
+	if e.Shards != nil && len(keyFields) < e.KeyFieldsInKey() {
 		return sharded(e, keyFields)
 	}
-	s := Selection{Identity: keyFields, Entity: len(keyFields) == e.Known()}
+	s := Selection{Identity: keyFields, Entity: len(keyFields) == e.KeyFieldsInKey()}
 	s.Whole = s.Entity
 	s.inPartition(e, keyFields)
 	return s
@@ -199,7 +199,7 @@ func (s *Selection) inTable(e *schema.Entity, t *schema.Table, in Part) {
 // flatRanges returns where an entity of a flat model lies in a table: under its prefixes,
 // and, where an item's key is such a prefix itself, at that key.
 func flatRanges(e *schema.Entity, t *schema.Table, keyFields []key.Value, fail *error) []Range {
-	if len(keyFields) < e.Known() {
+	if len(keyFields) < e.KeyFieldsInKey() {
 		return []Range{rootsRange(e)}
 	}
 	var out []Range
@@ -227,7 +227,7 @@ func flatRanges(e *schema.Entity, t *schema.Table, keyFields []key.Value, fail *
 
 // rootsRange returns where the roots of a partition lie, and what lies under their prefix.
 func rootsRange(e *schema.Entity) Range {
-	if e.Apart {
+	if e.Scattered {
 		if text := e.Root.Key.Template.LiteralPrefix(); text != "" {
 			return Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: text}}
 		}

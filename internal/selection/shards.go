@@ -16,33 +16,33 @@ var errDrawn = errors.New("its shard was drawn (shardby=random), so that its key
 func sharded(e *schema.Entity, keyFields []key.Value) Selection {
 	s := Selection{Identity: keyFields, Entity: len(keyFields) == e.Identities()}
 	s.Whole = s.Entity
-	homes, err := e.Homes(keyFields)
+	shards, err := e.ShardsOf(keyFields)
 	switch {
 	case err != nil:
 		s.Err = err
-	case s.Entity && homes == nil:
+	case s.Entity && shards == nil:
 		s.Err = &schema.Unstorable{Label: e.Label(), Field: e.KeyFields[0].Name, Err: errDrawn}
 	case s.Entity:
-		s.Identity = slices.Concat(keyFields, homes[:1])
-		s.Elsewhere = homes[1:]
+		s.Identity = slices.Concat(keyFields, shards[:1])
+		s.Elsewhere = shards[1:]
 		s.inPartition(e, s.Identity)
 	default:
-		s.scattered(e, homes)
+		s.scattered(e, shards)
 	}
 	return s
 }
 
 // scattered adds the parts of many entities on shards, nil for all of them.
-func (s *Selection) scattered(e *schema.Entity, homes []key.Value) {
-	if homes == nil {
+func (s *Selection) scattered(e *schema.Entity, shards []key.Value) {
+	if shards == nil {
 		for n := range e.Shards.Most() {
-			homes = append(homes, schema.ShardOf(n+1))
+			shards = append(shards, schema.ShardOf(n+1))
 		}
 	}
-	at := make([]key.Value, e.Known())
+	at := make([]key.Value, e.KeyFieldsInKey())
 	copy(at, s.Identity)
-	for _, home := range homes {
-		at[len(at)-1] = home
+	for _, shard := range shards {
+		at[len(at)-1] = shard
 		if s.inPartition(e, at); s.Err != nil {
 			return
 		}
@@ -50,9 +50,9 @@ func (s *Selection) scattered(e *schema.Entity, homes []key.Value) {
 }
 
 // On returns the selection of the same entity on another of its shards.
-func (s Selection) On(e *schema.Entity, home key.Value) Selection {
+func (s Selection) On(e *schema.Entity, shard key.Value) Selection {
 	identity := slices.Clone(s.Identity)
-	identity[len(identity)-1] = home
+	identity[len(identity)-1] = shard
 	to := Entity(e, identity)
 	if s.Whole || to.Err != nil {
 		return to
@@ -72,8 +72,8 @@ func (s Selection) Everywhere(e *schema.Entity) Selection {
 	}
 	all := s
 	all.Parts = slices.Clone(s.Parts)
-	for _, home := range s.Elsewhere {
-		all.Parts = append(all.Parts, s.On(e, home).Parts...)
+	for _, shard := range s.Elsewhere {
+		all.Parts = append(all.Parts, s.On(e, shard).Parts...)
 	}
 	all.Identity, all.Entity, all.Whole, all.Elsewhere = s.Identity[:e.Identities()], false, false, nil
 	return all

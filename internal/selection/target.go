@@ -112,7 +112,7 @@ func (s Selection) Resolve(e *schema.Entity) Selection {
 	if whole.Err == nil {
 		s.Identity, all.Identity, all.Elsewhere = whole.Identity, whole.Identity, whole.Elsewhere
 	}
-	all.Targets, all.Entity = nil, len(s.Identity) == e.Known()
+	all.Targets, all.Entity = nil, len(s.Identity) == e.KeyFieldsInKey()
 	for _, t := range s.Targets {
 		one := s.resolve(e, t, whole)
 		if one.Err != nil {
@@ -126,7 +126,7 @@ func (s Selection) Resolve(e *schema.Entity) Selection {
 // resolve resolves one target; whole is all of the entity.
 func (s Selection) resolve(e *schema.Entity, t Target, whole Selection) Selection {
 	if t.Kind == TargetIndex {
-		return s.within(e, t)
+		return s.inside(e, t)
 	}
 	if whole.Err != nil || t.Kind == TargetWhole {
 		return whole
@@ -198,9 +198,9 @@ func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 // those of the target. Of what the partition key holds in part (a date of an instant), a
 // query over many entities knows that part alone.
 func (s *Selection) values(e *schema.Entity, k *schema.Key, t Target) []key.Value {
-	known := func(field int) bool {
+	inKey := func(field int) bool {
 		return field < len(s.Identity) &&
-			(len(s.Identity) == e.Known() || slices.ContainsFunc(e.PK.Sources, func(src schema.Source) bool {
+			(len(s.Identity) == e.KeyFieldsInKey() || slices.ContainsFunc(e.PK.Sources, func(src schema.Source) bool {
 				return src.KeyField == field && src.Lossless
 			}))
 	}
@@ -208,7 +208,7 @@ func (s *Selection) values(e *schema.Entity, k *schema.Key, t Target) []key.Valu
 	rest := t.Values
 	for _, src := range k.Sources {
 		switch {
-		case src.From == schema.FromModel && known(src.KeyField):
+		case src.From == schema.FromModel && inKey(src.KeyField):
 			out = append(out, s.Identity[src.KeyField])
 		case len(rest) > 0:
 			out, rest = append(out, rest[0]), rest[1:]

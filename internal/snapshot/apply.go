@@ -25,7 +25,7 @@ type Effect struct {
 	Record any
 	Pos    codec.Pos
 	// Gone reports that the item was deleted.
-	Gone bool
+	Deleted bool
 	// Put is the whole item of one that was put, without its version; of others nil.
 	Put item.Attributes
 	// Set and Removed are the attributes that have a new value, or none any more.
@@ -45,7 +45,7 @@ type Keys struct {
 // Apply notes what is stored now: the items, and the snapshot of their values.
 func (s *Snapshot) Apply(keys Keys, effects []Effect) {
 	for i := range effects {
-		if !effects[i].Gone {
+		if !effects[i].Deleted {
 			delete(s.Hidden, effects[i].Place)
 		}
 	}
@@ -57,7 +57,7 @@ func (s *Snapshot) Apply(keys Keys, effects []Effect) {
 		if it.Element() {
 			s.applyElements(it, ofItem(effects[i:], it))
 		} else {
-			s.applySingleton(it, ofItem(effects[i:], it))
+			s.applyFixedItem(it, ofItem(effects[i:], it))
 		}
 	}
 	if s.Fresh && s.Root() != nil {
@@ -97,8 +97,8 @@ func (s *Snapshot) Arrive(to Keys) {
 		return // they are where they were
 	}
 	identity := s.Model.Identity(to.KeyFields)
-	known := s.Selection.Err == nil && slices.EqualFunc(s.Selection.Identity, identity, key.Value.Equal)
-	if s.Selection.Err != nil || s.Selection.Whole && !known {
+	unchanged := s.Selection.Err == nil && slices.EqualFunc(s.Selection.Identity, identity, key.Value.Equal)
+	if s.Selection.Err != nil || s.Selection.Whole && !unchanged {
 		s.Selection = selection.Entity(s.Model.Schema, identity)
 	}
 	s.Partition, s.KeyFields = to.Partition, to.KeyFields
@@ -116,19 +116,19 @@ func (s *Snapshot) Forget(effects []Effect) {
 func (s *Snapshot) Remove(it *schema.Item, at item.Place) {
 	for _, r := range s.Items[it.Index] {
 		if r.Place == at {
-			s.Forget([]Effect{{Place: at, Item: it, Stored: r, Gone: true}})
+			s.Forget([]Effect{{Place: at, Item: it, Stored: r, Deleted: true}})
 			return
 		}
 	}
 }
 
-func (s *Snapshot) applySingleton(it *schema.Item, effects []Effect) {
+func (s *Snapshot) applyFixedItem(it *schema.Item, effects []Effect) {
 	record := s.Model.Codec.Record(it.Index)
 	for i := range effects {
 		e := &effects[i]
 		items := s.Items[it.Index]
 		switch {
-		case e.Gone:
+		case e.Deleted:
 			items = slices.DeleteFunc(items, func(r *Stored) bool { return r == e.Stored })
 			if len(items) == 0 {
 				record.Clone(s.Old, s.Model.Codec.New())
@@ -156,15 +156,15 @@ func (s *Snapshot) applyElements(it *schema.Item, effects []Effect) {
 		record.Clone(n, rec)
 		return n
 	}
-	gone := map[*Stored]bool{}
+	removed := map[*Stored]bool{}
 	added := make(map[*Stored]any, len(fresh))
 	copies := elements.NewElements(len(fresh)) // of the records of new items
 	s.Items[it.Index] = slices.Grow(s.Items[it.Index], len(fresh))
 	for i := range effects {
 		e := &effects[i]
 		switch {
-		case e.Gone:
-			gone[e.Stored] = true
+		case e.Deleted:
+			removed[e.Stored] = true
 		case e.Stored != nil:
 			r := s.stored(e, nil)
 			if e.Record != nil {
@@ -178,16 +178,16 @@ func (s *Snapshot) applyElements(it *schema.Item, effects []Effect) {
 			s.Items[it.Index] = append(s.Items[it.Index], r)
 		}
 	}
-	if len(gone)+len(added) > 0 {
-		s.rebuild(it, gone, added)
+	if len(removed)+len(added) > 0 {
+		s.rebuild(it, removed, added)
 	}
 }
 
 // rebuild makes the values of a slice or map anew, in the order of the value that was
 // saved.
-func (s *Snapshot) rebuild(it *schema.Item, gone map[*Stored]bool, added map[*Stored]any) {
+func (s *Snapshot) rebuild(it *schema.Item, removed map[*Stored]bool, added map[*Stored]any) {
 	elements := s.Model.Codec.Elements(it.Index)
-	items := slices.DeleteFunc(s.Items[it.Index], func(r *Stored) bool { return gone[r] })
+	items := slices.DeleteFunc(s.Items[it.Index], func(r *Stored) bool { return removed[r] })
 	slices.SortStableFunc(items, func(a, b *Stored) int { return a.Order - b.Order })
 	recs := make([]any, len(items))
 	for i, r := range items {
@@ -221,7 +221,7 @@ func newAlone(it *schema.Item) (r *Stored, list []*Stored) {
 func newStored(effects []Effect, it *schema.Item) []Stored {
 	n := 0
 	for i := range effects {
-		if !effects[i].Gone && effects[i].Stored == nil {
+		if !effects[i].Deleted && effects[i].Stored == nil {
 			n++
 		}
 	}
@@ -309,7 +309,7 @@ func (r *Stored) set(it *schema.Item, a item.Assignment) {
 		r.Sizes[a.Index] = int32(n)
 		delete(r.Seen, a.Index)
 		delete(r.Inexact, a.Index)
-		if l := it.Attributes[a.Index].Large; l != nil && !l.Outside() {
+		if l := it.Attributes[a.Index].Large; l != nil && !l.External() {
 			r.keepPacked(a.Index, a.Value)
 		}
 		if it.Attributes[a.Index].Opaque {

@@ -104,7 +104,7 @@ func (s *Snapshot) afterLoad(v any) error {
 		if !it.Element() {
 			continue
 		}
-		if err := s.elementsAgain(v, it, keyFields); err != nil {
+		if err := s.refreshElements(v, it, keyFields); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (s *Snapshot) afterLoad(v any) error {
 }
 
 // elementsAgain finds the elements of a slice or map again, wherever they lie now.
-func (s *Snapshot) elementsAgain(v any, it *schema.Item, keyFields []key.Value) error {
+func (s *Snapshot) refreshElements(v any, it *schema.Item, keyFields []key.Value) error {
 	m := s.Model
 	bySK := make(map[key.Scalar]*Stored, len(s.Items[it.Index]))
 	for _, r := range s.Items[it.Index] {
@@ -189,7 +189,7 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 			continue
 		}
 		any = true
-		if _, out := large.PointerOf(value); out && a.Large != nil && !a.Large.Outside() {
+		if _, out := large.PointerOf(value); out && a.Large != nil && !a.Large.External() {
 			return m.FieldErrorf(a.Value.Name, "item %s: its value was stored outside of the item, which the tag "+
 				"does not say any more: add chunk or s3= again", f.Place)
 		}
@@ -202,7 +202,7 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 			}
 			continue
 		}
-		if _, out := large.PointerOf(value); out && a.Large.Outside() {
+		if _, out := large.PointerOf(value); out && a.Large.External() {
 			v := f.Loaded[name]
 			switch {
 			case v == nil && f.Partial:
@@ -361,10 +361,10 @@ func (s *Snapshot) remember(v any) {
 // stored form, is what a later value is compared with.
 func (s *Snapshot) keepOpaque(it *schema.Item, r *Stored, rec any) {
 	for i, a := range it.Attributes {
-		if a.Large.Outside() && s.Model.Schema.Hooks && !a.Value.Type.Lazy {
+		if a.Large.External() && s.Model.Schema.Hooks && !a.Value.Type.Lazy {
 			r.see(s.Model, it, rec, i)
 		}
-		if !a.Opaque || a.Large.Outside() {
+		if !a.Opaque || a.Large.External() {
 			continue
 		}
 		if v, err := s.Model.Codec.Record(it.Index).Encode(rec, i); err == nil {

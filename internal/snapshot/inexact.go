@@ -38,7 +38,7 @@ func (s *Snapshot) keepInexact(images []item.Image, all []Stored, v any) {
 		}
 		for i, a := range f.Kind.Attributes {
 			switch {
-			case a.Large.Outside(): // its stored value is kept
+			case a.Large.External(): // its stored value is kept
 			case a.Large != nil:
 				r.keepPacked(i, storedValue(f, a))
 			// AfterLoad may have changed what was decoded

@@ -73,7 +73,7 @@ func (a *adoption) keep(it *schema.Item, source int, all []Element) ([]Element, 
 			continue
 		}
 		r := e.Stored
-		a.s.Others = append(a.s.Others, Other{r.Place, it, r.Header, r.Size})
+		a.s.Unmanaged = append(a.s.Unmanaged, Other{r.Place, it, r.Header, r.Size})
 	}
 	if len(kept) < len(all) && !a.loaded {
 		return nil, m.FieldErrorf(it.Name, "the keys hold several values of %s, and which is the entity's is not "+
@@ -129,7 +129,7 @@ func (s *Snapshot) checkIdentity(v any) error {
 
 // Told returns the values of the key fields, as far as the items of singletons hold them:
 // by index, with the zero Value for one that is not known.
-func Told(m *model.Model, images []item.Image) []key.Value {
+func KeyFieldsOf(m *model.Model, images []item.Image) []key.Value {
 	v := m.Codec.New()
 	there := map[*schema.Item]bool{}
 	for i := range images {
@@ -138,13 +138,13 @@ func Told(m *model.Model, images []item.Image) []key.Value {
 			there[f.Kind] = DecodeItem(m, f, v) == nil
 		}
 	}
-	known := make([]key.Value, len(m.Schema.KeyFields))
-	for i := m.Schema.Identities(); i < len(known); i++ {
+	values := make([]key.Value, len(m.Schema.KeyFields))
+	for i := m.Schema.Identities(); i < len(values); i++ {
 		if there[m.Schema.KeyFields[i].Item] {
-			known[i], _ = m.Codec.KeyField(v, i)
+			values[i], _ = m.Codec.KeyField(v, i)
 		}
 	}
-	return known
+	return values
 }
 
 // Loaded reports whether all stored items of a kind are in the selection: the item of a singleton, or every element.

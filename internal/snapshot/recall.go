@@ -4,7 +4,7 @@ import "github.com/itemize/itemize/internal/item"
 
 // NoteOther notes an item that was read and is none of the entity's.
 func (s *Snapshot) NoteOther(f *item.Image) {
-	s.Others = append(s.Others, Other{f.Place, f.Kind, f.Header, f.Size})
+	s.Unmanaged = append(s.Unmanaged, Other{f.Place, f.Kind, f.Header, f.Size})
 }
 
 // Images returns the items that are known to be stored, hidden ones and others included,
@@ -17,7 +17,7 @@ func (s *Snapshot) Images() []item.Image {
 			all = append(all, item.Image{Place: r.Place, Header: r.Header, Kind: s.Model.Schema.Items[i], Size: r.Size})
 		}
 	}
-	for _, o := range s.Others {
+	for _, o := range s.Unmanaged {
 		if !noted[o.Place] {
 			noted[o.Place] = true
 			all = append(all, item.Image{Place: o.Place, Header: o.Header, Kind: o.Kind, Size: o.Size})

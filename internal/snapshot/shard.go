@@ -33,16 +33,16 @@ func (s *Snapshot) Shard() key.Value {
 // where it is, unless what the shard is computed from has changed, or it moves to where it would be
 // written.
 func (s *Snapshot) KeepShard(keyFields []key.Value, move bool) error {
-	by, known := s.Model.Schema.Shards, s.Shard()
+	by, located := s.Model.Schema.Shards, s.Shard()
 	last := len(keyFields) - 1
 	switch {
-	case known.Kind == key.None:
+	case located.Kind == key.None:
 		return nil
 	case by.Random():
-		if n, err := strconv.Atoi(known.Text); move && !s.Fresh && (err != nil || n > by.Counts[0]) {
-			known = schema.ShardOf(key.RandomShard(by.Counts[0]))
+		if n, err := strconv.Atoi(located.Text); move && !s.Fresh && (err != nil || n > by.Counts[0]) {
+			located = schema.ShardOf(key.RandomShard(by.Counts[0]))
 		}
-		keyFields[last] = known
+		keyFields[last] = located
 		return nil
 	case s.Fresh || move:
 		return nil
@@ -52,7 +52,7 @@ func (s *Snapshot) KeepShard(keyFields []key.Value, move bool) error {
 		return err
 	}
 	if k, source := s.Model.Schema.KeyOf(by.By); s.Model.SameInKey(k, source, keyFields[by.By], old[by.By]) {
-		keyFields[last] = known
+		keyFields[last] = located
 	}
 	return nil
 }

@@ -42,15 +42,15 @@ type Snapshot struct {
 	Unknown int
 	// Others are the items that were read and are none of the entity's: those that Unknown
 	// counts, and a root that was read beside the selection. They tell what reading costs.
-	Others []Other
+	Unmanaged []Other
 
 	// drawn is the shard of an entity that is not stored yet, where it is drawn: once, whatever
 	// becomes of the first save.
 	drawn key.Value
 
 	// incarnation is the entity's, if told.
-	incarnation types.AttributeValue
-	told        bool
+	incarnation    types.AttributeValue
+	hasIncarnation bool
 
 	// unread are the key fields whose values were not loaded, by index: what Old holds of
 	// them is no more than zero. Nil stands for none.
@@ -185,7 +185,7 @@ func (s *Snapshot) Unread(it *schema.Item) string {
 
 // Incarnation returns that of the entity, as far as what was read tells it: nil of one whose
 // root has none.
-func (s *Snapshot) Incarnation() (incarnation types.AttributeValue, told bool) {
+func (s *Snapshot) Incarnation() (incarnation types.AttributeValue, hasIncarnation bool) {
 	if root := s.Root(); root != nil {
 		return root.Header.Incarnation, true
 	}
@@ -196,11 +196,13 @@ func (s *Snapshot) Incarnation() (incarnation types.AttributeValue, told bool) {
 			}
 		}
 	}
-	return s.incarnation, s.told
+	return s.incarnation, s.hasIncarnation
 }
 
 // Tell notes the incarnation of the entity's root.
-func (s *Snapshot) Tell(incarnation types.AttributeValue) { s.incarnation, s.told = incarnation, true }
+func (s *Snapshot) SetIncarnation(incarnation types.AttributeValue) {
+	s.incarnation, s.hasIncarnation = incarnation, true
+}
 
 // Hide notes what is stored at a place without being there.
 func (s *Snapshot) Hide(at item.Place, h *item.Hidden) {
@@ -224,7 +226,7 @@ func StoredOf(m *model.Model, f *item.Image) *Stored {
 
 func (r *Stored) fill(m *model.Model, f *item.Image) {
 	r.Place, r.Header, r.Size, r.Sizes = f.Place, f.Header, f.Size, f.Sizes
-	known := f.Listed + len(f.Former) + f.Table.KeyAttributes()
+	listed := f.Listed + len(f.Former) + f.Table.KeyAttributes()
 	for _, name := range f.Former {
 		r.Former = append(r.Former,
 			Former{Name: name, Attribute: f.Kind.Former(name), Size: attr.AttributeSize(name, f.Attribute(name))})
@@ -232,15 +234,15 @@ func (r *Stored) fill(m *model.Model, f *item.Image) {
 	slices.SortFunc(r.Former, func(a, b Former) int { return cmp.Compare(a.Name, b.Name) })
 	for _, v := range []types.AttributeValue{f.Header.Version, f.Header.Stage, f.Header.Incarnation} {
 		if v != nil {
-			known++
+			listed++
 		}
 	}
 	if h := f.Header.Expiry; h != nil && f.Kind.Expiry != nil && !m.Reserved.ListsExpiry(f.Kind) {
 		r.Expiry = m.Reserved.AssignExpiry(h).Size()
-		known++
+		listed++
 	}
 	for i, a := range f.Kind.Attributes {
-		if a.Large.Outside() {
+		if a.Large.External() {
 			_, v := stored(f, a)
 			r.setOpaque(i, v)
 		}
@@ -248,10 +250,10 @@ func (r *Stored) fill(m *model.Model, f *item.Image) {
 	for j, k := range f.Kind.Derived {
 		if v := f.Attribute(k.Name); v != nil {
 			r.setIndex(f.Kind, j, v)
-			known++
+			listed++
 		}
 	}
-	if known < f.Len() {
+	if listed < f.Len() {
 		r.keepUnknown(m, f)
 	}
 	if r.Header.Version == nil {

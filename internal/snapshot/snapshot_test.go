@@ -370,7 +370,7 @@ func TestApply(t *testing.T) {
 		{Place: all[1].Place, Item: it, Stored: all[1], Record: edited, Pos: codec.Pos{Index: 2},
 			Set: []item.Assignment{setOf(it, "Text", "edited")}, Version: B("w-b"), Size: 77},
 		put(m, &Line{SKU: "x", Text: "new"}, 0),
-		{Place: all[0].Place, Item: it, Stored: all[0], Gone: true},
+		{Place: all[0].Place, Item: it, Stored: all[0], Deleted: true},
 	})
 	edited.Text = "later"
 	old := s.Old.(*Shop)
@@ -513,9 +513,9 @@ func TestReset(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Hide(s.Root().Place, &item.Hidden{})
-	s.Tell(B("x"))
+	s.SetIncarnation(B("x"))
 	s.Reset()
-	if !s.Fresh || s.Root() != nil || len(s.Hidden) > 0 || told(s) || s.KeyFields != nil ||
+	if !s.Fresh || s.Root() != nil || len(s.Hidden) > 0 || hasOne(s) || s.KeyFields != nil ||
 		s.Selection.Identity[0].Text != "1" {
 		t.Errorf("%+v", s)
 	}
@@ -524,9 +524,9 @@ func TestReset(t *testing.T) {
 	}
 }
 
-func told(s *snapshot.Snapshot) bool {
-	_, told := s.Incarnation()
-	return told
+func hasOne(s *snapshot.Snapshot) bool {
+	_, hasOne := s.Incarnation()
+	return hasOne
 }
 
 // The incarnation of an entity is its root's, or that of any item; of a part without either
@@ -534,10 +534,10 @@ func told(s *snapshot.Snapshot) bool {
 func TestIncarnation(t *testing.T) {
 	m := Of[Shop](t)
 	for _, c := range []struct {
-		name  string
-		items []item.Attributes
-		want  string
-		told  bool
+		name   string
+		items  []item.Attributes
+		want   string
+		hasOne bool
 	}{
 		{"of the root", []item.Attributes{stored("HEAD", item.Attributes{"_a": B("x")}), line("a", "one")}, "b'x'",
 			true},
@@ -550,14 +550,14 @@ func TestIncarnation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, told := s.Incarnation()
-		if got := "-"; told != c.told || a != nil && Show(a) != c.want || a == nil && c.want != got {
-			t.Errorf("%s: %v, %v", c.name, a, told)
+		a, hasOne := s.Incarnation()
+		if got := "-"; hasOne != c.hasOne || a != nil && Show(a) != c.want || a == nil && c.want != got {
+			t.Errorf("%s: %v, %v", c.name, a, hasOne)
 		}
-		if !c.told {
-			s.Tell(B("z"))
-			if a, told := s.Incarnation(); !told || Show(a) != "b'z'" {
-				t.Errorf("%s: %v, %v when it is told", c.name, a, told)
+		if !c.hasOne {
+			s.SetIncarnation(B("z"))
+			if a, hasOne := s.Incarnation(); !hasOne || Show(a) != "b'z'" {
+				t.Errorf("%s: %v, %v when it is told", c.name, a, hasOne)
 			}
 		}
 	}
@@ -574,14 +574,14 @@ func TestForget(t *testing.T) {
 	}
 	all := slices.Clone(s.Items[it.Index])
 	s.Forget([]snapshot.Effect{
-		{Place: all[1].Place, Item: it, Stored: all[1], Gone: true},
+		{Place: all[1].Place, Item: it, Stored: all[1], Deleted: true},
 	})
 	old := s.Old.(*Shop)
 	if diff := cmp.Diff([]Line{lineOf("a", 1, "one"), lineOf("c", 1, "three")}, old.Lines); diff != "" ||
 		s.Root() == nil {
 		t.Error(diff)
 	}
-	s.Forget([]snapshot.Effect{{Place: s.Root().Place, Item: m.Root(), Stored: s.Root(), Gone: true}})
+	s.Forget([]snapshot.Effect{{Place: s.Root().Place, Item: m.Root(), Stored: s.Root(), Deleted: true}})
 	if s.Root() != nil || old.Name != "" {
 		t.Errorf("the root is still known: %+v", old)
 	}
@@ -589,19 +589,19 @@ func TestForget(t *testing.T) {
 
 // The values of key fields are told by the singletons that hold them, and by nothing that
 // cannot be decoded.
-func TestTold(t *testing.T) {
+func TestIncarnationOfSnapshot(t *testing.T) {
 	m := Of[Ledger](t)
 	year := slices.IndexFunc(m.Schema.KeyFields, func(f *schema.KeyField) bool { return f.Name == "Year" })
 	for want, a := range map[string]item.Attributes{
 		`"2026"`: Item("1", "HEAD", item.Attributes{"Year": S("2026")}),
 		"-":      Item("1", "E#2026#001", nil),
 	} {
-		if got := snapshot.Told(m, Images(t, m, a))[year].String(); got != want {
+		if got := snapshot.KeyFieldsOf(m, Images(t, m, a))[year].String(); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
 	bad := Item("1", "HEAD", item.Attributes{"Year": Bool(true)})
-	if got := snapshot.Told(m, Images(t, m, bad))[year].String(); got != "-" {
+	if got := snapshot.KeyFieldsOf(m, Images(t, m, bad))[year].String(); got != "-" {
 		t.Errorf("%s", got)
 	}
 }

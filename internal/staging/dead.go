@@ -16,14 +16,14 @@ import (
 // shows another one, or is not there; or if the same transaction takes the root over. Who
 // adds to an entity stops where that is not the live one any more; known reports what has been
 // found out before.
-func (p *Protocol) Dead(ctx context.Context, e *Entity, o *write.Outcome, known func(item.Place) *item.Hidden,
+func (p *Protocol) Dead(ctx context.Context, e *Entity, o *write.Outcome, hidden func(item.Place) *item.Hidden,
 	t *write.Tally) (map[int]*item.Hidden, error) {
 	var dead map[int]*item.Hidden
 	var root *item.Image
 	for i, r := range o.Requests {
 		h := r.Reserved.Header(o.Stored[i])
 		own := r.Reserved.Header(r.Put).Incarnation
-		if !r.New || r.Root || h.Incarnation == nil || attr.Same(h.Incarnation, own) || known(r.Place).Is(h) {
+		if !r.New || r.Root || h.Incarnation == nil || attr.Same(h.Incarnation, own) || hidden(r.Place).Is(h) {
 			continue
 		}
 		if dead == nil {

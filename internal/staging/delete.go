@@ -105,7 +105,7 @@ type deletion struct {
 	// planned are the deletes of the plan, by their places.
 	planned map[item.Place]*write.Request
 	mu      sync.Mutex
-	others  []item.Place
+	rest    []item.Place
 }
 
 // Delete sends the plan of a staged delete: the mark, which is never taken back, then the
@@ -124,7 +124,7 @@ func (p *Protocol) Delete(ctx context.Context, e *Entity, plan *write.Plan, t *w
 		d.planned[r.Place] = r
 	}
 	err := d.parts(ctx)
-	result.Others = d.others
+	result.Items = d.rest
 	if err == nil {
 		if o := p.Sender.One(ctx, last, t); o.State != write.Rejected {
 			err = unless(o)
@@ -212,5 +212,5 @@ func (d *deletion) deleted(r *write.Request) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.others = append(d.others, r.Place)
+	d.rest = append(d.rest, r.Place)
 }

@@ -22,7 +22,7 @@ type Result struct {
 	// no answer.
 	Unresolved, Evidence []*write.Request
 	// Others are items that a delete removed although another writer had changed or added them after it was planned.
-	Others []item.Place
+	Items []item.Place
 }
 
 // stopped is an outcome on its way out of requests that are sent at once.
@@ -84,7 +84,7 @@ func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *w
 	in := &insert{p: p, e: e, claim: plan.Steps[0].Requests[0], parts: plan.Steps[1].Requests,
 		live: plan.Steps[2].Requests[0], checks: plan.Steps[2].Requests[1:], t: t}
 	in.put = make([]bool, len(in.parts))
-	if err := in.claimRoot(ctx); err != nil {
+	if err := in.putRoot(ctx); err != nil {
 		return Result{Outcome: outcomeOf(invisible(err))}
 	}
 	if err := in.putParts(ctx); err != nil {
@@ -110,13 +110,13 @@ func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *w
 // claimRoot writes the claim. It is never sent twice: a copy that arrives late could bring
 // back a claim whose parts somebody has removed. Each attempt has a version of its own, and
 // an attempt whose answer was lost is known by that.
-func (in *insert) claimRoot(ctx context.Context) error {
+func (in *insert) putRoot(ctx context.Context) error {
 	var lost []types.AttributeValue
 	for try := 0; ; try++ {
 		o, watched := in.p.Sender.Once(ctx, in.claim, in.t)
 		switch {
 		case o.OK() && !watched:
-			return in.claimAgain(ctx)
+			return in.repeatRoot(ctx)
 		case o.OK():
 			expectClaim(in.live, in.claim)
 			return nil
@@ -131,10 +131,10 @@ func (in *insert) claimRoot(ctx context.Context) error {
 			o.Unsure = false
 			return unless(o)
 		default:
-			done, err := in.inTheWay(o, lost)
+			done, err := in.blocked(o, lost)
 			switch {
 			case done && !watched:
-				return in.claimAgain(ctx)
+				return in.repeatRoot(ctx)
 			case done || err != nil:
 				return err
 			}
@@ -145,7 +145,7 @@ func (in *insert) claimRoot(ctx context.Context) error {
 
 // inTheWay finds out about what keeps the claim from being put: an earlier attempt, which is
 // done then; what somebody left unfinished, which the next attempt replaces; or an entity.
-func (in *insert) inTheWay(o write.Outcome, lost []types.AttributeValue) (done bool, err error) {
+func (in *insert) blocked(o write.Outcome, lost []types.AttributeValue) (done bool, err error) {
 	stored := o.Stored[0]
 	h := in.claim.Reserved.Header(stored)
 	for _, token := range lost {
@@ -169,17 +169,17 @@ func (in *insert) inTheWay(o write.Outcome, lost []types.AttributeValue) (done b
 
 // claimAgain gives a claim that a client which cannot be watched may have sent twice a
 // version that no late copy can bring back: by a transaction, which is applied once.
-func (in *insert) claimAgain(ctx context.Context) error {
-	again := *in.claim
-	again.Kind, again.Put, again.Set, again.New, again.Item = write.Update, nil, nil, false, nil
-	again.Expect = write.Expect{Version: in.claim.Token}
-	again.Header, again.OldSize = in.claim.Reserved.Header(in.claim.Put), in.claim.NewSize
-	again.Prepare()
-	o := in.p.Sender.Send(ctx, &write.Step{Requests: []*write.Request{&again}, How: write.Together}, in.t)
+func (in *insert) repeatRoot(ctx context.Context) error {
+	repeat := *in.claim
+	repeat.Kind, repeat.Put, repeat.Set, repeat.New, repeat.Item = write.Update, nil, nil, false, nil
+	repeat.Expect = write.Expect{Version: in.claim.Token}
+	repeat.Header, repeat.OldSize = in.claim.Reserved.Header(in.claim.Put), in.claim.NewSize
+	repeat.Prepare()
+	o := in.p.Sender.Send(ctx, &write.Step{Requests: []*write.Request{&repeat}, How: write.InTransaction}, in.t)
 	if !o.OK() {
 		return in.overtaken(o)
 	}
-	in.claim.Token = again.Token
+	in.claim.Token = repeat.Token
 	expectClaim(in.live, in.claim)
 	return nil
 }
@@ -270,7 +270,7 @@ func (in *insert) sendLive(ctx context.Context) write.Outcome {
 		return in.p.Sender.One(ctx, in.live, in.t)
 	}
 	all := slices.Concat([]*write.Request{in.live}, in.checks)
-	return in.p.Sender.Send(ctx, &write.Step{Requests: all, How: write.Together}, in.t)
+	return in.p.Sender.Send(ctx, &write.Step{Requests: all, How: write.InTransaction}, in.t)
 }
 
 // undo removes, as far as it can, what an insert that cannot succeed has put. What stays

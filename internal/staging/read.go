@@ -62,7 +62,9 @@ func (r *Reading) LiveSince() time.Time {
 
 // Young reports whether a root went live so shortly before a reading began that what was read
 // may be older.
-func Young(since, began time.Time) bool { return !since.IsZero() && since.After(began.Add(-stale)) }
+func RecentlyLive(since, began time.Time) bool {
+	return !since.IsZero() && since.After(began.Add(-stale))
+}
 
 // Read reads the items of an entity.
 func (p *Protocol) Read(ctx context.Context, e *Entity, o read.Options, t *write.Tally) (*Reading, error) {
@@ -71,11 +73,11 @@ func (p *Protocol) Read(ctx context.Context, e *Entity, o read.Options, t *write
 	if e.WithRoot {
 		next = p.whole
 	}
-	r, again, err := next(ctx, e, x, t)
-	if err != nil || !again {
+	r, retry, err := next(ctx, e, x, t)
+	if err != nil || !retry {
 		return r, err
 	}
-	return p.readAgain(ctx, e, x, r, t)
+	return p.readStrongly(ctx, e, x, r, t)
 }
 
 // How is how somebody has read the items of an entity among others: whether strongly, whether
@@ -100,26 +102,26 @@ func (p *Protocol) Among(ctx context.Context, e *Entity, found []item.Image, how
 	if c.root != nil && !how.Missed && c.root.Answer == found[0].Answer {
 		c.rootAt = 1
 	}
-	r, again, err := p.judge(ctx, e, x, c, t)
-	if err != nil || !again {
+	r, retry, err := p.judge(ctx, e, x, c, t)
+	if err != nil || !retry {
 		return r, err
 	}
-	return p.readAgain(ctx, e, x, r, t)
+	return p.readStrongly(ctx, e, x, r, t)
 }
 
 // readAgain reads an entity again until its root is the same before and after: strongly, unless
 // that is only because the root has to be read before the pages.
-func (p *Protocol) readAgain(ctx context.Context, e *Entity, x reading, r *Reading, t *write.Tally) (*Reading, error) {
+func (p *Protocol) readStrongly(ctx context.Context, e *Entity, x reading, r *Reading, t *write.Tally) (*Reading, error) {
 	next := p.part
 	if e.WithRoot {
 		next = p.whole
 	}
-	x.first, x.Strong = false, x.Strong || !r.cut || x.young(r.Root)
+	x.first, x.Strong = false, x.Strong || !r.cut || x.recentlyLive(r.Root)
 	for range tries {
 		x.seen = r.Root
-		var again bool
+		var retry bool
 		var err error
-		if r, again, err = next(ctx, e, x, t); err != nil || !again {
+		if r, retry, err = next(ctx, e, x, t); err != nil || !retry {
 			return r, err
 		}
 		x.Strong = true
@@ -137,12 +139,14 @@ type reading struct {
 }
 
 // young reports whether a root went live so shortly before that what was read may be older.
-func (r *reading) young(root *item.Image) bool { return Young(root.Header.LiveSince(), r.began) }
+func (r *reading) recentlyLive(root *item.Image) bool {
+	return RecentlyLive(root.Header.LiveSince(), r.began)
+}
 
 // whole reads an entity with its root. A root that was staged and went live not long ago may
 // have done so after some of the items were read: then all is read again. What took more than
 // one page, or is read again, is whole only if the root is the same before and after.
-func (p *Protocol) whole(ctx context.Context, e *Entity, x reading, t *write.Tally) (r *Reading, again bool,
+func (p *Protocol) whole(ctx context.Context, e *Entity, x reading, t *write.Tally) (r *Reading, retry bool,
 	err error) {
 	x.Reverse = e.RootLast
 	c, err := p.collect(ctx, e, x, t)
@@ -158,13 +162,13 @@ func (p *Protocol) whole(ctx context.Context, e *Entity, x reading, t *write.Tal
 
 // judge decides whether what was read of an entity is whole.
 func (p *Protocol) judge(ctx context.Context, e *Entity, x reading, c *collected, t *write.Tally) (r *Reading,
-	again bool, err error) {
+	retry bool, err error) {
 	r = &c.reading
 	r.Items, r.Root, r.Asked = c.items, c.root, true
 	switch {
 	case !isLive(c.root):
 		return r, false, nil
-	case x.first && x.young(c.root):
+	case x.first && x.recentlyLive(c.root):
 		return r, true, nil
 	case x.first && !c.paged:
 		return r, false, nil
@@ -183,7 +187,7 @@ func (p *Protocol) judge(ctx context.Context, e *Entity, x reading, c *collected
 
 // part reads items of an entity without its root. It is asked for only where the items do not
 // all look alike: where a staged insert has put one, or they are of several incarnations.
-func (p *Protocol) part(ctx context.Context, e *Entity, x reading, t *write.Tally) (r *Reading, again bool, err error) {
+func (p *Protocol) part(ctx context.Context, e *Entity, x reading, t *write.Tally) (r *Reading, retry bool, err error) {
 	c, err := p.collect(ctx, e, x, t)
 	if err != nil {
 		return nil, false, err
@@ -199,7 +203,7 @@ func (p *Protocol) part(ctx context.Context, e *Entity, x reading, t *write.Tall
 	switch {
 	case !isLive(root), sameEntity(x.seen, root):
 		return r, false, nil
-	case x.first && !root.Header.LiveSince().IsZero() && !x.young(root):
+	case x.first && !root.Header.LiveSince().IsZero() && !x.recentlyLive(root):
 		return r, false, nil // live since before the items were read
 	}
 	return r, true, nil

@@ -297,7 +297,7 @@ func TestReadFails(t *testing.T) {
 
 // A root is young if it went live less than 30 minutes before a reading began, or after; one
 // that was not staged is not.
-func TestYoung(t *testing.T) {
+func TestRecentlyLive(t *testing.T) {
 	for since, want := range map[time.Time]bool{
 		{}:                           false,
 		Now.Add(time.Minute):         true,
@@ -306,7 +306,7 @@ func TestYoung(t *testing.T) {
 		Now.Add(-30 * time.Minute):   false,
 		Now.Add(-1000 * time.Hour):   false,
 	} {
-		if got := staging.Young(since, Now); got != want {
+		if got := staging.RecentlyLive(since, Now); got != want {
 			t.Errorf("live since %v: %v", since, got)
 		}
 	}
@@ -423,13 +423,13 @@ func TestDead(t *testing.T) {
 			}
 			client.Answers = []Answer{Stored(root)}
 		}
-		known := func(p item.Place) *item.Hidden {
+		hidden := func(p item.Place) *item.Hidden {
 			if p.SK.Text == "LINE#e" {
 				return m.Reserved.HiddenOf(parse("e:y")[0])
 			}
 			return nil
 		}
-		dead, err := protocol(m, client).Dead(context.Background(), entity(t, m, "1"), o, known, &write.Tally{})
+		dead, err := protocol(m, client).Dead(context.Background(), entity(t, m, "1"), o, hidden, &write.Tally{})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

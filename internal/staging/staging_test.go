@@ -122,7 +122,7 @@ func TestInsertSteps(t *testing.T) {
 		t.Fatalf("%d steps", len(steps))
 	}
 	for _, st := range steps {
-		if st.How == write.Together {
+		if st.How == write.InTransaction {
 			t.Error("a step is a transaction")
 		}
 	}
@@ -250,7 +250,7 @@ type script struct {
 	name    string
 	answers map[string][]Answer
 	// deaf reports that the client cannot be watched.
-	deaf bool
+	unwatched bool
 	// want is the outcome, and calls what was sent, in any order where it is at once; "~"
 	// stands before what is sent unless another's failure comes first.
 	want  string
@@ -539,30 +539,30 @@ func TestInsert(t *testing.T) {
 		// A client that cannot be watched may send a claim twice, so that it is made again by
 		// a transaction.
 		{
-			name: "by a client that cannot be watched", deaf: true,
+			name: "by a client that cannot be watched", unwatched: true,
 			answers: map[string][]Answer{"PutItem HEAD": ok, "TransactWriteItems": ok, "PutItem LINE#a": ok,
 				"PutItem LINE#b": ok, "UpdateItem HEAD": ok},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD TransactWriteItems +a +b =HEAD",
 		},
 		{
-			name: "by a client that cannot be watched, and overtaken before", deaf: true,
+			name: "by a client that cannot be watched, and overtaken before", unwatched: true,
 			answers: map[string][]Answer{"PutItem HEAD": ok,
 				"TransactWriteItems": {Canceled(Because("ConditionalCheckFailed", other))}},
 			want: "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD TransactWriteItems",
 		},
 		{
-			name: "by a client that cannot be watched, and not known", deaf: true,
+			name: "by a client that cannot be watched, and not known", unwatched: true,
 			answers: map[string][]Answer{"PutItem HEAD": ok,
 				"TransactWriteItems": slices.Repeat([]Answer{Dropped()}, 3)},
 			want: "failed, 0 applied, 0 unresolved", calls: "+HEAD" + strings.Repeat(" TransactWriteItems", 3),
 		},
 		{
-			name: "by a client that cannot be watched, and the entity is there", deaf: true,
+			name: "by a client that cannot be watched, and the entity is there", unwatched: true,
 			answers: map[string][]Answer{"PutItem HEAD": {Refused(one("HEAD=y"))}},
 			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD",
 		},
 		{
-			name: "by a client that cannot be watched, and a part of no incarnation is in the way", deaf: true,
+			name: "by a client that cannot be watched, and a part of no incarnation is in the way", unwatched: true,
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "TransactWriteItems": ok, "PutItem LINE#a": {Refused(one("a"))},
 				"PutItem LINE#b": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
@@ -571,7 +571,7 @@ func TestInsert(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			client := &Client{At: c.answers, Deaf: c.deaf}
+			client := &Client{At: c.answers, Unwatched: c.unwatched}
 			var tally write.Tally
 			r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), inserting(t, m), &tally)
 			got := describe(r)
@@ -590,7 +590,7 @@ func TestInsert(t *testing.T) {
 				t.Errorf("%s: sent %v", c.name, sent)
 			}
 			for _, call := range client.Calls() {
-				if _, ok := call.Input.(*dynamodb.PutItemInput); ok && !c.deaf &&
+				if _, ok := call.Input.(*dynamodb.PutItemInput); ok && !c.unwatched &&
 					call.Once != (call.Name == "PutItem HEAD") {
 					t.Errorf("%s: %s, sent once by the SDK: %v", c.name, call.Name, call.Once)
 				}
@@ -656,7 +656,7 @@ func TestClaims(t *testing.T) {
 // A client that cannot be watched may have more copies of a claim under way, so that the
 // claim gets a version by a transaction that none of them can bring back, and the root goes
 // live on condition of that; also where an attempt whose answer was lost is found.
-func TestClaimAgain(t *testing.T) {
+func TestRootIsPutAgain(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
 	for _, lost := range []bool{false, true} {
@@ -666,7 +666,7 @@ func TestClaimAgain(t *testing.T) {
 			if lost {
 				claims = []Answer{keeping(Dropped(), claim), Refused(claim)}
 			}
-			client := &Client{Deaf: true, At: map[string][]Answer{"PutItem HEAD": claims, "TransactWriteItems": ok,
+			client := &Client{Unwatched: true, At: map[string][]Answer{"PutItem HEAD": claims, "TransactWriteItems": ok,
 				"PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok}}
 			if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), inserting(t, m),
 				&write.Tally{}); !r.OK() {
@@ -739,7 +739,7 @@ func TestInsertResult(t *testing.T) {
 // A part takes the place of what another incarnation has left, on condition of its exact
 // version, and only after the claim was read, strongly and after that, and stood. What is
 // replaced counts for the price, of a claim too.
-func TestPartInTheWay(t *testing.T) {
+func TestBlockingPart(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
 	dead, claim := one("a:y"), one("HEAD*y")

@@ -281,8 +281,8 @@ func (p *parser) option(s span) {
 		p.fault(from, to, `write ddb:"-" alone, or remove it`, "- does not go with other options")
 		return
 	}
-	w, known := lookup(name)
-	if !known {
+	w, found := lookup(name)
+	if !found {
 		p.fault(from, to, p.cure(name), "unknown option %q", name)
 		return
 	}
@@ -388,11 +388,11 @@ func (p *parser) checkKind(o *Option, w word, value span) {
 				"%q cannot be the delimiter", o.Value)
 		}
 	case codec:
-		known := false
+		valid := false
 		for _, c := range Codecs {
-			known = known || c == o.Value
+			valid = valid || c == o.Value
 		}
-		if !known {
+		if !valid {
 			p.fault(o.Pos, o.End, "write one of "+strings.Join(Codecs, ", "), "unknown codec %q", o.Value)
 		}
 	}

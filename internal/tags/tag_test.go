@@ -224,12 +224,12 @@ func FuzzParse(f *testing.F) {
 				if o.Template == nil || len(errs) > 0 {
 					continue
 				}
-				again := ""
+				known := ""
 				for _, p := range o.Template.Parts {
-					again += p.String()
+					known += p.String()
 				}
-				if again != o.Value {
-					t.Fatalf("%q: the template %q is put together as %q", raw, o.Value, again)
+				if known != o.Value {
+					t.Fatalf("%q: the template %q is put together as %q", raw, o.Value, known)
 				}
 			}
 		}

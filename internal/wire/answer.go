@@ -5,7 +5,7 @@ import smithy "github.com/aws/smithy-go"
 // Operation is a read whose answers hold items.
 type Operation struct {
 	// member is the answer's member that holds them.
-	member string
+	name string
 	// items reads the member, and returns what takes its place in what is left to the SDK.
 	items func(r *reader) (rest string, ok bool)
 }
@@ -73,16 +73,16 @@ func (o *Operation) read(p *Page, out smithy.Deserializable) (rest []byte, ok bo
 	r := newReader(p)
 	defer r.release()
 	var cut [2]int // where the items lie
-	var t told
+	var t response
 	var instead string
-	ok = r.members(func(name []byte) (ok bool) {
+	ok = r.fields(func(name []byte) (ok bool) {
 		from := r.i
-		if string(name) == o.member {
+		if string(name) == o.name {
 			instead, ok = o.items(r)
 			cut = [2]int{from, r.i}
 			return ok
 		}
-		if t.member(&r.scanner, name) {
+		if t.field(&r.scanner, name) {
 			r.count = int(t.count)
 			return true
 		}

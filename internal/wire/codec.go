@@ -13,8 +13,8 @@ import (
 
 // Codec makes the requests of a client, and reads its answers. The nil Codec leaves both to the SDK.
 type Codec struct {
-	share bool
-	heads heads
+	share      bool
+	headerSets headerSets
 }
 
 // For returns the codec for a client: nil for one that is not the SDK's own, or that
@@ -22,14 +22,14 @@ type Codec struct {
 // memory of the page that they came with.
 func For(client any, share bool) *Codec {
 	c, ok := client.(*dynamodb.Client)
-	if !ok || c == nil || !isKnownProtocol(c.Options().Protocol) {
+	if !ok || c == nil || !isSupportedProtocol(c.Options().Protocol) {
 		return nil
 	}
 	return &Codec{share: share}
 }
 
 // isKnownProtocol reports whether a protocol is the one that this package was written for.
-func isKnownProtocol(p smithyhttp.ClientProtocol) bool {
+func isSupportedProtocol(p smithyhttp.ClientProtocol) bool {
 	_, ok := p.(*awsjson.Protocol)
 	return ok && p.ID().Name == "awsJson1_0"
 }
@@ -55,8 +55,8 @@ func (c *Call) Options() []func(*dynamodb.Options) {
 
 func (c *Call) option(o *dynamodb.Options) {
 	c.retries.Watch(o)
-	if c.codec != nil && isKnownProtocol(o.Protocol) {
-		c.ClientProtocol, c.heads = o.Protocol, &c.codec.heads
+	if c.codec != nil && isSupportedProtocol(o.Protocol) {
+		c.ClientProtocol, c.headerSets = o.Protocol, &c.codec.headerSets
 		o.Protocol = &c.protocol
 	}
 }

@@ -172,13 +172,13 @@ func TestShortAndShared(t *testing.T) {
 }
 
 // An item that is parted from its page shares nothing with it.
-func TestApart(t *testing.T) {
+func TestCopyDetachesStrings(t *testing.T) {
 	p := newPage(true, false)
 	p.body = append(p.body, `{"Items":[{"a":{"S":"text"},"m":{"M":{"n":{"S":"e\n"}}}}]}`...)
 	if _, ok := Query.read(p, nil); !ok {
 		t.Fatal("not read")
 	}
-	a := p.Items[0].Apart()
+	a := p.Items[0].Copy()
 	clear(p.body)
 	clear(p.side)
 	if a["a"].(*types.AttributeValueMemberS).Value != "text" ||

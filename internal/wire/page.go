@@ -105,7 +105,7 @@ type reader struct {
 	ids        map[string]uint8
 	// heads are the ids of attributes by what their leads begin with: engines that keep items in hash tables give their
 	// attributes in an order of chance.
-	heads [256]uint8
+	positions [256]uint8
 	// came are the attributes of an item, in the order in which they came.
 	came []uint8
 	// shapes are those that were met, and last is that of the item before.
@@ -225,7 +225,7 @@ func (r *reader) lead() (id uint8, ok bool) {
 		return r.newLead()
 	}
 	head := binary.LittleEndian.Uint64(rest[1:])
-	id = r.heads[slot(head)]
+	id = r.positions[slot(head)]
 	if int(id) < len(r.attributes) {
 		a := &r.attributes[id]
 		n := len(a.lead)
@@ -259,8 +259,8 @@ func (r *reader) newLead() (id uint8, ok bool) {
 	if k == 0 {
 		return 0, false
 	}
-	id, known := r.ids[string(name)]
-	if !known {
+	id, found := r.ids[string(name)]
+	if !found {
 		if len(r.attributes) == maxAttributes {
 			return 0, false
 		}
@@ -273,7 +273,7 @@ func (r *reader) newLead() (id uint8, ok bool) {
 	if len(a.lead) > headBytes {
 		a.head, a.tail = binary.LittleEndian.Uint64(a.lead[1:]),
 			binary.LittleEndian.Uint64(a.lead[len(a.lead)-headBytes:])
-		r.heads[slot(a.head)] = id
+		r.positions[slot(a.head)] = id
 	}
 	return id, true
 }

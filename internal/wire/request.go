@@ -24,8 +24,8 @@ type Request struct {
 // maker makes the HTTP request of one call.
 type maker struct {
 	smithyhttp.ClientProtocol
-	heads *heads
-	body  bytes.Reader
+	headerSets *headerSets
+	body       bytes.Reader
 	// values are the headers', and room what a short body lies in.
 	values [4]string
 	room   [512]byte
@@ -34,8 +34,8 @@ type maker struct {
 
 // Make gives a call to r, where the codec may: that is for one call, also if a middleware sends it twice at one time.
 func (c *Codec) Make(r *Request, o *dynamodb.Options) {
-	if c != nil && isKnownProtocol(o.Protocol) {
-		r.ClientProtocol, r.heads = o.Protocol, &c.heads
+	if c != nil && isSupportedProtocol(o.Protocol) {
+		r.ClientProtocol, r.headerSets = o.Protocol, &c.headerSets
 		o.Protocol = r
 	}
 }
@@ -51,7 +51,7 @@ func (r *Request) DeserializeResponse(ctx context.Context, schema *smithy.Operat
 		room = r.answer[:0]
 	}
 	b, err := readAll(resp, room)
-	if err == nil && tell(b, out) {
+	if err == nil && decodeResponse(b, out) {
 		return nil
 	}
 	defer rewind(resp, b, err)()
@@ -80,9 +80,9 @@ func (c *Codec) Option(o *dynamodb.Options) {
 func (m *maker) SerializeRequest(ctx context.Context, schema *smithy.OperationSchema, in smithy.Serializable,
 	req *smithyhttp.Request) error {
 	if m.used.Swap(true) { // the request before may be under way
-		m = &maker{ClientProtocol: m.ClientProtocol, heads: m.heads}
+		m = &maker{ClientProtocol: m.ClientProtocol, headerSets: m.headerSets}
 	}
-	h := m.heads.of(ctx, m.ClientProtocol, schema, in)
+	h := m.headerSets.of(ctx, m.ClientProtocol, schema, in)
 	b, ok := encode(in, m.room[:])
 	if h == nil || !ok {
 		return m.ClientProtocol.SerializeRequest(ctx, schema, in, req)
@@ -119,17 +119,17 @@ func (h *head) into(req *smithyhttp.Request, room []string) {
 }
 
 // heads are those that were learnt of the SDK.
-type heads struct{ known atomic.Pointer[[]*head] }
+type headerSets struct{ loadedHeaders atomic.Pointer[[]*head] }
 
 // of returns the head of an operation, nil for one that is left to the SDK.
-func (all *heads) of(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema,
+func (all *headerSets) of(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema,
 	in smithy.Serializable) *head {
 	name := schema.ID().Name
-	var known []*head
-	if k := all.known.Load(); k != nil {
-		known = *k
+	var loadedHeaders []*head
+	if k := all.loadedHeaders.Load(); k != nil {
+		loadedHeaders = *k
 	}
-	for _, h := range known {
+	for _, h := range loadedHeaders {
 		if h.operation == name && h.protocol == p {
 			return h
 		}
@@ -138,16 +138,16 @@ func (all *heads) of(ctx context.Context, p smithyhttp.ClientProtocol, schema *s
 	if h == nil {
 		return nil
 	}
-	if len(known) == maxHeads {
-		known = nil
+	if len(loadedHeaders) == maxHeaders {
+		loadedHeaders = nil
 	}
-	now := append(slices.Clip(known), h)
-	all.known.Store(&now) // another one that is lost is learnt again
+	now := append(slices.Clip(loadedHeaders), h)
+	all.loadedHeaders.Store(&now) // another one that is lost is learnt again
 	return h
 }
 
 // maxHeads is more than a client has operations that this package is used for.
-const maxHeads = 16
+const maxHeaders = 16
 
 // learn has the SDK make a request, and looks at it: nil for one that is more than a POST with headers.
 func learn(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema,

@@ -312,7 +312,7 @@ func compareWritten(t testing.TB, status int, body []byte) {
 func TestWritten(t *testing.T) {
 	for here, bodies := range written {
 		for _, body := range bodies {
-			if got := tell([]byte(body), &dynamodb.PutItemOutput{}); got != here {
+			if got := decodeResponse([]byte(body), &dynamodb.PutItemOutput{}); got != here {
 				t.Errorf("read here: %v: %s", got, body)
 			}
 			checkWritten(t, body)

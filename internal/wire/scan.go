@@ -70,7 +70,7 @@ type cell struct {
 }
 
 // aside is the bit of a cell's kind that says that it lies in the side memory.
-const aside Kind = 1 << 7
+const deferred Kind = 1 << 7
 
 // maxDepth is deeper than DynamoDB nests values (32 levels): what is deeper yet is left to the SDK.
 const maxDepth = 40
@@ -248,7 +248,7 @@ func (s *scanner) text() (c cell, ok bool) {
 	}
 	from := len(s.side)
 	s.side = unescape(s.side, raw)
-	return cell{at: uint32(from), n: uint32(len(s.side) - from), kind: aside}, true
+	return cell{at: uint32(from), n: uint32(len(s.side) - from), kind: deferred}, true
 }
 
 // blob passes over bytes, and decodes them.
@@ -273,7 +273,7 @@ func (s *scanner) blob() (c cell, ok bool) {
 		}
 	}
 	s.side = s.side[:from+n]
-	return cell{at: uint32(from), n: uint32(n), size: uint32(n), kind: B | aside}, true
+	return cell{at: uint32(from), n: uint32(n), size: uint32(n), kind: B | deferred}, true
 }
 
 // tokenText is the length in base64 of a token of 8 bytes: each item has one or two, its version and its incarnation.
@@ -503,7 +503,7 @@ func (s *scanner) distinct(entries []cell) bool {
 
 // bytes returns what a cell of a string or bytes points to.
 func (s *scanner) bytes(c *cell) []byte {
-	if c.kind&aside != 0 {
+	if c.kind&deferred != 0 {
 		return s.side[c.at : c.at+c.n]
 	}
 	return s.b[c.at : c.at+c.n]

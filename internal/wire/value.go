@@ -49,10 +49,10 @@ func (it Item) Attributes() map[string]types.AttributeValue {
 }
 
 // Kind returns the value's type.
-func (v Value) Kind() Kind { return v.cell.kind &^ aside }
+func (v Value) Kind() Kind { return v.cell.kind &^ deferred }
 
 // Apart is Attributes with strings that are copies, whatever those of the page are.
-func (it Item) Apart() map[string]types.AttributeValue {
+func (it Item) Copy() map[string]types.AttributeValue {
 	p := *it.page
 	p.share = false
 	it.page = &p
@@ -62,7 +62,7 @@ func (it Item) Apart() map[string]types.AttributeValue {
 // Peek returns the text of a string or number, or bytes, in the page's memory: to look at, not to keep.
 func (v Value) Peek() string {
 	from := v.page.body
-	if v.cell.kind&aside != 0 {
+	if v.cell.kind&deferred != 0 {
 		from = v.page.side
 	}
 	b := from[v.cell.at : v.cell.at+v.cell.n]

@@ -118,10 +118,10 @@ func compareWith(t testing.TB, o answered, status int, body []byte) (here bool) 
 			checkSizes(t, p.page, body)
 		}
 		if fmt.Sprint(err) != fmt.Sprint(wantErr) || reflect.TypeOf(err) != reflect.TypeOf(wantErr) {
-			t.Errorf("%s: error %v, and the SDK's %v: %.300s", o.member, err, wantErr, body)
+			t.Errorf("%s: error %v, and the SDK's %v: %.300s", o.name, err, wantErr, body)
 		}
 		if wantErr == nil && !equal(got, want) {
-			t.Errorf("%s: %s\n%#v, and the SDK's\n%#v", o.member, body, got, want)
+			t.Errorf("%s: %s\n%#v, and the SDK's\n%#v", o.name, body, got, want)
 		}
 	}
 	return here

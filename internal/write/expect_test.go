@@ -116,7 +116,7 @@ func TestConditionsInTransactions(t *testing.T) {
 		r.Prepare()
 	}
 	c := &Client{Answers: []Answer{OK()}}
-	if o := sender(c).Send(context.Background(), &write.Step{Requests: all, How: write.Together},
+	if o := sender(c).Send(context.Background(), &write.Step{Requests: all, How: write.InTransaction},
 		&write.Tally{}); !o.OK() {
 		t.Fatal(o.Err)
 	}
@@ -240,7 +240,7 @@ func TestWrote(t *testing.T) {
 		r      *write.Request
 		stored item.Attributes
 		want   bool
-		tells  bool
+		shows  bool
 	}{
 		{"an own put", own(put("A")), mine, true, true},
 		{"another's", own(put("A")), other, false, true},
@@ -260,7 +260,7 @@ func TestWrote(t *testing.T) {
 		{"an incarnation alone tells", &write.Request{Kind: write.Put, Incarnation: B("x")}, root("theirs", "x"), true,
 			true},
 	} {
-		if got := c.r.Wrote(c.stored); got != c.want || c.r.IsIdentifiable() != c.tells {
+		if got := c.r.Wrote(c.stored); got != c.want || c.r.IsIdentifiable() != c.shows {
 			t.Errorf("%s: %v, tells %v", c.name, got, c.r.IsIdentifiable())
 		}
 	}
@@ -316,12 +316,12 @@ func TestUpdateExpression(t *testing.T) {
 		{
 			"operations of every clause", true,
 			write.Request{Remove: []item.Assignment{gone}, Operations: []item.Operation{
-				{Op: item.OpAddMembers, Path: []string{"s"}, Value: S("x")},
+				{Op: item.OpAddElements, Path: []string{"s"}, Value: S("x")},
 				{Op: item.OpRemove, Path: []string{"m", "k"}},
 				{Op: item.OpSet, Path: []string{"m", "l"}, Value: N("1")},
-				{Op: item.OpDeleteMembers, Path: []string{"t"}, Value: S("y")},
+				{Op: item.OpDeleteElements, Path: []string{"t"}, Value: S("y")},
 				{Op: item.OpSetIfAbsent, Path: []string{"n"}, Value: N("3")},
-				{Op: item.OpAddMembers, Path: []string{"u"}, Value: S("z")},
+				{Op: item.OpAddElements, Path: []string{"u"}, Value: S("z")},
 			}},
 			"SET m.l = 1, n = if_not_exists(n, 3), _v = b'v' REMOVE c, m.k ADD s 'x', u 'z' DELETE t 'y'",
 		},

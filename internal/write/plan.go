@@ -79,21 +79,21 @@ type Choice struct {
 	Delete, Move bool
 	// Flip, of requests whose items point to values outside of them, marks the record of these flipped, in the same
 	// transaction.
-	Flip *Request
+	Commit *Request
 }
 
 // Arrange decides how requests are sent, together with checks of other items. Joint decides it for transactions of
 // several parts. The error says that they do not fit one transaction,
 // and what to choose.
 func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
-	if err := unflipped(requests, c.Flip != nil); err != nil {
+	if err := unflipped(requests, c.Commit != nil); err != nil {
 		return nil, err
 	}
-	if c.Flip != nil && c.Independent {
-		return c.flipAndOthers(requests)
+	if c.Commit != nil && c.Independent {
+		return c.commitAndRest(requests)
 	}
-	if c.Flip != nil {
-		checks = append(slices.Clone(checks), c.Flip)
+	if c.Commit != nil {
+		checks = append(slices.Clone(checks), c.Commit)
 	}
 	all := requests
 	if len(checks) > 0 {
@@ -120,15 +120,15 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	case c.Independent:
 		return oneByOne(requests, alone(c.ExactlyOnce)), nil
 	case Fits(all):
-		return together(all), nil
+		return inTransaction(all), nil
 	}
 	return nil, tooMany(all, c)
 }
 
 // unflipped refuses requests that point to values whose record nobody flips.
-func unflipped(requests []*Request, flipped bool) error {
+func unflipped(requests []*Request, committed bool) error {
 	for _, r := range requests {
-		if r.Outside > 0 && !flipped {
+		if r.External > 0 && !committed {
 			return fmt.Errorf("%s.%s: a value of the item %s is so large that it lies outside of it, which Save, "+
 				"Update, SavePart and BulkLoad write: use one of these", r.Label, r.Field, r.Place)
 		}
@@ -137,33 +137,33 @@ func unflipped(requests []*Request, flipped bool) error {
 }
 
 // flipAndOthers writes the items that point to values outside of them in one transaction, and the others one by one.
-func (c *Choice) flipAndOthers(requests []*Request) (*Plan, error) {
-	pointing, others := []*Request{}, []*Request{}
+func (c *Choice) commitAndRest(requests []*Request) (*Plan, error) {
+	pointing, rest := []*Request{}, []*Request{}
 	for _, r := range requests {
 		r.Prepare()
-		if r.Outside > 0 {
+		if r.External > 0 {
 			pointing = append(pointing, r)
 		} else {
-			others = append(others, r)
+			rest = append(rest, r)
 		}
 	}
-	first := append(pointing, c.Flip)
+	first := append(pointing, c.Commit)
 	if !Fits(first) {
 		return nil, fmt.Errorf("%s: %d items point to values outside of them, which takes one transaction (%d items, "+
 			"%d bytes) also with Independent: save fewer of them at once",
 			first[0].Label, len(pointing), cost.MaxTransactItems-1, cost.MaxTransactBytes)
 	}
-	p := oneByOne(others, alone(c.ExactlyOnce))
+	p := oneByOne(rest, alone(c.ExactlyOnce))
 	at := 0
 	if len(p.Steps) > 0 && p.Steps[0].Requests[0].Root && p.Steps[0].Requests[0].New {
 		at = 1 // the root first, so that it fails before anything is written if the entity is there
 	}
-	p.Steps = slices.Insert(p.Steps, at, Step{first, Together})
+	p.Steps = slices.Insert(p.Steps, at, Step{first, InTransaction})
 	return p, nil
 }
 
 // Joint returns the plan of requests that have to be written at once, which Fits.
-func Joint(all []*Request) (*Plan, error) {
+func TransactionOf(all []*Request) (*Plan, error) {
 	for _, r := range all {
 		r.Prepare()
 	}
@@ -173,14 +173,14 @@ func Joint(all []*Request) (*Plan, error) {
 	case len(all) == 1 && all[0].Writes() && !all[0].IsRaw():
 		return single(all, Each), unflipped(all, false)
 	}
-	return together(all), unflipped(all, slices.ContainsFunc(all, func(r *Request) bool { return r.Flips }))
+	return inTransaction(all), unflipped(all, slices.ContainsFunc(all, func(r *Request) bool { return r.Commits }))
 }
 
 // lastWith joins checks to the last step of a staged write, which makes it one transaction.
 func (p *Plan) lastWith(checks []*Request) {
 	if len(checks) > 0 {
 		last := &p.Steps[len(p.Steps)-1]
-		last.Requests, last.How = slices.Concat(last.Requests, checks), Together
+		last.Requests, last.How = slices.Concat(last.Requests, checks), InTransaction
 	}
 }
 
@@ -199,12 +199,14 @@ func (p *Plan) tooLarge() error {
 }
 
 // together returns the plan of one transaction.
-func together(all []*Request) *Plan { return &Plan{Mode: Transaction, Steps: []Step{{all, Together}}} }
+func inTransaction(all []*Request) *Plan {
+	return &Plan{Mode: Transaction, Steps: []Step{{all, InTransaction}}}
+}
 
 // alone is how a single request is sent.
 func alone(exactlyOnce bool) *How {
 	if exactlyOnce {
-		return Together
+		return InTransaction
 	}
 	return Each
 }
@@ -215,7 +217,7 @@ func single(only []*Request, how *How) *Plan {
 		Plan
 		step [1]Step
 	}{Plan{Mode: One}, [1]Step{{only, how}}}
-	if how == Together {
+	if how == InTransaction {
 		p.Mode = Transaction
 	}
 	p.Steps = p.step[:]
@@ -318,7 +320,7 @@ func Alternatives(mode Mode, requests []*Request, staged func([]*Request) Altern
 	}
 	add(oneByOne(requests, Each))
 	if Fits(requests) {
-		add(together(requests))
+		add(inTransaction(requests))
 	}
 	if staged != nil && mode != Staged {
 		out = append(out, staged(requests))

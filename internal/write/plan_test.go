@@ -61,7 +61,7 @@ func shape(p *write.Plan) string {
 			names = append(names, string(r.Kind)+" "+r.Field)
 		}
 		step := strings.Join(names, "+")
-		if st.How == write.Together {
+		if st.How == write.InTransaction {
 			step += "!"
 		}
 		steps = append(steps, step)

@@ -15,7 +15,7 @@ import (
 
 // Raw returns a request of a transaction that is sent as the caller has made it. Where its table
 // is one that tables knows by its name, its place is known.
-func Raw(given types.TransactWriteItem, tables func(name string) *item.Table) (*Request, error) {
+func Raw(part types.TransactWriteItem, tables func(name string) *item.Table) (*Request, error) {
 	r := &Request{Label: "mapper", Field: "RawPart", Unread: true}
 	var names []*string
 	var key, put item.Attributes
@@ -25,26 +25,26 @@ func Raw(given types.TransactWriteItem, tables func(name string) *item.Table) (*
 			missing = fmt.Errorf("the %s has no %s", r.Kind, what)
 		}
 	}
-	if g := given.Put; g != nil {
+	if g := part.Put; g != nil {
 		c := *g
 		c.ReturnValuesOnConditionCheckFailure = allOld
 		r.Kind, r.raw.Put, put = Put, &c, c.Item
 		names = append(names, c.TableName)
 	}
-	if g := given.Update; g != nil {
+	if g := part.Update; g != nil {
 		c := *g
 		c.ReturnValuesOnConditionCheckFailure = allOld
 		r.Kind, r.raw.Update, key = Update, &c, c.Key
 		names = append(names, c.TableName)
 		need(c.UpdateExpression, "UpdateExpression")
 	}
-	if g := given.Delete; g != nil {
+	if g := part.Delete; g != nil {
 		c := *g
 		c.ReturnValuesOnConditionCheckFailure = allOld
 		r.Kind, r.raw.Delete, key = Delete, &c, c.Key
 		names = append(names, c.TableName)
 	}
-	if g := given.ConditionCheck; g != nil {
+	if g := part.ConditionCheck; g != nil {
 		c := *g
 		c.ReturnValuesOnConditionCheckFailure = allOld
 		r.Kind, r.raw.ConditionCheck, key = Check, &c, c.Key
@@ -66,7 +66,7 @@ func Raw(given types.TransactWriteItem, tables func(name string) *item.Table) (*
 		r.NewSize = 0
 	}
 	err := r.locate(*names[0], key, put, tables)
-	r.Given = GivenOf(r)
+	r.Arguments = ArgumentsOf(r)
 	return r, err
 }
 

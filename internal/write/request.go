@@ -81,15 +81,15 @@ type Request struct {
 	Counted bool
 	// Outside is how many values the item points to by this request that lie outside of it: it is sent with the flip of
 	// their record alone.
-	Outside int
+	External int
 	// Flips says that it is the request about such a record.
-	Flips bool
+	Commits bool
 	// NotAfter is the time after which the request is not sent any more, the zero time for never: no
 	// copy of it is signed later.
 	NotAfter time.Time
 	// Given is what a patch, or a raw item, of a transaction was given to write: two that were given
 	// the same may be one that is repeated. It is nil of what an entity remembers.
-	Given []any
+	Arguments []any
 	// Entries are what becomes of the item's entries in secondary indexes, and Indexed the attributes
 	// that put it into these, as the item holds them after a put or before another request.
 	Entries []Entry
@@ -108,7 +108,7 @@ type Request struct {
 }
 
 // GivenOf returns what a request writes, without what is new each time.
-func GivenOf(r *Request) []any {
+func ArgumentsOf(r *Request) []any {
 	if r.IsRaw() {
 		return []any{r.raw}
 	}
@@ -117,12 +117,12 @@ func GivenOf(r *Request) []any {
 }
 
 // SameGiven reports whether two requests were given the same to write.
-func (r *Request) SameGiven(o *Request) bool {
-	return r.Given != nil && o.Given != nil && reflect.DeepEqual(r.Given, o.Given)
+func (r *Request) SameArguments(o *Request) bool {
+	return r.Arguments != nil && o.Arguments != nil && reflect.DeepEqual(r.Arguments, o.Arguments)
 }
 
 // Forgotten reports whether a request writes what no entity remembers: of a patch, or raw.
-func Forgotten(r *Request) bool { return r.Given != nil && r.Writes() }
+func Forgotten(r *Request) bool { return r.Arguments != nil && r.Writes() }
 
 // Attribute is an attribute's name, and a size in bytes: in Request.Indexed of the name and the value,
 // in Expect.Sizes of the value.

@@ -242,10 +242,10 @@ func initials(c *Client) string {
 // A client that cannot be watched is assumed to send again by itself: what it says is then
 // no proof that an earlier attempt was not applied. What nothing but that tells is said to
 // be assumed.
-func TestDeafClient(t *testing.T) {
+func TestUnwatchedClient(t *testing.T) {
 	alone := func(r *write.Request) *write.Step { return &write.Step{Requests: requests{r}, How: write.Each} }
 	together := func(r *write.Request) *write.Step {
-		return &write.Step{Requests: requests{r}, How: write.Together}
+		return &write.Step{Requests: requests{r}, How: write.InTransaction}
 	}
 	canceled := func(stored item.Attributes) Answer { return Canceled(Because("ConditionalCheckFailed", stored)) }
 	for _, c := range []struct {
@@ -273,7 +273,7 @@ func TestDeafClient(t *testing.T) {
 			script(Dropped(), canceled(theirs)), "rejected b'theirs' unsure"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			client := &Client{Answers: c.answers, Deaf: true}
+			client := &Client{Answers: c.answers, Unwatched: true}
 			if got := describe(sender(client).Send(context.Background(), c.st, &write.Tally{})); got != c.want ||
 				client.Left() > 0 {
 				t.Errorf("%s: %s, want %s, %d answers left", c.name, got, c.want, client.Left())
@@ -288,11 +288,11 @@ func TestDeafClient(t *testing.T) {
 func TestOnce(t *testing.T) {
 	throttled := Failed("ThrottlingException")
 	for _, c := range []struct {
-		name    string
-		answers []Answer
-		deaf    bool
-		want    string
-		calls   string
+		name      string
+		answers   []Answer
+		unwatched bool
+		want      string
+		calls     string
 	}{
 		{"written", script(OK()), false, "written", "P"},
 		{"refused", script(Refused(theirs)), false, "rejected b'theirs'", "P"},
@@ -310,10 +310,10 @@ func TestOnce(t *testing.T) {
 		{"refused at one by its own write", script(Refused(own)), true, "written", "P"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			client, r := &Client{Answers: c.answers, Deaf: c.deaf}, prepared(put("A"))
+			client, r := &Client{Answers: c.answers, Unwatched: c.unwatched}, prepared(put("A"))
 			var tally write.Tally
 			o, watched := sender(client).Once(context.Background(), r, &tally)
-			if got := describe(o); got != c.want || watched == c.deaf {
+			if got := describe(o); got != c.want || watched == c.unwatched {
 				t.Errorf("%s: %s, want %s, watched %v (%v)", c.name, got, c.want, watched, o.Err)
 			}
 			if got := initials(client); got != c.calls || client.Left() > 0 || tally.Requests != len(c.calls) ||
@@ -322,7 +322,7 @@ func TestOnce(t *testing.T) {
 					len(tally.Items))
 			}
 			for _, call := range client.Calls() {
-				if call.Once == c.deaf {
+				if call.Once == c.unwatched {
 					t.Errorf("%s: the SDK may send it again: %v", c.name, !call.Once)
 				}
 			}
@@ -372,7 +372,7 @@ func TestReadsStrongly(t *testing.T) {
 }
 
 // Sent again, a write carries the version that it had, by which its first copy is known.
-func TestSentAgainWithItsVersion(t *testing.T) {
+func TestRetriedWithItsVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := &Client{Answers: script(Dropped(), Stored(before), OK())}
 		r := loaded(update("A"))
@@ -440,7 +440,7 @@ func TestErrorsNameTheItem(t *testing.T) {
 func TestTransactions(t *testing.T) {
 	step := func() *write.Step {
 		return &write.Step{Requests: requests{loaded(update("A")), prepared(put("B")), loaded(check("C"))},
-			How: write.Together}
+			How: write.InTransaction}
 	}
 	fine := Because("None", nil)
 	failed := func(stored item.Attributes) types.CancellationReason {
@@ -503,7 +503,7 @@ func TestRefusedAfterALostAnswer(t *testing.T) {
 			lost := Dropped()
 			lost.Do = func(Call) { time.Sleep(pause) }
 			client := &Client{Answers: script(lost, Canceled(Because("ConditionalCheckFailed", theirs)))}
-			st := &write.Step{Requests: requests{loaded(update("A"))}, How: write.Together}
+			st := &write.Step{Requests: requests{loaded(update("A"))}, How: write.InTransaction}
 			if got := describe(sender(client).Send(context.Background(), st,
 				&write.Tally{})); got != "rejected b'theirs' unsure" {
 				t.Errorf("after %v: %s", pause, got)
@@ -516,7 +516,7 @@ func TestRefusedAfterALostAnswer(t *testing.T) {
 func TestTransactionErrors(t *testing.T) {
 	other := loaded(update("B"))
 	other.Table = &item.Table{Name: "others", Hash: "PK", Range: "SK"}
-	st := &write.Step{Requests: requests{loaded(update("A")), other}, How: write.Together}
+	st := &write.Step{Requests: requests{loaded(update("A")), other}, How: write.InTransaction}
 	client := &Client{Answers: script(Canceled(Because("None", nil), Because("ValidationError", nil)))}
 	o := sender(client).Send(context.Background(), st, &write.Tally{})
 	if got := o.Err.Error(); !strings.HasPrefix(got, `Thing.B: update p B: the table "others"`) {
@@ -542,7 +542,7 @@ func TestTransactionContextEnds(t *testing.T) {
 		lost := Dropped()
 		lost.Do = func(Call) { cancel() }
 		client := &Client{Answers: script(lost)}
-		st := &write.Step{Requests: requests{loaded(update("A")), loaded(update("B"))}, How: write.Together}
+		st := &write.Step{Requests: requests{loaded(update("A")), loaded(update("B"))}, How: write.InTransaction}
 		o := sender(client).Send(ctx, st, &write.Tally{})
 		if describe(o) != "unknown" || !errors.Is(o.Err, context.Canceled) || !errors.Is(o.Err, ErrDropped) {
 			t.Errorf("%s: %v", describe(o), o.Err)
@@ -604,7 +604,7 @@ func TestTally(t *testing.T) {
 		},
 		{
 			"a transaction", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))},
-				How: write.Together},
+				How: write.InTransaction},
 			script(Answer{Out: &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: []types.ConsumedCapacity{
 				{CapacityUnits: aws.Float64(8), WriteCapacityUnits: aws.Float64(8)},
 			}}}),
@@ -612,7 +612,7 @@ func TestTally(t *testing.T) {
 		},
 		{
 			"a transaction that was applied before",
-			&write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, How: write.Together},
+			&write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, How: write.InTransaction},
 			script(Dropped(), Answer{Out: &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: []types.ConsumedCapacity{
 				{
 					CapacityUnits: aws.Float64(4), ReadCapacityUnits: aws.Float64(4),
@@ -624,13 +624,13 @@ func TestTally(t *testing.T) {
 		},
 		{
 			"a transaction refused", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))},
-				How: write.Together},
+				How: write.InTransaction},
 			script(Canceled(Because("ConditionalCheckFailed", stored), Because("None", nil))),
 			write.Tally{Requests: 1, Refused: cost.Units{Min: 3, Expected: 6, Max: 8}},
 		},
 		{
 			"a transaction refused by a larger item",
-			&write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, How: write.Together},
+			&write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, How: write.InTransaction},
 			script(Canceled(Because("ConditionalCheckFailed", larger), Because("None", nil))),
 			write.Tally{Requests: 1, Refused: cost.Units{Min: 295, Expected: 590, Max: 590}},
 		},
@@ -728,7 +728,7 @@ func TestKeptIsNotCounted(t *testing.T) {
 	s := sender(client)
 	one := s.One(done, loaded(update("A")), &tally)
 	once, _ := s.Once(done, loaded(update("A")), &tally)
-	all := s.Send(done, &write.Step{Requests: requests{loaded(update("A")), prepared(put("B"))}, How: write.Together},
+	all := s.Send(done, &write.Step{Requests: requests{loaded(update("A")), prepared(put("B"))}, How: write.InTransaction},
 		&tally)
 	for _, o := range []write.Outcome{one, once, all} {
 		if o.State != write.Failed || !errors.Is(o.Err, context.Canceled) {

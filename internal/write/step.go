@@ -37,7 +37,7 @@ var (
 		times: 1,
 		send:  func(ctx context.Context, s *Sender, st *Step, t *Tally) Outcome { return s.atOnce(ctx, st, t) },
 	}
-	Together = &How{
+	InTransaction = &How{
 		calls: func(int) int { return 1 },
 		times: 2,
 		send:  func(ctx context.Context, s *Sender, st *Step, t *Tally) Outcome { return s.transact(ctx, st, t) },

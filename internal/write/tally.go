@@ -57,9 +57,9 @@ func (t *Tally) AddAll(all []Tally) {
 }
 
 // Told adds the requests of a transaction of which it was found out otherwise that it was applied.
-func (t *Tally) Told(requests []*Request) {
+func (t *Tally) MarkReported(requests []*Request) {
 	for _, r := range requests {
-		t.wrote(r, Together.Units(r), 0)
+		t.wrote(r, InTransaction.Units(r), 0)
 	}
 }
 

@@ -46,7 +46,7 @@ const (
 
 var (
 	generatedLine = regexp.MustCompile(`^// Code generated .* DO NOT EDIT\.$`)
-	forOthers     = regexp.MustCompile(`(?i)\bfor the (mapper|module|library)\b|\bfor generated code\b|for the ` +
+	forLibrary    = regexp.MustCompile(`(?i)\bfor the (mapper|module|library)\b|\bfor generated code\b|for the ` +
 		`packages of this module`)
 	publicFolders = []string{"field", "mapper", "query"}
 )
@@ -92,14 +92,14 @@ func print(root string, asJSON, check bool) error {
 
 // figures are all that is printed.
 type figures struct {
-	Long      list[function]  `json:"longFunctions"`
-	Wide      list[function]  `json:"functionsWithManyParameters"`
-	Types     list[typeCount] `json:"typesWithMostMethods"`
-	Knows     []knowledge     `json:"filesThatKnow"`
-	Lines     lines           `json:"lines"`
-	ForOthers []names         `json:"exportedForOtherPackages"`
-	Tests     list[testCount] `json:"internalPackages"`
-	Untested  list[string]    `json:"internalPackagesWithoutTests"`
+	Long       list[function]  `json:"longFunctions"`
+	Wide       list[function]  `json:"functionsWithManyParameters"`
+	Types      list[typeCount] `json:"typesWithMostMethods"`
+	Knows      []knowledge     `json:"filesThatKnow"`
+	Lines      lines           `json:"lines"`
+	ForLibrary []names         `json:"exportedForOtherPackages"`
+	Tests      list[testCount] `json:"internalPackages"`
+	Untested   list[string]    `json:"internalPackagesWithoutTests"`
 	// Packages are those of all modules, and PackageLines the lines of code of each package of the main module.
 	Packages     list[string]   `json:"packages"`
 	PackageLines map[string]int `json:"packageLines"`
@@ -192,7 +192,7 @@ func measure(root string) (*figures, error) {
 	f.Long, f.Wide = functions(fset, code)
 	f.Types = typesOf(code)
 	f.Knows = whatFilesKnow(code)
-	f.ForOthers = namesForOthers(code)
+	f.ForLibrary = namesForLibrary(code)
 	f.Tests, f.Untested = internalTests(all)
 	f.PackageLines = packageLines(fset, code)
 	f.TestModels = structTypes(all, "mapper")
@@ -207,7 +207,7 @@ func measure(root string) (*figures, error) {
 }
 
 // apart are modules that load leaves out: they are measured by nobody.
-var apart = []string{"bench", "cache", "integration/embedded", "migrate/beam", "tools"}
+var separateModules = []string{"bench", "cache", "integration/embedded", "migrate/beam", "tools"}
 
 // load parses the Go files of the modules, in the order of their names, but for those apart.
 func load(fset *token.FileSet, root string) ([]source, error) {
@@ -222,7 +222,7 @@ func load(fset *token.FileSet, root string) ([]source, error) {
 		}
 		rel = filepath.ToSlash(rel)
 		switch hidden := strings.ContainsAny(d.Name()[:1], "._"); {
-		case d.IsDir() && (hidden || d.Name() == "testdata" || slices.Contains(apart, rel)):
+		case d.IsDir() && (hidden || d.Name() == "testdata" || slices.Contains(separateModules, rel)):
 			return fs.SkipDir
 		case d.IsDir(), hidden, path.Ext(rel) != ".go":
 			return nil
@@ -390,13 +390,13 @@ func whatFilesKnow(code []source) []knowledge {
 type reader struct {
 	file     *ast.File
 	schema   string              // the name of package schema in the file, "" where it is not imported
-	within   bool                // whether the file is of package schema
+	inSchema bool                // whether the file is of package schema
 	selected map[*ast.Ident]bool // the names after a dot
 }
 
 // newReader returns the reader of a file.
 func newReader(s source) reader {
-	r := reader{file: s.syntax, within: path.Dir(s.name) == "internal/schema", selected: map[*ast.Ident]bool{}}
+	r := reader{file: s.syntax, inSchema: path.Dir(s.name) == "internal/schema", selected: map[*ast.Ident]bool{}}
 	for _, i := range s.syntax.Imports {
 		if p, err := strconv.Unquote(i.Path.Value); err == nil && strings.HasSuffix(p, "/internal/schema") {
 			r.schema = "schema"
@@ -431,7 +431,7 @@ func (r reader) constant(n ast.Node, name string) bool {
 		x, ok := n.X.(*ast.Ident)
 		return ok && r.schema != "" && x.Name == r.schema && n.Sel.Name == name
 	case *ast.Ident:
-		return r.within && n.Name == name && !r.selected[n]
+		return r.inSchema && n.Name == name && !r.selected[n]
 	}
 	return false
 }
@@ -512,7 +512,7 @@ func countLines(root string) (lines, error) {
 
 // namesForOthers returns the exported names of public packages that are documented to be
 // there for other packages only.
-func namesForOthers(code []source) []names {
+func namesForLibrary(code []source) []names {
 	var all []names
 	for _, folder := range publicFolders {
 		var found []string
@@ -522,7 +522,7 @@ func namesForOthers(code []source) []names {
 			}
 			for _, d := range s.syntax.Decls {
 				documented(d, func(name string, docs ...*ast.CommentGroup) {
-					if isExported(name) && slices.ContainsFunc(docs, isForOthers) {
+					if isExported(name) && slices.ContainsFunc(docs, isForLibrary) {
 						found = append(found, name)
 					}
 				})
@@ -545,8 +545,8 @@ func isExported(name string) bool {
 }
 
 // isForOthers reports whether a comment says that a name exists for other packages.
-func isForOthers(doc *ast.CommentGroup) bool {
-	return forOthers.MatchString(strings.Join(strings.Fields(doc.Text()), " "))
+func isForLibrary(doc *ast.CommentGroup) bool {
+	return forLibrary.MatchString(strings.Join(strings.Fields(doc.Text()), " "))
 }
 
 // documented calls a function with each name of a declaration and its comments: methods
@@ -662,7 +662,7 @@ func (f *figures) table(w io.Writer) {
 		fmt.Fprintf(w, "  %s\t%d\n", x.File, x.Lines)
 	}
 	fmt.Fprintf(w, "\n5. exported names for other packages only\n")
-	for _, x := range f.ForOthers {
+	for _, x := range f.ForLibrary {
 		fmt.Fprintf(w, "  %s: %d\n", x.Package, x.Names.Count)
 		for _, name := range x.Names.Entries {
 			fmt.Fprintf(w, "    %s\n", name)

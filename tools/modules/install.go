@@ -238,9 +238,9 @@ func (r *room) measure() error {
 			errs = append(errs, fmt.Errorf("the program has %d bytes, %d stripped: the limits are %d and %d", sizes[0],
 				sizes[1], helloSize, helloStripped))
 		}
-		known := strings.Fields(helloModules)
+		listed := strings.Fields(helloModules)
 		for _, m := range modules {
-			if !slices.Contains(known, m) {
+			if !slices.Contains(listed, m) {
 				errs = append(errs,
 					fmt.Errorf("the program's go.sum has %s: keep it out, or add it to "+
 						"tools/modules/testdata/hello.modules.txt", m))

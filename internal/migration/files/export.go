@@ -71,7 +71,7 @@ func Open(ctx context.Context, files Files) (*Export, error) {
 		return nil, errors.New("the export is incremental, with changes and not items: export the whole table")
 	}
 	if content, err = readAll(ctx, files, filesName); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, again)
+		return nil, fmt.Errorf("%w: %s", err, copyAgain)
 	}
 	id := sha256.Sum256(content)
 	_, table, _ := strings.Cut(summary.TableARN, ":table/")
@@ -137,14 +137,14 @@ func (e *Export) Read(ctx context.Context, s Segment, yield func(Batch) error) e
 func (e *Export) file(ctx context.Context, f dataFile, s Segment, yield func(Batch) error) error {
 	in, err := e.files.Open(ctx, f.name())
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, again)
+		return fmt.Errorf("%w: %s", err, copyAgain)
 	}
 	defer in.Close()
 	sum := md5.New()
 	whole := io.TeeReader(in, sum)
 	zip, err := gzip.NewReader(whole)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", f.name(), err, again)
+		return fmt.Errorf("%s: %w: %s", f.name(), err, copyAgain)
 	}
 	lines := bufio.NewScanner(zip)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
@@ -156,7 +156,7 @@ func (e *Export) file(ctx context.Context, f dataFile, s Segment, yield func(Bat
 		}
 		a, err := readLine(lines.Bytes())
 		if err != nil {
-			return fmt.Errorf("%s, line %d: %w: %s", f.name(), n, err, again)
+			return fmt.Errorf("%s, line %d: %w: %s", f.name(), n, err, copyAgain)
 		}
 		if batch = append(batch, a); len(batch) == s.Limit {
 			if err := yield(Batch{batch, Position{s.From.File, n}, true}); err != nil {
@@ -166,7 +166,7 @@ func (e *Export) file(ctx context.Context, f dataFile, s Segment, yield func(Bat
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s, line %d: %w: %s", f.name(), n+1, err, again)
+		return fmt.Errorf("%s, line %d: %w: %s", f.name(), n+1, err, copyAgain)
 	}
 	if err := f.check(whole, sum, n); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (e *Export) file(ctx context.Context, f dataFile, s Segment, yield func(Bat
 }
 
 // again is the cure for a file that is not what was exported.
-const again = "copy the export again"
+const copyAgain = "copy the export again"
 
 // maxLine bounds a line in bytes: an item of 400 KB, of which each byte can take six in JSON.
 const maxLine = 4 << 20
@@ -189,10 +189,10 @@ func (f dataFile) check(rest io.Reader, sum hash.Hash, n int) error {
 		return err
 	}
 	if got := base64.StdEncoding.EncodeToString(sum.Sum(nil)); f.MD5 != "" && got != f.MD5 {
-		return fmt.Errorf("%s has the checksum %s, and %s in the manifest: %s", f.name(), got, f.MD5, again)
+		return fmt.Errorf("%s has the checksum %s, and %s in the manifest: %s", f.name(), got, f.MD5, copyAgain)
 	}
 	if n != f.Items {
-		return fmt.Errorf("%s has %d items, and %d in the manifest: %s", f.name(), n, f.Items, again)
+		return fmt.Errorf("%s has %d items, and %d in the manifest: %s", f.name(), n, f.Items, copyAgain)
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func TestKeysOfIndexes(t *testing.T) {
 }
 
 // What an application writes after the move is what comes back, whatever was noted of what was there before.
-func TestNotesGiveWay(t *testing.T) {
+func TestNotesYieldToAttributes(t *testing.T) {
 	l := ticketLayout(t)
 	c, err := l.Split(item.Attributes{"ID": str("a"), "Owner": str(""), "State": str("open"), "G1": str("STATE#open")})
 	if err != nil {

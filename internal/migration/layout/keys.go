@@ -25,9 +25,9 @@ type keyFrom struct {
 // KeyAttributes are the keys of monoliths that are fields as they are, "" for no sort key.
 func (x *Layout) KeyAttributes(hash, sort string) (*Keys, error) {
 	k := &Keys{keyFrom{attribute: hash}, keyFrom{attribute: sort}}
-	names, tells := x.identities()
+	names, identifies := x.identities()
 	for _, name := range k.names() {
-		if !tells[name] {
+		if !identifies[name] {
 			return nil, fmt.Errorf("the key %s of the monoliths is no field that stands in the keys of the model's "+
 				"root, so that nobody could tell where the monolith of an entity lies: name it in them, rename the "+
 				"field (dynamodbav), or say how the key is made (-key, -sort; migrate.Keys)", name)
@@ -41,9 +41,9 @@ func (x *Layout) KeyAttributes(hash, sort string) (*Keys, error) {
 // the root.
 func (x *Layout) KeyTemplates(hash, sort string) (*Keys, error) {
 	k := &Keys{hash: keyFrom{template: &x.pk}}
-	names, tells := x.identities()
+	names, identifies := x.identities()
 	for _, name := range names {
-		if !tells[name] {
+		if !identifies[name] {
 			return nil, fmt.Errorf("the keys of the model's root do not give %s back in full, so that nobody could "+
 				"tell where the monolith of an entity lies: write it in full", name)
 		}
@@ -154,7 +154,7 @@ func (f keyFrom) begins(s key.Scalar) bool {
 }
 
 // Meets returns the kind of items of a table whose sort key a monolith could have, nil for none.
-func (k *Keys) Meets(x *Layout, table int) *Kind {
+func (k *Keys) Matches(x *Layout, table int) *Kind {
 	for _, kind := range x.Kinds {
 		if kind.Table != table {
 			continue
@@ -162,7 +162,7 @@ func (k *Keys) Meets(x *Layout, table int) *Kind {
 		if kind.key == nil || k.sort.template == nil {
 			return kind
 		}
-		if _, meet := key.Overlap(kind.key.Template, k.sort.Template); meet {
+		if _, collide := key.Overlap(kind.key.Template, k.sort.Template); collide {
 			return kind
 		}
 	}

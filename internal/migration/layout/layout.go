@@ -99,12 +99,12 @@ func New(l schema.Layout) (*Layout, error) {
 	for _, s := range x.pk.from {
 		x.top[s.attribute] = true
 	}
-	return x, x.toldApart()
+	return x, x.checkIdentities()
 }
 
 // toldApart requires of what lies in one partition that keys tell which entity's it is: each names in
 // full what the root names beyond the partition key.
-func (x *Layout) toldApart() error {
+func (x *Layout) checkIdentities() error {
 	if x.top[schema.DefaultVersion] {
 		return fmt.Errorf("%s: a field is named %s, where the library keeps its versions of monoliths: rename it",
 			x.Model, schema.DefaultVersion)
@@ -269,8 +269,8 @@ func (x *Layout) Tops() []string { return slices.Collect(maps.Keys(x.top)) }
 
 // identities are the fields of the model that stand in the keys of the root, as attributes of a
 // monolith; tells reports of each whether the keys give it back in full.
-func (x *Layout) identities() (names []string, tells map[string]bool) {
-	tells = map[string]bool{}
+func (x *Layout) identities() (names []string, identifies map[string]bool) {
+	identifies = map[string]bool{}
 	for _, t := range []*template{&x.pk, x.Root.key} {
 		if t == nil {
 			continue
@@ -280,8 +280,8 @@ func (x *Layout) identities() (names []string, tells map[string]bool) {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
-			tells[name] = tells[name] || t.lossless(i)
+			identifies[name] = identifies[name] || t.lossless(i)
 		}
 	}
-	return names, tells
+	return names, identifies
 }

@@ -327,7 +327,7 @@ func (s *splitter) element(k *Kind, name, mapKey string, v types.AttributeValue)
 		case !k.listed[n] && s.reserved(k, n):
 			s.fault(name+"."+n, "the item has another attribute of that name: rename it in the model (hash=, range=, "+
 				"version=), or in the monolith")
-		case k.listed[n] || from < 0 || !k.key.tells(from, values[from], value):
+		case k.listed[n] || from < 0 || !k.key.identifies(from, values[from], value):
 			it.Attributes[n] = value
 		}
 	}
@@ -350,7 +350,7 @@ func (t *template) of(name string) int {
 }
 
 // tells reports whether a key gives back just the attribute value that it was made of.
-func (t *template) tells(i int, v key.Value, original types.AttributeValue) bool {
+func (t *template) identifies(i int, v key.Value, original types.AttributeValue) bool {
 	if !t.lossless(i) {
 		return false
 	}
@@ -439,7 +439,7 @@ func (s *splitter) keepOriginal(root *Item, t *template, i int) {
 		return
 	}
 	v := s.doc[from.attribute]
-	if parsed, err := from.value(v); err == nil && !t.tells(i, parsed, v) {
+	if parsed, err := from.value(v); err == nil && !t.identifies(i, parsed, v) {
 		root.Attributes[from.attribute] = v
 	}
 }

@@ -95,7 +95,7 @@ func TestPutRequiresOwnClaim(t *testing.T) {
 }
 
 // A reader who finds no root, and then a monolith that was moved meanwhile, finds the entity.
-func TestReadLooksAgainAfterAMove(t *testing.T) {
+func TestReadRetriesAfterAMove(t *testing.T) {
 	t.Parallel()
 	ctx := flow.InOrder(context.Background())
 	for at := 1; at <= 2; at++ {

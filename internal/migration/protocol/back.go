@@ -124,8 +124,8 @@ func (b *Return) fits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if b.m.rootPutAgain(&b.root, all) {
-		return &Conflict{b.Root, rootPutAgain}
+	if b.m.rootReplaced(&b.root, all) {
+		return &Conflict{b.Root, rootReplaced}
 	}
 	for _, s := range all {
 		if n := attr.ItemSize(s.Attributes) + frozenSize; n > cost.MaxItem {
@@ -311,7 +311,7 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 	case from == item.Restored: // the monolith is the truth, also where somebody has written or deleted it since
 		return b.remove(ctx, true)
 	case from == item.Live && d.Unmarked() && !b.hasRestored(d):
-		return &Conflict{d.Place, writtenBeside}
+		return &Conflict{d.Place, writtenDuring}
 	case from == item.Live:
 		if d.Unmarked() {
 			err = b.isCopy(ctx, d)
@@ -347,7 +347,7 @@ func (b *Return) changed(d *Monolith) error {
 	return &Conflict{d.Place, changedSince}
 }
 
-const writtenBeside = "the monolith, or an item of its collection, was written during its rollback, by a program " +
+const writtenDuring = "the monolith, or an item of its collection, was written during its rollback, by a program " +
 	"that does not know of it: both are kept; stop that program, and decide which one stays (itemize migrate settle " +
 	"-keep monolith; or remove the monolith, and roll back again)"
 
@@ -378,7 +378,7 @@ func (b *Return) isCopy(ctx context.Context, d *Monolith) error {
 	}
 	whole, err := b.whole(doc)
 	if err == nil && !bytes.Equal(d.Hash(), (&Monolith{d.Place, whole}).Hash()) {
-		err = &Conflict{d.Place, writtenBeside}
+		err = &Conflict{d.Place, writtenDuring}
 	}
 	return err
 }
@@ -496,7 +496,7 @@ func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes
 	}
 	// An absent monolith has no version that a late copy would miss: the root item tells whether the
 	// rollback is still this one.
-	return b.together(ctx, r, nil, write.Expect{Version: b.token})
+	return b.inOneTransaction(ctx, r, nil, write.Expect{Version: b.token})
 }
 
 // restoredVersion is the version of the monolith that a rollback of the root's incarnation writes. By
@@ -532,19 +532,19 @@ func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 	r.NewSize = r.OldSize + source.Grows(r.Header, false)
 	r.Prepare()
 	if b.settles && !b.root.there() { // or an insert comes between
-		return b.together(ctx, r, d.Attributes, write.Expect{Absent: true})
+		return b.inOneTransaction(ctx, r, d.Attributes, write.Expect{Absent: true})
 	}
 	return b.sent(b.m.one(ctx, r, d.Attributes, &b.t))
 }
 
 // together writes a monolith in one transaction with a check of the root item.
-func (b *Return) together(ctx context.Context, r *write.Request, before item.Attributes, of write.Expect) error {
+func (b *Return) inOneTransaction(ctx context.Context, r *write.Request, before item.Attributes, of write.Expect) error {
 	root := b.rootRequest(write.Check, of)
 	units, _ := b.m.units(r, before)
 	if err := b.m.Rate.Take(ctx, 2*(units+cost.WriteUnits(root.OldSize))); err != nil {
 		return err
 	}
-	return b.sent(b.m.Sender.Send(ctx, &write.Step{Requests: []*write.Request{r, root}, How: write.Together}, &b.t))
+	return b.sent(b.m.Sender.Send(ctx, &write.Step{Requests: []*write.Request{r, root}, How: write.InTransaction}, &b.t))
 }
 
 // remove deletes the items and then the root. Of an entity that was copied, an item that was put or
@@ -579,7 +579,7 @@ func (b *Return) remove(ctx context.Context, copied bool) error {
 		return err
 	}
 	if copied {
-		if err := b.unmarkAgain(ctx); err != nil {
+		if err := b.repeatUnmark(ctx); err != nil {
 			return err
 		}
 	}
@@ -590,7 +590,7 @@ func (b *Return) remove(ctx context.Context, copied bool) error {
 }
 
 // unmarkAgain takes the mark from a monolith that another program has put as it was before it was restored.
-func (b *Return) unmarkAgain(ctx context.Context) error {
+func (b *Return) repeatUnmark(ctx context.Context) error {
 	d, err := b.m.Monolith(ctx, b.Doc, &b.t)
 	switch {
 	case err != nil:
@@ -654,7 +654,7 @@ func (b *Return) dropDeleted(ctx context.Context, d *Monolith) error {
 		}
 		if slices.ContainsFunc(all,
 			func(s Stored) bool { return attr.Same(source.Header(s.Attributes).Incarnation, keep) }) {
-			return &Conflict{b.Root, rootGone}
+			return &Conflict{b.Root, rootMissing}
 		}
 	}
 	if err := b.m.Leftovers(ctx, b.Root, keep, &b.t); err != nil {

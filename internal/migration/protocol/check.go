@@ -28,14 +28,14 @@ const (
 	Wrong
 )
 
-const rootGone = "its root item is gone, and other items of its collection are there: a program that does not go " +
+const rootMissing = "its root item is gone, and other items of its collection are there: a program that does not go " +
 	"through the library has removed it; both are kept: put the root item back, or delete these items and the monolith"
 
-const rootPutAgain = "another program has put its root item without _a, and items with _a exist: give the root item " +
+const rootReplaced = "another program has put its root item without _a, and items with _a exist: give the root item " +
 	"their _a, or delete these items"
 
 // rootPutAgain reports whether a live root has no incarnation, and another item of its collection has one.
-func (m *Mover) rootPutAgain(root *Root, all []Stored) bool {
+func (m *Mover) rootReplaced(root *Root, all []Stored) bool {
 	return root.live() && root.Incarnation == nil && slices.ContainsFunc(all, func(s Stored) bool {
 		return s.Place != root.Place && source.Header(s.Attributes).Incarnation != nil
 	})
@@ -85,15 +85,15 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 	case !root.there():
 		if keep := m.kept(k); keep != nil &&
 			slices.ContainsFunc(all, func(s Stored) bool { return attr.Same(of(s), keep) }) {
-			return Wrong, rootGone, nil
+			return Wrong, rootMissing, nil
 		}
 		return Gone, "", nil
 	case root.is(item.Deleting), k.Deleted:
 		return Gone, "", nil
 	case !root.live():
 		return Wrong, root.Pending(), nil
-	case m.rootPutAgain(&root, all):
-		return Wrong, rootPutAgain, nil
+	case m.rootReplaced(&root, all):
+		return Wrong, rootReplaced, nil
 	}
 	var items []*layout.Item
 	var sum [item.TokenSize]byte
@@ -122,7 +122,7 @@ func (m *Mover) compare(d *Monolith, root *Root, items []*layout.Item, sum [item
 	case layout.Same(doc, moved):
 		return Moved, ""
 	}
-	if attr.Same(root.Incarnation, d.Mark().Incarnation) && !d.Mark().Settled &&
+	if attr.Same(root.Incarnation, d.Mark().Incarnation) && !d.Mark().Resolved &&
 		bytes.Equal(sumOf(root.Attributes), sum[:]) {
 		return Wrong, "its collection is not what the monolith holds, though nobody has written it since it moved: " +
 			"roll it back, and report this"

@@ -106,7 +106,7 @@ func TestBackKeepsWhatContradicts(t *testing.T) {
 }
 
 // An item that somebody writes, or adds, while its entity is rolled back, is kept, and told of again and again.
-func TestBackKeepsWhatIsWrittenBeside(t *testing.T) {
+func TestRollbackKeepsConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -122,7 +122,7 @@ func TestBackKeepsWhatIsWrittenBeside(t *testing.T) {
 	added := item.Attributes{"PK": attr.ValueOf(root.PK), "SK": textOf("PRICE#late"), "_a": incarnation,
 		"Prices": &types.AttributeValueMemberN{Value: "1"}}
 	// The copy is made, and the monolith written: then somebody adds, and writes, without asking the root.
-	m, beside := s.broken(-1, faults.KilledBefore, nil)
+	m, during := s.broken(-1, faults.KilledBefore, nil)
 	b := &protocol.Return{Doc: s.at("a"), Root: root}
 	for n := 1; ; n++ { // killed at the first request after the monolith was written
 		d, err := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
@@ -133,7 +133,7 @@ func TestBackKeepsWhatIsWrittenBeside(t *testing.T) {
 			break
 		}
 		ctx, kill := context.WithCancel(context.Background())
-		beside.Kill, beside.At = kill, beside.Sent()+n
+		during.Kill, during.At = kill, during.Sent()+n
 		_ = m.Back(ctx, []*protocol.Return{b}, &write.Tally{})
 	}
 	if _, err := s.client.PutItem(context.Background(),
@@ -307,7 +307,7 @@ func TestTwoOfOneImport(t *testing.T) {
 		d := s.put(shop(rand.New(rand.NewPCG(1, 1)), "a", 5))
 		s.load(d, false)
 		items := len(s.all(s.Tables[0]))
-		beside := &besides{Client: s.client, at: at, do: func() {
+		during := &concurrent{Client: s.client, at: at, do: func() {
 			if err := s.one("a"); err != nil {
 				t.Error(err)
 			}
@@ -320,7 +320,7 @@ func TestTwoOfOneImport(t *testing.T) {
 			}
 		}}
 		e := &protocol.Entity{Doc: d}
-		if err := protocol.New(beside, s.Layout, s.Source, s.Keys, s.Tables).Move(ctx, []*protocol.Entity{e},
+		if err := protocol.New(during, s.Layout, s.Source, s.Keys, s.Tables).Move(ctx, []*protocol.Entity{e},
 			&write.Tally{}); err != nil {
 			t.Fatal(err)
 		}
@@ -331,51 +331,51 @@ func TestTwoOfOneImport(t *testing.T) {
 		if n := len(s.all(s.Tables[0])); n != items {
 			t.Fatalf("%d: %d items are left of %d", at, n, items)
 		}
-		if beside.n < at {
-			t.Logf("%d requests", beside.n)
+		if during.n < at {
+			t.Logf("%d requests", during.n)
 			return
 		}
 	}
 }
 
 // besides is a client that does something before its n-th request that writes or reads an item.
-type besides struct {
+type concurrent struct {
 	protocol.Client
 	at, n int
 	do    func()
 }
 
-func (b *besides) next() {
+func (b *concurrent) next() {
 	if b.n++; b.n == b.at {
 		b.do()
 	}
 }
 
-func (b *besides) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
+func (b *concurrent) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
 	o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	b.next()
 	return b.Client.GetItem(ctx, in, o...)
 }
 
-func (b *besides) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
+func (b *concurrent) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	b.next()
 	return b.Client.UpdateItem(ctx, in, o...)
 }
 
-func (b *besides) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
+func (b *concurrent) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
 	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	b.next()
 	return b.Client.PutItem(ctx, in, o...)
 }
 
-func (b *besides) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
+func (b *concurrent) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
 	o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
 	b.next()
 	return b.Client.DeleteItem(ctx, in, o...)
 }
 
-func (b *besides) Query(ctx context.Context, in *dynamodb.QueryInput,
+func (b *concurrent) Query(ctx context.Context, in *dynamodb.QueryInput,
 	o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	b.next()
 	return b.Client.Query(ctx, in, o...)
@@ -482,12 +482,12 @@ func TestSharedClaimStays(t *testing.T) {
 		e := &protocol.Entity{Doc: d}
 		return errors.Join(m.Move(context.Background(), []*protocol.Entity{e}, &write.Tally{}), e.Err)
 	}
-	flipped, over, done := make(chan bool), make(chan bool), make(chan error, 1)
-	other := s.hooked("", `"live"`, func() { close(flipped); <-over })
+	committed, over, done := make(chan bool), make(chan bool), make(chan error, 1)
+	other := s.hooked("", `"live"`, func() { close(committed); <-over })
 	again := func() {
 		s.put(doc)
 		go func() { done <- move(other) }()
-		<-flipped
+		<-committed
 	}
 	first := protocol.New(faults.Before(faults.Before(s.client, "DeleteItem", "HEAD", again), "", `"moved"`, func() {
 		s.set(s.Source, item.Attributes{"id": textOf("a")}, "Prices", "bad")
@@ -496,10 +496,10 @@ func TestSharedClaimStays(t *testing.T) {
 		t.Errorf("it could be moved: %v", err)
 	}
 	select {
-	case <-flipped: // the claim was removed
+	case <-committed: // the claim was removed
 	default:
 		go again()
-		<-flipped
+		<-committed
 	}
 	close(over)
 	if err := <-done; err != nil {

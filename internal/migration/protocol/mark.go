@@ -15,7 +15,7 @@ import (
 )
 
 // flipRequest marks the monolith as moved, as long as it is what was read.
-func (e *Entity) flipRequest(incarnation types.AttributeValue) *write.Request {
+func (e *Entity) commitRequest(incarnation types.AttributeValue) *write.Request {
 	k := &Mark{Incarnation: incarnation, Hash: e.Doc.Hash()}
 	return e.m.docRequest(e.Doc, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
 }
@@ -64,15 +64,15 @@ func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 // flip marks the monolith. This is when the entity moves. It marks also a monolith that another program
 // has marked for the same claim, or for one that was taken over: takeBack goes by who has marked it
 // last.
-func (e *Entity) flip(ctx context.Context) error {
+func (e *Entity) commit(ctx context.Context) error {
 	for range tries {
-		flip := e.flipRequest(e.incarnation)
-		o := e.m.one(ctx, flip, e.Doc.Attributes, &e.t)
+		commit := e.commitRequest(e.incarnation)
+		o := e.m.one(ctx, commit, e.Doc.Attributes, &e.t)
 		switch o.State {
 		case write.Written:
 			e.Moved = true
 			if !e.shared { // else others mark it for the same claim
-				e.marked = flip.Token
+				e.marked = commit.Token
 			}
 			return nil
 		case write.Failed, write.Unknown:

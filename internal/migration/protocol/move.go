@@ -50,12 +50,12 @@ type Entity struct {
 	left []*part
 	sum  [item.TokenSize]byte
 	// doubt reports that a part may have been put, and doubts counts the claims that were put again for that.
-	doubt  bool
+	lost   bool
 	doubts int
 	// asked reports that a migration was under way when the claim stood.
 	asked bool
 	// flipped reports that the monolith is marked already, by a claim that was taken over.
-	flipped bool
+	committed bool
 	// marked is the version of the monolith as this call has marked it last, and unsure reports that
 	// this call may have made the root item live.
 	marked types.AttributeValue
@@ -188,13 +188,13 @@ func (e *Entity) split() error {
 			"(%s, and not %s), so that two monoliths could be one entity: rewrite its key", doc, e.Doc.Place)}
 	}
 	e.at = at
-	flip := e.flipRequest(item.NewToken())
+	commit := e.commitRequest(item.NewToken())
 	switch {
-	case flip.NewSize > cost.MaxItem:
+	case commit.NewSize > cost.MaxItem:
 		return &Unmovable{fmt.Errorf("the monolith would have %d bytes with its mark, over the limit of %d: make it "+
-			"smaller by %d", flip.NewSize, cost.MaxItem, flip.NewSize-cost.MaxItem)}
-	case flip.Expect.Version == nil &&
-		(flip.Longest() > cost.MaxExpression || len(e.Doc.Attributes) > write.MaxTerms-4):
+			"smaller by %d", commit.NewSize, cost.MaxItem, commit.NewSize-cost.MaxItem)}
+	case commit.Expect.Version == nil &&
+		(commit.Longest() > cost.MaxExpression || len(e.Doc.Attributes) > write.MaxTerms-4):
 		return &Unmovable{fmt.Errorf("the monolith has %d attributes and no version, and they are too many to "+
 			"compare in one condition: give it the attribute _v with 8 random bytes, new at each write",
 			len(e.Doc.Attributes))}
@@ -221,40 +221,40 @@ func (m *Mover) splitOf(d *Monolith) (*layout.Collection, error) {
 // end goes on where the claim stands and what a batch can put is put.
 func (e *Entity) end(ctx context.Context) error {
 	for _, p := range e.left {
-		if e.doubt {
+		if e.lost {
 			break
 		}
 		if err := e.put(ctx, p); err != nil {
 			return err
 		}
 	}
-	if e.doubt {
+	if e.lost {
 		return e.afresh(ctx)
 	}
 	e.left = nil
-	if !e.flipped && !e.asked && e.m.Underway != nil {
+	if !e.committed && !e.asked && e.m.Underway != nil {
 		if err := e.m.Underway(ctx); err != nil {
 			return e.giveUp(ctx, err)
 		}
 	}
-	if err := e.flip(ctx); err != nil {
+	if err := e.commit(ctx); err != nil {
 		return err
 	}
 	return e.goLive(ctx)
 }
 
 // restage begins again with what the monolith holds now, by replacing the own claim.
-func (e *Entity) restage(ctx context.Context, now *Monolith, flipped bool) error {
+func (e *Entity) restage(ctx context.Context, now *Monolith, committed bool) error {
 	e.Doc = now
 	if err := e.split(); err != nil {
-		if !e.othersToo() { // else it is left: what it took over, or who shares it, may have moved the entity
+		if !e.ofOtherRuns() { // else it is left: what it took over, or who shares it, may have moved the entity
 			if err := e.unclaim(ctx, e.own()); !errors.Is(err, errRestart) {
 				return err
 			}
 		}
 		return err
 	}
-	e.flipped = flipped
+	e.committed = committed
 	e.took = append(slices.Clone(e.took), e.incarnation)
 	if err := e.claim(ctx, e.standing); err != nil {
 		return err
@@ -274,7 +274,7 @@ func (e *Entity) afresh(ctx context.Context) error {
 	if err := flow.Pause(ctx, e.doubts); err != nil {
 		return err
 	}
-	return e.restage(ctx, e.Doc, e.flipped)
+	return e.restage(ctx, e.Doc, e.committed)
 }
 
 // unclaim removes the claim of an entity that is not there any more, or was moved by another: the
@@ -294,10 +294,10 @@ func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValu
 		if err != nil {
 			return err
 		}
-		gone := func(of types.AttributeValue) bool {
+		isDeleted := func(of types.AttributeValue) bool {
 			return slices.ContainsFunc(incarnations, func(a types.AttributeValue) bool { return attr.Same(a, of) })
 		}
-		if err := e.m.clear(ctx, e.at, all, gone, &e.t); err != nil {
+		if err := e.m.clear(ctx, e.at, all, isDeleted, &e.t); err != nil {
 			return err
 		}
 	}
@@ -307,7 +307,7 @@ func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValu
 // giveUp removes the own claim of a monolith that is not marked, because of an error. A claim that took
 // over another's is left: that one may have marked the monolith.
 func (e *Entity) giveUp(ctx context.Context, why error) error {
-	if e.othersToo() {
+	if e.ofOtherRuns() {
 		return why
 	}
 	if err := e.unclaim(ctx, e.own()); !errors.Is(err, errRestart) {
@@ -317,7 +317,7 @@ func (e *Entity) giveUp(ctx context.Context, why error) error {
 }
 
 // othersToo reports whether the claim is shared, or has taken over a claim that another program has put.
-func (e *Entity) othersToo() bool {
+func (e *Entity) ofOtherRuns() bool {
 	return e.shared || slices.ContainsFunc(e.took, func(a types.AttributeValue) bool {
 		return !slices.ContainsFunc(e.claims, func(own types.AttributeValue) bool { return attr.Same(a, own) })
 	})
@@ -334,10 +334,10 @@ func (e *Entity) own() []types.AttributeValue {
 
 // clear removes items as they were read, of incarnations that are gone.
 func (m *Mover) clear(ctx context.Context, root item.Place, all []Stored,
-	gone func(incarnation types.AttributeValue) bool, t *write.Tally) error {
+	isDeleted func(incarnation types.AttributeValue) bool, t *write.Tally) error {
 	for _, s := range all {
 		h := m.Layout.Reserved.Header(s.Attributes)
-		if s.Place == root || h.Incarnation == nil || h.Version == nil || !gone(h.Incarnation) {
+		if s.Place == root || h.Incarnation == nil || h.Version == nil || !isDeleted(h.Incarnation) {
 			continue
 		}
 		r := &write.Request{
@@ -421,7 +421,7 @@ func (e *Entity) restart(ctx context.Context) error {
 			e.at = e.Root
 		}
 	}
-	e.Doc, e.flipped, e.took = d, false, nil
+	e.Doc, e.committed, e.took = d, false, nil
 	switch k := d.Mark(); {
 	case k != nil && k.Deleted:
 		if e.at, err = e.m.RootOf(d); err != nil {
@@ -454,7 +454,7 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 	case !e.Doc.There():
 		return nil
 	case root.live() && e.Doc.Unmarked() && e.m.Foreign(root.Attributes):
-		return &Conflict{e.at, othersKey}
+		return &Conflict{e.at, foreignKey}
 	case root.live() && e.Doc.Unmarked():
 		return e.doubled(ctx)
 	case root.live():
@@ -487,7 +487,7 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 			}
 		}
 		e.took = append(slices.Clone(root.Took), root.Incarnation)
-		e.flipped = k != nil
+		e.committed = k != nil
 	}
 	if err := e.claim(ctx, root.Attributes); err != nil {
 		return err
@@ -587,7 +587,7 @@ func (e *Entity) adopt(ctx context.Context, root *Root) error {
 		add(&e.sum, item.NewToken()) // one has expired since: it is not as it moved
 	}
 	e.left = nil
-	if err := e.flip(ctx); err != nil {
+	if err := e.commit(ctx); err != nil {
 		return err
 	}
 	return e.goLive(ctx)

@@ -26,13 +26,13 @@ type Price struct {
 type Kind struct{ Items, Bytes int }
 
 // Foresee returns what moving an entity will take. The error is an *Unmovable.
-func (m *Mover) Foresee(d *Monolith) (*Price, error) {
+func (m *Mover) Predict(d *Monolith) (*Price, error) {
 	e := &Entity{Doc: d, m: m}
 	if err := e.split(); err != nil {
 		return nil, err
 	}
 	e.incarnation = item.NewToken()
-	claim, flip := e.claimRequest(nil, item.NewToken()), e.flipRequest(e.incarnation)
+	claim, commit := e.claimRequest(nil, item.NewToken()), e.commitRequest(e.incarnation)
 	e.standing = stored(claim)
 	p := &Price{Items: len(e.parts.Items), Kinds: map[string]Kind{}}
 	count := func(to *float64, r *write.Request, before item.Attributes) {
@@ -40,8 +40,8 @@ func (m *Mover) Foresee(d *Monolith) (*Price, error) {
 		*to, p.Indexes = *to+all, p.Indexes+indexes
 	}
 	count(&p.Claim, claim, nil)
-	count(&p.Mark, flip, d.Attributes)
-	p.Back, p.Removal = p.Mark, m.removal(flip, d.Attributes)
+	count(&p.Mark, commit, d.Attributes)
+	p.Back, p.Removal = p.Mark, m.removal(commit, d.Attributes)
 	for i, it := range e.parts.Items {
 		r, before := e.liveRequest(), e.standing
 		if i > 0 {
@@ -83,8 +83,8 @@ func (m *Mover) backUnits(put *write.Request) float64 {
 // removal is what the delete of an item takes that a request has marked.
 func (m *Mover) removal(marked *write.Request, before item.Attributes) float64 {
 	r := &write.Request{Kind: write.Delete, Place: marked.Place, Reserved: marked.Reserved, OldSize: marked.NewSize}
-	gone, _ := m.units(r, after(marked, before))
-	return gone
+	deletedMonolith, _ := m.units(r, after(marked, before))
+	return deletedMonolith
 }
 
 // notes are what the root notes, and what no field claims.

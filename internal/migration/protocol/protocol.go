@@ -102,16 +102,16 @@ type Mark struct {
 	Incarnation types.AttributeValue
 	Hash        []byte
 	// Settled reports that it was in both layouts, and that somebody decided for the collection.
-	Settled bool
+	Resolved bool
 }
 
 const (
-	markState   = "state"
-	markMoved   = "moved"
-	markDeleted = "deleted"
-	markHash    = "hash"
-	markOf      = "a"
-	markSettled = "settled"
+	markState    = "state"
+	markMoved    = "moved"
+	markDeleted  = "deleted"
+	markHash     = "hash"
+	markOf       = "a"
+	markResolved = "settled"
 )
 
 // Mark returns the mark, nil for none: an attribute of that name and another form is the monolith's own.
@@ -127,7 +127,7 @@ func (d *Monolith) Mark() *Mark {
 	case state.Value == markDeleted && hash != nil:
 		return &Mark{Deleted: true, Hash: hash.Value}
 	case state.Value == markMoved && isToken(m.Value[markOf]) && hash != nil:
-		return &Mark{Incarnation: m.Value[markOf], Hash: hash.Value, Settled: m.Value[markSettled] != nil}
+		return &Mark{Incarnation: m.Value[markOf], Hash: hash.Value, Resolved: m.Value[markResolved] != nil}
 	}
 	return nil
 }
@@ -145,8 +145,8 @@ func (k *Mark) value() types.AttributeValue {
 	} else {
 		m[markOf] = k.Incarnation
 	}
-	if k.Settled {
-		m[markSettled] = &types.AttributeValueMemberBOOL{Value: true}
+	if k.Resolved {
+		m[markResolved] = &types.AttributeValueMemberBOOL{Value: true}
 	}
 	return &types.AttributeValueMemberM{Value: m}
 }

@@ -54,7 +54,7 @@ func stored(r *write.Request) item.Attributes {
 // claimed notes the claim that stands.
 func (e *Entity) claimed(r *write.Request) {
 	e.standing, e.token, e.incarnation, e.shared = stored(r), r.Token, source.Header(r.Put).Incarnation, false
-	e.left, e.sum, e.asked, e.doubt, e.claims = nil, [item.TokenSize]byte{}, false, false,
+	e.left, e.sum, e.asked, e.lost, e.claims = nil, [item.TokenSize]byte{}, false, false,
 		append(e.claims, e.incarnation)
 	for _, it := range e.parts.Items[1:] {
 		e.left = append(e.left, &part{Item: it, place: e.m.place(it)})
@@ -114,7 +114,7 @@ func (m *Mover) putAll(ctx context.Context, all []*Entity, t *write.Tally) error
 	for _, e := range all {
 		var left []*part
 		for _, p := range e.left {
-			e.doubt = e.doubt || unsure[n]
+			e.lost = e.lost || unsure[n]
 			if results[n] != bulk.Written {
 				left = append(left, p)
 			} else {
@@ -228,7 +228,7 @@ func (e *Entity) put(ctx context.Context, p *part) error {
 			add(&e.sum, r.Token)
 			return nil
 		case o.State == write.Unknown:
-			e.doubt = true
+			e.lost = true
 			return nil
 		case o.State == write.Failed:
 			return o.Err

@@ -52,12 +52,12 @@ func (m *Mover) Read(ctx context.Context, root, doc item.Place, t *write.Tally) 
 			items, err := m.asItems(d)
 			return &Content{Items: items, Doc: d}, err
 		case back && items != nil:
-			again, err := m.readRoot(ctx, root, t)
+			reread, err := m.readRoot(ctx, root, t)
 			if err != nil {
 				return nil, err
 			}
 			// nothing was removed before that
-			if again.is(item.RollingBack) && attr.Same(again.By, r.By) && again.From == item.Live {
+			if reread.is(item.RollingBack) && attr.Same(reread.By, r.By) && reread.From == item.Live {
 				return &Content{Items: items, Doc: d}, nil
 			}
 		case before != nil && attr.SameItem(before.Attributes, d.Attributes):

@@ -74,7 +74,7 @@ func (m *Mover) comesBack(d *Monolith, doc item.Attributes) error {
 	if err != nil {
 		return err
 	}
-	if again, err := m.Content(d); err != nil || !attr.SameItem(again, doc) {
+	if produced, err := m.Content(d); err != nil || !attr.SameItem(produced, doc) {
 		return fmt.Errorf("the program's function makes something else of it each time (%v)", err)
 	}
 	is := d.bare()
@@ -96,12 +96,12 @@ func (m *Mover) goesForth(at item.Place, whole, doc item.Attributes) error {
 	if m.Reshape.Forth == nil {
 		return nil
 	}
-	again, err := m.Content(&Monolith{at, whole})
+	produced, err := m.Content(&Monolith{at, whole})
 	if err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
-		if !attr.Same(doc[name], again[name]) {
+		if !attr.Same(doc[name], produced[name]) {
 			return fmt.Errorf("%s: the program's functions would not keep it as it is", name)
 		}
 	}

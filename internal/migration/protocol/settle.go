@@ -34,15 +34,15 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 			return err
 		}
 		r, err := m.readRoot(ctx, root, t)
-		k := &Mark{Incarnation: r.Incarnation, Hash: d.Hash(), Settled: true}
+		k := &Mark{Incarnation: r.Incarnation, Hash: d.Hash(), Resolved: true}
 		switch {
 		case err != nil:
 			return err
 		case d.Changed() && !r.there(): // it was deleted, in whichever layout
 			k = d.Mark()
-			k.Hash, k.Settled = d.Hash(), true
+			k.Hash, k.Resolved = d.Hash(), true
 		case m.Foreign(r.Attributes) && !r.Has(d.Mark()):
-			return &Conflict{root, othersKey}
+			return &Conflict{root, foreignKey}
 		case d.Changed() && r.is(item.RollingBack) && r.From == item.Live: // the rollback goes on with the collection
 		case !r.live():
 			return &Conflict{root, notBoth(&r, d)}
@@ -87,7 +87,7 @@ func notBoth(r *Root, d *Monolith) string {
 }
 
 // othersKey is what is wrong with a monolith whose key is that of another migration's entity.
-const othersKey = "another migration has moved an entity of that key from another table: rename one of the two"
+const foreignKey = "another migration has moved an entity of that key from another table: rename one of the two"
 
 const inOneLayout = "the entity is in one layout: there is nothing to settle"
 
@@ -96,7 +96,7 @@ func (b *Return) settle(ctx context.Context, d *Monolith) error {
 	r := &b.root
 	switch {
 	case b.m.Foreign(r.Attributes) && !r.Has(d.Mark()):
-		return &Conflict{b.Root, othersKey}
+		return &Conflict{b.Root, foreignKey}
 	case d.Changed() && !r.there(): // it was deleted, and is the monolith that somebody has written since
 		if err := b.unmark(ctx, d); err != nil {
 			return err

@@ -13,7 +13,7 @@ type Plan struct {
 	Sampled  bool    `json:"sampled"`
 	Scale    float64 `json:"scale"`
 	// Others are items of the source that are no monoliths.
-	Others int `json:"others,omitempty"`
+	Foreign int `json:"foreign,omitempty"`
 	// Marked are moved, or deleted, already.
 	Marked int `json:"marked"`
 	// Bytes are those of the monoliths, Items how many items they become, of ItemBytes; Kinds are these by kind.

@@ -24,10 +24,10 @@ func With(t testing.TB, name, value string) {
 	t.Helper()
 	commands.Lock()
 	defer commands.Unlock()
-	all, known := commands.of[t]
+	all, found := commands.of[t]
 	all = slices.DeleteFunc(all, func(v variable) bool { return v.name == name })
 	commands.of[t] = append(all, variable{name, value})
-	if known {
+	if found {
 		return
 	}
 	dir, _ := os.Getwd() // now: the test may change it

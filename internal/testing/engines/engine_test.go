@@ -42,7 +42,7 @@ func TestTraits(t *testing.T) {
 	want := map[string]engines.Traits{engines.Local: {Capacity: true, ARNs: true},
 		engines.Docker: {Capacity: true, ARNs: true}, engines.Dynoxide: {Capacity: true, Transactions: true,
 			Misses: true}}
-	if w, known := want[e.Name]; known && got != w {
+	if w, found := want[e.Name]; found && got != w {
 		t.Errorf("%s: %+v; want %+v", e.Name, got, w)
 	}
 }

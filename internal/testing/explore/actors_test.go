@@ -73,7 +73,7 @@ type middle struct {
 }
 
 // The parts lie in another table.
-type satellite struct {
+type invoice struct {
 	_      struct{} `ddb:"table=docs"`
 	_      struct{} `ddb:"table=parts,hash=PK,range=SK,name=Parts"`
 	_      struct{}
@@ -103,7 +103,7 @@ type flat struct {
 }
 
 // Many entities share the partition, their roots side by side and their parts elsewhere.
-type apart struct {
+type twoShards struct {
 	_      struct{} `ddb:"table=docs"`
 	_      struct{}
 	_      struct{}
@@ -190,7 +190,7 @@ func monthOf(id string) time.Time {
 }
 
 type model interface {
-	first | last | middle | satellite | flat | apart | mortal | bare | indexed | timed
+	first | last | middle | invoice | flat | twoShards | mortal | bare | indexed | timed
 }
 
 // cast is what the actors of one run share.
@@ -229,7 +229,7 @@ func (c *cast[T]) mapper(n *explore.Transport) *mapper.Mapper[T] {
 // together, so that a load reads several ranges.
 func inGroups[T model]() bool {
 	switch any(*new(T)).(type) {
-	case flat, apart:
+	case flat, twoShards:
 		return true
 	}
 	return false
@@ -237,7 +237,7 @@ func inGroups[T model]() bool {
 
 func scattered[T model]() bool {
 	switch any(*new(T)).(type) {
-	case satellite, apart:
+	case invoice, twoShards:
 		return true
 	}
 	return false
@@ -756,7 +756,7 @@ func (c *cast[T]) upserter(name string, ifExists bool) explore.Actor {
 		o.Apply = func(w *explore.World, past []*explore.World) bool {
 			e := w.At(c.id)
 			// an update of an item that is left over, or that goes
-			if own := e != nil && e.Items[fixed] != ""; !own && (w.HasLeft(c.id, fixed) || w.HasGone(c.id, fixed)) {
+			if own := e != nil && e.Items[fixed] != ""; !own && (w.HasLeft(c.id, fixed) || w.HasDeleted(c.id, fixed)) {
 				w.Loosen(c.id, fixed, name+":set")
 				return true
 			}
@@ -830,11 +830,11 @@ func (c *cast[T]) foreign(name, item string) explore.Actor {
 func (c *cast[T]) place(n *explore.Transport, item string) (table string, key map[string]types.AttributeValue) {
 	pk, sk, table := "DOC#"+c.id, "M#"+item, c.table["docs"]
 	switch any(*new(T)).(type) {
-	case satellite:
+	case invoice:
 		table = c.table["parts"]
 	case flat:
 		pk, sk = "GROUP#g"+c.id, "DOC#"+c.id+"#M#"+item
-	case apart:
+	case twoShards:
 		pk, sk = "APART#g"+c.id, "PART#"+c.id+"#M#"+item
 	case indexed:
 		table = c.table["indexed"]
@@ -906,9 +906,9 @@ func (c *cast[T]) partsOf(m *mapper.Mapper[T]) query.Node[T] {
 	switch any(*new(T)).(type) {
 	case flat:
 		return k.Prefix("DOC#" + c.id + "#M#")
-	case apart:
+	case twoShards:
 		return k.Prefix("PART#" + c.id + "#M#")
-	case satellite:
+	case invoice:
 		return k.Table("Parts").Prefix("M#")
 	}
 	return k.Prefix("M#")

@@ -104,11 +104,11 @@ func (l *lab) run(p play, c explore.Chooser) error {
 	case "middle":
 		return runOf[middle](l, p, c)
 	case "satellite":
-		return runOf[satellite](l, p, c)
+		return runOf[invoice](l, p, c)
 	case "flat":
 		return runOf[flat](l, p, c)
 	case "apart":
-		return runOf[apart](l, p, c)
+		return runOf[twoShards](l, p, c)
 	case "mortal":
 		return runOf[mortal](l, p, c)
 	case "bare":

@@ -122,7 +122,7 @@ func (w *World) HasLeft(key, item string) bool {
 }
 
 // HasGone reports whether an entity of a key with that item goes, or has gone, by several requests.
-func (w *World) HasGone(key, item string) bool {
+func (w *World) HasDeleted(key, item string) bool {
 	return slices.ContainsFunc(w.Going[key], func(g Going) bool { return g.Items[item] != "" })
 }
 

@@ -61,7 +61,7 @@ func TestExplain(t *testing.T) {
 	one := &explore.Entity{Origin: "A", Items: map[string]string{"p": "a"}}
 	whole := &explore.Entity{Origin: "A", Items: two}
 	added := &explore.Entity{Origin: "A", Items: map[string]string{"p": "x", "q": "a"}}
-	beside := &explore.Entity{Origin: "A", Items: map[string]string{"p": "a", "q": "a", "y": "x"}}
+	loose := &explore.Entity{Origin: "A", Items: map[string]string{"p": "a", "q": "a", "y": "x"}}
 	for _, c := range []struct {
 		name string
 		ops  []*explore.Op
@@ -79,7 +79,7 @@ func TestExplain(t *testing.T) {
 			true},
 		{"unknown, and not there", []*explore.Op{unknown(insertOf("A", 0, 1, two)), readOf(nil, 2, 3)}, true},
 		{"risen", []*explore.Op{insertOf("A", 0, 1, two), deleteOf(2, 3), readOf(whole, 4, 5)}, false},
-		{"added beside, before", []*explore.Op{addOf("y", "x", 0, 1), insertOf("A", 2, 3, two), readOf(beside, 4, 5)},
+		{"added beside, before", []*explore.Op{addOf("y", "x", 0, 1), insertOf("A", 2, 3, two), readOf(loose, 4, 5)},
 			true},
 		{"added in its place, before",
 			[]*explore.Op{addOf("p", "x", 0, 1), insertOf("A", 2, 3, two), readOf(added, 4, 5)}, false},

@@ -80,10 +80,10 @@ func items(key string, got *Entity, of []*World, whole bool) string {
 // there before the read ended, or are loose; nothing is missing of one that was there all
 // the while. They may be left over from an entity that was deleted, but where one that is there
 // has an item which tells its incarnation.
-func SeePart(key string, got map[string]string, covers func(string) bool, tells func(value string) bool) func(before,
+func SeePart(key string, got map[string]string, covers func(string) bool, reveals func(value string) bool) func(before,
 	seen []*World) string {
 	return func(before, seen []*World) string {
-		if e := steady(key, seen, covers, tells); e != nil {
+		if e := steady(key, seen, covers, reveals); e != nil {
 			return itemsOfSteady(key, &Entity{e.Origin, got}, before, seen, covers)
 		}
 		if len(got) == 0 && slices.ContainsFunc(seen, func(w *World) bool { return w.At(key) == nil }) {
@@ -91,13 +91,13 @@ func SeePart(key string, got map[string]string, covers func(string) bool, tells 
 		}
 		wrong := "the items were never those of one entity"
 		all := slices.Concat(before, seen)
-		var beside []string // what may be seen beside whatever is there
+		var loose []string // what may be seen beside whatever is there
 		for _, w := range all {
-			beside = slices.Concat(beside, w.Loose[key], w.Left[key])
+			loose = slices.Concat(loose, w.Loose[key], w.Left[key])
 		}
 		for _, w := range all {
 			if w.At(key) == nil {
-				if onlyLoose(beside, got) {
+				if onlyLoose(loose, got) {
 					return ""
 				}
 				continue
@@ -112,7 +112,7 @@ func SeePart(key string, got map[string]string, covers func(string) bool, tells 
 			var of []*World
 			for _, o := range among {
 				if same(o) {
-					of = append(of, o.covered(key, covers, beside))
+					of = append(of, o.covered(key, covers, loose))
 				}
 			}
 			if wrong = items(key, &Entity{origin, got}, of, always); wrong == "" {
@@ -165,7 +165,7 @@ func SeeLive(key string, got map[string]string, covers func(string) bool) func(b
 
 // steady returns the entity that was there all the while with an item that a selection covers and
 // that tells its incarnation, nil for none.
-func steady(key string, seen []*World, covers func(string) bool, tells func(value string) bool) *Entity {
+func steady(key string, seen []*World, covers func(string) bool, reveals func(value string) bool) *Entity {
 	first := seen[0].At(key)
 	if first == nil {
 		return nil
@@ -173,7 +173,7 @@ func steady(key string, seen []*World, covers func(string) bool, tells func(valu
 	for name := range first.Items {
 		other := func(w *World) bool {
 			e := w.At(key)
-			return e == nil || e.Origin != first.Origin || !tells(e.Items[name])
+			return e == nil || e.Origin != first.Origin || !reveals(e.Items[name])
 		}
 		if covers(name) && !slices.ContainsFunc(seen, other) {
 			return first
@@ -196,9 +196,9 @@ func itemsOfSteady(key string, got *Entity, before, seen []*World, covers func(s
 	return items(key, got, of, true)
 }
 
-func onlyLoose(beside []string, got map[string]string) bool {
+func onlyLoose(loose []string, got map[string]string) bool {
 	for name, v := range got {
-		if !slices.Contains(beside, name+"="+v) {
+		if !slices.Contains(loose, name+"="+v) {
 			return false
 		}
 	}
@@ -207,9 +207,9 @@ func onlyLoose(beside []string, got map[string]string) bool {
 
 // covered returns the world with only the items of a key that a selection covers, and what
 // may be seen beside them.
-func (w *World) covered(key string, covers func(string) bool, beside []string) *World {
+func (w *World) covered(key string, covers func(string) bool, loose []string) *World {
 	c := w.clone()
-	c.Loose[key] = beside
+	c.Loose[key] = loose
 	e := &Entity{w.At(key).Origin, map[string]string{}}
 	for name, v := range w.At(key).Items {
 		if covers(name) {

@@ -32,7 +32,7 @@ type Client struct {
 	// their order. They come before Answers: for calls that are under way at once.
 	At map[string][]Answer
 	// Deaf reports that the client does not pass on the options of a call.
-	Deaf bool
+	Unwatched bool
 
 	mu    sync.Mutex
 	calls []Call
@@ -185,7 +185,7 @@ func call[Out any](ctx context.Context, c *Client, name string, input any, optio
 	}
 	wire := &attempts{}
 	o := dynamodb.Options{HTTPClient: wire}
-	if !c.Deaf {
+	if !c.Unwatched {
 		for _, f := range options {
 			f(&o)
 		}

@@ -27,13 +27,13 @@ func (g *Gen) Edit(v any) {
 		if it.Element() {
 			g.editElements(v, other, it)
 		} else {
-			g.editSingleton(v, other, it)
+			g.editFixedItem(v, other, it)
 		}
 	}
 	g.Repair(v)
 }
 
-func (g *Gen) editSingleton(v, other any, it *schema.Item) {
+func (g *Gen) editFixedItem(v, other any, it *schema.Item) {
 	a, b := reflect.ValueOf(v).Elem(), reflect.ValueOf(other).Elem()
 	switch g.R.IntN(4) {
 	case 0: // all of it

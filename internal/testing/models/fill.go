@@ -54,7 +54,7 @@ func (g *Gen) New() any {
 			g.elements(root, it)
 			continue
 		}
-		g.singleton(root, it)
+		g.fixedItem(root, it)
 	}
 	g.Repair(v)
 	return v
@@ -88,7 +88,7 @@ func (g *Gen) isTaken(v any) bool {
 }
 
 // singleton fills a singleton's fields, or leaves them as they are now and then.
-func (g *Gen) singleton(root reflect.Value, it *schema.Item) {
+func (g *Gen) fixedItem(root reflect.Value, it *schema.Item) {
 	if g.R.IntN(5) == 0 {
 		return
 	}

@@ -25,7 +25,7 @@ func numbered(n, bytes int) string {
 
 // Writers and readers of one value, with a collector that runs all the time while hours go by: no value
 // is torn, none is taken for damaged, and no update is lost.
-func TestConcurrentFlips(t *testing.T) {
+func TestConcurrentCommits(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -37,9 +37,9 @@ func TestConcurrentFlips(t *testing.T) {
 	setNow(m, now)
 	must(m.Save(ctx, m.New(tome{ID: "x", Text: numbered(0, 6<<10)})))(t)
 	writers, readers := draws.Times(4, 8, 8), draws.Times(2, 8, 8)
-	flips := draws.Times(4, 100, 10_000)
+	commits := draws.Times(4, 100, 10_000)
 	var left, acknowledged atomic.Int64
-	left.Store(int64(flips))
+	left.Store(int64(commits))
 	done := make(chan bool)
 	var wg, others sync.WaitGroup
 	for range writers {
@@ -105,8 +105,8 @@ func TestConcurrentFlips(t *testing.T) {
 	others.Wait()
 	e := must(m.Load(ctx, m.Key("x"), mapper.Strong()))(t)
 	if n := writer(e.Value.Text); n != strconv.FormatInt(acknowledged.Load(), 10) ||
-		acknowledged.Load() != int64(flips) {
-		t.Errorf("%d updates were acknowledged of %d, and the value is of the %s", acknowledged.Load(), flips, n)
+		acknowledged.Load() != int64(commits) {
+		t.Errorf("%d updates were acknowledged of %d, and the value is of the %s", acknowledged.Load(), commits, n)
 	}
 	for range 4 {
 		minutes.Add(180)
@@ -115,6 +115,6 @@ func TestConcurrentFlips(t *testing.T) {
 	if c := must(collectAll(ctx, m))(t); c.Records != 1 || c.Values != 1 {
 		t.Errorf("left are %+v", c)
 	}
-	t.Logf("%d values were collected while %d were written, in %d hours of the clock", collected, flips,
+	t.Logf("%d values were collected while %d were written, in %d hours of the clock", collected, commits,
 		minutes.Load()/60)
 }

@@ -242,7 +242,7 @@ func TestLargeFaults(t *testing.T) {
 			f := &largeFaults{albums: newAlbums(t), old: old, now: now, name: name, op: op, clock: &clock{time.Now()}}
 			f.plain = f.mapper(t, enginetest.Start(t).Client(), clientOf(f.s3), f.clock.now)
 			seed := draws.Seed(t)
-			meetFaults(seed, draws.Times(1, 12, draws.All),
+			faultsAt(seed, draws.Times(1, 12, draws.All),
 				func(at int, fault faults.Fault) int { return f.once(t, at, fault) })
 		})
 	}
@@ -250,7 +250,7 @@ func TestLargeFaults(t *testing.T) {
 
 // meetFaults does something once without a fault, and then with faults at requests, from 1, that it
 // sent: most of all pairs by a seed.
-func meetFaults(seed uint64, most int, once func(at int, fault faults.Fault) int) {
+func faultsAt(seed uint64, most int, once func(at int, fault faults.Fault) int) {
 	sent := once(0, 0)
 	for _, drawn := range draws.Some(seed, sent*int(faults.Faults), most) {
 		once(1+drawn/int(faults.Faults), faults.Fault(drawn%int(faults.Faults)))

@@ -101,7 +101,7 @@ func (p *poems) set(expression string, values map[string]types.AttributeValue) {
 
 // A patch that is made to reckon with what is stored, after its values were given up, points to the new
 // ones: of both kinds of stances that it keeps, and in a transaction.
-func TestPatchedAgain(t *testing.T) {
+func TestPatchIsRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	now := strings.Repeat("new ", 100)
@@ -191,7 +191,7 @@ func TestOneRecordAborted(t *testing.T) {
 
 // A value that was put into another field of its item, or put back, is read from where it is stored
 // after the save; and one that lies in its item is what it was, however often it was copied.
-func TestCopiedWithin(t *testing.T) {
+func TestCopyInsideAnItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPoems(t)
@@ -257,7 +257,7 @@ func TestSetReaderOfWhatIsCompressed(t *testing.T) {
 }
 
 // A reader that was filled anew for another try of an Update gives what it has then.
-func TestUpdateFillsAgain(t *testing.T) {
+func TestUpdateRefillsReaders(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m, _ := newArticles(t)

@@ -96,7 +96,7 @@ func TestLargePatch(t *testing.T) {
 	behind := func() *mapper.Mapper[album] {
 		return a.mapper(t, faults.Before(enginetest.Start(t).Client(), "TransactWriteItems", "", func() {
 			c.Time = c.Add(100 * time.Hour)
-			if done, err := collectAll(ctx, m, blob.Delete()); err != nil || done.GivenUp == 0 {
+			if done, err := collectAll(ctx, m, blob.Delete()); err != nil || done.Discarded == 0 {
 				t.Errorf("%+v, %v", done, err)
 			}
 		}), clientOf(a.s3), c.now)
@@ -209,7 +209,7 @@ func TestLargeTransactFaults(t *testing.T) {
 				}
 				return x.Sent()
 			}
-			meetFaults(draws.Seed(t), draws.Times(1, 8, draws.All), once)
+			faultsAt(draws.Seed(t), draws.Times(1, 8, draws.All), once)
 		})
 	}
 }

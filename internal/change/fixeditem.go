@@ -14,7 +14,7 @@ import (
 )
 
 // singleton compares the fields of a singleton.
-func (d *differ) singleton(it *schema.Item) {
+func (d *differ) fixedItem(it *schema.Item) {
 	rec := model.Record{Item: it, Value: d.v}
 	sk, err := d.m.SortKey(rec, d.Keys.KeyFields)
 	if err != nil {
@@ -100,7 +100,7 @@ func (d *differ) differs(it *schema.Item, r *snapshot.Stored) bool {
 		return len(sets)+len(removes) > 0 || r != nil && record.Present(old) != record.Present(d.v)
 	}
 	for i, a := range it.Attributes {
-		if a.Large.Outside() {
+		if a.Large.External() {
 			if _, same, err := d.sameLarge(model.Record{Item: it, Value: d.v}, r, old, i); err != nil || !same {
 				return true
 			}
@@ -142,7 +142,7 @@ func (d *differ) add(ch *Change) {
 			return
 		}
 	}
-	ch.Outside = len(Values([]*Change{ch}))
+	ch.External = len(Values([]*Change{ch}))
 	ch.index(d.m)
 	if err := ch.checkLocal(); err != nil {
 		d.fail(err)

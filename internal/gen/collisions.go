@@ -8,10 +8,10 @@ import (
 
 // Meetings reports models of several packages in one table whose keys could meet, each pair once;
 // those of one package are among its own diagnostics.
-func Meetings(packages ...*Package) []Diagnostic { return meetings(packages, false) }
+func Meetings(packages ...*Package) []Diagnostic { return collisions(packages, false) }
 
 // meetings reports pairs of models in one package, or in two.
-func meetings(packages []*Package, within bool) []Diagnostic {
+func collisions(packages []*Package, samePackage bool) []Diagnostic {
 	var all []Diagnostic
 	type of struct {
 		p *Package
@@ -24,10 +24,10 @@ func meetings(packages []*Package, within bool) []Diagnostic {
 				continue
 			}
 			for _, o := range seen {
-				if within != (o.p == p) {
+				if samePackage != (o.p == p) {
 					continue
 				}
-				text := schema.Meet(o.m.Schema, m.Schema)
+				text := schema.Collision(o.m.Schema, m.Schema)
 				if text == "" {
 					continue
 				}

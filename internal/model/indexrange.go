@@ -27,21 +27,21 @@ func (m *Model) SelectIndex(name string, args []any) selection.Selection {
 		least += len(k.Sources)
 	}
 	var names []string
-	given := 0
+	count := 0
 	for i, k := range keys {
 		for n, src := range k.Sources {
 			names = append(names, src.Text)
-			if given == len(args) {
+			if count == len(args) {
 				continue
 			}
-			v, err := codec.PlaceholderValue(m.Schema, k.Key, n, args[given])
+			v, err := codec.PlaceholderValue(m.Schema, k.Key, n, args[count])
 			if err != nil {
 				return selection.Selection{Err: err}
 			}
 			t.Values = append(t.Values, v)
-			given++
+			count++
 			if i >= len(e.Hash) {
-				t.Parts = partsOf(e.Range, given-least)
+				t.Parts = partsOf(e.Range, count-least)
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func (m *Model) SelectIndex(name string, args []any) selection.Selection {
 		return selection.Selection{Err: m.Errorf("Index got %d values, and the index %s takes %d to %d: %s", len(args),
 			e.Index.Name, least, len(names), strings.Join(names, ", "))}
 	}
-	if given == least {
+	if count == least {
 		t.Parts = partsOf(e.Range, 0)
 	}
 	return selection.Selection{Targets: []selection.Target{t}}
@@ -75,9 +75,9 @@ func partsOf(keys []*schema.IndexKey, n int) int {
 // entry returns how the items that a name means lie in an index.
 func (m *Model) entry(name string) (*schema.Entry, error) {
 	index, on, named := strings.Cut(name, "/")
-	var known, items []string
+	var names, items []string
 	for _, x := range m.Schema.Indexes {
-		known = append(known, x.Name)
+		names = append(names, x.Name)
 		if x.Name != index {
 			continue
 		}
@@ -92,11 +92,11 @@ func (m *Model) entry(name string) (*schema.Entry, error) {
 	case len(items) > 0:
 		return nil, m.Errorf("the index %q holds several kinds of items, and %q names none: write one of %s", index,
 			name, strings.Join(items, ", "))
-	case len(known) == 0:
+	case len(names) == 0:
 		return nil, m.Errorf("the model declares no indexes: add _ struct{} `ddb:\"index=NAME,hash=ATTR,pk=TEMPLATE\"`")
 	}
-	return nil, m.Errorf("the model declares no index %q%s: its indexes are %s", index, near.Hint(index, known),
-		strings.Join(known, ", "))
+	return nil, m.Errorf("the model declares no index %q%s: its indexes are %s", index, near.Hint(index, names),
+		strings.Join(names, ", "))
 }
 
 // Narrow returns the selection of a range behind what a selection of an index has given: of the
@@ -126,9 +126,9 @@ func (m *Model) Narrow(s selection.Selection, b selection.Bounds) selection.Sele
 }
 
 // times is a range of instants.
-func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, given selection.Bounds) (*selection.Time,
+func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, bounds selection.Bounds) (*selection.Time,
 	error) {
-	if given.Begin != nil {
+	if bounds.Begin != nil {
 		return nil, m.Errorf("the placeholder %s of the index %s is a time, which begins with nothing: use Between",
 			k.Sources[source].Text, e.Index.Name)
 	}
@@ -136,7 +136,7 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, given sel
 	for _, b := range []struct {
 		arg *any
 		to  *selection.Bound
-	}{{given.From, &when.From}, {given.To, &when.To}} {
+	}{{bounds.From, &when.From}, {bounds.To, &when.To}} {
 		if b.arg == nil {
 			continue
 		}
@@ -154,7 +154,7 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, given sel
 }
 
 // order is a range of other values.
-func (m *Model) order(e *schema.Entry, k *schema.IndexKey, source int, given selection.Bounds) (*selection.Order,
+func (m *Model) order(e *schema.Entry, k *schema.IndexKey, source int, bounds selection.Bounds) (*selection.Order,
 	error) {
 	text := k.Sources[source].Text
 	switch {
@@ -164,18 +164,18 @@ func (m *Model) order(e *schema.Entry, k *schema.IndexKey, source int, given sel
 	case !k.Ordered(source):
 		return nil, m.Errorf("the placeholder %s of the index %s is not written in the order of its values: give it "+
 			"a key attribute of its own, as in sk={%s}", text, e.Index.Name, k.Sources[source].Value.Name)
-	case given.Begin != nil && k.Format(source).Value != key.String:
+	case bounds.Begin != nil && k.Format(source).Value != key.String:
 		return nil, m.Errorf("the placeholder %s of the index %s is no text, which alone begins with something: use "+
 			"Between", text, e.Index.Name)
 	}
 	o := &selection.Order{}
-	if given.Begin != nil {
-		o.Begin = *given.Begin
+	if bounds.Begin != nil {
+		o.Begin = *bounds.Begin
 	}
 	for _, b := range []struct {
 		arg *any
 		to  **key.Value
-	}{{given.From, &o.From}, {given.To, &o.To}} {
+	}{{bounds.From, &o.From}, {bounds.To, &o.To}} {
 		if b.arg == nil {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // told is what most answers tell besides items.
-type told struct {
+type response struct {
 	capacity       *types.ConsumedCapacity
 	count, scanned int32
 	// more reports that the answer tells more, or in another way.
@@ -19,7 +19,7 @@ type told struct {
 
 // member reads the value of a member of an answer. It reports false, and may have read some of it, for
 // one that is not known.
-func (t *told) member(s *scanner, name []byte) (ok bool) {
+func (t *response) field(s *scanner, name []byte) (ok bool) {
 	switch string(name) {
 	case "ConsumedCapacity":
 		t.capacity, ok = s.capacity()
@@ -33,7 +33,7 @@ func (t *told) member(s *scanner, name []byte) (ok bool) {
 
 // into sets it in an output. items reports that the answer had some, or none of them. It reports false
 // for an output that is not known, and has set nothing.
-func (t *told) into(out smithy.Deserializable, items bool) bool {
+func (t *response) into(out smithy.Deserializable, items bool) bool {
 	switch o := out.(type) {
 	case *dynamodb.GetItemOutput:
 		o.ConsumedCapacity = t.capacity
@@ -64,9 +64,9 @@ func (t *told) into(out smithy.Deserializable, items bool) bool {
 
 // tell reads an answer to a write, and sets what it tells. It reports false, and has set nothing, for
 // one that tells more.
-func tell(body []byte, out smithy.Deserializable) bool {
-	s, t := scanner{b: body}, told{}
-	ok := s.members(func(name []byte) bool { return t.member(&s, name) })
+func decodeResponse(body []byte, out smithy.Deserializable) bool {
+	s, t := scanner{b: body}, response{}
+	ok := s.fields(func(name []byte) bool { return t.field(&s, name) })
 	s.space()
 	return ok && s.i == len(body) && t.into(out, false)
 }
@@ -82,14 +82,14 @@ type capacity struct {
 // capacity reads what a request took: in sum, and of the table.
 func (s *scanner) capacity() (*types.ConsumedCapacity, bool) {
 	c := new(capacity)
-	ok := s.members(func(name []byte) bool {
+	ok := s.fields(func(name []byte) bool {
 		switch string(name) {
 		case "CapacityUnits":
 			c.CapacityUnits = &c.units
 			return s.number(&c.units)
 		case "Table":
 			c.Table = &c.table
-			return s.members(func(name []byte) bool {
+			return s.fields(func(name []byte) bool {
 				c.table.CapacityUnits = &c.ofTable
 				return string(name) == "CapacityUnits" && s.number(&c.ofTable)
 			})
@@ -104,10 +104,10 @@ func (s *scanner) capacity() (*types.ConsumedCapacity, bool) {
 }
 
 // maxMembers bounds how many members an object in an answer may have: DynamoDB's have five.
-const maxMembers = 32
+const maxNames = 32
 
 // members passes over an object, whose members' values are read by of. None may come twice.
-func (s *scanner) members(of func(name []byte) bool) bool {
+func (s *scanner) fields(of func(name []byte) bool) bool {
 	if !s.is('{') {
 		return false
 	}
@@ -119,7 +119,7 @@ func (s *scanner) members(of func(name []byte) bool) bool {
 	for {
 		name, escaped, ok := s.quoted()
 		same := func(n []byte) bool { return string(n) == string(name) }
-		if !ok || escaped || len(seen) > maxMembers || slices.ContainsFunc(seen, same) || !s.is(':') {
+		if !ok || escaped || len(seen) > maxNames || slices.ContainsFunc(seen, same) || !s.is(':') {
 			return false
 		}
 		seen = append(seen, name)

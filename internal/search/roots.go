@@ -38,7 +38,7 @@ func (w *wanting) want() int {
 }
 
 // heads searches for the roots alone.
-func (x *Search) heads(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
+func (x *Search) roots(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	r := &headReader{Search: x}
 	w := &wanting{limit: x.r.Limit}
 	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, w.options(x.o), x.u) {
@@ -111,18 +111,18 @@ func (x *Search) loadEach(ctx context.Context, yield func(Hit) bool, pageEnd fun
 			return err
 		}
 		w.items += len(page.Items)
-		heads := slices.DeleteFunc(page.Items, func(f item.Image) bool { return !x.isHead(&f) })
-		w.hits += len(heads)
-		for len(heads) > 0 {
-			n := min(len(heads), findsAtOnce)
+		roots := slices.DeleteFunc(page.Items, func(f item.Image) bool { return !x.isHead(&f) })
+		w.hits += len(roots)
+		for len(roots) > 0 {
+			n := min(len(roots), findsAtOnce)
 			if x.r.Limit > 0 {
 				n = min(n, x.r.Limit-found)
 			}
-			hits, err := x.whole(ctx, heads[:n])
+			hits, err := x.whole(ctx, roots[:n])
 			if err != nil {
 				return err
 			}
-			heads = heads[n:]
+			roots = roots[n:]
 			for _, h := range hits {
 				found++
 				if !yield(h) || found == x.r.Limit {
@@ -138,13 +138,13 @@ func (x *Search) loadEach(ctx context.Context, yield func(Hit) bool, pageEnd fun
 }
 
 // whole reads the entities of some roots; one that is not there any more is left out.
-func (x *Search) whole(ctx context.Context, heads []item.Image) ([]Hit, error) {
+func (x *Search) whole(ctx context.Context, roots []item.Image) ([]Hit, error) {
 	m := x.Model
 	var t write.Tally
 	defer func() { x.add(&t) }()
-	sels := make([]selection.Selection, len(heads))
-	for i := range heads {
-		sels[i] = selection.Entity(m.Schema, m.IdentityOf(&heads[i], x.s.Identity))
+	sels := make([]selection.Selection, len(roots))
+	for i := range roots {
+		sels[i] = selection.Entity(m.Schema, m.IdentityOf(&roots[i], x.s.Identity))
 		if sels[i].Err != nil {
 			return nil, sels[i].Err
 		}
@@ -162,13 +162,13 @@ func (x *Search) whole(ctx context.Context, heads []item.Image) ([]Hit, error) {
 		if _, err := x.Engine.Decode(ctx, f, v, &t); err != nil {
 			return nil, err
 		}
-		kept, err := x.keeps(&heads[i],
+		kept, err := x.keeps(&roots[i],
 			func(k *selection.Filter) (key.Value, error) { return m.Codec.KeyField(v, k.KeyField) })
 		if err != nil {
 			return nil, err
 		}
 		if kept {
-			hits = append(hits, Hit{Value: v, At: heads[i].Place, m: m, identity: sels[i].Identity})
+			hits = append(hits, Hit{Value: v, At: roots[i].Place, m: m, identity: sels[i].Identity})
 		}
 	}
 	return hits, nil

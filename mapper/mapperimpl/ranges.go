@@ -23,14 +23,14 @@ func Index[T any](index, item, parts int, args ...Argument) query.Node[T] {
 func Period[T any](n query.Node[T], in []*time.Location, year int, more ...int) query.Node[T] {
 	at, ok := location(in)
 	if !ok {
-		return within(n, selection.Time{Err: selection.ErrLocation})
+		return bounded(n, selection.Time{Err: selection.ErrLocation})
 	}
 	month, day, hour := 1, 1, 0
 	for i, to := range []*int{&month, &day, &hour}[:len(more)] {
 		*to = more[i]
 	}
 	unit := []selection.Unit{selection.Year, selection.Month, selection.Day, selection.Hour}[len(more)]
-	return within(n, *selection.PeriodOf(unit,
+	return bounded(n, *selection.PeriodOf(unit,
 		selection.Date{Year: year, Month: time.Month(month), Day: day, Hour: hour}, at))
 }
 
@@ -38,9 +38,9 @@ func Period[T any](n query.Node[T], in []*time.Location, year int, more ...int) 
 func Week[T any](n query.Node[T], in []*time.Location, year, week int) query.Node[T] {
 	at, ok := location(in)
 	if !ok {
-		return within(n, selection.Time{Err: selection.ErrLocation})
+		return bounded(n, selection.Time{Err: selection.ErrLocation})
 	}
-	return within(n, *selection.WeekOf(year, week, at))
+	return bounded(n, *selection.WeekOf(year, week, at))
 }
 
 // location returns the location of a period, UTC for none.
@@ -63,10 +63,10 @@ func Times[T any](n query.Node[T], from, to *time.Time) query.Node[T] {
 	if to != nil {
 		w.To = selection.At(to.Add(-1))
 	}
-	return within(n, w)
+	return bounded(n, w)
 }
 
-func within[T any](n query.Node[T], w selection.Time) query.Node[T] {
+func bounded[T any](n query.Node[T], w selection.Time) query.Node[T] {
 	s := spec(n)
 	if len(s.Targets) == 1 {
 		s.Targets = slices.Clone(s.Targets)

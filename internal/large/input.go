@@ -32,7 +32,7 @@ func inMemory(b []byte) Frame {
 // them with what is stored: few become a value in memory, and of many the length and the SHA-256 are
 // noted, and they stay where they can be read again. That is the reader, where it can be read at any
 // place, and else a temporary file.
-type Given struct {
+type Input struct {
 	from io.Reader
 	kind Kind
 
@@ -56,17 +56,17 @@ type packed struct {
 
 // HoldReader makes it hold what a reader gives.
 func (c *Cell) HoldReader(r io.Reader, kind Kind) {
-	c.held = &held{given: &Given{from: r, kind: kind}}
+	c.held = &held{input: &Input{from: r, kind: kind}}
 }
 
-func (c *Cell) given() *Given {
+func (c *Cell) input() *Input {
 	if c.held == nil {
 		return nil
 	}
-	return c.held.given
+	return c.held.input
 }
 
-func (g *Given) prepare() error {
+func (g *Input) prepare() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.done {
@@ -83,8 +83,8 @@ func (g *Given) prepare() error {
 }
 
 // GivenOnce returns the reader that it was given, if that can be read once only.
-func (c *Cell) GivenOnce() (from io.Reader, once bool) {
-	g := c.given()
+func (c *Cell) StreamInput() (from io.Reader, once bool) {
+	g := c.input()
 	if g == nil || g.from == nil {
 		return nil, false
 	}
@@ -98,7 +98,7 @@ func (c *Cell) GivenOnce() (from io.Reader, once bool) {
 
 // Ended reports whether what it was given has nothing to give.
 func (c *Cell) Ended() bool {
-	g := c.given()
+	g := c.input()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.done {
@@ -113,16 +113,16 @@ func (c *Cell) Ended() bool {
 }
 
 // Given returns what it was given, nil for nothing; Gives reports whether that is g, and Give makes it that.
-func (c *Cell) Given() *Given { return c.given() }
+func (c *Cell) Input() *Input { return c.input() }
 
 // Gives is described at Given.
-func (c *Cell) Gives(g *Given) bool { return c.given() == g }
+func (c *Cell) Gives(g *Input) bool { return c.input() == g }
 
 // Give is described at Given.
-func (c *Cell) Give(g *Given) { c.held = &held{given: g} }
+func (c *Cell) Give(g *Input) { c.held = &held{input: g} }
 
 // attribute returns the value of few bytes, and of many a pointer that leads nowhere, but tells what they are.
-func (g *Given) attribute() (types.AttributeValue, error) {
+func (g *Input) attribute() (types.AttributeValue, error) {
 	if err := g.prepare(); err != nil {
 		return nil, err
 	}
@@ -140,15 +140,15 @@ type seeker interface {
 
 var errNoReader = errors.New("it is no reader: give one, or use Clear")
 
-func (g *Given) read() error {
+func (g *Input) read() error {
 	if g.from == nil {
 		return errNoReader
 	}
 	r := g.from
-	file, again := r.(seeker)
-	if again {
+	file, rereadable := r.(seeker)
+	if rereadable {
 		at, err := file.Seek(0, io.SeekCurrent)
-		if again = err == nil; again { // else it is a pipe
+		if rereadable = err == nil; rereadable { // else it is a pipe
 			section := io.NewSectionReader(file, at, math.MaxInt64-at) // to its end, wherever that is
 			r, g.body = section, section
 		}
@@ -165,7 +165,7 @@ func (g *Given) read() error {
 	g.head = head
 	sum := &summing{hash: sha256.New(), text: g.kind == Text}
 	all := io.MultiReader(bytes.NewReader(head), r)
-	if again {
+	if rereadable {
 		checked := &checked{from: g.body}
 		_, err = io.Copy(io.MultiWriter(sum, checked), all)
 		checked.end()
@@ -179,13 +179,13 @@ func (g *Given) read() error {
 	if err == nil {
 		err = sum.end()
 	}
-	g.p = Pointer{Way: Collection, Kind: g.kind, Length: sum.n, Stored: sum.n}
+	g.p = Pointer{Class: Collection, Kind: g.kind, Length: sum.n, Stored: sum.n}
 	sum.hash.Sum(g.p.Sum[:0])
 	return err
 }
 
 // frame returns the value as a codec stores it, "" for none: which may be as it is, where that is smaller.
-func (g *Given) frame(codings compression.Codings, codec compression.Codec) (io.ReaderAt, int64, compression.Codec,
+func (g *Input) frame(codings compression.Codings, codec compression.Codec) (io.ReaderAt, int64, compression.Codec,
 	error) {
 	if codec == "" {
 		return g.body, g.p.Length, "", nil
@@ -203,7 +203,7 @@ func (g *Given) frame(codings compression.Codings, codec compression.Codec) (io.
 	return g.body, g.p.Length, "", nil
 }
 
-func (g *Given) pack(codings compression.Codings, codec compression.Codec) *packed {
+func (g *Input) pack(codings compression.Codings, codec compression.Codec) *packed {
 	f := &packed{}
 	count := &summing{hash: sha256.New()}
 	f.body, f.err = spool(func(w io.Writer) error {
@@ -261,7 +261,7 @@ func (s *summing) end() error {
 }
 
 // open returns a reader of what was given.
-func (g *Given) open() (io.ReadCloser, error) {
+func (g *Input) open() (io.ReadCloser, error) {
 	if err := g.prepare(); err != nil {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func (g *Given) open() (io.ReadCloser, error) {
 }
 
 // value returns what was given as a value.
-func (g *Given) value() (types.AttributeValue, error) {
+func (g *Input) value() (types.AttributeValue, error) {
 	r, err := g.open()
 	if err != nil {
 		return nil, err

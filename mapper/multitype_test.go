@@ -49,7 +49,7 @@ type offering struct {
 
 // Several types in one collection are read by one query, in the order of their sort keys, both ways,
 // with a limit, over answers that end anywhere; what is not one range is refused.
-func TestTogether(t *testing.T) {
+func TestMultiTypeQueries(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")

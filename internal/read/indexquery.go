@@ -15,7 +15,7 @@ import (
 )
 
 // inputWithin returns the request that reads a range of a secondary index.
-func (r *Reader) inputWithin(p selection.Part, o Options) *dynamodb.QueryInput {
+func (r *Reader) inputInIndex(p selection.Part, o Options) *dynamodb.QueryInput {
 	x := p.In.Entry.Index
 	in := &dynamodb.QueryInput{
 		TableName:                 &r.TableOf(p).Name,

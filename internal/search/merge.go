@@ -19,12 +19,12 @@ import (
 // Together runs searches of several models over one range of one partition with one query, and
 // yields their hits in the order of the sort keys, with the index of the search that each is of.
 // It ends after limit hits, 0 for no limit.
-func Together(ctx context.Context, all []*Search, limit int, yield func(i int, h Hit) bool) error {
+func Merge(ctx context.Context, all []*Search, limit int, yield func(i int, h Hit) bool) error {
 	sides, err := sidesOf(all)
 	if err != nil {
 		return err
 	}
-	shared := &sharedRange{within: span(sides), first: all[0], wanting: wanting{limit: limit}}
+	shared := &sharedRange{bounds: span(sides), first: all[0], wanting: wanting{limit: limit}}
 	began := all[0].Model.Now()
 	defer shared.end()
 	if all[0].o.Reverse {
@@ -183,7 +183,7 @@ func span(sides []*side) selection.Range {
 // sharedRange is the one query, read by one search after the other.
 type sharedRange struct {
 	wanting
-	within selection.Range
+	bounds selection.Range
 	first  *Search
 	next   func() (read.Page, error, bool)
 	stop   func()
@@ -204,7 +204,7 @@ func (r *sharedRange) page(ctx context.Context, o read.Options, u *read.Usage) (
 	if !r.begun {
 		r.begun, r.more = true, true
 		p := r.first.s.Parts[0]
-		p.Range = r.within
+		p.Range = r.bounds
 		r.next, r.stop = iter.Pull2(r.first.Source.Ranges(ctx, []selection.Part{p}, o, u)[0])
 	}
 	if len(r.left) > 0 || !r.more {
@@ -267,7 +267,7 @@ func (s *share) take(items []item.Image, t *item.Table, reverse bool) (read.Page
 		}
 	}
 	var err error
-	if page.Items, err = s.Model.DescribeAgain(t, own); err != nil {
+	if page.Items, err = s.Model.DescribeItems(t, own); err != nil {
 		return page, fmt.Errorf("%s: %w", s.Model.Label(), err)
 	}
 	return page, nil

@@ -102,13 +102,13 @@ func (j Merged) all(ctx context.Context, options []ReadOption, yield func(any, e
 		searches = append(searches, q)
 	}
 	if first == nil {
-		return search.Together(ctx, nil, 0, nil)
+		return search.Merge(ctx, nil, 0, nil)
 	}
 	defer func() { first.Deliver(first.settings, &usage) }()
 	ctx, end := first.Begin(ctx)
 	defer func() { end(&usage, err) }()
 	var failed error
-	err = search.Together(ctx, searches, j.limit, func(i int, h search.Hit) bool {
+	err = search.Merge(ctx, searches, j.limit, func(i int, h search.Hit) bool {
 		var ref any
 		if ref, failed = j.sides[i].ref(h); failed != nil {
 			return false

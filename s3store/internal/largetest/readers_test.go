@@ -222,7 +222,7 @@ func TestSetAndSaved(t *testing.T) {
 }
 
 // What a load reads outside of items is in its plan.
-func TestPlanLoadOutside(t *testing.T) {
+func TestPlanLoadOfExternalValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	a, c := newAlbums(t), &clock{time.Now()}
@@ -449,7 +449,7 @@ func TestCopyFaults(t *testing.T) {
 				}
 				return x.Sent()
 			}
-			meetFaults(draws.Seed(t), draws.Times(1, 16, draws.All), again)
+			faultsAt(draws.Seed(t), draws.Times(1, 16, draws.All), again)
 		})
 	}
 }
@@ -581,7 +581,7 @@ type roll struct {
 }
 
 // After a save a Value is read from where it is stored, also in a map, and where it was found to be what is stored.
-func TestSettled(t *testing.T) {
+func TestResolved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	gateway, _ := enginetest.S3(t)

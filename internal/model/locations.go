@@ -35,7 +35,7 @@ func IsTableName(name string) bool {
 func externals(e *schema.Entity) (all []*schema.Attribute) {
 	for _, it := range e.Items {
 		for _, a := range it.Attributes {
-			if a.Large.Outside() {
+			if a.Large.External() {
 				all = append(all, a)
 			}
 		}
@@ -44,13 +44,13 @@ func externals(e *schema.Entity) (all []*schema.Attribute) {
 }
 
 // Homes returns where the external values of the model are stored. It is nil if the model has none.
-func (m *Model) Homes(s Storage) (*large.Homes, error) {
+func (m *Model) Locations(s Storage) (*large.Locations, error) {
 	e := m.Schema
 	all := externals(e)
 	if len(all) == 0 {
 		return nil, nil
 	}
-	h := &large.Homes{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim, Root: rootOf(m),
+	h := &large.Locations{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim, Root: rootOf(m),
 		Place: s.Region()}
 	h.Fits = func(t *item.Table, pk, sk key.Scalar) bool {
 		x := e.Tables[t.Index]

@@ -11,7 +11,7 @@ import (
 )
 
 // within makes the part of a target in a secondary index.
-func (s Selection) within(e *schema.Entity, t Target) Selection {
+func (s Selection) inside(e *schema.Entity, t Target) Selection {
 	out := Selection{Identity: s.Identity}
 	if t.Index < 0 || t.Index >= len(e.Indexes) {
 		out.Err = fmt.Errorf("%s: the model has no such index", e.Label())
@@ -23,7 +23,7 @@ func (s Selection) within(e *schema.Entity, t Target) Selection {
 		out.Err = fmt.Errorf("%s: the index %s holds none of what is asked for", e.Label(), x.Name)
 		return out
 	}
-	w := &within{e: e, entry: x.Entries[i], rest: t.Values}
+	w := &inside{e: e, entry: x.Entries[i], rest: t.Values}
 	part, err := w.part(t)
 	if err != nil {
 		out.Err = &schema.Unstorable{Label: e.Label(), Field: w.entry.Item.Name,
@@ -41,14 +41,14 @@ func (s Selection) within(e *schema.Entity, t Target) Selection {
 }
 
 // within makes the keys of a range in an index of the values that are given, in their order.
-type within struct {
+type inside struct {
 	e     *schema.Entity
 	entry *schema.Entry
 	rest  []key.Value
 }
 
-func (w *within) part(t Target) (*Within, error) {
-	out := &Within{Entry: w.entry, Range: Range{Kind: All}}
+func (w *inside) part(t Target) (*Inside, error) {
+	out := &Inside{Entry: w.entry, Range: Range{Kind: All}}
 	for _, k := range w.entry.Hash {
 		s, err := w.whole(k, key.MaxPartition)
 		if err != nil {
@@ -87,7 +87,7 @@ func (w *within) part(t Target) (*Within, error) {
 }
 
 // take returns the values of the next n placeholders.
-func (w *within) take(n int) ([]key.Value, error) {
+func (w *inside) take(n int) ([]key.Value, error) {
 	if len(w.rest) < n {
 		return nil, errors.New("it got fewer values than its partition key has placeholders")
 	}
@@ -97,7 +97,7 @@ func (w *within) take(n int) ([]key.Value, error) {
 }
 
 // whole renders a key attribute of which all is given.
-func (w *within) whole(k *schema.IndexKey, most int) (key.Scalar, error) {
+func (w *inside) whole(k *schema.IndexKey, most int) (key.Scalar, error) {
 	values, err := w.take(len(k.Sources))
 	if err != nil {
 		return key.Scalar{}, err
@@ -113,7 +113,7 @@ func (w *within) whole(k *schema.IndexKey, most int) (key.Scalar, error) {
 }
 
 // narrowed is the range of a key attribute of which so many parts are given.
-func (w *within) narrowed(k *schema.IndexKey, parts int, t Target) (Range, error) {
+func (w *inside) narrowed(k *schema.IndexKey, parts int, t Target) (Range, error) {
 	n := 0
 	for _, p := range k.Template.Parts[:parts] {
 		if p.Format.Kind != key.Literal {
@@ -187,7 +187,7 @@ func ordered(template *key.Template, parts int, o Order, text string) (Range, er
 }
 
 // keep returns the filter of the instants, nil where the key alone tells.
-func (w *within) keep(attribute, parts int, when *Time) *KeepWithin {
+func (w *inside) keep(attribute, parts int, when *Time) *KeepRange {
 	k := w.entry.Range[attribute]
 	n := 0
 	for _, p := range k.Template.Parts[:parts] {
@@ -200,15 +200,15 @@ func (w *within) keep(attribute, parts int, when *Time) *KeepWithin {
 	case prefix || k.Sources[n].Lossless:
 		return nil
 	case k.Own == schema.Derived:
-		return &KeepWithin{Derived: w.entry.Item.DerivedKey(k.Name), Source: n, From: when.From, To: when.To}
+		return &KeepRange{Derived: w.entry.Item.DerivedKey(k.Name), Source: n, From: when.From, To: when.To}
 	case k.Own == schema.Primary && k.Key == w.entry.Item.Key:
-		return &KeepWithin{Derived: -1, Source: n, From: when.From, To: when.To}
+		return &KeepRange{Derived: -1, Source: n, From: when.From, To: when.To}
 	}
 	return nil
 }
 
 // Text shows the range.
-func (w *Within) Text() string {
+func (w *Inside) Text() string {
 	var all []string
 	for _, s := range slices.Concat(w.Hash, w.Equal) {
 		all = append(all, s.String())

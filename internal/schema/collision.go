@@ -10,7 +10,7 @@ import (
 
 // Meet says what two models in one table cannot both be, and the cure, "" for nothing: items that some
 // values could make one, and keys that one table does not have.
-func Meet(a, b *Entity) string {
+func Collision(a, b *Entity) string {
 	for _, t := range a.Tables {
 		for _, u := range b.Tables {
 			if a.stored(t) != b.stored(u) {
@@ -24,7 +24,7 @@ func Meet(a, b *Entity) string {
 			if text := cmp.Or(expiring(a, b, t, u), expiring(b, a, u, t)); text != "" {
 				return text
 			}
-			if text := meetIn(a, b, t, u); text != "" {
+			if text := collisionIn(a, b, t, u); text != "" {
 				return text + ": begin the partition keys, or the sort keys, of one with a segment of its own, or " +
 					"give it another table"
 			}
@@ -70,14 +70,14 @@ func (t *Table) keys() string {
 }
 
 // meetIn names items of two models in one table whose keys can be equal.
-func meetIn(a, b *Entity, t, u *Table) string {
+func collisionIn(a, b *Entity, t, u *Table) string {
 	for _, x := range a.Items {
 		for _, y := range b.Items {
 			if x.Table != t || y.Table != u {
 				continue
 			}
-			pk, sk, meet := overlap(newPair(a.PK, x.Key), newPair(b.PK, y.Key))
-			if !meet {
+			pk, sk, collide := overlap(newPair(a.PK, x.Key), newPair(b.PK, y.Key))
+			if !collide {
 				continue
 			}
 			at := pk.String()
@@ -131,12 +131,12 @@ func newPair(pk, sk *Key) pair {
 
 // overlap decides whether two pairs of templates can give the same two keys, and returns such keys.
 // Where values that both keys of an item have leave it open, it says that they can.
-func overlap(a, b pair) (pk, sk key.Scalar, meet bool) {
-	if pk, meet = key.Overlap(a.keys[0], b.keys[0]); !meet {
+func overlap(a, b pair) (pk, sk key.Scalar, collide bool) {
+	if pk, collide = key.Overlap(a.keys[0], b.keys[0]); !collide {
 		return pk, sk, false
 	}
 	if a.keys[1] != nil && b.keys[1] != nil {
-		if sk, meet = key.Overlap(a.keys[1], b.keys[1]); !meet {
+		if sk, collide = key.Overlap(a.keys[1], b.keys[1]); !collide {
 			return pk, sk, false
 		}
 	}
@@ -152,7 +152,7 @@ func overlap(a, b pair) (pk, sk key.Scalar, meet bool) {
 		if !ok {
 			continue
 		}
-		if x, y, meet := overlap(fixed, b); meet {
+		if x, y, collide := overlap(fixed, b); collide {
 			return x, y, true
 		}
 	}

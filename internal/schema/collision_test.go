@@ -14,7 +14,7 @@ import (
 
 // Two models in one table: keys that values which stand in both of an item's keys make equal, and
 // ones that they keep apart; and keys that one table cannot have.
-func TestMeet(t *testing.T) {
+func TestCollisions(t *testing.T) {
 	type (
 		text struct{ T string }
 		byID = struct {
@@ -92,7 +92,7 @@ func TestMeet(t *testing.T) {
 		if errX != nil || errY != nil {
 			t.Fatal(errX, errY)
 		}
-		got, back := Meet(x, y), Meet(y, x)
+		got, back := Collision(x, y), Collision(y, x)
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) || (got == "") != (back == "") {
 			t.Errorf("%T and %T: %s; %s", c.a, c.b, got, back)
 		}
@@ -102,10 +102,10 @@ func TestMeet(t *testing.T) {
 // Law: keys that some values make equal are never said to be apart, and the keys that are said to be
 // of both items are. Random templates, with values that both keys of an item share, are compared with
 // all of a few values.
-func TestMeetAgreesWithValues(t *testing.T) {
+func TestCollisionsAgreeWithValues(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
-	met, apart := 0, 0
+	met, distinct := 0, 0
 	for range draws.Times(1_000, 6_000, 100_000) {
 		a, b := randomKeys(r), randomKeys(r)
 		pk, sk, meet := overlap(newPair(a[0], a[1]), newPair(b[0], b[1]))
@@ -116,7 +116,7 @@ func TestMeetAgreesWithValues(t *testing.T) {
 			}
 		}
 		if !meet {
-			apart++
+			distinct++
 			continue
 		}
 		met++
@@ -126,7 +126,7 @@ func TestMeetAgreesWithValues(t *testing.T) {
 			}
 		}
 	}
-	if met == 0 || apart == 0 {
+	if met == 0 || distinct == 0 {
 		t.Error("all meet, or none: the test proves nothing")
 	}
 }
@@ -194,7 +194,7 @@ func shownKeys(k [2]*Key) string {
 }
 
 // A table has one TTL attribute, by which DynamoDB deletes items, whichever model they are of.
-func TestMeetExpiry(t *testing.T) {
+func TestCollisionsOfExpiry(t *testing.T) {
 	type (
 		expiring = struct {
 			_    struct{}  `ddb:"table=one,ttl=exp"`
@@ -231,7 +231,7 @@ func TestMeetExpiry(t *testing.T) {
 		if errA != nil || errB != nil {
 			t.Fatal(errA, errB)
 		}
-		if text := Meet(a, b); c.want == "" && text != "" || !strings.Contains(text, c.want) {
+		if text := Collision(a, b); c.want == "" && text != "" || !strings.Contains(text, c.want) {
 			t.Errorf("%s and %s: %s", c.a, c.b, text)
 		}
 	}

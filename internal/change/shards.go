@@ -40,18 +40,18 @@ func (d *differ) checkStays() error {
 
 // checkHomes requires of an entity that is inserted, or moves, that it does not lie on another of the
 // shards that its key may lead to, from before or after their number has changed.
-func (d *differ) checkHomes() error {
+func (d *differ) checkShards() error {
 	if !d.m.IsResharding() || !d.s.Fresh && !d.RootMoves {
 		return nil
 	}
 	own := d.m.Identity(d.Keys.KeyFields)
-	homes, err := d.m.Schema.Homes(own[:len(own)-1])
+	shards, err := d.m.Schema.ShardsOf(own[:len(own)-1])
 	if err != nil {
 		return err
 	}
-	for _, home := range homes {
-		there := append(slices.Clone(own[:len(own)-1]), home)
-		if home == d.m.Shard(own) || d.RootMoves && slices.EqualFunc(there, d.Old, key.Value.Equal) {
+	for _, shard := range shards {
+		there := append(slices.Clone(own[:len(own)-1]), shard)
+		if shard == d.m.Shard(own) || d.RootMoves && slices.EqualFunc(there, d.Old, key.Value.Equal) {
 			continue
 		}
 		at, err := d.m.RootPlace(there)
