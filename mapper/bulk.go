@@ -16,25 +16,25 @@ import (
 	"github.com/itemize/itemize/internal/flow"
 )
 
-// BulkLoad inserts every entity that a sequence yields, with as few calls as can be: INSERT statements,
-// 25 a call, each on condition that nothing is there, at the single price. What is written one after
-// the other lies under different partition keys, as far as there are such among some thousand items; an
-// entity's root comes behind its other items, so that no load of it sees a part. An entity with values
-// that lie outside of their items is inserted by itself, as Save does.
+// BulkLoad inserts every entity of a sequence with few calls: INSERT statements, 25 in a call, each
+// with the condition that the item is missing, at the single price. The root item of an entity is
+// written after its other items, so no load sees a part of the entity. Consecutive writes go to
+// different partition keys, as far as a window of some thousand items allows. An entity with external
+// values is inserted by itself, as by Save.
 //
-// What cannot be written is reported, and the rest goes on: an entity that is there is a [BulkFailure]
-// with ErrExists. With Overwrite it replaces whatever is there, unseen. An error that no retry helps
-// ends the load; it is taken up again by [Resume] with the report's Next, over the same sequence: what
-// the load has written before is known as its own. Throttled writes are sent again.
+// The report lists failures, and the load continues: an entity that exists is a [BulkFailure] with
+// ErrExists. With [Overwrite] the load replaces stored items without reading them. Throttled writes are
+// sent again. An error that a retry cannot cure ends the load. [Resume] continues it with the same
+// sequence, from the Next of the report; the load recognizes its own items.
 //
-// It needs a client that has BatchExecuteStatement, unless Overwrite is given. It costs, in WCU, one
-// for each KB begun of each item, and what the indexes take.
+// It needs a client with BatchExecuteStatement, unless Overwrite is set. It costs one WCU for each KB
+// of each item, rounded up, and the units of the indexes.
 func (m *Mapper[T]) BulkLoad(ctx context.Context, entities iter.Seq2[T, error], options ...BulkOption) (*BulkReport,
 	error) {
 	return m.engine.bulkLoad(ctx, pointersOf(entities), options)
 }
 
-// pointersOf returns the sequence of pointers to values, nil for nil.
+// pointersOf returns a sequence of pointers to the values, nil for a nil sequence.
 func pointersOf[T any](entities iter.Seq2[T, error]) iter.Seq2[any, error] {
 	if entities == nil {
 		return nil
@@ -48,16 +48,16 @@ func pointersOf[T any](entities iter.Seq2[T, error]) iter.Seq2[any, error] {
 	}
 }
 
-// PlanBulkLoad returns what BulkLoad of these entities would write, and cost. It does no I/O. An entity
-// that cannot be written is an error, in the order of the sequence.
+// PlanBulkLoad returns the writes of BulkLoad and their predicted cost. It does no I/O. An entity that
+// cannot be written is an error, in the order of the sequence.
 func (m *Mapper[T]) PlanBulkLoad(entities iter.Seq2[T, error], options ...BulkOption) (*BulkPlan, error) {
 	return m.engine.planBulkLoad(pointersOf(entities), options)
 }
 
-// NoErrors makes a sequence for BulkLoad of one without errors, such as slices.Values of a slice.
+// NoErrors turns a sequence without errors, such as slices.Values, into one for BulkLoad.
 func NoErrors[T any](values iter.Seq[T]) iter.Seq2[T, error] {
 	if values == nil {
-		return nil // which BulkLoad refuses
+		return nil // BulkLoad refuses it
 	}
 	return func(yield func(T, error) bool) {
 		for v := range values {
@@ -68,40 +68,38 @@ func NoErrors[T any](values iter.Seq[T]) iter.Seq2[T, error] {
 	}
 }
 
-// BulkPlan is what a bulk load would write.
+// BulkPlan is the predicted result of a bulk load.
 type BulkPlan struct {
-	// Entities and Items are how many, Bytes their sizes together.
+	// Entities and Items are numbers, Bytes is the sum of the item sizes.
 	Entities int `json:"entities"`
 	Items    int `json:"items"`
 	Bytes    int `json:"bytes"`
-	// WCU is what they cost, the indexes included.
+	// WCU is the cost, including indexes.
 	WCU cost.Units `json:"wcu"`
 }
 
-// BulkReport is what a bulk load has done.
+// BulkReport is the result of a bulk load.
 type BulkReport struct {
-	// Entities are those that are stored, Items the items that this run has written; the others were
-	// there from before.
+	// Entities are stored. Items were written by this run; the others were stored before.
 	Entities int `json:"entities"`
 	Items    int `json:"items"`
-	// Failed is how many entities were not written, Failures are the first 100 of them.
+	// Failed counts the entities that were not written. Failures are the first 100 of them.
 	Failed   int           `json:"failed"`
 	Failures []BulkFailure `json:"failures,omitempty"`
-	// Next is the place where another load continues ([Resume]): before the first entity of which it is
-	// not known whether it was written. All before it were written, or have failed. It is empty at the
-	// end of the sequence.
+	// Next is where another load continues ([Resume]). All entities before it were written or have
+	// failed. It is empty at the end of the sequence.
 	Next string `json:"next,omitempty"`
-	// WCU are the units that DynamoDB charged (some engines report none for INSERT statements:
-	// docs/engines.md), and Took how long it took.
+	// WCU is the consumed capacity (some engines report none for INSERT statements: docs/engines.md).
+	// Took is the duration.
 	WCU  float64       `json:"wcu"`
 	Took time.Duration `json:"took,format:nano"`
 }
 
 // BulkFailure is an entity that a bulk load could not write.
 type BulkFailure struct {
-	// Number is its place in the sequence, from 0.
+	// Number is its position in the sequence, from 0.
 	Number int `json:"number"`
-	// Key is that of its root, the zero Key where it has none that can be stored.
+	// Key is the key of its root item, or the zero Key if it has no valid key.
 	Key Key   `json:"key"`
 	Err error `json:"error"` // its text in JSON
 }
@@ -113,7 +111,7 @@ func (f failure) Unwrap() error { return f.error }
 
 func (f failure) MarshalText() ([]byte, error) { return []byte(f.Error()), nil }
 
-// maxFailures bounds the failures that a report keeps.
+// maxFailures is the number of failures that a report lists.
 const maxFailures = 100
 
 // BulkOption is an option of BulkLoad: Overwrite, LoadID, Resume, WriteRate, Concurrency, ProgressLine,
@@ -144,28 +142,28 @@ func bulkSettingsOf(options []BulkOption) *bulkSettings {
 	return s
 }
 
-// Overwrite has a bulk load replace whatever items are there, by BatchWriteItem: it is faster, and
-// whoever writes the same entities meanwhile loses what was written. What was left of an entity that is
-// replaced is found by nobody.
+// Overwrite replaces stored items with BatchWriteItem. It is faster than inserting, but unconditional:
+// concurrent writes of the same entities are lost. Leftover items of a replaced entity stay hidden.
 func Overwrite() BulkOption { return bulkFunc(func(s *bulkSettings) { s.overwrite = true }) }
 
-// LoadID names a bulk load, without colons, so that one that is begun again after a crash knows what it
-// has written before. Without it the name is drawn, and is a part of each Next.
+// LoadID names a bulk load, so that it recognizes its own writes when it starts again after a crash.
+// The name must not contain colons. Without LoadID the name is random, and is a part of each Next.
 func LoadID(id string) BulkOption { return bulkFunc(func(s *bulkSettings) { s.id = id }) }
 
-// Resume has a bulk load continue where another one of the same sequence has ended: at the Next of its
-// report, also of one that [OnProgress] got.
+// Resume continues a bulk load of the same sequence at next: the Next of a report, or of a report that
+// [OnProgress] got.
 func Resume(next string) BulkOption {
 	return bulkFunc(func(s *bulkSettings) { s.resume = next })
 }
 
-// WriteRate bounds what a bulk load writes, in WCU a second: by what items are expected to take, put
-// right by what DynamoDB reports. Without it it is as fast as it can.
+// WriteRate limits a bulk load to wcu WCU a second. It starts from the predicted size of items and
+// corrects itself by the consumed capacity. Without it, the load is as fast as possible.
 func WriteRate(wcu float64) BulkOption {
 	return bulkFunc(func(s *bulkSettings) { s.rate = flow.RateOf(wcu) })
 }
 
-// OnProgress has f called with a report so far, twice a second at most, and at the end; one call at a time.
+// OnProgress calls f with the report so far, at most twice a second, and at the end. Calls do not
+// overlap.
 func OnProgress(f func(BulkReport)) BulkOption {
 	return bulkFunc(func(s *bulkSettings) {
 		if f != nil {
@@ -174,8 +172,8 @@ func OnProgress(f func(BulkReport)) BulkOption {
 	})
 }
 
-// ProgressLine shows progress in one line, if f is a terminal: with the time that is left if total, the
-// number of entities in the sequence, is not 0. Into a pipe or file it writes nothing.
+// ProgressLine shows the progress in one line if f is a terminal. If total, the number of entities in
+// the sequence, is not 0, it shows the remaining time. It writes nothing to a pipe or file.
 func ProgressLine(f *os.File, total int) BulkOption {
 	return bulkFunc(func(s *bulkSettings) {
 		s.total = total
@@ -186,13 +184,13 @@ func ProgressLine(f *os.File, total int) BulkOption {
 	})
 }
 
-// OnFailure has f called with each entity that is not written, one call at a time; the report has the first
-// 100.
+// OnFailure calls f with each entity that was not written. Calls do not overlap. The report lists only
+// the first 100.
 func OnFailure(f func(BulkFailure)) BulkOption {
 	return bulkFunc(func(s *bulkSettings) { s.failures = f })
 }
 
-// check refuses settings that mean nothing.
+// check refuses settings that are invalid or exclude each other.
 func (s *bulkSettings) check(g *engine) error {
 	switch {
 	case strings.Contains(s.id, ":"):
@@ -207,7 +205,7 @@ func (s *bulkSettings) check(g *engine) error {
 	return nil
 }
 
-// resumed takes the place that Resume names apart.
+// resumed parses the argument of Resume.
 func (s *bulkSettings) resumed(g *engine) error {
 	if s.resume == "" {
 		return nil
@@ -224,11 +222,11 @@ func (s *bulkSettings) resumed(g *engine) error {
 	return nil
 }
 
-// bulkProgress is how far a bulk load is.
+// bulkProgress is the progress of a bulk load.
 type bulkProgress struct {
 	BulkReport
-	// Total is how many entities there are, 0 where that is not known; PerSecond the items written a
-	// second so far, Left the time that the rest takes at this rate, 0 where Total is not known.
+	// Total is the number of entities, 0 if unknown. PerSecond is the number of items written a second
+	// so far. Left is the remaining time at this rate, 0 if Total is unknown.
 	Total     int
 	PerSecond float64
 	Left      time.Duration
@@ -238,7 +236,7 @@ type bulkProgress struct {
 	Last bool
 }
 
-// bulkLoad is a bulk load under way.
+// bulkLoad is a running bulk load.
 type bulkLoad struct {
 	*bulk.Job
 	report *BulkReport
@@ -286,7 +284,7 @@ func (g *engine) newBulk(options []BulkOption) (*bulkLoad, error) {
 	return x, err
 }
 
-// set copies what the load has done to the report.
+// set copies the results of the load to the report.
 func (x *bulkLoad) set(r bulk.Report) {
 	of := x.report
 	x.id, x.next = r.ID, r.Next
@@ -294,7 +292,7 @@ func (x *bulkLoad) set(r bulk.Report) {
 		strconv.Itoa(r.Next), r.WCU, r.Took
 }
 
-// progress returns the progress of a load, with its rate and the time that is left.
+// progress returns the progress of a load, with its rate and the remaining time.
 func (r *BulkReport) progress(s *bulkSettings, last bool) bulkProgress {
 	p := bulkProgress{BulkReport: *r, Total: s.total, Last: last}
 	p.Failures = slices.Clone(r.Failures)
@@ -379,7 +377,7 @@ func (g *engine) planBulkLoad(entities iter.Seq2[any, error], options []BulkOpti
 	return p, nil
 }
 
-// line is the progress in one line of a terminal, over the line before.
+// line returns the progress as one line of a terminal, which replaces the line before.
 func (p *bulkProgress) line() string {
 	text := fmt.Sprintf("%d entities", p.next)
 	if p.Total > 0 {

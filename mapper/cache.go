@@ -15,39 +15,39 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// CacheStore keeps values in memory, and forgets some when it is full: the module
-// github.com/itemize/itemize/cache has one that is bounded by bytes.
+// CacheStore stores values in memory, and drops some when it is full. Module
+// github.com/itemize/itemize/cache has one that is limited by bytes.
 type CacheStore interface {
-	// Get returns a value that was kept.
+	// Get returns a stored value.
 	Get(key string) (value any, ok bool)
-	// Set keeps a value, which takes so many bytes, for so long at most. It may forget it at any time.
+	// Set stores a value of so many bytes, for at most ttl. The store may drop it at any time.
 	Set(key string, value any, bytes int, ttl time.Duration)
 }
 
-// Cache keeps what mappers have loaded, for loads of the same selections: whole entities, prefixes,
-// single items. One cache may serve several mappers, and has to where they share a table: a write by
-// any of them is seen at once by all, also where a slow read was under way.
+// Cache answers loads of whole entities, prefixes and single items from memory. Mappers that share a
+// table must share the cache: a write of one of them is visible to all at once, also during a slow
+// read.
 //
-// What is read shortly after a write of this process is read strongly, at the double price, and kept for
-// ten seconds after the write at most: a replica may be behind, and a write whose answer was lost may come
-// late. A transaction of RawPart items alone is not seen.
+// It answers Load and LoadMany without Strong. It never returns data that this process has overwritten,
+// and no data older than its time to live, which is the longest delay until writes of other processes
+// are visible. Updates, queries, scans, deletes and transactions read the table. A save of a cached
+// entity has the same conditions as any save. If several loads of one selection miss at the same time,
+// one of them reads.
 //
-// A Load, or a LoadMany, that is not Strong is answered from it: never with what this process has
-// overwritten, and never with what was read longer ago than its time to live, which is how late the
-// writes of others may be seen. Updates read the table, and so do queries, scans, deletes and
-// transactions. A save of an entity that was loaded from the cache is conditional on what was loaded, as
-// ever. Loads of one selection that miss at the same time make one read.
+// For ten seconds after a write of this process, the partition key is read strongly consistent, at the
+// double price, and cached no longer than that. The reasons: a replica may be behind, and a write
+// without an answer may arrive late. A transaction of RawPart items alone does not invalidate the
+// cache.
 type Cache struct {
 	cache *search.Cache
 	err   error
-	// mappers is how many it serves: what one has loaded is not given to another, which has tables of
-	// its own.
+	// mappers counts the mappers. Mappers do not share cached values, because their tables can differ.
 	mappers atomic.Int64
-	id      string // tells it from others in the same store
+	id      string // the namespace of this cache in the store
 }
 
-// NewCache returns a cache that keeps its values in a store, each for a time to live. New refuses a
-// mapper with a cache that has none.
+// NewCache returns a cache that keeps its values in store for ttl. New refuses a mapper whose cache has
+// no store.
 func NewCache(store CacheStore, ttl time.Duration) *Cache {
 	c := &Cache{id: rand.Text()}
 	switch {
@@ -62,21 +62,20 @@ func NewCache(store CacheStore, ttl time.Duration) *Cache {
 	return c
 }
 
-// CacheStats are what a cache has done: Hits were answered from memory, Misses by reading the table,
-// and Joined by a read that another load had begun; SavedRCU are the units that hits and joined
-// reads would have taken.
+// CacheStats counts loads: Hits were answered from memory, Misses by a read, and Joined by the read of
+// another load. SavedRCU are the RCU that Hits and Joined saved.
 type CacheStats struct {
 	Hits, Misses, Joined int64
 	SavedRCU             float64
 }
 
-// Stats returns what the cache has done so far.
+// Stats returns the statistics so far.
 func (c *Cache) Stats() CacheStats { return CacheStats(c.cache.Stats()) }
 
-// Caching has a mapper answer loads from a cache. Without it every load reads the table.
+// Caching lets the mapper answer loads from a cache. Without it every load reads the table.
 func Caching(c *Cache) Option { return optionFunc(func(s *settings) { s.cache = c }) }
 
-// caches sets the engine's cache, which watches its tables.
+// caches sets the cache of the engine and registers its tables.
 func (g *engine) caches(c *Cache) error {
 	switch {
 	case c == nil:
@@ -93,10 +92,11 @@ func (g *engine) caches(c *Cache) error {
 	return nil
 }
 
-// partitionOf names a partition key, whatever the table: an entity lies under it in all of its tables.
+// partitionOf names a partition key in all tables of the model.
 func partitionOf(pk key.Scalar) string { return string(pk.Type) + pk.Text }
 
-// caching reports whether a load is answered from the cache: not where it may lie on several shards.
+// caching reports whether the cache may answer a load. It does not answer loads of entities that can be
+// on several shards.
 func (g *engine) caching(sel selection.Selection, strong bool) bool {
 	by := g.model.Schema.Shards
 	changes := by != nil && !by.Random() && len(by.Counts) > 1
@@ -106,7 +106,7 @@ func (g *engine) caching(sel selection.Selection, strong bool) bool {
 		})
 }
 
-// cached names a selection in the cache.
+// cached returns the name of a selection in the cache.
 func (g *engine) cached(sel selection.Selection) (partition, name string) {
 	partition = partitionOf(sel.Parts[0].PK)
 	name = g.cacheName + partition
@@ -121,7 +121,7 @@ func (g *engine) cached(sel selection.Selection) (partition, name string) {
 	return partition, name
 }
 
-// loadCached is load through the cache.
+// loadCached loads through the cache.
 func (g *engine) loadCached(ctx context.Context, sel selection.Selection, v any, t *tally) (*state, error) {
 	partition, name := g.cached(sel)
 	found, err := g.cache.cache.Get(ctx, partition, name,
@@ -135,7 +135,7 @@ func (g *engine) loadCached(ctx context.Context, sel selection.Selection, v any,
 	return g.decodeFound(ctx, g.search.ReadAgainOf(found.Of.(*search.Found)), v, t)
 }
 
-// keep makes what was found a value of the cache: it is kept where the entity is there.
+// keep turns a found entity into a value of the cache. Missing entities are not cached.
 func (g *engine) keep(f *search.Found) search.CacheValue {
 	if f == nil || f.Reading == nil {
 		return search.CacheValue{}
@@ -145,10 +145,10 @@ func (g *engine) keep(f *search.Found) search.CacheValue {
 		Keep: g.search.There(f)}
 }
 
-// overhead is what an item takes in memory beside its bytes, reckoned roughly.
+// overhead is a rough estimate of the memory that an item needs in addition to its bytes.
 const overhead = 512
 
-// findMany is FindMany of what is not in the cache.
+// findMany finds the selections that are not in the cache.
 func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o read.Options, t *tally) ([]*search.Found,
 	error) {
 	if g.cache == nil || o.Strong {
@@ -185,15 +185,15 @@ func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o rea
 			return nil, err
 		}
 		for n, f := range all {
-			m.keep[n](g.keep(f)) // a copy: what is found is used up
+			m.keep[n](g.keep(f)) // a copy, because decoding uses up the original
 			found[m.at[n]] = f
 		}
 	}
 	return found, nil
 }
 
-// someMissing are selections that are not in the cache, with where they stand among others, and what
-// keeps what is found.
+// someMissing has the selections that are not in the cache, their indexes, and the functions that store
+// the results.
 type someMissing struct {
 	sels []selection.Selection
 	at   []int

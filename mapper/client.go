@@ -6,14 +6,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Client is the part of *dynamodb.Client that a mapper may call, with the SDK's
-// own signatures, so that DAX clients, wrappers and test doubles fit.
+// Client is the part of *dynamodb.Client that a mapper calls, with the signatures of the SDK. DAX
+// clients, wrappers and test doubles can implement it.
 //
-// A client should pass the options that it is given on to the SDK: the mapper
-// counts by them how often a request was sent. Where it cannot, every failed
-// condition could be the echo of a write whose answer was lost, and the mapper
-// reports it as such (OutcomeUnknownError) unless the item shows whose write it
-// was. A stub that never sends a request again says so with ClientNeverRetries.
+// A client should pass the options that it gets on to the SDK: with them, the mapper counts how often a
+// request was sent. If a client cannot do that, any failed condition may be caused by an earlier
+// attempt whose answer was lost. Then the mapper returns an [OutcomeUnknownError], unless the stored
+// item shows who wrote it. For a stub that never retries, set [ClientNeverRetries].
 type Client interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)

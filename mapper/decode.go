@@ -13,31 +13,30 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// Decoded is one item of an entity, as a stream record, a scan or an export holds it.
+// Decoded is one item of an entity, from a stream record, a scan or an export.
 type Decoded[T any] struct {
 	Key Key
-	// Field is the model's field, or the sort key of an item of several fields; "" for an item
-	// that is none of the model's. Root reports that it is the root.
+	// Field is the field of the model, or the sort key if several fields share the item. It is "" for
+	// an item of another model. Root reports whether it is the root item.
 	Field string
 	Root  bool
-	// Entity selects the entity that the item is of: to load it, or to patch it.
+	// Entity selects the entity of the item, to load or patch it.
 	Entity query.Key[T]
-	// Value is a value of the model with the fields that the item holds: those of its keys, and
-	// its own; of an element a slice or map with that alone. It is nil for an item that is none
-	// of the model's.
+	// Value has the fields that the item holds: key fields and its own fields. For an element, its
+	// slice or map has that element only. Value is nil for an item of another model.
 	Value *T
-	// Incarnation tells an entity from others that its key has had; nil for an item without.
+	// Incarnation distinguishes entities that had the same key. It is nil if the item has none.
 	Incarnation []byte
-	// State is what the item is in the life of its entity, as far as it alone tells:
-	//   - "live": of an entity that exists
-	//   - "staged": a root whose insert is not finished, or another item that such an insert has put,
-	//     which is the entity's once a root of its incarnation is live
-	//   - "deleting": a root whose delete has begun, so that its entity does not exist any more
-	//   - "expired": its time to live is over
-	//   - "unknown": it is none of the model's
+	// State is the state of the item, as far as the item alone shows it:
+	//   - "live": an item of an existing entity
+	//   - "staged": the root item of an unfinished insert, or an item that such an insert has put; it
+	//     belongs to the entity once a root item with its incarnation is live
+	//   - "deleting": a root item whose delete has begun; its entity no longer exists
+	//   - "expired": its time to live has passed
+	//   - "unknown": an item of another model
 	State string
-	// Outside are the fields whose values lie outside of the item (chunk, s3=): Value does not have
-	// them. Load the item to read them.
+	// External lists the fields with external values (chunk, s3=). Value does not have them; load the
+	// item to read them.
 	External []string
 }
 
@@ -50,16 +49,16 @@ type decodeFunc func(*decodeSettings)
 
 func (f decodeFunc) apply(s *decodeSettings) { f(s) }
 
-// InTable tells which of the model's tables an item is of, by its real name: for a model with
-// several, where the item's key fits more than one.
+// InTable names the table of the item by its real name. A model with several tables needs it if the key
+// of the item fits more than one.
 func InTable(name string) DecodeOption {
 	return decodeFunc(func(s *decodeSettings) { s.table = name })
 }
 
-// Decode decodes an item that the caller has: of a stream record (streams have types of their own:
-// attributevalue.FromDynamoDBStreamsMap converts them), a scan or an export. It does no I/O. An
-// item that is none of the model's has the state "unknown", and no value. The error is of an item
-// without the table's key, or one that does not fit the model's types.
+// Decode decodes an item of a stream record, a scan or an export. It does no I/O. Use
+// attributevalue.FromDynamoDBStreamsMap for types of the dynamodbstreams client. An item of another
+// model has the state "unknown" and no value. The error is about an item without the keys of the table,
+// or with values that do not fit the fields.
 func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options ...DecodeOption) (*Decoded[T], error) {
 	v := new(T)
 	d, err := m.engine.decodeItem(attributes, v, options)
@@ -75,7 +74,7 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 	return out, nil
 }
 
-// outsideOf names the fields of an item whose values lie outside of it.
+// externalOf returns the names of fields with external values.
 func externalOf(f *item.Image) (names []string) {
 	for _, a := range f.Kind.Attributes {
 		if _, out := large.PointerOf(f.Attribute(a.Name)); out && a.Large.External() {
@@ -85,22 +84,21 @@ func externalOf(f *item.Image) (names []string) {
 	return names
 }
 
-// ItemChange is the change of one item, as a stream record has it.
+// ItemChange is the change of one item in a stream record.
 type ItemChange[T any] struct {
-	// Event says what the change is in the life of the entity: "entityCreated", "entityDeleted",
-	// "itemCreated", "itemChanged", "itemDeleted", or "none". A staged insert and delete are seen item
-	// by item: the entity is created when its root goes live, and deleted when its root is marked,
-	// whatever comes before and after. "none" is a change that concerns nothing that is there: of a
-	// root whose insert is not finished, or that is marked for a delete already, or of an item that is
-	// none of the model's. Another item of a staged insert is "itemCreated", since it alone cannot
-	// tell; its State is "staged".
+	// Event says what the change means for the entity: "entityCreated", "entityDeleted", "itemCreated",
+	// "itemChanged", "itemDeleted", or "none". A staged insert creates the entity when its root item
+	// becomes live. A staged delete deletes it when its root item is marked. "none" is a change without
+	// a meaning for an existing entity: of a root item whose insert is unfinished or that is marked for
+	// a delete, or of an item of another model. Another item of a staged insert is "itemCreated" with
+	// the State "staged", because it alone does not show the state of the entity.
 	Event string
 	// Old and New are the item before and after, nil for none.
 	Old, New *Decoded[T]
 }
 
-// DecodeChange decodes the old and the new image of a stream record (NEW_AND_OLD_IMAGES), either of
-// them nil where the item was created or deleted. It does no I/O.
+// DecodeChange decodes the old and new image of a stream record (NEW_AND_OLD_IMAGES). Pass nil for the
+// old image of a new item, and for the new image of a deleted item. It does no I/O.
 func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, options ...DecodeOption) (*ItemChange[T],
 	error) {
 	c := &ItemChange[T]{}
@@ -126,8 +124,9 @@ func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, optio
 	return c, nil
 }
 
-// there reports whether an item is of an entity that is there. An expired one is, until DynamoDB
-// removes it: nothing else tells of its end. What a staged insert has put is when its root is.
+// there reports whether an item belongs to an existing entity. An expired item does until DynamoDB
+// deletes it, because no other event shows its end. An item of a staged insert does when its root item
+// does.
 func there[T any](d *Decoded[T]) bool {
 	if d == nil || d.State == "unknown" || d.State == "deleting" {
 		return false
@@ -151,7 +150,7 @@ func eventOf(before, after, root bool) string {
 	return "none"
 }
 
-// decoded is an item that a caller has, and what it is in the model.
+// decoded is an item of the caller, and its kind in the model.
 type decoded struct {
 	item.Image
 	of    selection.Selection
@@ -188,8 +187,7 @@ func (g *engine) decodeItem(a item.Attributes, v any, options []DecodeOption) (*
 	return d, err
 }
 
-// identify finds out what an item is in the model. Without a table's name it is of the one that
-// its key fits.
+// identify finds the kind of an item. If table is "", it uses the table that the key fits.
 func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
 	m := g.model
 	var found *decoded
@@ -236,7 +234,7 @@ func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
 	return nil, m.Errorf("the item has the key of none of the model's tables: %s", tableList(m.Tables))
 }
 
-// stateOf tells what an item of the model is, as far as it tells itself.
+// stateOf returns the state of an item of the model, as far as the item alone shows it.
 func (g *engine) stateOf(img *item.Image) string {
 	switch st := img.Header.ReadStage(); {
 	case g.model.IsRoot(img.Kind) && !img.Header.Live() && st.State == item.Deleting:
@@ -249,7 +247,7 @@ func (g *engine) stateOf(img *item.Image) string {
 	return "live"
 }
 
-// tableList names tables with their keys.
+// tableList lists tables with their keys.
 func tableList(tables []*item.Table) string {
 	text := ""
 	for i, t := range tables {

@@ -25,7 +25,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// engine is a mapper without the type of its model: it joins the packages that do the work (docs/design/architecture.md).
+// engine is a mapper without the type of its model. It connects the packages that do the work
+// (docs/design/architecture.md).
 type engine struct {
 	client    Client
 	model     *model.Model
@@ -34,8 +35,8 @@ type engine struct {
 	env       *operation.Env
 	observers []Observer
 	cache     *Cache // nil for none
-	cacheName string // the prefix of the names of its values
-	// ended is called at the end of each call. It records the sizes and indexes that the call met.
+	cacheName string // the prefix of its keys in the cache
+	// ended is called at the end of each call. It records the sizes and indexes that the call found.
 	ended func(*tally, error)
 }
 
@@ -43,7 +44,7 @@ type engine struct {
 type state struct {
 	operation.Entity
 	engine *engine
-	// notStored reports that it was made of items that the caller has.
+	// notStored reports that the entity was made from items of the caller.
 	notStored bool
 }
 
@@ -63,7 +64,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 	}
 	cursorKey := s.cursorKey
 	if cursorKey == nil {
-		cursorKey = []byte(rand.Text()) // of this mapper alone
+		cursorKey = []byte(rand.Text()) // of this mapper only
 	} else if len(cursorKey) < minCursorKey {
 		return nil, fmt.Errorf("%s: the CursorKey has %d bytes: give it %d random ones or more", e.Label(),
 			len(cursorKey), minCursorKey)
@@ -105,7 +106,7 @@ func isNil(client Client) bool {
 	return client == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// minCursorKey is the least size of a key that encrypts cursors, in bytes.
+// minCursorKey is the smallest size of a key that encrypts cursors, in bytes.
 const minCursorKey = 16
 
 // anyTime stands for any time in the names of tables.
@@ -144,7 +145,7 @@ func tableNames(e *schema.Entity, s *settings) ([]string, error) {
 	return names, nil
 }
 
-// isIndex reports whether a selection names items of a secondary index.
+// isIndex reports whether a selection is of a secondary index.
 func isIndex(sel selection.Selection) bool { return len(sel.Parts) > 0 && sel.Parts[0].In != nil }
 
 // loadEntity is Mapper.Load.
@@ -195,7 +196,7 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 	return g.newState(s), nil
 }
 
-// loadLocated loads an entity that may lie on several shards.
+// loadLocated loads an entity that can be on several shards.
 func (g *engine) loadLocated(ctx context.Context, sel selection.Selection, v any, o read.Options, t *tally) (*state,
 	error) {
 	found, err := g.search.FindWhere(ctx, []selection.Selection{sel}, o, &t.Tally.Tally,
@@ -209,7 +210,7 @@ func (g *engine) loadLocated(ctx context.Context, sel selection.Selection, v any
 	return g.decodeFound(ctx, found[0], v, t)
 }
 
-// planLoad is Mapper.PlanLoad. loaded is the entity that is loaded again, nil for none.
+// planLoad is Mapper.PlanLoad. loaded is the entity if it was loaded before, otherwise nil.
 func (g *engine) planLoad(sel selection.Selection, loaded *state, options []ReadOption) (*Plan, error) {
 	strong := readSettingsOf(options).Strong
 	switch {
@@ -234,7 +235,7 @@ func (g *engine) save(ctx context.Context, s *state, v any, options []WriteOptio
 	return g.write(ctx, "Save", x, err)
 }
 
-// write runs an operation, unless the error says that it cannot be made.
+// write runs an operation. If err is not nil, the operation could not be made.
 func (g *engine) write(ctx context.Context, op string, x *operation.Operation, err error) (*Receipt, error) {
 	var t tally
 	ctx, end := g.observe(ctx, op)
@@ -269,7 +270,7 @@ func (g *engine) update(ctx context.Context, sel selection.Selection, next func(
 	var t tally
 	ctx, end := g.observe(ctx, "Update")
 	var readers change.Readers
-	var own error // that of the caller's function, which is not translated
+	var own error // error of the caller's function, which is not translated
 	o := writeOptionsOf(options)
 	err := operation.Repeat(ctx, g.model.Label(), func() error {
 		v, update := next()
@@ -300,10 +301,10 @@ func (g *engine) update(ctx context.Context, sel selection.Selection, next func(
 	return t.receipt(), err
 }
 
-// errUpdate stands for the error of the function that Update was given.
+// errUpdate stands for an error of the function that Update calls.
 var errUpdate = errors.New("the function of Update returned an error")
 
-// delete is Mapper.Delete. s is the entity that is deleted as it was loaded, nil for a selection.
+// delete is Mapper.Delete, or Mapper.DeleteByKey if s is nil.
 func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, options []WriteOption) (*Receipt,
 	error) {
 	o := writeOptionsOf(options)

@@ -12,27 +12,26 @@ import (
 
 type node[T any] = query.Node[T]
 
-// Entity is a value of the model T, with what is known of its items. It is itself
-// the selection of what it loaded. One goroutine at a time may use it, and it must not be
-// copied: a copy shares what was loaded.
+// Entity is a value of the model T with the snapshot of its items. It is also the selection of the
+// items that it loaded. Only one goroutine at a time may use it. Do not copy it: a copy shares the
+// snapshot.
 type Entity[T any] struct {
 	_ noCopy
-	// Value is the model's value, to be read and changed freely.
+	// Value is the value of the model. Read and change it freely.
 	Value T
 
 	node[T]
 	state *state
 }
 
-// noCopy lets go vet find copies of entities: the copy would share what is known
-// of the items, and not its changes.
+// noCopy lets go vet find copies of entities. A copy would share the snapshot, but not the changes.
 type noCopy struct{}
 
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
-// Unknown returns how many items of the selection match no field of the model.
-// They are never changed.
+// Unknown returns the number of items in the selection that match no field of the model. They are never
+// changed.
 func (e *Entity[T]) Unknown() int {
 	if e.state == nil {
 		return 0
@@ -40,11 +39,11 @@ func (e *Entity[T]) Unknown() int {
 	return e.state.Unknown
 }
 
-// Tag returns a token of the state of the loaded items: of their versions, and of items without a
-// version of their values. It is for clients that keep it and send it back, as an ETag of HTTP, and
-// consists of letters, digits, "-" and "_". See [IfTag]. A program that changes an item and leaves its
-// version does not change the tag. After a Save it is that of the saved state. The tag of a new entity
-// is empty. Up to 64 items it has 20 bytes for each and 15 more, and otherwise 58 bytes.
+// Tag returns a token of the state of the loaded items, such as for an ETag of HTTP. It consists of
+// letters, digits, "-" and "_". It covers the versions of the items, and the values of items without a
+// version. If a program changes an item and leaves its version, the tag does not change. After a Save
+// it is the tag of the saved state. The tag of a new entity is empty. A tag has 20 bytes for each of up
+// to 64 items and 15 more, and 58 bytes for more items. See [IfTag].
 func (e *Entity[T]) Tag() string {
 	if e == nil || e.state == nil || e.state.Fresh {
 		return ""
@@ -52,14 +51,13 @@ func (e *Entity[T]) Tag() string {
 	return e.state.Snapshot.Tag().String()
 }
 
-// Loaded reports whether a field was loaded, which its zero value does not tell: whether the selection
-// includes the item of the field, or all elements of a slice or map. The field is given by a pointer to
-// it:
+// Loaded reports whether a field was loaded. The argument is a pointer to the field:
 //
 //	if !e.Loaded(&e.Value.Friends) { ... }
 //
-// It is true for key fields, and for all fields of a new entity. Loaded panics if the pointer is not to
-// a stored field of e.Value.
+// A field was loaded if the selection includes its item, or all elements of a slice or map. The result
+// is true for key fields, and for all fields of a new entity. Loaded panics if the pointer is not to a
+// stored field of e.Value.
 func (e *Entity[T]) Loaded(field any) bool {
 	path, ok := fieldPath(reflect.ValueOf(&e.Value).Elem(), reflect.ValueOf(field))
 	if !ok || e.state == nil {
@@ -69,7 +67,7 @@ func (e *Entity[T]) Loaded(field any) bool {
 	return e.state.loaded(path)
 }
 
-// fieldPath returns the path to the field that a pointer is to.
+// fieldPath returns the path to the field that a pointer points to.
 func fieldPath(v, to reflect.Value) (path []int, ok bool) {
 	if to.Kind() != reflect.Pointer {
 		return nil, false
@@ -91,7 +89,7 @@ func fieldPath(v, to reflect.Value) (path []int, ok bool) {
 	return nil, false
 }
 
-// loaded reports whether all items that hold something of the field at a path were loaded.
+// loaded reports whether all items of the field at a path were loaded.
 func (s *state) loaded(path []int) bool {
 	overlaps := func(other []int) bool {
 		n := min(len(path), len(other))
@@ -115,13 +113,13 @@ func (s *state) loaded(path []int) bool {
 	return true
 }
 
-// set gives the entity its state, and its selection.
+// set sets the state and the selection of the entity.
 func (e *Entity[T]) set(s *state) {
 	e.state = s
 	e.node = query.InternalOf[T, T]{}.Node(door.Key{}, s.Selection)
 }
 
-// owns refuses an entity that did not come from this mapper.
+// owns refuses an entity of another mapper.
 func (m *Mapper[T]) owns(e *Entity[T]) error {
 	if e == nil || e.state == nil || e.state.engine != m.engine {
 		return m.engine.model.Errorf("the entity does not come from this mapper: make it with the mapper's New or Load")

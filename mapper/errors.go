@@ -17,28 +17,27 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// ErrNotFound says that an entity does not exist, or that an item which a patch requires is missing. An
-// entity exists if its root item exists, has not expired, and belongs to no unfinished insert or
-// delete.
+// ErrNotFound says that an entity does not exist, or that an item that a patch requires is missing. An
+// entity exists if its root item exists, has not expired, and has no pending insert or delete.
 var ErrNotFound = search.ErrNotFound
 
-// ErrExists says that an insert found its entity there already, or a patch the element that
-// it adds. An error that wraps it wraps a *ConflictError too, with the items: look for ErrExists first.
+// ErrExists says that an insert found an existing entity, or that a patch found the element that it
+// adds. An error that wraps ErrExists also wraps a *ConflictError with the items, so test for ErrExists
+// first.
 var ErrExists = operation.ErrExists
 
-// Key is an item's place, as text: strings as they are, numbers, and bytes in
-// hexadecimal. Sort is empty in a table without a sort key.
+// Key is the key of an item as text: strings as they are, numbers, and bytes in hexadecimal. Sort is
+// empty in a table without a sort key.
 type Key struct {
 	Table     string `json:"table"`
 	Partition string `json:"partition"`
 	Sort      string `json:"sort,omitempty"`
 }
 
-// String returns the two keys, or in a table without a sort key the table and its
-// key.
+// String returns both keys, or the table and its key if the table has no sort key.
 func (k Key) String() string {
 	switch {
-	case k.Partition == "": // of an item of the caller's own making, in a table of no model
+	case k.Partition == "": // a raw item in a table of no model
 		return k.Table
 	case k.Sort == "":
 		return k.Table + " " + k.Partition
@@ -54,7 +53,7 @@ func joinKeys(keys []Key) string {
 	return joinFew(s)
 }
 
-// joinFew lists the first few texts, and how many more there are.
+// joinFew lists the first few texts, and the number of the others.
 func joinFew(s []string) string {
 	const limit = 5
 	if len(s) > limit+1 {
@@ -63,10 +62,10 @@ func joinFew(s []string) string {
 	return strings.Join(s, ", ")
 }
 
-// ModelError says what is wrong with a model: every fault of it.
+// ModelError lists all faults of a model.
 type ModelError struct {
 	model string
-	// Faults are one line each: type and field, what is wrong, and the cure.
+	// Faults has one line for each: type and field, the fault, and the cure.
 	Faults []string
 }
 
@@ -87,35 +86,34 @@ func modelError(name string, err error) error {
 	return e
 }
 
-// ItemConflict is an item that someone else has changed.
+// ItemConflict is an item that another writer has changed.
 type ItemConflict struct {
 	Key Key
-	// Field is the model's field, or the sort key of an item with several.
+	// Field is the field of the model, or the sort key if several fields share the item.
 	Field string
-	// Conflict is what happened to the item since it was read: "changed", "deleted" or "created";
-	// "condition" where the condition of a patch does not hold for it.
+	// Conflict says what happened to the item since the read: "changed", "deleted" or "created"; or
+	// "condition" if the condition of a patch does not hold.
 	Conflict string
 }
 
-// ConflictError says that items were changed, deleted or created by someone else since they were read,
-// or that a condition of a patch or of a raw item does not hold. Nothing was written (of a staged
-// insert nothing that can be found; Independent aside: see PartialError). Load again and repeat, or use
-// Update, which does so.
+// ConflictError says that another writer has changed, deleted or created items since they were read, or
+// that a condition of a patch or raw item does not hold. Nothing visible was written, unless a
+// [PartialError] wraps it. Load again and repeat, or use [Mapper.Update].
 type ConflictError struct {
 	model string
 	Items []ItemConflict
 
-	insert bool // of an entity whose root is not there
-	patch  bool // whose condition did not hold
-	raw    bool // of an item of the caller's own making
+	insert bool // an insert of an entity whose root item is missing
+	patch  bool // the condition of a patch failed
+	raw    bool // of a raw item
 	unmet  []error
-	// pending is what somebody is doing with the entity, "" for nothing.
+	// pending says which staged write of another program is pending, "" for none.
 	pending string
-	// tag says why the state is not that of a tag, "" where none was compared.
+	// tag says why the state differs from that of a tag, "" if no tag was compared.
 	tag string
 }
 
-// Error names each item and what happened to it.
+// Error names each item and its conflict.
 func (e *ConflictError) Error() string {
 	s := make([]string, len(e.Items))
 	for i, it := range e.Items {
@@ -163,15 +161,14 @@ func joinErrors(errs []error) string {
 	return strings.Join(texts, "; ")
 }
 
-// Detail returns the text of an error with the values of attributes, which the text itself leaves out,
-// whatever verb prints it: they can be personal data. Keys are in both. Pass it on only to those who
-// may read the items. The errors of the application's own callbacks (BeforeSave, AfterLoad) are in both
-// texts as they are.
+// Detail returns the text of an error with the values of attributes. The text itself never contains
+// them, because they can be personal data. Both contain keys. Show it only to people who may read the
+// items. Errors of hooks (BeforeSave, AfterLoad) are unchanged in both.
 func Detail(err error) string { return redact.Detail(err) }
 
-// existsError is an insert's conflict with what is there.
+// existsError is the conflict of an insert with existing items.
 type existsError struct {
-	name     string // of the entity, by its key
+	name     string // the entity, by its key
 	conflict *ConflictError
 }
 
@@ -182,22 +179,22 @@ func (e *existsError) Error() string {
 
 func (e *existsError) Unwrap() []error { return []error{ErrExists, e.conflict} }
 
-// NotFoundError says which item is not there: the root of an entity, or the one that a patch
-// requires. errors.Is(err, ErrNotFound) holds for it.
+// NotFoundError says which item is missing: the root item of an entity, or the item that a patch
+// requires. errors.Is(err, ErrNotFound) is true for it.
 type NotFoundError struct {
 	Model string
-	// Field is the model's field, or the sort key of an item of several; Key is where the
-	// item would be.
+	// Field is the field of the model, or the sort key if several fields share the item. Key is the key
+	// of the missing item.
 	Field string
 	Key   Key
-	// Pending says what is being done there: an insert or a delete that is not finished, a
-	// time to live that is over; "" for nothing.
+	// Pending says why the entity may appear soon or has just ended: an unfinished insert or delete, or
+	// an expired time to live; "" for none.
 	Pending string
 
-	name string // of an entity, by its key
+	name string // the entity, by its key
 }
 
-// Error names what is not there.
+// Error names the missing item.
 func (e *NotFoundError) Error() string {
 	name := e.name
 	if name == "" {
@@ -212,25 +209,25 @@ func (e *NotFoundError) Error() string {
 // Unwrap returns ErrNotFound.
 func (e *NotFoundError) Unwrap() error { return ErrNotFound }
 
-// ValueError says that a value cannot be stored: part of a key is empty or zero, two elements have one
-// key, a string is not valid UTF-8, a set has a member twice, a number is none of DynamoDB's; or that a
-// field that keys name was changed after the load. Nothing was sent. All that is wrong with an entity
-// comes at once, as errors that are joined (errors.Join).
+// ValueError says that a value cannot be stored: a part of a key is empty or zero, two elements have
+// one key, a string is not valid UTF-8, a set has duplicates, a number is invalid. Or a key field was
+// changed after the load. Nothing was sent. All invalid values of an entity are returned together
+// (errors.Join).
 type ValueError struct {
 	Model string
-	// Field is the field of the value, or the item that it is a key of.
+	// Field is the field of the value, or the item of the key.
 	Field string
-	// Key is the item that would hold the value, as far as that is known.
+	// Key is the item that would hold the value, as far as it is known.
 	Key Key
-	// Reason says what is wrong, and what to do.
+	// Reason has the fault and the cure.
 	Reason string
 
 	err error
 }
 
-// Error names the field, and what is wrong with its value.
+// Error names the field and the fault of its value.
 func (e *ValueError) Error() string {
-	if e.err == nil { // one that a test makes
+	if e.err == nil { // made by a test
 		return fmt.Sprintf("%s.%s: %s", e.Model, e.Field, e.Reason)
 	}
 	return e.err.Error()
@@ -239,12 +236,13 @@ func (e *ValueError) Error() string {
 // Unwrap returns the cause.
 func (e *ValueError) Unwrap() error { return e.err }
 
-// OutcomeUnknownError says that a write may have been applied or not: no answer
-// came, or one that does not tell. An entity can be saved again: the next Save finds out
-// first; where it cannot, because the write may still arrive, that is unknown again for up to
-// 15 minutes. Of a patch, and of what is raw, nothing finds out: load and see before it is done
-// again; what stood in a transaction with an entity is looked for where it is repeated with that
-// (docs/saving.md, "What is repeated"). Items are the items that it may have written.
+// OutcomeUnknownError says that a write may have been applied, because no answer came, or one that does
+// not show it. Items are the items that it may have written.
+//
+// An entity can be saved again: the next Save resolves the earlier write first. If it cannot, because
+// the write may still arrive, the error is returned again, for up to 15 minutes. Patches and raw items
+// are not resolved: load and look before you repeat one. In a transaction with an entity, the entity
+// remembers them (docs/saving.md, "Lost answers").
 type OutcomeUnknownError struct {
 	model string
 	Items []Key
@@ -255,7 +253,7 @@ type OutcomeUnknownError struct {
 
 // Error names the items and the cause.
 func (e *OutcomeUnknownError) Error() string {
-	if len(e.Items) == 0 { // a transaction of conditions alone
+	if len(e.Items) == 0 { // a transaction of conditions only
 		return fmt.Sprintf("%s: it is not known whether the conditions hold: %v", e.model, e.Err)
 	}
 	if e.patch {
@@ -269,16 +267,16 @@ func (e *OutcomeUnknownError) Error() string {
 // Unwrap returns the cause.
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
-// NotLoadedError says that a field was changed whose items were not loaded, so
-// that the save could overwrite what it has not seen.
+// NotLoadedError says that a field was changed whose items were not loaded. A save could overwrite data
+// that it has not read.
 type NotLoadedError struct {
 	model string
-	// Field is the field that was changed; several of one item are joined with ", ".
+	// Field is the changed field; several fields of one item are joined with ", ".
 	Field string
-	// Key is the item outside of the selection.
+	// Key is the item that is not in the selection.
 	Key Key
 
-	needs   string // what else has to be loaded
+	needs   string // what else must be loaded
 	element bool
 }
 
@@ -297,28 +295,28 @@ func (e *NotLoadedError) Error() string {
 		"includes it", e.model, e.Field, e.Key)
 }
 
-// TooLargeError says that an item would be larger than DynamoDB allows (400 KB:
-// 409,600 bytes, Developer Guide, "Quotas"). Nothing was written; nothing was sent but where only
-// DynamoDB knows the size, as that of an item that patches make grow.
+// TooLargeError says that an item would be larger than 400 KB (409,600 bytes, Developer Guide,
+// "Quotas"). Nothing was written. A request was sent only if DynamoDB alone knows the size, for example
+// of an item that a patch extends.
 type TooLargeError struct {
 	model string
 	Field string
 	Key   Key
-	// Size is the item's size in bytes, 0 where only DynamoDB knows it.
+	// Size is the size of the item in bytes, 0 if only DynamoDB knows it.
 	Size int
 
-	// local is the size of its entries in local indexes, in bytes, of an item that is over the limit
-	// with them: a table with such has one limit for both.
+	// local is the size of the item's entries in local indexes, in bytes. Local indexes share one limit
+	// with the item.
 	local int
-	// heaviest are the attributes that weigh most, with their sizes, the heaviest first.
+	// heaviest are the largest attributes with their sizes, the largest first.
 	heaviest []string
 	err      error
 }
 
-// Unwrap returns DynamoDB's error where it has refused the item, otherwise nil.
+// Unwrap returns DynamoDB's error if it refused the item, otherwise nil.
 func (e *TooLargeError) Unwrap() error { return e.err }
 
-// Error names the item, its size, and what weighs most in it.
+// Error names the item, its size, and its largest attributes.
 func (e *TooLargeError) Error() string {
 	if e.err != nil {
 		return fmt.Sprintf("%s.%s: the item %s would be over the limit of %d bytes: load it and see what is large in "+
@@ -341,21 +339,18 @@ func (e *TooLargeError) Error() string {
 		e.model, e.Field, e.Key, e.Size, cost.MaxItem, strings.Join(e.heaviest, ", "))
 }
 
-// PartialError says that what is written one by one ended part-way: a save or a
-// delete with Independent, or a staged delete, whose root was marked so that the
-// entity is not found any more. What was written is settled: the same call again
-// writes just the rest. Where Err is a *ConflictError, the entity has to be loaded
-// again first. A save with Move that has moved all and could not look for what is left
-// behind has an empty Rest.
+// PartialError says that a write of several requests ended early: a save or delete with Independent, or
+// a staged delete whose root item is marked already. Call it again to write the rest. If Err is a
+// *ConflictError, load the entity first. If a save with Move has moved everything, but could not look
+// for items at the old key, Rest is empty.
 type PartialError struct {
 	model string
-	// Written are the items that were written, Rest those that were not, or that
-	// are not known to be.
+	// Written are the items that were written. Rest are the others, and those whose outcome is unknown.
 	Written, Rest []Key
 	Err           error
 }
 
-// Error names what was written, what was not, and the cause.
+// Error names the written and the other items, and the cause.
 func (e *PartialError) Error() string {
 	if len(e.Rest) == 0 {
 		return fmt.Sprintf("%s: written: %s: %v", e.model, joinKeys(e.Written), e.Err)
@@ -372,10 +367,10 @@ func (e *PartialError) Error() string {
 // Unwrap returns the cause.
 func (e *PartialError) Unwrap() error { return e.Err }
 
-// public translates an error of the packages that do the work. This is the only place where it is done.
+// public translates an error of the internal packages. Errors are translated only here.
 func (g *engine) public(err error) error { return public(g.model, err) }
 
-// public translates an error. m is the model of errors that do not name one, nil for none.
+// public translates an error. m is the model for errors that do not name one, nil for none.
 func public(m *model.Model, err error) error {
 	switch e := err.(type) {
 	case nil:
@@ -405,7 +400,7 @@ func public(m *model.Model, err error) error {
 		}
 		return fmt.Errorf("%s: %w", e.Error(), public(m, e.Last))
 	case *operation.Earlier:
-		return &operation.Earlier{Sent: e.Sent, Err: public(m, e.Err)} // of which only the text counts
+		return &operation.Earlier{Sent: e.Sent, Err: public(m, e.Err)} // only its text counts
 	case *operation.Quoted:
 		return errors.New(public(m, e.Quote).Error())
 	case operation.Errors:

@@ -11,9 +11,10 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// FromItems returns what Load of a selection would return if the tables held just these items, by the tables' real
-// names: of a backup, of an export, or of a monolith as package migrate splits it. It does no I/O. The error is
-// ErrNotFound as Load has it. The entity is for reading: it cannot be saved.
+// FromItems returns the entity that Load of the selection would return if the tables held only these
+// items. The keys of the map are the real names of the tables. Use it for items of a backup, an export,
+// or a monolith that package migrate has split. It does no I/O. The error is ErrNotFound as for Load.
+// The entity is read-only: it cannot be saved.
 func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[string]types.AttributeValue) (*Entity[T],
 	error) {
 	g := m.engine
@@ -55,7 +56,7 @@ func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[strin
 	return e, nil
 }
 
-// RootKey returns where the root of a selection's entity lies: the real name of the table, and the key.
+// RootKey returns the real name of the table, and the key, of the root item of a selection's entity.
 func (m *Mapper[T]) RootKey(s query.Selection[T]) (table string, key map[string]types.AttributeValue, err error) {
 	sel := m.resolved(s)
 	if sel.Err != nil {

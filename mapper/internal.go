@@ -13,13 +13,13 @@ import (
 	"github.com/itemize/itemize/internal/tabledef"
 )
 
-// Internal is for the other packages of itemize: no other code can call its methods.
+// Internal is for other packages of itemize. No other code can call its methods.
 var Internal internal
 
 type internal struct{}
 
-// StoreObjects lets a mapper store large values as objects of S3. buckets returns the real name of a
-// bucket that a tag names, nil for the same.
+// StoreObjects stores large values as objects in S3. buckets returns the real name of a bucket that a
+// tag names; nil means the same name.
 func (internal) StoreObjects(_ door.Key, o large.Objects, buckets func(declared string) string) Option {
 	return optionFunc(func(s *settings) { s.large.objects, s.large.buckets = o, buckets })
 }
@@ -29,14 +29,14 @@ func (internal) Compress(_ door.Key, c compression.Coding) Option {
 	return optionFunc(func(s *settings) { s.large.codings = append(s.large.codings, c) })
 }
 
-// RootInTransaction has a save require, in the same transaction as the items that it adds, that the
-// entity is live. A migration that is rolled back does not see other additions.
+// RootInTransaction lets a save that adds items check in the same transaction that the entity is live.
+// A migration that is rolled back does not see other additions.
 func (internal) RootInTransaction(_ door.Key) WriteOption {
 	return writeFunc(func(o *operation.Options) { o.RootInTransaction = true })
 }
 
-// Collector returns the collector of large values of a *Mapper. The error is of a model whose values all stay in their
-// items.
+// Collector returns the collector of large values of a *Mapper. It returns an error if no value of the
+// model can be external.
 func (internal) Collector(_ door.Key, m any) (*large.Collector, error) {
 	return engineOf(m).collector()
 }
@@ -50,7 +50,7 @@ func (internal) CollectorOf(_ door.Key, client Client, e *schema.Entity, options
 	return g.collector()
 }
 
-// Tables returns the tables that the model of a *Mapper needs now, TablesAt those for some times, and
+// Tables returns the present tables of the model of a *Mapper. TablesAt returns those for some times,
 // TablesOf those of a period.
 func (internal) Tables(_ door.Key, m any) []*tabledef.Table { return engineOf(m).tables() }
 
@@ -64,7 +64,7 @@ func (internal) TablesOf(_ door.Key, m any, period string) []*tabledef.Table {
 	return engineOf(m).tablesOf(period)
 }
 
-// Model returns the model of a *Mapper, whose clock and sizes tests set.
+// Model returns the model of a *Mapper. Tests set its clock and sizes.
 func (internal) Model(_ door.Key, m any) *model.Model { return engineOf(m).model }
 
 func engineOf(m any) *engine {

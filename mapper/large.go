@@ -13,14 +13,14 @@ import (
 	"github.com/itemize/itemize/internal/read"
 )
 
-// What a mapper does with large values unless it is told otherwise.
+// Defaults for large values.
 const (
-	// largeWithin is for how long the parts of a value may be sent after its record was made.
+	// maxCommitDelay is the time in which the parts of a value may be sent after its record.
 	maxCommitDelay = time.Hour
-	// largeFlying bounds the bytes of parts that are under way in one read or write, with what the SDK
-	// needs beside them.
+	// largeFlying limits the bytes of parts in flight in one read or write, including the memory that
+	// the SDK needs.
 	largeFlying = 16 << 20
-	// maxValue is the most that a value may have which a load reads, in bytes.
+	// maxValue is the largest value that a load reads, in bytes.
 	maxValue = 256 << 20
 )
 
@@ -33,20 +33,20 @@ type largeSettings struct {
 	codings compression.Codings
 }
 
-// LargeRecords names the table in which the records of large values lie, with keys PK and SK of type S,
-// and the parts of those that have no table of their own. A model needs one where its own table cannot
-// hold them: one without a sort key, or whose partition key is a value alone.
+// LargeRecords names the table for the records of large values, and for parts without a table of their
+// own. Its keys are PK and SK of type S. A model needs it if its own table cannot hold records: a table
+// without a sort key, or whose partition key is a value without text.
 func LargeRecords(table string) Option {
 	return optionFunc(func(s *settings) { s.large.records = table })
 }
 
-// MaxValue bounds the bytes of a large value that a load reads, or decompresses: 256 MB unless it is
-// given. A larger one is an error, and bounds what damaged or hostile data can take.
+// MaxValue limits the size of a large value that a load reads or decompresses, in bytes. The default is
+// 256 MB. A larger value is an error, which limits the effect of damaged or hostile data.
 func MaxValue(bytes int64) Option {
 	return optionFunc(func(s *settings) { s.large.limit = bytes })
 }
 
-// largeValues prepares the reading and writing of external values.
+// largeValues prepares reading and writing of external values.
 func (g *engine) largeValues(s *settings) error {
 	m := g.model
 	if s.large.limit < 0 {
@@ -85,8 +85,8 @@ func (g *engine) largeValues(s *settings) error {
 	return nil
 }
 
-// regionOf returns where a client's tables are: its Region, or an endpoint that does not belong to AWS.
-// It is "" if the client does not tell.
+// regionOf returns the Region of the client, or its endpoint if that does not belong to AWS. It is ""
+// if the client does not show it.
 func regionOf(client Client) string {
 	c, ok := client.(interface{ Options() dynamodb.Options })
 	if !ok {

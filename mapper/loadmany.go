@@ -14,13 +14,13 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// LoadMany reads many selections, each of one entity, and returns the entities in their order: nil
-// only for a selection that includes the root where the entity is not there. Where the selections
-// name items by their whole keys, these are read together, a hundred with each request; others are
-// read as Load does, several at a time. What is asked for twice is read once, and comes as
-// entities of their own. An error ends it all, and nothing is returned.
+// LoadMany reads many selections, each of one entity, and returns the entities in the same order. An
+// entity is nil if its selection includes the root item and the entity does not exist. Selections of
+// items by their whole keys are read together, up to 100 in a request. Others are read as by Load,
+// several at a time. A selection that occurs twice is read once, and returned as two entities. If an
+// error occurs, nothing is returned.
 //
-// It costs what the items cost by themselves: a batch rounds each item up by itself.
+// A batch rounds each item up by itself, so it costs the same as single reads.
 func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T], options ...ReadOption) ([]*Entity[T],
 	error) {
 	settings := readSettingsOf(options)
@@ -58,11 +58,11 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 	return entities, nil
 }
 
-// loadMany reads selections, and hands over how each is decoded, but those that are not there.
+// loadMany reads selections and passes on how each one is decoded, except missing entities.
 func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s search.Settings, t *tally,
 	give func(i int, decode func(v any) (*state, error)) error) error {
 	var errs []error
-	var once []selection.Selection  // each selection
+	var once []selection.Selection  // each selection once
 	which := make([]int, len(sels)) // the index in once
 	at := map[string]int{}
 	for i, sel := range sels {
@@ -102,10 +102,10 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 	for i, n := range which {
 		f := found[n]
 		if f == nil {
-			continue // its table is not there
+			continue // the table is missing
 		}
 		if uses[n]--; uses[n] > 0 {
-			f = f.Copy() // before it is decoded, which uses it up
+			f = f.Copy() // decoding uses up the original
 		}
 		err := give(i, func(v any) (*state, error) { return g.decodeFound(ctx, f, v, t) })
 		if err != nil && !errors.Is(err, ErrNotFound) {
@@ -115,8 +115,8 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 	return nil
 }
 
-// findThere is findMany of what may lie in tables that are not there: nil for that. Those of one period
-// are read together.
+// findThere is findMany for selections in tables that may be missing: the result is nil for those.
+// Selections of one period are read together.
 func (g *engine) findThere(ctx context.Context, sels []selection.Selection, o read.Options, t *tally) ([]*search.Found,
 	error) {
 	of := map[string][]int{}
@@ -144,7 +144,7 @@ func (g *engine) findThere(ctx context.Context, sels []selection.Selection, o re
 	return found, nil
 }
 
-// decodeFound sets the fields of v from what was found, and returns the state.
+// decodeFound sets the fields of v from the found items, and returns the state.
 func (g *engine) decodeFound(ctx context.Context, f *search.Found, v any, t *tally) (*state, error) {
 	s, err := g.search.Decode(ctx, f, v, &t.Tally.Tally)
 	if err != nil {

@@ -21,11 +21,11 @@ type Mapper[T any] struct {
 	engine *engine
 }
 
-// New returns a mapper of the model T. The error is a *ModelError with every
-// fault of the model's tags, each with its cure. New does no I/O.
+// New returns a mapper of the model T. The error is a *ModelError with all faults of the model's tags.
+// New does no I/O.
 //
-// Where the model has generated code (itemize gen), the mapper works with that, and
-// otherwise by reflection. Both do the same.
+// The mapper uses the generated code of the model (itemize gen) if it exists, and reflection otherwise.
+// Both behave the same.
 func New[T any](client Client, options ...Option) (*Mapper[T], error) {
 	t := reflect.TypeFor[T]()
 	e, err := schema.Of(t)
@@ -48,7 +48,7 @@ func newMapper[T any](client Client, e *schema.Entity, form *codec.Form, options
 	return &Mapper[T]{source: query.InternalOf[T, T]{}.Source(door.Key{}, g), engine: g}, nil
 }
 
-// formOf returns the form of a model that its generated code has, nil if it has none.
+// formOf returns the form in the model's generated code, nil if there is none.
 func formOf[T any](e *schema.Entity) (*codec.Form, error) {
 	generated, ok := any(new(T)).(codec.GeneratedModel[T])
 	if !ok {
@@ -62,7 +62,7 @@ func formOf[T any](e *schema.Entity) (*codec.Form, error) {
 	return g.Table.Untyped(), nil
 }
 
-// resolved returns a selection with its parts, which generated code leaves to be made.
+// resolved returns a selection with its parts.
 func (m *Mapper[T]) resolved(s query.Selection[T]) selection.Selection {
 	return specOf(s).Resolve(m.engine.model.Schema)
 }
@@ -72,9 +72,9 @@ func specOf[T any](s query.Selection[T]) selection.Selection {
 	return query.InternalOf[T, T]{}.Spec(door.Key{}, s)
 }
 
-// New returns an entity that is not stored yet: its first Save inserts it.
+// New returns an entity that is not stored yet. Its first Save inserts it.
 func (m *Mapper[T]) New(value T) *Entity[T] {
-	e := &struct { // they live as long as each other
+	e := &struct { // one allocation, because they live equally long
 		Entity[T]
 		of state
 	}{}
@@ -84,17 +84,17 @@ func (m *Mapper[T]) New(value T) *Entity[T] {
 	return &e.Entity
 }
 
-// Key selects a whole entity by the values of the partition key's placeholders,
-// in their order; in a flat model those of the sort key follow. Given fewer, in a
-// flat model, it selects all entities that share them, for a query.
+// Key selects an entity by the values of its placeholders: those of the partition key, and in a flat
+// model then those of the sort key. In a flat model, fewer values select all entities that share them,
+// for a query.
 func (m *Mapper[T]) Key(values ...any) query.Key[T] {
 	return query.InternalOf[T, T]{}.Key(door.Key{}, m.engine.model.Schema, m.engine.model.Select(values))
 }
 
-// Index is what lies in a secondary index that the model declares, under the values of the
-// placeholders in its partition key, and of the first ones in its sort key, for query.Of: of the
-// elements that carry its keys, or of the model itself. name is the index's; of one that holds
-// several kinds of items "index/item", with the item's name in [ItemPlan].
+// Index selects items of a declared secondary index, for query.Of: elements, or entities of the model.
+// The values are those of the placeholders in the partition key, and of the first ones in the sort key.
+// name is the name of the index. If the index holds several kinds of items it is "index/item", with the
+// Field of an [ItemPlan] as the item.
 func (m *Mapper[T]) Index(name string, values ...any) query.Index[T] {
 	s := m.engine.model.SelectIndex(name, values)
 	return query.InternalOf[T, T]{}.Index(door.Key{}, s, func(b selection.Bounds) selection.Selection {
@@ -102,15 +102,13 @@ func (m *Mapper[T]) Index(name string, values ...any) query.Index[T] {
 	})
 }
 
-// Load reads a selection into an entity. The error is ErrNotFound where the
-// selection includes the root and the entity does not exist. Reads are eventually
-// consistent unless Strong is given.
+// Load reads a selection into an entity. If the selection includes the root item and the entity does
+// not exist, the error is ErrNotFound. Reads are eventually consistent unless you pass [Strong].
 //
-// Load costs, in RCU, one for each 4 KB begun of a single item, and of the sum of
-// the items of each page of a prefix or a whole collection; half of that where it
-// is eventually consistent. More than a page, an entity that was staged less than half an
-// hour ago, and a part that meets what a staged insert has put cost further reads, of the
-// root and of what may have changed: docs/saving.md, "What a load sees".
+// It costs one RCU for each 4 KB, rounded up: of a single item, or of the sum of the items of each
+// page. Eventually consistent reads cost half of that. Three kinds of loads need more reads: several
+// pages, an entity that was staged less than half an hour ago, and a part that contains items of a
+// staged insert (docs/design/writes.md, "Loads").
 func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...ReadOption) (*Entity[T], error) {
 	e := &Entity[T]{}
 	state, err := m.engine.loadEntity(ctx, m.resolved(s), &e.Value, options)
@@ -121,19 +119,19 @@ func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...R
 	return e, nil
 }
 
-// Save writes the items of the entity that differ from what was loaded, and nothing else: a new entity
-// is inserted, and fails with ErrExists if it is there. One dirty item is written by one request, at
-// the single price; several in one transaction, at the double price, unless Independent or Staged is
-// given. An insert that does not fit a transaction is staged. Each write is conditional on the version
-// that was read; where someone else has changed an item the error is a *ConflictError, and nothing is
-// written that can be found (Independent aside). After a Save the entity is up to date.
+// Save writes the items of the entity that differ from the snapshot. It inserts a new entity, or
+// returns ErrExists if that exists. One changed item is one request at the single price. Several are
+// one transaction at the double price, unless you pass [Independent] or [Staged]. An insert that does
+// not fit a transaction is staged. Each write requires the version that was loaded: if another writer
+// has changed an item, the error is a *ConflictError and nothing visible is written, except with
+// Independent. After a Save the entity is up to date.
 //
-// A save that adds items, and does not write the root item in the same transaction, reads the root item
-// afterwards: one strongly consistent read. If the entity was deleted, the added items are deleted
-// again, and the error is a *NotFoundError. See [Blind], [CheckRoot].
+// A save that adds items without writing the root item in the same transaction reads the root item
+// afterwards, strongly consistent. If the entity was deleted, Save deletes the added items and returns
+// a *NotFoundError. See [Blind], [CheckRoot].
 //
-// Errors before anything is written: *NotLoadedError, *ValueError, *TooLargeError. Of the write:
-// ErrExists of an insert, *ConflictError, *OutcomeUnknownError, *PartialError with [Independent].
+// Errors before a request: *NotLoadedError, *ValueError, *TooLargeError. Errors of the write:
+// ErrExists, *ConflictError, *OutcomeUnknownError, and *PartialError with [Independent].
 func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOption) (*Receipt, error) {
 	if err := m.owns(e); err != nil {
 		return &Receipt{}, err
@@ -143,9 +141,9 @@ func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOpti
 	return r, err
 }
 
-// PlanSave returns what Save would send, and cost, with the same options. It does no I/O, but that it
-// reads what a blob.Value was given as a reader. What a Save reads first to find out about an earlier
-// one whose outcome is not known is not in it.
+// PlanSave returns the requests and the predicted cost of Save with the same options. It does no I/O,
+// except that it reads the readers of blob values. It does not include the reads that resolve an
+// earlier write.
 func (m *Mapper[T]) PlanSave(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	if err := m.owns(e); err != nil {
 		return nil, err
@@ -153,12 +151,10 @@ func (m *Mapper[T]) PlanSave(e *Entity[T], options ...WriteOption) (*Plan, error
 	return m.engine.planSave(e.state, &e.Value, options)
 }
 
-// Update loads a selection strongly consistently, applies update to the value,
-// and saves it. Where someone else changed one of its items meanwhile, it loads
-// and applies again, until that succeeds, the context ends, or it has done so a hundred
-// times. An error of update
-// ends it, with nothing written. Where it is not known whether a write was applied
-// (*OutcomeUnknownError), update is not applied again.
+// Update loads a selection strongly consistently, applies update to the value, and saves it. If another
+// writer has changed an item in the meantime, it loads and applies again, up to a hundred times or
+// until the context ends. If update returns an error, nothing is written. If the outcome of a write is
+// unknown (*OutcomeUnknownError), update is not applied again.
 func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update func(*T) error,
 	options ...WriteOption) (*Receipt, error) {
 	if update == nil {
@@ -170,10 +166,9 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update fun
 	}, options)
 }
 
-// Delete deletes the items that were loaded, of a whole entity or of a part without its root, if they
-// are as they were loaded: a changed one is a *ConflictError. The error is ErrNotFound if a whole
-// entity does not exist, and has left nothing behind. Items of the collection that no field claims are
-// left alone.
+// Delete deletes the loaded items of an entity, or of a part without the root item, if they are
+// unchanged. A changed item is a *ConflictError. If a whole entity does not exist and has no leftover
+// items, the error is ErrNotFound. Items that match no field stay.
 func (m *Mapper[T]) Delete(ctx context.Context, e *Entity[T], options ...WriteOption) (*Receipt, error) {
 	if err := m.owns(e); err != nil {
 		return &Receipt{}, err
@@ -183,11 +178,10 @@ func (m *Mapper[T]) Delete(ctx context.Context, e *Entity[T], options ...WriteOp
 	return r, err
 }
 
-// DeleteByKey deletes the items of a selection: of a whole entity, or of a part without its root. It
-// reads them first, and deletes what it has read. A single item is deleted unread, whatever it holds,
-// unless it is of an insert that is not finished: that is a *ConflictError. The error is ErrNotFound if
-// a whole entity does not exist, and has left nothing behind. Items of the collection that no field
-// claims are left alone.
+// DeleteByKey deletes the items of a selection: a whole entity, or a part without the root item. It
+// reads the items first, and deletes them as they were read. A single item is deleted without a read,
+// unless it belongs to an unfinished insert, which is a *ConflictError. If a whole entity does not
+// exist and has no leftover items, the error is ErrNotFound. Items that match no field stay.
 func (m *Mapper[T]) DeleteByKey(ctx context.Context, s query.Selection[T], options ...WriteOption) (*Receipt, error) {
 	if _, ok := s.(*Entity[T]); ok {
 		return &Receipt{},
@@ -197,7 +191,7 @@ func (m *Mapper[T]) DeleteByKey(ctx context.Context, s query.Selection[T], optio
 	return m.engine.delete(ctx, m.resolved(s), nil, options)
 }
 
-// PlanLoad returns what Load of a selection would send, and cost in RCU. It does no I/O.
+// PlanLoad returns the requests and the predicted cost of Load, in RCU. It does no I/O.
 //
 // For a loaded *Entity the plan is exact, as long as no other writer changes the items. Two exceptions:
 // if the last item of a range brings an answer to 1 MB, the plan has bounds; and BatchGetItem may need
@@ -212,7 +206,7 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 	return m.engine.planLoad(m.resolved(s), loaded, options)
 }
 
-// PlanDelete returns what Delete would send, and cost. It does no I/O.
+// PlanDelete returns the requests and the predicted cost of Delete. It does no I/O.
 func (m *Mapper[T]) PlanDelete(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	if err := m.owns(e); err != nil {
 		return nil, err
@@ -220,8 +214,8 @@ func (m *Mapper[T]) PlanDelete(e *Entity[T], options ...WriteOption) (*Plan, err
 	return m.engine.planDelete(m.resolved(e), e.state, options)
 }
 
-// PlanDeleteByKey returns what DeleteByKey of a single item would send, and cost: its size is not
-// known. It does no I/O. What another selection holds has to be loaded first.
+// PlanDeleteByKey returns the requests and the predicted cost of DeleteByKey for a single item, whose
+// size is unknown. It does no I/O. Other selections must be loaded first.
 func (m *Mapper[T]) PlanDeleteByKey(s query.Selection[T], options ...WriteOption) (*Plan, error) {
 	return m.engine.planDelete(m.resolved(s), nil, options)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// ItemNode selects one item, for Load and Update, whose fields are those of R: of the model itself, or of the
+// ItemNode selects one item, for Load and Update. R has the fields of the item: the model, or the
 // struct that is spread over the item.
 type ItemNode[T, R any] struct {
 	node[T]
@@ -28,25 +28,25 @@ func (n ItemNode[T, R]) Delete() Patch[T] {
 	return newPatch(n.node, expr.Change{Kind: expr.Delete, Item: n.item})
 }
 
-// ElementNode selects one element, by its whole key. It is a query too, which reads that element: it has the methods of
-// [query.Elements].
+// ElementNode selects one element by its whole key. It is also a query that reads the element, with the
+// methods of [query.Elements].
 type ElementNode[T, E any] struct {
 	query.Elements[T, E]
 	node query.Node[T]
 	item int
 }
 
-// Patch changes fields of the element, which has to be there.
+// Patch changes fields of the element, which must exist.
 func (n ElementNode[T, E]) Patch(changes ...field.Change[E]) ItemPatch[T, E] {
 	return newItemPatch(n.node, expr.Change{Item: n.item, Values: valuesOf(n.node)}, changes)
 }
 
-// Delete deletes the element, which has to be there.
+// Delete deletes the element, which must exist.
 func (n ElementNode[T, E]) Delete() Patch[T] {
 	return newPatch(n.node, expr.Change{Kind: expr.RemoveElement, Item: n.item, Values: valuesOf(n.node)})
 }
 
-// valuesOf returns the values of the placeholders that name a node's element.
+// valuesOf returns the placeholder values of the element of a node.
 func valuesOf[T any](n query.Node[T]) []key.Value {
 	values := []key.Value{}
 	if s := specOf(n); len(s.Targets) == 1 {
@@ -55,7 +55,7 @@ func valuesOf[T any](n query.Node[T]) []key.Value {
 	return values
 }
 
-// InternalOf is Internal, with the types of a model and of a record: what generated code calls through
+// InternalOf is Internal with the types of a model and a record. Generated code calls it through
 // package mapperimpl.
 type InternalOf[T, R any] = internalOf[T, R]
 
@@ -66,22 +66,22 @@ func (internalOf[T, R]) Item(_ door.Key, n query.Node[T], item int) ItemNode[T, 
 	return ItemNode[T, R]{n, item}
 }
 
-// Element returns the node of one element: n has the values of all placeholders.
+// Element returns the node of one element. n has the values of all placeholders.
 func (internalOf[T, R]) Element(k door.Key, n query.Node[T], item int) ElementNode[T, R] {
 	return ElementNode[T, R]{query.InternalOf[T, R]{}.Elements(k, n), n, item}
 }
 
-// Patch returns the patch of fields of an entity.
+// Patch returns a patch of an entity's fields.
 func (internalOf[T, R]) Patch(_ door.Key, n query.Node[T], changes []field.Change[T]) ItemPatch[T, T] {
 	return newItemPatch(n, expr.Change{Item: expr.OfField}, changes)
 }
 
-// Change returns the patch that a change is, of the entity of a node.
+// Change returns the patch of one change of the entity of a node.
 func (internalOf[T, R]) Change(_ door.Key, n query.Node[T], c expr.Change) Patch[T] {
 	return newPatch(n, c)
 }
 
-// Detached returns an entity that was not read from its items, and cannot be saved.
+// Detached returns an entity that was not read from its items. It cannot be saved.
 func (internalOf[T, R]) Detached(_ door.Key, m *Mapper[T], value T) *Entity[T] {
 	e := m.New(value)
 	e.state.notStored = true

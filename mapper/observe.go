@@ -18,19 +18,19 @@ import (
 
 // Call is a call of a mapper, or of Transact.
 type Call struct {
-	// Operation is the method: Load, LoadMany, Query, Scan, Save, Update, Delete, Patch (Exec of a patch), BulkLoad, or
-	// Transact.
+	// Operation is the method: Load, LoadMany, Query, Scan, Save, Update, Delete, Patch (Exec of a
+	// patch), BulkLoad, or Transact.
 	Operation string
-	// Model is the model's name; those of a transaction are joined with ", ".
+	// Model is the name of the model. The names of a transaction are joined with ", ".
 	Model string
-	// Tables are the real names of the models' tables; of those that follow the time with the
-	// placeholder (events_{At:month}).
+	// Tables are the real names of the model's tables. Tables that rotate by time have the placeholder
+	// (events_{At:month}).
 	Tables []string
 }
 
-// Observer is told of each call of a mapper: Begin before it, and the function that it
-// returns after it, with the receipt of what was sent, also where err is not nil. The
-// context that it returns is that of the call. Calls come from many goroutines.
+// Observer observes the calls of a mapper. Begin is called before a call, and returns the context of
+// the call. The returned function is called after it with the receipt, also if err is not nil. Methods
+// are called from several goroutines.
 type Observer interface {
 	Begin(ctx context.Context, c Call) (context.Context, func(r *Receipt, err error))
 }
@@ -52,7 +52,7 @@ func (g *engine) observe(ctx context.Context, op string) (context.Context, func(
 	return observe(ctx, g.observers, Call{op, g.model.Label(), tablesOf(g.model.Tables)}, g.ended)
 }
 
-// usable returns a context, or one that is over in place of nil, so that nothing is sent.
+// usable returns a context, or an ended one if it is nil, so that nothing is sent.
 func usable(ctx context.Context) context.Context {
 	if ctx != nil {
 		return ctx
@@ -93,9 +93,9 @@ func observe(ctx context.Context, observers []Observer, c Call, ended func(*tall
 	}
 }
 
-// Totals adds up what mappers send and spend, by model, operation and kind of item. It is an Observer,
-// and may be that of many mappers; its zero value is ready. Its text is a table, and its JSON has the
-// same.
+// Totals adds up the requests and units of mappers, by model, operation and kind of item. It is an
+// Observer, and several mappers can share it. The zero value is ready to use. String returns a table,
+// and MarshalJSON the same as JSON.
 type Totals struct {
 	mu   sync.Mutex
 	rows map[totalKey]*total
@@ -107,27 +107,26 @@ type totalKey struct {
 	item  string
 }
 
-// total is what calls of one kind have sent and spent.
+// total has the sums of one kind of calls.
 type total struct {
 	Model     string `json:"model"`
 	Operation string `json:"operation"`
-	// Item is the kind of item that was written, by its field; "" for the calls as a
-	// whole.
+	// Item is the kind of the written item, by its field; "" for whole calls.
 	Item string `json:"item,omitempty"`
-	// Calls is the number of calls, of an item that of its writes, and Errors how many
-	// calls ended in an error.
+	// Calls is the number of calls, or of writes of an item. Errors is the number of calls that ended
+	// in an error.
 	Calls  int `json:"calls"`
 	Errors int `json:"errors"`
 	// Requests is the number of requests to DynamoDB.
 	Requests int `json:"requests"`
-	// WCU and RCU are the units as predicted: least, expected and most.
+	// WCU and RCU are the predicted units: minimum, expected and maximum.
 	WCU cost.Units `json:"wcu"`
 	RCU cost.Units `json:"rcu"`
-	// Consumed is what DynamoDB reported, of calls as a whole.
+	// Consumed is the consumed capacity of whole calls.
 	Consumed Consumed `json:"consumed"`
 }
 
-// Begin begins to watch a call. For the mapper.
+// Begin begins to observe a call. The mapper calls it.
 func (t *Totals) Begin(ctx context.Context, c Call) (context.Context, func(*Receipt, error)) {
 	return ctx, func(r *Receipt, err error) { t.add(c.Model, c.Operation, r, err) }
 }
@@ -160,7 +159,7 @@ func (t *Totals) add(model string, op string, r *Receipt, err error) {
 	}
 }
 
-// String shows the totals so far as a table.
+// String returns the totals so far as a table.
 func (t *Totals) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -40,30 +40,29 @@ type optionFunc func(*settings)
 
 func (f optionFunc) configure(s *settings) { f(s) }
 
-// Table sets the real name of the model's main table.
+// Table sets the real name of the main table.
 func Table(name string) Option { return optionFunc(func(s *settings) { s.table = &name }) }
 
-// Tables renames every table of the model: it is called with each declared name
-// and returns the real one. Table wins for the main table. The name of a table that follows the time
-// keeps its placeholder ({At:month}).
+// Tables renames every table of the model: rename gets each declared name and returns the real one.
+// Table has priority for the main table. The name of a table that rotates by time keeps its placeholder
+// ({At:month}).
 func Tables(rename func(string) string) Option {
 	return optionFunc(func(s *settings) { s.rename = rename })
 }
 
-// ShareStrings has the strings of items lie in the memory of the answer that they came in. That is
-// faster, and a single string that is kept keeps all of its answer (1 MB of items and more) alive: it
-// is for answers that are used and dropped, or kept whole. Without it each string is copied.
+// ShareStrings lets the strings of items share the memory of the answer. This is faster, but one kept
+// string keeps the whole answer in memory, 1 MB of items and more. Use it for answers that are dropped
+// as a whole. Without it each string is copied.
 func ShareStrings() Option { return optionFunc(func(s *settings) { s.shareStrings = true }) }
 
-// DecodeWithSDK has the SDK make attribute values of every answer, and serialize every request. It is
-// for clients whose middleware looks at the items of outputs. Without it a mapper whose client is the
-// SDK's own (*dynamodb.Client), with the protocol that it comes with, reads items straight from the
-// wire, and the outputs that the client's middleware sees have no items, though all else: counts, keys,
-// consumed capacity. Other clients are called as the SDK has it. The values, and the errors, are the
-// same.
+// DecodeWithSDK lets the SDK decode every answer and encode every request. Use it if the client's
+// middleware looks at the items of outputs. Without it, a mapper with the SDK's client
+// (*dynamodb.Client) and its default protocol decodes items directly. Middleware then sees outputs
+// without items, but with counts, keys and consumed capacity. Values and errors are the same, and other
+// clients are not affected.
 func DecodeWithSDK() Option { return optionFunc(func(s *settings) { s.decodeWithSDK = true }) }
 
-// wire returns the codec for a client, nil where the SDK does all.
+// wire returns the codec for a client, nil if the SDK does everything.
 func (s *settings) wire(client Client) *wire.Codec {
 	if s.decodeWithSDK {
 		return nil
@@ -71,27 +70,25 @@ func (s *settings) wire(client Client) *wire.Codec {
 	return wire.For(client, s.shareStrings)
 }
 
-// CursorKey sets the secret that encrypts the cursors of pages: 16 random bytes or more. Mappers with
-// the same secret accept each other's cursors. Each cursor is sealed with AES-256-GCM under a key that
-// HKDF derives from the secret (RFC 5869), so that nobody without it can read or change the keys in a
+// CursorKey sets the secret that encrypts cursors: at least 16 random bytes. Mappers with the same
+// secret accept each other's cursors. Each cursor is encrypted with AES-256-GCM, with a key that HKDF
+// derives from the secret (RFC 5869). Without the secret, no one can read or change the keys in a
 // cursor.
 //
-// Without CursorKey, the mapper makes a random secret when it is made. Its cursors are encrypted as
-// well, but no other process accepts them, nor does the same program after a restart: give a CursorKey
-// if more than one process serves pages.
+// Without CursorKey the mapper uses a random secret. Other processes then refuse its cursors, and so
+// does the same program after a restart. Set it if several processes serve pages.
 func CursorKey(key []byte) Option {
 	return optionFunc(func(s *settings) { s.cursorKey = append([]byte{}, key...) })
 }
 
-// ClientNeverRetries tells that the client never sends a request again by itself, as a test's stub
-// does not. Then an answer that a condition failed is a conflict. Without it, a client that does
-// not pass on the options of calls (see [Client]) could have sent the request before, and lost the
-// answer, so that the outcome is not known (*OutcomeUnknownError).
+// ClientNeverRetries says that the client never sends a request twice, like the stub of a test. Then a
+// failed condition is a conflict. Without it, a client that does not pass on request options (see
+// [Client]) may have sent the request before. Then a failed condition is an *OutcomeUnknownError.
 func ClientNeverRetries() Option { return optionFunc(func(s *settings) { s.sendsOnce = true }) }
 
-// SizeEstimate tells how large items of a kind usually are, in bytes, by the name that plans
-// give as their Field: what the plan of a patch expects, which reads nothing. Without it, and
-// later, a mapper goes by the items that it has read and written.
+// SizeEstimate sets the usual size of items of a kind in bytes. field is the Field of a plan. Plans of
+// patches use it, because a patch reads nothing. The mapper replaces it with the sizes of items that it
+// reads and writes.
 func SizeEstimate(field string, bytes int) Option {
 	return optionFunc(func(s *settings) {
 		if s.typical == nil {
@@ -102,50 +99,47 @@ func SizeEstimate(field string, bytes int) Option {
 }
 
 // WriteOption is an option of writes of one entity, and of their plans: Save, Update, Delete,
-// DeleteByKey, and Exec of a patch. Which option means something for which call stands at the option;
-// another one is refused.
+// DeleteByKey, and Exec of a patch. Each option lists the calls that accept it. Other calls refuse it.
 type WriteOption interface{ apply(*operation.Options) }
 
 type writeFunc func(*operation.Options)
 
 func (f writeFunc) apply(o *operation.Options) { f(o) }
 
-// Independent writes the dirty items one by one, at the single price, in place of
-// one transaction at the double. The write is not atomic: when it fails part-way
-// the error is a *PartialError, and the next Save writes the rest.
+// Independent writes the changed items one by one at the single price, instead of one transaction at
+// the double price. The write is not atomic: if it fails in between, the error is a *PartialError, and
+// the next Save writes the rest.
 func Independent() WriteOption { return writeFunc(func(o *operation.Options) { o.Independent = true }) }
 
-// Staged makes an insert or a delete of any size appear at once, at the single
-// price plus one unit for each KB of the root: the root is written first, marked
-// as not live, then the other items, then the root goes live. An entity that is
-// not live is not found. A delete also reads all items twice, strongly, and the root. An
-// insert or delete that does not fit one transaction is staged without being asked, unless
-// Independent or ExactlyOnce is given; an insert of a single item is one put. It needs
-// versions: a model with noversion cannot be staged.
+// Staged makes an insert or delete of any size visible at once, at the single price and one more unit
+// for each KB of the root item. The root item is written first with a mark, then the other items, then
+// the root item becomes live. Loads do not find the entity before that. A delete also reads all items
+// twice, strongly consistent, and the root item.
+//
+// An insert or delete that does not fit one transaction is always staged, unless you pass Independent
+// or ExactlyOnce. An insert of a single item is one put. Models with noversion cannot be staged.
 func Staged() WriteOption { return writeFunc(func(o *operation.Options) { o.Staged = true }) }
 
-// ExactlyOnce writes a single dirty item in a transaction with a client token, at
-// the double price: DynamoDB itself tells for ten minutes whether it was applied. It is
-// unknown only where it was refused after an answer was lost, or never answered.
+// ExactlyOnce writes a single changed item in a transaction with a client token, at the double price.
+// DynamoDB then recognizes a repetition for ten minutes. The outcome is unknown only if the request was
+// refused after a lost answer, or never answered.
 func ExactlyOnce() WriteOption { return writeFunc(func(o *operation.Options) { o.ExactlyOnce = true }) }
 
-// Move allows fields that keys name to be changed: in one transaction the entity's items
-// are put under their new keys and deleted under the old ones. All of the entity must be
-// loaded, and fit a transaction. A strong query of the entity at its old key follows, one for
-// each table, for the receipt's LeftBehind.
+// Move allows changes of key fields: one transaction puts the items under their new keys and deletes
+// the old ones. The whole entity must be loaded and fit a transaction. Afterwards a strong query of the
+// old key, one for each table, finds the items for the receipt's LeftBehind.
 func Move() WriteOption { return writeFunc(func(o *operation.Options) { o.Move = true }) }
 
-// CheckLoaded also requires that the loaded items that were not changed are still
-// what they were, at two units for each KB of them, and of an entity to which something is
-// added that its root, also one that was not loaded, is there and is the one that it was.
+// CheckLoaded also requires that the loaded items that do not change are unchanged, at two WCU for each
+// KB. If the save adds an item, it also requires that the root item is unchanged, even if it was not
+// loaded.
 func CheckLoaded() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckLoaded = true }) }
 
-// CheckRoot has a save that only updates or deletes items read the root item afterwards, as a save that
-// adds items always does: the error is ErrNotFound unless the entity is still live, though the items
-// were written. A patch has IfEntityExists for that. Without CheckRoot such a save during a staged
-// delete is acknowledged, and its items go with the entity. It costs a strongly consistent read of the
-// root item, or in a transaction of several parts two WCU for each KB of it. A save that writes the
-// root item costs no more.
+// CheckRoot lets a save that only updates or deletes items read the root item afterwards, like a save
+// that adds items. If the entity is not live, the error is ErrNotFound, although the items were
+// written. Without it, such a save during a staged delete is acknowledged, and its items are deleted
+// with the entity. It costs a strong read of the root item; in a transaction of several parts, two WCU
+// for each KB of it; nothing if the save writes the root item. A patch has IfEntityExists instead.
 func CheckRoot() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckRoot = true }) }
 
 // BlindOption is an [Option] of a mapper and a [WriteOption] of a call.
@@ -164,28 +158,28 @@ type blind struct {
 	writeFunc
 }
 
-// Blind adds items without making sure that their entity exists, at the price of the items alone. As an
+// Blind adds items without checking that their entity exists, at the price of the items alone. As an
 // option of New it is the default of all calls.
 //
-//   - A save that adds items does not read the root item afterwards: what it adds to an entity that was
-//     deleted is acknowledged and never seen.
-//   - A patch creates an item that is missing, and adds an element, also without an entity. The item
-//     carries no incarnation, so that it is seen with the next entity of the key.
+//   - A save that adds items does not read the root item afterwards. If the entity was deleted, the
+//     addition is acknowledged, but never visible.
+//   - A patch creates a missing item, and adds an element, also without an entity. The item has no
+//     incarnation, so the next entity with that key shows it.
 //   - A delete in one transaction does not look for items that other writers added before it.
 func Blind() BlindOption {
 	return blind{func(s *settings) { s.blind = true }, func(o *operation.Options) { o.Blind = true }}
 }
 
-// VersionsOnly compares versions alone. It is for tables that no program writes without this library.
-// Without it, saves and deletes of loaded items also compare the values that they have read, so that a
-// change of a program that does not write the version is a *ConflictError. An update compares the
-// attributes that it changes, a delete and a check all of them. Values of up to 4 KB in all are
-// compared, larger strings and binaries by their size. That costs no capacity.
+// VersionsOnly lets writes compare versions only. Use it for tables that only this library writes.
+// Without it, saves and deletes also compare the loaded values, so a change by a program that does not
+// set the version is a *ConflictError. An update compares the attributes that it changes; a delete and
+// a check compare all. Values of up to 4 KB in all are compared, and the sizes of larger strings and
+// binaries. This costs no capacity.
 func VersionsOnly() Option { return optionFunc(func(s *settings) { s.versionsOnly = true }) }
 
-// Reindex also writes the loaded items whose keys of secondary indexes are not stored as the model makes
-// them now: those that were written before an index was declared, or by another program. A save
-// without it repairs the keys of the items that it writes anyhow.
+// Reindex also writes loaded items whose stored index keys differ from those of the model: items from
+// before the index was declared, or from another program. A save without it only repairs the index keys
+// of items that it writes.
 func Reindex() WriteOption { return writeFunc(func(o *operation.Options) { o.Reindex = true }) }
 
 // TagOption is an option of Load and a [WriteOption].
@@ -199,23 +193,21 @@ type tagOption struct {
 	writeFunc
 }
 
-// IfTag requires that the entity is as it was when a tag was made ([Entity.Tag]): otherwise the error
-// is a *ConflictError, with the items that have changed. The tag may have the quotation marks of HTTP,
-// and be a weak one (W/).
+// IfTag requires the state that a tag was made of ([Entity.Tag]). Otherwise the error is a
+// *ConflictError with the changed items. The tag may have the quotation marks of HTTP, and may be a
+// weak one (W/).
 //
 //   - Load compares the tag with the loaded items.
-//   - Save, Delete and Update compare it with the loaded items, and write nothing if it differs. Update
-//     does not call its function then. The items that they write are protected by their versions. What
-//     others write between the load and the write to other items, and items that they add, is not
-//     compared; [CheckLoaded] compares the other loaded items if the save writes something. A save that
-//     was written in part may be sent again with its tag.
-//   - A patch requires the versions of the items that it changes, and that an item which the tag of the
-//     whole entity does not have is missing. Nothing is read. It takes tags of up to 64 items, and
+//   - Save, Delete and Update compare the tag with the loaded items, and write nothing if it differs.
+//     Update does not call its function then. Versions protect the items that they write. Writes of
+//     others to other items, and new items, are not compared; [CheckLoaded] compares the other loaded
+//     items if the save writes something. A save that was written in part may be repeated with its tag.
+//   - A patch requires the versions of the items that it changes. An item that is not in the tag of the
+//     whole entity must be missing. Nothing is read. A patch accepts tags of up to 64 items, and
 //     refuses items without a version.
 //
-// The selection has to be the one that the tag was made of. A tag of something else, or text that is no
-// tag, is a conflict; an empty one is an error, and so is a new entity. DeleteByKey and LoadMany take
-// no tag.
+// The selection must be the one of the tag. A tag of another selection, and text that is no tag, are
+// conflicts. An empty tag is an error, and so is a new entity. DeleteByKey and LoadMany accept no tag.
 func IfTag(tag string) TagOption {
 	return tagOption{
 		query.Internal.ReadOption(door.Key{}, func(s *search.Settings) { s.Tag = &tag }),
@@ -230,7 +222,7 @@ func writeOptionsOf(options []WriteOption) operation.Options {
 	return applied(options)
 }
 
-// applied applies options. Options are on the heap: writeOptionsOf does not need it for none.
+// applied applies options. Options are on the heap; writeOptionsOf does not need any if there are none.
 func applied(options []WriteOption) operation.Options {
 	var all operation.Options
 	for _, o := range options {
@@ -265,11 +257,11 @@ func readFunc(f func(*search.Settings)) readOption {
 
 func (o readOption) scan(s *scanSettings) { query.Internal.Apply(door.Key{}, o, &s.Settings) }
 
-// Strong reads strongly consistently, at the double price: a write that was
-// answered before is seen.
+// Strong makes reads strongly consistent, at the double price. They see every write that was
+// acknowledged before.
 func Strong() ReadScanOption { return readFunc(func(s *search.Settings) { s.Strong = true }) }
 
-// ReceiptTo writes the receipt of a read to r when the read has ended.
+// ReceiptTo writes the receipt of a read to r at its end.
 func ReceiptTo(r *Receipt) ReadScanOption {
 	return readFunc(func(s *search.Settings) { s.Receive = receive(r) })
 }
@@ -299,9 +291,9 @@ type parallel struct {
 	bulkFunc
 }
 
-// Concurrency bounds the requests that are under way at one time: of a query over many shards, where it
-// is 64 unless it is given, and whose first result needs the first answer of every shard; and of a
-// bulk load, where it is 8. Other calls do not look at it.
+// Concurrency limits the number of parallel requests of a query over many shards (the default is 64)
+// and of a bulk load (8). The first result of such a query needs the first answer of every shard. Other
+// calls ignore it.
 func Concurrency(n int) ConcurrencyOption {
 	return parallel{
 		readFunc(func(s *search.Settings) { s.Scatter.Parallel = n }),
@@ -309,9 +301,9 @@ func Concurrency(n int) ConcurrencyOption {
 	}
 }
 
-// Memory bounds what a query over many shards holds of their answers, in bytes: 32 MB unless it is
-// given. Answers are made so small that they fit, reckoning with items as large as those read before;
-// the first answer of each shard has 16 items at most. Other reads do not look at it.
+// Memory limits the memory for answers of a query over many shards, in bytes. The default is 32 MB. The
+// query requests answers that fit, by the sizes of earlier items; the first answer of each shard has at
+// most 16 items. Other reads ignore it.
 func Memory(bytes int) ReadScanOption {
 	return readFunc(func(s *search.Settings) { s.Scatter.Memory = bytes })
 }

@@ -14,31 +14,31 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// Patch is changes of one entity that are written without reading it first. The nodes of generated code
-// make patches, with the handles of the model's fields:
+// Patch is a set of changes of one entity that are written without a read. Nodes of generated code make
+// patches, with the handles of the model's fields:
 //
 //	id := store.UserByID("6297D15")
 //	id.Patch(store.UserFields.Email.Set("d@example.com")).And(id.Public().Add(wish)).Exec(ctx, users)
 //
-// All changes of one item are one request, at the price of that item; of several items one transaction,
-// at the double price. A root, or an element, that a patch changes has to exist (ErrNotFound), and what
-// is added must not (ErrExists). With Upsert a root that does not exist is made, and an element that is
-// added replaces one that exists; an element that is changed has to exist even so. A set or an
-// increment of another item creates it if it is missing and the entity exists; a removal requires it.
+// All changes of one item are one request at the price of that item. Several items are one transaction
+// at the double price. A root item or element that a patch changes must exist (ErrNotFound), and an
+// added element must not (ErrExists). With Upsert, a missing root item is created, and an added element
+// replaces an existing one. Set and Increment create any other missing item if the entity exists;
+// Remove requires it.
 //
-// A patch that creates items reads the root item first, unless the mapper remembers its incarnation,
-// and again after the write: if the entity is not live by then, the patch deletes what it created and
-// returns ErrNotFound ([Blind] leaves that out). A patch of an existing item is one request. Since the
-// items are not read, the plan predicts their sizes from such items as were written lately (see
-// [SizeEstimate]), with bounds; the receipt's Consumed is what DynamoDB charged.
+// A patch that creates items reads the root item before the write, unless the mapper remembers its
+// incarnation, and again after the write. If the entity is not live then, the patch deletes its items
+// and returns ErrNotFound. [Blind] leaves this out. A patch of an existing item is one request. Its
+// plan predicts the sizes from recently written items (see [SizeEstimate]), with bounds; the receipt
+// has the consumed capacity.
 type Patch[T any] struct{ is entityPatch }
 
-// Patcher is a patch of an entity of the model T: Patch, or what embeds it.
+// Patcher is a patch of an entity of the model T: a Patch, or a type that embeds it.
 type Patcher[T any] interface{ patchOf(*T) entityPatch }
 
 func (p Patch[T]) patchOf(*T) entityPatch { return p.is }
 
-// And returns the patch together with other patches of the same entity.
+// And joins patches of the same entity.
 func (p Patch[T]) And(more ...Patcher[T]) Patch[T] {
 	for _, o := range more {
 		if o == nil {
@@ -49,19 +49,18 @@ func (p Patch[T]) And(more ...Patcher[T]) Patch[T] {
 	return p
 }
 
-// Upsert makes the root that the patch changes so far if it does not exist, and replaces what it adds
-// if that exists; what And joins to it afterwards still requires what it did. An element that is
-// changed has to exist even so.
+// Upsert lets the changes so far create the root item, or replace the element that they add. Patches
+// that And joins later keep their requirements. An element that is changed must exist.
 func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.upsert()} }
 
-// IfEntityExists reads the root item after a patch that only updates or deletes, too: the error is
-// ErrNotFound unless the entity is live, though the patch was written. In a transaction of several
-// parts it is a check of the root item.
+// IfEntityExists reads the root item after the patch, also if the patch only updates or deletes. If the
+// entity is not live, the error is ErrNotFound, although the patch was written. In a transaction of
+// several parts it is a check of the root item.
 func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(expr.IfEntity)} }
 
-// Exec writes the patch. An increment whose answer was lost is never sent again: the
-// error is an *OutcomeUnknownError; with ExactlyOnce DynamoDB itself tells, for ten minutes,
-// at the double price. The other options of writes mean nothing here and are refused.
+// Exec writes the patch. An increment is never sent again after a lost answer: the error is an
+// *OutcomeUnknownError. With ExactlyOnce DynamoDB recognizes a repetition for ten minutes, at the
+// double price. Other write options are refused.
 func (p Patch[T]) Exec(ctx context.Context, m *Mapper[T], options ...WriteOption) (*Receipt, error) {
 	if m == nil || m.engine == nil {
 		return &Receipt{}, errNoMapper
@@ -69,7 +68,7 @@ func (p Patch[T]) Exec(ctx context.Context, m *Mapper[T], options ...WriteOption
 	return m.engine.patch(ctx, p.is, options)
 }
 
-// Plan returns what Exec would send, and cost. It does no I/O.
+// Plan returns the requests and the predicted cost of Exec. It does no I/O.
 func (p Patch[T]) Plan(m *Mapper[T], options ...WriteOption) (*Plan, error) {
 	if m == nil || m.engine == nil {
 		return nil, errNoMapper
@@ -79,17 +78,17 @@ func (p Patch[T]) Plan(m *Mapper[T], options ...WriteOption) (*Plan, error) {
 
 var errNoMapper = errors.New("the patch has nothing to run on: pass the model's *mapper.Mapper")
 
-// ItemPatch is a patch of one item, or of one entity's fields, whose record is an R. It has the methods
-// of [Patch] too: And, Exec, Plan, PatchPart.
+// ItemPatch is a patch of one item, or of the fields of one entity. R is the type of its record. It has
+// the methods of [Patch] too: And, Exec, Plan, PatchPart.
 type ItemPatch[T, R any] struct {
 	Patch[T]
-	// item is what the conditions of If are about.
+	// item is the item of the conditions.
 	item expr.Change
 }
 
-// Return sets v to what the item holds after the write: its fields that v's type has. It is for a patch
-// of one item that is one plain request: without And of others and ExactlyOnce. After an answer that
-// was lost v is what the item held when that was found out.
+// Return sets v to the fields of the item after the write. The patch must be one plain request for one
+// item: no And with other items, no ExactlyOnce. After a lost answer, v has the fields that the
+// resolving read found.
 func (p ItemPatch[T, R]) Return(v *R) ItemPatch[T, R] {
 	if v == nil {
 		p.is = p.is.and(entityPatch{changes: []expr.Change{{Err: errors.New("Return got nil: give it a pointer to " +
@@ -103,7 +102,7 @@ func (p ItemPatch[T, R]) Return(v *R) ItemPatch[T, R] {
 	return p
 }
 
-// If requires that conditions hold of what is stored.
+// If adds conditions on the stored item.
 func (p ItemPatch[T, R]) If(conditions ...field.Condition[R]) ItemPatch[T, R] {
 	for _, c := range conditions {
 		p.is = p.is.onlyIf(p.item, field.Internal.Condition(door.Key{}, c))
@@ -111,13 +110,13 @@ func (p ItemPatch[T, R]) If(conditions ...field.Condition[R]) ItemPatch[T, R] {
 	return p
 }
 
-// Upsert is [Patch.Upsert] of a patch that takes conditions.
+// Upsert is [Patch.Upsert] for a patch with conditions.
 func (p ItemPatch[T, R]) Upsert() ItemPatch[T, R] {
 	p.is = p.is.upsert()
 	return p
 }
 
-// IfEntityExists is [Patch.IfEntityExists] of a patch that takes conditions.
+// IfEntityExists is [Patch.IfEntityExists] for a patch with conditions.
 func (p ItemPatch[T, R]) IfEntityExists() ItemPatch[T, R] {
 	p.is = p.is.with(expr.IfEntity)
 	return p
@@ -132,32 +131,32 @@ func newItemPatch[T, R any](n query.Node[T], item expr.Change, changes []field.C
 	return p
 }
 
-// newPatch returns the patch of an entity that a node is of.
+// newPatch returns a patch of the entity of a node.
 func newPatch[T any](n query.Node[T], changes ...expr.Change) Patch[T] {
 	return Patch[T]{entityPatch{nodes: []selection.Selection{specOf(n)}, changes: changes}}
 }
 
 // entityPatch is a patch without the type of its model.
 type entityPatch struct {
-	// nodes are of the entity; all of them have to be of one.
+	// nodes are nodes of one entity.
 	nodes   []selection.Selection
 	changes []expr.Change
-	// returns are given the record that the item holds after the write.
+	// returns are called with the record after the write.
 	returns []func(rec any)
 }
 
-// and returns the patch together with another.
+// and joins two patches.
 func (p entityPatch) and(other entityPatch) entityPatch {
 	return entityPatch{slices.Concat(p.nodes, other.nodes), slices.Concat(p.changes, other.changes),
 		slices.Concat(p.returns, other.returns)}
 }
 
-// with returns the patch with a requirement of its own.
+// with returns the patch with one more requirement.
 func (p entityPatch) with(kind expr.Kind) entityPatch {
 	return p.and(entityPatch{changes: []expr.Change{{Kind: kind}}})
 }
 
-// upsert returns the patch whose changes so far write either way.
+// upsert returns the patch whose changes so far are upserts.
 func (p entityPatch) upsert() entityPatch {
 	p.changes = slices.Clone(p.changes)
 	for i := range p.changes {
@@ -186,7 +185,7 @@ func (p entityPatch) change(item expr.Change, changes []expr.Change) entityPatch
 	return p.and(entityPatch{changes: changes})
 }
 
-// selection is that of the entity.
+// selection returns the selection of the entity.
 func (p entityPatch) selection(g *engine) selection.Selection {
 	if len(p.nodes) == 0 {
 		return selection.Selection{Err: g.model.Errorf("the patch is empty: make one with a node of generated code")}
@@ -237,7 +236,7 @@ func (g *engine) writePatch(ctx context.Context, p entityPatch, o operation.Opti
 	return nil
 }
 
-// planPatch returns what writing a patch would send.
+// planPatch returns the plan of a patch.
 func (g *engine) planPatch(p entityPatch, options []WriteOption) (*Plan, error) {
 	x, _, err := operation.NewPatch(g.env, p.spec(g), writeOptionsOf(options))
 	return g.predict(x, err)

@@ -11,32 +11,31 @@ import (
 	"github.com/itemize/itemize/cost"
 )
 
-// ItemPlan is what would happen, or has happened, to one item.
+// ItemPlan is one item of a plan or receipt.
 type ItemPlan struct {
-	// Kind is what a request does with the item: "put", "update", "delete", or "check", which requires
-	// that it is unchanged.
+	// Kind is the kind of the request: "put", "update", "delete", or "check", which requires that the
+	// item is unchanged.
 	Kind string `json:"kind"`
 	Key
-	// Field is the model's field, or the sort key of an item of several fields.
+	// Field is the field of the model, or the sort key if several fields share the item.
 	Field string `json:"field"`
-	// Attributes are the names of those that are set or removed; all of a new
-	// item's but its keys.
+	// Attributes are the names of the attributes that are set or removed. For a new item they are all
+	// attributes except the keys.
 	Attributes []string `json:"attributes,omitempty"`
-	// OldBytes and NewBytes are the item's sizes before and after, 0 for none.
+	// OldBytes and NewBytes are the sizes of the item before and after, 0 for none.
 	OldBytes int `json:"oldBytes"`
 	NewBytes int `json:"newBytes"`
-	// Unread reports that the item is written without being read: NewBytes is the least that
-	// an update leaves, and OldBytes is not known.
+	// Unread reports that the item is written without a read. Then NewBytes is the minimum after an
+	// update, and OldBytes is unknown.
 	Unread bool `json:"unread,omitempty"`
-	// WCU is what the write costs, in the table; Indexes what it costs in secondary indexes, by
-	// "table/index".
+	// WCU is the price in the table. Indexes is the price in secondary indexes, by "table/index".
 	WCU     cost.Units            `json:"wcu"`
 	Indexes map[string]cost.Units `json:"indexes,omitempty"`
 }
 
-// Alternative is another way to write the same.
+// Alternative is another way to send the same write.
 type Alternative struct {
-	// Option is the call that chooses it.
+	// Option is the option that selects it.
 	Option   string     `json:"option"`
 	Requests int        `json:"requests"`
 	WCU      cost.Units `json:"wcu"`
@@ -50,7 +49,7 @@ func (p *Plan) modeText() string {
 	case "none":
 		return "nothing sent"
 	case "one":
-		if p.Requests > 1 { // it was sent again, or others read
+		if p.Requests > 1 { // some requests are repetitions or reads
 			return "one item"
 		}
 		return "one request"
@@ -62,38 +61,38 @@ func (p *Plan) modeText() string {
 	return p.Mode
 }
 
-// Plan is what a save would send and cost.
+// Plan has the requests and the predicted cost of a call.
 type Plan struct {
-	// Requests is the number of calls to DynamoDB that write or read items; that which asks for a
-	// table's keys, to explain why it refused others, is none of them.
+	// Requests is the number of requests that write or read items. It does not count the request for
+	// the keys of a table that explains an error.
 	Requests int `json:"requests"`
-	// RootReads is how many of the requests read the root item, to make sure that the entity exists:
-	// after items were added, with CheckRoot and IfEntityExists after each write, and before a patch
-	// whose new items need the incarnation of the entity.
+	// RootReads is how many of the requests read the root item to check that the entity exists: after
+	// additions, after writes with CheckRoot or IfEntityExists, and before a patch whose new items need
+	// the incarnation.
 	RootReads int `json:"rootReads,omitempty"`
 	// Mode says how the items are written:
 	//   - "one": one item, in one request
-	//   - "transaction": several, all or nothing, at the double price
-	//   - "independent": several, one by one ([Independent])
-	//   - "staged": more than a transaction takes, in steps that nobody sees ([Staged])
+	//   - "transaction": several items, all or nothing, at the double price
+	//   - "independent": several items, one by one ([Independent])
+	//   - "staged": in several steps that readers do not see ([Staged])
 	//   - "read": nothing is written
-	//   - "nothing": there is no difference
+	//   - "nothing": nothing has changed
 	//   - "none": of a receipt, nothing was sent
 	Mode  string     `json:"mode"`
 	Items []ItemPlan `json:"items"`
-	// WCU and RCU are the predicted cost, in capacity units, of the tables and of the indexes that
-	// the model declares. Once the mapper has met others, Max includes what they may take.
+	// WCU and RCU are the predicted capacity units of the tables and of the declared indexes. If the
+	// mapper has found other indexes, Max includes them.
 	WCU cost.Units `json:"wcu"`
-	// Indexes are what of WCU the model's indexes take, by "table/index".
+	// Indexes is the part of WCU for each index, by "table/index".
 	Indexes map[string]cost.Units `json:"indexes,omitempty"`
 	RCU     cost.Units            `json:"rcu"`
-	// Objects are the requests to S3, of large values that are objects.
+	// Objects are the requests to S3 for large values.
 	Objects cost.Objects `json:"objects,omitzero"`
-	// Alternatives are the other ways and their costs.
+	// Alternatives are other ways to send the write, with their costs.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 
-// String shows the plan as a small table.
+// String returns the plan as a small table.
 func (p *Plan) String() string {
 	var b strings.Builder
 	p.head(&b)
@@ -115,7 +114,7 @@ func (p *Plan) head(b *strings.Builder) {
 	p.details(b)
 }
 
-// requests shows how many requests there are, and how many of them read the root item.
+// requests returns the number of requests, and how many of them read the root item.
 func (p *Plan) requests() string {
 	text := count(p.Requests, "request")
 	switch p.RootReads {
@@ -148,19 +147,19 @@ func (p *Plan) objects(b *strings.Builder) {
 	b.WriteString("; S3: " + strings.Join(all, ", "))
 }
 
-// others adds the alternatives.
+// details adds the alternatives.
 func (p *Plan) details(b *strings.Builder) {
 	for _, a := range p.Alternatives {
 		fmt.Fprintf(b, "; %s: %s, %s WCU", a.Option, count(a.Requests, "request"), expected(a.WCU))
 	}
 }
 
-// units shows what is not zero of both kinds of units.
+// units returns the units that are not zero, of both kinds.
 func units(wcu, rcu cost.Units) string {
 	return kinds(wcu.Max > 0 || rcu.Max == 0, rcu.Max > 0, wcu, rcu)
 }
 
-// kinds shows what is expected of one kind of units, or of both.
+// kinds returns the expected units of one kind or both.
 func kinds(writes, reads bool, wcu, rcu cost.Units) string {
 	switch {
 	case !reads:
@@ -173,7 +172,7 @@ func kinds(writes, reads bool, wcu, rcu cost.Units) string {
 
 func expected(u cost.Units) string { return cost.Exactly(u.Expected).String() }
 
-// bounds adds a line for units that are not known exactly.
+// bounds adds a line if units are not exact.
 func (p *Plan) bounds(b *strings.Builder) {
 	for _, u := range []struct {
 		cost.Units
@@ -226,14 +225,13 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// Consumed is what DynamoDB charged, as its answers reported it. Failed requests
-// are charged too, but not reported.
+// Consumed is the capacity that DynamoDB reported. It also charges failed requests, but does not report
+// them.
 type Consumed struct {
-	// WCU and RCU are all units, of tables and indexes.
+	// WCU and RCU are the units of tables and indexes.
 	WCU float64 `json:"wcu"`
 	RCU float64 `json:"rcu"`
-	// Indexes are the WCU among them that secondary indexes took, by "table/index"; nil for
-	// none.
+	// Indexes is the part of WCU that each secondary index consumed, by "table/index"; nil for none.
 	Indexes map[string]float64 `json:"indexes,omitempty"`
 }
 
@@ -249,37 +247,35 @@ func (c *Consumed) add(o Consumed) {
 	}
 }
 
-// Receipt is what an operation sent, what it was predicted to cost, and what
-// DynamoDB charged for it. It comes with an error as well, and then shows what
-// was sent up to it.
+// Receipt has the requests that an operation sent, their predicted cost, and the consumed capacity. It
+// is returned with an error too, and then has the requests before it.
 //
-// The predicted WCU are those of the items that were written, and of what was refused. Where the
-// tables turned out to have indexes, they are no longer known: Max includes what those took.
+// The predicted WCU include refused writes. If the tables turn out to have undeclared indexes, the
+// prediction is not exact: Max includes their units.
 type Receipt struct {
 	// Predicted lists the requests that were sent, with their predicted cost.
 	Predicted Plan `json:"predicted"`
-	// Refused is the part of the predicted WCU of writes whose condition failed: DynamoDB charges them by the
-	// size of the item that is there, and does not report it, so that it is no part of
-	// Consumed.
+	// Refused is the part of the predicted WCU for writes whose condition failed. DynamoDB charges them
+	// by the size of the stored item, and does not report them in Consumed.
 	Refused  cost.Units `json:"refused,omitzero"`
 	Consumed Consumed   `json:"consumed"`
-	// LeftBehind are, of a save with Move, the items that are still under the old key: what
-	// somebody added meanwhile, or was left over there before. They are nobody's.
+	// LeftBehind lists items that a save with Move found at the old key: added by others in the
+	// meantime, or leftover before. They belong to no entity.
 	LeftBehind []Key `json:"leftBehind,omitempty"`
-	// AlsoDeleted are, of a staged delete, the items that somebody wrote after it had compared
-	// the entity with what was loaded, or read it: they went with it. (Of items without a
-	// version only those that are new. What is added behind the second reading stays, hidden.)
+	// AlsoDeleted lists items that another writer wrote while a staged delete ran, after the delete had
+	// read them. They were deleted too. (Of items without a version only new ones are listed. Items
+	// that are added after the second read stay, hidden.)
 	AlsoDeleted []Key `json:"alsoDeleted,omitempty"`
-	// Skipped are, of a read with SkipMissing, the tables that are not there.
+	// Skipped lists the missing tables that a read with SkipMissing skipped.
 	Skipped []string `json:"skipped,omitempty"`
 
-	// wcu are the units that are predicted to be reported: without what was refused; declared the
-	// indexes that the model declares on the items that were written.
+	// wcu are the units that DynamoDB should report, without refused writes. declared are the declared
+	// indexes on the written items.
 	wcu      cost.Units
 	declared map[string]bool
 }
 
-// String shows the receipt as a small table.
+// String returns the receipt as a small table.
 func (r *Receipt) String() string {
 	var b strings.Builder
 	p := &r.Predicted
@@ -304,8 +300,7 @@ func (r *Receipt) String() string {
 	return b.String()
 }
 
-// charged shows what was predicted, and what was reported. Where the one is not within the
-// other, it says which is whose.
+// charged adds the predicted and consumed units. If they disagree, it says which is which.
 func (r *Receipt) charged(b *strings.Builder) {
 	reads := r.Predicted.RCU.Max > 0 || r.Consumed.RCU > 0 || r.Predicted.Mode == "read"
 	writes := r.wcu.Max > 0 || r.Consumed.WCU > 0 || !reads
@@ -327,7 +322,7 @@ func (r *Receipt) charged(b *strings.Builder) {
 	}
 }
 
-// byIndex shows what indexes took, and which of them the model does not declare.
+// byIndex returns the units of each index, and marks undeclared ones.
 func (r *Receipt) byIndex() string {
 	text := " by table and indexes:"
 	for i, name := range slices.Sorted(maps.Keys(r.Consumed.Indexes)) {

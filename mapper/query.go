@@ -13,9 +13,9 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// The inside of queries, as package query calls it.
+// The methods that package query calls.
 
-// Run yields what a request asks for.
+// Run yields the hits of a request.
 func (g *engine) Run(ctx context.Context, r search.Request, u *read.Usage) iter.Seq2[search.Hit, error] {
 	return func(yield func(search.Hit, error) bool) {
 		ctx, end := g.observe(ctx, "Query")
@@ -31,7 +31,7 @@ func (g *engine) Run(ctx context.Context, r search.Request, u *read.Usage) iter.
 	}
 }
 
-// Page returns the hits of one page, and the cursor behind them.
+// Page returns the hits of one page, and the cursor after them.
 func (g *engine) Page(ctx context.Context, r search.Request, u *read.Usage) ([]search.Hit, string, error) {
 	ctx, end := g.observe(ctx, "Query")
 	hits, next, err := g.page(ctx, r, u)
@@ -53,7 +53,7 @@ func (g *engine) page(ctx context.Context, r search.Request, u *read.Usage) ([]s
 	return x.Page(ctx)
 }
 
-// Input returns the request that a search begins with.
+// Input returns the first request of a search.
 func (g *engine) Input(r search.Request) (*dynamodb.QueryInput, error) {
 	x, err := g.search.New(r, &read.Usage{})
 	if err != nil {
@@ -68,8 +68,7 @@ func (g *engine) Input(r search.Request) (*dynamodb.QueryInput, error) {
 	return g.reader.Input(x.Parts()[0], x.Options()), nil
 }
 
-// PlanQuery returns the least number of requests of a query, and the units of the first
-// answers.
+// PlanQuery returns the minimum number of requests of a query, and the units of its first answers.
 func (g *engine) PlanQuery(r search.Request) (requests int, rcu cost.Units, err error) {
 	x, err := g.search.New(r, &read.Usage{})
 	if err != nil {
@@ -88,11 +87,11 @@ func (g *engine) Search(r search.Request, u *read.Usage) (*search.Search, error)
 	return x, nil
 }
 
-// Begin tells observers of a query that begins.
+// Begin starts the observers of a query.
 func (g *engine) Begin(ctx context.Context) (context.Context, func(*read.Usage, error)) {
 	ctx, end := g.observe(ctx, "Query")
 	return ctx, func(u *read.Usage, err error) { end(tallyOf(u), err) }
 }
 
-// Deliver hands the receipt of a read to who asked for it.
+// Deliver writes the receipt of a read.
 func (g *engine) Deliver(s search.Settings, u *read.Usage) { deliver(s, tallyOf(u)) }

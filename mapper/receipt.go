@@ -13,21 +13,21 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// tally collects what an operation sends and costs, for its receipt.
+// tally collects the requests and costs of an operation, for its receipt.
 type tally struct {
 	operation.Tally
 	// skipped is described at Receipt.
 	skipped []string
 }
 
-// skip notes a table that was passed over.
+// skip records a skipped table.
 func (t *tally) skip(table string) {
 	if !slices.Contains(t.skipped, table) {
 		t.skipped = append(t.skipped, table)
 	}
 }
 
-// skips reports whether an error is that tables of a period are not there, and notes these.
+// skips reports whether an error means that tables of a period are missing, and records them.
 func (t *tally) skips(err error) bool {
 	var missing *explain.Missing
 	if !errors.As(err, &missing) || missing.Tables[0].Period == "" {
@@ -39,7 +39,7 @@ func (t *tally) skips(err error) bool {
 	return true
 }
 
-// tallyOf returns what a read took.
+// tallyOf returns the tally of a read.
 func tallyOf(u *read.Usage) *tally {
 	var t tally
 	t.AddRead(u.Requests, u.Predicted, u.Consumed)
@@ -50,7 +50,7 @@ func tallyOf(u *read.Usage) *tally {
 // manyNames is more names than most items have attributes.
 const manyNames = 8
 
-// receiptOf returns an empty receipt, with room for the items that it will tell of, and for their attributes' names.
+// receiptOf returns an empty receipt with room for n items and the names of their attributes.
 func receiptOf(n int) (r *Receipt, items []ItemPlan, room []string) {
 	switch n {
 	case 0:
@@ -107,7 +107,7 @@ func modeOf(requests, items int) string {
 	return "one"
 }
 
-// indexUnits are the units of indexes as plans show them: of those that take any, nil for none.
+// indexUnits returns the units of indexes as plans show them, nil if all are zero.
 func indexUnits(all write.IndexUnits) map[string]cost.Units {
 	var out map[string]cost.Units
 	for name, u := range all {
@@ -177,7 +177,7 @@ func receive(r *Receipt) func(*write.Tally, []string) {
 	}
 }
 
-// deliver hands the cost of a read to the caller, if it was asked for.
+// deliver passes the cost of a read to the caller, if requested.
 func deliver(s search.Settings, t *tally) {
 	if s.Receive != nil {
 		s.Receive(&t.Tally.Tally, t.skipped)

@@ -24,47 +24,47 @@ type scanFunc func(*scanSettings)
 
 func (f scanFunc) scan(s *scanSettings) { f(s) }
 
-// Segments scans the table in so many segments at once, 1 to 1,000,000; 1 without it. Each keeps
-// an answer of up to 1 MB, and an entity.
+// Segments scans the table in n parallel segments, 1 to 1,000,000. The default is 1. Each needs memory
+// for an answer of up to 1 MB, and an entity.
 func Segments(n int) ScanOption { return scanFunc(func(s *scanSettings) { s.segments = n }) }
 
-// ReadRate bounds what a scan reads, in RCU a second over all of its segments: it asks for as many
-// items as that allows, and waits. Without it a scan reads as fast as it can.
+// ReadRate limits a scan to rcu RCU a second, over all segments. Without it a scan is as fast as
+// possible.
 func ReadRate(rcu float64) ScanOption {
 	return scanFunc(func(s *scanSettings) { s.rate = flow.RateOf(rcu) })
 }
 
-// OnStray has report called with each item that is not of a live entity, one call at a time. What has no root
-// is looked for strongly before that, which costs a read of each such entity, and of a model whose
-// entities do not lie together of each entity; of a model with several tables the others are scanned
-// as well. Without it such items are passed over.
+// OnStray calls report with each item that does not belong to a live entity. Calls do not overlap.
+// Before it reports an item without a root item, the scan reads the root item strongly consistently:
+// one read for each such entity, or for each entity if the items of an entity are not next to each
+// other. For a model with several tables it scans all of them. Without OnStray such items are skipped.
 func OnStray(report func(Stray)) ScanOption {
 	return scanFunc(func(s *scanSettings) { s.strays = report })
 }
 
-// Stray is an item that a scan met and that is not of a live entity of the model.
+// Stray is an item, found by a scan, that does not belong to a live entity.
 type Stray struct {
 	Key Key
-	// Field is the model's field, "" for an item that is none of the model's.
+	// Field is the field of the model, "" for an item of another model.
 	Field string
-	// State is what the item is:
-	//   - "staged", "deleting": an insert, or a delete, of the entity is not finished
-	//   - "expired": its time to live is over
-	//   - "orphan": its entity has no root
-	//   - "dead": it remains from another entity of its key
-	//   - "unknown": it is none of the model's
+	// State is the state of the item:
+	//   - "staged", "deleting": an insert or a delete of its entity is unfinished
+	//   - "expired": its time to live has passed
+	//   - "orphan": its entity has no root item
+	//   - "dead": it is a leftover item of an earlier entity with the same key
+	//   - "unknown": it belongs to another model
 	State string
-	// Bytes is the item's size.
+	// Bytes is the size of the item.
 	Bytes int
 }
 
-// Scan reads every entity of the model: all of its tables' items, in no order, at the price of their
-// sizes, whoever else is in the tables. Entities come while it reads, one at a time, with no more
-// kept in memory than an answer of each segment and an entity of each; where an entity's items lie
-// in several tables the scan meets its root, and the rest is read for some entities at a time.
+// Scan reads every entity of the model. It reads all items of its tables, in no order, and pays for all
+// of them, including items of other models. It yields entities one at a time, and keeps one answer and
+// one entity of each segment in memory. If the items of an entity are in several tables, the scan finds
+// its root item, and reads the rest for several entities at a time.
 //
-// A scan is no snapshot: each entity is as Load would see it, and one that is inserted, deleted or
-// moved meanwhile may be seen or not. An error ends it.
+// A scan is not a snapshot: each entity is as Load would return it. An entity that is inserted, deleted
+// or moved in the meantime may be missing. An error ends the scan.
 func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*Entity[T], error] {
 	return func(yield func(*Entity[T], error) bool) {
 		var settings scanSettings
@@ -98,7 +98,7 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 	}
 }
 
-// scan checks the settings, and scans.
+// scan checks the settings and scans.
 func (g *engine) scan(ctx context.Context, s *scanSettings, t *tally, give func(*search.Found) bool) error {
 	switch {
 	case s.segments < 0 || s.segments > 1_000_000:
@@ -116,7 +116,7 @@ func (g *engine) scan(ctx context.Context, s *scanSettings, t *tally, give func(
 	return g.search.Scan(ctx, o, &t.Tally.Tally, give)
 }
 
-// strayOf says what an item is that is not of a live entity.
+// strayOf describes an item that does not belong to a live entity.
 func (g *engine) strayOf(x search.Stray) Stray {
 	out := Stray{Key: keyOf(x.Place), Bytes: x.Size, State: "unknown"}
 	if x.Unknown {

@@ -9,33 +9,33 @@ import (
 	"github.com/itemize/itemize/internal/search"
 )
 
-// TimeTables says which tables there are of a model whose tables follow the time
-// (table=events_{At:month}): queries and scans that have no beginning or no end in time go over these,
-// and tables.Maintain sees to it that they are there.
+// TimeTables describes the tables of a model whose tables rotate by time (table=events_{At:month}).
+// Queries and scans without a start or an end in time read these tables, and tables.Maintain creates
+// them.
 //
-// Times are those of UTC. A period is what the placeholder says: a day, an ISO week, a month, a year.
+// All times are UTC. A period is the unit of the placeholder: a day, an ISO week, a month, a year.
 type TimeTables struct {
-	// Since is any time in the period of the oldest table that there ever was. Without it, and without
-	// Keep, a query needs a beginning in time.
+	// Since is a time in the period of the oldest table that ever existed. Without Since and Keep, a
+	// query needs a start.
 	Since time.Time
-	// Keep is how many periods before the present one have tables, of those since Since; 0 for all of
-	// them. A query that begins at an older time asks for its table all the same.
+	// Keep is the number of periods before the present one that have tables, not before Since; 0 means
+	// all. A query that starts earlier still reads the earlier tables.
 	Keep int
-	// Ahead is how many periods after the present one have tables already: 1 where it is 0, so that
-	// there is a table when the period begins.
+	// Ahead is the number of periods after the present one that have tables already. 0 means 1, so that
+	// a table exists when its period begins.
 	Ahead int
 }
 
-// InTimeTables tells a mapper which tables there are of a model whose tables follow the time.
+// InTimeTables sets the tables of a model whose tables rotate by time.
 func InTimeTables(t TimeTables) Option { return optionFunc(func(s *settings) { s.times = &t }) }
 
-// What bounds the tables of a model: 10,000 days are 27 years.
+// Limits for the tables of a model: 10,000 days are 27 years.
 const (
 	maxKept  = 10_000
 	maxAhead = 1_000
 )
 
-// timesOf returns what the model needs to know of its tables, checked.
+// timesOf checks the tables and returns them for the model.
 func timesOf(e *schema.Entity, t *TimeTables, now time.Time) (model.Times, error) {
 	switch {
 	case t == nil:
@@ -59,10 +59,10 @@ func timesOf(e *schema.Entity, t *TimeTables, now time.Time) (model.Times, error
 	return model.Times{Since: t.Since, Keep: t.Keep, Ahead: ahead}, nil
 }
 
-// SkipMissing passes over tables of times past that are not there: a query or a scan of a model whose
-// tables follow the time yields what the others hold, also where a table is dropped while it is read; Load
-// and LoadMany do not find what lay in such a table. The receipt names those that were passed over
-// (Skipped). Without it such a table is an error. Other models do not look at it.
+// SkipMissing skips missing tables of past periods, for models whose tables rotate by time. A query or
+// scan then returns the content of the other tables, also if a table is dropped during the read; Load
+// and LoadMany return nothing from such a table. Skipped of the receipt lists the tables. Without it a
+// missing table is an error. Other models ignore it.
 func SkipMissing() ReadScanOption {
 	return readFunc(func(s *search.Settings) { s.SkipMissing = true })
 }

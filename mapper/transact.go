@@ -18,34 +18,36 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// Part is what one transaction does with one entity, or with an item that is no model's: what
-// SavePart, DeletePart, a patch's PatchPart, and RawPart return.
+// Part is the part of a transaction for one entity, or for one raw item. SavePart, DeletePart,
+// PatchPart and RawPart make parts.
 type Part struct {
-	// make makes the part for one transaction. tables returns those of the transaction's models by
-	// their names, nil for others.
+	// make makes the part for one transaction. tables returns the tables of the transaction's models by
+	// name, nil for others.
 	make func(tables func(string) *item.Table) (operation.Part, error)
-	// engine is that of its model, nil for none. client is the client that sends it.
+	// engine belongs to the part's model, nil for none. client sends the part.
 	engine *engine
 	client write.Client
 	// of is the entity, nil for none.
 	of *state
 }
 
-// Transact writes all of its parts, which may be of several entities and models, in one
-// transaction: all is written, or nothing. It costs two units for each KB of each item. Where only
-// one item is to be written it is one plain request, at the single price.
+// Transact writes all of its parts in one transaction, or none. Parts can be of several entities and
+// models. It costs two WCU for each KB of each item. If only one item is written, it is one plain
+// request at the single price.
 //
 //	receipt, err := mapper.Transact(ctx,
 //		users.SavePart(e), orders.SavePart(o), store.TenantByID(t).Patch(...).PatchPart(tenants))
 //
-// A transaction takes 100 items and 4 MB; more is refused before anything is sent, and so are two
-// parts that write, or check, one item. All parts have to share one client. Errors are those of
-// Save, Delete and Exec, of several parts joined (errors.Join); where the outcome is not known,
-// each saved entity finds out before its next save, also in a transaction. Patches and raw items beside
-// an entity may be those of an earlier transaction with it, of which it was not known: a transaction that
-// writes the same again is refused, once, where that one was applied; and where nothing tells any more
-// it is an *OutcomeUnknownError. Without an entity nothing remembers them. Saved entities are up to date
+// A transaction has at most 100 items and 4 MB. Larger ones are refused before anything is sent, and so
+// are two parts that write or check the same item. All parts must use the same client. The errors are
+// those of Save, Delete and Exec, joined for several parts (errors.Join). Saved entities are up to date
 // afterwards.
+//
+// If the outcome is unknown, the next save of each entity resolves it, also in a transaction. The
+// entities also remember the patches and raw items of the transaction. A transaction that writes the
+// same again, with one of these entities, is refused once if the first one was applied. If that cannot
+// be resolved any more, the error is an *OutcomeUnknownError. Without an entity in the transaction
+// nothing is remembered.
 func Transact(ctx context.Context, parts ...Part) (*Receipt, error) {
 	var t tally
 	x, err := newTransaction(parts)
@@ -58,8 +60,9 @@ func Transact(ctx context.Context, parts ...Part) (*Receipt, error) {
 	return t.receipt(), err
 }
 
-// PlanTransact returns what Transact would send, and cost. It does no I/O, and refuses a DeletePartByKey
-// that has to read first what is there: give it a selection of one item, or load the entity and give DeletePart that.
+// PlanTransact returns the requests and the predicted cost of Transact. It does no I/O. It refuses a
+// DeletePartByKey that has to read items first: pass a selection of one item, or DeletePart with a
+// loaded entity.
 func PlanTransact(parts ...Part) (*Plan, error) {
 	x, err := newTransaction(parts)
 	if err != nil {
@@ -72,10 +75,9 @@ func PlanTransact(parts ...Part) (*Plan, error) {
 	return planOf(p), nil
 }
 
-// SavePart is the part of a transaction that Save would write of an entity. Of its options only
-// CheckLoaded, CheckRoot, Reindex, Blind and IfTag can be given. If it adds items and does not write
-// the root item, the transaction checks that the entity is live, at two WCU for each KB of the root
-// item.
+// SavePart returns the part of a transaction that Save would write. It accepts the options CheckLoaded,
+// CheckRoot, Reindex, Blind and IfTag. If the part adds items and does not write the root item, the
+// transaction checks that the entity is live, at two WCU for each KB of the root item.
 func (m *Mapper[T]) SavePart(e *Entity[T], options ...WriteOption) Part {
 	if err := m.owns(e); err != nil {
 		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
@@ -83,9 +85,9 @@ func (m *Mapper[T]) SavePart(e *Entity[T], options ...WriteOption) Part {
 	return m.engine.saving(e.state, &e.Value, func() { e.set(e.state) }, options)
 }
 
-// DeletePart is the part of a transaction that deletes the loaded items of an entity, as Delete does.
-// If the entity is missing, Transact returns ErrNotFound in place of writing the other parts. A delete
-// of a part of an entity does not check whether the entity exists.
+// DeletePart returns the part of a transaction that deletes the loaded items of an entity, like Delete.
+// If the entity is missing, Transact returns ErrNotFound and writes nothing. A delete of a part of an
+// entity does not check whether the entity exists.
 func (m *Mapper[T]) DeletePart(e *Entity[T]) Part {
 	if err := m.owns(e); err != nil {
 		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
@@ -93,11 +95,10 @@ func (m *Mapper[T]) DeletePart(e *Entity[T]) Part {
 	return m.engine.deleting(m.resolved(e), e.state, func() { e.set(e.state) })
 }
 
-// DeletePartByKey is the part of a transaction that deletes the items of a selection, as DeleteByKey
-// does. If it has nothing to delete, for instance because the entity is missing, Transact returns
-// ErrNotFound in place of writing the other parts. A single item is deleted unread, and may be missing.
-// The items of other selections are read first. A delete of a part of an entity does not check whether
-// the entity exists.
+// DeletePartByKey returns the part of a transaction that deletes the items of a selection, like
+// DeleteByKey. If it has nothing to delete, for example because the entity is missing, Transact returns
+// ErrNotFound and writes nothing. A single item is deleted without a read, and may be missing. Other
+// selections are read first. A delete of a part of an entity does not check whether the entity exists.
 func (m *Mapper[T]) DeletePartByKey(s query.Selection[T]) Part {
 	if _, ok := s.(*Entity[T]); ok {
 		err := m.engine.model.Errorf("DeletePartByKey got an entity, of which it would not compare what was loaded: " +
@@ -107,7 +108,7 @@ func (m *Mapper[T]) DeletePartByKey(s query.Selection[T]) Part {
 	return m.engine.deleting(m.resolved(s), nil, nil)
 }
 
-// PatchPart is the patch as a part of a transaction. Return is refused there.
+// PatchPart returns the patch as a part of a transaction. It refuses Return.
 func (p Patch[T]) PatchPart(m *Mapper[T]) Part {
 	if m == nil || m.engine == nil {
 		return Part{make: func(func(string) *item.Table) (operation.Part, error) { return nil, errNoMapper }}
@@ -124,22 +125,22 @@ func (g *engine) part(of *state, make func() (operation.Part, error)) Part {
 	}
 }
 
-// saving is Mapper.SavePart. done is called when the entity was saved.
+// saving is Mapper.SavePart. done is called after the entity was saved.
 func (g *engine) saving(s *state, v any, done func(), options []WriteOption) Part {
 	return g.part(s, func() (operation.Part, error) {
 		return operation.Save(g.env, &s.Entity, v, writeOptionsOf(options), done)
 	})
 }
 
-// deleting is Mapper.DeletePart. done is called when the entity was deleted.
+// deleting is Mapper.DeletePart. done is called after the entity was deleted.
 func (g *engine) deleting(sel selection.Selection, s *state, done func()) Part {
 	return g.part(s, func() (operation.Part, error) { return operation.Delete(g.env, sel, s.entity(), done) })
 }
 
-// RawPart is an item of the caller's own making as a part of a transaction: one of Put, Update, Delete
-// and ConditionCheck, sent as it is, but that the item that is there comes back where its condition
-// fails. It does not know how large that item is, so that its price is bounds. Where its table is
-// one of the other parts' models, it must not be an item that these write.
+// RawPart returns a part with one Put, Update, Delete or ConditionCheck of your own. It is sent
+// unchanged, except that a failed condition returns the stored item. Its size is unknown, so its price
+// has bounds. If its table belongs to the model of another part, it must not be an item that the other
+// part writes.
 func RawPart(client Client, part types.TransactWriteItem) Part {
 	return Part{client: client, make: func(tables func(string) *item.Table) (operation.Part, error) {
 		if isNil(client) {
@@ -149,13 +150,13 @@ func RawPart(client Client, part types.TransactWriteItem) Part {
 	}}
 }
 
-// transaction is a transaction under way.
+// transaction is a running transaction.
 type transaction struct {
 	*operation.Operation
 	engines []*engine // of the models, each once
 }
 
-// newTransaction makes the parts of a transaction. The error has all that is wrong with them.
+// newTransaction makes the parts of a transaction. The error joins all faults.
 func newTransaction(parts []Part) (*transaction, error) {
 	x := &transaction{}
 	for i, p := range parts {
@@ -206,7 +207,8 @@ func newTransaction(parts []Part) (*transaction, error) {
 	return x, nil
 }
 
-// sender returns the sender for the parts: it leaves the requests to the SDK if one of the mappers does.
+// sender returns the sender for the parts. If one of the mappers leaves requests to the SDK, the sender
+// does too.
 func (x *transaction) sender(client write.Client) *write.Sender {
 	s := &write.Sender{Client: client, Now: time.Now}
 	bySDK := false
@@ -221,7 +223,7 @@ func (x *transaction) sender(client write.Client) *write.Sender {
 	return s
 }
 
-// same reports whether two values are one.
+// same reports whether two values are identical.
 func same(a, b any) bool {
 	v := reflect.ValueOf(a)
 	return v.IsValid() && v.Type() == reflect.TypeOf(b) && v.Comparable() && a == b
@@ -247,7 +249,7 @@ func (x *transaction) observe(ctx context.Context) (context.Context, func(t *tal
 	return observe(ctx, observers, Call{"Transact", strings.Join(labels, ", "), tables}, x.ended)
 }
 
-// ended records for each model the sizes of its items, and the indexes that the transaction met.
+// ended records the sizes of items, and the indexes that the transaction found, for each model.
 func (x *transaction) ended(t *tally, _ error) {
 	for _, g := range x.engines {
 		var of []write.Done
