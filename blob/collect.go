@@ -14,33 +14,34 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// ErrCorrupt says that the stored bytes of a large value are damaged: a part or object is missing, or
-// of another length or content, or does not decompress. The error that wraps it names the field and the
-// item. It is never returned for a value that was replaced in the meantime.
+// ErrCorrupt says that the stored bytes of a large value are damaged: a part or object is missing, has
+// another length or content, or does not decompress. The error that wraps it names the field and the
+// item. A value that was replaced in the meantime never returns it.
 var ErrCorrupt = large.ErrCorrupt
 
-// defaultGrace is for how long a value stays to which nothing points any more: who is reading it has that long to end.
+// defaultGrace is how long an unreferenced value stays. A program that reads it has that long to
+// finish.
 const defaultGrace = time.Hour
 
-// Collected is the result of a collection. Its JSON has more: records, parts and objects, strays, the
-// units that DynamoDB charged.
+// Collected is the result of a collection. Its JSON has more: records, parts and objects, strays,
+// consumed capacity.
 type Collected struct {
-	// Values were visited. Unreferenced are those to which nothing points, and that stay for their
-	// grace, or since it only reports.
+	// Values were visited. Unreferenced values have no pointer to them; they stay until Grace has
+	// passed, or because the collection only reports.
 	Values       int
 	Unreferenced int
-	// Removed are the values that it removed.
+	// Removed counts the deleted values.
 	Removed int
-	// Next is where the next collection goes on that is to begin where this one ended; empty after the last record.
+	// Next is where the next collection can continue. It is empty after the last record.
 	Next string
-	// Requests, WCU and RCU are its cost, as predicted.
+	// Requests, WCU and RCU are the predicted cost.
 	Requests int
 	WCU, RCU cost.Units
 
 	full *large.Report
 }
 
-// MarshalJSON returns what it has found and done in full.
+// MarshalJSON returns the complete result.
 func (c *Collected) MarshalJSON() ([]byte, error) { return json.Marshal(c.full) }
 
 // CollectOption is an option of Collect: [Delete], [Grace], [Resume], [Rate], [Scan].
@@ -50,7 +51,7 @@ type collectFunc func(*collecting)
 
 func (f collectFunc) apply(c *collecting) { f(c) }
 
-// collecting is a collection that is asked for.
+// collecting has the settings of a collection.
 type collecting struct {
 	*large.Collector
 	from string
@@ -58,36 +59,35 @@ type collecting struct {
 	rate flow.Rate
 }
 
-// Delete has a collection act. Without it, it only reports, and writes nothing.
+// Delete deletes unreferenced values. Without it, a collection only reports and writes nothing.
 func Delete() CollectOption { return collectFunc(func(c *collecting) { c.Act = true }) }
 
-// Grace is for how long a value stays after it was found that nothing points to it: an hour unless it is given, and
-// never less than 20 minutes, for which a request that was signed may yet arrive.
+// Grace sets how long a value stays after a collection found it unreferenced. The default is an hour
+// and the minimum 20 minutes, because a signed request may still arrive in that time.
 func Grace(d time.Duration) CollectOption {
 	return collectFunc(func(c *collecting) { c.Collector.Grace = d })
 }
 
-// Resume goes on where a collection has ended: at its Next.
+// Resume continues a collection at its Next.
 func Resume(next string) CollectOption {
 	return collectFunc(func(c *collecting) { c.from = next })
 }
 
-// Rate bounds the capacity units that a collection takes a second, of reads and writes together.
+// Rate limits a collection to this many capacity units a second, reads and writes together.
 func Rate(units float64) CollectOption {
 	return collectFunc(func(c *collecting) { c.rate = flow.RateOf(units) })
 }
 
-// Scan also reads, after the records, all of the tables in which parts lie, and lists the objects in
-// the buckets with the metadata of each, for what no record tells of. It costs what a Scan of these
-// tables costs: 0.5 RCU for each 4 KB of them.
+// Scan also reads all tables of parts, and lists the objects in the buckets with their metadata. It
+// finds parts and objects without a record. It costs the same as a Scan of these tables: 0.5 RCU for
+// each 4 KB.
 func Scan() CollectOption { return collectFunc(func(c *collecting) { c.scan = true }) }
 
-// Collect removes large values to which nothing points any more: those that were replaced or whose
-// items are gone, and those of saves that did not come about. It reads all records of the model's large
-// values, and the items they were written for, strongly; what it would remove stays for Grace after it
-// was found, so that a value goes in the second collection or later. It may run at any time, and
-// several at once. Without Delete it only reports. An error ends it; what it returns then tells how far
-// it came.
+// Collect finds unreferenced large values: replaced values, values of deleted items, and values of
+// failed saves. It reads all records of the model's large values and the items of these values,
+// strongly consistent. With [Delete] it deletes values that an earlier collection found unreferenced,
+// at least [Grace] ago. It may run at any time, and several at once. If an error ends it, the result
+// has the progress.
 func Collect[T any](ctx context.Context, m *mapper.Mapper[T], options ...CollectOption) (*Collected, error) {
 	c, err := mapper.Internal.Collector(door.Key{}, m)
 	if err != nil {
@@ -100,7 +100,7 @@ func Collect[T any](ctx context.Context, m *mapper.Mapper[T], options ...Collect
 	}, err
 }
 
-// Internal is for the other packages of itemize: no other code can call its methods.
+// Internal is for other packages of itemize. No other code can call its methods.
 var Internal internal
 
 type internal struct{}
@@ -111,7 +111,7 @@ func (internal) Collect(_ door.Key, ctx context.Context, c *large.Collector, opt
 	return collect(ctx, c, options)
 }
 
-// Full returns what a collection has found and done in full.
+// Full returns the complete result.
 func (internal) Full(_ door.Key, c *Collected) *large.Report { return c.full }
 
 func collect(ctx context.Context, c *large.Collector, options []CollectOption) (*large.Report, error) {

@@ -1,10 +1,9 @@
-// Package blob stores large values outside of their items: in parts, or as objects in S3 (package
-// s3store), and removes what nothing points to any more ([Collect]). Compression and parts need nothing
-// of it: the tags compress= and chunk do.
+// Package blob has large values that are stored outside of their items: in parts, or as objects in S3
+// (package s3store). [Value] is the type of a field that is read on request, and [Collect] deletes
+// unreferenced values. The tags compress= and chunk alone do not need this package.
 //
-// A value that lies outside of its item is written before the transaction that makes the item point to
-// it, under an id that nobody else takes, with a record that tells of it. So a reader sees the old
-// value or the new one, whole, whatever fails in between; what is left over then, and the values that
-// are replaced, stay until a collection. docs/large-values.md tells when to use which tag, what it
-// costs, and how to run the collector.
+// A value is written under a new id, with a record, before a transaction makes its item point to it. So
+// a reader sees the whole old or the whole new value, whatever fails in between. Replaced values, and
+// those of failed saves, stay until a collection. docs/large-values.md explains the tags, their cost,
+// and the collection.
 package blob

@@ -10,11 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 )
 
-// A Value is encoded as what it holds: encoding/json and encoding/gob know nothing of a context, and read nothing.
+// encoding/json and encoding/gob have no context, so encoding a Value never sends a request.
 
-// MarshalJSON encodes the value as its T, and null for nothing. A value that is not in memory is an
-// error: one that lies outside of its item, or that a reader is to give. Get it first, and encode what
-// Get returns, or tag the field json:"-".
+// MarshalJSON encodes the value as its T, and an empty Value as null. A value that is not in memory is
+// an error: an external value, or one from a reader. Call Get first, or tag the field json:"-".
 func (x Value[T]) MarshalJSON() ([]byte, error) {
 	v, ok, err := x.exists()
 	if err != nil || !ok {
@@ -23,7 +22,7 @@ func (x Value[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// UnmarshalJSON makes it a new value, which the next save of the item stores, as Set does; null makes it nothing.
+// UnmarshalJSON sets a new value, which the next save of the item stores. null clears it.
 func (x *Value[T]) UnmarshalJSON(data []byte) error {
 	if string(bytes.TrimSpace(data)) == "null" {
 		x.Clear()
@@ -62,7 +61,7 @@ func (x *Value[T]) GobDecode(data []byte) error {
 	return nil
 }
 
-// known returns the value if it is in memory; ok is false for nothing.
+// exists returns the value if it is in memory. ok is false if there is none.
 func (x Value[T]) exists() (v T, ok bool, err error) {
 	if x.IsZero() {
 		return v, false, nil

@@ -15,39 +15,41 @@ import (
 	"github.com/itemize/itemize/internal/redact"
 )
 
-// Value is a large value that is read when it is asked for: the type of a field with chunk or s3= in
-// its tag. A load of the item reads no more than the item, with the value's preview; a field of the
-// type T is read with its item.
+// Value is a large value that is read on request: the type of a field with chunk or s3= in its tag. A
+// load of the item reads only the item, with the preview of the value. (A field of the type T is read
+// with its item.)
 //
-// The zero Value is nothing stored. A Value may be copied; a copy that is loaded reads from where the
-// item lies that it was loaded of. T is encoded as attributevalue does it.
+// The zero Value is empty. A Value may be copied; a loaded copy reads from the same item. T is encoded
+// as by attributevalue.
 type Value[T any] struct{ cell }
 
 type cell = large.Cell
 
-// ErrChanged says that a Value was replaced, or its item deleted, since it was loaded, and what it was
-// has been collected. The error that wraps it names the item.
+// ErrChanged says that a Value was replaced, or its item deleted, after the load, and that the old
+// value was collected. The error that wraps it names the item.
 var ErrChanged = large.ErrChanged
 
-// Of returns a Value to be stored.
+// Of returns a new Value.
 func Of[T any](v T) Value[T] {
 	var x Value[T]
 	x.Set(v)
 	return x
 }
 
-// Set makes it a new value, which the next save of the item stores. An error of encoding v is the save's.
+// Set sets a new value, which the next save of the item stores. If v cannot be encoded, the save
+// returns the error.
 func (x *Value[T]) Set(v T) {
 	av, err := attributevalue.Marshal(v)
 	x.cell.Hold(av, err)
 }
 
-// SetReader makes it text or bytes that the next save of the item, or plan of one, reads from r to its
-// end: what a save has in memory of them is some parts at one time. A value of more than 400 KB lies
-// outside of its item then. A reader that is an io.ReaderAt and an io.Seeker too, as an *os.File is,
-// has to stay open until the save is over, and is read from where it stands; what another one gives is
-// kept in a temporary file, as what a codec makes of either is. After the save the Value is what is
-// stored. A T that is neither text nor bytes is the save's error, as that of reading is.
+// SetReader sets text or bytes from a reader. The next plan or save of the item reads r to its end,
+// with a few parts in memory at a time. More than 400 KB are stored outside of the item.
+//
+// If r is also an io.ReaderAt and an io.Seeker, such as an *os.File, it is read from its present
+// position, and must stay open and unchanged until the save ends. The content of other readers, and the
+// output of a codec, is kept in a temporary file. After the save the Value is the stored value. If T is
+// neither text nor bytes, or reading fails, the save returns the error.
 func (x *Value[T]) SetReader(r io.Reader) {
 	t := reflect.TypeFor[T]()
 	switch {
@@ -64,16 +66,16 @@ func (x *Value[T]) SetReader(r io.Reader) {
 
 var marshaler = reflect.TypeFor[attributevalue.Marshaler]()
 
-// Clear makes it nothing, so that the next save removes what is stored.
+// Clear empties the Value, so the next save removes the stored one.
 func (x *Value[T]) Clear() { x.cell.Clear() }
 
-// IsZero reports whether there is nothing.
+// IsZero reports whether the Value is empty.
 func (x Value[T]) IsZero() bool { return x.cell.Empty() }
 
-// Get reads the value: from its parts, or its object; what lies in the item, or was Set, needs no
-// request. It is checked by its length and SHA-256. Where it was replaced since it was loaded it is the
-// old value, until that was collected: the error is ErrChanged then, and ErrCorrupt where it was not
-// replaced and is not whole.
+// Get returns the value. It reads the parts or the object; a value inside the item, or from Set, needs
+// no request. Length and SHA-256 are verified. If the value was replaced after the load, Get returns
+// the old value until that is collected, and then ErrChanged. If a value that was not replaced is
+// damaged, the error is ErrCorrupt.
 func (x Value[T]) Get(ctx context.Context) (T, error) {
 	var v T
 	av, own, err := x.cell.Value(ctx)
@@ -89,19 +91,20 @@ func (x Value[T]) Get(ctx context.Context) (T, error) {
 	return v, attributevalue.Unmarshal(av, &v)
 }
 
-// Reader reads text or bytes as a stream, in bounded memory: at most some parts at a time. The last
-// Read tells by its error whether all of it was what was written: io.EOF says so, and ErrChanged or
-// ErrCorrupt that what was read is to be thrown away. Close it.
+// Reader reads text or bytes as a stream, with a few parts in memory at a time. The last Read verifies
+// the value: io.EOF means that it is complete; after ErrChanged or ErrCorrupt, discard what was read.
+// Close the reader.
 func (x Value[T]) Reader(ctx context.Context) (io.ReadCloser, error) { return x.cell.Open(ctx) }
 
-// Len returns how many bytes the value has that lies outside of its item: of text and bytes as they are, of others
-// in DynamoDB's JSON; and of one that was given as a reader. ok is false of one that lies in its item, or is new.
+// Len returns the size of an external value in bytes: of text and bytes as they are, of other values in
+// DynamoDB's JSON. It also returns the size of a value from a reader. ok is false if the value is
+// inside its item, or new.
 func (x Value[T]) Len() (n int64, ok bool) {
 	return x.cell.Size()
 }
 
-// Preview returns the beginning of text or bytes, which lies in the item (the tag preview=N): all of it
-// where the value does. It makes no request.
+// Preview returns the first bytes of a text or bytes value, which are stored in the item (tag
+// preview=N), or the whole value if it is in the item. It sends no request.
 func (x Value[T]) Preview() T {
 	var v T
 	if x.IsZero() {
@@ -109,14 +112,15 @@ func (x Value[T]) Preview() T {
 	}
 	av, err := x.cell.Beginning()
 	if err == nil && av != nil {
-		_ = attributevalue.Unmarshal(av, &v) // what cannot be read has no beginning
+		_ = attributevalue.Unmarshal(av, &v) // a value that cannot be decoded has an empty preview
 	}
 	return v
 }
 
-// PresignGet returns an address at which anybody can read the object of a value for some time, without
-// credentials: compressed, if the tag says so, with its Content-Encoding. Nothing of it is stored. The
-// value may be replaced meanwhile: let the collector's Grace be as long as addresses are valid.
+// PresignGet returns an address at which anyone can read the object of the value, without credentials,
+// for the given time. If the tag says so, the object is compressed and has a Content-Encoding. The
+// address is not stored. The value may be replaced in the meantime, so let the Grace of collections be
+// at least as long.
 func (x Value[T]) PresignGet(ctx context.Context, valid time.Duration) (string, error) {
 	address, err := x.cell.Presign(ctx, valid)
 	if err != nil {
@@ -125,16 +129,17 @@ func (x Value[T]) PresignGet(ctx context.Context, valid time.Duration) (string, 
 	return address, nil
 }
 
-// Equal reports whether both are the same: new values that are encoded alike, or the same stored one. It reads nothing.
+// Equal reports whether both are the same stored value, or new values with the same encoding. It reads
+// nothing.
 func (x Value[T]) Equal(y Value[T]) bool { return x.cell.Same(&y.cell) }
 
-// MarshalDynamoDBAttributeValue is for itemize, which stores a large value by it.
+// MarshalDynamoDBAttributeValue is for itemize, which stores large values with it.
 func (x Value[T]) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 	av, err := x.cell.Attribute()
 	return av, redact.Safe(err)
 }
 
-// UnmarshalDynamoDBAttributeValue is for itemize, which tells the Value afterwards where it was read.
+// UnmarshalDynamoDBAttributeValue is for itemize, which sets the source of the Value afterwards.
 func (x *Value[T]) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error {
 	if av == nil {
 		return errors.New("there is no value to keep")

@@ -1,10 +1,10 @@
-// Package cache keeps what a mapper has loaded in memory, bounded by bytes: the store of a
-// mapper.Cache, by way of otter (github.com/maypok86/otter), which keeps what is asked for often.
+// Package cache stores loaded entities in memory, limited by bytes. It is the store of a mapper.Cache,
+// and uses otter (github.com/maypok86/otter), which keeps frequently used entries.
 //
 //	c := mapper.NewCache(cache.New(64<<20), time.Minute)
 //	users, err := mapper.New[store.User](client, mapper.Caching(c))
 //
-// It is a module of its own, so that who does without it does not fetch otter.
+// It is a separate module, so programs without it do not depend on otter.
 package cache
 
 import (
@@ -25,8 +25,8 @@ type value struct {
 	bytes uint32
 }
 
-// New returns a store of so many bytes, as the mapper reckons the sizes of values; it panics where that
-// is none.
+// New returns a store of this many bytes, by the sizes that the mapper estimates. It panics if the size
+// is not positive.
 func New(bytes int) *Store {
 	if bytes <= 0 {
 		panic(fmt.Sprintf("cache.New(%d): give it how many bytes it may keep", bytes))
@@ -39,16 +39,16 @@ func New(bytes int) *Store {
 	})}
 }
 
-// Get returns a value that was kept.
+// Get returns a stored value.
 func (s *Store) Get(key string) (any, bool) {
 	v, ok := s.values.GetIfPresent(key)
 	return v.any, ok
 }
 
-// Set keeps a value, until it makes room for others. That it is too old the mapper knows by itself.
+// Set stores a value until others need its space. The mapper itself checks the age of values.
 func (s *Store) Set(key string, v any, bytes int, _ time.Duration) {
 	s.values.Set(key, value{v, uint32(min(max(bytes, 0), math.MaxUint32))})
 }
 
-// Bytes returns what is kept, as the mapper reckons it.
+// Bytes returns the size of the stored values, as the mapper estimates it.
 func (s *Store) Bytes() int { return int(s.values.WeightedSize()) }

@@ -1,6 +1,6 @@
-// Package codegen does what the commands itemize gen and itemize vet do, for programs that generate or
-// analyze code themselves: [Generate] returns the code of models, and [Analyzer] finds faults in their
-// tags.
+// Package codegen has the functions of the commands itemize gen and itemize vet, for programs that
+// generate or analyze code themselves. [Generate] returns the code of models, and [Analyzer] finds
+// faults in their tags.
 package codegen
 
 import (
@@ -15,11 +15,10 @@ import (
 // Analyzer reports faults in the ddb tags of models, under go vet and other drivers of analyzers.
 var Analyzer *analysis.Analyzer = gen.Analyzer
 
-// Generate returns the files that itemize gen writes for the models of packages, with the lock file of
-// each package, by their paths, and writes none. Patterns are those of the go command, resolved in dir:
-// "" for the current folder. If models have faults, or their keys no longer find the items that are
-// stored under those of the lock file, the error joins one for each, which begins with its place:
-// file:line:column.
+// Generate returns the files that itemize gen would write for the models of packages, with the lock
+// file of each package, by path. It writes nothing. Patterns are those of the go command, resolved in
+// dir; "" is the current folder. If models have faults, or a change would make stored items unreadable,
+// the error joins one error for each fault, which starts with its position: file:line:column.
 func Generate(ctx context.Context, dir string, patterns ...string) (map[string][]byte, error) {
 	packages, err := gen.Load(ctx, gen.Config{Dir: dir}, patterns...)
 	if err != nil {

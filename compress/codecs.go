@@ -16,7 +16,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// Zstd is the codec of compress=zstd (RFC 8878). It writes windows of 4 MB, and reads those of 8 MB at most.
+// Zstd is the codec of compress=zstd (RFC 8878). It writes windows of 4 MB, and reads up to 8 MB.
 func Zstd() mapper.Option { return option(zstdFrames) }
 
 // Snappy is the codec of compress=snappy (google/snappy framing_format.txt).
@@ -43,7 +43,7 @@ var zstdFrames = compression.Coding{
 	},
 }
 
-// zstdReader explains which frames it does not read.
+// zstdReader explains errors of frames that it does not support.
 type zstdReader struct{ z *zstd.Decoder }
 
 func (r zstdReader) Read(b []byte) (int, error) {

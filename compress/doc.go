@@ -1,9 +1,9 @@
-// Package compress has the codecs that compress values by the tag compress=, beyond gzip and zlib,
-// which every mapper knows. A mapper of a model that names one of them, or that reads what one of them
-// has written, is given its option:
+// Package compress has the codecs of the tag compress= that are not in Go's standard library. (Every
+// mapper has gzip and zlib.) A mapper needs the option of a codec if its model names the codec, or if
+// stored values use it:
 //
 //	m, err := mapper.New[User](client, compress.Zstd())
 //
-// It is a module of its own, so that programs without these codecs do not depend on their libraries.
-// Frames are the standard ones of each codec, which other languages' libraries read.
+// It is a separate module, so programs without these codecs do not depend on their libraries. The
+// frames are the standard ones of each codec, which libraries of other languages read.
 package compress

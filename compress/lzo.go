@@ -1,13 +1,13 @@
 package compress
 
-// LZO1X-1, and the files of lzop, which hold blocks of it.
+// LZO1X-1, and the lzop files that hold its blocks.
 //
-// There is no Go library that writes LZO. The format of the blocks is described in Linux's
-// Documentation/staging/rst, that of the files by lzop 1.04, which the tests read and are read by.
+// No Go library writes LZO. Linux's Documentation/staging/rst describes the blocks, and lzop 1.04 the
+// files. The tests compare with lzop in both directions.
 
 import "encoding/binary"
 
-// Distances that the instructions reach back: M2 of 2 bytes, M3 of 3, M4 of 3 and further.
+// The largest distances of the instructions: M2 of 2 bytes, M3 of 3, M4 of 3 and further.
 const (
 	reachM2 = 0x0800
 	reachM3 = 0x4000
@@ -27,18 +27,18 @@ var (
 
 const (
 	hashBits = 14
-	leastRun = 4 // matches that are found; shorter ones are not looked for
-	// tail are the last bytes of the input, in which no match begins.
+	leastRun = 4 // shorter matches are not searched
+	// no match begins in the last bytes of the input
 	tail = 8
 )
 
-// lzoMaxSize is the most that a block of n bytes takes.
+// lzoMaxSize is the largest size of a block for n bytes of input.
 func lzoMaxSize(n int) int { return n + n/16 + 64 + 3 }
 
-// lzoCompress appends the block that src makes to dst.
+// lzoCompress appends the block for src to dst.
 func lzoCompress(dst, src []byte) []byte {
 	c := lzoCompressor{out: dst, src: src, begin: len(dst)}
-	var seen [1 << hashBits]int32 // where a run was seen last, and 1
+	var seen [1 << hashBits]int32 // where a run was last seen, plus 1
 	at, begin := 0, 0             // of the literals that are not written yet
 	for at+tail < len(src) {
 		run := binary.LittleEndian.Uint32(src[at:])
@@ -47,7 +47,7 @@ func lzoCompress(dst, src []byte) []byte {
 		seen[h] = int32(at) + 1
 		if before < 0 || at-before > reachM4 || at-before == reachM3 ||
 			binary.LittleEndian.Uint32(src[before:]) != run {
-			at += 1 + (at-begin)>>5 // what does not compress is passed over faster
+			at += 1 + (at-begin)>>5 // data that does not compress is skipped faster
 			continue
 		}
 		n := leastRun
@@ -60,16 +60,16 @@ func lzoCompress(dst, src []byte) []byte {
 		begin = at
 	}
 	c.literals(src[begin:])
-	return append(c.out, m4.bits|1, 0, 0) // a match at distance 0x4000, which is the end
+	return append(c.out, m4.bits|1, 0, 0) // a match at distance 0x4000 marks the end
 }
 
-// lzoCompressor is one block that is being written.
+// lzoCompressor writes one block.
 type lzoCompressor struct {
 	out, src []byte
-	begin    int // of the block in out
+	begin    int // start of the block in out
 }
 
-// literals writes bytes as they are. Up to three of them hide in the instruction before.
+// literals writes bytes unchanged. The instruction before can hold up to three of them.
 func (c *lzoCompressor) literals(b []byte) {
 	first := len(c.out) == c.begin
 	switch n := len(b); {
@@ -88,7 +88,7 @@ func (c *lzoCompressor) literals(b []byte) {
 	c.out = append(c.out, b...)
 }
 
-// rest writes what of a length the first byte does not hold: 255 for each zero, and at least 1.
+// rest writes the part of a length that does not fit the first byte: 255 for each zero, and at least 1.
 func (c *lzoCompressor) rest(n int) {
 	for ; n > 255; n -= 255 {
 		c.out = append(c.out, 0)
@@ -96,7 +96,7 @@ func (c *lzoCompressor) rest(n int) {
 	c.out = append(c.out, byte(n))
 }
 
-// match writes that n bytes are those that lie so far back.
+// match writes that n bytes equal those at a distance.
 func (c *lzoCompressor) match(back, n int) {
 	switch {
 	case n <= 8 && back <= reachM2:

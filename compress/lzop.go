@@ -12,16 +12,17 @@ import (
 	"github.com/itemize/itemize/internal/compression"
 )
 
-// lzoMagic is the beginning of each file of lzop.
+// lzoMagic is the start of each lzop file.
 var lzoMagic = []byte(compression.LZOMagic)
 
 const (
-	// blockSize is how much goes into a block, as lzop does it; largest is the most that is taken, in bytes.
+	// blockSize is the size of a block, as in lzop. largest is the largest block that is read, in
+	// bytes.
 	blockSize = 256 << 10
 	largest   = 8 << 20
 )
 
-// The flags of a file: checksums of the blocks before and after compression, and what is not supported.
+// The flags of a file: checksums of blocks before and after compression, and unsupported ones.
 const (
 	flagPlainAdler  = 0x1
 	flagPackedAdler = 0x2
@@ -34,7 +35,7 @@ const (
 	unsupported     = flagExtra | flagPlainCRC | flagPackedCRC | flagMultipart | flagFilter | flagHeaderCRC
 )
 
-// lzoHeader is that of a file after its magic, as lzop 1.04 has it, without a name.
+// lzoHeader is the header of a file after its magic, as in lzop 1.04, without a name.
 type lzoHeader struct {
 	Version, Library, Needed uint16
 	Method, Level            uint8
@@ -42,16 +43,16 @@ type lzoHeader struct {
 	Name                     uint8
 }
 
-// lzoWriter writes a file of lzop.
+// lzoWriter writes an lzop file.
 type lzoWriter struct {
 	w      io.Writer
-	block  []byte // what has not been written
+	block  []byte // bytes that are not written yet
 	packed []byte
 	begun  bool
 	err    error
 }
 
-// newLZOWriter returns a writer of a file. Close ends the file, and does not close w.
+// newLZOWriter returns a writer. Close ends the file, and does not close w.
 func newLZOWriter(w io.Writer) *lzoWriter { return &lzoWriter{w: w} }
 
 func (z *lzoWriter) Write(b []byte) (int, error) {
@@ -67,7 +68,7 @@ func (z *lzoWriter) Write(b []byte) (int, error) {
 	return n, z.err
 }
 
-// Close writes what is left, and the end of the file.
+// Close writes the remaining bytes and the end of the file.
 func (z *lzoWriter) Close() error {
 	z.flush()
 	z.write([]byte{0, 0, 0, 0})
@@ -80,7 +81,7 @@ func (z *lzoWriter) write(b []byte) {
 	}
 }
 
-// flush writes the block, and the lzoHeader before the first.
+// flush writes the block, and the header before the first block.
 func (z *lzoWriter) flush() {
 	if !z.begun {
 		z.begun = true
@@ -96,7 +97,7 @@ func (z *lzoWriter) flush() {
 	z.packed = lzoCompress(z.packed[:0], z.block)
 	packed := z.packed
 	if len(packed) >= len(z.block) {
-		packed = z.block // kept as it is
+		packed = z.block // stored uncompressed
 	}
 	head := binary.BigEndian.AppendUint32(nil, uint32(len(z.block)))
 	head = binary.BigEndian.AppendUint32(head, uint32(len(packed)))
@@ -105,20 +106,20 @@ func (z *lzoWriter) flush() {
 	z.block = z.block[:0]
 }
 
-// errLZODamaged is the error of a damaged or incomplete file of lzop.
+// errLZODamaged is the error for a damaged or incomplete file.
 var errLZODamaged = errors.New("damaged lzop file")
 
-// lzoReader reads a file of lzop.
+// lzoReader reads an lzop file.
 type lzoReader struct {
 	r     io.Reader
 	flags uint32
-	block []byte // what has not been read of
+	block []byte // bytes that are not read yet
 	room  []byte
 	begun bool
 	err   error
 }
 
-// NewReader returns a reader of a file: it reads to the end of r, which has to be that of the file.
+// newLZOReader returns a reader. It reads r to its end, which must be the end of the file.
 func newLZOReader(r io.Reader) *lzoReader { return &lzoReader{r: r} }
 
 func (z *lzoReader) Read(b []byte) (int, error) {
@@ -137,7 +138,7 @@ func (z *lzoReader) Read(b []byte) (int, error) {
 	return 0, z.err
 }
 
-// full reads all of b.
+// full fills b.
 func (z *lzoReader) full(b []byte) error {
 	if _, err := io.ReadFull(z.r, b); err == io.EOF || err == io.ErrUnexpectedEOF {
 		return fmt.Errorf("%w: it ends too early", errLZODamaged)
@@ -147,7 +148,7 @@ func (z *lzoReader) full(b []byte) error {
 	return nil
 }
 
-// head reads the lzoHeader.
+// head reads the header.
 func (z *lzoReader) head() error {
 	b := make([]byte, len(lzoMagic)+25)
 	if err := z.full(b); err != nil {
@@ -216,7 +217,7 @@ func (z *lzoReader) next() error {
 	return z.unpack(int(size), int(packed), sum)
 }
 
-// unpack reads a block of a size, and checks it.
+// unpack reads and verifies a block.
 func (z *lzoReader) unpack(size, packed int, sum uint32) error {
 	if cap(z.room) < size+packed {
 		z.room = make([]byte, size+packed)
@@ -239,7 +240,7 @@ func (z *lzoReader) unpack(size, packed int, sum uint32) error {
 	return nil
 }
 
-// lzoSafely decompresses a block. That damage makes the library panic is taken for damage.
+// lzoSafely decompresses a block. The library panics on some damaged blocks; a panic counts as damage.
 func lzoSafely(from, to []byte) (n int, err error) {
 	defer func() {
 		if r := recover(); r != nil {

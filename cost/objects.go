@@ -1,20 +1,19 @@
 package cost
 
-// Objects are requests to S3, and the bytes of objects that they send and receive. What they cost
-// depends on the bucket's Region and storage class (docs.aws.amazon.com, "Amazon S3 pricing"); capacity
-// units are none of it.
+// Objects counts requests to S3 and the bytes of objects. Their price depends on the Region and storage
+// class of the bucket (docs.aws.amazon.com, "Amazon S3 pricing"). Capacity units do not include them.
 type Objects struct {
-	// Puts, Gets and Deletes are the numbers of requests: to put, copy and upload; to read, list and
-	// look at; to delete and abort.
+	// Puts counts puts, copies and uploads; Gets counts reads, lists and heads; Deletes counts deletes
+	// and aborts.
 	Puts    int `json:"puts,omitempty"`
 	Gets    int `json:"gets,omitempty"`
 	Deletes int `json:"deletes,omitempty"`
-	// Sent and Received are bytes of objects.
+	// Sent and Received count bytes of objects.
 	Sent     int64 `json:"sent,omitempty"`
 	Received int64 `json:"received,omitempty"`
 }
 
-// Add returns the sum of both.
+// Add returns the sum.
 func (o Objects) Add(p Objects) Objects {
 	return Objects{o.Puts + p.Puts, o.Gets + p.Gets, o.Deletes + p.Deletes, o.Sent + p.Sent, o.Received + p.Received}
 }

@@ -10,16 +10,14 @@ import (
 // attributes, keys included.
 func ItemSize(item map[string]types.AttributeValue) int { return attr.ItemSize(item) }
 
-// AttributeSize returns the size of an attribute in bytes: its name in UTF-8
-// and its value.
+// AttributeSize returns the size of an attribute in bytes: its name in UTF-8 and its value.
 func AttributeSize(name string, v types.AttributeValue) int { return attr.AttributeSize(name, v) }
 
-// ValueSize returns the size of a value in bytes. A nil value has none.
+// ValueSize returns the size of a value in bytes. A nil value has 0 bytes.
 func ValueSize(v types.AttributeValue) int { return attr.ValueSize(v) }
 
-// NumberSize returns the size of a number in bytes: one, and one for each two
-// significant digits on each side of the point, outer zeros not counted, and one
-// for a minus sign; zero has one byte. Measured on DynamoDB by a public
-// conformance suite; a rule of digits aligned in pairs, which DynamoDB Local
-// follows, gives one byte more for some numbers, such as 120 and 0.012.
+// NumberSize returns the size of a number in bytes: one, plus one for each two significant digits on
+// each side of the decimal point, without leading and trailing zeros, plus one for a minus sign. Zero
+// has one byte. A public conformance suite measured this rule on DynamoDB. DynamoDB Local uses another
+// rule, which gives one more byte for some numbers, such as 120 and 0.012.
 func NumberSize(number string) int { return attr.NumberSize(number) }

@@ -8,34 +8,34 @@ import (
 
 const (
 	writeUnit = 1024   // bytes of a WCU
-	or        = " or " // between the reasons of sums
+	or        = " or " // separates the reasons of a sum
 )
 
-// readUnit is what one RCU reads strongly consistently, in bytes (Developer Guide, "DynamoDB read
-// and write operations").
+// readUnit is the number of bytes that one RCU reads strongly consistently (Developer Guide, "DynamoDB
+// read and write operations").
 const readUnit = 4096
 
-// Units is a number of capacity units, WCU or RCU as the place says. Where it is
-// known, Min, Expected and Max are equal; else Min and Max are its bounds.
+// Units is a number of capacity units, WCU or RCU. If it is exact, Min, Expected and Max are equal.
+// Otherwise Min and Max are bounds.
 type Units struct {
-	// Min is the least that it can be.
+	// Min is the smallest possible number.
 	Min float64 `json:"min"`
-	// Expected is what it is if nothing unlikely is in the way, as far as that is known.
+	// Expected is the number if nothing unusual happens.
 	Expected float64 `json:"expected"`
-	// Max is the most that it can be.
+	// Max is the largest possible number.
 	Max float64 `json:"max"`
-	// If says when it is more than expected, as "an expired item lies there"; "" where
-	// nothing is to be said.
+	// If says when the number is larger than expected, for example "an expired item lies there"; "" for
+	// no reason.
 	If string `json:"if,omitempty"`
 }
 
-// Exactly returns units that are known.
+// Exactly returns exact units.
 func Exactly(n float64) Units { return Units{Min: n, Expected: n, Max: n} }
 
-// Known reports whether the units are known exactly.
+// Exact reports whether the units are exact.
 func (u Units) Exact() bool { return u.Min == u.Max }
 
-// Add returns the sum. It is more than expected where one of both is.
+// Add returns the sum. It has the reasons of both.
 func (u Units) Add(v Units) Units {
 	sum := Units{u.Min + v.Min, u.Expected + v.Expected, u.Max + v.Max, u.If}
 	switch {
@@ -51,14 +51,14 @@ func (u Units) Add(v Units) Units {
 	return sum
 }
 
-// Times returns the units n times.
+// Times returns n times the units.
 func (u Units) Times(n float64) Units { return Units{u.Min * n, u.Expected * n, u.Max * n, u.If} }
 
-// Contains reports whether n lies within the bounds.
+// Contains reports whether n is between the bounds.
 func (u Units) Contains(n float64) bool { return u.Min <= n && n <= u.Max }
 
-// String returns the number; of bounds the expected one, with the others: "4 (up to 1,600
-// if an expired item lies there)", "41 (1 to 400)".
+// String returns the number. If it is not exact, it returns the expected one and the bounds: "4 (up to
+// 1,600 if an expired item lies there)", "41 (1 to 400)".
 func (u Units) String() string {
 	if u.Exact() {
 		return format(u.Min)
@@ -78,7 +78,7 @@ func (u Units) String() string {
 	return format(u.Expected) + " (" + bounds + ")"
 }
 
-// format returns a number with a comma between each three digits before the point.
+// format returns a number with thousands separators.
 func format(n float64) string {
 	text := strconv.FormatFloat(n, 'f', -1, 64)
 	whole, part, fraction := strings.Cut(text, ".")
@@ -91,21 +91,20 @@ func format(n float64) string {
 	return whole
 }
 
-// WriteUnits returns the WCU of writing an item of that many bytes: one for
-// each KB begun, and at least one.
+// WriteUnits returns the WCU for writing an item of this many bytes: one for each KB, rounded up, and
+// at least one.
 func WriteUnits(bytes int) float64 { return begun(bytes, writeUnit) }
 
-// ReadUnits returns the RCU of reading that many bytes strongly consistently:
-// one for each 4 KB begun, and at least one. Eventually consistent reads cost
-// half, transactional ones twice as much.
+// ReadUnits returns the RCU for reading this many bytes strongly consistently: one for each 4 KB,
+// rounded up, and at least one. Eventually consistent reads cost half, transactional reads twice as
+// much.
 func ReadUnits(bytes int) float64 { return begun(bytes, readUnit) }
 
 func begun(bytes, unit int) float64 { return float64(max(1, (bytes+unit-1)/unit)) }
 
-// Put returns the WCU of a Put or Update that makes an item of old bytes one of
-// new bytes; 0 is no item. The larger size counts.
+// Put returns the WCU of a Put or Update that changes an item from old to new bytes; 0 means no item.
+// The larger size counts.
 func Put(old, new int) float64 { return WriteUnits(max(old, new)) }
 
-// Delete returns the WCU of deleting an item of old bytes; deleting none costs
-// one unit.
+// Delete returns the WCU for deleting an item of old bytes. Deleting a missing item costs one unit.
 func Delete(old int) float64 { return WriteUnits(old) }

@@ -10,12 +10,12 @@ import (
 // Condition is a condition on a record of the type R: on the attributes of its item.
 type Condition[R any] struct{ condition expr.Condition }
 
-// And returns the condition that this one and the others hold.
+// And returns the condition that this one and all others hold.
 func (c Condition[R]) And(more ...Condition[R]) Condition[R] {
 	return Condition[R]{expr.And(untyped(c, more)...)}
 }
 
-// Or returns the condition that this one holds, or one of the others.
+// Or returns the condition that this one or one of the others holds.
 func (c Condition[R]) Or(more ...Condition[R]) Condition[R] {
 	return Condition[R]{expr.Or(untyped(c, more)...)}
 }
@@ -23,8 +23,7 @@ func (c Condition[R]) Or(more ...Condition[R]) Condition[R] {
 // Not returns the condition that c does not hold.
 func Not[R any](c Condition[R]) Condition[R] { return Condition[R]{expr.Not(c.checked())} }
 
-// Raw returns a condition that was built with the SDK's package expression, by the names
-// of attributes.
+// Raw returns a condition of the SDK's package expression, with attribute names.
 func Raw[R any](c expression.ConditionBuilder) Condition[R] {
 	return Condition[R]{expr.Raw(c)}
 }
@@ -39,8 +38,8 @@ func untyped[R any](first Condition[R], more []Condition[R]) []expr.Condition {
 
 func (c Condition[R]) checked() expr.Condition { return c.condition.Checked() }
 
-// Named returns the handle of an attribute by its name, for projections of models without
-// generated code. A name that nothing of what is asked for stores is refused.
+// Named returns the handle of an attribute by its name, for projections without generated code. A name
+// that no requested item stores is refused.
 func Named[R any](attribute string) Of[R] { return named[R](attribute) }
 
 type named[R any] string

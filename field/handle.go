@@ -12,16 +12,16 @@ import (
 	"github.com/itemize/itemize/internal/expr"
 )
 
-// handle is what the handles of all types are: their methods only add the types, since
-// each is compiled once for every field of every model.
+// handle is the common part of all handle types. Their methods only add types, because the compiler
+// compiles each method once for every field of every model.
 type handle struct {
 	row     codec.Row
 	options codec.Options
-	// pointer says that the field is a pointer to the handle's values.
+	// pointer reports that the field is a pointer.
 	pointer bool
-	// as converts the handle's values to those of the field, nil where they are.
+	// as converts a value of the handle to one of the field; nil if they have the same type.
 	as func(v any) any
-	// under is, of an entry of a map, the way to it; err is what is wrong with its key.
+	// under is the path to an entry of a map. err is the fault of its key.
 	under expr.Field
 	entry bool
 	err   error
@@ -33,7 +33,7 @@ func newHandle(r codec.Row) handle {
 	return handle{row: r, options: codec.OptionsOf(words[1:])}
 }
 
-// way is the way to the field.
+// fieldPath returns the path to the field.
 func (h *handle) fieldPath() expr.Field {
 	if h.entry {
 		return h.under
@@ -41,7 +41,7 @@ func (h *handle) fieldPath() expr.Field {
 	return expr.Field{{Name: h.row.Name, Attribute: h.row.Attribute()}}
 }
 
-// name is the field's name in messages.
+// name returns the field's name for messages.
 func (h *handle) name() string { return h.fieldPath().Shown() }
 
 // put sets the field at p to the value at v.
@@ -59,7 +59,7 @@ func (h *handle) put(p, v any) {
 	to.Store(p, c)
 }
 
-// encode returns the value at v as the field is stored, nil where it is left out.
+// encode returns the value at v as the field is stored, nil if it is left out.
 func (h *handle) encode(v any) (types.AttributeValue, error) {
 	if err := h.usable(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ var (
 	errIn       = fmt.Errorf("In takes 1 to %d values", maxIn)
 )
 
-// maxIn is how many values DynamoDB takes in an IN.
+// maxIn is the largest number of values that DynamoDB accepts in an IN.
 const maxIn = 100
 
 // condition returns a condition on the field.
@@ -102,7 +102,7 @@ func (h *handle) condition(render func(x *attr.Expression, name string) string) 
 	return expr.New(h.fieldPath(), render)
 }
 
-// usable returns an error of a handle that is of no field.
+// usable returns an error if the handle belongs to no field.
 func (h *handle) usable() error {
 	switch {
 	case h.err != nil:
@@ -113,16 +113,16 @@ func (h *handle) usable() error {
 	return nil
 }
 
-// fault is an error of a change of the field.
+// fault returns an error of a change of the field.
 func (h *handle) fault(text string) error { return fmt.Errorf("the change of %s: %s", h.name(), text) }
 
-// failed is a condition that cannot be. The error comes when it is used.
+// failed returns a condition whose use returns the error.
 func (h *handle) failed(err error) expr.Condition {
 	return expr.Failed(fmt.Errorf("the condition on %s: %w", h.name(), err))
 }
 
-// compare compares the field's attribute with a value. One that is left out is there
-// where the attribute is not.
+// compare compares the field's attribute with a value. If the value is left out when stored, the
+// condition is that the attribute is missing.
 func (h *handle) compare(operator string, v any) expr.Condition {
 	av, err := h.encode(v)
 	switch {
@@ -138,7 +138,7 @@ func (h *handle) compare(operator string, v any) expr.Condition {
 	return h.condition(func(x *attr.Expression, name string) string { return name + operator + x.Value(av) })
 }
 
-// in is the condition that the field is one of the values.
+// in returns the condition that the field is one of the values.
 func (h *handle) in(values []any) expr.Condition {
 	if len(values) == 0 || len(values) > maxIn {
 		return h.failed(errIn)
@@ -160,7 +160,7 @@ func (h *handle) in(values []any) expr.Condition {
 	})
 }
 
-// between is the condition that the field lies between two values, both included.
+// between returns the condition that the field is between two values, inclusive.
 func (h *handle) between(low, high any) expr.Condition {
 	from, err := h.encodeRequired(low)
 	if err != nil {
@@ -175,7 +175,7 @@ func (h *handle) between(low, high any) expr.Condition {
 	})
 }
 
-// call is the condition that a function of the attribute and of values holds.
+// call returns the condition that a function of the attribute and values is true.
 func (h *handle) call(function string, arguments ...any) expr.Condition {
 	var values []types.AttributeValue
 	for _, v := range arguments {
@@ -225,7 +225,7 @@ func (h *handle) change(kind expr.Kind) expr.Change {
 	return c
 }
 
-// increment returns the change of a number by another, of the type of what v points to.
+// increment returns the change of a number by the number that v points to.
 func (h *handle) increment(v any, by string) expr.Change {
 	c := h.change(expr.Increment)
 	c.By = by

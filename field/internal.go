@@ -6,12 +6,13 @@ import (
 	"github.com/itemize/itemize/internal/expr"
 )
 
-// Internal is for the other packages of itemize: no other code can call its methods.
+// Internal is for other packages of itemize. No other code can call its methods.
 var Internal internal
 
 type internal struct{}
 
-// Bind makes what to points to the handle of the field of a row. It reports whether that is a handle.
+// Bind sets the handle that to points to, for the field of a row. It reports whether to points to a
+// handle.
 func (internal) Bind(_ door.Key, to any, row codec.Row) bool {
 	h, ok := to.(binder)
 	if ok {
@@ -23,7 +24,7 @@ func (internal) Bind(_ door.Key, to any, row codec.Row) bool {
 // Row returns the row of a handle's field.
 func (internal) Row(_ door.Key, h rowed) codec.Row { return h.row() }
 
-// Changes returns the changes that a [Change] consists of.
+// Changes returns the changes of a [Change].
 func (internal) Changes(_ door.Key, c changing) []expr.Change { return c.all() }
 
 // Condition returns a [Condition] without its type.

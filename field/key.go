@@ -2,8 +2,8 @@ package field
 
 import "github.com/itemize/itemize/internal/codec"
 
-// Key is the handle of a stored field that the keys of its item name: for conditions, filters and
-// projections. It has no changes, since an item with another value is another item. To change a key
+// Key is the handle of a stored field that is part of the item's key. It has conditions, filters and
+// projections, but no changes, because an item with another key value is another item. To change a key
 // field of the root item, load the entity and save it with [mapper.Move].
 //
 // [mapper.Move]: https://pkg.go.dev/github.com/itemize/itemize/mapper#Move
@@ -39,7 +39,7 @@ func (h *Key[R, V]) LessOrEqual(v V) Condition[R] { return h.ordered.LessOrEqual
 // Greater is the condition that the field is greater than v.
 func (h *Key[R, V]) Greater(v V) Condition[R] { return h.ordered.Greater(v) }
 
-// GreaterOrEqual is the condition that the field is at least v.
+// Between is the condition that the field is between two values, inclusive.
 func (h *Key[R, V]) GreaterOrEqual(v V) Condition[R] { return h.ordered.GreaterOrEqual(v) }
 
 // Between is the condition that the field lies between two values, both included.

@@ -6,7 +6,7 @@ type value[R, V any] = Value[R, V]
 // NotEqual, In, Exists, Absent.
 type Bool[R any, V ~bool] struct{ value[R, V] }
 
-// ordered is the handle of a field whose values have an order.
+// ordered is the handle of a field with ordered values.
 type ordered[R, V any] struct{ value[R, V] }
 
 // Less is the condition that the field is less than v.
@@ -23,7 +23,7 @@ func (h *ordered[R, V]) GreaterOrEqual(v V) Condition[R] {
 	return Condition[R]{h.is.compare(" >= ", &v)}
 }
 
-// Between is the condition that the field lies between two values, both included.
+// Between is the condition that the field is between two values, inclusive.
 func (h *ordered[R, V]) Between(low, high V) Condition[R] {
 	return Condition[R]{h.is.between(&low, &high)}
 }

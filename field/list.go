@@ -13,7 +13,7 @@ type List[R, E any] struct{ value[R, []E] }
 
 func (h *List[R, E]) bind(is handle) { h.is = unnamed[E](is) }
 
-// unnamed returns the handle of a slice, whose values are given as those of its type without a name.
+// unnamed returns the handle of a slice whose values have the unnamed slice type.
 func unnamed[E any](h handle) handle {
 	f := h.row.Form
 	h.as = func(v any) any {
@@ -27,8 +27,8 @@ func unnamed[E any](h handle) handle {
 	return h
 }
 
-// Append appends elements to the list, which begins empty where it is not stored. It is never
-// sent twice.
+// Append appends elements to the list. A missing list counts as empty. An append is never applied
+// twice.
 func (h *List[R, E]) Append(elements ...E) Change[R] {
 	return changeOf[R](h.is.some(expr.Append, &elements, len(elements)))
 }
@@ -38,34 +38,34 @@ func (h *List[R, E]) Contains(v E) Condition[R] {
 	return Condition[R]{h.is.contains(&v)}
 }
 
-// Size is the number of the list's elements, to compare with.
+// Size is the number of elements, for comparisons.
 func (h *List[R, E]) Size() Size[R] { return Size[R]{&h.is} }
 
-// Set is the handle of a slice that is stored as a set: with the option stringset, numberset
-// or binaryset. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
+// Set is the handle of a slice that is stored as a set (option stringset, numberset or binaryset). It
+// also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
 type Set[R, E any] struct{ value[R, []E] }
 
 func (h *Set[R, E]) bind(is handle) { h.is = unnamed[E](is) }
 
-// Add adds members to the set; those that it has stay.
+// Add adds elements to the set. Elements that it has already stay.
 func (h *Set[R, E]) Add(elements ...E) Change[R] {
 	return changeOf[R](h.is.some(expr.AddElements, &elements, len(elements)))
 }
 
-// Delete deletes members from the set, as far as it has them.
+// Delete deletes elements from the set. Elements that it does not have are ignored.
 func (h *Set[R, E]) Delete(elements ...E) Change[R] {
 	return changeOf[R](h.is.some(expr.DeleteElements, &elements, len(elements)))
 }
 
-// Contains is the condition that v is a member of the set.
+// Contains is the condition that v is an element of the set.
 func (h *Set[R, E]) Contains(v E) Condition[R] {
 	return Condition[R]{h.is.contains(&v)}
 }
 
-// Size is the number of the set's members, to compare with.
+// Size is the number of elements, for comparisons.
 func (h *Set[R, E]) Size() Size[R] { return Size[R]{&h.is} }
 
-// some is changing by elements, of which there have to be some.
+// some returns a change by elements. At least one is required.
 func (h *handle) some(kind expr.Kind, v any, n int) expr.Change {
 	if n == 0 {
 		c := h.change(kind)
@@ -75,7 +75,7 @@ func (h *handle) some(kind expr.Kind, v any, n int) expr.Change {
 	return h.changing(kind, v)
 }
 
-// contains is the condition that an element is the value at v.
+// contains returns the condition that the value at v is an element.
 func (h *handle) contains(v any) expr.Condition {
 	if err := h.usable(); err != nil {
 		return h.failed(err)

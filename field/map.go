@@ -7,20 +7,20 @@ import (
 	"github.com/itemize/itemize/internal/expr"
 )
 
-// Map is the handle of a map inside an attribute: M is its type, K that of its keys, and H the handle
-// of an entry. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In,
-// Exists, Absent.
+// Map is the handle of a map inside an attribute. M is its type, K the type of its keys, and H the
+// handle of an entry. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual,
+// In, Exists, Absent.
 type Map[R, M any, K comparable, H any] struct{ value[R, M] }
 
-// Key returns the handle of the entry at a key. What changes it requires that the map is
-// stored, or makes it: with that entry alone.
+// Key returns the handle of the entry with a key. A change of the entry requires that the map is
+// stored, or creates the map with that entry.
 func (h *Map[R, M, K, H]) Key(k K) *H {
 	e := new(H)
 	any(e).(binder).bind(h.is.at(k))
 	return e
 }
 
-// Size is the number of the map's entries, to compare with.
+// Size is the number of entries, for comparisons.
 func (h *Map[R, M, K, H]) Size() Size[R] { return Size[R]{&h.is} }
 
 // at returns the handle of an entry.

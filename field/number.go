@@ -9,26 +9,26 @@ import (
 	"github.com/itemize/itemize/internal/codec"
 )
 
-// number are the types of numbers.
+// number lists the types of numbers.
 type number = codec.Number
 
 // Number is the handle of an integer or a float.
 // It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
 type Number[R any, V number] struct{ ordered[R, V] }
 
-// Increment adds to the field, which counts from 0 where it is not stored.
+// Increment adds to the field. A missing field counts as 0.
 func (h *Number[R, V]) Increment(by V) Change[R] {
 	return changeOf[R](h.is.increment(&by, decimal(&by)))
 }
 
-// Decrement subtracts from the field. Of an unsigned field it requires that it is as
-// large.
+// Decrement subtracts from the field. For an unsigned field it requires that the result is not
+// negative.
 func (h *Number[R, V]) Decrement(by V) Change[R] {
 	return changeOf[R](h.is.increment(&by, negative(decimal(&by))))
 }
 
-// boundsOf returns the least and the greatest value of the integer type of which a value is at
-// p, "" for a float.
+// boundsOf returns the smallest and largest value of the integer type of the value at p, "" for a
+// float.
 func boundsOf(p any) (least, most string) {
 	v := reflect.ValueOf(p).Elem()
 	switch bits := v.Type().Bits(); {
@@ -52,7 +52,7 @@ func decimal(p any) string {
 	return strconv.FormatFloat(v.Float(), 'f', -1, v.Type().Bits())
 }
 
-// negative returns the text of a number with the other sign.
+// negative returns the number with the other sign.
 func negative(text string) string {
 	if rest, ok := strings.CutPrefix(text, "-"); ok {
 		return rest

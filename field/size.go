@@ -9,9 +9,8 @@ import (
 	"github.com/itemize/itemize/internal/expr"
 )
 
-// Size is how large what is stored of a field is: the number of the elements of a list, a set
-// or a map, the length of a string or of bytes, in bytes. A field that is not stored has none,
-// so that no condition on it holds.
+// Size is the size of a stored field: the number of elements of a list, set or map, or the length of a
+// string or bytes, in bytes. If the field is missing, no condition on its size holds.
 type Size[R any] struct{ of *handle }
 
 // Equal is the condition that the size is n.

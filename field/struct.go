@@ -8,9 +8,9 @@ import (
 	"github.com/itemize/itemize/internal/near"
 )
 
-// Struct is the handle of a struct, or of a pointer to one: of one that is stored as one attribute, or
-// whose fields are spread over an item. It also has the methods of [Value]: Set, SetIfAbsent, Remove,
-// Equal, NotEqual, In, Exists, Absent.
+// Struct is the handle of a struct, or of a pointer to one. The struct is one attribute, or its fields
+// are spread over an item. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal,
+// NotEqual, In, Exists, Absent.
 type Struct[R, S any] struct{ value[R, S] }
 
 func (h *Struct[R, S]) bind(is handle) {
@@ -18,7 +18,7 @@ func (h *Struct[R, S]) bind(is handle) {
 	h.is = is
 }
 
-// Change changes fields of the struct, and leaves the others as they are.
+// Change changes fields of the struct and leaves the others unchanged.
 func (h *Struct[R, S]) Change(changes ...Change[S]) Change[R] {
 	var all []expr.Change
 	for _, c := range changes {
@@ -27,12 +27,12 @@ func (h *Struct[R, S]) Change(changes ...Change[S]) Change[R] {
 	return Change[R]{h.is.lift(all)}
 }
 
-// Where is a condition on the struct's fields.
+// Where returns a condition on the fields of the struct.
 func (h *Struct[R, S]) Where(c Condition[S]) Condition[R] {
 	return Condition[R]{h.is.where(c.checked())}
 }
 
-// lift makes changes of the struct's fields those of its owner.
+// lift turns changes of the struct's fields into changes of its owner.
 func (h *handle) lift(changes []expr.Change) []expr.Change {
 	if c := h.change(expr.Set); c.Err != nil {
 		return []expr.Change{c}
@@ -43,14 +43,14 @@ func (h *handle) lift(changes []expr.Change) []expr.Change {
 	all := make([]expr.Change, len(changes))
 	for i, c := range changes {
 		if h.row.At == nil {
-			c.Apply = nil // an entry has no place of its own
+			c.Apply = nil // an entry has no position of its own
 		}
 		all[i] = c.Under(h.fieldPath(), h.part)
 	}
 	return all
 }
 
-// part returns a pointer to the struct in a record, made if there is none.
+// part returns a pointer to the struct in a record, and creates it if it is missing.
 func (h *handle) part(rec any) any {
 	p := h.row.At(rec)
 	if h.pointer {
@@ -59,7 +59,7 @@ func (h *handle) part(rec any) any {
 	return p
 }
 
-// where makes a condition on the struct's fields one on its owner.
+// where turns a condition on the struct's fields into one on its owner.
 func (h *handle) where(c expr.Condition) expr.Condition {
 	if err := h.usable(); err != nil {
 		return h.failed(err)
@@ -70,7 +70,7 @@ func (h *handle) where(c expr.Condition) expr.Condition {
 	return expr.Under(h.fieldPath(), c)
 }
 
-// raw checks the attributes that a condition in the SDK's terms names against those of the struct.
+// raw checks the attribute names of an SDK condition against those of the struct.
 func (h *handle) raw(c expr.Condition) error {
 	names := h.row.Form.AttributeNames()
 	for _, f := range c.Fields {

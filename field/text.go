@@ -4,7 +4,7 @@ package field
 // It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
 type String[R any, V ~string] struct{ ordered[R, V] }
 
-// BeginsWith is the condition that the field begins with a text.
+// BeginsWith is the condition that the field begins with a prefix.
 func (h *String[R, V]) BeginsWith(prefix V) Condition[R] {
 	return Condition[R]{h.is.call("begins_with", &prefix)}
 }

@@ -5,13 +5,13 @@ import (
 	"github.com/itemize/itemize/internal/expr"
 )
 
-// Of is any handle of a field of the struct R.
+// Of is the handle of any field of the struct R.
 type Of[R any] interface {
 	of(*R)
 	rowed
 }
 
-// Value is the handle of a field of the type V: what all handles can do.
+// Value is the handle of a field of the type V, with the methods that all handles have.
 type Value[R, V any] struct{ is handle }
 
 func (h Value[R, V]) of(*R) {}
@@ -23,13 +23,12 @@ func (h *Value[R, V]) bind(is handle) { h.is = is }
 // Set sets the field.
 func (h *Value[R, V]) Set(v V) Change[R] { return changeOf[R](h.is.set(&v)) }
 
-// SetIfAbsent sets the field where its attribute is not there.
+// SetIfAbsent sets the field if its attribute is missing.
 func (h *Value[R, V]) SetIfAbsent(v V) Change[R] {
 	return changeOf[R](h.is.setting(expr.SetIfAbsent, &v))
 }
 
-// Remove removes the field's attribute. Of a struct that has an item to itself it deletes
-// the item.
+// Remove removes the field's attribute. If a struct has an item of its own, Remove deletes the item.
 func (h *Value[R, V]) Remove() Change[R] { return changeOf[R](h.is.change(expr.Remove)) }
 
 // Equal is the condition that the field is v.
@@ -38,7 +37,7 @@ func (h *Value[R, V]) Equal(v V) Condition[R] { return Condition[R]{h.is.compare
 // NotEqual is the condition that the field is not v.
 func (h *Value[R, V]) NotEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <> ", &v)} }
 
-// In is the condition that the field is one of the values: up to 100.
+// In is the condition that the field is one of up to 100 values.
 func (h *Value[R, V]) In(values ...V) Condition[R] {
 	all := make([]any, len(values))
 	for i := range values {
@@ -47,8 +46,8 @@ func (h *Value[R, V]) In(values ...V) Condition[R] {
 	return Condition[R]{h.is.in(all)}
 }
 
-// Exists is the condition that the field's attribute is there.
+// Exists is the condition that the field's attribute exists.
 func (h *Value[R, V]) Exists() Condition[R] { return Condition[R]{h.is.call("attribute_exists")} }
 
-// Absent is the condition that the field's attribute is not there.
+// Absent is the condition that the field's attribute is missing.
 func (h *Value[R, V]) Absent() Condition[R] { return Condition[R]{h.is.call("attribute_not_exists")} }

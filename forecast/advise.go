@@ -10,30 +10,29 @@ import (
 	"github.com/itemize/itemize/cost"
 )
 
-// Advice is the best layout that was found for a workload.
+// Advice is the best layout found for a workload.
 type Advice struct {
 	Best Forecast `json:"best"`
-	// Today is the monolith; nil where it is over the limit of an item.
+	// Today is the forecast of the monolith; nil if it is too large for an item.
 	Today *Forecast `json:"today,omitempty"`
-	// Bound is a price that no layout is below, in dollars a month; Exact tells that the
-	// best layout is proven to be the best.
+	// Bound is a price in dollars a month that no layout can beat. Exact reports that the best layout
+	// is proven optimal.
 	Bound float64 `json:"bound"`
 	Exact bool    `json:"exact"`
 }
 
-// Limits of the exact searches: by subsets, where the cost of a layout is the sum of
-// those of its items; by all partitions, where it is not.
+// Limits of the exact searches: by subsets if the cost of a layout is the sum over its items, by all
+// partitions otherwise.
 const (
 	maxSubsets    = 16
 	maxPartitions = 10
 )
 
-// Advise returns the layout with the least price a month. It is exact for up to 16
-// attributes where each operation's cost is the sum over its items, and for up to 10
-// where whole-document reads and transactions tie items together; beyond, it is the best
-// that a search with restarts finds, with a lower bound to judge it by. Items are taken to
-// lie in the order of their first attributes, which of a document over 1 MB decides where
-// the answers of a Query end.
+// Advise returns the layout with the lowest price a month. It is optimal for up to 16 attributes if the
+// cost of each operation is the sum over its items, and for up to 10 attributes if whole-document reads
+// and transactions connect items. For more attributes it is the best result of a search with restarts,
+// with a lower bound for comparison. Items are assumed to lie in the order of their first attributes,
+// which matters for answers of more than 1 MB.
 func (w Workload) Advise(p Prices) (*Advice, error) {
 	if err := errors.Join(w.check(), p.check()); err != nil {
 		return nil, err
@@ -56,7 +55,7 @@ func (w Workload) Advise(p Prices) (*Advice, error) {
 		items = m.search()
 	}
 	if items == nil {
-		return nil, errors.New("no layout fits") // each attribute fits an item of its own
+		return nil, errors.New("no layout fits") // impossible: each attribute fits an item of its own
 	}
 	a.Best = m.named(items)
 	a.Bound = a.Best.Total
@@ -66,8 +65,8 @@ func (w Workload) Advise(p Prices) (*Advice, error) {
 	return a, nil
 }
 
-// separable reports whether each operation costs what its items do: it reads no whole, nor
-// several attributes, and writes no several items in a transaction.
+// separable reports whether the cost of each operation is the sum over its items: no operation reads
+// the whole document or several attributes, or writes several items in a transaction.
 func (m *model) separable() bool {
 	for _, op := range m.ops {
 		if op.All || bits.OnesCount(op.reads) > 1 || op.Atomic && bits.OnesCount(op.writes) > 1 {
@@ -77,7 +76,7 @@ func (m *model) separable() bool {
 	return true
 }
 
-// itemCost is the price of an item by itself.
+// itemCost returns the price of an item by itself.
 func (m *model) itemCost(set uint) float64 {
 	if !m.fits(set) {
 		return math.Inf(1)
@@ -99,8 +98,8 @@ func (m *model) itemCost(set uint) float64 {
 	return float64(m.w.Entities) * (total/k + m.p.store(1, int(bytes/k)))
 }
 
-// subsets returns the partition of the attributes whose items cost least in sum, by
-// dynamic programming over their subsets.
+// subsets returns the partition of the attributes with the lowest sum of item costs, by dynamic
+// programming over subsets.
 func (m *model) subsets(itemCost func(uint) float64) []uint {
 	all := m.all()
 	price := make([]float64, all+1)
@@ -131,7 +130,7 @@ func (m *model) subsets(itemCost func(uint) float64) []uint {
 	return items
 }
 
-// price is that of a layout, infinite where an item is over the limit.
+// price returns the price of a layout, infinite if an item is too large.
 func (m *model) price(items []uint) float64 {
 	for _, set := range items {
 		if !m.fits(set) {
@@ -141,7 +140,7 @@ func (m *model) price(items []uint) float64 {
 	return m.sum(items).Total
 }
 
-// partitions returns the best of all partitions of the attributes.
+// partitions returns the best of all partitions.
 func (m *model) partitions() []uint {
 	least, best := math.Inf(1), []uint(nil)
 	var place func(i int, items []uint)
@@ -163,14 +162,14 @@ func (m *model) partitions() []uint {
 	return best
 }
 
-// search climbs from several layouts, by moving attributes and joining items.
+// search climbs from several layouts by moving attributes and joining items.
 func (m *model) search() []uint {
 	var single []uint
 	for i := range m.w.Attributes {
 		single = append(single, 1<<i)
 	}
 	starts := [][]uint{single, {m.all()}}
-	r := rand.New(rand.NewPCG(1, 2)) // the same advice each time
+	r := rand.New(rand.NewPCG(1, 2)) // a fixed seed, so that the advice is always the same
 	for range 20 {
 		items := make([]uint, 1+r.IntN(len(single)))
 		for i := range single {
@@ -179,7 +178,7 @@ func (m *model) search() []uint {
 		starts = append(starts, slices.DeleteFunc(items, func(s uint) bool { return s == 0 }))
 	}
 	if len(single) <= maxSubsets {
-		starts = append(starts, m.subsets(m.itemCost)) // without what ties items together
+		starts = append(starts, m.subsets(m.itemCost)) // ignores operations that connect items
 	}
 	least, best := math.Inf(1), single
 	for _, s := range starts {
@@ -227,8 +226,8 @@ func (m *model) climb(items []uint) ([]uint, float64) {
 	}
 }
 
-// bound returns a price that no layout is below: each operation costs at least the units
-// of the bytes that it cannot do without, and each write at least one.
+// bound returns a lower bound of the price: each operation costs at least the units of the bytes that
+// it needs, and each write at least one.
 func (m *model) bound() float64 {
 	total, bytes := 0.0, 0.0
 	for s := range m.sizes {
@@ -252,7 +251,7 @@ func (m *model) bound() float64 {
 	return float64(m.w.Entities) * (total/k + m.p.store(1, int(bytes/k)))
 }
 
-// named returns the forecast of items with their names, in the order of the attributes.
+// named returns the forecast of items with their names, in attribute order.
 func (m *model) named(items []uint) Forecast {
 	slices.SortFunc(items, func(a, b uint) int { return bits.TrailingZeros(a) - bits.TrailingZeros(b) })
 	f := m.sum(items)

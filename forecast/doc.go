@@ -1,5 +1,5 @@
-// Package forecast says what a model would cost in a month, before there is one: a [Workload] has the
-// sizes of the attributes of documents and the operations on them, a [Layout] says which attributes
-// share an item. [Workload.Forecast] compares layouts, and [Workload.Advise] finds the cheapest. The
-// command itemize cost does the same from a file.
+// Package forecast predicts the monthly cost of a model before it exists. A [Workload] has the sizes of
+// the attributes of documents and the operations on them. A [Layout] says which attributes share an
+// item. [Workload.Forecast] compares layouts, and [Workload.Advise] finds the cheapest one. The command
+// itemize cost does the same with a file.
 package forecast

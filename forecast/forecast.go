@@ -10,46 +10,44 @@ import (
 	"github.com/itemize/itemize/internal/charge"
 )
 
-// Forecast is what a layout costs in a month.
+// Forecast is the cost of a layout in a month.
 type Forecast struct {
 	Layout Layout `json:"layout"`
-	// NotStorable says why DynamoDB does not take the layout's items, "" if it does. Such a
-	// forecast has no units and no prices.
+	// NotStorable says why DynamoDB cannot store the items of the layout, "" if it can. Such a forecast
+	// has no units and prices.
 	NotStorable string `json:"notStorable,omitempty"`
-	// Items are the mean sizes of the layout's items, in bytes.
+	// Items are the mean sizes of the items, in bytes.
 	Items []int `json:"items"`
-	// Insert is the price of writing all entities at first, in dollars, without
-	// transactions.
+	// Insert is the price of the first write of all entities, in dollars, without transactions.
 	Insert float64 `json:"insert"`
-	// WCU and RCU are the units of a month, of all entities.
+	// WCU and RCU are the units of a month, for all entities.
 	WCU float64 `json:"wcu"`
 	RCU float64 `json:"rcu"`
-	// Requests and Storage are their prices in dollars, and Total the sum.
+	// Requests and Storage are prices in dollars, and Total is their sum.
 	Requests float64 `json:"requests"`
 	Storage  float64 `json:"storage"`
 	Total    float64 `json:"total"`
-	// Operations are the parts of the single operations.
+	// Operations are the costs of the operations.
 	Operations []OperationCost `json:"operations"`
 }
 
-// OperationCost is what an operation costs in a month, and once.
+// OperationCost is the cost of an operation, in a month and once.
 type OperationCost struct {
 	Name string `json:"name"`
-	// PerDocument is how often it is done to one entity in a month, and Times to all.
+	// PerDocument is how often the operation is done to one entity in a month, and Times to all.
 	PerDocument float64 `json:"timesPerDocument"`
 	Times       float64 `json:"timesInAll"`
-	// WCU and RCU are the units of a month, of all entities; OnceWCU and OnceRCU those of
-	// doing it once.
+	// WCU and RCU are the units of a month, for all entities. OnceWCU and OnceRCU are those of one
+	// operation.
 	WCU     float64 `json:"wcu"`
 	RCU     float64 `json:"rcu"`
 	OnceWCU float64 `json:"onceWcu"`
 	OnceRCU float64 `json:"onceRcu"`
 }
 
-// Forecast returns what layouts cost in a month, in their order. Of a read of several
-// items it takes the cheaper of BatchGetItem and a Query of the whole, in answers of 1 MB
-// over the items in the layout's order. A layout with an item over the limit is not
-// storable: its forecast says why.
+// Forecast returns the monthly cost of layouts, in their order. For a read of several items it uses the
+// cheaper of BatchGetItem and a Query of the whole document, with answers of 1 MB in the order of the
+// layout's items. If an item is too large, the layout is not storable, and its forecast says why.
 func (w Workload) Forecast(p Prices, layouts ...Layout) ([]Forecast, error) {
 	if err := errors.Join(w.check(), p.check()); err != nil {
 		return nil, err
@@ -111,7 +109,7 @@ func (m *model) set(names []string) uint {
 	return s
 }
 
-// all is the set of all attributes.
+// all returns the set of all attributes.
 func (m *model) all() uint { return 1<<len(m.w.Attributes) - 1 }
 
 // size returns the size of an item with a set of attributes, in a sample.
@@ -132,7 +130,7 @@ func (m *model) largest(set uint) int {
 	return most
 }
 
-// fits reports whether an item is within the limit in every sample.
+// fits reports whether the item fits into 400 KB in every sample.
 func (m *model) fits(set uint) bool { return m.largest(set) <= cost.MaxItem }
 
 func times(strong bool) float64 {
@@ -187,7 +185,7 @@ func (m *model) forecast(l Layout) Forecast {
 	return f
 }
 
-// tooLarge says which item of a layout is over the limit, "" if none is.
+// tooLarge names an item of a layout that is too large, "" if none is.
 func (m *model) tooLarge(l Layout, items []uint) string {
 	for i, set := range items {
 		if m.fits(set) {
@@ -247,9 +245,9 @@ func (m *model) sum(items []uint) Forecast {
 	return f
 }
 
-// BreakEven returns after how many months the layout of f has cost less in all than that
-// of g, and stays so, both written anew at first; 0 is from the first write on. It is false
-// where that never comes.
+// BreakEven returns the number of months after which the layout of f has cost less than that of g, and
+// stays cheaper. Both begin with a first write; 0 means from the start. ok is false if that never
+// happens.
 func (f Forecast) BreakEven(g Forecast) (months float64, ok bool) {
 	more, saved := f.Insert-g.Insert, g.Total-f.Total
 	switch {

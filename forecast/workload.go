@@ -10,23 +10,22 @@ import (
 	"github.com/itemize/itemize/cost"
 )
 
-// Workload is a document, and what is done with it in a month.
+// Workload is a document and the operations of a month.
 type Workload struct {
 	Name string `json:"name,omitempty"`
-	// Entities is the number of documents, 1 if it is 0.
+	// Entities is the number of documents; 0 means 1.
 	Entities int `json:"entities,omitempty"`
-	// Overhead is what each item has beside its attributes, in bytes: its keys and its
-	// version, with their names; 60 if it is 0.
+	// Overhead is the size of an item in addition to its attributes, in bytes: keys and version, with
+	// their names. 0 means 60.
 	Overhead   int         `json:"overhead,omitempty"`
 	Attributes []Attribute `json:"attributes"`
 	Operations []Operation `json:"operations"`
 }
 
-// defaultOverhead is that of an item with the keys PK and SK of 20 bytes each and a
-// version.
+// defaultOverhead is the overhead of an item with keys PK and SK of 20 bytes each, and a version.
 const defaultOverhead = 60
 
-// perItem is the overhead, or what stands for it.
+// perItem returns the overhead, or the default.
 func (w Workload) perItem() int {
 	if w.Overhead == 0 {
 		return defaultOverhead
@@ -34,43 +33,42 @@ func (w Workload) perItem() int {
 	return w.Overhead
 }
 
-// maxAttributes is how many a workload may have: sets of them are the bits of a word.
+// maxAttributes is the largest number of attributes: a set of them is the bits of a word.
 const maxAttributes = 62
 
-// Attribute is an attribute of the document, or a part of it that is always handled as
-// a whole.
+// Attribute is an attribute of the document, or a part of it that is always read and written as a
+// whole.
 type Attribute struct {
 	Name string `json:"name"`
-	// Sizes are its sizes in bytes, name included, in samples of the document: one for
-	// all, or as many as the other attributes have, in the order of the samples. Sizes
-	// are rounded up item by item, so that a mean would mislead.
+	// Sizes are its sizes in bytes, name included, in samples of the document: one size, or one for
+	// each sample. All attributes with several sizes have the same number of them, in the same order.
+	// Sizes are rounded up for each item, so a mean would be wrong.
 	Sizes []int `json:"sizes"`
 }
 
-// Operation is something that is done to one document.
+// Operation is an operation on one document.
 type Operation struct {
 	Name string `json:"name"`
-	// PerMonth is how often it is done to one document in a month: a forecast multiplies it
+	// PerMonth is how often the operation is done to one document in a month. A forecast multiplies it
 	// by Workload.Entities.
 	PerMonth float64 `json:"perMonth"`
-	// Writes are the attributes that it changes, Reads those that it needs. All tells
-	// that it reads the whole document.
+	// Writes are the attributes that it changes, Reads those that it reads. All means that it reads the
+	// whole document.
 	Writes []string `json:"writes,omitempty"`
 	Reads  []string `json:"reads,omitempty"`
 	All    bool     `json:"all,omitempty"`
-	// Strong reads cost double. Atomic writes of several items are a transaction, at the
-	// double price.
+	// Strong reads cost double. An Atomic write of several items is a transaction, at the double price.
 	Strong bool `json:"strong,omitempty"`
 	Atomic bool `json:"atomic,omitempty"`
 }
 
-// Layout is a way to store the document: the attributes of each item.
+// Layout lists the attributes of each item.
 type Layout struct {
 	Name  string     `json:"name"`
 	Items [][]string `json:"items"`
 }
 
-// Monolith is the layout of one item, and Single that of one for each attribute.
+// Monolith returns the layout with one item.
 func (w Workload) Monolith() Layout {
 	all := make([]string, len(w.Attributes))
 	for i, a := range w.Attributes {
@@ -79,7 +77,7 @@ func (w Workload) Monolith() Layout {
 	return Layout{"monolith", [][]string{all}}
 }
 
-// Single is the layout with an item for each attribute.
+// Single returns the layout with one item for each attribute.
 func (w Workload) Single() Layout {
 	l := Layout{Name: "one item per attribute"}
 	for _, a := range w.Attributes {
@@ -88,7 +86,7 @@ func (w Workload) Single() Layout {
 	return l
 }
 
-// check returns all that is wrong with a workload.
+// check returns all faults of a workload.
 func (w Workload) check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -143,7 +141,7 @@ func (w Workload) check() error {
 	return errors.Join(errs...)
 }
 
-// checkLayout returns what is wrong with a layout: each attribute lies in one item.
+// checkLayout returns the faults of a layout. Each attribute must be in exactly one item.
 func (w Workload) checkLayout(l Layout) error {
 	seen := map[string]bool{}
 	for _, it := range l.Items {
@@ -173,8 +171,7 @@ func (w Workload) checkLayout(l Layout) error {
 	return nil
 }
 
-// Tags returns what to write behind the fields of a model so that it has the layout: a
-// line for each attribute.
+// Tags returns the tags for the fields of a model with this layout, one line for each attribute.
 func (l Layout) Tags() string {
 	var b strings.Builder
 	for _, it := range l.Items {
@@ -185,7 +182,7 @@ func (l Layout) Tags() string {
 	return b.String()
 }
 
-// segment makes a key's segment of an attribute's name.
+// segment turns the name of an attribute into a key segment.
 func segment(name string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("#{},'\"` ~%", r) {

@@ -16,21 +16,21 @@ import (
 	"github.com/itemize/itemize/internal/read"
 )
 
-// begunNote is of the one migration of a model that is under way: its source, and whether the model's
-// table held collections before it, which are none of its own.
+// begunNote is the note of the one migration of a model that is under way: its source, and whether the
+// model's table had collections before.
 type begunNote struct {
 	Source string `json:"source"`
 	Had    bool   `json:"had,omitempty"`
-	// Key and Sort are the templates of the monoliths' keys.
+	// Key and Sort are the templates of the monolith keys.
 	Key  string `json:"key,omitempty"`
 	Sort string `json:"sort,omitempty"`
-	// Reshaped reports that a program's functions are between monoliths and the layout.
+	// Reshaped reports that the program's functions convert monoliths.
 	Reshaped bool `json:"reshaped,omitempty"`
-	// Round tells this migration from one before that was rolled back.
+	// Round distinguishes this migration from one that was rolled back.
 	Round string `json:"round,omitempty"`
 }
 
-// begunKey is where it lies: one place for all sources.
+// begunKey returns the key of the note: one for all sources.
 func (s *store) begunKey() item.Attributes {
 	k := s.key("begun")
 	k[s.table.Hash] = &types.AttributeValueMemberS{Value: notes + s.model}
@@ -48,9 +48,9 @@ func (s *store) begun(ctx context.Context) (n begunNote, err error) {
 	return n, err
 }
 
-// begin notes that this migration is under way, unless another one of the model is. The note and the
-// phase are written at once, and so they end: while a migration has its note, no other begins. from is
-// the phase that the caller has read.
+// begin records that this migration is under way, unless another one of the model is. Note and phase
+// are written in one transaction, and are removed in one. While a migration has its note, no other
+// begins. from is the phase that the caller has read.
 func (m *Migration) begin(ctx context.Context, from string) error {
 	for range beginTries {
 		p, err := m.seePhase(ctx) // before the table is read: no other migration may begin and end in between
@@ -91,7 +91,7 @@ func (m *Migration) begin(ctx context.Context, from string) error {
 
 const beginTries = 10
 
-// note notes that this migration is under way, where none is.
+// note records that this migration is under way, if there is no note.
 func (m *Migration) note(ctx context.Context, from seenPhase) (done bool, err error) {
 	had, err := m.had(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (m *Migration) note(ctx context.Context, from seenPhase) (done bool, err er
 			ConditionExpression: aws.String("attribute_not_exists(note)")}}, types.TransactWriteItem{Put: phase})
 }
 
-// goOn goes from a phase to running, while its note is there.
+// goOn changes from a phase to running, if the note still exists.
 func (m *Migration) goOn(ctx context.Context, from seenPhase) (done bool, err error) {
 	phase, _, err := m.phasePut(from, phaseRunning)
 	if err != nil {
@@ -127,8 +127,8 @@ func (m *Migration) goOn(ctx context.Context, from seenPhase) (done bool, err er
 	return m.transact(ctx, types.TransactWriteItem{Put: phase}, types.TransactWriteItem{ConditionCheck: mine})
 }
 
-// forgetOther removes the note of another migration, if that was removing its table of monoliths, and
-// this is gone: or if it has ended, and left its note.
+// forgetOther removes the note of another migration if its table of monoliths is deleted, or if it has
+// ended.
 func (m *Migration) forgetOther(ctx context.Context, n begunNote) (done bool, err error) {
 	other := *m.state
 	other.source = n.Source
@@ -153,10 +153,10 @@ func (m *Migration) forgetOther(ctx context.Context, n begunNote) (done bool, er
 		ExpressionAttributeValues: item.Attributes{":p": &types.AttributeValueMemberS{Value: p.Phase}},
 	}
 	_, err = m.transact(ctx, m.forgetting(n.Source), types.TransactWriteItem{ConditionCheck: still})
-	return err == nil, err // somebody else may have done it
+	return err == nil, err // another program may have done it
 }
 
-// forgetting removes the note of a migration that is under way, if it is of a source.
+// forgetting removes the note of a migration with a source.
 func (m *Migration) forgetting(source string) types.TransactWriteItem {
 	return types.TransactWriteItem{Delete: &types.Delete{
 		TableName: &m.state.table.Name, Key: m.state.begunKey(),
@@ -165,7 +165,7 @@ func (m *Migration) forgetting(source string) types.TransactWriteItem {
 	}}
 }
 
-// sourceText is how the note has its source.
+// sourceText returns the source as the note stores it.
 func sourceText(source string) string {
 	text, err := json.Marshal(struct {
 		Source string `json:"source"`
@@ -176,7 +176,7 @@ func sourceText(source string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(string(text), "{"), "}")
 }
 
-// leave goes from one phase to the last, with the note that the migration is under way, if it has that.
+// leave changes from one phase to the last, and removes the note if it is that of this migration.
 func (m *Migration) leave(ctx context.Context, from seenPhase, to string) error {
 	n, err := m.state.begun(ctx)
 	if err != nil {
@@ -197,7 +197,7 @@ func (m *Migration) leave(ctx context.Context, from seenPhase, to string) error 
 	return m.entered(ctx, from, entered)
 }
 
-// sameKeys refuses to go on with other keys of the monoliths than it was begun with.
+// sameKeys refuses to continue with other monolith keys than at the start.
 func (m *Migration) sameKeys(ctx context.Context) error {
 	if m.ofFiles {
 		return fmt.Errorf("%s: %w", m.layout.Model, errOfFiles)
@@ -214,7 +214,8 @@ func (m *Migration) sameKeys(ctx context.Context) error {
 	return err
 }
 
-// had reports whether the model's table holds a collection, of whatever source: it reads the table until it finds one.
+// had reports whether the model's table has a collection, of any source. It reads the table until it
+// finds one.
 func (m *Migration) had(ctx context.Context) (bool, error) {
 	found := false
 	t := m.mover.Tables[m.layout.Root.Table]

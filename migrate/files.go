@@ -15,24 +15,24 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Files are where an export is read, or import files are written: [Folder], or a bucket (s3store.Folder).
+// Files is a place for an export or import files: a [Folder], or a bucket (s3store.Folder).
 type Files interface {
-	// Open opens a file for reading; the error is a fs.ErrNotExist where there is none.
+	// Open opens a file for reading. If it does not exist, the error is fs.ErrNotExist.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
-	// Put writes a file, in place of whatever has that name.
+	// Put writes a file, and replaces an existing one.
 	Put(ctx context.Context, name string, content []byte) error
 }
 
-// Folder are the files of a folder of this machine.
+// Folder returns the files of a folder on this machine.
 func Folder(path string) Files { return files.Folder(path) }
 
-// FromExport reads the monoliths from an export of the source to S3 (ExportTableToPointInTime, the
-// whole table in DYNAMODB_JSON) in place of scanning it: f are the files of the export's folder. It is
-// for Plan and Run. A monolith that was written since is read again when it is moved; one that was put
-// since is found by a run without it, and by Verify.
+// FromExport reads the monoliths from an export to S3 (ExportTableToPointInTime, the whole table in
+// DYNAMODB_JSON) instead of scanning the source. f has the files of the export's folder. It is for Plan
+// and Run. A monolith that was written since is read again when it moves. A run without FromExport, and
+// Verify, find newer monoliths.
 func FromExport(f Files) Option { return optionFunc(func(o *options) { o.exported = f }) }
 
-// each reads the monoliths, from where the migration's options say, page by page.
+// each reads the monoliths page by page, from the source or the export.
 func (m *Migration) each(ctx context.Context, do func(ctx context.Context, p read.Page) error) (read.Usage, error) {
 	if m.exported == nil {
 		return m.scan(ctx, m.source, false, do)
@@ -42,7 +42,7 @@ func (m *Migration) each(ctx context.Context, do func(ctx context.Context, p rea
 	})
 }
 
-// exportPages reads a segment of the export, from a position on.
+// exportPages reads a segment of the export from a position.
 func (m *Migration) exportPages(ctx context.Context, i int, from files.Position,
 	do func(read.Page, files.Position) error) error {
 	return m.export.Read(ctx, files.Segment{Number: i, Of: m.of, Limit: pageEntities, From: from},
@@ -60,23 +60,23 @@ func (m *Migration) exportPages(ctx context.Context, i int, from files.Position,
 		})
 }
 
-// importBytes is about the size of an import file before it is compressed.
+// importBytes is the approximate size of an import file before compression.
 const importBytes = 16 << 20
 
-// Import writes the collections as files that ImportTable takes, and StartBulkPutItems into a new and
-// empty table: DATA/TABLE/*.json.gz for each table of the model. It writes nothing to DynamoDB, and
-// reads the source, or an export of it. Nobody may use the model's tables before they are imported.
-// What cannot be moved is in DeadLetters, the first of it, and in no file. It is not resumed: one that
-// failed is begun again in another folder, and it is refused where there are files of another.
+// Import writes the collections as files for ImportTable, or for StartBulkPutItems into a new and empty
+// table: DATA/TABLE/*.json.gz for each table of the model. It writes nothing to DynamoDB, and reads the
+// source or its export. Do not use the model's tables before they are imported. DeadLetters has the
+// first entities that cannot be moved; they are in no file. An import that failed is started again in
+// another folder; a folder with files of another import is refused.
 //
-// The collections are claims, which a later Run makes live, one by one, while the application goes on:
-// at the units of the marks, and 1 to 3 for each entity.
+// The imported collections are not live. A later Run makes them live one by one, while the application
+// continues, at the units of the marks and 1 to 3 WCU for each entity.
 func (m *Migration) Import(ctx context.Context, to Files) (*Imported, error) {
 	return m.importTo(ctx, to, false)
 }
 
-// ImportLive is Import of collections that are live at once, for data that nobody writes any more:
-// there is no way back from them, and nothing to verify.
+// ImportLive is Import with collections that are live at once. Use it for data that no program writes
+// any more: it cannot be verified or rolled back.
 func (m *Migration) ImportLive(ctx context.Context, to Files) (*Imported, error) {
 	return m.importTo(ctx, to, true)
 }
@@ -91,20 +91,20 @@ func (m *Migration) importTo(ctx context.Context, to Files, live bool) (*Importe
 	return x.out, err
 }
 
-// Imported is what an Import has written.
+// Imported is the result of an Import.
 type Imported struct {
-	// Entities were read: Dead cannot be moved, Before are marked as moved already.
+	// Entities were read. Dead cannot be moved, and Before were moved already.
 	Entities int `json:"entities"`
 	Dead     int `json:"dead"`
 	Before   int `json:"before"`
-	// Items and Bytes are those of each table, Files how many files they are in.
+	// Items and Bytes are counted for each table. Files is the number of files.
 	Items       map[string]int `json:"items"`
 	Bytes       map[string]int `json:"bytes"`
 	Files       int            `json:"files"`
 	DeadLetters []DeadLetter   `json:"deadLetters,omitempty"`
 }
 
-// importing is an Import under way.
+// importing is a running Import.
 type importing struct {
 	*Migration
 	to   Files
@@ -149,7 +149,7 @@ func (x *importing) segment(ctx context.Context, i int) error {
 	return err
 }
 
-// first refuses to write files among those of another import: of both nobody could tell which are whole.
+// first refuses to write files into a folder with files of another import.
 func (x *importing) first(ctx context.Context, i int) error {
 	name := fmt.Sprintf("import-%06d.json", i)
 	f, err := x.to.Open(ctx, name)
@@ -202,14 +202,14 @@ func (x *importing) add(c *Imported) {
 	}
 }
 
-// OfFiles is for Import, and for a Plan before it: the model's tables need not be there yet.
+// OfFiles is for Import, and for a Plan before it: the model's tables may be missing.
 func OfFiles() Option { return optionFunc(func(o *options) { o.ofFiles = true }) }
 
-// errOfFiles refuses what needs the model's tables.
+// errOfFiles refuses calls that need the model's tables.
 var errOfFiles = errors.New("the migration is of files alone (migrate.OfFiles)")
 
-// tableOf looks at a table of the layout, which may not be there yet where only files are written, and
-// returns its indexes.
+// tableOf describes a table of the layout, and returns its indexes. The table may be missing if only
+// files are written.
 func (m *Migration) tableOf(ctx context.Context, t *item.Table) ([]*schema.Index, error) {
 	if m.ofFiles {
 		return layoutIndexes(&m.layout.Layout, t), nil

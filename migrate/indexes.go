@@ -10,8 +10,8 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// indexesOf are the secondary indexes of a table, of the model or not: each write of an item that lies
-// in one costs there too.
+// indexesOf returns the secondary indexes of a table, also those that the model does not declare. Each
+// write of an item in an index pays there too.
 func indexesOf(d *types.TableDescription, t *item.Table) []*schema.Index {
 	kinds := typesOf(d)
 	var all []*schema.Index
@@ -39,7 +39,7 @@ func indexesOf(d *types.TableDescription, t *item.Table) []*schema.Index {
 	return all
 }
 
-// layoutIndexes are those that the layout tells of, of a table that need not be there.
+// layoutIndexes returns the indexes of the layout for a table that may be missing.
 func layoutIndexes(l *schema.Layout, t *item.Table) []*schema.Index {
 	var all []*schema.Index
 	for _, n := range l.Indexes {
@@ -63,7 +63,7 @@ func keysOfIndex(keys []schema.LayoutIndexKey) []schema.KeyAttribute {
 	return out
 }
 
-// missing are the indexes of the layout that a table does not have.
+// missing lists the indexes of the layout that a table lacks.
 func missing(l *schema.Layout, t *item.Table, has []*schema.Index) []string {
 	var names []string
 	for _, x := range layoutIndexes(l, t) {

@@ -5,7 +5,7 @@ import (
 	"github.com/itemize/itemize/internal/migration/report"
 )
 
-// Internal is for the command itemize: no other code can call its methods.
+// Internal is for the command itemize. No other code can call its methods.
 var Internal internal
 
 type internal struct{}
@@ -19,10 +19,10 @@ func (internal) Tables(_ door.Key, l *Layout) []string {
 	return names
 }
 
-// Plan returns a plan in full.
+// Plan returns the complete plan.
 func (internal) Plan(_ door.Key, p *Plan) *report.Plan { return p.full }
 
-// OnProgress has f called with the progress of a run, as [OnProgress] does.
+// OnProgress calls f with the progress of a run.
 func (internal) OnProgress(_ door.Key, f func(report.Progress)) Option {
 	return optionFunc(func(o *options) {
 		o.progress = append(o.progress, func(_ Report, p report.Progress) { f(p) })

@@ -10,11 +10,11 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Layout is the layout of a model as data: where its monoliths go.
+// Layout is the layout of a model as data.
 type Layout struct{ of *layout.Layout }
 
-// ReadLayout reads the layout of a model from a lock file, as itemize gen writes it. The error says what of the model
-// cannot be migrated by data alone.
+// ReadLayout reads the layout of a model from a lock file. The error lists the parts of the model that
+// cannot be migrated.
 func ReadLayout(lock, model string) (*Layout, error) {
 	content, err := os.ReadFile(lock)
 	if err != nil {
@@ -27,7 +27,7 @@ func ReadLayout(lock, model string) (*Layout, error) {
 	return l, nil
 }
 
-// ParseLayout is ReadLayout of the content of a lock file, which a program may embed.
+// ParseLayout is ReadLayout for the content of a lock file, which a program may embed.
 func ParseLayout(lock []byte, model string) (*Layout, error) {
 	var file struct{ Models []schema.Layout }
 	if err := json.Unmarshal(lock, &file); err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// Client is what a migration needs of DynamoDB: the SDK's client fits. INSERT statements need the permission
+// Client is the part of the SDK's client that a migration calls. INSERT statements need the permission
 // PartiQLInsert.
 type Client interface {
 	mapperClient
@@ -40,7 +40,7 @@ type Client interface {
 
 type mapperClient = mapper.Client
 
-// Migration is the way of the monoliths of one table into the collections of a model.
+// Migration moves the monoliths of one table to the collections of a model.
 type Migration struct {
 	client Client
 	layout *layout.Layout
@@ -50,9 +50,9 @@ type Migration struct {
 	source *item.Table
 	// own reports that the source is a table of the model.
 	own bool
-	// approximate is how many items the source has, as DynamoDB tells from time to time.
+	// approximate is the number of items in the source, which DynamoDB updates from time to time.
 	approximate int64
-	// export is where the monoliths are read instead, nil for the source.
+	// export has the monoliths, nil to read the source.
 	export *files.Export
 	options
 }
@@ -66,7 +66,7 @@ type options struct {
 	segments  []int
 	of        int
 	wcu       *flow.Limiter
-	// reads is the rate of the scan, and writes that of wcu at first.
+	// reads is the rate of the scan, and writes the initial rate of wcu.
 	reads, writes flow.Rate
 	progress      []func(Report, report.Progress)
 	prices        forecast.Prices
@@ -86,40 +86,40 @@ func Tables(rename func(string) string) Option {
 	return optionFunc(func(o *options) { o.rename = rename })
 }
 
-// Reshape has the program's own functions between its monoliths and those that the layout takes: forth
-// makes of a monolith, with the keys of its table, what attributevalue.MarshalMap would make of a value
-// of the model, and back makes the monolith of that again. Each gets a copy, and may be called at any
-// time, by several goroutines. A monolith that they do not give back just as it is, or refuse, is a
-// dead letter. All that works on the migration has the same: every step, and [Wrap]; the command line
-// has none.
+// Reshape sets functions that convert the program's monoliths: forth turns a monolith, with the keys of
+// its table, into the attributes that attributevalue.MarshalMap would make of a value of the model.
+// back turns them into the monolith again. Each gets a copy, and may be called at any time, by several
+// goroutines. A monolith that does not come back unchanged, or for which a function returns an error,
+// is a dead letter. Every step of the migration and [Wrap] need the same functions; the command has
+// none.
 func Reshape(forth, back func(map[string]types.AttributeValue) (map[string]types.AttributeValue, error)) Option {
 	return optionFunc(func(o *options) { o.reshape = protocol.Reshape{Forth: forth, Back: back} })
 }
 
-// Segments cuts the source into so many segments, which are moved at once; 8 without it. The number is kept with the
-// checkpoints: a migration that goes on does so with the same.
+// Segments divides the source into segments that are moved in parallel; the default is 8. The number is
+// stored with the progress, so later runs must use the same.
 func Segments(of int) Option { return optionFunc(func(o *options) { o.of = of }) }
 
-// Segment moves one segment of so many alone: for jobs that run beside each other.
+// Segment moves only segment i of the given number, for jobs that run in parallel.
 func Segment(i, of int) Option {
 	return optionFunc(func(o *options) { o.segments, o.of = []int{i}, of })
 }
 
-// WriteRate bounds the WCU a second: no second passes more than the rate and one item.
+// WriteRate limits the WCU a second: no second has more than the rate and one item.
 // [Migration.SetWriteRate] changes it.
 func WriteRate(wcu float64) Option {
 	return optionFunc(func(o *options) { o.wcu, o.writes = flow.NewLimiter(wcu), flow.RateOf(wcu) })
 }
 
-// ReadRate bounds the RCU a second of the scan.
+// ReadRate limits the RCU a second of the scan.
 func ReadRate(rcu float64) Option { return optionFunc(func(o *options) { o.reads = flow.RateOf(rcu) }) }
 
-// Replace has a run remove each monolith as soon as its collection is live, and was read back and
-// compared with it: at the write units of its size once more, and the reads of both. A verification
-// does not see what was replaced, and a rollback makes its monolith of the items.
+// Replace lets a run delete each monolith after its collection is live and was compared with it, at the
+// write units of the monolith once more and the reads of both. A verification does not see replaced
+// monoliths, and a rollback builds them from the items.
 func Replace() Option { return optionFunc(func(o *options) { o.replace = true }) }
 
-// OnProgress has f called with what was done so far, twice a second at most, and at the end; one call at a time.
+// OnProgress calls f with the progress, at most twice a second, and at the end. Calls do not overlap.
 func OnProgress(f func(Report)) Option {
 	return optionFunc(func(o *options) {
 		if f != nil {
@@ -128,11 +128,10 @@ func OnProgress(f func(Report)) Option {
 	})
 }
 
-// Prices are those of plans; [forecast.DefaultPrices] without it.
+// Prices sets the prices of plans. The default is [forecast.DefaultPrices].
 func Prices(p forecast.Prices) Option { return optionFunc(func(o *options) { o.prices = p }) }
 
-// SetWriteRate changes the rate of a migration that was made with [WriteRate], at once, also while it
-// runs; 0 pauses it.
+// SetWriteRate changes the rate of a migration with [WriteRate], also while it runs. 0 pauses it.
 func (m *Migration) SetWriteRate(wcu float64) error {
 	if err := flow.RateOf(wcu).Check(); wcu != 0 && err != nil {
 		return fmt.Errorf("%s: SetWriteRate got %w", m.layout.Model, err)
@@ -146,19 +145,19 @@ func (m *Migration) SetWriteRate(wcu float64) error {
 
 const defaultSegments = 8
 
-// Keys say how the keys of the monoliths are made, in templates as those of items are:
-// Keys("PACKAGE#{Name}", "DOC"). The placeholders are those of the keys of the model's root, all of
-// them. hash "" is the partition key of the model, sort "" none. An item of the source with other keys
-// is no monolith, and is left alone, but for one whose keys begin as the templates do and that has all
-// these fields: it is a dead letter. Without it the keys are fields of the model as they are.
+// Keys sets the templates of the monolith keys, such as Keys("PACKAGE#{Name}", "DOC"). Their
+// placeholders must be all key fields of the model's root item. hash "" is the partition key of the
+// model, and sort "" no sort key. Other items of the source are left alone. An exception: an item whose
+// key begins like a template and that has all these fields is a dead letter. Without Keys, the keys are
+// fields of the model.
 func Keys(hash, sort string) Option {
 	return optionFunc(func(o *options) { o.key, o.sort = hash, sort })
 }
 
-// Open returns the migration of the monoliths of a table to a model. It looks at the tables
-// (DescribeTable): their keys are the layout's, and those of the source are made of the fields that
-// stand in the keys of the model's root ([Keys]), so that each entity tells where its monolith lies.
-// The source may be a table of the model.
+// Open returns the migration of the monoliths in a table to a model. It checks the tables
+// (DescribeTable): the keys of the model's tables must be those of the layout. The keys of the source
+// must be made of the key fields of the root item ([Keys]), so that each entity identifies its
+// monolith. The source may be a table of the model.
 func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Option) (*Migration, error) {
 	if c == nil || l == nil {
 		return nil, errors.New("migrate: Open takes a client, a layout and the name of the source")
@@ -204,7 +203,7 @@ func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Optio
 	return m, nil
 }
 
-// tables looks at the tables.
+// tables describes the tables.
 func (m *Migration) tables(ctx context.Context, source string) error {
 	var tables []*item.Table
 	indexes := map[string][]*schema.Index{}
@@ -270,7 +269,7 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 	return nil
 }
 
-// keys are those of the monoliths: fields as they are, where nothing else is said.
+// keys returns the monolith keys, by default fields.
 func (m *Migration) keys(from *item.Table, own bool) (*layout.Keys, error) {
 	if m.key == "" && m.sort == "" && !own {
 		return m.layout.KeyAttributes(from.Hash, from.Range)
@@ -289,7 +288,7 @@ func (m *Migration) keys(from *item.Table, own bool) (*layout.Keys, error) {
 }
 
 func (m *Migration) describe(ctx context.Context, t *item.Table) (*types.TableDescription, error) {
-	// nobody waits minutes for a wrong endpoint
+	// do not wait minutes for a wrong endpoint
 	few := func(o *dynamodb.Options) { o.RetryMaxAttempts = min(o.RetryMaxAttempts, 3) }
 	out, err := m.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}, few)
 	if errors.As(err, new(*types.ResourceNotFoundException)) {
@@ -305,7 +304,7 @@ func (m *Migration) describe(ctx context.Context, t *item.Table) (*types.TableDe
 
 var errNoTable = errors.New("is no table")
 
-// isGone reports whether the source was deleted, or is being deleted.
+// hasEnded reports whether the source was deleted, or is being deleted.
 func (m *Migration) hasEnded(ctx context.Context) (bool, error) {
 	d, err := m.describe(ctx, m.source)
 	if errors.Is(err, errNoTable) {
@@ -314,7 +313,7 @@ func (m *Migration) hasEnded(ctx context.Context) (bool, error) {
 	return err == nil && d.TableStatus == types.TableStatusDeleting, err
 }
 
-// typesOf are the types of a table's key attributes: S, N or B.
+// typesOf returns the types of a table's key attributes: S, N or B.
 func typesOf(d *types.TableDescription) map[string]types.ScalarAttributeType {
 	out := map[string]types.ScalarAttributeType{}
 	for _, a := range d.AttributeDefinitions {
@@ -334,7 +333,7 @@ func keysOf(d *types.TableDescription) (hash, sort string) {
 	return hash, sort
 }
 
-// described makes images of items that are no model's.
+// described makes images of items that belong to no model.
 func described(t *item.Table, all []item.Attributes) ([]item.Image, error) {
 	images := make([]item.Image, len(all))
 	for i, a := range all {
@@ -343,7 +342,7 @@ func described(t *item.Table, all []item.Attributes) ([]item.Image, error) {
 	return images, nil
 }
 
-// whole refuses what has to be about all segments.
+// whole refuses a step for some segments if it must cover all.
 func (m *Migration) whole(step string) error {
 	if len(m.segments) == m.of {
 		return nil
@@ -351,7 +350,8 @@ func (m *Migration) whole(step string) error {
 	return fmt.Errorf("%s: %s is of all segments: leave Segment (-segment) out", m.layout.Model, step)
 }
 
-// scan reads the segments of a table at once, page by page, until each returns an error. It returns what that took.
+// scan reads the segments of a table in parallel, page by page, until each returns an error. It returns
+// the consumed units.
 func (m *Migration) scan(ctx context.Context, table *item.Table, strong bool,
 	each func(ctx context.Context, p read.Page) error) (read.Usage, error) {
 	var mu sync.Mutex
@@ -372,7 +372,7 @@ func (m *Migration) scan(ctx context.Context, table *item.Table, strong bool,
 	return sum, err
 }
 
-// monoliths are those among the items of a page of the source.
+// monoliths returns the monoliths among the items of a page.
 func (m *Migration) monoliths(p read.Page) []*protocol.Monolith {
 	all := make([]*protocol.Monolith, 0, len(p.Items))
 	for i := range p.Items {
@@ -383,8 +383,8 @@ func (m *Migration) monoliths(p read.Page) []*protocol.Monolith {
 	return all
 }
 
-// isMonolith reports whether an item of the source is a monolith, or would be one if its key was
-// written as the keys say: that is a dead letter.
+// isMonolith reports whether an item of the source is a monolith. It is also true for an item whose key
+// begins like the template, which is a dead letter.
 func (m *Migration) isMonolith(f *item.Image) bool {
 	switch {
 	case m.state.has(f.Place):
@@ -396,5 +396,5 @@ func (m *Migration) isMonolith(f *item.Image) bool {
 	return m.mover.Keys.Suspect(f.PK, f.SK, f.Attributes()) && (own < 0 || m.layout.Match(own, f.SK) == nil)
 }
 
-// pace is that of one segment's reads.
+// pace returns the read limiter of one segment.
 func (m *Migration) pace() *flow.Limiter { return m.reads.Limiter(len(m.segments)) }

@@ -20,31 +20,31 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Plan says how many items a migration moves, and its cost. Its JSON has more: the units by parts, the
-// sizes by kinds of items, the prices of a verification and of a rollback, and other ways to do parts
-// of it.
+// Plan has the number of items that a migration moves, and its cost. Its JSON has more: units by parts,
+// sizes by kinds of items, prices of a verification and a rollback, and alternatives for some parts.
 type Plan struct {
-	// Entities were read: all monoliths, or as many as the sample has, whose sums are scaled.
+	// Entities were read: all monoliths, or a sample, whose sums are scaled.
 	Entities int
-	// Items is how many items they become.
+	// Items is the number of items that they become.
 	Items float64
-	// WCU are the units that the run writes, and RCU those that its scan reads. Checkpoints are a WCU
-	// or two for each page, and not in it. Price is that of both, in dollars on demand.
+	// WCU are the units that the run writes, and RCU those that its scan reads, without checkpoints
+	// (one or two WCU for each page). Price is the price of both, in dollars on demand.
 	WCU, RCU, Price float64
-	// Time is what the run takes at the rate that was given, 0 for none.
+	// Time is the duration of the run at the requested rate, 0 without one.
 	Time time.Duration
-	// Dead are entities that cannot be moved: how many, and the first of them.
+	// Dead is the number of entities that cannot be moved. DeadLetters are the first of them.
 	Dead        int
 	DeadLetters []DeadLetter
-	// Before and After are the cost of the stated updates, in WCU a month, in the old layout and in the new.
+	// Before and After are the cost of the requested updates in the old and the new layout, in WCU a
+	// month.
 	Before, After float64
-	// Advice is for before the run.
+	// Advice lists tasks before the run.
 	Advice []string
 
 	full *report.Plan
 }
 
-// MarshalJSON returns the plan in full.
+// MarshalJSON returns the complete plan.
 func (p *Plan) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		*report.Plan
@@ -52,20 +52,20 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 	}{p.full, p.DeadLetters})
 }
 
-// PlanOptions say what to plan for.
+// PlanOptions are the options of a plan.
 type PlanOptions struct {
-	// Sample bounds how many monoliths are read, 0 for all.
+	// Sample is the number of monoliths to read, 0 for all.
 	Sample int
-	// Rate is the WCU a second that the run may take, for its time.
+	// Rate is the WCU a second for the predicted time.
 	Rate float64
-	// Updates are how many updates a month change an item of a kind, by the kind's name.
+	// Updates are numbers of updates a month, by the kind of the changed item.
 	Updates map[string]float64
 }
 
-// OK reports whether nothing stands against the run: there is something to move, and all of it can be.
+// OK reports whether the run can start: all entities can be moved.
 func (p *Plan) OK() bool { return p.Dead == 0 }
 
-// Plan reads monoliths, and writes nothing.
+// Plan reads monoliths and writes nothing.
 func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 	x := &planning{Migration: m, o: o,
 		p: &report.Plan{Of: int(m.approximate), Scale: 1, Kinds: map[string]report.Kind{}, Residue: map[string]int{},
@@ -96,20 +96,20 @@ func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 // errEnough ends a plan of a sample.
 var errEnough = errors.New("enough")
 
-// planning is a plan under way.
+// planning is a running plan.
 type planning struct {
 	*Migration
 	o  PlanOptions
 	mu sync.Mutex
 	p  *report.Plan
-	// dead are the first of the dead letters.
+	// dead are the first dead letters.
 	dead []DeadLetter
-	// otherBytes are those of the items that are no monoliths, deadBytes those of dead letters, and
-	// reads the units of reading each collection.
+	// otherBytes are the bytes of items that are no monoliths, deadBytes those of dead letters. reads
+	// are the units to read each collection.
 	otherBytes, deadBytes, reads float64
 }
 
-// page adds a page: errEnough where no more is wanted.
+// page adds a page. It returns errEnough at the end of a sample.
 func (x *planning) page(p read.Page) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -174,7 +174,7 @@ func (x *planning) add(d *protocol.Monolith) {
 	}
 }
 
-// end scales a sample, and says what follows.
+// end scales a sample and computes the derived figures.
 func (x *planning) end() {
 	p := x.p
 	if read := p.Entities + p.Foreign; p.Sampled && read > 0 && p.Of > read {
@@ -203,7 +203,7 @@ func (x *planning) end() {
 	x.advise()
 }
 
-// means says what DynamoDB's own means cost for the same data.
+// means computes the cost of exports and imports for the same data.
 func (x *planning) means() {
 	p := x.p
 	exported, imported := (p.Bytes+x.otherBytes)*x.prices.Export/(1<<30), p.ItemBytes*x.prices.Import/(1<<30)
@@ -218,7 +218,7 @@ func (x *planning) means() {
 	}
 }
 
-// updates compares what updates cost before and after.
+// updates compares the cost of updates before and after.
 func (x *planning) updates() {
 	p := x.p
 	moved := float64(p.Entities - p.Marked - p.Dead)
@@ -241,7 +241,7 @@ func (x *planning) updates() {
 	}
 }
 
-// advise says what to know before the run.
+// advise lists tasks before the run.
 func (x *planning) advise() {
 	p := x.p
 	add := func(format string, args ...any) { p.Advice = append(p.Advice, fmt.Sprintf(format, args...)) }

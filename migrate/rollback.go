@@ -16,11 +16,10 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Rollback makes monoliths of all entities again: of those that were moved, with what was written
-// since, and of those that were inserted in the new layout, unless the model's table held collections
-// before the migration: then those without a monolith are left as they are, and counted as Others. It
-// reads the source and the main table of the layout. An entity costs the units of its monolith, and
-// twice those of its items. It can be repeated until [Migration.Contract].
+// Rollback turns all entities into monoliths again, including later changes and new entities. If the
+// model's table had collections before the migration, entities without a monolith stay as they are, and
+// are counted as Foreign. It reads the source and the main table of the layout. An entity costs the
+// units of its monolith, and twice those of its items. It can be repeated until [Migration.Contract].
 func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 	if err := m.whole("a rollback"); err != nil {
 		return nil, err
@@ -39,7 +38,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 		return nil, m.ended()
 	case p.Phase == phaseRemoving:
 		return nil, fmt.Errorf("%s: no rollback: the old layout is being removed", m.layout.Model)
-	case p.Phase == phaseNone: // once more: what programs insert beside it has to be its own
+	case p.Phase == phaseNone: // again, because programs may insert in the meantime
 		if err := m.begin(ctx, p.Phase); err != nil {
 			return nil, err
 		}
@@ -52,7 +51,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 			return nil, err
 		}
 	}
-	// without a note nobody knows
+	// without a note no entity is known to belong to another migration
 	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, seen: map[string]bool{},
 		had: n.Had || n.Source != m.source.Name}
 	err = r.scanBack(ctx, m.source, r.ofMonolith)
@@ -67,7 +66,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 	return r.report, err
 }
 
-// end rolls back what was inserted or moved behind the scans, while nobody inserts or moves anything,
+// end rolls back entities that were inserted or moved after the scans, while inserts and moves wait,
 // and ends the rollback.
 func (r *run) end(ctx context.Context, back seenPhase) error {
 	ending, err := r.enter(ctx, back, newEnding())
@@ -83,7 +82,7 @@ func (r *run) end(ctx context.Context, back seenPhase) error {
 	return errors.Join(err, entered)
 }
 
-// begunIn returns the phase and the note of the migration, of one moment.
+// begunIn returns the phase and the note of the migration at one moment.
 func (m *Migration) begunIn(ctx context.Context) (p seenPhase, n begunNote, err error) {
 	for range beginTries {
 		if p, err = m.seePhase(ctx); err != nil {
@@ -101,7 +100,7 @@ func (m *Migration) begunIn(ctx context.Context) (p seenPhase, n begunNote, err 
 		"migrate status, then this step again", m.layout.Model)
 }
 
-// reset forgets the checkpoints, so that the migration can begin again.
+// reset removes the checkpoints, so that the migration can begin again.
 func (r *run) reset(ctx context.Context, from seenPhase, to string) error {
 	var names []string
 	for _, prefix := range []string{noteSegment, noteDead, noteVerify} {
@@ -118,7 +117,7 @@ func (r *run) reset(ctx context.Context, from seenPhase, to string) error {
 	return r.leave(ctx, from, to)
 }
 
-// scanBack rolls back what of says that the items of a table are.
+// scanBack rolls back the items of a table that of selects.
 func (r *run) scanBack(ctx context.Context, table *item.Table,
 	of func(context.Context, item.Image) (*protocol.Return, error)) error {
 	u, err := r.scan(ctx, table, true, func(ctx context.Context, p read.Page) error { return r.pageBack(ctx, p, of) })
@@ -158,7 +157,7 @@ func (r *run) pageBack(ctx context.Context, p read.Page,
 	return nil
 }
 
-// cameBack notes what became of an entity.
+// cameBack records the result for an entity.
 func (r *run) cameBack(ctx context.Context, b *protocol.Return, now *Counts) error {
 	var cannot *protocol.Unmovable
 	var conflict *protocol.Conflict
@@ -172,7 +171,7 @@ func (r *run) cameBack(ctx context.Context, b *protocol.Return, now *Counts) err
 	}
 	name := deadName(b.Doc)
 	r.mu.Lock()
-	merged := r.seen[name] // by its monolith, before its root was met
+	merged := r.seen[name] // merged: its monolith was rolled back before its root item was read
 	r.seen[name] = true
 	r.mu.Unlock()
 	switch {
@@ -186,7 +185,7 @@ func (r *run) cameBack(ctx context.Context, b *protocol.Return, now *Counts) err
 	return r.letter(ctx, b.Doc, b.Err, errors.As(b.Err, &conflict))
 }
 
-// sweep removes claims that nobody needs: of entities whose monoliths are gone.
+// removeRemaining removes claims of entities whose monoliths no longer exist.
 func (r *run) removeRemaining(ctx context.Context) error {
 	_, err := r.scan(ctx, r.mover.Tables[r.layout.Root.Table], true, func(ctx context.Context, p read.Page) error {
 		for i := range p.Items {
@@ -205,7 +204,7 @@ func (r *run) removeRemaining(ctx context.Context) error {
 	return err
 }
 
-// ofMonolith is what is to be rolled back of a monolith: whatever is marked, or has a root.
+// ofMonolith returns the rollback of a monolith that is marked, or has a root item.
 func (r *run) ofMonolith(_ context.Context, f item.Image) (*protocol.Return, error) {
 	if !r.isMonolith(&f) {
 		return nil, nil
@@ -221,18 +220,18 @@ func (r *run) ofMonolith(_ context.Context, f item.Image) (*protocol.Return, err
 	return &protocol.Return{Doc: d.Place, Root: root}, nil
 }
 
-// ofRoot is what is to be rolled back of a root.
+// ofRoot returns the rollback of a root item.
 func (r *run) ofRoot(ctx context.Context, f item.Image) (*protocol.Return, error) {
 	if r.layout.Match(f.Table.Index, f.SK) != r.layout.Root || r.state.has(f.Place) {
 		return nil, nil
 	}
 	doc, err := r.mover.DocOf(f.PK, f.SK)
 	if err != nil {
-		return nil, nil // of another model in the table
+		return nil, nil // it belongs to another model
 	}
 	back := &protocol.Return{Doc: doc, Root: f.Place}
 	switch had := r.had && r.layout.Reserved.Header(f.Attributes()).Live(); {
-	// it may have moved behind the scan of the source, and have its monolith
+	// it may have moved after the scan of the source, and have its monolith
 	case r.ending && had && r.mover.Own(f.Attributes()):
 		var t write.Tally
 		d, err := r.mover.Monolith(ctx, doc, &t)
@@ -240,9 +239,9 @@ func (r *run) ofRoot(ctx context.Context, f item.Image) (*protocol.Return, error
 			return nil, err
 		}
 		return back, nil
-	// of another migration; or what has moved was rolled back by its monolith
+	// it belongs to another migration, or was rolled back with its monolith
 	case r.mover.Foreign(f.Attributes()), had:
-		if !r.ending { // else it was counted
+		if !r.ending { // otherwise it was counted
 			r.count(Counts{Foreign: 1}, Counts{})
 		}
 		return nil, nil

@@ -23,23 +23,22 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Report is what a run has done, and all runs before it.
+// Report is the result of a run, and of all runs before it.
 type Report struct {
-	// This is what this run has done, All what all runs have, on the segments that this one is about.
+	// This has the counts of this run, All those of all runs, for the segments of this run.
 	This Counts `json:"this"`
 	All  Counts `json:"all"`
-	// Done reports that the segments are done: all of their entities moved but for dead letters and conflicts.
+	// Done reports that all entities of the segments have moved, except dead letters and conflicts.
 	Done    bool          `json:"done"`
 	Elapsed time.Duration `json:"elapsed,format:nano"`
 }
 
-// Run moves the entities of the source, segment by segment, each page with a checkpoint behind it: a
-// run that was interrupted is resumed by another. What cannot be moved is a dead letter, and the rest
-// goes on. An entity that moved before is left as it is, so that a further run does no harm. What
-// cannot go on is an error.
+// Run moves the entities of the source, segment by segment, with a checkpoint after each page. Another
+// run continues an interrupted one. Entities that cannot be moved are dead letters, and the run
+// continues. Entities that have moved stay as they are, so another run does no harm.
 //
 // An entity costs the units of its items, the write units of the monolith for the mark, and at most 3
-// more; a page costs the units of its checkpoint.
+// more. A page costs the units of its checkpoint.
 func (m *Migration) Run(ctx context.Context) (*Report, error) {
 	p, err := m.phase(ctx)
 	switch {
@@ -82,10 +81,10 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 	return r.report, err
 }
 
-// forget removes the dead letters of what was not met any more.
+// forget removes the dead letters that no longer occur.
 func (r *run) forget(ctx context.Context) error {
 	if r.whole("") != nil || r.resumed.Load() || r.export != nil {
-		return nil // not all were looked at
+		return nil // not all entities were read
 	}
 	for name := range r.dead {
 		if err := r.state.remove(ctx, name); err != nil {
@@ -95,35 +94,36 @@ func (r *run) forget(ctx context.Context) error {
 	return nil
 }
 
-// run is a run under way.
+// run is a running run.
 type run struct {
 	*Migration
 	begun      time.Time
 	mu         sync.Mutex
 	report     *Report
 	lastReport time.Time
-	last       Counts // as they were told last
-	// dead are the notes of dead letters that were there before, and were not met yet.
+	last       Counts // the last report
+	// dead are the notes of earlier dead letters that have not occurred in this run.
 	dead  map[string]bool
 	speed float64
 	wcus  float64
-	// resumed reports that a segment was begun behind its beginning.
+	// resumed reports that a segment continued from a checkpoint.
 	resumed atomic.Bool
-	// round is that of the migration.
+	// round identifies the migration.
 	round string
-	// met are the entities that a rollback has counted as left.
+	// seen are the entities that a rollback has counted as left.
 	seen map[string]bool
-	// had reports that the model's table held collections before, and ending that a rollback is at its last scan.
+	// had reports that the model's table had collections before, and ending that a rollback is at its
+	// last scan.
 	had, ending bool
 }
 
-// segmentsAtOnce calls a function with the number of each segment, all at once, until one fails.
+// segmentsAtOnce calls a function for each segment, in parallel, until one fails.
 func (m *Migration) segmentsAtOnce(ctx context.Context, do func(ctx context.Context, i int) error) error {
 	return flow.AtMost(ctx, len(m.segments), len(m.segments),
 		func(ctx context.Context, n int) error { return do(ctx, m.segments[n]) })
 }
 
-// segment moves the entities of a segment, from its checkpoint on.
+// segment moves the entities of a segment, from its checkpoint.
 func (r *run) segment(ctx context.Context, i int) error {
 	name := fmt.Sprintf("%s%06d", noteSegment, i)
 	var c checkpoint
@@ -144,7 +144,7 @@ func (r *run) segment(ctx context.Context, i int) error {
 		from = r.export.ID
 	}
 	if c.Done || c.Export != from {
-		c = checkpoint{Round: r.round} // once more: for what was left, and what was written since
+		c = checkpoint{Round: r.round} // again, for entities that were left or written since
 	}
 	c.Export = from
 	if c.start != nil || c.At != (files.Position{}) {
@@ -162,7 +162,7 @@ func (r *run) segment(ctx context.Context, i int) error {
 	return r.scanPages(ctx, i, c.start, &u, func(p read.Page) error { return r.page(ctx, name, &c, p, &u) })
 }
 
-// scanPages reads a segment of the source, from behind a key on.
+// scanPages reads a segment of the source after a key.
 func (m *Migration) scanPages(ctx context.Context, i int, start item.Attributes, u *read.Usage,
 	do func(read.Page) error) error {
 	var failed error
@@ -174,7 +174,7 @@ func (m *Migration) scanPages(ctx context.Context, i int, start item.Attributes,
 	return errors.Join(failed, err)
 }
 
-// page moves the entities of a page, and notes that.
+// page moves the entities of a page, and stores the checkpoint.
 func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page, u *read.Usage) error {
 	var now Counts
 	now.RCU, now.ConsumedRCU = u.Predicted.Expected, u.Consumed
@@ -191,7 +191,7 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	now.RCU, now.ConsumedRCU = now.RCU+t.RCU.Expected, now.ConsumedRCU+t.ConsumedRCU
 	for _, e := range group {
 		if !e.Done {
-			continue // the run ends by an error before it is known
+			continue // the run ends with an error before that is known
 		}
 		if err := r.became(ctx, e, &now); err != nil {
 			return err
@@ -215,8 +215,8 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	return r.state.write(ctx, name, c, c.start)
 }
 
-// moveInRate moves the entities of a page, and at a rate only so many at once as take about a second: a
-// claim that waits for long is taken for one of somebody who is dead.
+// moveInRate moves the entities of a page. With a rate it starts only as many at once as take about a
+// second, because a claim that waits for long looks like that of a dead program.
 func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, t *write.Tally) error {
 	if r.wcu == nil {
 		return r.mover.Move(ctx, group, t)
@@ -237,11 +237,10 @@ func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, t *write
 	return nil
 }
 
-// groupShare is how much of what a rate lets pass at once, a twentieth of a second's, a group of
-// entities takes: a second's.
+// groupShare is the part of a second's units that one group of entities takes: a twentieth.
 const groupShare = 20
 
-// became notes what became of an entity.
+// became records the result for an entity.
 func (r *run) became(ctx context.Context, e *protocol.Entity, now *Counts) error {
 	now.Entities++
 	var cannot *protocol.Unmovable
@@ -263,7 +262,7 @@ func (r *run) became(ctx context.Context, e *protocol.Entity, now *Counts) error
 	return r.letter(ctx, e.Doc.Place, e.Err, conflict != nil)
 }
 
-// replaced removes the monolith of an entity that has moved, if the collection, read back, is what it holds.
+// replaced deletes the monolith of a moved entity if its collection has the same content.
 func (r *run) replaced(ctx context.Context, e *protocol.Entity, now *Counts) error {
 	var t write.Tally
 	defer func() {
@@ -286,7 +285,7 @@ func (r *run) replaced(ctx context.Context, e *protocol.Entity, now *Counts) err
 	return err
 }
 
-// letter notes an entity that was not moved.
+// letter records an entity that was not moved.
 func (r *run) letter(ctx context.Context, at item.Place, err error, left bool) error {
 	name := deadName(at)
 	r.mu.Lock()
@@ -296,22 +295,23 @@ func (r *run) letter(ctx context.Context, at item.Place, err error, left bool) e
 		DeadLetter{Key: keyText(at), Reasons: reasons(err), Since: r.now().UTC(), Left: left}, nil)
 }
 
-// deadName is the name of a dead letter's note, of any key.
+// deadName returns the name of a dead letter's note.
 func deadName(at item.Place) string {
 	sum := sha256.Sum256([]byte(at.PK.String() + "\x00" + at.SK.String()))
 	return noteDead + hex.EncodeToString(sum[:16])
 }
 
-// maxReasons bounds the reasons that are kept of one entity, and maxReason each of them, in bytes.
+// maxReasons is the number of reasons that are stored for one entity, and maxReason the length of each,
+// in bytes.
 const (
 	maxReasons = 20
 	maxReason  = 500
 )
 
-// reasons are the reasons in an error, the first of them.
+// reasons returns the first reasons in an error.
 func reasons(err error) []string {
 	all := strings.Split(err.Error(), "\n")
-	slices.Sort(all) // they come in no order
+	slices.Sort(all) // they are in no order
 	if n := len(all); n > maxReasons {
 		all = append(all[:maxReasons:maxReasons], fmt.Sprintf("and %d more", n-maxReasons))
 	}
@@ -331,7 +331,7 @@ func keyText(at item.Place) string {
 	return text
 }
 
-// count adds to what was done, and tells of it.
+// count adds to the counts, and reports the progress.
 func (r *run) count(this, all Counts) {
 	r.mu.Lock()
 	r.report.This.add(this)
@@ -340,17 +340,17 @@ func (r *run) count(this, all Counts) {
 	r.reportProgress(false)
 }
 
-// pageEntities is how many entities are moved between two checkpoints of a segment, if they fit a page of 1 MB: they
-// are what a run holds in memory of each segment.
+// pageEntities is the number of entities between two checkpoints of a segment, if they fit a page of 1
+// MB. A run keeps them in memory.
 const pageEntities = 100
 
 const (
 	reportEvery = 500 * time.Millisecond
-	// smooth is the weight of the last half second in the rates that are told.
+	// smooth is the weight of the last half second in the reported rates.
 	smooth = 0.2
 )
 
-// tell tells of the progress.
+// reportProgress reports the progress.
 func (r *run) reportProgress(ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -384,12 +384,12 @@ func (r *run) reportProgress(ended bool) {
 	}
 }
 
-// monolithOf is the monolith that was read.
+// monolithOf returns the monolith of an image.
 func monolithOf(f *item.Image) *protocol.Monolith {
 	return &protocol.Monolith{Place: f.Place, Attributes: f.Attributes()}
 }
 
-// imageOf is an item that is no model's.
+// imageOf makes an image of an item that belongs to no model.
 func imageOf(t *item.Table, a item.Attributes) item.Image {
 	img := item.Image{Arguments: a, Size: attr.ItemSize(a)}
 	img.Table = t

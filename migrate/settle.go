@@ -13,11 +13,10 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// KeepMonolith settles an entity that is in both layouts, because a program that knows only the old one
-// has written its monolith after it moved: the monolith stays as it is now, and the next run moves it.
-// key is that of the monolith, as in its table. What was written in the new layout since is gone. The
-// error is a *ConflictError if the entity is in one layout. It costs the units of the monolith and of
-// the items.
+// KeepMonolith resolves an entity whose monolith was written after it moved, by a program that only
+// knows the old layout. The monolith stays as it is, and the next run moves it. Changes in the new
+// layout are lost. key is the key of the monolith in its table. If the entity is in one layout only,
+// the error is a *ConflictError. It costs the units of the monolith and of the items.
 func (m *Migration) KeepMonolith(ctx context.Context, key map[string]types.AttributeValue) error {
 	switch p, err := m.phase(ctx); {
 	case err != nil:
@@ -28,8 +27,8 @@ func (m *Migration) KeepMonolith(ctx context.Context, key map[string]types.Attri
 	return m.settle(ctx, key, m.mover.KeepMonolith)
 }
 
-// KeepCollection is [Migration.KeepMonolith] the other way: the collection stays, and what was written
-// in the old layout since is seen by no reader of the new one. It costs the units of the monolith.
+// KeepCollection is the opposite of [Migration.KeepMonolith]: the collection stays, and changes in the
+// old layout are lost. It costs the units of the monolith.
 func (m *Migration) KeepCollection(ctx context.Context, key map[string]types.AttributeValue) error {
 	return m.settle(ctx, key, m.mover.KeepCollection)
 }
@@ -62,7 +61,7 @@ func (m *Migration) settle(ctx context.Context, key item.Attributes,
 	return publicOf(m.layout.Model, doc, err)
 }
 
-// keyNames are the attributes of a table's key.
+// keyNames returns the names of a table's key attributes.
 func keyNames(t *item.Table) string {
 	if t.Range == "" {
 		return t.Hash
@@ -70,7 +69,8 @@ func keyNames(t *item.Table) string {
 	return t.Hash + " and " + t.Range
 }
 
-// KeyOf returns the key of a monolith as a command line has it, in the types of its table: binary values as base64.
+// KeyOf converts the key of a monolith from the command line to the types of its table. Binary values
+// are in base64.
 func (internal) KeyOf(_ door.Key, ctx context.Context, m *Migration, values []string) (map[string]types.AttributeValue,
 	error) {
 	d, err := m.describe(ctx, m.source)

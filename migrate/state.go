@@ -28,13 +28,13 @@ const (
 	phaseRunning  = "running"
 	phaseCutOver  = "cutOver"
 	phaseBack     = "rollingBack"
-	phaseEnding   = "ending#" // and a token: the last scan of a rollback, while nobody inserts or moves anything
+	phaseEnding   = "ending#" // and a token: the last scan of a rollback, during which inserts and moves wait
 	phaseRemoving = "removing"
 	phaseDone     = "done"
 )
 
-// store keeps what a migration notes in the first table of the layout, under a partition key of the library's own: so
-// that jobs on several machines share it, and a resumed one finds it.
+// store stores notes of a migration in the first table of the layout, under partition keys of the
+// library. Jobs on several machines share them, and a repeated step finds them.
 type store struct {
 	client Client
 	table  *item.Table
@@ -42,10 +42,10 @@ type store struct {
 	model  string
 }
 
-// notes is what the partition keys of notes begin with.
+// notes is the prefix of the partition keys of notes.
 const notes = "~migrate#"
 
-// has reports whether a key is that of a note, of whatever migration.
+// has reports whether a key is that of a note, of any migration.
 func (s *store) has(at item.Place) bool {
 	return at.Table.Name == s.table.Name && strings.HasPrefix(at.PK.Text, notes)
 }
@@ -57,7 +57,7 @@ func (s *store) key(name string) item.Attributes {
 	}
 }
 
-// write writes a note, and the key behind which a segment goes on; nil for none.
+// write writes a note, and the key after which a segment continues; nil for none.
 func (s *store) write(ctx context.Context, name string, note any, start item.Attributes) error {
 	text, err := json.Marshal(note)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *store) text(ctx context.Context, name string) (types.AttributeValue, er
 	return out.Item["note"], nil
 }
 
-// read reads a note into to, which stays as it is where there is none.
+// read reads a note into to, which stays unchanged if there is none.
 func (s *store) read(ctx context.Context, name string, to any) (found bool, err error) {
 	out, err := s.client.GetItem(ctx,
 		&dynamodb.GetItemInput{TableName: &s.table.Name, Key: s.key(name), ConsistentRead: aws.Bool(true)})
@@ -109,7 +109,7 @@ func decode(a item.Attributes, to any) (bool, error) {
 	return true, nil
 }
 
-// each calls give with each note whose name begins so, until that is false.
+// each calls give with each note whose name has the prefix, until give returns false.
 func (s *store) each(ctx context.Context, prefix string, give func(name string, a item.Attributes) error) error {
 	k := s.key(prefix)
 	in := &dynamodb.QueryInput{
@@ -156,21 +156,20 @@ const (
 	noteDead    = "dead#"
 )
 
-// isBack reports whether a phase is of a rollback.
+// isBack reports whether a phase belongs to a rollback.
 func isBack(phase string) bool { return phase == phaseBack || strings.HasPrefix(phase, phaseEnding) }
 
-// newEnding returns the phase in which one rollback ends, and no other.
+// newEnding returns the phase in which this rollback ends.
 func newEnding() string { return phaseEnding + rand.Text() }
 
-// isUnderway reports whether entities may be moved and inserted in a phase: a rollback finds them, or
-// there is no way back.
+// isUnderway reports whether entities may be moved and inserted in a phase.
 func isUnderway(phase string) bool {
 	return slices.Contains(underway, phase)
 }
 
 var underway = []string{phaseRunning, phaseCutOver, phaseBack, phaseRemoving}
 
-// notUnderway is the error of a move while no migration is under way.
+// notUnderway returns the error of a move while no migration is under way.
 func notUnderway(phase string) error {
 	if isBack(phase) {
 		return &protocol.NotUnderway{Reason: "a rollback is about to end: try again in some seconds"}
@@ -178,8 +177,8 @@ func notUnderway(phase string) error {
 	return &protocol.NotUnderway{Reason: "the migration was rolled back, or has ended, since the move began: try again"}
 }
 
-// underway is an error unless the migration is under way. A move asks it behind its claim, which the
-// last scan of a rollback finds.
+// underway returns an error unless the migration is under way. A move checks it after its claim, which
+// the last scan of a rollback finds.
 func (m *Migration) underway(ctx context.Context) error {
 	var n phaseNote
 	_, err := m.state.read(ctx, notePhase, &n)
@@ -189,9 +188,9 @@ func (m *Migration) underway(ctx context.Context) error {
 	return err
 }
 
-// goesBack is an error if no entity may become a monolith. A rollback asks it behind the mark of a root
-// item, and so does [Migration.KeepMonolith]: a program that was paused may belong to a rollback that
-// has ended, or run beside a contract.
+// goesBack returns an error if no entity may become a monolith. A rollback checks it after it has
+// marked a root item, and so does [Migration.KeepMonolith], because a program that was paused may
+// belong to a rollback that has ended, or run during a contract.
 func (m *Migration) goesBack(ctx context.Context, settles bool) error {
 	var n phaseNote
 	_, err := m.state.read(ctx, notePhase, &n)
@@ -206,20 +205,20 @@ func (m *Migration) goesBack(ctx context.Context, settles bool) error {
 	return nil
 }
 
-// removing is why no entity becomes a monolith while a contract is under way.
+// removing returns the error of a rollback during a contract.
 func (m *Migration) removing() error {
 	return fmt.Errorf("%s: the monoliths are being removed (contract), and no entity can become one: keep the "+
 		"collection, and write the change again in the new layout", m.layout.Model)
 }
 
-// phaseNote is how far the migration is, and since when.
+// phaseNote has the phase of the migration, and since when.
 type phaseNote struct {
 	Phase string    `json:"phase"`
 	Since time.Time `json:"since"`
-	// Hash and Range are the key attributes of the source, once it is being removed.
+	// Hash and Range are the key attributes of the source, once it is being deleted.
 	Hash  string `json:"hash,omitempty"`
 	Range string `json:"range,omitempty"`
-	// By differs in each note: a phase that was left and entered again is another one.
+	// By is different in each note, so that a phase that was left and entered again differs.
 	By string `json:"by,omitempty"`
 }
 
@@ -246,7 +245,8 @@ func (m *Migration) seePhase(ctx context.Context) (p seenPhase, err error) {
 	return p, err
 }
 
-// enter changes the phase, and returns the new one. The error says if another program has changed it since it was read.
+// enter changes the phase, and returns the new one. If another program has changed it since it was
+// read, it returns an error.
 func (m *Migration) enter(ctx context.Context, from seenPhase, to string) (seenPhase, error) {
 	put, entered, err := m.phasePut(from, to)
 	if err != nil {
@@ -264,7 +264,7 @@ func (m *Migration) enter(ctx context.Context, from seenPhase, to string) (seenP
 	return entered, m.state.explained(ctx, err)
 }
 
-// entered returns nil if a phase was entered and the answer lost, and else an error.
+// entered returns nil if the phase was entered and the answer lost, otherwise an error.
 func (m *Migration) entered(ctx context.Context, from, to seenPhase) error {
 	now, err := m.seePhase(ctx)
 	if err != nil || now.By == to.By {
@@ -279,7 +279,7 @@ func (m *Migration) phaseChanged(from, now string) error {
 		"status, then this step again", m.layout.Model, from, now)
 }
 
-// phasePut notes a phase, on condition that the phase is the one that was read.
+// phasePut writes a phase, if it is still the one that was read.
 func (m *Migration) phasePut(from seenPhase, to string) (*types.Put, seenPhase, error) {
 	n := phaseNote{Phase: to, Since: m.now().UTC(), By: rand.Text()}
 	if to == phaseRemoving || to == phaseDone {
@@ -315,8 +315,8 @@ func (m *Migration) phaseCheck(phases ...string) *types.ConditionCheck {
 	}
 }
 
-// transact sends requests that are about notes, again where others work on these: done reports that
-// their conditions held.
+// transact sends requests for notes, and repeats them if other programs work on these. done reports
+// that their conditions hold.
 func (m *Migration) transact(ctx context.Context, all ...types.TransactWriteItem) (done bool, err error) {
 	for try := 0; ; try++ {
 		_, err = m.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: all})
@@ -343,35 +343,37 @@ func (m *Migration) transact(ctx context.Context, all ...types.TransactWriteItem
 	}
 }
 
-// checkpoint is how far a segment is: the key behind which it goes on, or where in an export.
+// checkpoint is the progress of a segment: the key after which it continues, or a position in an
+// export.
 type checkpoint struct {
-	// Round is the migration that it is of: one that was rolled back may have noted it since.
+	// Round is the round of its migration. A migration that was rolled back may have written it since.
 	Round string `json:"round,omitempty"`
 	Of    int    `json:"of"`
 	Done  bool   `json:"done"`
 	start item.Attributes
-	// Export is that which At is a position in, "" for a scan.
+	// Export is the export that At is a position in, "" for a scan.
 	Export string         `json:"export,omitempty"`
 	At     files.Position `json:"at,omitzero"`
 	Counts
 }
 
-// Counts are what was done, in all runs.
+// Counts has the numbers of all runs.
 type Counts struct {
-	// Entities were looked at: Moved were moved, Before had moved before or are not there, Dead cannot be moved.
+	// Entities were read: Moved were moved, Before had moved before or do not exist, and Dead cannot be
+	// moved.
 	Entities int `json:"entities"`
 	Moved    int `json:"moved"`
 	Before   int `json:"before"`
 	Dead     int `json:"dead"`
 	// Conflicts were left for a later run.
 	Conflicts int `json:"conflicts"`
-	// Others are items of the source that are no monoliths.
+	// Foreign are items of the source that are no monoliths.
 	Foreign int `json:"foreign,omitempty"`
-	// Items were put, and Bytes read.
+	// Items were written, and Bytes read.
 	Items int `json:"items"`
 	Bytes int `json:"bytes"`
-	// WCU and RCU are as predicted from what was read and written, and ConsumedWCU and ConsumedRCU what DynamoDB
-	// reported for it.
+	// WCU and RCU are the predicted units of the reads and writes. ConsumedWCU and ConsumedRCU are the
+	// consumed capacity.
 	WCU         float64 `json:"wcu"`
 	RCU         float64 `json:"rcu"`
 	ConsumedWCU float64 `json:"consumedWCU"`
@@ -393,12 +395,12 @@ func (c *Counts) add(o Counts) {
 	c.ConsumedRCU += o.ConsumedRCU
 }
 
-// DeadLetter is an entity that cannot be moved as it is, or was left.
+// DeadLetter is an entity that cannot be moved, or was left.
 type DeadLetter struct {
 	Key     string    `json:"key"`
 	Reasons []string  `json:"reasons"`
 	Since   time.Time `json:"since"`
-	// Left reports that it was left because somebody else wrote it, or something is in its way: a later
-	// run tries again.
+	// Left reports that a later run tries again, because another program wrote the entity, or an item
+	// blocks it.
 	Left bool `json:"left,omitempty"`
 }

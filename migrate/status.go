@@ -7,18 +7,18 @@ import (
 	"github.com/itemize/itemize/internal/item"
 )
 
-// Status is how far a migration is.
+// Status is the progress of a migration.
 type Status struct {
-	// Phase is how far the migration is:
+	// Phase is the phase of the migration:
 	//   - "": no run has begun
 	//   - "running": runs move entities
-	//   - "cutOver": nobody writes the old layout any more, and monoliths can be removed (Contract)
+	//   - "cutOver": the new layout is valid, and monoliths can be deleted (Contract)
 	//   - "rollingBack": a rollback writes the monoliths again
-	//   - "removing": monoliths are being removed
-	//   - "done": they are removed, and there is no way back
+	//   - "removing": monoliths are being deleted
+	//   - "done": they are deleted, and the migration cannot be rolled back
 	Phase string    `json:"phase"`
 	Since time.Time `json:"since"`
-	// Segments are begun, of so many; Done are done.
+	// Segments is the number of segments. Begun and Done count those that have begun and ended.
 	Segments int `json:"segments"`
 	Of       int `json:"of"`
 	Done     int `json:"done"`
@@ -27,7 +27,7 @@ type Status struct {
 	Verified    *Verification `json:"verified,omitempty"`
 }
 
-// Status reads what the migration has noted.
+// Status reads the notes of the migration.
 func (m *Migration) Status(ctx context.Context) (*Status, error) {
 	s := &Status{}
 	var p phaseNote

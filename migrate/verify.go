@@ -16,35 +16,35 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Verification is what a pass over all monoliths has found.
+// Verification is the result of a pass over all monoliths.
 type Verification struct {
 	Ended time.Time `json:"ended"`
 	// Complete reports that all segments were read to their ends.
 	Complete bool `json:"complete"`
-	// Entities were looked at. Same are those whose collections are, attribute value by attribute
-	// value, what was moved.
+	// Entities were read. Same are those whose collections equal their monoliths, attribute value by
+	// attribute value.
 	Entities int `json:"entities"`
 	Same     int `json:"same"`
-	// Changed were written in the new layout since they moved, and are whole collections of the layout;
-	// Gone were deleted there, or before they were moved.
+	// Changed were written in the new layout after they moved, and are valid collections. Deleted were
+	// deleted there, or before they moved.
 	Changed int `json:"changed"`
 	Deleted int `json:"deleted"`
-	// Unmoved are monoliths that nobody has moved, Findings what is wrong: the first of them.
+	// Unmoved monoliths were not moved. Wrong counts faults, and Findings are the first of them.
 	Unmoved  int          `json:"unmoved"`
 	Wrong    int          `json:"wrong"`
 	Findings []DeadLetter `json:"findings,omitempty"`
 	RCU      float64      `json:"rcu"`
 }
 
-// Clean reports whether nothing is wrong, and nothing left to move.
+// Clean reports whether all entities have moved and nothing is wrong.
 func (v *Verification) Clean() bool { return v.Complete && v.Unmoved == 0 && v.Wrong == 0 }
 
 const maxFindings = 100
 
-// Verify reads every monolith and its collection, strongly, and compares them. It writes its result, which
-// [Migration.Cutover] asks for, but it removes items that moves which died have left.
+// Verify reads every monolith and its collection, strongly consistent, and compares them. It stores the
+// result for [Migration.Cutover], and deletes items that moves of dead programs have left.
 //
-// A pass over some segments alone tells of these, and is no verification that a cut-over asks for.
+// A cutover needs a pass over all segments. A pass over some segments reports only these.
 func (m *Migration) Verify(ctx context.Context) (*Verification, error) {
 	if err := m.hasBegun(ctx); err != nil {
 		return nil, err
@@ -75,13 +75,13 @@ func (m *Migration) hasBegun(ctx context.Context) error {
 	return err
 }
 
-// ended says that there is nothing to do any more.
+// ended says that the migration has ended.
 func (m *Migration) ended() error {
 	return &endedError{fmt.Errorf("%s: the migration has ended: its monoliths were removed from %s (contract), and "+
 		"there is no way back", m.layout.Model, m.source.Name)}
 }
 
-// endedError says that a migration has ended: there are collections alone.
+// endedError says that a migration has ended, and only collections exist.
 type endedError struct{ error }
 
 // check is a pass over the monoliths.
@@ -89,7 +89,7 @@ type check struct {
 	*Migration
 	mu sync.Mutex
 	v  *Verification
-	// others are items of the source that are no monoliths.
+	// foreign counts items of the source that are no monoliths.
 	foreign int
 }
 
@@ -110,7 +110,7 @@ func (c *check) all(ctx context.Context) error {
 	return err
 }
 
-// one looks at one entity.
+// one checks one entity.
 func (c *check) one(ctx context.Context, d *protocol.Monolith) error {
 	var t write.Tally
 	what, reason := protocol.Moved, ""
@@ -147,9 +147,8 @@ func (c *check) one(ctx context.Context, d *protocol.Monolith) error {
 	return nil
 }
 
-// Cutover declares the new layout the one that counts. It is refused unless a complete verification was
-// clean, and, what it finds out by another pass as [Migration.Verify] makes it, still is: nothing was
-// written in the old layout since.
+// Cutover declares the new layout valid. It is refused unless a verification of all segments was clean,
+// and another one, which it makes, still is.
 func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	refuse := func(format string, args ...any) (*Verification, error) {
 		return nil, fmt.Errorf("%s: no cut-over: %s", m.layout.Model, fmt.Sprintf(format, args...))
@@ -192,7 +191,7 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now.v.Entities == 0 && now.foreign > 0 && s.Moved == 0 { // else all of them were replaced
+	if now.v.Entities == 0 && now.foreign > 0 && s.Moved == 0 { // otherwise all of them were replaced
 		return refuse("no item of %s is a monolith, and %d are none: look at their keys (-key, -sort)", m.source.Name,
 			now.foreign)
 	}
@@ -200,7 +199,7 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	return now.v, err
 }
 
-// stillClean looks at everything once more.
+// stillClean verifies everything again.
 func (m *Migration) stillClean(ctx context.Context) (*check, error) {
 	c := &check{Migration: m, v: &Verification{}}
 	err := c.all(ctx)
@@ -208,11 +207,10 @@ func (m *Migration) stillClean(ctx context.Context) (*check, error) {
 	return c, err
 }
 
-// Contract removes the old layout, for good: the table of the monoliths, or, with itemByItem, each
-// marked monolith by itself at the write units of its size: so in a table of the model, too. word is
-// the name of the source table, which proves that it is meant. It looks at everything once more before
-// that, as [Migration.Verify] does, and is refused where anything is not moved, or wrong; and it
-// removes what crashed moves of entities that are no more have left.
+// Contract deletes the old layout: the table of the monoliths, or, with itemByItem or in a table of the
+// model, each marked monolith at the write units of its size. word is the name of the source table, as
+// a confirmation. It verifies everything first, as [Migration.Verify] does, and is refused if an entity
+// has not moved or is wrong. It also deletes items that moves of dead programs have left.
 func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) (*Report, error) {
 	refuse := func(format string, args ...any) (*Report, error) {
 		what := "the table " + m.source.Name
@@ -242,13 +240,13 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	if p.Phase == phaseRemoving && !m.own {
 		if ended, err := m.hasEnded(ctx); err != nil {
 			return nil, err
-		} else if ended { // by one that died
+		} else if ended { // by a contract that died
 			return m.contracted(ctx, r, p, nil)
 		}
 	}
-	// The phase comes before the look: from then on no entity becomes a monolith. Only the contract
-	// that entered it, and that no other one has joined, may leave it again: another one may be about
-	// to delete the table.
+	// The phase is set before the verification: from then on no entity becomes a monolith. Only the
+	// contract that entered the phase, and that no other one has joined, may leave it again, because
+	// another one may be about to delete the table.
 	first := p.Phase == phaseCutOver
 	if p, err = m.enter(ctx, p, phaseRemoving); err != nil {
 		return nil, err
@@ -285,7 +283,7 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	if itemByItem {
 		err = m.removeAll(ctx, p, r.report)
 	} else if err = m.dropTable(ctx, p); err != nil {
-		var refused smithy.APIError // else the request may arrive later
+		var refused smithy.APIError // otherwise the request may arrive later
 		if d, look := m.describe(ctx, m.source); look == nil && d.TableStatus == types.TableStatusActive &&
 			errors.As(err, &refused) && refused.ErrorFault() != smithy.FaultServer {
 			err = leave(err)

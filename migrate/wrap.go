@@ -24,9 +24,9 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// Wrapped reads and writes entities in both layouts: those that are monoliths yet, and those that have moved. An update
-// moves its entity first, by the same protocol as [Migration.Run]. All programs of an application go through it from
-// before the run until the contract.
+// Wrapped reads and writes entities in both layouts. An update moves its entity first, with the same
+// protocol as [Migration.Run]. All programs of an application use it, from before the run until the
+// contract.
 type Wrapped[T any] struct {
 	m    *mapper.Mapper[T]
 	g    *Migration
@@ -42,13 +42,13 @@ func (f wrapFunc) wrap(s *wrapSettings) { f(s) }
 
 type wrapSettings struct{ both bool }
 
-// Both has each load of an entity that has moved read its monolith too, strongly, and be a
-// *ConflictError where a program that knows only the old layout has written it since. It costs up to
-// 100 RCU a load: the plan tells how many.
+// Both lets each load of a moved entity also read its monolith, strongly consistent. If a program that
+// only knows the old layout has written it since, the error is a *ConflictError. It costs up to 100 RCU
+// for each load; the plan has the number.
 func Both() WrapOption { return wrapFunc(func(s *wrapSettings) { s.both = true }) }
 
-// Wrap returns readers and writers of both layouts, of a mapper of the model whose layout is migrated.
-// The mapper's tables are those of the migration.
+// Wrap returns a reader and writer of both layouts, for a mapper of the migrated model. The mapper and
+// the migration must have the same tables.
 func Wrap[T any](m *mapper.Mapper[T], g *Migration, options ...WrapOption) *Wrapped[T] {
 	var s wrapSettings
 	for _, o := range options {
@@ -59,14 +59,14 @@ func Wrap[T any](m *mapper.Mapper[T], g *Migration, options ...WrapOption) *Wrap
 	return &Wrapped[T]{m: m, g: g, both: s.both}
 }
 
-// ConflictError says that something else is done to an entity, or that its two layouts contradict each
-// other: what there is of both is kept.
+// ConflictError says that another step works on an entity, or that its two layouts contradict each
+// other. Both are kept.
 type ConflictError struct{ Model, Key, Reason string }
 
 // Error returns the model, the key and the reason.
 func (e *ConflictError) Error() string { return e.Model + ": " + e.Key + ": " + e.Reason }
 
-// UnmovableError says why a monolith cannot be read or moved as what the model's layout makes of it: a dead letter.
+// UnmovableError says why a monolith cannot be moved. It is a dead letter.
 type UnmovableError struct {
 	Model, Key string
 	Reasons    []string
@@ -77,10 +77,10 @@ func (e *UnmovableError) Error() string {
 	return fmt.Sprintf("%s: the monolith %s cannot be moved: %s", e.Model, e.Key, strings.Join(e.Reasons, "; "))
 }
 
-// places are where the root of an entity and its monolith lie.
+// places are the keys of an entity's root item and monolith.
 type places struct{ root, doc item.Place }
 
-// places returns those of a selection's entity.
+// places returns the places of a selection's entity.
 func (w *Wrapped[T]) places(s query.Selection[T]) (at places, err error) {
 	name, k, err := w.m.RootKey(s)
 	if err != nil {
@@ -102,10 +102,10 @@ func (w *Wrapped[T]) places(s query.Selection[T]) (at places, err error) {
 	return at, err
 }
 
-// Load reads a selection of an entity in whichever layout it is. An entity that has moved costs what it
-// costs without Wrap, and a part of it a strong read of the root more; one that has not, its monolith
-// read strongly, and a few units. What is read of a monolith is for reading: an Update moves it. A
-// monolith that cannot be moved is loaded as it is, if it fits the model, and as a whole.
+// Load reads a selection of an entity in either layout. A moved entity costs the same as without Wrap,
+// and a part of it one more strong read of the root item. Another entity costs a strong read of its
+// monolith, and a few units. The value of a monolith is read-only; Update moves it. If the monolith
+// cannot be moved, Load of the whole entity returns it, if it fits the model.
 func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...mapper.ReadOption) (*mapper.Entity[T],
 	error) {
 	at, err := w.places(s)
@@ -137,8 +137,8 @@ func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...
 
 const wrapTries = 10
 
-// asItIs returns a monolith that the layout cannot make items of, as attributevalue decodes it, or why
-// that is not to be had: of a whole entity.
+// asItIs returns a monolith that the layout cannot split, as attributevalue decodes it, for a load of
+// the whole entity. Otherwise it returns the reason.
 func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content, why error) (*mapper.Entity[T],
 	error) {
 	if _, whole := any(s).(query.Key[T]); !whole || c == nil || c.Doc == nil || !errors.As(why, new(*UnmovableError)) {
@@ -159,9 +159,9 @@ func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content
 	return mapper.InternalOf[T, T]{}.Detached(door.Key{}, w.m, value), nil
 }
 
-// loadLive loads a collection that is live. A part without the root tells nothing by itself: the root
-// is read before and after it. So it is after what is loaded to be written, which may be under a
-// rollback since.
+// loadLive loads a live collection. A part without the root item does not show whether the entity is
+// live, so the root item is read before and after it. For an update it is also read after the load,
+// because a rollback may have begun since.
 func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at places, forUpdate bool,
 	options []mapper.ReadOption) (*mapper.Entity[T], error) {
 	var t write.Tally
@@ -192,7 +192,7 @@ func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at plac
 	if w.both {
 		d, err := w.g.mover.Monolith(ctx, at.doc, &t)
 		if err == nil && d.Contradicts() != nil {
-			if _, err = w.liveRoot(ctx, at, &t); err == nil { // else it was rolled back since
+			if _, err = w.liveRoot(ctx, at, &t); err == nil { // otherwise it was rolled back since
 				err = w.conflict(at, d.Contradicts())
 			}
 		}
@@ -203,7 +203,7 @@ func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at plac
 	return e, nil
 }
 
-// liveRoot reads the root strongly: ErrNotFound of one that is not live.
+// liveRoot reads the root item strongly consistent. If it is not live, the error is ErrNotFound.
 func (w *Wrapped[T]) liveRoot(ctx context.Context, at places, t *write.Tally) (protocol.Root, error) {
 	r, err := w.g.mover.Root(ctx, at.root, t)
 	if err == nil && !r.Live() {
@@ -212,8 +212,8 @@ func (w *Wrapped[T]) liveRoot(ctx context.Context, at places, t *write.Tally) (p
 	return r, err
 }
 
-// ended reports whether the migration has ended, so that there are collections alone, and perhaps no
-// table of monoliths: also if the contract died behind the delete of that.
+// ended reports whether the migration has ended, so that only collections exist. It is also true if a
+// contract died after it had deleted the table.
 func (w *Wrapped[T]) ended(ctx context.Context) bool {
 	p, err := w.g.phase(ctx)
 	if err == nil && p == phaseRemoving && !w.g.own {
@@ -223,7 +223,8 @@ func (w *Wrapped[T]) ended(ctx context.Context) bool {
 	return err == nil && p == phaseDone
 }
 
-// unexpired reports whether the root is live, and its time to live is not over: an insert replaces another.
+// unexpired reports whether the root item is live and its time to live has not passed. An insert
+// replaces an expired one.
 func (w *Wrapped[T]) unexpired(ctx context.Context, at places) (bool, error) {
 	var t write.Tally
 	r, err := w.g.mover.Root(ctx, at.root, &t)
@@ -232,12 +233,12 @@ func (w *Wrapped[T]) unexpired(ctx context.Context, at places) (bool, error) {
 
 func notFound(at places) error { return fmt.Errorf("%s: %w", at.root, mapper.ErrNotFound) }
 
-// conflict makes what stands in the way of an entity a *ConflictError.
+// conflict turns the reason why an entity is blocked into a *ConflictError.
 func (w *Wrapped[T]) conflict(at places, err error) error {
 	return publicOf(w.g.layout.Model, at.doc, err)
 }
 
-// publicOf makes what stands in the way of an entity a *ConflictError or an *UnmovableError.
+// publicOf turns the reason into a *ConflictError or an *UnmovableError.
 func publicOf(model string, doc item.Place, err error) error {
 	var c *protocol.Conflict
 	var u *protocol.Unmovable
@@ -250,9 +251,9 @@ func publicOf(model string, doc item.Place, err error) error {
 	return err
 }
 
-// move moves the entity, if it is a monolith, and finishes what others have begun. It reports whether
-// its collection is live. It waits for the end of a rollback, and begins a migration where none is
-// under way.
+// move moves the entity if it is a monolith, and finishes moves of other programs. It reports whether
+// the collection is live. It waits for the end of a rollback, and begins a migration if none is under
+// way.
 func (w *Wrapped[T]) move(ctx context.Context, at places) (live bool, err error) {
 	for try := range wrapTries {
 		if live, err = w.moveOnce(ctx, at); !errors.As(err, new(*protocol.NotUnderway)) {
@@ -293,10 +294,10 @@ func (w *Wrapped[T]) moveOnce(ctx context.Context, at places) (live bool, err er
 	return live, err
 }
 
-// Update moves the entity if it is a monolith, loads a selection strongly, applies change, and saves
-// it: again where somebody else came between. What it adds is written together with a check of the
-// root, until the contract, which costs the double price and twice the units of the root. So it takes
-// neither Independent, nor Staged, nor Move.
+// Update moves the entity if it is a monolith, loads a selection strongly consistent, applies change,
+// and saves the entity. It repeats that if another writer was faster. Until the contract, additions are
+// written in a transaction with a check of the root item, at the double price and twice the units of
+// the root item. So it refuses Independent, Staged and Move.
 func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change func(*T) error,
 	options ...mapper.WriteOption) (*mapper.Receipt, error) {
 	at, err := w.places(s)
@@ -313,7 +314,7 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 		}
 		e, err := w.loadLive(ctx, s, at, true, nil)
 		if errors.Is(err, mapper.ErrNotFound) && missed < 2 {
-			missed++ // it may have been rolled back, and is a monolith
+			missed++ // it may have been rolled back to a monolith
 			if err := flow.Pause(ctx, try); err != nil {
 				return nil, err
 			}
@@ -339,10 +340,10 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 		"somebody else wrote the entity again and again: update it again"}
 }
 
-// Insert inserts an entity as a collection; the error is mapper.ErrExists where it is there in either
-// layout. It is one transaction, with checks that no monolith stands, and that the migration is under
-// way: so it takes 98 items at most, and costs twice their units, 2 WCU, and twice those of a monolith
-// that was moved or deleted.
+// Insert inserts an entity as a collection. If the entity exists in either layout, the error is
+// mapper.ErrExists. It is one transaction of at most 98 items, with checks that no monolith exists and
+// that the migration is under way. It costs twice the units of the items, 2 WCU, and twice those of a
+// marked monolith.
 func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, error) {
 	e := w.m.New(value)
 	at, err := w.placesOf(e)
@@ -384,8 +385,8 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 		"migrations into its table are rolled back again and again: insert it again"}
 }
 
-// checks require in the transaction of an insert that no monolith of the entity stands, and that the
-// migration is under way; or that it has ended.
+// checks returns the checks of an insert: no monolith of the entity exists, and the migration is under
+// way, or has ended.
 func (w *Wrapped[T]) checks(at places, ended bool) []mapper.Part {
 	part := func(c *types.ConditionCheck) mapper.Part {
 		return mapper.RawPart(w.g.client, types.TransactWriteItem{ConditionCheck: c})
@@ -400,7 +401,7 @@ func (w *Wrapped[T]) checks(at places, ended bool) []mapper.Part {
 	}), part(w.g.phaseCheck(underway...))}
 }
 
-// placesOf is places of a new entity, by what its insert would put.
+// placesOf returns the places of a new entity.
 func (w *Wrapped[T]) placesOf(e *mapper.Entity[T]) (at places, err error) {
 	p, err := w.m.PlanSave(e)
 	if err != nil {
@@ -419,8 +420,8 @@ func (w *Wrapped[T]) placesOf(e *mapper.Entity[T]) (at places, err error) {
 	return at, fmt.Errorf("%s: the insert puts no root", w.g.layout.Model)
 }
 
-// Delete deletes an entity in whichever layout it is: its collection, or it marks the monolith as deleted. The error is
-// mapper.ErrNotFound where it is not there.
+// Delete deletes an entity in either layout: it deletes the collection, or marks the monolith as
+// deleted. If it does not exist, the error is mapper.ErrNotFound.
 func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapper.WriteOption) error {
 	at, err := w.places(s)
 	if err != nil {
@@ -447,10 +448,10 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 		"somebody else wrote the entity again and again: delete it again"}
 }
 
-// removeDeleted removes the marked monolith of an entity that was deleted while no run is under way:
-// programs that know only the old layout would see it, and no step of the migration but another
-// rollback would remove it. If that fails, the entity is deleted nevertheless. before is the monolith
-// as the delete has read it: one that another program has marked since is of the next entity.
+// removeDeleted deletes the marked monolith of an entity that was deleted while no run is under way,
+// because old programs would see it, and only another rollback would remove it. If this fails, the
+// entity is deleted nevertheless. before is the monolith as the delete has read it: a monolith that
+// another program has marked since belongs to the next entity.
 func (w *Wrapped[T]) removeDeleted(ctx context.Context, at places, before *protocol.Monolith) {
 	if p, err := w.g.phase(ctx); err != nil || p != phaseNone && !isBack(p) {
 		return
@@ -462,14 +463,14 @@ func (w *Wrapped[T]) removeDeleted(ctx context.Context, at places, before *proto
 	}
 }
 
-// deleteOnce reads the monolith and then the root, and deletes what is there by these. It returns the
-// monolith where there was nothing to delete, or somebody came between.
+// deleteOnce reads the monolith and then the root item, and deletes the entity. It returns the monolith
+// if there was nothing to delete, or if another writer was faster.
 func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places,
 	options []mapper.WriteOption) (over bool, d *protocol.Monolith, err error) {
 	var t write.Tally
 	if d, err = w.g.mover.Monolith(ctx, at.doc, &t); err != nil && w.ended(ctx) {
 		_, err = w.m.DeleteByKey(ctx, s, options...)
-		if errors.As(err, new(*mapper.ConflictError)) { // a claim may stand there
+		if errors.As(err, new(*mapper.ConflictError)) { // its claim may exist
 			_, _ = w.move(ctx, at)
 			_, err = w.m.DeleteByKey(ctx, s, options...)
 		}
@@ -483,7 +484,7 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places,
 		err = r.Conflict()
 	}
 	if err == nil && r.Live() && d.Contradicts() != nil {
-		var now *protocol.Monolith // it was read before the root: it may have moved since
+		var now *protocol.Monolith // it was read before the root item, so it may have moved since
 		if now, err = w.g.mover.Monolith(ctx, at.doc, &t); err == nil {
 			err = now.Contradicts()
 		}
@@ -494,7 +495,7 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places,
 	switch {
 	case !r.Live() && d.Unmarked():
 		over, err = w.g.mover.MarkDeleted(ctx, d, &t)
-		// whoever was moving it may have died: what is left, the next run or rollback removes as well
+		// the program that moved it may have died; the next run or rollback removes the remaining items
 		if over && r.State == item.Migrating {
 			_, _ = w.g.mover.Finish(ctx, at.root, at.doc, &t)
 		}
@@ -504,12 +505,12 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places,
 		var conflict *mapper.ConflictError
 		if errors.As(err, &conflict) && !errors.As(err, new(*mapper.PartialError)) ||
 			errors.Is(err, mapper.ErrNotFound) {
-			return false, d, nil // or it was rolled back since
+			return false, d, nil // otherwise it was rolled back since
 		}
 		return true, d, err
 	}
 	if _, err = w.move(ctx, at); errors.As(err, new(*endedError)) {
 		err = nil // its claim is removed
 	}
-	return false, d, err // somebody moved it, or it is gone
+	return false, d, err // another program moved or deleted it
 }

@@ -1,23 +1,24 @@
-// Package otel exports what mappers do to OpenTelemetry: a span for each call, and metrics of requests
-// and capacity units. It is a module of its own, so that the module that mappers are in stays small.
+// Package otel exports the calls of mappers to OpenTelemetry: a span for each call, and metrics of
+// requests and capacity units. It is a separate module, so that package mapper does not depend on
+// OpenTelemetry.
 //
 //	observer, err := otel.New(otelapi.GetTracerProvider(), otelapi.GetMeterProvider())
 //	users, err := mapper.New[User](client, mapper.Observe(observer))
 //
-// Spans are named by the operation and the model ("Save store.User"). Spans and metrics have the
-// attributes db.system.name ("aws.dynamodb"), db.operation.name and, of a single table,
-// db.collection.name, as the semantic conventions have them, and itemize.model; spans also
-// aws.dynamodb.table_names. A span whose call failed has the error's type as error.type and as the
-// description of its status. The text of an error contains the keys of items, which can be personal
-// data: spans contain it only with [ErrorTexts]. Neither contains values of attributes. ErrNotFound is
-// an answer: it is no error of a span, nor of itemize.errors.
+// A span has the name of the operation and the model ("Save store.User"). Spans and metrics have the
+// attributes db.system.name ("aws.dynamodb"), db.operation.name and, for a single table,
+// db.collection.name, by the semantic conventions, and itemize.model. Spans also have
+// aws.dynamodb.table_names. If a call fails, its span has the type of the error as error.type and as
+// the description of its status. Error texts contain the keys of items, which can be personal data, so
+// spans have them only with [ErrorTexts]. No span or metric contains values of attributes. ErrNotFound
+// is an answer, and not counted as an error.
 //
-// The metrics are counters: itemize.calls, itemize.errors and itemize.requests; in capacity units, what
-// was predicted: itemize.wcu.least, itemize.wcu.expected and itemize.wcu.most, which differ where the
-// price was not known, and the same of itemize.rcu; what DynamoDB reported: itemize.wcu.consumed,
-// itemize.rcu.consumed, and itemize.wcu.indexes, which is the part of the first that indexes took; and
-// itemize.wcu.refused, the part of itemize.wcu.expected that are writes whose condition failed, which
-// DynamoDB charges and does not report. The histogram db.client.operation.duration is in seconds.
+// The metrics are counters: itemize.calls, itemize.errors and itemize.requests. The predicted capacity
+// units are itemize.wcu.least, itemize.wcu.expected and itemize.wcu.most, which differ if the price is
+// not exact, and the same for itemize.rcu. The consumed capacity is itemize.wcu.consumed and
+// itemize.rcu.consumed; itemize.wcu.indexes is the part of the first for indexes. itemize.wcu.refused
+// is the part of itemize.wcu.expected for writes whose condition failed, which DynamoDB charges and
+// does not report. The histogram db.client.operation.duration is in seconds.
 package otel
 
 import (
@@ -50,11 +51,11 @@ type observer struct {
 // Option changes what an observer exports.
 type Option func(*observer)
 
-// ErrorTexts exports the text of each error: as the description of the span's status, and as an
-// exception event. The text contains the keys of items, and no values of attributes.
+// ErrorTexts exports the text of each error, as the description of the span's status and as an
+// exception event. The text contains the keys of items, but no values of attributes.
 func ErrorTexts() Option { return func(o *observer) { o.texts = true } }
 
-// predicted are the counters of one kind of units.
+// predicted has the counters of one kind of units.
 type predicted struct{ least, expected, most metric.Float64Counter }
 
 func (p predicted) add(ctx context.Context, u cost.Units, with metric.MeasurementOption) {
@@ -63,7 +64,7 @@ func (p predicted) add(ctx context.Context, u cost.Units, with metric.Measuremen
 	p.most.Add(ctx, u.Max, with)
 }
 
-// New returns an observer for mapper.Observe. The error is one of the meter provider.
+// New returns an observer for mapper.Observe. The error comes from the meter provider.
 func New(t trace.TracerProvider, m metric.MeterProvider, options ...Option) (mapper.Observer, error) {
 	meter := m.Meter(scope)
 	o := &observer{tracer: t.Tracer(scope)}
@@ -149,7 +150,7 @@ func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, f
 	}
 }
 
-// typeOf names the error of a call as error.type has it: few values, of mapper's own errors first.
+// typeOf returns the error.type of a call. There are few values, mapper's own errors first.
 func typeOf(err error) string {
 	var conflict *mapper.ConflictError
 	var unknown *mapper.OutcomeUnknownError

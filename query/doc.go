@@ -1,21 +1,18 @@
-// Package query says what to read of an item collection: selections, which an
-// entity is loaded by, and typed queries over the elements in them.
+// Package query selects and queries items of an item collection.
 //
-// A [Selection] is part of one entity of the model T: all of it, a prefix of its
-// sort keys, or one item. Generated code makes selections; without it,
-// Mapper.Key does:
+// A [Selection] is a part of one entity of the model T: the whole entity, a prefix of its sort keys, or
+// one item. Generated code makes selections. Without it, use Mapper.Key:
 //
 //	users.Key("6297D15")                       // the whole collection
-//	users.Key("6297D15").Prefix("U#Address#")  // the items whose sort keys begin so
+//	users.Key("6297D15").Prefix("U#Address#")  // the items whose sort keys have this prefix
 //	users.Key("6297D15").Item("U#Information") // one item
 //
-// A [Query] yields the elements of a selection as values of their type E, in the order of
-// their sort keys, page by page, and never more than a page of each range in memory:
+// A [Query] yields the elements of a selection as values of their type E, in the order of their sort
+// keys. It reads page by page, and keeps at most a page of each range in memory:
 //
 //	q := query.Of[store.Wish](users.Key("6297D15").Prefix("M#WishList#Public#2021-"))
 //	for wish, err := range q.Reverse().All(ctx, users) { ... }
 //
-// Selections and queries are values: every method returns a new one, and making
-// them does no I/O. The call that uses them returns the errors of their
-// arguments.
+// Selections and queries are values: every method returns a new one, and sends nothing. The call that
+// uses them returns errors of their arguments.
 package query

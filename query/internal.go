@@ -7,12 +7,12 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// Internal is for the other packages of itemize: no other code can call its methods.
+// Internal is for other packages of itemize. No other code can call its methods.
 var Internal internal
 
 type internal struct{}
 
-// ReadOption returns the option that f is.
+// ReadOption turns a function into a read option.
 func (internal) ReadOption(_ door.Key, f func(*search.Settings)) ReadOption { return readFunc(f) }
 
 // Apply applies an option.
@@ -22,17 +22,17 @@ type readFunc func(*search.Settings)
 
 func (f readFunc) read(s *search.Settings) { f(s) }
 
-// InternalOf is Internal, with the types of a model and of elements.
+// InternalOf is Internal with the types of a model and of elements.
 type InternalOf[T, E any] = internalOf[T, E]
 
 type internalOf[T, E any] struct{}
 
-// Source returns what makes a mapper a [Source], by embedding: its queries run with r.
+// Source returns a value that makes a mapper a [Source] when it is embedded. Queries run with r.
 func (internalOf[T, E]) Source(_ door.Key, r search.Runner) InternalSource[T] {
 	return InternalSource[T]{r}
 }
 
-// InternalSource makes a mapper a [Source], by embedding.
+// InternalSource makes a mapper a [Source] when it is embedded.
 type InternalSource[T any] = internalSource[T]
 
 type internalSource[T any] struct{ runner search.Runner }
@@ -50,7 +50,7 @@ func (internalOf[T, E]) Elements(_ door.Key, n Node[T]) Elements[T, E] {
 	return Elements[T, E]{n, Query[T, E]{definition{spec: n.spec}}}
 }
 
-// Query returns the query over what a node selects.
+// Query returns the query over the items of a node.
 func (internalOf[T, E]) Query(_ door.Key, n Node[T]) Query[T, E] {
 	return Query[T, E]{definition{spec: n.spec}}
 }

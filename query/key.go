@@ -12,19 +12,19 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// Key is the selection of a whole entity by its key, and the way to its parts.
+// Key selects a whole entity by its key. Its methods select parts of it.
 type Key[T any] struct {
 	node[T]
 	schema *schema.Entity
 	table  int
 }
 
-// scope returns the key without its type. Its methods do the work of the key's: the compiler compiles
-// each method of a generic type once for each model of a program.
+// scope returns the key without its type. The methods of scope do the work, because the compiler
+// compiles each method of a generic type once for each model.
 func (k *Key[T]) scope() scope { return scope{&k.spec, k.schema, k.table} }
 
-// Table selects the part that lies in a further table of the model, by the name
-// that table= or name= declares, and continues to its items.
+// Table selects the items in a secondary table of the model, by the name in table= or name=. Its
+// methods continue with these items.
 func (k Key[T]) Table(name string) Key[T] {
 	if k.schema != nil {
 		k.spec, k.table = k.scope().inTable(name)
@@ -32,9 +32,8 @@ func (k Key[T]) Table(name string) Key[T] {
 	return k
 }
 
-// Prefix selects the items whose sort keys begin with p, which ends at a
-// delimiter, or within a time at a year, month, day or hour ("...#2021-11-"), so
-// that no key is met that only begins alike.
+// Prefix selects the items whose sort keys begin with p. To exclude keys that begin with p by chance, p
+// must end at a delimiter, or inside a time after a year, month, day or hour ("...#2021-11-").
 func (k Key[T]) Prefix(p string) Node[T] {
 	if k.schema != nil {
 		k.spec = k.scope().prefix(p)
@@ -42,8 +41,7 @@ func (k Key[T]) Prefix(p string) Node[T] {
 	return k.node
 }
 
-// Item selects the one item with a sort key: a string, an integer for a sort key
-// of numbers, or []byte.
+// Item selects the item with a sort key: a string, an integer for a sort key of type N, or []byte.
 func (k Key[T]) Item(sk any) Node[T] {
 	if k.schema != nil {
 		k.spec = k.scope().item(sk)
@@ -51,7 +49,7 @@ func (k Key[T]) Item(sk any) Node[T] {
 	return k.node
 }
 
-// scope is the selection of an entity in one of its tables, which the parts of a key narrow.
+// scope selects an entity in one of its tables. The parts of a key narrow it.
 type scope struct {
 	spec   *selection.Selection
 	schema *schema.Entity
@@ -115,7 +113,7 @@ func (k scope) prefix(p string) selection.Selection {
 	return k.narrow(selection.Range{Kind: selection.Prefix, Low: key.Scalar{Type: 'S', Text: p}})
 }
 
-// unstorable is fail for a value that no key can have.
+// unstorable is fail for a value that cannot be a key.
 func (k scope) unstorable(err error) selection.Selection {
 	s := k.fail("")
 	s.Err = &schema.Unstorable{Label: k.schema.Label(), Field: k.schema.Tables[k.table].Range, Err: err}

@@ -10,13 +10,13 @@ import (
 	"github.com/itemize/itemize/internal/search"
 )
 
-// Bound is a query, with the mapper that it runs on, as a part of Merge.
+// Bound is a query with its mapper, as an argument of Merge.
 type Bound struct {
 	on  func(options []ReadOption) (*run, error)
 	ref func(search.Hit) (any, error)
 }
 
-// On returns the query as a part of Merge. It may not have a limit, a cursor, a filter or a
+// On returns the query as an argument of Merge. It must not have a limit, a cursor, a filter or a
 // projection of its own.
 func (q Query[T, E]) On(src Source[T]) Bound {
 	return Bound{
@@ -31,7 +31,7 @@ func (q Query[T, E]) On(src Source[T]) Bound {
 	}
 }
 
-// Merged is one query over the elements, or entities, of several types.
+// Merged is a query over elements or entities of several types.
 type Merged struct {
 	sides   []Bound
 	limit   int
@@ -39,9 +39,9 @@ type Merged struct {
 	err     error
 }
 
-// Merge returns the one query that several queries are: over one table, one partition and one
-// range, of one model or of several whose items lie in one partition. It is refused where other
-// items of the models would lie between them.
+// Merge merges several queries into one request. They must be over one table, one partition and one
+// range, of one model or of several models in that partition. If other items of the models can lie
+// between them, the query is refused.
 //
 //	for x, err := range query.Merge(a.On(users), b.On(orders)).All(ctx) {
 //		switch x := x.(type) {
@@ -51,7 +51,7 @@ type Merged struct {
 //	}
 func Merge(sides ...Bound) Merged { return Merged{sides: sides} }
 
-// Limit returns the query of the first n of all; 0 is no limit.
+// Limit returns the query of the first n elements of all types; 0 is no limit.
 func (j Merged) Limit(n int) Merged {
 	if n < 0 {
 		j.err = fmt.Errorf("the limit %d of a query: give 1 or more, or 0 for none", n)
@@ -66,8 +66,8 @@ func (j Merged) Reverse() Merged {
 	return j
 }
 
-// All yields a Ref of each element, or entity, in the order of their sort keys: a Ref[E] of those of
-// a query over E. An error ends it.
+// All yields a Ref[E] for each element or entity, in the order of the sort keys. E is the element type
+// of its query. An error ends it.
 func (j Merged) All(ctx context.Context, options ...ReadOption) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		if err := j.all(ctx, options, yield); err != nil {
@@ -118,7 +118,7 @@ func (j Merged) all(ctx context.Context, options []ReadOption, yield func(any, e
 	return errors.Join(err, failed)
 }
 
-// Collect returns all of them.
+// Collect returns all elements.
 func (j Merged) Collect(ctx context.Context, options ...ReadOption) ([]any, error) {
 	var all []any
 	for x, err := range j.All(ctx, options...) {

@@ -6,33 +6,32 @@ import (
 	"github.com/itemize/itemize/internal/search"
 )
 
-// Cursor is the place behind a page, where the next one continues. It is signed by the mapper, and holds
-// for the query, with its order, filter and projection, and the partition that it came
-// from. "" is the beginning, and the end.
+// Cursor is the end of a page, where the next page begins. The mapper encrypts it. It is valid for its
+// query, with the same order, filter, projection and partition. "" is the start of the first page, and
+// the end of the last one.
 type Cursor string
 
-// ErrCursor says that a cursor is not one of this query, partition and mapper, or was
-// changed.
+// ErrCursor says that a cursor was changed, or belongs to another query, partition or mapper.
 var ErrCursor = search.ErrCursor
 
 // Page is a part of a query's result.
 type Page[E any] struct {
-	Items []E `json:"items"` // [] in JSON where there are none
-	// Next is where the next page begins, "" at the end. The last page
-	// may have a Next too, and the page behind it is empty.
+	Items []E `json:"items"` // [] in JSON if there are none
+	// Next is where the next page begins, "" at the end. The last page can have a Next too; the page
+	// after it is empty.
 	Next Cursor `json:"next,omitempty"`
 	// RCU is the consumed capacity of the page.
 	RCU float64 `json:"rcu"`
 }
 
-// Page returns the next elements: as many as Limit says, or without one those of one
-// answer of DynamoDB (up to 1 MB). A page of a filtered query may be empty and have a
-// Next. The error is ErrCursor where After got a cursor that is not this query's.
+// Page returns the next elements: as many as Limit says, or without a limit those of one answer of
+// DynamoDB (up to 1 MB). A page of a filtered query can be empty and have a Next. If After got a cursor
+// of another query, the error is ErrCursor.
 func (q Query[T, E]) Page(ctx context.Context, src Source[T], options ...ReadOption) (*Page[E], error) {
 	return pageOf(ctx, q, src, options, func(h search.Hit) (E, error) { return *h.Value.(*E), nil })
 }
 
-// pageOf returns a page. of makes its items from hits.
+// pageOf returns a page. of converts hits to its items.
 func pageOf[T, E, R any](ctx context.Context, q Query[T, E], src Source[T], options []ReadOption,
 	of func(search.Hit) (R, error)) (*Page[R], error) {
 	x, err := q.on(src, options)

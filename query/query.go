@@ -19,12 +19,13 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// Query is a typed query over the elements of type E in a selection of the model
-// T. It is a value; its methods return a new one. It is no selection: what a limit or
-// a filter skips must not look absent to a save.
+// Query is a typed query over the elements of type E in a selection of the model T. It is a value, and
+// its methods return a new one. It is not a selection, because items that a limit or filter skips would
+// look deleted to a save.
 type Query[T, E any] struct{ definition }
 
-// definition is a query without its types. Methods of a query are thin, for the reason that is given at [Key.scope].
+// definition is a query without its types. The methods of Query only add types, for the reason at
+// [Key.scope].
 type definition struct {
 	spec       selection.Selection
 	reverse    bool
@@ -33,16 +34,16 @@ type definition struct {
 	filter     []expr.Condition
 	projection []search.Projected
 	err        error
-	// fetch reads from the table the attributes that an index does not project.
+	// fetch reads attributes that an index does not project from the table.
 	fetch bool
-	// roots asks for the roots alone; elem is then the type of the query's elements.
+	// roots requests root items only. elem is then the type of the query's elements.
 	roots bool
 	elem  reflect.Type
-	// make gives room for elements; nil for none.
+	// make allocates n elements; nil for none.
 	make func(n int) []any
 }
 
-// elemType is the type of the query's elements.
+// elemType returns the type of the query's elements.
 func (q Query[T, E]) elemType() reflect.Type {
 	if q.elem != nil {
 		return q.elem
@@ -50,10 +51,9 @@ func (q Query[T, E]) elemType() reflect.Type {
 	return reflect.TypeFor[E]()
 }
 
-// Of returns the query over the elements of type E in a selection: of the slice
-// and map fields whose elements have that type, and for a flat model of its
-// entities themselves. A selection that could hold items of other types is
-// refused when the query runs, since they would be read, and paid for, in vain.
+// Of returns the query over the elements of type E in a selection: of all slice and map fields with
+// that element type, or, for a flat model, of its entities. If the selection can contain items of other
+// types, the query is refused when it runs, because it would read and pay for them.
 func Of[E, T any](s Selection[T]) Query[T, E] { return Query[T, E]{definition{spec: specOf(s)}} }
 
 // Reverse returns the query in descending order of the sort keys.
@@ -62,8 +62,7 @@ func (q Query[T, E]) Reverse() Query[T, E] {
 	return q
 }
 
-// Limit returns the query of the first n elements; of Page it is the size. 0 is no
-// limit.
+// Limit returns the query of the first n elements. For Page it is the size of a page. 0 is no limit.
 func (q Query[T, E]) Limit(n int) Query[T, E] {
 	if n < 0 {
 		q.err = fmt.Errorf("the limit %d of a query: give 1 or more, or 0 for none", n)
@@ -72,14 +71,14 @@ func (q Query[T, E]) Limit(n int) Query[T, E] {
 	return q
 }
 
-// After returns the query that continues behind a page, at its Next. After("") starts over.
+// After returns the query that continues after a page, at its Next. After("") starts at the beginning.
 func (q Query[T, E]) After(c Cursor) Query[T, E] {
 	q.after = c
 	return q
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB reads, and
-// charges, what it filters out. A second filter narrows the first.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for items
+// that the filter excludes. A second filter narrows the first.
 func (q Query[T, E]) Filter(conditions ...field.Condition[E]) Query[T, E] {
 	q.filter = slices.Clone(q.filter)
 	for _, c := range conditions {
@@ -90,8 +89,8 @@ func (q Query[T, E]) Filter(conditions ...field.Condition[E]) Query[T, E] {
 	return q
 }
 
-// Project returns the query that reads only these fields; the other fields of its elements
-// are zero. Key fields are always set. Projecting saves transfer, not read units.
+// Project returns the query that reads only these fields. Other fields are zero, except key fields.
+// Projecting saves transfer, but no read units.
 func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
 	q.projection = []search.Projected{}
 	for _, f := range fields {
@@ -105,15 +104,15 @@ func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
 	return q
 }
 
-// Fetch returns the query that also reads from the table the attributes that a secondary index does not
-// project: the items that were found, in batches, at 0.5 RCU for each 4 KB begun of one. One whose key
-// in the index has changed since is left out. It is for queries of an index.
+// Fetch returns the query of an index that also reads attributes which the index does not project from
+// the table: in batches, at 0.5 RCU for each 4 KB of an item, rounded up. Items whose index key has
+// changed since are left out.
 func (q Query[T, E]) Fetch() Query[T, E] {
 	q.fetch = true
 	return q
 }
 
-// run is a query that is about to run.
+// run is a query that is ready to run.
 type run struct {
 	search.Runner
 	request  search.Request
@@ -121,7 +120,7 @@ type run struct {
 	usage    read.Usage
 }
 
-// on returns the query as it runs on a mapper.
+// on prepares the query to run on a mapper.
 func (q *Query[T, E]) on(src Source[T], options []ReadOption) (*run, error) {
 	var runner search.Runner
 	if !isNil(src) {
@@ -161,9 +160,9 @@ var errNothing = errors.New("the query has nothing to run on: pass the model's *
 // end delivers the receipt.
 func (x *run) end() { x.Deliver(x.settings, &x.usage) }
 
-// All yields the elements in the order of their sort keys, reading page by page
-// as they are asked for. An error ends it: also where the entity was inserted or deleted
-// between two pages, so that the elements before the error may be a part of it (docs/saving.md).
+// All yields the elements in the order of their sort keys, and reads page by page. An error ends it. If
+// the entity is inserted or deleted between two pages, the result is an error, and the elements before
+// it may be a part of the entity.
 func (q Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		x, err := q.on(src, options)
@@ -179,7 +178,7 @@ func (q Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOpti
 	}
 }
 
-// hits runs a query. err is that of its beginning.
+// hits runs a query. err is an error of its preparation.
 func hits(ctx context.Context, x *run, err error) iter.Seq2[search.Hit, error] {
 	return func(yield func(search.Hit, error) bool) {
 		if err != nil {
@@ -198,7 +197,7 @@ func hits(ctx context.Context, x *run, err error) iter.Seq2[search.Hit, error] {
 // Collect returns all elements in the order of their sort keys.
 func (q Query[T, E]) Collect(ctx context.Context, src Source[T], options ...ReadOption) ([]E, error) {
 	var all []E
-	n := 0 // of them are hits; the rest is room for more
+	n := 0 // number of hits; the rest of the slice is free
 	q.make = func(room int) []any {
 		if all == nil {
 			all = make([]E, room)
@@ -225,27 +224,26 @@ func (q Query[T, E]) Collect(ctx context.Context, src Source[T], options ...Read
 	if n == 0 {
 		return nil, nil
 	}
-	if cap(all) > 2*n+8 { // of many items few were hits
+	if cap(all) > 2*n+8 { // few of the items were hits
 		return slices.Clone(all[:n]), nil
 	}
 	return all[:n], nil
 }
 
-// Ref is an element with its place.
+// Ref is an element with its keys.
 type Ref[E any] struct {
 	Value E
-	// Field is the model's field that it lies in, "" for an entity of a flat model.
+	// Field is the field of the model, "" for an entity of a flat model.
 	Field string
 	// Table, Partition and Sort are its keys, as text.
 	Table, Partition, Sort string
-	// Placeholders are the values in its keys, of their fields' types and never as the keys hold
-	// them: by the names of the element's fields, "key" for a map's key, "." for an element that is
-	// no struct, and the model's key fields with a "^" before; of an entity of a flat model by the
-	// names of its fields.
+	// Placeholders are the values in its keys, in the types of their fields. Their names are those of
+	// the element's fields, "key" for the key of a map, "." for a scalar element, and key fields of the
+	// model with a "^" in front. For an entity of a flat model they are the names of its fields.
 	Placeholders map[string]any
 }
 
-// Refs is All with each element's field and keys.
+// Refs is All with the field and keys of each element.
 func (q Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[Ref[E], error] {
 	return func(yield func(Ref[E], error) bool) {
 		x, err := q.on(src, options)
@@ -262,8 +260,8 @@ func (q Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOpt
 	}
 }
 
-// Count returns the number of elements. It reads their keys only, which costs the same
-// read units as reading them.
+// Count returns the number of elements. It reads only their keys, which costs the same read units as
+// the whole elements.
 func (q Query[T, E]) Count(ctx context.Context, src Source[T], options ...ReadOption) (int, error) {
 	x, err := q.on(src, options)
 	if err != nil {
@@ -285,14 +283,14 @@ func (x *run) count(ctx context.Context) (n int, err error) {
 
 // Plan has the requests of a query and their predicted cost.
 type Plan struct {
-	// Requests is the least number of requests.
+	// Requests is the minimum number of requests.
 	Requests int `json:"requests"`
-	// RCU are the units of the first answer, with bounds, since the sizes of the stored items are
+	// RCU are the units of the first answer, with bounds, because the sizes of the stored items are
 	// unknown. If a query of an index reads its items from the table, the upper bound includes that.
 	RCU cost.Units `json:"rcu"`
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the requests of the query and their predicted cost. It does no I/O.
 func (q Query[T, E]) Plan(src Source[T], options ...ReadOption) (*Plan, error) {
 	x, err := q.on(src, options)
 	if err != nil {
@@ -309,8 +307,7 @@ func (x *run) plan() (*Plan, error) {
 	return &Plan{requests, rcu}, nil
 }
 
-// Input returns the request that the query begins with: to look at, or to send
-// oneself. It does no I/O.
+// Input returns the first request of the query, to look at or to send yourself. It does no I/O.
 func (q Query[T, E]) Input(src Source[T], options ...ReadOption) (*dynamodb.QueryInput, error) {
 	x, err := q.on(src, options)
 	if err != nil {
@@ -319,18 +316,17 @@ func (q Query[T, E]) Input(src Source[T], options ...ReadOption) (*dynamodb.Quer
 	return x.Runner.Input(x.request)
 }
 
-// Roots returns the query over the roots of a flat model's entities alone: it yields each entity with
-// the root's fields, and reads no more than lies where the roots do. Side by side, apart from the rest
-// of their entities, they cost what they take alone. The order, limit, filter and projection stay, and
-// are those of the roots. It is for queries over the entities of a flat model; another fails when it
-// runs.
+// Roots returns the query of the root items of a flat model's entities: each entity with only the
+// fields of its root item. It reads only the range in which root items lie. If no other items lie
+// between them, it costs no more than the root items. Order, limit, filter and projection stay. Other
+// queries fail when they run.
 func (q Query[T, E]) Roots() Query[T, T] {
 	r := Query[T, T](q)
 	r.roots, r.elem, r.make = true, q.elemType(), nil
 	return r
 }
 
-// refOf returns a hit with its place.
+// refOf returns a hit with its keys.
 func refOf[E any](hit search.Hit) (Ref[E], error) {
 	at := hit.At
 	ref := Ref[E]{Value: *hit.Value.(*E), Field: hit.Field(), Table: at.Table.Name, Partition: at.PK.Plain(),

@@ -8,8 +8,8 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// Selection is the part of one entity of the model T that an operation reads.
-// Only this package's types implement it, and those that embed them.
+// Selection is a part of one entity of the model T. Only types of this package implement it, and types
+// that embed them.
 type Selection[T any] interface{ selection(*T) selection.Selection }
 
 // specOf returns a selection as data.
@@ -29,19 +29,18 @@ var (
 	errEmptySelection = errors.New("the selection is empty: name one with the mapper's Key, or with generated code")
 )
 
-// isNil reports whether an interface holds nothing, or a nil pointer.
+// isNil reports whether an interface is nil, or holds a nil pointer.
 func isNil(a any) bool {
 	v := reflect.ValueOf(a)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// Node is a selection: for Load, LoadMany, Update and DeleteByKey of a mapper, for [Join] and [Of].
+// Node is a selection, for Load, LoadMany, Update and DeleteByKey of a mapper, and for [Join] and [Of].
 type Node[T any] struct{ spec selection.Selection }
 
 func (n Node[T]) selection(*T) selection.Selection { return n.spec }
 
-// Join selects several parts of one entity. Single items among them are read
-// together.
+// Join selects several parts of one entity. Single items are read together.
 func Join[T any](selections ...Selection[T]) Selection[T] {
 	if len(selections) == 0 {
 		return Node[T]{selection.Selection{Err: fmt.Errorf("query.Join of no selections: give it at least one")}}

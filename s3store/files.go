@@ -14,7 +14,7 @@ import (
 	"github.com/itemize/itemize/migrate"
 )
 
-// Folder is the folder of a bucket that a prefix names: exports that a migration reads, and import
+// Folder returns the files under a prefix of a bucket: an export that a migration reads, or import
 // files that it writes.
 func Folder(client *s3.Client, bucket, prefix string) migrate.Files {
 	return &folder{client, bucket, prefix}

@@ -29,13 +29,13 @@ type optionFunc func(*objects)
 
 func (f optionFunc) apply(o *objects) { f(o) }
 
-// Buckets renames the buckets that tags name (s3=NAME): it is called with each name, and returns the real one.
+// Buckets renames the buckets in tags (s3=NAME): rename gets each name and returns the real one.
 func Buckets(rename func(declared string) string) Option {
 	return optionFunc(func(o *objects) { o.rename = rename })
 }
 
-// Objects is the option of a mapper that stores large values as objects in S3 (the tag s3=BUCKET).
-// Values are read, put, copied and collected by the client.
+// Objects returns the option of a mapper that stores large values as objects in S3 (tag s3=BUCKET),
+// with this client.
 func Objects(client *s3.Client, options ...Option) mapper.Option {
 	o := &objects{client: client}
 	for _, set := range options {
@@ -49,13 +49,13 @@ func Objects(client *s3.Client, options ...Option) mapper.Option {
 	return mapper.Internal.StoreObjects(door.Key{}, o, o.rename)
 }
 
-// objects are the objects of S3.
+// objects accesses the objects in S3.
 type objects struct {
 	client *s3.Client
 	rename func(string) string
 }
 
-// Put puts an object: by PutObject with If-None-Match and the SHA-256 of what is stored, or in parts.
+// Put puts an object: with PutObject, If-None-Match and the SHA-256 of the stored bytes, or in parts.
 func (o *objects) Put(ctx context.Context, p large.Put) error {
 	if p.Size > large.Whole {
 		return o.upload(ctx, &p)
@@ -77,7 +77,7 @@ func (o *objects) Put(ctx context.Context, p large.Put) error {
 	return there(err, "putting", &p)
 }
 
-// optional returns nil for an empty text.
+// optional returns nil for an empty string.
 func optional(s string) *string {
 	if s == "" {
 		return nil
@@ -85,7 +85,7 @@ func optional(s string) *string {
 	return &s
 }
 
-// there names what an error is of; where something has the key it is large.ErrThere.
+// there adds the operation to an error. If the key exists already, the error is large.ErrThere.
 func there(err error, what string, p *large.Put) error {
 	var response *smithyhttp.ResponseError
 	if errors.As(err, &response) && response.HTTPStatusCode() == http.StatusPreconditionFailed {
@@ -106,7 +106,7 @@ func named(err error, what, bucket, key string) error {
 	return fmt.Errorf("%s s3://%s/%s: %w", what, bucket, key, err)
 }
 
-// Get opens an object, or a range of it (GetObject).
+// Get opens an object or a range of it (GetObject).
 func (o *objects) Get(ctx context.Context, bucket, key string, r large.Range) (io.ReadCloser, error) {
 	in := &s3.GetObjectInput{Bucket: &bucket, Key: &key}
 	if r.Size > 0 {
@@ -122,7 +122,8 @@ func (o *objects) Get(ctx context.Context, bucket, key string, r large.Range) (i
 	return out.Body, nil
 }
 
-// longest is for how long an address may be valid (S3 User Guide, "Download and upload objects with presigned URLs").
+// longest is the maximum time for which an address is valid (S3 User Guide, "Download and upload
+// objects with presigned URLs").
 const longest = 7 * 24 * time.Hour
 
 // Presign returns an address of an object (a presigned GetObject).
@@ -144,7 +145,7 @@ func (o *objects) Delete(ctx context.Context, bucket, key string) error {
 	return named(err, "deleting", bucket, key)
 }
 
-// before keeps requests from being sent that were signed after a time.
+// before stops requests that were signed before a time from being sent after it.
 func before(until time.Time) func(*s3.Options) {
 	return func(o *s3.Options) {
 		if o.HTTPClient != nil && !until.IsZero() {

@@ -20,7 +20,7 @@ import (
 	"github.com/itemize/itemize/internal/large"
 )
 
-// upload puts an object in parts, one after the other, and none of it where something has the key at the end
+// upload puts an object in parts, one after the other. If the key exists at the end, nothing is stored
 // (CreateMultipartUpload, UploadPart, CompleteMultipartUpload with If-None-Match).
 func (o *objects) upload(ctx context.Context, p *large.Put) error {
 	begun, err := o.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
@@ -38,9 +38,9 @@ func (o *objects) upload(ctx context.Context, p *large.Put) error {
 		err = there(err, "ending the upload of", p)
 	}
 	if err != nil && parts != nil && o.ended(ctx, p) {
-		return nil // its answer was lost, and it was sent again
+		return nil // its answer was lost, and a retry failed
 	}
-	if err != nil { // what cannot be aborted now the collector aborts
+	if err != nil { // otherwise the collector aborts it
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortWithin)
 		defer cancel()
 		_ = o.Abort(ending, p.Bucket, large.Listed{Key: p.Key, Upload: *begun.UploadId})
@@ -48,13 +48,13 @@ func (o *objects) upload(ctx context.Context, p *large.Put) error {
 	return err
 }
 
-// ended reports whether an object is there and was put with the metadata of this one: nobody else has its key.
+// ended reports whether the object exists with the metadata of this one. Keys are unique.
 func (o *objects) ended(ctx context.Context, p *large.Put) bool {
 	metadata, err := o.Metadata(ctx, p.Bucket, p.Key)
 	return err == nil && maps.Equal(metadata, p.Metadata)
 }
 
-// abortWithin is for how long an upload that failed is tried to be aborted.
+// abortWithin is how long an upload that failed is aborted.
 const abortWithin = 10 * time.Second
 
 // parts uploads the parts of an object.
@@ -79,13 +79,13 @@ func (o *objects) parts(ctx context.Context, p *large.Put, upload *string) ([]ty
 	return all, nil
 }
 
-// Reaches reports whether both have one client.
+// Reaches reports whether both use the same client.
 func (o *objects) Reaches(other large.Objects) bool {
 	x, ok := other.(*objects)
 	return ok && o.client == x.client
 }
 
-// Copy puts an object of what another one holds (CopyObject).
+// Copy puts a copy of another object (CopyObject).
 func (o *objects) Copy(ctx context.Context, p large.Put, bucket, key string) error {
 	const most = 5 << 30 // S3 API Reference, "CopyObject"
 	if p.Size > most {
@@ -104,7 +104,7 @@ func (o *objects) Copy(ctx context.Context, p large.Put, bucket, key string) err
 	return there(err, "copying s3://"+bucket+"/"+key+" to", &p)
 }
 
-// absent reports whether an error says that an object, or an upload, is not there.
+// absent reports whether an error says that an object or an upload does not exist.
 func absent(err error) bool {
 	var response *smithyhttp.ResponseError
 	return errors.As(err, new(*types.NoSuchKey)) || errors.As(err, new(*types.NotFound)) ||

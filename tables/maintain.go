@@ -12,7 +12,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// Client has the calls of a DynamoDB client that [Maintain] makes.
+// Client is the part of a DynamoDB client that [Maintain] calls.
 type Client interface {
 	dynamodb.DescribeTableAPIClient
 	dynamodb.ListTablesAPIClient
@@ -28,29 +28,30 @@ type Client interface {
 		error)
 }
 
-// Maintenance says what Maintain does in addition to creating tables. The zero Maintenance is nothing.
+// Maintenance says what Maintain does in addition to creating tables. The zero Maintenance adds
+// nothing.
 type Maintenance struct {
-	// Create changes the request that creates a table, before it is sent: to provision capacity, to
-	// encrypt, to add tags. Nil leaves it as Definition.Create is.
+	// Create changes the request that creates a table before it is sent, to provision capacity, to
+	// encrypt, or to add tags. Nil sends Definition.Create.
 	Create func(*dynamodb.CreateTableInput)
-	// Cold are changes of the settings of tables that are older than ColdAfter periods before the
-	// present one: [ColdCapacity], [ColdStorage], or the caller's own. Each returns nil where a table
-	// is as it has to be, and its request, whose TableName is filled in, is sent by itself, since
-	// DynamoDB makes one kind of change at a time.
+	// Cold changes the settings of tables that are older than ColdAfter periods before the present one:
+	// [ColdCapacity], [ColdStorage], or your own functions. Each returns nil if the settings are right.
+	// Otherwise its request is sent separately, with TableName filled in, because DynamoDB makes one
+	// kind of change at a time.
 	Cold      []func(*types.TableDescription) *dynamodb.UpdateTableInput
 	ColdAfter int
-	// Drop deletes the tables that are older than TimeTables.Keep, with all that is in them.
+	// Drop deletes tables that are older than TimeTables.Keep, with their content.
 	Drop bool
-	// DryRun reports what would be done. It changes nothing, and does not call Export.
+	// DryRun only reports. It changes nothing, and does not call Export.
 	DryRun bool
-	// Export is called for each table before it is dropped, and reports whether what it held is safe
-	// elsewhere: one that it is not is left until the next Maintain. It may begin an export to S3
-	// (ExportTableToPointInTime), and look for its end the next time. Nil exports nothing.
+	// Export is called for each table before it is dropped. It reports whether its content is safe
+	// elsewhere; otherwise the table stays until the next Maintain. It can start an export to S3
+	// (ExportTableToPointInTime) and check it the next time. Nil exports nothing.
 	Export func(ctx context.Context, table *types.TableDescription) (done bool, err error)
 }
 
-// ColdCapacity gives tables so many provisioned units a second, 1 of each at least, and takes those with
-// capacity on demand out of that.
+// ColdCapacity gives tables this many provisioned units a second, at least 1 of each, also those with
+// on-demand capacity.
 func ColdCapacity(rcu, wcu int64) func(*types.TableDescription) *dynamodb.UpdateTableInput {
 	rcu, wcu = max(rcu, 1), max(wcu, 1)
 	return func(t *types.TableDescription) *dynamodb.UpdateTableInput {
@@ -68,8 +69,8 @@ func ColdCapacity(rcu, wcu int64) func(*types.TableDescription) *dynamodb.Update
 	}
 }
 
-// ColdStorage moves tables to the class Standard-Infrequent Access, where storage costs less and requests
-// more.
+// ColdStorage moves tables to the class Standard-Infrequent Access, in which storage costs less and
+// requests more.
 func ColdStorage() func(*types.TableDescription) *dynamodb.UpdateTableInput {
 	return func(t *types.TableDescription) *dynamodb.UpdateTableInput {
 		if t.TableClassSummary != nil && t.TableClassSummary.TableClass == types.TableClassStandardInfrequentAccess {
@@ -79,15 +80,15 @@ func ColdStorage() func(*types.TableDescription) *dynamodb.UpdateTableInput {
 	}
 }
 
-// Step is one thing that was done, or is to be.
+// Step is one step of maintenance.
 type Step struct {
-	// Action is "create", "enableTimeToLive", "cool" (to change the settings of a cold table), "export" or "drop", in
-	// this order.
+	// Action is "create", "enableTimeToLive", "cool" (change the settings of a cold table), "export" or
+	// "drop", in this order.
 	Action string `json:"action"`
 	Table  string `json:"table"`
 }
 
-// String shows the step.
+// String describes the step.
 func (s Step) String() string {
 	if s.Action == tabledef.EnableTimeToLive {
 		return "enable time to live of " + s.Table
@@ -95,24 +96,23 @@ func (s Step) String() string {
 	return s.Action + " " + s.Table
 }
 
-// Report lists the steps that Maintain has done, or with DryRun would do: none if all tables are up to date.
-// An export step is an export that is not finished.
+// Report lists the steps that Maintain has done, or would do with DryRun. It is empty if all tables are
+// up to date. An export step is an unfinished export.
 type Report struct {
 	Steps []Step `json:"steps"`
-	// Differences are differences from the model that Maintain does not change, and, if TimeTables has
-	// Since, missing tables of past times.
+	// Differences are differences from the model that Maintain does not change. If TimeTables has
+	// Since, they include missing tables of past times.
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Maintain creates the tables of a model whose tables follow the time, those of the present period and
-// of the ones ahead ([mapper.TimeTables]), enables their time to live, and waits until they exist. If
-// it is asked to, it changes the settings of cold tables, and drops tables that are older than
-// TimeTables.Keep. Call it now and then, from one program or several: finished steps are not repeated,
-// and interrupted ones continue. If one table fails, the others are still maintained, and the error
-// names each failure.
+// Maintain creates the tables of a model whose tables rotate by time: those of the present period and
+// of the next ones ([mapper.TimeTables]). It enables their time to live, and waits until they exist. On
+// request it changes the settings of cold tables and drops tables that are older than TimeTables.Keep.
+// Call it regularly, from one program or several: finished steps are not repeated, and interrupted ones
+// continue. If one table fails, the others are still maintained, and the error names each failure.
 //
-// It lists the account's tables if it has more to do than create the tables ahead, or if TimeTables has
-// Since, and describes those that are ahead, or old.
+// If it has more to do than create the next tables, or if TimeTables has Since, it lists the account's
+// tables, and describes the next and the old ones.
 func Maintain[T any](ctx context.Context, m *mapper.Mapper[T], client Client, o Maintenance) (*Report, error) {
 	x := &tabledef.Maintenance{
 		Model: mapper.Internal.Model(door.Key{}, m), Client: client, Change: !o.DryRun,

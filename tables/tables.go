@@ -1,6 +1,6 @@
-// Package tables is for the tables of models: their definitions, as requests, CloudFormation or
-// Terraform ([Of], [Join], [CloudFormation], [Terraform]), a comparison with the live ones ([Check]),
-// and the upkeep of tables that follow the time ([Maintain]).
+// Package tables has functions for the tables of models: their definitions as requests, CloudFormation
+// or Terraform ([Of], [Join], [CloudFormation], [Terraform]), a comparison with live tables ([Check]),
+// and the maintenance of tables that rotate by time ([Maintain]).
 package tables
 
 import (
@@ -17,28 +17,27 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// Definition is a table that models need: its keys, its secondary indexes and its time to live.
+// Definition is a table of one or more models: its keys, secondary indexes and time to live.
 type Definition struct {
-	// Name is the table's real name.
+	// Name is the real name of the table.
 	Name string
-	// Create is the request that creates it, with capacity on demand, and TimeToLive that which
-	// sets its time to live once it exists, nil for none. They are the caller's to change, and
-	// to send.
+	// Create is the request that creates the table, with on-demand capacity. TimeToLive is the request
+	// that sets its time to live after that, nil for none. Change and send them yourself.
 	Create     *dynamodb.CreateTableInput
 	TimeToLive *dynamodb.UpdateTimeToLiveInput
 
 	table *tabledef.Table
 }
 
-// Of returns the tables that a model needs, its main table first. Those of several models
-// that share tables are joined by [Join]. Of a model whose tables follow the time they are
-// those of the present period and of the ones ahead ([mapper.TimeTables]).
+// Of returns the tables of a model, its main table first. [Join] joins the tables of several models. If
+// the tables rotate by time, they are those of the present period and of the next ones
+// ([mapper.TimeTables]).
 func Of[T any](m *mapper.Mapper[T]) []Definition {
 	return definitions(mapper.Internal.Tables(door.Key{}, m))
 }
 
-// At returns the tables that a model whose tables follow the time needs for some times: each
-// once. A time that no table's name can have is an error.
+// At returns the tables for some times of a model whose tables rotate by time, each once. A time that
+// cannot be in a table name is an error.
 func At[T any](m *mapper.Mapper[T], times ...time.Time) ([]Definition, error) {
 	all, err := mapper.Internal.TablesAt(door.Key{}, m, times)
 	if err != nil {
@@ -55,8 +54,8 @@ func definitions(all []*tabledef.Table) []Definition {
 	return out
 }
 
-// Join returns the tables of several models, each table once, with the keys and indexes that any of them needs.
-// The error says where they contradict each other.
+// Join returns the tables of several models, each once, with all keys and indexes. If models contradict
+// each other, it returns an error.
 func Join(models ...[]Definition) ([]Definition, error) {
 	sets := make([][]*tabledef.Table, len(models))
 	for i, all := range models {
@@ -82,22 +81,22 @@ func neededBy(all []Definition) []*tabledef.Table {
 // CloudFormation returns tables as the resources of a template, in YAML.
 func CloudFormation(all []Definition) string { return tabledef.CloudFormation(neededBy(all)) }
 
-// Terraform returns tables as resources for HashiCorp's provider for AWS. An index whose keys are
-// several attributes needs a version of the provider that takes key_schema blocks.
+// Terraform returns tables as resources for HashiCorp's provider for AWS. An index with several key
+// attributes needs a provider version with key_schema blocks.
 func Terraform(all []Definition) string { return tabledef.Terraform(neededBy(all)) }
 
 // Difference is a difference between a live table and its models.
 type Difference struct {
-	// Table is the table, and Index the index that it is about, "" for the table itself.
+	// Table is the table. Index is the index, "" for the table itself.
 	Table string `json:"table"`
 	Index string `json:"index,omitempty"`
-	// Text describes it, and says what to do.
+	// Text describes the difference and its cure.
 	Text string `json:"text"`
-	// Harmless reports that all works as it is: it costs more, or is not predicted.
+	// Harmless reports that everything works: the difference only costs more, or is not predicted.
 	Harmless bool `json:"harmless,omitempty"`
 }
 
-// String shows the difference as a sentence.
+// String returns the difference as a sentence.
 func (d Difference) String() string {
 	at := "the table " + d.Table
 	if d.Index != "" {
@@ -106,9 +105,9 @@ func (d Difference) String() string {
 	return at + ": " + d.Text
 }
 
-// Check compares live tables with their models, and returns every difference: a table
-// or an index that is missing, other keys or key types, a projection that lacks attributes, the time
-// to live that is off; and, as harmless, what the models do not declare. It sends DescribeTable and
+// Check compares live tables with their models, and returns all differences: missing tables and
+// indexes, other keys or key types, projections that lack attributes, a disabled time to live. Indexes
+// and settings that the models do not declare are harmless. It sends DescribeTable and
 // DescribeTimeToLive for each table.
 func Check(ctx context.Context, client interface {
 	dynamodb.DescribeTableAPIClient

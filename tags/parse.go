@@ -8,15 +8,15 @@ import (
 
 // Option is one option of a ddb tag.
 type Option struct {
-	// Name is the option's name, and Value the text behind its "=", unquoted.
+	// Name is the name of the option. Value is the text after its "=", without quotes.
 	Name, Value string
 }
 
 // Error is a fault of a tag.
 type Error struct {
-	// Pos and End are its place in the raw tag, in bytes.
+	// Pos and End are its position in the raw tag, in bytes.
 	Pos, End int
-	// Message describes the fault, and Cure says what to write instead, if that is known.
+	// Message describes the fault. Cure says what to write instead, if that is known.
 	Message, Cure string
 }
 
@@ -28,10 +28,10 @@ func (e *Error) Error() string {
 	return e.Message + ": " + e.Cure
 }
 
-// Parse returns the options of the ddb tag on a field, in their order. raw is the whole struct tag as
-// it is in the source, without the back quotes, and field the name of its field: the blank field "_"
-// takes other options. The error joins an *Error for each fault. What a tag means in its model is not
-// checked: itemize vet does that.
+// Parse returns the options of a ddb tag, in their order. raw is the whole struct tag as in the source,
+// without back quotes. field is the name of its field; the blank field "_" has other options. The error
+// joins an *Error for each fault. Parse does not check the meaning of a tag in its model; itemize vet
+// does.
 func Parse(field, raw string) ([]Option, error) {
 	where := tags.OnField
 	if field == "_" {

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// minidyn 0.8.2 forgets REMOVE, and the item that a refused put or delete found. A mapper needs both.
+// minidyn 0.8.2 ignores REMOVE, and does not return the item of a refused put or delete. A mapper needs
+// both.
 
-// write hands on a write of one item.
+// write passes on a write of one item.
 func (f *front) write(operation string, in object) reply {
 	before := f.item(in)
 	out := f.ask(operation, in)
@@ -27,7 +28,7 @@ func (f *front) write(operation string, in object) reply {
 	return out
 }
 
-// transact hands on a transaction of writes.
+// transact passes on a transaction of writes.
 func (f *front) transact(in object) reply {
 	var writes, before []object
 	for _, action := range list(in, "TransactItems") {
@@ -50,14 +51,14 @@ func (f *front) transact(in object) reply {
 	return out
 }
 
-// found adds the item that a failed condition was about, if the write asked for it.
+// found adds the stored item to a failed condition, if the write asked for it.
 func found(answer, write, item object) {
 	if item != nil && text(write, "ReturnValuesOnConditionCheckFailure") == "ALL_OLD" {
 		answer["Item"] = item
 	}
 }
 
-// item returns the item that a write is about, as it is now, or nil.
+// item returns the stored item of a write, or nil.
 func (f *front) item(write object) object {
 	key, _ := write["Key"].(object)
 	if item, ok := write["Item"].(object); ok {
@@ -75,8 +76,8 @@ func (f *front) item(write object) object {
 // removes matches the clause REMOVE of an update expression.
 var removes = regexp.MustCompile(`(?i)(?:^|\s)REMOVE\s+(.*?)(?:\s+(?:SET|ADD|DELETE)\s|$)`)
 
-// remove does what minidyn leaves out of an update: it removes attributes, and returns their names.
-// minidyn itself removes values inside an attribute.
+// remove removes attributes, which minidyn does not, and returns their names. minidyn itself removes
+// values inside an attribute.
 func (f *front) remove(write object) []string {
 	clause := removes.FindStringSubmatch(strings.ReplaceAll(text(write, "UpdateExpression"), "\n", " "))
 	if clause == nil {
@@ -101,8 +102,8 @@ func (f *front) remove(write object) []string {
 	return removed
 }
 
-// read hands on a Query or a Scan. minidyn finds nothing behind a start key where there is no item,
-// so for as long as it looks there is one. All items lie in the first segment of a Scan.
+// read passes on a Query or a Scan. minidyn finds nothing after a start key that does not exist, so the
+// item is created for that time. All items are in the first segment of a Scan.
 func (f *front) read(operation string, in object) reply {
 	if segment, _ := in["Segment"].(float64); segment > 0 {
 		return reply{http.StatusOK, object{"Items": []any{}}}

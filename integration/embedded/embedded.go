@@ -1,10 +1,10 @@
-// Package embedded gives a unit test a DynamoDB engine of its own, in the test's process: it needs
-// Go alone and starts in a millisecond. The engine is minidyn (github.com/truora/minidyn).
+// Package embedded gives a unit test its own DynamoDB engine, inside the test process. It needs only
+// Go, and starts in a millisecond. The engine is minidyn (github.com/truora/minidyn).
 //
-// It is less than DynamoDB: docs/testing.md lists what it lacks (it reports no consumed capacity,
-// has no PartiQL and no pages of 1 MB) and what it gets wrong. It is for tests of an application's
-// own logic. Behavior that has to be DynamoDB's belongs on DynamoDB Local or dynoxide, which package
-// enginetest starts.
+// minidyn has less than DynamoDB. docs/testing.md lists the missing features (it reports no consumed
+// capacity, has no PartiQL and no pages of 1 MB) and the differences. Use it for tests of an
+// application's own logic. To test the behavior of DynamoDB, use DynamoDB Local or dynoxide, which
+// package enginetest starts.
 package embedded
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/itemize/itemize/internal/testing/engines"
 )
 
-// Memory starts an engine for one test and stops it at the test's end. It has no tables; create
-// them with its CreateTable. Tests that run in parallel do not share anything.
+// Memory starts an engine for one test and stops it at the end of the test. Create tables with its
+// CreateTable. Parallel tests do not share anything.
 func Memory(t testing.TB) *integration.Engine {
 	t.Helper()
 	s := httptest.NewServer(Handler())

@@ -14,19 +14,20 @@ import (
 	"github.com/truora/minidyn/server"
 )
 
-// front stands before minidyn. It answers the calls that minidyn lacks, completes answers that a
-// mapper cannot do without (complete.go), and refuses the rest with an error that says so. It hands
-// on one request at a time: minidyn does not lock all of its maps, and completing takes several.
+// front is an HTTP handler in front of minidyn. It answers calls that minidyn lacks, completes answers
+// that a mapper needs (complete.go), and refuses other calls with an error that says so. It passes on
+// one request at a time, because minidyn does not lock all of its maps, and completing an answer takes
+// several requests.
 type front struct {
 	mu      sync.Mutex
 	minidyn http.Handler
 	tables  map[string]*table
 }
 
-// table describes a table to the front.
+// table describes a table for the front.
 type table struct {
 	keys []string // the key attributes
-	// definitions are its AttributeDefinitions by name, which minidyn does not describe.
+	// definitions are its AttributeDefinitions by name, which minidyn does not return.
 	definitions object
 	// timeToLive is its TimeToLiveDescription.
 	timeToLive object
@@ -39,7 +40,7 @@ type reply struct {
 	body   object
 }
 
-// Handler returns a new engine without tables. It speaks DynamoDB's protocol, JSON 1.0 over HTTP.
+// Handler returns a new engine without tables. It speaks the protocol of DynamoDB, JSON 1.0 over HTTP.
 func Handler() http.Handler {
 	return &front{minidyn: server.NewServer(), tables: map[string]*table{}}
 }
@@ -47,14 +48,14 @@ func Handler() http.Handler {
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	var in object
-	_ = json.NewDecoder(r.Body).Decode(&in) // minidyn refuses what lacks everything
+	_ = json.NewDecoder(r.Body).Decode(&in) // minidyn refuses an empty input
 	out := f.answer(operation, in)
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	w.WriteHeader(out.status)
 	_ = json.NewEncoder(w).Encode(out.body)
 }
 
-// answer answers a request. minidyn panics at some wrong ones.
+// answer answers a request. minidyn panics for some invalid ones.
 func (f *front) answer(operation string, in object) (out reply) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,7 +83,7 @@ func (f *front) answer(operation string, in object) (out reply) {
 	return f.ask(operation, in)
 }
 
-// ask hands a request to minidyn.
+// ask passes a request to minidyn.
 func (f *front) ask(operation string, in object) reply {
 	body, _ := json.Marshal(in) // it was JSON
 	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
@@ -90,13 +91,13 @@ func (f *front) ask(operation string, in object) reply {
 	answered := httptest.NewRecorder()
 	f.minidyn.ServeHTTP(answered, r)
 	out := reply{status: answered.Code}
-	if err := json.Unmarshal(answered.Body.Bytes(), &out.body); err != nil { // minidyn says so in plain text
+	if err := json.Unmarshal(answered.Body.Bytes(), &out.body); err != nil { // minidyn sends it as plain text
 		return lacks(operation)
 	}
 	return out
 }
 
-// ofTable hands on an operation on a table, notes what there is, and completes the description.
+// ofTable passes on a table operation, records the table, and completes the description.
 func (f *front) ofTable(operation, name string, in object) reply {
 	if what := unfit(in); what != "" {
 		return lacks(what)
@@ -125,8 +126,8 @@ func (f *front) ofTable(operation, name string, in object) reply {
 	return out
 }
 
-// timeToLive answers the two operations of time to live. Nothing expires by itself; DynamoDB
-// promises no time either.
+// timeToLive answers the two operations of time to live. Items do not expire; DynamoDB promises no time
+// either.
 func (f *front) timeToLive(operation, name string, in object) reply {
 	t := f.tables[name]
 	if t == nil {
@@ -143,7 +144,7 @@ func (f *front) timeToLive(operation, name string, in object) reply {
 	return reply{http.StatusOK, object{"TimeToLiveSpecification": specification}}
 }
 
-// unfit returns what a table would have that minidyn gets wrong without an error, or "".
+// unfit returns a feature of a table that minidyn gets wrong without an error, or "".
 func unfit(in object) string {
 	if len(list(in, "GlobalSecondaryIndexes"))+len(list(in, "LocalSecondaryIndexes"))+
 		len(list(in, "GlobalSecondaryIndexUpdates")) > 0 {

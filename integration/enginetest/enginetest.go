@@ -1,5 +1,5 @@
-// Package enginetest gives the tests of a package a DynamoDB engine, found or started as package
-// integration says. All of them share it: each test has tables of its own.
+// Package enginetest gives the tests of a package a DynamoDB engine, which package integration finds or
+// starts. All tests share it, and each test has its own tables.
 //
 //	func TestMain(m *testing.M) { enginetest.Run(m) }
 //
@@ -17,19 +17,20 @@ import (
 	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
-// Run runs the tests, and ends the engine that they started. It is the whole of a TestMain. Under
-// -short it skips examples, most of which need an engine.
+// Run runs the tests and stops the engine. It is all that a TestMain needs. With -short it skips
+// examples, because most of them need an engine.
 func Run(m *testing.M) { enginetest.Run(m) }
 
-// Start returns the engine, which the first call starts. Without an engine the test fails. Under -short it is skipped.
+// Start returns the engine. The first call starts it. Without an engine the test fails; with -short it
+// is skipped.
 func Start(t testing.TB) *integration.Engine {
 	t.Helper()
 	e := enginetest.Start(t)
 	return &integration.Engine{Name: e.Name, Endpoint: e.Endpoint}
 }
 
-// Table creates a table and returns its name, which no other test has. Key attributes are written with
-// their types, as "PK:S"; the sort key is "" for none. The table is deleted when the test ends.
+// Table creates a table and returns its unique name. Key attributes have their type, such as "PK:S".
+// sort is "" for none. The table is deleted at the end of the test.
 func Table(t testing.TB, hash, sort string) string {
 	t.Helper()
 	return enginetest.Table(t, hash, sort)

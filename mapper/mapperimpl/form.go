@@ -9,8 +9,7 @@ import (
 	"github.com/itemize/itemize/internal/door"
 )
 
-// Form is all that is known of a Go type: how its values are encoded, decoded, compared
-// and copied.
+// Form describes how values of a Go type are encoded, decoded, compared and copied.
 type Form[V any] = codec.Typed[V]
 
 // Funcs are the functions that compare and copy values of a struct. Without them its
@@ -53,25 +52,25 @@ func Map[M ~map[K]E, K comparable, E any](elem Form[E]) Form[M] { return codec.M
 // Pointer is the form of pointers.
 func Pointer[E any](elem Form[E]) Form[*E] { return codec.PointerOf(elem) }
 
-// Opaque is the form of types that only attributevalue knows how to encode.
+// Opaque is the form of types that only attributevalue can encode.
 func Opaque[V any]() Form[V] { return codec.OpaqueOf[V]() }
 
-// Text is the form of a struct that lies in keys alone, as the text of its MarshalText.
+// Text is the form of a struct that occurs only in keys, as its MarshalText.
 func Text[V any]() Form[V] { return codec.TextOf[V]() }
 
 // Struct is the form of a struct: the table of its fields.
 func Struct[R any](f Funcs[R], rows ...codec.Row) Form[R] { return codec.StructOf(f, rows...) }
 
-// Recursive is the form of a struct that contains itself; its method Define is called
-// in init.
+// Recursive is the form of a struct that contains itself. Its method Define is called in init.
 func Recursive[R any]() Form[R] { return codec.Recursive[R]() }
 
-// Field is a row. name is the field's name in Go, tag the value of its dynamodbav tag.
+// Field is a row of the table. name is the field's name in Go, tag the value of its dynamodbav tag.
 func Field[R, V any](name, tag string, at func(*R) *V, f Form[V]) codec.Row {
 	return codec.NewRow(name, tag, at, f)
 }
 
-// Handles returns a struct of handles, of fields that have the names of its fields: those of the table of R, and more.
+// Handles returns a struct of handles for the rows with the names of its fields: rows of the table of
+// R, and more.
 func Handles[H, R any](table Form[R], more ...codec.Row) (all H) {
 	bind(reflect.ValueOf(&all).Elem(), table.Untyped(), more)
 	return all

@@ -1,17 +1,17 @@
 package mapperimpl
 
-// NoMethods makes a generated file fail to compile where a type gains a method by which attributevalue
-// encodes or decodes it: embedded beside the type, its methods of these names are ambiguous then.
-// NoMarshaler does so for a type that decodes itself, but does not encode itself, and NoText for the
-// method by which a key of a map becomes text.
+// NoMethods makes a generated file fail to compile if a type gains a method with which attributevalue
+// encodes or decodes it. Embedded next to the type, its methods of these names become ambiguous.
+// NoMarshaler does the same for a type that has only an unmarshaler, and NoText for the method that
+// turns map keys into text.
 type (
 	NoMethods   = noMethods
 	NoMarshaler = noMarshaler
 	NoText      = noText
 )
 
-// LacksMethods is implemented by what embeds NoMethods and a type without such methods, LacksMarshaler by what embeds
-// NoMarshaler and a type without a marshaler.
+// LacksMethods is implemented by a struct that embeds NoMethods and a type without such methods.
+// LacksMarshaler is implemented by one that embeds NoMarshaler and a type without a marshaler.
 type (
 	LacksMethods   = lacksMethods
 	LacksMarshaler = lacksMarshaler

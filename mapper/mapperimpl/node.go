@@ -13,14 +13,14 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// Entity returns the node of an entity, by the fields that it is known by; of all that
-// share them, where a flat model is given fewer.
+// Entity returns the node of an entity, by its key fields. In a flat model, fewer fields select all
+// entities that share them.
 func Entity[T any](args ...Argument) query.Node[T] {
 	keyFields, err := arguments(args)
 	return node[T](selection.Selection{Identity: keyFields, Err: err, Targets: whole})
 }
 
-// whole is all of an entity. Nobody changes targets.
+// whole selects a whole entity. Targets are never changed.
 var whole = []selection.Target{{Kind: selection.TargetWhole}}
 
 func node[T any](s selection.Selection) query.Node[T] {
@@ -43,27 +43,27 @@ func target[T any](n query.Node[T], t selection.Target, args []Argument) query.N
 	return node[T](s)
 }
 
-// Table returns the node of an entity's part in one table, by its index in the layout.
+// Table returns the node of an entity's items in one table, by its index in the layout.
 func Table[T any](n query.Node[T], table int) query.Node[T] {
 	return target(n, selection.Target{Kind: selection.TargetTable, Table: table}, nil)
 }
 
-// Prefix returns the node of the items of a table whose keys begin with a text.
+// Prefix returns the node of the items of a table whose keys have a prefix.
 func Prefix[T any](n query.Node[T], table int, prefix string) query.Node[T] {
 	return target(n, selection.Target{Kind: selection.TargetPrefix, Table: table, Prefix: prefix}, nil)
 }
 
-// Items returns the node of the items whose keys begin with the first parts of one
-// item's template: all of them for a single item.
+// Items returns the node of the items whose keys begin with the first parts of an item's template. For
+// a fixed item, parts are all of them.
 func Items[T any](n query.Node[T], item, parts int, args ...Argument) query.Node[T] {
 	return target(n, selection.Target{Kind: selection.TargetItem, Item: item, Parts: parts}, args)
 }
 
-// Next goes on in the template of a node that Items returned.
+// Next continues in the template of a node that Items returned.
 func Next[T any](n query.Node[T], parts int, args ...Argument) query.Node[T] {
 	s := spec(n)
 	if len(s.Targets) != 1 {
-		return n // an error is in it
+		return n // it has an error
 	}
 	t := s.Targets[0]
 	t.Parts, t.Values, t.Time = parts, slices.Clone(t.Values), nil
@@ -75,7 +75,7 @@ func Elements[T, E any](n query.Node[T]) query.Elements[T, E] {
 	return query.InternalOf[T, E]{}.Elements(door.Key{}, n)
 }
 
-// Query returns the query over what a node selects.
+// Query returns the query over the items of a node.
 func Query[T, E any](n query.Node[T]) query.Query[T, E] {
 	return query.InternalOf[T, E]{}.Query(door.Key{}, n)
 }
@@ -85,18 +85,18 @@ func Item[T, R any](n query.Node[T], item int) mapper.ItemNode[T, R] {
 	return mapper.InternalOf[T, R]{}.Item(door.Key{}, n, item)
 }
 
-// Element returns the node of one element: n has the values of all placeholders.
+// Element returns the node of one element. n has the values of all placeholders.
 func Element[T, E any](n query.Node[T], item int) mapper.ElementNode[T, E] {
 	return mapper.InternalOf[T, E]{}.Element(door.Key{}, n, item)
 }
 
-// Patch returns the patch of fields of an entity.
+// Patch returns a patch of an entity's fields.
 func Patch[T any](n query.Node[T], changes []field.Change[T]) mapper.ItemPatch[T, T] {
 	return mapper.InternalOf[T, T]{}.Patch(door.Key{}, n, changes)
 }
 
-// Add returns the patch that adds an element, and Put that which puts it. key is that of a map's entry,
-// nil of a slice's element.
+// Add returns the patch that adds an element, and Put the one that adds or replaces it. key is the key
+// of a map entry, nil for a slice.
 func Add[T, E any](n query.Node[T], item int, key any, element E) mapper.Patch[T] {
 	return store(n, expr.Change{Kind: expr.Add, Item: item, Record: &element, Pos: codec.Pos{Key: key}})
 }
@@ -110,7 +110,7 @@ func store[T any](n query.Node[T], c expr.Change) mapper.Patch[T] {
 	return mapper.InternalOf[T, T]{}.Change(door.Key{}, n, c)
 }
 
-// Entries reads the entries of a map into all.
+// Entries reads the entries of a map.
 func Entries[K comparable, T, E any](ctx context.Context, n query.Node[T], src query.Source[T],
 	options []query.ReadOption, all *map[K]E) error {
 	found := map[K]E{}

@@ -9,8 +9,8 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// Index returns the node of what lies in a secondary index, by its number in the layout and that of
-// the items: under the values of its partition key, with so many parts of its sort key given.
+// Index returns the node of a secondary index, by the numbers of the index and the item in the layout.
+// The arguments are the values of its partition key and of the first parts of its sort key.
 func Index[T any](index, item, parts int, args ...Argument) query.Node[T] {
 	values, err := arguments(args)
 	return node[T](selection.Selection{Err: err, Targets: []selection.Target{{
@@ -18,8 +18,8 @@ func Index[T any](index, item, parts int, args ...Argument) query.Node[T] {
 	}}})
 }
 
-// Period narrows the time that follows a node's parts to a year, month, day or hour: as many numbers as
-// are given. in is its location, none for UTC.
+// Period narrows the time after a node's parts to a year, month, day or hour, by the number of
+// arguments. in is its location; the default is UTC.
 func Period[T any](n query.Node[T], in []*time.Location, year int, more ...int) query.Node[T] {
 	at, ok := location(in)
 	if !ok {
@@ -43,7 +43,7 @@ func Week[T any](n query.Node[T], in []*time.Location, year, week int) query.Nod
 	return bounded(n, *selection.WeekOf(year, week, at))
 }
 
-// location returns the location of a period, UTC for none.
+// location returns the location of a period, by default UTC.
 func location(in []*time.Location) (at *time.Location, ok bool) {
 	switch {
 	case len(in) == 0:
@@ -54,7 +54,7 @@ func location(in []*time.Location) (at *time.Location, ok bool) {
 	return nil, false
 }
 
-// Times narrows it to the instants from one until another, which is not included; nil is no bound.
+// Times narrows it to instants from one to another, which is excluded. nil is no bound.
 func Times[T any](n query.Node[T], from, to *time.Time) query.Node[T] {
 	var w selection.Time
 	if from != nil {
@@ -75,18 +75,18 @@ func bounded[T any](n query.Node[T], w selection.Time) query.Node[T] {
 	return node[T](s)
 }
 
-// Between narrows the value that follows a node's parts in an index to those from one to another, both included.
+// Between narrows the next value of an index to those from one to another, inclusive.
 func Between[T any](n query.Node[T], from, to Argument) query.Node[T] {
 	return ordered(n, &from, &to, "")
 }
 
-// AtLeast narrows it to a value and those above it.
+// AtLeast narrows it to a value and larger ones.
 func AtLeast[T any](n query.Node[T], from Argument) query.Node[T] { return ordered(n, &from, nil, "") }
 
-// AtMost narrows it to a value and those below it.
+// AtMost narrows it to a value and smaller ones.
 func AtMost[T any](n query.Node[T], to Argument) query.Node[T] { return ordered(n, nil, &to, "") }
 
-// BeginsWith narrows it to texts with a beginning.
+// BeginsWith narrows it to texts with a prefix.
 func BeginsWith[T any](n query.Node[T], begin string) query.Node[T] {
 	return ordered(n, nil, nil, begin)
 }

@@ -20,7 +20,7 @@ func SameFloat[F codec.Floating](a, b *F) bool {
 	return math.Float64bits(float64(*a)) == math.Float64bits(float64(*b))
 }
 
-// SameBig reports whether two big numbers encode alike, floats of whatever precisions.
+// SameBig reports whether two big numbers encode alike, floats also with different precisions.
 func SameBig[B any](a, b *B) bool { return codec.BigText(a) == codec.BigText(b) }
 
 // CloneBig copies a big number, a float with its precision.
@@ -134,8 +134,7 @@ func SameText[T any](a, b *T) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// CloneText copies a value by its text form. One that has none is reported when its
-// key is made.
+// CloneText copies a value through its text form. If it has none, building the key reports the error.
 func CloneText[T any](dst, src *T) {
 	text, err := any(src).(encoding.TextMarshaler).MarshalText()
 	if err != nil || any(dst).(encoding.TextUnmarshaler).UnmarshalText(text) != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// Argument is the value of a placeholder in a key, or why there is none.
+// Argument is the value of a placeholder in a key, or the error of the value.
 type Argument struct {
 	value key.Value
 	err   error

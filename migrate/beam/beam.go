@@ -1,8 +1,7 @@
 // Package beam runs a migration as an Apache Beam pipeline (Go SDK), on Dataflow, Flink, Spark or the
-// local runner: where one machine is not enough. Each segment of the source is an element, which
-// [migrate.Migration.Run] moves as the command does, within one bundle: with its checkpoints in the
-// model's table, so that a bundle that is tried again goes on where it ended, and one that is run twice
-// at once does no harm.
+// local runner, if one machine is not enough. Each segment of the source is an element, which
+// [migrate.Migration.Run] moves within one bundle. Its progress is stored in the model's table, so a
+// bundle that is tried again continues, and one that runs twice at once does no harm.
 //
 // The command itemize-beam is such a pipeline.
 package beam
@@ -26,31 +25,32 @@ func init() {
 	sdk.RegisterType(reflect.TypeFor[Result]())
 }
 
-// Job is what a pipeline does. It goes to the workers with the pipeline, but for credentials: these are
-// the workers' own (the environment's, or those of their machine's role), as are the region and the
-// endpoint (AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB).
+// Job is the work of a pipeline. It is sent to the workers with the pipeline, except for credentials,
+// Region and endpoint: workers use their own environment or role (AWS_REGION,
+// AWS_ENDPOINT_URL_DYNAMODB).
 type Job struct {
-	// Lock is the content of the lock file of the model's package, which itemize gen writes.
+	// Lock is the content of the lock file of the model's package.
 	Lock []byte
-	// Model is the model's name, Source the table of the monoliths.
+	// Model is the name of the model, Source the table of the monoliths.
 	Model, Source string
-	// Tables are the real names of tables of the model, by those that it has.
+	// Tables maps the declared table names of the model to the real ones.
 	Tables map[string]string
-	// Hash and Sort are as in migrate.Keys, both "" for keys that are fields.
+	// Hash and Sort are the arguments of migrate.Keys, both "" if the keys are fields.
 	Hash, Sort string
-	// Segments is in how many elements the source is cut: several for each worker.
+	// Segments is the number of elements: use several for each worker.
 	Segments int
-	// WriteRate bounds the WCU a second of all segments together, 0 for no bound: each has its share.
+	// WriteRate limits the WCU a second of all segments together, 0 for no limit. Each segment has an
+	// equal share.
 	WriteRate float64
 }
 
-// Result is what one bundle has done with a segment.
+// Result is the result of one bundle for a segment.
 type Result struct {
 	Segment int
 	Report  migrate.Report
 }
 
-// Move adds the migration to a pipeline, and returns a Result for each segment.
+// Move adds the migration to a pipeline. It returns a Result for each segment.
 func Move(s sdk.Scope, j Job) (sdk.PCollection, error) {
 	if _, err := migrate.ParseLayout(j.Lock, j.Model); err != nil {
 		return sdk.PCollection{}, err
@@ -67,7 +67,7 @@ func Move(s sdk.Scope, j Job) (sdk.PCollection, error) {
 	return move(s, j, all), nil
 }
 
-// move moves segments. They are shuffled, so that each is a bundle of its own.
+// move moves segments. They are shuffled, so that each is its own bundle.
 func move(s sdk.Scope, j Job, segments []int) sdk.PCollection {
 	s = s.Scope("itemize.Move")
 	return sdk.ParDo(s, &moveFn{Job: j}, sdk.Reshuffle(s, sdk.CreateList(s, segments)))
@@ -101,7 +101,7 @@ func (f *moveFn) Setup(ctx context.Context) error {
 	return nil
 }
 
-// ProcessElement moves a segment, from its checkpoint on.
+// ProcessElement moves a segment from its checkpoint.
 func (f *moveFn) ProcessElement(ctx context.Context, segment int, emit func(Result)) error {
 	o := []migrate.Option{migrate.Segment(segment, f.Job.Segments), migrate.Tables(f.name)}
 	if f.Job.Hash != "" || f.Job.Sort != "" {
