@@ -92,7 +92,7 @@ func (x Value[T]) Get(ctx context.Context) (T, error) {
 }
 
 // Reader reads text or bytes as a stream, with a few parts in memory at a time. The last Read verifies
-// the value: io.EOF means that it is complete; after ErrChanged or ErrCorrupt, discard what was read.
+// the value: io.EOF means that it is complete; after ErrChanged or ErrCorrupt, discard the data.
 // Close the reader.
 func (x Value[T]) Reader(ctx context.Context) (io.ReadCloser, error) { return x.cell.Open(ctx) }
 

@@ -16,8 +16,8 @@ func AttributeSize(name string, v types.AttributeValue) int { return attr.Attrib
 // ValueSize returns the size of a value in bytes. A nil value has 0 bytes.
 func ValueSize(v types.AttributeValue) int { return attr.ValueSize(v) }
 
-// NumberSize returns the size of a number in bytes: one, plus one for each two significant digits on
-// each side of the decimal point, without leading and trailing zeros, plus one for a minus sign. Zero
-// has one byte. A public conformance suite measured this rule on DynamoDB. DynamoDB Local uses another
-// rule, which gives one more byte for some numbers, such as 120 and 0.012.
+// NumberSize returns the size of a number in bytes. It is one, plus one for each two significant digits
+// on each side of the decimal point, plus one for a minus sign. Leading and trailing zeros do not
+// count, and zero has one byte. A public conformance suite measured this rule on DynamoDB. DynamoDB
+// Local uses another rule, which gives one more byte for some numbers, such as 120 and 0.012.
 func NumberSize(number string) int { return attr.NumberSize(number) }

@@ -46,8 +46,9 @@ type OperationCost struct {
 }
 
 // Forecast returns the monthly cost of layouts, in their order. For a read of several items it uses the
-// cheaper of BatchGetItem and a Query of the whole document, with answers of 1 MB in the order of the
-// layout's items. If an item is too large, the layout is not storable, and its forecast says why.
+// cheaper of BatchGetItem and a Query of the whole document. A Query has answers of 1 MB, in the order
+// of the layout's items. If an item is too large, the layout is not storable, and its forecast says
+// why.
 func (w Workload) Forecast(p Prices, layouts ...Layout) ([]Forecast, error) {
 	if err := errors.Join(w.check(), p.check()); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ type Cache struct {
 	err   error
 	// mappers counts the mappers. Mappers do not share cached values, because their tables can differ.
 	mappers atomic.Int64
-	id      string // the namespace of this cache in the store
+	id      string // the prefix of this cache in the store
 }
 
 // NewCache returns a cache that keeps its values in store for ttl. New refuses a mapper whose cache has

@@ -47,11 +47,11 @@
 // # Saving
 //
 // [Mapper.Save] compares the value with the snapshot, attribute by attribute, and writes the
-// difference: an UpdateItem of the changed attributes, a PutItem for a new item, a DeleteItem for a
-// removed one. An unchanged entity sends nothing. One changed item is one request. Several items are
-// one transaction at the double price, or single requests with [Independent]. [Mapper.PlanSave]
-// predicts requests and cost without I/O. The [Receipt] has the requests that were sent and the
-// consumed capacity.
+// difference. A changed item is an UpdateItem of the changed attributes, a new item a PutItem, a
+// removed one a DeleteItem. An unchanged entity sends nothing. One changed item is one request. Several
+// items are one transaction at the double price, or single requests with [Independent].
+// [Mapper.PlanSave] predicts requests and cost without I/O. The [Receipt] has the requests that were
+// sent and the consumed capacity.
 //
 // A value counts as changed if attributevalue would encode it differently. Nil and empty differ inside
 // an attribute. For elements that are items they are equal, and elements have the order of their keys.
@@ -90,7 +90,7 @@
 // # Entities of any size
 //
 // Inserts and deletes that do not fit one transaction (100 items, 4 MB) are staged, and so are those
-// with [Staged]: the root item is written first with a mark, then the other items, then the root item
+// with [Staged]. The root item is written first with a mark, then the other items, then the root item
 // again. Readers do not find the entity in between. If the program dies, the next insert or delete of
 // the entity takes over. Each insert gives its items an incarnation (_a), so leftover items never join
 // the next entity with the same key. See docs/saving.md.

@@ -106,9 +106,9 @@ func (m *Mapper[T]) Index(name string, values ...any) query.Index[T] {
 // not exist, the error is ErrNotFound. Reads are eventually consistent unless you pass [Strong].
 //
 // It costs one RCU for each 4 KB, rounded up: of a single item, or of the sum of the items of each
-// page. Eventually consistent reads cost half of that. Three kinds of loads need more reads: several
-// pages, an entity that was staged less than half an hour ago, and a part that contains items of a
-// staged insert (docs/design/writes.md, "Loads").
+// page. Eventually consistent reads cost half of that. A load needs more reads if it has several pages,
+// if the entity was staged less than half an hour ago, and if a part contains items of a staged insert
+// (docs/design/writes.md, "Loads").
 func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...ReadOption) (*Entity[T], error) {
 	e := &Entity[T]{}
 	state, err := m.engine.loadEntity(ctx, m.resolved(s), &e.Value, options)
@@ -193,11 +193,11 @@ func (m *Mapper[T]) DeleteByKey(ctx context.Context, s query.Selection[T], optio
 
 // PlanLoad returns the requests and the predicted cost of Load, in RCU. It does no I/O.
 //
-// For a loaded *Entity the plan is exact, as long as no other writer changes the items. Two exceptions:
-// if the last item of a range brings an answer to 1 MB, the plan has bounds; and BatchGetItem may need
-// more requests than planned if it reads more than 1 MB of a partition. For a new entity that was
-// saved, the plan covers the items that were written. For another selection it has bounds: for a range,
-// those of its first answer.
+// For a loaded *Entity the plan is exact, as long as no other writer changes the items. There are two
+// exceptions. If the last item of a range brings an answer to 1 MB, the plan has bounds. BatchGetItem
+// may need more requests than planned if it reads more than 1 MB of a partition. For a new entity that
+// was saved, the plan covers the items that were written. For another selection it has bounds: for a
+// range, those of its first answer.
 func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan, error) {
 	var loaded *state
 	if e, ok := s.(*Entity[T]); ok && e.state != nil && !e.state.Fresh {

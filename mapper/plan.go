@@ -66,9 +66,9 @@ type Plan struct {
 	// Requests is the number of requests that write or read items. It does not count the request for
 	// the keys of a table that explains an error.
 	Requests int `json:"requests"`
-	// RootReads is how many of the requests read the root item to check that the entity exists: after
-	// additions, after writes with CheckRoot or IfEntityExists, and before a patch whose new items need
-	// the incarnation.
+	// RootReads is how many of the requests read the root item to check that the entity exists. These
+	// follow additions, and writes with CheckRoot or IfEntityExists, and precede a patch whose new
+	// items need the incarnation.
 	RootReads int `json:"rootReads,omitempty"`
 	// Mode says how the items are written:
 	//   - "one": one item, in one request

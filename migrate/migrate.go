@@ -86,7 +86,7 @@ func Tables(rename func(string) string) Option {
 	return optionFunc(func(o *options) { o.rename = rename })
 }
 
-// Reshape sets functions that convert the program's monoliths: forth turns a monolith, with the keys of
+// Reshape sets functions that convert the program's monoliths. forth turns a monolith, with the keys of
 // its table, into the attributes that attributevalue.MarshalMap would make of a value of the model.
 // back turns them into the monolith again. Each gets a copy, and may be called at any time, by several
 // goroutines. A monolith that does not come back unchanged, or for which a function returns an error,
@@ -114,9 +114,9 @@ func WriteRate(wcu float64) Option {
 // ReadRate limits the RCU a second of the scan.
 func ReadRate(rcu float64) Option { return optionFunc(func(o *options) { o.reads = flow.RateOf(rcu) }) }
 
-// Replace lets a run delete each monolith after its collection is live and was compared with it, at the
-// write units of the monolith once more and the reads of both. A verification does not see replaced
-// monoliths, and a rollback builds them from the items.
+// Replace lets a run delete each monolith after its collection is live and was compared with it. It
+// costs the write units of the monolith once more, and the reads of both. A verification does not see
+// replaced monoliths, and a rollback builds them from the items.
 func Replace() Option { return optionFunc(func(o *options) { o.replace = true }) }
 
 // OnProgress calls f with the progress, at most twice a second, and at the end. Calls do not overlap.

@@ -188,9 +188,9 @@ func (m *Migration) underway(ctx context.Context) error {
 	return err
 }
 
-// goesBack returns an error if no entity may become a monolith. A rollback checks it after it has
-// marked a root item, and so does [Migration.KeepMonolith], because a program that was paused may
-// belong to a rollback that has ended, or run during a contract.
+// goesBack returns an error if no entity may become a monolith. A rollback and [Migration.KeepMonolith]
+// check it after they have marked a root item, because a program that was paused may belong to a
+// rollback that has ended, or run during a contract.
 func (m *Migration) goesBack(ctx context.Context, settles bool) error {
 	var n phaseNote
 	_, err := m.state.read(ctx, notePhase, &n)

@@ -5,9 +5,9 @@
 //	observer, err := otel.New(otelapi.GetTracerProvider(), otelapi.GetMeterProvider())
 //	users, err := mapper.New[User](client, mapper.Observe(observer))
 //
-// A span has the name of the operation and the model ("Save store.User"). Spans and metrics have the
-// attributes db.system.name ("aws.dynamodb"), db.operation.name and, for a single table,
-// db.collection.name, by the semantic conventions, and itemize.model. Spans also have
+// A span has the name of the operation and the model ("Save store.User"). By the semantic conventions,
+// spans and metrics have the attributes db.system.name ("aws.dynamodb"), db.operation.name and, for a
+// single table, db.collection.name. They also have itemize.model, and spans have
 // aws.dynamodb.table_names. If a call fails, its span has the type of the error as error.type and as
 // the description of its status. Error texts contain the keys of items, which can be personal data, so
 // spans have them only with [ErrorTexts]. No span or metric contains values of attributes. ErrNotFound

@@ -32,8 +32,9 @@ func (k Key[T]) Table(name string) Key[T] {
 	return k
 }
 
-// Prefix selects the items whose sort keys begin with p. To exclude keys that begin with p by chance, p
-// must end at a delimiter, or inside a time after a year, month, day or hour ("...#2021-11-").
+// Prefix selects the items whose sort keys begin with p. p must end at a delimiter, or inside a time
+// after a year, month, day or hour ("...#2021-11-"). So the result has no items of other templates that
+// begin alike.
 func (k Key[T]) Prefix(p string) Node[T] {
 	if k.schema != nil {
 		k.spec = k.scope().prefix(p)

@@ -51,9 +51,9 @@ func (q Query[T, E]) elemType() reflect.Type {
 	return reflect.TypeFor[E]()
 }
 
-// Of returns the query over the elements of type E in a selection: of all slice and map fields with
-// that element type, or, for a flat model, of its entities. If the selection can contain items of other
-// types, the query is refused when it runs, because it would read and pay for them.
+// Of returns the query over the elements of type E in a selection. These are the elements of all slice
+// and map fields with that element type, or the entities of a flat model. If the selection can contain
+// items of other types, the query is refused when it runs, because it would read and pay for them.
 func Of[E, T any](s Selection[T]) Query[T, E] { return Query[T, E]{definition{spec: specOf(s)}} }
 
 // Reverse returns the query in descending order of the sort keys.
@@ -104,9 +104,9 @@ func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
 	return q
 }
 
-// Fetch returns the query of an index that also reads attributes which the index does not project from
-// the table: in batches, at 0.5 RCU for each 4 KB of an item, rounded up. Items whose index key has
-// changed since are left out.
+// Fetch returns the query of an index that also reads attributes which the index does not project. It
+// reads them from the table in batches, at 0.5 RCU for each 4 KB of an item, rounded up. Items whose
+// index key has changed since are left out.
 func (q Query[T, E]) Fetch() Query[T, E] {
 	q.fetch = true
 	return q

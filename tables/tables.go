@@ -1,6 +1,6 @@
-// Package tables has functions for the tables of models: their definitions as requests, CloudFormation
-// or Terraform ([Of], [Join], [CloudFormation], [Terraform]), a comparison with live tables ([Check]),
-// and the maintenance of tables that rotate by time ([Maintain]).
+// Package tables has functions for the tables of models. [Of], [Join], [CloudFormation] and [Terraform]
+// return their definitions, [Check] compares them with live tables, and [Maintain] maintains tables
+// that rotate by time.
 package tables
 
 import (

@@ -1,6 +1,6 @@
 // Command itemize-beam moves monoliths as an Apache Beam pipeline: itemize-beam -model Package
-// -segments 64 --runner=dataflow (and the runner's flags) documents. What follows the run (verify,
-// cutover, contract, rollback) is the command itemize's.
+// -segments 64 --runner=dataflow (and flags of the runner) documents. Use the command itemize for the
+// other steps: verify, cutover, contract, rollback.
 package main
 
 import (
