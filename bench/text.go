@@ -27,10 +27,12 @@ kinds at once, and has no transaction for many documents.
 | full-page | query 1,000 wishes, 889 KB of JSON: almost a full page of 1 MB |
 | bulk-load-500-items | load 25 users of 20 items each |
 
-` + "`cd bench && go run .`" + ` prints the comparison of benchstat, and ` + "`go run . -write ../docs/design/benchmarks.md`" +
+` + "`cd bench && go run .`" + ` prints the comparison of benchstat, and ` +
+	"`go run . -write ../docs/design/benchmarks.md`" +
 	` writes
 this page.
 `
 
-const keptText = "A program keeps one string of 7 bytes from a page of 890 KB and drops everything else. The table shows " +
+const keptText = "A program keeps one string of 7 bytes from a page of 890 KB and drops everything else. The " +
+	"table shows " +
 	"the memory that stays in use."

@@ -93,11 +93,11 @@ func TestCacheLoadManyBehindWrites(t *testing.T) {
 	ctx := context.Background()
 	c := &strongly{Client: enginetest.Start(t).Client()}
 	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	others := must(mapper.New[parcel](c.Client, table))(t)
+	second := must(mapper.New[parcel](c.Client, table))(t)
 	m := must(mapper.New[parcel](c, table, mapper.Caching(mapper.NewCache(&keepsAll{}, time.Hour))))(t)
 	var all []query.Selection[parcel]
 	for i := range 6 {
-		by := others
+		by := second
 		if i < 2 {
 			by = m
 		}

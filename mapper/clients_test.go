@@ -71,12 +71,14 @@ func (d unwatched) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
 	return d.c.DeleteItem(ctx, in)
 }
 
-func (d unwatched) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput,
+func (d unwatched) Query(ctx context.Context, in *dynamodb.QueryInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput,
 	error) {
 	return d.c.Query(ctx, in)
 }
 
-func (d unwatched) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
+func (d unwatched) Scan(ctx context.Context, in *dynamodb.ScanInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
 	error) {
 	return d.c.Scan(ctx, in)
 }

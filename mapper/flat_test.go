@@ -268,9 +268,9 @@ func TestSecondaryTableElements(t *testing.T) {
 	ctx := context.Background()
 	names := map[string]string{"forums": enginetest.Table(t, "Name:S", ""),
 		"replies": enginetest.Table(t, "Forum:S", "At:N")}
-	m := must(mapper.New[models.Satellites](enginetest.Start(t).Client(),
+	m := must(mapper.New[models.SecondaryItems](enginetest.Start(t).Client(),
 		mapper.Tables(func(n string) string { return names[n] })))(t)
-	v := models.Satellites{Name: "go", About: "x",
+	v := models.SecondaryItems{Name: "go", About: "x",
 		Replies: []models.Reply{{Seq: 2, Text: "b"}, {Seq: -5, Text: "a"}, {Seq: 10, Text: "c"}}}
 	must(m.Save(ctx, m.New(v)))(t)
 	e := must(m.Load(ctx, m.Key("go")))(t)

@@ -78,8 +78,9 @@ func (g *engine) largeValues(s *settings) error {
 	}
 	parents := &read.Reader{Client: g.client, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe}
 	g.search.SetFetcher(&large.Fetcher{
-		Locations: locations, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: m.MaxValue, Codings: m.Codings,
-		Flying: largeFlying,
+		Locations: locations, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: m.MaxValue,
+		Codings: m.Codings,
+		Flying:  largeFlying,
 	})
 	g.env.Estimate.Fetcher = g.search.Fetcher
 	return nil

@@ -365,7 +365,7 @@ func TestUnwatchedDeleteOfEntityThatMovesIsUnknown(t *testing.T) {
 	x := newShops(t)
 	n := x.splitKeys(t, 1)[0]
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, By: "x", Line: []part{{N: 1}, {N: 2}}})))(t)
-	m := must(mapper.New[shopKnown](unwatched{client(t, atRequest("TransactWriteItems", 1, func() {
+	m := must(mapper.New[shopExpected](unwatched{client(t, atRequest("TransactWriteItems", 1, func() {
 		must(x.c.Save(ctx, must(x.c.Load(ctx, x.c.Key("s", n)))(t), mapper.Move()))(t)
 	}), 2)}, x.table))(t)
 	if _, err := m.DeleteByKey(ctx, m.Key("s", n)); !isUnknown(err) {

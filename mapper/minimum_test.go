@@ -26,7 +26,7 @@ func (f *fixture) itemsOf(v any) map[item.Place]item.Attributes {
 	if err != nil {
 		f.Fatal(err)
 	}
-	lies, err := f.Schema.Partition(keyFields)
+	partition, err := f.Schema.Partition(keyFields)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func (f *fixture) itemsOf(v any) map[item.Place]item.Attributes {
 		if err != nil {
 			f.Fatal(err)
 		}
-		at := f.Place(it, lies, sk)
+		at := f.Place(it, partition, sk)
 		stored := at.Key()
 		for i, a := range it.Attributes {
 			av, err := f.Codec.Record(it.Index).Encode(rec, i)

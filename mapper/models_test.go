@@ -180,7 +180,7 @@ type (
 		By   string   `ddb:"sk=O#{N:06}#HEAD"`
 		Line []part   `ddb:"sk=O#{^N:06}#L#{N:02}"`
 	}
-	shopKnown struct {
+	shopExpected struct {
 		_    struct{} `ddb:"table=depots,shards='20,40',shardby=N"`
 		Shop string   `ddb:"pk=S#{Shop}#{shard}"`
 		N    int      `ddb:"sk=O#{N:06}#HEAD"`

@@ -304,13 +304,13 @@ func TestUpdateReturnsErrorOfItsFunction(t *testing.T) {
 		"missing entity": func() error { _, err := clean.Load(ctx, clean.Key("none")); return err },
 	} {
 		calls := 0
-		var given error
+		var passed error
 		_, err := clean.Update(ctx, clean.Key("2"), func(*account) error {
 			calls++
-			given = fmt.Errorf("mine: %w", other())
-			return given
+			passed = fmt.Errorf("mine: %w", other())
+			return passed
 		})
-		if calls != 1 || err != given {
+		if calls != 1 || err != passed {
 			t.Errorf("%s: %d calls, %v", name, calls, err)
 		}
 	}

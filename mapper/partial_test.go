@@ -86,8 +86,8 @@ func TestPartialSaveLeavesTheRestAlone(t *testing.T) {
 		before := r.all(pk)
 		for name, sel := range selections(users.Key(id)) {
 			e := must(users.Load(ctx, sel))(t)
-			within := func(sk string) bool { return selected(name, sk) }
-			scramble(rnd, &e.Value, within)
+			selects := func(sk string) bool { return selected(name, sk) }
+			scramble(rnd, &e.Value, selects)
 			if _, err := users.Save(ctx, e); err != nil {
 				t.Fatalf("%q: %v", name, err)
 			}
@@ -95,7 +95,7 @@ func TestPartialSaveLeavesTheRestAlone(t *testing.T) {
 			for sk, was := range before {
 				now := after[sk]
 				switch {
-				case !within(sk) || unknown(sk):
+				case !selects(sk) || unknown(sk):
 					if d := cmp.Diff(was, now); d != "" {
 						t.Fatalf("%q: the item %s, which was not loaded, changed (-before +after):\n%s", name, sk, d)
 					}
@@ -135,23 +135,23 @@ func selected(name, sk string) bool {
 }
 
 // scramble changes what lies within the selection.
-func scramble(r *rand.Rand, u *user, within func(string) bool) {
-	if within("U#Information") {
+func scramble(r *rand.Rand, u *user, selects func(string) bool) {
+	if selects("U#Information") {
 		u.Email = fmt.Sprint(r.IntN(10))
 	}
-	if within("U#Address#Home") && r.IntN(2) == 0 {
+	if selects("U#Address#Home") && r.IntN(2) == 0 {
 		u.Home = []address{{}, {"x", fmt.Sprint(r.IntN(3))}}[r.IntN(2)]
 	}
-	if within("U#Address#Delivery") {
+	if selects("U#Address#Delivery") {
 		u.Delivery = []*address{nil, {}, {"y", "z"}}[r.IntN(3)]
 	}
 	switch {
-	case within("M#WishList#Public#2021-10-"):
+	case selects("M#WishList#Public#2021-10-"):
 		u.Public = u.Public[:r.IntN(len(u.Public)+1)]
-	case within("M#WishList#Public#2021-11-") && len(u.Public) > 0:
+	case selects("M#WishList#Public#2021-11-") && len(u.Public) > 0:
 		u.Public[0].Title += "!"
 	}
-	if within("M#Card#visa") && r.IntN(2) == 0 {
+	if selects("M#Card#visa") && r.IntN(2) == 0 {
 		u.Cards = map[string]card{"visa": {fmt.Sprint(r.IntN(100))}}
 	}
 }

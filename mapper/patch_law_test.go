@@ -82,7 +82,7 @@ type act struct {
 	takes  bool // it takes something away
 }
 
-func members[E comparable](has []E, add bool, some ...E) []E {
+func changed[E comparable](has []E, add bool, some ...E) []E {
 	has = slices.DeleteFunc(slices.Clone(has), func(e E) bool { return slices.Contains(some, e) })
 	if add {
 		has = append(has, some...)
@@ -127,11 +127,11 @@ func drawAct(r *rand.Rand) act {
 		{f.Note.Set(&text), func(v *cells) { v.Note = &text }, false},
 		{f.Note.Set(nil), func(v *cells) { v.Note = nil }, false},
 		{f.Note.Remove(), func(v *cells) { v.Note = nil }, true},
-		{f.Tags.Add(some...), func(v *cells) { v.Tags = members(v.Tags, true, some...) }, false},
-		{f.Tags.Delete(some...), func(v *cells) { v.Tags = members(v.Tags, false, some...) }, true},
+		{f.Tags.Add(some...), func(v *cells) { v.Tags = changed(v.Tags, true, some...) }, false},
+		{f.Tags.Delete(some...), func(v *cells) { v.Tags = changed(v.Tags, false, some...) }, true},
 		{f.Tags.Set(some), func(v *cells) { v.Tags = slices.Clone(some) }, false},
-		{f.Primes.Add(n, 11), func(v *cells) { v.Primes = members(v.Primes, true, n, 11) }, false},
-		{f.Primes.Delete(n), func(v *cells) { v.Primes = members(v.Primes, false, n) }, true},
+		{f.Primes.Add(n, 11), func(v *cells) { v.Primes = changed(v.Primes, true, n, 11) }, false},
+		{f.Primes.Delete(n), func(v *cells) { v.Primes = changed(v.Primes, false, n) }, true},
 		{f.Lines.Append(some...), func(v *cells) { v.Lines = append(slices.Clone(v.Lines), some...) }, false},
 		{f.Lines.Set(nil), func(v *cells) { v.Lines = nil }, false},
 		{f.Counts.Key(k).Set(n), func(v *cells) { counts(v)[k] = n }, false},
@@ -242,7 +242,7 @@ func TestPatchLaw(t *testing.T) {
 	}
 	side := m.New(board{ID: "side"})
 	must(m.Save(ctx, side))(t)
-	saved, refused, together := 0, 0, 0
+	saved, refused, joined := 0, 0, 0
 	for i := range n {
 		if i%20 == 0 {
 			fresh(i)
@@ -307,7 +307,7 @@ func TestPatchLaw(t *testing.T) {
 			}
 			if i > 0 && side.Value.Main.Count == i {
 				saved = i
-				together++
+				joined++
 			}
 			if returned != nil && !reflect.DeepEqual(returned.plain(), to.plain()) {
 				t.Fatalf("seed %d, patch %d returned\n     %+v\nwant %+v", seed, i, returned.plain(), to.plain())
@@ -333,5 +333,5 @@ func TestPatchLaw(t *testing.T) {
 			must(m.Save(ctx, e))(t)
 		}
 	}
-	t.Logf("seed %d: %d patches, %d of them in transactions; %d refused", seed, n, together, refused)
+	t.Logf("seed %d: %d patches, %d of them in transactions; %d refused", seed, n, joined, refused)
 }

@@ -638,8 +638,8 @@ func TestPatchTooLargeIsTooLargeError(t *testing.T) {
 	p := boardMain(m).Patch(cellFields.Lines.Append(strings.Repeat("x", 150_000)))
 	other := mapperimpl.Item[board, cells](handmade.Node(m.Key("2")), 0).Patch(cellFields.Count.Increment(1))
 	_, alone := p.Exec(ctx, m)
-	_, together := mapper.Transact(ctx, other.PatchPart(m), p.PatchPart(m))
-	for _, err := range []error{alone, together} {
+	_, joinedErr := mapper.Transact(ctx, other.PatchPart(m), p.PatchPart(m))
+	for _, err := range []error{alone, joinedErr} {
 		var large *mapper.TooLargeError
 		if !errors.As(err, &large) || large.Key.Partition != "BOARD#1" {
 			t.Errorf("%.600v", err)

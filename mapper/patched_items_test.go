@@ -386,7 +386,7 @@ func TestDeleteTakesNothingOfEntityInsertedDuringItsQuery(t *testing.T) {
 			m := must(mapper.New[visited](c, mapper.Table(v.table), mapper.DecodeWithSDK()))(t)
 			_, err := m.DeleteByKey(ctx, m.Key("1"), options...)
 			e, loads := v.other.Load(ctx, v.other.Key("1"), mapper.Strong())
-			if gone := errors.Is(loads, mapper.ErrNotFound); !gone &&
+			if missing := errors.Is(loads, mapper.ErrNotFound); !missing &&
 				(loads != nil || e.Value.Name != "next" || e.Value.Hits != 5) {
 				t.Errorf("%s, %d options: the delete: %v; then %+v, %v (%v)", what, len(options), err, e, loads,
 					v.f.log)

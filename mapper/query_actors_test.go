@@ -189,9 +189,9 @@ func TestQueryWithALimitRereads(t *testing.T) {
 	v := six("1", "x")
 	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
 	reader := newAccounts(t, table, atRequest("Query", 2, func() {
-		var gone atomic.Int32
+		var deleted atomic.Int32
 		dying := newAccounts(t, table, &faulty{at: -1, late: func(r *http.Request) bool {
-			return operation(r) == "DeleteItem" && gone.Add(1) > 2
+			return operation(r) == "DeleteItem" && deleted.Add(1) > 2
 		}}, 1)
 		_, _ = dying.DeleteByKey(ctx, dying.Key("1"), mapper.Staged())
 	}), 1)

@@ -79,7 +79,7 @@ func TestRepeatedWithAnotherPart(t *testing.T) {
 	t.Parallel()
 	type between = func(*counting, *mapper.Entity[board])
 	save := func(c *counting, e *mapper.Entity[board]) { must(c.boards.Save(context.Background(), e))(c.T) }
-	others := func(c *counting, _ *mapper.Entity[board]) {
+	interfere := func(c *counting, _ *mapper.Entity[board]) {
 		must(c.clean.Update(context.Background(), c.clean.Key("E"),
 			func(b *board) error { b.Main.State = "other"; return nil }))(c.T)
 	}
@@ -108,11 +108,11 @@ func TestRepeatedWithAnotherPart(t *testing.T) {
 		"the entity saved in between":           {change, dropAnswer, save, applied, 1},
 		"the entity unchanged":                  {asItIs, dropAnswer, nothing, applied, 1},
 		"the entity unchanged, and not applied": {asItIs, dropRequest, nothing, unknowns, 0},
-		"the entity written by another":         {change, dropAnswer, others, applied, 1},
-		"written by another, and not applied":   {change, dropRequest, others, unknowns, 0},
+		"the entity written by another":         {change, dropAnswer, interfere, applied, 1},
+		"written by another, and not applied":   {change, dropRequest, interfere, unknowns, 0},
 		"the counter written by another":        {change, dropAnswer, patched, applied, 1},
 		"both written by others": {change, dropAnswer,
-			func(c *counting, e *mapper.Entity[board]) { others(c, e); patched(c, e) }, unknowns, 1},
+			func(c *counting, e *mapper.Entity[board]) { interfere(c, e); patched(c, e) }, unknowns, 1},
 		"an element removed, also by another":     {remove, dropRequest, removed, unknowns, 0},
 		"an element removed, the counter written": {remove, dropAnswer, patched, unknowns, 1},
 	} {

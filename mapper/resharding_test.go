@@ -44,8 +44,8 @@ func (x *shops) back(t *testing.T, n int) {
 }
 
 // mapperOf returns a mapper with a client of its own.
-func (x *shops) mapperOf(t *testing.T, f *faulty) *mapper.Mapper[shopKnown] {
-	return must(mapper.New[shopKnown](client(t, f, 1), x.table))(t)
+func (x *shops) mapperOf(t *testing.T, f *faulty) *mapper.Mapper[shopExpected] {
+	return must(mapper.New[shopExpected](client(t, f, 1), x.table))(t)
 }
 
 // stored returns an entity, nil if it does not exist.
@@ -87,7 +87,7 @@ func TestLostDeleteOfMovedEntityIsUnknown(t *testing.T) {
 				return none
 			}
 			m := x.mapperOf(t, f)
-			var selected query.Selection[shopKnown] = m.Key("s", n)
+			var selected query.Selection[shopExpected] = m.Key("s", n)
 			if loaded {
 				selected = must(m.Load(ctx, m.Key("s", n)))(t)
 			}
@@ -120,7 +120,7 @@ func TestLostRemovalOfMovedElementIsUnknown(t *testing.T) {
 		return none
 	}
 	m := x.mapperOf(t, f)
-	_, err := m.Update(ctx, m.Key("s", n), func(v *shopKnown) error { v.Line = nil; return nil })
+	_, err := m.Update(ctx, m.Key("s", n), func(v *shopExpected) error { v.Line = nil; return nil })
 	if now := x.stored(t, n); err == nil && len(now.Line) > 0 {
 		t.Errorf("the removal is acknowledged, and %+v is stored", now.Line)
 	}
@@ -229,7 +229,7 @@ func TestDeleteKeepsNextEntityOnOtherShard(t *testing.T) {
 			case 1:
 				return dropAnswer // it is applied
 			case 2: // by the SDK
-				must(x.b.Save(ctx, x.b.New(shopKnown{Shop: "s", N: n, By: "second"})))(t)
+				must(x.b.Save(ctx, x.b.New(shopExpected{Shop: "s", N: n, By: "second"})))(t)
 			}
 			return none
 		}
@@ -239,7 +239,7 @@ func TestDeleteKeepsNextEntityOnOtherShard(t *testing.T) {
 			}
 			return none
 		}
-		m := must(mapper.New[shopKnown](unwatched{client(t, f, 2)}, x.table))(t)
+		m := must(mapper.New[shopExpected](unwatched{client(t, f, 2)}, x.table))(t)
 		_, err := m.DeleteByKey(ctx, m.Key("s", n))
 		if now := x.stored(t, n); now == nil || !isUnknown(err) {
 			t.Errorf("%+v is stored: %v", now, err)
@@ -269,7 +269,7 @@ func TestLostTransactionOfMovedEntityIsUnknown(t *testing.T) {
 			at["TransactWriteItems"] = nil
 			x.move(t, n)
 			must(x.b.Update(ctx, x.b.Key("other", 1),
-				func(v *shopKnown) error { v.By = "another writer"; return nil }))(t)
+				func(v *shopExpected) error { v.By = "another writer"; return nil }))(t)
 			var err error
 			if deletes {
 				_, err = m.Delete(ctx, e)

@@ -63,10 +63,10 @@ func TestScan(t *testing.T) {
 	for _, options := range [][]mapper.ScanOption{nil, {mapper.Segments(5)},
 		{mapper.Strong(), mapper.Segments(2), mapper.ReadRate(5000)}} {
 		var r mapper.Receipt
-		got, met := map[string]account{}, map[string]string{}
+		got, seen := map[string]account{}, map[string]string{}
 		for e, err := range m.Scan(ctx,
 			append(options, mapper.ReceiptTo(&r),
-				mapper.OnStray(func(s mapper.Stray) { met[s.Key.String()] = s.State }))...) {
+				mapper.OnStray(func(s mapper.Stray) { seen[s.Key.String()] = s.State }))...) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,15 +78,15 @@ func TestScan(t *testing.T) {
 				t.Errorf("%d unknown items", e.Unknown())
 			}
 		}
-		for at, state := range met {
+		for at, state := range seen {
 			if strings.HasPrefix(at, "ACCOUNT#marked") && state == "deleting" {
-				delete(met, at)
+				delete(seen, at)
 			}
 		}
 		if diff := cmp.Diff(want, got, accountOptions); diff != "" {
 			t.Errorf("%s", diff)
 		}
-		if diff := cmp.Diff(strays, met); diff != "" {
+		if diff := cmp.Diff(strays, seen); diff != "" {
 			t.Errorf("%s", diff)
 		}
 		if r.Predicted.Requests == 0 || r.Predicted.Mode != "read" || !r.Predicted.RCU.Contains(r.Consumed.RCU) &&

@@ -32,7 +32,7 @@ type distant struct {
 	each  int // ticks of a shard
 
 	mu                       sync.Mutex
-	requests, given, largest int
+	requests, limit, largest int
 	under, most              int // requests under way
 }
 
@@ -69,7 +69,7 @@ func (c *distant) Query(ctx context.Context, in *dynamodb.QueryInput,
 		out.LastEvaluatedKey = map[string]types.AttributeValue{"PK": last["PK"], "SK": last["SK"]}
 	}
 	c.mu.Lock()
-	c.given += len(out.Items)
+	c.limit += len(out.Items)
 	c.mu.Unlock()
 	return out, nil
 }
@@ -77,7 +77,7 @@ func (c *distant) Query(ctx context.Context, in *dynamodb.QueryInput,
 // held notes how many items have been given and not been yielded.
 func (c *distant) held(yielded int) {
 	c.mu.Lock()
-	c.largest = max(c.largest, c.given-yielded)
+	c.largest = max(c.largest, c.limit-yielded)
 	c.mu.Unlock()
 }
 

@@ -20,7 +20,7 @@ import (
 type shops struct {
 	table mapper.Option
 	a     *mapper.Mapper[shopOld]
-	b     *mapper.Mapper[shopKnown]
+	b     *mapper.Mapper[shopExpected]
 	c     *mapper.Mapper[shopNew]
 	d     *mapper.Mapper[shopAfter]
 }
@@ -28,7 +28,7 @@ type shops struct {
 func newShops(t *testing.T) *shops {
 	table, client := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), enginetest.Start(t).Client()
 	return &shops{
-		table, must(mapper.New[shopOld](client, table))(t), must(mapper.New[shopKnown](client, table))(t),
+		table, must(mapper.New[shopOld](client, table))(t), must(mapper.New[shopExpected](client, table))(t),
 		must(mapper.New[shopNew](client, table))(t), must(mapper.New[shopAfter](client, table))(t),
 	}
 }
@@ -76,43 +76,43 @@ func TestShardsMoveDuringReads(t *testing.T) {
 	numbers := x.splitKeys(t, 80)
 	lines := []part{{N: 1, Text: "x"}, {N: 2, Text: "y"}}
 	for name, c := range map[string]struct {
-		do   func(m *mapper.Mapper[shopKnown], k query.Key[shopKnown], prefix string) error
+		do   func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], prefix string) error
 		want string
 	}{
-		"load": {func(m *mapper.Mapper[shopKnown], k query.Key[shopKnown], _ string) error {
+		"load": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], _ string) error {
 			e, err := m.Load(ctx, k, mapper.Strong())
 			if err == nil && len(e.Value.Line) != 2 {
 				err = fmt.Errorf("%+v", e.Value)
 			}
 			return err
 		}, "2 lines"},
-		"load many": {func(m *mapper.Mapper[shopKnown], k query.Key[shopKnown], _ string) error {
-			all, err := m.LoadMany(ctx, []query.Selection[shopKnown]{k})
+		"load many": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], _ string) error {
+			all, err := m.LoadMany(ctx, []query.Selection[shopExpected]{k})
 			if err == nil && (all[0] == nil || len(all[0].Value.Line) != 2) {
 				err = fmt.Errorf("%+v", all)
 			}
 			return err
 		}, "2 lines"},
-		"load a part": {func(m *mapper.Mapper[shopKnown], k query.Key[shopKnown], prefix string) error {
+		"load a part": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], prefix string) error {
 			e, err := m.Load(ctx, k.Prefix(prefix), mapper.Strong())
 			if err == nil && len(e.Value.Line) != 2 {
 				err = fmt.Errorf("%+v", e.Value)
 			}
 			return err
 		}, "2 lines"},
-		"update": {func(m *mapper.Mapper[shopKnown], k query.Key[shopKnown], _ string) error {
-			_, err := m.Update(ctx, k, func(v *shopKnown) error { v.By = "u"; return nil })
+		"update": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], _ string) error {
+			_, err := m.Update(ctx, k, func(v *shopExpected) error { v.By = "u"; return nil })
 			return err
 		}, "2 lines by u"},
-		"add": {func(m *mapper.Mapper[shopKnown], k query.Key[shopKnown], _ string) error {
-			_, err := m.Update(ctx, k, func(v *shopKnown) error { v.Line = append(v.Line, part{N: 51}); return nil })
+		"add": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], _ string) error {
+			_, err := m.Update(ctx, k, func(v *shopExpected) error { v.Line = append(v.Line, part{N: 51}); return nil })
 			return err
 		}, "3 lines"},
-		"delete": {func(m *mapper.Mapper[shopKnown], k query.Key[shopKnown], _ string) error {
+		"delete": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], _ string) error {
 			_, err := m.DeleteByKey(ctx, k)
 			return err
 		}, "not found"},
-		"delete a part": {func(m *mapper.Mapper[shopKnown], k query.Key[shopKnown], prefix string) error {
+		"delete a part": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], prefix string) error {
 			_, err := m.DeleteByKey(ctx, k.Prefix(prefix))
 			return err
 		}, "0 lines"},
@@ -135,7 +135,7 @@ func TestShardsMoveDuringReads(t *testing.T) {
 					}
 				}}
 				m := must(
-					mapper.New[shopKnown](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = f }),
+					mapper.New[shopExpected](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = f }),
 						x.table),
 				)(t)
 				if err := c.do(m, m.Key("s", n), fmt.Sprintf("O#%06d#L#", n)); err != nil {

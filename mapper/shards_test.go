@@ -313,8 +313,8 @@ func TestShardsChangeTwoActors(t *testing.T) {
 				_, second = b.Save(ctx, b.New(shopNew{Shop: "s", N: n, By: "b", Line: lines}), modes[1]...)
 			}
 			f := &before{at: at, do: insert, sent: &sent}
-			a := must(mapper.New[shopKnown](engine.Client(func(o *dynamodb.Options) { o.HTTPClient = f }), table))(t)
-			e := a.New(shopKnown{Shop: "s", N: n, By: "a", Line: lines})
+			a := must(mapper.New[shopExpected](engine.Client(func(o *dynamodb.Options) { o.HTTPClient = f }), table))(t)
+			e := a.New(shopExpected{Shop: "s", N: n, By: "a", Line: lines})
 			if must(a.PlanSave(e))(t).Items[0].Key.Partition != must(b.PlanSave(b.New(shopNew{Shop: "s", N: n})))(t).
 				Items[0].Key.Partition {
 				distinct++

@@ -157,10 +157,10 @@ func TestTimeTablesSecondaryTableMissing(t *testing.T) {
 		m := timed[twoTables](t, client, []time.Time{month(n)},
 			mapper.InTimeTables(mapper.TimeTables{Since: month(min(n, 0))}))
 		must(m.Save(ctx, m.New(twoTables{Device: "d", At: month(n), Text: "x", Body: "y"})))(t)
-		gone := must(tables.At(m, month(n)))(t)[1].Name
-		must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &gone}))(t)
+		dropped := must(tables.At(m, month(n)))(t)[1].Name
+		must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &dropped}))(t)
 		all, err := inTime[twoTables]("d").Between(month(n), month(n+1).Add(-1)).Collect(ctx, m, mapper.SkipMissing())
-		if err == nil || !strings.Contains(err.Error(), gone) {
+		if err == nil || !strings.Contains(err.Error(), dropped) {
 			t.Errorf("month %d: %v, %v", n, all, err)
 		}
 	}

@@ -60,13 +60,13 @@ func TestTransact(t *testing.T) {
 	ctx := context.Background()
 	j := newLedger(t, &faulty{at: -1}, 3)
 	a := j.accounts.New(account{ID: "1", Counter: 1, Left: "l"})
-	gone := j.accounts.New(account{ID: "2", Left: "l"})
+	deleted := j.accounts.New(account{ID: "2", Left: "l"})
 	byKey := j.accounts.New(account{ID: "3", Entries: []part{{1, "x"}}})
 	p := j.packages.New(registry.Package{Name: "p"})
-	must(mapper.Transact(ctx, j.accounts.SavePart(gone), j.packages.SavePart(p), j.accounts.SavePart(byKey)))(t)
+	must(mapper.Transact(ctx, j.accounts.SavePart(deleted), j.packages.SavePart(p), j.accounts.SavePart(byKey)))(t)
 	parts := []mapper.Part{
 		j.accounts.SavePart(a), registry.PackageByName("p").Tags().Add("latest", "1").PatchPart(j.packages),
-		j.accounts.DeletePart(gone), j.note("n"),
+		j.accounts.DeletePart(deleted), j.note("n"),
 	}
 	plan := must(mapper.PlanTransact(parts...))(t)
 	r := must(mapper.Transact(ctx, append(parts, j.accounts.DeletePartByKey(j.accounts.Key("3")))...))(t)
@@ -75,8 +75,8 @@ func TestTransact(t *testing.T) {
 		len(r.Predicted.Items) != 9 {
 		t.Errorf("%v\n%v", plan, r)
 	}
-	for _, e := range []*mapper.Entity[account]{a, gone} {
-		if plan := must(j.accounts.PlanSave(e))(t); e == a && plan.Mode != "nothing" || e == gone &&
+	for _, e := range []*mapper.Entity[account]{a, deleted} {
+		if plan := must(j.accounts.PlanSave(e))(t); e == a && plan.Mode != "nothing" || e == deleted &&
 			plan.Mode != "transaction" {
 			t.Errorf("%v", plan)
 		}
@@ -90,7 +90,7 @@ func TestTransact(t *testing.T) {
 		r.Predicted.Requests != 0 {
 		t.Errorf("%v", r)
 	}
-	must(mapper.Transact(ctx, j.accounts.SavePart(gone)))(t) // it was deleted, and is inserted
+	must(mapper.Transact(ctx, j.accounts.SavePart(deleted)))(t) // it was deleted, and is inserted
 	if got := stored(t, j.accounts, "1"); got.Counter != 2 || stored(t, j.accounts, "2") == nil ||
 		stored(t, j.accounts, "3") != nil {
 		t.Errorf("%+v", got)

@@ -48,7 +48,7 @@ func refused(t *testing.T, err error, want string) {
 }
 
 // A monolith that is written behind the cut-over keeps the contract from removing it.
-func TestContractLooksOnceMore(t *testing.T) {
+func TestContractVerifiesAgain(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := moved(t, 3)

@@ -203,7 +203,7 @@ func (s *scene) verified(ctx context.Context, g *migrate.Migration) (clean bool,
 		return false, err
 	}
 	state, _, err := g.Mover().Check(ctx, d, &write.Tally{})
-	return state == protocol.Moved || state == protocol.Written || state == protocol.Gone, err
+	return state == protocol.Moved || state == protocol.Written || state == protocol.Deleted, err
 }
 
 // imported stores the entity's items as an import does.

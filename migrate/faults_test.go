@@ -72,7 +72,7 @@ func eventsOf(doc attributes) int {
 func TestStepsSurviveFaults(t *testing.T) {
 	t.Parallel()
 	every := draws.Times(800, 600, 80)
-	var met, requests atomic.Int64
+	var hit, requests atomic.Int64
 	for _, n := range draws.Some(draws.Seed(t), int(faults.Faults), draws.Times(1, draws.All, draws.All)) {
 		what := faults.Fault(n)
 		next, end := make(chan int), make(chan bool)
@@ -98,7 +98,7 @@ func TestStepsSurviveFaults(t *testing.T) {
 				for at := range next {
 					if !s.survivesFault(what, at, dead) {
 						ends.Do(func() { requests.Add(int64(at) - 1); close(end) })
-					} else if n := met.Add(1); n%500 == 0 {
+					} else if n := hit.Add(1); n%500 == 0 {
 						t.Logf("%d faults, the last %s at %d", n, what, at)
 					}
 				}
@@ -109,7 +109,7 @@ func TestStepsSurviveFaults(t *testing.T) {
 			return
 		}
 	}
-	t.Logf("%d faults, on each %d of the requests there or back, %d at most", met.Load(), every,
+	t.Logf("%d faults, on each %d of the requests there or back, %d at most", hit.Load(), every,
 		requests.Load()/int64(faults.Faults))
 }
 
@@ -117,7 +117,7 @@ func TestStepsSurviveFaults(t *testing.T) {
 func TestEachKindSurvivesFaults(t *testing.T) {
 	t.Parallel()
 	every := draws.Times(97, 72, 4)
-	var met, requests atomic.Int64
+	var hit, requests atomic.Int64
 	var kinds sync.WaitGroup
 	for _, i := range draws.Some(draws.Seed(t), 40, draws.Times(4, 16, 40)) {
 		kinds.Go(func() {
@@ -126,14 +126,14 @@ func TestEachKindSurvivesFaults(t *testing.T) {
 			for what := range faults.Faults {
 				at := 1 + rand.IntN(every)
 				for ; s.survivesFault(what, at, dead); at += every {
-					met.Add(1)
+					hit.Add(1)
 				}
 				requests.Add(int64(at) - 1)
 			}
 		})
 	}
 	kinds.Wait()
-	t.Logf("%d faults, on each %d of the requests there or back, %d of the 40 kinds at most", met.Load(), every,
+	t.Logf("%d faults, on each %d of the requests there or back, %d of the 40 kinds at most", hit.Load(), every,
 		requests.Load()/int64(faults.Faults))
 }
 

@@ -114,12 +114,12 @@ func TestForeignPutDuringARollbackIsNoRestore(t *testing.T) {
 			func(p *Package) error { p.License = "acknowledged"; return nil }); err != nil {
 			t.Fatal(err)
 		}
-		met, marked := false, false
+		hit, marked := false, false
 		late := document("a", 0)
 		late["description"] = textValue("late")
-		r, err := s.over(s.before(at, func() { met, marked = true, s.all(s.source)[0]["_m"] != nil; s.put(late) })).
+		r, err := s.over(s.before(at, func() { hit, marked = true, s.all(s.source)[0]["_m"] != nil; s.put(late) })).
 			Rollback(ctx)
-		if !met {
+		if !hit {
 			break
 		}
 		for try := 0; try < 3 && (err != nil || r.This.Conflicts > 0); try++ {
@@ -138,16 +138,16 @@ func TestForeignItemDuringARollbackIsKept(t *testing.T) {
 	ctx := flow.WithoutPauses(context.Background())
 	every := draws.Times(9, 4, 1) // request has the foreign one before it
 	for _, sk := range []string{"TAG#latest", "HEAD"} {
-		for at, met := 1, true; met; at += every {
+		for at, hit := 1, true; hit; at += every {
 			s := newSetup(t)
 			s.put(document("a", 2))
 			if _, err := s.migration().Run(ctx); err != nil {
 				t.Fatal(err)
 			}
 			written := false
-			met = false
+			hit = false
 			r, err := s.over(s.before(at, func() {
-				met = true
+				hit = true
 				written = s.changesItem(ctx, sk) == nil
 			})).Rollback(ctx)
 			if written && !s.has("foreign") {
@@ -410,10 +410,10 @@ func TestKeepMonolithDuringOtherSteps(t *testing.T) {
 		s.put(document("a", 2))
 		s.moves(ctx, s.client)
 		dies, kill := context.WithCancel(ctx)
-		met := false
-		_, _ = s.over(s.before(at, func() { met = true; kill() })).Rollback(dies)
+		hit := false
+		_, _ = s.over(s.before(at, func() { hit = true; kill() })).Rollback(dies)
 		kill()
-		if !met {
+		if !hit {
 			break
 		}
 		if s.all(s.source)[0]["_m"] == nil {

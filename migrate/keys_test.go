@@ -112,7 +112,7 @@ func room(building string, number int) Room {
 func isDoc(a attributes) bool { return a["door"] != nil && a["Messages"] != nil }
 
 // stored are the monoliths in the source, and all other items in both tables.
-func (s *rooms) stored() (docs, others []attributes) {
+func (s *rooms) stored() (docs, foreign []attributes) {
 	s.Helper()
 	tables := []string{s.source}
 	if s.target != s.source {
@@ -123,11 +123,11 @@ func (s *rooms) stored() (docs, others []attributes) {
 			if isDoc(a) {
 				docs = append(docs, a)
 			} else {
-				others = append(others, a)
+				foreign = append(foreign, a)
 			}
 		}
 	}
-	return docs, others
+	return docs, foreign
 }
 
 // wholeWay goes there and back, with writes between, and there again, and removes the monoliths.
@@ -170,7 +170,7 @@ func (s *rooms) migrateAll(strangers int) {
 	if _, err := s.migration().Rollback(ctx); err != nil {
 		s.Fatal(err)
 	}
-	docs, others := s.stored()
+	docs, foreign := s.stored()
 	new := 0
 	for _, a := range docs {
 		delete(a, "_v")
@@ -179,7 +179,7 @@ func (s *rooms) migrateAll(strangers int) {
 			s.Errorf("%s has come back as %v, and was %v", k, a, want)
 		}
 	}
-	for _, a := range others {
+	for _, a := range foreign {
 		pk, _ := a["PK"].(*types.AttributeValueMemberS)
 		switch {
 		case a["Building"] != nil && a["Messages"] != nil:
@@ -215,8 +215,8 @@ func (s *rooms) contract(ctx context.Context, n, strangers int) {
 	if err != nil || r.This.Moved != n {
 		s.Fatalf("%+v, %v", r, err)
 	}
-	docs, others := s.stored()
-	for _, a := range others {
+	docs, foreign := s.stored()
+	for _, a := range foreign {
 		if a["strange"] != nil {
 			strangers--
 		}
@@ -516,8 +516,8 @@ func TestKeysThatResemble(t *testing.T) {
 	if r, err := s.migration().Run(ctx); err != nil || r.This.Moved != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if _, others := s.stored(); len(others) < len(items) {
-		t.Fatalf("%d items are left of %d", len(others), len(items))
+	if _, foreign := s.stored(); len(foreign) < len(items) {
+		t.Fatalf("%d items are left of %d", len(foreign), len(items))
 	}
 	s.options = s.options[:1]
 	s.put(room("north", 7), attributes{"id": textValue("room#north#007")})

@@ -206,7 +206,8 @@ func TestWholeMigration(t *testing.T) {
 	if _, err := users.DeleteByKey(ctx, users.Key("p9")); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Same != 38 || v.Changed != 1 || v.Deleted != 1 {
+	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Same != 38 || v.Changed != 1 ||
+		v.Deleted != 1 {
 		t.Errorf("%+v, %v", v, err)
 	}
 	if _, err := s.migration().Cutover(ctx); err != nil {

@@ -104,7 +104,7 @@ func TestBothDuringARollback(t *testing.T) {
 }
 
 // A migration that is rolled back leaves alone what another has moved since, however often it is rolled back.
-func TestRolledBackOnceMore(t *testing.T) {
+func TestRolledBackTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newSetup(t)

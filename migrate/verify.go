@@ -135,7 +135,7 @@ func (c *check) one(ctx context.Context, d *protocol.Monolith) error {
 		c.v.Same++
 	case protocol.Written:
 		c.v.Changed++
-	case protocol.Gone:
+	case protocol.Deleted:
 		c.v.Deleted++
 	case protocol.Wrong:
 		c.v.Wrong++

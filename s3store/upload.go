@@ -41,7 +41,7 @@ func (o *objects) upload(ctx context.Context, p *large.Put) error {
 		return nil // its answer was lost, and a retry failed
 	}
 	if err != nil { // otherwise the collector aborts it
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortWithin)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 		defer cancel()
 		_ = o.Abort(ending, p.Bucket, large.Listed{Key: p.Key, Upload: *begun.UploadId})
 	}
@@ -55,7 +55,7 @@ func (o *objects) ended(ctx context.Context, p *large.Put) bool {
 }
 
 // abortWithin is how long an upload that failed is aborted.
-const abortWithin = 10 * time.Second
+const abortTimeout = 10 * time.Second
 
 // parts uploads the parts of an object.
 func (o *objects) parts(ctx context.Context, p *large.Put, upload *string) ([]types.CompletedPart, error) {

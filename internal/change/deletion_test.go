@@ -176,10 +176,10 @@ func TestBelongs(t *testing.T) {
 		Item("1", "HEAD", item.Attributes{"Year": S("2026")}), Item("1", "E#2026#001", nil),
 		Item("1", "E#2025#001", nil),
 		Item("1", "E#2025#002", item.Attributes{"_a": B("x")}), Item("1", "?", nil))
-	known := snapshot.KeyFieldsOf(m, images)
+	complete := snapshot.KeyFieldsOf(m, images)
 	var got []string
 	for i := range images {
-		if change.Belongs(m, &images[i], whole(m, "1").Identity, known) {
+		if change.Belongs(m, &images[i], whole(m, "1").Identity, complete) {
 			got = append(got, images[i].SK.Text)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // way is the way to a field of a record.
-func way(name string) expr.Field { return expr.Field{{Name: name, Attribute: name}} }
+func path(name string) expr.Field { return expr.Field{{Name: name, Attribute: name}} }
 
 // of returns the index of the item whose sort key begins so.
 func of(m *model.Model, begin string) int {
@@ -27,15 +27,15 @@ func of(m *model.Model, begin string) int {
 func TestNewPatch(t *testing.T) {
 	m := Of[Shop](t)
 	head, line, plan := of(m, "HEAD"), of(m, "LINE"), of(m, "PLAN")
-	set := expr.Change{Kind: expr.Set, Item: head, Field: way("Name"), Apply: func(v any) { v.(*Shop).Name = "n" }}
-	drop := expr.Change{Kind: expr.Remove, Item: head, Field: way("Name")}
-	count := expr.Change{Kind: expr.Increment, Item: head, Field: way("Visits"), By: "2"}
+	set := expr.Change{Kind: expr.Set, Item: head, Field: path("Name"), Apply: func(v any) { v.(*Shop).Name = "n" }}
+	drop := expr.Change{Kind: expr.Remove, Item: head, Field: path("Name")}
+	count := expr.Change{Kind: expr.Increment, Item: head, Field: path("Visits"), By: "2"}
 	add := expr.Change{Kind: expr.Add, Item: line, Record: &Line{SKU: "a"}}
 	removed := expr.Change{Kind: expr.Delete, Item: plan}
 	entity := expr.Change{Kind: expr.IfEntity}
 	either, addEither := set, add
 	either.Upsert, addEither.Kind = true, expr.Put
-	seven := expr.New(way("Visits"),
+	seven := expr.New(path("Visits"),
 		func(x *attr.Expression, name string) string { return name + " = " + x.Value(N("7")) })
 	when := expr.Change{Kind: expr.If, Item: head, Condition: seven}
 	for _, c := range []struct {
@@ -59,7 +59,8 @@ func TestNewPatch(t *testing.T) {
 		{"on a condition", []expr.Change{set, when}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND " +
 			"(attribute_not_exists(_s) OR _s.state = 'live') AND Visits = 7"}, ""},
 		{"added", []expr.Change{add}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"}, ""},
-		{"deleted", []expr.Change{removed}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_s)"},
+		{"deleted", []expr.Change{removed},
+			[]string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_s)"},
 			""},
 		{"upserted", []expr.Change{either},
 			[]string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
@@ -85,7 +86,7 @@ func TestNewPatch(t *testing.T) {
 		{"nothing", nil, nil, "the patch changes nothing"},
 		{"a condition alone", []expr.Change{when}, nil, "the patch only checks, and changes nothing"},
 		{"set and incremented",
-			[]expr.Change{count, {Kind: expr.Set, Item: head, Field: way("Visits"), Apply: func(any) {}}}, nil,
+			[]expr.Change{count, {Kind: expr.Set, Item: head, Field: path("Visits"), Apply: func(any) {}}}, nil,
 			"the patch changes it twice"},
 		{"added twice", []expr.Change{add, add}, nil,
 			"the patch changes SHOP#1 LINE#a twice in ways that exclude each other"},
@@ -137,7 +138,7 @@ func TestStray(t *testing.T) {
 	m := Of[Shop](t)
 	plan, line := of(m, "PLAN"), of(m, "LINE")
 	x, err := change.NewPatch(m, whole(m, "1"), []expr.Change{
-		{Kind: expr.Set, Item: plan, Part: true, Field: way("Tier"), Apply: func(v any) { v.(*Plan).Tier = "t" }},
+		{Kind: expr.Set, Item: plan, Part: true, Field: path("Tier"), Apply: func(v any) { v.(*Plan).Tier = "t" }},
 		{Kind: expr.Add, Item: line, Record: &Line{SKU: "a"}},
 	})
 	if err != nil {

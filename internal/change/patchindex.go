@@ -38,8 +38,8 @@ type patchedKeys struct {
 	ch *PatchItem
 	// rec is the record as far as the patch knows it, and known the attributes that it does;
 	// operated are those that it changes by what is stored in them.
-	rec             any
-	known, operated []int
+	rec               any
+	encoded, operated []int
 	// inKey are the values in the item's own sort key.
 	inKey []key.Value
 }
@@ -58,18 +58,18 @@ func (p *patchedKeys) read() error {
 		if err := record.Decode(p.rec, a.Index, a.Value); err != nil {
 			return m.FieldErrorf(it.Attributes[a.Index].Value.Name, "%w", err)
 		}
-		p.known = append(p.known, a.Index)
+		p.encoded = append(p.encoded, a.Index)
 	}
 	for _, a := range p.ch.Remove {
 		if a.Index < 0 {
 			continue
 		}
-		p.known = append(p.known, a.Index)
+		p.encoded = append(p.encoded, a.Index)
 	}
 	for _, o := range p.ch.Operations {
 		i := it.Attribute(o.Path[0])
 		if o.Op == item.OpRemove && len(o.Path) == 1 {
-			p.known = append(p.known, i)
+			p.encoded = append(p.encoded, i)
 		} else {
 			p.operated = append(p.operated, i)
 		}
@@ -168,7 +168,7 @@ func (p *patchedKeys) value(j, i int, src *schema.Source) (v key.Value, is int, 
 	switch {
 	case slices.Contains(p.operated, a):
 		return v, valueOperated, nil
-	case slices.Contains(p.known, a):
+	case slices.Contains(p.encoded, a):
 		return v, valueSet, nil
 	}
 	return v, valueUnknown, nil
@@ -195,7 +195,7 @@ func (p *patchedKeys) sparse() error {
 					a.Name, it.IndexOf(a.Name))
 			}
 		}
-		if !p.ch.makes() || slices.Contains(p.known, i) || slices.Contains(p.operated, i) {
+		if !p.ch.makes() || slices.Contains(p.encoded, i) || slices.Contains(p.operated, i) {
 			continue
 		}
 		v, err := encode(p.m, it, p.rec, i)

@@ -295,7 +295,7 @@ func TestCollisions(t *testing.T) {
 func TestCollisionsAgreeWithParse(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
-	met := 0
+	collided := 0
 	for range draws.Times(500, 3_000, 50_000) {
 		a, values := randomTemplate(r, '#')
 		b, _ := randomTemplate(r, '#')
@@ -305,7 +305,7 @@ func TestCollisionsAgreeWithParse(t *testing.T) {
 		}
 		w, collide := Overlap(a, b)
 		if collide {
-			met++
+			collided++
 			if !a.Parse(w, make([]Value, a.Placeholders())) || !b.Parse(w, make([]Value, b.Placeholders())) {
 				t.Fatalf("%+v and %+v: the witness %q is not a key of both", a, b, w.Text)
 			}
@@ -315,7 +315,7 @@ func TestCollisionsAgreeWithParse(t *testing.T) {
 			t.Fatalf("%+v and %+v meet in %q, which Overlap did not find", a, b, s.Text)
 		}
 	}
-	if met == 0 {
+	if collided == 0 {
 		t.Fatal("no two templates met: the test proves nothing")
 	}
 }

@@ -140,7 +140,8 @@ func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) e
 	done.Values += len(r.Values)
 	if r.Root != c.Locations.Root || slices.ContainsFunc(r.Values, func(e Entry) bool {
 		t := c.TableOf(e.Table)
-		return t == nil || !c.Locations.Fits(t, e.PK, e.SK) || !c.Locations.knows(&e) || e.Class == Object && c.Objects == nil
+		return t == nil || !c.Locations.Fits(t, e.PK, e.SK) || !c.Locations.knows(&e) || e.Class == Object &&
+			c.Objects == nil
 	}) {
 		done.Foreign++
 		return nil

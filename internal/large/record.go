@@ -142,8 +142,9 @@ func (h *Locations) NewRecord(values []*Value, now time.Time, bound time.Duratio
 
 func (e *Entry) attribute() types.AttributeValue {
 	m := item.Attributes{
-		entryID: text(e.ID), className: text(string(e.Class)), entryParts: number(int64(e.Parts)), tableName: text(e.Table),
-		pkName: attr.ValueOf(e.PK), attributeName: text(e.Attribute),
+		entryID: text(e.ID), className: text(string(e.Class)), entryParts: number(int64(e.Parts)),
+		tableName: text(e.Table),
+		pkName:    attr.ValueOf(e.PK), attributeName: text(e.Attribute),
 	}
 	if e.SK.Type != 0 {
 		m[skName] = attr.ValueOf(e.SK)
@@ -194,8 +195,9 @@ func entryOf(v types.AttributeValue) (Entry, bool) {
 	}
 	in := reading{m: m.Value}
 	e := Entry{
-		ID: in.text(entryID), Class: Class(in.text(className)), At: in.optional(entryAt), Parts: int(in.number(entryParts)),
-		Real: in.optional(realName), Table: in.text(tableName), Attribute: in.text(attributeName),
+		ID: in.text(entryID), Class: Class(in.text(className)), At: in.optional(entryAt),
+		Parts: int(in.number(entryParts)),
+		Real:  in.optional(realName), Table: in.text(tableName), Attribute: in.text(attributeName),
 	}
 	e.PK, ok = attr.ScalarOf(m.Value[pkName])
 	e.SK, _ = attr.ScalarOf(m.Value[skName])

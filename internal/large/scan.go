@@ -214,7 +214,8 @@ func (c *Collector) over() time.Time { return c.Now().Add(-max(c.Grace, c.Bound+
 // record is gone gets no pointer any more, since the record would have to be open for that.
 func (c *Collector) verdict(ctx context.Context, o *Owner, id string, done *Collected) (verdict, error) {
 	t := c.TableOf(o.Table)
-	if t == nil || o.Records != c.Locations.Records.Name || o.Root != c.Locations.Root || o.Place != c.Locations.Place ||
+	if t == nil || o.Records != c.Locations.Records.Name || o.Root != c.Locations.Root ||
+		o.Place != c.Locations.Place ||
 		o.Partition.Type != 'S' || o.Record.Type != 'S' {
 		return foreign, nil
 	}

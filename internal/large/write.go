@@ -45,7 +45,8 @@ const noted = 32
 // Group returns values with a new record. The error is of more values than a record holds.
 func (w *Writer) Group(values []*Value, now time.Time) (*Group, error) {
 	for _, v := range values {
-		v.Copies = v.Class == Object && v.Of != nil && v.Of.Class == Object && w.Objects != nil && v.From.Objects != nil &&
+		v.Copies = v.Class == Object && v.Of != nil && v.Of.Class == Object && w.Objects != nil &&
+			v.From.Objects != nil &&
 			w.Objects.Reaches(v.From.Objects)
 	}
 	g := &Group{Record: w.Locations.NewRecord(values, now, w.Bound), Values: values}
@@ -154,7 +155,8 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 	switch {
 	case v.Copies:
 		t.Objects = t.Objects.Add(v.putting())
-		if err = missing(w.Objects.Copy(ctx, o, v.From.Locations.bucket(v.Of.At), ObjectKey(v.Of.ID)), v.Of); err != nil {
+		if err = missing(w.Objects.Copy(ctx, o, v.From.Locations.bucket(v.Of.At), ObjectKey(v.Of.ID)),
+			v.Of); err != nil {
 			err = v.From.lost(ctx, v.Of, err)
 		}
 	default:
@@ -190,7 +192,7 @@ func (w *Writer) Resolve(ctx context.Context, g *Group, t *write.Tally) (State, 
 
 // GiveUp marks a record aborted, unless it is flipped, and deletes what was stored. The state is what
 // the record is then: of Aborted it is sure that nothing points to the values, nor will.
-func (w *Writer) GiveUp(ctx context.Context, g *Group, t *write.Tally) (State, error) {
+func (w *Writer) Discard(ctx context.Context, g *Group, t *write.Tally) (State, error) {
 	if g.deleted {
 		return Aborted, nil
 	}
@@ -227,7 +229,8 @@ func (w *Writer) clean(ctx context.Context, g *Group, t *write.Tally) {
 		w.Sender.Send(ctx, &st, t)
 	}
 	for _, v := range g.Values {
-		if v.Class == Object && w.Objects != nil && w.Objects.Delete(ctx, w.Locations.bucket(v.At), ObjectKey(v.ID)) == nil {
+		if v.Class == Object && w.Objects != nil &&
+			w.Objects.Delete(ctx, w.Locations.bucket(v.At), ObjectKey(v.ID)) == nil {
 			t.Objects.Deletes++
 		}
 	}

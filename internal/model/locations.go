@@ -50,7 +50,8 @@ func (m *Model) Locations(s Storage) (*large.Locations, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	h := &large.Locations{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim, Root: rootOf(m),
+	h := &large.Locations{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim,
+		Root:  rootOf(m),
 		Place: s.Region()}
 	h.Fits = func(t *item.Table, pk, sk key.Scalar) bool {
 		x := e.Tables[t.Index]

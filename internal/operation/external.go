@@ -123,7 +123,7 @@ func (x *external) resolve(ctx context.Context, o write.Outcome, t *Tally) (writ
 	}
 	if unsure && state == large.Open {
 		var err error
-		if state, err = x.giveUp(ctx, x.group, t); err != nil {
+		if state, err = x.discardExternal(ctx, x.group, t); err != nil {
 			return o, nil // still unknown
 		}
 		if state == large.Aborted { // nothing was written, nor will be
@@ -147,7 +147,7 @@ func (x *external) resolve(ctx context.Context, o write.Outcome, t *Tally) (writ
 
 // drop discards the values of the last plan.
 func (x *external) drop(ctx context.Context, t *Tally) {
-	_, _ = x.giveUp(ctx, x.group, t) // the collector removes the rest
+	_, _ = x.discardExternal(ctx, x.group, t) // the collector removes the rest
 	x.group, x.discarded = nil, true
 }
 
@@ -170,20 +170,20 @@ func (x *external) discard(ctx context.Context, t *Tally) {
 // discardFormer discards the values of earlier plans.
 func (x *external) discardFormer(ctx context.Context, t *Tally) {
 	for _, old := range x.former {
-		_, _ = x.giveUp(ctx, old, t)
+		_, _ = x.discardExternal(ctx, old, t)
 	}
 	x.former = nil
 }
 
 // timeToGiveUp is how long an operation may take to discard a group after its context has ended.
-const timeToGiveUp = 10 * time.Second
+const timeToDiscard = 10 * time.Second
 
 // giveUp discards a group, also if the context has ended, and returns the state of its record.
-func (x *external) giveUp(ctx context.Context, group *large.Group, t *Tally) (large.State, error) {
+func (x *external) discardExternal(ctx context.Context, group *large.Group, t *Tally) (large.State, error) {
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), timeToGiveUp)
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), timeToDiscard)
 		defer cancel()
 	}
-	return x.env.External.GiveUp(ctx, group, &t.Tally)
+	return x.env.External.Discard(ctx, group, &t.Tally)
 }

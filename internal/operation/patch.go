@@ -276,7 +276,8 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 		return false, nil
 	}
 	if next := root != nil && staging.Pending(root) == ""; next && len(added) == 0 {
-		if p.Counts() && !p.FitsIncarnation() { // an item without an incarnation may be seen, and would be counted twice
+		// an item without an incarnation may be seen, and would be counted twice
+		if p.Counts() && !p.FitsIncarnation() {
 			return false, &Unknown{Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
 				Err: p.env.notLive(p.sel, root, "repeat the patch")}
 		}

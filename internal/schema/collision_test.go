@@ -105,28 +105,28 @@ func TestCollisions(t *testing.T) {
 func TestCollisionsAgreeWithValues(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
-	met, distinct := 0, 0
+	collided, distinct := 0, 0
 	for range draws.Times(1_000, 6_000, 100_000) {
 		a, b := randomKeys(r), randomKeys(r)
-		pk, sk, meet := overlap(newPair(a[0], a[1]), newPair(b[0], b[1]))
+		pk, sk, collide := overlap(newPair(a[0], a[1]), newPair(b[0], b[1]))
 		x, y := rendered(a), rendered(b)
 		for at := range x {
-			if y[at] && !meet {
+			if y[at] && !collide {
 				t.Fatalf("%s and %s are apart, and both give %q", shownKeys(a), shownKeys(b), at)
 			}
 		}
-		if !meet {
+		if !collide {
 			distinct++
 			continue
 		}
-		met++
+		collided++
 		for _, k := range [][2]*Key{a, b} {
 			if !k[0].Template.Parse(pk, make([]key.Value, 9)) || !k[1].Template.Parse(sk, make([]key.Value, 9)) {
 				t.Fatalf("%s: %v %v is no key of it", shownKeys(k), pk, sk)
 			}
 		}
 	}
-	if met == 0 || distinct == 0 {
+	if collided == 0 || distinct == 0 {
 		t.Error("all meet, or none: the test proves nothing")
 	}
 }

@@ -207,7 +207,8 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 		x.o.Limit = r.Limit
 	}
 	exact := !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Keep != nil })
-	if len(r.Filter) == 0 && exact && (!x.flat() || r.Roots || e.Model.Schema.Scattered || len(e.Model.Schema.Items) == 1) {
+	if len(r.Filter) == 0 && exact &&
+		(!x.flat() || r.Roots || e.Model.Schema.Scattered || len(e.Model.Schema.Items) == 1) {
 		x.o.Limit = r.Limit
 	}
 	if r.After == "" {

@@ -111,7 +111,8 @@ func (p *Protocol) Among(ctx context.Context, e *Entity, found []item.Image, how
 
 // readAgain reads an entity again until its root is the same before and after: strongly, unless
 // that is only because the root has to be read before the pages.
-func (p *Protocol) readStrongly(ctx context.Context, e *Entity, x reading, r *Reading, t *write.Tally) (*Reading, error) {
+func (p *Protocol) readStrongly(ctx context.Context, e *Entity, x reading, r *Reading, t *write.Tally) (*Reading,
+	error) {
 	next := p.part
 	if e.WithRoot {
 		next = p.whole

@@ -224,12 +224,12 @@ func FuzzParse(f *testing.F) {
 				if o.Template == nil || len(errs) > 0 {
 					continue
 				}
-				known := ""
+				valid := ""
 				for _, p := range o.Template.Parts {
-					known += p.String()
+					valid += p.String()
 				}
-				if known != o.Value {
-					t.Fatalf("%q: the template %q is put together as %q", raw, o.Value, known)
+				if valid != o.Value {
+					t.Fatalf("%q: the template %q is put together as %q", raw, o.Value, valid)
 				}
 			}
 		}

@@ -46,14 +46,14 @@ func TestConditionsAreShared(t *testing.T) {
 	}
 	for range draws.Times(2_000, 4_000, 50_000) {
 		var c condition
-		var together, alone []types.TransactWriteItem
+		var inOne, alone []types.TransactWriteItem
 		for i := range 6 {
 			r := request(i)
-			together, alone = append(together, r.transactItem(now, &c)),
+			inOne, alone = append(inOne, r.transactItem(now, &c)),
 				append(alone, r.transactItem(now, new(condition)))
 		}
-		if !reflect.DeepEqual(together, alone) {
-			t.Fatalf("together %v, alone %v", together, alone)
+		if !reflect.DeepEqual(inOne, alone) {
+			t.Fatalf("together %v, alone %v", inOne, alone)
 		}
 	}
 }

@@ -296,7 +296,7 @@ func TestHolds(t *testing.T) {
 // An update's expression sets just what changes, and the version with it.
 func TestUpdateExpression(t *testing.T) {
 	a, b := item.Assignment{Name: "a", Value: S("x")}, item.Assignment{Name: "b", Value: N("2")}
-	gone := item.Assignment{Name: "c"}
+	removed := item.Assignment{Name: "c"}
 	for _, c := range []struct {
 		name    string
 		version bool
@@ -306,16 +306,17 @@ func TestUpdateExpression(t *testing.T) {
 		{"nothing but the version", true, write.Request{}, "SET _v = b'v'"},
 		{"attributes", true, write.Request{Set: []item.Assignment{a, b}}, "SET a = 'x', b = 2, _v = b'v'"},
 		{"without versions", false, write.Request{Set: []item.Assignment{a}}, "SET a = 'x'"},
-		{"removed", true, write.Request{Remove: []item.Assignment{gone, item.DropMark}}, "SET _v = b'v' REMOVE c, _s"},
-		{"removed without versions", false, write.Request{Remove: []item.Assignment{gone}}, "REMOVE c"},
-		{"both", false, write.Request{Set: []item.Assignment{a}, Remove: []item.Assignment{gone}},
+		{"removed", true, write.Request{Remove: []item.Assignment{removed, item.DropMark}},
+			"SET _v = b'v' REMOVE c, _s"},
+		{"removed without versions", false, write.Request{Remove: []item.Assignment{removed}}, "REMOVE c"},
+		{"both", false, write.Request{Set: []item.Assignment{a}, Remove: []item.Assignment{removed}},
 			"SET a = 'x' REMOVE c"},
 		{"increments", true,
 			write.Request{Operations: []item.Operation{{Op: item.OpIncrement, Path: []string{"b"}, Value: N("2")}}},
 			"SET b = if_not_exists(b, 0) + 2, _v = b'v'"},
 		{
 			"operations of every clause", true,
-			write.Request{Remove: []item.Assignment{gone}, Operations: []item.Operation{
+			write.Request{Remove: []item.Assignment{removed}, Operations: []item.Operation{
 				{Op: item.OpAddElements, Path: []string{"s"}, Value: S("x")},
 				{Op: item.OpRemove, Path: []string{"m", "k"}},
 				{Op: item.OpSet, Path: []string{"m", "l"}, Value: N("1")},
@@ -331,7 +332,7 @@ func TestUpdateExpression(t *testing.T) {
 			"SET a = 'x', b = if_not_exists(b, 2)"},
 		{"all", true, write.Request{Set: []item.Assignment{a}, Defaults: []item.Assignment{b},
 			Operations: []item.Operation{{Op: item.OpIncrement, Path: []string{"n"}, Value: N("-1")}},
-			Remove:     []item.Assignment{gone}},
+			Remove:     []item.Assignment{removed}},
 			"SET a = 'x', b = if_not_exists(b, 2), n = if_not_exists(n, 0) + -1, _v = b'v' REMOVE c"},
 	} {
 		r := c.r

@@ -244,7 +244,7 @@ func initials(c *Client) string {
 // be assumed.
 func TestUnwatchedClient(t *testing.T) {
 	alone := func(r *write.Request) *write.Step { return &write.Step{Requests: requests{r}, How: write.Each} }
-	together := func(r *write.Request) *write.Step {
+	inOne := func(r *write.Request) *write.Step {
 		return &write.Step{Requests: requests{r}, How: write.InTransaction}
 	}
 	canceled := func(stored item.Attributes) Answer { return Canceled(Because("ConditionalCheckFailed", stored)) }
@@ -266,10 +266,10 @@ func TestUnwatchedClient(t *testing.T) {
 		{"dropped", alone(loaded(update("A"))), script(Dropped(), Stored(before), OK()), "written"},
 		{"dropped, and then refused by another's", alone(loaded(update("A"))),
 			script(Dropped(), Stored(before), Refused(theirs)), "rejected b'theirs' unsure"},
-		{"a transaction refused by another's", together(loaded(update("A"))), script(canceled(theirs)),
+		{"a transaction refused by another's", inOne(loaded(update("A"))), script(canceled(theirs)),
 			"rejected b'theirs' unsure assumed"},
-		{"a transaction refused by an own", together(loaded(update("A"))), script(canceled(own)), "written"},
-		{"a transaction dropped, and then refused by another's", together(loaded(update("A"))),
+		{"a transaction refused by an own", inOne(loaded(update("A"))), script(canceled(own)), "written"},
+		{"a transaction dropped, and then refused by another's", inOne(loaded(update("A"))),
 			script(Dropped(), canceled(theirs)), "rejected b'theirs' unsure"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -728,7 +728,8 @@ func TestKeptIsNotCounted(t *testing.T) {
 	s := sender(client)
 	one := s.One(done, loaded(update("A")), &tally)
 	once, _ := s.Once(done, loaded(update("A")), &tally)
-	all := s.Send(done, &write.Step{Requests: requests{loaded(update("A")), prepared(put("B"))}, How: write.InTransaction},
+	all := s.Send(done, &write.Step{Requests: requests{loaded(update("A")), prepared(put("B"))},
+		How: write.InTransaction},
 		&tally)
 	for _, o := range []write.Outcome{one, once, all} {
 		if o.State != write.Failed || !errors.Is(o.Err, context.Canceled) {

@@ -82,7 +82,7 @@ func exportedNames(file *ast.File, shared map[string]bool) []string {
 						continue
 					}
 					add("", spec.Name)
-					for _, f := range members(spec.Type) {
+					for _, f := range fieldsOfType(spec.Type) {
 						add(spec.Name.Name+".", f.Names...)
 						if len(f.Names) == 0 {
 							add(spec.Name.Name+".", embedded(f.Type))
@@ -101,7 +101,7 @@ func sharedTypes(files []*ast.File) map[string]bool {
 	for _, file := range files {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if t, ok := n.(*ast.TypeSpec); ok && t.Name.IsExported() {
-				for _, f := range members(t.Type) {
+				for _, f := range fieldsOfType(t.Type) {
 					if len(f.Names) == 0 {
 						shared[embedded(f.Type).Name] = true
 					}
@@ -134,7 +134,7 @@ func embedded(t ast.Expr) *ast.Ident {
 }
 
 // members returns the fields of a struct type and the methods of an interface type.
-func members(t ast.Expr) []*ast.Field {
+func fieldsOfType(t ast.Expr) []*ast.Field {
 	switch t := t.(type) {
 	case *ast.StructType:
 		return t.Fields.List

@@ -11,7 +11,8 @@ import (
 )
 
 // drawn is the picture of the packages in the architecture page.
-var drawn = page{"docs/design/architecture.md", "<!-- picture of the packages: cd tools && go run ./figures picture -->",
+var drawn = page{"docs/design/architecture.md",
+	"<!-- picture of the packages: cd tools && go run ./figures picture -->",
 	"<!-- end of the picture -->"}
 
 // layers are the layers of the picture, from the top, and the packages in each. A package imports

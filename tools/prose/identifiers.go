@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"path"
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -85,5 +84,3 @@ func (id identifier) words() []string {
 	end(len(runes))
 	return out
 }
-
-var _ = regexp.MustCompile

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,6 +77,18 @@ func TestLinks(t *testing.T) {
 func TestColumns(t *testing.T) {
 	for _, l := range open(t).longLines() {
 		t.Error(l)
+	}
+}
+
+// Identifiers and names of files have no word that docs/glossary.md avoids.
+func TestGlossary(t *testing.T) {
+	r := open(t)
+	page, err := os.ReadFile(root + "/docs/glossary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range glossaryOf(page).check(r.sources) {
+		t.Error(found)
 	}
 }
 

@@ -538,13 +538,15 @@ func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 }
 
 // together writes a monolith in one transaction with a check of the root item.
-func (b *Return) inOneTransaction(ctx context.Context, r *write.Request, before item.Attributes, of write.Expect) error {
+func (b *Return) inOneTransaction(ctx context.Context, r *write.Request, before item.Attributes,
+	of write.Expect) error {
 	root := b.rootRequest(write.Check, of)
 	units, _ := b.m.units(r, before)
 	if err := b.m.Rate.Take(ctx, 2*(units+cost.WriteUnits(root.OldSize))); err != nil {
 		return err
 	}
-	return b.sent(b.m.Sender.Send(ctx, &write.Step{Requests: []*write.Request{r, root}, How: write.InTransaction}, &b.t))
+	return b.sent(b.m.Sender.Send(ctx, &write.Step{Requests: []*write.Request{r, root}, How: write.InTransaction},
+		&b.t))
 }
 
 // remove deletes the items and then the root. Of an entity that was copied, an item that was put or

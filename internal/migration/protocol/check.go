@@ -24,7 +24,7 @@ const (
 	Unmoved State = iota
 	Moved
 	Written
-	Gone
+	Deleted
 	Wrong
 )
 
@@ -52,7 +52,7 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 	at, err := m.RootOf(d)
 	switch {
 	case err != nil && k.Deleted:
-		return Gone, "", nil // it could not have been moved
+		return Deleted, "", nil // it could not have been moved
 	case err != nil:
 		return Wrong, err.Error(), nil
 	}
@@ -87,9 +87,9 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 			slices.ContainsFunc(all, func(s Stored) bool { return attr.Same(of(s), keep) }) {
 			return Wrong, rootMissing, nil
 		}
-		return Gone, "", nil
+		return Deleted, "", nil
 	case root.is(item.Deleting), k.Deleted:
-		return Gone, "", nil
+		return Deleted, "", nil
 	case !root.live():
 		return Wrong, root.Pending(), nil
 	case m.rootReplaced(&root, all):

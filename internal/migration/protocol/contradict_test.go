@@ -430,7 +430,7 @@ func TestTakenOverAfterItWasDeleted(t *testing.T) {
 
 // A rollback that was killed has sent a freeze, which comes when another one deletes what it has
 // copied: nobody has written the item.
-func TestFrozenOnceMore(t *testing.T) {
+func TestFrozenTwice(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	doc := shop(rand.New(rand.NewPCG(1, 1)), "a", 4)

@@ -82,11 +82,11 @@ func (s *setup) oneFault(t *testing.T, f faults.Fault, at int) bool {
 			s.put(docs[id])
 		}
 	}
-	met := s.facing(ctx, f, at,
+	hit := s.facing(ctx, f, at,
 		func(ctx context.Context, m *protocol.Mover) error { return s.moveAll(ctx, t, m, places) })
 	s.check(t, docs, places, true)
-	met = s.facing(ctx, f, at,
-		func(ctx context.Context, m *protocol.Mover) error { return s.backAll(ctx, t, m, places) }) || met
+	hit = s.facing(ctx, f, at,
+		func(ctx context.Context, m *protocol.Mover) error { return s.backAll(ctx, t, m, places) }) || hit
 	s.check(t, docs, places, false)
 	for _, table := range append([]*item.Table{s.Source}, s.Tables...) {
 		for _, a := range s.all(table) {
@@ -96,7 +96,7 @@ func (s *setup) oneFault(t *testing.T, f faults.Fault, at int) bool {
 			}
 		}
 	}
-	return met
+	return hit
 }
 
 func keyOf(table *item.Table, a item.Attributes) item.Attributes {
@@ -109,7 +109,7 @@ func keyOf(table *item.Table, a item.Attributes) item.Attributes {
 
 // facing does something with a fault at one request, and then, if that was the end of it, again without.
 func (s *setup) facing(ctx context.Context, f faults.Fault, at int,
-	do func(context.Context, *protocol.Mover) error) (met bool) {
+	do func(context.Context, *protocol.Mover) error) (hit bool) {
 	c, kill := context.WithCancel(ctx)
 	defer kill()
 	m, b := s.broken(at, f, kill)

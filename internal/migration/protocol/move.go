@@ -234,7 +234,7 @@ func (e *Entity) end(ctx context.Context) error {
 	e.left = nil
 	if !e.committed && !e.asked && e.m.Underway != nil {
 		if err := e.m.Underway(ctx); err != nil {
-			return e.giveUp(ctx, err)
+			return e.abandon(ctx, err)
 		}
 	}
 	if err := e.commit(ctx); err != nil {
@@ -306,7 +306,7 @@ func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValu
 
 // giveUp removes the own claim of a monolith that is not marked, because of an error. A claim that took
 // over another's is left: that one may have marked the monolith.
-func (e *Entity) giveUp(ctx context.Context, why error) error {
+func (e *Entity) abandon(ctx context.Context, why error) error {
 	if e.ofOtherRuns() {
 		return why
 	}

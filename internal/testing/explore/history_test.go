@@ -121,7 +121,7 @@ func TestAllowances(t *testing.T) {
 		return explore.Op{What: "part", Start: start, End: end,
 			See: explore.SeePart("k", got, func(string) bool { return true }, inserted)}
 	}
-	gone := func(unsure bool) explore.Op {
+	deletes := func(unsure bool) explore.Op {
 		return c.loadedDeletion("D", root, false, func() bool { return unsure })
 	}
 	for _, x := range []struct {
@@ -178,9 +178,9 @@ func TestAllowances(t *testing.T) {
 		{"a part of a dead entity",
 			[]explore.Op{insert(was, 0, 1), at(c.deletion("D", false), 2, 3), part(was.Items, 4, 5)}, true},
 		{"a delete that finds nothing",
-			[]explore.Op{insert(root, 0, 1), at(c.deletion("B", false), 2, 3), at(gone(false), 4, 5)}, false},
+			[]explore.Op{insert(root, 0, 1), at(c.deletion("B", false), 2, 3), at(deletes(false), 4, 5)}, false},
 		{"a delete that finds nothing after a lost answer",
-			[]explore.Op{insert(root, 0, 1), at(c.deletion("B", false), 2, 3), at(gone(true), 4, 5)}, true},
+			[]explore.Op{insert(root, 0, 1), at(c.deletion("B", false), 2, 3), at(deletes(true), 4, 5)}, true},
 	} {
 		h := &explore.History{}
 		for _, o := range x.ops {

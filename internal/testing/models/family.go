@@ -12,8 +12,8 @@ import (
 var All = []any{
 	&User{}, &Scalars{}, &Sized{}, &Omitting{}, &Nulling{}, &Times{}, &Quoted{}, &Sets{}, &Slices{}, &Maps{},
 	&Pointers{}, &Nested{}, &Embedding{}, &EmbeddedPointer{}, &Spread{}, &SharedSpread{}, &Interfaces{}, &Marshalers{},
-	&Decimals{}, &NamedTypes{}, &TimeElements{}, &MapElements{}, &ScalarElements{}, &Members{}, &PointerElements{},
-	&Composite{}, &OwnerKeys{}, &Product{}, &Satellites{}, &Thread{}, &Reading{}, &Chunk{}, &Order{}, &Bare{},
+	&Decimals{}, &NamedTypes{}, &TimeElements{}, &MapElements{}, &ScalarElements{}, &SetItems{}, &PointerElements{},
+	&Composite{}, &OwnerKeys{}, &Product{}, &SecondaryItems{}, &Thread{}, &Reading{}, &Chunk{}, &Order{}, &Bare{},
 	&OneTable{}, &NoVersion{}, &NamedVersion{}, &Expiring{}, &ExpiringAll{}, &Slashes{}, &TextKeys{}, &BinaryKey{},
 	&Wide{}, &EmbeddedElements{}, &SameKeys{}, &Lossy{}, &Nothing{}, &Trees{}, &Ticket{}, &Page{},
 }
@@ -296,10 +296,10 @@ type ScalarElements struct {
 }
 
 // Members has a set as items.
-type Members struct {
+type SetItems struct {
 	ID      string              `ddb:"pk={ID}"`
 	Head    string              `ddb:"sk=HEAD"`
-	Members map[string]struct{} `ddb:"sk=M#{key}"`
+	Entries map[string]struct{} `ddb:"sk=M#{key}"`
 	Votes   map[string]bool     `ddb:"sk=V#{key}"`
 }
 
@@ -358,7 +358,7 @@ type Product struct {
 }
 
 // Satellites has items and elements in a further table.
-type Satellites struct {
+type SecondaryItems struct {
 	_       struct{} `ddb:"table=forums,hash=Name,range=-"`
 	_       struct{} `ddb:"table=replies,hash=Forum,range=At,name=ReplyTable"`
 	Name    string   `ddb:"pk={Name}"`

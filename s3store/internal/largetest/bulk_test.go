@@ -34,8 +34,8 @@ func TestLargeBulkLoad(t *testing.T) {
 	}
 	taken := albumOf("9", "taken")
 	must(m.Save(ctx, m.New(taken)))(t)
-	others := mapper.NoErrors(slices.Values(append(slices.Clone(all[:9]), all[10:]...)))
-	plan := must(m.PlanBulkLoad(others))(t)
+	rest := mapper.NoErrors(slices.Values(append(slices.Clone(all[:9]), all[10:]...)))
+	plan := must(m.PlanBulkLoad(rest))(t)
 	// It ends in the middle, and goes on.
 	var first *mapper.BulkReport
 	var err error
@@ -68,7 +68,7 @@ func TestLargeBulkLoad(t *testing.T) {
 	a.clean(t)
 	fresh := newAlbums(t)
 	m = fresh.mapper(t, enginetest.Start(t).Client(), clientOf(fresh.s3), c.now)
-	r := must(m.BulkLoad(ctx, others))(t)
+	r := must(m.BulkLoad(ctx, rest))(t)
 	if r.Items != plan.Items || enginetest.ReportsTransactions(t) && r.WCU < plan.WCU.Min || r.WCU > plan.WCU.Max {
 		t.Errorf("planned %+v, and it took %+v", plan, r)
 	}

@@ -41,7 +41,7 @@ func TestConcurrentCommits(t *testing.T) {
 	var left, acknowledged atomic.Int64
 	left.Store(int64(commits))
 	done := make(chan bool)
-	var wg, others sync.WaitGroup
+	var wg, rivals sync.WaitGroup
 	for range writers {
 		wg.Go(func() {
 			for left.Add(-1) >= 0 && !t.Failed() {
@@ -63,7 +63,7 @@ func TestConcurrentCommits(t *testing.T) {
 		})
 	}
 	for range readers {
-		others.Go(func() {
+		rivals.Go(func() {
 			for {
 				select {
 				case <-done:
@@ -84,7 +84,7 @@ func TestConcurrentCommits(t *testing.T) {
 		})
 	}
 	collected := 0
-	others.Go(func() {
+	rivals.Go(func() {
 		for {
 			select {
 			case <-done:
@@ -102,7 +102,7 @@ func TestConcurrentCommits(t *testing.T) {
 	})
 	wg.Wait()
 	close(done)
-	others.Wait()
+	rivals.Wait()
 	e := must(m.Load(ctx, m.Key("x"), mapper.Strong()))(t)
 	if n := writer(e.Value.Text); n != strconv.FormatInt(acknowledged.Load(), 10) ||
 		acknowledged.Load() != int64(commits) {

@@ -55,8 +55,8 @@ func TestValueIsEncodedAsItsContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var given blob.Value[string]
-	given.SetReader(strings.NewReader("given"))
+	var value blob.Value[string]
+	value.SetReader(strings.NewReader("given"))
 	for name, code := range coders {
 		for what, d := range map[string]document{
 			"new":             {"a", blob.Of(small), blob.Of([]byte(large))},
@@ -75,13 +75,13 @@ func TestValueIsEncodedAsItsContent(t *testing.T) {
 			}
 		}
 		for what, d := range map[string]document{"outside of its item": {"e", blob.Of(small), e.Value.Image},
-			"of a reader": {Title: "f", Text: given}} {
+			"of a reader": {Title: "f", Text: value}} {
 			if _, err := code(d); err == nil || !strings.Contains(err.Error(), "call Get") {
 				t.Errorf("%s of a value %s: %v", name, what, err)
 			}
 		}
 	}
-	got, err := given.Get(ctx)
+	got, err := value.Get(ctx)
 	if err != nil || got != "given" {
 		t.Errorf("the reader gives %q, %v", got, err)
 	}

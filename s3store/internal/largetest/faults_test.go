@@ -63,10 +63,10 @@ func (a *albums) mapper(t testing.TB, db *dynamodb.Client, objects *s3.Client,
 
 // stored lists the ids of what is stored outside of items, of records, and of pointers: those of items
 // with the mark of a staged insert, which may not have come about, are hidden.
-func (a *albums) stored(t testing.TB) (outside, records, pointers, hidden map[string]bool) {
+func (a *albums) stored(t testing.TB) (external, records, pointers, hidden map[string]bool) {
 	t.Helper()
 	ctx := context.Background()
-	outside, records, pointers, hidden = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	external, records, pointers, hidden = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	client := enginetest.Start(t).Client()
 	for _, table := range []string{a.table, a.parts} {
 		for p := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table}); p.HasMorePages(); {
@@ -80,7 +80,7 @@ func (a *albums) stored(t testing.TB) (outside, records, pointers, hidden map[st
 						records[id.(*types.AttributeValueMemberS).Value] = true
 					}
 				case strings.Contains(pk, "#~"):
-					outside[strings.Split(strings.Split(pk, "#~")[1], "#")[0]] = true
+					external[strings.Split(strings.Split(pk, "#~")[1], "#")[0]] = true
 				default:
 					for _, v := range item {
 						p, ok := large.PointerOf(v)
@@ -99,25 +99,25 @@ func (a *albums) stored(t testing.TB) (outside, records, pointers, hidden map[st
 	for p := s3.NewListObjectsV2Paginator(objects, &s3.ListObjectsV2Input{Bucket: &a.bucket}); p.HasMorePages(); {
 		page := must(p.NextPage(ctx))(t)
 		for _, o := range page.Contents {
-			outside[strings.TrimPrefix(*o.Key, "itemize/")] = true
+			external[strings.TrimPrefix(*o.Key, "itemize/")] = true
 		}
 	}
-	return outside, records, pointers, hidden
+	return external, records, pointers, hidden
 }
 
 // clean fails unless just what items point to is stored.
 func (a *albums) clean(t testing.TB) {
 	t.Helper()
-	outside, records, pointers, hidden := a.stored(t)
-	bad := !maps.Equal(outside, records)
+	external, records, pointers, hidden := a.stored(t)
+	bad := !maps.Equal(external, records)
 	for id := range pointers {
-		bad = bad || !outside[id]
+		bad = bad || !external[id]
 	}
-	for id := range outside {
+	for id := range external {
 		bad = bad || !pointers[id] && !hidden[id]
 	}
 	if bad {
-		t.Fatalf("stored are %v, in records %v, and items point to %v, hidden ones to %v", outside, records, pointers,
+		t.Fatalf("stored are %v, in records %v, and items point to %v, hidden ones to %v", external, records, pointers,
 			hidden)
 	}
 }

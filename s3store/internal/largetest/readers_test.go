@@ -48,10 +48,10 @@ func TestSetReader(t *testing.T) {
 		"one part":   {letters(rnd, 409_601), string(noise(rnd, 409_601))},
 		"characters": {strings.Repeat("häßlich 日本 𝄞 ", 90_000), ""},
 	} {
-		for way, reader := range map[string]func(string) io.Reader{"again": func(s string) io.Reader {
+		for how, reader := range map[string]func(string) io.Reader{"again": func(s string) io.Reader {
 			return strings.NewReader(s)
 		}, "once": once} {
-			id := strings.ReplaceAll(name, " ", "") + way
+			id := strings.ReplaceAll(name, " ", "") + how
 			e := m.New(article{ID: id})
 			e.Value.Text.SetReader(reader(c.text))
 			e.Value.Image.SetReader(reader(c.image))

@@ -122,8 +122,8 @@ func TestPatchIsRepeated(t *testing.T) {
 			t.Errorf("after %d transactions: %.20s", p.n, got.Value.Text)
 		}
 	})
-	for _, together := range []bool{false, true} {
-		t.Run(fmt.Sprint("another entity, together ", together), func(t *testing.T) {
+	for _, inOne := range []bool{false, true} {
+		t.Run(fmt.Sprint("another entity, together ", inOne), func(t *testing.T) {
 			p := newPoems(t)
 			must(p.plain.Save(ctx, p.plain.New(poem{ID: "1", Name: "n"}), mapper.Staged()))(t)
 			p.before[1] = p.collect
@@ -133,7 +133,7 @@ func TestPatchIsRepeated(t *testing.T) {
 			}
 			patch := handmade.Elements[poem, line]{Node: handmade.Node(p.plain.Key("1")),
 				Item: 1}.Put(line{No: 1, Text: now}).IfEntityExists()
-			if together {
+			if inOne {
 				must(mapper.Transact(ctx, patch.PatchPart(p.hooked),
 					p.hooked.SavePart(p.hooked.New(poem{ID: "2", Name: "x", Text: now}))))(t)
 			} else {
