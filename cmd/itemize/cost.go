@@ -1,71 +1,75 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
-const costUsage = `usage: itemize cost item|plan|measure|forecast|advise|capacity|scaletest [flags] [files]
+const costOverview = `usage: itemize cost COMMAND [flags] [files]
 
-  item FILE            the size of an item, by attribute, and what it costs to write and read
-  plan OLD NEW         what a write costs that makes the item OLD the item NEW; "-" is none.
-                       Both have the same key: -key PK,SK names its attributes
-  measure FILE...      the attributes of documents with their sizes: the beginning of a workload;
-                       a file may be the output of aws dynamodb scan
-  forecast FILE        a workload's price a month: as one item, as its layouts, one item per attribute.
-                       An operation's perMonth is per document, entities the number of documents;
-                       prices that are not given are those of us-east-1
-  advise FILE          the best layout of a workload, with the tags to write
-  capacity             partitions, shares, burst, load and hot keys: see its flags
-  scaletest            the settings of an empty table that serves as the grown one will; requests of
-                       a mix and a skew, what is throttled, and the hottest key: see its flags
+  item FILE        the size of an item by attribute, and its price to write and read
+  plan OLD NEW     the price of the write that turns one item into another
+  measure FILE...  the attributes of documents with their sizes
+  forecast FILE    the price of a workload in a month, for several layouts
+  advise FILE      the best layout of a workload, with its tags
+  capacity         partitions, bulk loads and hot keys of a table
+  scaletest        settings to test a table at scale, and a load that finds the hottest key
 
-Items are JSON, plain or DynamoDB's own. All take -json; forecast takes -html FILE.
+Items are plain JSON or DynamoDB JSON. itemize cost COMMAND -h prints the flags of a command.
 `
+
+// costWords are the commands of the overview, and costHelp their help.
+var (
+	costWords = []string{"item", "plan", "measure", "forecast", "advise", "capacity", "scaletest"}
+	costHelp  = map[string]help{
+		"item": {"cost item", "FILE", "Print the size of an item by attribute, and its price to write and read.",
+			[]string{"cost item item.json", "cost item -json item.json"}},
+		"plan": {"cost plan", "OLD NEW",
+			"Print the price of the write that turns the item OLD into the item NEW. \"-\" is no item.",
+			[]string{"cost plan old.json new.json", "cost plan -key PK,SK - new.json"}},
+		"measure": {"cost measure", "FILE...", "Print the attributes of documents with their sizes. With -json, they " +
+			"are the start of a workload.\n" +
+			"A file may be the output of aws dynamodb scan.",
+			[]string{"cost measure documents/*.json", "cost measure -json scan.json"}},
+		"forecast": {"cost forecast", "FILE", "Print the price of a workload in a month: as one item, in its " +
+			"layouts, and with one item for each attribute.",
+			[]string{"cost forecast workload.json", "cost forecast -html page.html workload.json"}},
+		"advise": {"cost advise", "FILE", "Print the best layout of a workload, with the tags to write.",
+			[]string{"cost advise workload.json"}},
+		"capacity": {"cost capacity", "",
+			"Print the partitions of a table, the time of a bulk load, and the traffic of its busiest key.",
+			[]string{"cost capacity -items 20000000 -in 30m -wcu 200",
+				"cost capacity -rcu 10000 -wcu 5000 -keys 1000 -skew 1"}},
+		"scaletest": {"cost scaletest", "", "Print the settings of an empty table that behaves like a grown one. " +
+			"With -table, send requests with skewed\n" +
+			"keys, and print throttles and the hottest key.",
+			[]string{"cost scaletest -size 500 -rcu 5000 -wcu 500", "cost scaletest -table events -keys 1000 -skew 1"}},
+	}
+)
 
 // cost runs itemize cost ...
 func (c *command) cost(args []string) error {
-	words := map[string]func([]string) error{
-		"item": c.costItem, "plan": c.costPlan, "measure": c.costMeasure, "forecast": c.costForecast,
-		"advise": c.costAdvise, "capacity": c.costCapacity, "scaletest": c.costScaletest,
-	}
-	if len(args) == 0 || words[args[0]] == nil {
-		fmt.Fprint(c.stderr, costUsage)
-		if len(args) == 0 || slices.Contains([]string{"-h", "help", "--help"}, args[0]) {
-			return nil
-		}
-		return usageError{fmt.Errorf("no command cost %s", args[0])}
-	}
-	return words[args[0]](args[1:])
+	return c.subcommand("cost", costOverview, costWords, args, func(word string, args []string) error {
+		return map[string]func([]string) error{
+			"item": c.costItem, "plan": c.costPlan, "measure": c.costMeasure, "forecast": c.costForecast,
+			"advise": c.costAdvise, "capacity": c.costCapacity, "scaletest": c.costScaletest,
+		}[word](args)
+	})
 }
 
-// costFlags parses the flags of a command of itemize cost, and checks the number of its
-// files.
-func (c *command) costFlags(name string, args []string, least, most int, more func(*flag.FlagSet)) (files []string,
+// costFlags parses the flags of a command of itemize cost, and checks the number of its files.
+func (c *command) costFlags(name string, args []string, least, most int, more func(*flags)) (files []string,
 	asJSON bool, err error) {
-	f := flag.NewFlagSet("itemize cost "+name, flag.ContinueOnError)
-	f.SetOutput(c.stderr)
-	f.Usage = func() {
-		fmt.Fprint(c.stderr, costUsage, "\n")
-		f.PrintDefaults()
-	}
+	f := c.flags(costHelp[name])
 	j := f.Bool("json", false, "print JSON")
 	if more != nil {
 		more(f)
 	}
-	for { // flags may stand behind files
-		if err := parse(f, args); err != nil {
-			return nil, false, err
-		}
-		if f.NArg() == 0 {
-			break
-		}
-		files, args = append(files, f.Arg(0)), f.Args()[1:]
+	if files, err = f.parseAll(args); err != nil {
+		return nil, false, err
 	}
 	switch {
 	case len(files) == 0 && least > 0:

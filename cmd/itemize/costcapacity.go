@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"time"
 
@@ -17,16 +16,16 @@ type capacityAsked struct {
 	in                          time.Duration
 }
 
-func (a *capacityAsked) flags(f *flag.FlagSet) {
+func (a *capacityAsked) flags(f *flags) {
 	f.Float64Var(&a.size, "size", 0, "size of the table in `GB`")
-	f.Float64Var(&a.rcu, "rcu", 0, "read capacity, a second")
-	f.Float64Var(&a.wcu, "wcu", 0, "write capacity, a second")
-	f.Float64Var(&a.share, "share", 0, "share of the busiest key, 0 to 1")
-	f.IntVar(&a.keys, "keys", 0, "number of partition keys, for -skew")
-	f.Float64Var(&a.skew, "skew", 0, "how uneven the keys are: the key of rank k gets a share of 1/k^skew")
-	f.IntVar(&a.items, "items", 0, "number of items to load, for -in")
-	f.IntVar(&a.bytes, "bytes", 1024, "their size")
-	f.Func("in", "`time` to load them in: 30m", func(text string) (err error) {
+	f.Float64Var(&a.rcu, "rcu", 0, "read capacity, in `units` a second")
+	f.Float64Var(&a.wcu, "wcu", 0, "write capacity, in `units` a second")
+	f.Float64Var(&a.share, "share", 0, "`share` of the requests for the busiest key, 0 to 1")
+	f.IntVar(&a.keys, "keys", 0, "`number` of partition keys, with -skew")
+	f.Float64Var(&a.skew, "skew", 0, "`exponent`: the key of rank k gets a share of 1/k^skew of the requests")
+	f.IntVar(&a.items, "items", 0, "`number` of items to load, with -in")
+	f.IntVar(&a.bytes, "bytes", 1024, "`size` of an item to load")
+	f.Func("in", "`time` of the load, such as 30m", func(text string) (err error) {
 		if a.in, err = time.ParseDuration(text); err != nil || a.in <= 0 {
 			return errors.New("give a time with its unit, such as 30m or 2h")
 		}

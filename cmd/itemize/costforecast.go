@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -194,8 +193,8 @@ func (w workload) answer(all []forecast.Forecast) forecastAnswer {
 
 func (c *command) costForecast(args []string) error {
 	var page string
-	files, asJSON, err := c.costFlags("forecast", args, 1, 1, func(f *flag.FlagSet) {
-		f.StringVar(&page, "html", "", "also write a page to `FILE`")
+	files, asJSON, err := c.costFlags("forecast", args, 1, 1, func(f *flags) {
+		f.StringVar(&page, "html", "", "also write an HTML page to `FILE`")
 	})
 	if err != nil {
 		return err

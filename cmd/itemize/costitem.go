@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -77,9 +76,8 @@ func (c *command) costItem(args []string) error {
 
 func (c *command) costPlan(args []string) error {
 	var key string
-	files, asJSON, err := c.costFlags("plan", args, 2, 2, func(f *flag.FlagSet) {
-		f.StringVar(&key, "key", "", "the key `attributes`, separated by a comma (default: those of PK, SK, pk and "+
-			"sk that the items have)")
+	files, asJSON, err := c.costFlags("plan", args, 2, 2, func(f *flags) {
+		f.StringVar(&key, "key", "", "key `attributes`, separated by a comma (default: PK, SK, pk or sk of the items)")
 	})
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -17,21 +16,21 @@ type scaletestAsked struct {
 	test scaleTest
 }
 
-func (a *scaletestAsked) flags(f *flag.FlagSet) {
+func (a *scaletestAsked) flags(f *flags) {
 	f.Float64Var(&a.size, "size", 0,
-		"size that the table will have in `GB`: tells the settings of an empty table to test on")
-	f.Float64Var(&a.rcu, "rcu", 0, "its read capacity, a second")
-	f.Float64Var(&a.wcu, "wcu", 0, "its write capacity, a second")
-	f.StringVar(&a.test.Table, "table", "", "`table` to send requests to; its other items are left alone")
+		"future size of the table in `GB`")
+	f.Float64Var(&a.rcu, "rcu", 0, "its read capacity, in `units` a second")
+	f.Float64Var(&a.wcu, "wcu", 0, "its write capacity, in `units` a second")
+	f.StringVar(&a.test.Table, "table", "", "`table` to send requests to; its other items do not change")
 	a.remote.flags(f)
-	f.IntVar(&a.test.Keys, "keys", 1000, "number of partition keys")
-	f.Float64Var(&a.test.Skew, "skew", 1, "how uneven they are: the key of rank k gets a share of 1/k^skew")
-	f.Float64Var(&a.test.Writes, "writes", 0.5, "share of the requests that write, 0 to 1")
-	f.IntVar(&a.test.Bytes, "bytes", 1024, "size of the items")
-	f.Float64Var(&a.test.Rate, "rate", 0, "requests a second; as many as there can be without it")
-	f.IntVar(&a.test.Parallel, "parallel", 16, "requests at a time")
-	f.DurationVar(&a.test.For, "for", 30*time.Second, "`time` to ask for")
-	f.Uint64Var(&a.test.Seed, "seed", 1, "makes the same requests again")
+	f.IntVar(&a.test.Keys, "keys", 1000, "`number` of partition keys")
+	f.Float64Var(&a.test.Skew, "skew", 1, "`exponent`: the key of rank k gets a share of 1/k^skew of the requests")
+	f.Float64Var(&a.test.Writes, "writes", 0.5, "`share` of the requests that write, 0 to 1")
+	f.IntVar(&a.test.Bytes, "bytes", 1024, "`size` of an item")
+	f.Float64Var(&a.test.Rate, "rate", 0, "`requests` a second (default: no limit)")
+	f.IntVar(&a.test.Parallel, "parallel", 16, "`number` of parallel requests")
+	f.DurationVar(&a.test.For, "for", 30*time.Second, "`time` of the test")
+	f.Uint64Var(&a.test.Seed, "seed", 1, "`seed` of the requests")
 }
 
 // scaletestAnswer is what it answers.

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,11 +30,11 @@ type gcAsked struct {
 	from            string
 }
 
-func (a *gcAsked) flags(f *flag.FlagSet) {
+func (a *gcAsked) flags(f *flags) {
 	a.tables, a.buckets = map[string]string{}, map[string]string{}
 	a.remote.flags(f)
-	f.StringVar(&a.s3, "s3-endpoint", "", "`URL` of S3; that of the region without it")
-	f.StringVar(&a.model, "model", "", "`name` of the model, where the packages have several with large values")
+	f.StringVar(&a.s3, "s3-endpoint", "", "`URL` of S3 (default: that of the region)")
+	f.StringVar(&a.model, "model", "", "`name` of the model, if the packages have several with large values")
 	renames := func(to map[string]string) func(string) error {
 		return func(s string) error {
 			name, real, ok := strings.Cut(s, "=")
@@ -46,16 +45,16 @@ func (a *gcAsked) flags(f *flag.FlagSet) {
 			return nil
 		}
 	}
-	f.Func("table", "`NAME=REAL`: the real name of a table that the model names; may be repeated", renames(a.tables))
-	f.Func("bucket", "`NAME=REAL`: the real name of a bucket that the model names; may be repeated", renames(a.buckets))
-	f.StringVar(&a.records, "records", "", "the `table` that programs give mapper.LargeRecords")
-	f.BoolVar(&a.remove, "delete", false, "act; without it gc reports, and writes nothing")
-	f.DurationVar(&a.grace, "grace", time.Hour, "for how long a value stays after it was found that nothing points "+
-		"to it, 20m or more; as long as presigned addresses are valid")
+	f.Func("table", "`NAME=REAL` name of a table of the model; repeatable", renames(a.tables))
+	f.Func("bucket", "`NAME=REAL` name of a bucket of the model; repeatable", renames(a.buckets))
+	f.StringVar(&a.records, "records", "", "`table` of mapper.LargeRecords, if programs use that option")
+	f.BoolVar(&a.remove, "delete", false, "delete unreferenced values; the default only reports")
+	f.DurationVar(&a.grace, "grace", time.Hour,
+		"`time` that unreferenced values stay, at least 20m and as long as presigned addresses")
 	f.BoolVar(&a.scan, "scan", false,
-		"also scan the tables of parts, and list the buckets, for what no record tells of")
-	f.Float64Var(&a.rate, "rate", 0, "capacity `units` a second, of reads and writes; as many as there are without it")
-	f.StringVar(&a.from, "from", "", "go on where a collection has ended: its `next`")
+		"also search tables of parts and buckets for values without a record")
+	f.Float64Var(&a.rate, "rate", 0, "capacity `units` a second, reads and writes together (default: no limit)")
+	f.StringVar(&a.from, "from", "", "continue at the `next` of an earlier run")
 }
 
 // least is for how long a value stays at least: a request that was signed may arrive so much later.
@@ -132,16 +131,17 @@ func (a *gcAsked) refuseUnknown(e *schema.Entity) error {
 
 // gc collects what nothing points to any more.
 func (c *command) gc(args []string) error {
-	f, asJSON, tags := c.flags("gc", "Gc removes the parts and objects of large values (chunk, s3=) that nothing "+
-		"points to any more. It reports, and\nacts with -delete: what it finds goes in a later run, when -grace is "+
-		"over. Run it now and then, as every hour.")
+	f := c.flags(help{"gc", "[packages]", "Find parts and objects of large values (chunk, s3=) that no item points " +
+		"to. With -delete, delete those that\n" +
+		"an earlier run found at least -grace ago. Run it regularly, for example every hour.",
+		[]string{"gc ./store", "gc -table Reply=prod-Reply -bucket images=prod-images -delete ./store"}})
+	asJSON, tags := f.common()
 	var a gcAsked
 	a.flags(f)
-	if err := parse(f, args); err != nil {
+	if err := f.parse(args); err != nil {
 		return err
 	}
 	if err := a.check(); err != nil {
-		fmt.Fprintln(c.stderr, err)
 		return usageError{err}
 	}
 	e, err := c.largeModel(a.model, patterns(f), *tags, *asJSON)

@@ -15,12 +15,15 @@ import (
 )
 
 func (c *command) gen(args []string) error {
-	f, asJSON, tags := c.flags("gen", "Gen writes <file>_itemize.go beside each file with models, and "+
-		"itemize.lock.json\nbeside each package: its layout as data. Nothing is written that is up to date.")
-	check := f.Bool("check", false, "write nothing, show what is out of date, and fail if anything is")
-	accept := f.Bool("accept", false, "accept keys and tables that no longer find what is stored")
-	verbose := f.Bool("v", false, "name the files that are written")
-	if err := parse(f, args); err != nil {
+	f := c.flags(help{"gen", "[packages]", "Generate <file>_itemize.go for each file with models, and " +
+		"itemize.lock.json " +
+		"for each package.\nFiles that are up to date are not written.", []string{"gen ./...", "gen -check ./...",
+		"gen -accept ./store"}})
+	asJSON, tags := f.common()
+	check := f.Bool("check", false, "write nothing, print the differences, and exit with status 1 if there are any")
+	accept := f.Bool("accept", false, "accept changes that make stored items unreadable")
+	verbose := f.Bool("v", false, "print the names of written files")
+	if err := f.parse(args); err != nil {
 		return err
 	}
 	packages, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)

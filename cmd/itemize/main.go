@@ -1,10 +1,12 @@
-// The command itemize generates code for models, and checks their tags.
+// Itemize is the command for models: it generates their code, checks their tags, prints their tables and costs, and
+// moves stored data. docs/command.md has all commands and flags.
 //
-//	itemize gen [packages]   write <file>_itemize.go beside each model's file
+//	itemize gen [packages]   generate typed keys, queries, patches and codecs
 //	itemize vet [packages]   report faults of tags; also for go vet -vettool
-//	itemize migrate ...      monoliths to item collections, and back
-//	itemize gc [packages]    remove large values that nothing points to
-//	itemize cost ...         sizes, units, forecasts, the best layout, capacity
+//	itemize tables           print table definitions
+//	itemize cost             sizes, units, forecasts, the best layout, capacity
+//	itemize migrate          turn large items into item collections, and back
+//	itemize gc               delete unreferenced large values
 //
 // In a module that uses itemize:
 //
@@ -18,9 +20,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/itemize/itemize/mapper"
@@ -41,17 +43,21 @@ const (
 
 var errFaults = errors.New("faults were reported")
 
-const usage = `itemize maps Go structs to DynamoDB item collections.
+const overview = `itemize maps Go structs to DynamoDB item collections.
 
-  itemize gen [flags] [packages]   generate typed keys, queries, patches and codecs
-  itemize vet [flags] [packages]   report what is wrong with the tags of models
-  itemize tables [flags] [packages]  the tables that models need, as CloudFormation or Terraform
-  itemize migrate ...              monoliths to item collections, live, and back
-  itemize gc [flags] [packages]    remove large values that nothing points to any more
-  itemize cost ...                 sizes, units, forecasts, layouts, capacity
+  itemize gen [packages]      generate typed keys, queries, patches and codecs
+  itemize vet [packages]      report faults of tags
+  itemize tables [packages]   print the tables of models, as CloudFormation, Terraform or JSON
+  itemize cost COMMAND        sizes, units, forecasts, the best layout, capacity
+  itemize migrate COMMAND     turn large items into item collections, live, and back
+  itemize gc [packages]       delete unreferenced large values
 
-Packages are as for go build; the default is the current one. Flags: itemize gen -h.
+itemize COMMAND -h prints the flags of a command, with examples. Packages are those of the go
+command; the default is the current folder.
 `
+
+// commands are the words of the overview.
+var commands = []string{"gen", "vet", "tables", "cost", "migrate", "gc"}
 
 // command is one word of the command line.
 type command struct {
@@ -69,77 +75,33 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	if len(args) > 0 && isVettool(args) {
 		return vettool()
 	}
-	var err error
-	switch {
-	case len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help":
-		fmt.Fprint(stdout, usage)
-		return exitOK
-	case args[0] == "gen":
-		err = c.gen(args[1:])
-	case args[0] == "vet":
-		err = c.vet(args[1:])
-	case args[0] == "tables":
-		err = c.tables(args[1:])
-	case args[0] == "cost":
-		err = c.cost(args[1:])
-	case args[0] == "migrate":
-		err = c.migrate(args[1:])
-	case args[0] == "gc":
-		err = c.gc(args[1:])
-	default:
-		fmt.Fprintf(stderr, "itemize: no command %q: write gen, vet, tables, migrate, gc or cost\n", args[0])
-		return exitUsage
+	if len(args) > 1 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "-h")
 	}
+	err := c.subcommand("", overview, commands, args, func(word string, args []string) error {
+		return map[string]func([]string) error{
+			"gen": c.gen, "vet": c.vet, "tables": c.tables, "cost": c.cost, "migrate": c.migrate, "gc": c.gc,
+		}[word](args)
+	})
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case errors.Is(err, errFaults):
 		return exitFaults
-	case errors.As(err, new(usageError)):
-		return exitUsage
 	}
 	text := err.Error()
 	if args[0] == "cost" { // it reads files of the user, who looks for what is wrong with them
 		text = mapper.Detail(err)
 	}
 	fmt.Fprintln(stderr, "itemize:", text)
+	if errors.As(err, new(usageError)) {
+		return exitUsage
+	}
 	return exitFaults
 }
 
-// usageError is a flag that was wrong, which the flag package has reported.
+// usageError is an error of the command line.
 type usageError struct{ error }
-
-// flags returns the flags that all commands have.
-func (c *command) flags(name, about string) (f *flag.FlagSet, asJSON *bool, buildTags *string) {
-	f = flag.NewFlagSet("itemize "+name, flag.ContinueOnError)
-	f.SetOutput(c.stderr)
-	f.Usage = func() {
-		fmt.Fprintf(c.stderr, "usage: itemize %s [flags] [packages]\n\n%s\n\n", name, about)
-		f.PrintDefaults()
-	}
-	return f, f.Bool("json", false, "print diagnostics as JSON, one array"),
-		f.String("tags", "", "build `tags`, separated by commas")
-}
-
-func parse(f *flag.FlagSet, args []string) error {
-	if err := f.Parse(args); err != nil && !errors.Is(err, flag.ErrHelp) {
-		return usageError{err}
-	} else if err != nil {
-		return err
-	}
-	var err error
-	f.Visit(func(x *flag.Flag) {
-		g, ok := x.Value.(flag.Getter)
-		if !ok {
-			return
-		}
-		if n, ok := g.Get().(float64); ok && (math.IsNaN(n) || math.IsInf(n, 0)) {
-			err = usageError{fmt.Errorf("-%s is %v: give a number", x.Name, n)}
-			fmt.Fprintln(f.Output(), err)
-		}
-	})
-	return err
-}
 
 func buildFlags(tags string) []string {
 	if tags == "" {
@@ -148,7 +110,7 @@ func buildFlags(tags string) []string {
 	return []string{"-tags=" + tags}
 }
 
-func patterns(f *flag.FlagSet) []string {
+func patterns(f *flags) []string {
 	if f.NArg() == 0 {
 		return []string{"."}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"slices"
@@ -17,22 +16,57 @@ import (
 	"github.com/itemize/itemize/migrate"
 )
 
-const migrateUsage = `usage: itemize migrate plan|run|verify|cutover|rollback|contract|status [flags] SOURCE
-       itemize migrate settle -keep monolith|collection [flags] SOURCE KEY [SORTKEY]
+const migrateOverview = `usage: itemize migrate COMMAND [flags] SOURCE
 
-Monoliths, one large item for each entity in the table SOURCE, become the item collections of a model, while
-applications read and write them; and back. Each step can be repeated, and goes on where it ended.
+Turn monoliths, one large item for each entity in the table SOURCE, into the item collections of a
+model, while applications read and write them; and back. Each step can be repeated, and continues
+where it ended.
 
-  plan       what it will do and cost; writes nothing. Exit status 1: some entities cannot be moved
-  run        moves the entities, or writes files for ImportTable (-import). Exit status 1: some were left
-  verify     compares every collection with its monolith. Exit status 1: something is wrong, or not moved
-  cutover    declares the new layout the one that counts; refused unless a verification was clean
-  rollback   makes monoliths of all entities again, with what was written since; until contract
-  contract   removes the old layout, for good: the table SOURCE, which -confirm names
-  status     how far it is, and what could not be moved
-  settle     resolves an entity whose monolith was written after it moved: -keep names the layout that stays
+  plan       predict units, price and time, and list entities that cannot be moved
+  run        move the entities, or write files for ImportTable
+  verify     compare every collection with its monolith
+  cutover    declare the new layout valid, after a clean verification
+  rollback   turn all entities into monoliths again, until contract
+  contract   delete the old layout
+  status     print the progress, and the entities that could not be moved
+  settle     resolve an entity whose monolith was written after it moved
 
+itemize migrate COMMAND -h prints the flags of a command. docs/migration.md is the guide.
 `
+
+// migrateWords are the steps of the overview, and migrateHelp their help.
+var (
+	migrateWords = []string{"plan", "run", "verify", "cutover", "rollback", "contract", "status", "settle"}
+	migrateHelp  = map[string]help{
+		"plan": {"migrate plan", "SOURCE", "Read the monoliths and print what a run would do and cost. Nothing is " +
+			"written.\nExit status 1: some entities cannot be moved.",
+			[]string{"migrate plan -model Package documents",
+				"migrate plan -model Package -sample 1000 -update HEAD=1000 documents"}},
+		"run": {"migrate run", "SOURCE",
+			"Move the entities, or write files for ImportTable (-import). Exit status 1: some were left.",
+			[]string{"migrate run -model Package -rate 500 documents",
+				"migrate run -model Package -segment 3 -of 16 documents",
+				"migrate run -model Package -import s3://BUCKET/PREFIX documents"}},
+		"verify": {"migrate verify", "SOURCE",
+			"Compare every collection with its monolith. Exit status 1: an entity has not moved, or is wrong.",
+			[]string{"migrate verify -model Package documents"}},
+		"cutover": {"migrate cutover", "SOURCE",
+			"Declare the new layout valid. It verifies again, and is refused unless everything is clean.",
+			[]string{"migrate cutover -model Package documents"}},
+		"rollback": {"migrate rollback", "SOURCE",
+			"Turn all entities into monoliths again, with the changes since the move.",
+			[]string{"migrate rollback -model Package documents"}},
+		"contract": {"migrate contract", "SOURCE", "Delete the old layout: the table SOURCE, or with -item-by-item " +
+			"its marked monoliths. It verifies first.",
+			[]string{"migrate contract -model Package -confirm documents documents"}},
+		"status": {"migrate status", "SOURCE", "Print the progress, and the entities that could not be moved.",
+			[]string{"migrate status -model Package documents"}},
+		"settle": {"migrate settle", "SOURCE KEY [SORTKEY]",
+			"Resolve an entity whose monolith was written after it moved: -keep names the layout that stays.\n" +
+				"Changes in the other layout are lost.",
+			[]string{"migrate settle -model Package -keep monolith documents vite"}},
+	}
+)
 
 // migrateAsked is what itemize migrate is asked.
 type migrateAsked struct {
@@ -55,12 +89,13 @@ type migrateAsked struct {
 	plan        migrate.PlanOptions
 }
 
-func (a *migrateAsked) flags(f *flag.FlagSet) {
+func (a *migrateAsked) flags(f *flags) {
 	a.rename, a.plan.Updates = map[string]string{}, map[string]float64{}
+	a.segment = -1
 	a.remote.flags(f)
-	f.StringVar(&a.lock, "lock", gen.LockName, "lock `file` of the model's package, which itemize gen writes")
+	f.StringVar(&a.lock, "lock", gen.LockName, "lock `file` of the model's package")
 	f.StringVar(&a.model, "model", "", "`name` of the model")
-	f.Func("table", "`NAME=REAL`: the real name of a table of the model; may be repeated", func(s string) error {
+	f.Func("table", "`NAME=REAL` name of a table of the model; repeatable", func(s string) error {
 		name, to, ok := strings.Cut(s, "=")
 		if !ok {
 			return errors.New("write NAME=REAL")
@@ -68,103 +103,93 @@ func (a *migrateAsked) flags(f *flag.FlagSet) {
 		a.rename[name] = to
 		return nil
 	})
-	f.StringVar(&a.key, "key", "", "`template` of the partition keys of the monoliths, as PACKAGE#{Name}: without it "+
-		"they are fields of the model as they are, or, in the model's own table, its partition keys")
-	f.StringVar(&a.sort, "sort", "", "`template` of their sort keys, as DOC")
-	f.StringVar(&a.from, "from", "", "plan, run: read the monoliths from an export of the table: a `folder`, or "+
-		"s3://BUCKET/PREFIX, which ends with AWSDynamoDB/ID")
-	f.StringVar(&a.to, "import", "", "run: write files for ImportTable in place of items: a `folder`, or "+
-		"s3://BUCKET/PREFIX; plan: the model's tables need not be there")
-	f.BoolVar(&a.replace, "replace", false,
-		"plan, run: remove each monolith as soon as its collection was read back and compared")
-	f.StringVar(&a.s3, "s3-endpoint", "", "`URL` of S3; that of the region without it")
-	f.BoolVar(&a.live, "live", false,
-		"run -import: collections that are live at once, for data that nobody writes any more")
-	f.IntVar(&a.segments, "segments", 8, "`number` of segments that the source is read in, at once")
-	f.IntVar(&a.segment, "segment", -1,
-		"this segment alone, from 0, of so many as -of says: for jobs that run beside each other")
-	f.IntVar(&a.of, "of", 0, "see -segment")
-	f.Float64Var(&a.rate, "rate", 0, "`WCU` a second; as many as there are without it")
-	f.Float64Var(&a.readRate, "read-rate", 0, "`RCU` a second of the scan")
-	f.BoolVar(&a.asJSON, "json", false, "print JSON; progress as lines of it, on standard error")
-	f.StringVar(&a.confirm, "confirm", "", "contract: the `name` of the source, which proves that it is meant")
-	f.StringVar(&a.keep, "keep", "", "settle: the `layout` that stays, monolith or collection; what was written in "+
-		"the other one since the move is gone")
-	f.BoolVar(&a.itemByItem, "item-by-item", false, "contract: delete each marked monolith, and not the table")
-	f.IntVar(&a.plan.Sample, "sample", 0, "plan: read so many monoliths, and not all")
-	f.Func("update", "plan: `ITEM=N`, so many updates a month of one item of a kind; may be repeated",
-		func(s string) error {
-			name, text, _ := strings.Cut(s, "=")
-			n, err := strconv.ParseFloat(text, 64)
-			if err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) {
-				return errors.New("write ITEM=N, with N updates a month")
-			}
-			a.plan.Updates[name] = n
-			return nil
-		})
+	f.StringVar(&a.key, "key", "",
+		"`template` of the monoliths' partition keys, such as PACKAGE#{Name} (default: fields)")
+	f.StringVar(&a.sort, "sort", "", "`template` of their sort keys, such as DOC")
+	f.IntVar(&a.segments, "segments", 8, "`number` of segments of the source that are read in parallel")
+	f.IntVar(&a.segment, "segment", -1, "`number` of the only segment to process, from 0; with -of")
+	f.IntVar(&a.of, "of", 0, "`number` of segments, with -segment")
+	f.Float64Var(&a.readRate, "read-rate", 0, "`RCU` a second of the scan (default: no limit)")
+	f.BoolVar(&a.asJSON, "json", false, "print JSON, and the progress as lines of JSON on standard error")
+	own := map[string]func(){
+		"from": func() {
+			f.StringVar(&a.from, "from", "", "read an export: a `folder`, or s3://BUCKET/PREFIX/AWSDynamoDB/ID")
+		},
+		"import": func() {
+			f.StringVar(&a.to, "import", "", "write files for ImportTable to a `folder`, or s3://BUCKET/PREFIX")
+		},
+		"live": func() {
+			f.BoolVar(&a.live, "live", false,
+				"with -import: collections are live at once; no program may write the data")
+		},
+		"replace": func() {
+			f.BoolVar(&a.replace, "replace", false, "delete each monolith after its collection was compared with it")
+		},
+		"s3-endpoint": func() { f.StringVar(&a.s3, "s3-endpoint", "", "`URL` of S3 (default: that of the region)") },
+		"sample":      func() { f.IntVar(&a.plan.Sample, "sample", 0, "`number` of monoliths to read (default: all)") },
+		"update": func() {
+			f.Func("update", "`ITEM=N`: N updates a month of an item of this kind; repeatable", a.update)
+		},
+		"rate":    func() { f.Float64Var(&a.rate, "rate", 0, "`WCU` a second (default: no limit)") },
+		"confirm": func() { f.StringVar(&a.confirm, "confirm", "", "`name` of the source, to confirm the deletion") },
+		"item-by-item": func() {
+			f.BoolVar(&a.itemByItem, "item-by-item", false, "delete the marked monoliths, and keep the table")
+		},
+		"keep": func() { f.StringVar(&a.keep, "keep", "", "`layout` that stays: monolith or collection") },
+	}
+	step := strings.TrimPrefix(f.name, "migrate ")
+	f.elsewhere = map[string][]string{}
+	for name, steps := range stepsOf {
+		if slices.Contains(steps, step) {
+			own[name]()
+		} else {
+			f.elsewhere[name] = steps
+		}
+	}
+}
+
+// update is the value of -update.
+func (a *migrateAsked) update(s string) error {
+	name, text, _ := strings.Cut(s, "=")
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) {
+		return errors.New("write ITEM=N, with N updates a month")
+	}
+	a.plan.Updates[name] = n
+	return nil
 }
 
 // migrate runs itemize migrate ...
 func (c *command) migrate(args []string) error {
-	steps := map[string]func(*migrateAsked, *migrate.Migration) error{
-		"plan": c.migratePlan, "run": c.migrateRun, "verify": c.migrateVerify, "cutover": c.migrateCutover,
-		"rollback": c.migrateRollback, "contract": c.migrateContract, "status": c.migrateStatus,
-		"settle": c.migrateSettle,
-	}
-	if len(args) == 0 || steps[args[0]] == nil {
-		fmt.Fprint(c.stderr, migrateUsage)
-		if len(args) == 0 || slices.Contains([]string{"-h", "help", "--help"}, args[0]) {
-			return nil
-		}
-		return usageError{fmt.Errorf("no step migrate %s: plan, run, verify, cutover, rollback, contract, status "+
-			"or settle", args[0])}
-	}
-	var a migrateAsked
-	f := flag.NewFlagSet("itemize migrate "+args[0], flag.ContinueOnError)
-	f.SetOutput(c.stderr)
-	f.Usage = func() {
-		fmt.Fprint(c.stderr, migrateUsage)
-		f.PrintDefaults()
-	}
-	a.flags(f)
-	var source []string
-	for rest := args[1:]; ; { // flags may stand behind the table
-		if err := parse(f, rest); err != nil {
+	return c.subcommand("migrate", migrateOverview, migrateWords, args, func(step string, args []string) error {
+		var a migrateAsked
+		f := c.flags(migrateHelp[step])
+		a.flags(f)
+		source, err := f.parseAll(args)
+		if err != nil {
 			return err
 		}
-		if f.NArg() == 0 {
-			break
+		if step == "settle" && len(source) > 1 {
+			source, a.keys = source[:1], source[1:]
 		}
-		source, rest = append(source, f.Arg(0)), f.Args()[1:]
-	}
-	if err := ofStep(f, args[0]); err != nil {
-		return err
-	}
-	if args[0] == "settle" && len(source) > 1 {
-		source, a.keys = source[:1], source[1:]
-	}
-	m, err := c.migration(&a, source)
-	if err != nil {
-		return err
-	}
-	return steps[args[0]](&a, m)
-}
-
-// stepsOf are the steps that a flag is of, where it is not of all.
-var stepsOf = map[string]string{
-	"from": "plan run", "import": "plan run", "live": "run", "replace": "plan run", "s3-endpoint": "plan run",
-	"sample": "plan", "update": "plan", "rate": "plan run rollback contract", "confirm": "contract",
-	"item-by-item": "contract", "keep": "settle",
-}
-
-// ofStep refuses flags that say nothing to a step.
-func ofStep(f *flag.FlagSet, step string) (err error) {
-	f.Visit(func(x *flag.Flag) {
-		if steps := stepsOf[x.Name]; err == nil && steps != "" && !slices.Contains(strings.Fields(steps), step) {
-			err = fmt.Errorf("-%s is of %s: leave it out of %s", x.Name, strings.ReplaceAll(steps, " ", ", "), step)
+		m, err := c.migration(&a, source)
+		if err != nil {
+			return err
 		}
+		return map[string]func(*migrateAsked, *migrate.Migration) error{
+			"plan": c.migratePlan, "run": c.migrateRun, "verify": c.migrateVerify, "cutover": c.migrateCutover,
+			"rollback": c.migrateRollback, "contract": c.migrateContract, "status": c.migrateStatus,
+			"settle": c.migrateSettle,
+		}[step](&a, m)
 	})
-	return err
+}
+
+// stepsOf lists the steps of flags that only some steps have.
+var stepsOf = map[string][]string{
+	"from": {"plan", "run"}, "import": {"plan", "run"}, "live": {"run"}, "replace": {"plan", "run"},
+	"s3-endpoint": {"plan", "run"}, "sample": {"plan"}, "update": {"plan"},
+	"rate": {"plan", "run", "rollback", "contract"}, "confirm": {"contract"}, "item-by-item": {"contract"},
+	"keep": {"settle"},
 }
 
 // migration is what the flags say.
@@ -173,7 +198,7 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	case len(source) != 1:
 		return nil, errors.New("name one table of monoliths: itemize migrate plan -model NAME SOURCE")
 	case a.model == "":
-		return nil, errors.New("name the model: -model NAME, as it stands in " + a.lock)
+		return nil, errors.New("name the model: -model NAME, as in " + a.lock)
 	case a.plan.Sample < 0:
 		return nil, errors.New("-sample is a number of monoliths, 0 for all")
 	case a.live && a.to == "":

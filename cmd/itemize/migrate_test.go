@@ -186,9 +186,10 @@ func TestMigrateSettles(t *testing.T) {
 func TestMigrateCommandWrong(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"": "usage: itemize migrate " +
-			"plan|run|verify|cutover|rollback|contract|status",
-		"move":                                 "usage: itemize migrate plan",
+		"":                                     "usage: itemize migrate COMMAND",
+		"move":                                 "unknown command migrate move: the commands are plan, run, verify",
+		"roll":                                 "unknown command migrate roll",
+		"settel":                               "did you mean migrate settle?",
 		"plan":                                 "name one table of monoliths",
 		"plan -model X":                        "name one table of monoliths",
 		"plan docs":                            "name the model: -model NAME",
@@ -198,7 +199,7 @@ func TestMigrateCommandWrong(t *testing.T) {
 		"plan -model X -update HEAD=many docs": "write ITEM=N, with N updates a month",
 		"plan -model X -update HEAD=Inf docs":  "write ITEM=N, with N updates a month",
 		"plan -model X -rate NaN docs":         "-rate is NaN: give a number",
-		"plan -model X -keep monolith docs":    "-keep is of settle: leave it out of plan",
+		"plan -model X -keep monolith docs":    "unknown flag -keep: it belongs to settle: leave it out",
 	} {
 		var out bytes.Buffer
 		code := run(context.Background(), append([]string{"migrate"}, strings.Fields(args)...), t.TempDir(), &out, &out)

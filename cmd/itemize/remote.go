@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -19,9 +18,10 @@ import (
 // remote is where DynamoDB and S3 are.
 type remote struct{ endpoint, region, s3 string }
 
-func (r *remote) flags(f *flag.FlagSet) {
-	f.StringVar(&r.endpoint, "endpoint", "", "`URL` of DynamoDB; that of the region without it")
-	f.StringVar(&r.region, "region", os.Getenv("AWS_REGION"), "region; the credentials are those of the environment")
+func (r *remote) flags(f *flags) {
+	f.StringVar(&r.endpoint, "endpoint", "", "`URL` of DynamoDB (default: that of the region)")
+	f.StringVar(&r.region, "region", os.Getenv("AWS_REGION"),
+		"AWS `region` (default: AWS_REGION); credentials come from the environment")
 }
 
 // client is a client that sends each request so often at most, with the environment's credentials.

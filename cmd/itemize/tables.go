@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,22 +15,23 @@ import (
 
 // tables prints the tables that models need.
 func (c *command) tables(args []string) error {
-	f, asJSON, tags := c.flags("tables", "Tables prints the tables that the models of packages need, with their "+
-		"indexes and\ntime to live: models that share a table are joined.")
-	format := f.String("format", "cloudformation", "cloudformation, terraform or json (CreateTable requests)")
+	f := c.flags(help{"tables", "[packages]", "Print the tables of models, with indexes and time to live. Models " +
+		"that share a table are joined.",
+		[]string{"tables ./...", "tables -format terraform ./store", "tables -time 2026-03-01 ./store"}})
+	asJSON, tags := f.common()
+	format := f.String("format", "cloudformation", "`format`: cloudformation, terraform or json (CreateTable requests)")
 	day := f.String("time", time.Now().UTC().Format(time.DateOnly),
-		"of tables that follow the time, that of the `day` (tables.Maintain creates them ahead)")
-	if err := parse(f, args); err != nil {
+		"`day` for tables that rotate by time (default: today)")
+	if err := f.parse(args); err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"cloudformation", "terraform", "json"}, *format) {
-		fmt.Fprintf(c.stderr, "no format %s: write cloudformation, terraform or json\n", *format)
-		return usageError{errors.New("no such format")}
+	formats := []string{"cloudformation", "terraform", "json"}
+	if !slices.Contains(formats, *format) {
+		return usageError{unknown("format", *format, "", formats, "write "+strings.Join(formats, ", "))}
 	}
 	at, err := time.Parse(time.DateOnly, *day)
 	if err != nil || at.Year() < 2 {
-		fmt.Fprintf(c.stderr, "-time %s: write a day, as in 2026-11-22\n", *day)
-		return usageError{errors.New("no such day")}
+		return usageError{fmt.Errorf("-time %s: not a day: write it like 2026-11-22", *day)}
 	}
 	packages, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
 	if err != nil {

@@ -9,10 +9,12 @@ import (
 )
 
 func (c *command) vet(args []string) error {
-	f, asJSON, tags := c.flags("vet", "Vet reports what is wrong with the tags of models, at its place, and models "+
-		"of the\npackages whose keys could meet in one table; notes of what would cost less, and is no fault. It "+
-		"runs under go vet as well: go vet -vettool=$(which itemize) ./...")
-	if err := parse(f, args); err != nil {
+	f := c.flags(help{"vet", "[packages]", "Report the faults of tags with their positions, and models whose keys " +
+		"collide in a table.\n" +
+		"Notes list cheaper layouts; they are not faults. As a part of go vet:\ngo vet -vettool=$(which itemize) ./...",
+		[]string{"vet ./...", "vet -json ./store"}})
+	asJSON, tags := f.common()
+	if err := f.parse(args); err != nil {
 		return err
 	}
 	packages, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)

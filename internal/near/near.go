@@ -1,8 +1,8 @@
-// Package near finds the name that somebody may have meant.
+// Package near finds the name that may be meant by a misspelled one.
 package near
 
-// Of returns the candidate at an edit distance of at most a third of the
-// word's length (at least one), or "".
+// Of returns the nearest candidate, at an edit distance of at most a third of the word's length (at
+// least one), or "".
 func Of(s string, candidates []string) string {
 	best, bestAt := "", max(1, len(s)/3)+1
 	for _, c := range candidates {
@@ -13,7 +13,7 @@ func Of(s string, candidates []string) string {
 	return best
 }
 
-// Hint returns what a message adds for a word that is none of those known: ": it has X", or "".
+// Hint returns the end of a message about an unknown word: ": it has X", or "".
 func Hint(s string, candidates []string) string {
 	if n := Of(s, candidates); n != "" {
 		return ": it has " + n
@@ -21,22 +21,25 @@ func Hint(s string, candidates []string) string {
 	return ""
 }
 
-// distance is the Levenshtein distance in bytes.
+// distance returns the edit distance in bytes. Two swapped neighbors count as one edit (optimal string alignment).
 func distance(a, b string) int {
+	var before, last []int
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diag := row[0]
+		before, last, row = last, row, make([]int, len(b)+1)
 		row[0] = i + 1
 		for j := range len(b) {
-			sub := diag
+			edit := last[j]
 			if a[i] != b[j] {
-				sub++
+				edit++
 			}
-			diag = row[j+1]
-			row[j+1] = min(sub, row[j]+1, row[j+1]+1)
+			row[j+1] = min(edit, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]
