@@ -10,16 +10,15 @@ import (
 	"github.com/itemize/itemize/forecast"
 )
 
-// The plot's edges in the picture, and the least distance of two texts.
+// The edges of the plot, and the smallest distance of two texts.
 const (
 	plotLeft, plotRight = 84.0, 540.0
 	plotTop, plotBottom = 28.0, 300.0
 	textGap             = 15.0
 )
 
-// chart is what layouts have cost in all, from the first write on. Both axes are
-// logarithmic: so layouts whose prices differ a thousandfold, and a break-even after an
-// hour or a year, are seen in one picture.
+// chart shows the total cost of layouts since the first write. Both axes are logarithmic, so one
+// picture shows layouts whose prices differ a thousandfold, and a break-even after an hour or a year.
 type chart struct {
 	Left, Right, Top, Bottom float64
 	XTicks, YTicks           []tick
@@ -29,20 +28,20 @@ type chart struct {
 	x, y axis
 }
 
-// tick is a place on an axis with its text.
+// tick is a position on an axis with its text.
 type tick struct {
 	At   float64
 	Text string
 }
 
-// line is a layout's: Points are an SVG polyline's. Its label stands beside its end.
+// line is the line of a layout. Points is an SVG polyline, and its label is next to its end.
 type line struct {
 	Name, Points string
 	Class        int
 	End, Label   float64
 }
 
-// mark is where a layout has cost as much as the first one: a point, and a number above it.
+// mark is the point where a layout has cost as much as the first one, with a number above it.
 type mark struct {
 	Number int
 	X, Y   float64
@@ -58,12 +57,12 @@ func (a axis) at(n float64) float64 {
 	return a.from + (a.to-a.from)*math.Log(n/a.low)/math.Log(a.high/a.low)
 }
 
-const colors = 6 // of the page's style
+const colors = 6 // in the style of the page
 
-// spent is what a layout has cost in all after some months.
+// spent returns the total cost of a layout after some months.
 func spent(f forecast.Forecast, months float64) float64 { return f.Insert + months*f.Total }
 
-// newChart draws the layouts that are storable and cost anything; nil if there is none.
+// newChart draws the storable layouts that cost anything; nil if there is none.
 func newChart(all []forecast.Forecast) *chart {
 	all = slices.DeleteFunc(slices.Clone(all),
 		func(f forecast.Forecast) bool { return f.NotStorable != "" || spent(f, 1) <= 0 })
@@ -89,13 +88,13 @@ func newChart(all []forecast.Forecast) *chart {
 	return c
 }
 
-// crossing is where two layouts have cost the same.
+// crossing is the point where two layouts have cost the same.
 type crossing struct {
 	months, spent float64
 	text          string
 }
 
-// crossingsOf returns where layouts cross the first one, in the order of time.
+// crossingsOf returns the crossings with the first layout, in the order of time.
 func crossingsOf(all []forecast.Forecast) []crossing {
 	var out []crossing
 	first := all[0]
@@ -120,8 +119,7 @@ const (
 	year   = 12.0
 )
 
-// timeAxis reaches from an hour to a year, or as far as the crossings from a second to ten
-// years.
+// timeAxis is from an hour to a year, extended to the crossings between a second and ten years.
 func timeAxis(crossings []crossing) axis {
 	a := axis{low: hour, high: year, from: plotLeft, to: plotRight}
 	for _, x := range crossings {
@@ -131,7 +129,7 @@ func timeAxis(crossings []crossing) axis {
 	return a
 }
 
-// moneyAxis reaches over all that is spent.
+// moneyAxis covers all costs.
 func moneyAxis(all []forecast.Forecast, x axis) axis {
 	a := axis{low: math.Inf(1), from: plotBottom, to: plotTop}
 	for _, f := range all {
@@ -152,7 +150,7 @@ func (c *chart) line(f forecast.Forecast, i int) line {
 		End: c.y.at(spent(f, c.x.high))}
 }
 
-// times are the ticks of the time axis; minor ones are left out where it is long.
+// times returns the ticks of the time axis, without minor ones if it is long.
 func (c *chart) times() []tick {
 	long := c.x.high/c.x.low > 1e5
 	var out []tick
@@ -179,8 +177,8 @@ func (c *chart) times() []tick {
 	return out
 }
 
-// sums are the ticks of the money axis: powers of ten, with twos and fives where there are
-// few of them, and left out where there are many.
+// sums returns the ticks of the money axis: powers of ten. Few of them get twos and fives in between,
+// and many are thinned out.
 func (c *chart) sums() []tick {
 	low, high := math.Floor(math.Log10(c.y.low)), math.Ceil(math.Log10(c.y.high))
 	steps, every := []float64{1}, math.Ceil((high-low)/8)
@@ -198,7 +196,7 @@ func (c *chart) sums() []tick {
 	return out
 }
 
-// labelLines places the labels beside the lines' ends, none over another.
+// labelLines places the labels at the ends of the lines, without overlaps.
 func (c *chart) labelLines() {
 	at := make([]float64, len(c.Lines))
 	for i, l := range c.Lines {
@@ -222,7 +220,7 @@ func (c *chart) labelMarks() {
 	}
 }
 
-// spread moves places apart, as little as it takes, within bounds as far as they have room.
+// spread moves positions apart by as little as possible, inside the bounds if there is room.
 func spread(at []float64, low, high float64) {
 	order := make([]int, len(at))
 	for i := range order {

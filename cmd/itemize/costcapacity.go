@@ -9,7 +9,7 @@ import (
 	"github.com/itemize/itemize/internal/charge"
 )
 
-// capacityAsked is what cost capacity is asked.
+// capacityAsked has the flags of cost capacity.
 type capacityAsked struct {
 	size, rcu, wcu, share, skew float64
 	keys, items, bytes          int
@@ -33,7 +33,7 @@ func (a *capacityAsked) flags(f *flags) {
 	})
 }
 
-// capacityAnswer is what it answers.
+// capacityAnswer is its result.
 type capacityAnswer struct {
 	Load       float64            `json:"loadWcu,omitempty"`
 	Partitions charge.Partitions  `json:"partitions"`
@@ -41,7 +41,7 @@ type capacityAnswer struct {
 	Hot        *charge.HotKey     `json:"hot,omitempty"`
 }
 
-// check refuses flags that mean nothing together.
+// check refuses combinations of flags without a meaning.
 func (a *capacityAsked) check() error {
 	var errs []error
 	if a.skew != 0 && a.keys == 0 {
@@ -89,8 +89,8 @@ func (a *capacityAsked) answer() (out capacityAnswer, err error) {
 	return out, err
 }
 
-// afterLoad returns the write capacity that loading takes, and the partitions that the
-// table has after it, with its own capacity.
+// afterLoad returns the write capacity of a load, and the partitions of the table afterwards, with its
+// own capacity.
 func (a *capacityAsked) afterLoad(table charge.Capacity) (wcu float64, p *charge.Partitions, err error) {
 	if wcu, err = charge.LoadIn(a.items, a.bytes, a.in); err != nil {
 		return 0, nil, err
@@ -134,7 +134,7 @@ func (c *command) costCapacity(args []string) error {
 	return nil
 }
 
-// showHot tells what the busiest key is asked for, and what to do about it.
+// showHot prints the traffic of the busiest key, and the cure.
 func (c *command) showHot(h charge.HotKey) {
 	fmt.Fprintf(c.stdout, "the busiest key: %s%% of the requests", number(100*h.Share))
 	switch {

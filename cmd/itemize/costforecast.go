@@ -18,7 +18,7 @@ type workloadFile struct {
 	Prices  json.RawMessage   `json:"prices"`
 }
 
-// workload is what a file says, with its prices and where they are from.
+// workload is the content of a file, with its prices and their source.
 type workload struct {
 	forecast.Workload
 	layouts []forecast.Layout
@@ -43,13 +43,13 @@ func (c *command) workload(path string) (workload, error) {
 	if w.prices, w.basis, err = prices(f.Prices); err != nil {
 		return workload{}, fmt.Errorf("%s: prices: %w", path, err)
 	}
-	if _, err := w.Forecast(w.prices); err != nil { // of no layouts: it only checks
+	if _, err := w.Forecast(w.prices); err != nil { // without layouts, this only checks the workload
 		return workload{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return w, nil
 }
 
-// named gives layouts without a name one, and refuses two of one name.
+// named names layouts without a name, and refuses duplicate names.
 func named(w workload) error {
 	seen := map[string]bool{w.Monolith().Name: true, w.Single().Name: true}
 	for i := range w.layouts {
@@ -66,7 +66,7 @@ func named(w workload) error {
 	return nil
 }
 
-// timed refuses operations that do not say how often they are done.
+// timed refuses operations without a number.
 func timed(text []byte) error {
 	var f struct {
 		Operations []struct {
@@ -86,7 +86,7 @@ func timed(text []byte) error {
 	return nil
 }
 
-// decode reads one JSON value, which is all there is, and has no unknown fields.
+// decode reads one JSON value without unknown fields, and nothing after it.
 func decode(text []byte, into any) error {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
@@ -99,8 +99,7 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// prices returns the default prices with those in place that are given, and says where
-// they hold.
+// prices replaces default prices with those of the file, and says where they are valid.
 func prices(values json.RawMessage) (p forecast.Prices, basis string, err error) {
 	p = forecast.DefaultPrices()
 	defaults := fmt.Sprintf("of %s, on demand, %s", p.Region, p.Date)
@@ -133,21 +132,21 @@ func prices(values json.RawMessage) (p forecast.Prices, basis string, err error)
 	return p, basis, nil
 }
 
-// text returns a string, "" for what is none.
+// text returns a string, "" for a value of another type.
 func text(v any) string {
 	s, _ := v.(string)
 	return s
 }
 
-// breakEven tells from when on a layout has cost less than another.
+// breakEven says when a layout becomes cheaper than another.
 type breakEven struct {
 	Layout string `json:"layout"`
 	Than   string `json:"than"`
-	// Months is nil where it never does.
+	// Months is nil if it never does.
 	Months *float64 `json:"months"`
 }
 
-// breakEvens compares layouts with the first that is storable: today's, as a rule.
+// breakEvens compares layouts with the first storable one, which is usually the present one.
 func breakEvens(all []forecast.Forecast) []breakEven {
 	out := []breakEven{}
 	var first *forecast.Forecast
@@ -177,7 +176,7 @@ func (b breakEven) String() string {
 	return fmt.Sprintf("%s has cost less than %s after %s", b.Layout, b.Than, span(*b.Months))
 }
 
-// forecastAnswer is what cost forecast prints as JSON.
+// forecastAnswer is the JSON of cost forecast.
 type forecastAnswer struct {
 	Name      string              `json:"name,omitempty"`
 	Documents int                 `json:"documents"`
@@ -224,7 +223,7 @@ func (c *command) costForecast(args []string) error {
 	return nil
 }
 
-// showForecasts prints forecasts as a table, and what each operation costs once.
+// showForecasts prints forecasts as a table, and the price of each operation.
 func (c *command) showForecasts(a forecastAnswer, ops []forecast.Operation) {
 	most := 0.0
 	for _, f := range a.Forecasts {

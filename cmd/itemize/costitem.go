@@ -104,7 +104,7 @@ func (c *command) costPlan(args []string) error {
 	return c.showPlan(t, items[0], items[1], asJSON)
 }
 
-// keyed returns a table with the key attributes that are named, or that the items have.
+// keyed returns a table with the named key attributes, or with those of the items.
 func keyed(names string, items ...charge.Item) (charge.Table, error) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(items, func(it charge.Item) bool { return it[name] != nil })
@@ -189,8 +189,8 @@ func (c *command) costMeasure(args []string) error {
 	return nil
 }
 
-// measured returns the attributes of documents with their sizes in each of them, in bytes:
-// the beginning of a Workload.
+// measured returns the attributes of documents with their sizes in each document, in bytes: the start
+// of a Workload.
 func measured(documents ...map[string]types.AttributeValue) []forecast.Attribute {
 	sizes := map[string][]int{}
 	for i, d := range documents {

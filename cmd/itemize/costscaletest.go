@@ -9,7 +9,7 @@ import (
 	"github.com/itemize/itemize/internal/charge"
 )
 
-// scaletestAsked is what cost scaletest is asked.
+// scaletestAsked has the flags of cost scaletest.
 type scaletestAsked struct {
 	size, rcu, wcu float64
 	remote
@@ -33,7 +33,7 @@ func (a *scaletestAsked) flags(f *flags) {
 	f.Uint64Var(&a.test.Seed, "seed", 1, "`seed` of the requests")
 }
 
-// scaletestAnswer is what it answers.
+// scaletestAnswer is its result.
 type scaletestAnswer struct {
 	Settings *charge.AtScale `json:"settings,omitempty"`
 	Report   *scaleReport    `json:"report,omitempty"`

@@ -18,7 +18,7 @@ import (
 	"github.com/itemize/itemize/s3store"
 )
 
-// gcAsked is what itemize gc is asked.
+// gcAsked has the flags of itemize gc.
 type gcAsked struct {
 	remote
 	model           string
@@ -50,17 +50,17 @@ func (a *gcAsked) flags(f *flags) {
 	f.StringVar(&a.records, "records", "", "`table` of mapper.LargeRecords, if programs use that option")
 	f.BoolVar(&a.remove, "delete", false, "delete unreferenced values; the default only reports")
 	f.DurationVar(&a.grace, "grace", time.Hour,
-		"`time` that unreferenced values stay, at least 20m and as long as presigned addresses")
+		"`time` that unreferenced values stay, at least 20m")
 	f.BoolVar(&a.scan, "scan", false,
 		"also search tables of parts and buckets for values without a record")
 	f.Float64Var(&a.rate, "rate", 0, "capacity `units` a second, reads and writes together (default: no limit)")
 	f.StringVar(&a.from, "from", "", "continue at the `next` of an earlier run")
 }
 
-// least is for how long a value stays at least: a request that was signed may arrive so much later.
+// least is the smallest grace: a signed request may arrive that much later.
 const least = 20 * time.Minute
 
-// check refuses what cannot be, or would act in two places.
+// check refuses invalid flags, and those that would act in two places.
 func (a *gcAsked) check() error {
 	switch {
 	case a.rate < 0:
@@ -74,7 +74,7 @@ func (a *gcAsked) check() error {
 	return nil
 }
 
-// options are those of the mapper that the programs use.
+// options returns the options of the mapper, as programs use them.
 func (a *gcAsked) options() ([]mapper.Option, error) {
 	named := func(names map[string]string) func(string) string {
 		return func(declared string) string {
@@ -98,7 +98,7 @@ func (a *gcAsked) options() ([]mapper.Option, error) {
 	return options, nil
 }
 
-// refuseUnknown refuses real names for tables and buckets that the model does not have.
+// refuseUnknown refuses names of tables and buckets that the model does not have.
 func (a *gcAsked) refuseUnknown(e *schema.Entity) error {
 	var tables, buckets []string
 	for _, t := range e.Tables {
@@ -129,7 +129,7 @@ func (a *gcAsked) refuseUnknown(e *schema.Entity) error {
 	return nil
 }
 
-// gc collects what nothing points to any more.
+// gc collects unreferenced large values.
 func (c *command) gc(args []string) error {
 	f := c.flags(help{"gc", "[packages]", "Find parts and objects of large values (chunk, s3=) that no item points " +
 		"to. With -delete, delete those that\n" +
@@ -186,7 +186,7 @@ func (c *command) gc(args []string) error {
 	return err
 }
 
-// largeModel returns the model of packages that has large values, of a name where one is given.
+// largeModel returns the model with large values, by its name if that is set.
 func (c *command) largeModel(name string, packages []string, tags string, asJSON bool) (*schema.Entity, error) {
 	loaded, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(tags)}, packages...)
 	if err != nil {
@@ -226,7 +226,7 @@ func (c *command) largeModel(name string, packages []string, tags string, asJSON
 		"nothing to collect", where)
 }
 
-// collected prints what a collection has found and done.
+// collected prints the result of a collection.
 func (c *command) collected(done *large.Report, acted bool) {
 	p := func(format string, args ...any) { fmt.Fprintf(c.stdout, format+"\n", args...) }
 	p("%d values in %d records", done.Values, done.Records)

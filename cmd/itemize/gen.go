@@ -37,7 +37,7 @@ func (c *command) gen(args []string) error {
 	if err := c.report(faults, *asJSON); err != nil {
 		return err
 	}
-	left := func(p *gen.Package) bool { return len(p.GeneratedFiles()) > 0 } // of models that are gone
+	left := func(p *gen.Package) bool { return len(p.GeneratedFiles()) > 0 } // of deleted models
 	models := func(p *gen.Package) bool { return len(p.Models) > 0 }
 	if !slices.ContainsFunc(packages, models) && !slices.ContainsFunc(packages, left) {
 		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag",
@@ -62,7 +62,7 @@ func (c *command) gen(args []string) error {
 	return nil
 }
 
-// notes prints what is worth knowing of what was generated.
+// notes prints notes about the generated code.
 func (c *command) notes(packages []*gen.Package) {
 	for _, p := range packages {
 		for _, d := range p.Notes {
@@ -71,8 +71,7 @@ func (c *command) notes(packages []*gen.Package) {
 	}
 }
 
-// change is a file that is not what it should be: old is nil for one that is not there,
-// new for one that should not be.
+// change is a file that is not up to date. old is nil for a missing file, new for a superfluous one.
 type change struct {
 	path     string
 	old, new []byte
@@ -85,8 +84,8 @@ func (s change) write() error {
 	return replaceFile(s.path, s.new)
 }
 
-// replaceFile writes a file beside the one that it replaces, and renames it: whoever reads the old one
-// meanwhile reads all of it, and a program that dies leaves it as it was.
+// replaceFile writes a new file next to the old one, and renames it. A reader of the old file reads all
+// of it, and a program that dies leaves it unchanged.
 func replaceFile(path string, content []byte) (err error) {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
@@ -108,7 +107,7 @@ func replaceFile(path string, content []byte) (err error) {
 	return err
 }
 
-// stale lists what is not up to date, files whose models are gone included.
+// stale lists files that are not up to date, including those of deleted models.
 func (c *command) stale(packages []*gen.Package, files []gen.File) ([]change, error) {
 	var out []change
 	made := map[string]bool{}
@@ -147,7 +146,7 @@ func (c *command) showStale(stale []change) error {
 	return nil
 }
 
-// rel returns a path as the user would write it.
+// rel returns a path relative to the current folder.
 func (c *command) rel(path string) string {
 	dir, err := filepath.Abs(c.dir)
 	if err != nil {
@@ -159,8 +158,7 @@ func (c *command) rel(path string) string {
 	return path
 }
 
-// difference shows the first lines that differ, between the lines that both texts begin
-// and end with.
+// difference shows the first lines that differ, without the common lines at the start and the end.
 func difference(old, new []byte) string {
 	a, b := strings.Split(string(old), "\n"), strings.Split(string(new), "\n")
 	from := 0

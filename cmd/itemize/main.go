@@ -37,7 +37,7 @@ func main() {
 // The exit codes.
 const (
 	exitOK     = 0
-	exitFaults = 1 // of models, or files that are out of date
+	exitFaults = 1 // faults of models, or files that are not up to date
 	exitUsage  = 2
 )
 
@@ -59,12 +59,12 @@ command; the default is the current folder.
 // commands are the words of the overview.
 var commands = []string{"gen", "vet", "tables", "cost", "migrate", "gc"}
 
-// command is one word of the command line.
+// command is a call of the program.
 type command struct {
 	ctx            context.Context
 	dir            string
 	stdout, stderr io.Writer
-	// terminal is where a line is written over.
+	// terminal is the output for a line that is overwritten.
 	terminal io.Writer
 }
 
@@ -90,7 +90,7 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 		return exitFaults
 	}
 	text := err.Error()
-	if args[0] == "cost" { // it reads files of the user, who looks for what is wrong with them
+	if args[0] == "cost" { // the user looks for faults in their own files
 		text = mapper.Detail(err)
 	}
 	fmt.Fprintln(stderr, "itemize:", text)
@@ -117,8 +117,8 @@ func patterns(f *flags) []string {
 	return f.Args()
 }
 
-// isVettool reports whether the go command runs this program as a vet tool: it asks for
-// its version and flags, and then gives it a configuration.
+// isVettool reports whether the go command runs this program as a vet tool. It requests its version and
+// flags first, and then passes a configuration.
 func isVettool(args []string) bool {
 	return strings.HasPrefix(args[0], "-V=") || args[0] == "-flags" || strings.HasSuffix(args[len(args)-1], ".cfg")
 }

@@ -68,7 +68,7 @@ var (
 	}
 )
 
-// migrateAsked is what itemize migrate is asked.
+// migrateAsked has the flags of itemize migrate.
 type migrateAsked struct {
 	remote
 	lock, model string
@@ -104,8 +104,8 @@ func (a *migrateAsked) flags(f *flags) {
 		return nil
 	})
 	f.StringVar(&a.key, "key", "",
-		"`template` of the monoliths' partition keys, such as PACKAGE#{Name} (default: fields)")
-	f.StringVar(&a.sort, "sort", "", "`template` of their sort keys, such as DOC")
+		"`template` of the partition keys of monoliths: PACKAGE#{Name} (default: fields)")
+	f.StringVar(&a.sort, "sort", "", "`template` of the sort keys of monoliths, such as DOC")
 	f.IntVar(&a.segments, "segments", 8, "`number` of segments of the source that are read in parallel")
 	f.IntVar(&a.segment, "segment", -1, "`number` of the only segment to process, from 0; with -of")
 	f.IntVar(&a.of, "of", 0, "`number` of segments, with -segment")
@@ -148,7 +148,7 @@ func (a *migrateAsked) flags(f *flags) {
 	}
 }
 
-// update is the value of -update.
+// update parses a value of -update.
 func (a *migrateAsked) update(s string) error {
 	name, text, _ := strings.Cut(s, "=")
 	n, err := strconv.ParseFloat(text, 64)
@@ -192,7 +192,7 @@ var stepsOf = map[string][]string{
 	"keep": {"settle"},
 }
 
-// migration is what the flags say.
+// migration opens the migration that the flags describe.
 func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migration, error) {
 	switch {
 	case len(source) != 1:
@@ -253,7 +253,7 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	return migrate.Open(c.ctx, client, l, source[0], o...)
 }
 
-// check refuses flags that mean nothing for a layout.
+// check refuses flags that do not fit the layout.
 func (a *migrateAsked) check(l *migrate.Layout) error {
 	names := migrate.Internal.Tables(door.Key{}, l)
 	for name := range a.rename {
@@ -312,7 +312,7 @@ func (c *command) migrateRollback(a *migrateAsked, m *migrate.Migration) error {
 	return c.ended(a, r, err)
 }
 
-// ended shows what a run has done, also one that was interrupted.
+// ended prints the result of a run, also of an interrupted one.
 func (c *command) ended(a *migrateAsked, r *migrate.Report, err error) error {
 	if r != nil {
 		if err := c.answer(a, r, func() { c.showMigrated(r) }); err != nil {

@@ -32,7 +32,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"rcu":     cost.ReadUnits,
 }).Parse(pageText))
 
-// short returns the beginning of a name that is too long for a label.
+// short returns the start of a name that is too long for a label.
 func short(name string) string {
 	const most = 26
 	if r := []rune(name); len(r) > most {
@@ -41,7 +41,7 @@ func short(name string) string {
 	return name
 }
 
-// pageData is what the page shows.
+// pageData is the content of the page.
 type pageData struct {
 	forecastAnswer
 	Operations []forecast.Operation
@@ -50,7 +50,7 @@ type pageData struct {
 	Chart      *chart
 }
 
-// writePage writes a forecast as one page that needs nothing else.
+// writePage writes a forecast as one self-contained page.
 func writePage(path string, a forecastAnswer, ops []forecast.Operation) error {
 	d := pageData{forecastAnswer: a, Operations: ops, Chart: newChart(a.Forecasts)}
 	for _, f := range a.Forecasts {

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// plain writes text with its control characters escaped: keys and names of stored data are printed on
-// terminals, and could move the cursor, change colours, or hide what stands beside them.
+// plain escapes control characters. Keys and names of stored data are printed on terminals, where they
+// could move the cursor, change colors, or hide other text.
 type plain struct{ io.Writer }
 
 func (p plain) Write(b []byte) (int, error) {
@@ -21,7 +21,8 @@ func (p plain) Write(b []byte) (int, error) {
 	return p.Writer.Write(b)
 }
 
-// escaped writes control characters, and those that change the direction of text, as Go does in a string: \x1b.
+// escaped writes control characters, and those that change the direction of text, as in a Go string:
+// \x1b.
 func escaped(text string) string {
 	harmful := func(r rune) bool {
 		return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))

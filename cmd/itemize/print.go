@@ -20,7 +20,7 @@ func (c *command) table() *tabwriter.Writer {
 	return tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
 }
 
-// bar draws a length of 40 at most.
+// bar draws a bar of up to 40 characters.
 func bar(n, most float64) string {
 	if most <= 0 || n <= 0 {
 		return ""
@@ -36,9 +36,8 @@ func plural(n int, one string) string {
 	return number(float64(n)) + " " + one + "s"
 }
 
-// number returns a number as people read it: with separators of thousands; whole from
-// 10,000 on, with one decimal from 1,000 on and two from 1 on, and below with four
-// significant digits.
+// number formats a number for people: with thousands separators; without decimals from 10,000, with one
+// from 1,000, with two from 1, and with four significant digits below that.
 func number(n float64) string {
 	decimals := 2
 	switch abs := math.Abs(n); {
@@ -52,8 +51,8 @@ func number(n float64) string {
 	return separated(n, decimals, 0)
 }
 
-// dollars returns a sum: in cents from 100 on, and below with four significant digits, so
-// that no price becomes nothing.
+// dollars formats an amount: in cents from 100, and with four significant digits below that, so that no
+// price becomes zero.
 func dollars(n float64) string {
 	decimals := 2
 	if abs := math.Abs(n); abs < 100 {
@@ -65,7 +64,7 @@ func dollars(n float64) string {
 	return "$" + separated(n, decimals, 2)
 }
 
-// significant returns how many decimals show four significant digits of a number.
+// significant returns the number of decimals for four significant digits.
 func significant(n float64) int {
 	if n == 0 {
 		return 0
@@ -73,8 +72,8 @@ func significant(n float64) int {
 	return max(0, 3-int(math.Floor(math.Log10(n))))
 }
 
-// separated formats a number with separators of thousands, without zeros at the end beyond
-// the least number of decimals.
+// separated formats a number with thousands separators. It removes trailing zeros down to the smallest
+// number of decimals.
 func separated(n float64, decimals, least int) string {
 	text := strconv.FormatFloat(n, 'f', decimals, 64)
 	whole, fraction, _ := strings.Cut(text, ".")
@@ -94,7 +93,7 @@ func separated(n float64, decimals, least int) string {
 	return sign + whole
 }
 
-// span returns a time that is given in months, in the unit that suits it.
+// span formats a number of months in a suitable unit.
 func span(months float64) string {
 	for _, unit := range []struct {
 		name   string

@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/s3store"
 )
 
-// remote is where DynamoDB and S3 are.
+// remote has the endpoints of DynamoDB and S3.
 type remote struct{ endpoint, region, s3 string }
 
 func (r *remote) flags(f *flags) {
@@ -24,7 +24,8 @@ func (r *remote) flags(f *flags) {
 		"AWS `region` (default: AWS_REGION); credentials come from the environment")
 }
 
-// client is a client that sends each request so often at most, with the environment's credentials.
+// client returns a client with the credentials of the environment, which sends each request at most
+// this often.
 func (r *remote) client(attempts int) (*dynamodb.Client, error) {
 	o := dynamodb.Options{RetryMaxAttempts: attempts}
 	if r.endpoint != "" {
@@ -35,7 +36,7 @@ func (r *remote) client(attempts int) (*dynamodb.Client, error) {
 	return dynamodb.New(o), err
 }
 
-// bucket is a client of S3, likewise.
+// bucket returns a client of S3.
 func (r *remote) bucket() (*s3.Client, error) {
 	o := s3.Options{RetryMaxAttempts: 10}
 	if r.s3 != "" {
@@ -46,7 +47,8 @@ func (r *remote) bucket() (*s3.Client, error) {
 	return s3.New(o), err
 }
 
-// access is the region, and the environment's credentials: both may be any where an endpoint is given.
+// access returns the Region, and the credentials of the environment. With an endpoint, both may have
+// any value.
 func (r *remote) access(explicit bool) (string, aws.CredentialsProvider, error) {
 	region := r.region
 	if explicit && region == "" {
@@ -69,7 +71,7 @@ func (r *remote) access(explicit bool) (string, aws.CredentialsProvider, error) 
 	}), nil
 }
 
-// files are those of a folder, or of s3://BUCKET/PREFIX.
+// files returns the files of a folder, or of s3://BUCKET/PREFIX.
 func (c *command) files(r *remote, at string) (migrate.Files, error) {
 	where, isBucket := strings.CutPrefix(at, "s3://")
 	if !isBucket {

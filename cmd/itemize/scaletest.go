@@ -19,8 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// scaleClient has the calls that a scale test makes. It has to send each request once, because the test
-// counts throttles.
+// scaleClient has the calls of a scale test. It must send each request once, because the test counts
+// throttles.
 type scaleClient interface {
 	DescribeTable(context.Context, *dynamodb.DescribeTableInput,
 		...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
@@ -34,18 +34,18 @@ type scaleClient interface {
 type scaleTest struct {
 	Client scaleClient
 	Table  string
-	// Keys is the number of partition keys, Skew how uneven they are: that of rank k is asked for
-	// with a share of 1/k^Skew.
+	// Keys is the number of partition keys. Skew is their distribution: the key of rank k gets a share
+	// of 1/k^Skew.
 	Keys int
 	Skew float64
-	// Writes is the share of the requests that write, 0 to 1; Bytes the size of the items.
+	// Writes is the share of the requests that write, 0 to 1. Bytes is the size of an item.
 	Writes float64
 	Bytes  int
-	// Rate bounds the requests a second, 0 for no bound; Parallel those under way at one time.
+	// Rate limits the requests a second, 0 for no limit. Parallel is the number of parallel requests.
 	Rate     float64
 	Parallel int
 	For      time.Duration
-	// Seed makes the same requests again.
+	// Seed determines the requests.
 	Seed uint64
 }
 
@@ -67,17 +67,17 @@ type scaleReport struct {
 	Took      time.Duration `json:"took"`
 	RCU       float64       `json:"rcu"`
 	WCU       float64       `json:"wcu"`
-	// P50, P99 and Longest are latencies of the requests that were answered.
+	// P50, P99 and Longest are latencies of the answered requests.
 	P50     time.Duration `json:"p50"`
 	P99     time.Duration `json:"p99"`
 	Longest time.Duration `json:"longest"`
-	// Hottest are the keys that were throttled most, or of none the keys that were asked for most.
+	// Hottest are the keys with the most throttles, or, without throttles, with the most requests.
 	Hottest []scaleKey `json:"hottest"`
-	// Err is the first failure that is no throttle.
+	// Err is the first failure that is not a throttle.
 	Err error `json:"-"`
 }
 
-// Check refuses what is no test.
+// Check refuses invalid settings.
 func (t *scaleTest) Check() error {
 	var errs []error
 	bad := func(is bool, format string, args ...any) {
@@ -129,7 +129,7 @@ func (t *scaleTest) describe(ctx context.Context) (*keyAttributes, error) {
 	return x, nil
 }
 
-// keyText is the partition key of a rank, 1 for the hottest. Numbers are such as hardly anybody has.
+// keyText returns the partition key of a rank, 1 for the hottest. The numbers are unlikely to exist.
 func (x *keyAttributes) keyText(rank int) string {
 	if x.hashType == types.ScalarAttributeTypeN {
 		return fmt.Sprint(-7_770_000_000_000 - rank)
@@ -154,7 +154,7 @@ func (x *keyAttributes) key(rank int) map[string]types.AttributeValue {
 	return k
 }
 
-// Run asks until the time is over, and removes what it has written.
+// Run sends requests until the time is over, and removes its items.
 func (t *scaleTest) Run(ctx context.Context) (*scaleReport, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (t *scaleTest) Run(ctx context.Context) (*scaleReport, error) {
 	return &r.report, cmp.Or(ctx.Err(), r.clean(ctx))
 }
 
-// sharesOf returns the sums of the keys' shares, the last of which is all.
+// sharesOf returns the cumulative shares of the keys. The last one is 1.
 func sharesOf(keys int, skew float64) []float64 {
 	all := make([]float64, keys)
 	sum := 0.0
@@ -190,7 +190,7 @@ func sharesOf(keys int, skew float64) []float64 {
 	return all
 }
 
-// scaleRun is a test under way.
+// scaleRun is a running test.
 type scaleRun struct {
 	*scaleTest
 	*keyAttributes
@@ -218,7 +218,7 @@ func (r *scaleRun) ask(ctx context.Context, source *rand.Rand, begun time.Time) 
 	}
 }
 
-// turn waits for a request's turn at the rate.
+// turn waits for the turn of a request at the rate.
 func (r *scaleRun) turn(ctx context.Context, begun time.Time) bool {
 	if r.Rate == 0 {
 		return ctx.Err() == nil
@@ -267,7 +267,7 @@ func unitsOf(c *types.ConsumedCapacity) float64 {
 	return aws.ToFloat64(c.CapacityUnits)
 }
 
-// answered notes an answer.
+// answered records an answer.
 func (r *scaleRun) answered(rank int, write bool, units float64, took time.Duration, err error) {
 	throttled := err != nil && retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary
 	r.mu.Lock()
@@ -298,7 +298,7 @@ func (r *scaleRun) answered(rank int, write bool, units float64, took time.Durat
 	r.latencies = append(r.latencies, took)
 }
 
-// maxHottest is how many keys a report names.
+// maxHottest is the number of keys in a report.
 const maxHottest = 5
 
 func (r *scaleRun) summarize() {
@@ -317,7 +317,7 @@ func (r *scaleRun) summarize() {
 	}
 }
 
-// clean removes the items that were written.
+// clean removes the written items.
 func (r *scaleRun) clean(ctx context.Context) error {
 	for rank := range r.written {
 		for try := 0; ; try++ {

@@ -14,7 +14,7 @@ import (
 	"github.com/itemize/itemize/migrate"
 )
 
-// path is a path as the command line has it.
+// path resolves a path of the command line.
 func (c *command) path(p string) string {
 	if filepath.IsAbs(p) {
 		return p
@@ -155,8 +155,8 @@ func (c *command) showMigrationStatus(s *migrate.Status) {
 	c.showDeadLetters(len(s.DeadLetters), s.DeadLetters)
 }
 
-// progressOf returns what tells of progress: a line that is written over on a terminal, log lines in a pipe, and
-// lines of JSON for machines.
+// progressOf returns a function that shows the progress: a line that is overwritten on a terminal, log
+// lines in a pipe, and lines of JSON with -json.
 func (c *command) progressOf(a *migrateAsked) func(report.Progress) {
 	f, _ := c.terminal.(*os.File)
 	terminal := false
@@ -182,7 +182,7 @@ func (c *command) progressOf(a *migrateAsked) func(report.Progress) {
 	}
 }
 
-// logEvery is how often a line is written where nobody watches.
+// logEvery is the interval of log lines.
 const logEvery = 10 * time.Second
 
 func progressBar(p report.Progress) string {

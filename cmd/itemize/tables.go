@@ -13,13 +13,13 @@ import (
 	"github.com/itemize/itemize/internal/tabledef"
 )
 
-// tables prints the tables that models need.
+// tables prints the tables of models.
 func (c *command) tables(args []string) error {
 	f := c.flags(help{"tables", "[packages]", "Print the tables of models, with indexes and time to live. Models " +
 		"that share a table are joined.",
 		[]string{"tables ./...", "tables -format terraform ./store", "tables -time 2026-03-01 ./store"}})
 	asJSON, tags := f.common()
-	format := f.String("format", "cloudformation", "`format`: cloudformation, terraform or json (CreateTable requests)")
+	format := f.String("format", "cloudformation", "cloudformation, terraform, or json (CreateTable)")
 	day := f.String("time", time.Now().UTC().Format(time.DateOnly),
 		"`day` for tables that rotate by time (default: today)")
 	if err := f.parse(args); err != nil {
@@ -46,7 +46,7 @@ func (c *command) tables(args []string) error {
 		}
 		for _, m := range p.Models {
 			if m.Schema == nil {
-				continue // its faults are told
+				continue // its faults are printed below
 			}
 			sets = append(sets, append(tabledef.Of(m.Schema, tableNames(m.Schema, at)), tabledef.PartsOf(m.Schema)...))
 		}
@@ -79,7 +79,7 @@ func (c *command) tables(args []string) error {
 	return nil
 }
 
-// tableNames are the names of a model's tables, at a time.
+// tableNames returns the names of a model's tables at a time.
 func tableNames(e *schema.Entity, at time.Time) []string {
 	var names []string
 	for _, t := range e.Tables {
@@ -96,7 +96,7 @@ func tableNames(e *schema.Entity, at time.Time) []string {
 	return names
 }
 
-// request is a CreateTable request as the command line of AWS takes it (--cli-input-json).
+// request returns a CreateTable request in the form of the AWS command line (--cli-input-json).
 func request(d *tabledef.Table) map[string]any {
 	b, err := json.Marshal(d.Input())
 	if err != nil {
@@ -109,7 +109,7 @@ func request(d *tabledef.Table) map[string]any {
 	return pruned(all)
 }
 
-// pruned leaves out what is not set.
+// pruned removes unset values.
 func pruned(m map[string]any) map[string]any {
 	for k, v := range m {
 		switch v := v.(type) {

@@ -57,7 +57,7 @@ func (c *command) position(p token.Position) string {
 	return p.String()
 }
 
-// The diagnostics as JSON: an array of these.
+// jsonDiagnostic is an element of the JSON output.
 type jsonDiagnostic struct {
 	File      string        `json:"file"`
 	Line      int           `json:"line"`

@@ -188,6 +188,9 @@ func (s *source) literals(t *text) {
 			}
 			if prose(value) {
 				for _, l := range strings.Split(value, "\n") {
+					if strings.HasPrefix(l, "  ") { // a line of a list
+						t.add(s.line(n.Pos()), "")
+					}
 					t.add(s.line(n.Pos()), strings.TrimSpace(l))
 				}
 				t.add(s.line(n.End()), "")
