@@ -11,11 +11,10 @@ import (
 	"github.com/itemize/itemize/internal/redact"
 )
 
-// MaxDepth is how deep lists and maps may be nested (Developer Guide, "Quotas in
-// Amazon DynamoDB").
+// MaxDepth is the largest nesting of lists and maps (Developer Guide, "Quotas in Amazon DynamoDB").
 const MaxDepth = 32
 
-// Check refuses a value that DynamoDB would refuse, or would change on the way.
+// Check refuses a value that DynamoDB would refuse or change.
 func Check(v types.AttributeValue) error { return check(v, 0) }
 
 func check(v types.AttributeValue, depth int) error {
@@ -87,7 +86,7 @@ func checkSet(elements []string, check func(string) error, canonical func(string
 	return nil
 }
 
-// ScalarOf returns a key attribute's value; ok is false for a type that no key has.
+// ScalarOf returns the value of a key attribute. ok is false for a type that keys cannot have.
 func ScalarOf(v types.AttributeValue) (s key.Scalar, ok bool) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:

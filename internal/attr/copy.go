@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Copy returns a value that shares no memory with v: marshalers may return what
-// they go on to change.
+// Copy returns a value that shares no memory with v, because marshalers may change what they return
+// later.
 func Copy(v types.AttributeValue) types.AttributeValue {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
@@ -38,7 +38,7 @@ func Copy(v types.AttributeValue) types.AttributeValue {
 	case *types.AttributeValueMemberM:
 		return &types.AttributeValueMemberM{Value: CopyItem(v.Value)}
 	}
-	return v // NULL, or nothing
+	return v // NULL or nil
 }
 
 // CopyItem copies an item.

@@ -12,15 +12,15 @@ import (
 type Expression struct {
 	names  []string
 	values []types.AttributeValue
-	// room for those of most expressions
+	// room for most expressions
 	fewNames  [4]string
 	fewValues [6]types.AttributeValue
 }
 
-// Reset makes it the empty one.
+// Reset empties the expression.
 func (x *Expression) Reset() { x.names, x.values = x.names[:0], x.values[:0] }
 
-// NamedBy reports whether its names are those that these placeholders stand for.
+// NamedBy reports whether its names are those of the placeholders.
 func (x *Expression) NamedBy(placeholders map[string]string) bool {
 	if len(placeholders) != len(x.names) {
 		return false
@@ -64,7 +64,7 @@ func (x *Expression) Value(v types.AttributeValue) string {
 	return placeholder(':', len(x.values)-1)
 }
 
-// placeholders are the first ones of names and values, which most expressions do with.
+// placeholders are the first names and values, which are enough for most expressions.
 var placeholders = func() (all [2][32]string) {
 	for i := range all[0] {
 		all[0][i], all[1][i] = "#"+strconv.Itoa(i), ":"+strconv.Itoa(i)
@@ -106,6 +106,5 @@ func (x *Expression) Values() map[string]types.AttributeValue {
 	return m
 }
 
-// Condition is a condition on an item: it writes itself into an expression, and returns
-// its text.
+// Condition is a condition on an item. It writes itself into an expression, and returns its text.
 type Condition func(x *Expression) string

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Hash is the same of two items that are the same ([SameItem]), and, for all that is known of SHA-256,
-// of these alone. What without names is left out.
+// Hash returns a SHA-256 that is equal for equal items ([SameItem]). It ignores the attributes in
+// without.
 func Hash(a map[string]types.AttributeValue, without ...string) []byte {
 	h := hasher{sha256.New()}
 	h.attributes(a, without)

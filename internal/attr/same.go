@@ -1,5 +1,4 @@
-// Package attr knows attribute values: it compares, copies, checks and measures them, and
-// names them in expressions.
+// Package attr compares, copies, checks and measures attribute values, and names them in expressions.
 package attr
 
 import (
@@ -16,7 +15,7 @@ import (
 // numbers may be written in different ways.
 func Same(a, b types.AttributeValue) bool {
 	if a == b {
-		return true // one value
+		return true // the same value
 	}
 	switch a := a.(type) {
 	case nil:
@@ -75,7 +74,7 @@ func sameSet(a, b []string) bool {
 	return len(a) == len(b) && slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// Canonical returns the one text of a number, or what is no number as it is.
+// Canonical returns the canonical text of a number. Other text is returned unchanged.
 func Canonical(number string) string {
 	if c, ok := key.Canonical(number); ok {
 		return c
@@ -91,7 +90,7 @@ func canonicals(numbers []string) []string {
 	return s
 }
 
-// Texts returns bytes as strings, which can be compared.
+// Texts returns byte slices as strings, for comparisons.
 func Texts(b [][]byte) []string {
 	s := make([]string, len(b))
 	for i := range b {

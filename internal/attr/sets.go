@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TypeName returns the name of a value's type, as DynamoDB has it: S, N, B, BOOL, NULL, SS, NS,
-// BS, L, M; "" for none.
+// TypeName returns the name of a value's type in DynamoDB: S, N, B, BOOL, NULL, SS, NS, BS, L, M; ""
+// for none.
 func TypeName(v types.AttributeValue) string {
 	switch v.(type) {
 	case *types.AttributeValueMemberS:
@@ -34,7 +34,7 @@ func TypeName(v types.AttributeValue) string {
 	return ""
 }
 
-// Unite returns the set of the members of two sets of one type.
+// Unite returns the union of two sets of one type.
 func Unite(a, b types.AttributeValue) types.AttributeValue {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberSS:
@@ -55,8 +55,8 @@ func Unite(a, b types.AttributeValue) types.AttributeValue {
 	return a
 }
 
-// Subtract returns the members of a set that another of its type has not, nil for none: an
-// empty set cannot be stored.
+// Subtract returns the elements of a set that are not in another of its type, nil for none: an empty
+// set cannot be stored.
 func Subtract(a, b types.AttributeValue) types.AttributeValue {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberSS:
@@ -78,7 +78,7 @@ func Subtract(a, b types.AttributeValue) types.AttributeValue {
 	return nil
 }
 
-// without returns the members that others does not have.
+// without returns the elements that are not in removed.
 func without(elements, removed []string) []string {
 	return slices.DeleteFunc(slices.Clone(elements), func(m string) bool { return slices.Contains(removed, m) })
 }

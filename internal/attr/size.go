@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	collection = 3 // what a list or map adds
-	element    = 1 // what each of its elements adds
+	collection = 3 // size of a list or map
+	element    = 1 // size of each of its elements
 )
 
 // ItemSize returns the size of an item in bytes: the names and values of all its
@@ -27,7 +27,7 @@ func AttributeSize(name string, v types.AttributeValue) int {
 	return len(name) + ValueSize(v)
 }
 
-// ValueSize returns the size of a value in bytes. A nil value has none.
+// ValueSize returns the size of a value in bytes. A nil value has 0 bytes.
 func ValueSize(v types.AttributeValue) int {
 	n := 0
 	switch v := v.(type) {
@@ -65,11 +65,10 @@ func ValueSize(v types.AttributeValue) int {
 	return n
 }
 
-// NumberSize returns the size of a number in bytes: one, and one for each two
-// significant digits on each side of the point, outer zeros not counted, and one
-// for a minus sign; zero has one byte. Measured on DynamoDB by a public
-// conformance suite; a rule of digits aligned in pairs, which DynamoDB Local
-// follows, gives one byte more for some numbers, such as 120 and 0.012.
+// NumberSize returns the size of a number in bytes. It is one, plus one for each two significant digits
+// on each side of the decimal point, plus one for a minus sign. Leading and trailing zeros do not
+// count, and zero has one byte. A public conformance suite measured this rule on DynamoDB. DynamoDB
+// Local uses another rule, which gives one more byte for some numbers, such as 120 and 0.012.
 func NumberSize(number string) int {
 	if n, ok := plainSize(number); ok {
 		return n
@@ -90,8 +89,8 @@ func NumberSize(number string) int {
 	return n
 }
 
-// plainSize is NumberSize for what most numbers are written like: digits with a sign or
-// without, and a point or none. It allocates nothing.
+// plainSize is NumberSize for the usual form of numbers: digits with an optional sign and point. It
+// allocates nothing.
 func plainSize(number string) (n int, ok bool) {
 	if number == "" || len(number) > key.MaxDigits {
 		return 0, false
@@ -100,7 +99,8 @@ func plainSize(number string) (n int, ok bool) {
 	if number[0] == '-' {
 		digits, negative = number[1:], 1
 	}
-	point, first, last := len(digits), -1, -1 // the places of the point, and of the digits that are not zero
+	// positions of the point, and of the first and last digit that is not zero
+	point, first, last := len(digits), -1, -1
 	for i := range len(digits) {
 		switch c := digits[i]; {
 		case c == '.' && point == len(digits):
@@ -114,12 +114,12 @@ func plainSize(number string) (n int, ok bool) {
 		}
 	}
 	if point == 0 || point == len(digits)-1 {
-		return 0, false // nothing stands on one side of the point
+		return 0, false // one side of the point is empty
 	}
 	if first < 0 {
 		return 1, true
 	}
-	// Digits on each side of the point; zeros between the outermost others count.
+	// Digits on each side of the point, with the zeros between them.
 	left, right := 0, 0
 	if first < point {
 		left = min(last+1, point) - first

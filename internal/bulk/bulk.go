@@ -1,7 +1,8 @@
-// Package bulk writes many entities: their items in batches, one after the other on different
-// partition keys, and the root item of each entity after its other items.
+// Package bulk writes many entities. It writes their items in batches, on different partition keys in
+// turn, and the root item of each entity after its other items.
 //
-// A [Load] writes items, and knows no model. A [Job] makes the items of a model's entities, and runs a Load.
+// A [Load] writes items and does not depend on models. A [Job] makes the items of a model's entities,
+// and runs a Load.
 package bulk
 
 import (
@@ -18,142 +19,144 @@ import (
 	"github.com/itemize/itemize/internal/item"
 )
 
-// BatchSize is how many items one call writes (BatchWriteItem and BatchExecuteStatement take 25).
+// BatchSize is the number of items in one call (BatchWriteItem and BatchExecuteStatement accept 25).
 const BatchSize = 25
 
-// Entity is what is written of one entity.
+// Entity has the items of one entity.
 type Entity struct {
-	// Number is its place in the input, from 0.
+	// Number is its position in the input, from 0.
 	Number int
-	// Items are its items, the root last.
+	// Items are its items, the root item last.
 	Items []*Item
-	// Err is why it cannot be written.
+	// Err is the reason why it cannot be written.
 	Err error
-	// Alone says that the entity, of so many items, is written by itself: it has its root alone here,
-	// and of that Existing is asked. Took are the WCU that this took, as DynamoDB reported them.
+	// Alone is the number of items of an entity that is written by itself. Then Items has only the root
+	// item, and Existing is called with that. Took are the WCU that this consumed.
 	Alone int
 	Took  float64
-	// value is a pointer to the entity's value, and rootPlace the place of its root item, of an entity that a Job made.
+	// value is a pointer to the value of an entity of a Job, and rootPlace the place of its root item.
 	value     any
 	rootPlace item.Place
 
 	left int     // items that are not written yet
-	next *Entity // one of the same key behind it, which waits for it
+	next *Entity // another entity with the same key, which waits for this one
 
 	once  sync.Once
 	whole error
 }
 
-// saveOnce runs save for the first item of the entity that asks, and returns its error to all.
+// saveOnce runs save for the first item of the entity, and returns its error for all items.
 func (e *Entity) saveOnce(save func() error) error {
 	e.once.Do(func() { e.whole = save() })
 	return e.whole
 }
 
-// Item is an item that is to be written.
+// Item is an item to write.
 type Item struct {
 	item.Place
-	// Attributes are the whole item.
+	// Attributes are the attributes of the item.
 	Attributes item.Attributes
-	// Units are what a write of it takes, its indexes included.
+	// Units are the units of a write of the item, including indexes.
 	Units cost.Units
-	// Size is the item's size in bytes.
+	// Size is the size of the item in bytes.
 	Size int
-	// Incarnation and Version are what its reserved attributes hold, nil for none: derived from the
-	// load and the key, so that a load that goes on knows its own.
+	// Incarnation and Version are its reserved attributes, nil for none. They are derived from the load
+	// and the key, so that a load that continues recognizes its own items.
 	Incarnation, Version types.AttributeValue
 
 	of    *Entity
 	tries int
 }
 
-// Result is what became of an item.
+// Result is the result for an item.
 type Result uint8
 
-// The results: Again is for what has to be sent once more, InTheWay for what found an item in its
-// place.
+// The results. Again means that the item must be sent again. Blocked means that another item exists at
+// its key.
 const (
 	Written Result = iota
 	Again
 	Blocked
 	Refused
-	// Known is that of an item whose entity is there.
+	// Stored means that its entity is stored already.
 	Stored
 )
 
-// Answer is what became of the items of a batch.
+// Answer has the results for the items of a batch.
 type Answer struct {
-	// Results are those of the items, in their order, and Stored and Errs what belongs to InTheWay
-	// and Refused; both are nil where there is nothing of that kind.
+	// Results are the results of the items, in their order. Stored has the items for Blocked, and Errs
+	// the errors for Refused; both are nil if there are none.
 	Results []Result
 	Stored  []item.Attributes
 	Errs    []error
-	// WCU is what the call took, as DynamoDB reported it.
+	// WCU is the consumed capacity of the call.
 	WCU float64
-	// Throttled reports that items are to be sent again because DynamoDB throttled them.
+	// Throttled reports that items must be sent again because of throttling.
 	Throttled bool
-	// Unsure reports that items that are to be sent again may have been written, and may also be written later.
+	// Unsure reports that items that must be sent again may have been written, and may be written
+	// later.
 	Unsure bool
 }
 
-// Sender writes a batch. An error ends the load: no item of the batch is known to be written then.
+// Sender writes a batch. If it returns an error, the load ends, and no item of the batch counts as
+// written.
 type Sender interface {
 	Send(ctx context.Context, batch []*Item) (*Answer, error)
 }
 
-// Load is a load under way.
+// Load is a running load.
 type Load struct {
 	Sender Sender
-	// Parallel is how many batches are under way at one time; Window how many items wait for it, of
-	// so many bytes.
+	// Parallel is the number of parallel batches. Window is the number of waiting items, and Bytes
+	// their size.
 	Parallel, Window, Bytes int
 	// Limit limits the WCU per second, nil for no limit.
 	Limit *flow.Limiter
-	// Existing settles items that found others in their places, which are known as far as the refusal
-	// told: each error is nil where that is its own, ErrWhole where the entity was written in another
-	// way, and else why not. It is called in parallel.
+	// Existing resolves items that are blocked by others, which are in stored as far as the refusal
+	// returned them. For each item it returns nil if the stored item is its own, ErrWhole if the entity
+	// was written in another way, and otherwise the reason. It is called in parallel.
 	Existing func(ctx context.Context, items []*Item, stored []item.Attributes) ([]error, error)
-	// Known tells of which of some entities the roots are there, and the load's own: they are done, and
-	// nothing more is sent of them. It is nil for a load that begins anew.
+	// Stored returns the entities whose root items are stored by this load. Nothing more is sent for
+	// them. It is nil for a new load.
 	Stored func(ctx context.Context, entities []*Entity) (map[*Entity]bool, error)
-	// Done is told of each entity that is written, or not: err says why.
+	// Done is called for each entity that was written, or with the reason why it was not.
 	Done func(e *Entity, err error)
-	// Tick is called now and then.
+	// Tick is called regularly.
 	Tick func()
 
-	// Sent counts items that were written, and WCU what they took.
+	// Sent counts written items, and WCU their units.
 	Sent int
 	WCU  float64
 
 	queue    queue
-	roots    map[item.Place]*Entity // those that are under way
-	waiting  int                    // items of entities that are not done, and their bytes
+	roots    map[item.Place]*Entity // entities that are being written
+	waiting  int                    // items of unfinished entities, and their bytes
 	bytes    int
 	underway int
 	answers  chan outcome
-	// throttled reports that DynamoDB throttled the last batch of which something is known.
+	// throttled reports that DynamoDB throttled the last known batch.
 	throttled bool
 }
 
-// ErrWhole says that the whole entity of an item has been written in another way.
+// ErrWhole says that the whole entity of an item was written in another way.
 var ErrWhole = errors.New("the entity has been written by itself")
 
-// outcome is what became of a batch.
+// outcome is the outcome of a batch.
 type outcome struct {
 	batch []*Item
 	*Answer
 	err error
 }
 
-// Run writes what next returns, until it returns nil. It returns when all batches have ended.
+// Run writes the entities of next until it returns nil. It returns when all batches have ended.
 func (l *Load) Run(ctx context.Context, next func() *Entity) error {
-	waits, cancel := context.WithCancel(ctx) // what was sent is waited for
+	waits, cancel := context.WithCancel(ctx) // sent batches are awaited
 	l.answers = make(chan outcome, l.Parallel)
 	defer func() {
 		cancel()
 		for ; l.underway > 0; l.underway-- {
 			o := <-l.answers
-			_ = l.took(ctx, &o) // what was written is told
+			_ = l.took(ctx, &o) // records the written items
 		}
 	}()
 	for more := true; ; {
@@ -169,7 +172,7 @@ func (l *Load) Run(ctx context.Context, next func() *Entity) error {
 		for l.underway < l.Parallel && l.queue.len() > 0 && (l.queue.len() >= BatchSize || l.underway == 0) {
 			batch := l.queue.batch()
 			if len(batch) == 0 {
-				continue // all of it was given up
+				continue // all of it was abandoned
 			}
 			l.underway++
 			go func() { l.answers <- l.send(ctx, waits, batch) }()
@@ -188,7 +191,7 @@ func (l *Load) Run(ctx context.Context, next func() *Entity) error {
 	}
 }
 
-// add takes an entity into the window.
+// add adds an entity to the window.
 func (l *Load) add(e *Entity) {
 	if e.Err != nil || len(e.Items) == 0 {
 		l.Done(e, e.Err)
@@ -200,7 +203,7 @@ func (l *Load) add(e *Entity) {
 		i.of = e
 		l.bytes += i.Size
 	}
-	if first := l.roots[e.root()]; first != nil { // of the same key, which comes first
+	if first := l.roots[e.root()]; first != nil { // an earlier entity with the same key comes first
 		for first.next != nil {
 			first = first.next
 		}
@@ -210,7 +213,7 @@ func (l *Load) add(e *Entity) {
 	l.start(e)
 }
 
-// start queues an entity's items, the root aside.
+// start queues the items of an entity, except the root item.
 func (l *Load) start(e *Entity) {
 	if l.roots == nil {
 		l.roots = map[item.Place]*Entity{}
@@ -223,8 +226,8 @@ func (l *Load) start(e *Entity) {
 
 func (e *Entity) root() item.Place { return e.Items[len(e.Items)-1].Place }
 
-// send sends a batch when the bucket has room for it; it waits for that, and behind throttled items, as
-// long as waits lasts.
+// send sends a batch when the limiter allows it. It waits for that, and after throttled items, until
+// waits ends.
 func (l *Load) send(ctx, waits context.Context, batch []*Item) outcome {
 	o := outcome{batch: batch}
 	expected := 0.0
@@ -254,19 +257,19 @@ func (l *Load) send(ctx, waits context.Context, batch []*Item) outcome {
 		}
 	}
 	if tries > 0 {
-		_ = flow.Pause(waits, tries) // the end of the load is seen elsewhere
+		_ = flow.Pause(waits, tries) // the end of the load is handled elsewhere
 	}
 	return o
 }
 
-// touch tells those who watch the tables of what is written.
+// touch notifies the watchers of the tables.
 func touch(batch []*Item) {
 	for _, i := range batch {
 		i.Touch()
 	}
 }
 
-// alreadyStored returns the entities of a batch that a resumed load has stored before.
+// alreadyStored returns the entities of a batch that a continued load has stored before.
 func (l *Load) alreadyStored(ctx context.Context, batch []*Item) (map[*Entity]bool, error) {
 	if l.Stored == nil {
 		return nil, nil
@@ -280,7 +283,7 @@ func (l *Load) alreadyStored(ctx context.Context, batch []*Item) (map[*Entity]bo
 	return l.Stored(ctx, entities)
 }
 
-// sendUnknown sends the items of entities that are not known to be there, and are not written by themselves.
+// sendUnknown sends the items of entities that are neither stored nor written by themselves.
 func (l *Load) sendUnknown(ctx context.Context, batch []*Item, stored map[*Entity]bool) (*Answer, error) {
 	send := slices.DeleteFunc(slices.Clone(batch), func(i *Item) bool { return stored[i.of] || i.of.Alone > 0 })
 	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
@@ -315,7 +318,7 @@ func (l *Load) sendUnknown(ctx context.Context, batch []*Item, stored map[*Entit
 	return all, nil
 }
 
-// resolveExisting finds out about the items of a batch that found others in their places.
+// resolveExisting resolves the blocked items of a batch.
 func (l *Load) resolveExisting(ctx context.Context, o *outcome) error {
 	var items []*Item
 	var stored []item.Attributes
@@ -337,7 +340,7 @@ func (l *Load) resolveExisting(ctx context.Context, o *outcome) error {
 	return err
 }
 
-// took notes what became of a batch.
+// took records the results of a batch.
 func (l *Load) took(ctx context.Context, o *outcome) error {
 	if o.err != nil {
 		return o.err
@@ -346,7 +349,7 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 	l.throttled = o.Throttled
 	for n, i := range o.batch {
 		switch {
-		case i.of.left == 0: // written by itself meanwhile, or given up
+		case i.of.left == 0: // written by itself in the meantime, or abandoned
 		case o.Results[n] == Written:
 			l.Sent++
 			l.wrote(i)
@@ -369,7 +372,8 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 	return l.ended(ctx)
 }
 
-// ended is the error of a context that has ended, nil before that. It says if DynamoDB throttled the load until then.
+// ended returns the error of a context that has ended, nil before that. If DynamoDB throttled the load
+// until then, it says so.
 func (l *Load) ended(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil || !l.throttled {
@@ -382,10 +386,10 @@ func (l *Load) ended(ctx context.Context) error {
 var errThrottled = errors.New("it was throttled again and again: give the table more write capacity, or load with a " +
 	"lower WriteRate, and load it again")
 
-// maxTries bounds how often an item is sent, with up to a second between.
+// maxTries is how often an item is sent, with pauses of up to a second.
 const maxTries = 60
 
-// wrote notes that an item is there. Behind the last but one comes the root.
+// wrote records that an item is stored. After the last other item comes the root item.
 func (l *Load) wrote(i *Item) {
 	e := i.of
 	e.left--
@@ -398,7 +402,7 @@ func (l *Load) wrote(i *Item) {
 	}
 }
 
-// end gives an entity up: what of it is queued is not sent.
+// end abandons an entity: its queued items are not sent.
 func (l *Load) end(e *Entity, err error) {
 	l.waiting -= e.left
 	e.left = 0

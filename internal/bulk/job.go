@@ -236,9 +236,8 @@ func (x *Job) snapshot(number int, v any) *snapshot.Snapshot {
 var errSameLoad = errors.New("this load wrote the item before, and it has changed since, or the sequence has its key " +
 	"twice: the item is left unchanged")
 
-// existing decides about items that found others in their places: items of this load are done; entities
-// with other items in their places are saved by themselves, because a save knows which items it may
-// replace.
+// existing resolves blocked items. Items of this load are done. Other entities are saved by themselves,
+// because a save knows which items it may replace.
 func (x *Job) existing(ctx context.Context, items []*Item, stored []item.Attributes) ([]error, error) {
 	if err := x.look(ctx, items, stored); err != nil {
 		return nil, err
@@ -349,7 +348,7 @@ func (x *Job) ended(e *Entity, err error) {
 	}
 }
 
-// progressInterval is the least time between two calls of Progress.
+// progressInterval is the smallest time between two calls of Progress.
 const progressInterval = 500 * time.Millisecond
 
 func (x *Job) progress(last bool) {

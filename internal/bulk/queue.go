@@ -7,16 +7,16 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// queue holds items that may be sent, and takes them from one partition key after the other.
+// queue holds items, and takes them from different partition keys in turn.
 type queue struct {
 	of    map[partition]*line
-	ring  []*line // those that have items, in the order in which they are taken from
-	later []*line // those that come into the ring when others are empty
+	ring  []*line // lines with items, in the order in which they are taken
+	later []*line // lines that enter the ring when others are empty
 	items int
 }
 
-// turns is how many partition keys items are taken from in turn: so few that the first entities are done
-// before the last are begun, which a load that is interrupted goes on from.
+// turns is the number of partition keys from which items are taken in turn. It is small enough that the
+// first entities are done before the last ones begin, so an interrupted load has made progress.
 const turns = 2 * BatchSize
 
 // partition is a partition key in a table.
@@ -25,7 +25,7 @@ type partition struct {
 	pk    key.Scalar
 }
 
-// line is the items of one partition key.
+// line has the items of one partition key.
 type line struct {
 	partition
 	items []*Item
@@ -51,7 +51,7 @@ func (q *queue) push(i *Item) {
 	q.items++
 }
 
-// pushFirst adds an item that comes before all others.
+// pushFirst adds an item before all others.
 func (q *queue) pushFirst(i *Item) {
 	p := partition{i.Table.Name, i.PK}
 	q.items++
@@ -67,8 +67,8 @@ func (q *queue) pushFirst(i *Item) {
 	q.ring = slices.Insert(q.ring, 0, l)
 }
 
-// batch takes items for one call: of as many partition keys as there are, and no place twice, which
-// DynamoDB refuses.
+// batch takes items for one call, of as many partition keys as possible. No key occurs twice, which
+// DynamoDB would refuse.
 func (q *queue) batch() []*Item {
 	batch := make([]*Item, 0, BatchSize)
 	places := make(map[item.Place]bool, BatchSize)
@@ -88,7 +88,7 @@ func (q *queue) batch() []*Item {
 				q.ring, q.later = append(q.ring, q.later[0]), q.later[1:]
 			}
 		}
-		if i.of.left > 0 { // it has not been given up
+		if i.of.left > 0 { // it was not abandoned
 			places[i.Place] = true
 			batch = append(batch, i)
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/itemize/itemize/internal/wire"
 )
 
-// PutClient is what overwriting needs of a client, InsertClient what inserting does.
+// PutClient is the client for overwriting, and InsertClient the client for inserting.
 type (
 	PutClient interface {
 		BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput,
@@ -32,12 +32,12 @@ type (
 	}
 )
 
-// Puts writes with BatchWriteItem: over whatever is there.
+// Puts replaces items with BatchWriteItem.
 type Puts struct {
 	Client PutClient
-	// Label names the model in messages.
+	// Label is the name of the model in messages.
 	Label string
-	// Options are those of the calls.
+	// Options are the options of calls.
 	Options []func(*dynamodb.Options)
 }
 
@@ -75,7 +75,7 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 				retried++
 			}
 		}
-		if retried != len(unprocessed) { // nothing counts as written that may not be
+		if retried != len(unprocessed) { // an item must not count as written if it may not be
 			return nil, fmt.Errorf("%s: BatchWriteItem returned %d unprocessed items of the table %q, of which the "+
 				"request has %d: pass one kind of name, of the table or its ARN",
 				p.Label, len(unprocessed), name, retried)
@@ -84,7 +84,7 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	return a, nil
 }
 
-// putByTable sends the items of each table in requests of their own, if one of the tables does not exist.
+// putByTable sends the items of each table in separate requests, if one of the tables does not exist.
 func (p *Puts) putByTable(ctx context.Context, batch []*Item, tables []*item.Table) (*Answer, error) {
 	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
 		Errs: make([]error, len(batch))}
@@ -111,7 +111,7 @@ func (p *Puts) putByTable(ctx context.Context, batch []*Item, tables []*item.Tab
 	return all, nil
 }
 
-// tablesOf returns the tables that items lie in.
+// tablesOf returns the tables of the items.
 func tablesOf(batch []*Item) []*item.Table {
 	var all []*item.Table
 	for _, i := range batch {
@@ -131,26 +131,27 @@ func (i *Item) is(a item.Attributes) bool {
 	return pk == i.PK && sk == i.SK
 }
 
-// Inserts writes with INSERT statements, each on condition that nothing is there. An item whose
-// statement would be too long is reported to be in its own way, for it to be written by itself.
+// Inserts writes with INSERT statements, each with the condition that the item is missing. If a
+// statement would be too long, the item is reported as blocked, so that it is written by itself.
 type Inserts struct {
 	Client InsertClient
-	// Label names the model in messages.
+	// Label is the name of the model in messages.
 	Label string
-	// Options are those of the calls.
+	// Options are the options of calls.
 	Options []func(*dynamodb.Options)
-	// last is the statement that was made last: those of one kind of item have one text.
+	// last is the last statement. Items of one kind have the same text.
 	last atomic.Pointer[statement]
 }
 
-// statement is the text of an INSERT, of a table and the attributes of an item.
+// statement is the text of an INSERT for a table and attribute names.
 type statement struct {
 	table string
 	names []string
 	text  string
 }
 
-// maxStatement is the length of a statement in characters (PartiQL reference, ExecuteStatement).
+// maxStatement is the largest length of a statement, in characters (PartiQL reference,
+// ExecuteStatement).
 const maxStatement = 8192
 
 // Send is described at [Sender].
@@ -199,7 +200,7 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	return a, nil
 }
 
-// insert is the INSERT of an item.
+// insert returns the INSERT of an item.
 func (p *Inserts) insert(i *Item) types.BatchStatementRequest {
 	s := p.last.Load()
 	if s == nil || !s.of(i) {
@@ -216,7 +217,7 @@ func (p *Inserts) insert(i *Item) types.BatchStatementRequest {
 	}
 }
 
-// of reports whether the statement is that of an item too.
+// of reports whether the statement fits an item.
 func (s *statement) of(i *Item) bool {
 	if s.table != i.Table.Name || len(s.names) != len(i.Attributes) {
 		return false
@@ -247,19 +248,19 @@ func statementOf(i *Item) *statement {
 	return &statement{i.Table.Name, names, b.String()}
 }
 
-// ends are the codes of refusals that every other item would meet too.
+// ends are the codes of errors that would occur for every other item too.
 var ends = map[types.BatchStatementErrorCodeEnum]bool{
 	types.BatchStatementErrorCodeEnumAccessDenied: true, types.BatchStatementErrorCodeEnumResourceNotFound: true,
 }
 
-// throttles are the codes of refusals for want of capacity.
+// throttles are the codes of throttling errors.
 var throttles = map[types.BatchStatementErrorCodeEnum]bool{
 	types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded: true,
 	types.BatchStatementErrorCodeEnumThrottlingError:               true,
 	types.BatchStatementErrorCodeEnumRequestLimitExceeded:          true,
 }
 
-// resultOf says what an error of one statement means.
+// resultOf returns the result for an error of one statement.
 func resultOf(e *types.BatchStatementError) (Result, error) {
 	switch e.Code {
 	case types.BatchStatementErrorCodeEnumDuplicateItem, types.BatchStatementErrorCodeEnumConditionalCheckFailed:
@@ -273,14 +274,14 @@ func resultOf(e *types.BatchStatementError) (Result, error) {
 	switch code := string(e.Code); e.Code {
 	case types.BatchStatementErrorCodeEnumResourceNotFound:
 		return Refused, &types.ResourceNotFoundException{Message: e.Message}
-	default: // named as other calls name it
+	default: // named like errors of other calls
 		return Refused, &smithy.GenericAPIError{Code: strings.TrimSuffix(code, "Error") + "Exception",
 			Message: aws.ToString(e.Message)}
 	}
 }
 
-// failed is what a call that failed as a whole means: that it passes, that the table of a time is not
-// there, or that the load ends.
+// failed returns the result for a call that failed as a whole: retry, the table of a period is missing,
+// or the load ends.
 func failed(batch []*Item, err error, explained func(error) error) (*Answer, error) {
 	var api smithy.APIError
 	passes := errors.As(err, &api) && (api.ErrorFault() == smithy.FaultServer || passing[api.ErrorCode()])
@@ -303,7 +304,7 @@ func failed(batch []*Item, err error, explained func(error) error) (*Answer, err
 	return a, nil
 }
 
-// passing are the codes of refusals that pass.
+// passing are the codes of temporary errors.
 var passing = map[string]bool{
 	"ProvisionedThroughputExceededException": true, "ThrottlingException": true,
 	"RequestLimitExceeded": true, "LimitExceededException": true, "TransactionInProgressException": true,

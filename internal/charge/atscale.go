@@ -6,20 +6,20 @@ import (
 	"github.com/itemize/itemize/cost"
 )
 
-// AtScale is how to test an application at scale without the data of a grown table (Developer Guide,
-// "Guidelines for Working with Tables", Test Your Application At Scale): an empty table is created with so
-// much throughput that it has the grown one's partitions, and is then lowered to the grown one's own
-// throughput, which they share from then on.
+// AtScale says how to test an application at scale without the data of a grown table (Developer Guide,
+// "Guidelines for Working with Tables", Test Your Application At Scale). An empty table is created with
+// so much throughput that it has the partitions of the grown table. Then its throughput is lowered to
+// that of the grown table, which the partitions share.
 type AtScale struct {
-	// Grown is how the grown table is spread.
+	// Grown is the distribution of the grown table.
 	Grown Partitions `json:"grown"`
-	// Create is the throughput to create the test table with, and Then what to lower it to.
+	// Create is the throughput for creating the test table, and Then the throughput after that.
 	Create Capacity `json:"create"`
 	Then   Capacity `json:"then"`
 }
 
-// AtScale returns the settings of an empty table whose partitions have the throughput that those of a
-// table of this size and throughput have.
+// AtScale returns the settings of an empty table whose partitions have the same throughput as those of
+// a table of this size and throughput.
 func (c Capacity) AtScale() (AtScale, error) {
 	grown, err := c.Partitions()
 	if err != nil {
@@ -31,8 +31,8 @@ func (c Capacity) AtScale() (AtScale, error) {
 		out.Create = Capacity{WCU: float64(grown.Count) * cost.PartitionWCU}
 		return out, nil
 	}
-	// As many partitions need as many times the throughput as it keeps busy, in the same proportion.
-	// The last of them is begun by any unit, and a sum that is rounded up must not begin one more.
+	// That many partitions need that many times the throughput, in the same proportion. Any unit begins
+	// the last partition, and rounding up must not begin one more.
 	times := math.Max(1, (float64(grown.Count)-0.001)/busy)
 	out.Create = Capacity{RCU: math.Floor(c.RCU * times), WCU: math.Floor(c.WCU * times)}
 	return out, nil

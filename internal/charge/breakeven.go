@@ -9,12 +9,12 @@ import (
 // Split compares one large item with the items that it is split into, by the WCU spent
 // after each update of one of them.
 type Split struct {
-	// Whole is the size of the large item, and Parts those of the others, in bytes.
+	// Whole is the size of the large item, and Parts are the sizes of the others, in bytes.
 	Whole int
 	Parts []int
 	// Updated is the index of the part that is updated.
 	Updated int
-	// Transactional tells that the parts are inserted in one transaction.
+	// Transactional means that the parts are inserted in one transaction.
 	Transactional bool
 }
 
@@ -47,8 +47,8 @@ func (s Split) After(n int) (whole, split float64) {
 	return whole, split + cost.WriteUnits(s.Parts[s.Updated])*float64(n)
 }
 
-// BreakEven returns the first update after which the split has cost less than the one
-// item; ok is false where it never does.
+// BreakEven returns the first update after which the split has cost less than the large item. ok is
+// false if that never happens.
 func (s Split) BreakEven() (update int, ok bool, err error) {
 	if err := s.check(); err != nil {
 		return 0, false, err

@@ -9,11 +9,11 @@ import (
 	"github.com/itemize/itemize/cost"
 )
 
-// partitionBytes is what one partition holds (Developer Guide, "Guidelines for Working with
+// partitionBytes is the capacity of one partition (Developer Guide, "Guidelines for Working with
 // Tables", Understand Partition Behavior; "Quotas").
 const partitionBytes = 10 << 30
 
-// Burst is how long unused capacity is kept for a burst.
+// Burst is how long DynamoDB keeps unused capacity for a burst.
 const Burst = 300 * time.Second
 
 // Capacity is a table's size in bytes and its throughput, in units a second.
@@ -23,24 +23,24 @@ type Capacity struct {
 	WCU   float64 `json:"wcu"`
 }
 
-// Partitions is how a table is spread.
+// Partitions is the distribution of a table.
 type Partitions struct {
-	// Count is the number of partitions: the larger of those that the size and that
-	// the throughput ask for.
+	// Count is the number of partitions: the larger of the numbers that the size and the throughput
+	// need.
 	Count int `json:"count"`
-	// BySize and ByThroughput are those, before they are rounded up.
+	// BySize and ByThroughput are these numbers before they are rounded up.
 	BySize       float64 `json:"bySize"`
 	ByThroughput float64 `json:"byThroughput"`
-	// RCU and WCU are each partition's share.
+	// RCU and WCU are the share of each partition.
 	RCU float64 `json:"rcu"`
 	WCU float64 `json:"wcu"`
-	// BurstRCU and BurstWCU are what a partition that was idle for 300 seconds can
-	// serve at once beyond its share.
+	// BurstRCU and BurstWCU are the additional units that a partition can serve at once after 300 idle
+	// seconds.
 	BurstRCU float64 `json:"burstRcu"`
 	BurstWCU float64 `json:"burstWcu"`
 }
 
-// Partitions returns how a table of that size and throughput is spread.
+// Partitions returns the distribution of a table of that size and throughput.
 func (c Capacity) Partitions() (Partitions, error) {
 	if err := c.check(); err != nil {
 		return Partitions{}, err
@@ -66,8 +66,8 @@ func (c Capacity) check() error {
 	return errors.Join(errs...)
 }
 
-// partitionsBusy returns how many partitions the throughput keeps busy. Reads and writes
-// share them; the quotient comes last, so that it is whole where it should be.
+// partitionsBusy returns the number of partitions that the throughput keeps busy. Reads and writes
+// share them. The division comes last, so that the result is whole where it should be.
 func (c Capacity) partitionsBusy() float64 {
 	return (c.RCU*cost.PartitionWCU + c.WCU*cost.PartitionRCU) / (cost.PartitionRCU * cost.PartitionWCU)
 }
@@ -79,9 +79,9 @@ func (p Partitions) share(c Capacity) Partitions {
 	return p
 }
 
-// Then returns how the table is spread after its capacity was changed to c. It never has
-// fewer partitions than before: they then share less (Developer Guide, "Consider Workload
-// Uniformity When Adjusting Provisioned Throughput").
+// Then returns the distribution after the capacity was changed to c. A table never has fewer partitions
+// than before: they then share less (Developer Guide, "Consider Workload Uniformity When Adjusting
+// Provisioned Throughput").
 func (p Partitions) Then(c Capacity) (Partitions, error) {
 	next, err := c.Partitions()
 	if err != nil || next.Count >= p.Count {
@@ -90,7 +90,7 @@ func (p Partitions) Then(c Capacity) (Partitions, error) {
 	return p.share(c), nil
 }
 
-// LoadIn returns the WCU that load items of that many bytes each in a time.
+// LoadIn returns the WCU for loading items of that size in a time.
 func LoadIn(items, bytes int, in time.Duration) (float64, error) {
 	switch {
 	case items < 0 || bytes < 0:
@@ -104,28 +104,26 @@ func LoadIn(items, bytes int, in time.Duration) (float64, error) {
 	return float64(items) * cost.WriteUnits(bytes) / in.Seconds(), nil
 }
 
-// HotKey is what a skewed workload asks of the busiest partition key.
+// HotKey describes the traffic of the busiest partition key.
 type HotKey struct {
-	// Share is the part of the requests that go to it, 0 to 1.
+	// Share is its share of the requests, 0 to 1.
 	Share float64 `json:"share"`
-	// RCU and WCU are what it is asked for, a second.
+	// RCU and WCU are its traffic a second.
 	RCU float64 `json:"rcu"`
 	WCU float64 `json:"wcu"`
-	// Throttled tells that this is more than one partition serves, of reads and writes
-	// together.
+	// Throttled means that one partition cannot serve this, reads and writes together.
 	Throttled bool `json:"throttled"`
-	// Shards is over how many keys its items have to be spread, so that each is asked for
-	// no more than a partition serves: reads and writes share it, so that one number holds
-	// for both.
+	// Shards is the number of keys over which its items must be spread, so that one partition can serve
+	// each. Reads and writes share a partition, so one number holds for both.
 	Shards int `json:"shards"`
-	// Keys is the number of keys, this one included, that are asked for more than a
-	// partition serves, where the other keys are known.
+	// Keys is the number of keys, this one included, with more traffic than a partition serves, if the
+	// other keys are known.
 	Keys int `json:"keys"`
 }
 
-// Hottest returns what the busiest of the keys gets of a workload whose requests are
-// spread over them by Zipf's law: the key of rank k gets a share of 1/k^skew. A skew of 0
-// is even. It takes as long for any number of keys.
+// Hottest returns the traffic of the busiest key if the requests are spread over the keys by Zipf's
+// law: the key of rank k gets a share of 1/k^skew. A skew of 0 is even. It takes the same time for any
+// number of keys.
 func (c Capacity) Hottest(keys int, skew float64) (HotKey, error) {
 	switch {
 	case keys < 1:
@@ -137,7 +135,7 @@ func (c Capacity) Hottest(keys int, skew float64) (HotKey, error) {
 	if err != nil || !h.Throttled {
 		return h, err
 	}
-	// The key of rank k asks for 1/k^skew of what the first one does.
+	// The key of rank k gets 1/k^skew of the traffic of the first one.
 	h.Keys = keys
 	if first := math.Ceil(math.Pow(h.busy(), 1/skew)) - 1; first < float64(keys) {
 		h.Keys = max(1, int(first))
@@ -145,7 +143,7 @@ func (c Capacity) Hottest(keys int, skew float64) (HotKey, error) {
 	return h, nil
 }
 
-// Hot returns what a key with that share of the requests, 0 to 1, asks of its partition.
+// Hot returns the traffic of a key with that share of the requests, 0 to 1.
 func (c Capacity) Hot(share float64) (HotKey, error) {
 	if share < 0 || share > 1 || math.IsNaN(share) {
 		return HotKey{}, fmt.Errorf("the share %v: give a number from 0 to 1", share)
@@ -161,8 +159,8 @@ func (c Capacity) Hot(share float64) (HotKey, error) {
 	return h, nil
 }
 
-// busy returns how many partitions the key would keep busy. What is a millionth over a
-// whole number is rounding of the share.
+// busy returns the number of partitions that the key would keep busy. It ignores a millionth above a
+// whole number, which is a rounding error of the share.
 func (h HotKey) busy() float64 {
 	n := Capacity{RCU: h.RCU, WCU: h.WCU}.partitionsBusy()
 	if whole := math.Round(n); math.Abs(n-whole) < 1e-6*whole {

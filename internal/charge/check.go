@@ -12,8 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 )
 
-// CheckItem returns why DynamoDB would refuse an item, whatever its table: its values, or
-// its size.
+// CheckItem returns the reason why DynamoDB would refuse an item in any table: a value, or its size.
 func CheckItem(item Item) error {
 	if len(item) == 0 {
 		return errors.New("the item has no attributes: give it at least its key's")
@@ -45,7 +44,7 @@ func bytesOf(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// checkValue returns why DynamoDB would refuse a value.
+// checkValue returns the reason why DynamoDB would refuse a value.
 func checkValue(v types.AttributeValue) error {
 	if null, ok := v.(*types.AttributeValueMemberNULL); ok && !null.Value {
 		return errors.New("NULL false is no value of DynamoDB: give true")
@@ -53,8 +52,8 @@ func checkValue(v types.AttributeValue) error {
 	return attr.Check(v)
 }
 
-// CheckWrite returns why no write makes of the old item the new one; nil is none. Both
-// have the table's key, the same, since a write changes none.
+// CheckWrite returns the reason why no write can turn old into new; nil is no item. Both must have the
+// same key of the table.
 func (t Table) CheckWrite(old, new Item) error {
 	if old == nil && new == nil {
 		return errors.New("neither an old item nor a new one: give one of them")
@@ -78,7 +77,7 @@ func (t Table) CheckWrite(old, new Item) error {
 	return nil
 }
 
-// checkKey returns what is wrong with a key attribute of an item, if there is one.
+// checkKey returns the fault of a key attribute of an item.
 func checkKey(which string, item Item, name string, limit int) error {
 	if item == nil {
 		return nil

@@ -1,3 +1,3 @@
-// Package charge computes what DynamoDB charges for single requests, by the items that they write and
-// read, and what partitions serve. Package cost has the rules of sizes and units.
+// Package charge computes the price of single requests from the items that they write and read, and the
+// traffic that partitions serve. Package cost has the rules of sizes and units.
 package charge

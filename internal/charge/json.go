@@ -15,10 +15,10 @@ import (
 	"github.com/itemize/itemize/internal/redact"
 )
 
-// ItemFromJSON reads an item: as DynamoDB's own JSON ({"PK":{"S":"a"}}), or as a plain
-// JSON object, whose numbers become N, arrays L and objects M, as attributevalue would
-// have it. It refuses values that DynamoDB would refuse; the size it leaves to CheckItem,
-// so that documents can be read that are yet to be split.
+// ItemFromJSON reads an item: in DynamoDB JSON ({"email": {"S": "a@example.com"}}), or as a plain JSON
+// object, whose numbers become N, arrays L and objects M, as attributevalue encodes them. It refuses
+// values that DynamoDB would refuse. It accepts any size, so that it can read documents before they are
+// split; see CheckItem.
 func ItemFromJSON(text []byte) (Item, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -49,8 +49,8 @@ func ItemFromJSON(text []byte) (Item, error) {
 	return item, nil
 }
 
-// ItemsFromJSON reads the items of a file: one item, or the output of a read of a table (aws
-// dynamodb scan --table-name ...), which has them under "Items", "Item" or "Responses".
+// ItemsFromJSON reads the items of a file: one item, or the output of a read (aws dynamodb scan
+// --table-name ...), which has them under "Items", "Item" or "Responses".
 func ItemsFromJSON(text []byte) ([]Item, error) {
 	raw, ok := answered(text)
 	if !ok {
@@ -68,8 +68,8 @@ func ItemsFromJSON(text []byte) ([]Item, error) {
 	return out, nil
 }
 
-// answered returns the items in the output of a read, ok is false for anything else: a document
-// may have an attribute of that name.
+// answered returns the items in the output of a read. ok is false for anything else, such as a document
+// with an attribute of that name.
 func answered(text []byte) (items []json.RawMessage, ok bool) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(text, &all) != nil {
@@ -111,7 +111,7 @@ func answered(text []byte) (items []json.RawMessage, ok bool) {
 
 var typeNames = []string{"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"}
 
-// typed reports whether all attributes are objects with one of DynamoDB's types.
+// typed reports whether all attributes are objects with a type of DynamoDB.
 func typed(m map[string]any) bool {
 	for _, v := range m {
 		o, ok := v.(map[string]any)
@@ -165,7 +165,7 @@ func typedMap(m map[string]any) (Item, error) {
 	return item, nil
 }
 
-// typedValue reads a value of DynamoDB's own JSON: an object of a type and what it holds.
+// typedValue reads a value in DynamoDB JSON: an object with a type and a value.
 func typedValue(v any) (types.AttributeValue, error) {
 	o, ok := v.(map[string]any)
 	if !ok || len(o) != 1 {
@@ -186,10 +186,10 @@ func typedValue(v any) (types.AttributeValue, error) {
 		return nil, redact.Errorf("invalid attribute type%v: write one of %s", redact.Of(name),
 			strings.Join(typeNames, ", "))
 	}
-	return nil, nil // an object of one member has one
+	return nil, nil // an object with one member has one
 }
 
-// holds returns the error of a value that its type does not hold.
+// holds returns the error of a value that does not fit its type.
 func holds(name, what string, v any) error {
 	text, _ := json.Marshal(v)
 	return redact.Errorf("%s holds %s, and no other value%v", name, what, redact.Of(string(text)))

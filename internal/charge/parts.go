@@ -6,9 +6,9 @@ import (
 	"github.com/itemize/itemize/cost"
 )
 
-// PartSizes returns the sizes of the items that hold a value of so many bytes in parts:
-// as few as the limit of an item allows, each full but for the last, with overhead bytes
-// of keys and names. Values of more than 1 TB are refused.
+// PartSizes returns the sizes of the items that hold a value in parts. There are as few as possible,
+// and all but the last are full, with overhead bytes of keys and names. Values of more than 1 TB are
+// refused.
 func PartSizes(bytes, overhead int) ([]int, error) {
 	switch {
 	case bytes < 0 || overhead < 0:

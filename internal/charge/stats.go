@@ -13,8 +13,8 @@ type Stats struct {
 	Max   int `json:"max"`
 }
 
-// StatsOf returns the statistics of sizes. A percentile is the smallest size that at
-// least so many are not above.
+// StatsOf returns the statistics of sizes. A percentile is the smallest size that at least that share
+// of the sizes does not exceed.
 func StatsOf(sizes ...int) Stats {
 	if len(sizes) == 0 {
 		return Stats{}

@@ -9,10 +9,10 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 )
 
-// Item is an item as it is stored; nil is none.
+// Item is a stored item; nil is none.
 type Item = map[string]types.AttributeValue
 
-// Table is what the costs of a table depend on: its key attributes and its indexes.
+// Table has the properties of a table that determine costs: its key attributes and its indexes.
 type Table struct {
 	// Hash and Range are the key attributes; Range is "" for none.
 	Hash, Range string
@@ -23,14 +23,14 @@ type Table struct {
 type Index struct {
 	Name        string
 	Hash, Range string
-	// All tells that it projects all attributes; else it projects the keys, its own and
-	// the table's, and Attributes.
+	// All means that it projects all attributes. Otherwise it projects its keys, those of the table,
+	// and Attributes.
 	All        bool
 	Attributes []string
 }
 
-// Usage is the units of a request, of the table and of each index apart, as DynamoDB
-// reports them. Units are WCU for writes, RCU for reads.
+// Usage is the units of a request, for the table and each index, as DynamoDB reports them. Units are
+// WCU for writes, RCU for reads.
 type Usage struct {
 	Table   cost.Units            `json:"table"`
 	Indexes map[string]cost.Units `json:"indexes,omitempty"`
@@ -45,7 +45,7 @@ func (u Usage) Total() cost.Units {
 	return sum
 }
 
-// Add returns the sum of both, table and indexes apart.
+// Add returns the sum, for the table and each index.
 func (u Usage) Add(v Usage) Usage {
 	sum := Usage{Table: u.Table.Add(v.Table), Indexes: maps.Clone(u.Indexes)}
 	for name, n := range v.Indexes {
@@ -67,7 +67,7 @@ func (u *Usage) index(name string, n float64) {
 	u.Indexes[name] = u.Indexes[name].Add(cost.Exactly(n))
 }
 
-// Entry returns an item's entry in an index, nil where the item lacks one of its keys.
+// Entry returns the entry of an item in an index, nil if the item lacks one of its keys.
 func (t Table) Entry(x Index, item Item) Item {
 	if item == nil || item[x.Hash] == nil || x.Range != "" && item[x.Range] == nil {
 		return nil
@@ -84,10 +84,9 @@ func (t Table) Entry(x Index, item Item) Item {
 	return entry
 }
 
-// Put returns the WCU of a write that makes an item of the old one: PutItem or
-// UpdateItem. The table costs the larger of both, also where they are equal; an index
-// costs nothing where its entry stays the same, the entry's size where it comes or goes,
-// the larger where it changes, and both where its key does.
+// Put returns the WCU of a PutItem or UpdateItem that turns old into new. The table costs the larger
+// size, also if both are equal. An index costs nothing if its entry is unchanged, its size if it is
+// added or removed, the larger size if it changes, and both sizes if its key changes.
 func (t Table) Put(old, new Item) Usage {
 	u := Usage{Table: cost.Exactly(cost.Put(cost.ItemSize(old), cost.ItemSize(new)))}
 	for _, x := range t.Indexes {
@@ -96,7 +95,7 @@ func (t Table) Put(old, new Item) Usage {
 	return u
 }
 
-// Delete returns the WCU of deleting an item; of none, one unit.
+// Delete returns the WCU of deleting an item. Deleting a missing item costs one unit.
 func (t Table) Delete(old Item) Usage {
 	u := Usage{Table: cost.Exactly(cost.Delete(cost.ItemSize(old)))}
 	for _, x := range t.Indexes {
@@ -122,20 +121,20 @@ func (t Table) indexWrite(x Index, old, new Item) float64 {
 	return cost.WriteUnits(max(cost.ItemSize(a), cost.ItemSize(b)))
 }
 
-// Expire returns the WCU of a deletion by time to live: none, of the table and of its
-// indexes (Developer Guide, "Using time to live (TTL)"). In a global table the other
-// Regions are charged for the delete that is replicated to them.
+// Expire returns the WCU of a deletion by time to live: none, for the table and its indexes (Developer
+// Guide, "Using time to live (TTL)"). In a global table the other Regions pay for the replicated
+// delete.
 func (t Table) Expire(Item) Usage { return Usage{} }
 
 // Write is one write of a batch or transaction.
 type Write struct {
 	// Old and New are the item before and after; nil for none. A check has both.
 	Old, New Item
-	// Check tells of a condition check of a transaction, which writes nothing.
+	// Check means a condition check of a transaction, which writes nothing.
 	Check bool
 }
 
-// usage returns the usage of a write by itself.
+// usage returns the usage of a single write.
 func (t Table) usage(w Write) Usage {
 	switch {
 	case w.Check:
@@ -155,8 +154,8 @@ func (t Table) BatchWrite(writes ...Write) Usage {
 	return sum
 }
 
-// TransactWrite returns the WCU of a TransactWriteItems: of the table twice that of each
-// write, of the indexes once.
+// TransactWrite returns the WCU of a TransactWriteItems: twice the units of each write for the table,
+// once for the indexes.
 func (t Table) TransactWrite(writes ...Write) Usage {
 	var sum Usage
 	for _, w := range writes {
@@ -167,9 +166,8 @@ func (t Table) TransactWrite(writes ...Write) Usage {
 	return sum
 }
 
-// Refused returns the WCU of a write whose condition failed on an item: DynamoDB charges
-// it and does not report it. It is what the stored item costs, and at most what the write
-// would have. Indexes cost nothing.
+// Refused returns the WCU of a write whose condition failed. DynamoDB charges it and does not report
+// it. It is the price of the stored item, and at most that of the write. Indexes cost nothing.
 func (t Table) Refused(old, new Item) cost.Units {
 	least := cost.WriteUnits(cost.ItemSize(old))
 	return cost.Units{Min: least, Expected: least, Max: max(least, cost.Put(cost.ItemSize(old), cost.ItemSize(new)))}
@@ -178,7 +176,7 @@ func (t Table) Refused(old, new Item) cost.Units {
 // Consistency is how a read is made.
 type Consistency int
 
-// The consistencies: they cost a half, one and two for each 4 KB begun.
+// The kinds of reads. They cost a half, one and two units for each 4 KB, rounded up.
 const (
 	Eventual Consistency = iota
 	Strong
@@ -189,9 +187,8 @@ func (c Consistency) times(n float64) cost.Units {
 	return cost.Exactly(n * [...]float64{0.5, 1, 2}[c])
 }
 
-// Get returns the RCU of reading single items with GetItem, BatchGetItem or
-// TransactGetItems: each is rounded up by itself, and a missing one, nil, costs as a
-// small one.
+// Get returns the RCU of reading single items with GetItem, BatchGetItem or TransactGetItems. Each is
+// rounded up by itself, and a missing item (nil) costs as much as a small one.
 func Get(c Consistency, items ...Item) cost.Units {
 	sum := 0.0
 	for _, it := range items {
@@ -200,8 +197,8 @@ func Get(c Consistency, items ...Item) cost.Units {
 	return c.times(sum)
 }
 
-// Page returns the RCU of one answer of a Query or Scan of a table or index: of the sum of
-// the items that were read, before any filter or projection; with none, one unit.
+// Page returns the RCU of one answer of a Query or Scan of a table or index, by the sum of the items
+// that were read, before a filter or projection. Without items it costs one unit.
 func Page(c Consistency, items ...Item) cost.Units {
 	bytes := 0
 	for _, it := range items {

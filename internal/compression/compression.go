@@ -1,6 +1,7 @@
-// Package compression reads and writes the frames in which compressed values are stored: the standard frames of their
-// codecs, with checksums, so that other languages' libraries read them. gzip and zlib are those of the standard
-// library. The others are modules of their own (package compress), and a mapper is given those that it needs.
+// Package compression reads and writes the frames of compressed values: the standard frames of their
+// codecs, with checksums, so that libraries of other languages can read them. gzip and zlib come from
+// the standard library. Package compress, a separate module, has the others, and a mapper gets those
+// that it needs.
 package compression
 
 import (
@@ -24,16 +25,16 @@ const (
 	Snappy Codec = "snappy" // google/snappy framing_format.txt
 	Zstd   Codec = "zstd"   // RFC 8878
 	LZ4    Codec = "lz4"    // lz4_Frame_format.md
-	LZO    Codec = "lzo"    // a file of lzop
+	LZO    Codec = "lzo"    // an lzop file
 )
 
 // All lists the codecs that a tag may name.
 var All = []Codec{Gzip, Zlib, Snappy, Zstd, LZ4, LZO}
 
-// LZOMagic begins each file of lzop.
+// LZOMagic is the start of each lzop file.
 const LZOMagic = "\x89LZO\x00\r\n\x1a\n"
 
-// begins has functions that recognize the frames of the codecs by their first bytes.
+// begins recognizes the frames of codecs by their first bytes.
 var begins = map[Codec]func([]byte) bool{
 	Gzip:   prefix("\x1f\x8b\x08"),
 	Zlib:   isZlib,
@@ -47,12 +48,13 @@ func prefix(magic string) func([]byte) bool {
 	return func(b []byte) bool { return bytes.HasPrefix(b, []byte(magic)) }
 }
 
-// isZlib reports whether bytes begin as RFC 1950 has it: deflate, a window of 32 KB at most, and a check of both bytes.
+// isZlib reports whether bytes begin as in RFC 1950: deflate, a window of at most 32 KB, and a check of
+// both bytes.
 func isZlib(b []byte) bool {
 	return len(b) >= 2 && b[0]&0x0f == 8 && b[0]>>4 <= 7 && (int(b[0])<<8|int(b[1]))%31 == 0
 }
 
-// Detect returns the codec in whose frame bytes are, "" for none.
+// Detect returns the codec of a frame, "" for none.
 func Detect(b []byte) Codec {
 	for _, c := range All {
 		if begins[c](b) {
@@ -66,8 +68,8 @@ func Detect(b []byte) Codec {
 type Coding struct {
 	Codec Codec
 	Write func(io.Writer) (io.WriteCloser, error)
-	// Read returns a reader of a frame, which is closed after use if it is an io.Closer. Its error is
-	// ErrMemory where the frame needs more memory than a reader gives it.
+	// Read returns a reader of a frame. It is closed after use if it is an io.Closer. If the frame
+	// needs more memory than a reader allows, the error is ErrMemory.
 	Read func(*bufio.Reader) (io.Reader, error)
 }
 
@@ -85,10 +87,11 @@ var standard = Codings{
 	},
 }
 
-// Codings are the codecs that are at hand in addition to gzip and zlib, which always are.
+// Codings are the codecs in addition to gzip and zlib.
 type Codings []Coding
 
-// Has reports whether a codec is at hand: else the error is a *MissingError, or says that there is no such codec.
+// Has reports whether a codec is available. Otherwise the error is a *MissingError, or says that the
+// codec does not exist.
 func (s Codings) Has(c Codec) error {
 	_, err := s.coding(c)
 	return err
@@ -108,10 +111,10 @@ func (s Codings) coding(c Codec) (*Coding, error) {
 	return nil, fmt.Errorf("%w: %q is no codec", ErrDamaged, string(c))
 }
 
-// options are the functions of package compress that make the codecs.
+// options are the functions of package compress for the codecs.
 var options = map[Codec]string{Snappy: "Snappy", Zstd: "Zstd", LZ4: "LZ4", LZO: "LZO"}
 
-// MissingError says that a value is compressed by a codec that the mapper was not given.
+// MissingError says that a value uses a codec that the mapper does not have.
 type MissingError struct{ Codec Codec }
 
 func (e *MissingError) Error() string {
@@ -119,24 +122,24 @@ func (e *MissingError) Error() string {
 		"github.com/itemize/itemize/compress)", e.Codec, options[e.Codec])
 }
 
-// ErrDamaged is the error of bytes that are not in the frame of the codec that they should be in, or not whole.
+// ErrDamaged says that bytes are not a complete frame of their codec.
 var ErrDamaged = errors.New("damaged")
 
-// ErrMemory is the error of a frame that needs more than Window bytes of memory.
+// ErrMemory says that a frame needs more than Window bytes of memory.
 var ErrMemory = fmt.Errorf("its frame needs more memory than %d bytes", Window)
 
-// Window is how far back a frame may refer at most, in bytes: what every decoder of zstd should support
-// (RFC 8878, section 3.1.1.1.2). The other codecs have smaller windows.
+// Window is the largest window of a frame, in bytes, which every decoder of zstd should support (RFC
+// 8878, section 3.1.1.1.2). The other codecs have smaller windows.
 const Window = 8 << 20
 
-// LimitError is the error of what would decompress to more bytes than are allowed.
+// LimitError says that a value would decompress to more bytes than are allowed.
 type LimitError struct{ Limit int64 }
 
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("it decompresses to more than %d bytes", e.Limit)
 }
 
-// NewWriter returns a writer that compresses what is written to it. Close ends the frame, and does not close w.
+// NewWriter returns a writer that compresses. Close ends the frame, and does not close w.
 func (s Codings) NewWriter(c Codec, w io.Writer) (io.WriteCloser, error) {
 	k, err := s.coding(c)
 	if err != nil {
@@ -158,10 +161,10 @@ func (s Codings) Compress(c Codec, b []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// longestMagic is the length of the longest beginning by which a frame is known: that of snappy.
+// longestMagic is the length of the longest magic of a frame, that of snappy.
 const longestMagic = 10
 
-// Reader decompresses. It reads to the end of what it reads from, and gives no more bytes than its limit.
+// Reader decompresses. It reads its source to the end, and returns at most its limit of bytes.
 type Reader struct {
 	from  *bufio.Reader
 	z     io.Reader
@@ -171,7 +174,7 @@ type Reader struct {
 	err   error
 }
 
-// NewReader returns a reader of what a codec has compressed. It has to be closed.
+// NewReader returns a reader of compressed bytes. Close it.
 func (s Codings) NewReader(c Codec, r io.Reader, limit int64) (*Reader, error) {
 	k, err := s.coding(c)
 	if err != nil {
@@ -201,7 +204,7 @@ func (r *Reader) Read(b []byte) (int, error) {
 		}
 		r.z = z
 	}
-	// One byte more than is left shows that there is more.
+	// One byte more than allowed shows that the value is larger.
 	n, err := r.z.Read(b[:min(int64(len(b)), r.left+1)])
 	if int64(n) > r.left {
 		r.err = &LimitError{r.limit}
@@ -220,7 +223,7 @@ func (r *Reader) Read(b []byte) (int, error) {
 	return 0, r.err
 }
 
-// end reports what follows the end of the frame.
+// end returns the error for data after the frame.
 func (r *Reader) end() error {
 	_, err := r.from.ReadByte()
 	switch {
@@ -236,14 +239,14 @@ func (r *Reader) damaged(err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrDamaged, r.codec.Codec, err)
 }
 
-// Close releases what the reader holds.
+// Close releases the reader's resources.
 func (r *Reader) Close() {
 	if c, ok := r.z.(io.Closer); ok {
-		_ = c.Close() // what it has to say was said by the last Read
+		_ = c.Close() // the last Read returned its error
 	}
 }
 
-// Decompress returns what a codec has compressed, of no more bytes than the limit.
+// Decompress decompresses bytes, up to the limit.
 func (s Codings) Decompress(c Codec, b []byte, limit int64) ([]byte, error) {
 	r, err := s.NewReader(c, bytes.NewReader(b), limit)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package door has the key to what packages of itemize export for each other alone: functions that take a [Key] can be
-// called by no other code, since only packages of itemize can import this one.
+// Package door has the key to functions that only packages of itemize may call. Such a function has a
+// parameter of type [Key], and only packages of itemize can import this package.
 package door
 
 // Key is the parameter of these functions.

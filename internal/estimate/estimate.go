@@ -172,7 +172,7 @@ func (e *Estimator) Load(s *snapshot.Snapshot, sel selection.Selection, strong b
 	return r, nil
 }
 
-// rehearse runs the code that reads on known items, in memory, and returns what it would cost.
+// predict runs the reading code on known items, in memory, and returns the cost.
 func (e *Estimator) predict(images []item.Image, sel selection.Selection,
 	reads func(*staging.Protocol, *staging.Entity, *write.Tally) error) (Reads, error) {
 	of, err := search.EntityOf(e.Model, sel)
@@ -243,8 +243,8 @@ func (e *Estimator) Delete(s *snapshot.Snapshot, sel selection.Selection) (Reads
 }
 
 // StagedDelete returns the cost of the reads of a staged delete of a loaded entity: all items before
-// the root item is marked, unless that was done before (marked), all items afterwards, and the root
-// item.
+// the root item is marked, all items afterwards, and the root item. If the root item is marked already,
+// the first read is left out.
 func (e *Estimator) StagedDelete(s *snapshot.Snapshot, sel selection.Selection, plan *write.Plan, marked bool) (r Reads,
 	err error) {
 	if !marked {
@@ -268,7 +268,7 @@ func (e *Estimator) StagedDelete(s *snapshot.Snapshot, sel selection.Selection, 
 	return r.Add(after), err
 }
 
-// Query returns the least number of requests of a search, and the price of its first answers.
+// Query returns the minimum number of requests of a search, and the price of its first answers.
 func (e *Estimator) Query(x *search.Search, r search.Request) Reads {
 	var out Reads
 	first := x.FirstStage()
@@ -298,5 +298,6 @@ func (e *Estimator) Query(x *search.Search, r search.Request) Reads {
 	return out
 }
 
-// leastEntry is the least size of an entry in an index, in bytes: two keys, each of a name and a value.
+// leastEntry is the smallest size of an entry in an index, in bytes: two keys, each with a name and a
+// value.
 const leastEntry = 4

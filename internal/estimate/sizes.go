@@ -12,8 +12,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Sizes records the sizes of the items that were read and written last, as moving averages: one for
-// each kind of item, and one for the items of an entity in each table. It is safe for concurrent use.
+// Sizes records the sizes of recently read and written items as moving averages: one for each kind of
+// item, and one for the items of an entity in each table. It is safe for concurrent use.
 type Sizes struct {
 	m               *model.Model
 	kinds, entities []average
@@ -30,8 +30,8 @@ func (a *average) add(bytes int) {
 	a.Store(was + (int64(bytes)-was)/4)
 }
 
-// NewSizes returns the sizes of a model's items. given has the sizes that the caller expects, in bytes,
-// by the names of kinds of items.
+// NewSizes returns the sizes of a model's items. sizes has the caller's estimates in bytes, by the
+// names of kinds of items.
 func NewSizes(m *model.Model, sizes map[string]int) (*Sizes, error) {
 	s := &Sizes{m, make([]average, len(m.Schema.Items)), make([]average, len(m.Tables))}
 	for name, bytes := range sizes {

@@ -1,4 +1,4 @@
-// Package explain adds to errors of DynamoDB what to do about them.
+// Package explain adds a cure to errors of DynamoDB.
 package explain
 
 import (
@@ -16,24 +16,23 @@ import (
 	"github.com/itemize/itemize/internal/item"
 )
 
-// describer is a client that can tell a table's keys.
+// describer is a client that can describe tables.
 type describer interface {
 	DescribeTable(context.Context, *dynamodb.DescribeTableInput,
 		...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
 }
 
-// Missing is the error of a request to tables of which at least one is not there.
+// Missing is the error of a request if one of its tables does not exist.
 type Missing struct {
 	Tables []*item.Table
 	error
 }
 
-// Unwrap returns what the request came back with, in words.
+// Unwrap returns the error of the request.
 func (m *Missing) Unwrap() error { return m.error }
 
-// Error adds a prefix (the model, and what was done), the request's tables and a
-// cure to an error of DynamoDB. Where the keys are not those of a table, the client is asked for
-// that table's, if it can tell.
+// Error adds a prefix (the model and the operation), the tables of the request, and a cure to an error
+// of DynamoDB. If keys do not fit a table, it describes the table to compare them.
 func Error(ctx context.Context, client any, prefix string, tables []*item.Table, err error) error {
 	err = Service(err)
 	names := make([]string, len(tables))
@@ -64,7 +63,7 @@ func Error(ctx context.Context, client any, prefix string, tables []*item.Table,
 	return fmt.Errorf("%s: %s: %w", prefix, which, err)
 }
 
-// keys says what keys the model has in each table, and what the tables have.
+// keys returns the keys of the model and of the tables.
 func keys(ctx context.Context, client any, tables []*item.Table) string {
 	d, ok := client.(describer)
 	var text []string
@@ -103,8 +102,7 @@ func described(t *types.TableDescription) string {
 	return list(names...)
 }
 
-// keySchema tells of the messages that DynamoDB has for keys that do not fit a
-// table.
+// keySchema reports whether a message of DynamoDB says that keys do not fit a table.
 func keySchema(message string) bool {
 	m := strings.ToLower(message)
 	return strings.Contains(m, "key") && strings.Contains(m, "schema") || strings.Contains(m, "missing the key") ||
@@ -113,7 +111,7 @@ func keySchema(message string) bool {
 		strings.Contains(m, "one of the required keys was not given a value")
 }
 
-// wrongKeys tells of a transaction that was canceled because of key attributes.
+// wrongKeys reports whether a transaction was canceled because of key attributes.
 func wrongKeys(err error) bool {
 	var canceled *types.TransactionCanceledException
 	if !errors.As(err, &canceled) {

@@ -1,6 +1,6 @@
-// Package expr holds conditions and changes of stored fields as data: a [Condition] is rendered into an
+// Package expr has conditions and changes of stored fields as data. A [Condition] is rendered into an
 // expression of DynamoDB, a [Change] is a part of a patch. The handles of package field and the nodes
-// of package mapper make them; package change makes requests of them.
+// of package mapper make them; package change turns them into requests.
 package expr
 
 import (
@@ -11,19 +11,18 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 )
 
-// Step is a step on the way from a record to a field: to a field of a struct, or to the
-// entry of a map.
+// Step is a step on the path from a record to a field: a field of a struct, or an entry of a map.
 type Step struct {
-	// Name is the field's name in Go, "" for an entry, or where only the attribute is known.
+	// Name is the field's name in Go, "" for an entry, or if only the attribute is known.
 	Name string
 	// Attribute is the name of the attribute, or the entry's key.
 	Attribute string
 }
 
-// Field is a field that a condition or a change is about: the way to it.
+// Field is the path to a field.
 type Field []Step
 
-// Name returns the field's name in Go, "" where only its attribute is known.
+// Name returns the field's name in Go, "" if only its attribute is known.
 func (f Field) Name() string {
 	names := make([]string, len(f))
 	for i, s := range f {
@@ -38,7 +37,7 @@ func (f Field) Name() string {
 	return strings.Join(names, ".")
 }
 
-// Shown is Name for the text of an error: the key of a map's entry is a value.
+// Shown returns the name for error texts. The key of a map entry is a value, so it is left out.
 func (f Field) Shown() string {
 	shown := slices.Clone(f)
 	for i := range shown {
@@ -49,7 +48,7 @@ func (f Field) Shown() string {
 	return strings.ReplaceAll(shown.Name(), ".[", "[")
 }
 
-// Attributes returns the names on the way.
+// Attributes returns the names on the path.
 func (f Field) Attributes() []string {
 	names := make([]string, len(f))
 	for i, s := range f {
@@ -58,33 +57,32 @@ func (f Field) Attributes() []string {
 	return names
 }
 
-// Under returns the field on the way through another.
+// Under returns the path through another field.
 func (f Field) Under(outer Field) Field { return slices.Concat(outer, f) }
 
-// Way returns the path at which an item stores a field: attributes of a spread struct lie
-// beside the others.
+// Paths returns the path at which an item stores a field. The attributes of a spread struct are
+// attributes of the item.
 type Paths func(Field) []string
 
 // Condition is a condition on the attributes of one item.
 type Condition struct {
 	Fields []Field
-	// Raw says that it was given as an expression.
+	// Raw reports that it was built as an SDK expression.
 	Raw bool
-	// Err is what is wrong with it.
+	// Err is the fault of the condition.
 	Err error
-	// joined says that its text is several terms, which stand in parentheses beside
-	// others.
+	// joined reports that its text has several terms, which need parentheses next to others.
 	joined bool
 	render func(x *attr.Expression, paths Paths) string
 }
 
-// New returns the condition on a field, which render gives with its path.
+// New returns a condition on a field. render gets its path.
 func New(f Field, render func(x *attr.Expression, path string) string) Condition {
 	return Condition{Fields: []Field{f},
 		render: func(x *attr.Expression, paths Paths) string { return render(x, x.Path(paths(f))) }}
 }
 
-// ComparesEmpty reports whether the condition compares with an empty text, or no bytes.
+// ComparesEmpty reports whether the condition compares with an empty string or empty bytes.
 func (c Condition) ComparesEmpty(paths Paths) bool {
 	var x attr.Expression
 	c.Term(&x, paths)
@@ -96,10 +94,10 @@ func (c Condition) ComparesEmpty(paths Paths) bool {
 	return false
 }
 
-// Failed returns a condition that something is wrong with.
+// Failed returns a condition with a fault.
 func Failed(err error) Condition { return Condition{Err: err} }
 
-// Under returns the condition on a record as one on the record that holds it in a field.
+// Under turns a condition on a record into one on the record that holds it in a field.
 func Under(outer Field, c Condition) Condition {
 	u := c
 	u.Fields = nil
@@ -125,10 +123,10 @@ func (c Condition) Checked() Condition {
 
 var errEmpty = errors.New("the condition is empty: make conditions with the fields' handles")
 
-// Text renders the condition as it stands alone. It is not asked of one with an Err.
+// Text renders the condition by itself. The condition must not have an Err.
 func (c Condition) Text(x *attr.Expression, paths Paths) string { return c.render(x, paths) }
 
-// Term renders the condition as it stands beside others.
+// Term renders the condition as one of several terms.
 func (c Condition) Term(x *attr.Expression, paths Paths) string {
 	if c.joined {
 		return "(" + c.render(x, paths) + ")"
@@ -136,7 +134,7 @@ func (c Condition) Term(x *attr.Expression, paths Paths) string {
 	return c.render(x, paths)
 }
 
-// And returns the condition that all hold.
+// And returns the condition that all conditions hold.
 func And(all ...Condition) Condition { return join(" AND ", all) }
 
 // Or returns the condition that one of them holds.

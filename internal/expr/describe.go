@@ -37,7 +37,7 @@ func (c Condition) Unmet(stored map[string]types.AttributeValue, paths Paths) er
 	return redact.New(c.String(), c.text(Field.Name, Show)+", where "+c.found(stored, paths))
 }
 
-// Show returns a value as a person reads it, cut where it is long.
+// Show returns a value in readable form, shortened if it is long.
 func Show(v types.AttributeValue) string {
 	const most = 40
 	cut := func(s string) string {
@@ -71,7 +71,7 @@ func Show(v types.AttributeValue) string {
 	return "a set"
 }
 
-// found says what an item holds of the fields that the condition names.
+// found returns the stored values of the fields in the condition.
 func (c Condition) found(stored map[string]types.AttributeValue, paths Paths) string {
 	var all []string
 	for _, f := range c.Fields {
@@ -86,7 +86,7 @@ func (c Condition) found(stored map[string]types.AttributeValue, paths Paths) st
 	return strings.Join(all, ", ")
 }
 
-// At returns what an item holds at a path, nil for nothing.
+// At returns the value of an item at a path, nil for none.
 func At(stored map[string]types.AttributeValue, path []string) types.AttributeValue {
 	v := stored[path[0]]
 	for _, name := range path[1:] {

@@ -10,9 +10,9 @@ import (
 // Kind is the kind of a patch's change.
 type Kind uint8
 
-// The kinds: a field set, set if it is absent, and removed; a number incremented, members
-// added to a set and deleted from it, elements appended to a list; an element put where it is
-// absent, put either way, and deleted, an item deleted; conditions; that the entity is there.
+// The kinds of changes: a field is set, set if it is absent, or removed; a number is incremented;
+// elements are added to a set, deleted from it, or appended to a list; an element is added, put or
+// deleted; an item is deleted; conditions; the entity must exist.
 const (
 	Set Kind = iota
 	SetIfAbsent
@@ -29,11 +29,11 @@ const (
 	IfEntity
 )
 
-// OfField is the Item of a change of the item that the field lies on.
+// OfField is the Item of a change whose field determines the item.
 const OfField = -1
 
-// Under returns the change of a record as one of the record that holds it in a field, at
-// which part returns it.
+// Under turns a change of a record into one of the record that holds it in a field. part returns that
+// field.
 func (c Change) Under(outer Field, part func(rec any) any) Change {
 	c.Field = c.Field.Under(outer)
 	if apply := c.Apply; apply != nil {
@@ -45,31 +45,30 @@ func (c Change) Under(outer Field, part func(rec any) any) Change {
 // Change is one change of a patch.
 type Change struct {
 	Kind Kind
-	// Item is the item's index in the layout, or OfField.
+	// Item is the index of the item in the layout, or OfField.
 	Item int
-	// Part says that the field is one of the struct that a singleton consists of.
+	// Part reports that the field belongs to the struct of a fixed item.
 	Part bool
-	// Field is the way to the field that is changed.
+	// Field is the path to the changed field.
 	Field Field
-	// Apply sets the field of a record, or of its part; nil for an entry of a map.
+	// Apply sets the field of a record or of its part; nil for an entry of a map.
 	Apply func(rec any)
-	// Value is what is set, added, deleted or appended, as the field is stored; nil where
-	// that is left out.
+	// Value is the stored form of the value that is set, added, deleted or appended; nil if it is left
+	// out.
 	Value types.AttributeValue
-	// Unstorable is what is wrong with the value.
+	// Unstorable is the fault of the value.
 	Unstorable error
-	// By is what a number is incremented by, as text; Least and Most are the bounds of its Go
-	// type, "" for none.
+	// By is the increment, as text. Least and Most are the bounds of the Go type, "" for none.
 	By, Least, Most string
-	// Condition is that of If.
+	// Condition is the condition of If.
 	Condition Condition
-	// Record is an added element, and Pos its place in a map.
+	// Record is an added element, and Pos its position in a map.
 	Record any
 	Pos    codec.Pos
-	// Values are those of the placeholders in an element's key, of fields that the
-	// entity is known by aside. They are set for changes of one element.
+	// Values are the placeholder values in an element's key, without the entity's key fields. They are
+	// set for changes of one element.
 	Values []key.Value
-	// Upsert says that the item is written whether it is there or not.
+	// Upsert reports that the item is written whether it exists or not.
 	Upsert bool
 	Err    error
 }

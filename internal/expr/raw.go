@@ -10,9 +10,9 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 )
 
-// Raw returns a condition that was built with the SDK's package expression. Its
-// placeholders become those of the expression that it is rendered into. Its fields are the
-// attributes that its paths begin with.
+// Raw returns a condition that was built with the SDK's package expression. Its placeholders are
+// renamed for the expression that it is rendered into. Its fields are the attributes at the start of
+// its paths.
 func Raw(b expression.ConditionBuilder) Condition {
 	e, err := expression.NewBuilder().WithCondition(b).Build()
 	if err != nil {
@@ -31,7 +31,7 @@ func Raw(b expression.ConditionBuilder) Condition {
 		c.Fields = append(c.Fields, Field{{Attribute: name}})
 	}
 	c.render = func(x *attr.Expression, paths Paths) string {
-		seen := map[string]string{} // a value that stands twice is one value
+		seen := map[string]string{} // a value that occurs twice is one value
 		return replace(text, func(placeholder string, inString bool) string {
 			name, isName := names[placeholder]
 			switch {
@@ -54,8 +54,8 @@ func Raw(b expression.ConditionBuilder) Condition {
 	return c
 }
 
-// replace replaces the placeholders in a text: a # or : and digits. within tells that one
-// stands behind a point, so that the path goes on with it.
+// replace replaces the placeholders in a text: a # or : and digits. inString reports that a placeholder
+// follows a point, so that it continues a path.
 func replace(text string, by func(placeholder string, inString bool) string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {

@@ -22,19 +22,19 @@ type (
 	withoutPauses struct{}
 )
 
-// WithoutPauses returns a context in which [Pause] does not wait: for tests of retries.
+// WithoutPauses returns a context in which [Pause] does not wait, for tests of retries.
 func WithoutPauses(ctx context.Context) context.Context {
 	return context.WithValue(ctx, withoutPauses{}, true)
 }
 
-// InOrder returns a context in which nothing waits and nothing runs at once: for tests that
-// decide the order of requests themselves.
+// InOrder returns a context in which nothing waits and nothing runs in parallel, for tests that decide
+// the order of requests.
 func InOrder(ctx context.Context) context.Context { return context.WithValue(ctx, inOrder{}, true) }
 
 func isInOrder(ctx context.Context) bool { return ctx.Value(inOrder{}) != nil }
 
-// Pause waits before a further try, the longer the more there were, with full
-// jitter; it returns early with the context's error.
+// Pause waits before a retry: longer after more retries, with full jitter. If the context ends, it
+// returns its error.
 func Pause(ctx context.Context, try int) error {
 	if isInOrder(ctx) || ctx.Value(withoutPauses{}) != nil {
 		return ctx.Err()
@@ -53,16 +53,16 @@ func Pause(ctx context.Context, try int) error {
 	}
 }
 
-// Parallel bounds how many functions of one AtOnce run at a time.
+// Parallel is the number of functions of AtOnce that run in parallel.
 const Parallel = 16
 
-// AtOnce runs functions at once, a bounded number of them, and returns the first
-// error; the others are canceled by it. It returns when all have ended, and panics if one of them did.
+// AtOnce runs functions in parallel, and returns the first error, which cancels the others. It returns
+// when all have ended. If one of them panics, it panics.
 func AtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	return AtMost(ctx, Parallel, n, do)
 }
 
-// AtMost is AtOnce with another bound.
+// AtMost is AtOnce with another limit.
 func AtMost(ctx context.Context, parallel, n int, do func(ctx context.Context, i int) error) error {
 	if isInOrder(ctx) {
 		parallel = 1
@@ -79,14 +79,14 @@ func AtMost(ctx context.Context, parallel, n int, do func(ctx context.Context, i
 				return nil // another function failed
 			}
 			err := Caught(func() error { return do(workers, i) })
-			if p, ok := err.(*Panic); ok { // of this function alone
+			if p, ok := err.(*Panic); ok { // of this function only
 				panicked.Store(p)
 			}
 			return err
 		})
 	}
 	err := group.Wait()
-	if p := panicked.Load(); p != nil { // also if another function had failed before
+	if p := panicked.Load(); p != nil { // even if another function failed before
 		panic(p)
 	}
 	if ended := context.Cause(ctx); ended != nil && !errors.Is(err, ended) {

@@ -14,7 +14,7 @@ import (
 type Limiter struct {
 	mu    sync.Mutex
 	limit float64
-	// free is when the units that were taken have passed.
+	// free is when the used units have passed.
 	free    time.Time
 	changed chan struct{}
 }
@@ -24,18 +24,18 @@ func NewLimiter(limit float64) *Limiter {
 	return &Limiter{limit: limit, changed: make(chan struct{})}
 }
 
-// Rate is a limit that an option gives, in capacity units a second. The zero Rate is none.
+// Rate is a limit of an option, in capacity units a second. The zero Rate is no limit.
 type Rate struct {
 	units    float64
 	explicit bool
 }
 
-// RateOf returns the rate that an option was given.
+// RateOf returns the rate of an option's argument.
 func RateOf(units float64) Rate { return Rate{units, true} }
 
-// Check refuses what is no rate.
+// Check refuses invalid rates.
 func (r Rate) Check() error {
-	if r.explicit && !(r.units >= 0.001 && r.units < 1e9) { // also what is no number
+	if r.explicit && !(r.units >= 0.001 && r.units < 1e9) { // also NaN
 		return fmt.Errorf("%v units a second: give 0.001 or more, or leave it out", r.units)
 	}
 	return nil
@@ -54,7 +54,8 @@ func (l *Limiter) Set(limit float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := time.Now(); l.free.After(now) && l.limit > 0 && limit > 0 {
-		l.free = now.Add(time.Duration(float64(l.free.Sub(now)) * l.limit / limit)) // the rest passes at the new rate
+		// the remaining units pass at the new rate
+		l.free = now.Add(time.Duration(float64(l.free.Sub(now)) * l.limit / limit))
 	}
 	l.limit = limit
 	close(l.changed)
@@ -71,8 +72,8 @@ func (l *Limiter) Limit() float64 {
 	return l.limit
 }
 
-// Largest returns how many units one request of several items should take: a twentieth of a second's. A
-// single item may take more.
+// Largest returns the largest number of units for one request of several items: a twentieth of a
+// second's units. A single item may take more.
 func (l *Limiter) Largest() float64 {
 	if l == nil {
 		return 1 << 30
@@ -80,7 +81,8 @@ func (l *Limiter) Largest() float64 {
 	return l.Limit() / 20
 }
 
-// Take waits until the units that were taken before have passed, and takes units. The error is that of the context.
+// Take waits until the units that were taken before have passed, and takes units. The error is that of
+// the context.
 func (l *Limiter) Take(ctx context.Context, units float64) error {
 	if l == nil {
 		return ctx.Err()
@@ -103,7 +105,7 @@ func (l *Limiter) Take(ctx context.Context, units float64) error {
 	}
 }
 
-// credit is how much idle time is kept at most, so that timers that fire late lose no units.
+// credit is the longest idle time that is kept, so that late timers lose no units.
 const credit = 20 * time.Millisecond
 
 // try takes the units, or returns how long to wait.

@@ -13,7 +13,7 @@ type Panic struct {
 	Stack []byte
 }
 
-// Error is what an uncaught panic prints.
+// Error is printed for an uncaught panic.
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
 // Unwrap returns the value if it is an error.
@@ -22,7 +22,7 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Caught runs a function, and returns its panic as an error, with which Again panics.
+// Caught runs a function, and returns its panic as an error for Repanic.
 func Caught(f func() error) (err error) {
 	defer func() {
 		switch v := recover().(type) {
@@ -36,8 +36,8 @@ func Caught(f func() error) (err error) {
 	return f()
 }
 
-// Again panics if an error is that of a function that has panicked, and returns any other.
-func Retry(err error) error {
+// Repanic panics with the panic that Caught returned. It returns other errors.
+func Repanic(err error) error {
 	var p *Panic
 	if errors.As(err, &p) {
 		panic(p)

@@ -185,7 +185,7 @@ func (r *partReader) Read(b []byte) (int, error) {
 		got := <-r.ahead[0]
 		r.ahead = r.ahead[1:]
 		if got.err != nil {
-			return 0, flow.Retry(got.err)
+			return 0, flow.Repanic(got.err)
 		}
 		r.now = got.b
 	}

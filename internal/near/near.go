@@ -1,4 +1,4 @@
-// Package near finds the name that may be meant by a misspelled one.
+// Package near finds the name that a misspelled word may mean.
 package near
 
 // Of returns the nearest candidate, at an edit distance of at most a third of the word's length (at

@@ -90,10 +90,10 @@ func (e *Engine) Scan(ctx context.Context, o ScanOptions, t *write.Tally, give f
 			}
 		case err := <-done:
 			if enough {
-				_ = flow.Retry(err)
+				_ = flow.Repanic(err)
 				return nil
 			}
-			return cmp.Or(flow.Retry(err), ctx.Err())
+			return cmp.Or(flow.Repanic(err), ctx.Err())
 		}
 	}
 }

@@ -299,7 +299,7 @@ func (m *merge) refill(ctx context.Context, l *lane) error {
 		heap.Push(m, l)
 		return nil
 	case l.err != nil:
-		return flow.Retry(l.err)
+		return flow.Repanic(l.err)
 	}
 	return ctx.Err()
 }
