@@ -53,8 +53,10 @@ func wish(at time.Time, i, size int) model.Wish {
 
 // theSession returns a session, which is one item.
 func theSession(id string) model.Session {
-	return model.Session{ID: id, User: userID, Agent: "Mozilla/5.0 (X11; Linux x86_64)", Started: 1_635_760_800,
-		Hits: 3}
+	return model.Session{
+		ID: id, User: userID, Agent: "Mozilla/5.0 (X11; Linux x86_64)", Started: 1_635_760_800,
+		Hits: 3,
+	}
 }
 
 // page is the number of wishes of a full page.

@@ -38,8 +38,10 @@ func openDocstore(c *dynamodb.Client, table string) (*Opened, error) {
 		return nil, err
 	}
 	d := &cloud{c: coll}
-	return &Opened{Fill: d.fill, FillPage: d.fillPage, Close: coll.Close,
-		Jobs: map[string]Job{Change: d.change, Add: d.add, Month: d.month, Page: d.page, Bulk: d.bulk}}, nil
+	return &Opened{
+		Fill: d.fill, FillPage: d.fillPage, Close: coll.Close,
+		Jobs: map[string]Job{Change: d.change, Add: d.add, Month: d.month, Page: d.page, Bulk: d.bulk},
+	}, nil
 }
 
 func (d *cloud) fill(ctx context.Context) error {

@@ -21,8 +21,10 @@ func main() {
 	only := flag.String("bench", ".", "which benchmarks are run, as go test takes it")
 	input := flag.String("input", "", "a file with the output of earlier benchmarks, in place of running them")
 	flag.Parse()
-	if err := run(*write, *input, []string{"test", "-run", "-", "-timeout", "0", "-bench", *only, "-benchtime", *long,
-		"-count", fmt.Sprint(*count), "."}); err != nil {
+	if err := run(*write, *input, []string{
+		"test", "-run", "-", "-timeout", "0", "-bench", *only, "-benchtime", *long,
+		"-count", fmt.Sprint(*count), ".",
+	}); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
@@ -89,8 +91,10 @@ func machine(command string) string {
 		engine = "the first engine that is there"
 	}
 	fmt.Fprintf(&b, "; the engine: %s.\n\n", engine)
-	for _, m := range []string{"github.com/aws/aws-sdk-go-v2/service/dynamodb",
-		"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue", "github.com/guregu/dynamo/v2", "gocloud.dev"} {
+	for _, m := range []string{
+		"github.com/aws/aws-sdk-go-v2/service/dynamodb",
+		"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue", "github.com/guregu/dynamo/v2", "gocloud.dev",
+	} {
 		if v, err := exec.Command("go", "list", "-m", m).Output(); err == nil {
 			fmt.Fprintf(&b, "- %s\n", strings.TrimSpace(string(v)))
 		}

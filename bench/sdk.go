@@ -122,7 +122,8 @@ func (h *byHand) insertUser(ctx context.Context, u model.User) error {
 
 // query yields all items of a key condition.
 func (h *byHand) query(ctx context.Context, condition expression.KeyConditionBuilder,
-	each func(map[string]types.AttributeValue) error) error {
+	each func(map[string]types.AttributeValue) error,
+) error {
 	x, err := expression.NewBuilder().WithKeyCondition(condition).Build()
 	if err != nil {
 		return err
@@ -231,8 +232,10 @@ func (h *byHand) touch(ctx context.Context, i int) error {
 
 // key returns an item's primary key.
 func (k keys) key() map[string]types.AttributeValue {
-	return map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: k.PK},
-		"SK": &types.AttributeValueMemberS{Value: k.SK}}
+	return map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: k.PK},
+		"SK": &types.AttributeValueMemberS{Value: k.SK},
+	}
 }
 
 func (h *byHand) add(ctx context.Context, i int) error {
@@ -240,8 +243,10 @@ func (h *byHand) add(ctx context.Context, i int) error {
 	if err := h.put(ctx, wishItem{keys{pk(userID), wishKey(w.AddedAt), 1}, w}); err != nil {
 		return err
 	}
-	out, err := h.GetItem(ctx, &dynamodb.GetItemInput{TableName: h.table, Key: keys{PK: pk(userID), SK: "INFO"}.key(),
-		ConsistentRead: aws.Bool(true)})
+	out, err := h.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: h.table, Key: keys{PK: pk(userID), SK: "INFO"}.key(),
+		ConsistentRead: aws.Bool(true),
+	})
 	if err != nil {
 		return err
 	}
@@ -255,8 +260,10 @@ func (h *byHand) put(ctx context.Context, it any) error {
 		return err
 	}
 	_, err = h.PutItem(ctx,
-		&dynamodb.PutItemInput{TableName: h.table, Item: av,
-			ConditionExpression: aws.String("attribute_not_exists(PK)")})
+		&dynamodb.PutItemInput{
+			TableName: h.table, Item: av,
+			ConditionExpression: aws.String("attribute_not_exists(PK)"),
+		})
 	return err
 }
 

@@ -121,12 +121,14 @@ func BenchmarkLarge(b *testing.B) {
 	}
 	var parts []map[string]types.AttributeValue
 	for p := dynamodb.NewScanPaginator(client,
-		&dynamodb.ScanInput{TableName: &table, ProjectionExpression: aws.String("PK, SK"),
+		&dynamodb.ScanInput{
+			TableName: &table, ProjectionExpression: aws.String("PK, SK"),
 			FilterExpression:         aws.String("attribute_exists(#d) and begins_with(PK, :a)"),
 			ExpressionAttributeNames: map[string]string{"#d": "~data"},
 			ExpressionAttributeValues: map[string]types.AttributeValue{
 				":a": &types.AttributeValueMemberS{Value: "FILM#a#"},
-			}}); p.HasMorePages(); {
+			},
+		}); p.HasMorePages(); {
 		page, err := p.NextPage(ctx)
 		if err != nil {
 			b.Fatal(err)

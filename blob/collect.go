@@ -107,7 +107,8 @@ type internal struct{}
 
 // Collect is Collect for the command itemize, which knows a model by its source.
 func (internal) Collect(_ door.Key, ctx context.Context, c *large.Collector, options []CollectOption) (*large.Report,
-	error) {
+	error,
+) {
 	return collect(ctx, c, options)
 }
 

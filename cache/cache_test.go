@@ -51,7 +51,8 @@ func (r *reads) Do(q *http.Request) (*http.Response, error) {
 }
 
 func newProducts(t testing.TB, bytes int, ttl time.Duration) (cached, direct *mapper.Mapper[product], c *mapper.Cache,
-	r *reads, store *cache.Store) {
+	r *reads, store *cache.Store,
+) {
 	t.Helper()
 	r = &reads{held: make(chan struct{}, 100)}
 	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))

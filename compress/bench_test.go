@@ -45,8 +45,10 @@ func BenchmarkCodecs(b *testing.B) {
 	docs := documents(b)
 	for _, name := range []string{"express", "vite", "webpack", "electron", "aws-sdk", "typescript"} {
 		doc := docs[name]
-		key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "PACKAGE#" + name},
-			"SK": &types.AttributeValueMemberS{Value: "HEAD"}}
+		key := map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: "PACKAGE#" + name},
+			"SK": &types.AttributeValueMemberS{Value: "HEAD"},
+		}
 		row := func(codec compression.Codec, write, read string) {
 			v, err := large.Pack(&types.AttributeValueMemberS{Value: string(doc)}, compress.Codings, codec, true)
 			if err != nil {

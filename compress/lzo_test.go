@@ -28,8 +28,10 @@ func lzoInputs(t testing.TB, seed uint64) [][]byte {
 	for _, n := range []int{1, 3, 4, 5, 17, 18, 19, 20, 237, 238, 239, 255, 256, 273, 274, 529, 1000} {
 		all = append(all, noise(n), bytes.Repeat([]byte{'x'}, n))
 	}
-	for _, back := range []int{1, 2, 8, 9, 0x7ff, 0x800, 0x801, 0x3fff, 0x4000, 0x4001, 0x7fff, 0x8000, 0xbffe, 0xbfff,
-		0xc000} {
+	for _, back := range []int{
+		1, 2, 8, 9, 0x7ff, 0x800, 0x801, 0x3fff, 0x4000, 0x4001, 0x7fff, 0x8000, 0xbffe, 0xbfff,
+		0xc000,
+	} {
 		for _, n := range []int{4, 5, 8, 9, 10, 33, 34, 288, 289, 600} {
 			b := noise(back)
 			for range n {

@@ -86,8 +86,10 @@ func (z *lzoWriter) flush() {
 	if !z.begun {
 		z.begun = true
 		h := &bytes.Buffer{}
-		_ = binary.Write(h, binary.BigEndian, lzoHeader{Version: 0x1040, Library: 0x20a0, Needed: 0x0940, Method: 1,
-			Level: 5, Flags: flagPlainAdler, Mode: 0o100644})
+		_ = binary.Write(h, binary.BigEndian, lzoHeader{
+			Version: 0x1040, Library: 0x20a0, Needed: 0x0940, Method: 1,
+			Level: 5, Flags: flagPlainAdler, Mode: 0o100644,
+		})
 		z.write(lzoMagic)
 		z.write(binary.BigEndian.AppendUint32(h.Bytes(), adler32.Checksum(h.Bytes())))
 	}

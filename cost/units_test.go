@@ -20,8 +20,10 @@ func TestUnitsString(t *testing.T) {
 		"9 (at least 2)":          {Min: 2, Expected: 9, Max: 9, If: "never"},
 		"1 (up to 400)":           {Min: 1, Expected: 1, Max: 400},
 		"1 (up to 400 if it can)": {Min: 1, Expected: 1, Max: 400, If: "it can"},
-		"4 (up to 1,600 if an expired item lies there)": {Min: 4, Expected: 4, Max: 1600,
-			If: "an expired item lies there"},
+		"4 (up to 1,600 if an expired item lies there)": {
+			Min: 4, Expected: 4, Max: 1600,
+			If: "an expired item lies there",
+		},
 	} {
 		if got := u.String(); got != want {
 			t.Errorf("%+v prints %q, want %q", u, got, want)

@@ -29,9 +29,11 @@ var install = sync.OnceValue(func() error {
 // guides are the pages whose blocks are an application: a block that begins "```go FILE" is written to
 // that file, the lines of "```sh" are run one after the other, and "```text" behind them is the
 // output of the last one.
-var guides = []string{"get-started.md", "testing.md", "errors.md", "indexes.md", "recipes/lambda.md", "recipes/http.md",
+var guides = []string{
+	"get-started.md", "testing.md", "errors.md", "indexes.md", "recipes/lambda.md", "recipes/http.md",
 	"recipes/unique-values.md", "recipes/delete-large.md", "recipes/soft-delete.md", "recipes/local-days.md",
-	"recipes/several-models.md"}
+	"recipes/several-models.md",
+}
 
 var fence = regexp.MustCompile("(?ms)^```(\\S*) ?(\\S*)\n(.*?)^```$")
 
@@ -134,8 +136,10 @@ func (g *guide) block(kind, file, text string) {
 
 // elsewhere reports whether a command is for readers only: the test does the same in its own way.
 func elsewhere(line string) bool {
-	for _, begin := range []string{"mkdir ", "cd ", "go mod init", "go mod tidy", "go get ", "curl ", "aws ",
-		"GOFLAGS=", "go mod edit ", "go install ", "go -C "} {
+	for _, begin := range []string{
+		"mkdir ", "cd ", "go mod init", "go mod tidy", "go get ", "curl ", "aws ",
+		"GOFLAGS=", "go mod edit ", "go install ", "go -C ",
+	} {
 		if strings.HasPrefix(line, begin) {
 			return true
 		}

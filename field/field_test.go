@@ -181,18 +181,26 @@ func TestConditions(t *testing.T) {
 		{w.Counts.Key("a").Exists(), `attribute_exists(counts.a)`},
 		{w.Counts.Size().Less(9), `size(counts) < 9`},
 		{w.Homes.Key("x").Where(addresses.City.Equal("Oslo")), `Homes.x.city = "Oslo"`},
-		{w.Home.Where(addresses.City.BeginsWith("O").And(addresses.City.Absent())),
-			`begins_with(Home.city, "O") AND attribute_not_exists(Home.city)`},
-		{w.Other.Where(field.Raw[address](expression.Name("City").Equal(expression.Value("Rome")))),
-			`Other.City = "Rome"`},
+		{
+			w.Home.Where(addresses.City.BeginsWith("O").And(addresses.City.Absent())),
+			`begins_with(Home.city, "O") AND attribute_not_exists(Home.city)`,
+		},
+		{
+			w.Other.Where(field.Raw[address](expression.Name("City").Equal(expression.Value("Rome")))),
+			`Other.City = "Rome"`,
+		},
 		{w.Counts.Key("").Equal(1), `error: the condition on Counts[...]: the key of a map's entry is empty, which ` +
 			`DynamoDB does not store`},
 
 		{w.Price.Greater(1).And(w.Done.Equal(true)), `Price > 1 AND Done = true`},
-		{w.Price.Greater(1).Or(w.Done.Equal(true), w.Title.Exists()),
-			`Price > 1 OR Done = true OR attribute_exists(title)`},
-		{w.Price.Greater(1).And(w.Done.Equal(true).Or(w.Title.Exists())),
-			`Price > 1 AND (Done = true OR attribute_exists(title))`},
+		{
+			w.Price.Greater(1).Or(w.Done.Equal(true), w.Title.Exists()),
+			`Price > 1 OR Done = true OR attribute_exists(title)`,
+		},
+		{
+			w.Price.Greater(1).And(w.Done.Equal(true).Or(w.Title.Exists())),
+			`Price > 1 AND (Done = true OR attribute_exists(title))`,
+		},
 		{w.Price.Greater(1).And(), `Price > 1`},
 		{field.Not(w.Price.Greater(1).And(w.Done.Equal(true))), `NOT (Price > 1 AND Done = true)`},
 		{field.Not(w.Done.Equal(true)).And(w.Price.Less(5)), `NOT (Done = true) AND Price < 5`},

@@ -29,9 +29,11 @@ func (h *handle) at(k any) handle {
 		return handle{}
 	}
 	text, err := h.row.Form.Entries.Text(k)
-	e := handle{row: codec.Row{Form: h.row.Form.Entries.Elem},
+	e := handle{
+		row:     codec.Row{Form: h.row.Form.Entries.Elem},
 		under:   expr.Field{{Attribute: text}}.Under(h.fieldPath()),
-		options: h.options.Elem(), entry: true}
+		options: h.options.Elem(), entry: true,
+	}
 	switch {
 	case err != nil:
 	case text == "":

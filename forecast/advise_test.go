@@ -136,8 +136,15 @@ func TestAdviceForTheArticle(t *testing.T) {
 // Every fault of a workload is named, all at once.
 func TestBadWorkloads(t *testing.T) {
 	err := Workload{
-		Entities: -1, Attributes: []Attribute{{"a", []int{-1}}, {"a", []int{1}}, {"b", nil}, {"", []int{1}},
-			{"c", []int{cost.MaxItem + 1}}, {"d", []int{1, 2}}, {"e", []int{1, 2, 3}}},
+		Entities: -1, Attributes: []Attribute{
+			{"a", []int{-1}},
+			{"a", []int{1}},
+			{"b", nil},
+			{"", []int{1}},
+			{"c", []int{cost.MaxItem + 1}},
+			{"d", []int{1, 2}},
+			{"e", []int{1, 2, 3}},
+		},
 		Operations: []Operation{{Name: "x", PerMonth: -1, Reads: []string{"nope"}}, {Name: "y"}},
 	}.check()
 	for _, text := range []string{

@@ -12,7 +12,8 @@ func ExampleWorkload_Advise() {
 	users := forecast.Workload{
 		Entities: 1000,
 		Attributes: []forecast.Attribute{
-			{Name: "email", Sizes: []int{30}}, {Name: "address", Sizes: []int{200}},
+			{Name: "email", Sizes: []int{30}},
+			{Name: "address", Sizes: []int{200}},
 			{Name: "history", Sizes: []int{150_000}},
 		},
 		Operations: []forecast.Operation{

@@ -67,8 +67,10 @@ func TestForecastOfManyDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := all[0]
-	if want := (OperationCost{Name: "open it", PerDocument: 10, Times: 10_000, RCU: 10_000,
-		OnceRCU: 1}); f.Operations[0] != want {
+	if want := (OperationCost{
+		Name: "open it", PerDocument: 10, Times: 10_000, RCU: 10_000,
+		OnceRCU: 1,
+	}); f.Operations[0] != want {
 		t.Errorf("%+v; want %+v", f.Operations[0], want)
 	}
 	if f.Insert != 4000/1e6 { // two items of 1,060 bytes each
@@ -111,12 +113,22 @@ func TestBadForecasts(t *testing.T) {
 	}{
 		{"the price writePerMillion is -1: give dollars, 0 or more", w, Prices{Write: -1}, w.Single()},
 		{"the price storagePerGBMonth is NaN", w, Prices{Storage: math.NaN()}, w.Single()},
-		{`the layout "x" has an item without attributes: leave it out`, w, Prices{},
-			Layout{"x", [][]string{{"a0"}, {"a1"}, {}}}},
-		{"63 attributes: join those that are always used together, to 62 or fewer", large(63, 10, false), Prices{},
-			w.Single()},
-		{`the attribute "a0" has the size 409600, with 60 bytes of keys over the limit of an item (409600)`,
-			large(1, cost.MaxItem, false), Prices{}, w.Single()},
+		{
+			`the layout "x" has an item without attributes: leave it out`, w,
+			Prices{},
+			Layout{"x", [][]string{{"a0"}, {"a1"}, {}}},
+		},
+		{
+			"63 attributes: join those that are always used together, to 62 or fewer", large(63, 10, false),
+			Prices{},
+			w.Single(),
+		},
+		{
+			`the attribute "a0" has the size 409600, with 60 bytes of keys over the limit of an item (409600)`,
+			large(1, cost.MaxItem, false),
+			Prices{},
+			w.Single(),
+		},
 	} {
 		if _, err := c.w.Forecast(c.p, c.layout); err == nil || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v", c.text, err)

@@ -23,8 +23,10 @@ type Prices struct {
 
 // DefaultPrices returns the on-demand prices of us-east-1 on 2026-11-20.
 func DefaultPrices() Prices {
-	return Prices{Region: "us-east-1", Date: "2026-11-20", Write: 0.625, Read: 0.125, Storage: 0.25, Export: 0.1,
-		Import: 0.15}
+	return Prices{
+		Region: "us-east-1", Date: "2026-11-20", Write: 0.625, Read: 0.125, Storage: 0.25, Export: 0.1,
+		Import: 0.15,
+	}
 }
 
 // check returns all faults of the prices.
@@ -33,8 +35,13 @@ func (p Prices) check() error {
 	for _, c := range []struct {
 		name  string
 		price float64
-	}{{"writePerMillion", p.Write}, {"readPerMillion", p.Read}, {"storagePerGBMonth", p.Storage},
-		{"exportPerGB", p.Export}, {"importPerGB", p.Import}} {
+	}{
+		{"writePerMillion", p.Write},
+		{"readPerMillion", p.Read},
+		{"storagePerGBMonth", p.Storage},
+		{"exportPerGB", p.Export},
+		{"importPerGB", p.Import},
+	} {
 		if c.price < 0 || math.IsNaN(c.price) || math.IsInf(c.price, 0) {
 			errs = append(errs, fmt.Errorf("the price %s is %v: give dollars, 0 or more", c.name, c.price))
 		}

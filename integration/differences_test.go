@@ -42,12 +42,16 @@ func (p probe) create() {
 	_, err := p.CreateTable(p.Context(), &dynamodb.CreateTableInput{
 		TableName: &p.table, BillingMode: types.BillingModePayPerRequest,
 		KeySchema: []types.KeySchemaElement{
-			{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("SK"),
-				KeyType: types.KeyTypeRange},
+			{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}, {
+				AttributeName: aws.String("SK"),
+				KeyType:       types.KeyTypeRange,
+			},
 		},
 		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"),
-				AttributeType: "S"}, {AttributeName: aws.String("G"), AttributeType: "S"},
+			{AttributeName: aws.String("PK"), AttributeType: "S"}, {
+				AttributeName: aws.String("SK"),
+				AttributeType: "S",
+			}, {AttributeName: aws.String("G"), AttributeType: "S"},
 		},
 		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
 			IndexName:  aws.String("byG"),
@@ -88,8 +92,10 @@ func of(c *types.ConsumedCapacity) float64 {
 func (p probe) transact(all ...types.TransactWriteItem) float64 {
 	p.Helper()
 	out, err := p.TransactWriteItems(p.Context(),
-		&dynamodb.TransactWriteItemsInput{TransactItems: all,
-			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
+		&dynamodb.TransactWriteItemsInput{
+			TransactItems:          all,
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -128,8 +134,10 @@ var differences = []struct {
 	{"transaction of 2 puts of 3 KB, WCU", func(p probe) float64 { return p.puts(2, 2900) }, 6, 12, 12},
 	{"transaction of 1 update of a 3 KB item, WCU", func(p probe) float64 {
 		p.put(item("a", 2900))
-		return p.transact(types.TransactWriteItem{Update: &types.Update{TableName: &p.table, Key: key("a"),
-			UpdateExpression: aws.String("SET y = :y"), ExpressionAttributeValues: row{":y": str("y")}}})
+		return p.transact(types.TransactWriteItem{Update: &types.Update{
+			TableName: &p.table, Key: key("a"),
+			UpdateExpression: aws.String("SET y = :y"), ExpressionAttributeValues: row{":y": str("y")},
+		}})
 	}, 6, 6, 6},
 	{"transaction of 1 delete of a 3 KB item, WCU", func(p probe) float64 {
 		p.put(item("a", 2900))
@@ -138,8 +146,10 @@ var differences = []struct {
 	{"transaction of 1 put under 1 KB and 1 ConditionCheck of a 3 KB item, WCU", func(p probe) float64 {
 		p.put(item("a", 2900))
 		return p.transact(types.TransactWriteItem{Put: &types.Put{TableName: &p.table, Item: item("b", 10)}},
-			types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: &p.table, Key: key("a"),
-				ConditionExpression: aws.String("attribute_exists(PK)")}})
+			types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+				TableName: &p.table, Key: key("a"),
+				ConditionExpression: aws.String("attribute_exists(PK)"),
+			}})
 	}, 2, 8, 8},
 	{"transaction of a put of 3 KB and one under 1 KB, WCU", func(p probe) float64 {
 		return p.transact(types.TransactWriteItem{Put: &types.Put{TableName: &p.table, Item: item("a", 2900)}},
@@ -155,8 +165,10 @@ var differences = []struct {
 		p.put(i)
 		i["G"] = str("2")
 		out, err := p.PutItem(p.Context(),
-			&dynamodb.PutItemInput{TableName: &p.table, Item: i,
-				ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes})
+			&dynamodb.PutItemInput{
+				TableName: &p.table, Item: i,
+				ReturnConsumedCapacity: types.ReturnConsumedCapacityIndexes,
+			})
 		if err != nil {
 			p.Fatal(err)
 		}
@@ -165,22 +177,28 @@ var differences = []struct {
 		}
 		return notReported
 	}, 6, 6, 6},
-	{"number 120 in an item of 1,024 bytes by the rule of costs.md, WCU (2: the engine counts more bytes)",
+	{
+		"number 120 in an item of 1,024 bytes by the rule of costs.md, WCU (2: the engine counts more bytes)",
 		func(p probe) float64 {
 			// PK 2+1, SK 2+1, x 1, n 1, and 2 for the number by the rule of docs/costs.md
 			i := item("a", 1024-2-1-2-1-1-1-2)
 			i["n"] = num("120")
 			return p.put(i)
-		}, 2, 1, unknown},
-	{"number 0.012 in an item of 1,024 bytes by the rule of costs.md, WCU (2: the engine counts more bytes)",
+		}, 2, 1, unknown,
+	},
+	{
+		"number 0.012 in an item of 1,024 bytes by the rule of costs.md, WCU (2: the engine counts more bytes)",
 		func(p probe) float64 {
 			i := item("a", 1024-2-1-2-1-1-1-2)
 			i["n"] = num("0.012")
 			return p.put(i)
-		}, 2, 1, unknown},
+		}, 2, 1, unknown,
+	},
 	{"GetItem of a missing item, RCU", func(p probe) float64 {
-		out, err := p.GetItem(p.Context(), &dynamodb.GetItemInput{TableName: &p.table, Key: key("none"),
-			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
+		out, err := p.GetItem(p.Context(), &dynamodb.GetItemInput{
+			TableName: &p.table, Key: key("none"),
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
 		if err != nil {
 			p.Fatal(err)
 		}
@@ -218,8 +236,10 @@ var differences = []struct {
 		return units(out.ConsumedCapacity)
 	}, 2, 1, 1},
 	{"DeleteItem of a missing item, WCU", func(p probe) float64 {
-		out, err := p.DeleteItem(p.Context(), &dynamodb.DeleteItemInput{TableName: &p.table, Key: key("none"),
-			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
+		out, err := p.DeleteItem(p.Context(), &dynamodb.DeleteItemInput{
+			TableName: &p.table, Key: key("none"),
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
 		if err != nil {
 			p.Fatal(err)
 		}
@@ -270,17 +290,30 @@ var differences = []struct {
 		name := p.table + "-m"
 		_, err := p.CreateTable(p.Context(), &dynamodb.CreateTableInput{
 			TableName: &name, BillingMode: types.BillingModePayPerRequest,
-			KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("PK"),
-				KeyType: types.KeyTypeHash}},
-			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("PK"), AttributeType: "S"},
-				{AttributeName: aws.String("a"), AttributeType: "S"}, {AttributeName: aws.String("b"),
-					AttributeType: "N"}, {AttributeName: aws.String("c"), AttributeType: "S"}},
+			KeySchema: []types.KeySchemaElement{{
+				AttributeName: aws.String("PK"),
+				KeyType:       types.KeyTypeHash,
+			}},
+			AttributeDefinitions: []types.AttributeDefinition{
+				{AttributeName: aws.String("PK"), AttributeType: "S"},
+				{AttributeName: aws.String("a"), AttributeType: "S"},
+				{
+					AttributeName: aws.String("b"),
+					AttributeType: "N",
+				},
+				{AttributeName: aws.String("c"), AttributeType: "S"},
+			},
 			GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
 				IndexName:  aws.String("several"),
 				Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
-				KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("a"), KeyType: types.KeyTypeHash},
-					{AttributeName: aws.String("b"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("c"),
-						KeyType: types.KeyTypeRange}},
+				KeySchema: []types.KeySchemaElement{
+					{AttributeName: aws.String("a"), KeyType: types.KeyTypeHash},
+					{AttributeName: aws.String("b"), KeyType: types.KeyTypeHash},
+					{
+						AttributeName: aws.String("c"),
+						KeyType:       types.KeyTypeRange,
+					},
+				},
 			}},
 		})
 		if err != nil {
@@ -288,14 +321,18 @@ var differences = []struct {
 			return 0
 		}
 		if _, err := p.PutItem(p.Context(),
-			&dynamodb.PutItemInput{TableName: &name,
-				Item: row{"PK": str("1"), "a": str("x"), "b": num("2"), "c": str("z1")}}); err != nil {
+			&dynamodb.PutItemInput{
+				TableName: &name,
+				Item:      row{"PK": str("1"), "a": str("x"), "b": num("2"), "c": str("z1")},
+			}); err != nil {
 			p.Fatal(err)
 		}
 		out, err := p.Client.Query(p.Context(),
-			&dynamodb.QueryInput{TableName: &name, IndexName: aws.String("several"),
+			&dynamodb.QueryInput{
+				TableName: &name, IndexName: aws.String("several"),
 				KeyConditionExpression:    aws.String("a = :a AND b = :b AND begins_with(c, :c)"),
-				ExpressionAttributeValues: row{":a": str("x"), ":b": num("2"), ":c": str("z")}})
+				ExpressionAttributeValues: row{":a": str("x"), ":b": num("2"), ":c": str("z")},
+			})
 		if err != nil || len(out.Items) != 1 {
 			p.Log(err, out)
 			return 0
@@ -307,9 +344,11 @@ var differences = []struct {
 func (p probe) query(partition string) (rcu, items float64) {
 	p.Helper()
 	out, err := p.Query(p.Context(),
-		&dynamodb.QueryInput{TableName: &p.table, KeyConditionExpression: aws.String("PK = :p"),
+		&dynamodb.QueryInput{
+			TableName: &p.table, KeyConditionExpression: aws.String("PK = :p"),
 			ExpressionAttributeValues: row{":p": str(partition)},
-			ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal})
+			ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+		})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -320,8 +359,10 @@ func (p probe) query(partition string) (rcu, items float64) {
 func TestEngineReportsDocumentedFigures(t *testing.T) {
 	e := enginetest.Start(t)
 	for i, d := range differences {
-		want, listed := map[string]float64{engines.Local: d.local, engines.Docker: d.local,
-			engines.Dynoxide: d.dynoxide}[e.Name]
+		want, listed := map[string]float64{
+			engines.Local: d.local, engines.Docker: d.local,
+			engines.Dynoxide: d.dynoxide,
+		}[e.Name]
 		if !listed {
 			continue
 		}

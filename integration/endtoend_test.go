@@ -104,8 +104,10 @@ func TestWalkThrough(t *testing.T) {
 	at := func(month time.Month, day int) time.Time { return time.Date(2021, month, day, 0, 0, 0, 0, time.UTC) }
 	want := user{
 		ID: "6297D15", Email: "a@example.com", Home: address{"S", "C"},
-		Public: []wish{{AddedAt: at(10, 3), SKU: "b", Title: "Bicycle", Price: 125},
-			{AddedAt: at(11, 14), SKU: "t", Title: "Tent", Price: 80}},
+		Public: []wish{
+			{AddedAt: at(10, 3), SKU: "b", Title: "Bicycle", Price: 125},
+			{AddedAt: at(11, 14), SKU: "t", Title: "Tent", Price: 80},
+		},
 		Private: []wish{{AddedAt: at(6, 21), SKU: "m", Title: "Maps", Price: 30}},
 		Cards:   map[string]card{"visa": {"1111"}},
 	}

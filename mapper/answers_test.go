@@ -19,7 +19,8 @@ type seen struct{ items, count int }
 func (s *seen) add(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("seen",
 		func(ctx context.Context, in middleware.InitializeInput,
-			next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			next middleware.InitializeHandler,
+		) (middleware.InitializeOutput, middleware.Metadata, error) {
 			out, md, err := next.HandleInitialize(ctx, in)
 			if q, ok := out.Result.(*dynamodb.QueryOutput); ok {
 				s.items, s.count = s.items+len(q.Items), s.count+int(q.Count)
@@ -52,8 +53,10 @@ func TestAnswers(t *testing.T) {
 		Saved    int
 	}
 	var want *results
-	for how, options := range map[string][]mapper.Option{"with the SDK": {mapper.DecodeWithSDK()}, "copies": nil,
-		"shared": {mapper.ShareStrings()}} {
+	for how, options := range map[string][]mapper.Option{
+		"with the SDK": {mapper.DecodeWithSDK()}, "copies": nil,
+		"shared": {mapper.ShareStrings()},
+	} {
 		var s seen
 		c := enginetest.Start(t).Client(func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, s.add) })
 		m := must(mapper.New[account](c, append(options, mapper.Table(table))...))(t)

@@ -107,14 +107,22 @@ func TestOptionsThatContradict(t *testing.T) {
 		options []mapper.WriteOption
 		want    string
 	}{
-		{[]mapper.WriteOption{mapper.Independent(), mapper.Staged()},
-			"mapper_test.user: Independent and Staged exclude each other: choose one"},
-		{[]mapper.WriteOption{mapper.Independent(), mapper.CheckLoaded()},
-			"mapper_test.user: Independent and CheckLoaded exclude each other: only a transaction checks other items"},
-		{[]mapper.WriteOption{mapper.Staged(), mapper.CheckLoaded()},
-			"mapper_test.user: Staged and CheckLoaded exclude each other: only a transaction checks other items"},
-		{[]mapper.WriteOption{mapper.Staged(), mapper.ExactlyOnce()},
-			"mapper_test.user: Staged and ExactlyOnce exclude each other: choose one"},
+		{
+			[]mapper.WriteOption{mapper.Independent(), mapper.Staged()},
+			"mapper_test.user: Independent and Staged exclude each other: choose one",
+		},
+		{
+			[]mapper.WriteOption{mapper.Independent(), mapper.CheckLoaded()},
+			"mapper_test.user: Independent and CheckLoaded exclude each other: only a transaction checks other items",
+		},
+		{
+			[]mapper.WriteOption{mapper.Staged(), mapper.CheckLoaded()},
+			"mapper_test.user: Staged and CheckLoaded exclude each other: only a transaction checks other items",
+		},
+		{
+			[]mapper.WriteOption{mapper.Staged(), mapper.ExactlyOnce()},
+			"mapper_test.user: Staged and ExactlyOnce exclude each other: choose one",
+		},
 	} {
 		receipt, err := users.Save(ctx, e, c.options...)
 		wantError(t, receipt, err, c.want)
@@ -195,8 +203,10 @@ func TestBadSelections(t *testing.T) {
 		_, err = query.Of[wish](sel).Collect(ctx, users)
 		wantError(t, nil, err, want)
 	}
-	for _, p := range []string{"M#", "M#WishList#", "M#WishList#Public#2021-", "M#WishList#Public#2021-11-",
-		"M#WishList#Public#2021-11-14T", "M#WishList#Public#2021-11-14T09:"} {
+	for _, p := range []string{
+		"M#", "M#WishList#", "M#WishList#Public#2021-", "M#WishList#Public#2021-11-",
+		"M#WishList#Public#2021-11-14T", "M#WishList#Public#2021-11-14T09:",
+	} {
 		if _, err := users.Load(ctx, k.Prefix(p)); !errors.Is(err, errCalled) {
 			t.Errorf("%s: %v", p, err)
 		}
@@ -351,8 +361,10 @@ func TestPlanForms(t *testing.T) {
 			"items": []any{map[string]any{
 				"kind": "update", "table": table, "partition": "USER#1", "sort": "U#Information",
 				"field":      "U#Information",
-				"attributes": []any{"email"}, "oldBytes": 61.0, "newBytes": 61.0, "wcu": map[string]any{"min": 1.0,
-					"expected": 1.0, "max": 1.0},
+				"attributes": []any{"email"}, "oldBytes": 61.0, "newBytes": 61.0, "wcu": map[string]any{
+					"min":      1.0,
+					"expected": 1.0, "max": 1.0,
+				},
 			}},
 		},
 		"consumed": map[string]any{"wcu": 1.0, "rcu": 0.0},
@@ -530,8 +542,12 @@ func TestClientThatCannotBeWatched(t *testing.T) {
 func TestInterfacesThatHoldTheUnstorable(t *testing.T) {
 	t.Parallel()
 	m := must(mapper.New[open](failingClient{}))(t)
-	for _, v := range []any{make(chan int), func() {}, complex(1, 2), []any{1, func() {}},
-		map[string]any{"a": make(chan int)}, struct{ F any }{func() {}}} {
+	for _, v := range []any{
+		make(chan int), func() {}, complex(1, 2),
+		[]any{1, func() {}},
+		map[string]any{"a": make(chan int)},
+		struct{ F any }{func() {}},
+	} {
 		if _, err := m.Save(context.Background(), m.New(open{ID: "1", Any: v})); err == nil ||
 			!strings.Contains(err.Error(), "cannot store") {
 			t.Errorf("%T: %v", v, err)

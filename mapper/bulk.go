@@ -30,7 +30,8 @@ import (
 // It needs a client with BatchExecuteStatement, unless Overwrite is set. It costs one WCU for each KB
 // of each item, rounded up, and the units of the indexes.
 func (m *Mapper[T]) BulkLoad(ctx context.Context, entities iter.Seq2[T, error], options ...BulkOption) (*BulkReport,
-	error) {
+	error,
+) {
 	return m.engine.bulkLoad(ctx, pointersOf(entities), options)
 }
 
@@ -307,7 +308,8 @@ func (r *BulkReport) progress(s *bulkSettings, last bool) bulkProgress {
 
 // bulkLoad is Mapper.BulkLoad.
 func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], options []BulkOption) (*BulkReport,
-	error) {
+	error,
+) {
 	x, err := g.newBulk(options)
 	if err != nil {
 		return &BulkReport{}, g.public(err)

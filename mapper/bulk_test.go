@@ -353,7 +353,8 @@ type dyingClient struct {
 }
 
 func (c *dyingClient) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
 	if c.left.Add(-1) < 0 {
 		return nil, errors.New("killed")
 	}
@@ -484,12 +485,14 @@ func BenchmarkBulkLoad(b *testing.B) {
 type atOnce struct{ *dynamodb.Client }
 
 func (atOnce) BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.BatchWriteItemOutput, error) {
 	return &dynamodb.BatchWriteItemOutput{}, nil
 }
 
 func (atOnce) BatchExecuteStatement(_ context.Context, in *dynamodb.BatchExecuteStatementInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
 	return &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(in.Statements))},
 		nil
 }

@@ -141,8 +141,10 @@ func (g *engine) keep(f *search.Found) search.CacheValue {
 		return search.CacheValue{}
 	}
 	bytes := f.Bytes()
-	return search.CacheValue{Of: f.Clone(), Bytes: bytes + overhead*(1+len(f.Items)), RCU: cost.ReadUnits(bytes) / 2,
-		Keep: g.search.There(f)}
+	return search.CacheValue{
+		Of: f.Clone(), Bytes: bytes + overhead*(1+len(f.Items)), RCU: cost.ReadUnits(bytes) / 2,
+		Keep: g.search.There(f),
+	}
 }
 
 // overhead is a rough estimate of the memory that an item needs in addition to its bytes.
@@ -150,7 +152,8 @@ const overhead = 512
 
 // findMany finds the selections that are not in the cache.
 func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o read.Options, t *tally) ([]*search.Found,
-	error) {
+	error,
+) {
 	if g.cache == nil || o.Strong {
 		return g.search.FindMany(ctx, sels, o, &t.Tally.Tally)
 	}

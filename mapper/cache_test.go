@@ -76,7 +76,8 @@ type strongly struct {
 }
 
 func (c *strongly) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.BatchGetItemOutput, error) {
 	for _, k := range in.RequestItems {
 		if aws.ToBool(k.ConsistentRead) {
 			c.strong += len(k.Keys)

@@ -62,8 +62,10 @@ func TestRefusedWritesAreCharged(t *testing.T) {
 		t.Errorf("a delete: %v, %v", r, err)
 	}
 	raw.put(item{"PK": s("USER#2"), "SK": s("U#Information"), "name": s(filler(100_000))})
-	if r, err = users.Save(ctx, users.New(user{ID: "2", Email: filler(200_000)})); r.Refused != (cost.Units{Min: 98,
-		Expected: 98, Max: 196}) {
+	if r, err = users.Save(ctx, users.New(user{ID: "2", Email: filler(200_000)})); r.Refused != (cost.Units{
+		Min:      98,
+		Expected: 98, Max: 196,
+	}) {
 		t.Errorf("a larger item that is not written: %v, %v", r, err)
 	}
 }
@@ -88,8 +90,10 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[pagesOf](enginetest.Start(t).Client(), mapper.Table(table)))(t)
-	e := m.New(pagesOf{ID: "1", Last: map[string]string{"1": filler(390_000), "2": filler(300_000)},
-		Tens: map[string]string{"1": filler(390_000), "2": filler(10_000), "3": filler(390_000)}})
+	e := m.New(pagesOf{
+		ID: "1", Last: map[string]string{"1": filler(390_000), "2": filler(300_000)},
+		Tens: map[string]string{"1": filler(390_000), "2": filler(10_000), "3": filler(390_000)},
+	})
 	must(m.Save(ctx, e))(t)
 	r := newRaw(t, table)
 	r.put(item{"PK": s("1"), "SK": s("B"), "x": s(filler(350_000))})
@@ -165,14 +169,20 @@ func TestIndexesAreSeparate(t *testing.T) {
 	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"),
-				AttributeType: "S"}, {AttributeName: aws.String("email"), AttributeType: "S"},
+			{AttributeName: aws.String("PK"), AttributeType: "S"}, {
+				AttributeName: aws.String("SK"),
+				AttributeType: "S",
+			}, {AttributeName: aws.String("email"), AttributeType: "S"},
 		},
 		KeySchema: []types.KeySchemaElement{key("PK", "HASH"), key("SK", "RANGE")},
-		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{IndexName: aws.String("byEmail"),
-			KeySchema: []types.KeySchemaElement{key("email", "HASH")}, Projection: all}},
-		LocalSecondaryIndexes: []types.LocalSecondaryIndex{{IndexName: aws.String("own"),
-			KeySchema: []types.KeySchemaElement{key("PK", "HASH"), key("email", "RANGE")}, Projection: all}},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
+			IndexName: aws.String("byEmail"),
+			KeySchema: []types.KeySchemaElement{key("email", "HASH")}, Projection: all,
+		}},
+		LocalSecondaryIndexes: []types.LocalSecondaryIndex{{
+			IndexName: aws.String("own"),
+			KeySchema: []types.KeySchemaElement{key("PK", "HASH"), key("email", "RANGE")}, Projection: all,
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -328,7 +338,8 @@ func TestMisreports(t *testing.T) {
 type misreporting struct{ mapper.Client }
 
 func (c *misreporting) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	out, err := c.Client.GetItem(ctx, in, o...)
 	if err == nil {
 		out.ConsumedCapacity = nil
@@ -337,11 +348,14 @@ func (c *misreporting) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
 }
 
 func (c *misreporting) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	out, err := c.Client.TransactWriteItems(ctx, in, o...)
 	if err == nil {
-		out.ConsumedCapacity = []types.ConsumedCapacity{{CapacityUnits: aws.Float64(2),
-			WriteCapacityUnits: aws.Float64(2)}}
+		out.ConsumedCapacity = []types.ConsumedCapacity{{
+			CapacityUnits:      aws.Float64(2),
+			WriteCapacityUnits: aws.Float64(2),
+		}}
 	}
 	return out, err
 }

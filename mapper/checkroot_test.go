@@ -102,8 +102,10 @@ func TestFromItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	item := func(sk string, more map[string]types.AttributeValue) map[string]types.AttributeValue {
-		a := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "SHELF#1"},
-			"SK": &types.AttributeValueMemberS{Value: sk}}
+		a := map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: "SHELF#1"},
+			"SK": &types.AttributeValueMemberS{Value: sk},
+		}
 		for name, v := range more {
 			a[name] = v
 		}

@@ -19,32 +19,38 @@ type failingClient struct{ mapper.Client }
 var errCalled = errors.New("a request was sent")
 
 func (failingClient) GetItem(context.Context, *dynamodb.GetItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	return nil, errCalled
 }
 
 func (failingClient) PutItem(context.Context, *dynamodb.PutItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	return nil, errCalled
 }
 
 func (failingClient) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	return nil, errCalled
 }
 
 func (failingClient) DeleteItem(context.Context, *dynamodb.DeleteItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.DeleteItemOutput, error) {
 	return nil, errCalled
 }
 
 func (failingClient) Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput,
-	error) {
+	error,
+) {
 	return nil, errCalled
 }
 
 func (failingClient) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
-	...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	return nil, errCalled
 }
 
@@ -52,54 +58,64 @@ func (failingClient) TransactWriteItems(context.Context, *dynamodb.TransactWrite
 type unwatched struct{ c *dynamodb.Client }
 
 func (d unwatched) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	return d.c.GetItem(ctx, in)
 }
 
 func (d unwatched) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	return d.c.PutItem(ctx, in)
 }
 
 func (d unwatched) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	return d.c.UpdateItem(ctx, in)
 }
 
 func (d unwatched) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.DeleteItemOutput, error) {
 	return d.c.DeleteItem(ctx, in)
 }
 
 func (d unwatched) Query(ctx context.Context, in *dynamodb.QueryInput,
 	_ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput,
-	error) {
+	error,
+) {
 	return d.c.Query(ctx, in)
 }
 
 func (d unwatched) Scan(ctx context.Context, in *dynamodb.ScanInput,
 	_ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
-	error) {
+	error,
+) {
 	return d.c.Scan(ctx, in)
 }
 
 func (d unwatched) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.BatchGetItemOutput, error) {
 	return d.c.BatchGetItem(ctx, in)
 }
 
 func (d unwatched) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.BatchWriteItemOutput, error) {
 	return d.c.BatchWriteItem(ctx, in)
 }
 
 func (d unwatched) TransactGetItems(ctx context.Context, in *dynamodb.TransactGetItemsInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.TransactGetItemsOutput, error) {
 	return d.c.TransactGetItems(ctx, in)
 }
 
 func (d unwatched) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	return d.c.TransactWriteItems(ctx, in)
 }
 
@@ -108,15 +124,19 @@ func (d unwatched) TransactWriteItems(ctx context.Context, in *dynamodb.Transact
 type conflicting struct{ failingClient }
 
 func (conflicting) UpdateItem(context.Context, *dynamodb.UpdateItemInput,
-	...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	return nil, &types.ConditionalCheckFailedException{}
 }
 
 func (conflicting) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
-	...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	return nil, &types.TransactionCanceledException{
-		CancellationReasons: []types.CancellationReason{{Code: aws.String("ConditionalCheckFailed")},
-			{Code: aws.String("None")}},
+		CancellationReasons: []types.CancellationReason{
+			{Code: aws.String("ConditionalCheckFailed")},
+			{Code: aws.String("None")},
+		},
 	}
 }
 
@@ -153,6 +173,7 @@ func TestClientNeverRetries(t *testing.T) {
 type failingScan struct{ failingClient }
 
 func (failingScan) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
-	error) {
+	error,
+) {
 	return nil, errCalled
 }

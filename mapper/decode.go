@@ -100,7 +100,8 @@ type ItemChange[T any] struct {
 // DecodeChange decodes the old and new image of a stream record (NEW_AND_OLD_IMAGES). Pass nil for the
 // old image of a new item, and for the new image of a deleted item. It does no I/O.
 func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, options ...DecodeOption) (*ItemChange[T],
-	error) {
+	error,
+) {
 	c := &ItemChange[T]{}
 	var err error
 	if len(old) > 0 {

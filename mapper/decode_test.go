@@ -28,8 +28,10 @@ func TestDecode(t *testing.T) {
 	t.Parallel()
 	m := must(mapper.New[account](failingClient{}))(t)
 	stage := func(state string) *types.AttributeValueMemberM {
-		return &types.AttributeValueMemberM{Value: item{"state": s(state),
-			"since": &types.AttributeValueMemberN{Value: "1"}}}
+		return &types.AttributeValueMemberM{Value: item{
+			"state": s(state),
+			"since": &types.AttributeValueMemberN{Value: "1"},
+		}}
 	}
 	mark := &types.AttributeValueMemberBOOL{Value: true}
 	b := &types.AttributeValueMemberB{Value: []byte("x")}
@@ -39,21 +41,44 @@ func TestDecode(t *testing.T) {
 		field string
 		want  *account
 	}{
-		"root": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"),
-			"Counter": &types.AttributeValueMemberN{Value: "3"}, "_a": b}, "live", "Counter",
-			&account{ID: "1", Counter: 3}},
-		"element": {item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0007"), "Text": s("x")}, "live", "Entries",
-			&account{ID: "1", Entries: []part{{7, "x"}}}},
-		"entry": {item{"PK": s("ACCOUNT#1"), "SK": s("FLAG#a"), "Flags": mark}, "live", "Flags",
-			&account{ID: "1", Flags: map[string]bool{"a": true}}},
-		"claim": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("inserting")}, "staged", "Counter",
-			&account{ID: "1"}},
-		"live": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("live")}, "live", "Counter",
-			&account{ID: "1"}},
-		"marked": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("deleting")}, "deleting", "Counter",
-			&account{ID: "1"}},
-		"staged": {item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("x"), "_s": mark}, "staged", "Left",
-			&account{ID: "1", Left: "x"}},
+		"root": {
+			item{
+				"PK": s("ACCOUNT#1"), "SK": s("HEAD"),
+				"Counter": &types.AttributeValueMemberN{Value: "3"}, "_a": b,
+			},
+			"live", "Counter",
+			&account{ID: "1", Counter: 3},
+		},
+		"element": {
+			item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0007"), "Text": s("x")},
+			"live", "Entries",
+			&account{ID: "1", Entries: []part{{7, "x"}}},
+		},
+		"entry": {
+			item{"PK": s("ACCOUNT#1"), "SK": s("FLAG#a"), "Flags": mark},
+			"live", "Flags",
+			&account{ID: "1", Flags: map[string]bool{"a": true}},
+		},
+		"claim": {
+			item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("inserting")},
+			"staged", "Counter",
+			&account{ID: "1"},
+		},
+		"live": {
+			item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("live")},
+			"live", "Counter",
+			&account{ID: "1"},
+		},
+		"marked": {
+			item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("deleting")},
+			"deleting", "Counter",
+			&account{ID: "1"},
+		},
+		"staged": {
+			item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("x"), "_s": mark},
+			"staged", "Left",
+			&account{ID: "1", Left: "x"},
+		},
 		"no sort key":  {item{"PK": s("ACCOUNT#1"), "SK": s("OTHER")}, "unknown", "", nil},
 		"no partition": {item{"PK": s("USER#1"), "SK": s("HEAD")}, "unknown", "", nil},
 		"no string":    {item{"PK": b, "SK": s("HEAD")}, "unknown", "", nil},
@@ -73,10 +98,14 @@ func TestDecode(t *testing.T) {
 		options []mapper.DecodeOption
 	}{
 		"the item has the key of none of the model's tables: accounts (PK, SK)": {item{"id": s("1")}, nil},
-		"no key attribute \"SK\"": {item{"PK": s("ACCOUNT#1")},
-			[]mapper.DecodeOption{mapper.InTable("accounts")}},
-		"the model has no table \"others\"": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")},
-			[]mapper.DecodeOption{mapper.InTable("others")}},
+		"no key attribute \"SK\"": {
+			item{"PK": s("ACCOUNT#1")},
+			[]mapper.DecodeOption{mapper.InTable("accounts")},
+		},
+		"the model has no table \"others\"": {
+			item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")},
+			[]mapper.DecodeOption{mapper.InTable("others")},
+		},
 		"attribute \"Counter\"": {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": s("x")}, nil},
 	} {
 		if _, err := m.Decode(c.item, c.options...); err == nil || !strings.Contains(err.Error(), text) {
@@ -200,8 +229,10 @@ func writeAccounts(t *testing.T, m *mapper.Mapper[account], r *rand.Rand, record
 		var receipt *mapper.Receipt
 		switch n := r.IntN(10); {
 		case n < 4 || len(all) == 0:
-			a := account{ID: strconv.Itoa(id), Counter: 1 + r.IntN(9), Left: text(), Right: text(),
-				Flags: map[string]bool{}}
+			a := account{
+				ID: strconv.Itoa(id), Counter: 1 + r.IntN(9), Left: text(), Right: text(),
+				Flags: map[string]bool{},
+			}
 			for i := range r.IntN(20) {
 				a.Entries = append(a.Entries, part{i, text()})
 			}
@@ -228,8 +259,10 @@ func readStream(t *testing.T, engine *engines.Engine, arn string, want int) []*s
 	t.Helper()
 	ctx := context.Background()
 	o := engine.Client().Options()
-	c := dynamodbstreams.New(dynamodbstreams.Options{Region: o.Region, Credentials: o.Credentials,
-		BaseEndpoint: o.BaseEndpoint, HTTPClient: o.HTTPClient})
+	c := dynamodbstreams.New(dynamodbstreams.Options{
+		Region: o.Region, Credentials: o.Credentials,
+		BaseEndpoint: o.BaseEndpoint, HTTPClient: o.HTTPClient,
+	})
 	d := must(c.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &arn}))(t)
 	var all []*streams.StreamRecord
 	for _, shard := range d.StreamDescription.Shards {

@@ -198,7 +198,8 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 
 // loadLocated loads an entity that can be on several shards.
 func (g *engine) loadLocated(ctx context.Context, sel selection.Selection, v any, o read.Options, t *tally) (*state,
-	error) {
+	error,
+) {
 	found, err := g.search.FindWhere(ctx, []selection.Selection{sel}, o, &t.Tally.Tally,
 		func(at []selection.Selection) ([]*search.Found, error) {
 			f, err := g.search.Find(ctx, g.search.Protocol, at[0], o, &t.Tally.Tally)
@@ -266,7 +267,8 @@ func (g *engine) predict(x *operation.Operation, err error) (*Plan, error) {
 
 // update is Mapper.Update. next returns a pointer to a zero model, and the function that changes it.
 func (g *engine) update(ctx context.Context, sel selection.Selection, next func() (any, func() error),
-	options []WriteOption) (*Receipt, error) {
+	options []WriteOption,
+) (*Receipt, error) {
 	var t tally
 	ctx, end := g.observe(ctx, "Update")
 	var readers change.Readers
@@ -306,7 +308,8 @@ var errUpdate = errors.New("the function of Update returned an error")
 
 // delete is Mapper.Delete, or Mapper.DeleteByKey if s is nil.
 func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, options []WriteOption) (*Receipt,
-	error) {
+	error,
+) {
 	o := writeOptionsOf(options)
 	if s == nil && len(sel.Elsewhere) > 0 {
 		var t tally

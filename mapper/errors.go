@@ -438,8 +438,10 @@ func valueError(m *model.Model, err error) error {
 	case *change.KeyChanged:
 		reason := fmt.Sprintf("the key field was changed from %s to %s after the load: load all and save with Move, "+
 			"or make a new entity", e.Old, e.New)
-		return &ValueError{Model: label, Field: e.Field, Reason: reason,
-			err: fmt.Errorf("%s.%s: %s", label, e.Field, reason)}
+		return &ValueError{
+			Model: label, Field: e.Field, Reason: reason,
+			err: fmt.Errorf("%s.%s: %s", label, e.Field, reason),
+		}
 	case *change.TooLarge:
 		out := &TooLargeError{model: label, Field: e.Field, Key: keyOf(e.At), Size: e.Size, local: e.Local}
 		for _, w := range e.Heaviest {
@@ -463,8 +465,10 @@ func valueError(m *model.Model, err error) error {
 }
 
 func conflictError(e *operation.Conflict) *ConflictError {
-	out := &ConflictError{model: e.Label, insert: e.Insert, patch: e.Patch, raw: e.Raw, unmet: e.Unmet,
-		pending: e.Pending, tag: e.Tag}
+	out := &ConflictError{
+		model: e.Label, insert: e.Insert, patch: e.Patch, raw: e.Raw, unmet: e.Unmet,
+		pending: e.Pending, tag: e.Tag,
+	}
 	for _, it := range e.Items {
 		key := keyOf(it.Place)
 		if it.RawKey != "" {

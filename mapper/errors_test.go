@@ -12,20 +12,30 @@ func TestErrorTexts(t *testing.T) {
 	key := Key{Table: "users", Partition: "USER#1", Sort: "U#Information"}
 	other := Key{Table: "users", Partition: "USER#1", Sort: "M#Card#visa"}
 	cause := errors.New("cause")
-	conflict := &ConflictError{model: "store.User",
-		Items: []ItemConflict{{key, "Email", "changed"}, {other, "Cards", "deleted"}}}
+	conflict := &ConflictError{
+		model: "store.User",
+		Items: []ItemConflict{{key, "Email", "changed"}, {other, "Cards", "deleted"}},
+	}
 	for _, c := range []struct {
 		err  error
 		want string
 		is   []error
 	}{
-		{&ModelError{model: "store.User", Faults: []string{"store.User.A: x", "store.User.B: y"}},
-			"the model store.User cannot be mapped:\n  store.User.A: x\n  store.User.B: y", nil},
+		{
+			&ModelError{model: "store.User", Faults: []string{"store.User.A: x", "store.User.B: y"}},
+			"the model store.User cannot be mapped:\n  store.User.A: x\n  store.User.B: y", nil,
+		},
 		{&NotFoundError{Model: "store.User", name: `ID "1"`}, `store.User: ID "1" is not found`, []error{ErrNotFound}},
-		{&NotFoundError{Model: "store.User", Key: key, Pending: "p"},
-			`store.User: USER#1 U#Information is not found: p`, []error{ErrNotFound}},
-		{&existsError{`ID "1"`, &ConflictError{model: "store.User", Items: []ItemConflict{{Key: key}}}},
-			"store.User: ID \"1\" exists already: load it and save the change, or delete it first", []error{ErrExists}},
+		{
+			&NotFoundError{Model: "store.User", Key: key, Pending: "p"},
+			`store.User: USER#1 U#Information is not found: p`,
+			[]error{ErrNotFound},
+		},
+		{
+			&existsError{`ID "1"`, &ConflictError{model: "store.User", Items: []ItemConflict{{Key: key}}}},
+			"store.User: ID \"1\" exists already: load it and save the change, or delete it first",
+			[]error{ErrExists},
+		},
 		{conflict, "store.User: conflict: USER#1 U#Information (Email) was changed, USER#1 M#Card#visa (Cards) was " +
 			"deleted by someone else since it was read: load again and repeat the change, or use Update", nil},
 		{
@@ -35,12 +45,16 @@ func TestErrorTexts(t *testing.T) {
 			[]error{cause},
 		},
 		{&ValueError{Model: "store.User", Field: "ID", Reason: "a reason"}, "store.User.ID: a reason", nil},
-		{&NotLoadedError{model: "store.User", Field: "Email", Key: key},
-			"store.User.Email: its item USER#1 U#Information was not loaded, so that its change cannot be saved: " +
-				"load a selection that includes it", nil},
 		{
-			&TooLargeError{model: "store.User", Field: "Body", Key: key, Size: 409601,
-				heaviest: []string{"Body 400000", "Notes 9000"}},
+			&NotLoadedError{model: "store.User", Field: "Email", Key: key},
+			"store.User.Email: its item USER#1 U#Information was not loaded, so that its change cannot be saved: " +
+				"load a selection that includes it", nil,
+		},
+		{
+			&TooLargeError{
+				model: "store.User", Field: "Body", Key: key, Size: 409601,
+				heaviest: []string{"Body 400000", "Notes 9000"},
+			},
 			"store.User.Body: the item USER#1 U#Information would have 409601 bytes, over the limit of 409600; the " +
 				"heaviest attributes: Body 400000, Notes 9000: give them an sk= of their own, and one that is too " +
 				"large by itself a tag that stores it in another way (compress=, chunk, s3=)",

@@ -136,7 +136,8 @@ func client(t testing.TB, f *faulty, attempts int) *dynamodb.Client {
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.MaxAttempts = attempts
 			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration,
-				error) {
+				error,
+			) {
 				return time.Millisecond, nil
 			})
 			o.RateLimiter = nil
@@ -208,36 +209,46 @@ func scenarios() []scenario {
 		{"update two items one by one", small(), save(both, mapper.Independent()), with(both), anyOf},
 		{"update and check", small(), save(one, mapper.CheckLoaded()), with(one), nil},
 		{"add, change and remove elements", small(), save(list), with(list), nil},
-		{"remove an item", small(), save(func(a *account) { a.Left = "" }), with(func(a *account) { a.Left = "" }),
-			nil},
+		{
+			"remove an item", small(), save(func(a *account) { a.Left = "" }), with(func(a *account) { a.Left = "" }),
+			nil,
+		},
 		{"delete", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
 			_, err := m.Delete(ctx, e)
 			return err
 		}, nil, nil},
-		{"delete one by one", small(),
+		{
+			"delete one by one", small(),
 			func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
 				_, err := m.Delete(ctx, e, mapper.Independent())
 				return err
-			}, nil, anyOf},
-		{"delete staged", small(),
+			}, nil, anyOf,
+		},
+		{
+			"delete staged", small(),
 			func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
 				_, err := m.DeleteByKey(ctx, m.Key(e.Value.ID), mapper.Staged())
 				return err
-			}, nil, nil},
-		{"delete staged what was loaded", small(),
+			}, nil, nil,
+		},
+		{
+			"delete staged what was loaded", small(),
 			func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
 				_, err := m.Delete(ctx, e, mapper.Staged())
 				return err
-			}, nil, nil},
+			}, nil, nil,
+		},
 		{"update", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
 			_, err := m.Update(ctx, m.Key(e.Value.ID), func(a *account) error { both(a); return nil })
 			return err
 		}, with(both), nil},
-		{"delete a part", small(),
+		{
+			"delete a part", small(),
 			func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
 				_, err := m.DeleteByKey(ctx, m.Key(e.Value.ID).Prefix("ENTRY#"))
 				return err
-			}, with(func(a *account) { a.Entries = nil }), nil},
+			}, with(func(a *account) { a.Entries = nil }), nil,
+		},
 	}
 }
 
@@ -315,7 +326,8 @@ func TestFaultAtEveryRequest(t *testing.T) {
 // run runs a scenario with a fault at one request. It returns how many requests
 // it sent, and whether its outcome was unknown.
 func (sc *scenario) run(t *testing.T, clean, m *mapper.Mapper[account], tr *faulty, at int, id,
-	what string) (requests int, lost bool) {
+	what string,
+) (requests int, lost bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -223,8 +223,10 @@ func TestSecondaryTables(t *testing.T) {
 	products := must(mapper.New[models.Product](enginetest.Start(t).Client(),
 		mapper.Tables(func(n string) string { return names[n] })))(t)
 	text := string(make([]byte, 2900))
-	p := models.Product{ID: 302, Title: "Red Bicycle", Text: text, Price: 125, OnHand: 8, Rating: 3.5,
-		Tracks: map[string]string{"Track1": "3:59"}}
+	p := models.Product{
+		ID: 302, Title: "Red Bicycle", Text: text, Price: 125, OnHand: 8, Rating: 3.5,
+		Tracks: map[string]string{"Track1": "3:59"},
+	}
 	must(products.Save(ctx, products.New(p)))(t)
 	e := must(products.Load(ctx, products.Key(302)))(t)
 	if d := cmp.Diff(p, e.Value, cmpopts.IgnoreUnexported(models.Product{}),
@@ -266,12 +268,16 @@ func TestSecondaryTables(t *testing.T) {
 func TestSecondaryTableElements(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	names := map[string]string{"forums": enginetest.Table(t, "Name:S", ""),
-		"replies": enginetest.Table(t, "Forum:S", "At:N")}
+	names := map[string]string{
+		"forums":  enginetest.Table(t, "Name:S", ""),
+		"replies": enginetest.Table(t, "Forum:S", "At:N"),
+	}
 	m := must(mapper.New[models.SecondaryItems](enginetest.Start(t).Client(),
 		mapper.Tables(func(n string) string { return names[n] })))(t)
-	v := models.SecondaryItems{Name: "go", About: "x",
-		Replies: []models.Reply{{Seq: 2, Text: "b"}, {Seq: -5, Text: "a"}, {Seq: 10, Text: "c"}}}
+	v := models.SecondaryItems{
+		Name: "go", About: "x",
+		Replies: []models.Reply{{Seq: 2, Text: "b"}, {Seq: -5, Text: "a"}, {Seq: 10, Text: "c"}},
+	}
 	must(m.Save(ctx, m.New(v)))(t)
 	e := must(m.Load(ctx, m.Key("go")))(t)
 	if r := e.Value.Replies; len(r) != 3 || r[0].Seq != -5 || r[2].Seq != 10 {
@@ -296,8 +302,10 @@ func TestTimeToLive(t *testing.T) {
 	m := must(mapper.New[models.Expiring](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 	r := newRaw(t, table)
 	past, future := time.Now().Add(-time.Hour).Truncate(time.Second), time.Now().Add(time.Hour).Truncate(time.Second)
-	v := models.Expiring{ID: "1", Text: "x", Token: "t", Until: &past, Unix: future,
-		Sessions: []models.Session{{Name: "old", Until: past}, {Name: "new", Until: future}, {Name: "never"}}}
+	v := models.Expiring{
+		ID: "1", Text: "x", Token: "t", Until: &past, Unix: future,
+		Sessions: []models.Session{{Name: "old", Until: past}, {Name: "new", Until: future}, {Name: "never"}},
+	}
 	must(m.Save(ctx, m.New(v)))(t)
 	if g := r.get("1", "S#new")["gone"]; g == nil || r.get("1", "S#never")["gone"] != nil {
 		t.Errorf("the attribute: %v", g)
@@ -341,8 +349,10 @@ func TestTimeToLiveOfAll(t *testing.T) {
 	m := must(mapper.New[models.ExpiringAll](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 	r := newRaw(t, table)
 	future := time.Now().Add(time.Hour).Truncate(time.Second)
-	v := models.ExpiringAll{ID: "1", Text: "x", Until: future, Home: models.Address{City: "C"},
-		Lines: []models.Line{{Line: 1, SKU: "a"}, {Line: 2, SKU: "b"}}}
+	v := models.ExpiringAll{
+		ID: "1", Text: "x", Until: future, Home: models.Address{City: "C"},
+		Lines: []models.Line{{Line: 1, SKU: "a"}, {Line: 2, SKU: "b"}},
+	}
 	must(m.Save(ctx, m.New(v)))(t)
 	for sk, it := range r.all("1") {
 		if it["gone"] != float64(future.Unix()) {

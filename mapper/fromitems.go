@@ -16,7 +16,8 @@ import (
 // or a monolith that package migrate has split. It does no I/O. The error is ErrNotFound as for Load.
 // The entity is read-only: it cannot be saved.
 func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[string]types.AttributeValue) (*Entity[T],
-	error) {
+	error,
+) {
 	g := m.engine
 	sel := m.resolved(s)
 	switch {

@@ -396,8 +396,10 @@ func TestSaveNeverOverwritesForeignChange(t *testing.T) {
 		mapper.VersionsOnly()))(t)
 	long := strings.Repeat("long ", 2000)
 	doc := func() foreignDoc {
-		return foreignDoc{ID: "1", Text: "a", Count: 1, Tags: []string{"a", "b"}, Nested: map[string]int{"a": 1},
-			Long: long, Bytes: []byte("abc"), Lines: []part{{1, "x"}}}
+		return foreignDoc{
+			ID: "1", Text: "a", Count: 1, Tags: []string{"a", "b"}, Nested: map[string]int{"a": 1},
+			Long: long, Bytes: []byte("abc"), Lines: []part{{1, "x"}},
+		}
 	}
 	for name, c := range map[string]struct {
 		sk, attribute string
@@ -409,8 +411,10 @@ func TestSaveNeverOverwritesForeignChange(t *testing.T) {
 		"a list":          {"HEAD", "Tags", l2(s("a"), s("c")), func(d *foreignDoc) { d.Tags = append(d.Tags, "x") }},
 		"a map":           {"HEAD", "Nested", m2(item{"a": n("2")}), func(d *foreignDoc) { d.Nested["b"] = 1 }},
 		"a text of 10 KB": {"HEAD", "Long", s("short"), func(d *foreignDoc) { d.Long += "x" }},
-		"bytes": {"HEAD", "Bytes", &types.AttributeValueMemberB{Value: []byte("xyz")},
-			func(d *foreignDoc) { d.Bytes = []byte("q") }},
+		"bytes": {
+			"HEAD", "Bytes", &types.AttributeValueMemberB{Value: []byte("xyz")},
+			func(d *foreignDoc) { d.Bytes = []byte("q") },
+		},
 		"a new attribute":   {"HEAD", "Note", s("theirs"), func(d *foreignDoc) { d.Note = "ours" }},
 		"an element":        {"LINE#0001", "Text", s("theirs"), func(d *foreignDoc) { d.Lines[0].Text = "ours" }},
 		"a removed element": {"LINE#0001", "Text", s("theirs"), func(d *foreignDoc) { d.Lines = nil }},
@@ -446,8 +450,10 @@ func TestSaveNeverOverwritesForeignChange(t *testing.T) {
 	e, checked := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
 	foreign("LINE#0001", "Text", s("theirs"))
 	var conflict *mapper.ConflictError
-	for name, options := range map[string][]mapper.WriteOption{"in one transaction": nil,
-		"in stages": {mapper.Staged()}} {
+	for name, options := range map[string][]mapper.WriteOption{
+		"in one transaction": nil,
+		"in stages":          {mapper.Staged()},
+	} {
 		if _, err := m.Delete(ctx, e, options...); !errors.As(err, &conflict) {
 			t.Errorf("it deletes what it has not seen, %s: %v", name, err)
 		}
@@ -656,8 +662,10 @@ func TestTransactAddsTwiceToOneEntity(t *testing.T) {
 	add := func(n int) mapper.Part { return entries.Add(part{n, "x"}).PatchPart(m) }
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
 	must(mapper.Transact(ctx, add(1), add(2)))(t)
-	for n, edit := range []func(a *account){func(a *account) { a.Counter++ }, func(a *account) { a.Left = "q" },
-		func(a *account) { a.Left = "r" }} {
+	for n, edit := range []func(a *account){
+		func(a *account) { a.Counter++ }, func(a *account) { a.Left = "q" },
+		func(a *account) { a.Left = "r" },
+	} {
 		e := must(m.Load(ctx, m.Key("1")))(t)
 		edit(&e.Value)
 		parts := []mapper.Part{m.SavePart(e), add(3 + 2*n), add(4 + 2*n)}

@@ -232,8 +232,10 @@ func TestIndexRangeByStoredInstant(t *testing.T) {
 	for i := range 4 {
 		at := monday.Add(time.Duration(i) * time.Hour)
 		must(m.Save(ctx,
-			m.New(coarse{ID: fmt.Sprint(i), At: at, Name: "n",
-				Lines: []coarseLine{{At: at, No: i, By: "bob", Word: "w"}}})))(t)
+			m.New(coarse{
+				ID: fmt.Sprint(i), At: at, Name: "n",
+				Lines: []coarseLine{{At: at, No: i, By: "bob", Word: "w"}},
+			})))(t)
 	}
 	from, to := monday.Add(time.Hour), monday.Add(3*time.Hour) // which is not included
 	count := func(name string, want int, f func() (int, error)) {

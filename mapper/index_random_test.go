@@ -72,8 +72,10 @@ func (x *issues) edit(v *issue) {
 			v.Text = x.text(6000)
 		case 5:
 			x.serial++
-			v.Texts = append(v.Texts, issueText{At: monday.Add(time.Duration(x.serial) * time.Millisecond),
-				By: x.one("", "bob", "eve"), Words: x.text(3000)})
+			v.Texts = append(v.Texts, issueText{
+				At: monday.Add(time.Duration(x.serial) * time.Millisecond),
+				By: x.one("", "bob", "eve"), Words: x.text(3000),
+			})
 		default:
 			if n := len(v.Texts); n > 0 {
 				i := x.r.IntN(n)
@@ -212,8 +214,10 @@ func (x *issues) patch(ctx context.Context, id string, e *mapper.Entity[issue]) 
 	case 4:
 		x.serial++
 		p = handmade.Elements[issue, issueText]{Node: x.m.Key(id).Prefix("TEXT#"), Item: 1}.
-			Add(issueText{At: monday.Add(time.Duration(x.serial) * time.Millisecond), By: x.one("", "bob"),
-				Words: x.text(3000)})
+			Add(issueText{
+				At: monday.Add(time.Duration(x.serial) * time.Millisecond), By: x.one("", "bob"),
+				Words: x.text(3000),
+			})
 	default:
 		if len(e.Value.Texts) == 0 {
 			return
@@ -291,8 +295,10 @@ func TestIndexesAtRandom(t *testing.T) {
 	}
 	seed := draws.Seed(t)
 	ctx := context.Background()
-	x := &issues{T: t, r: rand.New(rand.NewPCG(seed, 0)), m: indexed[issue](t, nil),
-		now: map[string]*mapper.Entity[issue]{}}
+	x := &issues{
+		T: t, r: rand.New(rand.NewPCG(seed, 0)), m: indexed[issue](t, nil),
+		now: map[string]*mapper.Entity[issue]{},
+	}
 	for i := range draws.Times(100, 2_000, 50_000) {
 		x.step(ctx)
 		if i%100 == 99 {

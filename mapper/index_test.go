@@ -39,8 +39,10 @@ func indexed[T any](t testing.TB, c mapper.Client) *mapper.Mapper[T] {
 var monday = time.Date(2021, time.November, 15, 8, 0, 0, 0, time.UTC)
 
 func issueOf(id, state, owner string, weight int, opened time.Time, texts ...issueText) issue {
-	return issue{ID: id, State: state, Owner: owner, Weight: weight, Opened: opened, Text: "text of " + id,
-		Texts: texts}
+	return issue{
+		ID: id, State: state, Owner: owner, Weight: weight, Opened: opened, Text: "text of " + id,
+		Texts: texts,
+	}
 }
 
 // What a save does to each index is what the plan says and what the engine charges: an entry that
@@ -273,8 +275,10 @@ func TestIndexOfSeveralAttributes(t *testing.T) {
 	ctx := context.Background()
 	m := indexed[shift](t, nil)
 	for i := range 12 {
-		x := shift{ID: fmt.Sprint(i), Tenant: "acme", Region: 7, Status: []string{"open", "done"}[i%2], Rank: i,
-			At: monday.Add(time.Duration(i) * time.Hour)}
+		x := shift{
+			ID: fmt.Sprint(i), Tenant: "acme", Region: 7, Status: []string{"open", "done"}[i%2], Rank: i,
+			At: monday.Add(time.Duration(i) * time.Hour),
+		}
 		if i == 10 {
 			x.Region = 8
 		}

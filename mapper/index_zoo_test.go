@@ -155,8 +155,12 @@ func (x *zooRun[T]) edit(p *T) {
 }
 
 func (x *zooRun[T]) step(ctx context.Context) {
-	options := [][]mapper.WriteOption{nil, nil, {mapper.Independent()}, {mapper.ExactlyOnce()},
-		{mapper.Reindex()}}[x.r.IntN(5)]
+	options := [][]mapper.WriteOption{
+		nil, nil,
+		{mapper.Independent()},
+		{mapper.ExactlyOnce()},
+		{mapper.Reindex()},
+	}[x.r.IntN(5)]
 	_, bare := any(x).(*zooRun[zooBare])
 	if len(x.now) < 4 || x.r.IntN(12) == 0 {
 		x.serial++
@@ -244,15 +248,19 @@ func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 		what, p = "note delete", noteItem.Delete()
 	case 5:
 		x.serial++
-		what, p = "add line", handmade.Elements[T, zooLine]{Node: x.m.Key(id).Prefix("LINE#"),
-			Item: 2}.Add(zooLine{x.serial % 10000, x.one("", "a", "b"), x.text(2500)})
+		what, p = "add line", handmade.Elements[T, zooLine]{
+			Node: x.m.Key(id).Prefix("LINE#"),
+			Item: 2,
+		}.Add(zooLine{x.serial % 10000, x.one("", "a", "b"), x.text(2500)})
 	case 6:
 		n := x.serial
 		if l := zoo(e.Value).Lines; len(l) > 0 {
 			n = l[0].No
 		}
-		what, p = "put line", handmade.Elements[T, zooLine]{Node: x.m.Key(id).Prefix("LINE#"),
-			Item: 2}.Put(zooLine{n, x.one("", "a", "b"), x.text(2500)})
+		what, p = "put line", handmade.Elements[T, zooLine]{
+			Node: x.m.Key(id).Prefix("LINE#"),
+			Item: 2,
+		}.Put(zooLine{n, x.one("", "a", "b"), x.text(2500)})
 	case 7:
 		what, p = "put card", mapperimpl.Put(x.m.Key(id).Prefix("CARD#"), 3, x.one("x", "y", "z"),
 			zooCard{x.one("", "a"), x.text(2000)})
@@ -300,8 +308,10 @@ func TestPlanOfAdditionReckonsIncarnationInIndexes(t *testing.T) {
 	must(m.Save(ctx, m.New(zoo{ID: "1", Kind: "a"})))(t)
 	for n := 950; n < 966; n++ { // items of 1,012 to 1,027 bytes
 		cold := must(mapper.New[zoo](e.Client(), mapper.Table(name)))(t)
-		p := handmade.Elements[zoo, zooLine]{Node: cold.Key("1").Prefix("LINE#"),
-			Item: 2}.Add(zooLine{n, "a", strings.Repeat("w", n)})
+		p := handmade.Elements[zoo, zooLine]{
+			Node: cold.Key("1").Prefix("LINE#"),
+			Item: 2,
+		}.Add(zooLine{n, "a", strings.Repeat("w", n)})
 		plan := must(p.Plan(cold))(t)
 		r, err := p.Exec(ctx, cold)
 		checkCharged(t, fmt.Sprint("of ", n, " words"), plan, r, err)

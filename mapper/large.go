@@ -106,6 +106,8 @@ func (g *engine) collector() (*large.Collector, error) {
 		return nil, g.model.Errorf("no field's value lies outside of its item (chunk, s3=), so that there is nothing " +
 			"to collect")
 	}
-	return &large.Collector{Writer: g.env.External, Fetcher: g.search.Fetcher, TableOf: g.model.TableNamed,
-		Now: g.model.Time}, nil
+	return &large.Collector{
+		Writer: g.env.External, Fetcher: g.search.Fetcher, TableOf: g.model.TableNamed,
+		Now: g.model.Time,
+	}, nil
 }

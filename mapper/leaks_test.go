@@ -171,8 +171,12 @@ func spoil(v reflect.Value, at string, isKey func(string) bool, try func(at stri
 		set(7351907e200)
 	case reflect.Interface:
 		if v.NumMethod() == 0 {
-			for _, x := range []any{leaks.Text + "\xff", 7351907e200, map[string]any{leaks.Text: math.Inf(1)},
-				[]any{leaks.Text + "\xff"}, map[string]string{leaks.Text: "\xff", leaks.Text + "\xff": "x"}} {
+			for _, x := range []any{
+				leaks.Text + "\xff", 7351907e200,
+				map[string]any{leaks.Text: math.Inf(1)},
+				[]any{leaks.Text + "\xff"},
+				map[string]string{leaks.Text: "\xff", leaks.Text + "\xff": "x"},
+			} {
 				set(x)
 			}
 		}

@@ -114,8 +114,10 @@ func TestIfEntityExistsOverALeftover(t *testing.T) {
 		must(clean.Delete(ctx, before))(t) // as it was loaded: without the leftover
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 3})))(t)
 	}), 1)
-	_, err := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")),
-		Item: 3}.Add(part{1, "new"}).IfEntityExists().Exec(ctx, m)
+	_, err := handmade.Elements[account, part]{
+		Node: handmade.Node(m.Key("1")),
+		Item: 3,
+	}.Add(part{1, "new"}).IfEntityExists().Exec(ctx, m)
 	got := stored(t, clean, "1")
 	if err == nil && (got == nil || len(got.Entries) != 1) {
 		t.Errorf("the add was acknowledged, the entity exists, and there is %+v", got)

@@ -124,27 +124,41 @@ func TestBadValues(t *testing.T) {
 			`DynamoDB takes up to 38 digits, between 1E-130 and 9.9E+125, and no NaN or infinity`},
 		{model{ID: "1", Float: 1e300}, `the number is invalid: DynamoDB takes up to 38 digits, between 1E-130 and ` +
 			`9.9E+125, and no NaN or infinity`},
-		{model{ID: "1", Set: []string{"a", "b", "a"}},
-			`mapper_test.model.Set: attribute "Set": the set has a member twice: keep it once`},
-		{model{ID: "1", Nums: []float64{1, 2, 1}},
-			`mapper_test.model.Nums: attribute "Nums": the set has a member twice: keep it once`},
+		{
+			model{ID: "1", Set: []string{"a", "b", "a"}},
+			`mapper_test.model.Set: attribute "Set": the set has a member twice: keep it once`,
+		},
+		{
+			model{ID: "1", Nums: []float64{1, 2, 1}},
+			`mapper_test.model.Nums: attribute "Nums": the set has a member twice: keep it once`,
+		},
 		{model{ID: "1", Any: nested}, `mapper_test.model.Any: attribute "Any": the value is nested deeper than 32 ` +
 			`levels, itself counted: store the inner part as JSON, or as items`},
-		{model{ID: "1", Born: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{
+			model{ID: "1", Born: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
 			`mapper_test.model.Born: attribute "Born": the year is none of 0 to 9999, and a time of RFC 3339 with it ` +
-				`could not be read again: store a time of these years`},
-		{model{ID: "1", Map: map[string]int{"": 1}},
-			`mapper_test.model.Map: attribute "Map": marshal failed, map key cannot be empty`},
-		{model{ID: "1", Items: []*part{{N: 1, Text: "\xff"}}},
-			`mapper_test.model.Items.Text: attribute "Text": the string is not valid UTF-8`},
-		{model{ID: "1", Items: []*part{{N: 1}, nil}},
-			`mapper_test.model.Items: the element 1 is nil, and an item has to hold something: remove it`},
+				`could not be read again: store a time of these years`,
+		},
+		{
+			model{ID: "1", Map: map[string]int{"": 1}},
+			`mapper_test.model.Map: attribute "Map": marshal failed, map key cannot be empty`,
+		},
+		{
+			model{ID: "1", Items: []*part{{N: 1, Text: "\xff"}}},
+			`mapper_test.model.Items.Text: attribute "Text": the string is not valid UTF-8`,
+		},
+		{
+			model{ID: "1", Items: []*part{{N: 1}, nil}},
+			`mapper_test.model.Items: the element 1 is nil, and an item has to hold something: remove it`,
+		},
 		{model{ID: "1", Items: []*part{{N: 1}, {N: 2}, {N: 1}}}, `mapper_test.model.Items: the element 0 and the ` +
 			`element 2 have one key, "E#01": make a field that the template names differ`},
 		{model{ID: "1", Items: []*part{{N: 100}}}, `mapper_test.model.Items: {N:02} in "E#{N:02}": the number has ` +
 			`more than 2 digits: widen the format, which changes all keys, or use sortable (the element 0)`},
-		{model{ID: "1", Names: []string{""}},
-			`mapper_test.model.Names: {.} in "N#{.}": an empty string in a key: give it a value (the element 0)`},
+		{
+			model{ID: "1", Names: []string{""}},
+			`mapper_test.model.Names: {.} in "N#{.}": an empty string in a key: give it a value (the element 0)`,
+		},
 		{model{ID: "1", Names: []string{strings.Repeat("#", 400)}}, `mapper_test.model.Names: "N#{.}": the key has ` +
 			`1202 bytes, over the limit of 1024: shorten the values in it (the element 0)`},
 		{model{ID: "1", When: []time.Time{{}}}, `mapper_test.model.When: {.:unix} in "W#{.:unix}": a time that a key ` +

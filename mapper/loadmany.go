@@ -22,7 +22,8 @@ import (
 //
 // A batch rounds each item up by itself, so it costs the same as single reads.
 func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T], options ...ReadOption) ([]*Entity[T],
-	error) {
+	error,
+) {
 	settings := readSettingsOf(options)
 	var t tally
 	ctx, end := m.engine.observe(ctx, "LoadMany")
@@ -60,7 +61,8 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 
 // loadMany reads selections and passes on how each one is decoded, except missing entities.
 func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s search.Settings, t *tally,
-	give func(i int, decode func(v any) (*state, error)) error) error {
+	give func(i int, decode func(v any) (*state, error)) error,
+) error {
 	var errs []error
 	var once []selection.Selection  // each selection once
 	which := make([]int, len(sels)) // the index in once
@@ -118,7 +120,8 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 // findThere is findMany for selections in tables that may be missing: the result is nil for those.
 // Selections of one period are read together.
 func (g *engine) findThere(ctx context.Context, sels []selection.Selection, o read.Options, t *tally) ([]*search.Found,
-	error) {
+	error,
+) {
 	of := map[string][]int{}
 	for i, sel := range sels {
 		period := sel.Parts[0].Period

@@ -127,8 +127,10 @@ func TestErrorAfterLostCopyIsUnknown(t *testing.T) {
 	for name, then := range map[string]struct {
 		operation string
 		fault     fault
-	}{"the root item cannot be read": {"GetItem", deny}, "the context ends": {"GetItem", cancelAfter},
-		"the second request is refused": {"DeleteItem", deny}} {
+	}{
+		"the root item cannot be read": {"GetItem", deny}, "the context ends": {"GetItem", cancelAfter},
+		"the second request is refused": {"DeleteItem", deny},
+	} {
 		ctx, cancel := context.WithCancel(flow.WithoutPauses(context.Background()))
 		defer cancel()
 		table := enginetest.Table(t, "PK:S", "SK:S")
@@ -679,8 +681,10 @@ func TestUnwatchedIncrementIsNotRepeatedAfterConflict(t *testing.T) {
 // a new version to an item that existed before.
 func TestPutOfNewItemDoesNotFence(t *testing.T) {
 	t.Parallel()
-	for name, own := range map[string]bool{"the client deletes the new item": true,
-		"another writer deletes the new item": false} {
+	for name, own := range map[string]bool{
+		"the client deletes the new item":     true,
+		"another writer deletes the new item": false,
+	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := flow.WithoutPauses(context.Background())
 			table := enginetest.Table(t, "PK:S", "SK:S")

@@ -44,7 +44,8 @@ var errKilled = errors.New("killed")
 
 // call counts a request, and fails where it has to; what a killed process would do next fails as well.
 func call[I, O any](c *admin, ctx context.Context, name string, in I,
-	send func(context.Context, I, ...func(*dynamodb.Options)) (O, error)) (out O, err error) {
+	send func(context.Context, I, ...func(*dynamodb.Options)) (O, error),
+) (out O, err error) {
 	c.mu.Lock()
 	c.requests++
 	n := c.requests
@@ -64,37 +65,44 @@ func call[I, O any](c *admin, ctx context.Context, name string, in I,
 }
 
 func (c *admin) ListTables(ctx context.Context, in *dynamodb.ListTablesInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.ListTablesOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.ListTablesOutput, error) {
 	return call(c, ctx, "ListTables", in, c.Client.ListTables)
 }
 
 func (c *admin) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.DescribeTableOutput, error) {
 	return call(c, ctx, "DescribeTable", in, c.Client.DescribeTable)
 }
 
 func (c *admin) DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.DescribeTimeToLiveOutput, error) {
 	return call(c, ctx, "DescribeTimeToLive", in, c.Client.DescribeTimeToLive)
 }
 
 func (c *admin) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.CreateTableOutput, error) {
 	return call(c, ctx, "CreateTable", in, c.Client.CreateTable)
 }
 
 func (c *admin) UpdateTable(ctx context.Context, in *dynamodb.UpdateTableInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.UpdateTableOutput, error) {
 	return call(c, ctx, "UpdateTable", in, c.Client.UpdateTable)
 }
 
 func (c *admin) UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.UpdateTimeToLiveOutput, error) {
 	return call(c, ctx, "UpdateTimeToLive", in, c.Client.UpdateTimeToLive)
 }
 
 func (c *admin) DeleteTable(ctx context.Context, in *dynamodb.DeleteTableInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.DeleteTableOutput, error) {
 	return call(c, ctx, "DeleteTable", in, c.Client.DeleteTable)
 }
 
@@ -179,15 +187,23 @@ func TestMaintain(t *testing.T) {
 		steps int
 	}{
 		{tables.Maintenance{}, "-5, -4, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 6},
-		{tables.Maintenance{Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)},
-			ColdAfter: 3}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
+		{tables.Maintenance{
+			Cold:      []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)},
+			ColdAfter: 3,
+		}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
 		{tables.Maintenance{Drop: true, Export: func(context.Context, *types.TableDescription) (bool,
-			error) {
+			error,
+		) {
 			return false, nil
 		}}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
-		{tables.Maintenance{Drop: true,
-			Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}, ColdAfter: 2},
-			"-3 cold 3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 3},
+		{
+			tables.Maintenance{
+				Drop:      true,
+				Cold:      []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)},
+				ColdAfter: 2,
+			},
+			"-3 cold 3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 3,
+		},
 	} {
 		before := state(t, m, c.Client)
 		dry := step.o
@@ -224,13 +240,15 @@ func TestMaintainKilled(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	exported := map[string]bool{}
-	o := tables.Maintenance{Drop: true,
+	o := tables.Maintenance{
+		Drop: true,
 		Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}, ColdAfter: 1,
 		Export: func(_ context.Context, d *types.TableDescription) (bool, error) {
 			was := exported[aws.ToString(d.TableName)]
 			exported[aws.ToString(d.TableName)] = true
 			return was, nil
-		}}
+		},
+	}
 	seed := draws.Seed(t)
 	for at := 1; ; at++ {
 		ended := false
@@ -266,8 +284,10 @@ func TestMaintainConcurrently(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	m, c := maintained(t, []int{1, 2, 3}, mapper.TimeTables{Keep: 2, Ahead: 3})
-	o := tables.Maintenance{Drop: true,
-		Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}}
+	o := tables.Maintenance{
+		Drop: true,
+		Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)},
+	}
 	var all sync.WaitGroup
 	for range 5 {
 		all.Go(func() {
@@ -362,17 +382,28 @@ func TestColdSettings(t *testing.T) {
 		table  types.TableDescription
 		want   string
 	}{
-		"capacity, on demand": {tables.ColdCapacity(5, 1),
-			types.TableDescription{BillingModeSummary: on, ProvisionedThroughput: throughput(0, 0)}, "PROVISIONED 5 1"},
-		"capacity, more": {tables.ColdCapacity(5, 1),
-			types.TableDescription{ProvisionedThroughput: throughput(50, 1)}, " 5 1"},
-		"capacity, as it is": {tables.ColdCapacity(5, 1),
-			types.TableDescription{ProvisionedThroughput: throughput(5, 1)}, ""},
+		"capacity, on demand": {
+			tables.ColdCapacity(5, 1),
+			types.TableDescription{BillingModeSummary: on, ProvisionedThroughput: throughput(0, 0)},
+			"PROVISIONED 5 1",
+		},
+		"capacity, more": {
+			tables.ColdCapacity(5, 1),
+			types.TableDescription{ProvisionedThroughput: throughput(50, 1)},
+			" 5 1",
+		},
+		"capacity, as it is": {
+			tables.ColdCapacity(5, 1),
+			types.TableDescription{ProvisionedThroughput: throughput(5, 1)},
+			"",
+		},
 		"storage":           {tables.ColdStorage(), types.TableDescription{}, "STANDARD_INFREQUENT_ACCESS"},
 		"storage, as it is": {tables.ColdStorage(), types.TableDescription{TableClassSummary: rare}, ""},
-		"storage, another class": {tables.ColdStorage(),
+		"storage, another class": {
+			tables.ColdStorage(),
 			types.TableDescription{TableClassSummary: &types.TableClassSummary{TableClass: types.TableClassStandard}},
-			"STANDARD_INFREQUENT_ACCESS"},
+			"STANDARD_INFREQUENT_ACCESS",
+		},
 	} {
 		got := ""
 		if in := c.change(&c.table); in != nil {

@@ -156,7 +156,8 @@ func (m *Mapper[T]) PlanSave(e *Entity[T], options ...WriteOption) (*Plan, error
 // until the context ends. If update returns an error, nothing is written. If the outcome of a write is
 // unknown (*OutcomeUnknownError), update is not applied again.
 func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update func(*T) error,
-	options ...WriteOption) (*Receipt, error) {
+	options ...WriteOption,
+) (*Receipt, error) {
 	if update == nil {
 		return &Receipt{}, m.engine.model.Errorf("Update got no function: pass one that changes the value")
 	}

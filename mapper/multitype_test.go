@@ -59,8 +59,10 @@ func TestMultiTypeQueries(t *testing.T) {
 		purchases := must(mapper.New[purchase](c, mapper.Table(table)))(t)
 		id := fmt.Sprint(size)
 		must(buyers.Save(ctx,
-			buyers.New(buyer{ID: id, Name: "n", Notes: []part{{1, "a"}, {2, "b"}},
-				Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
+			buyers.New(buyer{
+				ID: id, Name: "n", Notes: []part{{1, "a"}, {2, "b"}},
+				Wishes: []buyerWish{{1, "x"}, {2, "y"}},
+			})))(t)
 		for n := range 3 {
 			must(purchases.Save(ctx,
 				purchases.New(purchase{Buyer: id, N: n + 1, Total: n, Lines: []purchaseLine{{1, "s"}, {2, "t"}}})))(t)
@@ -114,11 +116,15 @@ func TestMultiTypeQueries(t *testing.T) {
 				query.Merge(query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases),
 					query.Of[purchaseLine](purchases.Key(id, 3).Prefix("PURCHASE#0003#LINE#")).On(purchases)), "",
 			},
-			"a gap": {query.Merge(query.Of[part](offering.Prefix("NOTE#")).On(offerings),
-				query.Of[buyerWish](offering.Prefix("WISH#")).On(offerings)),
-				"Offers (OFFER#{N:02}) lies between its queries"},
-			"all": {query.Merge(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).Reverse().On(buyers)),
-				"put Limit and Reverse behind Merge"},
+			"a gap": {
+				query.Merge(query.Of[part](offering.Prefix("NOTE#")).On(offerings),
+					query.Of[buyerWish](offering.Prefix("WISH#")).On(offerings)),
+				"Offers (OFFER#{N:02}) lies between its queries",
+			},
+			"all": {
+				query.Merge(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).Reverse().On(buyers)),
+				"put Limit and Reverse behind Merge",
+			},
 		} {
 			_, err := c.of.Collect(ctx)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -98,8 +98,10 @@ func TestItemsWithoutVersion(t *testing.T) {
 	ctx := context.Background()
 	users, r := newUsers(t)
 	base := func() {
-		r.put(item{"PK": s("USER#1"), "SK": s("U#Information"), "email": s("old"), "name": s("Old"),
-			"extra": n("1.50")})
+		r.put(item{
+			"PK": s("USER#1"), "SK": s("U#Information"), "email": s("old"), "name": s("Old"),
+			"extra": n("1.50"),
+		})
 		r.put(item{"PK": s("USER#1"), "SK": s("M#Card#visa"), "Last4": s("1111"), "extra": s("x")})
 	}
 	base()

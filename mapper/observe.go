@@ -79,7 +79,8 @@ func tablesOf(tables []*item.Table) []string {
 
 // observe begins a call. ended is called first at its end.
 func observe(ctx context.Context, observers []Observer, c Call, ended func(*tally, error)) (context.Context,
-	func(t *tally, err error)) {
+	func(t *tally, err error),
+) {
 	ctx = usable(ctx)
 	ends := make([]func(*Receipt, error), len(observers))
 	for i, o := range observers {

@@ -20,10 +20,15 @@ func day(month time.Month, d int) time.Time { return time.Date(2021, month, d, 9
 
 func someUser(id string) user {
 	return user{
-		ID: id, Email: "a@example.com", Name: "Ann", Home: address{"Street 1", "Town"}, Delivery: &address{"Street 2",
-			"City"},
-		Public: []wish{{day(time.October, 1), "p1", "P1", 1}, {day(time.November, 14), "p2", "P2", 2},
-			{day(time.November, 20), "p3", "P3", 3}},
+		ID: id, Email: "a@example.com", Name: "Ann", Home: address{"Street 1", "Town"}, Delivery: &address{
+			"Street 2",
+			"City",
+		},
+		Public: []wish{
+			{day(time.October, 1), "p1", "P1", 1},
+			{day(time.November, 14), "p2", "P2", 2},
+			{day(time.November, 20), "p3", "P3", 3},
+		},
 		Private: []wish{{day(time.March, 1), "q1", "Q1", 1}},
 		Cards:   map[string]card{"visa": {"1111"}, "amex": {"2222"}},
 	}
@@ -79,8 +84,10 @@ func TestPartialSaveLeavesTheRestAlone(t *testing.T) {
 		r.put(item{"PK": s(pk), "SK": s("X#Unknown"), "a": s("kept")})
 		r.put(item{"PK": s(pk), "SK": s("M#WishList#Public#not-a-time"), "a": s("kept")})
 		r.put(item{"PK": s(pk), "SK": s("U#AddressBook#1"), "a": s("kept")})
-		for _, sk := range []string{"U#Information", "U#Address#Home", "M#Card#visa",
-			"M#WishList#Public#2021-11-14T09:30:00.000000000Z"} {
+		for _, sk := range []string{
+			"U#Information", "U#Address#Home", "M#Card#visa",
+			"M#WishList#Public#2021-11-14T09:30:00.000000000Z",
+		} {
 			r.set(pk, sk, "newer", s("kept"))
 		}
 		before := r.all(pk)
@@ -171,15 +178,23 @@ func TestNotLoaded(t *testing.T) {
 		sort   string
 	}{
 		"a singleton": {k.Prefix("U#Address#"), func(u *user) { u.Email = "x" }, "Email", "U#Information"},
-		"a pointer": {k.Item("U#Information"), func(u *user) { u.Delivery = &address{} }, "Delivery",
-			"U#Address#Delivery"},
-		"an element": {k.Item("U#Information"), func(u *user) { u.Public = []wish{{AddedAt: day(1, 1)}} },
-			"Public", "M#WishList#Public#2021-01-01T09:30:00.000000000Z"},
-		"beyond the range": {k.Prefix("M#WishList#Public#2021-11-"),
+		"a pointer": {
+			k.Item("U#Information"), func(u *user) { u.Delivery = &address{} }, "Delivery",
+			"U#Address#Delivery",
+		},
+		"an element": {
+			k.Item("U#Information"), func(u *user) { u.Public = []wish{{AddedAt: day(1, 1)}} },
+			"Public", "M#WishList#Public#2021-01-01T09:30:00.000000000Z",
+		},
+		"beyond the range": {
+			k.Prefix("M#WishList#Public#2021-11-"),
 			func(u *user) { u.Public = append(u.Public, wish{AddedAt: day(12, 1)}) }, "Public",
-			"M#WishList#Public#2021-12-01T09:30:00.000000000Z"},
-		"an entry of a map": {k.Item("M#Card#visa"), func(u *user) { u.Cards["amex"] = card{} }, "Cards",
-			"M#Card#amex"},
+			"M#WishList#Public#2021-12-01T09:30:00.000000000Z",
+		},
+		"an entry of a map": {
+			k.Item("M#Card#visa"), func(u *user) { u.Cards["amex"] = card{} }, "Cards",
+			"M#Card#amex",
+		},
 	} {
 		e := must(users.Load(ctx, c.sel))(t)
 		before := r.all("USER#1")
@@ -215,10 +230,16 @@ func TestLoadParts(t *testing.T) {
 		"one item":         {k.Item("U#Information"), user{ID: "1", Email: want.Email, Name: want.Name}, 0, 1},
 		"a month":          {k.Prefix("M#WishList#Public#2021-11-"), user{ID: "1", Public: want.Public[1:]}, 0, 1},
 		"an item, missing": {k.Item("M#Card#none"), user{ID: "1"}, 0, 1},
-		"several items": {query.Join(k.Item("U#Information"), k.Item("M#Card#visa")),
-			user{ID: "1", Email: want.Email, Name: want.Name, Cards: map[string]card{"visa": {"1111"}}}, 0, 1},
-		"an item twice": {query.Join(k.Item("M#Card#visa"), k.Prefix("M#Card#")), user{ID: "1", Cards: want.Cards},
-			0, 2},
+		"several items": {
+			query.Join(k.Item("U#Information"), k.Item("M#Card#visa")),
+			user{ID: "1", Email: want.Email, Name: want.Name, Cards: map[string]card{"visa": {"1111"}}},
+			0, 1,
+		},
+		"an item twice": {
+			query.Join(k.Item("M#Card#visa"), k.Prefix("M#Card#")),
+			user{ID: "1", Cards: want.Cards},
+			0, 2,
+		},
 	} {
 		var receipt mapper.Receipt
 		e, err := users.Load(ctx, c.sel, mapper.ReceiptTo(&receipt))

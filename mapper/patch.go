@@ -147,8 +147,10 @@ type entityPatch struct {
 
 // and joins two patches.
 func (p entityPatch) and(other entityPatch) entityPatch {
-	return entityPatch{slices.Concat(p.nodes, other.nodes), slices.Concat(p.changes, other.changes),
-		slices.Concat(p.returns, other.returns)}
+	return entityPatch{
+		slices.Concat(p.nodes, other.nodes), slices.Concat(p.changes, other.changes),
+		slices.Concat(p.returns, other.returns),
+	}
 }
 
 // with returns the patch with one more requirement.

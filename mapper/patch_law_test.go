@@ -144,13 +144,17 @@ func drawAct(r *rand.Rand) act {
 		}, false},
 		{f.Counts.Remove(), func(v *cells) { v.Counts = nil }, true},
 		{f.Inner.Change(i.City.Set(text)), func(v *cells) { v.Inner.City = text }, false},
-		{f.Inner.Change(i.N.Increment(n), i.City.Set(text)), func(v *cells) { v.Inner.N += n; v.Inner.City = text },
-			false},
+		{
+			f.Inner.Change(i.N.Increment(n), i.City.Set(text)), func(v *cells) { v.Inner.N += n; v.Inner.City = text },
+			false,
+		},
 		{f.Inner.Change(i.Deep.Key(k).Set(text)), func(v *cells) { deep(&v.Inner)[k] = text }, false},
 		{f.Inner.Change(i.Deep.Key(k).Remove()), func(v *cells) { delete(v.Inner.Deep, k) }, true},
 		{f.Far.Change(i.City.Set(text)), func(v *cells) { far(v).City = text }, false},
-		{f.Far.Change(i.Deep.Key(k).Set(text), i.N.Increment(n)),
-			func(v *cells) { deep(far(v))[k] = text; far(v).N += n }, false},
+		{
+			f.Far.Change(i.Deep.Key(k).Set(text), i.N.Increment(n)),
+			func(v *cells) { deep(far(v))[k] = text; far(v).N += n }, false,
+		},
 		{f.Far.Set(inner{City: text}), func(v *cells) { v.Far = &inner{City: text} }, false},
 		{f.Far.Remove(), func(v *cells) { v.Far = nil }, true},
 		{f.Left.Set(text), func(v *cells) { v.Left = text }, false},
@@ -321,8 +325,12 @@ func TestPatchLaw(t *testing.T) {
 			t.Fatalf("seed %d, patch %d: the other entity was saved by %d, and holds %d", seed, i, saved, got)
 		}
 		e := must(m.Load(ctx, m.Key(v.ID), mapper.Strong()))(t)
-		for j, pair := range [][2]cells{{e.Value.Main, v.Main}, {e.Value.Other, v.Other}, {e.Value.Rows[0], v.Rows[0]},
-			{e.Value.Rows[1], v.Rows[1]}} {
+		for j, pair := range [][2]cells{
+			{e.Value.Main, v.Main},
+			{e.Value.Other, v.Other},
+			{e.Value.Rows[0], v.Rows[0]},
+			{e.Value.Rows[1], v.Rows[1]},
+		} {
 			if got, want := pair[0].plain(), pair[1].plain(); !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d, patch %d, item %d:\n got %+v\nwant %+v\n%v", seed, i, j, got, want, plan)
 			}

@@ -30,34 +30,39 @@ type recorder struct {
 }
 
 func (c *recorder) PutItem(_ context.Context, in *dynamodb.PutItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	c.note("put "+place(in.Item), "", in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
 	return &dynamodb.PutItemOutput{}, nil
 }
 
 func (c *recorder) GetItem(_ context.Context, in *dynamodb.GetItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	item := maps.Clone(in.Key)
 	item["_a"] = &types.AttributeValueMemberB{Value: []byte("live")}
 	return &dynamodb.GetItemOutput{Item: item}, nil
 }
 
 func (c *recorder) UpdateItem(_ context.Context, in *dynamodb.UpdateItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	c.note("update "+place(in.Key), *in.UpdateExpression, in.ConditionExpression, in.ExpressionAttributeNames,
 		in.ExpressionAttributeValues)
 	return &dynamodb.UpdateItemOutput{}, nil
 }
 
 func (c *recorder) DeleteItem(_ context.Context, in *dynamodb.DeleteItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.DeleteItemOutput, error) {
 	c.note("delete "+place(in.Key), "", in.ConditionExpression, in.ExpressionAttributeNames,
 		in.ExpressionAttributeValues)
 	return &dynamodb.DeleteItemOutput{}, nil
 }
 
 func (c *recorder) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	for _, w := range in.TransactItems {
 		switch {
 		case w.Put != nil:
@@ -83,7 +88,8 @@ func place(item map[string]types.AttributeValue) string {
 
 // note keeps a request, its placeholders replaced, and versions as TOKEN.
 func (c *recorder) note(what, update string, condition *string, names map[string]string,
-	values map[string]types.AttributeValue) {
+	values map[string]types.AttributeValue,
+) {
 	text := ""
 	if update != "" {
 		text += " " + update
@@ -142,27 +148,45 @@ func TestPatchRequests(t *testing.T) {
 		want  []string
 	}{
 		{"set", id.Patch(u.Email.Set("a")), []string{"update x|U#Information SET email = a, " + token + there}},
-		{"the last set wins", id.Patch(u.Email.Set("a"), u.Email.Set("b")),
-			[]string{"update x|U#Information SET email = b, " + token + there}},
-		{"remove", id.Information().Patch(u.Name.Remove()),
-			[]string{"update x|U#Information SET " + token + " REMOVE name" + there}},
-		{"a field of a spread struct", id.Home().Patch(a.City.Set("Rome")),
-			[]string{"update " + home + " SET City = Rome, " + token + part}},
-		{"a spread struct", id.Patch(u.Home.Set(store.Address{City: "Rome"})),
-			[]string{"update " + home + " SET Street = , City = Rome, Country = , " + token + part}},
-		{"a spread pointer", id.Delivery().Patch(a.City.Set("Rome")),
-			[]string{"update x|U#Address#Delivery SET City = Rome, " + token + part}},
-		{"a field of one, by its struct", id.Patch(u.Home.Change(a.City.Set("Rome"))),
-			[]string{"update " + home + " SET City = Rome, " + token + part}},
-		{"a field of one removed", id.Home().Patch(a.City.Set("Rome"), a.Country.Remove()),
-			[]string{"update " + home + " SET City = Rome, " + token + " REMOVE Country" + part}},
+		{
+			"the last set wins", id.Patch(u.Email.Set("a"), u.Email.Set("b")),
+			[]string{"update x|U#Information SET email = b, " + token + there},
+		},
+		{
+			"remove", id.Information().Patch(u.Name.Remove()),
+			[]string{"update x|U#Information SET " + token + " REMOVE name" + there},
+		},
+		{
+			"a field of a spread struct", id.Home().Patch(a.City.Set("Rome")),
+			[]string{"update " + home + " SET City = Rome, " + token + part},
+		},
+		{
+			"a spread struct", id.Patch(u.Home.Set(store.Address{City: "Rome"})),
+			[]string{"update " + home + " SET Street = , City = Rome, Country = , " + token + part},
+		},
+		{
+			"a spread pointer", id.Delivery().Patch(a.City.Set("Rome")),
+			[]string{"update x|U#Address#Delivery SET City = Rome, " + token + part},
+		},
+		{
+			"a field of one, by its struct", id.Patch(u.Home.Change(a.City.Set("Rome"))),
+			[]string{"update " + home + " SET City = Rome, " + token + part},
+		},
+		{
+			"a field of one removed", id.Home().Patch(a.City.Set("Rome"), a.Country.Remove()),
+			[]string{"update " + home + " SET City = Rome, " + token + " REMOVE Country" + part},
+		},
 		{"a spread struct removed", id.Patch(u.Home.Remove()), []string{"delete " + home + part}},
 		{"an item deleted", id.Delivery().Delete(), []string{"delete x|U#Address#Delivery" + part}},
-		{"an element", id.Public().AddedAt(at).Patch(w.Price.Set(9.5), w.Notes.Remove()),
-			[]string{"update " + wish + " SET Price = 9.5, " + token + " REMOVE Notes" + part}},
-		{"an increment", id.Public().AddedAt(at).Patch(w.Price.Increment(0.5)),
+		{
+			"an element", id.Public().AddedAt(at).Patch(w.Price.Set(9.5), w.Notes.Remove()),
+			[]string{"update " + wish + " SET Price = 9.5, " + token + " REMOVE Notes" + part},
+		},
+		{
+			"an increment", id.Public().AddedAt(at).Patch(w.Price.Increment(0.5)),
 			[]string{"update " + wish + " SET Price = if_not_exists(Price, 0) + 0.5, " + token + part +
-				" AND (attribute_not_exists(Price) OR attribute_type(Price, N))"}},
+				" AND (attribute_not_exists(Price) OR attribute_type(Price, N))"},
+		},
 		{"an element put either way", id.Public().Put(store.Wish{AddedAt: at}), []string{"put " + wish + ours}},
 		{"an element added", id.Public().Add(store.Wish{AddedAt: at}), []string{"put " + wish + absentIf}},
 		{"an element deleted", id.Public().AddedAt(at).Delete(), []string{"delete " + wish + part}},

@@ -21,8 +21,10 @@ func TestPlaceholders(t *testing.T) {
 	at := time.Date(2021, 11, 14, 9, 30, 0, 5, time.UTC)
 	tags := map[string]string{"a#b": "1", "100%": "2", "~x": "3"}
 	must(packages.Save(ctx,
-		packages.New(registry.Package{Name: "p#q", Tags: tags,
-			Releases: []registry.Release{{At: at, Version: "1#2"}}})))(t)
+		packages.New(registry.Package{
+			Name: "p#q", Tags: tags,
+			Releases: []registry.Release{{At: at, Version: "1#2"}},
+		})))(t)
 	node := registry.PackageByName("p#q")
 	if got := must(node.Tags().Map(ctx, packages))(t); !cmp.Equal(got, tags) {
 		t.Errorf("%v", got)

@@ -16,8 +16,10 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 	ctx := context.Background()
 	users, _ := newUsers(t)
 	exact := enginetest.ReportsTransactions(t)
-	for id, options := range map[string][]mapper.WriteOption{"1": nil, "2": {mapper.Independent()},
-		"3": {mapper.Staged()}} {
+	for id, options := range map[string][]mapper.WriteOption{
+		"1": nil, "2": {mapper.Independent()},
+		"3": {mapper.Staged()},
+	} {
 		must(users.Save(ctx, users.New(someUser(id))))(t)
 		k := users.Key(id)
 		for name, s := range map[string]query.Selection[user]{

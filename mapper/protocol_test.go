@@ -185,8 +185,10 @@ func TestExpiredRootIsNotRevived(t *testing.T) {
 	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(2 * time.Second), Parts: []part{{1, "mine"}}})))(t)
 	a := must(m.Load(ctx, m.Key("1")))(t)
 	m.SetNow(func() time.Time { return time.Now().Add(3 * time.Second) })
-	_, added := handmade.Elements[lease, part]{Node: handmade.Node(m.Key("1")),
-		Item: 2}.Add(part{1, "theirs"}).Exec(ctx, m)
+	_, added := handmade.Elements[lease, part]{
+		Node: handmade.Node(m.Key("1")),
+		Item: 2,
+	}.Add(part{1, "theirs"}).Exec(ctx, m)
 	a.Value.Until = time.Now().Add(time.Hour)
 	_, saved := m.Save(ctx, a)
 	got, err := m.Load(ctx, m.Key("1"))
@@ -314,8 +316,10 @@ func TestEntityAcrossPagesIsWholeOrMissing(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx,
-		clean.New(models.Order{Customer: "1", N: 1, Status: "a",
-			Lines: []models.Line{{Line: 1, SKU: "x"}, {Line: 2, SKU: "y"}}})))(t)
+		clean.New(models.Order{
+			Customer: "1", N: 1, Status: "a",
+			Lines: []models.Line{{Line: 1, SKU: "x"}, {Line: 2, SKU: "y"}},
+		})))(t)
 	m := must(mapper.New[models.Order](client(t, smallPages(1, 2, func() {
 		must(clean.DeleteByKey(ctx, clean.Key("1", 1), mapper.Staged()))(t)
 	}), 1), mapper.Table(table)))(t)

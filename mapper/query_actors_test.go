@@ -79,8 +79,10 @@ func TestLoadsOfReinsertedEntities(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	account := func(id, text string) account {
-		return account{ID: id, Counter: 1, Left: text, Right: text, Entries: []part{{1, text}, {2, text}, {3, text}},
-			Flags: map[string]bool{"a": true}}
+		return account{
+			ID: id, Counter: 1, Left: text, Right: text, Entries: []part{{1, text}, {2, text}, {3, text}},
+			Flags: map[string]bool{"a": true},
+		}
 	}
 	eachMeddling(t, 8, func(x meddling) {
 		id := x.String()
@@ -129,8 +131,10 @@ func TestReinsertedEntities(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	order := func(c string, n int, text string) models.Order {
-		return models.Order{Customer: c, N: n, Status: text,
-			Lines: []models.Line{{Line: 1, SKU: text}, {Line: 2, SKU: text}}}
+		return models.Order{
+			Customer: c, N: n, Status: text,
+			Lines: []models.Line{{Line: 1, SKU: text}, {Line: 2, SKU: text}},
+		}
 	}
 	eachMeddling(t, 8, func(x meddling) {
 		for _, reverse := range []bool{false, true} {
@@ -224,8 +228,10 @@ func TestFirstPageProvesNothing(t *testing.T) {
 		}},
 		"patched": {was: bare, page: 3, parallel: func(t *testing.T, _ string, m *mapper.Mapper[account]) {
 			for i := range 6 {
-				must(handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")),
-					Item: 3}.Add(part{i + 1, "old"}).Exec(ctx, m))(t)
+				must(handmade.Elements[account, part]{
+					Node: handmade.Node(m.Key("1")),
+					Item: 3,
+				}.Add(part{i + 1, "old"}).Exec(ctx, m))(t)
 			}
 		}},
 	} {
@@ -399,8 +405,10 @@ func TestStableQueries(t *testing.T) {
 			newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
 		case 3:
 			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Left: "x"}), mapper.Staged()))(t)
-			must(handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")),
-				Item: 3}.Add(part{9, "live"}).Exec(ctx, clean))(t)
+			must(handmade.Elements[account, part]{
+				Node: handmade.Node(clean.Key("1")),
+				Item: 3,
+			}.Add(part{9, "live"}).Exec(ctx, clean))(t)
 		}
 		for _, drawn := range draws.Some(seed+uint64(kind), 7*8*2, draws.Times(24, draws.All, draws.All)) {
 			page, limit, reverse := 1+drawn/16, drawn/2%8, drawn%2 == 1
@@ -428,8 +436,10 @@ func TestPatchedElementsOfADeletedEntity(t *testing.T) {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		must(clean.Save(ctx, clean.New(six("1", "a")), staging(st)...))(t)
-		must(handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")),
-			Item: 3}.Add(part{7, "patched"}).Exec(ctx, clean))(t)
+		must(handmade.Elements[account, part]{
+			Node: handmade.Node(clean.Key("1")),
+			Item: 3,
+		}.Add(part{7, "patched"}).Exec(ctx, clean))(t)
 		c := &crash{left: 2} // read all, mark
 		dying := newAccounts(t, table, c.transport(), 1)
 		_, err := dying.DeleteByKey(ctx, dying.Key("1"), mapper.Staged())

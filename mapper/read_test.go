@@ -47,7 +47,8 @@ func (c *small) next() *int32 {
 }
 
 func (c *small) Query(ctx context.Context, in *dynamodb.QueryInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	x := *in
 	if l := c.next(); x.Limit == nil || *x.Limit > *l {
 		x.Limit = l
@@ -56,7 +57,8 @@ func (c *small) Query(ctx context.Context, in *dynamodb.QueryInput,
 }
 
 func (c *small) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
-	error) {
+	error,
+) {
 	x := *in
 	if l := c.next(); x.Limit == nil || *x.Limit > *l {
 		x.Limit = l
@@ -342,9 +344,13 @@ func TestAllUnstorableValuesAreReported(t *testing.T) {
 	m := must(mapper.New[account](failingClient{}))(t)
 	for _, id := range []string{"1", ""} {
 		_, err := m.Save(context.Background(),
-			m.New(account{ID: id, Counter: 1, Left: "\xff", Right: "\xfe",
-				Entries: []part{{1, "x"}, {1, "y"}, {-1, ""}, {12345, "\xff"}}, Flags: map[string]bool{"": true,
-					"\xff": true}}))
+			m.New(account{
+				ID: id, Counter: 1, Left: "\xff", Right: "\xfe",
+				Entries: []part{{1, "x"}, {1, "y"}, {-1, ""}, {12345, "\xff"}}, Flags: map[string]bool{
+					"":     true,
+					"\xff": true,
+				},
+			}))
 		t.Logf("%q: %v", id, err)
 		if n := strings.Count(err.Error(), "\n"); n < 6 {
 			t.Errorf("%d lines", n+1)
@@ -412,7 +418,8 @@ type stale struct {
 }
 
 func (c *stale) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
-	error) {
+	error,
+) {
 	out, err := c.Client.Scan(ctx, in, o...)
 	if err == nil {
 		for i, it := range out.Items {
@@ -521,9 +528,14 @@ func TestZeroTimeInKeyIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	times := must(mapper.New[models.TimeElements](failingClient{}))(t)
-	for _, v := range []models.TimeElements{{Nanos: []models.Wish{{}}}, {Millis: []models.Wish{{}}},
-		{Seconds: []models.Wish{{SKU: "s"}}}, {Unix: []models.Wish{{SKU: "s"}}}, {Dates: []models.Wish{{SKU: "s"}}},
-		{Weeks: []models.Wish{{SKU: "s"}}}} {
+	for _, v := range []models.TimeElements{
+		{Nanos: []models.Wish{{}}},
+		{Millis: []models.Wish{{}}},
+		{Seconds: []models.Wish{{SKU: "s"}}},
+		{Unix: []models.Wish{{SKU: "s"}}},
+		{Dates: []models.Wish{{SKU: "s"}}},
+		{Weeks: []models.Wish{{SKU: "s"}}},
+	} {
 		v.ID, v.Head = "1", "h"
 		if _, err := times.Save(ctx, times.New(v)); !errors.As(err, &value) {
 			t.Error(err)

@@ -73,8 +73,10 @@ func (t *tally) receipt() *Receipt {
 	}
 	r, items, room := receiptOf(len(t.Items))
 	*r = Receipt{
-		Predicted: Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: alternatives(t.Alternatives),
-			Requests: t.Requests, RootReads: t.RootReads},
+		Predicted: Plan{
+			Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: alternatives(t.Alternatives),
+			Requests: t.Requests, RootReads: t.RootReads,
+		},
 		Refused:    t.Refused,
 		Consumed:   Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
 		wcu:        t.WCU,
@@ -158,8 +160,10 @@ func alternatives(all []write.Alternative) []Alternative {
 	if len(all) == 0 {
 		return nil
 	}
-	options := map[write.Mode]string{write.OneByOne: "Independent()", write.Transaction: "one transaction",
-		write.Staged: "Staged()"}
+	options := map[write.Mode]string{
+		write.OneByOne: "Independent()", write.Transaction: "one transaction",
+		write.Staged: "Staged()",
+	}
 	out := make([]Alternative, len(all))
 	for i, a := range all {
 		out[i] = Alternative{Option: options[a.Mode], Requests: a.Calls, WCU: a.WCU}

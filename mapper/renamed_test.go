@@ -220,8 +220,10 @@ func TestMultiTypeQueryYieldsWhatItsQueriesYield(t *testing.T) {
 		}
 		id := fmt.Sprint(size)
 		must(buyers.Save(ctx,
-			buyers.New(buyer{ID: id, Name: "n", Notes: []part{{1, "a"}, {2, "b"}},
-				Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
+			buyers.New(buyer{
+				ID: id, Name: "n", Notes: []part{{1, "a"}, {2, "b"}},
+				Wishes: []buyerWish{{1, "x"}, {2, "y"}},
+			})))(t)
 		for _, code := range []string{"a", "a!", "a!!", "a b", "ab", "b"} {
 			must(orders.Save(ctx,
 				orders.New(bareOrder{Buyer: id, Code: code, Lines: []purchaseLine{{1, "s"}, {2, "t"}}})))(t)
@@ -287,8 +289,12 @@ func TestSetIfAbsentMoves(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[board](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 	w := newRaw(t, table)
-	for i, c := range []struct{ old, want string }{{"old-Text", "kept"}, {"older-Text", "kept"}, {"Text", "kept"},
-		{"Left", ""}} {
+	for i, c := range []struct{ old, want string }{
+		{"old-Text", "kept"},
+		{"older-Text", "kept"},
+		{"Text", "kept"},
+		{"Left", ""},
+	} {
 		id := strconv.Itoa(i)
 		must(m.Save(ctx, m.New(board{ID: id, Main: cells{Count: 1}})))(t)
 		stored := w.get("BOARD#"+id, "A")

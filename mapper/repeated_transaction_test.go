@@ -111,8 +111,10 @@ func TestRepeatedWithAnotherPart(t *testing.T) {
 		"the entity written by another":         {change, dropAnswer, interfere, applied, 1},
 		"written by another, and not applied":   {change, dropRequest, interfere, unknowns, 0},
 		"the counter written by another":        {change, dropAnswer, patched, applied, 1},
-		"both written by others": {change, dropAnswer,
-			func(c *counting, e *mapper.Entity[board]) { interfere(c, e); patched(c, e) }, unknowns, 1},
+		"both written by others": {
+			change, dropAnswer,
+			func(c *counting, e *mapper.Entity[board]) { interfere(c, e); patched(c, e) }, unknowns, 1,
+		},
 		"an element removed, also by another":     {remove, dropRequest, removed, unknowns, 0},
 		"an element removed, the counter written": {remove, dropAnswer, patched, unknowns, 1},
 	} {
@@ -156,8 +158,10 @@ func TestRepeatedWithAnotherPart(t *testing.T) {
 // applied, and what comes then is another.
 func TestRepeatedTwice(t *testing.T) {
 	t.Parallel()
-	for name, kinds := range map[string][]fault{"the first": {dropAnswer, dropAnswer},
-		"the second": {dropRequest, dropAnswer}} {
+	for name, kinds := range map[string][]fault{
+		"the first":  {dropAnswer, dropAnswer},
+		"the second": {dropRequest, dropAnswer},
+	} {
 		c := newCounting(t)
 		e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
 		must(c.boards.Save(t.Context(), e))(t)

@@ -116,14 +116,18 @@ func TestRootOnlyQueries(t *testing.T) {
 func TestRootOnlyQueryOfTwoTables(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	names := map[string]string{"pages": enginetest.Table(t, "PK:S", "SK:S"),
-		"bodies": enginetest.Table(t, "PK:S", "SK:S")}
+	names := map[string]string{
+		"pages":  enginetest.Table(t, "PK:S", "SK:S"),
+		"bodies": enginetest.Table(t, "PK:S", "SK:S"),
+	}
 	m := must(mapper.New[models.Page](enginetest.Start(t).Client(),
 		mapper.Tables(func(name string) string { return names[name] })))(t)
 	var want []models.Page
 	for i := range 30 {
-		p := models.Page{Site: "s", Path: fmt.Sprintf("%02d", i), Name: fmt.Sprint("n", i),
-			Body: []byte(strings.Repeat("x", i))}
+		p := models.Page{
+			Site: "s", Path: fmt.Sprintf("%02d", i), Name: fmt.Sprint("n", i),
+			Body: []byte(strings.Repeat("x", i)),
+		}
 		must(m.Save(ctx, m.New(p)))(t)
 		want = append(want, p)
 	}

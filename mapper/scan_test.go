@@ -51,8 +51,10 @@ func TestScan(t *testing.T) {
 	dying = newAccounts(t, table, c.transport(), 1)
 	_, _ = dying.DeleteByKey(ctx, dying.Key("marked"), mapper.Staged())
 	raw.put(item{"PK": s("ACCOUNT#orphan"), "SK": s("LEFT"), "Left": s("x")})
-	raw.put(item{"PK": s("ACCOUNT#7"), "SK": s("RIGHT"), "Right": s("x"),
-		"_a": &types.AttributeValueMemberB{Value: []byte("other")}})
+	raw.put(item{
+		"PK": s("ACCOUNT#7"), "SK": s("RIGHT"), "Right": s("x"),
+		"_a": &types.AttributeValueMemberB{Value: []byte("other")},
+	})
 	raw.put(item{"PK": s("ACCOUNT#7"), "SK": s("OTHER"), "Right": s("x")})
 	raw.put(item{"PK": s("USER#7"), "SK": s("HEAD")})
 	strays := map[string]string{
@@ -60,8 +62,11 @@ func TestScan(t *testing.T) {
 		"ACCOUNT#orphan LEFT": "orphan", "ACCOUNT#7 RIGHT": "dead", "ACCOUNT#7 OTHER": "unknown",
 		"USER#7 HEAD": "unknown",
 	}
-	for _, options := range [][]mapper.ScanOption{nil, {mapper.Segments(5)},
-		{mapper.Strong(), mapper.Segments(2), mapper.ReadRate(5000)}} {
+	for _, options := range [][]mapper.ScanOption{
+		nil,
+		{mapper.Segments(5)},
+		{mapper.Strong(), mapper.Segments(2), mapper.ReadRate(5000)},
+	} {
 		var r mapper.Receipt
 		got, seen := map[string]account{}, map[string]string{}
 		for e, err := range m.Scan(ctx,
@@ -103,8 +108,10 @@ func TestScan(t *testing.T) {
 		must(m.Save(ctx, e))(t)
 		break
 	}
-	for text, options := range map[string][]mapper.ScanOption{"Segments is -1": {mapper.Segments(-1)},
-		"ReadRate is -2": {mapper.ReadRate(-2)}} {
+	for text, options := range map[string][]mapper.ScanOption{
+		"Segments is -1": {mapper.Segments(-1)},
+		"ReadRate is -2": {mapper.ReadRate(-2)},
+	} {
 		for _, err := range m.Scan(ctx, options...) {
 			if err == nil || !strings.Contains(err.Error(), text) {
 				t.Errorf("%v", err)

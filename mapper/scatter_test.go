@@ -37,7 +37,8 @@ type distant struct {
 }
 
 func (c *distant) Query(ctx context.Context, in *dynamodb.QueryInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	c.mu.Lock()
 	c.requests++
 	c.under++
@@ -95,8 +96,13 @@ func TestScatter(t *testing.T) {
 		requests [2]int
 		held     int
 	}{
-		{"all", 0, []mapper.ReadOption{mapper.Concurrency(200), mapper.Memory(4 << 20)}, delay, 200, [2]int{5000, 7000},
-			4<<10 + 200},
+		{
+			"all", 0,
+			[]mapper.ReadOption{mapper.Concurrency(200), mapper.Memory(4 << 20)},
+			delay, 200,
+			[2]int{5000, 7000},
+			4<<10 + 200,
+		},
 		{"a first page", 10, []mapper.ReadOption{mapper.Concurrency(200)}, delay, 200, [2]int{200, 200}, 1000},
 		{"fewer at a time", 10, []mapper.ReadOption{mapper.Concurrency(50)}, 4 * delay, 50, [2]int{200, 200}, 1000},
 		{"as it comes", 0, nil, 4 * delay, 64, [2]int{600, 1500}, 32 << 10},

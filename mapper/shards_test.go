@@ -304,8 +304,12 @@ func TestShardsChangeTwoActors(t *testing.T) {
 	b := must(mapper.New[shopNew](engine.Client(), table))(t)
 	lines := []part{{N: 1, Text: "x"}, {N: 2, Text: "y"}}
 	n, distinct := 0, 0
-	for _, modes := range [][2][]mapper.WriteOption{{nil, nil}, {{mapper.Staged()}, nil}, {nil, {mapper.Staged()}},
-		{{mapper.Staged()}, {mapper.Staged()}}} {
+	for _, modes := range [][2][]mapper.WriteOption{
+		{nil, nil},
+		{{mapper.Staged()}, nil},
+		{nil, {mapper.Staged()}},
+		{{mapper.Staged()}, {mapper.Staged()}},
+	} {
 		for at := 0; ; at++ {
 			n++
 			sent, second := 0, error(nil)
@@ -416,8 +420,10 @@ func TestShardsManyWhileWritten(t *testing.T) {
 					t.Error(err)
 				}
 				if _, err := m.Save(ctx,
-					m.New(event{At: day.Add(12*time.Hour + time.Duration(2*i+w)*time.Millisecond),
-						ID: fmt.Sprint("later", w, i)})); err != nil {
+					m.New(event{
+						At: day.Add(12*time.Hour + time.Duration(2*i+w)*time.Millisecond),
+						ID: fmt.Sprint("later", w, i),
+					})); err != nil {
 					t.Error(err)
 				}
 			}

@@ -89,11 +89,15 @@ func TestCheckTables(t *testing.T) {
 		{AttributeName: aws.String("Opened"), AttributeType: "S"},
 	}
 	wrong.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{
-		{IndexName: aws.String("byCity"),
+		{
+			IndexName:  aws.String("byCity"),
 			KeySchema:  []types.KeySchemaElement{key("City", "HASH"), key("Opened", "RANGE")},
-			Projection: &types.Projection{ProjectionType: "INCLUDE", NonKeyAttributes: []string{"_s", "Other"}}},
-		{IndexName: aws.String("another"), KeySchema: []types.KeySchemaElement{key("Opened", "HASH")},
-			Projection: &types.Projection{ProjectionType: "ALL"}},
+			Projection: &types.Projection{ProjectionType: "INCLUDE", NonKeyAttributes: []string{"_s", "Other"}},
+		},
+		{
+			IndexName: aws.String("another"), KeySchema: []types.KeySchemaElement{key("Opened", "HASH")},
+			Projection: &types.Projection{ProjectionType: "ALL"},
+		},
 	}
 	wrong.LocalSecondaryIndexes = nil
 	must(client.CreateTable(ctx, &wrong))(t)

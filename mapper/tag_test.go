@@ -280,13 +280,17 @@ func TestLoadedReportsFieldsOfTheSelection(t *testing.T) {
 		"the root": {m.Key("1").Item("HEAD"), "[true true false false false false]"},
 		"elements": {m.Key("1").Prefix("ENTRY#"), "[true false false false true false]"},
 		"some":     {m.Key("1").Item("ENTRY#0001"), "[true false false false false false]"},
-		"two": {query.Join(m.Key("1").Item("HEAD"), m.Key("1").Item("LEFT"), m.Key("1").Prefix("FLAG#")),
-			"[true true true false false true]"},
+		"two": {
+			query.Join(m.Key("1").Item("HEAD"), m.Key("1").Item("LEFT"), m.Key("1").Prefix("FLAG#")),
+			"[true true true false false true]",
+		},
 	} {
 		e := must(m.Load(ctx, c.of))(t)
 		v := &e.Value
-		got := fmt.Sprint([]bool{e.Loaded(&v.ID), e.Loaded(&v.Counter), e.Loaded(&v.Left), e.Loaded(&v.Right),
-			e.Loaded(&v.Entries), e.Loaded(&v.Flags)})
+		got := fmt.Sprint([]bool{
+			e.Loaded(&v.ID), e.Loaded(&v.Counter), e.Loaded(&v.Left), e.Loaded(&v.Right),
+			e.Loaded(&v.Entries), e.Loaded(&v.Flags),
+		})
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}

@@ -300,8 +300,10 @@ func TestTimeTablesBulkMissing(t *testing.T) {
 	there := months(2026, time.March, 2)
 	all := func(yield func(gauge, error) bool) {
 		for i := range 90 {
-			if !yield(gauge{Device: fmt.Sprint(i % 7), At: time.Date(2026, time.Month(2+i%3), 1, i, 0, 0, 0, time.UTC),
-				ID: fmt.Sprint(i)}, nil) {
+			if !yield(gauge{
+				Device: fmt.Sprint(i % 7), At: time.Date(2026, time.Month(2+i%3), 1, i, 0, 0, 0, time.UTC),
+				ID: fmt.Sprint(i),
+			}, nil) {
 				return
 			}
 		}
@@ -328,7 +330,8 @@ type described struct {
 }
 
 func (c *described) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.DescribeTableOutput, error) {
 	out, err := c.admin.DescribeTable(ctx, in, o...)
 	c.n++
 	return c.change(c.n, out, err)
@@ -352,21 +355,25 @@ func TestMaintainWithCare(t *testing.T) {
 	})
 	t.Run("described late", func(t *testing.T) {
 		m, c := maintained(t, nil, mapper.TimeTables{})
-		late := &described{admin: c,
+		late := &described{
+			admin: c,
 			change: func(n int, out *dynamodb.DescribeTableOutput, err error) (*dynamodb.DescribeTableOutput, error) {
 				if n < 6 {
 					return nil, &types.ResourceNotFoundException{}
 				}
 				return out, err
-			}}
+			},
+		}
 		r := must(tables.Maintain(ctx, m, late, tables.Maintenance{}))(t)
 		if got := state(t, m, c.Client); len(r.Steps) != 4 || got != "0 ttl, 1 ttl" {
 			t.Errorf("%v: %s", r.Steps, got)
 		}
-		never := &described{admin: c,
+		never := &described{
+			admin: c,
 			change: func(int, *dynamodb.DescribeTableOutput, error) (*dynamodb.DescribeTableOutput, error) {
 				return nil, &types.ResourceNotFoundException{}
-			}}
+			},
+		}
 		if _, err := tables.Maintain(flow.InOrder(ctx), m, never, tables.Maintenance{}); err == nil {
 			t.Error("tables that never come are told to be there")
 		}
@@ -381,27 +388,35 @@ func TestMaintainWithCare(t *testing.T) {
 		"protected": {func(out *dynamodb.DescribeTableOutput) {
 			out.Table.DeletionProtectionEnabled = aws.Bool(true)
 		}, "protected against deletion"},
-		"without a clock": {func(out *dynamodb.DescribeTableOutput) { out.ResultMetadata = middleware.Metadata{} },
-			"nothing is dropped"},
+		"without a clock": {
+			func(out *dynamodb.DescribeTableOutput) { out.ResultMetadata = middleware.Metadata{} },
+			"nothing is dropped",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, a := maintained(t, []int{0, -1, 2}, mapper.TimeTables{Keep: 1})
-			client := &described{admin: a,
+			client := &described{
+				admin: a,
 				change: func(_ int, out *dynamodb.DescribeTableOutput, err error) (*dynamodb.DescribeTableOutput,
-					error) {
+					error,
+				) {
 					if err == nil {
 						c.change(out)
 					}
 					return out, err
-				}}
+				},
+			}
 			exported := 0
 			r, err := tables.Maintain(ctx, m, client,
-				tables.Maintenance{Drop: true,
+				tables.Maintenance{
+					Drop: true,
 					Export: func(context.Context, *types.TableDescription) (bool,
-						error) {
+						error,
+					) {
 						exported++
 						return true, nil
-					}})
+					},
+				})
 			if err == nil || !strings.Contains(err.Error(), c.want) || exported > 0 ||
 				slices.ContainsFunc(r.Steps, func(s tables.Step) bool { return s.Action == "drop" }) {
 				t.Errorf("%v: %v, exported %d", err, r.Steps, exported)
@@ -422,8 +437,10 @@ func TestMaintainWithCare(t *testing.T) {
 		m, c := maintained(t, []int{0}, mapper.TimeTables{})
 		m.SetNow(func() time.Time { return month(5) })
 		_, err := tables.Maintain(ctx, m, c,
-			tables.Maintenance{Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{nil,
-				tables.ColdCapacity(1, 1)}})
+			tables.Maintenance{Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{
+				nil,
+				tables.ColdCapacity(1, 1),
+			}})
 		if got := state(t, m, c.Client); err == nil || strings.Contains(got, "cold") {
 			t.Errorf("%v: %s", err, got)
 		}

@@ -90,7 +90,8 @@ func (c *asked) note(table *string) {
 }
 
 func (c *asked) Query(ctx context.Context, in *dynamodb.QueryInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	c.note(in.TableName)
 	if c.before != nil {
 		c.before(in)
@@ -99,7 +100,8 @@ func (c *asked) Query(ctx context.Context, in *dynamodb.QueryInput,
 }
 
 func (c *asked) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	c.note(in.TableName)
 	return c.Client.GetItem(ctx, in, o...)
 }
@@ -251,8 +253,10 @@ func TestTimeTablesPages(t *testing.T) {
 		m := timed[shardedGauge](t, &asked{}, there, opened)
 		var want []shardedGauge
 		for i := range 30 {
-			want = append(want, shardedGauge{Device: "d", At: there[0].Add(time.Duration(i) * 92 * time.Hour),
-				ID: fmt.Sprint(i), Text: "x"})
+			want = append(want, shardedGauge{
+				Device: "d", At: there[0].Add(time.Duration(i) * 92 * time.Hour),
+				ID: fmt.Sprint(i), Text: "x",
+			})
 			must(m.Save(ctx, m.New(want[i])))(t)
 		}
 		scatteredBy(t, m, inTime[shardedGauge]("d").Between(there[0], there[3].AddDate(0, 0, 27)), want)
@@ -356,8 +360,10 @@ func TestTimeTablesMissing(t *testing.T) {
 	for i, at := range there {
 		for n := range 3 {
 			must(m.Save(ctx,
-				m.New(gauge{Device: "d", At: at.Add(time.Duration(n)), ID: fmt.Sprint(10*i + n),
-					Text: strings.Repeat("x", 1000)})))(t)
+				m.New(gauge{
+					Device: "d", At: at.Add(time.Duration(n)), ID: fmt.Sprint(10*i + n),
+					Text: strings.Repeat("x", 1000),
+				})))(t)
 		}
 	}
 	ids := func(q query.Query[gauge, gauge], options ...mapper.ReadOption) string {
@@ -430,8 +436,10 @@ func TestTimeTablesMove(t *testing.T) {
 	client := &asked{}
 	there := []time.Time{time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	m := timed[trip](t, client, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0]}))
-	v := trip{Car: "c", At: there[1].Add(-time.Second), ID: "1", Km: 7,
-		Stops: []part{{N: 1, Text: "a"}, {N: 2, Text: "b"}}}
+	v := trip{
+		Car: "c", At: there[1].Add(-time.Second), ID: "1", Km: 7,
+		Stops: []part{{N: 1, Text: "a"}, {N: 2, Text: "b"}},
+	}
 	e := m.New(v)
 	must(m.Save(ctx, e))(t)
 	e.Value.At = there[1]
@@ -464,8 +472,10 @@ func TestTimeTablesMove(t *testing.T) {
 	if _, err := m.Save(ctx, old, mapper.Move()); !errors.Is(err, mapper.ErrExists) {
 		t.Errorf("moved onto another: %v", err)
 	}
-	many := must(m.LoadMany(ctx, []query.Selection[trip]{m.Key("c", v.At, "1"), m.Key("c", there[1], "1"),
-		m.Key("c", there[0], "none")}))(t)
+	many := must(m.LoadMany(ctx, []query.Selection[trip]{
+		m.Key("c", v.At, "1"), m.Key("c", there[1], "1"),
+		m.Key("c", there[0], "none"),
+	}))(t)
 	if many[0] == nil || many[1] == nil || many[2] != nil || !many[0].Value.At.Equal(v.At) {
 		t.Errorf("%v", many)
 	}
@@ -521,8 +531,10 @@ func TestTimeTablesItems(t *testing.T) {
 	}
 	var many []gauge
 	for i := range 60 {
-		many = append(many, gauge{Device: fmt.Sprint(i % 7), At: there[i%2].Add(time.Duration(i) * time.Hour),
-			ID: fmt.Sprint(i), Text: "x"})
+		many = append(many, gauge{
+			Device: fmt.Sprint(i % 7), At: there[i%2].Add(time.Duration(i) * time.Hour),
+			ID: fmt.Sprint(i), Text: "x",
+		})
 	}
 	all := func(yield func(gauge, error) bool) {
 		for _, v := range many {
@@ -577,8 +589,10 @@ func TestTimeTablesIndexed(t *testing.T) {
 	m := timed[alarm](t, client, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0]}))
 	var want []alarm
 	for i := range 24 {
-		v := alarm{Device: fmt.Sprint(i % 5), At: there[0].Add(time.Duration(i) * 115 * time.Hour), ID: fmt.Sprint(i),
-			Kind: []string{"fire", "water"}[i%3%2], Level: i % 4, Text: "x"}
+		v := alarm{
+			Device: fmt.Sprint(i % 5), At: there[0].Add(time.Duration(i) * 115 * time.Hour), ID: fmt.Sprint(i),
+			Kind: []string{"fire", "water"}[i%3%2], Level: i % 4, Text: "x",
+		}
 		r := must(m.Save(ctx, m.New(v)))(t)
 		if len(r.Consumed.Indexes) > 0 && r.Consumed.WCU != r.Predicted.WCU.Max {
 			t.Errorf("%v", r)

@@ -41,8 +41,10 @@ func newLedger(t testing.TB, f *faulty, attempts int, tables ...string) *ledger 
 }
 
 func ledgerTables(t testing.TB) []string {
-	return []string{enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", "SK:S"),
-		enginetest.Table(t, "ID:S", "")}
+	return []string{
+		enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", "SK:S"),
+		enginetest.Table(t, "ID:S", ""),
+	}
 }
 
 // note is an item of the caller's own making.
@@ -126,14 +128,22 @@ func TestTransactRefuses(t *testing.T) {
 		"empty": {[]mapper.Part{{}}, "part 1 of the transaction is empty"},
 		"many":  {[]mapper.Part{accounts.SavePart(accounts.New(many))}, "121 items of"},
 		"heavy": {[]mapper.Part{accounts.SavePart(accounts.New(heavy))}, "and DynamoDB takes 100 of 4194304"},
-		"one twice": {[]mapper.Part{accounts.SavePart(a), accounts.SavePart(accounts.New(account{ID: "1"}))},
-			"two parts of the transaction write or check ACCOUNT#1 HEAD"},
-		"options": {[]mapper.Part{accounts.SavePart(a, mapper.Independent())},
-			"takes CheckLoaded, CheckRoot, Reindex, Blind and IfTag only"},
-		"client": {[]mapper.Part{accounts.SavePart(a), other.note("1")},
-			"part 2 of the transaction has another client"},
-		"foreign": {[]mapper.Part{accounts.SavePart(other.accounts.New(account{}))},
-			"does not come from this mapper"},
+		"one twice": {
+			[]mapper.Part{accounts.SavePart(a), accounts.SavePart(accounts.New(account{ID: "1"}))},
+			"two parts of the transaction write or check ACCOUNT#1 HEAD",
+		},
+		"options": {
+			[]mapper.Part{accounts.SavePart(a, mapper.Independent())},
+			"takes CheckLoaded, CheckRoot, Reindex, Blind and IfTag only",
+		},
+		"client": {
+			[]mapper.Part{accounts.SavePart(a), other.note("1")},
+			"part 2 of the transaction has another client",
+		},
+		"foreign": {
+			[]mapper.Part{accounts.SavePart(other.accounts.New(account{}))},
+			"does not come from this mapper",
+		},
 		"not there": {[]mapper.Part{accounts.DeletePart(a)}, "there is nothing to delete"},
 		"value":     {[]mapper.Part{accounts.SavePart(accounts.New(account{}))}, "an empty string in a key"},
 		"raw twice": {[]mapper.Part{accounts.SavePart(a), raw(types.TransactWriteItem{Delete: &types.Delete{
@@ -143,15 +153,21 @@ func TestTransactRefuses(t *testing.T) {
 			TableName: &accountsTable, Key: item{"PK": s("ACCOUNT#1")},
 		}})}, "the delete lacks SK, the sort key of accounts"},
 		"raw nothing": {[]mapper.Part{raw(types.TransactWriteItem{})}, "the item has 0 of Put"},
-		"raw table": {[]mapper.Part{raw(types.TransactWriteItem{Put: &types.Put{Item: item{"a": s("x")}}})},
-			"no TableName"},
+		"raw table": {
+			[]mapper.Part{raw(types.TransactWriteItem{Put: &types.Put{Item: item{"a": s("x")}}})},
+			"no TableName",
+		},
 		"raw check": {[]mapper.Part{
-			raw(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: &accountsTable,
-				Key: item{"PK": s("x"), "SK": s("x")}}}),
+			raw(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+				TableName: &accountsTable,
+				Key:       item{"PK": s("x"), "SK": s("x")},
+			}}),
 		}, "no ConditionExpression"},
 		"no client": {[]mapper.Part{mapper.RawPart(nil, types.TransactWriteItem{})}, "the client is nil"},
-		"no mapper": {[]mapper.Part{registry.PackageByName("p").Tags().Add("a", "b").PatchPart(nil)},
-			"nothing to run on"},
+		"no mapper": {
+			[]mapper.Part{registry.PackageByName("p").Tags().Add("a", "b").PatchPart(nil)},
+			"nothing to run on",
+		},
 		"return": {[]mapper.Part{
 			registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x")).Return(&value).
 				PatchPart(other.packages),
@@ -191,12 +207,18 @@ func TestTransactConflicts(t *testing.T) {
 		"save":   {j.accounts.SavePart(stale), nil, "ACCOUNT#1 HEAD (Counter) was changed"},
 		"insert": {j.accounts.SavePart(j.accounts.New(account{ID: "1"})), mapper.ErrExists, "exists already"},
 		"delete": {j.accounts.DeletePart(stale), nil, "was changed"},
-		"add": {registry.PackageByName("p").Tags().Add("a", "b").PatchPart(j.packages), mapper.ErrExists,
-			"exists already"},
-		"remove": {registry.PackageByName("p").Tags().Key("b").Delete().PatchPart(j.packages),
-			mapper.ErrNotFound, "is not found"},
-		"no entity": {registry.PackageByName("q").Tags().Add("a", "b").IfEntityExists().PatchPart(j.packages),
-			mapper.ErrNotFound, "is not found"},
+		"add": {
+			registry.PackageByName("p").Tags().Add("a", "b").PatchPart(j.packages), mapper.ErrExists,
+			"exists already",
+		},
+		"remove": {
+			registry.PackageByName("p").Tags().Key("b").Delete().PatchPart(j.packages),
+			mapper.ErrNotFound, "is not found",
+		},
+		"no entity": {
+			registry.PackageByName("q").Tags().Add("a", "b").IfEntityExists().PatchPart(j.packages),
+			mapper.ErrNotFound, "is not found",
+		},
 		"delete, no root": {j.accounts.DeletePartByKey(j.accounts.Key("none")), mapper.ErrNotFound, "is not found"},
 		"raw":             {j.note("n"), nil, "the condition given does not hold for " + j.loose},
 	} {

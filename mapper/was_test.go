@@ -99,8 +99,10 @@ func TestRenamedAttributes(t *testing.T) {
 	}
 	e.Value.Visits++
 	must(now.Save(ctx, e))(t)
-	for sk, names := range map[string][2]string{"HEAD": {"FullName", "Name"}, "NOTE#001": {"Body", "Text"},
-		"NOTE#002": {"Text", "Body"}} {
+	for sk, names := range map[string][2]string{
+		"HEAD": {"FullName", "Name"}, "NOTE#001": {"Body", "Text"},
+		"NOTE#002": {"Text", "Body"},
+	} {
 		if it := w.get("MEMBER#1", sk); it[names[0]] == nil || it[names[1]] != nil {
 			t.Errorf("%s: %v", sk, it)
 		}
@@ -122,8 +124,10 @@ func TestAfterLoad(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	_, now, w := members2(t)
-	v := memberNow{ID: "1", FullName: "Ada", Seat: seat{Row: "4"},
-		Notes: []noteNow{{N: 1, Body: "one", Mark: mark{Color: "red"}}}}
+	v := memberNow{
+		ID: "1", FullName: "Ada", Seat: seat{Row: "4"},
+		Notes: []noteNow{{N: 1, Body: "one", Mark: mark{Color: "red"}}},
+	}
 	must(now.Save(ctx, now.New(v)))(t)
 	e := must(now.Load(ctx, now.Key("1")))(t)
 	g := e.Value

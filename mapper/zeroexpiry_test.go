@@ -28,8 +28,10 @@ func TestZeroNeverExpires(t *testing.T) {
 	table, client := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Start(t).Client()
 	m := must(mapper.New[permit](client, mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(permit{ID: "a", Owner: "bob"})))(t)
-	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "PERMIT#a"},
-		"SK": &types.AttributeValueMemberS{Value: "HEAD"}}
+	key := map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: "PERMIT#a"},
+		"SK": &types.AttributeValueMemberS{Value: "HEAD"},
+	}
 	a := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key}))(t).Item
 	if a["gone"] != nil {
 		t.Errorf("gone is stored as %v", a["gone"])

@@ -108,8 +108,10 @@ func (m *Migration) note(ctx context.Context, from seenPhase) (done bool, err er
 		return false, err
 	}
 	return m.transact(ctx,
-		types.TransactWriteItem{Put: &types.Put{TableName: &m.state.table.Name, Item: a,
-			ConditionExpression: aws.String("attribute_not_exists(note)")}}, types.TransactWriteItem{Put: phase})
+		types.TransactWriteItem{Put: &types.Put{
+			TableName: &m.state.table.Name, Item: a,
+			ConditionExpression: aws.String("attribute_not_exists(note)"),
+		}}, types.TransactWriteItem{Put: phase})
 }
 
 // goOn changes from a phase to running, if the note still exists.

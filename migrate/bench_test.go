@@ -56,8 +56,10 @@ func (s *setup) fill(n, items int) {
 // batches, and ends each with one conditional write.
 func (s *setup) byHand(ctx context.Context, segment, of int) error {
 	p := dynamodb.NewScanPaginator(s.client,
-		&dynamodb.ScanInput{TableName: &s.source, Segment: aws.Int32(int32(segment)),
-			TotalSegments: aws.Int32(int32(of))})
+		&dynamodb.ScanInput{
+			TableName: &s.source, Segment: aws.Int32(int32(segment)),
+			TotalSegments: aws.Int32(int32(of)),
+		})
 	for p.HasMorePages() {
 		page, err := p.NextPage(ctx)
 		if err != nil {
@@ -111,8 +113,10 @@ func (s *setup) splitByHand(doc map[string]types.AttributeValue) []types.WriteRe
 		a["PK"], a["SK"] = pk, &types.AttributeValueMemberS{Value: sk}
 		all = append(all, types.WriteRequest{PutRequest: &types.PutRequest{Item: a}})
 	}
-	add("HEAD", map[string]types.AttributeValue{"description": doc["description"], "license": doc["license"],
-		"keywords": doc["keywords"], "stars": doc["stars"]})
+	add("HEAD", map[string]types.AttributeValue{
+		"description": doc["description"], "license": doc["license"],
+		"keywords": doc["keywords"], "stars": doc["stars"],
+	})
 	add("VERSIONS", map[string]types.AttributeValue{"versions": doc["versions"]})
 	add("SCRIPTS", map[string]types.AttributeValue{"scripts": doc["scripts"]})
 	for name, v := range doc["dist-tags"].(*types.AttributeValueMemberM).Value {
@@ -270,7 +274,8 @@ type weighing struct {
 }
 
 func (w *weighing) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
 	out, err := w.Client.BatchExecuteStatement(ctx, in, o...)
 	if err == nil {
 		for _, c := range out.ConsumedCapacity {
@@ -281,7 +286,8 @@ func (w *weighing) BatchExecuteStatement(ctx context.Context, in *dynamodb.Batch
 }
 
 func (w *weighing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	out, err := w.Client.UpdateItem(ctx, in, o...)
 	if err == nil && out.ConsumedCapacity != nil {
 		w.took(aws.ToFloat64(out.ConsumedCapacity.CapacityUnits))
@@ -290,7 +296,8 @@ func (w *weighing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 }
 
 func (w *weighing) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	out, err := w.Client.PutItem(ctx, in, o...)
 	if err == nil && out.ConsumedCapacity != nil {
 		w.took(aws.ToFloat64(out.ConsumedCapacity.CapacityUnits))

@@ -75,7 +75,8 @@ type stopping struct {
 var errStopped = errors.New("stopped")
 
 func (c *stopping) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	if c.fails("PutItem " + text(in.Item[aws.ToString(c.sortKey(in.Item))])) {
 		return nil, errStopped
 	}
@@ -90,7 +91,8 @@ func (c *stopping) sortKey(a map[string]types.AttributeValue) *string {
 }
 
 func (c *stopping) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
 	if c.fails("BatchExecuteStatement") {
 		return nil, &types.ResourceNotFoundException{Message: aws.String("stopped")}
 	}
@@ -167,8 +169,10 @@ func TestVerifyFindsLostRoots(t *testing.T) {
 			continue
 		}
 		if _, err := s.client.DeleteItem(ctx,
-			&dynamodb.DeleteItemInput{TableName: &s.target,
-				Key: map[string]types.AttributeValue{"PK": a["PK"], "SK": a["SK"]}}); err != nil {
+			&dynamodb.DeleteItemInput{
+				TableName: &s.target,
+				Key:       map[string]types.AttributeValue{"PK": a["PK"], "SK": a["SK"]},
+			}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -196,8 +200,10 @@ func TestClaimWithoutAMonolith(t *testing.T) {
 		_, _ = s.over(c, migrate.Segments(1)).Run(ctx)
 		for _, a := range s.all(s.source) {
 			if _, err := s.client.DeleteItem(ctx,
-				&dynamodb.DeleteItemInput{TableName: &s.source,
-					Key: map[string]types.AttributeValue{"name": a["name"]}}); err != nil {
+				&dynamodb.DeleteItemInput{
+					TableName: &s.source,
+					Key:       map[string]types.AttributeValue{"name": a["name"]},
+				}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -267,8 +273,10 @@ func TestDeadLettersOfAnySize(t *testing.T) {
 	}
 	for _, name := range []string{"many", strings.Repeat("n", 1500)} {
 		if _, err := s.client.DeleteItem(ctx,
-			&dynamodb.DeleteItemInput{TableName: &s.source,
-				Key: map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: name}}}); err != nil {
+			&dynamodb.DeleteItemInput{
+				TableName: &s.source,
+				Key:       map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: name}},
+			}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -343,9 +351,12 @@ func TestNewRefuses(t *testing.T) {
 type withoutDelete struct{ migrate.Client }
 
 func (withoutDelete) DeleteTable(context.Context, *dynamodb.DeleteTableInput,
-	...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error) {
-	return nil, &smithy.GenericAPIError{Code: "AccessDeniedException",
-		Message: "not authorized to perform dynamodb:DeleteTable"}
+	...func(*dynamodb.Options),
+) (*dynamodb.DeleteTableOutput, error) {
+	return nil, &smithy.GenericAPIError{
+		Code:    "AccessDeniedException",
+		Message: "not authorized to perform dynamodb:DeleteTable",
+	}
 }
 
 // A contract whose table may not be deleted leaves the migration as it was: it can be rolled back yet.

@@ -66,7 +66,8 @@ type expected struct {
 }
 
 func (k *expected) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.DescribeTableOutput, error) {
 	return k.of.DescribeTable(context.WithoutCancel(ctx), in, o...)
 }
 
@@ -247,8 +248,10 @@ func (s *scene) move(ctx context.Context, g *migrate.Migration) error {
 func (s *scene) back(ctx context.Context, g *migrate.Migration) error {
 	at := s.doc()
 	at.Table = g.Mover().Source
-	root, err := g.Mover().RootOf(&protocol.Monolith{Place: at,
-		Attributes: item.Attributes{"name": &types.AttributeValueMemberS{Value: s.name}}})
+	root, err := g.Mover().RootOf(&protocol.Monolith{
+		Place:      at,
+		Attributes: item.Attributes{"name": &types.AttributeValueMemberS{Value: s.name}},
+	})
 	if err != nil {
 		return err
 	}
@@ -275,16 +278,20 @@ func (s *setup) enter(phase string) {
 // play runs actors on one entity by a seed, and returns what is wrong.
 func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err error) {
 	r := rand.New(rand.NewPCG(seed, 2))
-	x := &scene{setup: s, ctx: context.Background(), name: fmt.Sprint("e", seed, ".", n), history: &explore.History{},
-		rolledBack: new(atomic.Int32)}
+	x := &scene{
+		setup: s, ctx: context.Background(), name: fmt.Sprint("e", seed, ".", n), history: &explore.History{},
+		rolledBack: new(atomic.Int32),
+	}
 	doc := document(x.name, 2)
 	doc["license"] = &types.AttributeValueMemberS{Value: "seed"}
 	doc["dist-tags"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
 	if _, err := s.client.PutItem(x.ctx, &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
 		return "", err
 	}
-	x.history.Seed.Entities = map[string]*explore.Entity{x.name: {Origin: "seed",
-		Items: map[string]string{"description": text(doc["description"])}}}
+	x.history.Seed.Entities = map[string]*explore.Entity{x.name: {
+		Origin: "seed",
+		Items:  map[string]string{"description": text(doc["description"])},
+	}}
 	x.run = &explore.Run{Chooser: explore.NewRandom(seed), Engine: http.DefaultTransport}
 	x.run.Limits = explore.Limits{Faults: r.IntN(3), Crashes: r.IntN(2), Late: r.IntN(3)}
 	switch g, w, m := x.through(nil); r.IntN(6) {
@@ -303,8 +310,10 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 		}
 	}
 	s.enter([]string{"running", "rollingBack"}[r.IntN(2)]) // entities go back in the second alone
-	kinds := []string{"run", "run", "rollback", "update", "add", "old", "reader", "reader", "delete", "insert",
-		"cut over"}
+	kinds := []string{
+		"run", "run", "rollback", "update", "add", "old", "reader", "reader", "delete", "insert",
+		"cut over",
+	}
 	var actors []explore.Actor
 	for i := range 2 + r.IntN(3) {
 		kind := kinds[r.IntN(len(kinds))]
@@ -375,8 +384,10 @@ func tablesPlay(t *testing.T, seed uint64) (what string, err error) {
 		doc["license"] = textValue("seed")
 		doc["dist-tags"] = &types.AttributeValueMemberM{Value: attributes{}}
 		s.put(doc)
-		x.history.Seed.Entities[text(doc["name"])] = &explore.Entity{Origin: "seed",
-			Items: map[string]string{"description": text(doc["description"])}}
+		x.history.Seed.Entities[text(doc["name"])] = &explore.Entity{
+			Origin: "seed",
+			Items:  map[string]string{"description": text(doc["description"])},
+		}
 	}
 	if r.IntN(3) == 0 {
 		if _, err := s.migration().Run(x.ctx); err != nil {

@@ -173,7 +173,8 @@ func (s *setup) survivesFault(what faults.Fault, at, dead int) bool {
 
 // failingStep does a step with a fault at its n-th request, and reports whether it came to that.
 func (s *setup) failingStep(ctx context.Context, what faults.Fault, at int,
-	step func(*migrate.Migration, context.Context) (*migrate.Report, error)) bool {
+	step func(*migrate.Migration, context.Context) (*migrate.Report, error),
+) bool {
 	s.Helper()
 	return s.failing(ctx, what, at, func(m *migrate.Migration, ctx context.Context) error {
 		_, err := step(m, ctx)
@@ -183,7 +184,8 @@ func (s *setup) failingStep(ctx context.Context, what faults.Fault, at int,
 
 // failing is failingStep of anything.
 func (s *setup) failing(ctx context.Context, what faults.Fault, at int,
-	do func(*migrate.Migration, context.Context) error) bool {
+	do func(*migrate.Migration, context.Context) error,
+) bool {
 	s.Helper()
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()

@@ -44,7 +44,8 @@ func (m *Migration) each(ctx context.Context, do func(ctx context.Context, p rea
 
 // exportPages reads a segment of the export from a position.
 func (m *Migration) exportPages(ctx context.Context, i int, from files.Position,
-	do func(read.Page, files.Position) error) error {
+	do func(read.Page, files.Position) error,
+) error {
 	return m.export.Read(ctx, files.Segment{Number: i, Of: m.of, Limit: pageEntities, From: from},
 		func(b files.Batch) error {
 			p := read.Page{More: b.More}

@@ -145,10 +145,14 @@ func TestExportsThatAreRefused(t *testing.T) {
 		{"manifest-summary.json", "", "name the folder of one export"},
 		{"manifest-summary.json", "{", "unexpected end of JSON input"},
 		{"manifest-summary.json", `{"outputFormat":"ION"}`, `the export's format is "ION": export as DYNAMODB_JSON`},
-		{"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","exportType":"INCREMENTAL_EXPORT"}`,
-			"the export is incremental"},
-		{"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","itemCount":7}`,
-			"has 7 items, and manifest-files.json 4: the export is not whole"},
+		{
+			"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","exportType":"INCREMENTAL_EXPORT"}`,
+			"the export is incremental",
+		},
+		{
+			"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","itemCount":7}`,
+			"has 7 items, and manifest-files.json 4: the export is not whole",
+		},
 		{"data/0.json.gz", "none", "data/0.json.gz: unexpected EOF"},
 		{"data/0.json.gz", string(zip("{}\n")), "data/0.json.gz, line 1: it has no Item"},
 		{"data/0.json.gz", string(zip(`{"Item":{"name":"x"}}`)), "data/0.json.gz, line 1: "},
@@ -202,8 +206,10 @@ func (s *setup) loadFiles(folder, table string) int {
 				return err
 			}
 			if _, err := s.client.PutItem(ctx,
-				&dynamodb.PutItemInput{TableName: &table, Item: a,
-					ConditionExpression: aws.String("attribute_not_exists(PK)")}); err != nil {
+				&dynamodb.PutItemInput{
+					TableName: &table, Item: a,
+					ConditionExpression: aws.String("attribute_not_exists(PK)"),
+				}); err != nil {
 				return err
 			}
 		}
@@ -218,8 +224,10 @@ func (s *setup) loadFiles(folder, table string) int {
 // offline is a migration before the model's table is there.
 func (s *setup) offline(table string, o ...migrate.Option) *migrate.Migration {
 	s.Helper()
-	o = append([]migrate.Option{migrate.Tables(func(string) string { return table }), migrate.Segments(3),
-		migrate.OfFiles()}, o...)
+	o = append([]migrate.Option{
+		migrate.Tables(func(string) string { return table }), migrate.Segments(3),
+		migrate.OfFiles(),
+	}, o...)
 	m, err := migrate.Open(context.Background(), s.client, s.layout(), s.source, o...)
 	if err != nil {
 		s.Fatal(err)
@@ -379,8 +387,10 @@ func TestImportThatIsNotWhole(t *testing.T) {
 		if strings.HasPrefix(text(a["SK"]), "EVENT#") {
 			if n++; n%4 == 0 {
 				if _, err := s.client.DeleteItem(ctx,
-					&dynamodb.DeleteItemInput{TableName: &s.target,
-						Key: attributes{"PK": a["PK"], "SK": a["SK"]}}); err != nil {
+					&dynamodb.DeleteItemInput{
+						TableName: &s.target,
+						Key:       attributes{"PK": a["PK"], "SK": a["SK"]},
+					}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -40,8 +40,10 @@ func anything(r *rand.Rand, depth int) types.AttributeValue {
 		}
 		return &types.AttributeValueMemberL{Value: l}
 	case n == 6:
-		return &types.AttributeValueMemberN{Value: []string{"12345678901234567890123456789012345678",
-			"-0.00000000000000000000000000000000000001", "1e+100", "0"}[r.IntN(4)]}
+		return &types.AttributeValueMemberN{Value: []string{
+			"12345678901234567890123456789012345678",
+			"-0.00000000000000000000000000000000000001", "1e+100", "0",
+		}[r.IntN(4)]}
 	case n == 7:
 		return &types.AttributeValueMemberB{Value: []byte{0, 255, byte(r.IntN(256))}}
 	case n == 8:
@@ -49,9 +51,11 @@ func anything(r *rand.Rand, depth int) types.AttributeValue {
 	case n == 9:
 		return &types.AttributeValueMemberNS{Value: []string{"3", "1.5", "-2"}}
 	case n == 10:
-		return []types.AttributeValue{&types.AttributeValueMemberNULL{Value: true},
+		return []types.AttributeValue{
+			&types.AttributeValueMemberNULL{Value: true},
 			&types.AttributeValueMemberBOOL{Value: true},
-			&types.AttributeValueMemberBS{Value: [][]byte{{1}, {2, 3}}}}[r.IntN(3)]
+			&types.AttributeValueMemberBS{Value: [][]byte{{1}, {2, 3}}},
+		}[r.IntN(3)]
 	}
 	return textValue(strings.Repeat("x", r.IntN(40)))
 }
@@ -76,8 +80,10 @@ func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 	for i := range r.IntN(5) {
 		tags[fmt.Sprintf("tag#%d%%", i)] = anything(r, 1)
 	}
-	doc["dist-tags"] = []types.AttributeValue{&types.AttributeValueMemberM{Value: tags},
-		&types.AttributeValueMemberNULL{Value: true}}[r.IntN(10)/9]
+	doc["dist-tags"] = []types.AttributeValue{
+		&types.AttributeValueMemberM{Value: tags},
+		&types.AttributeValueMemberNULL{Value: true},
+	}[r.IntN(10)/9]
 	n := []int{0, 1, 2, 5, 20, 130}[r.IntN(6)]
 	if n == 130 && r.IntN(4) > 0 {
 		n = 8

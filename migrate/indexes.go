@@ -47,8 +47,10 @@ func layoutIndexes(l *schema.Layout, t *item.Table) []*schema.Index {
 			slices.ContainsFunc(all, func(x *schema.Index) bool { return x.Name == n.Name }) {
 			continue
 		}
-		x := &schema.Index{Name: n.Name, Table: &schema.Table{Name: t.Name, Hash: t.Hash, Range: t.Range},
-			All: n.Include == nil, Include: n.Include}
+		x := &schema.Index{
+			Name: n.Name, Table: &schema.Table{Name: t.Name, Hash: t.Hash, Range: t.Range},
+			All: n.Include == nil, Include: n.Include,
+		}
 		x.Hash, x.Range = keysOfIndex(n.Hash), keysOfIndex(n.Range)
 		all = append(all, x)
 	}

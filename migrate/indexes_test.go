@@ -76,14 +76,18 @@ func newTickets(t *testing.T) *tickets {
 	_, err = client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &s.source, BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String("ID"), AttributeType: "S"}, {AttributeName: aws.String("State"),
-				AttributeType: "S"}, {AttributeName: aws.String("Weight"), AttributeType: "N"},
+			{AttributeName: aws.String("ID"), AttributeType: "S"}, {
+				AttributeName: aws.String("State"),
+				AttributeType: "S",
+			}, {AttributeName: aws.String("Weight"), AttributeType: "N"},
 		},
 		KeySchema: []types.KeySchemaElement{key("ID", "HASH")},
 		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{
 			{IndexName: aws.String("old"), KeySchema: []types.KeySchemaElement{key("State", "HASH")}, Projection: all},
-			{IndexName: aws.String("heavy"), KeySchema: []types.KeySchemaElement{key("Weight", "HASH")},
-				Projection: keys},
+			{
+				IndexName: aws.String("heavy"), KeySchema: []types.KeySchemaElement{key("Weight", "HASH")},
+				Projection: keys,
+			},
 		},
 	})
 	if err != nil {
@@ -106,8 +110,10 @@ func (s *tickets) migration(o ...migrate.Option) *migrate.Migration {
 func (s *tickets) fill(n int) {
 	s.Helper()
 	for i := range n {
-		v := Ticket{ID: fmt.Sprint("t", i), Owner: "bob", State: fmt.Sprint("s", i%3), Weight: i,
-			Opened: time.Unix(1.7e9, int64(i)).UTC(), Until: time.Unix(4e9, 0).UTC(), Text: strings.Repeat("x", i*400)}
+		v := Ticket{
+			ID: fmt.Sprint("t", i), Owner: "bob", State: fmt.Sprint("s", i%3), Weight: i,
+			Opened: time.Unix(1.7e9, int64(i)).UTC(), Until: time.Unix(4e9, 0).UTC(), Text: strings.Repeat("x", i*400),
+		}
 		if i%4 == 1 {
 			v.Owner, v.Until = "", time.Time{}
 		}
@@ -215,8 +221,10 @@ func TestIndexesOfOneTable(t *testing.T) {
 	s := newTickets(t)
 	s.source = s.target
 	for i := range 6 {
-		doc, err := attributevalue.MarshalMap(Ticket{ID: fmt.Sprint("t", i), Owner: "bob", State: "s", Weight: i,
-			Opened: time.Unix(1.7e9, 0).UTC()})
+		doc, err := attributevalue.MarshalMap(Ticket{
+			ID: fmt.Sprint("t", i), Owner: "bob", State: "s", Weight: i,
+			Opened: time.Unix(1.7e9, 0).UTC(),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,8 +275,10 @@ func TestExpired(t *testing.T) {
 	ctx := context.Background()
 	s := newTickets(t)
 	for i, until := range []int64{1.6e9, 1.6e9, 4e9} {
-		doc, err := attributevalue.MarshalMap(Ticket{ID: fmt.Sprint("t", i), Owner: "bob", State: "s",
-			Until: time.Unix(until, 0).UTC(), Text: "text", Notes: []Note{{1, "eve", "note"}}})
+		doc, err := attributevalue.MarshalMap(Ticket{
+			ID: fmt.Sprint("t", i), Owner: "bob", State: "s",
+			Until: time.Unix(until, 0).UTC(), Text: "text", Notes: []Note{{1, "eve", "note"}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,8 +319,10 @@ func TestWrapExpired(t *testing.T) {
 	ctx := context.Background()
 	s := newTickets(t)
 	for _, id := range []string{"moved", "unmoved"} {
-		doc, err := attributevalue.MarshalMap(Ticket{ID: id, Owner: "bob", State: "s", Until: time.Unix(1.6e9, 0).UTC(),
-			Notes: []Note{{1, "eve", "note"}}})
+		doc, err := attributevalue.MarshalMap(Ticket{
+			ID: id, Owner: "bob", State: "s", Until: time.Unix(1.6e9, 0).UTC(),
+			Notes: []Note{{1, "eve", "note"}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -384,8 +396,10 @@ func (s *tickets) expire() (n int) {
 			ended.Value <= fmt.Sprint(time.Now().Unix()) {
 			n++
 			if _, err := s.client.DeleteItem(context.Background(),
-				&dynamodb.DeleteItemInput{TableName: &s.target,
-					Key: attributes{"PK": a["PK"], "SK": a["SK"]}}); err != nil {
+				&dynamodb.DeleteItemInput{
+					TableName: &s.target,
+					Key:       attributes{"PK": a["PK"], "SK": a["SK"]},
+				}); err != nil {
 				s.Fatal(err)
 			}
 		}
@@ -417,8 +431,10 @@ type (
 
 func newVisas(t *testing.T) (*tickets, *mapper.Mapper[Visa]) {
 	t.Helper()
-	s := &tickets{&setup{TB: t, client: enginetest.Start(t).Client(), source: enginetest.Table(t, "ID:S", ""),
-		target: enginetest.Table(t, "PK:S", "SK:S"), docs: map[string]attributes{}}, layoutOf[Visa](t), nil}
+	s := &tickets{&setup{
+		TB: t, client: enginetest.Start(t).Client(), source: enginetest.Table(t, "ID:S", ""),
+		target: enginetest.Table(t, "PK:S", "SK:S"), docs: map[string]attributes{},
+	}, layoutOf[Visa](t), nil}
 	m, err := mapper.New[Visa](s.client, mapper.Table(s.target))
 	if err != nil {
 		t.Fatal(err)
@@ -442,10 +458,14 @@ func TestNothingBecomesAnExpiry(t *testing.T) {
 		"an index's, in a struct": {func(d attributes) {
 			d["House"].(*types.AttributeValueMemberM).Value["G1"] = past
 		}, ""},
-		"in an element": {func(d attributes) { element(d, "Rooms")["gone"] = past },
-			"Rooms[0].gone: the item has another attribute of that name"},
-		"an index's in an element": {func(d attributes) { element(d, "Rooms")["G1"] = past },
-			"Rooms[0].G1: the item has another attribute of that name"},
+		"in an element": {
+			func(d attributes) { element(d, "Rooms")["gone"] = past },
+			"Rooms[0].gone: the item has another attribute of that name",
+		},
+		"an index's in an element": {
+			func(d attributes) { element(d, "Rooms")["G1"] = past },
+			"Rooms[0].G1: the item has another attribute of that name",
+		},
 		"on the root": {func(d attributes) { d["gone"] = past }, "it is the table's TTL attribute"},
 	} {
 		s, _ := newVisas(t)

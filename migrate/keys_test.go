@@ -287,8 +287,10 @@ func TestKeysThatAreRefused(t *testing.T) {
 		{own, "", "DOC", "the field no stands in the keys of the model's root, and in none of the monoliths"},
 		{own, "", "ROOM#{Number}#A", "their sort key could be that of Name: give Name another sk="},
 		{own, "", "ROOM#{Number}#{Building}", "their sort key could be that of Name"},
-		{own, "", "DOC#{Name}",
-			`the key "DOC#{Name}" of monoliths: {Name} does not stand in the keys of the model's root`},
+		{
+			own, "", "DOC#{Name}",
+			`the key "DOC#{Name}" of monoliths: {Name} does not stand in the keys of the model's root`,
+		},
 		{own, "", "DOC#{Number:06}", "{Number:06} does not stand in the keys of the model's root, so that nobody " +
 			"could tell where the monolith of an entity lies: there are [{Building} {Number:04}]"},
 		{own, "", "DOC#{Number", "of monoliths"},
@@ -627,7 +629,8 @@ type lastWrite struct {
 }
 
 func (l *lastWrite) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	out, err := l.Client.PutItem(ctx, in, o...)
 	if p, ok := in.Item["phase"].(*types.AttributeValueMemberS); ok && p.Value == l.at {
 		l.die()

@@ -77,7 +77,8 @@ type beforeCommit struct {
 }
 
 func (b *beforeCommit) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	if do := b.do; *in.TableName == b.source && do != nil {
 		b.do = nil
 		do()

@@ -162,8 +162,10 @@ func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Optio
 	if c == nil || l == nil {
 		return nil, errors.New("migrate: Open takes a client, a layout and the name of the source")
 	}
-	m := &Migration{client: c, layout: l.of,
-		options: options{of: defaultSegments, prices: forecast.DefaultPrices(), now: time.Now}}
+	m := &Migration{
+		client: c, layout: l.of,
+		options: options{of: defaultSegments, prices: forecast.DefaultPrices(), now: time.Now},
+	}
 	for _, o := range opts {
 		o.apply(&m.options)
 	}
@@ -353,7 +355,8 @@ func (m *Migration) whole(step string) error {
 // scan reads the segments of a table in parallel, page by page, until each returns an error. It returns
 // the consumed units.
 func (m *Migration) scan(ctx context.Context, table *item.Table, strong bool,
-	each func(ctx context.Context, p read.Page) error) (read.Usage, error) {
+	each func(ctx context.Context, p read.Page) error,
+) (read.Usage, error) {
 	var mu sync.Mutex
 	var sum read.Usage
 	err := flow.AtOnce(ctx, len(m.segments), func(ctx context.Context, i int) error {

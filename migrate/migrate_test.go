@@ -113,8 +113,10 @@ func text(v types.AttributeValue) string { return v.(*types.AttributeValueMember
 
 // document is a generated monolith: of so many events, with a few that are odd.
 func document(name string, events int) map[string]types.AttributeValue {
-	p := Package{Name: name, Description: "of " + name, License: "MIT", Keywords: []string{"a"},
-		Tags: map[string]string{"latest": "2"}, Versions: []string{"2", "1"}}
+	p := Package{
+		Name: name, Description: "of " + name, License: "MIT", Keywords: []string{"a"},
+		Tags: map[string]string{"latest": "2"}, Versions: []string{"2", "1"},
+	}
 	for i := range events {
 		p.Events = append(p.Events,
 			Event{time.Unix(int64(1e9+i*7919%10007), int64(i)).UTC(), strings.Repeat("x", i%50)})

@@ -67,9 +67,13 @@ func (p *Plan) OK() bool { return p.Dead == 0 }
 
 // Plan reads monoliths and writes nothing.
 func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
-	x := &planning{Migration: m, o: o,
-		p: &report.Plan{Of: int(m.approximate), Scale: 1, Kinds: map[string]report.Kind{}, Residue: map[string]int{},
-			Unclaimed: map[string]int{}}}
+	x := &planning{
+		Migration: m, o: o,
+		p: &report.Plan{
+			Of: int(m.approximate), Scale: 1, Kinds: map[string]report.Kind{}, Residue: map[string]int{},
+			Unclaimed: map[string]int{},
+		},
+	}
 	for name := range o.Updates {
 		if !slices.ContainsFunc(m.layout.Items, func(it schema.LayoutItem) bool { return it.Name == name }) {
 			var names []string
@@ -179,8 +183,10 @@ func (x *planning) end() {
 	p := x.p
 	if read := p.Entities + p.Foreign; p.Sampled && read > 0 && p.Of > read {
 		p.Scale = float64(p.Of) / float64(read)
-		for _, sum := range []*float64{&p.Bytes, &x.otherBytes, &x.deadBytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts,
-			&p.Marks, &p.Claims, &p.Indexes, &p.Removals, &p.RCU, &p.Back} {
+		for _, sum := range []*float64{
+			&p.Bytes, &x.otherBytes, &x.deadBytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts,
+			&p.Marks, &p.Claims, &p.Indexes, &p.Removals, &p.RCU, &p.Back,
+		} {
 			*sum *= p.Scale
 		}
 		for name, k := range p.Kinds {

@@ -82,7 +82,8 @@ func (p *program) main() {
 
 // write counts the program's own tag of an entity up, and tells when that was acknowledged.
 func (p *program) write(ctx context.Context, w *migrate.Wrapped[Package], m *mapper.Mapper[Package], name string,
-	last map[string]int) {
+	last map[string]int,
+) {
 	next := 0
 	_, err := w.Update(ctx, m.Key(name), func(v *Package) error {
 		got, _ := strconv.Atoi(v.Tags[p.Name])
@@ -110,7 +111,8 @@ func (p *program) write(ctx context.Context, w *migrate.Wrapped[Package], m *map
 
 // read looks for what is torn, or goes back.
 func (p *program) read(ctx context.Context, w *migrate.Wrapped[Package], m *mapper.Mapper[Package], name string,
-	last map[string]int) {
+	last map[string]int,
+) {
 	e, err := w.Load(ctx, m.Key(name), mapper.Strong())
 	if err != nil {
 		if !passes(err) {

@@ -20,7 +20,8 @@ import (
 
 // through is Wrap by a client of its own.
 func (s *setup) through(c *dynamodb.Client, o ...migrate.WrapOption) (*migrate.Wrapped[Package],
-	*mapper.Mapper[Package]) {
+	*mapper.Mapper[Package],
+) {
 	s.Helper()
 	m, err := mapper.New[Package](c, mapper.Table(s.target))
 	if err != nil {
@@ -74,9 +75,11 @@ func TestDeleteOfADeletingRoot(t *testing.T) {
 	s.put(document("a", 2))
 	w, m := s.wrapped()
 	stage := item.NewStage(item.Deleting, time.Now()).Assign()
-	root := attributes{"PK": &types.AttributeValueMemberS{Value: "PACKAGE#a"},
+	root := attributes{
+		"PK": &types.AttributeValueMemberS{Value: "PACKAGE#a"},
 		"SK": &types.AttributeValueMemberS{Value: "HEAD"}, stage.Name: stage.Value, "_v": item.NewToken(),
-		"_a": item.NewToken()}
+		"_a": item.NewToken(),
+	}
 	if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.target, Item: root}); err != nil {
 		t.Fatal(err)
 	}
@@ -140,9 +143,11 @@ func TestTwoBeginAtOnce(t *testing.T) {
 			s := newSetup(t)
 			s.put(document("a", 2))
 			if stale {
-				note := attributes{"PK": &types.AttributeValueMemberS{Value: "~migrate#Package"},
+				note := attributes{
+					"PK":   &types.AttributeValueMemberS{Value: "~migrate#Package"},
 					"SK":   &types.AttributeValueMemberS{Value: "begun"},
-					"note": &types.AttributeValueMemberS{Value: `{"source":"over"}`}}
+					"note": &types.AttributeValueMemberS{Value: `{"source":"over"}`},
+				}
 				if _, err := s.client.PutItem(ctx,
 					&dynamodb.PutItemInput{TableName: &s.target, Item: note}); err != nil {
 					t.Fatal(err)
@@ -292,7 +297,8 @@ type cancelling struct {
 }
 
 func (c *cancelling) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	if c.n--; c.n >= 0 {
 		code := "TransactionConflict"
 		return nil, &types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{{Code: &code}}}

@@ -298,7 +298,8 @@ type deadBehindClaim struct {
 
 // BatchExecuteStatement is described at dynamodb.Client.
 func (d *deadBehindClaim) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
 	out, err := d.Client.BatchExecuteStatement(ctx, in, o...)
 	d.kill()
 	return out, err

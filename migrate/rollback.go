@@ -52,8 +52,10 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 		}
 	}
 	// without a note no entity is known to belong to another migration
-	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, seen: map[string]bool{},
-		had: n.Had || n.Source != m.source.Name}
+	r := &run{
+		Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, seen: map[string]bool{},
+		had: n.Had || n.Source != m.source.Name,
+	}
 	err = r.scanBack(ctx, m.source, r.ofMonolith)
 	if err == nil {
 		err = r.scanBack(ctx, m.mover.Tables[m.layout.Root.Table], r.ofRoot)
@@ -119,14 +121,16 @@ func (r *run) reset(ctx context.Context, from seenPhase, to string) error {
 
 // scanBack rolls back the items of a table that of selects.
 func (r *run) scanBack(ctx context.Context, table *item.Table,
-	of func(context.Context, item.Image) (*protocol.Return, error)) error {
+	of func(context.Context, item.Image) (*protocol.Return, error),
+) error {
 	u, err := r.scan(ctx, table, true, func(ctx context.Context, p read.Page) error { return r.pageBack(ctx, p, of) })
 	r.count(Counts{RCU: u.Predicted.Expected, ConsumedRCU: u.Consumed}, Counts{})
 	return err
 }
 
 func (r *run) pageBack(ctx context.Context, p read.Page,
-	of func(context.Context, item.Image) (*protocol.Return, error)) error {
+	of func(context.Context, item.Image) (*protocol.Return, error),
+) error {
 	var all []*protocol.Return
 	var unknown Counts
 	for i := range p.Items {
@@ -146,8 +150,10 @@ func (r *run) pageBack(ctx context.Context, p read.Page,
 	if err := r.mover.Back(ctx, all, &t); err != nil {
 		return err
 	}
-	now := Counts{Entities: len(all), WCU: t.WCU.Expected, ConsumedWCU: t.ConsumedWCU, RCU: t.RCU.Expected,
-		ConsumedRCU: t.ConsumedRCU}
+	now := Counts{
+		Entities: len(all), WCU: t.WCU.Expected, ConsumedWCU: t.ConsumedWCU, RCU: t.RCU.Expected,
+		ConsumedRCU: t.ConsumedRCU,
+	}
 	for _, b := range all {
 		if err := r.cameBack(ctx, b, &now); err != nil {
 			return err

@@ -164,7 +164,8 @@ func (r *run) segment(ctx context.Context, i int) error {
 
 // scanPages reads a segment of the source after a key.
 func (m *Migration) scanPages(ctx context.Context, i int, start item.Attributes, u *read.Usage,
-	do func(read.Page) error) error {
+	do func(read.Page) error,
+) error {
 	var failed error
 	at := read.Segment{Table: m.source, Number: i, Of: m.of, Rate: m.pace(), Start: start, Limit: pageEntities}
 	err := m.reader.Scan(ctx, at, u, func(p read.Page) bool {

@@ -34,7 +34,8 @@ func (m *Migration) KeepCollection(ctx context.Context, key map[string]types.Att
 }
 
 func (m *Migration) settle(ctx context.Context, key item.Attributes,
-	keep func(ctx context.Context, root, doc item.Place, t *write.Tally) error) error {
+	keep func(ctx context.Context, root, doc item.Place, t *write.Tally) error,
+) error {
 	if err := m.hasBegun(ctx); err != nil {
 		return err
 	}
@@ -72,7 +73,8 @@ func keyNames(t *item.Table) string {
 // KeyOf converts the key of a monolith from the command line to the types of its table. Binary values
 // are in base64.
 func (internal) KeyOf(_ door.Key, ctx context.Context, m *Migration, values []string) (map[string]types.AttributeValue,
-	error) {
+	error,
+) {
 	d, err := m.describe(ctx, m.source)
 	if err != nil {
 		return nil, err

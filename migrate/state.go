@@ -292,8 +292,10 @@ func (m *Migration) phasePut(from seenPhase, to string) (*types.Put, seenPhase, 
 	entered := seenPhase{n, &types.AttributeValueMemberS{Value: string(text)}}
 	a := m.state.key(notePhase)
 	a["note"], a["phase"] = entered.text, &types.AttributeValueMemberS{Value: to}
-	put := &types.Put{TableName: &m.state.table.Name, Item: a,
-		ConditionExpression: aws.String("attribute_not_exists(note)")}
+	put := &types.Put{
+		TableName: &m.state.table.Name, Item: a,
+		ConditionExpression: aws.String("attribute_not_exists(note)"),
+	}
 	if from.text != nil {
 		put.ConditionExpression, put.ExpressionAttributeValues = aws.String("note = :seen"),
 			item.Attributes{":seen": from.text}

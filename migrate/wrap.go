@@ -107,7 +107,8 @@ func (w *Wrapped[T]) places(s query.Selection[T]) (at places, err error) {
 // monolith, and a few units. The value of a monolith is read-only; Update moves it. If the monolith
 // cannot be moved, Load of the whole entity returns it, if it fits the model.
 func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...mapper.ReadOption) (*mapper.Entity[T],
-	error) {
+	error,
+) {
 	at, err := w.places(s)
 	if err != nil {
 		return nil, err
@@ -131,8 +132,10 @@ func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...
 		}
 		return w.m.FromItems(s, c.Items)
 	}
-	return nil, &ConflictError{w.g.layout.Model, at.root.String(),
-		"the entity was moved again and again while it was read: load it again"}
+	return nil, &ConflictError{
+		w.g.layout.Model, at.root.String(),
+		"the entity was moved again and again while it was read: load it again",
+	}
 }
 
 const wrapTries = 10
@@ -140,7 +143,8 @@ const wrapTries = 10
 // asItIs returns a monolith that the layout cannot split, as attributevalue decodes it, for a load of
 // the whole entity. Otherwise it returns the reason.
 func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content, why error) (*mapper.Entity[T],
-	error) {
+	error,
+) {
 	if _, whole := any(s).(query.Key[T]); !whole || c == nil || c.Doc == nil || !errors.As(why, new(*UnmovableError)) {
 		return nil, why
 	}
@@ -163,7 +167,8 @@ func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content
 // live, so the root item is read before and after it. For an update it is also read after the load,
 // because a rollback may have begun since.
 func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at places, forUpdate bool,
-	options []mapper.ReadOption) (*mapper.Entity[T], error) {
+	options []mapper.ReadOption,
+) (*mapper.Entity[T], error) {
 	var t write.Tally
 	_, whole := any(s).(query.Key[T])
 	var before protocol.Root
@@ -299,7 +304,8 @@ func (w *Wrapped[T]) moveOnce(ctx context.Context, at places) (live bool, err er
 // written in a transaction with a check of the root item, at the double price and twice the units of
 // the root item. So it refuses Independent, Staged and Move.
 func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change func(*T) error,
-	options ...mapper.WriteOption) (*mapper.Receipt, error) {
+	options ...mapper.WriteOption,
+) (*mapper.Receipt, error) {
 	at, err := w.places(s)
 	if err != nil {
 		return nil, err
@@ -336,8 +342,10 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 			return r, err
 		}
 	}
-	return nil, &ConflictError{w.g.layout.Model, at.root.String(),
-		"somebody else wrote the entity again and again: update it again"}
+	return nil, &ConflictError{
+		w.g.layout.Model, at.root.String(),
+		"somebody else wrote the entity again and again: update it again",
+	}
 }
 
 // Insert inserts an entity as a collection. If the entity exists in either layout, the error is
@@ -381,8 +389,10 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 			return r, err
 		}
 	}
-	return nil, &ConflictError{w.g.layout.Model, at.root.String(),
-		"migrations into its table are rolled back again and again: insert it again"}
+	return nil, &ConflictError{
+		w.g.layout.Model, at.root.String(),
+		"migrations into its table are rolled back again and again: insert it again",
+	}
 }
 
 // checks returns the checks of an insert: no monolith of the entity exists, and the migration is under
@@ -409,8 +419,10 @@ func (w *Wrapped[T]) placesOf(e *mapper.Entity[T]) (at places, err error) {
 	}
 	for _, t := range w.g.mover.Tables {
 		for _, it := range p.Items {
-			root := item.Place{Table: t, PK: key.Scalar{Type: 'S', Text: it.Key.Partition},
-				SK: key.Scalar{Type: 'S', Text: it.Key.Sort}}
+			root := item.Place{
+				Table: t, PK: key.Scalar{Type: 'S', Text: it.Key.Partition},
+				SK: key.Scalar{Type: 'S', Text: it.Key.Sort},
+			}
 			if t.Name == it.Key.Table && w.g.layout.Match(t.Index, root.SK) == w.g.layout.Root {
 				doc, err := w.g.mover.DocOf(root.PK, root.SK)
 				return places{root, doc}, err
@@ -444,8 +456,10 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 			return err
 		}
 	}
-	return &ConflictError{w.g.layout.Model, at.root.String(),
-		"somebody else wrote the entity again and again: delete it again"}
+	return &ConflictError{
+		w.g.layout.Model, at.root.String(),
+		"somebody else wrote the entity again and again: delete it again",
+	}
 }
 
 // removeDeleted deletes the marked monolith of an entity that was deleted while no run is under way,
@@ -466,7 +480,8 @@ func (w *Wrapped[T]) removeDeleted(ctx context.Context, at places, before *proto
 // deleteOnce reads the monolith and then the root item, and deletes the entity. It returns the monolith
 // if there was nothing to delete, or if another writer was faster.
 func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places,
-	options []mapper.WriteOption) (over bool, d *protocol.Monolith, err error) {
+	options []mapper.WriteOption,
+) (over bool, d *protocol.Monolith, err error) {
 	var t write.Tally
 	if d, err = w.g.mover.Monolith(ctx, at.doc, &t); err != nil && w.ended(ctx) {
 		_, err = w.m.DeleteByKey(ctx, s, options...)

@@ -162,7 +162,8 @@ type dying struct {
 func (d *dying) dead() bool { return d.n.Add(1) > int64(d.at) }
 
 func (d *dying) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	if d.dead() {
 		return nil, errStopped
 	}
@@ -170,7 +171,8 @@ func (d *dying) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 }
 
 func (d *dying) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	if *in.TableName == d.source(in) && d.dead() {
 		return nil, errStopped
 	}
@@ -185,7 +187,8 @@ func (d *dying) source(in *dynamodb.PutItemInput) string {
 }
 
 func (d *dying) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.DeleteItemOutput, error) {
 	if d.dead() {
 		return nil, errStopped
 	}
@@ -395,8 +398,10 @@ func TestWrapAfterTheContract(t *testing.T) {
 	if err := w.Delete(ctx, m.Key("b")); err != nil {
 		t.Error(err)
 	}
-	for name, want := range map[string]error{"a": nil, "b": mapper.ErrNotFound, "c": nil, "d": nil,
-		"none": mapper.ErrNotFound} {
+	for name, want := range map[string]error{
+		"a": nil, "b": mapper.ErrNotFound, "c": nil, "d": nil,
+		"none": mapper.ErrNotFound,
+	} {
 		if _, err := w.Load(ctx, m.Key(name)); !errors.Is(err, want) {
 			t.Errorf("%s: %v", name, err)
 		}

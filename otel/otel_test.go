@@ -64,8 +64,10 @@ func TestExport(t *testing.T) {
 		ended[3].Status().Code != codes.Error {
 		t.Errorf("%v", ended)
 	}
-	for _, want := range []attribute.KeyValue{attribute.String("db.collection.name", "threads"),
-		attribute.StringSlice("aws.dynamodb.table_names", []string{"threads"})} {
+	for _, want := range []attribute.KeyValue{
+		attribute.String("db.collection.name", "threads"),
+		attribute.StringSlice("aws.dynamodb.table_names", []string{"threads"}),
+	} {
 		if !slices.Contains(ended[0].Attributes(), want) {
 			t.Errorf("no %v in %v", want, ended[0].Attributes())
 		}

@@ -62,6 +62,7 @@ func (internalOf[T, E]) Key(_ door.Key, e *schema.Entity, s selection.Selection)
 
 // Index returns the node of an index.
 func (internalOf[T, E]) Index(_ door.Key, s selection.Selection,
-	narrow func(selection.Bounds) selection.Selection) Index[T] {
+	narrow func(selection.Bounds) selection.Selection,
+) Index[T] {
 	return Index[T]{Node[T]{s}, narrow}
 }

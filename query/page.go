@@ -33,7 +33,8 @@ func (q Query[T, E]) Page(ctx context.Context, src Source[T], options ...ReadOpt
 
 // pageOf returns a page. of converts hits to its items.
 func pageOf[T, E, R any](ctx context.Context, q Query[T, E], src Source[T], options []ReadOption,
-	of func(search.Hit) (R, error)) (*Page[R], error) {
+	of func(search.Hit) (R, error),
+) (*Page[R], error) {
 	x, err := q.on(src, options)
 	if err != nil {
 		return nil, err

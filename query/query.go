@@ -329,8 +329,10 @@ func (q Query[T, E]) Roots() Query[T, T] {
 // refOf returns a hit with its keys.
 func refOf[E any](hit search.Hit) (Ref[E], error) {
 	at := hit.At
-	ref := Ref[E]{Value: *hit.Value.(*E), Field: hit.Field(), Table: at.Table.Name, Partition: at.PK.Plain(),
-		Sort: at.Sort()}
+	ref := Ref[E]{
+		Value: *hit.Value.(*E), Field: hit.Field(), Table: at.Table.Name, Partition: at.PK.Plain(),
+		Sort: at.Sort(),
+	}
 	var err error
 	ref.Placeholders, err = hit.Placeholders()
 	return ref, err

@@ -29,8 +29,10 @@ func TestFolder(t *testing.T) {
 	if err := folder.Put(ctx, "data/0.json.gz", []byte("content")); err != nil {
 		t.Fatal(err)
 	}
-	for _, from := range []struct{ prefix, name string }{{"exports/1", "data/0.json.gz"},
-		{"", "exports/1/data/0.json.gz"}} {
+	for _, from := range []struct{ prefix, name string }{
+		{"exports/1", "data/0.json.gz"},
+		{"", "exports/1/data/0.json.gz"},
+	} {
 		f, err := s3store.Folder(client, bucket, from.prefix).Open(ctx, from.name)
 		if err != nil {
 			t.Fatal(from, err)

@@ -128,8 +128,10 @@ func (o *objects) Metadata(ctx context.Context, bucket, key string) (map[string]
 func (o *objects) List(ctx context.Context, bucket, behind string) iter.Seq2[large.Listed, error] {
 	return func(yield func(large.Listed, error) bool) {
 		pages := s3.NewListObjectsV2Paginator(o.client,
-			&s3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String(large.ObjectPrefix),
-				StartAfter: optional(behind)})
+			&s3.ListObjectsV2Input{
+				Bucket: &bucket, Prefix: aws.String(large.ObjectPrefix),
+				StartAfter: optional(behind),
+			})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -137,8 +139,10 @@ func (o *objects) List(ctx context.Context, bucket, behind string) iter.Seq2[lar
 				return
 			}
 			for _, x := range page.Contents {
-				if !yield(large.Listed{Key: aws.ToString(x.Key), Since: aws.ToTime(x.LastModified),
-					Size: aws.ToInt64(x.Size)}, nil) {
+				if !yield(large.Listed{
+					Key: aws.ToString(x.Key), Since: aws.ToTime(x.LastModified),
+					Size: aws.ToInt64(x.Size),
+				}, nil) {
 					return
 				}
 			}
@@ -158,8 +162,10 @@ func (o *objects) Uploads(ctx context.Context, bucket string) iter.Seq2[large.Li
 				return
 			}
 			for _, x := range page.Uploads {
-				if !yield(large.Listed{Key: aws.ToString(x.Key), Upload: aws.ToString(x.UploadId),
-					Since: aws.ToTime(x.Initiated)}, nil) {
+				if !yield(large.Listed{
+					Key: aws.ToString(x.Key), Upload: aws.ToString(x.UploadId),
+					Since: aws.ToTime(x.Initiated),
+				}, nil) {
 					return
 				}
 			}

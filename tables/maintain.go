@@ -60,8 +60,10 @@ func ColdCapacity(rcu, wcu int64) func(*types.TableDescription) *dynamodb.Update
 		if !on && p != nil && aws.ToInt64(p.ReadCapacityUnits) == rcu && aws.ToInt64(p.WriteCapacityUnits) == wcu {
 			return nil
 		}
-		in := &dynamodb.UpdateTableInput{ProvisionedThroughput: &types.ProvisionedThroughput{ReadCapacityUnits: &rcu,
-			WriteCapacityUnits: &wcu}}
+		in := &dynamodb.UpdateTableInput{ProvisionedThroughput: &types.ProvisionedThroughput{
+			ReadCapacityUnits:  &rcu,
+			WriteCapacityUnits: &wcu,
+		}}
 		if on {
 			in.BillingMode = types.BillingModeProvisioned
 		}

@@ -146,8 +146,10 @@ func (c *chart) line(f forecast.Forecast, i int) line {
 		months := c.x.low * math.Pow(c.x.high/c.x.low, float64(k)/steps)
 		fmt.Fprintf(&points, "%.1f,%.1f ", c.x.at(months), c.y.at(spent(f, months)))
 	}
-	return line{Name: f.Layout.Name, Points: strings.TrimSpace(points.String()), Class: i % colors,
-		End: c.y.at(spent(f, c.x.high))}
+	return line{
+		Name: f.Layout.Name, Points: strings.TrimSpace(points.String()), Class: i % colors,
+		End: c.y.at(spent(f, c.x.high)),
+	}
 }
 
 // times returns the ticks of the time axis, without minor ones if it is long.

@@ -35,8 +35,10 @@ func TestChartSeparatesLines(t *testing.T) {
 	for _, ratio := range []float64{2, 100, 1e6} {
 		t.Run(fmt.Sprint(ratio), func(t *testing.T) {
 			first := 1e-4 / ratio
-			c := newChart([]forecast.Forecast{layoutOf("monolith", first, 1), layoutOf("half", first, 0.5),
-				layoutOf("split", first, 1/ratio/2), layoutOf("more", first, 1/ratio/4)})
+			c := newChart([]forecast.Forecast{
+				layoutOf("monolith", first, 1), layoutOf("half", first, 0.5),
+				layoutOf("split", first, 1/ratio/2), layoutOf("more", first, 1/ratio/4),
+			})
 			ends := make([]float64, len(c.Lines))
 			for i, l := range c.Lines {
 				x, y := points(t, l)
@@ -68,8 +70,10 @@ func TestChartSeparatesLines(t *testing.T) {
 func TestChartTicks(t *testing.T) {
 	for _, month := range []float64{1e-9, 1e-3, 1, 1e6} {
 		for _, even := range []float64{second, hour, 3, 100, 1e6} {
-			c := newChart([]forecast.Forecast{layoutOf("monolith", month/100, month),
-				layoutOf("split", month/100+month*even/2, month/2)})
+			c := newChart([]forecast.Forecast{
+				layoutOf("monolith", month/100, month),
+				layoutOf("split", month/100+month*even/2, month/2),
+			})
 			for _, axis := range []struct {
 				ticks []tick
 				gap   float64

@@ -25,28 +25,44 @@ Items are plain JSON or DynamoDB JSON. itemize cost COMMAND -h prints the flags 
 var (
 	costWords = []string{"item", "plan", "measure", "forecast", "advise", "capacity", "scaletest"}
 	costHelp  = map[string]help{
-		"item": {"cost item", "FILE", "Print the size of an item by attribute, and its price to write and read.",
-			[]string{"cost item item.json", "cost item -json item.json"}},
-		"plan": {"cost plan", "OLD NEW",
+		"item": {
+			"cost item", "FILE", "Print the size of an item by attribute, and its price to write and read.",
+			[]string{"cost item item.json", "cost item -json item.json"},
+		},
+		"plan": {
+			"cost plan", "OLD NEW",
 			"Print the price of the write that turns the item OLD into the item NEW. \"-\" is no item.",
-			[]string{"cost plan old.json new.json", "cost plan -key PK,SK - new.json"}},
-		"measure": {"cost measure", "FILE...", "Print the attributes of documents with their sizes. With -json, they " +
-			"are the start of a workload.\n" +
-			"A file may be the output of aws dynamodb scan.",
-			[]string{"cost measure documents/*.json", "cost measure -json scan.json"}},
-		"forecast": {"cost forecast", "FILE", "Print the price of a workload in a month: as one item, in its " +
-			"layouts, and with one item for each attribute.",
-			[]string{"cost forecast workload.json", "cost forecast -html page.html workload.json"}},
-		"advise": {"cost advise", "FILE", "Print the best layout of a workload, with the tags to write.",
-			[]string{"cost advise workload.json"}},
-		"capacity": {"cost capacity", "",
+			[]string{"cost plan old.json new.json", "cost plan -key PK,SK - new.json"},
+		},
+		"measure": {
+			"cost measure", "FILE...", "Print the attributes of documents with their sizes. With -json, they " +
+				"are the start of a workload.\n" +
+				"A file may be the output of aws dynamodb scan.",
+			[]string{"cost measure documents/*.json", "cost measure -json scan.json"},
+		},
+		"forecast": {
+			"cost forecast", "FILE", "Print the price of a workload in a month: as one item, in its " +
+				"layouts, and with one item for each attribute.",
+			[]string{"cost forecast workload.json", "cost forecast -html page.html workload.json"},
+		},
+		"advise": {
+			"cost advise", "FILE", "Print the best layout of a workload, with the tags to write.",
+			[]string{"cost advise workload.json"},
+		},
+		"capacity": {
+			"cost capacity", "",
 			"Print the partitions of a table, the time of a bulk load, and the traffic of its busiest key.",
-			[]string{"cost capacity -items 20000000 -in 30m -wcu 200",
-				"cost capacity -rcu 10000 -wcu 5000 -keys 1000 -skew 1"}},
-		"scaletest": {"cost scaletest", "", "Print the settings of an empty table that behaves like a grown one. " +
-			"With -table, send requests with skewed\n" +
-			"keys, and print throttles and the hottest key.",
-			[]string{"cost scaletest -size 500 -rcu 5000 -wcu 500", "cost scaletest -table events -keys 1000 -skew 1"}},
+			[]string{
+				"cost capacity -items 20000000 -in 30m -wcu 200",
+				"cost capacity -rcu 10000 -wcu 5000 -keys 1000 -skew 1",
+			},
+		},
+		"scaletest": {
+			"cost scaletest", "", "Print the settings of an empty table that behaves like a grown one. " +
+				"With -table, send requests with skewed\n" +
+				"keys, and print throttles and the hottest key.",
+			[]string{"cost scaletest -size 500 -rcu 5000 -wcu 500", "cost scaletest -table events -keys 1000 -skew 1"},
+		},
 	}
 )
 
@@ -62,7 +78,8 @@ func (c *command) cost(args []string) error {
 
 // costFlags parses the flags of a command of itemize cost, and checks the number of its files.
 func (c *command) costFlags(name string, args []string, least, most int, more func(*flags)) (files []string,
-	asJSON bool, err error) {
+	asJSON bool, err error,
+) {
 	f := c.flags(costHelp[name])
 	j := f.Bool("json", false, "print JSON")
 	if more != nil {

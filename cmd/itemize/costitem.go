@@ -169,8 +169,10 @@ func (c *command) costMeasure(args []string) error {
 		}
 		items = append(items, all...)
 	}
-	w := forecast.Workload{Attributes: append([]forecast.Attribute{}, measured(items...)...),
-		Operations: []forecast.Operation{}}
+	w := forecast.Workload{
+		Attributes: append([]forecast.Attribute{}, measured(items...)...),
+		Operations: []forecast.Operation{},
+	}
 	if asJSON {
 		return c.printJSON(w)
 	}

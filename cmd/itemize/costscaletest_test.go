@@ -33,8 +33,10 @@ func TestScaletest(t *testing.T) {
 	if code := run(ctx, args, ".", &out, &errs); code != exitOK {
 		t.Fatalf("%d: %s", code, errs.String())
 	}
-	for _, want := range []string{" requests in 3", "0 throttled, 0 failed", "hottest key",
-		"itemize-scaletest#0000001"} {
+	for _, want := range []string{
+		" requests in 3", "0 throttled, 0 failed", "hottest key",
+		"itemize-scaletest#0000001",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

@@ -37,9 +37,11 @@ const gcSource = "package films\n\ntype Film struct {\n\t_ struct{} `ddb:\"table
 func TestGC(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module films\n\ngo 1.26\n", "films.go": gcSource,
+	for name, text := range map[string]string{
+		"go.mod": "module films\n\ngo 1.26\n", "films.go": gcSource,
 		"none/none.go": "package none\n", "other/other.go": strings.Replace(gcSource, "package films", "package other",
-			1)} {
+			1),
+	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -62,8 +64,10 @@ func TestGC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := m.New(Film{ID: "a", Title: "x", Script: strings.Repeat("first ", 500),
-		Poster: []byte(strings.Repeat("first ", 500))})
+	e := m.New(Film{
+		ID: "a", Title: "x", Script: strings.Repeat("first ", 500),
+		Poster: []byte(strings.Repeat("first ", 500)),
+	})
 	for range 2 {
 		if _, err := m.Save(ctx, e); err != nil {
 			t.Fatal(err)
@@ -96,8 +100,10 @@ func TestGC(t *testing.T) {
 			}
 		}
 	}
-	all := []string{"-endpoint", engine.Endpoint, "-s3-endpoint", gateway.Endpoint, "-table", "films=" + films,
-		"-table", "FilmParts=" + parts, "-bucket", "posters=" + bucket}
+	all := []string{
+		"-endpoint", engine.Endpoint, "-s3-endpoint", gateway.Endpoint, "-table", "films=" + films,
+		"-table", "FilmParts=" + parts, "-bucket", "posters=" + bucket,
+	}
 	says(gc(1, all...), "Film.", `give them a table with keys PK and SK: mapper.LargeRecords("NAME")`, "-records")
 	all = append(all, "-records", records)
 	says(gc(0, all...), "4 values in 2 records\n  2 values that nothing points to, and whose grace is not "+

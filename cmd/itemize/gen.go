@@ -17,8 +17,10 @@ import (
 func (c *command) gen(args []string) error {
 	f := c.flags(help{"gen", "[packages]", "Generate <file>_itemize.go for each file with models, and " +
 		"itemize.lock.json " +
-		"for each package.\nFiles that are up to date are not written.", []string{"gen ./...", "gen -check ./...",
-		"gen -accept ./store"}})
+		"for each package.\nFiles that are up to date are not written.", []string{
+		"gen ./...", "gen -check ./...",
+		"gen -accept ./store",
+	}})
 	asJSON, tags := f.common()
 	check := f.Bool("check", false, "write nothing, print the differences, and exit with status 1 if there are any")
 	accept := f.Bool("accept", false, "accept changes that make stored items unreadable")

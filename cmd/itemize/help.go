@@ -83,8 +83,8 @@ func (f *flags) explain(err error) error {
 	if !ok {
 		return fmt.Errorf("%s: %w: see itemize %s -h", f.name, err, f.name)
 	}
-	if others := f.elsewhere[name]; others != nil {
-		return fmt.Errorf("unknown flag -%s: it belongs to %s: leave it out", name, strings.Join(others, ", "))
+	if of := f.elsewhere[name]; of != nil {
+		return fmt.Errorf("unknown flag -%s: it belongs to %s: leave it out", name, strings.Join(of, ", "))
 	}
 	var names []string
 	f.VisitAll(func(x *flag.Flag) { names = append(names, x.Name) })
@@ -133,7 +133,8 @@ func isHelp(args []string) bool {
 // subcommand runs the command that the first argument names. words are its names in the order of the overview, which is
 // printed for help.
 func (c *command) subcommand(of, overview string, words []string, args []string,
-	call func(word string, args []string) error) error {
+	call func(word string, args []string) error,
+) error {
 	if isHelp(args) {
 		fmt.Fprint(c.stdout, overview)
 		return nil

@@ -45,8 +45,10 @@ func TestCommandPage(t *testing.T) {
 
 // Each flag takes one line of at most 100 columns, and each command has an example.
 func TestHelp(t *testing.T) {
-	for _, word := range []string{"gen", "vet", "tables", "gc", "migrate run", "migrate plan", "cost capacity",
-		"cost scaletest"} {
+	for _, word := range []string{
+		"gen", "vet", "tables", "gc", "migrate run", "migrate plan", "cost capacity",
+		"cost scaletest",
+	} {
 		var out bytes.Buffer
 		run(t.Context(), append(strings.Fields(word), "-h"), ".", &out, &out)
 		if !strings.Contains(out.String(), "\nExamples:\n\n  itemize "+word+" ") {

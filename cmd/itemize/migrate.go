@@ -38,33 +38,53 @@ itemize migrate COMMAND -h prints the flags of a command. docs/migration.md is t
 var (
 	migrateWords = []string{"plan", "run", "verify", "cutover", "rollback", "contract", "status", "settle"}
 	migrateHelp  = map[string]help{
-		"plan": {"migrate plan", "SOURCE", "Read the monoliths and print what a run would do and cost. Nothing is " +
-			"written.\nExit status 1: some entities cannot be moved.",
-			[]string{"migrate plan -model Package documents",
-				"migrate plan -model Package -sample 1000 -update HEAD=1000 documents"}},
-		"run": {"migrate run", "SOURCE",
+		"plan": {
+			"migrate plan", "SOURCE", "Read the monoliths and print what a run would do and cost. Nothing is " +
+				"written.\nExit status 1: some entities cannot be moved.",
+			[]string{
+				"migrate plan -model Package documents",
+				"migrate plan -model Package -sample 1000 -update HEAD=1000 documents",
+			},
+		},
+		"run": {
+			"migrate run", "SOURCE",
 			"Move the entities, or write files for ImportTable (-import). Exit status 1: some were left.",
-			[]string{"migrate run -model Package -rate 500 documents",
+			[]string{
+				"migrate run -model Package -rate 500 documents",
 				"migrate run -model Package -segment 3 -of 16 documents",
-				"migrate run -model Package -import s3://BUCKET/PREFIX documents"}},
-		"verify": {"migrate verify", "SOURCE",
+				"migrate run -model Package -import s3://BUCKET/PREFIX documents",
+			},
+		},
+		"verify": {
+			"migrate verify", "SOURCE",
 			"Compare every collection with its monolith. Exit status 1: an entity has not moved, or is wrong.",
-			[]string{"migrate verify -model Package documents"}},
-		"cutover": {"migrate cutover", "SOURCE",
+			[]string{"migrate verify -model Package documents"},
+		},
+		"cutover": {
+			"migrate cutover", "SOURCE",
 			"Declare the new layout valid. It verifies again, and is refused unless everything is clean.",
-			[]string{"migrate cutover -model Package documents"}},
-		"rollback": {"migrate rollback", "SOURCE",
+			[]string{"migrate cutover -model Package documents"},
+		},
+		"rollback": {
+			"migrate rollback", "SOURCE",
 			"Turn all entities into monoliths again, with the changes since the move.",
-			[]string{"migrate rollback -model Package documents"}},
-		"contract": {"migrate contract", "SOURCE", "Delete the old layout: the table SOURCE, or with -item-by-item " +
-			"its marked monoliths. It verifies first.",
-			[]string{"migrate contract -model Package -confirm documents documents"}},
-		"status": {"migrate status", "SOURCE", "Print the progress, and the entities that could not be moved.",
-			[]string{"migrate status -model Package documents"}},
-		"settle": {"migrate settle", "SOURCE KEY [SORTKEY]",
+			[]string{"migrate rollback -model Package documents"},
+		},
+		"contract": {
+			"migrate contract", "SOURCE", "Delete the old layout: the table SOURCE, or with -item-by-item " +
+				"its marked monoliths. It verifies first.",
+			[]string{"migrate contract -model Package -confirm documents documents"},
+		},
+		"status": {
+			"migrate status", "SOURCE", "Print the progress, and the entities that could not be moved.",
+			[]string{"migrate status -model Package documents"},
+		},
+		"settle": {
+			"migrate settle", "SOURCE KEY [SORTKEY]",
 			"Resolve an entity whose monolith was written after it moved: -keep names the layout that stays.\n" +
 				"Changes in the other layout are lost.",
-			[]string{"migrate settle -model Package -keep monolith documents vite"}},
+			[]string{"migrate settle -model Package -keep monolith documents vite"},
+		},
 	}
 )
 
@@ -217,13 +237,15 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	if err != nil {
 		return nil, err
 	}
-	o := []migrate.Option{migrate.Segments(a.segments), migrate.Internal.OnProgress(door.Key{}, c.progressOf(a)),
+	o := []migrate.Option{
+		migrate.Segments(a.segments), migrate.Internal.OnProgress(door.Key{}, c.progressOf(a)),
 		migrate.Tables(func(name string) string {
 			if to, ok := a.rename[name]; ok {
 				return to
 			}
 			return name
-		})}
+		}),
+	}
 	if a.key != "" || a.sort != "" {
 		o = append(o, migrate.Keys(a.key, a.sort))
 	}
@@ -363,8 +385,10 @@ func (c *command) migrateContract(a *migrateAsked, m *migrate.Migration) error {
 }
 
 func (c *command) migrateSettle(a *migrateAsked, m *migrate.Migration) error {
-	keep := map[string]func(context.Context, map[string]types.AttributeValue) error{"monolith": m.KeepMonolith,
-		"collection": m.KeepCollection}[a.keep]
+	keep := map[string]func(context.Context, map[string]types.AttributeValue) error{
+		"monolith":   m.KeepMonolith,
+		"collection": m.KeepCollection,
+	}[a.keep]
 	if keep == nil {
 		return errors.New("say which layout stays: -keep monolith or -keep collection")
 	}

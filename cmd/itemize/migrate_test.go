@@ -69,8 +69,11 @@ func newMigrating(t *testing.T, n int) *migrating {
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", as.AccessKeyID)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", as.SecretAccessKey)
-	m := &migrating{t, enginetest.Start(t).Client(), dir, enginetest.Table(t, "name:S", ""),
-		enginetest.Table(t, "PK:S", "SK:S"), map[string]map[string]types.AttributeValue{}}
+	m := &migrating{
+		t, enginetest.Start(t).Client(), dir, enginetest.Table(t, "name:S", ""),
+		enginetest.Table(t, "PK:S", "SK:S"),
+		map[string]map[string]types.AttributeValue{},
+	}
 	for i := range n {
 		v := Shop{Name: fmt.Sprint("s", i), City: "Wien", Prices: map[string]int{"a": i}}
 		for k := range 5 {
@@ -90,8 +93,10 @@ func newMigrating(t *testing.T, n int) *migrating {
 }
 
 func (m *migrating) args(step string, more ...string) []string {
-	args := []string{"migrate", step, "-model", "Shop", "-endpoint", enginetest.Start(m.T).Endpoint, "-table",
-		"shops=" + m.target, m.source}
+	args := []string{
+		"migrate", step, "-model", "Shop", "-endpoint", enginetest.Start(m.T).Endpoint, "-table",
+		"shops=" + m.target, m.source,
+	}
 	return append(args, more...)
 }
 

@@ -76,8 +76,10 @@ func TestMigrateFiles(t *testing.T) {
 func TestMigrateOwnTable(t *testing.T) {
 	m := newMigrating(t, 0)
 	for i := range 4 {
-		doc := map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: fmt.Sprint("s", i)},
-			"City": &types.AttributeValueMemberS{Value: "Wien"}}
+		doc := map[string]types.AttributeValue{
+			"name": &types.AttributeValueMemberS{Value: fmt.Sprint("s", i)},
+			"City": &types.AttributeValueMemberS{Value: "Wien"},
+		}
 		doc["PK"], doc["SK"] = &types.AttributeValueMemberS{Value: fmt.Sprint("SHOP#s", i)},
 			&types.AttributeValueMemberS{Value: "DOC"}
 		if _, err := m.client.PutItem(context.Background(),

@@ -163,8 +163,10 @@ func (t *scaleTest) Run(ctx context.Context) (*scaleReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &scaleRun{scaleTest: t, keyAttributes: x, shares: sharesOf(t.Keys, t.Skew), asked: map[int]*scaleKey{},
-		written: map[int]bool{}}
+	r := &scaleRun{
+		scaleTest: t, keyAttributes: x, shares: sharesOf(t.Keys, t.Skew), asked: map[int]*scaleKey{},
+		written: map[int]bool{},
+	}
 	begun := time.Now()
 	timed, cancel := context.WithTimeout(ctx, t.For)
 	defer cancel()
@@ -239,8 +241,10 @@ func (r *scaleRun) turn(ctx context.Context, begun time.Time) bool {
 
 func (r *scaleRun) request(ctx context.Context, rank int, write bool) (float64, error) {
 	if !write {
-		out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &r.Table, Key: r.key(rank),
-			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
+		out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{
+			TableName: &r.Table, Key: r.key(rank),
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
 		if err != nil {
 			return 0, err
 		}
@@ -252,8 +256,10 @@ func (r *scaleRun) request(ctx context.Context, rank int, write bool) (float64, 
 	r.written[rank] = true
 	r.mu.Unlock()
 	out, err := r.Client.PutItem(ctx,
-		&dynamodb.PutItemInput{TableName: &r.Table, Item: item,
-			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
+		&dynamodb.PutItemInput{
+			TableName: &r.Table, Item: item,
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
 	if err != nil {
 		return 0, err
 	}

@@ -37,9 +37,11 @@ func (c *throttling) Do(r *http.Request) (*http.Response, error) {
 	if pk != "" && !strings.HasSuffix(r.Header.Get("X-Amz-Target"), "DeleteItem") && c.refuses(pk) {
 		text := `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",` +
 			`"message":"slow down"}`
-		return &http.Response{StatusCode: 400, Status: "400",
+		return &http.Response{
+			StatusCode: 400, Status: "400",
 			Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-			Body:   io.NopCloser(strings.NewReader(text)), Request: r}, nil
+			Body:   io.NopCloser(strings.NewReader(text)), Request: r,
+		}, nil
 	}
 	return http.DefaultClient.Do(r)
 }
@@ -65,8 +67,10 @@ func TestScaleTestFindsHotKey(t *testing.T) {
 	transport := &throttling{most: 12}
 	client := enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = transport, 1 })
 	name := enginetest.Table(t, "PK:S", "SK:S")
-	x := &scaleTest{Client: client, Table: name, Keys: 200, Skew: 1.2, Writes: 0.5, Bytes: 900, Parallel: 4,
-		For: time.Second, Rate: 500, Seed: 1}
+	x := &scaleTest{
+		Client: client, Table: name, Keys: 200, Skew: 1.2, Writes: 0.5, Bytes: 900, Parallel: 4,
+		For: time.Second, Rate: 500, Seed: 1,
+	}
 	r, err := x.Run(ctx)
 	if err != nil || r.Err != nil {
 		t.Fatal(err, r)
@@ -91,15 +95,19 @@ func TestScaleTestTakesAnyKeySchema(t *testing.T) {
 	ctx := context.Background()
 	client := enginetest.Start(t).Client()
 	for _, keys := range [][2]string{{"Id:N", ""}, {"Id:B", "At:N"}} {
-		x := &scaleTest{Client: client, Table: enginetest.Table(t, keys[0], keys[1]), Keys: 3, Writes: 1, Bytes: 100,
-			Parallel: 2, For: 100 * time.Millisecond}
+		x := &scaleTest{
+			Client: client, Table: enginetest.Table(t, keys[0], keys[1]), Keys: 3, Writes: 1, Bytes: 100,
+			Parallel: 2, For: 100 * time.Millisecond,
+		}
 		if r, err := x.Run(ctx); err != nil || r.Failed > 0 || r.Writes == 0 {
 			t.Errorf("%v: %+v %v", keys, r, err)
 		}
 	}
 	_, err := (&scaleTest{Client: client, Skew: -1, Writes: 2}).Run(ctx)
-	for _, want := range []string{"0 keys: give 1 to 10000000", "the skew -1", "the share of writes 2",
-		"items of 0 bytes", "a test of 0s", "0 requests at a time"} {
+	for _, want := range []string{
+		"0 keys: give 1 to 10000000", "the skew -1", "the share of writes 2",
+		"items of 0 bytes", "a test of 0s", "0 requests at a time",
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

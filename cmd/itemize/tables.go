@@ -15,9 +15,11 @@ import (
 
 // tables prints the tables of models.
 func (c *command) tables(args []string) error {
-	f := c.flags(help{"tables", "[packages]", "Print the tables of models, with indexes and time to live. Models " +
-		"that share a table are joined.",
-		[]string{"tables ./...", "tables -format terraform ./store", "tables -time 2026-03-01 ./store"}})
+	f := c.flags(help{
+		"tables", "[packages]", "Print the tables of models, with indexes and time to live. Models " +
+			"that share a table are joined.",
+		[]string{"tables ./...", "tables -format terraform ./store", "tables -time 2026-03-01 ./store"},
+	})
 	asJSON, tags := f.common()
 	format := f.String("format", "cloudformation", "cloudformation, terraform, or json (CreateTable)")
 	day := f.String("time", time.Now().UTC().Format(time.DateOnly),

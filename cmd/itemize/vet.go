@@ -9,10 +9,13 @@ import (
 )
 
 func (c *command) vet(args []string) error {
-	f := c.flags(help{"vet", "[packages]", "Report the faults of tags with their positions, and models whose keys " +
-		"collide in a table.\n" +
-		"Notes list cheaper layouts; they are not faults. As a part of go vet:\ngo vet -vettool=$(which itemize) ./...",
-		[]string{"vet ./...", "vet -json ./store"}})
+	f := c.flags(help{
+		"vet", "[packages]", "Report the faults of tags with their positions, and models whose keys " +
+			"collide in a table.\n" +
+			"Notes list cheaper layouts; they are not faults. As a part of go vet:\ngo vet -vettool=$(which " +
+			"itemize) ./...",
+		[]string{"vet ./...", "vet -json ./store"},
+	})
 	asJSON, tags := f.common()
 	if err := f.parse(args); err != nil {
 		return err

@@ -116,8 +116,10 @@ func (p *program) price(ctx context.Context) error {
 	if _, err := p.products.Save(ctx, p.products.New(b), mapper.Independent()); err != nil {
 		return err
 	}
-	same := store.OneItem{ID: b.ID, Title: b.Title, Description: b.Description, Price: b.Price, Quantity: b.Quantity,
-		Dimensions: b.Dimensions}
+	same := store.OneItem{
+		ID: b.ID, Title: b.Title, Description: b.Description, Price: b.Price, Quantity: b.Quantity,
+		Dimensions: b.Dimensions,
+	}
 	if _, err := p.one.Save(ctx, p.one.New(same)); err != nil {
 		return err
 	}

@@ -70,8 +70,10 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err erro
 	now := time.Now().UTC()
 	p.month = time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	defer func() { err = errors.Join(err, p.clean(context.WithoutCancel(ctx), engine)) }()
-	for _, step := range []func(context.Context) error{p.maintain, p.load, p.add, p.one, p.latest, p.hour, p.all,
-		p.drop} {
+	for _, step := range []func(context.Context) error{
+		p.maintain, p.load, p.add, p.one, p.latest, p.hour, p.all,
+		p.drop,
+	} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -283,7 +285,8 @@ type counting struct {
 
 // Query notes the table.
 func (c *counting) Query(ctx context.Context, in *dynamodb.QueryInput,
-	options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	options ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	c.mu.Lock()
 	if c.names == nil {
 		c.names = map[string]bool{}

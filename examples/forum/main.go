@@ -92,8 +92,10 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *
 		return err
 	}
 	fmt.Fprintf(p.w, "\tcharged\tof which indexes\tone item a thread\n")
-	for _, step := range []func(context.Context) error{p.fill, p.reply, p.latest, p.unanswered, p.mine, p.long,
-		p.list} {
+	for _, step := range []func(context.Context) error{
+		p.fill, p.reply, p.latest, p.unanswered, p.mine, p.long,
+		p.list,
+	} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -131,8 +133,10 @@ func (p *program) fill(ctx context.Context) error {
 		}
 	}
 	for i := range replies {
-		r := store.Reply{Forum: forum, Subject: subject, At: monday.Add(time.Duration(i) * time.Minute),
-			PostedBy: []string{"bob", "eve"}[i%2], Message: blob.Of(strings.Repeat("reply ", 70))}
+		r := store.Reply{
+			Forum: forum, Subject: subject, At: monday.Add(time.Duration(i) * time.Minute),
+			PostedBy: []string{"bob", "eve"}[i%2], Message: blob.Of(strings.Repeat("reply ", 70)),
+		}
 		if _, err := p.replies.Save(ctx, p.replies.New(r)); err != nil {
 			return err
 		}
@@ -145,8 +149,10 @@ func (p *program) fill(ctx context.Context) error {
 func (p *program) reply(ctx context.Context) error {
 	at := monday.AddDate(0, 0, 1)
 	r, err := p.replies.Save(ctx,
-		p.replies.New(store.Reply{Forum: forum, Subject: subject, At: at, PostedBy: "bob",
-			Message: blob.Of(strings.Repeat("reply ", 70))}))
+		p.replies.New(store.Reply{
+			Forum: forum, Subject: subject, At: at, PostedBy: "bob",
+			Message: blob.Of(strings.Repeat("reply ", 70)),
+		}))
 	if err != nil {
 		return err
 	}
@@ -210,8 +216,10 @@ func (p *program) long(ctx context.Context) error {
 		fmt.Fprintf(log, "%s request %d of item %x took %d ms\n",
 			monday.Add(time.Duration(i)*time.Second).Format(time.TimeOnly), i, i*i*2654435761, i*i%997)
 	}
-	reply := store.Reply{Forum: forum, Subject: subject, At: longAt, PostedBy: "eve", Message: blob.Of(log.String()),
-		Picture: blob.Of(make([]byte, 150<<10))}
+	reply := store.Reply{
+		Forum: forum, Subject: subject, At: longAt, PostedBy: "eve", Message: blob.Of(log.String()),
+		Picture: blob.Of(make([]byte, 150<<10)),
+	}
 	r, err := p.replies.Save(ctx, p.replies.New(reply))
 	if err != nil {
 		return err

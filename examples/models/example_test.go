@@ -49,8 +49,12 @@ func somePlayers(ctx context.Context) *mapper.Mapper[models.Player] {
 	_, err := players.Save(ctx, players.New(models.Player{
 		ID: "ann", Name: "Ann", Joined: at(time.January, 1, 0),
 		Score: models.Score{Points: 120, Level: 3}, Rank: 7,
-		Matches: []models.Match{{at(time.October, 3, 9), "m1", 10}, {at(time.November, 14, 9), "m2", 20},
-			{at(time.November, 14, 9), "m3", 30}, {at(time.December, 1, 0), "m4", 40}},
+		Matches: []models.Match{
+			{at(time.October, 3, 9), "m1", 10},
+			{at(time.November, 14, 9), "m2", 20},
+			{at(time.November, 14, 9), "m3", 30},
+			{at(time.December, 1, 0), "m4", 40},
+		},
 		Friends: map[string]models.Friend{"bob": {at(time.March, 1, 0)}, "eve": {at(time.April, 1, 0)}},
 		Titles:  []string{"Champion", "Rookie"},
 		Results: map[int]models.Result{-1: {0, 1}, 2: {5, 2}, 10: {8, 1}},

@@ -59,8 +59,14 @@ func workload(d registry.Document) (forecast.Workload, error) {
 
 // handMade is the layout of registry.Package.
 var handMade = forecast.Layout{Name: "this example's", Items: [][]string{
-	{"description", "license", "keywords"}, {"tags"}, {"release"}, {"other releases"}, {"dependencies"},
-	{"devDependencies"}, {"scripts"}, {"files", "exports"},
+	{"description", "license", "keywords"},
+	{"tags"},
+	{"release"},
+	{"other releases"},
+	{"dependencies"},
+	{"devDependencies"},
+	{"scripts"},
+	{"files", "exports"},
 }}
 
 // month prints what a month costs in several layouts.

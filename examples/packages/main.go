@@ -141,7 +141,8 @@ func sizeOf(r *mapper.Receipt) (n int) {
 
 // release publishes a version, a day after the newest.
 func (p *program) release(ctx context.Context, w io.Writer, one *mapper.Entity[registry.Document],
-	many *mapper.Entity[registry.Package]) error {
+	many *mapper.Entity[registry.Package],
+) error {
 	r := registry.Release{At: newest(one.Value).AddDate(0, 0, 1), Version: "99.0.0", Listed: true}
 	one.Value.Time[r.Version] = r.At
 	one.Value.Versions = append(one.Value.Versions, r.Version)
@@ -151,14 +152,16 @@ func (p *program) release(ctx context.Context, w io.Writer, one *mapper.Entity[r
 
 // tag moves the tag latest to the new release.
 func (p *program) tag(ctx context.Context, w io.Writer, one *mapper.Entity[registry.Document],
-	many *mapper.Entity[registry.Package]) error {
+	many *mapper.Entity[registry.Package],
+) error {
 	one.Value.Tags["latest"] = "99.0.0"
 	many.Value.Tags["latest"] = "99.0.0"
 	return p.save(ctx, w, "a moved tag", one, many)
 }
 
 func (p *program) save(ctx context.Context, w io.Writer, what string, one *mapper.Entity[registry.Document],
-	many *mapper.Entity[registry.Package]) error {
+	many *mapper.Entity[registry.Package],
+) error {
 	a, err := p.documents.Save(ctx, one)
 	if err != nil {
 		return err
@@ -173,7 +176,8 @@ func (p *program) save(ctx context.Context, w io.Writer, what string, one *mappe
 
 // month reads the releases of the month before that of the newest.
 func (p *program) month(ctx context.Context, w io.Writer, one *mapper.Entity[registry.Document],
-	_ *mapper.Entity[registry.Package]) error {
+	_ *mapper.Entity[registry.Package],
+) error {
 	last := newest(one.Value)
 	month := time.Date(last.Year(), last.Month()-1, 1, 0, 0, 0, 0, time.UTC)
 	var a, b mapper.Receipt

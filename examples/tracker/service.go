@@ -74,8 +74,10 @@ func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, text string
 		return 0, receipt, err
 	}
 	now := t.now()
-	ticket := store.Ticket{TenantID: tenant, ProjectID: id, Number: counters.LastTicket, Title: title, Text: text,
-		State: "open", UpdatedAt: now}
+	ticket := store.Ticket{
+		TenantID: tenant, ProjectID: id, Number: counters.LastTicket, Title: title, Text: text,
+		State: "open", UpdatedAt: now,
+	}
 	receipt, err = mapper.Transact(ctx,
 		t.tickets.SavePart(t.tickets.New(ticket)),
 		project.Counters().Patch(store.CountersFields.Open.Increment(1)).
@@ -130,7 +132,8 @@ func (t *Tracker) Edit(ctx context.Context, at At, title, text string) (*mapper.
 
 // Tickets lists the heads of tickets, the latest first, from a cursor on: no texts are read.
 func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after query.Cursor) (*query.Page[store.Ticket],
-	error) {
+	error,
+) {
 	q := store.TicketByTenantProject(tenant, id).Reverse().Limit(n).After(after)
 	return q.Roots().Page(ctx, t.tickets)
 }

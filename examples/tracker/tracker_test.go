@@ -73,8 +73,11 @@ func TestHandler(t *testing.T) {
 		{"POST", "/acme/p/tickets", `{"title": "Second", "text": "b"}`, 200, `number`},
 		{"PUT", "/acme/p/tickets/1", `{"title": "First!", "text": "aa"}`, 200, `wcu`},
 		{"PUT", "/acme/p/tickets/9", `{"title": "none"}`, 404, `is not found`},
-		{"PUT", "/acme/p/tickets/1", fmt.Sprintf(`{"title": "large", "text": %q}`, strings.Repeat("x", 500_000)), 400,
-			`Text`},
+		{
+			"PUT", "/acme/p/tickets/1", fmt.Sprintf(`{"title": "large", "text": %q}`, strings.Repeat("x", 500_000)),
+			400,
+			`Text`,
+		},
 		{"POST", "/acme/p/tickets/1/comments", `{"author": "ada", "text": "seen"}`, 200, `wcu`},
 		{"POST", "/acme/p/tickets/9/comments", `{"author": "ada", "text": "seen"}`, 404, ``},
 		{"POST", "/acme/p/tickets/1/close", ``, 200, `wcu`},
@@ -131,7 +134,8 @@ func TestNumbers(t *testing.T) {
 type refusing struct{ mapper.Client }
 
 func (refusing) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput,
-	error) {
+	error,
+) {
 	return nil, &types.ConditionalCheckFailedException{}
 }
 
@@ -150,7 +154,8 @@ type losing struct {
 }
 
 func (c *losing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	out, err := c.Client.UpdateItem(ctx, in, o...)
 	if c.lose && err == nil {
 		c.lose = false

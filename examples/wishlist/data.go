@@ -25,14 +25,20 @@ func theUser() store.User {
 		Display:  store.Display{Theme: "dark", Language: "en"},
 		Mail:     store.Mail{Offers: true},
 		Public: []store.Wish{
-			{AddedAt: date(2021, time.October, 3), SKU: "B-100", Title: "A red bicycle", Price: 125,
-				Notes: filler(5 * kb)},
-			{AddedAt: date(2021, time.November, 14), SKU: "C-200", Title: "A tent for two", Price: 80,
-				Notes: filler(5 * kb)},
+			{
+				AddedAt: date(2021, time.October, 3), SKU: "B-100", Title: "A red bicycle", Price: 125,
+				Notes: filler(5 * kb),
+			},
+			{
+				AddedAt: date(2021, time.November, 14), SKU: "C-200", Title: "A tent for two", Price: 80,
+				Notes: filler(5 * kb),
+			},
 		},
 		Private: []store.Wish{
-			{AddedAt: date(2021, time.June, 21), SKU: "D-300", Title: "A book of maps", Price: 30,
-				Notes: filler(5 * kb)},
+			{
+				AddedAt: date(2021, time.June, 21), SKU: "D-300", Title: "A book of maps", Price: 30,
+				Notes: filler(5 * kb),
+			},
 		},
 	}
 }

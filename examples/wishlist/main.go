@@ -53,8 +53,10 @@ type program struct {
 // run runs the program in tables of its own, which it deletes at the end.
 func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err error) {
 	prefix := fmt.Sprintf("wishlist-%d-", time.Now().UnixNano())
-	for name, key := range map[string][2]string{"users": {"PK:S", "SK:S"}, "documents": {"ID:S", ""},
-		"profiles": {"ID:S", ""}} {
+	for name, key := range map[string][2]string{
+		"users": {"PK:S", "SK:S"}, "documents": {"ID:S", ""},
+		"profiles": {"ID:S", ""},
+	} {
 		if err := engine.CreateTable(ctx, prefix+name, key[0], key[1]); err != nil {
 			return err
 		}

@@ -18,7 +18,8 @@ type recorder struct {
 }
 
 func (r *recorder) Query(ctx context.Context, in *dynamodb.QueryInput,
-	options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	options ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	r.last = "Query " + filledIn(in)
 	if in.ScanIndexForward != nil && !*in.ScanIndexForward {
 		r.last += ", backward"
@@ -27,7 +28,8 @@ func (r *recorder) Query(ctx context.Context, in *dynamodb.QueryInput,
 }
 
 func (r *recorder) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
-	options ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	options ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	r.last = fmt.Sprintf("GetItem PK = %s, SK = %s", text(in.Key["PK"]), text(in.Key["SK"]))
 	return r.Client.GetItem(ctx, in, options...)
 }

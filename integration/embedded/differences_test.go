@@ -65,8 +65,10 @@ func definitions(names ...string) (all []types.AttributeDefinition) {
 }
 
 func schema(hash, sort string) []types.KeySchemaElement {
-	return []types.KeySchemaElement{{AttributeName: &hash, KeyType: types.KeyTypeHash},
-		{AttributeName: &sort, KeyType: types.KeyTypeRange}}
+	return []types.KeySchemaElement{
+		{AttributeName: &hash, KeyType: types.KeyTypeHash},
+		{AttributeName: &sort, KeyType: types.KeyTypeRange},
+	}
 }
 
 func (l *lab) put(item attributes) string {
@@ -75,8 +77,10 @@ func (l *lab) put(item attributes) string {
 }
 
 func (l *lab) update(expression, condition string, values attributes) string {
-	in := &dynamodb.UpdateItemInput{TableName: l.table, Key: key("p", "1"), UpdateExpression: &expression,
-		ExpressionAttributeValues: values}
+	in := &dynamodb.UpdateItemInput{
+		TableName: l.table, Key: key("p", "1"), UpdateExpression: &expression,
+		ExpressionAttributeValues: values,
+	}
 	if condition != "" {
 		in.ConditionExpression = &condition
 	}
@@ -103,8 +107,10 @@ func (l *lab) has(attribute string) string {
 }
 
 func (l *lab) query(change func(*dynamodb.QueryInput)) (*dynamodb.QueryOutput, error) {
-	in := &dynamodb.QueryInput{TableName: l.table, KeyConditionExpression: aws.String("PK = :p"),
-		ExpressionAttributeValues: attributes{":p": str("p")}}
+	in := &dynamodb.QueryInput{
+		TableName: l.table, KeyConditionExpression: aws.String("PK = :p"),
+		ExpressionAttributeValues: attributes{":p": str("p")},
+	}
 	change(in)
 	return l.Query(l.Context(), in)
 }
@@ -133,23 +139,34 @@ var wrong = []struct {
 	run               func(*lab) string
 	minidyn, dynamoDB string
 }{
-	{"put an item of 410,000 bytes",
+	{
+		"put an item of 410,000 bytes",
 		func(l *lab) string { return l.put(key("p", "1", "a", str(strings.Repeat("x", 410_000)))) }, "accepted",
-		"ValidationException"},
-	{"put an item with an empty key value", func(l *lab) string { return l.put(key("", "1")) }, "accepted",
-		"ValidationException"},
+		"ValidationException",
+	},
+	{
+		"put an item with an empty key value", func(l *lab) string { return l.put(key("", "1")) }, "accepted",
+		"ValidationException",
+	},
 	{"put with ReturnValues ALL_OLD: the attribute a, stored as old", func(l *lab) string {
 		l.put(key("p", "1", "a", str("old")))
 		out, err := l.PutItem(l.Context(),
-			&dynamodb.PutItemInput{TableName: l.table, Item: key("p", "1", "a", str("new")),
-				ReturnValues: types.ReturnValueAllOld})
+			&dynamodb.PutItemInput{
+				TableName: l.table, Item: key("p", "1", "a", str("new")),
+				ReturnValues: types.ReturnValueAllOld,
+			})
 		if err != nil {
 			return outcome(err)
 		}
 		return out.Attributes["a"].(*types.AttributeValueMemberS).Value
 	}, "new", "old"},
-	{"store the number 0012.50", func(l *lab) string { l.put(key("p", "1", "a", num("0012.50"))); return l.has("a") },
-		"0012.50", "12.5"},
+	{
+		"store the number 0012.50", func(l *lab) string {
+			l.put(key("p", "1", "a", num("0012.50")))
+			return l.has("a")
+		},
+		"0012.50", "12.5",
+	},
 	{"set one attribute twice in an update", func(l *lab) string {
 		return l.update("SET a = :x, a = :y", "", attributes{":x": str("1"), ":y": str("2")})
 	}, "accepted", "ValidationException"},
@@ -201,12 +218,16 @@ var wrong = []struct {
 	{"send a transaction again with its ClientRequestToken", func(l *lab) string {
 		for range 2 {
 			_, _ = l.TransactWriteItems(l.Context(),
-				&dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String("token"),
+				&dynamodb.TransactWriteItemsInput{
+					ClientRequestToken: aws.String("token"),
 					TransactItems: []types.TransactWriteItem{{
-						Update: &types.Update{TableName: l.table, Key: key("p", "1"),
+						Update: &types.Update{
+							TableName: l.table, Key: key("p", "1"),
 							UpdateExpression:          aws.String("ADD a :n"),
-							ExpressionAttributeValues: attributes{":n": num("1")}},
-					}}})
+							ExpressionAttributeValues: attributes{":n": num("1")},
+						},
+					}},
+				})
 		}
 		return l.has("a")
 	}, "2", "1"},
@@ -214,8 +235,10 @@ var wrong = []struct {
 		var all []types.TransactWriteItem
 		for _, sk := range []string{"1", "2"} {
 			all = append(all,
-				types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: key("p", sk),
-					ConditionExpression: aws.String("attribute_exists(PK)")}})
+				types.TransactWriteItem{Put: &types.Put{
+					TableName: l.table, Item: key("p", sk),
+					ConditionExpression: aws.String("attribute_exists(PK)"),
+				}})
 		}
 		_, err := l.TransactWriteItems(l.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: all})
 		var canceled *types.TransactionCanceledException
@@ -286,8 +309,10 @@ var missing = []struct {
 	}},
 	{"exports: ExportTableToPointInTime", func(l *lab) error {
 		_, err := l.ExportTableToPointInTime(l.Context(),
-			&dynamodb.ExportTableToPointInTimeInput{TableArn: aws.String("arn:aws:dynamodb:us-east-1:1:table/lab"),
-				S3Bucket: aws.String("b")})
+			&dynamodb.ExportTableToPointInTimeInput{
+				TableArn: aws.String("arn:aws:dynamodb:us-east-1:1:table/lab"),
+				S3Bucket: aws.String("b"),
+			})
 		return err
 	}},
 	{"backups: DescribeContinuousBackups", func(l *lab) error {
@@ -298,8 +323,10 @@ var missing = []struct {
 		_, err := l.CreateTable(l.Context(), &dynamodb.CreateTableInput{
 			TableName: aws.String("indexed"), AttributeDefinitions: definitions("PK:S", "SK:S", "G:S"),
 			KeySchema: schema("PK", "SK"), BillingMode: types.BillingModePayPerRequest,
-			GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{IndexName: aws.String("byG"),
-				KeySchema: schema("G", "SK"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll}}},
+			GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
+				IndexName: aws.String("byG"),
+				KeySchema: schema("G", "SK"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+			}},
 		})
 		return err
 	}},
@@ -307,16 +334,20 @@ var missing = []struct {
 		_, err := l.CreateTable(l.Context(), &dynamodb.CreateTableInput{
 			TableName: aws.String("streamed"), AttributeDefinitions: definitions("PK:S", "SK:S"),
 			KeySchema: schema("PK", "SK"), BillingMode: types.BillingModePayPerRequest,
-			StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true),
-				StreamViewType: types.StreamViewTypeNewImage},
+			StreamSpecification: &types.StreamSpecification{
+				StreamEnabled:  aws.Bool(true),
+				StreamViewType: types.StreamViewTypeNewImage,
+			},
 		})
 		return err
 	}},
 	{"sort keys of type N, which it would order as text", func(l *lab) error {
 		_, err := l.CreateTable(l.Context(),
-			&dynamodb.CreateTableInput{TableName: aws.String("numbers"),
+			&dynamodb.CreateTableInput{
+				TableName:            aws.String("numbers"),
 				AttributeDefinitions: definitions("PK:S", "SK:N"), KeySchema: schema("PK", "SK"),
-				BillingMode: types.BillingModePayPerRequest})
+				BillingMode: types.BillingModePayPerRequest,
+			})
 		return err
 	}},
 }

@@ -45,8 +45,10 @@ func TestMemory(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			ctx, clubs := t.Context(), newClubs(t)
-			first := clubs.New(club{ID: "1", Name: "Chess", Motto: "e4",
-				Members: []member{{"ada", "lead"}, {"bob", ""}, {"cy", ""}}})
+			first := clubs.New(club{
+				ID: "1", Name: "Chess", Motto: "e4",
+				Members: []member{{"ada", "lead"}, {"bob", ""}, {"cy", ""}},
+			})
 			if _, err := clubs.Save(ctx, first); err != nil {
 				t.Fatal(err)
 			}
@@ -77,8 +79,10 @@ func TestMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := club{ID: "1", Name: "Chess",
-				Members: []member{{"ada", "lead"}, {"bob", ""}, {"cy", ""}, {"dee", ""}}}
+			want := club{
+				ID: "1", Name: "Chess",
+				Members: []member{{"ada", "lead"}, {"bob", ""}, {"cy", ""}, {"dee", ""}},
+			}
 			if d := cmp.Diff(want, got.Value, cmp.AllowUnexported(club{})); d != "" {
 				t.Error(d)
 			}

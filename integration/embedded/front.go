@@ -170,8 +170,10 @@ func lacks(what string) reply {
 }
 
 func refusal(code, message string) reply {
-	return reply{http.StatusBadRequest,
-		object{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": message}}
+	return reply{
+		http.StatusBadRequest,
+		object{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": message},
+	}
 }
 
 func text(o object, field string) string {

@@ -36,8 +36,10 @@ func TestPlainNumbersHaveTheirSize(t *testing.T) {
 			t.Errorf("%q: %d, want %d", s, got, want)
 		}
 	}
-	for _, s := range []string{"0", "-0", "0.0", "00", "000.500", "-", ".", "1.", ".5", "1e5", "12a", "", "+1", "--1",
-		"1.2.3", "0042", "-42"} {
+	for _, s := range []string{
+		"0", "-0", "0.0", "00", "000.500", "-", ".", "1.", ".5", "1e5", "12a", "", "+1", "--1",
+		"1.2.3", "0042", "-42",
+	} {
 		check(s)
 	}
 	for range 20_000 {

@@ -286,8 +286,10 @@ func (l *Load) alreadyStored(ctx context.Context, batch []*Item) (map[*Entity]bo
 // sendUnknown sends the items of entities that are neither stored nor written by themselves.
 func (l *Load) sendUnknown(ctx context.Context, batch []*Item, stored map[*Entity]bool) (*Answer, error) {
 	send := slices.DeleteFunc(slices.Clone(batch), func(i *Item) bool { return stored[i.of] || i.of.Alone > 0 })
-	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
-		Errs: make([]error, len(batch))}
+	all := &Answer{
+		Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
+		Errs: make([]error, len(batch)),
+	}
 	a := &Answer{}
 	if len(send) > 0 {
 		var err error

@@ -60,8 +60,10 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 			return explain.Error(ctx, p.Client, p.Label, tablesOf(batch), retries.Explain(err))
 		})
 	}
-	a := &Answer{Results: make([]Result, len(batch)), WCU: consumed(out.ConsumedCapacity),
-		Throttled: len(out.UnprocessedItems) > 0}
+	a := &Answer{
+		Results: make([]Result, len(batch)), WCU: consumed(out.ConsumedCapacity),
+		Throttled: len(out.UnprocessedItems) > 0,
+	}
 	if len(out.UnprocessedItems) == 0 {
 		return a, nil
 	}
@@ -86,8 +88,10 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 
 // putByTable sends the items of each table in separate requests, if one of the tables does not exist.
 func (p *Puts) putByTable(ctx context.Context, batch []*Item, tables []*item.Table) (*Answer, error) {
-	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
-		Errs: make([]error, len(batch))}
+	all := &Answer{
+		Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
+		Errs: make([]error, len(batch)),
+	}
 	for _, t := range tables {
 		var some []*Item
 		var at []int
@@ -156,8 +160,10 @@ const maxStatement = 8192
 
 // Send is described at [Sender].
 func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
-	a := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
-		Errs: make([]error, len(batch))}
+	a := &Answer{
+		Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)),
+		Errs: make([]error, len(batch)),
+	}
 	in := &dynamodb.BatchExecuteStatementInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	var sent []int
 	for n, i := range batch {
@@ -275,8 +281,10 @@ func resultOf(e *types.BatchStatementError) (Result, error) {
 	case types.BatchStatementErrorCodeEnumResourceNotFound:
 		return Refused, &types.ResourceNotFoundException{Message: e.Message}
 	default: // named like errors of other calls
-		return Refused, &smithy.GenericAPIError{Code: strings.TrimSuffix(code, "Error") + "Exception",
-			Message: aws.ToString(e.Message)}
+		return Refused, &smithy.GenericAPIError{
+			Code:    strings.TrimSuffix(code, "Error") + "Exception",
+			Message: aws.ToString(e.Message),
+		}
 	}
 }
 
@@ -288,8 +296,10 @@ func failed(batch []*Item, err error, explained func(error) error) (*Answer, err
 	if !passes {
 		err = explained(err)
 	}
-	a := &Answer{Results: make([]Result, len(batch)), Errs: make([]error, len(batch)),
-		Stored: make([]item.Attributes, len(batch)), Throttled: wire.Throttled(err)}
+	a := &Answer{
+		Results: make([]Result, len(batch)), Errs: make([]error, len(batch)),
+		Stored: make([]item.Attributes, len(batch)), Throttled: wire.Throttled(err),
+	}
 	a.Unsure = !a.Throttled
 	for n, i := range batch {
 		switch {

@@ -16,7 +16,8 @@ import (
 type unprocessed struct{ name, key string }
 
 func (u unprocessed) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.BatchWriteItemOutput, error) {
 	put := &types.PutRequest{Item: item.Attributes{"PK": &types.AttributeValueMemberS{Value: u.key}}}
 	return &dynamodb.BatchWriteItemOutput{
 		UnprocessedItems: map[string][]types.WriteRequest{u.name: {{PutRequest: put}}},
@@ -28,8 +29,10 @@ func TestUnprocessedItemsUnderOtherNames(t *testing.T) {
 	const arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/users"
 	table := &item.Table{Name: arn, Hash: "PK"}
 	pk := key.Scalar{Type: 'S', Text: "a"}
-	batch := []*Item{{Place: item.Place{Table: table, PK: pk},
-		Attributes: item.Attributes{"PK": &types.AttributeValueMemberS{Value: "a"}}}}
+	batch := []*Item{{
+		Place:      item.Place{Table: table, PK: pk},
+		Attributes: item.Attributes{"PK": &types.AttributeValueMemberS{Value: "a"}},
+	}}
 	for name, c := range map[string]struct {
 		unprocessed
 		err string

@@ -21,7 +21,8 @@ import (
 
 // load makes the snapshot of a selection of items, and the value that they give.
 func load[T any](t *testing.T, m *model.Model, sel selection.Selection, items ...item.Attributes) (*snapshot.Snapshot,
-	*T) {
+	*T,
+) {
 	t.Helper()
 	s, err := snapshot.Loaded(m, sel)
 	if err != nil {
@@ -141,27 +142,41 @@ func TestDiff(t *testing.T) {
 		{"nothing", func(*Shop) {}, ""},
 		{"set to what it was", func(v *Shop) { v.Name, v.Lines = "corner", slices.Clone(v.Lines) }, ""},
 		{"one attribute", func(v *Shop) { v.Visits++ }, "update HEAD Visits=4 if b'v-HEAD'"},
-		{"two attributes of one item", func(v *Shop) { v.Visits, v.Name = 5, "new" },
-			"update HEAD Name='new' Visits=5 if b'v-HEAD'"},
-		{"a zero value is a value", func(v *Shop) { v.Visits, v.Open = 0, false },
-			"update HEAD Open=false Visits=0 if b'v-HEAD'"},
-		{"the root stays when it is empty", func(v *Shop) { v.Name, v.Visits, v.Open = "", 0, false },
-			"update HEAD Name='' Open=false Visits=0 if b'v-HEAD'"},
+		{
+			"two attributes of one item", func(v *Shop) { v.Visits, v.Name = 5, "new" },
+			"update HEAD Name='new' Visits=5 if b'v-HEAD'",
+		},
+		{
+			"a zero value is a value", func(v *Shop) { v.Visits, v.Open = 0, false },
+			"update HEAD Open=false Visits=0 if b'v-HEAD'",
+		},
+		{
+			"the root stays when it is empty", func(v *Shop) { v.Name, v.Visits, v.Open = "", 0, false },
+			"update HEAD Name='' Open=false Visits=0 if b'v-HEAD'",
+		},
 		{"through a pointer", func(v *Shop) { v.Plan.Seats = 3 }, "update PLAN Seats=3 if b'v-PLAN'"},
 		{"a pointer to the same", func(v *Shop) { v.Plan = &Plan{Tier: "gold", Seats: 2} }, ""},
-		{"a pointer to nothing is something", func(v *Shop) { v.Plan = &Plan{} },
-			"update PLAN Seats=0 Tier='' if b'v-PLAN'"},
+		{
+			"a pointer to nothing is something", func(v *Shop) { v.Plan = &Plan{} },
+			"update PLAN Seats=0 Tier='' if b'v-PLAN'",
+		},
 		{"a pointer that became nil", func(v *Shop) { v.Plan = nil }, "delete PLAN if b'v-PLAN'"},
 		{"a singleton that became zero", func(v *Shop) { v.Address = Address{} }, "delete ADDRESS if b'v-ADDRESS'"},
 		{"a singleton that is new", func(v *Shop) { v.Extra = "x" }, "put EXTRA Extra='x' if absent"},
 
 		{"an element", func(v *Shop) { v.Lines[1].Count = 7 }, "update LINE#b Count=7 if b'v-LINE#b'"},
-		{"an element added", func(v *Shop) { v.Lines = append(v.Lines, Line{SKU: "d", Text: "four"}) },
-			"put LINE#d Count=0 Text='four' if absent"},
-		{"an element removed", func(v *Shop) { v.Lines = slices.Delete(v.Lines, 0, 1) },
-			"delete LINE#a if b'v-LINE#a'"},
-		{"all removed", func(v *Shop) { v.Lines = nil },
-			lines("delete LINE#a if b'v-LINE#a'", "delete LINE#b if b'v-LINE#b'", "delete LINE#c if b'v-LINE#c'")},
+		{
+			"an element added", func(v *Shop) { v.Lines = append(v.Lines, Line{SKU: "d", Text: "four"}) },
+			"put LINE#d Count=0 Text='four' if absent",
+		},
+		{
+			"an element removed", func(v *Shop) { v.Lines = slices.Delete(v.Lines, 0, 1) },
+			"delete LINE#a if b'v-LINE#a'",
+		},
+		{
+			"all removed", func(v *Shop) { v.Lines = nil },
+			lines("delete LINE#a if b'v-LINE#a'", "delete LINE#b if b'v-LINE#b'", "delete LINE#c if b'v-LINE#c'"),
+		},
 		{"empty in place of nil", func(v *Shop) {
 			v.Lines, v.Stock, v.Notes = v.Lines[:3:3], map[string]Stock{"x": v.Stock["x"]}, []*Note{v.Notes[0]}
 		}, ""},
@@ -174,14 +189,20 @@ func TestDiff(t *testing.T) {
 			"an element whose key changed", func(v *Shop) { v.Lines[0].SKU = "z" },
 			lines("put LINE#z Count=1 Text='one' if absent", "delete LINE#a if b'v-LINE#a'"),
 		},
-		{"an element behind a pointer", func(v *Shop) { v.Notes[0].Text = "x" },
-			"update NOTE#007 Text='x' if b'v-NOTE#007'"},
-		{"an entry", func(v *Shop) { v.Stock["x"] = Stock{Count: 9, Place: "cellar"} },
-			"update STOCK#x Place='cellar' if b'v-STOCK#x'"},
+		{
+			"an element behind a pointer", func(v *Shop) { v.Notes[0].Text = "x" },
+			"update NOTE#007 Text='x' if b'v-NOTE#007'",
+		},
+		{
+			"an entry", func(v *Shop) { v.Stock["x"] = Stock{Count: 9, Place: "cellar"} },
+			"update STOCK#x Place='cellar' if b'v-STOCK#x'",
+		},
 		{"an entry added", func(v *Shop) { v.Stock["y"] = Stock{} }, "put STOCK#y Count=0 Place='' if absent"},
 		{"an entry removed", func(v *Shop) { delete(v.Stock, "x") }, "delete STOCK#x if b'v-STOCK#x'"},
-		{"an entry moved", func(v *Shop) { v.Stock = map[string]Stock{"y": v.Stock["x"]} },
-			lines("put STOCK#y Count=9 Place='shelf' if absent", "delete STOCK#x if b'v-STOCK#x'")},
+		{
+			"an entry moved", func(v *Shop) { v.Stock = map[string]Stock{"y": v.Stock["x"]} },
+			lines("put STOCK#y Count=9 Place='shelf' if absent", "delete STOCK#x if b'v-STOCK#x'"),
+		},
 		{
 			"several items", func(v *Shop) { v.Visits, v.Plan, v.Lines[2].Text = 4, nil, "" },
 			lines("update HEAD Visits=4 if b'v-HEAD'", "delete PLAN if b'v-PLAN'",
@@ -222,8 +243,10 @@ func TestNew(t *testing.T) {
 		{"empty", Shop{ID: "1"}, "put HEAD Name='' Open=false Visits=0 if absent"},
 		{
 			"full",
-			Shop{ID: "1", Name: "n", Plan: &Plan{}, Address: Address{City: "Ayr"}, Lines: []Line{{SKU: "a"}},
-				Notes: []*Note{{N: 1}}, Stock: map[string]Stock{"x": {Count: 1}}},
+			Shop{
+				ID: "1", Name: "n", Plan: &Plan{}, Address: Address{City: "Ayr"}, Lines: []Line{{SKU: "a"}},
+				Notes: []*Note{{N: 1}}, Stock: map[string]Stock{"x": {Count: 1}},
+			},
 			lines(
 				"put HEAD Name='n' Open=false Visits=0 if absent", "put PLAN Seats=0 Tier='' if absent",
 				"put ADDRESS City='Ayr' Street='' if absent", "put LINE#a Count=0 Text='' if absent",
@@ -297,14 +320,22 @@ func TestFaults(t *testing.T) {
 		{"a nil element", func(v *Shop) { v.Notes = append(v.Notes, nil) }, []string{
 			"Shop.Notes: the element 1 is nil, and an item has to hold something: remove it",
 		}},
-		{"an element without a key", func(v *Shop) { v.Lines[1].SKU = "" },
-			[]string{"Shop.Lines: {SKU} in \"LINE#{SKU}\": an empty string in a key", "(the element 1)"}},
-		{"an entry without a key", func(v *Shop) { v.Stock[""] = Stock{} },
-			[]string{"Shop.Stock: {key} in \"STOCK#{key}\": an empty string in a key", "(the entry )"}},
-		{"no UTF-8", func(v *Shop) { v.Name = "\xff" },
-			[]string{`Shop.Name: attribute "Name": the string is not valid UTF-8`}},
-		{"several", func(v *Shop) { v.Name, v.Lines[2].SKU, v.Notes[0] = "\xff", "a", nil },
-			[]string{"Shop.Name", "Shop.Lines", "Shop.Notes"}},
+		{
+			"an element without a key", func(v *Shop) { v.Lines[1].SKU = "" },
+			[]string{"Shop.Lines: {SKU} in \"LINE#{SKU}\": an empty string in a key", "(the element 1)"},
+		},
+		{
+			"an entry without a key", func(v *Shop) { v.Stock[""] = Stock{} },
+			[]string{"Shop.Stock: {key} in \"STOCK#{key}\": an empty string in a key", "(the entry )"},
+		},
+		{
+			"no UTF-8", func(v *Shop) { v.Name = "\xff" },
+			[]string{`Shop.Name: attribute "Name": the string is not valid UTF-8`},
+		},
+		{
+			"several", func(v *Shop) { v.Name, v.Lines[2].SKU, v.Notes[0] = "\xff", "a", nil },
+			[]string{"Shop.Name", "Shop.Lines", "Shop.Notes"},
+		},
 		{"not storable", func(v *Shop) { v.Extra = func() {} }, []string{"Shop.Extra"}},
 	} {
 		s, v := load[Shop](t, m, whole(m, "1"), shop()...)
@@ -335,8 +366,10 @@ func TestNotLoaded(t *testing.T) {
 		ok   bool
 	}{
 		{"what was loaded", func(v *Shop) { v.Lines[0].Count = 5 }, "update LINE#a Count=5 if b'v-LINE#a'", true},
-		{"a new element in what was loaded", func(v *Shop) { v.Lines = append(v.Lines, Line{SKU: "d"}) },
-			"put LINE#d Count=0 Text='' if absent", true},
+		{
+			"a new element in what was loaded", func(v *Shop) { v.Lines = append(v.Lines, Line{SKU: "d"}) },
+			"put LINE#d Count=0 Text='' if absent", true,
+		},
 		{"the root", func(v *Shop) { v.Name = "x" }, "Name", false},
 		{"a singleton", func(v *Shop) { v.Address.City = "x" }, "Address", false},
 		{"a pointer", func(v *Shop) { v.Plan = &Plan{} }, "Plan", false},
@@ -430,8 +463,10 @@ func TestTooLarge(t *testing.T) {
 // the size limit, and for more attributes than an expression takes.
 func TestReplaced(t *testing.T) {
 	m := Of[Shop](t)
-	for size, kind := range map[int]write.Kind{390_000: write.Update, 399_900: write.Update, 400_100: write.Put,
-		409_000: write.Put} {
+	for size, kind := range map[int]write.Kind{
+		390_000: write.Update, 399_900: write.Update, 400_100: write.Put,
+		409_000: write.Put,
+	} {
 		s, v := load[Shop](t, m, whole(m, "1"), shop()...)
 		v.Name = strings.Repeat("x", size)
 		d, err := change.Of(s, nil, v, change.Options{})
@@ -547,8 +582,10 @@ func TestWithoutVersion(t *testing.T) {
 	}{
 		{"an update", func(v *Plain) { v.Count = 2 }, "update 1 HEAD Count=2 if Count=1 _a"},
 		{"a delete", func(v *Plain) { v.Side = "" }, "delete 1 SIDE if Side='left'"},
-		{"a put", func(v *Plain) { v.Name = strings.Repeat("n", 405_000) },
-			"put 1 HEAD Count=1 Name=(405002) x='y' if Count=1 Name='n' x='y'"},
+		{
+			"a put", func(v *Plain) { v.Name = strings.Repeat("n", 405_000) },
+			"put 1 HEAD Count=1 Name=(405002) x='y' if Count=1 Name='n' x='y'",
+		},
 	} {
 		s, v := load[Plain](t, m, whole(m, "1"), items...)
 		c.edit(v)

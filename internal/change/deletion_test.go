@@ -28,12 +28,18 @@ func TestNewDeletion(t *testing.T) {
 		single bool
 		err    string
 	}{
-		{"an entity", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, "1"), false) }, false,
-			""},
-		{"an entity, staged", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, "1"), true) },
-			false, ""},
-		{"a part", func() (*change.Deletion, error) { return change.NewDeletion(m, part(m, "1", "LINE#"), false) },
-			false, ""},
+		{
+			"an entity", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, "1"), false) }, false,
+			"",
+		},
+		{
+			"an entity, staged", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, "1"), true) },
+			false, "",
+		},
+		{
+			"a part", func() (*change.Deletion, error) { return change.NewDeletion(m, part(m, "1", "LINE#"), false) },
+			false, "",
+		},
 		{"one item", func() (*change.Deletion, error) {
 			return change.NewDeletion(m, single(whole(m, "1"), "LINE#a"), false)
 		}, true, ""},
@@ -55,8 +61,11 @@ func TestNewDeletion(t *testing.T) {
 			}, false,
 			"the key selects several entities: give all of Board, Name to delete one",
 		},
-		{"a wrong key", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, 1.5), false) }, false,
-			"the key field ID takes a string"},
+		{
+			"a wrong key", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, 1.5), false) },
+			false,
+			"the key field ID takes a string",
+		},
 	} {
 		del, err := c.make()
 		switch {
@@ -111,17 +120,27 @@ func TestDeletionOfFound(t *testing.T) {
 		{"nothing", nil, "", false},
 		{
 			"its own",
-			[]item.Attributes{topic("T#n", nil), topic("T#n#001", nil), topic("T#o", nil), topic("T#o#001", nil),
-				topic("X", nil)},
+			[]item.Attributes{
+				topic("T#n", nil), topic("T#n#001", nil), topic("T#o", nil), topic("T#o#001", nil),
+				topic("X", nil),
+			},
 			lines("delete BOARD#b T#n#001 if b'v'", "delete BOARD#b T#n if b'v'"), true,
 		},
-		{"without a root", []item.Attributes{topic("T#n#001", item.Attributes{"_a": B("x")})},
-			"delete BOARD#b T#n#001 if b'v'", false},
-		{"begun", []item.Attributes{topic("T#n", item.Attributes{"_s": deleting}), topic("T#n#001", nil)},
-			lines("delete BOARD#b T#n#001 if b'v'", "delete BOARD#b T#n if b'v'"), true},
-		{"an insert that is not finished",
+		{
+			"without a root",
+			[]item.Attributes{topic("T#n#001", item.Attributes{"_a": B("x")})},
+			"delete BOARD#b T#n#001 if b'v'", false,
+		},
+		{
+			"begun",
+			[]item.Attributes{topic("T#n", item.Attributes{"_s": deleting}), topic("T#n#001", nil)},
+			lines("delete BOARD#b T#n#001 if b'v'", "delete BOARD#b T#n if b'v'"), true,
+		},
+		{
+			"an insert that is not finished",
 			[]item.Attributes{topic("T#n", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()})},
-			"delete BOARD#b T#n if b'v'", true},
+			"delete BOARD#b T#n if b'v'", true,
+		},
 	} {
 		del, err := change.NewDeletion(m, whole(m, "b", "n"), false)
 		if err != nil {

@@ -33,8 +33,10 @@ func (d *differ) elements(it *schema.Item) {
 	if n := elements.Len(d.v); d.s.Fresh && n > 0 {
 		d.rooms, d.Changes = make([]Change, n), slices.Grow(d.Changes, n)
 	}
-	x := &elementDiff{d, it, make(map[key.Scalar]*snapshot.Stored, len(all)),
-		make(map[key.Scalar]codec.Pos, elements.Len(d.v))}
+	x := &elementDiff{
+		d, it, make(map[key.Scalar]*snapshot.Stored, len(all)),
+		make(map[key.Scalar]codec.Pos, elements.Len(d.v)),
+	}
 	for _, r := range all {
 		// Of an entity that moves, an element may be stored at both places.
 		if x.stored[r.SK] == nil || r.Partition() == d.Keys.Partition {

@@ -150,7 +150,8 @@ func appendFormer(removes []item.Assignment, r *snapshot.Stored, i int) []item.A
 // rename adds to what is written of an item the attributes that are stored under names which they
 // had before: each is set under its name of now, and the old names are removed.
 func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment,
-	[]item.Assignment, error) {
+	[]item.Assignment, error,
+) {
 	for _, f := range r.Former {
 		if slices.ContainsFunc(removes, func(a item.Assignment) bool { return a.Name == f.Name }) {
 			continue
@@ -178,7 +179,8 @@ func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []it
 
 // expiry adds the change of the item's expiry.
 func (d *differ) expiry(rec model.Record, r *snapshot.Stored, old any, sets,
-	removes []item.Assignment) ([]item.Assignment, []item.Assignment) {
+	removes []item.Assignment,
+) ([]item.Assignment, []item.Assignment) {
 	was, now := expiryOf(d.m, rec.Item, d.s.Old, old), expiryOf(d.m, rec.Item, d.v, rec.Value)
 	a := d.m.Reserved.AssignExpiry(now)
 	switch {
@@ -222,7 +224,8 @@ func (d *differ) reindexes(it *schema.Item) bool { return d.o.Reindex && len(it.
 
 // reindex adds to what is written of an item the keys of indexes that are not stored as they are now.
 func (d *differ) reindex(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment,
-	[]item.Assignment, error) {
+	[]item.Assignment, error,
+) {
 	keys, err := d.m.IndexKeys(rec, d.Keys.KeyFields)
 	for j, now := range keys {
 		a := item.Assignment{Name: rec.Item.Derived[j].Name, Index: item.Indexed, Value: now}

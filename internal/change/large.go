@@ -295,7 +295,8 @@ func (d *differ) renamed(rec model.Record, r *snapshot.Stored, i int) (types.Att
 // sameLarge compares a value that may lie outside its item with what is stored, or without an item with that of the
 // snapshot. It returns the value as it would be in the item.
 func (d *differ) sameLarge(rec model.Record, r *snapshot.Stored, old any, i int) (now types.AttributeValue, same bool,
-	err error) {
+	err error,
+) {
 	it := rec.Item
 	now, err = plainly(d.m, it, rec.Value, i)
 	switch {

@@ -22,8 +22,10 @@ var ops = map[expr.Kind]item.Op{
 func (x *Patch) operate(ch *PatchItem, p expr.Change, i int) error {
 	a := ch.Item.Attributes[i]
 	name := p.Field.Shown()
-	o := item.Operation{Op: ops[p.Kind], Path: append([]string{a.Name}, x.below(ch.Item, &p)...), Value: p.Value,
-		Was: a.Was, Field: name}
+	o := item.Operation{
+		Op: ops[p.Kind], Path: append([]string{a.Name}, x.below(ch.Item, &p)...), Value: p.Value,
+		Was: a.Was, Field: name,
+	}
 	switch {
 	case p.Unstorable != nil:
 		return x.m.ValueErrorf(name, "%w", p.Unstorable)

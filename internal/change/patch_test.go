@@ -44,52 +44,84 @@ func TestNewPatch(t *testing.T) {
 		want []string
 		err  string
 	}{
-		{"set", []expr.Change{set},
+		{
+			"set",
+			[]expr.Change{set},
 			[]string{"update HEAD: Name='n' | attribute_exists(PK) AND (attribute_not_exists(_s) OR " +
-				"_s.state = 'live')"}, ""},
-		{"removed", []expr.Change{drop},
+				"_s.state = 'live')"},
+			"",
+		},
+		{
+			"removed",
+			[]expr.Change{drop},
 			[]string{"update HEAD: -Name | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"},
-			""},
-		{"the last of several", []expr.Change{set, drop},
+			"",
+		},
+		{
+			"the last of several",
+			[]expr.Change{set, drop},
 			[]string{"update HEAD: -Name | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"},
-			""},
+			"",
+		},
 		{"incremented", []expr.Change{count}, []string{"update HEAD: Visits = if_not_exists(Visits, 0) + 2 | " +
 			"attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND " +
 			"(attribute_not_exists(Visits) OR attribute_type(Visits, 'N'))"}, ""},
 		{"on a condition", []expr.Change{set, when}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND " +
 			"(attribute_not_exists(_s) OR _s.state = 'live') AND Visits = 7"}, ""},
 		{"added", []expr.Change{add}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"}, ""},
-		{"deleted", []expr.Change{removed},
+		{
+			"deleted",
+			[]expr.Change{removed},
 			[]string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_s)"},
-			""},
-		{"upserted", []expr.Change{either},
-			[]string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
+			"",
+		},
+		{
+			"upserted",
+			[]expr.Change{either},
+			[]string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')"},
+			"",
+		},
 		{
 			"upserted beside another that is not",
 			[]expr.Change{either, add},
-			[]string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')",
-				"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"},
+			[]string{
+				"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')",
+				"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)",
+			},
 			"",
 		},
 		{"upserted in part", []expr.Change{either, count}, []string{"update HEAD: Name='n' Visits = " +
 			"if_not_exists(Visits, 0) + 2 | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') " +
 			"AND (attribute_not_exists(Visits) OR attribute_type(Visits, 'N'))"}, ""},
-		{"added either way", []expr.Change{addEither},
-			[]string{"put LINE#a: Count=0 Text='' | attribute_not_exists(_s)"}, ""},
+		{
+			"added either way",
+			[]expr.Change{addEither},
+			[]string{"put LINE#a: Count=0 Text='' | attribute_not_exists(_s)"},
+			"",
+		},
 		{
 			"if the entity is there",
 			[]expr.Change{add, entity},
-			[]string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)",
-				"check HEAD: | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"},
+			[]string{
+				"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)",
+				"check HEAD: | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')",
+			},
 			"",
 		},
 		{"nothing", nil, nil, "the patch changes nothing"},
 		{"a condition alone", []expr.Change{when}, nil, "the patch only checks, and changes nothing"},
-		{"set and incremented",
-			[]expr.Change{count, {Kind: expr.Set, Item: head, Field: path("Visits"), Apply: func(any) {}}}, nil,
-			"the patch changes it twice"},
-		{"added twice", []expr.Change{add, add}, nil,
-			"the patch changes SHOP#1 LINE#a twice in ways that exclude each other"},
+		{
+			"set and incremented",
+			[]expr.Change{count, {Kind: expr.Set, Item: head, Field: path("Visits"), Apply: func(any) {}}},
+			nil,
+			"the patch changes it twice",
+		},
+		{
+			"added twice",
+			[]expr.Change{add, add},
+			nil,
+			"the patch changes SHOP#1 LINE#a twice in ways that exclude each other",
+		},
 	} {
 		x, err := change.NewPatch(m, whole(m, "1"), c.all)
 		if c.err != "" {

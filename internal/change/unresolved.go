@@ -47,7 +47,8 @@ const Lateness = 15 * time.Minute
 // once. evidence are the requests whose items show whether it was applied, nil for the requests
 // themselves.
 func NewUnresolvedWrite(m *model.Model, changes []*Change, requests []*write.Request, keys snapshot.Keys,
-	evidence []*write.Request) *UnresolvedWrite {
+	evidence []*write.Request,
+) *UnresolvedWrite {
 	x := &UnresolvedWrite{Since: m.Now(), Keys: keys, Evidence: evidence, Movable: m.CanReshard(keys.KeyFields)}
 	eachChange(changes, requests, func(ch *Change, r *write.Request) { x.Changes = append(x.Changes, ch.freeze(m, r)) })
 	if x.Elsewhere = evidence != nil; !x.Elsewhere {

@@ -108,18 +108,33 @@ func TestApplied(t *testing.T) {
 		want  bool
 	}{
 		{"an own version", x, map[string]item.Attributes{"HEAD": token(0), "LINE#a": token(2)}, true},
-		{"another's first, an own behind", x,
-			map[string]item.Attributes{"HEAD": {"_v": B("other")}, "LINE#a": token(2)}, true},
-		{"as before", x, map[string]item.Attributes{"HEAD": {"_v": B("v-HEAD")}, "LINE#a": {"_v": B("v-LINE#a")}},
-			false},
-		{"all written by others", x,
-			map[string]item.Attributes{"HEAD": {"_v": B("other")}, "LINE#a": {"_v": B("other")}}, false},
+		{
+			"another's first, an own behind", x,
+			map[string]item.Attributes{"HEAD": {"_v": B("other")}, "LINE#a": token(2)},
+			true,
+		},
+		{
+			"as before", x,
+			map[string]item.Attributes{"HEAD": {"_v": B("v-HEAD")}, "LINE#a": {"_v": B("v-LINE#a")}},
+			false,
+		},
+		{
+			"all written by others", x,
+			map[string]item.Attributes{"HEAD": {"_v": B("other")}, "LINE#a": {"_v": B("other")}},
+			false,
+		},
 		{"nothing there", x, nil, false},
 		{"values, all as written", y, map[string]item.Attributes{"HEAD": {"Count": N("2")}}, true},
-		{"values, one is not", y, map[string]item.Attributes{"HEAD": {"Count": N("2")}, "SIDE": {"Side": S("left")}},
-			false},
-		{"values, as before", y, map[string]item.Attributes{"HEAD": {"Count": N("1")}, "SIDE": {"Side": S("left")}},
-			false},
+		{
+			"values, one is not", y,
+			map[string]item.Attributes{"HEAD": {"Count": N("2")}, "SIDE": {"Side": S("left")}},
+			false,
+		},
+		{
+			"values, as before", y,
+			map[string]item.Attributes{"HEAD": {"Count": N("1")}, "SIDE": {"Side": S("left")}},
+			false,
+		},
 	} {
 		got, err := c.x.Applied(func(r *write.Request) (item.Attributes, error) { return c.items[r.SK.Text], nil })
 		if err != nil || got != c.want {
@@ -167,12 +182,18 @@ func TestFence(t *testing.T) {
 		want        string
 	}{
 		{"taken back", func(v *Shop) { v.Visits = 10 }, func(*Shop) {}, fence},
-		{"another item is written", func(v *Shop) { v.Visits = 10 }, func(v *Shop) { v.Lines[0].Count = 9 },
-			lines("update LINE#a Count=9 if b'v-LINE#a'", fence)},
-		{"the item itself is written", func(v *Shop) { v.Visits = 10 }, func(v *Shop) { v.Visits = 20 },
-			"update HEAD Visits=20 if b'v-HEAD'"},
-		{"of two items one is written", func(v *Shop) { v.Visits, v.Plan = 10, nil }, func(v *Shop) { v.Plan = nil },
-			"delete PLAN if b'v-PLAN'"},
+		{
+			"another item is written", func(v *Shop) { v.Visits = 10 }, func(v *Shop) { v.Lines[0].Count = 9 },
+			lines("update LINE#a Count=9 if b'v-LINE#a'", fence),
+		},
+		{
+			"the item itself is written", func(v *Shop) { v.Visits = 10 }, func(v *Shop) { v.Visits = 20 },
+			"update HEAD Visits=20 if b'v-HEAD'",
+		},
+		{
+			"of two items one is written", func(v *Shop) { v.Visits, v.Plan = 10, nil }, func(v *Shop) { v.Plan = nil },
+			"delete PLAN if b'v-PLAN'",
+		},
 		{"of two items none is", func(v *Shop) { v.Visits, v.Plan = 10, nil }, func(*Shop) {}, fence},
 		{"a delete taken back", func(v *Shop) { v.Plan = nil }, func(*Shop) {}, "update PLAN if b'v-PLAN'"},
 	} {

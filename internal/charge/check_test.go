@@ -52,10 +52,14 @@ func TestCheckWrite(t *testing.T) {
 		{"the new item lacks the key attribute SK", table, item("a", "b"), Item{"PK": text("a")}},
 		{"the old item lacks the key attribute PK", table, Item{"SK": text("b")}, nil},
 		{"the key attribute PK of the new item is empty", table, nil, item("", "b")},
-		{"the key attribute SK of the new item has 1025 bytes, and DynamoDB takes 1024", table, nil,
-			item("a", strings.Repeat("x", 1025))},
-		{"the key attribute PK of the new item is no string, number or binary", table, nil,
-			Item{"PK": &types.AttributeValueMemberBOOL{}, "SK": text("b")}},
+		{
+			"the key attribute SK of the new item has 1025 bytes, and DynamoDB takes 1024", table, nil,
+			item("a", strings.Repeat("x", 1025)),
+		},
+		{
+			"the key attribute PK of the new item is no string, number or binary", table, nil,
+			Item{"PK": &types.AttributeValueMemberBOOL{}, "SK": text("b")},
+		},
 		{"neither an old item nor a new one", table, nil, nil},
 	} {
 		err := c.table.CheckWrite(c.old, c.new)

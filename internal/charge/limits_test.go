@@ -32,9 +32,11 @@ func TestLimitsOnTheEngine(t *testing.T) {
 				values[names[i]] = str(names[i])
 			}
 			_, err := client.Scan(ctx,
-				&dynamodb.ScanInput{TableName: &table,
+				&dynamodb.ScanInput{
+					TableName:                 &table,
 					FilterExpression:          aws.String("a IN (" + strings.Join(names, ", ") + ")"),
-					ExpressionAttributeValues: values})
+					ExpressionAttributeValues: values,
+				})
 			return err
 		}},
 		{"BatchWriteItem", cost.MaxBatchWrite, func(n int) error {

@@ -100,8 +100,13 @@ func (p pager) query(partition string) (counts []int, units []float64) {
 func TestPagesOnTheEngine(t *testing.T) {
 	p := pager{t, enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")}
 	endsBefore := false
-	for _, c := range []struct{ items, bytes int }{{1007, 1042}, {1010, 1042}, {16, 64 << 10}, {17, 64 << 10},
-		{8, 390 << 10}} {
+	for _, c := range []struct{ items, bytes int }{
+		{1007, 1042},
+		{1010, 1042},
+		{16, 64 << 10},
+		{17, 64 << 10},
+		{8, 390 << 10},
+	} {
 		partition := fmt.Sprintf("%d of %d", c.items, c.bytes)
 		p.fill(partition, c.items, c.bytes)
 		counts, units := p.query(partition)

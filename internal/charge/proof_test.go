@@ -68,15 +68,23 @@ func (p *prover) create() {
 	in := &dynamodb.CreateTableInput{
 		TableName: &p.name, BillingMode: types.BillingModePayPerRequest, KeySchema: key("PK", "SK"),
 		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{
-			{IndexName: aws.String("all"), KeySchema: key("G", ""),
-				Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll}},
-			{IndexName: aws.String("keys"), KeySchema: key("G", "R"),
-				Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}},
+			{
+				IndexName: aws.String("all"), KeySchema: key("G", ""),
+				Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+			},
+			{
+				IndexName: aws.String("keys"), KeySchema: key("G", "R"),
+				Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+			},
 		},
 		LocalSecondaryIndexes: []types.LocalSecondaryIndex{
-			{IndexName: aws.String("some"), KeySchema: key("PK", "L"),
-				Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude,
-					NonKeyAttributes: []string{"A", "B"}}},
+			{
+				IndexName: aws.String("some"), KeySchema: key("PK", "L"),
+				Projection: &types.Projection{
+					ProjectionType:   types.ProjectionTypeInclude,
+					NonKeyAttributes: []string{"A", "B"},
+				},
+			},
 		},
 	}
 	attributes := []string{"PK", "SK", "G", "R", "L"}
@@ -232,8 +240,10 @@ func (p *prover) consistency() (charge.Consistency, *bool) {
 func (p *prover) get(ctx context.Context) {
 	sk := p.sk()
 	c, strong := p.consistency()
-	out, err := p.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &p.name, Key: p.key(sk), ConsistentRead: strong,
-		ReturnConsumedCapacity: indexes})
+	out, err := p.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &p.name, Key: p.key(sk), ConsistentRead: strong,
+		ReturnConsumedCapacity: indexes,
+	})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -258,8 +268,10 @@ func (p *prover) batchGet(ctx context.Context) {
 		items = append(items, p.stored[sk])
 	}
 	out, err := p.client.BatchGetItem(ctx,
-		&dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{p.name: keys},
-			ReturnConsumedCapacity: indexes})
+		&dynamodb.BatchGetItemInput{
+			RequestItems:           map[string]types.KeysAndAttributes{p.name: keys},
+			ReturnConsumedCapacity: indexes,
+		})
 	if err != nil || len(out.UnprocessedKeys) > 0 {
 		p.Fatal(err)
 	}
@@ -322,8 +334,10 @@ func (p *prover) batchWrite(ctx context.Context) {
 		writes = append(writes, w)
 	}
 	out, err := p.client.BatchWriteItem(ctx,
-		&dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{p.name: requests},
-			ReturnConsumedCapacity: indexes})
+		&dynamodb.BatchWriteItemInput{
+			RequestItems:           map[string][]types.WriteRequest{p.name: requests},
+			ReturnConsumedCapacity: indexes,
+		})
 	if err != nil || len(out.UnprocessedItems) > 0 {
 		p.Fatal(err)
 	}
@@ -339,8 +353,10 @@ func (p *prover) transactWrite(ctx context.Context) {
 		switch n := p.r.IntN(4); {
 		case n == 0 && w.Old != nil:
 			w.Check = true
-			item.ConditionCheck = &types.ConditionCheck{TableName: &p.name, Key: p.key(sk),
-				ConditionExpression: aws.String("attribute_exists(PK)")}
+			item.ConditionCheck = &types.ConditionCheck{
+				TableName: &p.name, Key: p.key(sk),
+				ConditionExpression: aws.String("attribute_exists(PK)"),
+			}
 		case n == 1:
 			item.Delete = &types.Delete{TableName: &p.name, Key: p.key(sk)}
 			delete(p.stored, sk)

@@ -47,8 +47,10 @@ func TestBig(t *testing.T) {
 			t.Errorf("%s: %s %v", c.in, &back, err)
 		}
 	}
-	for stored, want := range map[string]string{"1.20E+3": "1200", "12.0": "12", "-0": "0",
-		"5E+37": "5" + strings.Repeat("0", 37)} {
+	for stored, want := range map[string]string{
+		"1.20E+3": "1200", "12.0": "12", "-0": "0",
+		"5E+37": "5" + strings.Repeat("0", 37),
+	} {
 		var n big.Int
 		if err := ints.Decode(&n, &types.AttributeValueMemberN{Value: stored}, 0); err != nil || n.String() != want {
 			t.Errorf("%s: %s %v", stored, &n, err)

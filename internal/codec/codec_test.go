@@ -298,8 +298,10 @@ var shopForm = codec.StructOf(codec.Funcs[shop]{},
 // shops are the two codecs of a shop.
 func shops(t *testing.T) (*schema.Entity, map[string]codec.Model) {
 	e := schemaOf(t, reflect.TypeFor[shop]())
-	return e, map[string]codec.Model{"table": codec.New(e, shopForm.Untyped(), nil),
-		"reflected": codec.ReflectedModel(e)}
+	return e, map[string]codec.Model{
+		"table":     codec.New(e, shopForm.Untyped(), nil),
+		"reflected": codec.ReflectedModel(e),
+	}
 }
 
 func itemOf(e *schema.Entity, name string) int {
@@ -422,7 +424,10 @@ func TestKeyFieldValue(t *testing.T) {
 		arg  any
 		want string
 	}{
-		{int8(5), "5"}, {5, "5"}, {300, "the number does not fit"}, {"5", "it got the type string"},
+		{int8(5), "5"},
+		{5, "5"},
+		{300, "the number does not fit"},
+		{"5", "it got the type string"},
 		{nil, "it got nil"},
 	} {
 		v, err := codec.KeyFieldValue(e, 0, c.arg)

@@ -318,11 +318,17 @@ func init() {
 }
 
 func TestRecursive(t *testing.T) {
-	for name, f := range map[string]*codec.Form{"typed": nodeForm.Untyped(),
-		"reflected": codec.Reflected(schema.TypeOf(reflect.TypeFor[node]()))} {
+	for name, f := range map[string]*codec.Form{
+		"typed":     nodeForm.Untyped(),
+		"reflected": codec.Reflected(schema.TypeOf(reflect.TypeFor[node]())),
+	} {
 		t.Run(name, func(t *testing.T) {
-			v := node{"a", []node{{Name: "b"}, {Name: "c", Next: &node{Name: "d"}}}, nil,
-				map[string]node{"e": {Name: "f"}}}
+			v := node{
+				"a",
+				[]node{{Name: "b"}, {Name: "c", Next: &node{Name: "d"}}},
+				nil,
+				map[string]node{"e": {Name: "f"}},
+			}
 			got, err := f.Encode(&v, 0)
 			want, _ := attributevalue.Marshal(v)
 			if err != nil || !attr.Same(got, want) {

@@ -47,8 +47,10 @@ type Reads struct {
 
 // Add returns the sum of two costs.
 func (r Reads) Add(o Reads) Reads {
-	return Reads{Requests: r.Requests + o.Requests, RootReads: r.RootReads + o.RootReads, RCU: r.RCU.Add(o.RCU),
-		Objects: r.Objects.Add(o.Objects)}
+	return Reads{
+		Requests: r.Requests + o.Requests, RootReads: r.RootReads + o.RootReads, RCU: r.RCU.Add(o.RCU),
+		Objects: r.Objects.Add(o.Objects),
+	}
 }
 
 // Observe records the sizes of the items that an operation wrote, and the indexes that it met.
@@ -71,8 +73,10 @@ func maxRange() float64 { return cost.ReadUnits(cost.MaxPage + cost.MaxItem) }
 
 // Root returns the price of a strongly consistent read of the root item, in RCU.
 func (e *Estimator) Root() cost.Units {
-	return cost.Units{Min: 1, Expected: cost.ReadUnits(e.Sizes.Item(e.Model.Root())), Max: cost.ReadUnits(cost.MaxItem),
-		If: "the root is larger"}
+	return cost.Units{
+		Min: 1, Expected: cost.ReadUnits(e.Sizes.Item(e.Model.Root())), Max: cost.ReadUnits(cost.MaxItem),
+		If: "the root is larger",
+	}
 }
 
 // RootRead returns the cost of a strongly consistent read of the root item.
@@ -103,8 +107,10 @@ func (e *Estimator) Locate(sel selection.Selection, strong bool) Reads {
 	}
 	n := float64(1 + len(sel.Elsewhere))
 	root := e.Root().Times(consistency(strong))
-	each := cost.Units{Min: n * consistency(strong), Expected: root.Expected + (n-1)*consistency(strong),
-		Max: n * root.Max, If: root.If}
+	each := cost.Units{
+		Min: n * consistency(strong), Expected: root.Expected + (n-1)*consistency(strong),
+		Max: n * root.Max, If: root.If,
+	}
 	return Reads{Requests: 1, RCU: each}
 }
 
@@ -174,7 +180,8 @@ func (e *Estimator) Load(s *snapshot.Snapshot, sel selection.Selection, strong b
 
 // predict runs the reading code on known items, in memory, and returns the cost.
 func (e *Estimator) predict(images []item.Image, sel selection.Selection,
-	reads func(*staging.Protocol, *staging.Entity, *write.Tally) error) (Reads, error) {
+	reads func(*staging.Protocol, *staging.Entity, *write.Tally) error,
+) (Reads, error) {
 	of, err := search.EntityOf(e.Model, sel)
 	if err != nil {
 		return Reads{}, err
@@ -222,8 +229,10 @@ func (e *Estimator) Save(s *snapshot.Snapshot, d *change.Diff) (Reads, error) {
 	for _, ch := range d.Changes {
 		images = slices.DeleteFunc(images, func(f item.Image) bool { return f.Is(ch.Place) })
 		if ch.Kind != write.Delete {
-			images = append(images, item.Image{Place: ch.Place, Kind: ch.Item, Size: ch.NewSize,
-				Header: item.Header{Incarnation: incarnation}})
+			images = append(images, item.Image{
+				Place: ch.Place, Kind: ch.Item, Size: ch.NewSize,
+				Header: item.Header{Incarnation: incarnation},
+			})
 		}
 	}
 	sel := selection.Entity(e.Model.Schema, e.Model.Identity(d.Old))
@@ -246,7 +255,8 @@ func (e *Estimator) Delete(s *snapshot.Snapshot, sel selection.Selection) (Reads
 // the root item is marked, all items afterwards, and the root item. If the root item is marked already,
 // the first read is left out.
 func (e *Estimator) StagedDelete(s *snapshot.Snapshot, sel selection.Selection, plan *write.Plan, marked bool) (r Reads,
-	err error) {
+	err error,
+) {
 	if !marked {
 		if r, err = e.predict(s.Images(), sel, readRemains); err != nil {
 			return r, err

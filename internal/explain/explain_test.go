@@ -26,31 +26,57 @@ func TestError(t *testing.T) {
 		err    error
 		want   string
 	}{
-		{"a missing table", []string{"t"}, &types.ResourceNotFoundException{},
+		{
+			"a missing table",
+			[]string{"t"},
+			&types.ResourceNotFoundException{},
 			`P: the table "t" does not exist in this account and Region: create it, or name the right one with ` +
-				`mapper.Table or mapper.Tables: `},
-		{"one of several", []string{"t", "u"}, &types.ResourceNotFoundException{},
+				`mapper.Table or mapper.Tables: `,
+		},
+		{
+			"one of several",
+			[]string{"t", "u"},
+			&types.ResourceNotFoundException{},
 			`P: one of the tables ["t" "u"] does not exist in this account and Region: create it, or name the right ` +
-				`one with mapper.Table or mapper.Tables: `},
-		{"denied", []string{"t"}, &smithy.GenericAPIError{Code: "AccessDeniedException"},
-			`P: access to the table "t" is denied: allow the operation in the caller's IAM policy: `},
+				`one with mapper.Table or mapper.Tables: `,
+		},
+		{
+			"denied",
+			[]string{"t"},
+			&smithy.GenericAPIError{Code: "AccessDeniedException"},
+			`P: access to the table "t" is denied: allow the operation in the caller's IAM policy: `,
+		},
 		{"other keys", []string{"t"}, invalid("The provided key element does not match the schema"), keys},
-		{"a key without its attribute", []string{"t"},
-			invalid("One or more parameter values were invalid: Missing the key SK in the item"), keys},
-		{"a key of another type", []string{"t"},
-			invalid("One or more parameter values were invalid: Type mismatch for key PK expected: N actual: S"), keys},
+		{
+			"a key without its attribute",
+			[]string{"t"},
+			invalid("One or more parameter values were invalid: Missing the key SK in the item"), keys,
+		},
+		{
+			"a key of another type",
+			[]string{"t"},
+			invalid("One or more parameter values were invalid: Type mismatch for key PK expected: N actual: S"), keys,
+		},
 		{"a range key too few", []string{"t"}, invalid("The number of conditions on the keys is invalid"), keys},
 		{"another invalid request", []string{"t"}, invalid("Invalid UpdateExpression"), `P: the table "t": `},
 		{"no error of DynamoDB", []string{"t"}, errors.New("broken"), `P: the table "t": `},
-		{"a transaction with other keys", []string{"t"},
+		{
+			"a transaction with other keys",
+			[]string{"t"},
 			&types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{
-				{Code: aws.String("None")}, {Code: aws.String("ValidationError"),
-					Message: aws.String("The provided key element does not match the schema")},
-			}}, keys},
-		{"a transaction canceled for something else", []string{"t"},
+				{Code: aws.String("None")}, {
+					Code:    aws.String("ValidationError"),
+					Message: aws.String("The provided key element does not match the schema"),
+				},
+			}}, keys,
+		},
+		{
+			"a transaction canceled for something else",
+			[]string{"t"},
 			&types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{
 				{Code: aws.String("ConditionalCheckFailed"), Message: aws.String("the key schema")},
-			}}, `P: the table "t": `},
+			}}, `P: the table "t": `,
+		},
 	} {
 		var tables []*item.Table
 		for _, name := range c.tables {

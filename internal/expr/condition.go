@@ -78,8 +78,10 @@ type Condition struct {
 
 // New returns a condition on a field. render gets its path.
 func New(f Field, render func(x *attr.Expression, path string) string) Condition {
-	return Condition{Fields: []Field{f},
-		render: func(x *attr.Expression, paths Paths) string { return render(x, x.Path(paths(f))) }}
+	return Condition{
+		Fields: []Field{f},
+		render: func(x *attr.Expression, paths Paths) string { return render(x, x.Path(paths(f))) },
+	}
 }
 
 // ComparesEmpty reports whether the condition compares with an empty string or empty bytes.

@@ -30,8 +30,10 @@ func TestTexts(t *testing.T) {
 		{"one", a, "#0 = :0", "#0 = :0"},
 		{"all", expr.And(a, b), "#0 = :0 AND #1 = :1", "(#0 = :0 AND #1 = :1)"},
 		{"all of one", expr.And(a), "#0 = :0", "#0 = :0"},
-		{"some of all", expr.Or(a, expr.And(a, b)), "#0 = :0 OR (#0 = :1 AND #1 = :2)",
-			"(#0 = :0 OR (#0 = :1 AND #1 = :2))"},
+		{
+			"some of all", expr.Or(a, expr.And(a, b)), "#0 = :0 OR (#0 = :1 AND #1 = :2)",
+			"(#0 = :0 OR (#0 = :1 AND #1 = :2))",
+		},
 		{"not", expr.Not(expr.Or(a, b)), "NOT (#0 = :0 OR #1 = :1)", "NOT (#0 = :0 OR #1 = :1)"},
 		{"the SDK's own", raw, "(#0 = :0) OR (#1 = :1)", "((#0 = :0) OR (#1 = :1))"},
 	} {

@@ -13,8 +13,10 @@ import (
 // Pauses grow with the tries, and stay under a second.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for try, limit := range map[int]time.Duration{0: 10 * time.Millisecond, 1: 20 * time.Millisecond,
-			3: 80 * time.Millisecond, 6: 640 * time.Millisecond, 7: time.Second, 1000: time.Second} {
+		for try, limit := range map[int]time.Duration{
+			0: 10 * time.Millisecond, 1: 20 * time.Millisecond,
+			3: 80 * time.Millisecond, 6: 640 * time.Millisecond, 7: time.Second, 1000: time.Second,
+		} {
 			var longest time.Duration
 			for range 200 {
 				began := time.Now()
@@ -163,8 +165,10 @@ func TestLimiterIsChanged(t *testing.T) {
 // Consumed units that differ from the expected ones are given back, or taken; 0 is not known, and changes nothing.
 func TestLimiterIsCorrected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for consumed, want := range map[float64]time.Duration{0: time.Second, 5: 500 * time.Millisecond,
-			20: 2 * time.Second} {
+		for consumed, want := range map[float64]time.Duration{
+			0: time.Second, 5: 500 * time.Millisecond,
+			20: 2 * time.Second,
+		} {
 			l := NewLimiter(10)
 			time.Sleep(time.Second)
 			_ = l.Take(t.Context(), 10)
@@ -205,7 +209,7 @@ func TestPanicReachesCaller(t *testing.T) {
 			t.Errorf("after %v: %v", first, err)
 		}
 	}
-	if err := Caught(func() error { return Retry(broken) }); !errors.Is(err, broken) {
+	if err := Caught(func() error { return Repanic(broken) }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }

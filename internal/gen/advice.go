@@ -17,8 +17,10 @@ func (p *Package) Advice() []Diagnostic {
 			for _, a := range it.Attributes {
 				if text := advice(it, a); text != "" && a.Field != nil {
 					pos, end := p.find.place(a.Field, 0, 0)
-					all = append(all, Diagnostic{Pos: p.fset.Position(pos), End: p.fset.Position(end),
-						Message: m.Schema.Label() + "." + a.Value.Name + ": " + text})
+					all = append(all, Diagnostic{
+						Pos: p.fset.Position(pos), End: p.fset.Position(end),
+						Message: m.Schema.Label() + "." + a.Value.Name + ": " + text,
+					})
 				}
 			}
 		}

@@ -45,8 +45,10 @@ type method struct {
 
 // on returns its declaration, on a type.
 func (m method) on(typ string) code {
-	return code{comment(m.name + " " + m.doc), "func (n ", typ, ") ", m.name, "(", m.params, ") ", m.result, " { ",
-		m.body, " }\n\n"}
+	return code{
+		comment(m.name + " " + m.doc), "func (n ", typ, ") ", m.name, "(", m.params, ") ", m.result, " { ",
+		m.body, " }\n\n",
+	}
 }
 
 // queryBase is the base of a query over elements, or entities, of a type: one that is a selection too,
@@ -66,8 +68,10 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 	}
 	name := n.baseOf(suffix, list(query, len(more)), func(name string) code {
 		all := code{"type ", name, " struct{ ", field, " }\n\n"}
-		all = append(all, method{"Query", "returns the query alone, which has further methods.", nil, query,
-			code{"return ", call(of(impl("Query"), args), "n."+at)}}.on(name))
+		all = append(all, method{
+			"Query", "returns the query alone, which has further methods.", nil, query,
+			code{"return ", call(of(impl("Query"), args), "n."+at)},
+		}.on(name))
 		source := code{"src ", of(queryOf("Source"), n.model())}
 		options := code{"options ...", queryOf("ReadOption")}
 		run := list(code{"ctx ", std("context", "Context")}, source, options)
@@ -128,8 +132,10 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 		patch := of(mapperOf("Patch"), n.model())
 		put := func(how, doc string) {
 			all = append(all,
-				method{how, doc, params, patch,
-					code{"return ", call(impl(how), "n."+q.node, "n.item", key, "element")}}.on(name))
+				method{
+					how, doc, params, patch,
+					code{"return ", call(impl(how), "n."+q.node, "n.item", key, "element")},
+				}.on(name))
 		}
 		put("Add", "adds an element, which must not be there.")
 		put("Put", "puts an element, whether it is there or not.")
@@ -139,8 +145,10 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 				list(code{"ctx ", std("context", "Context")}, code{"src ", of(queryOf("Source"), n.model())},
 					code{"options ...", queryOf("ReadOption")}),
 				code{"(all map[", kind, "]", goType(it.Elem), ", err error)"},
-				code{"\nerr = ", call(impl("Entries"), "ctx", "n."+q.node, "src", "options", "&all"),
-					"\nreturn all, err\n"},
+				code{
+					"\nerr = ", call(impl("Entries"), "ctx", "n."+q.node, "src", "options", "&all"),
+					"\nreturn all, err\n",
+				},
 			}.on(name))
 		}
 		return all
@@ -156,7 +164,8 @@ func (n *nodeWriter) word(it *schema.Item) string { return typeWord(goType(it.El
 // narrowing is the base of the ranges of a time or a value: each of its methods returns part, made of
 // the node that a call of package mapperimpl returns.
 func (n *nodeWriter) narrowing(suffix string, part result, identity code,
-	methods func(name string, add func(name, doc string, params, made code)) (more code)) base {
+	methods func(name string, add func(name, doc string, params, made code)) (more code),
+) base {
 	node := n.nodeBase().name
 	name := n.baseOf(suffix, list(part.typ, identity), func(name string) code {
 		all := code{"type ", name, " struct{ base ", node, " }\n\n"}
@@ -200,12 +209,22 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 			call(impl("Times"), "n.base", "nil", "&to"))
 		since := name + "Since"
 		return code{
-			method{"Since", "selects the items at an instant or later.", code{"from ", moment}, code{since},
-				code{"return ", since, "{n.of(", call(impl("Times"), "n.base", "&from", "nil"),
-					"), n, from}"}}.on(name),
+			method{
+				"Since", "selects the items at an instant or later.",
+				code{"from ", moment},
+				code{since},
+				code{
+					"return ", since, "{n.of(", call(impl("Times"), "n.base", "&from", "nil"),
+					"), n, from}",
+				},
+			}.on(name),
 			"type ", since, " struct {\n", part.typ, "\ntimes ", name, "\nfrom ", moment, "\n}\n\n",
-			method{"Before", "selects those before another instant.", code{"to ", moment}, part.typ,
-				code{"return n.times.Between(n.from, to)"}}.on(since),
+			method{
+				"Before", "selects those before another instant.",
+				code{"to ", moment},
+				part.typ,
+				code{"return n.times.Between(n.from, to)"},
+			}.on(since),
 		}
 	})
 }

@@ -107,8 +107,10 @@ func newGenerator(p *Package) *generator {
 	for _, name := range p.types.Scope().Names() {
 		g.names.taken[name] = true
 	}
-	g.structures = &structures{byKey: map[string]*structure{}, recursive: map[string]*recursion{},
-		deep: map[string]bool{}}
+	g.structures = &structures{
+		byKey: map[string]*structure{}, recursive: map[string]*recursion{},
+		deep: map[string]bool{},
+	}
 	for _, f := range p.files {
 		for _, m := range p.modelsOf(f) {
 			g.structures.file = f
@@ -188,8 +190,10 @@ func (g *generator) file(f *sourceFile, models []*Model) *written {
 	if i := slices.IndexFunc(g.p.files, func(x *sourceFile) bool { return x.path == path }); i >= 0 {
 		pos := g.p.fset.Position(g.p.files[i].ast.Package)
 		g.diagnostics = append(g.diagnostics,
-			Diagnostic{Pos: pos, End: pos,
-				Message: "this file has the name of a generated one, and was not generated: rename it"})
+			Diagnostic{
+				Pos: pos, End: pos,
+				Message: "this file has the name of a generated one, and was not generated: rename it",
+			})
 	}
 	w := newWriter(g.p.types, g.names)
 	for _, m := range models {

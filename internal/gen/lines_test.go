@@ -20,8 +20,10 @@ func TestBreakLines(t *testing.T) {
 			long + ",\n\t" + long + ",\n)\n"},
 		"nested": {"var a = f(b, g(" + long + ", " + long + ", " + long + "), c)\n", "var a = f(\n\tb,\n\tg(\n\t\t" +
 			long + ", " + long + ",\n\t\t" + long + ",\n\t),\n\tc,\n)\n"},
-		"function": {"func (n T) f() R { return " + long + "." + long + "." + long + " }\n",
-			"func (n T) f() R {\n\treturn " + long + "." + long + "." + long + "\n}\n"},
+		"function": {
+			"func (n T) f() R { return " + long + "." + long + "." + long + " }\n",
+			"func (n T) f() R {\n\treturn " + long + "." + long + "." + long + "\n}\n",
+		},
 	} {
 		got, err := breakLines([]byte("package p\n\n" + c.src))
 		if err != nil {

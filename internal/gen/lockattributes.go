@@ -70,23 +70,29 @@ func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
 	b := x.is.Attributes[i]
 	if b.Field != a.Field &&
 		(holds(x.now, x.is, origin(x.is), a.Field) || holds(x.old, x.was, origin(x.was), b.Field)) {
-		return &contradiction{x.is.Name, b.Field,
+		return &contradiction{
+			x.is.Name, b.Field,
 			fmt.Sprintf("the attribute %q was that of %s, and would be that of %s, so that stored values would be "+
-				"exchanged", a.Name, a.Field, b.Field), "leave the attributes' names as they were, " + orMigrate}
+				"exchanged", a.Name, a.Field, b.Field), "leave the attributes' names as they were, " + orMigrate,
+		}
 	}
 	for _, w := range a.Was {
 		if !slices.Contains(b.Was, w) && b.Name != w {
-			return &contradiction{x.is.Name, b.Field, fmt.Sprintf("was=%s is gone, and items that were not written "+
-				"since it was added still hold %q, which would not be read any more", w, w),
+			return &contradiction{
+				x.is.Name, b.Field, fmt.Sprintf("was=%s is gone, and items that were not written "+
+					"since it was added still hold %q, which would not be read any more", w, w),
 				"move each once (Scan, and for each a patch with SetIfAbsent of that field), then run itemize gen " +
-					"-accept ./..."}
+					"-accept ./...",
+			}
 		}
 	}
 	for _, o := range x.was.Attributes {
 		if o.Name != a.Name && a.Name != b.Name && (o.Name == b.Name || slices.Contains(b.Was, o.Name)) {
-			return &contradiction{x.is.Name, b.Field,
+			return &contradiction{
+				x.is.Name, b.Field,
 				fmt.Sprintf("items hold %q and %q, both of which would be the attribute %q, so that one of them "+
-					"would be lost", a.Name, o.Name, b.Name), "leave one out of was=, " + orMigrate}
+					"would be lost", a.Name, o.Name, b.Name), "leave one out of was=, " + orMigrate,
+			}
 		}
 	}
 	if text := unread(a, b); text != "" {
@@ -150,16 +156,20 @@ func (x *attributes) removed(a schema.LayoutAttribute) *contradiction {
 	}
 	for _, other := range x.now.Items {
 		if b := fieldAt(other, a.Field); b != nil && !attributeOf(itemAt(x.old, other), a.Field) {
-			return &contradiction{other.Name, b.Field,
+			return &contradiction{
+				other.Name, b.Field,
 				fmt.Sprintf("the attribute %q was on the item %s, and would be on %s, where stored entities do not "+
-					"have it", a.Name, x.was.Name, other.Name), "leave it where it was, " + orMigrate}
+					"have it", a.Name, x.was.Name, other.Name), "leave it where it was, " + orMigrate,
+			}
 		}
 	}
 	stays := fmt.Sprintf("the attribute %q (of %s) is gone from the item %s: stored values stay where they are, and "+
 		"are not read", a.Name, a.Field, x.was.Name)
 	if b := x.renamed(a); b != nil {
-		return &contradiction{x.is.Name, b.Field, stays,
-			fmt.Sprintf("if %s holds them now, add was=%s to its ddb tag; %s", b.Field, a.Name, orAccept)}
+		return &contradiction{
+			x.is.Name, b.Field, stays,
+			fmt.Sprintf("if %s holds them now, add was=%s to its ddb tag; %s", b.Field, a.Name, orAccept),
+		}
 	}
 	return &contradiction{"", "", stays, orAccept + "; if another field holds them now, add was=" + a.Name +
 		" to its ddb tag"}

@@ -78,8 +78,12 @@ func TestLostIndexes(t *testing.T) {
 		{"over an attribute as it is, which DynamoDB fills", none{}, own{}, ""},
 		{"another projection", byA{}, projected{}, "the index one had the projection all, and has B, _a, _s, which " +
 			"DynamoDB changes of no index: give it another name"},
-		{"another key", own{}, byA{},
-			"the index one had the keys A (S), and has K (S), which DynamoDB changes of no index"},
+		{
+			"another key",
+			own{},
+			byA{},
+			"the index one had the keys A (S), and has K (S), which DynamoDB changes of no index",
+		},
 		{"taken away", byA{}, none{}, ""},
 		{"of another field", byA{}, byB{}, `hold "A#{A}" as "K", which is "A#{B}" now`},
 		{"of another text", byA{}, text{}, `hold "A#{A}" as "K", which is "BY#{A}" now`},

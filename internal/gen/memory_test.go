@@ -153,22 +153,54 @@ func TestFormerly(t *testing.T) {
 		before, now   []schema.Layout
 		want, current string
 	}{
-		"renamed": {"s", []schema.Layout{named("User", bare{})},
-			[]schema.Layout{named("Account", bare{})}, "User", ""},
-		"renamed, with a field": {"s", []schema.Layout{named("User", bare{})},
-			[]schema.Layout{named("Account", withNote{})}, "User", ""},
-		"renamed, with a field and another table": {"s", []schema.Layout{named("User", bare{})},
-			[]schema.Layout{named("Account", people)}, "User", ""},
-		"renamed, with a field and another key": {"s", []schema.Layout{named("User", bare{})},
-			[]schema.Layout{named("Account", moved)}, "User", ""},
-		"another of the collection": {"s", []schema.Layout{named("Extra", extra)},
-			[]schema.Layout{named("Counter", counter)}, "", "Extra"},
-		"the tests beside": {"s_test", []schema.Layout{named("User", bare{})},
-			[]schema.Layout{named("s_test.Old", bare{})}, "", "User"},
-		"beside the tests": {"s", []schema.Layout{named("s_test.Old", bare{})},
-			[]schema.Layout{named("User", bare{})}, "", "s_test.Old"},
-		"two at once, each the most alike": {"s", []schema.Layout{named("Ant", counter), named("Bee", extra)},
-			[]schema.Layout{named("Yak", extra), named("Zoo", counter)}, "Bee, Ant", ""},
+		"renamed": {
+			"s",
+			[]schema.Layout{named("User", bare{})},
+			[]schema.Layout{named("Account", bare{})},
+			"User", "",
+		},
+		"renamed, with a field": {
+			"s",
+			[]schema.Layout{named("User", bare{})},
+			[]schema.Layout{named("Account", withNote{})},
+			"User", "",
+		},
+		"renamed, with a field and another table": {
+			"s",
+			[]schema.Layout{named("User", bare{})},
+			[]schema.Layout{named("Account", people)},
+			"User", "",
+		},
+		"renamed, with a field and another key": {
+			"s",
+			[]schema.Layout{named("User", bare{})},
+			[]schema.Layout{named("Account", moved)},
+			"User", "",
+		},
+		"another of the collection": {
+			"s",
+			[]schema.Layout{named("Extra", extra)},
+			[]schema.Layout{named("Counter", counter)},
+			"", "Extra",
+		},
+		"the tests beside": {
+			"s_test",
+			[]schema.Layout{named("User", bare{})},
+			[]schema.Layout{named("s_test.Old", bare{})},
+			"", "User",
+		},
+		"beside the tests": {
+			"s",
+			[]schema.Layout{named("s_test.Old", bare{})},
+			[]schema.Layout{named("User", bare{})},
+			"", "s_test.Old",
+		},
+		"two at once, each the most alike": {
+			"s",
+			[]schema.Layout{named("Ant", counter), named("Bee", extra)},
+			[]schema.Layout{named("Yak", extra), named("Zoo", counter)},
+			"Bee, Ant", "",
+		},
 	} {
 		unseen := append([]schema.Layout(nil), c.before...)
 		var got, left []string

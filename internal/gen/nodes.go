@@ -114,8 +114,10 @@ func (n *nodeWriter) made(t *nodeType) result {
 		return result{typ: code{t.name}, make: literal}
 	}
 	name := n.g.names.declare("new" + upperFirst(t.name))
-	t.constructor = code{"func ", name, "(at ", n.nodeBase().name, ") ", t.name, " { return ", literal(code{"at"}),
-		" }\n"}
+	t.constructor = code{
+		"func ", name, "(at ", n.nodeBase().name, ") ", t.name, " { return ", literal(code{"at"}),
+		" }\n",
+	}
 	return result{typ: code{t.name}, make: func(at code) code { return call(name, at) }}
 }
 
@@ -272,8 +274,10 @@ func (n *nodeWriter) keyType() {
 		}
 	}
 	for _, table := range n.e.Tables[1:] {
-		m := &nodeMethod{name: table.Word,
-			doc: fmt.Sprintf("%s selects the part that lies in the table %s.", table.Word, table.Name)}
+		m := &nodeMethod{
+			name: table.Word,
+			doc:  fmt.Sprintf("%s selects the part that lies in the table %s.", table.Word, table.Name),
+		}
 		m.result, m.body = n.plain(), call(impl("Table"), self, table.Index)
 		if it := n.alone(table); it != nil {
 			m.result = n.fixedItem(it, true)
@@ -358,8 +362,10 @@ func (n *nodeWriter) one(t *nodeType, self code, it *schema.Item) {
 	params, args := n.arguments(it.Key, all)
 	parts := len(partsOf(it))
 	at := call(impl("Items"), append([]any{self, it.Index, parts}, args...)...)
-	m := &nodeMethod{name: it.OneName, doc: fmt.Sprintf("%s selects the one %s.", it.OneName, templateText(it)),
-		params: list(params...)}
+	m := &nodeMethod{
+		name: it.OneName, doc: fmt.Sprintf("%s selects the one %s.", it.OneName, templateText(it)),
+		params: list(params...),
+	}
 	m.result = n.level(t.name+it.OneName, level{it, parts, -1}, false)
 	m.body = m.result.make(at)
 	n.method(t, m, "one= of "+it.Name, it.Decl)
@@ -388,8 +394,10 @@ func (n *nodeWriter) addable(it *schema.Item) bool {
 
 // adder is a method that adds an element, of a node that is no query.
 func (n *nodeWriter) adder(name string, at code, it *schema.Item) *nodeMethod {
-	m := &nodeMethod{name: name, doc: name + " adds an element, which must not be there.",
-		params: code{"v ", goType(it.Elem)}}
+	m := &nodeMethod{
+		name: name, doc: name + " adds an element, which must not be there.",
+		params: code{"v ", goType(it.Elem)},
+	}
 	key := "nil"
 	if it.Map() {
 		m.params, key = code{"k ", goType(it.Field.Type.Key), ", v ", goType(it.Elem)}, "k"

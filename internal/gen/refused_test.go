@@ -59,18 +59,17 @@ func readRefusals(t *testing.T) (cases []refusal, rest string) {
 		if !ok || len(lit.Elts) != 3 {
 			return true
 		}
-		name, ok := lit.Elts[0].(*ast.BasicLit)
+		name, ok := joined(lit.Elts[0])
 		call, isCall := lit.Elts[1].(*ast.CallExpr)
 		want, isList := lit.Elts[2].(*ast.CompositeLit)
 		if !ok || !isCall || !isList {
 			return true
 		}
-		c := refusal{model: modelOf(call, text)}
-		c.name, _ = strconv.Unquote(name.Value)
+		c := refusal{model: modelOf(call, text), name: name}
 		for _, e := range want.Elts {
-			s, err := strconv.Unquote(e.(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
+			s, ok := joined(e)
+			if !ok {
+				t.Fatalf("not a string: %s", text(e))
 			}
 			c.want = append(c.want, s)
 		}
@@ -80,6 +79,20 @@ func readRefusals(t *testing.T) (cases []refusal, rest string) {
 		return false
 	})
 	return cases, out.String()
+}
+
+// joined returns the value of a string literal, or of several that are added.
+func joined(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		s, err := strconv.Unquote(e.Value)
+		return s, err == nil
+	case *ast.BinaryExpr:
+		x, ok := joined(e.X)
+		y, okY := joined(e.Y)
+		return x + y, ok && okY
+	}
+	return "", false
 }
 
 // modelOf returns the source of a case's model: that of reflect.TypeFor[struct{...}](),
@@ -93,7 +106,8 @@ func modelOf(call *ast.CallExpr, text func(ast.Node) string) string {
 	case *ast.Ident:
 		model := "struct {\n\t_ struct{} `ddb:\"table=models\"`\n\tID string `ddb:\"pk={ID}\"`\n"
 		for i, arg := range call.Args {
-			model += fmt.Sprintf("\t%c string %s\n", 'A'+i, text(arg))
+			tag, _ := joined(arg)
+			model += fmt.Sprintf("\t%c string %s\n", 'A'+i, "`"+tag+"`")
 		}
 		return model + "}"
 	}

@@ -82,8 +82,10 @@ func (g *generator) sameOf(w *writer, s *structure) {
 			same = g.same(l.t, "a"+l.sel, "b"+l.sel, l.av)
 		}
 		if len(l.ptrs) > 0 {
-			before = append(before, code{"if x, y := ", l.missing("a"), ", ", l.missing("b"), "; x != y || !x && !(",
-				same, ") {\nreturn false\n}\n"})
+			before = append(before, code{
+				"if x, y := ", l.missing("a"), ", ", l.missing("b"), "; x != y || !x && !(",
+				same, ") {\nreturn false\n}\n",
+			})
 			continue
 		}
 		terms = append(terms, same)

@@ -52,14 +52,22 @@ func TestDeclaredOnce(t *testing.T) {
 		sources map[string]string
 		in      string
 	}{
-		"the first": {map[string]string{"a.go": "package p\n" + modelSource("A"),
-			"b.go": "package p\n" + lineSource + modelSource("B")}, "a_itemize.go"},
-		"no test": {map[string]string{"a_test.go": "package p\n" + modelSource("A"),
-			"b.go": "package p\n" + lineSource + modelSource("B")}, "b_itemize.go"},
-		"no constraint": {map[string]string{"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"),
-			"b.go": "package p\n" + lineSource + modelSource("B")}, "b_itemize.go"},
-		"of one constraint": {map[string]string{"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"),
-			"b.go": "//go:build !windows\n\npackage p\n" + lineSource + modelSource("B")}, "a_itemize.go"},
+		"the first": {map[string]string{
+			"a.go": "package p\n" + modelSource("A"),
+			"b.go": "package p\n" + lineSource + modelSource("B"),
+		}, "a_itemize.go"},
+		"no test": {map[string]string{
+			"a_test.go": "package p\n" + modelSource("A"),
+			"b.go":      "package p\n" + lineSource + modelSource("B"),
+		}, "b_itemize.go"},
+		"no constraint": {map[string]string{
+			"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"),
+			"b.go": "package p\n" + lineSource + modelSource("B"),
+		}, "b_itemize.go"},
+		"of one constraint": {map[string]string{
+			"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"),
+			"b.go": "//go:build !windows\n\npackage p\n" + lineSource + modelSource("B"),
+		}, "a_itemize.go"},
 	} {
 		files, diagnostics := filesOf(t, c.sources)
 		if len(diagnostics) > 0 {
@@ -73,8 +81,10 @@ func TestDeclaredOnce(t *testing.T) {
 			}
 		}
 	}
-	sources := map[string]string{"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"),
-		"b.go": "//go:build !plan9\n\npackage p\n" + lineSource + modelSource("B")}
+	sources := map[string]string{
+		"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"),
+		"b.go": "//go:build !plan9\n\npackage p\n" + lineSource + modelSource("B"),
+	}
 	if _, diagnostics := filesOf(t, sources); len(diagnostics) != 1 ||
 		!strings.Contains(diagnostics[0].Message, "p.Line: models of files with different build constraints use it") {
 		t.Errorf("%v", diagnostics)

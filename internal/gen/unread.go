@@ -18,8 +18,10 @@ import (
 func (p *Package) unreadable(path string, err error) {
 	if at, ok := openTag(path); ok { // what follows it is read as something else
 		p.unread = append(p.unread,
-			Diagnostic{Pos: at, End: at,
-				Message: "the struct tag that begins here has no second backquote on its line: add it"})
+			Diagnostic{
+				Pos: at, End: at,
+				Message: "the struct tag that begins here has no second backquote on its line: add it",
+			})
 		return
 	}
 	var list scanner.ErrorList

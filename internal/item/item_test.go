@@ -27,10 +27,16 @@ func TestPlace(t *testing.T) {
 		key  Attributes
 		text string
 	}{
-		{Place{composite, key.Scalar{Type: 'S', Text: "p"}, key.Scalar{Type: 'S', Text: "s"}},
-			Attributes{"PK": text("p"), "SK": text("s")}, "p s"},
-		{Place{composite, key.Scalar{Type: 'N', Text: "1234"}, key.Scalar{Type: 'B', Text: "\x01"}},
-			Attributes{"PK": number("1234"), "SK": bytesOf("\x01")}, "1234 0x01"},
+		{
+			Place{composite, key.Scalar{Type: 'S', Text: "p"}, key.Scalar{Type: 'S', Text: "s"}},
+			Attributes{"PK": text("p"), "SK": text("s")},
+			"p s",
+		},
+		{
+			Place{composite, key.Scalar{Type: 'N', Text: "1234"}, key.Scalar{Type: 'B', Text: "\x01"}},
+			Attributes{"PK": number("1234"), "SK": bytesOf("\x01")},
+			"1234 0x01",
+		},
 		{Place{Table: simple, PK: key.Scalar{Type: 'S', Text: "p"}}, Attributes{"id": text("p")}, "simple p"},
 	} {
 		if !attr.SameItem(c.at.Key(), c.key) || c.at.KeySize() != attr.ItemSize(c.key) || c.at.String() != c.text ||
@@ -78,8 +84,16 @@ func TestExpired(t *testing.T) {
 	for _, c := range []struct {
 		ttl  types.AttributeValue
 		want bool
-	}{{nil, false}, {number("999"), true}, {number("1000"), true}, {number("1000.5"), false}, {number("1001"), false},
-		{number("1E2"), true}, {text("1"), false}, {number("0"), true}} {
+	}{
+		{nil, false},
+		{number("999"), true},
+		{number("1000"), true},
+		{number("1000.5"), false},
+		{number("1001"), false},
+		{number("1E2"), true},
+		{text("1"), false},
+		{number("0"), true},
+	} {
 		if got := (Reserved{TTL: "ttl"}).Expired(Attributes{"ttl": c.ttl}, now); got != c.want {
 			t.Errorf("%v: %v", c.ttl, got)
 		}

@@ -18,10 +18,14 @@ func TestStages(t *testing.T) {
 		live    bool
 		pending string
 	}{
-		Inserting: {false,
-			"an insert that began at 1970-01-01T00:00:07Z is not finished: insert again to take it over"},
-		Deleting: {false,
-			"a delete that began at 1970-01-01T00:00:07Z is not finished: delete again to finish it, or insert"},
+		Inserting: {
+			false,
+			"an insert that began at 1970-01-01T00:00:07Z is not finished: insert again to take it over",
+		},
+		Deleting: {
+			false,
+			"a delete that began at 1970-01-01T00:00:07Z is not finished: delete again to finish it, or insert",
+		},
 		Live:    {true, "its root is not live"},
 		"other": {false, "its root is not live"},
 	} {

@@ -123,8 +123,10 @@ func checkString(s string) error {
 		return &Error{Msg: "an empty string in a key", Cure: "give it a value"}
 	}
 	if !utf8.ValidString(s) {
-		return &Error{Msg: "a string that is not valid UTF-8 in a key",
-			Cure: "two of them could become one on the wire; use valid UTF-8, or []byte as a bare key"}
+		return &Error{
+			Msg:  "a string that is not valid UTF-8 in a key",
+			Cure: "two of them could become one on the wire; use valid UTF-8, or []byte as a bare key",
+		}
 	}
 	return nil
 }
@@ -155,8 +157,10 @@ func appendRaw(dst []byte, s string) ([]byte, error) {
 		return dst, err
 	}
 	if s[0] == '~' {
-		return dst, &Error{Msg: "a raw value that begins with ~",
-			Cure: "such segments are the library's own; drop :raw from the placeholder, so that it is escaped"}
+		return dst, &Error{
+			Msg:  "a raw value that begins with ~",
+			Cure: "such segments are the library's own; drop :raw from the placeholder, so that it is escaped",
+		}
 	}
 	return append(dst, s...), nil
 }
@@ -213,8 +217,10 @@ func (f Format) appendTime(dst []byte, t time.Time) ([]byte, error) {
 		year, week = t.ISOWeek()
 	}
 	if year < 0 || year > 9999 {
-		return dst, &Error{Msg: "a year that a key cannot hold", Cure: "keys hold the years 0 to 9999",
-			Value: redact.Of(year)}
+		return dst, &Error{
+			Msg: "a year that a key cannot hold", Cure: "keys hold the years 0 to 9999",
+			Value: redact.Of(year),
+		}
 	}
 	switch f.Kind {
 	case Unix:
@@ -260,8 +266,10 @@ func (f Format) appendNative(dst []byte, v Value) ([]byte, error) {
 	}
 	text, ok := Canonical(v.Text)
 	if !ok {
-		return dst, &Error{Msg: "the number is invalid", Cure: "use at most 38 digits, between 1E-130 and 9.9E+125",
-			Value: redact.Of(v.Text)}
+		return dst, &Error{
+			Msg: "the number is invalid", Cure: "use at most 38 digits, between 1E-130 and 9.9E+125",
+			Value: redact.Of(v.Text),
+		}
 	}
 	return append(dst, text...), nil
 }

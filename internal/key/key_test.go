@@ -73,14 +73,20 @@ func TestRefusedValues(t *testing.T) {
 			"drop :raw from the placeholder, so that it is escaped"},
 		{Format{Kind: Digits, Width: 2}, OfInt(100), `the number has more than 2 digits ("100"): widen the format, ` +
 			`which changes all keys, or use sortable`},
-		{Format{Kind: Digits, Width: 2}, OfInt(-1),
-			"a negative number does not sort as digits (-1): use the format sortable"},
+		{
+			Format{Kind: Digits, Width: 2},
+			OfInt(-1),
+			"a negative number does not sort as digits (-1): use the format sortable",
+		},
 		{Format{Kind: Nanos}, OfTime(far), "a year that a key cannot hold (10000): keys hold the years 0 to 9999"},
 		{Format{Kind: Unix}, OfTime(time.Unix(-1, 0)), `a time that a key of epoch seconds cannot hold ` +
 			`("1969-12-31T23:59:59Z"): 10 digits hold the years 1970 to 2286; use the format seconds`},
 		{Format{Kind: Native}, OfBytes(nil), "empty bytes in a key: give it a value"},
-		{Format{Kind: Native}, OfNumber("1E200"),
-			`the number is invalid ("1E200"): use at most 38 digits, between 1E-130 and 9.9E+125`},
+		{
+			Format{Kind: Native},
+			OfNumber("1E200"),
+			`the number is invalid ("1E200"): use at most 38 digits, between 1E-130 and 9.9E+125`,
+		},
 	} {
 		if _, err := c.format.Append(nil, c.value, '#'); err == nil || redact.Detail(err) != c.want ||
 			strings.Contains(err.Error(), "(") {
@@ -100,8 +106,10 @@ func TestCanonical(t *testing.T) {
 			t.Errorf("Canonical(%q) = %q, %v; want %q", in, got, ok, want)
 		}
 	}
-	for _, in := range []string{"", "-", "x", "1x", "1E", "1E+", ".", "NaN", "1E126", "1E-131",
-		strings.Repeat("1", 39)} {
+	for _, in := range []string{
+		"", "-", "x", "1x", "1E", "1E+", ".", "NaN", "1E126", "1E-131",
+		strings.Repeat("1", 39),
+	} {
 		if got, ok := Canonical(in); ok {
 			t.Errorf("Canonical(%q) = %q; want none", in, got)
 		}
@@ -250,8 +258,10 @@ func TestCollisions(t *testing.T) {
 		{"a string takes the literal", tmpl(lit("U#"), ph(Plain)), tmpl(lit("U#Home")), "U#Home"},
 		{"a string holds no delimiter", tmpl(lit("U#"), ph(Plain)), tmpl(lit("U#Home#X")), ""},
 		{"a raw string does", tmpl(lit("U#"), ph(Raw)), tmpl(lit("U#Home#X")), "U#Home#X"},
-		{"a segment that begins another", tmpl(lit("U#Address#"), ph(Plain)), tmpl(lit("U#AddressBook#"), ph(Plain)),
-			""},
+		{
+			"a segment that begins another", tmpl(lit("U#Address#"), ph(Plain)), tmpl(lit("U#AddressBook#"), ph(Plain)),
+			"",
+		},
 		{"no value begins with a tilde", tmpl(lit("U#"), ph(Plain)), tmpl(lit("U#~x")), ""},
 		{"but an escaped one does", tmpl(lit("U#"), ph(Plain)), tmpl(lit("U#%7Ex")), "U#%7Ex"},
 		{"escapes are canonical", tmpl(ph(Plain)), tmpl(lit("a%7E")), ""},
@@ -273,10 +283,14 @@ func TestCollisions(t *testing.T) {
 		{"an instant is a text", tmpl(ph(Nanos)), tmpl(ph(Plain)), "0000-01-01T00:00:00.000000000Z"},
 		{"sortable beyond its range", tmpl(ph(Sortable)), tmpl(lit("18446744073709551616")), ""},
 		{"sortable at its end", tmpl(ph(Sortable)), tmpl(lit("18446744073709551615")), "18446744073709551615"},
-		{"literals and values interleaved", tmpl(lit("A"), ph(Plain), lit("#B")),
-			tmpl(lit("AX"), ph(Plain), lit("#"), ph(Plain)), "AXA#B"},
-		{"an entity's head and its lines", tmpl(lit("ORDER#"), digits(6), lit("#HEAD")),
-			tmpl(lit("ORDER#"), digits(6), lit("#LINE#"), digits(3)), ""},
+		{
+			"literals and values interleaved", tmpl(lit("A"), ph(Plain), lit("#B")),
+			tmpl(lit("AX"), ph(Plain), lit("#"), ph(Plain)), "AXA#B",
+		},
+		{
+			"an entity's head and its lines", tmpl(lit("ORDER#"), digits(6), lit("#HEAD")),
+			tmpl(lit("ORDER#"), digits(6), lit("#LINE#"), digits(3)), "",
+		},
 		{"a bare string meets all", tmpl(ph(Native)), tmpl(lit("HEAD")), "HEAD"},
 	} {
 		got, collide := Overlap(c.a, c.b)

@@ -97,8 +97,10 @@ func notNext(from string) error {
 
 // partition visits the records of a partition.
 func (c *Collector) partition(ctx context.Context, n int, start string, done *Collected) error {
-	part := selection.Part{Partition: key.Partition{PK: c.Locations.Partition(n)},
-		Range: selection.Range{Kind: selection.All}}
+	part := selection.Part{
+		Partition: key.Partition{PK: c.Locations.Partition(n)},
+		Range:     selection.Range{Kind: selection.All},
+	}
 	o := read.Options{Strong: true, Limit: recordsAtOnce}
 	if start != "" {
 		sk := textKey(start)

@@ -126,7 +126,8 @@ func Copying(values []*Value) (requests int, rcu float64, objects cost.Objects) 
 // Reading is what it takes to read the value that a pointer leads to, at an attribute of an item:
 // requests to DynamoDB with their RCU, eventually consistent, and those to S3.
 func Reading(f *Fetcher, p *Pointer, at item.Place, attribute string) (requests int, rcu float64,
-	objects cost.Objects) {
+	objects cost.Objects,
+) {
 	if p.Class == Object {
 		return 0, 0, cost.Objects{Gets: 1, Received: p.Stored}
 	}

@@ -114,7 +114,8 @@ func (f *Fetcher) stands(ctx context.Context, w Wanted, u *read.Usage) error {
 
 // once reads the value, and checks it.
 func (f *Fetcher) once(ctx context.Context, p *Pointer, e *Entry, strong bool, u *read.Usage) (types.AttributeValue,
-	error) {
+	error,
+) {
 	b, err := f.stored(ctx, p, e, strong, u)
 	if err != nil {
 		return nil, err
@@ -229,8 +230,10 @@ func (f *Fetcher) object(ctx context.Context, p *Pointer, u *read.Usage) ([]byte
 	_, err = io.Copy(&b, io.LimitReader(body, p.Stored+1))
 	u.Objects.Received += int64(b.Len())
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == nil && int64(b.Len()) != p.Stored {
-		return nil, &Damaged{What: fmt.Sprintf("the object %s has other than its %d bytes", ObjectKey(p.ID), p.Stored),
-			Err: err}
+		return nil, &Damaged{
+			What: fmt.Sprintf("the object %s has other than its %d bytes", ObjectKey(p.ID), p.Stored),
+			Err:  err,
+		}
 	}
 	return b.Bytes(), err
 }

@@ -186,7 +186,8 @@ func (g *Input) read() error {
 
 // frame returns the value as a codec stores it, "" for none: which may be as it is, where that is smaller.
 func (g *Input) frame(codings compression.Codings, codec compression.Codec) (io.ReaderAt, int64, compression.Codec,
-	error) {
+	error,
+) {
 	if codec == "" {
 		return g.body, g.p.Length, "", nil
 	}

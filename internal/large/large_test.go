@@ -107,8 +107,10 @@ func TestForms(t *testing.T) {
 	for _, wrong := range []types.AttributeValue{
 		&types.AttributeValueMemberB{Value: []byte("no frame")},
 		&types.AttributeValueMemberM{
-			Value: map[string]types.AttributeValue{"~": &types.AttributeValueMemberS{Value: "lzma"},
-				"B": &types.AttributeValueMemberB{Value: []byte{1}}},
+			Value: map[string]types.AttributeValue{
+				"~": &types.AttributeValueMemberS{Value: "lzma"},
+				"B": &types.AttributeValueMemberB{Value: []byte{1}},
+			},
 		},
 		&types.AttributeValueMemberM{
 			Value: map[string]types.AttributeValue{"~": &types.AttributeValueMemberS{Value: "gzip"}, "B": m.Value["B"]},
@@ -131,8 +133,10 @@ func TestMissingCodec(t *testing.T) {
 	for _, v := range []types.AttributeValue{
 		&types.AttributeValueMemberB{Value: frame},
 		&types.AttributeValueMemberM{
-			Value: map[string]types.AttributeValue{"~": &types.AttributeValueMemberS{Value: "zstd"},
-				"B": &types.AttributeValueMemberB{Value: frame}},
+			Value: map[string]types.AttributeValue{
+				"~": &types.AttributeValueMemberS{Value: "zstd"},
+				"B": &types.AttributeValueMemberB{Value: frame},
+			},
 		},
 	} {
 		_, err := large.Unpack(v, nil, true)
@@ -144,14 +148,18 @@ func TestMissingCodec(t *testing.T) {
 }
 
 func attribute(l schema.Large) *schema.Attribute {
-	return &schema.Attribute{Name: "Text", Large: &l,
-		Value: schema.Value{Type: schema.TypeOf(reflect.TypeFor[string]())}}
+	return &schema.Attribute{
+		Name: "Text", Large: &l,
+		Value: schema.Value{Type: schema.TypeOf(reflect.TypeFor[string]())},
+	}
 }
 
 // A pointer tells what its value is, and its preview is no half of a character.
 func TestPointers(t *testing.T) {
-	parent := item.Place{Table: &item.Table{Name: "t"}, PK: key.Scalar{Type: 'S', Text: "A#1"},
-		SK: key.Scalar{Type: 'S', Text: "HEAD"}}
+	parent := item.Place{
+		Table: &item.Table{Name: "t"}, PK: key.Scalar{Type: 'S', Text: "A#1"},
+		SK: key.Scalar{Type: 'S', Text: "HEAD"},
+	}
 	text := strings.Repeat("é", 1000)
 	for preview := range 6 {
 		a := attribute(schema.Large{Chunk: true, Preview: preview})
@@ -200,8 +208,12 @@ func TestIDs(t *testing.T) {
 func TestRecords(t *testing.T) {
 	own := &item.Table{Name: "own", Hash: "PK", Range: "SK"}
 	h := &large.Locations{Records: own, Parts: map[string]*item.Table{"Parts": {Name: "parts", Hash: "PK"}}, Delim: '#'}
-	for _, pk := range []key.Scalar{{Type: 'S', Text: "A#1"}, {Type: 'S', Text: strings.Repeat("x", 2048)},
-		{Type: 'N', Text: "17"}, {Type: 'B', Text: "\xff\x00"}} {
+	for _, pk := range []key.Scalar{
+		{Type: 'S', Text: "A#1"},
+		{Type: 'S', Text: strings.Repeat("x", 2048)},
+		{Type: 'N', Text: "17"},
+		{Type: 'B', Text: "\xff\x00"},
+	} {
 		parent := item.Place{Table: own, PK: pk, SK: key.Scalar{Type: 'S', Text: strings.Repeat("y", 1024)}}
 		var values []*large.Value
 		for _, l := range []schema.Large{{Chunk: true}, {Chunk: true, Parts: "Parts"}, {Bucket: "b"}} {

@@ -28,8 +28,10 @@ type Owner struct {
 }
 
 func (h *Locations) owner(v *Value, record item.Place) *Owner {
-	return &Owner{v.Parent.Table.Name, v.Parent.PK, v.Parent.SK, v.Attribute, record.Table.Name, record.PK, record.SK,
-		h.Root, h.Place}
+	return &Owner{
+		v.Parent.Table.Name, v.Parent.PK, v.Parent.SK, v.Attribute, record.Table.Name, record.PK, record.SK,
+		h.Root, h.Place,
+	}
 }
 
 // The entries of an owner, beside those of a record's value.
@@ -55,10 +57,14 @@ func ownerOf(av types.AttributeValue) (o *Owner, ok bool) {
 		return nil, false
 	}
 	in := reading{m: m.Value}
-	o = &Owner{Table: in.text(tableName), Attribute: in.text(attributeName), Records: in.text(recordsName),
-		Root: in.text(modelName), Place: in.text(placeName)}
-	for name, to := range map[string]*key.Scalar{pkName: &o.PK, skName: &o.SK, partitionName: &o.Partition,
-		recordName: &o.Record} {
+	o = &Owner{
+		Table: in.text(tableName), Attribute: in.text(attributeName), Records: in.text(recordsName),
+		Root: in.text(modelName), Place: in.text(placeName),
+	}
+	for name, to := range map[string]*key.Scalar{
+		pkName: &o.PK, skName: &o.SK, partitionName: &o.Partition,
+		recordName: &o.Record,
+	} {
 		if m.Value[name] == nil && name == skName {
 			continue
 		}
@@ -109,8 +115,10 @@ func (o *Owner) metadata() map[string]string {
 func ownerIn(metadata map[string]string) (o *Owner, ok bool) {
 	o = &Owner{}
 	scalars := map[string]*key.Scalar{pkName: &o.PK, skName: &o.SK, partitionName: &o.Partition, recordName: &o.Record}
-	own := map[string]*string{tableName: &o.Table, attributeName: &o.Attribute, recordsName: &o.Records,
-		modelName: &o.Root, placeName: &o.Place}
+	own := map[string]*string{
+		tableName: &o.Table, attributeName: &o.Attribute, recordsName: &o.Records,
+		modelName: &o.Root, placeName: &o.Place,
+	}
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(scalars)), slices.Collect(maps.Keys(own))) {
 		value, there := metadata[metadataPrefix+name]
 		if strings.HasPrefix(value, "~") || !there && name == skName {

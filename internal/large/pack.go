@@ -89,7 +89,8 @@ func marked(how string, entries map[string]types.AttributeValue) types.Attribute
 // Pack returns a value as it is stored in its item: by a codec compressed if that is smaller. text says that the values
 // of its field are text, so that bytes are the frame of a codec and nothing else.
 func Pack(av types.AttributeValue, codings compression.Codings, codec compression.Codec,
-	text bool) (types.AttributeValue, error) {
+	text bool,
+) (types.AttributeValue, error) {
 	as := Plainly(av)
 	if codec == "" {
 		return as, nil
@@ -171,7 +172,8 @@ func unpackMap(m *types.AttributeValueMemberM, codings compression.Codings) (typ
 }
 
 func unframe(codings compression.Codings, codec compression.Codec, frame []byte, kind Kind) (types.AttributeValue,
-	error) {
+	error,
+) {
 	b, err := codings.Decompress(codec, frame, MaxPacked)
 	if err == nil {
 		var av types.AttributeValue

@@ -85,8 +85,10 @@ func PointerOf(av types.AttributeValue) (p *Pointer, ok bool) {
 		return nil, false
 	}
 	r := reading{m: m.Value}
-	p = &Pointer{Class: Class(r.text(mark)), ID: r.text(entryID), Kind: Kind(r.text(entryKind)),
-		Length: r.number(entryLength)}
+	p = &Pointer{
+		Class: Class(r.text(mark)), ID: r.text(entryID), Kind: Kind(r.text(entryKind)),
+		Length: r.number(entryLength),
+	}
 	switch p.Class {
 	case Collection, Table, Object:
 	default:
@@ -169,7 +171,8 @@ func Digest(av types.AttributeValue) [sha256.Size]byte {
 
 // Same reports whether a stored value, or the value that a pointer leads to, is this one.
 func Same(stored, av types.AttributeValue, codings compression.Codings, isText bool,
-	same func(a, b types.AttributeValue) bool) bool {
+	same func(a, b types.AttributeValue) bool,
+) bool {
 	p, ok := PointerOf(stored)
 	q, lazy := PointerOf(av)
 	switch {

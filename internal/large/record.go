@@ -169,8 +169,10 @@ func (r *Record) values() types.AttributeValue {
 // RecordOf reads a record.
 func RecordOf(at item.Place, a item.Attributes) (*Record, error) {
 	in := reading{m: a}
-	r := &Record{Place: at, State: State(in.text(stateName)), Until: time.UnixMilli(in.number(untilName)),
-		Root: in.text(rootName)}
+	r := &Record{
+		Place: at, State: State(in.text(stateName)), Until: time.UnixMilli(in.number(untilName)),
+		Root: in.text(rootName),
+	}
 	if a[sinceName] != nil {
 		r.Since = time.UnixMilli(in.number(sinceName))
 	}
@@ -295,8 +297,10 @@ const (
 
 // Entry returns the value as a record has it.
 func (v *Value) Entry() *Entry {
-	return &Entry{ID: v.ID, Class: v.Class, At: v.At, Parts: v.Parts, PK: v.Parent.PK, SK: v.Parent.SK,
-		Attribute: v.Attribute}
+	return &Entry{
+		ID: v.ID, Class: v.Class, At: v.At, Parts: v.Parts, PK: v.Parent.PK, SK: v.Parent.SK,
+		Attribute: v.Attribute,
+	}
 }
 
 // longest is the most of a parent's key that stands in the key of its parts, in bytes: with the id and the number they

@@ -72,7 +72,8 @@ const (
 
 // scanTable looks at the parts in a table.
 func (c *Collector) scanTable(ctx context.Context, t *item.Table, start string, at func(string),
-	done *Collected) error {
+	done *Collected,
+) error {
 	behind, err := keyIn(t, start)
 	if err != nil {
 		return err

@@ -79,8 +79,10 @@ func (s *Source) open(ctx context.Context, p *Pointer) (io.ReadCloser, error) {
 		if err := s.reads(p); err != nil {
 			return nil, s.explain(err)
 		}
-		parts := &partReader{s: s, ctx: ctx, p: p,
-			e: &Entry{ID: p.ID, Class: p.Class, At: p.At, Parts: p.Parts, PK: s.At.PK, SK: s.At.SK}}
+		parts := &partReader{
+			s: s, ctx: ctx, p: p,
+			e: &Entry{ID: p.ID, Class: p.Class, At: p.At, Parts: p.Parts, PK: s.At.PK, SK: s.At.SK},
+		}
 		stored, x.stored = parts, parts
 	}
 	x.from = stored

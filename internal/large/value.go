@@ -85,7 +85,8 @@ func (e *Encoded) External(a *schema.Attribute, parent item.Place, now time.Time
 // Outside returns what is not in memory, since a reader gives it or it was loaded from another item, as
 // a value that lies outside its item, at the attribute of a parent, in parts of a size in bytes.
 func (c *Cell) External(a *schema.Attribute, codings compression.Codings, parent item.Place, now time.Time,
-	partSize int) (*Value, error) {
+	partSize int,
+) (*Value, error) {
 	v := &Value{Parent: parent, Attribute: a.Name}
 	if g := c.input(); g != nil {
 		body, n, codec, err := g.frame(codings, compression.Codec(a.Large.Codec))

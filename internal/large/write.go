@@ -181,8 +181,10 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 
 // encodings are the names that HTTP has for codecs (IANA, "HTTP Content Coding Registry"): its deflate
 // is a frame of zlib.
-var encodings = map[compression.Codec]string{compression.Gzip: "gzip", compression.Zlib: "deflate",
-	compression.Zstd: "zstd"}
+var encodings = map[compression.Codec]string{
+	compression.Gzip: "gzip", compression.Zlib: "deflate",
+	compression.Zstd: "zstd",
+}
 
 // Tell reads, strongly, what has become of a record.
 func (w *Writer) Resolve(ctx context.Context, g *Group, t *write.Tally) (State, error) {
@@ -238,6 +240,8 @@ func (w *Writer) clean(ctx context.Context, g *Group, t *write.Tally) {
 
 // deleteOf returns the request that deletes a part, or a record.
 func (h *Locations) deleteOf(at item.Place, size int, label string) *write.Request {
-	return &write.Request{Kind: write.Delete, Place: at, Label: label, Field: "a part", OldSize: size,
-		Unread: size == 0}
+	return &write.Request{
+		Kind: write.Delete, Place: at, Label: label, Field: "a part", OldSize: size,
+		Unread: size == 0,
+	}
 }

@@ -193,8 +193,10 @@ func (m *Model) describeWire(img *item.Image, t *item.Table, it wire.Item, room 
 			return m.wrongKey(t, t.Range)
 		}
 	}
-	img.Header = item.Header{Incarnation: r.same(it, p.header.Incarnation), Stage: value(it, p.header.Stage),
-		Expiry: value(it, p.header.Expiry)}
+	img.Header = item.Header{
+		Incarnation: r.same(it, p.header.Incarnation), Stage: value(it, p.header.Stage),
+		Expiry: value(it, p.header.Expiry),
+	}
 	if !room.light {
 		img.Header.Version = r.version(it, p.header.Version, room.Items)
 	}

@@ -34,7 +34,8 @@ func (m *Model) IndexKeys(r Record, keyFields []key.Value) ([]types.AttributeVal
 
 // indexKey renders a key of an index; ok is false where a value is empty.
 func (m *Model) indexKey(r Record, j int, k *schema.IndexKey, keyFields []key.Value) (s key.Scalar, ok bool,
-	err error) {
+	err error,
+) {
 	values := make([]key.Value, len(k.Sources))
 	for i, src := range k.Sources {
 		switch src.From {
@@ -55,7 +56,8 @@ func (m *Model) indexKey(r Record, j int, k *schema.IndexKey, keyFields []key.Va
 
 // RenderIndexKey returns a key of an index; ok is false where a value is empty, so that there is none.
 func (m *Model) RenderIndexKey(it *schema.Item, k *schema.IndexKey, values []key.Value) (s key.Scalar, ok bool,
-	err error) {
+	err error,
+) {
 	if slices.ContainsFunc(values, schema.Empty) {
 		return s, false, nil
 	}

@@ -127,7 +127,8 @@ func (m *Model) Narrow(s selection.Selection, b selection.Bounds) selection.Sele
 
 // times is a range of instants.
 func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, bounds selection.Bounds) (*selection.Time,
-	error) {
+	error,
+) {
 	if bounds.Begin != nil {
 		return nil, m.Errorf("the placeholder %s of the index %s is a time, which begins with nothing: use Between",
 			k.Sources[source].Text, e.Index.Name)
@@ -155,7 +156,8 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, bounds se
 
 // order is a range of other values.
 func (m *Model) order(e *schema.Entry, k *schema.IndexKey, source int, bounds selection.Bounds) (*selection.Order,
-	error) {
+	error,
+) {
 	text := k.Sources[source].Text
 	switch {
 	case source != len(k.Sources)-1:

@@ -26,8 +26,10 @@ func (m *Model) TableOf(p selection.Part) *item.Table { return m.Table(p.Table, 
 
 // PartOf returns the part that is one item.
 func PartOf(at item.Place) selection.Part {
-	return selection.Part{Table: at.Table.Index, Partition: at.Partition(),
-		Range: selection.Range{Kind: selection.One, Low: at.SK}}
+	return selection.Part{
+		Table: at.Table.Index, Partition: at.Partition(),
+		Range: selection.Range{Kind: selection.One, Low: at.SK},
+	}
 }
 
 // SortKey returns the sort key of a record, the zero Scalar where its table has none.

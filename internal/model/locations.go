@@ -50,9 +50,11 @@ func (m *Model) Locations(s Storage) (*large.Locations, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	h := &large.Locations{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim,
+	h := &large.Locations{
+		Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim,
 		Root:  rootOf(m),
-		Place: s.Region()}
+		Place: s.Region(),
+	}
 	h.Fits = func(t *item.Table, pk, sk key.Scalar) bool {
 		x := e.Tables[t.Index]
 		return pk.Type == x.HashType && sk.Type == x.RangeType

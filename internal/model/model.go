@@ -49,8 +49,10 @@ type Model struct {
 
 // New returns a model, with the real names of its tables.
 func New(e *schema.Entity, c codec.Model, tables []string) *Model {
-	m := &Model{Schema: e, Codec: c, Reserved: item.ReservedOf(e), Now: time.Now, PartSize: large.PartSize,
-		RootLast: rootLast(e)}
+	m := &Model{
+		Schema: e, Codec: c, Reserved: item.ReservedOf(e), Now: time.Now, PartSize: large.PartSize,
+		RootLast: rootLast(e),
+	}
 	for i, t := range e.Tables {
 		m.Tables = append(m.Tables, &item.Table{Name: tables[i], Hash: t.Hash, Range: t.Range, Index: i})
 	}

@@ -62,8 +62,10 @@ func instant(r *rand.Rand) time.Time {
 func TestPeriodsOfRange(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
-	for name, m := range map[string]*model.Model{"days": Of[daily](t), "weeks": Of[weekly](t), "months": Of[monthly](t),
-		"years": Of[yearly](t)} {
+	for name, m := range map[string]*model.Model{
+		"days": Of[daily](t), "weeks": Of[weekly](t), "months": Of[monthly](t),
+		"years": Of[yearly](t),
+	} {
 		at := slices.IndexFunc(m.Root().Key.Template.Parts,
 			func(p key.Part) bool { return p.Format.Kind != key.Literal })
 		for range draws.Times(100, 600, 10_000) {
@@ -73,8 +75,10 @@ func TestPeriodsOfRange(t *testing.T) {
 			}
 			s := selection.Selection{
 				Identity: []key.Value{key.OfString("1")},
-				Targets: []selection.Target{{Kind: selection.TargetItem, Parts: at,
-					Time: &selection.Time{From: selection.At(from), To: selection.At(to)}}},
+				Targets: []selection.Target{{
+					Kind: selection.TargetItem, Parts: at,
+					Time: &selection.Time{From: selection.At(from), To: selection.At(to)},
+				}},
 			}
 			s = m.InTables(s.Resolve(m.Schema))
 			if s.Err != nil {
@@ -141,19 +145,34 @@ func TestPeriodsOfPartition(t *testing.T) {
 		{model.Times{Since: m.Now().AddDate(0, -5, 0), Keep: 1}, selection.Range{}, "2026-10 2026-11"},
 		{model.Times{Ahead: 1}, selection.Range{Kind: selection.Prefix, Low: Text("2026-03")}, "2026-03"},
 		{model.Times{Ahead: 1}, selection.Range{Kind: selection.Prefix, Low: Text("2026-03-15#x")}, "2026-03"},
-		{model.Times{Since: m.Now().AddDate(-3, 0, 0)}, selection.Range{Kind: selection.Prefix, Low: Text("2025")},
-			"2025-01 2025-02 2025-03 2025-04 2025-05 2025-06 2025-07 2025-08 2025-09 2025-10 2025-11 2025-12"},
-		{model.Times{Ahead: 1}, selection.Range{Kind: selection.Between, Low: Text("2025-12-30"),
-			High: Text("2026-01-02")}, "2025-12 2026-01"},
-		{model.Times{Ahead: 1}, selection.Range{Kind: selection.AtLeast, Low: Text("2026-10")},
-			"2026-10 2026-11 2026-12"},
+		{
+			model.Times{Since: m.Now().AddDate(-3, 0, 0)},
+			selection.Range{Kind: selection.Prefix, Low: Text("2025")},
+			"2025-01 2025-02 2025-03 2025-04 2025-05 2025-06 2025-07 2025-08 2025-09 2025-10 2025-11 2025-12",
+		},
+		{model.Times{Ahead: 1}, selection.Range{
+			Kind: selection.Between, Low: Text("2025-12-30"),
+			High: Text("2026-01-02"),
+		}, "2025-12 2026-01"},
+		{
+			model.Times{Ahead: 1},
+			selection.Range{Kind: selection.AtLeast, Low: Text("2026-10")},
+			"2026-10 2026-11 2026-12",
+		},
 		{model.Times{Keep: 1}, selection.Range{Kind: selection.AtMost, High: Text("2026-10-31")}, "2026-10"},
-		{model.Times{Since: m.Now()},
-			selection.Range{Kind: selection.Between, Low: Text("2020-01-01"), High: Text("2026-11-02")}, "2026-11"},
-		{model.Times{Keep: 1}, selection.Range{Kind: selection.Between, Low: Text("2026-01-01"),
-			High: Text("2026-02-02")}, "2026-01 2026-02"},
-		{model.Times{Ahead: 1}, selection.Range{Kind: selection.Between, Low: Text("0003-02-01"),
-			High: Text("9990-12-31")}, "over more than 10000 tables"},
+		{
+			model.Times{Since: m.Now()},
+			selection.Range{Kind: selection.Between, Low: Text("2020-01-01"), High: Text("2026-11-02")},
+			"2026-11",
+		},
+		{model.Times{Keep: 1}, selection.Range{
+			Kind: selection.Between, Low: Text("2026-01-01"),
+			High: Text("2026-02-02"),
+		}, "2026-01 2026-02"},
+		{model.Times{Ahead: 1}, selection.Range{
+			Kind: selection.Between, Low: Text("0003-02-01"),
+			High: Text("9990-12-31"),
+		}, "over more than 10000 tables"},
 	} {
 		m.Times = c.times
 		if got := periods(all.Narrow(m.Schema, 0, c.r)); !strings.Contains(got, c.want) ||

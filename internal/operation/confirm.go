@@ -46,7 +46,8 @@ func unrooted(requests []*write.Request) []*write.Request {
 // missing, has another incarnation, or is being inserted or deleted. The error is an Unknown if the
 // read failed.
 func (env *Env) confirm(ctx context.Context, sel selection.Selection, incarnation types.AttributeValue,
-	t *Tally) (root *item.Image, live bool, err error) {
+	t *Tally,
+) (root *item.Image, live bool, err error) {
 	if root, err = env.readRoot(ctx, sel, t); err != nil {
 		return nil, false, err
 	}
@@ -127,8 +128,10 @@ func (e *Entity) confirm(ctx context.Context, env *Env, sel selection.Selection,
 	}
 	root, live, err := env.confirm(ctx, sel, e.unconfirmed.incarnation, t)
 	if err != nil {
-		return &Unknown{Label: env.Model.Label(), Items: written(slices.Concat(added, e.unconfirmed.written)),
-			Err: fmt.Errorf("the items were written, and reading the root item afterwards failed: %w", err)}
+		return &Unknown{
+			Label: env.Model.Label(), Items: written(slices.Concat(added, e.unconfirmed.written)),
+			Err: fmt.Errorf("the items were written, and reading the root item afterwards failed: %w", err),
+		}
 	}
 	if live {
 		e.unconfirmed = unconfirmed{}

@@ -62,7 +62,8 @@ func (e *Entity) apply(keys snapshot.Keys, changes []*change.Change, requests []
 // sent with them: if the items of none of the requests tell whether they were applied, those of the
 // others do. whole reports that the requests are all that a save writes.
 func (e *Entity) noteUnresolved(keys snapshot.Keys, changes []*change.Change, requests, all []*write.Request,
-	whole bool) *change.UnresolvedWrite {
+	whole bool,
+) *change.UnresolvedWrite {
 	var evidence []*write.Request
 	if !slices.ContainsFunc(requests, (*write.Request).IsIdentifiable) {
 		for _, r := range all {
@@ -156,7 +157,8 @@ func (e *Entity) takeOver(o *write.Outcome) bool {
 // writer's pending insert or delete, or of leftover items, which the next plan replaces; or because of
 // a conflict.
 func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *write.Outcome, t *Tally) (retry bool,
-	err error) {
+	err error,
+) {
 	refusal := conflict(env, keys, o, e.Fresh)
 	var exists *Exists
 	if errors.As(refusal, &exists) {

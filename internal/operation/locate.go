@@ -77,7 +77,8 @@ func locatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (Patch
 // PatchLocated writes a patch of an entity that may lie on several shards. If nothing was written, the
 // entity may have moved, and is located again.
 func PatchLocated(ctx context.Context, env *Env, spec PatchSpec, o Options, t *Tally) (returned func() (Record, error),
-	err error) {
+	err error,
+) {
 	at, err := locatePatch(ctx, env, spec, t)
 	for try := 0; err == nil; try++ {
 		written := len(t.Items)

@@ -269,8 +269,10 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 	added := p.Added()
 	root, live, err := p.confirmRoot(ctx, t)
 	if err != nil {
-		return false, &Unknown{Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
-			Err: fmt.Errorf("the patch was written, and reading the root item afterwards failed: %w", err)}
+		return false, &Unknown{
+			Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
+			Err: fmt.Errorf("the patch was written, and reading the root item afterwards failed: %w", err),
+		}
 	}
 	if live {
 		return false, nil
@@ -278,8 +280,10 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 	if next := root != nil && staging.Pending(root) == ""; next && len(added) == 0 {
 		// an item without an incarnation may be seen, and would be counted twice
 		if p.Counts() && !p.FitsIncarnation() {
-			return false, &Unknown{Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
-				Err: p.env.notLive(p.sel, root, "repeat the patch")}
+			return false, &Unknown{
+				Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
+				Err: p.env.notLive(p.sel, root, "repeat the patch"),
+			}
 		}
 		// A leftover item was updated: write that of the entity.
 		p.Bind(root.Header.Incarnation)
@@ -480,7 +484,8 @@ func (p *modify) makesEntity() bool {
 // written with a condition on it. Other items are leftover: the patch replaces them, or deletes them if
 // it has conditions, or the item does not exist for it.
 func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored []item.Attributes,
-	t *Tally) (retry bool, err error) {
+	t *Tally,
+) (retry bool, err error) {
 	root, err := p.env.readRoot(ctx, p.sel, t)
 	if err != nil {
 		return false, err
@@ -510,8 +515,10 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 		case incarnation == nil:
 		case ofRoot && live == nil:
 			at := ItemConflict{Place: it.Place, Field: it.Field, What: change.Created}
-			return false, &Conflict{Label: p.env.Model.Label(), Patch: true, Pending: staging.Pending(root),
-				Items: []ItemConflict{at}}
+			return false, &Conflict{
+				Label: p.env.Model.Label(), Patch: true, Pending: staging.Pending(root),
+				Items: []ItemConflict{at},
+			}
 		case ofRoot && it.Absent:
 			return false, p.exists(it)
 		case ofRoot:

@@ -77,8 +77,10 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 			"delete it again, and insert it as a new entity")
 	}
 	d, err := change.Of(e.Snapshot, e.unresolved, p.value,
-		change.Options{Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex,
-			Root: p.checksRoot(), RootToo: p.inTransaction && p.options.CheckRoot})
+		change.Options{
+			Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex,
+			Root: p.checksRoot(), RootToo: p.inTransaction && p.options.CheckRoot,
+		})
 	if err != nil {
 		return r, p.env.fault(err)
 	}

@@ -22,7 +22,8 @@ func Keys(parts []selection.Part) bool {
 // Batches reads the items of many sets of known keys, each key once, with as few batches as they
 // fit in, of which so many are under way at once. A set that fits one batch comes with one.
 func (r *Reader) Batches(ctx context.Context, sets [][]selection.Part, parallel int, o Options, u *Usage) (*Early,
-	error) {
+	error,
+) {
 	batches := r.pack(sets)
 	answers := make([]map[item.Place]item.Image, len(batches))
 	usages := make([]Usage, len(batches))

@@ -49,7 +49,8 @@ func (r *Reader) batch(ctx context.Context, parts []selection.Part, o Options, u
 
 // batchOf reads up to 100 items, by their places.
 func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options, u *Usage) (map[item.Place]item.Image,
-	error) {
+	error,
+) {
 	tables, want, asked := r.batchKeys(parts, o)
 	found := map[item.Place]item.Image{}
 	missing := asked
@@ -117,7 +118,8 @@ func (r *Reader) notAsked(name string) error {
 // batchKeys returns what a batch asks for, each key once: the indexes of the tables by
 // their names, the keys, and how many.
 func (r *Reader) batchKeys(parts []selection.Part, o Options) (tables map[string]*item.Table,
-	want map[string]types.KeysAndAttributes, n int) {
+	want map[string]types.KeysAndAttributes, n int,
+) {
 	tables, want = map[string]*item.Table{}, map[string]types.KeysAndAttributes{}
 	asked := map[item.Place]bool{}
 	for _, p := range parts {

@@ -17,8 +17,10 @@ import (
 	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
-var main, side = &item.Table{Name: "main", Hash: "PK", Range: "SK"}, &item.Table{Name: "side", Hash: "PK", Range: "SK",
-	Index: 1}
+var main, side = &item.Table{Name: "main", Hash: "PK", Range: "SK"}, &item.Table{
+	Name: "side", Hash: "PK", Range: "SK",
+	Index: 1,
+}
 
 // memory is a source of items that are in memory, which is no DynamoDB: each part is given
 // out in pages of some size.
@@ -36,7 +38,8 @@ type memory struct {
 }
 
 func (m *memory) Ranges(_ context.Context, parts []selection.Part, o read.Options,
-	u *read.Usage) []iter.Seq2[read.Page, error] {
+	u *read.Usage,
+) []iter.Seq2[read.Page, error] {
 	m.ahead = make([]int, len(parts))
 	var all []iter.Seq2[read.Page, error]
 	for i, p := range parts {
@@ -131,8 +134,11 @@ func TestMerged(t *testing.T) {
 		{"side by side", []selection.Range{prefix("c"), prefix("a")}, "a1 a2 a3 c1 c2"},
 		{"overlapping", []selection.Range{prefix("a"), between("a2", "b1"), prefix("b")}, "a1 a2 a3 b1 b2"},
 		{"the same thrice", []selection.Range{prefix("b"), prefix("b"), prefix("b")}, "b1 b2"},
-		{"one inside another", []selection.Range{{Kind: selection.All}, prefix("b"), one("c1")},
-			"a1 a2 a3 b1 b2 c1 c2"},
+		{
+			"one inside another",
+			[]selection.Range{{Kind: selection.All}, prefix("b"), one("c1")},
+			"a1 a2 a3 b1 b2 c1 c2",
+		},
 		{"empty ones", []selection.Range{prefix("x"), prefix("b"), prefix("y")}, "b1 b2"},
 		{"all empty", []selection.Range{prefix("x"), prefix("y")}, ""},
 	} {
@@ -229,10 +235,14 @@ func TestMergedReadsBehindFilteredPages(t *testing.T) {
 		{"a4 b4", "a4 b4"}, {"a4", "a4"}, {"b4", "b4"}, {"a1 b4", "a1 b4"}, {"a1 a4 b3", "a1 a4 b3"}, {"", ""},
 	} {
 		for size := 1; size < 4; size++ {
-			for _, all := range [][]selection.Part{ranges(prefix("a"), prefix("b")), ranges(prefix("a"), prefix("x")),
-				ranges(prefix("b"), prefix("x"))} {
-				src := &memory{tables: []*item.Table{main}, keys: keys, size: size,
-					passes: func(sk string) bool { return strings.Contains(c.passes, sk) }}
+			for _, all := range [][]selection.Part{
+				ranges(prefix("a"), prefix("b")), ranges(prefix("a"), prefix("x")),
+				ranges(prefix("b"), prefix("x")),
+			} {
+				src := &memory{
+					tables: []*item.Table{main}, keys: keys, size: size,
+					passes: func(sk string) bool { return strings.Contains(c.passes, sk) },
+				}
 				var want []string
 				for _, sk := range strings.Fields(c.want) {
 					if slices.ContainsFunc(all, func(p selection.Part) bool { return p.Range.Contains(Text(sk)) }) {
@@ -293,8 +303,10 @@ func TestMergedEndsEarly(t *testing.T) {
 // other ranges.
 func TestMergedErrors(t *testing.T) {
 	broken := errors.New("broken")
-	src := &memory{tables: []*item.Table{main}, keys: [][]string{{"a1", "a2", "b1", "b2"}}, size: 1,
-		fails: map[int]error{1: broken}}
+	src := &memory{
+		tables: []*item.Table{main}, keys: [][]string{{"a1", "a2", "b1", "b2"}}, size: 1,
+		fails: map[int]error{1: broken},
+	}
 	got, err := keysOf(read.Merged(context.Background(), src, ranges(prefix("a"), prefix("b")), read.Options{},
 		&read.Usage{}))
 	if !errors.Is(err, broken) || got != "a1 a2 b1" || src.ended != 2 {
@@ -313,8 +325,10 @@ func TestPages(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	src := &memory{tables: []*item.Table{main}, keys: [][]string{{"a1", "b1"}}, size: 1,
-		fails: map[int]error{0: broken}}
+	src := &memory{
+		tables: []*item.Table{main}, keys: [][]string{{"a1", "b1"}}, size: 1,
+		fails: map[int]error{0: broken},
+	}
 	if got, err := keysOf(read.Pages(context.Background(), src, ranges(prefix("a"), prefix("b")), read.Options{},
 		&read.Usage{})); !errors.Is(err, broken) || got != "a1" {
 		t.Errorf("%s %v", got, err)
@@ -342,7 +356,8 @@ func TestCollect(t *testing.T) {
 
 // collect returns all items of the parts.
 func collect(ctx context.Context, src read.Source, parts []selection.Part, o read.Options,
-	u *read.Usage) (all []item.Image, err error) {
+	u *read.Usage,
+) (all []item.Image, err error) {
 	for page, err := range read.Pages(ctx, src, parts, o, u) {
 		if err != nil {
 			return nil, err

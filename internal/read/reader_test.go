@@ -67,8 +67,10 @@ func TestInput(t *testing.T) {
 		{
 			"filtered", prefix("a"),
 			read.Options{Expr: &read.Expression{
-				Filter: aws.String("#0 = :0"), Projection: aws.String("#1"), Names: map[string]string{"#0": "n",
-					"#1": "m"}, Values: item.Attributes{":0": N("1")},
+				Filter: aws.String("#0 = :0"), Projection: aws.String("#1"), Names: map[string]string{
+					"#0": "n",
+					"#1": "m",
+				}, Values: item.Attributes{":0": N("1")},
 			}},
 			"PK = 'p' AND begins_with(SK, 'a') filter n = 1 project m",
 		},
@@ -131,8 +133,10 @@ func TestQueryFiltered(t *testing.T) {
 		{Out: &dynamodb.QueryOutput{ConsumedCapacity: &types.ConsumedCapacity{CapacityUnits: aws.Float64(12)}}},
 	}}
 	var u read.Usage
-	o := read.Options{Strong: true,
-		Expr: &read.Expression{Projection: aws.String("#0"), Names: map[string]string{"#0": "n"}}}
+	o := read.Options{
+		Strong: true,
+		Expr:   &read.Expression{Projection: aws.String("#0"), Names: map[string]string{"#0": "n"}},
+	}
 	if _, err := collect(context.Background(), reader(c), ranges(one("a")), o, &u); err != nil {
 		t.Fatal(err)
 	}
@@ -273,8 +277,10 @@ func TestNothingToRead(t *testing.T) {
 func TestReadErrors(t *testing.T) {
 	missing := Answer{Err: &types.ResourceNotFoundException{}}
 	want := `Thing: the table "main" does not exist in this account and Region: create it`
-	for name, parts := range map[string][]selection.Part{"GetItem": ranges(one("a")),
-		"BatchGetItem": ranges(one("a"), one("b")), "Query": ranges(prefix("a"))} {
+	for name, parts := range map[string][]selection.Part{
+		"GetItem":      ranges(one("a")),
+		"BatchGetItem": ranges(one("a"), one("b")), "Query": ranges(prefix("a")),
+	} {
 		var u read.Usage
 		_, err := collect(context.Background(), reader(&Client{Answers: []Answer{missing}}), parts, read.Options{}, &u)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || u.Requests != 1 {
@@ -300,8 +306,10 @@ func TestReadErrors(t *testing.T) {
 func TestTableWithoutSortKey(t *testing.T) {
 	r := reader(nil)
 	r.TableOf = func(selection.Part) *item.Table { return &item.Table{Name: "alone", Hash: "id"} }
-	in := r.Input(selection.Part{Partition: In(key.Scalar{Type: 'N', Text: "7"}),
-		Range: selection.Range{Kind: selection.One}}, read.Options{})
+	in := r.Input(selection.Part{
+		Partition: In(key.Scalar{Type: 'N', Text: "7"}),
+		Range:     selection.Range{Kind: selection.One},
+	}, read.Options{})
 	if err := CheckInput(in); err != nil || KeyCondition(in) != "id = 7" {
 		t.Errorf("%s: %v", KeyCondition(in), err)
 	}

@@ -19,8 +19,10 @@ func recalled(sizes ...int) *read.Recalled {
 	r := &read.Recalled{TableOf: tableOf}
 	for i := len(sizes) - 1; i >= 0; i-- {
 		r.Images = append(r.Images,
-			item.Image{Place: item.Place{Table: main, PK: Text("p"), SK: Text(fmt.Sprintf("a%02d", i))},
-				Size: sizes[i]})
+			item.Image{
+				Place: item.Place{Table: main, PK: Text("p"), SK: Text(fmt.Sprintf("a%02d", i))},
+				Size:  sizes[i],
+			})
 	}
 	return r
 }
@@ -48,17 +50,37 @@ func TestRecalled(t *testing.T) {
 		{"none", []int{1}, list(selection.Range{Kind: selection.None}), 0, cost.Units{}, ""},
 		{"one", []int{5000}, list(one("a00")), 1, cost.Exactly(2), "a00@0"},
 		{"one that is not there", nil, list(one("a00")), 1, cost.Exactly(1), ""},
-		{"a batch", []int{5000, 100}, list(one("a01"), one("a00"), one("x"), one("a00")), 1, cost.Exactly(4),
-			"a00@0 a01@0"},
+		{
+			"a batch",
+			[]int{5000, 100},
+			list(one("a01"), one("a00"), one("x"), one("a00")), 1, cost.Exactly(4),
+			"a00@0 a01@0",
+		},
 		{"a batch over 16 MB", many, each, 2, cost.Exactly(60 * 98), "60"},
-		{"pages", []int{390_000, 390_000, 390_000, 100}, list(prefix("a")), 2, cost.Exactly(286 + 1),
-			"a00@1 a01@1 a02@1 a03@2"},
-		{"a page of 1 MB", []int{1 << 19, 1 << 19, 100}, list(prefix("a")), 2, cost.Exactly(256 + 1),
-			"a00@1 a01@1 a02@2"},
-		{"a page of 1 MB that ends with the range", []int{1 << 19, 1 << 19}, list(prefix("a")), 1, cost.Exactly(256),
-			"a00@1 a01@1"},
-		{"an item in two ranges", []int{5000}, list(one("a00"), prefix("a"), prefix("a0")), 3, cost.Exactly(6),
-			"a00@0"},
+		{
+			"pages",
+			[]int{390_000, 390_000, 390_000, 100},
+			list(prefix("a")), 2, cost.Exactly(286 + 1),
+			"a00@1 a01@1 a02@1 a03@2",
+		},
+		{
+			"a page of 1 MB",
+			[]int{1 << 19, 1 << 19, 100},
+			list(prefix("a")), 2, cost.Exactly(256 + 1),
+			"a00@1 a01@1 a02@2",
+		},
+		{
+			"a page of 1 MB that ends with the range",
+			[]int{1 << 19, 1 << 19},
+			list(prefix("a")), 1, cost.Exactly(256),
+			"a00@1 a01@1",
+		},
+		{
+			"an item in two ranges",
+			[]int{5000},
+			list(one("a00"), prefix("a"), prefix("a0")), 3, cost.Exactly(6),
+			"a00@0",
+		},
 	} {
 		for _, strong := range []bool{true, false} {
 			var u read.Usage
@@ -86,8 +108,10 @@ func TestRecalled(t *testing.T) {
 			}
 		}
 	}
-	for want, r := range map[string]*read.Recalled{"2 requests, 257": recalled(1<<19, 1<<19),
-		"1 request, 1": recalled(100)} {
+	for want, r := range map[string]*read.Recalled{
+		"2 requests, 257": recalled(1<<19, 1<<19),
+		"1 request, 1":    recalled(100),
+	} {
 		r.Trailing = true
 		var u read.Usage
 		if _, err := collect(context.Background(), r, ranges(prefix("a")), read.Options{Strong: true},

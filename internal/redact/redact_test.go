@@ -22,17 +22,25 @@ func TestDetailAloneShowsValues(t *testing.T) {
 		err          error
 		text, detail string
 	}{
-		"a value": {redact.Errorf("the string%v is too long", redact.Of(secret)), "the string is too long",
-			`the string ("ann@example.com") is too long`},
+		"a value": {
+			redact.Errorf("the string%v is too long", redact.Of(secret)), "the string is too long",
+			`the string ("ann@example.com") is too long`,
+		},
 		"no value": {redact.Errorf("%d items: %w", 3, base), "3 items: base", "3 items: base"},
-		"wrapped": {fmt.Errorf("User.Email: %w", redact.Errorf("bad%v", redact.Of(secret))),
-			"User.Email: bad", `User.Email: bad ("ann@example.com")`},
+		"wrapped": {
+			fmt.Errorf("User.Email: %w", redact.Errorf("bad%v", redact.Of(secret))),
+			"User.Email: bad", `User.Email: bad ("ann@example.com")`,
+		},
 		"two that are equal": {errors.Join(redact.Errorf("bad%v", redact.Of("1")),
 			redact.Errorf("bad%v", redact.Of("2"))), "bad\nbad", "bad (\"1\")\nbad (\"2\")"},
-		"one in another": {redact.Errorf("a%v: %w", redact.Of(1), redact.Errorf("b%v", redact.Of(2))), "a: b",
-			"a (1): b (2)"},
-		"another's error": {redact.Hide(parse, "cannot decode %s", "a number"), "cannot decode a number",
-			`cannot decode a number (strconv.Atoi: parsing "ann@example.com": invalid syntax)`},
+		"one in another": {
+			redact.Errorf("a%v: %w", redact.Of(1), redact.Errorf("b%v", redact.Of(2))), "a: b",
+			"a (1): b (2)",
+		},
+		"another's error": {
+			redact.Hide(parse, "cannot decode %s", "a number"), "cannot decode a number",
+			`cannot decode a number (strconv.Atoi: parsing "ann@example.com": invalid syntax)`,
+		},
 		"bytes":    {redact.Errorf("x%v", redact.Of([]byte{1, 255})), "x", "x (0x01ff)"},
 		"no error": {nil, "", ""},
 	} {
@@ -64,8 +72,10 @@ func (r rephrased) Unwrap() error { return r.error }
 func TestNoVerbAndNoLoggerPrintsValues(t *testing.T) {
 	_, parse := strconv.Atoi(secret)
 	value := redact.Of(secret)
-	for _, err := range []error{redact.Errorf("the string%v", value), redact.Hide(parse, "cannot decode"),
-		outer{Value: value, err: redact.Errorf("x%v", value)}} {
+	for _, err := range []error{
+		redact.Errorf("the string%v", value), redact.Hide(parse, "cannot decode"),
+		outer{Value: value, err: redact.Errorf("x%v", value)},
+	} {
 		var log bytes.Buffer
 		slog.New(slog.NewTextHandler(&log, nil)).Error("failed", "err", err)
 		slog.New(slog.NewJSONHandler(&log, nil)).Error("failed", "err", err, "any", struct{ E any }{err})

@@ -242,8 +242,10 @@ func witness(w key.Scalar, x, y *Key) string {
 // collisions refuses attributes of one item that have one name, among
 // themselves or with what the library stores.
 func (b *builder) collisions(it *Item) {
-	taken := map[string]string{State: "the library's own", Incarnation: "the library's own", Moved: "the library's own",
-		DefaultVersion: "the library's own"}
+	taken := map[string]string{
+		State: "the library's own", Incarnation: "the library's own", Moved: "the library's own",
+		DefaultVersion: "the library's own",
+	}
 	if b.e.Version != "" {
 		taken[b.e.Version] = "the item's version"
 	}

@@ -128,8 +128,10 @@ func (a LayoutAttribute) IsLarge() bool { return a.Large != nil }
 
 // Layout returns the schema as data.
 func (e *Entity) Layout() Layout {
-	l := Layout{Model: e.Name, Delim: string(e.Delim), Version: e.Version, TTL: e.TTL, Flat: e.Flat,
-		PartitionKey: e.PK.layout()}
+	l := Layout{
+		Model: e.Name, Delim: string(e.Delim), Version: e.Version, TTL: e.TTL, Flat: e.Flat,
+		PartitionKey: e.PK.layout(),
+	}
 	if s := e.Shards; s != nil {
 		l.Shards = &LayoutShards{Counts: s.Counts}
 		if !s.Random() {
@@ -156,8 +158,10 @@ func (e *Entity) Layout() Layout {
 
 func (n *Entry) layout() LayoutIndex {
 	x := n.Index
-	l := LayoutIndex{Name: x.Name, Table: x.Table.Name, Item: n.Item.Name, Local: x.Local, Hash: layoutKeys(n.Hash),
-		Range: layoutKeys(n.Range)}
+	l := LayoutIndex{
+		Name: x.Name, Table: x.Table.Name, Item: n.Item.Name, Local: x.Local, Hash: layoutKeys(n.Hash),
+		Range: layoutKeys(n.Range),
+	}
 	if !x.All {
 		l.Include = append([]string{}, x.Include...)
 	}
@@ -167,15 +171,19 @@ func (n *Entry) layout() LayoutIndex {
 func layoutKeys(keys []*IndexKey) []LayoutIndexKey {
 	var out []LayoutIndexKey
 	for _, k := range keys {
-		out = append(out, LayoutIndexKey{Attribute: k.Name, Type: string(k.Template.Type), Own: k.Own != Derived,
-			LayoutKey: k.layout()})
+		out = append(out, LayoutIndexKey{
+			Attribute: k.Name, Type: string(k.Template.Type), Own: k.Own != Derived,
+			LayoutKey: k.layout(),
+		})
 	}
 	return out
 }
 
 func (it *Item) layout(e *Entity, root bool) LayoutItem {
-	li := LayoutItem{Name: it.Name, Table: it.Table.Name, Kind: "singleton", Root: root, Pointer: it.Pointer,
-		ExpiryAll: it.ExpiryOfRoot}
+	li := LayoutItem{
+		Name: it.Name, Table: it.Table.Name, Kind: "singleton", Root: root, Pointer: it.Pointer,
+		ExpiryAll: it.ExpiryOfRoot,
+	}
 	if it.Element() {
 		li.Kind = it.Field.Type.Kind.String()
 		li.Pointer = it.ElemPointer
@@ -190,8 +198,10 @@ func (it *Item) layout(e *Entity, root bool) LayoutItem {
 	}
 	for _, a := range it.Attributes {
 		li.Attributes = append(li.Attributes,
-			LayoutAttribute{Name: a.Name, Field: a.Value.Name, Type: a.Value.Type.describe(), Options: a.AV.Options,
-				In: it.in(e, a), Was: a.Was, Wire: a.Value.Type.wire(a.AV.Options), Large: a.Large})
+			LayoutAttribute{
+				Name: a.Name, Field: a.Value.Name, Type: a.Value.Type.describe(), Options: a.AV.Options,
+				In: it.in(e, a), Was: a.Was, Wire: a.Value.Type.wire(a.AV.Options), Large: a.Large,
+			})
 	}
 	return li
 }

@@ -100,8 +100,10 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 		b.fault(at, "use it in pk=", "{shard} belongs into the partition key")
 		return Source{}, false
 	case p.Name == "shard":
-		return Source{From: FromShard, KeyField: -1,
-			Value: Value{Name: "shard", Type: &Type{Kind: String, Name: "string"}}}, true
+		return Source{
+			From: FromShard, KeyField: -1,
+			Value: Value{Name: "shard", Type: &Type{Kind: String, Name: "string"}},
+		}, true
 	case p.Name == "key" || p.Name == ".":
 		b.fault(at, "name a field of the model", "%s is only for the elements of slices and maps", p)
 		return Source{}, false

@@ -30,8 +30,10 @@ const (
 	BigFloat
 )
 
-var kindNames = [...]string{"other", "bool", "int", "uint", "float", "string", "bytes", "slice", "array", "map",
-	"struct", "pointer", "interface", "bigint", "bigfloat"}
+var kindNames = [...]string{
+	"other", "bool", "int", "uint", "float", "string", "bytes", "slice", "array", "map",
+	"struct", "pointer", "interface", "bigint", "bigfloat",
+}
 
 // String returns the kind's name.
 func (k Kind) String() string { return kindNames[k] }

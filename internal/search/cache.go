@@ -112,7 +112,8 @@ func (c *Cache) Touch(partition string) {
 // Get returns a value of a partition key, or reads it: once for all who ask for it meanwhile, and
 // strongly shortly after a write.
 func (c *Cache) Get(ctx context.Context, partition, key string,
-	read func(ctx context.Context, strong bool) (CacheValue, error)) (CacheValue, error) {
+	read func(ctx context.Context, strong bool) (CacheValue, error),
+) (CacheValue, error) {
 	for {
 		generation := c.generation(partition).Load()
 		if v, ok := c.look(key, generation); ok {
@@ -184,7 +185,8 @@ func (c *Cache) flight(k flightKey) (f *flight, own bool) {
 
 // fill reads a value, keeps it, and hands it to those who wait.
 func (c *Cache) fill(ctx context.Context, f *flight, partition string, k flightKey,
-	read func(context.Context, bool) (CacheValue, error)) (CacheValue, error) {
+	read func(context.Context, bool) (CacheValue, error),
+) (CacheValue, error) {
 	f.ended = true // unless it returns
 	begun := c.Now()
 	until := c.unsettled(partition, begun)

@@ -33,8 +33,10 @@ const saltSize = 8
 func (x *Search) sealCursor(p Position) string {
 	at := cursorPosition{Type: string(p.Start.Type), Start: []byte(p.Start.Text), After: []byte(p.After)}
 	if p.PK.Type != 0 || p.Period != "" {
-		at.Shard = &cursorShard{string(p.PK.Type), []byte(p.PK.Text), p.Period, string(p.Order.Type),
-			[]byte(p.Order.Text)}
+		at.Shard = &cursorShard{
+			string(p.PK.Type), []byte(p.PK.Text), p.Period, string(p.Order.Type),
+			[]byte(p.Order.Text),
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Keys)) {
 		s, _ := attr.ScalarOf(p.Keys[name])

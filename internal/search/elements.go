@@ -98,7 +98,8 @@ func (r *elementReader) unchanged(ctx context.Context) error {
 // read reads the pages; again reports that they have to be read again, strongly: what has been
 // passed is read once more, and not yielded.
 func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) (retry bool,
-	err error) {
+	err error,
+) {
 	for page, err := range read.Merged(ctx, r.Source, r.s.Parts, r.o, r.u) {
 		if err != nil {
 			return false, err
@@ -131,7 +132,8 @@ func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd 
 // ofPage yields the items of a page that are searched for, until there are enough. stopped reports that
 // the caller wants no more of them.
 func (r *elementReader) ofPage(ctx context.Context, items []item.Image, yield func(Hit) bool) (stopped bool,
-	err error) {
+	err error,
+) {
 	for i := range items {
 		r.left = len(items) - i
 		more, err := r.hit(ctx, &items[i], yield)

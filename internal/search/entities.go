@@ -213,8 +213,10 @@ func (r *entityReader) join(f item.Image) error {
 	if p := r.Search.at; p != nil && p.After != "" && (order == p.After || r.o.Reverse == (order > p.After)) {
 		return nil
 	}
-	g := &group{name: name, identity: identity, prefix: prefix, first: first, order: order, at: f.Place,
-		found: []item.Image{f}}
+	g := &group{
+		name: name, identity: identity, prefix: prefix, first: first, order: order, at: f.Place,
+		found: []item.Image{f},
+	}
 	g.alone = r.bare && len(m.Schema.Items) == 1
 	g.missed = g.first <= r.ended && r.ended <= g.prefix+lastRune
 	r.open = append(r.open, g)

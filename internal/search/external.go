@@ -25,8 +25,10 @@ func (e *Engine) SetFetcher(f *large.Fetcher) {
 	e.Model.Source = func(f *item.Image, a *schema.Attribute, name string) *large.Source {
 		at := *f
 		at.Arguments, at.Wire, at.Header = nil, wire.Item{}, item.Header{}
-		return &large.Source{Fetcher: e.Fetcher, At: f.Place, Attribute: name,
-			Explain: func(err error) error { return e.fetchError(&at, a, err) }}
+		return &large.Source{
+			Fetcher: e.Fetcher, At: f.Place, Attribute: name,
+			Explain: func(err error) error { return e.fetchError(&at, a, err) },
+		}
 	}
 }
 

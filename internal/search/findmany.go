@@ -16,7 +16,8 @@ const findsAtOnce = 16
 // FindMany reads selections of one entity each, several at a time: first the items whose keys are
 // known, of all together, then each selection, of which that may have been the first reading.
 func (e *Engine) FindMany(ctx context.Context, sels []selection.Selection, o read.Options, t *write.Tally) ([]*Found,
-	error) {
+	error,
+) {
 	began := e.Model.Now()
 	var keys [][]selection.Part
 	for _, sel := range sels {

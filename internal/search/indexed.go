@@ -158,7 +158,8 @@ func (x *Search) indexed(ctx context.Context, yield func(Hit) bool, pageEnd func
 // page yields the hits of an answer: of whole entities and of what is read from the table so many at
 // once.
 func (r *indexReader) page(ctx context.Context, items []item.Image, w *wanting, yield func(Hit) bool) (more bool,
-	err error) {
+	err error,
+) {
 	found := slices.DeleteFunc(items, func(f item.Image) bool { return f.Kind != r.entry.Item || f.Expired })
 	whole := r.wholes() && !r.r.KeysOnly
 	for len(found) > 0 {
@@ -194,8 +195,10 @@ func (r *indexReader) whose(f *item.Image) ([]key.Value, bool) { return r.Model.
 
 // hit is the hit of what was found in the index, with where it goes on behind it.
 func (r *indexReader) hit(f *item.Image, identity []key.Value, v any) Hit {
-	h := Hit{Value: v, At: f.Place, where: &where{next: Position{Keys: read.StartOf(r.part, f)}}, m: r.Model,
-		identity: identity}
+	h := Hit{
+		Value: v, At: f.Place, where: &where{next: Position{Keys: read.StartOf(r.part, f)}}, m: r.Model,
+		identity: identity,
+	}
 	if r.entry.Item.Element() {
 		h.Item, h.values = f.Kind, f.Values
 	}

@@ -36,7 +36,8 @@ var ErrNotFound = errors.New("itemize: item not found")
 // Load reads a selection of one entity, makes its snapshot, and sets the fields of v. The
 // error is a *NotFound where the root was selected and is not there, or not live.
 func (e *Engine) Load(ctx context.Context, sel selection.Selection, v any, o read.Options,
-	t *write.Tally) (*snapshot.Snapshot, error) {
+	t *write.Tally,
+) (*snapshot.Snapshot, error) {
 	for try := 0; ; try++ {
 		f, err := e.Find(ctx, e.Protocol, sel, o, t)
 		if err != nil {
@@ -63,7 +64,8 @@ type Found struct {
 
 // Find reads a selection of one entity.
 func (e *Engine) Find(ctx context.Context, p *staging.Protocol, sel selection.Selection, o read.Options,
-	t *write.Tally) (*Found, error) {
+	t *write.Tally,
+) (*Found, error) {
 	entity, err := EntityOf(e.Model, sel)
 	if err != nil {
 		return nil, err

@@ -16,14 +16,16 @@ import (
 // of shards changes, a key may lead to several, and the roots on these are read first. One that is on
 // none of them stays where it would be written.
 func (e *Engine) Locate(ctx context.Context, sels []selection.Selection, o read.Options,
-	t *write.Tally) ([]selection.Selection, error) {
+	t *write.Tally,
+) ([]selection.Selection, error) {
 	out, _, err := e.locate(ctx, sels, o, t)
 	return out, err
 }
 
 // locate is Locate. live reports which entities have a live root.
 func (e *Engine) locate(ctx context.Context, sels []selection.Selection, o read.Options,
-	t *write.Tally) (out []selection.Selection, live []bool, err error) {
+	t *write.Tally,
+) (out []selection.Selection, live []bool, err error) {
 	live = make([]bool, len(sels))
 	if !slices.ContainsFunc(sels, func(s selection.Selection) bool { return len(s.Elsewhere) > 0 }) {
 		return sels, live, nil
@@ -60,7 +62,8 @@ const relocations = 10
 // there, or only a part of it is selected, so that nothing tells, it may have moved meanwhile, and is
 // located again.
 func (e *Engine) FindWhere(ctx context.Context, sels []selection.Selection, o read.Options, t *write.Tally,
-	find func([]selection.Selection) ([]*Found, error)) ([]*Found, error) {
+	find func([]selection.Selection) ([]*Found, error),
+) ([]*Found, error) {
 	at, err := e.Locate(ctx, sels, o, t)
 	if err != nil {
 		return nil, err
@@ -135,7 +138,8 @@ func bestShard(parts []selection.Part, root func(selection.Part) *item.Image) (b
 
 // LocateOne is Locate of one selection. live reports that the entity has a live root.
 func (e *Engine) LocateOne(ctx context.Context, sel selection.Selection, o read.Options,
-	t *write.Tally) (at selection.Selection, live bool, err error) {
+	t *write.Tally,
+) (at selection.Selection, live bool, err error) {
 	all, lives, err := e.locate(ctx, []selection.Selection{sel}, o, t)
 	if err != nil {
 		return sel, false, err

@@ -228,7 +228,8 @@ type share struct {
 
 // Ranges yields the search's items of the query that all share; asked again, of a query of its own.
 func (s *share) Ranges(ctx context.Context, parts []selection.Part, o read.Options,
-	u *read.Usage) []iter.Seq2[read.Page, error] {
+	u *read.Usage,
+) []iter.Seq2[read.Page, error] {
 	if o.Limit, o.Want = 0, nil; s.all.limit > 0 {
 		o.Want = s.all.want
 	}

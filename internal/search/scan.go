@@ -344,7 +344,8 @@ func (w *segmentReader) yieldEntity(ctx context.Context, g *scanned) error {
 // rootless asks for the root of items that came without one, strongly; one that has come since
 // is read with all of its entity.
 func (w *segmentReader) rootless(ctx context.Context, e *staging.Entity, r *staging.Reading,
-	t *write.Tally) (*staging.Reading, error) {
+	t *write.Tally,
+) (*staging.Reading, error) {
 	root, err := w.Protocol.ReadRoot(ctx, e, t)
 	if err != nil || root == nil {
 		return r, err
@@ -355,7 +356,8 @@ func (w *segmentReader) rootless(ctx context.Context, e *staging.Entity, r *stag
 // sure asks for the root strongly where an item is none of its entity's by a root that may be of
 // before; if it was, all of the entity is read again.
 func (w *segmentReader) sure(ctx context.Context, e *staging.Entity, r *staging.Reading,
-	t *write.Tally) (*staging.Reading, error) {
+	t *write.Tally,
+) (*staging.Reading, error) {
 	other := func(f item.Image) bool { return f.Kind != nil && !r.Joined(&f) }
 	if !slices.ContainsFunc(r.Items, other) {
 		return r, nil
@@ -407,7 +409,8 @@ func (w *segmentReader) roots(ctx context.Context, items []item.Image) error {
 
 // look tells of an item whose entity is not there, or of which it is none.
 func (w *segmentReader) look(ctx context.Context, f *item.Image, identity []key.Value,
-	asked map[string]*item.Image) error {
+	asked map[string]*item.Image,
+) error {
 	name := w.Model.EntityName(identity)
 	root, seen := asked[name]
 	if !seen {

@@ -342,7 +342,8 @@ type paced struct {
 
 // Ranges is described at [read.Source].
 func (s *paced) Ranges(ctx context.Context, parts []selection.Part, o read.Options,
-	u *read.Usage) []iter.Seq2[read.Page, error] {
+	u *read.Usage,
+) []iter.Seq2[read.Page, error] {
 	next := s.p.first
 	wanted := o.Want
 	o.Limit, o.Want = 0, func() int {
@@ -399,16 +400,19 @@ func pass[O any](ctx context.Context, g *gated, call func() (*O, error)) (*O, er
 }
 
 func (g *gated) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	return pass(ctx, g, func() (*dynamodb.GetItemOutput, error) { return g.Client.GetItem(ctx, in, o...) })
 }
 
 func (g *gated) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.BatchGetItemOutput, error) {
 	return pass(ctx, g, func() (*dynamodb.BatchGetItemOutput, error) { return g.Client.BatchGetItem(ctx, in, o...) })
 }
 
 func (g *gated) Query(ctx context.Context, in *dynamodb.QueryInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	return pass(ctx, g, func() (*dynamodb.QueryOutput, error) { return g.Client.Query(ctx, in, o...) })
 }

@@ -181,8 +181,10 @@ type Search struct {
 
 // New returns the search for a request, checked. What it takes is added to u.
 func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
-	x := &Search{Engine: e, r: r, s: r.Selection.Resolve(e.Model.Schema).Everywhere(e.Model.Schema), u: u,
-		o: read.Options{Strong: r.Strong, Reverse: r.Reverse}}
+	x := &Search{
+		Engine: e, r: r, s: r.Selection.Resolve(e.Model.Schema).Everywhere(e.Model.Schema), u: u,
+		o: read.Options{Strong: r.Strong, Reverse: r.Reverse},
+	}
 	if len(x.s.Parts) > 0 {
 		x.asked = x.s.Parts[0]
 	}

@@ -31,8 +31,10 @@ func engine(m *model.Model, c *Client) *search.Engine {
 	r := &read.Reader{Client: c, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe}
 	return &search.Engine{
 		Model: m, Source: r, CursorKey: []byte("0123456789abcdef"),
-		Protocol: &staging.Protocol{Reader: r, Sender: &write.Sender{Client: c, Now: m.Now}, Describe: m.Image,
-			Now: m.Now},
+		Protocol: &staging.Protocol{
+			Reader: r, Sender: &write.Sender{Client: c, Now: m.Now}, Describe: m.Image,
+			Now: m.Now,
+		},
 	}
 }
 
@@ -101,30 +103,53 @@ func TestCheck(t *testing.T) {
 		err  string
 	}{
 		{"elements", shops, lines(shops), ""},
-		{"one element", shops,
-			search.Request{Selection: ranged(shops, "1", selection.Range{Kind: selection.One, Low: Text("LINE#a")}),
-				Elem: lineType}, ""},
-		{"a range in them", shops,
+		{
+			"one element", shops,
+			search.Request{
+				Selection: ranged(shops, "1", selection.Range{Kind: selection.One, Low: Text("LINE#a")}),
+				Elem:      lineType,
+			},
+			"",
+		},
+		{
+			"a range in them", shops,
 			search.Request{Selection: ranged(shops, "1",
 				selection.Range{Kind: selection.Between, Low: Text("LINE#a"), High: Text("LINE#c")}), Elem: lineType},
-			""},
+			"",
+		},
 		{"an empty range", shops, search.Request{Selection: ranged(shops, "1", none), Elem: lineType}, ""},
-		{"all of an entity", shops, search.Request{Selection: ranged(shops, "1", all), Elem: lineType},
-			", which is no fakedynamo.Line: narrow it with Prefix"},
-		{"elements of another type", shops, search.Request{Selection: ranged(shops, "1", prefix("NOTE#")),
-			Elem: lineType}, "the selection also holds Notes, which is no fakedynamo.Line: narrow it with Prefix"},
-		{"nothing that the model knows", shops, search.Request{Selection: ranged(shops, "1", prefix("X#")),
-			Elem: lineType}, "the selection holds no elements of the type fakedynamo.Line"},
-		{"entities that are not flat", shops,
+		{
+			"all of an entity", shops,
+			search.Request{Selection: ranged(shops, "1", all), Elem: lineType},
+			", which is no fakedynamo.Line: narrow it with Prefix",
+		},
+		{"elements of another type", shops, search.Request{
+			Selection: ranged(shops, "1", prefix("NOTE#")),
+			Elem:      lineType,
+		}, "the selection also holds Notes, which is no fakedynamo.Line: narrow it with Prefix"},
+		{"nothing that the model knows", shops, search.Request{
+			Selection: ranged(shops, "1", prefix("X#")),
+			Elem:      lineType,
+		}, "the selection holds no elements of the type fakedynamo.Line"},
+		{
+			"entities that are not flat", shops,
 			search.Request{Selection: ranged(shops, "1", all), Elem: reflect.TypeFor[Shop]()},
-			"a query over the model itself needs a flat model"},
+			"a query over the model itself needs a flat model",
+		},
 		{"entities", topics, search.Request{Selection: topics.Select([]any{"b"}), Elem: topicType}, ""},
-		{"entities by a prefix", topics, search.Request{Selection: ranged(topics, "b", prefix("T#a")), Elem: topicType},
-			""},
-		{"entities, filtered", topics, search.Request{Selection: topics.Select([]any{"b"}), Elem: topicType,
-			Filter: filter}, "a filter looks at the single item, and an entity has several"},
-		{"entities without their roots", topics, search.Request{Selection: ranged(topics, "b", prefix("U#")),
-			Elem: topicType}, "the root, without which no entity is found: select more"},
+		{
+			"entities by a prefix", topics,
+			search.Request{Selection: ranged(topics, "b", prefix("T#a")), Elem: topicType},
+			"",
+		},
+		{"entities, filtered", topics, search.Request{
+			Selection: topics.Select([]any{"b"}), Elem: topicType,
+			Filter: filter,
+		}, "a filter looks at the single item, and an entity has several"},
+		{"entities without their roots", topics, search.Request{
+			Selection: ranged(topics, "b", prefix("U#")),
+			Elem:      topicType,
+		}, "the root, without which no entity is found: select more"},
 		{"a filter on what nothing stores", shops, unknown(func(r *search.Request) {
 			r.Filter = []expr.Condition{expr.Raw(exp.Name("Tex").Equal(exp.Value(1)))}
 		}), "the filter names the attribute \"Tex\", which no item that is asked for stores: it has Text"},
@@ -135,9 +160,14 @@ func TestCheck(t *testing.T) {
 			r.Filter = []expr.Condition{expr.Raw(exp.Name("_a").Equal(exp.Value("x")))}
 		}), ""},
 		{"a wrong key", shops, search.Request{Selection: shops.Select(nil), Elem: lineType}, "Key got 0 values"},
-		{"after a cursor, in two ranges", shops,
-			search.Request{Selection: ranged(shops, "1", prefix("LINE#a"), prefix("LINE#b")), Elem: lineType,
-				After: "x"}, "After needs a query of one range, and this one has 2: use All"},
+		{
+			"after a cursor, in two ranges", shops,
+			search.Request{
+				Selection: ranged(shops, "1", prefix("LINE#a"), prefix("LINE#b")), Elem: lineType,
+				After: "x",
+			},
+			"After needs a query of one range, and this one has 2: use All",
+		},
 	} {
 		_, err := engine(c.m, &Client{}).New(c.r, &read.Usage{})
 		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
@@ -181,8 +211,10 @@ func TestProjection(t *testing.T) {
 		r    func(r *search.Request)
 		want string
 	}{
-		{func(r *search.Request) { r.Projection = []search.Projected{{Field: "Text", Attribute: "Text"}} },
-			"Text, PK, SK, _a, _s"},
+		{
+			func(r *search.Request) { r.Projection = []search.Projected{{Field: "Text", Attribute: "Text"}} },
+			"Text, PK, SK, _a, _s",
+		},
 		{func(r *search.Request) { r.KeysOnly = true }, "PK, SK, _a, _s"},
 	} {
 		r := lines(m)
@@ -234,8 +266,12 @@ func TestElements(t *testing.T) {
 		reads   string
 		want    string
 	}{
-		{"alike, on one page", []Answer{Page("", line("a", of("x")), line("b", nil), line("c", of("x")))}, 0, "q",
-			"a b c"},
+		{
+			"alike, on one page",
+			[]Answer{Page("", line("a", of("x")), line("b", nil), line("c", of("x")))},
+			0, "q",
+			"a b c",
+		},
 		{"nothing", []Answer{Page("")}, 0, "q", ""},
 		{
 			"alike, on two pages",
@@ -260,25 +296,34 @@ func TestElements(t *testing.T) {
 		},
 		{
 			"two pages of an entity that is gone",
-			[]Answer{Page("LINE#a", line("a", of("x"))), Stored(nil), Page("", line("b", nil), line("c", of("x"))),
-				Stored(nil)},
+			[]Answer{
+				Page("LINE#a", line("a", of("x"))), Stored(nil), Page("", line("b", nil), line("c", of("x"))),
+				Stored(nil),
+			},
 			0,
 			"qRqR", "b",
 		},
 		{
 			"two pages of one that went live just now",
-			[]Answer{Page("LINE#b", line("b", marked("x"))), head(live("x", true)),
+			[]Answer{
+				Page("LINE#b", line("b", marked("x"))), head(live("x", true)),
 				Page("LINE#b", line("a", marked("x")), line("b", marked("x"))), Page("", line("c", marked("x"))),
-				head(live("x", true))},
+				head(live("x", true)),
+			},
 			0,
 			"qRQQR", "a b c",
 		},
-		{"staged, and live for long",
-			[]Answer{Page("", line("a", marked("x")), line("b", of("x"))), head(live("x", false))}, 0, "qR", "a b"},
+		{
+			"staged, and live for long",
+			[]Answer{Page("", line("a", marked("x")), line("b", of("x"))), head(live("x", false))},
+			0, "qR", "a b",
+		},
 		{
 			"staged, and live just now",
-			[]Answer{Page("", line("b", marked("x"))), head(live("x", true)),
-				Page("", line("a", marked("x")), line("b", marked("x"))), head(live("x", true))},
+			[]Answer{
+				Page("", line("b", marked("x"))), head(live("x", true)),
+				Page("", line("a", marked("x")), line("b", marked("x"))), head(live("x", true)),
+			},
 			0,
 			"qRQR", "a b",
 		},
@@ -286,8 +331,10 @@ func TestElements(t *testing.T) {
 		{"of nothing", []Answer{Page("", line("a", marked("x")), line("b", nil)), Stored(nil)}, 0, "qR", "b"},
 		{
 			"mixed, not staged",
-			[]Answer{Page("", line("a", of("x")), line("b", of("y"))), head(of("y")),
-				Page("", line("b", of("y")), line("c", of("y"))), head(of("y"))},
+			[]Answer{
+				Page("", line("a", of("x")), line("b", of("y"))), head(of("y")),
+				Page("", line("b", of("y")), line("c", of("y"))), head(of("y")),
+			},
 			0,
 			"qRQR", "b c",
 		},
@@ -308,22 +355,28 @@ func TestElements(t *testing.T) {
 		},
 		{
 			"with a limit, inserted again when some have been yielded",
-			[]Answer{Page("LINE#b", line("a", of("x")), line("b", of("x"))), head(of("x")),
-				Page("LINE#c", line("c", of("y"))), Page("", line("d", of("y"))), head(of("y"))},
+			[]Answer{
+				Page("LINE#b", line("a", of("x")), line("b", of("x"))), head(of("x")),
+				Page("LINE#c", line("c", of("y"))), Page("", line("d", of("y"))), head(of("y")),
+			},
 			5,
 			"qRqqR", "a b; was inserted or deleted while it was queried",
 		},
 		{
 			"with a limit that the second page reaches, inserted again then",
-			[]Answer{Page("LINE#b", line("a", of("x")), line("b", of("x"))), head(of("x")),
-				Page("LINE#c", line("c", of("x"))), head(of("y"))},
+			[]Answer{
+				Page("LINE#b", line("a", of("x")), line("b", of("x"))), head(of("x")),
+				Page("LINE#c", line("c", of("x"))), head(of("y")),
+			},
 			3,
 			"qRqR", "a b c; was inserted or deleted while it was queried",
 		},
 		{
 			"with a limit, deleted when some have been yielded",
-			[]Answer{Page("LINE#b", line("a", marked("x")), line("b", marked("x"))), head(live("x", false)), Page(""),
-				Stored(nil)},
+			[]Answer{
+				Page("LINE#b", line("a", marked("x")), line("b", marked("x"))), head(live("x", false)), Page(""),
+				Stored(nil),
+			},
 			5,
 			"qRqR", "a b; was inserted or deleted while it was queried",
 		},
@@ -387,8 +440,10 @@ func TestElementsAreDecoded(t *testing.T) {
 // A search ends when its reader has had enough, also while it is read again.
 func TestElementsEnd(t *testing.T) {
 	m := Of[Shop](t)
-	client := &Client{Answers: []Answer{Page("", line("a", marked("x"))), head(live("x", true)),
-		Page("LINE#b", line("a", marked("x")), line("b", marked("x")))}}
+	client := &Client{Answers: []Answer{
+		Page("", line("a", marked("x"))), head(live("x", true)),
+		Page("LINE#b", line("a", marked("x")), line("b", marked("x"))),
+	}}
 	x, err := engine(m, client).New(lines(m), &read.Usage{})
 	if err != nil {
 		t.Fatal(err)
@@ -577,9 +632,12 @@ func TestPage(t *testing.T) {
 		{"an answer of nothing", 0, []Answer{Page("LINE#b"), head(nil)}, "", "LINE#b"},
 		{"the limit", 2, []Answer{Page("LINE#b", line("a", nil), line("b", nil))}, "a b", "LINE#b"},
 		{"less than the limit", 3, []Answer{Page("", line("a", nil))}, "a", ""},
-		{"several answers until the limit", 2,
-			[]Answer{Page("LINE#b", line("a", nil)), head(nil), Page("LINE#d", line("c", nil)), head(nil)}, "a c",
-			"LINE#c"},
+		{
+			"several answers until the limit", 2,
+			[]Answer{Page("LINE#b", line("a", nil)), head(nil), Page("LINE#d", line("c", nil)), head(nil)},
+			"a c",
+			"LINE#c",
+		},
 	} {
 		r := lines(m)
 		r.Limit = c.limit
@@ -608,8 +666,10 @@ func TestPage(t *testing.T) {
 func TestPageOfEntities(t *testing.T) {
 	m := Of[Topic](t)
 	r := search.Request{Selection: m.Select([]any{"b"}), Elem: topicType, Limit: 1}
-	all := []item.Attributes{topic("a", nil), topic("a!", nil), topic("a!#001", nil), topic("a#001", nil),
-		topic("b", nil)}
+	all := []item.Attributes{
+		topic("a", nil), topic("a!", nil), topic("a!#001", nil), topic("a#001", nil),
+		topic("b", nil),
+	}
 	var got []string
 	for range 4 {
 		client := &Client{Answers: []Answer{Page("", all...)}}

@@ -26,8 +26,10 @@ func (s Selection) inside(e *schema.Entity, t Target) Selection {
 	w := &inside{e: e, entry: x.Entries[i], rest: t.Values}
 	part, err := w.part(t)
 	if err != nil {
-		out.Err = &schema.Unstorable{Label: e.Label(), Field: w.entry.Item.Name,
-			Err: fmt.Errorf("the index %s: %w", x.Name, err)}
+		out.Err = &schema.Unstorable{
+			Label: e.Label(), Field: w.entry.Item.Name,
+			Err: fmt.Errorf("the index %s: %w", x.Name, err),
+		}
 		return out
 	}
 	out.Parts = []Part{{Table: x.Table.Index, In: part, Range: Range{Kind: All}}}

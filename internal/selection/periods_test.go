@@ -86,16 +86,20 @@ func TestPeriodsEndWithTheYear(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []time.Time{time.Date(2040, time.December, 31, 0, 0, 0, 0, loc),
+	for _, at := range []time.Time{
+		time.Date(2040, time.December, 31, 0, 0, 0, 0, loc),
 		time.Date(2040, time.December, 31, 23, 30, 0, 0, loc), time.Date(2041, time.January, 1, 0, 30, 0, 0, loc),
-		time.Date(9998, time.December, 31, 23, 59, 0, 0, loc)} {
+		time.Date(9998, time.December, 31, 23, 59, 0, 0, loc),
+	} {
 		checkPeriods(t, at)
 	}
 }
 
 func TestPeriodsThatClocksSkipAreEmpty(t *testing.T) {
-	for name, d := range map[string]Date{"America/New_York": {2026, time.March, 8, 2},
-		"Pacific/Apia": {2011, time.December, 30, 5}} {
+	for name, d := range map[string]Date{
+		"America/New_York": {2026, time.March, 8, 2},
+		"Pacific/Apia":     {2011, time.December, 30, 5},
+	} {
 		loc, err := time.LoadLocation(name)
 		if err != nil {
 			t.Fatal(err)

@@ -113,8 +113,10 @@ func TestEntity(t *testing.T) {
 		{Entity(boards, []key.Value{key.OfString("1")}), "0 B#1 all, 1 B#1 all", true},
 		{Entity(topics, []key.Value{key.OfString("b"), key.OfString("n")}), "0 B#b one T#n, 0 B#b prefix T#n#", true},
 		{Entity(topics, []key.Value{key.OfString("b")}), "0 B#b all", false},
-		{Entity(boards, []key.Value{key.OfString(strings.Repeat("x", 2050))}),
-			`selection_test.board: "B#{ID}": the key has 2052 bytes, over the limit of 2048`, true},
+		{
+			Entity(boards, []key.Value{key.OfString(strings.Repeat("x", 2050))}),
+			`selection_test.board: "B#{ID}": the key has 2052 bytes, over the limit of 2048`, true,
+		},
 	} {
 		if got := show(c.s); !strings.HasPrefix(got, c.want) || c.s.Entity != c.entity || c.s.Whole != c.entity {
 			t.Errorf("%s, want %s; entity %v, whole %v", got, c.want, c.s.Entity, c.s.Whole)
@@ -148,8 +150,10 @@ func TestResolve(t *testing.T) {
 		{"a table", []Target{{Kind: TargetTable, Table: 1}}, "1 B#1 all", false},
 		{"a prefix", []Target{{Kind: TargetPrefix, Prefix: "P#"}}, "0 B#1 prefix P#", false},
 		{"all elements", []Target{{Kind: TargetItem, Item: posts, Parts: 1}}, "0 B#1 prefix P#", false},
-		{"one element", []Target{{Kind: TargetItem, Item: posts, Parts: 4,
-			Values: []key.Value{key.OfTime(day), key.OfInt(7)}}}, "0 B#1 one P#2026-03-05#007", false},
+		{"one element", []Target{{
+			Kind: TargetItem, Item: posts, Parts: 4,
+			Values: []key.Value{key.OfTime(day), key.OfInt(7)},
+		}}, "0 B#1 one P#2026-03-05#007", false},
 		{"a day", []Target{
 			{Kind: TargetItem, Item: posts, Parts: 1, Time: PeriodOf(Day, Date{2026, time.March, 5, 0}, time.UTC)},
 		}, "0 B#1 prefix P#2026-03-05#", false},
@@ -158,8 +162,10 @@ func TestResolve(t *testing.T) {
 		}, "0 B#1 prefix P#2026-03-", false},
 		{
 			"between instants, of a key that holds dates",
-			[]Target{{Kind: TargetItem, Item: posts, Parts: 1,
-				Time: &Time{From: At(day.Add(time.Hour)), To: At(day.AddDate(0, 0, 2))}}},
+			[]Target{{
+				Kind: TargetItem, Item: posts, Parts: 1,
+				Time: &Time{From: At(day.Add(time.Hour)), To: At(day.AddDate(0, 0, 2))},
+			}},
 			"0 B#1 P#2026-03-05 to P#2026-03-07$ kept", false,
 		},
 		{
@@ -170,14 +176,25 @@ func TestResolve(t *testing.T) {
 		{"reversed", []Target{
 			{Kind: TargetItem, Item: log, Parts: 1, Time: &Time{From: At(day.Add(time.Hour)), To: At(day)}},
 		}, "1 B#1 none", false},
-		{"no such day", []Target{{Kind: TargetItem, Item: posts, Parts: 1,
-			Time: PeriodOf(Day, Date{2026, time.February, 30, 0}, time.UTC)}}, "no such date: 2026-02-30", false},
-		{"two", []Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetTable, Table: 1}},
-			"0 B#1 prefix P#, 1 B#1 all", false},
-		{"one twice", []Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetPrefix, Prefix: "P#"}},
-			"0 B#1 prefix P#", false},
-		{"one and the whole", []Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetWhole}},
-			"0 B#1 prefix P#, 0 B#1 all, 1 B#1 all", true},
+		{"no such day", []Target{{
+			Kind: TargetItem, Item: posts, Parts: 1,
+			Time: PeriodOf(Day, Date{2026, time.February, 30, 0}, time.UTC),
+		}}, "no such date: 2026-02-30", false},
+		{
+			"two",
+			[]Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetTable, Table: 1}},
+			"0 B#1 prefix P#, 1 B#1 all", false,
+		},
+		{
+			"one twice",
+			[]Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetPrefix, Prefix: "P#"}},
+			"0 B#1 prefix P#", false,
+		},
+		{
+			"one and the whole",
+			[]Target{{Kind: TargetPrefix, Prefix: "P#"}, {Kind: TargetWhole}},
+			"0 B#1 prefix P#, 0 B#1 all, 1 B#1 all", true,
+		},
 	} {
 		s := Selection{Identity: []key.Value{key.OfString("1")}, Targets: c.targets}
 		got := s.Resolve(e)
@@ -230,14 +247,22 @@ func TestPeriods(t *testing.T) {
 		p        *Time
 		from, to string
 	}{
-		{PeriodOf(Year, Date{2026, time.January, 1, 0}, time.UTC), "2026-01-01T00:00:00Z",
-			"2026-12-31T23:59:59.999999999Z"},
-		{PeriodOf(Month, Date{2024, time.February, 1, 0}, time.UTC), "2024-02-01T00:00:00Z",
-			"2024-02-29T23:59:59.999999999Z"},
-		{PeriodOf(Day, Date{2026, time.March, 5, 0}, time.UTC), "2026-03-05T00:00:00Z",
-			"2026-03-05T23:59:59.999999999Z"},
-		{PeriodOf(Hour, Date{2026, time.March, 5, 23}, time.UTC), "2026-03-05T23:00:00Z",
-			"2026-03-05T23:59:59.999999999Z"},
+		{
+			PeriodOf(Year, Date{2026, time.January, 1, 0}, time.UTC), "2026-01-01T00:00:00Z",
+			"2026-12-31T23:59:59.999999999Z",
+		},
+		{
+			PeriodOf(Month, Date{2024, time.February, 1, 0}, time.UTC), "2024-02-01T00:00:00Z",
+			"2024-02-29T23:59:59.999999999Z",
+		},
+		{
+			PeriodOf(Day, Date{2026, time.March, 5, 0}, time.UTC), "2026-03-05T00:00:00Z",
+			"2026-03-05T23:59:59.999999999Z",
+		},
+		{
+			PeriodOf(Hour, Date{2026, time.March, 5, 23}, time.UTC), "2026-03-05T23:00:00Z",
+			"2026-03-05T23:59:59.999999999Z",
+		},
 		{WeekOf(2026, 1, time.UTC), "2025-12-29T00:00:00Z", "2026-01-04T23:59:59.999999999Z"},
 		{WeekOf(2026, 53, time.UTC), "2026-12-28T00:00:00Z", "2027-01-03T23:59:59.999999999Z"},
 	} {

@@ -167,8 +167,10 @@ func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 	}
 	template := it.Key.Template
 	fail := func(err error) (Part, error) {
-		return Part{}, &schema.Unstorable{Label: e.Label(), Field: it.Name,
-			Err: fmt.Errorf("%s: %w", it.Key.SourceName(err), err)}
+		return Part{}, &schema.Unstorable{
+			Label: e.Label(), Field: it.Name,
+			Err: fmt.Errorf("%s: %w", it.Key.SourceName(err), err),
+		}
 	}
 	var room [128]byte
 	text, err := template.Append(room[:0], t.Parts, s.values(e, it.Key, t))

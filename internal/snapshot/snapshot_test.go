@@ -26,7 +26,8 @@ var options = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Shop{}, "_
 
 // decode decodes items of an entity into a new value.
 func decode[T any](t *testing.T, m *model.Model, sel selection.Selection, items ...item.Attributes) (*snapshot.Snapshot,
-	*T, error) {
+	*T, error,
+) {
 	t.Helper()
 	s, err := snapshot.Loaded(m, sel)
 	if err != nil {
@@ -194,10 +195,17 @@ func TestKeyFields(t *testing.T) {
 		unread  string
 		err     string
 	}{
-		{"the item itself", whole(m, "1"), []item.Attributes{head, entry("E#2026#001"), entry("E#2025#001")}, "2026", 1,
-			1, "", ""},
-		{"told by the elements", ranged(whole(m, "1"), prefix("E#")),
-			[]item.Attributes{entry("E#2025#001"), entry("E#2025#002")}, "2025", 2, 0, "", ""},
+		{
+			"the item itself", whole(m, "1"),
+			[]item.Attributes{head, entry("E#2026#001"), entry("E#2025#001")},
+			"2026", 1,
+			1, "", "",
+		},
+		{
+			"told by the elements", ranged(whole(m, "1"), prefix("E#")),
+			[]item.Attributes{entry("E#2025#001"), entry("E#2025#002")},
+			"2025", 2, 0, "", "",
+		},
 		{
 			"the elements disagree", ranged(whole(m, "1"), prefix("E#")),
 			[]item.Attributes{entry("E#2025#001"), entry("E#2026#002")},
@@ -232,8 +240,10 @@ func TestIdentityDisagrees(t *testing.T) {
 		A  string   `ddb:"sk=HEAD"`
 	}
 	m := Of[note](t)
-	for id, want := range map[string]string{"1": "",
-		"2": `its attribute and its key hold different values: the item was not written by this model`} {
+	for id, want := range map[string]string{
+		"1": "",
+		"2": `its attribute and its key hold different values: the item was not written by this model`,
+	} {
 		_, _, err := decode[note](t, m, whole(m, "1"), Item("N#1", "HEAD", item.Attributes{"ID": S(id), "_v": B("v")}))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", id, err)
@@ -330,8 +340,10 @@ func TestHidden(t *testing.T) {
 		t.Errorf("recalled %s, want %s", strings.Join(recalled, ", "), want)
 	}
 	s.Apply(snapshot.Keys{},
-		[]snapshot.Effect{{Place: at, Item: kind(m, "STEP"), Record: &Step{N: 1}, Put: at.Key(), Version: B("w"),
-			Size: 20}})
+		[]snapshot.Effect{{
+			Place: at, Item: kind(m, "STEP"), Record: &Step{N: 1}, Put: at.Key(), Version: B("w"),
+			Size: 20,
+		}})
 	if s.HiddenAt(at) != nil || s.HiddenAt(images[1].Place) == nil {
 		t.Error("what is hidden is not what was not put")
 	}
@@ -367,8 +379,10 @@ func TestApply(t *testing.T) {
 	all[1].Order, all[2].Order = 2, 1
 	edited := &Line{SKU: "b", Count: 1, Text: "edited"}
 	s.Apply(snapshot.Keys{}, []snapshot.Effect{
-		{Place: all[1].Place, Item: it, Stored: all[1], Record: edited, Pos: codec.Pos{Index: 2},
-			Set: []item.Assignment{setOf(it, "Text", "edited")}, Version: B("w-b"), Size: 77},
+		{
+			Place: all[1].Place, Item: it, Stored: all[1], Record: edited, Pos: codec.Pos{Index: 2},
+			Set: []item.Assignment{setOf(it, "Text", "edited")}, Version: B("w-b"), Size: 77,
+		},
 		put(m, &Line{SKU: "x", Text: "new"}, 0),
 		{Place: all[0].Place, Item: it, Stored: all[0], Deleted: true},
 	})
@@ -461,23 +475,29 @@ func TestApplyWithoutVersion(t *testing.T) {
 	v.Name = "edited"
 	name := setOf(it, "Name", "edited")
 	s.Apply(snapshot.Keys{},
-		[]snapshot.Effect{{Place: r.Place, Item: it, Stored: r, Record: v, Set: []item.Assignment{name},
-			Removed: []item.Assignment{{Name: "Count", Index: it.Attribute("Count")}}, Size: 40}})
+		[]snapshot.Effect{{
+			Place: r.Place, Item: it, Stored: r, Record: v, Set: []item.Assignment{name},
+			Removed: []item.Assignment{{Name: "Count", Index: it.Attribute("Count")}}, Size: 40,
+		}})
 	if !attr.SameItem(r.Raw, Item("1", "HEAD", item.Attributes{"Name": S("edited"), "x": S("y")})) {
 		t.Errorf("updated: %v", r.Raw)
 	}
 	whole := Item("1", "HEAD", item.Attributes{"Name": S("put")})
 	s.Apply(snapshot.Keys{},
-		[]snapshot.Effect{{Place: r.Place, Item: it, Stored: r, Record: v, Put: whole,
-			Set: []item.Assignment{setOf(it, "Name", "put")}, Size: 40}})
+		[]snapshot.Effect{{
+			Place: r.Place, Item: it, Stored: r, Record: v, Put: whole,
+			Set: []item.Assignment{setOf(it, "Name", "put")}, Size: 40,
+		}})
 	if !attr.SameItem(r.Raw, whole) {
 		t.Errorf("put: %v", r.Raw)
 	}
 	side := kind(m, "SIDE")
 	at := At(m, Text("1"), Text("SIDE"))
 	s.Apply(snapshot.Keys{},
-		[]snapshot.Effect{{Place: at, Item: side, Record: v, Put: at.Key(),
-			Set: []item.Assignment{setOf(side, "Side", "left")}, Size: 20}})
+		[]snapshot.Effect{{
+			Place: at, Item: side, Record: v, Put: at.Key(),
+			Set: []item.Assignment{setOf(side, "Side", "left")}, Size: 20,
+		}})
 	if n := s.Items[side.Index][0]; !attr.SameItem(n.Raw, Item("1", "SIDE", item.Attributes{"Side": S("left")})) {
 		t.Errorf("new: %v", n.Raw)
 	}
@@ -539,11 +559,19 @@ func TestIncarnation(t *testing.T) {
 		want   string
 		hasOne bool
 	}{
-		{"of the root", []item.Attributes{stored("HEAD", item.Attributes{"_a": B("x")}), line("a", "one")}, "b'x'",
-			true},
+		{
+			"of the root",
+			[]item.Attributes{stored("HEAD", item.Attributes{"_a": B("x")}), line("a", "one")},
+			"b'x'",
+			true,
+		},
 		{"of a root without", []item.Attributes{stored("HEAD", nil)}, "-", true},
-		{"of a line", []item.Attributes{line("a", "one"), stored("LINE#b", item.Attributes{"_a": B("y")})}, "b'y'",
-			true},
+		{
+			"of a line",
+			[]item.Attributes{line("a", "one"), stored("LINE#b", item.Attributes{"_a": B("y")})},
+			"b'y'",
+			true,
+		},
 		{"of nothing", nil, "-", false},
 	} {
 		s, _, err := decode[Shop](t, m, whole(m, "1"), c.items...)

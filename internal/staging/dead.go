@@ -17,7 +17,8 @@ import (
 // adds to an entity stops where that is not the live one any more; known reports what has been
 // found out before.
 func (p *Protocol) Dead(ctx context.Context, e *Entity, o *write.Outcome, hidden func(item.Place) *item.Hidden,
-	t *write.Tally) (map[int]*item.Hidden, error) {
+	t *write.Tally,
+) (map[int]*item.Hidden, error) {
 	var dead map[int]*item.Hidden
 	var root *item.Image
 	for i, r := range o.Requests {

@@ -63,7 +63,8 @@ func (e *Entity) leaves(c *collected) bool {
 // was changed since is deleted if it still has the incarnation of the entity. It returns the places of
 // the deleted items.
 func (p *Protocol) DeleteAdded(ctx context.Context, e *Entity, found []item.Image,
-	t *write.Tally) (deleted []item.Place, err error) {
+	t *write.Tally,
+) (deleted []item.Place, err error) {
 	for i := range found {
 		r := e.deleteOf(&found[i])
 		for try := 0; ; try++ {
@@ -118,8 +119,10 @@ func (p *Protocol) Delete(ctx context.Context, e *Entity, plan *write.Plan, t *w
 		return result
 	}
 	result.Applied = []*write.Request{mark}
-	d := &deletion{p: p, e: e, by: last.Header.ReadStage().By, incarnation: last.Header.Incarnation, t: t,
-		planned: map[item.Place]*write.Request{}}
+	d := &deletion{
+		p: p, e: e, by: last.Header.ReadStage().By, incarnation: last.Header.Incarnation, t: t,
+		planned: map[item.Place]*write.Request{},
+	}
 	for _, r := range plan.Steps[1].Requests {
 		d.planned[r.Place] = r
 	}

@@ -81,8 +81,10 @@ type insert struct {
 // Insert sends the plan of a staged insert. A root that was left unfinished is taken over,
 // by its version. It deletes nothing that it did not put itself.
 func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *write.Tally) Result {
-	in := &insert{p: p, e: e, claim: plan.Steps[0].Requests[0], parts: plan.Steps[1].Requests,
-		live: plan.Steps[2].Requests[0], checks: plan.Steps[2].Requests[1:], t: t}
+	in := &insert{
+		p: p, e: e, claim: plan.Steps[0].Requests[0], parts: plan.Steps[1].Requests,
+		live: plan.Steps[2].Requests[0], checks: plan.Steps[2].Requests[1:], t: t,
+	}
 	in.put = make([]bool, len(in.parts))
 	if err := in.putRoot(ctx); err != nil {
 		return Result{Outcome: outcomeOf(invisible(err))}
@@ -189,8 +191,10 @@ func (in *insert) overtaken(o write.Outcome) error {
 	if o.State != write.Rejected {
 		return unless(o)
 	}
-	return &stopped{write.Outcome{State: write.Rejected, Requests: []*write.Request{in.claim},
-		Stored: []item.Attributes{o.Stored[0]}}}
+	return &stopped{write.Outcome{
+		State: write.Rejected, Requests: []*write.Request{in.claim},
+		Stored: []item.Attributes{o.Stored[0]},
+	}}
 }
 
 // incarnation is that of the entity that is inserted.
@@ -293,7 +297,8 @@ func (in *insert) undo(ctx context.Context) {
 
 // atOnce runs functions at once, each with a tally of its own.
 func (p *Protocol) atOnce(ctx context.Context, n int, t *write.Tally,
-	do func(ctx context.Context, i int, t *write.Tally) error) error {
+	do func(ctx context.Context, i int, t *write.Tally) error,
+) error {
 	tallies := make([]write.Tally, n)
 	defer t.AddAll(tallies)
 	return flow.AtOnce(ctx, n, func(ctx context.Context, i int) error { return do(ctx, i, &tallies[i]) })

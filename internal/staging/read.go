@@ -90,7 +90,8 @@ type How struct {
 
 // Among is Read of a whole entity whose items somebody has read among others.
 func (p *Protocol) Among(ctx context.Context, e *Entity, found []item.Image, how How, t *write.Tally) (*Reading,
-	error) {
+	error,
+) {
 	x := reading{Options: read.Options{Strong: how.Strong}, first: true, began: how.Began}
 	c := &collected{items: found, paged: how.Paged || how.Missed}
 	for i := range found {
@@ -112,7 +113,8 @@ func (p *Protocol) Among(ctx context.Context, e *Entity, found []item.Image, how
 // readAgain reads an entity again until its root is the same before and after: strongly, unless
 // that is only because the root has to be read before the pages.
 func (p *Protocol) readStrongly(ctx context.Context, e *Entity, x reading, r *Reading, t *write.Tally) (*Reading,
-	error) {
+	error,
+) {
 	next := p.part
 	if e.WithRoot {
 		next = p.whole
@@ -148,7 +150,8 @@ func (r *reading) recentlyLive(root *item.Image) bool {
 // have done so after some of the items were read: then all is read again. What took more than
 // one page, or is read again, is whole only if the root is the same before and after.
 func (p *Protocol) whole(ctx context.Context, e *Entity, x reading, t *write.Tally) (r *Reading, retry bool,
-	err error) {
+	err error,
+) {
 	x.Reverse = e.RootLast
 	c, err := p.collect(ctx, e, x, t)
 	if err != nil {
@@ -163,7 +166,8 @@ func (p *Protocol) whole(ctx context.Context, e *Entity, x reading, t *write.Tal
 
 // judge decides whether what was read of an entity is whole.
 func (p *Protocol) judge(ctx context.Context, e *Entity, x reading, c *collected, t *write.Tally) (r *Reading,
-	retry bool, err error) {
+	retry bool, err error,
+) {
 	r = &c.reading
 	r.Items, r.Root, r.Asked = c.items, c.root, true
 	switch {

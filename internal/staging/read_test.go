@@ -152,32 +152,51 @@ func TestRead(t *testing.T) {
 		// before and after.
 		{"two pages", whole, false, "q HEAD:x a:x /; q b:x; R HEAD:x", "HEAD a b"},
 		{"two pages, read strongly", whole, true, "Q HEAD:x a:x /; Q b:x; R HEAD:x", "HEAD a b"},
-		{"two pages, inserted again between", whole, false,
-			"q HEAD:x a:x /; q b:y; R HEAD:y; Q HEAD:y a:y /; Q b:y; R HEAD:y", "HEAD a b"},
-		{"two pages, its root lost its incarnation between", whole, false,
-			"q HEAD:x a:x /; q b; R HEAD; Q HEAD a /; Q b; R HEAD", "HEAD a b"},
+		{
+			"two pages, inserted again between", whole, false,
+			"q HEAD:x a:x /; q b:y; R HEAD:y; Q HEAD:y a:y /; Q b:y; R HEAD:y", "HEAD a b",
+		},
+		{
+			"two pages, its root lost its incarnation between", whole, false,
+			"q HEAD:x a:x /; q b; R HEAD; Q HEAD a /; Q b; R HEAD", "HEAD a b",
+		},
 		{"two pages, being deleted since", whole, false, "q HEAD:x a:x /; q; R HEAD-x", ""},
 		{"two pages, deleted since", whole, false, "q HEAD:x a:x /; q b; R", "b"},
-		{"two pages, the root in the second", whole, false,
-			"q ADDRESS:x /; R HEAD:x; q ADDRESS:x /; q HEAD:x a:x; R HEAD:x", "ADDRESS HEAD a"},
-		{"two pages, the root in the second, inserted between", whole, false,
-			"q ADDRESS:y /; R HEAD:x; q ADDRESS:x /; q HEAD:x a:x; R HEAD:x", "ADDRESS HEAD a"},
+		{
+			"two pages, the root in the second", whole, false,
+			"q ADDRESS:x /; R HEAD:x; q ADDRESS:x /; q HEAD:x a:x; R HEAD:x", "ADDRESS HEAD a",
+		},
+		{
+			"two pages, the root in the second, inserted between", whole, false,
+			"q ADDRESS:y /; R HEAD:x; q ADDRESS:x /; q HEAD:x a:x; R HEAD:x", "ADDRESS HEAD a",
+		},
 		{"two pages, the root in the second, and not there", whole, false, "q ADDRESS:x /; R", ""},
-		{"two pages, the root in the second, live just now", whole, false,
-			"q ADDRESS~x /; R HEAD=x; Q ADDRESS~x /; Q HEAD=x", "ADDRESS HEAD"},
-		{"two pages, the root in the second, inserted again", whole, false,
-			"q ADDRESS:x /; R HEAD:x; q ADDRESS:y /; q HEAD:y; R HEAD:y; Q ADDRESS:y /; Q HEAD:y", "ADDRESS HEAD"},
+		{
+			"two pages, the root in the second, live just now", whole, false,
+			"q ADDRESS~x /; R HEAD=x; Q ADDRESS~x /; Q HEAD=x", "ADDRESS HEAD",
+		},
+		{
+			"two pages, the root in the second, inserted again", whole, false,
+			"q ADDRESS:x /; R HEAD:x; q ADDRESS:y /; q HEAD:y; R HEAD:y; Q ADDRESS:y /; Q HEAD:y", "ADDRESS HEAD",
+		},
 
 		// What was read strongly and last is not read once more.
-		{"the root last, read strongly", whole, true, "Q ADDRESS:x /; R HEAD:x; Q ADDRESS:x /; Q HEAD:x",
-			"ADDRESS HEAD"},
+		{
+			"the root last, read strongly", whole, true, "Q ADDRESS:x /; R HEAD:x; Q ADDRESS:x /; Q HEAD:x",
+			"ADDRESS HEAD",
+		},
 		{"the root last, with an empty page behind it", whole, true, "Q HEAD:x /; Q; R HEAD:x", "HEAD"},
-		{"the root last, not read strongly", whole, false, "q ADDRESS:x /; R HEAD:x; q ADDRESS:x /; q HEAD:x; R HEAD:x",
-			"ADDRESS HEAD"},
+		{
+			"the root last, not read strongly", whole, false,
+			"q ADDRESS:x /; R HEAD:x; q ADDRESS:x /; q HEAD:x; R HEAD:x",
+			"ADDRESS HEAD",
+		},
 		{"the root in a range of its own", split, false, "q a:x; r HEAD:x", "HEAD a"},
 		{"the root in a range of its own, live just now", split, false, "q; r HEAD=x; Q a~x; R HEAD=x", "HEAD a"},
-		{"the root in a range of its own, of several pages", split, true,
-			"Q a:x /; Q b:x; R HEAD:x; Q a:x /; Q b:x; R HEAD:x", "HEAD a b"},
+		{
+			"the root in a range of its own, of several pages", split, true,
+			"Q a:x /; Q b:x; R HEAD:x; Q a:x /; Q b:x; R HEAD:x", "HEAD a b",
+		},
 
 		// A root that sorts last is read first.
 		{"a root that sorts last", last, false, "q HEAD:x b:x a:x", "HEAD a b"},
@@ -194,8 +213,10 @@ func TestRead(t *testing.T) {
 		{"a part, of a delete", lines, false, "q a~x c; R HEAD-x", ""},
 		{"a part, of nothing", lines, false, "q a~x c; R", "c"},
 		{"a part, deleted while it was read again", lines, false, "q a~x; R HEAD=x; Q a~x c; R", "c"},
-		{"a part, inserted again while it was read again", lines, false,
-			"q a~x; R HEAD=x; Q b~y; R HEAD=y; Q b~y c~y; R HEAD=y", "b c"},
+		{
+			"a part, inserted again while it was read again", lines, false,
+			"q a~x; R HEAD=x; Q b~y; R HEAD=y; Q b~y c~y; R HEAD=y", "b c",
+		},
 	} {
 		script, reads := answers(c.reads)
 		client := &Client{Answers: script}
@@ -399,8 +420,10 @@ func TestDead(t *testing.T) {
 			word, over, taking := strings.Cut(word, "<")
 			a := parse(word)[0]
 			sk := a["SK"]
-			r := &write.Request{Kind: write.Put, Place: Images(t, m, a)[0].Place, Reserved: m.Reserved,
-				New: word[0] != 'u', Put: a, Root: Show(sk) == "'HEAD'"}
+			r := &write.Request{
+				Kind: write.Put, Place: Images(t, m, a)[0].Place, Reserved: m.Reserved,
+				New: word[0] != 'u', Put: a, Root: Show(sk) == "'HEAD'",
+			}
 			if taking {
 				found := parse(over)[0]
 				found["_v"] = B("v-" + over)

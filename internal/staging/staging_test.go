@@ -230,10 +230,16 @@ func TestPending(t *testing.T) {
 	}{
 		{"live", nil, ""},
 		{"expired", item.Attributes{"expires": N("5")}, "its time to live is over"},
-		{"an insert", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()},
-			"an insert that began at 2023-11-14T22:13:20Z is not finished"},
-		{"a delete", item.Attributes{"_s": item.NewStage(item.Deleting, Now).Value()},
-			"a delete that began at 2023-11-14T22:13:20Z is not finished"},
+		{
+			"an insert",
+			item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()},
+			"an insert that began at 2023-11-14T22:13:20Z is not finished",
+		},
+		{
+			"a delete",
+			item.Attributes{"_s": item.NewStage(item.Deleting, Now).Value()},
+			"a delete that began at 2023-11-14T22:13:20Z is not finished",
+		},
 	} {
 		root := Images(t, m, Item("1", "HEAD", c.more))[0]
 		if got := staging.Pending(&root); c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
@@ -278,8 +284,10 @@ func (c *script) check(t *testing.T, sent []string) {
 	}
 }
 
-var states = map[write.State]string{write.Written: "written", write.Rejected: "rejected", write.Unknown: "unknown",
-	write.Failed: "failed"}
+var states = map[write.State]string{
+	write.Written: "written", write.Rejected: "rejected", write.Unknown: "unknown",
+	write.Failed: "failed",
+}
 
 func describe(r staging.Result) string {
 	text := states[r.State]
@@ -330,8 +338,10 @@ func TestInsert(t *testing.T) {
 	for _, c := range []script{
 		{
 			name: "nothing in the way",
-			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
-				"UpdateItem HEAD": ok},
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
+				"UpdateItem HEAD": ok,
+			},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD",
 		},
 
@@ -348,20 +358,26 @@ func TestInsert(t *testing.T) {
 		},
 		{
 			name: "another's claim is taken over",
-			answers: map[string][]Answer{"PutItem HEAD": {Refused(other), OK()}, "PutItem LINE#a": ok,
-				"PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			answers: map[string][]Answer{
+				"PutItem HEAD": {Refused(other), OK()}, "PutItem LINE#a": ok,
+				"PutItem LINE#b": ok, "UpdateItem HEAD": ok,
+			},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +a +b =HEAD",
 		},
 		{
 			name: "another's delete is taken over",
-			answers: map[string][]Answer{"PutItem HEAD": {Refused(one("HEAD-y")), OK()}, "PutItem LINE#a": ok,
-				"PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			answers: map[string][]Answer{
+				"PutItem HEAD": {Refused(one("HEAD-y")), OK()}, "PutItem LINE#a": ok,
+				"PutItem LINE#b": ok, "UpdateItem HEAD": ok,
+			},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +a +b =HEAD",
 		},
 		{
 			name: "another's claim is gone when it is to be taken over",
-			answers: map[string][]Answer{"PutItem HEAD": {Refused(other), Refused(nil), OK()}, "PutItem LINE#a": ok,
-				"PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			answers: map[string][]Answer{
+				"PutItem HEAD": {Refused(other), Refused(nil), OK()}, "PutItem LINE#a": ok,
+				"PutItem LINE#b": ok, "UpdateItem HEAD": ok,
+			},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +HEAD +a +b =HEAD",
 		},
 		{
@@ -376,8 +392,10 @@ func TestInsert(t *testing.T) {
 		},
 		{
 			name: "the claim's answer lost, and it was not put",
-			answers: map[string][]Answer{"PutItem HEAD": {Dropped(), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
-				"UpdateItem HEAD": ok},
+			answers: map[string][]Answer{
+				"PutItem HEAD": {Dropped(), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
+				"UpdateItem HEAD": ok,
+			},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +a +b =HEAD",
 		},
 		{
@@ -491,24 +509,30 @@ func TestInsert(t *testing.T) {
 		},
 		{
 			name: "a part denied",
-			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok,
-				"PutItem LINE#b": {Failed("AccessDeniedException")}},
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": ok,
+				"PutItem LINE#b": {Failed("AccessDeniedException")},
+			},
 			want: "failed, 0 applied, 0 unresolved", calls: "+HEAD ~+a +b",
 		},
 
 		// Going live.
 		{
 			name: "overtaken at going live",
-			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
 				"UpdateItem HEAD": {Refused(other)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok,
-				"DeleteItem HEAD": ok},
+				"DeleteItem HEAD": ok,
+			},
 			want: "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD ~-a ~-b -HEAD",
 		},
 		{
 			name: "the claim is gone at going live",
-			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
 				"UpdateItem HEAD": {Refused(nil)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok,
-				"DeleteItem HEAD": ok},
+				"DeleteItem HEAD": ok,
+			},
 			want: "rejected *, 0 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD ~-a ~-b -HEAD",
 		},
 		{
@@ -540,20 +564,26 @@ func TestInsert(t *testing.T) {
 		// a transaction.
 		{
 			name: "by a client that cannot be watched", unwatched: true,
-			answers: map[string][]Answer{"PutItem HEAD": ok, "TransactWriteItems": ok, "PutItem LINE#a": ok,
-				"PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "TransactWriteItems": ok, "PutItem LINE#a": ok,
+				"PutItem LINE#b": ok, "UpdateItem HEAD": ok,
+			},
 			want: "written, 3 applied, 0 unresolved", calls: "+HEAD TransactWriteItems +a +b =HEAD",
 		},
 		{
 			name: "by a client that cannot be watched, and overtaken before", unwatched: true,
-			answers: map[string][]Answer{"PutItem HEAD": ok,
-				"TransactWriteItems": {Canceled(Because("ConditionalCheckFailed", other))}},
+			answers: map[string][]Answer{
+				"PutItem HEAD":       ok,
+				"TransactWriteItems": {Canceled(Because("ConditionalCheckFailed", other))},
+			},
 			want: "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD TransactWriteItems",
 		},
 		{
 			name: "by a client that cannot be watched, and not known", unwatched: true,
-			answers: map[string][]Answer{"PutItem HEAD": ok,
-				"TransactWriteItems": slices.Repeat([]Answer{Dropped()}, 3)},
+			answers: map[string][]Answer{
+				"PutItem HEAD":       ok,
+				"TransactWriteItems": slices.Repeat([]Answer{Dropped()}, 3),
+			},
 			want: "failed, 0 applied, 0 unresolved", calls: "+HEAD" + strings.Repeat(" TransactWriteItems", 3),
 		},
 		{
@@ -614,22 +644,40 @@ func TestClaims(t *testing.T) {
 	}{
 		{"put", ok, []string{absent}, 0},
 		{"taken over", []Answer{Refused(one("HEAD*y")), OK()}, []string{absent, instead}, 1},
-		{"gone before it is taken over", []Answer{Refused(one("HEAD*y")), Refused(nil), OK()},
-			[]string{absent, instead, absent}, 2},
+		{
+			"gone before it is taken over",
+			[]Answer{Refused(one("HEAD*y")), Refused(nil), OK()},
+			[]string{absent, instead, absent},
+			2,
+		},
 		{"lost, and not put", []Answer{Dropped(), OK()}, []string{absent, absent}, 1},
 		{"lost, and put", []Answer{keeping(Dropped(), first), Refused(first)}, []string{absent, absent}, 0},
-		{"lost twice, and the second put", []Answer{Dropped(), keeping(Dropped(), second), Refused(second)},
-			[]string{absent, absent, absent}, 1},
-		{"lost, and another's found", []Answer{Dropped(), Refused(one("HEAD*y")), OK()},
-			[]string{absent, absent, instead}, 2},
-		{"lost when it took over, and put", []Answer{Refused(one("HEAD*y")), keeping(Dropped(), first), Refused(first)},
-			[]string{absent, instead, instead}, 1},
+		{
+			"lost twice, and the second put",
+			[]Answer{Dropped(), keeping(Dropped(), second), Refused(second)},
+			[]string{absent, absent, absent},
+			1,
+		},
+		{
+			"lost, and another's found",
+			[]Answer{Dropped(), Refused(one("HEAD*y")), OK()},
+			[]string{absent, absent, instead},
+			2,
+		},
+		{
+			"lost when it took over, and put",
+			[]Answer{Refused(one("HEAD*y")), keeping(Dropped(), first), Refused(first)},
+			[]string{absent, instead, instead},
+			1,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			clear(first)
 			clear(second)
-			client := &Client{At: map[string][]Answer{"PutItem HEAD": c.claims, "PutItem LINE#a": ok,
-				"PutItem LINE#b": ok, "UpdateItem HEAD": ok}}
+			client := &Client{At: map[string][]Answer{
+				"PutItem HEAD": c.claims, "PutItem LINE#a": ok,
+				"PutItem LINE#b": ok, "UpdateItem HEAD": ok,
+			}}
 			if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), inserting(t, m),
 				&write.Tally{}); !r.OK() {
 				t.Fatalf("%s: %v", c.name, r.Err)
@@ -666,8 +714,10 @@ func TestRootIsPutAgain(t *testing.T) {
 			if lost {
 				claims = []Answer{keeping(Dropped(), claim), Refused(claim)}
 			}
-			client := &Client{Unwatched: true, At: map[string][]Answer{"PutItem HEAD": claims, "TransactWriteItems": ok,
-				"PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok}}
+			client := &Client{Unwatched: true, At: map[string][]Answer{
+				"PutItem HEAD": claims, "TransactWriteItems": ok,
+				"PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
+			}}
 			if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), inserting(t, m),
 				&write.Tally{}); !r.OK() {
 				t.Fatalf("lost %v: %v", lost, r.Err)
@@ -700,8 +750,10 @@ func TestInsertResult(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			plan := inserting(t, m)
-			client := &Client{At: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
-				"UpdateItem HEAD": ok}}
+			client := &Client{At: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok,
+				"UpdateItem HEAD": ok,
+			}}
 			if lost {
 				client.At["UpdateItem HEAD"], client.At["GetItem HEAD"] = []Answer{Dropped()},
 					[]Answer{Failed("AccessDeniedException")}
@@ -752,10 +804,18 @@ func TestBlockingPart(t *testing.T) {
 		size  int // of what is replaced
 	}{
 		{"dead", []Answer{Refused(dead), OK()}, []string{absent, read, instead}, attr.ItemSize(dead)},
-		{"dead, and gone then", []Answer{Refused(dead), Refused(nil), OK()}, []string{absent, read, instead, absent},
-			0},
-		{"dead, and written again", []Answer{Refused(dead), Refused(dead), OK()},
-			[]string{absent, read, instead, read, instead}, attr.ItemSize(dead)},
+		{
+			"dead, and gone then",
+			[]Answer{Refused(dead), Refused(nil), OK()},
+			[]string{absent, read, instead, absent},
+			0,
+		},
+		{
+			"dead, and written again",
+			[]Answer{Refused(dead), Refused(dead), OK()},
+			[]string{absent, read, instead, read, instead},
+			attr.ItemSize(dead),
+		},
 	} {
 		client := &Client{At: map[string][]Answer{
 			"PutItem HEAD": {Refused(claim), OK()}, "PutItem LINE#a": c.parts, "PutItem LINE#b": ok,
@@ -847,7 +907,8 @@ type lateClient struct {
 
 // PutItem is the client's.
 func (c *lateClient) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	if Show(in.Item["SK"]) != "'LINE#a'" {
 		return c.Client.PutItem(ctx, in, o...)
 	}
@@ -873,14 +934,18 @@ func TestDelete(t *testing.T) {
 	}{
 		{script: script{
 			name: "as it was read",
-			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
-				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
+			answers: map[string][]Answer{
+				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
+				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
+			},
 			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
 		}},
 		{script: script{
 			name: "without a root",
-			answers: map[string][]Answer{"PutItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
-				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
+				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
+			},
 			want: "written, 1 applied, 0 unresolved", calls: "+HEAD ?? ?HEAD -a -b -HEAD",
 		}, noRoot: true},
 		{script: script{
@@ -928,21 +993,27 @@ func TestDelete(t *testing.T) {
 		}},
 		{script: script{
 			name: "a part is gone",
-			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
-				"DeleteItem LINE#a": {Refused(nil)}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
+			answers: map[string][]Answer{
+				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
+				"DeleteItem LINE#a": {Refused(nil)}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
+			},
 			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
 		}},
 		{script: script{
 			name: "a part has changed, and an insert has taken over",
-			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found,
+			answers: map[string][]Answer{
+				"UpdateItem HEAD": ok, "Query": found,
 				"GetItem HEAD": {Stored(mark), Stored(other)}, "DeleteItem LINE#a": {Refused(newer)},
-				"DeleteItem LINE#b": ok},
+				"DeleteItem LINE#b": ok,
+			},
 			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a ?HEAD ~-b",
 		}},
 		{script: script{
 			name: "the root is another's at the end",
-			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
-				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)}},
+			answers: map[string][]Answer{
+				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
+				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)},
+			},
 			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
 		}},
 		{script: script{
@@ -960,8 +1031,10 @@ func TestDelete(t *testing.T) {
 		}},
 		{script: script{
 			name: "a part denied",
-			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
-				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": {Failed("AccessDeniedException")}},
+			answers: map[string][]Answer{
+				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)},
+				"DeleteItem LINE#a": ok, "DeleteItem LINE#b": {Failed("AccessDeniedException")},
+			},
 			want: "failed, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD ~-a -b",
 		}},
 		{script: script{
@@ -1057,8 +1130,10 @@ func TestDeleteConditions(t *testing.T) {
 // What a staged insert costs is known without its steps, and asking for it changes nothing.
 func TestInsertPrice(t *testing.T) {
 	m := Of[Shop](t)
-	for _, entries := range [][]write.Entry{nil,
-		{{Index: "shops/byName", New: 990, Staged: true}, {Index: "shops/all", New: 2000, Always: true}}} {
+	for _, entries := range [][]write.Entry{
+		nil,
+		{{Index: "shops/byName", New: 990, Staged: true}, {Index: "shops/all", New: 2000, Always: true}},
+	} {
 		requests := inserts(t, m)
 		for _, r := range requests {
 			r.Prepare()

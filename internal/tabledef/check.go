@@ -241,8 +241,10 @@ func Check(ctx context.Context, client Client, all []*Table) ([]Difference, erro
 		live, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &d.Name})
 		if errors.As(err, new(*types.ResourceNotFoundException)) {
 			out = append(out,
-				Difference{Table: d.Name, Text: "it does not exist",
-					Cure: "send Definition.Create, or check the region and the account"})
+				Difference{
+					Table: d.Name, Text: "it does not exist",
+					Cure: "send Definition.Create, or check the region and the account",
+				})
 			continue
 		}
 		var ttl *dynamodb.DescribeTimeToLiveOutput

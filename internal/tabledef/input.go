@@ -14,8 +14,10 @@ func (d *Table) Input() *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{TableName: aws.String(d.Name), BillingMode: types.BillingModePayPerRequest}
 	for _, a := range d.Attributes {
 		in.AttributeDefinitions = append(in.AttributeDefinitions,
-			types.AttributeDefinition{AttributeName: aws.String(a.Name),
-				AttributeType: types.ScalarAttributeType(a.Type)})
+			types.AttributeDefinition{
+				AttributeName: aws.String(a.Name),
+				AttributeType: types.ScalarAttributeType(a.Type),
+			})
 	}
 	in.KeySchema = keySchema([]string{d.Hash}, ranges(d.Range))
 	for _, x := range d.Indexes {
@@ -38,8 +40,10 @@ func (d *Table) TTLInput() *dynamodb.UpdateTimeToLiveInput {
 	}
 	return &dynamodb.UpdateTimeToLiveInput{
 		TableName: aws.String(d.Name),
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(d.TTL),
-			Enabled: aws.Bool(true)},
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{
+			AttributeName: aws.String(d.TTL),
+			Enabled:       aws.Bool(true),
+		},
 	}
 }
 

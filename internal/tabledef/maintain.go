@@ -388,7 +388,8 @@ func (x *Maintenance) cool(ctx context.Context, live *types.TableDescription) er
 // change makes one change of a table's settings, and waits for it. live is the description of the table,
 // nil if the table was deleted. A change that another program has made is not made again.
 func (x *Maintenance) change(ctx context.Context, change func(*types.TableDescription) *dynamodb.UpdateTableInput,
-	live **types.TableDescription) error {
+	live **types.TableDescription,
+) error {
 	name := aws.ToString((*live).TableName)
 	for try := 1; ; try++ {
 		in := change(*live)

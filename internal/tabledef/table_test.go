@@ -16,8 +16,10 @@ func needed() *Table {
 	return &Table{
 		Name: "T", Hash: "PK", Range: "SK", TTL: "expires",
 		Attributes: []schema.KeyAttribute{{Name: "PK", Type: 'S'}, {Name: "SK", Type: 'S'}, {Name: "mail", Type: 'S'}},
-		Indexes: []*schema.Index{{Name: "byMail", Hash: []schema.KeyAttribute{{Name: "mail", Type: 'S'}},
-			Include: []string{"name"}}},
+		Indexes: []*schema.Index{{
+			Name: "byMail", Hash: []schema.KeyAttribute{{Name: "mail", Type: 'S'}},
+			Include: []string{"name"},
+		}},
 	}
 }
 
@@ -52,15 +54,21 @@ func TestCompareReportsEachDifference(t *testing.T) {
 	}{
 		"none":        {func(*types.TableDescription) {}, ttl("expires"), "", false},
 		"unknown ttl": {func(*types.TableDescription) {}, nil, "", false},
-		"other keys": {func(l *types.TableDescription) { l.KeySchema[1].AttributeName = aws.String("mail") }, nil,
-			"the table has the keys", false},
-		"no sort key": {func(l *types.TableDescription) { l.KeySchema = l.KeySchema[:1] }, nil,
-			"the table has the keys", false},
+		"other keys": {
+			func(l *types.TableDescription) { l.KeySchema[1].AttributeName = aws.String("mail") }, nil,
+			"the table has the keys", false,
+		},
+		"no sort key": {
+			func(l *types.TableDescription) { l.KeySchema = l.KeySchema[:1] }, nil,
+			"the table has the keys", false,
+		},
 		"other key type": {func(l *types.TableDescription) {
 			l.AttributeDefinitions[1].AttributeType = types.ScalarAttributeTypeN
 		}, nil, "the table has the keys", false},
-		"being created": {func(l *types.TableDescription) { l.TableStatus = types.TableStatusCreating }, nil,
-			"wait until it is ACTIVE", false},
+		"being created": {
+			func(l *types.TableDescription) { l.TableStatus = types.TableStatusCreating }, nil,
+			"wait until it is ACTIVE", false,
+		},
 		"no index": {func(l *types.TableDescription) { l.GlobalSecondaryIndexes = nil }, nil, "index", false},
 		"other index keys": {func(l *types.TableDescription) {
 			l.GlobalSecondaryIndexes[0].KeySchema[0].AttributeName = aws.String("SK")
@@ -80,8 +88,10 @@ func TestCompareReportsEachDifference(t *testing.T) {
 			x.IndexName = aws.String("other")
 			l.GlobalSecondaryIndexes = append(l.GlobalSecondaryIndexes, x)
 		}, nil, "the model does not declare the index", true},
-		"ttl is off": {func(*types.TableDescription) {},
-			&types.TimeToLiveDescription{TimeToLiveStatus: types.TimeToLiveStatusDisabled}, "time to live", false},
+		"ttl is off": {
+			func(*types.TableDescription) {},
+			&types.TimeToLiveDescription{TimeToLiveStatus: types.TimeToLiveStatusDisabled}, "time to live", false,
+		},
 		"another ttl": {func(*types.TableDescription) {}, ttl("other"), "time to live", false},
 	} {
 		live := described(needed())
@@ -120,8 +130,10 @@ func TestMergeJoinsModelsOfOneTable(t *testing.T) {
 		"keys":     {func(d *Table) { d.Range = "other" }, "name the same in hash= and range= of both"},
 		"ttl":      {func(d *Table) { d.TTL = "gone" }, "write the same ttl= in both"},
 		"key type": {func(d *Table) { d.Attributes[2].Type = 'N' }, "keys that share an attribute have one type"},
-		"index keys": {func(d *Table) { d.Indexes[0].Hash = []schema.KeyAttribute{{Name: "SK", Type: 'S'}} },
-			"name the same attributes"},
+		"index keys": {
+			func(d *Table) { d.Indexes[0].Hash = []schema.KeyAttribute{{Name: "SK", Type: 'S'}} },
+			"name the same attributes",
+		},
 	} {
 		d := needed()
 		c.change(d)

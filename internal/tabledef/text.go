@@ -78,8 +78,12 @@ func Terraform(tables []*Table) string {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(&b, "resource \"aws_dynamodb_table\" %q {\n", unique(snake(d.Name), used))
-		settings(&b, "  ", [][2]string{{"name", quote(d.Name)}, {"billing_mode", quote("PAY_PER_REQUEST")},
-			{"hash_key", quote(d.Hash)}, {"range_key", quote(d.Range)}})
+		settings(&b, "  ", [][2]string{
+			{"name", quote(d.Name)},
+			{"billing_mode", quote("PAY_PER_REQUEST")},
+			{"hash_key", quote(d.Hash)},
+			{"range_key", quote(d.Range)},
+		})
 		for _, a := range d.Attributes {
 			block(&b, "attribute", [][2]string{{"name", quote(a.Name)}, {"type", quote(string(a.Type))}})
 		}

@@ -130,8 +130,10 @@ func TestFaults(t *testing.T) {
 	}{
 		{`ddb:"skey=X"`, OnField, `skey=X`, `unknown option "skey": write sk=TEMPLATE`},
 		{`ddb:"Root"`, OnField, `Root`, `unknown option "Root": write root`},
-		{`ddb:"omitempty"`, OnField, `omitempty`,
-			`unknown option "omitempty": write it in the dynamodbav tag: dynamodbav:",omitempty"`},
+		{
+			`ddb:"omitempty"`, OnField, `omitempty`,
+			`unknown option "omitempty": write it in the dynamodbav tag: dynamodbav:",omitempty"`,
+		},
 		{`ddb:"sk"`, OnField, `sk`, `the option sk needs a value: write sk=TEMPLATE`},
 		{`ddb:"sk="`, OnField, `sk=`, `the option sk has an empty value: write sk=TEMPLATE`},
 		{`ddb:"root=x"`, OnField, `root=x`, `the option root takes no value: write root`},
@@ -143,16 +145,24 @@ func TestFaults(t *testing.T) {
 		{`ddb:""`, OnField, ``, `empty ddb tag: remove it, or write ddb:"-" for a field that is not stored`},
 		{`ddb:"-,sk=A"`, OnField, `-`, `- does not go with other options: write ddb:"-" alone, or remove it`},
 		{`ddb:"-"`, OnBlank, `-`, `- means nothing on a blank field: remove the tag`},
-		{`ddb:"sk='A"`, OnField, `sk='A`,
-			`the quoted value in "sk='A" has no end: close it with a single quote (a quote inside is doubled)`},
-		{`ddb:"sk='A'x"`, OnField, `'x`,
-			`text after the quoted value in "'A'x": end the option there, or double the quote`},
+		{
+			`ddb:"sk='A"`, OnField, `sk='A`,
+			`the quoted value in "sk='A" has no end: close it with a single quote (a quote inside is doubled)`,
+		},
+		{
+			`ddb:"sk='A'x"`, OnField, `'x`,
+			`text after the quoted value in "'A'x": end the option there, or double the quote`,
+		},
 		{`ddb:"sk={"`, OnField, `{`, `a { without a } in the template "{": close it, or write {{ for a literal brace`},
 		{`ddb:"sk=}"`, OnField, `}`, `a } without a { in the template "}": write }} for a literal brace`},
-		{`ddb:"sk=X#{id}"`, OnField, `{id}`,
-			`"{id}" is no placeholder: write the name of an exported field, {key}, {.} or {shard}`},
-		{`ddb:"sk=X#{}"`, OnField, `{}`,
-			`"{}" is no placeholder: write the name of an exported field, {key}, {.} or {shard}`},
+		{
+			`ddb:"sk=X#{id}"`, OnField, `{id}`,
+			`"{id}" is no placeholder: write the name of an exported field, {key}, {.} or {shard}`,
+		},
+		{
+			`ddb:"sk=X#{}"`, OnField, `{}`,
+			`"{}" is no placeholder: write the name of an exported field, {key}, {.} or {shard}`,
+		},
 		{`ddb:"sk=X#{^key}"`, OnField, `{^key}`, `^ goes with a field's name only, not with "{^key}": write {key}`},
 		{`ddb:"sk=X#{T:day}"`, OnField, `{T:day}`, `unknown format in "{T:day}": the formats are millis, seconds, ` +
 			`unix, date, month, week, year, raw, sortable, and a width of 1 to 20 digits such as 06`},
@@ -164,23 +174,39 @@ func TestFaults(t *testing.T) {
 			`letter, digit, space, %, {, }, ~ or quote, such as delim=/`},
 		{`ddb:"delim=%"`, OnBlank, `delim=%`, `"%" cannot be the delimiter: write one ASCII sign that is no letter, ` +
 			`digit, space, %, {, }, ~ or quote, such as delim=/`},
-		{`ddb:"shards=0"`, OnBlank, `shards=0`,
-			`shards=0 is no count: write a whole number from 1, or several in quotes: shards='400,200'`},
-		{`ddb:"shards=4,8"`, OnBlank, `8`,
-			`unknown option "8": write several values of one option in quotes, as in shards='400,200'`},
-		{`ddb:"shards='200,x'"`, OnBlank, `shards='200,x'`,
-			`shards=200,x is no count: write a whole number from 1, or several in quotes: shards='400,200'`},
+		{
+			`ddb:"shards=0"`, OnBlank, `shards=0`,
+			`shards=0 is no count: write a whole number from 1, or several in quotes: shards='400,200'`,
+		},
+		{
+			`ddb:"shards=4,8"`, OnBlank, `8`,
+			`unknown option "8": write several values of one option in quotes, as in shards='400,200'`,
+		},
+		{
+			`ddb:"shards='200,x'"`, OnBlank, `shards='200,x'`,
+			`shards=200,x is no count: write a whole number from 1, or several in quotes: shards='400,200'`,
+		},
 		{`ddb:"shards='200,200'"`, OnBlank, `shards='200,200'`, `shards=200,200 holds 200 twice: write it once`},
-		{`ddb:"inline=8MB"`, OnField, `inline=8MB`,
-			`inline=8MB is no size: write bytes or KB (of 1,024 bytes): inline=512, inline=8KB`},
-		{`ddb:"compress=brotli"`, OnField, `compress=brotli`,
-			`unknown codec "brotli": write one of gzip, zlib, snappy, zstd, lz4, lzo`},
-		{`ddb:"sk=A#{N},one=1x"`, OnField, `one=1x`,
-			`"1x" cannot be a method's name: write an exported Go identifier, such as one=Wish`},
-		{`ddb:"name=wishes"`, OnField, `name=wishes`,
-			`"wishes" cannot be a method's name: write an exported Go identifier, such as name=Wish`},
-		{`dynamodbav:"a,sk=X"`, OnField, `a,sk=X`,
-			`unknown dynamodbav option "sk=X", which attributevalue would ignore: write it in the ddb tag`},
+		{
+			`ddb:"inline=8MB"`, OnField, `inline=8MB`,
+			`inline=8MB is no size: write bytes or KB (of 1,024 bytes): inline=512, inline=8KB`,
+		},
+		{
+			`ddb:"compress=brotli"`, OnField, `compress=brotli`,
+			`unknown codec "brotli": write one of gzip, zlib, snappy, zstd, lz4, lzo`,
+		},
+		{
+			`ddb:"sk=A#{N},one=1x"`, OnField, `one=1x`,
+			`"1x" cannot be a method's name: write an exported Go identifier, such as one=Wish`,
+		},
+		{
+			`ddb:"name=wishes"`, OnField, `name=wishes`,
+			`"wishes" cannot be a method's name: write an exported Go identifier, such as name=Wish`,
+		},
+		{
+			`dynamodbav:"a,sk=X"`, OnField, `a,sk=X`,
+			`unknown dynamodbav option "sk=X", which attributevalue would ignore: write it in the ddb tag`,
+		},
 		{`ddb:"sk=A`, OnField, `"sk=A`, `malformed value of the key ddb: close the value with a double quote`},
 		{"ddb:\"sk=\\xff\"", OnField, `sk=\xff`, `the value of the option sk is not valid UTF-8: use valid UTF-8`},
 	} {

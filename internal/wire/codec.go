@@ -78,7 +78,8 @@ type protocol struct {
 
 // DeserializeResponse is described at smithyhttp.ClientProtocol.
 func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry,
-	resp *smithyhttp.Response, out smithy.Deserializable) error {
+	resp *smithyhttp.Response, out smithy.Deserializable,
+) error {
 	p.page = nil // of an attempt before
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)

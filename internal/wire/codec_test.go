@@ -75,15 +75,19 @@ const twoItems = `{"Count":2,"Items":[{"PK":{"S":"a"}},{"PK":{"S":"b"}}],"Scanne
 // A call has the errors that it has without the codec: of answers that are errors, damaged, cut or broken; and after a
 // retry the items of the answer that was accepted.
 func TestCalls(t *testing.T) {
-	throttled := answer{status: 400,
+	throttled := answer{
+		status: 400,
 		body: `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",` +
-			`"message":"slow down"}`}
+			`"message":"slow down"}`,
+	}
 	for name, answers := range map[string][]answer{
 		"plain":            {{status: 200, body: twoItems}},
 		"throttled":        {throttled, {status: 200, body: twoItems}},
 		"always throttled": {throttled},
-		"refused": {{status: 400,
-			body: `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no table"}`}},
+		"refused": {{
+			status: 400,
+			body:   `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no table"}`,
+		}},
 		"server":           {{status: 500, body: ``}, {status: 200, body: twoItems}},
 		"wrong sum":        {{status: 200, body: twoItems, crc: "1"}},
 		"no sum":           {{status: 200, body: twoItems, crc: "x"}},
@@ -137,8 +141,10 @@ func TestFor(t *testing.T) {
 		"a wrapper":        {wrapper{plain}, false},
 		"nil":              {(*dynamodb.Client)(nil), false},
 		"another protocol": {with(func(o *dynamodb.Options) { o.Protocol = another{sdk} }), false},
-		"JSON 1.1": {with(func(o *dynamodb.Options) { o.Protocol = awsjson.New11(schemas.DynamoDB_20120810) }),
-			false},
+		"JSON 1.1": {
+			with(func(o *dynamodb.Options) { o.Protocol = awsjson.New11(schemas.DynamoDB_20120810) }),
+			false,
+		},
 		"its own again": {with(func(o *dynamodb.Options) { o.Protocol = sdk }), true},
 	} {
 		if got := For(c.client, false) != nil; got != c.read {

@@ -42,7 +42,8 @@ func (c *Codec) Make(r *Request, o *dynamodb.Options) {
 
 // DeserializeResponse is described at smithyhttp.ClientProtocol.
 func (r *Request) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry,
-	resp *smithyhttp.Response, out smithy.Deserializable) error {
+	resp *smithyhttp.Response, out smithy.Deserializable,
+) error {
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return r.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 	}
@@ -78,7 +79,8 @@ func (c *Codec) Option(o *dynamodb.Options) {
 
 // SerializeRequest is described at smithyhttp.ClientProtocol.
 func (m *maker) SerializeRequest(ctx context.Context, schema *smithy.OperationSchema, in smithy.Serializable,
-	req *smithyhttp.Request) error {
+	req *smithyhttp.Request,
+) error {
 	if m.used.Swap(true) { // the request before may be under way
 		m = &maker{ClientProtocol: m.ClientProtocol, headerSets: m.headerSets}
 	}
@@ -123,7 +125,8 @@ type headerSets struct{ loadedHeaders atomic.Pointer[[]*head] }
 
 // of returns the head of an operation, nil for one that is left to the SDK.
 func (all *headerSets) of(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema,
-	in smithy.Serializable) *head {
+	in smithy.Serializable,
+) *head {
 	name := schema.ID().Name
 	var loadedHeaders []*head
 	if k := all.loadedHeaders.Load(); k != nil {
@@ -151,7 +154,8 @@ const maxHeaders = 16
 
 // learn has the SDK make a request, and looks at it: nil for one that is more than a POST with headers.
 func learn(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema,
-	in smithy.Serializable) *head {
+	in smithy.Serializable,
+) *head {
 	req := smithyhttp.NewStackRequest().(*smithyhttp.Request)
 	if p.SerializeRequest(ctx, schema, in, req) != nil || req.Method != http.MethodPost || req.URL.RawQuery != "" {
 		return nil

@@ -36,8 +36,10 @@ var inputs = map[*smithy.Schema]func() smithy.Serializable{
 }
 
 // texts are pieces of strings: plain, with all that has to be escaped, of several bytes, and no UTF-8.
-var texts = []string{"", "a", "plain text of more than eight bytes", `"`, `\`, "\n\r\t", "\x00\x1f\x7f", "é", "日本",
-	"\u2028\u2029", "<>&", "\xff", "\xe2\x82", "�", "😀"}
+var texts = []string{
+	"", "a", "plain text of more than eight bytes", `"`, `\`, "\n\r\t", "\x00\x1f\x7f", "é", "日本",
+	"\u2028\u2029", "<>&", "\xff", "\xe2\x82", "�", "😀",
+}
 
 func randomText(r *rand.Rand) string {
 	s := ""
@@ -197,8 +199,10 @@ func TestForeignRequests(t *testing.T) {
 
 // A call with a request of its own is answered as one of the SDK, also where it is sent again.
 func TestRequestsAreSent(t *testing.T) {
-	throttled := answer{status: 400,
-		body: `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}`}
+	throttled := answer{
+		status: 400,
+		body:   `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}`,
+	}
 	c := clientOf(throttled, throttled, answer{status: 200, body: `{"Attributes":{"a":{"S":"old"}}}`})
 	out, err := c.PutItem(context.Background(), &dynamodb.PutItemInput{
 		TableName: aws.String("t"),
@@ -242,8 +246,10 @@ func FuzzText(f *testing.F) {
 	schema := smithy.NewOperationSchema(schemas.GetItem, schemas.GetItemInput, schemas.GetItemOutput)
 	codec := &Codec{}
 	f.Fuzz(func(t *testing.T, s string) {
-		in := &dynamodb.GetItemInput{TableName: &s,
-			Key: map[string]types.AttributeValue{s: &types.AttributeValueMemberB{Value: []byte(s)}}}
+		in := &dynamodb.GetItemInput{
+			TableName: &s,
+			Key:       map[string]types.AttributeValue{s: &types.AttributeValueMemberB{Value: []byte(s)}},
+		}
 		o := dynamodb.Options{Protocol: sdk}
 		codec.Option(&o)
 		got, want := requestOf(t, o.Protocol, schema, in), requestOf(t, sdk, schema, in)
@@ -277,12 +283,18 @@ var written = map[bool][]string{
 }
 
 var writes = []answered{
-	{schema: smithy.NewOperationSchema(schemas.PutItem, schemas.PutItemInput, schemas.PutItemOutput),
-		out: func() smithy.Deserializable { return &dynamodb.PutItemOutput{} }},
-	{schema: smithy.NewOperationSchema(schemas.UpdateItem, schemas.UpdateItemInput, schemas.UpdateItemOutput),
-		out: func() smithy.Deserializable { return &dynamodb.UpdateItemOutput{} }},
-	{schema: smithy.NewOperationSchema(schemas.DeleteItem, schemas.DeleteItemInput, schemas.DeleteItemOutput),
-		out: func() smithy.Deserializable { return &dynamodb.DeleteItemOutput{} }},
+	{
+		schema: smithy.NewOperationSchema(schemas.PutItem, schemas.PutItemInput, schemas.PutItemOutput),
+		out:    func() smithy.Deserializable { return &dynamodb.PutItemOutput{} },
+	},
+	{
+		schema: smithy.NewOperationSchema(schemas.UpdateItem, schemas.UpdateItemInput, schemas.UpdateItemOutput),
+		out:    func() smithy.Deserializable { return &dynamodb.UpdateItemOutput{} },
+	},
+	{
+		schema: smithy.NewOperationSchema(schemas.DeleteItem, schemas.DeleteItemInput, schemas.DeleteItemOutput),
+		out:    func() smithy.Deserializable { return &dynamodb.DeleteItemOutput{} },
+	},
 	{
 		schema: smithy.NewOperationSchema(schemas.TransactWriteItems, schemas.TransactWriteItemsInput,
 			schemas.TransactWriteItemsOutput),

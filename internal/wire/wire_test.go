@@ -79,8 +79,10 @@ func attributes(items []Item) (all []map[string]types.AttributeValue) {
 
 // respond returns an answer of the service.
 func respond(status int, body io.Reader, length int64) *smithyhttp.Response {
-	return &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: http.Header{},
-		Body: io.NopCloser(body), ContentLength: length}}
+	return &smithyhttp.Response{Response: &http.Response{
+		StatusCode: status, Header: http.Header{},
+		Body: io.NopCloser(body), ContentLength: length,
+	}}
 }
 
 // decode has a protocol decode an answer. The SDK panics on some that are no JSON, which is an error here.
@@ -295,8 +297,10 @@ func FuzzAgainstSDK(f *testing.F) {
 
 // FuzzStrings has both decode any text between quotes, of a name and of each kind of value.
 func FuzzStrings(f *testing.F) {
-	for _, s := range []string{"", "x", `\n`, `\u0041`, `\ud83d\ude00`, `\ud83d`, `\ude00\ud83d`, "\xff", "\\n\xff\xff",
-		"é\x00", `\`, `\u12`, "01234567\"", "AAE=", "AA\nE=", strings.Repeat("long ", 20) + `\"`} {
+	for _, s := range []string{
+		"", "x", `\n`, `\u0041`, `\ud83d\ude00`, `\ud83d`, `\ude00\ud83d`, "\xff", "\\n\xff\xff",
+		"é\x00", `\`, `\u12`, "01234567\"", "AAE=", "AA\nE=", strings.Repeat("long ", 20) + `\"`,
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

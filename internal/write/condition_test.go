@@ -24,8 +24,10 @@ func TestConditionsAreShared(t *testing.T) {
 	request := func(i int) *Request {
 		r := &Request{
 			Kind: []Kind{Put, Update, Delete, Check}[draw.IntN(4)],
-			Place: item.Place{Table: tables[draw.IntN(2)], PK: key.Scalar{Type: 'S', Text: "p"},
-				SK: key.Scalar{Type: 'S', Text: strconv.Itoa(i)}},
+			Place: item.Place{
+				Table: tables[draw.IntN(2)], PK: key.Scalar{Type: 'S', Text: "p"},
+				SK: key.Scalar{Type: 'S', Text: strconv.Itoa(i)},
+			},
 			Reserved: []item.Reserved{{Version: "_v"}, {Version: "_v", TTL: "ttl"}, {}}[draw.IntN(3)],
 		}
 		r.Put, r.Set = r.Key(), []item.Assignment{{Name: "x", Value: item.NewToken()}}

@@ -47,12 +47,21 @@ func TestConditions(t *testing.T) {
 	}{
 		{"nothing", versioned, write.Expect{}, ""},
 		{"absent", versioned, write.Expect{Absent: true}, "attribute_not_exists(PK)"},
-		{"absent or expired", ttl, write.Expect{Absent: true},
-			"attribute_not_exists(PK) OR ttl <= 1700000000 AND ttl <> -62135596800"},
-		{"absent or what was left over, by its exact version", versioned, write.Expect{Absent: true, Instead: left},
-			"attribute_not_exists(PK) OR _v = b'old'"},
-		{"absent or expired or what was left over", ttl, write.Expect{Absent: true, Instead: left},
-			"attribute_not_exists(PK) OR ttl <= 1700000000 AND ttl <> -62135596800 OR _v = b'old'"},
+		{
+			"absent or expired", ttl,
+			write.Expect{Absent: true},
+			"attribute_not_exists(PK) OR ttl <= 1700000000 AND ttl <> -62135596800",
+		},
+		{
+			"absent or what was left over, by its exact version", versioned,
+			write.Expect{Absent: true, Instead: left},
+			"attribute_not_exists(PK) OR _v = b'old'",
+		},
+		{
+			"absent or expired or what was left over", ttl,
+			write.Expect{Absent: true, Instead: left},
+			"attribute_not_exists(PK) OR ttl <= 1700000000 AND ttl <> -62135596800 OR _v = b'old'",
+		},
 		{
 			"absent or what was left over without a version", versioned,
 			write.Expect{Absent: true, Instead: &item.Hidden{Header: item.Header{Incarnation: B("x")}}},
@@ -78,13 +87,21 @@ func TestConditions(t *testing.T) {
 			"attribute_exists(PK) AND (attribute_not_exists(ttl) OR ttl > 1700000000 OR ttl = -62135596800)",
 		},
 		{"terms", versioned, write.Expect{Terms: []attr.Condition{term("a"), term("b")}}, "a = 1 AND b = 1"},
-		{"a version with terms", versioned, write.Expect{Version: B("v1"), Terms: []attr.Condition{term("a")}},
-			"_v = b'v1' AND a = 1"},
-		{"absent with terms", ttl, write.Expect{Absent: true, Terms: []attr.Condition{term("a")}},
-			"(attribute_not_exists(PK) OR ttl <= 1700000000 AND ttl <> -62135596800) AND a = 1"},
-		{"present with terms", versioned,
+		{
+			"a version with terms", versioned,
+			write.Expect{Version: B("v1"), Terms: []attr.Condition{term("a")}},
+			"_v = b'v1' AND a = 1",
+		},
+		{
+			"absent with terms", ttl,
+			write.Expect{Absent: true, Terms: []attr.Condition{term("a")}},
+			"(attribute_not_exists(PK) OR ttl <= 1700000000 AND ttl <> -62135596800) AND a = 1",
+		},
+		{
+			"present with terms", versioned,
 			write.Expect{Present: true, Blind: true, Terms: []attr.Condition{item.Unstaged}},
-			"attribute_exists(PK) AND attribute_not_exists(_s)"},
+			"attribute_exists(PK) AND attribute_not_exists(_s)",
+		},
 		{
 			"values", versioned,
 			write.Expect{Terms: []attr.Condition{write.AtLeast(item.Assignment{Name: "n", Value: N("3")})}},
@@ -187,18 +204,30 @@ func TestBefore(t *testing.T) {
 		{"absent, and something there", write.Expect{Absent: true}, v1, false},
 		{"absent, and expired", write.Expect{Absent: true}, item.Attributes{"ttl": N("1700000000")}, true},
 		{"absent, and not expired yet", write.Expect{Absent: true}, item.Attributes{"ttl": N("1700000001")}, false},
-		{"absent, and what may be replaced", write.Expect{Absent: true, Instead: left},
-			item.Attributes{"_v": B("old"), "_a": B("x")}, true},
-		{"absent, and that was written since", write.Expect{Absent: true, Instead: left},
-			item.Attributes{"_v": B("new"), "_a": B("x")}, false},
+		{
+			"absent, and what may be replaced",
+			write.Expect{Absent: true, Instead: left},
+			item.Attributes{"_v": B("old"), "_a": B("x")},
+			true,
+		},
+		{
+			"absent, and that was written since",
+			write.Expect{Absent: true, Instead: left},
+			item.Attributes{"_v": B("new"), "_a": B("x")},
+			false,
+		},
 		{"the version", write.Expect{Version: B("v1")}, v1, true},
 		{"another version", write.Expect{Version: B("v2")}, v1, false},
 		{"a version, and none there", write.Expect{Version: B("v1")}, item.Attributes{"a": S("x")}, false},
 		{"a version, and nothing there", write.Expect{Version: B("v1")}, nil, false},
 		{"a number in another form", write.Expect{Version: N("1.0")}, item.Attributes{"_v": N("1")}, true},
 		{"old values", write.Expect{Old: old}, item.Attributes{"a": S("x")}, true},
-		{"old values, other attributes changed", write.Expect{Old: old}, item.Attributes{"a": S("x"), "c": S("y")},
-			true},
+		{
+			"old values, other attributes changed",
+			write.Expect{Old: old},
+			item.Attributes{"a": S("x"), "c": S("y")},
+			true,
+		},
 		{"old values, one changed", write.Expect{Old: old}, item.Attributes{"a": S("y")}, false},
 		{"old values, one came", write.Expect{Old: old}, item.Attributes{"a": S("x"), "b": S("y")}, false},
 		{"old values, and a version came", write.Expect{Old: old}, v1, false},
@@ -252,13 +281,18 @@ func TestWrote(t *testing.T) {
 		{"a root that went live", live(), root("mine", "x", stage(item.Live)), true, true},
 		{"a root that went live, written since", live(), root("theirs", "x", stage(item.Live)), true, true},
 		{"a root of a plain insert, written since", live(), root("theirs", "x"), true, true},
-		{"a root that is being deleted, which may have been a claim before", live(),
-			root("theirs", "x", stage(item.Deleting)), false, true},
+		{
+			"a root that is being deleted, which may have been a claim before", live(),
+			root("theirs", "x", stage(item.Deleting)), false, true,
+		},
 		{"a claim, which is not live", live(), root("theirs", "x", stage(item.Inserting)), false, true},
 		{"a root of another incarnation", live(), root("theirs", "y", stage(item.Live)), false, true},
 		{"a root without incarnation", live(), other, false, true},
-		{"an incarnation alone tells", &write.Request{Kind: write.Put, Incarnation: B("x")}, root("theirs", "x"), true,
-			true},
+		{
+			"an incarnation alone tells", &write.Request{Kind: write.Put, Incarnation: B("x")}, root("theirs", "x"),
+			true,
+			true,
+		},
 	} {
 		if got := c.r.Wrote(c.stored); got != c.want || c.r.IsIdentifiable() != c.shows {
 			t.Errorf("%s: %v, tells %v", c.name, got, c.r.IsIdentifiable())
@@ -306,14 +340,22 @@ func TestUpdateExpression(t *testing.T) {
 		{"nothing but the version", true, write.Request{}, "SET _v = b'v'"},
 		{"attributes", true, write.Request{Set: []item.Assignment{a, b}}, "SET a = 'x', b = 2, _v = b'v'"},
 		{"without versions", false, write.Request{Set: []item.Assignment{a}}, "SET a = 'x'"},
-		{"removed", true, write.Request{Remove: []item.Assignment{removed, item.DropMark}},
-			"SET _v = b'v' REMOVE c, _s"},
+		{
+			"removed", true,
+			write.Request{Remove: []item.Assignment{removed, item.DropMark}},
+			"SET _v = b'v' REMOVE c, _s",
+		},
 		{"removed without versions", false, write.Request{Remove: []item.Assignment{removed}}, "REMOVE c"},
-		{"both", false, write.Request{Set: []item.Assignment{a}, Remove: []item.Assignment{removed}},
-			"SET a = 'x' REMOVE c"},
-		{"increments", true,
+		{
+			"both", false,
+			write.Request{Set: []item.Assignment{a}, Remove: []item.Assignment{removed}},
+			"SET a = 'x' REMOVE c",
+		},
+		{
+			"increments", true,
 			write.Request{Operations: []item.Operation{{Op: item.OpIncrement, Path: []string{"b"}, Value: N("2")}}},
-			"SET b = if_not_exists(b, 0) + 2, _v = b'v'"},
+			"SET b = if_not_exists(b, 0) + 2, _v = b'v'",
+		},
 		{
 			"operations of every clause", true,
 			write.Request{Remove: []item.Assignment{removed}, Operations: []item.Operation{
@@ -326,14 +368,25 @@ func TestUpdateExpression(t *testing.T) {
 			}},
 			"SET m.l = 1, n = if_not_exists(n, 3), _v = b'v' REMOVE c, m.k ADD s 'x', u 'z' DELETE t 'y'",
 		},
-		{"removed from a map alone", false,
-			write.Request{Operations: []item.Operation{{Op: item.OpRemove, Path: []string{"m", "k"}}}}, "REMOVE m.k"},
-		{"defaults", false, write.Request{Set: []item.Assignment{a}, Defaults: []item.Assignment{b}},
-			"SET a = 'x', b = if_not_exists(b, 2)"},
-		{"all", true, write.Request{Set: []item.Assignment{a}, Defaults: []item.Assignment{b},
-			Operations: []item.Operation{{Op: item.OpIncrement, Path: []string{"n"}, Value: N("-1")}},
-			Remove:     []item.Assignment{removed}},
-			"SET a = 'x', b = if_not_exists(b, 2), n = if_not_exists(n, 0) + -1, _v = b'v' REMOVE c"},
+		{
+			"removed from a map alone", false,
+			write.Request{Operations: []item.Operation{{Op: item.OpRemove, Path: []string{"m", "k"}}}},
+			"REMOVE m.k",
+		},
+		{
+			"defaults", false,
+			write.Request{Set: []item.Assignment{a}, Defaults: []item.Assignment{b}},
+			"SET a = 'x', b = if_not_exists(b, 2)",
+		},
+		{
+			"all", true,
+			write.Request{
+				Set: []item.Assignment{a}, Defaults: []item.Assignment{b},
+				Operations: []item.Operation{{Op: item.OpIncrement, Path: []string{"n"}, Value: N("-1")}},
+				Remove:     []item.Assignment{removed},
+			},
+			"SET a = 'x', b = if_not_exists(b, 2), n = if_not_exists(n, 0) + -1, _v = b'v' REMOVE c",
+		},
 	} {
 		r := c.r
 		if c.version {

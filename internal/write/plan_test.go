@@ -89,8 +89,11 @@ func TestArrange(t *testing.T) {
 		want             string
 	}{
 		{"nothing", nil, nil, choice{}, "nothing: "},
-		{"nothing, whatever is asked for", nil, nil,
-			choice{Independent: true, Staged: true, ExactlyOnce: true, Steps: staging, Delete: true}, "nothing: "},
+		{
+			"nothing, whatever is asked for", nil, nil,
+			choice{Independent: true, Staged: true, ExactlyOnce: true, Steps: staging, Delete: true},
+			"nothing: ",
+		},
 		{"checks alone write nothing", nil, requests{check("A")}, choice{}, "nothing: "},
 
 		{"one", requests{update("A")}, nil, choice{}, "one: update A"},
@@ -101,14 +104,34 @@ func TestArrange(t *testing.T) {
 		{"one with a check", requests{update("A")}, requests{check("B")}, choice{}, "transaction: update A+check B!"},
 
 		{"several", requests{update("A"), put("B")}, nil, choice{}, "transaction: update A+put B!"},
-		{"several, exactly once", requests{update("A"), put("B")}, nil, choice{ExactlyOnce: true},
-			"transaction: update A+put B!"},
-		{"several with checks", requests{update("A"), put("B")}, requests{check("C"), check("D")}, choice{},
-			"transaction: update A+put B+check C+check D!"},
-		{"an insert that fits", requests{root(put("A")), put("B")}, nil, choice{Steps: staging},
-			"transaction: put A+put B!"},
-		{"a delete that fits", requests{remove("B"), root(remove("A"))}, nil, choice{Steps: staging, Delete: true},
-			"transaction: delete B+delete A!"},
+		{
+			"several, exactly once",
+			requests{update("A"), put("B")},
+			nil,
+			choice{ExactlyOnce: true},
+			"transaction: update A+put B!",
+		},
+		{
+			"several with checks",
+			requests{update("A"), put("B")},
+			requests{check("C"), check("D")},
+			choice{},
+			"transaction: update A+put B+check C+check D!",
+		},
+		{
+			"an insert that fits",
+			requests{root(put("A")), put("B")},
+			nil,
+			choice{Steps: staging},
+			"transaction: put A+put B!",
+		},
+		{
+			"a delete that fits",
+			requests{remove("B"), root(remove("A"))},
+			nil,
+			choice{Steps: staging, Delete: true},
+			"transaction: delete B+delete A!",
+		},
 
 		{
 			"independent: puts before deletes, in their order",
@@ -146,14 +169,34 @@ func TestArrange(t *testing.T) {
 			"independent: update A!; update B!",
 		},
 
-		{"an insert, staged", requests{root(put("A")), put("B")}, nil, choice{Staged: true, Steps: staging},
-			"staged: put A; put B"},
-		{"a delete, staged", requests{root(remove("A")), remove("B")}, nil,
-			choice{Staged: true, Delete: true, Steps: staging}, "staged: delete A; delete B"},
-		{"a delete of one item, staged", requests{root(remove("A"))}, nil,
-			choice{Staged: true, Delete: true, Steps: staging}, "staged: delete A; "},
-		{"staged, and nothing to stage", requests{update("A"), update("B")}, nil, choice{Staged: true},
-			"transaction: update A+update B!"},
+		{
+			"an insert, staged",
+			requests{root(put("A")), put("B")},
+			nil,
+			choice{Staged: true, Steps: staging},
+			"staged: put A; put B",
+		},
+		{
+			"a delete, staged",
+			requests{root(remove("A")), remove("B")},
+			nil,
+			choice{Staged: true, Delete: true, Steps: staging},
+			"staged: delete A; delete B",
+		},
+		{
+			"a delete of one item, staged",
+			requests{root(remove("A"))},
+			nil,
+			choice{Staged: true, Delete: true, Steps: staging},
+			"staged: delete A; ",
+		},
+		{
+			"staged, and nothing to stage",
+			requests{update("A"), update("B")},
+			nil,
+			choice{Staged: true},
+			"transaction: update A+update B!",
+		},
 	} {
 		p, err := write.Arrange(c.requests, c.checks, c.choice)
 		if err != nil {
@@ -188,8 +231,11 @@ func TestArrangeTooMany(t *testing.T) {
 		},
 		{"one by one", many(101, 10), nil, choice{Independent: true}, write.OneByOne, 101, ""},
 		{"staged by itself", many(101, 10), nil, choice{Steps: staging}, write.Staged, 2, ""},
-		{"independent rather than staged", many(101, 10), nil, choice{Independent: true, Steps: staging},
-			write.OneByOne, 101, ""},
+		{
+			"independent rather than staged", many(101, 10), nil,
+			choice{Independent: true, Steps: staging},
+			write.OneByOne, 101, "",
+		},
 		{"a delete", many(101, 10), nil, choice{Delete: true, Steps: staging}, write.Staged, 2, ""},
 		{
 			"a delete, exactly once", many(101, 10), nil,
@@ -277,8 +323,10 @@ func TestArrangeGivesVersions(t *testing.T) {
 // item may be there.
 func TestUnits(t *testing.T) {
 	sized := func(kind write.Kind, old, now int, unread bool) *write.Request {
-		return &write.Request{Kind: kind, Place: item.Place{Table: &item.Table{Hash: "PK"}}, OldSize: old, NewSize: now,
-			Unread: unread}
+		return &write.Request{
+			Kind: kind, Place: item.Place{Table: &item.Table{Hash: "PK"}}, OldSize: old, NewSize: now,
+			Unread: unread,
+		}
 	}
 	guarded := func(r *write.Request, e write.Expect) *write.Request {
 		r.Expect = e
@@ -306,19 +354,29 @@ func TestUnits(t *testing.T) {
 		{"a delete", sized(write.Delete, 3000, 0, false), "3"},
 		{"a delete unread", sized(write.Delete, 0, 0, true), "1 (up to 400 if the item is larger)"},
 		{"a put over what is there", sized(write.Put, 0, 2000, true), "2 (up to 400 if the item is larger)"},
-		{"an update whose item is likely to be larger", likely(sized(write.Update, 0, 100, true), 9000),
-			"9 (1 to 400 if the item is larger)"},
-		{"a put where something expired may be", absent(sized(write.Put, 0, 2000, true)),
-			"2 (up to 400 if an expired item lies there)"},
+		{
+			"an update whose item is likely to be larger", likely(sized(write.Update, 0, 100, true), 9000),
+			"9 (1 to 400 if the item is larger)",
+		},
+		{
+			"a put where something expired may be", absent(sized(write.Put, 0, 2000, true)),
+			"2 (up to 400 if an expired item lies there)",
+		},
 		{"a put in place of leftovers that may go", absent(sized(write.Put, 5000, 2000, false)), "5 (at least 2)"},
 		{"a check", sized(write.Check, 3000, 3000, false), "3"},
 		{"an update of a version", guarded(sized(write.Update, 5000, 5000, false), write.Expect{Version: B("v")}), "5"},
-		{"one of old values", guarded(sized(write.Update, 5000, 5100, false), write.Expect{Old: old(3000)}),
-			"5 (3 to 400 if others have enlarged the item)"},
-		{"a put of old values", guarded(sized(write.Put, 3000, 5000, false), write.Expect{Old: old(2900)}),
-			"5 (up to 400 if others have enlarged the item)"},
-		{"a delete of old values", guarded(sized(write.Delete, 3000, 0, false), write.Expect{Old: old(2900)}),
-			"3 (up to 400 if others have enlarged the item)"},
+		{
+			"one of old values", guarded(sized(write.Update, 5000, 5100, false), write.Expect{Old: old(3000)}),
+			"5 (3 to 400 if others have enlarged the item)",
+		},
+		{
+			"a put of old values", guarded(sized(write.Put, 3000, 5000, false), write.Expect{Old: old(2900)}),
+			"5 (up to 400 if others have enlarged the item)",
+		},
+		{
+			"a delete of old values", guarded(sized(write.Delete, 3000, 0, false), write.Expect{Old: old(2900)}),
+			"3 (up to 400 if others have enlarged the item)",
+		},
 	} {
 		if got := c.r.Units().String(); got != c.want {
 			t.Errorf("%s costs %s, want %s", c.name, got, c.want)
@@ -369,15 +427,23 @@ func TestAlternatives(t *testing.T) {
 		want     []write.Alternative
 	}{
 		{"one request has none", write.One, requests{put("A")}, staged, nil},
-		{"a transaction", write.Transaction, two, nil,
-			[]write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}}},
-		{"one by one", write.OneByOne, two, nil,
-			[]write.Alternative{{Mode: write.Transaction, Calls: 1, WCU: cost.Exactly(6)}}},
-		{"an insert", write.Transaction, two, staged,
-			[]write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, staged(two)}},
+		{
+			"a transaction", write.Transaction, two, nil,
+			[]write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}},
+		},
+		{
+			"one by one", write.OneByOne, two, nil,
+			[]write.Alternative{{Mode: write.Transaction, Calls: 1, WCU: cost.Exactly(6)}},
+		},
+		{
+			"an insert", write.Transaction, two, staged,
+			[]write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, staged(two)},
+		},
 		{"a staged insert", write.Staged, two, staged, []write.Alternative{
-			{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, {Mode: write.Transaction, Calls: 1,
-				WCU: cost.Exactly(6)},
+			{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, {
+				Mode: write.Transaction, Calls: 1,
+				WCU: cost.Exactly(6),
+			},
 		}},
 		{"too many for a transaction", write.OneByOne, many(101, 10), nil, nil},
 	} {

@@ -112,8 +112,10 @@ func ArgumentsOf(r *Request) []any {
 	if r.IsRaw() {
 		return []any{r.raw}
 	}
-	return []any{r.Kind, r.Key(), r.Table.Name, slices.Clone(r.Set), slices.Clone(r.Remove), slices.Clone(r.Operations),
-		maps.Clone(r.Put)}
+	return []any{
+		r.Kind, r.Key(), r.Table.Name, slices.Clone(r.Set), slices.Clone(r.Remove), slices.Clone(r.Operations),
+		maps.Clone(r.Put),
+	}
 }
 
 // SameGiven reports whether two requests were given the same to write.
@@ -170,8 +172,10 @@ func (r *Request) Undo(exact bool, entries []Entry) *Request {
 	}
 	switch own := d.Header.Incarnation; {
 	case own != nil && (!exact || r.Token == nil):
-		d.Expect = Expect{Blind: true,
-			Terms: []attr.Condition{func(x *attr.Expression) string { return item.IncarnationIs(x, own) }}}
+		d.Expect = Expect{
+			Blind: true,
+			Terms: []attr.Condition{func(x *attr.Expression) string { return item.IncarnationIs(x, own) }},
+		}
 	case r.Token != nil:
 		d.Expect.Version = r.Token
 	default:

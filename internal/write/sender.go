@@ -174,8 +174,10 @@ func (w *try) rejected(stored []item.Attributes, err error) Outcome {
 		}
 		return w.inferred()
 	}
-	return Outcome{State: Rejected, Requests: w.requests, Stored: stored, Unsure: w.unsure, Assumed: !w.observed,
-		Err: err}
+	return Outcome{
+		State: Rejected, Requests: w.requests, Stored: stored, Unsure: w.unsure, Assumed: !w.observed,
+		Err: err,
+	}
 }
 
 // wrote adds a request that was applied to the tally.

@@ -69,8 +69,10 @@ func script(all ...any) []Answer {
 	return out
 }
 
-var states = map[write.State]string{write.Written: "written", write.Rejected: "rejected", write.Unknown: "unknown",
-	write.Failed: "failed"}
+var states = map[write.State]string{
+	write.Written: "written", write.Rejected: "rejected", write.Unknown: "unknown",
+	write.Failed: "failed",
+}
 
 // describe describes an outcome: its state, what is stored, and whether that may be the
 // echo of an own write, of which nothing is known or which is only assumed.
@@ -115,98 +117,173 @@ func TestOne(t *testing.T) {
 		{"a put", func() *write.Request { return prepared(put("A")) }, script(OK()), "written", "P"},
 		{"an update", func() *write.Request { return loaded(update("A")) }, script(OK()), "written", "U"},
 		{"a delete", func() *write.Request { return loaded(remove("A")) }, script(OK()), "written", "D"},
-		{"refused, with what is stored", func() *write.Request { return loaded(update("A")) }, script(Refused(theirs)),
-			"rejected b'theirs'", "U"},
-		{"refused, and nothing there", func() *write.Request { return loaded(update("A")) }, script(Refused(nil)),
-			"rejected nothing", "U"},
-		{"a delete refused, and nothing there", func() *write.Request { return loaded(remove("A")) },
-			script(Refused(nil)), "rejected nothing", "D"},
+		{
+			"refused, with what is stored", func() *write.Request { return loaded(update("A")) },
+			script(Refused(theirs)),
+			"rejected b'theirs'", "U",
+		},
+		{
+			"refused, and nothing there", func() *write.Request { return loaded(update("A")) }, script(Refused(nil)),
+			"rejected nothing", "U",
+		},
+		{
+			"a delete refused, and nothing there", func() *write.Request { return loaded(remove("A")) },
+			script(Refused(nil)), "rejected nothing", "D",
+		},
 
-		{"the answer lost, and written", func() *write.Request { return loaded(update("A")) },
-			script(Dropped(), Stored(own)), "written", "UG"},
-		{"the answer lost, and as before", func() *write.Request { return loaded(update("A")) },
-			script(Dropped(), Stored(before), OK()), "written", "UGU"},
-		{"the answer lost, and another's", func() *write.Request { return loaded(update("A")) },
-			script(Dropped(), Stored(theirs)), "rejected b'theirs' unsure", "UG"},
-		{"the answer lost, and nothing there", func() *write.Request { return loaded(update("A")) },
-			script(Dropped(), Stored(nil)), "rejected nothing unsure", "UG"},
-		{"a put's answer lost, and nothing there", func() *write.Request { return prepared(put("A")) },
-			script(Dropped(), Stored(nil), OK()), "written", "PGP"},
-		{"a put's answer lost, and written", func() *write.Request { return prepared(put("A")) },
-			script(Dropped(), Stored(own)), "written", "PG"},
-		{"a put's answer lost, and another's", func() *write.Request { return prepared(put("A")) },
-			script(Dropped(), Stored(theirs)), "rejected b'theirs' unsure", "PG"},
-		{"a delete's answer lost, and gone", func() *write.Request { return loaded(remove("A")) },
-			script(Dropped(), Stored(nil)), "written", "DG"},
-		{"a delete's answer lost, and as before", func() *write.Request { return loaded(remove("A")) },
-			script(Dropped(), Stored(before), OK()), "written", "DGD"},
-		{"a delete's answer lost, and another's", func() *write.Request { return loaded(remove("A")) },
-			script(Dropped(), Stored(theirs)), "rejected b'theirs' unsure", "DG"},
-		{"an error after the effect", func() *write.Request { return loaded(update("A")) },
-			script(Failed("InternalServerError"), Stored(own)), "written", "UG"},
+		{
+			"the answer lost, and written", func() *write.Request { return loaded(update("A")) },
+			script(Dropped(), Stored(own)), "written", "UG",
+		},
+		{
+			"the answer lost, and as before", func() *write.Request { return loaded(update("A")) },
+			script(Dropped(), Stored(before), OK()), "written", "UGU",
+		},
+		{
+			"the answer lost, and another's", func() *write.Request { return loaded(update("A")) },
+			script(Dropped(), Stored(theirs)), "rejected b'theirs' unsure", "UG",
+		},
+		{
+			"the answer lost, and nothing there", func() *write.Request { return loaded(update("A")) },
+			script(Dropped(), Stored(nil)), "rejected nothing unsure", "UG",
+		},
+		{
+			"a put's answer lost, and nothing there", func() *write.Request { return prepared(put("A")) },
+			script(Dropped(), Stored(nil), OK()), "written", "PGP",
+		},
+		{
+			"a put's answer lost, and written", func() *write.Request { return prepared(put("A")) },
+			script(Dropped(), Stored(own)), "written", "PG",
+		},
+		{
+			"a put's answer lost, and another's", func() *write.Request { return prepared(put("A")) },
+			script(Dropped(), Stored(theirs)), "rejected b'theirs' unsure", "PG",
+		},
+		{
+			"a delete's answer lost, and gone", func() *write.Request { return loaded(remove("A")) },
+			script(Dropped(), Stored(nil)), "written", "DG",
+		},
+		{
+			"a delete's answer lost, and as before", func() *write.Request { return loaded(remove("A")) },
+			script(Dropped(), Stored(before), OK()), "written", "DGD",
+		},
+		{
+			"a delete's answer lost, and another's", func() *write.Request { return loaded(remove("A")) },
+			script(Dropped(), Stored(theirs)), "rejected b'theirs' unsure", "DG",
+		},
+		{
+			"an error after the effect", func() *write.Request { return loaded(update("A")) },
+			script(Failed("InternalServerError"), Stored(own)), "written", "UG",
+		},
 
-		{"sent again, and then refused by its own write", func() *write.Request { return loaded(update("A")) },
-			script(Dropped(), Stored(before), Refused(own)), "written", "UGU"},
-		{"sent again, and then refused by another's", func() *write.Request { return loaded(update("A")) },
-			script(Dropped(), Stored(before), Refused(theirs)), "rejected b'theirs' unsure", "UGU"},
-		{"a delete sent again, and nothing there", func() *write.Request { return loaded(remove("A")) },
-			script(Dropped(), Stored(before), Refused(nil)), "written", "DGD"},
-		{"the SDK lost an answer, and its retry met the own write",
+		{
+			"sent again, and then refused by its own write", func() *write.Request { return loaded(update("A")) },
+			script(Dropped(), Stored(before), Refused(own)), "written", "UGU",
+		},
+		{
+			"sent again, and then refused by another's", func() *write.Request { return loaded(update("A")) },
+			script(Dropped(), Stored(before), Refused(theirs)), "rejected b'theirs' unsure", "UGU",
+		},
+		{
+			"a delete sent again, and nothing there", func() *write.Request { return loaded(remove("A")) },
+			script(Dropped(), Stored(before), Refused(nil)), "written", "DGD",
+		},
+		{
+			"the SDK lost an answer, and its retry met the own write",
 			func() *write.Request { return loaded(update("A")) }, script(with(Refused(own), Lost, 400)), "written",
-			"U"},
-		{"the SDK lost an answer, and its retry met the incarnation that only the own write makes",
+			"U",
+		},
+		{
+			"the SDK lost an answer, and its retry met the incarnation that only the own write makes",
 			func() *write.Request {
 				r := put("A")
 				r.Reserved, r.Incarnation = item.Reserved{}, B("x")
 				return prepared(r)
-			}, script(with(Refused(item.Attributes{"_a": B("x")}), Lost, 400)), "written", "P"},
-		{"the SDK lost an answer, and its retry met another's", func() *write.Request { return loaded(update("A")) },
-			script(with(Refused(theirs), 500, 400)), "rejected b'theirs' unsure", "U"},
-		{"the SDK was throttled, and its retry met another's", func() *write.Request { return loaded(update("A")) },
-			script(with(Refused(theirs), 400, 400)), "rejected b'theirs'", "U"},
-		{"the SDK timed out, and its retry met another's", func() *write.Request { return loaded(update("A")) },
-			script(with(Refused(theirs), 408, 400)), "rejected b'theirs' unsure", "U"},
-		{"the SDK found no connection at first", func() *write.Request { return loaded(update("A")) },
-			script(with(Refused(theirs), Unreachable, 400)), "rejected b'theirs'", "U"},
+			}, script(with(Refused(item.Attributes{"_a": B("x")}), Lost, 400)), "written", "P",
+		},
+		{
+			"the SDK lost an answer, and its retry met another's", func() *write.Request { return loaded(update("A")) },
+			script(with(Refused(theirs), 500, 400)), "rejected b'theirs' unsure", "U",
+		},
+		{
+			"the SDK was throttled, and its retry met another's", func() *write.Request { return loaded(update("A")) },
+			script(with(Refused(theirs), 400, 400)), "rejected b'theirs'", "U",
+		},
+		{
+			"the SDK timed out, and its retry met another's", func() *write.Request { return loaded(update("A")) },
+			script(with(Refused(theirs), 408, 400)), "rejected b'theirs' unsure", "U",
+		},
+		{
+			"the SDK found no connection at first", func() *write.Request { return loaded(update("A")) },
+			script(with(Refused(theirs), Unreachable, 400)), "rejected b'theirs'", "U",
+		},
 
-		{"never sent", func() *write.Request { return loaded(update("A")) },
-			script(with(Answer{Err: ErrDropped}, Unreachable)), "failed", "U"},
-		{"denied", func() *write.Request { return loaded(update("A")) }, script(Failed("AccessDeniedException")),
-			"failed", "U"},
-		{"denied after a lost answer", func() *write.Request { return loaded(update("A")) },
-			script(with(Failed("AccessDeniedException"), Lost, 400), Stored(own)), "written", "UG"},
-		{"the read fails as well", func() *write.Request { return loaded(update("A")) },
-			script(Dropped(), Failed("AccessDeniedException")), "unknown", "UG"},
+		{
+			"never sent", func() *write.Request { return loaded(update("A")) },
+			script(with(Answer{Err: ErrDropped}, Unreachable)), "failed", "U",
+		},
+		{
+			"denied", func() *write.Request { return loaded(update("A")) }, script(Failed("AccessDeniedException")),
+			"failed", "U",
+		},
+		{
+			"denied after a lost answer", func() *write.Request { return loaded(update("A")) },
+			script(with(Failed("AccessDeniedException"), Lost, 400), Stored(own)), "written", "UG",
+		},
+		{
+			"the read fails as well", func() *write.Request { return loaded(update("A")) },
+			script(Dropped(), Failed("AccessDeniedException")), "unknown", "UG",
+		},
 		{
 			"lost again and again", func() *write.Request { return loaded(update("A")) },
 			script(Dropped(), Stored(before), Dropped(), Stored(before), Dropped(), Stored(before), Dropped()),
 			"unknown", "UGUGUGU",
 		},
 
-		{"in a transaction's way", func() *write.Request { return loaded(update("A")) },
-			script(Collided(), Collided(), OK()), "written", "UUU"},
-		{"in a transaction's way for long", func() *write.Request { return loaded(update("A")) },
-			repeat(Collided(), 13), "failed", strings.Repeat("U", 13)},
-		{"an increment in a transaction's way", func() *write.Request { return increment(update("A")) },
-			script(Collided(), OK()), "written", "UU"},
+		{
+			"in a transaction's way", func() *write.Request { return loaded(update("A")) },
+			script(Collided(), Collided(), OK()), "written", "UUU",
+		},
+		{
+			"in a transaction's way for long", func() *write.Request { return loaded(update("A")) },
+			repeat(Collided(), 13), "failed", strings.Repeat("U", 13),
+		},
+		{
+			"an increment in a transaction's way", func() *write.Request { return increment(update("A")) },
+			script(Collided(), OK()), "written", "UU",
+		},
 
 		{"throttled", func() *write.Request { return loaded(update("A")) }, script(throttled), "failed", "U"},
 		// the SDK has tried again
 		{"a patch throttled", func() *write.Request { return blind(update("A")) }, script(throttled), "failed", "U"},
-		{"an increment throttled for long", func() *write.Request { return increment(update("A")) },
-			repeat(throttled, 13), "failed", strings.Repeat("U", 13)},
-		{"an increment throttled", func() *write.Request { return increment(update("A")) }, script(throttled, OK()),
-			"written", "UU"},
-		{"a patch's answer lost, and written", func() *write.Request { return blind(update("A")) },
-			script(Dropped(), Stored(own)), "written", "UG"},
-		{"a patch's answer lost, and another's", func() *write.Request { return blind(update("A")) },
-			script(Dropped(), Stored(theirs)), "rejected b'theirs' unsure", "UG"},
-		{"an increment's answer lost is not sent again", func() *write.Request { return increment(update("A")) },
-			script(Dropped(), Stored(before)), "rejected b'v1' unsure", "UG"},
-		{"an increment's answer lost, and written", func() *write.Request { return increment(update("A")) },
-			script(Dropped(), Stored(own)), "written", "UG"},
-		{"an increment's answer lost, and nothing there", func() *write.Request { return increment(update("A")) },
-			script(Failed("InternalServerError"), Stored(nil)), "rejected nothing unsure", "UG"},
+		{
+			"an increment throttled for long", func() *write.Request { return increment(update("A")) },
+			repeat(throttled, 13), "failed", strings.Repeat("U", 13),
+		},
+		{
+			"an increment throttled", func() *write.Request { return increment(update("A")) }, script(throttled, OK()),
+			"written", "UU",
+		},
+		{
+			"a patch's answer lost, and written", func() *write.Request { return blind(update("A")) },
+			script(Dropped(), Stored(own)), "written", "UG",
+		},
+		{
+			"a patch's answer lost, and another's", func() *write.Request { return blind(update("A")) },
+			script(Dropped(), Stored(theirs)), "rejected b'theirs' unsure", "UG",
+		},
+		{
+			"an increment's answer lost is not sent again", func() *write.Request { return increment(update("A")) },
+			script(Dropped(), Stored(before)), "rejected b'v1' unsure", "UG",
+		},
+		{
+			"an increment's answer lost, and written", func() *write.Request { return increment(update("A")) },
+			script(Dropped(), Stored(own)), "written", "UG",
+		},
+		{
+			"an increment's answer lost, and nothing there", func() *write.Request { return increment(update("A")) },
+			script(Failed("InternalServerError"), Stored(nil)), "rejected nothing unsure", "UG",
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client, r := &Client{Answers: c.answers}, c.r()
@@ -254,23 +331,35 @@ func TestUnwatchedClient(t *testing.T) {
 		answers []Answer
 		want    string
 	}{
-		{"refused by another's", alone(loaded(update("A"))), script(Refused(theirs)),
-			"rejected b'theirs' unsure assumed"},
+		{
+			"refused by another's", alone(loaded(update("A"))), script(Refused(theirs)),
+			"rejected b'theirs' unsure assumed",
+		},
 		{"refused by an own", alone(loaded(update("A"))), script(Refused(own)), "written"},
 		{"a delete refused, and nothing there", alone(loaded(remove("A"))), script(Refused(nil)), "written"},
 		{"denied", alone(loaded(update("A"))), script(Failed("AccessDeniedException")), "failed"},
-		{"a token that expired, perhaps after an attempt", alone(loaded(update("A"))),
-			script(Failed("ExpiredTokenException"), Stored(own)), "written"},
-		{"an increment throttled", alone(increment(update("A"))),
-			script(Answer{Err: &types.ThrottlingException{}}, Stored(before)), "rejected b'v1' unsure assumed"},
+		{
+			"a token that expired, perhaps after an attempt", alone(loaded(update("A"))),
+			script(Failed("ExpiredTokenException"), Stored(own)), "written",
+		},
+		{
+			"an increment throttled", alone(increment(update("A"))),
+			script(Answer{Err: &types.ThrottlingException{}}, Stored(before)), "rejected b'v1' unsure assumed",
+		},
 		{"dropped", alone(loaded(update("A"))), script(Dropped(), Stored(before), OK()), "written"},
-		{"dropped, and then refused by another's", alone(loaded(update("A"))),
-			script(Dropped(), Stored(before), Refused(theirs)), "rejected b'theirs' unsure"},
-		{"a transaction refused by another's", inOne(loaded(update("A"))), script(canceled(theirs)),
-			"rejected b'theirs' unsure assumed"},
+		{
+			"dropped, and then refused by another's", alone(loaded(update("A"))),
+			script(Dropped(), Stored(before), Refused(theirs)), "rejected b'theirs' unsure",
+		},
+		{
+			"a transaction refused by another's", inOne(loaded(update("A"))), script(canceled(theirs)),
+			"rejected b'theirs' unsure assumed",
+		},
 		{"a transaction refused by an own", inOne(loaded(update("A"))), script(canceled(own)), "written"},
-		{"a transaction dropped, and then refused by another's", inOne(loaded(update("A"))),
-			script(Dropped(), canceled(theirs)), "rejected b'theirs' unsure"},
+		{
+			"a transaction dropped, and then refused by another's", inOne(loaded(update("A"))),
+			script(Dropped(), canceled(theirs)), "rejected b'theirs' unsure",
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client := &Client{Answers: c.answers, Unwatched: true}
@@ -305,8 +394,10 @@ func TestOnce(t *testing.T) {
 		{"throttled, and then the answer lost", script(throttled, Dropped()), false, "unknown", "PP"},
 		{"sent by a client that cannot be watched", script(OK()), true, "written", "P"},
 		{"its answer lost by one", script(Dropped()), true, "unknown", "P"},
-		{"throttled at one, which may have sent it before", script(Answer{Err: &types.ThrottlingException{}}), true,
-			"unknown", "P"},
+		{
+			"throttled at one, which may have sent it before", script(Answer{Err: &types.ThrottlingException{}}), true,
+			"unknown", "P",
+		},
 		{"refused at one by its own write", script(Refused(own)), true, "written", "P"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -351,8 +442,12 @@ func TestIncrementsAreSentOnce(t *testing.T) {
 	for _, c := range []struct {
 		r    *write.Request
 		once bool
-	}{{increment(update("A")), true}, {blind(update("A")), false}, {prepared(put("A")), false},
-		{loaded(remove("A")), false}} {
+	}{
+		{increment(update("A")), true},
+		{blind(update("A")), false},
+		{prepared(put("A")), false},
+		{loaded(remove("A")), false},
+	} {
 		client := &Client{Answers: script(OK())}
 		sender(client).One(context.Background(), c.r, &write.Tally{})
 		if got := client.Calls()[0].Once; got != c.once {
@@ -398,8 +493,10 @@ func TestContextEnds(t *testing.T) {
 		{"before", nil, "failed"},
 		{"while an answer is on its way", script(Dropped()), "unknown"},
 		{"while a transaction is in the way", script(Collided()), "failed"},
-		{"when the SDK has lost an answer, and a transaction is in the way", script(with(Collided(), Lost, 400)),
-			"unknown"},
+		{
+			"when the SDK has lost an answer, and a transaction is in the way", script(with(Collided(), Lost, 400)),
+			"unknown",
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -439,8 +536,10 @@ func TestErrorsNameTheItem(t *testing.T) {
 // empty one for an item that is not there, and nil for those whose conditions held.
 func TestTransactions(t *testing.T) {
 	step := func() *write.Step {
-		return &write.Step{Requests: requests{loaded(update("A")), prepared(put("B")), loaded(check("C"))},
-			How: write.InTransaction}
+		return &write.Step{
+			Requests: requests{loaded(update("A")), prepared(put("B")), loaded(check("C"))},
+			How:      write.InTransaction,
+		}
 	}
 	fine := Because("None", nil)
 	failed := func(stored item.Attributes) types.CancellationReason {
@@ -455,23 +554,31 @@ func TestTransactions(t *testing.T) {
 	}{
 		{"written", script(OK()), "written", 1},
 		{"one refused", script(Canceled(fine, failed(theirs), fine)), "rejected - b'theirs' -", 1},
-		{"all refused", script(Canceled(failed(nil), failed(theirs), failed(theirs))),
-			"rejected nothing b'theirs' b'theirs'", 1},
+		{
+			"all refused", script(Canceled(failed(nil), failed(theirs), failed(theirs))),
+			"rejected nothing b'theirs' b'theirs'", 1,
+		},
 		{"a check refused", script(Canceled(fine, fine, failed(theirs))), "rejected - - b'theirs'", 1},
 		{"refused by its own write", script(Canceled(failed(own), failed(own), fine)), "written", 1},
 		{"in another's way", script(Canceled(fine, conflict, fine), OK()), "written", 2},
 		{"throttled", script(Canceled(Because("ThrottlingError", nil), fine, fine), OK()), "written", 2},
-		{"without throughput", script(Canceled(fine, fine, Because("ProvisionedThroughputExceeded", nil)), OK()),
-			"written", 2},
+		{
+			"without throughput", script(Canceled(fine, fine, Because("ProvisionedThroughputExceeded", nil)), OK()),
+			"written", 2,
+		},
 		{"in another's way for long", repeat(Canceled(fine, conflict, fine), 12), "failed", 12},
-		{"in another's way, and refused", script(Canceled(failed(theirs), conflict, fine)), "rejected b'theirs' - -",
-			1},
+		{
+			"in another's way, and refused", script(Canceled(failed(theirs), conflict, fine)), "rejected b'theirs' - -",
+			1,
+		},
 		{"not valid", script(Canceled(fine, Because("ValidationError", nil), fine)), "failed", 1},
 		{"denied", script(Failed("AccessDeniedException")), "failed", 1},
 		{"the answer lost", script(Dropped(), OK()), "written", 2},
 		{"lost again and again", repeat(Dropped(), 3), "unknown", 3},
-		{"the answer lost, and its first copy at work",
-			script(Dropped(), Answer{Err: &types.TransactionInProgressException{}}, OK()), "written", 3},
+		{
+			"the answer lost, and its first copy at work",
+			script(Dropped(), Answer{Err: &types.TransactionInProgressException{}}, OK()), "written", 3,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client, st := &Client{Answers: c.answers}, step()
@@ -563,8 +670,10 @@ func TestTally(t *testing.T) {
 	}
 	indexed := consumed(9)
 	indexed.TableName, indexed.GlobalSecondaryIndexes = aws.String("things"), units(4)
-	indexed.LocalSecondaryIndexes = map[string]types.Capacity{"byTime": {CapacityUnits: aws.Float64(2)},
-		"byAge": {CapacityUnits: aws.Float64(0)}}
+	indexed.LocalSecondaryIndexes = map[string]types.Capacity{
+		"byTime": {CapacityUnits: aws.Float64(2)},
+		"byAge":  {CapacityUnits: aws.Float64(0)},
+	}
 	for _, c := range []struct {
 		name    string
 		step    *write.Step
@@ -603,8 +712,10 @@ func TestTally(t *testing.T) {
 			write.Tally{Requests: 2},
 		},
 		{
-			"a transaction", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))},
-				How: write.InTransaction},
+			"a transaction", &write.Step{
+				Requests: requests{loaded(big(write.Update)), loaded(update("B"))},
+				How:      write.InTransaction,
+			},
 			script(Answer{Out: &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: []types.ConsumedCapacity{
 				{CapacityUnits: aws.Float64(8), WriteCapacityUnits: aws.Float64(8)},
 			}}}),
@@ -616,15 +727,19 @@ func TestTally(t *testing.T) {
 			script(Dropped(), Answer{Out: &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: []types.ConsumedCapacity{
 				{
 					CapacityUnits: aws.Float64(4), ReadCapacityUnits: aws.Float64(4),
-					GlobalSecondaryIndexes: map[string]types.Capacity{"byName": {CapacityUnits: aws.Float64(1),
-						ReadCapacityUnits: aws.Float64(1)}},
+					GlobalSecondaryIndexes: map[string]types.Capacity{"byName": {
+						CapacityUnits:     aws.Float64(1),
+						ReadCapacityUnits: aws.Float64(1),
+					}},
 				},
 			}}}),
 			write.Tally{Requests: 2, WCU: cost.Exactly(8), ConsumedRCU: 4},
 		},
 		{
-			"a transaction refused", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))},
-				How: write.InTransaction},
+			"a transaction refused", &write.Step{
+				Requests: requests{loaded(big(write.Update)), loaded(update("B"))},
+				How:      write.InTransaction,
+			},
 			script(Canceled(Because("ConditionalCheckFailed", stored), Because("None", nil))),
 			write.Tally{Requests: 1, Refused: cost.Units{Min: 3, Expected: 6, Max: 8}},
 		},
@@ -637,8 +752,10 @@ func TestTally(t *testing.T) {
 		{
 			"indexes beside the table", &write.Step{Requests: requests{loaded(big(write.Update))}, How: write.Each},
 			script(Answer{Out: &dynamodb.UpdateItemOutput{ConsumedCapacity: indexed}}),
-			write.Tally{Requests: 1, WCU: cost.Exactly(3), ConsumedWCU: 9,
-				Indexes: map[string]float64{"things/byName": 4, "things/byTime": 2}},
+			write.Tally{
+				Requests: 1, WCU: cost.Exactly(3), ConsumedWCU: 9,
+				Indexes: map[string]float64{"things/byName": 4, "things/byTime": 2},
+			},
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -728,8 +845,10 @@ func TestKeptIsNotCounted(t *testing.T) {
 	s := sender(client)
 	one := s.One(done, loaded(update("A")), &tally)
 	once, _ := s.Once(done, loaded(update("A")), &tally)
-	all := s.Send(done, &write.Step{Requests: requests{loaded(update("A")), prepared(put("B"))},
-		How: write.InTransaction},
+	all := s.Send(done, &write.Step{
+		Requests: requests{loaded(update("A")), prepared(put("B"))},
+		How:      write.InTransaction,
+	},
 		&tally)
 	for _, o := range []write.Outcome{one, once, all} {
 		if o.State != write.Failed || !errors.Is(o.Err, context.Canceled) {

@@ -23,8 +23,10 @@ import (
 // an attempt's answer was lost, a later refusal is not final: the first copy may yet arrive.
 func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 	w := &try{s: s, t: t, requests: st.Requests, how: st.How}
-	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text()),
-		ReturnConsumedCapacity: byIndex}
+	in := &dynamodb.TransactWriteItemsInput{
+		ClientRequestToken:     aws.String(rand.Text()),
+		ReturnConsumedCapacity: byIndex,
+	}
 	var c condition
 	in.TransactItems = make([]types.TransactWriteItem, len(st.Requests))
 	for i, r := range st.Requests {

@@ -159,6 +159,8 @@ func retried(err error) bool {
 func expired(err error) bool {
 	var api smithy.APIError
 	return errors.As(err, &api) &&
-		slices.Contains([]string{"ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException",
-			"InvalidSignatureException"}, api.ErrorCode())
+		slices.Contains([]string{
+			"ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException",
+			"InvalidSignatureException",
+		}, api.ErrorCode())
 }

@@ -112,7 +112,8 @@ func store[T any](n query.Node[T], c expr.Change) mapper.Patch[T] {
 
 // Entries reads the entries of a map.
 func Entries[K comparable, T, E any](ctx context.Context, n query.Node[T], src query.Source[T],
-	options []query.ReadOption, all *map[K]E) error {
+	options []query.ReadOption, all *map[K]E,
+) error {
 	found := map[K]E{}
 	for ref, err := range Query[T, E](n).Refs(ctx, src, options...) {
 		if err != nil {

@@ -363,8 +363,10 @@ func whatFilesKnow(code []source) []knowledge {
 		match func(reader, ast.Node) bool
 	}{
 		{"the stage attribute", func(r reader, n ast.Node) bool { return isString(n, "_s") || r.constant(n, "State") }},
-		{"the incarnation attribute",
-			func(r reader, n ast.Node) bool { return isString(n, "_a") || r.constant(n, "Incarnation") }},
+		{
+			"the incarnation attribute",
+			func(r reader, n ast.Node) bool { return isString(n, "_a") || r.constant(n, "Incarnation") },
+		},
 		{"the version attribute", func(r reader, n ast.Node) bool {
 			return r.constant(n, "DefaultVersion") || isField(n, "Version", "schema", "Schema", "reserved", "Reserved")
 		}},

@@ -11,9 +11,11 @@ import (
 )
 
 // drawn is the picture of the packages in the architecture page.
-var drawn = page{"docs/design/architecture.md",
+var drawn = page{
+	"docs/design/architecture.md",
 	"<!-- picture of the packages: cd tools && go run ./figures picture -->",
-	"<!-- end of the picture -->"}
+	"<!-- end of the picture -->",
+}
 
 // layers are the layers of the picture, from the top, and the packages in each. A package imports
 // packages of its own layer and of the layers below.
@@ -22,18 +24,30 @@ var layers = []struct {
 	packages []string
 }{
 	{"commands", []string{"cmd/itemize", "codegen", "internal/gen"}},
-	{"what applications import", []string{"blob", "s3store", "compress", "migrate", "forecast", "tables", "mapper",
-		"mapper/mapperimpl", "query", "field", "tags"}},
-	{"migration", []string{"internal/migration/protocol", "internal/migration/report", "internal/migration/layout",
-		"internal/migration/files"}},
-	{"entities", []string{"internal/bulk", "internal/operation", "internal/estimate", "internal/search",
-		"internal/tabledef"}},
-	{"one entity", []string{"internal/change", "internal/snapshot", "internal/staging", "internal/expr",
-		"internal/model", "internal/codec"}},
-	{"requests", []string{"internal/charge", "internal/large", "internal/write", "internal/read", "internal/selection",
-		"internal/explain", "internal/flow"}},
-	{"values", []string{"internal/item", "internal/schema", "internal/wire", "internal/attr", "internal/key",
-		"internal/compression", "internal/near", "internal/redact", "internal/door", "internal/tags", "cost"}},
+	{"what applications import", []string{
+		"blob", "s3store", "compress", "migrate", "forecast", "tables", "mapper",
+		"mapper/mapperimpl", "query", "field", "tags",
+	}},
+	{"migration", []string{
+		"internal/migration/protocol", "internal/migration/report", "internal/migration/layout",
+		"internal/migration/files",
+	}},
+	{"entities", []string{
+		"internal/bulk", "internal/operation", "internal/estimate", "internal/search",
+		"internal/tabledef",
+	}},
+	{"one entity", []string{
+		"internal/change", "internal/snapshot", "internal/staging", "internal/expr",
+		"internal/model", "internal/codec",
+	}},
+	{"requests", []string{
+		"internal/charge", "internal/large", "internal/write", "internal/read", "internal/selection",
+		"internal/explain", "internal/flow",
+	}},
+	{"values", []string{
+		"internal/item", "internal/schema", "internal/wire", "internal/attr", "internal/key",
+		"internal/compression", "internal/near", "internal/redact", "internal/door", "internal/tags", "cost",
+	}},
 }
 
 // picture writes the picture of the packages, or with check compares it.

@@ -51,8 +51,11 @@ func reached(root string) ([]reach, error) {
 			w.part = types.NewPointer(operation.Type(c.part).Type())
 		}
 		w.begin()
-		for _, f := range []struct{ of, name string }{{"engine", c.method}, {"engine", "observe"},
-			{"tally", "receipt"}} {
+		for _, f := range []struct{ of, name string }{
+			{"engine", c.method},
+			{"engine", "observe"},
+			{"tally", "receipt"},
+		} {
 			w.from(w.method(types.NewPointer(mapper.Type(f.of).Type()), mapper.Pkg, f.name))
 		}
 		out = append(out, reach{c.call, len(w.packages), len(w.files), len(w.functions)})

@@ -203,8 +203,10 @@ func (m *mod) packages() (imports, commands []string, err error) {
 // measure builds a program that maps one struct, and one with the SDK alone, and compares what they need.
 func (r *room) measure() error {
 	var errs []error
-	for _, x := range []struct{ name, source, required string }{{"bare", bare, ""},
-		{"hello", hello, prefix + "@" + version}} {
+	for _, x := range []struct{ name, source, required string }{
+		{"bare", bare, ""},
+		{"hello", hello, prefix + "@" + version},
+	} {
 		required := []string{x.required}
 		if x.required == "" {
 			required = nil

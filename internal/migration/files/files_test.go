@@ -50,8 +50,10 @@ func exportOf(t *testing.T, items []item.Attributes) Folder {
 			t.Fatal(err)
 		}
 		sum := md5.Sum(content)
-		_ = json.NewEncoder(&manifest).Encode(dataFile{bytes.Count(lines.Bytes(), []byte("\n")),
-			base64.StdEncoding.EncodeToString(sum[:]), "prefix/AWSDynamoDB/1/data/" + filepath.Base(name)})
+		_ = json.NewEncoder(&manifest).Encode(dataFile{
+			bytes.Count(lines.Bytes(), []byte("\n")),
+			base64.StdEncoding.EncodeToString(sum[:]), "prefix/AWSDynamoDB/1/data/" + filepath.Base(name),
+		})
 	}
 	put(t, dir, filesName, manifest.String())
 	put(t, dir, summaryName, fmt.Sprintf(`{"exportType":"FULL_EXPORT","outputFormat":"DYNAMODB_JSON",`+
@@ -83,7 +85,8 @@ func someItems(n int) []item.Attributes {
 
 // readAllItems reads the segments of an export one after the other.
 func readAllItems(ctx context.Context, e *Export, of, limit int, from Position) (all []item.Attributes,
-	positions []Position, err error) {
+	positions []Position, err error,
+) {
 	for n := range of {
 		err = errors.Join(err, e.Read(ctx, Segment{n, of, limit, from}, func(b Batch) error {
 			all, positions = append(all, b.Items...), append(positions, b.At)
@@ -142,27 +145,39 @@ func TestDamagedExportIsRefused(t *testing.T) {
 		damage func(t *testing.T, dir string)
 		want   string
 	}{
-		"no summary": {func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, summaryName)) },
-			"name the folder of one export"},
-		"no list of files": {func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, filesName)) },
-			"copy the export again"},
-		"another format": {func(t *testing.T, dir string) { put(t, dir, summaryName, `{"outputFormat":"ION"}`) },
-			"export as DYNAMODB_JSON"},
+		"no summary": {
+			func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, summaryName)) },
+			"name the folder of one export",
+		},
+		"no list of files": {
+			func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, filesName)) },
+			"copy the export again",
+		},
+		"another format": {
+			func(t *testing.T, dir string) { put(t, dir, summaryName, `{"outputFormat":"ION"}`) },
+			"export as DYNAMODB_JSON",
+		},
 		"incremental": {func(t *testing.T, dir string) {
 			put(t, dir, summaryName, `{"outputFormat":"DYNAMODB_JSON","exportType":"INCREMENTAL_EXPORT"}`)
 		}, "export the whole table"},
 		"another count": {func(t *testing.T, dir string) {
 			put(t, dir, summaryName, `{"outputFormat":"DYNAMODB_JSON","itemCount":99}`)
 		}, "the export is not whole"},
-		"a missing file": {func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "data", "01.json.gz")) },
-			"copy the export again"},
+		"a missing file": {
+			func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "data", "01.json.gz")) },
+			"copy the export again",
+		},
 		"a cut file": {func(t *testing.T, dir string) {
 			os.Truncate(filepath.Join(dir, "data", "01.json.gz"), 30)
 		}, "copy the export again"},
-		"a changed content": {func(t *testing.T, dir string) { copyFile(t, dir, "00.json.gz", "01.json.gz") },
-			"has the checksum"},
-		"no gzip": {func(t *testing.T, dir string) { put(t, dir, "data/01.json.gz", "text") },
-			"copy the export again"},
+		"a changed content": {
+			func(t *testing.T, dir string) { copyFile(t, dir, "00.json.gz", "01.json.gz") },
+			"has the checksum",
+		},
+		"no gzip": {
+			func(t *testing.T, dir string) { put(t, dir, "data/01.json.gz", "text") },
+			"copy the export again",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := exportOf(t, someItems(6))

@@ -195,7 +195,8 @@ func (it *Item) whole() item.Attributes {
 
 // indexValue makes a key of an index; nil where a value is empty, so that the item is not in it.
 func (s *splitter) indexValue(n *indexKey, fields item.Attributes, self types.AttributeValue,
-	mapKey string) types.AttributeValue {
+	mapKey string,
+) types.AttributeValue {
 	values := make([]key.Value, len(n.key.from))
 	for i := range n.key.from {
 		from := &n.key.from[i]

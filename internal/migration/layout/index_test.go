@@ -66,8 +66,10 @@ func TestKeysOfIndexes(t *testing.T) {
 			"Until": str("2030-01-01T00:00:00Z"),
 			"Home":  &types.AttributeValueMemberM{Value: item.Attributes{"City": str("Ulm"), "Street": str("x")}},
 			"Notes": &types.AttributeValueMemberL{Value: []types.AttributeValue{
-				&types.AttributeValueMemberM{Value: item.Attributes{"N": num("1"), "Author": str("eve"),
-					"Text": str("t")}},
+				&types.AttributeValueMemberM{Value: item.Attributes{
+					"N": num("1"), "Author": str("eve"),
+					"Text": str("t"),
+				}},
 			}},
 		}
 		change(d)
@@ -89,45 +91,86 @@ func TestKeysOfIndexes(t *testing.T) {
 		has item.Attributes
 		err string
 	}{
-		"written for indexes": {func(item.Attributes) {}, "HEAD",
+		"written for indexes": {
+			func(item.Attributes) {}, "HEAD",
 			item.Attributes{"G1": str("STATE#open"), "G2": str("0007"), "Owner": str("bob"), "gone": num("1893456000")},
-			""},
-		"the expiry of all": {func(item.Attributes) {}, "NOTE#0001",
-			item.Attributes{"gone": num("1893456000"), "Author": str("eve")}, ""},
-		"no expiry": {func(d item.Attributes) { d["Until"] = str("0001-01-01T00:00:00Z") },
-			"NOTE#0001", item.Attributes{"gone": nil}, ""},
-		"an expiry that is no time": {func(d item.Attributes) { d["Until"] = str("soon") }, "", nil,
-			`Until: the text is not a time, and is when the item expires`},
-		"empty own key": {func(d item.Attributes) { d["Owner"] = str("") }, "HEAD",
-			item.Attributes{"Owner": nil}, ""},
+			"",
+		},
+		"the expiry of all": {
+			func(item.Attributes) {}, "NOTE#0001",
+			item.Attributes{"gone": num("1893456000"), "Author": str("eve")},
+			"",
+		},
+		"no expiry": {
+			func(d item.Attributes) { d["Until"] = str("0001-01-01T00:00:00Z") },
+			"NOTE#0001",
+			item.Attributes{"gone": nil},
+			"",
+		},
+		"an expiry that is no time": {
+			func(d item.Attributes) { d["Until"] = str("soon") }, "", nil,
+			`Until: the text is not a time, and is when the item expires`,
+		},
+		"empty own key": {
+			func(d item.Attributes) { d["Owner"] = str("") }, "HEAD",
+			item.Attributes{"Owner": nil},
+			"",
+		},
 		"NULL own key": {func(d item.Attributes) {
 			d["Owner"] = &types.AttributeValueMemberNULL{Value: true}
 		}, "HEAD", item.Attributes{"Owner": nil}, ""},
-		"zero time": {func(d item.Attributes) { d["Opened"] = num("-62135596800") }, "HEAD",
-			item.Attributes{"Opened": nil}, ""},
-		"an own key of another type": {func(d item.Attributes) { d["Owner"] = num("1") }, "", nil,
-			"Owner: it is a N, and a key of the index byOwner of type S"},
-		"a large own key": {func(d item.Attributes) { d["Owner"] = str(strings.Repeat("x", 2049)) }, "", nil,
-			"Owner: as a key of the index byOwner: "},
-		"a large key": {func(d item.Attributes) { d["State"] = str(strings.Repeat("x", 2049)) }, "", nil,
-			"State: as a key of the index byState: "},
-		"empty in a key": {func(d item.Attributes) { d["State"] = str("") }, "HEAD",
-			item.Attributes{"G1": nil, "G2": str("0007"), "State": str("")}, ""},
-		"absent in a key": {func(d item.Attributes) { delete(d, "State"); delete(d, "Weight") }, "HEAD",
-			item.Attributes{"G1": nil, "G2": str("0000")}, ""},
-		"of another type in a key": {func(d item.Attributes) { d["Weight"] = str("much") }, "", nil,
-			`Weight: the text is not an integer of the index byState`},
-		"in a struct": {func(d item.Attributes) { in(d, "Home")["City"] = str("") }, "HOME",
-			item.Attributes{"City": nil, "Street": str("x")}, ""},
-		"in an element": {func(d item.Attributes) { in(d, "Notes")["Author"] = str("") }, "NOTE#0001",
-			item.Attributes{"Author": nil, "Text": str("t")}, ""},
-		"of an element, wrong": {func(d item.Attributes) { in(d, "Notes")["Author"] = num("1") }, "", nil,
-			"Notes[0].Author: it is a N"},
+		"zero time": {
+			func(d item.Attributes) { d["Opened"] = num("-62135596800") }, "HEAD",
+			item.Attributes{"Opened": nil},
+			"",
+		},
+		"an own key of another type": {
+			func(d item.Attributes) { d["Owner"] = num("1") }, "", nil,
+			"Owner: it is a N, and a key of the index byOwner of type S",
+		},
+		"a large own key": {
+			func(d item.Attributes) { d["Owner"] = str(strings.Repeat("x", 2049)) }, "", nil,
+			"Owner: as a key of the index byOwner: ",
+		},
+		"a large key": {
+			func(d item.Attributes) { d["State"] = str(strings.Repeat("x", 2049)) }, "", nil,
+			"State: as a key of the index byState: ",
+		},
+		"empty in a key": {
+			func(d item.Attributes) { d["State"] = str("") }, "HEAD",
+			item.Attributes{"G1": nil, "G2": str("0007"), "State": str("")},
+			"",
+		},
+		"absent in a key": {
+			func(d item.Attributes) { delete(d, "State"); delete(d, "Weight") }, "HEAD",
+			item.Attributes{"G1": nil, "G2": str("0000")},
+			"",
+		},
+		"of another type in a key": {
+			func(d item.Attributes) { d["Weight"] = str("much") }, "", nil,
+			`Weight: the text is not an integer of the index byState`,
+		},
+		"in a struct": {
+			func(d item.Attributes) { in(d, "Home")["City"] = str("") }, "HOME",
+			item.Attributes{"City": nil, "Street": str("x")},
+			"",
+		},
+		"in an element": {
+			func(d item.Attributes) { in(d, "Notes")["Author"] = str("") }, "NOTE#0001",
+			item.Attributes{"Author": nil, "Text": str("t")},
+			"",
+		},
+		"of an element, wrong": {
+			func(d item.Attributes) { in(d, "Notes")["Author"] = num("1") }, "", nil,
+			"Notes[0].Author: it is a N",
+		},
 		"kept in the monolith too": {func(d item.Attributes) {
 			d["G1"], d["gone"] = str("STATE#open"), num("1893456000")
 		}, "HEAD", item.Attributes{"G1": str("STATE#open")}, ""},
-		"another in the monolith": {func(d item.Attributes) { d["G1"] = str("open") }, "", nil,
-			"G1: no field of the model claims it, and the root has another attribute of that name"},
+		"another in the monolith": {
+			func(d item.Attributes) { d["G1"] = str("open") }, "", nil,
+			"G1: no field of the model claims it, and the root has another attribute of that name",
+		},
 	}
 	for name, tt := range tests {
 		d := doc(tt.change)
@@ -170,8 +213,10 @@ func TestNotesYieldToAttributes(t *testing.T) {
 	root := c.Root()
 	root.Attributes["Owner"], root.Attributes["State"], root.Attributes["G1"] = str("eve"), str("shut"),
 		str("STATE#shut")
-	back, err := l.Join([]*layout.Item{{Kind: root.Kind, PK: key.Scalar{Type: 'S', Text: "TICKET#a"}, SK: root.SK,
-		Attributes: root.Attributes}})
+	back, err := l.Join([]*layout.Item{{
+		Kind: root.Kind, PK: key.Scalar{Type: 'S', Text: "TICKET#a"}, SK: root.SK,
+		Attributes: root.Attributes,
+	}})
 	want := item.Attributes{"ID": str("a"), "Owner": str("eve"), "State": str("shut"), "G1": str("STATE#shut")}
 	if err != nil || !layout.Same(back, want) {
 		t.Errorf("%v, %v, want %v", back, err, want)

@@ -134,7 +134,8 @@ func (s *splitter) values(t *template, elem item.Attributes, self types.Attribut
 
 // source returns what one placeholder takes, and where it lies in the monolith or the element.
 func (s *splitter) source(from *source, elem item.Attributes, self types.AttributeValue,
-	mapKey string) (v types.AttributeValue, name string) {
+	mapKey string,
+) (v types.AttributeValue, name string) {
 	switch from.from {
 	case "element", "item":
 		return elem[from.attribute], from.attribute

@@ -40,8 +40,10 @@ func (s *source) value(v types.AttributeValue) (key.Value, error) {
 	return s.parse(text, number, wrong)
 }
 
-var kindNames = map[key.Kind]string{key.String: "text", key.Int: "an integer", key.Uint: "an unsigned integer",
-	key.Time: "a time", key.Bytes: "binary", key.Number: "a number"}
+var kindNames = map[key.Kind]string{
+	key.String: "text", key.Int: "an integer", key.Uint: "an unsigned integer",
+	key.Time: "a time", key.Bytes: "binary", key.Number: "a number",
+}
 
 // parse reads text or a number as the placeholder's kind.
 func (s *source) parse(text, number string, wrong func() (key.Value, error)) (key.Value, error) {

@@ -239,8 +239,10 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 		Header:   b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{st.Assign()},
 	}
 	b.expect(r, b.root.Attributes)
-	r.NewSize = r.OldSize + st.Assign().Size() - item.Assignment{Name: schema.State,
-		Value: b.root.Attributes[schema.State]}.Size() + r.Reserved.Grows(r.Header, false)
+	r.NewSize = r.OldSize + st.Assign().Size() - item.Assignment{
+		Name:  schema.State,
+		Value: b.root.Attributes[schema.State],
+	}.Size() + r.Reserved.Grows(r.Header, false)
 	r.Prepare()
 	if err := b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t)); err != nil {
 		return err
@@ -522,10 +524,12 @@ func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
 		Remove: []item.Assignment{{Name: schema.Moved}},
 	}
-	r.Expect = write.Expect{Version: r.Header.Version,
+	r.Expect = write.Expect{
+		Version: r.Header.Version,
 		Terms: []attr.Condition{
 			write.Values([]item.Assignment{{Name: schema.Moved, Value: d.Attributes[schema.Moved]}}),
-		}}
+		},
+	}
 	if r.Header.Version == nil {
 		r.Expect.Version, r.Expect.Old = nil, &write.Old{}
 	}
@@ -539,7 +543,8 @@ func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 
 // together writes a monolith in one transaction with a check of the root item.
 func (b *Return) inOneTransaction(ctx context.Context, r *write.Request, before item.Attributes,
-	of write.Expect) error {
+	of write.Expect,
+) error {
 	root := b.rootRequest(write.Check, of)
 	units, _ := b.m.units(r, before)
 	if err := b.m.Rate.Take(ctx, 2*(units+cost.WriteUnits(root.OldSize))); err != nil {
@@ -628,7 +633,8 @@ func writtenSince(at item.Place) error {
 
 // delete deletes an item that is as it was read, or gone: else the error is errRestart, and now what is there.
 func (b *Return) delete(ctx context.Context, at item.Place, stored item.Attributes, h item.Header,
-	t *write.Tally) (now item.Attributes, err error) {
+	t *write.Tally,
+) (now item.Attributes, err error) {
 	r := &write.Request{
 		Kind: write.Delete, Place: at, Label: b.m.Layout.Model, Field: "an item", Reserved: b.m.Layout.Reserved,
 		Root:   at == b.Root,

@@ -110,7 +110,8 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 
 // compare compares a monolith with the items of its live collection, whose versions have a sum.
 func (m *Mover) compare(d *Monolith, root *Root, items []*layout.Item, sum [item.TokenSize]byte) (s State,
-	reason string) {
+	reason string,
+) {
 	doc, err := m.Layout.Join(items)
 	if err != nil {
 		return Wrong, err.Error()

@@ -119,8 +119,10 @@ func TestRollbackKeepsConcurrentWrites(t *testing.T) {
 	for _, a := range s.all(s.Tables[0]) {
 		incarnation = a["_a"]
 	}
-	added := item.Attributes{"PK": attr.ValueOf(root.PK), "SK": textOf("PRICE#late"), "_a": incarnation,
-		"Prices": &types.AttributeValueMemberN{Value: "1"}}
+	added := item.Attributes{
+		"PK": attr.ValueOf(root.PK), "SK": textOf("PRICE#late"), "_a": incarnation,
+		"Prices": &types.AttributeValueMemberN{Value: "1"},
+	}
 	// The copy is made, and the monolith written: then somebody adds, and writes, without asking the root.
 	m, during := s.broken(-1, faults.KilledBefore, nil)
 	b := &protocol.Return{Doc: s.at("a"), Root: root}
@@ -151,8 +153,10 @@ func TestRollbackKeepsConcurrentWrites(t *testing.T) {
 		t.Error("what was added is gone")
 	}
 	if _, err := s.client.DeleteItem(context.Background(),
-		&dynamodb.DeleteItemInput{TableName: &s.Tables[0].Name,
-			Key: item.Attributes{"PK": added["PK"], "SK": added["SK"]}}); err != nil {
+		&dynamodb.DeleteItemInput{
+			TableName: &s.Tables[0].Name,
+			Key:       item.Attributes{"PK": added["PK"], "SK": added["SK"]},
+		}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.back("a"); err != nil || len(s.all(s.Tables[0])) != 0 {
@@ -269,7 +273,8 @@ type growing struct {
 }
 
 func (g *growing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	out, err := g.Client.UpdateItem(ctx, in, o...)
 	if err == nil && strings.Contains(fmt.Sprint(in.ExpressionAttributeNames), "_s") {
 		g.marked()
@@ -352,31 +357,36 @@ func (b *concurrent) next() {
 }
 
 func (b *concurrent) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	b.next()
 	return b.Client.GetItem(ctx, in, o...)
 }
 
 func (b *concurrent) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	b.next()
 	return b.Client.UpdateItem(ctx, in, o...)
 }
 
 func (b *concurrent) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	b.next()
 	return b.Client.PutItem(ctx, in, o...)
 }
 
 func (b *concurrent) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.DeleteItemOutput, error) {
 	b.next()
 	return b.Client.DeleteItem(ctx, in, o...)
 }
 
 func (b *concurrent) Query(ctx context.Context, in *dynamodb.QueryInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	b.next()
 	return b.Client.Query(ctx, in, o...)
 }

@@ -109,7 +109,8 @@ func keyOf(table *item.Table, a item.Attributes) item.Attributes {
 
 // facing does something with a fault at one request, and then, if that was the end of it, again without.
 func (s *setup) facing(ctx context.Context, f faults.Fault, at int,
-	do func(context.Context, *protocol.Mover) error) (hit bool) {
+	do func(context.Context, *protocol.Mover) error,
+) (hit bool) {
 	c, kill := context.WithCancel(ctx)
 	defer kill()
 	m, b := s.broken(at, f, kill)

@@ -80,8 +80,10 @@ func (e *Entity) commit(ctx context.Context) error {
 		}
 		now := &Monolith{e.Doc.Place, o.Stored[0]}
 		k := now.Mark()
-		r := Root{Header: item.Header{Incarnation: e.incarnation}, Stage: item.Stage{Took: e.took},
-			Attributes: item.Attributes{"": nil}}
+		r := Root{
+			Header: item.Header{Incarnation: e.incarnation}, Stage: item.Stage{Took: e.took},
+			Attributes: item.Attributes{"": nil},
+		}
 		same := bytes.Equal(now.Hash(), e.Doc.Hash())
 		switch {
 		case e.shared && k != nil && !k.Deleted && attr.Same(k.Incarnation, e.incarnation):

@@ -334,7 +334,8 @@ func (e *Entity) own() []types.AttributeValue {
 
 // clear removes items as they were read, of incarnations that are gone.
 func (m *Mover) clear(ctx context.Context, root item.Place, all []Stored,
-	isDeleted func(incarnation types.AttributeValue) bool, t *write.Tally) error {
+	isDeleted func(incarnation types.AttributeValue) bool, t *write.Tally,
+) error {
 	for _, s := range all {
 		h := m.Layout.Reserved.Header(s.Attributes)
 		if s.Place == root || h.Incarnation == nil || h.Version == nil || !isDeleted(h.Incarnation) {
@@ -595,7 +596,8 @@ func (e *Entity) adopt(ctx context.Context, root *Root) error {
 
 // sumOfParts is of the versions of the parts that are there of an incarnation, and how many these are.
 func (e *Entity) sumOfParts(ctx context.Context, incarnation types.AttributeValue) (sum [item.TokenSize]byte, n int,
-	err error) {
+	err error,
+) {
 	all, err := e.m.Items(ctx, e.at, &e.t)
 	for _, s := range all {
 		if s.Place != e.at && attr.Same(source.Header(s.Attributes).Incarnation, incarnation) {

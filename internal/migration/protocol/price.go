@@ -67,8 +67,10 @@ func (m *Mover) backUnits(put *write.Request) float64 {
 	if !put.Root {
 		mark = item.Frozen(put.Token, is)
 	}
-	r := &write.Request{Kind: write.Update, Place: put.Place, Reserved: put.Reserved, Header: put.Reserved.Header(is),
-		OldSize: put.NewSize, Set: []item.Assignment{mark}}
+	r := &write.Request{
+		Kind: write.Update, Place: put.Place, Reserved: put.Reserved, Header: put.Reserved.Header(is),
+		OldSize: put.NewSize, Set: []item.Assignment{mark},
+	}
 	r.Prepare()
 	r.NewSize = put.NewSize + mark.Size() - item.Assignment{Name: mark.Name, Value: is[mark.Name]}.Size()
 	marked, _ := m.units(r, is)

@@ -77,8 +77,10 @@ func (e *NotUnderway) Error() string { return e.Reason }
 
 // New returns a mover of a layout's entities, from a table where they lie under keys, to others.
 func New(c Client, l *layout.Layout, source *item.Table, keys *layout.Keys, tables []*item.Table) *Mover {
-	return &Mover{Layout: l, Source: source, Keys: keys, Tables: tables, Client: c, Now: time.Now,
-		Sender: &write.Sender{Client: c, Now: time.Now}}
+	return &Mover{
+		Layout: l, Source: source, Keys: keys, Tables: tables, Client: c, Now: time.Now,
+		Sender: &write.Sender{Client: c, Now: time.Now},
+	}
 }
 
 // tries bounds how often something is begun again because somebody else came between.
@@ -321,7 +323,8 @@ func (m *Mover) once(ctx context.Context, r *write.Request, before item.Attribut
 }
 
 func (m *Mover) paced(ctx context.Context, r *write.Request, before item.Attributes, t *write.Tally,
-	send func(context.Context, *write.Request, *write.Tally) write.Outcome) write.Outcome {
+	send func(context.Context, *write.Request, *write.Tally) write.Outcome,
+) write.Outcome {
 	units, _ := m.units(r, before)
 	if err := m.Rate.Take(ctx, units); err != nil {
 		return write.Outcome{State: write.Failed, Requests: []*write.Request{r}, Err: err}

@@ -164,8 +164,10 @@ func (s *setup) all(table *item.Table) []item.Attributes {
 
 // shop is a random monolith.
 func shop(r *rand.Rand, id string, orders int) item.Attributes {
-	v := Shop{ID: id, Name: fmt.Sprint("shop ", id), Open: r.IntN(2) == 0, Address: Address{"Street", "City"},
-		Notes: map[string]string{"a": "b"}, Prices: map[string]int{"x": 1, "y": r.IntN(9)}}
+	v := Shop{
+		ID: id, Name: fmt.Sprint("shop ", id), Open: r.IntN(2) == 0, Address: Address{"Street", "City"},
+		Notes: map[string]string{"a": "b"}, Prices: map[string]int{"x": 1, "y": r.IntN(9)},
+	}
 	for n := range orders {
 		v.Orders = append(v.Orders,
 			Order{time.Date(2026, 1, 1+n%28, n/28, n%7, 0, r.IntN(1e9), time.UTC), fmt.Sprint("what ", n)})
@@ -264,13 +266,19 @@ func TestDeadLetters(t *testing.T) {
 			l := a["Orders"].(*types.AttributeValueMemberL)
 			l.Value = append(l.Value, l.Value[0])
 		}, "Orders: the elements 0 and 3 would both have the key"},
-		"type": {func(a item.Attributes) { a["Prices"] = text("none") },
-			"Prices: it is a S, and its elements are items: it has to be a list or a map"},
-		"element": {func(a item.Attributes) { a["Orders"].(*types.AttributeValueMemberL).Value[1] = text("x") },
-			"Orders[1]: it is a S, and has to be a map"},
-		"reserved": {func(a item.Attributes) { a["_s"] = text("x") },
+		"type": {
+			func(a item.Attributes) { a["Prices"] = text("none") },
+			"Prices: it is a S, and its elements are items: it has to be a list or a map",
+		},
+		"element": {
+			func(a item.Attributes) { a["Orders"].(*types.AttributeValueMemberL).Value[1] = text("x") },
+			"Orders[1]: it is a S, and has to be a map",
+		},
+		"reserved": {
+			func(a item.Attributes) { a["_s"] = text("x") },
 			"_s: no field of the model claims it, and the root has another attribute of that name: rename it in the " +
-				"model (hash=, range=, version=)"},
+				"model (hash=, range=, version=)",
+		},
 		"key": {func(a item.Attributes) {
 			delete(a["Orders"].(*types.AttributeValueMemberL).Value[2].(*types.AttributeValueMemberM).Value, "At")
 		}, "Orders[2].At: it is absent, and stands in a key"},

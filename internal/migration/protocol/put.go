@@ -152,7 +152,8 @@ func (e *Entity) partRequest(p *part) *write.Request {
 // insert sends INSERT statements, each a single time: Written is what is there for sure, Again what is
 // not there, or, where that is unsure, what may be there, and InTheWay what found another item.
 func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) (results []bulk.Result, unsure []bool,
-	err error) {
+	err error,
+) {
 	once := func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 	s := &bulk.Inserts{Client: m.Client, Label: m.Layout.Model, Options: []func(*dynamodb.Options){once}}
 	results, unsure = make([]bulk.Result, len(items)), make([]bool, len(items))

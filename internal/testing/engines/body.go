@@ -21,7 +21,8 @@ type plainBody struct{ io.ReadSeeker }
 func plainBodies(stack *middleware.Stack) error {
 	return stack.Build.Add(middleware.BuildMiddlewareFunc("itemize.plainBodies",
 		func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (middleware.BuildOutput,
-			middleware.Metadata, error) {
+			middleware.Metadata, error,
+		) {
 			if r, ok := in.Request.(*smithyhttp.Request); ok {
 				if body, ok := r.GetStream().(io.ReadSeeker); ok {
 					plain, err := r.SetStream(plainBody{body})

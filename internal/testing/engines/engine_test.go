@@ -39,9 +39,13 @@ func TestTraits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]engines.Traits{engines.Local: {Capacity: true, ARNs: true},
-		engines.Docker: {Capacity: true, ARNs: true}, engines.Dynoxide: {Capacity: true, Transactions: true,
-			Misses: true}}
+	want := map[string]engines.Traits{
+		engines.Local:  {Capacity: true, ARNs: true},
+		engines.Docker: {Capacity: true, ARNs: true}, engines.Dynoxide: {
+			Capacity: true, Transactions: true,
+			Misses: true,
+		},
+	}
 	if w, found := want[e.Name]; found && got != w {
 		t.Errorf("%s: %+v; want %+v", e.Name, got, w)
 	}

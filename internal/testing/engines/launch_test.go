@@ -21,8 +21,11 @@ func TestDockerPullsMissingImageFirst(t *testing.T) {
 	}{
 		{"the image exists", "exit 0", []string{"image"}, ""},
 		{"the image is missing", "exit 1", []string{"image", "pull"}, ""},
-		{"the pull fails", "exit 1; fi; if [ $1 = pull ]; then echo no space left >&2; exit 1",
-			[]string{"image", "pull"}, "no space left"},
+		{
+			"the pull fails", "exit 1; fi; if [ $1 = pull ]; then echo no space left >&2; exit 1",
+			[]string{"image", "pull"},
+			"no space left",
+		},
 	} {
 		dir := t.TempDir()
 		script := "#!/bin/sh\necho $1 >>" + dir + "/calls\nif [ $1 = image ]; then " + c.inspect + "; fi\n"

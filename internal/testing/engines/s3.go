@@ -78,8 +78,10 @@ func launchS3(ctx context.Context, path, folder string) (*S3, error) {
 
 // Config returns the configuration of a client of the gateway: pass it to s3.NewFromConfig.
 func (g *S3) Config() aws.Config {
-	return aws.Config{BaseEndpoint: &g.Endpoint, Region: "us-east-1",
-		Credentials: aws.CredentialsProviderFunc(anyCredentials)}
+	return aws.Config{
+		BaseEndpoint: &g.Endpoint, Region: "us-east-1",
+		Credentials: aws.CredentialsProviderFunc(anyCredentials),
+	}
 }
 
 // CreateBucket creates a bucket.

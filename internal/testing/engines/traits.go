@@ -37,8 +37,10 @@ func (e *Engine) probe() (Traits, error) {
 	item := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "a"}}
 	other := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "b"}}
 	w, err := client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
-		TransactItems: []types.TransactWriteItem{{Put: &types.Put{TableName: &name, Item: item}},
-			{Put: &types.Put{TableName: &name, Item: other}}},
+		TransactItems: []types.TransactWriteItem{
+			{Put: &types.Put{TableName: &name, Item: item}},
+			{Put: &types.Put{TableName: &name, Item: other}},
+		},
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
 	if err != nil {
@@ -55,8 +57,10 @@ func (e *Engine) probe() (Traits, error) {
 	}
 	arn := "arn:aws:dynamodb:us-east-1:000000000000:table/" + name
 	_, err = client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &arn, Key: item})
-	return Traits{ARNs: err == nil, Capacity: len(g.ConsumedCapacity) > 0, Transactions: units(w.ConsumedCapacity) == 4,
-		Misses: units(g.ConsumedCapacity) == 0.5}, nil
+	return Traits{
+		ARNs: err == nil, Capacity: len(g.ConsumedCapacity) > 0, Transactions: units(w.ConsumedCapacity) == 4,
+		Misses: units(g.ConsumedCapacity) == 0.5,
+	}, nil
 }
 
 func units(all []types.ConsumedCapacity) float64 {

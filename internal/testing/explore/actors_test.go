@@ -178,8 +178,10 @@ type timed struct {
 }
 
 // monthsOfTimed are the months that there are tables of.
-var monthsOfTimed = []time.Time{time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC),
-	time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)}
+var monthsOfTimed = []time.Time{
+	time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC),
+	time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC),
+}
 
 // monthOf is that of an entity: of one that has moved to a key with another letter at its end the next.
 func monthOf(id string) time.Time {
@@ -316,13 +318,15 @@ func (c *cast[T]) do(n *explore.Transport, o explore.Op, call func() error) erro
 
 // load reads the whole entity.
 func (c *cast[T]) load(ctx context.Context, name string, n *explore.Transport,
-	options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
+	options ...mapper.ReadOption,
+) (*mapper.Mapper[T], *mapper.Entity[T]) {
 	return c.loadAt(ctx, name, n, c.id, options...)
 }
 
 // loadAt reads the whole entity of a key.
 func (c *cast[T]) loadAt(ctx context.Context, name string, n *explore.Transport, id string,
-	options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
+	options ...mapper.ReadOption,
+) (*mapper.Mapper[T], *mapper.Entity[T]) {
 	m := c.mapper(n)
 	o := explore.Op{Actor: name, What: "load", Start: c.run.Now()}
 	e, err := m.Load(ctx, keyOf(m, id), options...)
@@ -386,7 +390,8 @@ func (c *cast[T]) inserter(name string, parts int, options ...mapper.WriteOption
 }
 
 func (c *cast[T]) insert(ctx context.Context, name string, n *explore.Transport, parts int,
-	options ...mapper.WriteOption) error {
+	options ...mapper.WriteOption,
+) error {
 	m := c.mapper(n)
 	e := m.New(value[T](c.id, name, parts))
 	return c.do(n, c.insertion(name, parts), func() error {
@@ -460,7 +465,8 @@ func (c *cast[T]) loadedDeleter(name string, staged bool) explore.Actor {
 // loadedDeletion deletes the entity as it was loaded. unsure reports that an answer was lost, or may
 // have been: then the delete of a single item that finds nothing has succeeded.
 func (c *cast[T]) loadedDeletion(name string, was *explore.Entity, staged bool, unsure func() bool) explore.Op {
-	return explore.Op{Actor: name, What: "delete what was loaded", Ends: true,
+	return explore.Op{
+		Actor: name, What: "delete what was loaded", Ends: true,
 		Apply: func(w *explore.World, past []*explore.World) bool {
 			now := w.At(c.id)
 			if now == nil && len(was.Items) == 0 && !staged && unsure() {
@@ -479,7 +485,8 @@ func (c *cast[T]) loadedDeletion(name string, was *explore.Entity, staged bool, 
 			c.remove(w, staged)
 			c.leaveBlind(w, now, was)
 			return true
-		}}
+		},
+	}
 }
 
 // leaveBlind is leave after a delete, which deletes the items that were added since, but for blind additions.
@@ -632,8 +639,10 @@ func (c *cast[T]) joiner(name string, options ...mapper.WriteOption) explore.Act
 		}
 		v.Parts = append(v.Parts, part{"X" + name, name + ":added"})
 		e.Value = T(v)
-		c.adds(n, name, adding{item: "X" + name, value: name + ":added", origin: origin, empty: empty,
-			blind: isBlindOption(options)}, func() error {
+		c.adds(n, name, adding{
+			item: "X" + name, value: name + ":added", origin: origin, empty: empty,
+			blind: isBlindOption(options),
+		}, func() error {
 			_, err := m.Save(ctx, e, options...)
 			return err
 		})
@@ -669,16 +678,20 @@ func (c *cast[T]) takenBack(o explore.Op, a adding, err error) {
 		return
 	}
 	last := c.history.Ops[len(c.history.Ops)-1]
-	seen := explore.Op{Actor: o.Actor, What: o.What + " for a time", Start: last.Start, End: last.End,
-		Result: explore.Unknown, Apply: o.Apply}
+	seen := explore.Op{
+		Actor: o.Actor, What: o.What + " for a time", Start: last.Start, End: last.End,
+		Result: explore.Unknown, Apply: o.Apply,
+	}
 	c.history.Ops = append(c.history.Ops, &seen)
-	c.history.Add(&explore.Op{Actor: o.Actor, What: "take " + a.item + " back", Start: last.Start, End: last.End,
+	c.history.Add(&explore.Op{
+		Actor: o.Actor, What: "take " + a.item + " back", Start: last.Start, End: last.End,
 		Apply: func(w *explore.World, _ []*explore.World) bool {
 			if e := w.At(c.id); e != nil && e.Items[a.item] == a.value {
 				w.Entities[c.id] = e.With(a.item, "")
 			}
 			return true
-		}})
+		},
+	})
 }
 
 func (c *cast[T]) addition(name string, a adding) explore.Op {
@@ -807,8 +820,10 @@ func (c *cast[T]) founder(name string) explore.Actor {
 func (c *cast[T]) foreign(name, item string) explore.Actor {
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		table, key := c.place(n, item)
-		o := explore.Op{Actor: name, What: "change " + item, Apply: c.update(name+":foreign", item),
-			Echo: func(w *explore.World) { c.update(name+":foreign", item)(w, nil) }}
+		o := explore.Op{
+			Actor: name, What: "change " + item, Apply: c.update(name+":foreign", item),
+			Echo: func(w *explore.World) { c.update(name+":foreign", item)(w, nil) },
+		}
 		_ = c.do(n, o, func() error {
 			_, err := c.client(n, c.setup).UpdateItem(ctx, &dynamodb.UpdateItemInput{
 				TableName: &table, Key: key, UpdateExpression: aws.String("SET #v = :v"),
@@ -843,8 +858,10 @@ func (c *cast[T]) place(n *explore.Transport, item string) (table string, key ma
 		table = strings.ReplaceAll(c.table["docs_{Until:month}"], "{Until:month}", month.Format("2006-01"))
 		pk += "#" + month.Format("2006-01-02")
 	}
-	return table, map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: pk},
-		"SK": &types.AttributeValueMemberS{Value: sk}}
+	return table, map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: pk},
+		"SK": &types.AttributeValueMemberS{Value: sk},
+	}
 }
 
 // update writes a part that exists, without reading it.
@@ -928,7 +945,8 @@ func (c *cast[T]) isPart(item string) bool {
 
 // loadParts reads the parts without the root.
 func (c *cast[T]) loadParts(ctx context.Context, name string, n *explore.Transport,
-	options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
+	options ...mapper.ReadOption,
+) (*mapper.Mapper[T], *mapper.Entity[T]) {
 	m := c.mapper(n)
 	o := explore.Op{Actor: name, What: "load parts", Start: c.run.Now()}
 	e, err := m.Load(ctx, c.partsOf(m), options...)
@@ -1127,7 +1145,8 @@ func (c *cast[T]) swapper(name, to string, loaded bool) explore.Actor {
 			was, of = entityOf(e.Value), e
 		}
 		v := value[T](to, name, 1)
-		o := explore.Op{Actor: name, What: "swap", Ends: true,
+		o := explore.Op{
+			Actor: name, What: "swap", Ends: true,
 			Apply: func(w *explore.World, past []*explore.World) bool {
 				now := w.At(c.id)
 				if now == nil && was == nil && w.At(to) == nil { // what was left over is something to delete as well
@@ -1145,7 +1164,8 @@ func (c *cast[T]) swapper(name, to string, loaded bool) explore.Actor {
 				}
 				w.Entities[to] = entityOf(v)
 				return true
-			}}
+			},
+		}
 		_ = c.do(n, o, func() error {
 			_, err := mapper.Transact(ctx, m.DeletePartByKey(of), m.SavePart(m.New(v)))
 			return err
@@ -1187,21 +1207,25 @@ func (noLimit) GetInitialToken() func(error) error { return func(error) error { 
 type unwatched struct{ *dynamodb.Client }
 
 func (c unwatched) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	return c.Client.PutItem(ctx, in)
 }
 
 func (c unwatched) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	return c.Client.UpdateItem(ctx, in)
 }
 
 func (c unwatched) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.DeleteItemOutput, error) {
 	return c.Client.DeleteItem(ctx, in)
 }
 
 func (c unwatched) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
-	_ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	_ ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	return c.Client.TransactWriteItems(ctx, in)
 }

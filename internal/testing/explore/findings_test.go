@@ -57,12 +57,16 @@ func findings() []finding {
 			setup: setup{Attempts: 1, Torn: true}, actors: []role{does("A", "delete"), insert("B", 2)},
 		}},
 		{"the same beside an item that a crashed insert has left", play{
-			setup: setup{Attempts: 1, Torn: true}, before: []role{stagedInsert("b", 2).crashing(4),
-				does("d", "delete").crashing(4)}, actors: []role{does("A", "delete"), insert("B", 2)},
+			setup: setup{Attempts: 1, Torn: true}, before: []role{
+				stagedInsert("b", 2).crashing(4),
+				does("d", "delete").crashing(4),
+			}, actors: []role{does("A", "delete"), insert("B", 2)},
 		}},
 		{"a delete reads a root item, then its query yields an item of the next entity", play{
-			setup: setup{Attempts: 1, Torn: true}, before: []role{insert("b", 2)}, actors: []role{does("A", "delete"),
-				does("B", "delete"), insert("C", 2)},
+			setup: setup{Attempts: 1, Torn: true}, before: []role{insert("b", 2)}, actors: []role{
+				does("A", "delete"),
+				does("B", "delete"), insert("C", 2),
+			},
 		}},
 		{"3: a running staged insert, and an element added in its place", play{
 			setup: plain, actors: []role{stagedInsert("A", 2), does("B", "add")},
@@ -82,8 +86,10 @@ func findings() []finding {
 			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "join"), does("B", "delete")},
 		}},
 		{"4: as above, of a staged delete", play{
-			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "join"),
-				staged(does("B", "delete"))},
+			setup: plain, before: []role{insert("b", 1)}, actors: []role{
+				does("A", "join"),
+				staged(does("B", "delete")),
+			},
 		}},
 		{"4: an element that is added while its entity moves away", play{
 			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "join"), does("B", "move")},
@@ -93,12 +99,16 @@ func findings() []finding {
 			actors: []role{does("A", "join"), insert("B", 2)},
 		}},
 		{"an element that is added to parts that were loaded while a claim stood", play{
-			setup: plain, before: []role{stagedInsert("b", 2).crashing(3)}, actors: []role{does("A", "join"),
-				insert("B", 2)},
+			setup: plain, before: []role{stagedInsert("b", 2).crashing(3)}, actors: []role{
+				does("A", "join"),
+				insert("B", 2),
+			},
 		}},
 		{"5: a staged delete of a loaded entity", play{
-			setup: plain, before: []role{insert("b", 2)}, actors: []role{staged(does("A", "delete loaded")),
-				does("B", "save")},
+			setup: plain, before: []role{insert("b", 2)}, actors: []role{
+				staged(does("A", "delete loaded")),
+				does("B", "save"),
+			},
 		}},
 		{"7: a load of several pages, and a staged insert", play{
 			setup: pages, before: []role{insert("b", 2)},
@@ -113,12 +123,16 @@ func findings() []finding {
 			actors: []role{strong(does("A", "read")), does("B", "delete"), stagedInsert("C", 2)},
 		}},
 		{"8: a transaction whose first copy arrives late", play{
-			setup: plain, Limits: faults, before: []role{insert("b", 1)}, actors: []role{insert("A", 2),
-				does("B", "delete")},
+			setup: plain, Limits: faults, before: []role{insert("b", 1)}, actors: []role{
+				insert("A", 2),
+				does("B", "delete"),
+			},
 		}},
 		{"9: a claim and a going live that arrive late", play{
-			setup: plain, Limits: explore.Limits{Faults: 2, Late: 2}, actors: []role{stagedInsert("A", 1),
-				does("B", "delete")},
+			setup: plain, Limits: explore.Limits{Faults: 2, Late: 2}, actors: []role{
+				stagedInsert("A", 1),
+				does("B", "delete"),
+			},
 		}},
 		{"9: a query while an insert goes live", play{
 			setup: pages, actors: []role{stagedInsert("A", 2), does("B", "query"), does("C", "read parts")},
@@ -132,25 +146,33 @@ func findings() []finding {
 			actors: []role{does("A", "add new"), insert("B", 1)},
 		}},
 		{"a save while a staged delete is under way", play{
-			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "read"),
-				staged(does("B", "delete loaded")), does("C", "save")},
+			setup: plain, before: []role{insert("b", 1)}, actors: []role{
+				does("A", "read"),
+				staged(does("B", "delete loaded")), does("C", "save"),
+			},
 		}},
 		{"a save behind a staged delete whose mark somebody took over who died", play{
 			setup: setup{Attempts: 1}, Limits: explore.Limits{Crashes: 1}, before: []role{insert("b", 1)},
 			actors: []role{does("A", "save"), staged(does("B", "delete")), stagedInsert("C", 1)},
 		}},
 		{"a staged delete of what was loaded, while something is added", play{
-			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "add new"),
-				staged(does("B", "delete loaded"))},
+			setup: plain, before: []role{insert("b", 1)}, actors: []role{
+				does("A", "add new"),
+				staged(does("B", "delete loaded")),
+			},
 		}},
-		{"an upsert of the root item, which an index finds",
-			play{model: "indexed", setup: plain, actors: []role{does("A", "found"), does("B", "look up")}}},
+		{
+			"an upsert of the root item, which an index finds",
+			play{model: "indexed", setup: plain, actors: []role{does("A", "found"), does("B", "look up")}},
+		},
 		{"an upsert of the root item over what a deleted entity has left", play{
 			setup: plain, before: []role{does("a", "found"), staged(does("d", "delete")).crashing(3)},
 			actors: []role{does("A", "found"), does("B", "delete")},
 		}},
-		{"two upserts of the root item",
-			play{setup: plain, actors: []role{does("A", "found"), does("B", "found"), does("C", "delete")}}},
+		{
+			"two upserts of the root item",
+			play{setup: plain, actors: []role{does("A", "found"), does("B", "found"), does("C", "delete")}},
+		},
 		{"an addition to nothing", play{setup: plain, actors: []role{does("A", "join"), does("B", "delete")}}},
 		{"a delete of one item, by a client that cannot be watched, that finds nothing", play{
 			model: "bare", setup: unwatched, before: []role{insert("b", 1)},
@@ -200,8 +222,10 @@ func TestExploreInOrder(t *testing.T) {
 		for i, a := range kinds {
 			for _, b := range kinds[:i+1] {
 				a.name, b.name = "A", "B"
-				p := play{model: []string{"first", "last"}[done%2], setup: setup{Attempts: 1, Page: 1}, before: before,
-					actors: []role{a, b}}
+				p := play{
+					model: []string{"first", "last"}[done%2], setup: setup{Attempts: 1, Page: 1}, before: before,
+					actors: []role{a, b},
+				}
 				c := &explore.InOrder{Deviations: 2}
 				for more := true; more && time.Now().Before(end); more = c.Next() {
 					if err := l.run(p, c); err != nil {

@@ -57,8 +57,10 @@ func (e *Entity) With(item, value string) *Entity {
 }
 
 func (w *World) clone() *World {
-	return &World{maps.Clone(w.Entities), maps.Clone(w.Loose), maps.Clone(w.Left), maps.Clone(w.Going),
-		maps.Clone(w.Joins), w.op}
+	return &World{
+		maps.Clone(w.Entities), maps.Clone(w.Loose), maps.Clone(w.Left), maps.Clone(w.Going),
+		maps.Clone(w.Joins), w.op,
+	}
 }
 
 // Go notes that the entity of a key goes, by several requests.

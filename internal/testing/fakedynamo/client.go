@@ -72,8 +72,10 @@ func OK() Answer { return Answer{} }
 
 // Refused answers that the condition of a write failed; stored is the item as it is.
 func Refused(stored item.Attributes) Answer {
-	return Answer{Err: &types.ConditionalCheckFailedException{Message: aws.String("The conditional request failed"),
-		Item: stored}}
+	return Answer{Err: &types.ConditionalCheckFailedException{
+		Message: aws.String("The conditional request failed"),
+		Item:    stored,
+	}}
 }
 
 // Dropped answers nothing: the connection breaks after the request was sent.
@@ -171,15 +173,18 @@ func (c *Client) next(call Call) Answer {
 	case len(c.Answers) > 0:
 		a, c.Answers = c.Answers[0], c.Answers[1:]
 	default:
-		return Answer{Err: fmt.Errorf("the script has no answer to %s", call.Name),
-			Attempts: []int{http.StatusBadRequest}}
+		return Answer{
+			Err:      fmt.Errorf("the script has no answer to %s", call.Name),
+			Attempts: []int{http.StatusBadRequest},
+		}
 	}
 	return a
 }
 
 // call answers a call.
 func call[Out any](ctx context.Context, c *Client, name string, input any, options []func(*dynamodb.Options)) (*Out,
-	error) {
+	error,
+) {
 	if err := CheckInput(input); err != nil {
 		return nil, err
 	}
@@ -257,51 +262,59 @@ func at(operation string, key item.Attributes) string {
 
 // GetItem is the client's.
 func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
 	return call[dynamodb.GetItemOutput](ctx, c, at("GetItem", in.Key), in, o)
 }
 
 // BatchGetItem is the client's.
 func (c *Client) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.BatchGetItemOutput, error) {
 	return call[dynamodb.BatchGetItemOutput](ctx, c, "BatchGetItem", in, o)
 }
 
 // Query is the client's. Its input is recorded as it was at the call.
 func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	was := *in
 	return call[dynamodb.QueryOutput](ctx, c, "Query", &was, o)
 }
 
 // Scan is the client's.
 func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput,
-	error) {
+	error,
+) {
 	was := *in
 	return call[dynamodb.ScanOutput](ctx, c, "Scan", &was, o)
 }
 
 // PutItem is the client's.
 func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	return call[dynamodb.PutItemOutput](ctx, c, at("PutItem", in.Item), in, o)
 }
 
 // UpdateItem is the client's.
 func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
 	return call[dynamodb.UpdateItemOutput](ctx, c, at("UpdateItem", in.Key), in, o)
 }
 
 // DeleteItem is the client's.
 func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.DeleteItemOutput, error) {
 	return call[dynamodb.DeleteItemOutput](ctx, c, at("DeleteItem", in.Key), in, o)
 }
 
 // TransactWriteItems is the client's.
 func (c *Client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
-	o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	o ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
 	return call[dynamodb.TransactWriteItemsOutput](ctx, c, "TransactWriteItems", in, o)
 }
 

@@ -23,7 +23,8 @@ type Torn struct {
 
 // Query reads the items of a page.
 func (c *Torn) Query(ctx context.Context, in *dynamodb.QueryInput,
-	options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	options ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	c.n++
 	if c.n != c.At {
 		return c.Client.Query(ctx, in, options...)

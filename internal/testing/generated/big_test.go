@@ -27,8 +27,10 @@ func TestBigNumbers(t *testing.T) {
 	rate, _, _ := big.ParseFloat("0.12345678901234567890123456789012345678", 10, 128, big.ToNearestEven)
 	must(m.Save(ctx, m.New(Ledger{
 		ID: "1", Sum: bigInt(most), Rate: *rate, Last: []*big.Int{bigInt("-" + most), nil, new(big.Int)},
-		By: map[string]big.Float{"EUR": *big.NewFloat(0.1)}, Limits: Limits{Most: *bigInt("7"),
-			Share: big.NewFloat(0.5)},
+		By: map[string]big.Float{"EUR": *big.NewFloat(0.1)}, Limits: Limits{
+			Most:  *bigInt("7"),
+			Share: big.NewFloat(0.5),
+		},
 		Entries: []LedgerEntry{{1, *bigInt("12345678901234567890123")}, {2, big.Int{}}},
 	})))(t)
 	e := must(m.Load(ctx, LedgerByID("1")))(t)
@@ -38,8 +40,10 @@ func TestBigNumbers(t *testing.T) {
 		"Sum": {v.Sum.String(), most}, "Rate": {v.Rate.Text('g', -1), "0.12345678901234567890123456789012345678"},
 		"Last": {v.Last[0].String(), "-" + most}, "Last of zero": {v.Last[2].String(), "0"},
 		"By":   {eur.Text('g', -1), "0.1"},
-		"Most": {v.Limits.Most.String(), "7"}, "Least": {v.Limits.Least.String(), "0"}, "Share": {share.Text('g', -1),
-			"0.5"},
+		"Most": {v.Limits.Most.String(), "7"}, "Least": {v.Limits.Least.String(), "0"}, "Share": {
+			share.Text('g', -1),
+			"0.5",
+		},
 		"Amount": {v.Entries[0].Amount.String(), "12345678901234567890123"},
 	} {
 		if c.got != c.want {

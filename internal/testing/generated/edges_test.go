@@ -56,8 +56,10 @@ func TestEdgesOfRanges(t *testing.T) {
 	m := newMapper[Shelf](t)
 	day := time.Date(2021, time.November, 14, 0, 0, 0, 0, time.UTC)
 	must(m.Save(ctx, m.New(
-		Shelf{ID: "1", Name: "n",
-			Books: []Event{{day.Add(time.Hour), "x"}, {day.Add(2 * time.Hour), "y"}, {day.AddDate(0, 0, 1), "z"}}},
+		Shelf{
+			ID: "1", Name: "n",
+			Books: []Event{{day.Add(time.Hour), "x"}, {day.Add(2 * time.Hour), "y"}, {day.AddDate(0, 0, 1), "z"}},
+		},
 	)))(t)
 	b := ShelfByID("1").Books()
 	names := func(q query.Query[Shelf, Event]) (out string) {

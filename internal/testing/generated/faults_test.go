@@ -84,7 +84,8 @@ func TestFaultsOfPatches(t *testing.T) {
 						o.HTTPClient = l
 						o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 							o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration,
-								error) {
+								error,
+							) {
 								return time.Millisecond, nil
 							})
 						})
@@ -116,8 +117,10 @@ func TestFaultsOfPatches(t *testing.T) {
 
 // patched reports whether a log is what a patch makes of it.
 func patched(name string, l Log) bool {
-	count := map[string]int{"increment": 6, "set": 6, "set and add": 6, "if, and another": 6, "add": 5,
-		"add and check": 5, "remove": 5}
+	count := map[string]int{
+		"increment": 6, "set": 6, "set and add": 6, "if, and another": 6, "add": 5,
+		"add and check": 5, "remove": 5,
+	}
 	events := map[string]int{"set and add": 1, "if, and another": 1, "add": 1, "add and check": 1}
 	books := 1
 	if name == "remove" {

@@ -35,8 +35,10 @@ func TestNoErrorContainsValuesOfCalls(t *testing.T) {
 	marker, _ := new(big.Int).SetString(leaks.Number, 10)
 	huge, _ := new(big.Int).SetString(leaks.Number+"0000000000000000000000000000000000000000000000000000001", 10)
 	rate := *big.NewFloat(7351907.5)
-	ledger := Ledger{ID: "1", Sum: marker, Rate: rate, Last: []*big.Int{marker},
-		By: map[string]big.Float{leaks.Text: rate}, Entries: []LedgerEntry{{N: 1}}}
+	ledger := Ledger{
+		ID: "1", Sum: marker, Rate: rate, Last: []*big.Int{marker},
+		By: map[string]big.Float{leaks.Text: rate}, Entries: []LedgerEntry{{N: 1}},
+	}
 	must(ledgers.Save(ctx, ledgers.New(ledger)))(t)
 	must(shelves.Save(ctx,
 		shelves.New(Shelf{ID: "1", Name: leaks.Text, Level: 7351907, Notes: &Extra{7351907, leaks.Text}})))(t)
@@ -119,26 +121,34 @@ func TestNoErrorContainsValuesOfCalls(t *testing.T) {
 			"SET v = :v", nil,
 		),
 		"a raw set with duplicates": raw(
-			map[string]types.AttributeValue{":v": &types.AttributeValueMemberSS{Value: []string{leaks.Text,
-				leaks.Text}}}, "SET v = :v", nil,
+			map[string]types.AttributeValue{":v": &types.AttributeValueMemberSS{Value: []string{
+				leaks.Text,
+				leaks.Text,
+			}}}, "SET v = :v", nil,
 		),
 		"a raw name": raw(map[string]types.AttributeValue{":v": text("x")}, "SET #n = :v",
 			map[string]string{"#n": ""}),
 		"a bulk load": bulk(Ledger{ID: "3", Sum: huge}),
 		"a decoded item": func() error {
-			_, err := ledgers.Decode(map[string]types.AttributeValue{"PK": text("LEDGER#1"), "SK": text("HEAD"),
-				"Sum": text(leaks.Text)})
+			_, err := ledgers.Decode(map[string]types.AttributeValue{
+				"PK": text("LEDGER#1"), "SK": text("HEAD"),
+				"Sum": text(leaks.Text),
+			})
 			return err
 		}(),
 		"a decoded change": func() error {
-			_, err := ledgers.DecodeChange(map[string]types.AttributeValue{"PK": text("LEDGER#1"), "SK": text("HEAD"),
-				"Last": text(leaks.Text)}, nil)
+			_, err := ledgers.DecodeChange(map[string]types.AttributeValue{
+				"PK": text("LEDGER#1"), "SK": text("HEAD"),
+				"Last": text(leaks.Text),
+			}, nil)
 			return err
 		}(),
 		"items": func() error {
 			_, err := ledgers.FromItems(ledgers.Key("1"),
-				map[string][]map[string]types.AttributeValue{ledgerTable: {{"PK": text("LEDGER#1"), "SK": text("HEAD"),
-					"By": text(leaks.Text)}}})
+				map[string][]map[string]types.AttributeValue{ledgerTable: {{
+					"PK": text("LEDGER#1"), "SK": text("HEAD"),
+					"By": text(leaks.Text),
+				}}})
 			return err
 		}(),
 	} {
@@ -152,8 +162,10 @@ func TestNoErrorContainsValuesOfCalls(t *testing.T) {
 	}
 	for i := range 3 {
 		must(scores.Save(ctx,
-			scores.New(Score{ID: fmt.Sprint("more", i), Game: leaks.Text, Player: leaks.Text + fmt.Sprint(i),
-				At: at})))(t)
+			scores.New(Score{
+				ID: fmt.Sprint("more", i), Game: leaks.Text, Player: leaks.Text + fmt.Sprint(i),
+				At: at,
+			})))(t)
 	}
 	page := must(ScoreByGamePlayer(leaks.Text).Limit(2).Page(ctx, scores))(t)
 	if page.Next == "" || leaks.In([]byte(page.Next)) {

@@ -129,8 +129,10 @@ type (
 // years, months, days and hours list the periods of a node by what it offers.
 func years[S since](name string, y yearly[S]) (out []period) {
 	for _, year := range []int{1999, 2000, 2019, 2020, 2021, 2022} {
-		out = append(out, period{fmt.Sprintf("%s year %d", name, year), y.Year(year).Query(),
-			func(t time.Time) bool { return t.Year() == year }})
+		out = append(out, period{
+			fmt.Sprintf("%s year %d", name, year), y.Year(year).Query(),
+			func(t time.Time) bool { return t.Year() == year },
+		})
 	}
 	for range draws.Times(4, 40, 400) {
 		out = append(out, ranges(name, y)...)
@@ -139,38 +141,60 @@ func years[S since](name string, y yearly[S]) (out []period) {
 }
 
 func months[S since](name string, m monthly[S]) (out []period) {
-	for _, x := range [][2]int{{2019, 12}, {2020, 2}, {2020, 12}, {2021, 1}, {2021, 2}, {2000, 2}, {2021, 11},
-		{2021, 10}} {
+	for _, x := range [][2]int{
+		{2019, 12},
+		{2020, 2},
+		{2020, 12},
+		{2021, 1},
+		{2021, 2},
+		{2000, 2},
+		{2021, 11},
+		{2021, 10},
+	} {
 		month := time.Month(x[1])
-		out = append(out, period{fmt.Sprintf("%s month %d-%d", name, x[0], x[1]), m.Month(x[0], month).Query(),
+		out = append(out, period{
+			fmt.Sprintf("%s month %d-%d", name, x[0], x[1]), m.Month(x[0], month).Query(),
 			func(t time.Time) bool {
 				return t.Year() == x[0] && t.Month() == month
-			}})
+			},
+		})
 		for _, in := range zones {
-			out = append(out, period{fmt.Sprintf("%s month %d-%d in %v", name, x[0], x[1], in),
+			out = append(out, period{
+				fmt.Sprintf("%s month %d-%d in %v", name, x[0], x[1], in),
 				m.Month(x[0], month, in).Query(), func(t time.Time) bool {
 					return t.In(in).Year() == x[0] && t.In(in).Month() == month
-				}})
+				},
+			})
 		}
 	}
 	return append(out, years(name, m)...)
 }
 
 func days[S since](name string, d daily[S]) (out []period) {
-	for _, x := range [][3]int{{2020, 2, 29}, {2020, 2, 28}, {2020, 12, 31}, {2021, 1, 1}, {2000, 2, 29},
-		{2021, 11, 13}} {
+	for _, x := range [][3]int{
+		{2020, 2, 29},
+		{2020, 2, 28},
+		{2020, 12, 31},
+		{2021, 1, 1},
+		{2000, 2, 29},
+		{2021, 11, 13},
+	} {
 		day := time.Date(x[0], time.Month(x[1]), x[2], 0, 0, 0, 0, time.UTC)
-		out = append(out, period{fmt.Sprintf("%s day %v", name, x), d.Day(x[0], time.Month(x[1]), x[2]).Query(),
+		out = append(out, period{
+			fmt.Sprintf("%s day %v", name, x), d.Day(x[0], time.Month(x[1]), x[2]).Query(),
 			func(t time.Time) bool {
 				return !t.Before(day) && t.Before(day.AddDate(0, 0, 1))
-			}})
+			},
+		})
 		for _, in := range zones {
 			out = append(out,
-				period{fmt.Sprintf("%s day %v in %v", name, x, in), d.Day(x[0], time.Month(x[1]), x[2], in).Query(),
+				period{
+					fmt.Sprintf("%s day %v in %v", name, x, in), d.Day(x[0], time.Month(x[1]), x[2], in).Query(),
 					func(t time.Time) bool {
 						y, m, n := t.In(in).Date()
 						return y == x[0] && int(m) == x[1] && n == x[2]
-					}})
+					},
+				})
 		}
 	}
 	return append(out, months(name, d)...)
@@ -179,10 +203,12 @@ func days[S since](name string, d daily[S]) (out []period) {
 func hours[S since](name string, h hourly[S]) (out []period) {
 	for _, hour := range []int{0, 9, 10, 23, 11} {
 		from := time.Date(2020, time.February, 29, hour, 0, 0, 0, time.UTC)
-		out = append(out, period{fmt.Sprintf("%s hour %d", name, hour), h.Hour(2020, time.February, 29, hour).Query(),
+		out = append(out, period{
+			fmt.Sprintf("%s hour %d", name, hour), h.Hour(2020, time.February, 29, hour).Query(),
 			func(t time.Time) bool {
 				return !t.Before(from) && t.Before(from.Add(time.Hour))
-			}})
+			},
+		})
 	}
 	return append(out, days(name, h)...)
 }
@@ -192,22 +218,34 @@ func hours[S since](name string, h hourly[S]) (out []period) {
 func ranges[S since](name string, r ranging[S]) []period {
 	all := instants()
 	end := func() time.Time {
-		t := all[rand.IntN(len(all))].Add([]time.Duration{0, 0, 1, -1, time.Second, -time.Second, time.Millisecond,
-			-time.Hour}[rand.IntN(8)])
+		t := all[rand.IntN(len(all))].Add([]time.Duration{
+			0, 0, 1, -1, time.Second, -time.Second, time.Millisecond,
+			-time.Hour,
+		}[rand.IntN(8)])
 		return t.In(zones[rand.IntN(len(zones))])
 	}
 	from, to := end(), end()
 	return []period{
-		{fmt.Sprintf("%s between %v and %v", name, from, to), r.Between(from, to).Query(),
-			func(t time.Time) bool { return !t.Before(from) && t.Before(to) }},
-		{fmt.Sprintf("%s between %v and itself", name, from), r.Between(from, from).Query(),
-			func(time.Time) bool { return false }},
-		{fmt.Sprintf("%s since %v before %v", name, from, to), r.Since(from).Before(to).Query(),
-			func(t time.Time) bool { return !t.Before(from) && t.Before(to) }},
-		{fmt.Sprintf("%s since %v", name, from), r.Since(from).Query(),
-			func(t time.Time) bool { return !t.Before(from) }},
-		{fmt.Sprintf("%s before %v", name, from), r.Before(from).Query(),
-			func(t time.Time) bool { return t.Before(from) }},
+		{
+			fmt.Sprintf("%s between %v and %v", name, from, to), r.Between(from, to).Query(),
+			func(t time.Time) bool { return !t.Before(from) && t.Before(to) },
+		},
+		{
+			fmt.Sprintf("%s between %v and itself", name, from), r.Between(from, from).Query(),
+			func(time.Time) bool { return false },
+		},
+		{
+			fmt.Sprintf("%s since %v before %v", name, from, to), r.Since(from).Before(to).Query(),
+			func(t time.Time) bool { return !t.Before(from) && t.Before(to) },
+		},
+		{
+			fmt.Sprintf("%s since %v", name, from), r.Since(from).Query(),
+			func(t time.Time) bool { return !t.Before(from) },
+		},
+		{
+			fmt.Sprintf("%s before %v", name, from), r.Before(from).Query(),
+			func(t time.Time) bool { return t.Before(from) },
+		},
 	}
 }
 
@@ -393,8 +431,10 @@ func pages[T, E any](t *testing.T, m *mapper.Mapper[T], q query.Query[T, E], siz
 func TestPages(t *testing.T) {
 	ctx := context.Background()
 	logs, _ := newLog(t)
-	for _, q := range []query.Query[Log, Event]{LogByID("1").Nanos().Query(),
-		LogByID("1").Weeks().Between(instants()[2], instants()[9]).Query()} {
+	for _, q := range []query.Query[Log, Event]{
+		LogByID("1").Nanos().Query(),
+		LogByID("1").Weeks().Between(instants()[2], instants()[9]).Query(),
+	} {
 		for _, q := range []query.Query[Log, Event]{q, q.Reverse()} {
 			want := must(q.Collect(ctx, logs))(t)
 			for _, size := range []int{0, 1, 2, 7, len(want), len(want) + 1} {
@@ -505,8 +545,10 @@ func TestCursors(t *testing.T) {
 	logs := mk(mapper.CursorKey(key))
 	for _, id := range []string{"1", "2"} {
 		must(logs.Save(ctx,
-			logs.New(Log{ID: id, Name: "n", Address: []Event{{K: "a"}, {K: "b"}, {K: "c"}},
-				Book: []Event{{K: "a"}, {K: "b"}}})))(t)
+			logs.New(Log{
+				ID: id, Name: "n", Address: []Event{{K: "a"}, {K: "b"}, {K: "c"}},
+				Book: []Event{{K: "a"}, {K: "b"}},
+			})))(t)
 	}
 	q := LogByID("1").Address().Limit(1)
 	first := must(q.Page(ctx, logs))(t)

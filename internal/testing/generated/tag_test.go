@@ -29,8 +29,10 @@ func TestPatchIfTagRequiresEachItemAsInTheTag(t *testing.T) {
 		"two items":      k.Patch(LogFields.Name.Set("n")).And(k.Extra().Patch(ExtraFields.A.Set(5))),
 		"and an element": k.Patch(LogFields.Name.Set("n")).And(k.Nanos().Add(event)),
 	}
-	without, with := Log{ID: "1", Name: "a"}, Log{ID: "1", Name: "a", Nanos: []Event{event},
-		Extra: &Extra{A: 1, B: "b"}}
+	without, with := Log{ID: "1", Name: "a"}, Log{
+		ID: "1", Name: "a", Nanos: []Event{event},
+		Extra: &Extra{A: 1, B: "b"},
+	}
 	insert := func(v Log) string {
 		t.Helper()
 		if _, err := m.DeleteByKey(ctx, k); err != nil && !errors.Is(err, mapper.ErrNotFound) {

@@ -73,7 +73,8 @@ func Set[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f codec.Typed[V
 
 // Map returns the handle of a map, whose entries have handles of the type H.
 func Map[H, R any, M ~map[K]E, K comparable, E any](name, tag string, at func(*R) *M,
-	f codec.Typed[M]) field.Map[R, M, K, H] {
+	f codec.Typed[M],
+) field.Map[R, M, K, H] {
 	return handle[field.Map[R, M, K, H]](name, tag, at, f)
 }
 

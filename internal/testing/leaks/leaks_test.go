@@ -34,9 +34,11 @@ func TestPlantedLeaksAreFound(t *testing.T) {
 			t.Errorf("%s: not found in %q", name, text)
 		}
 	}
-	for _, text := range []string{"", "leak", "735190",
+	for _, text := range []string{
+		"", "leak", "735190",
 		base64.StdEncoding.EncodeToString([]byte("nothing of the kind at all")),
-		hex.EncodeToString([]byte("nothing of the kind"))} {
+		hex.EncodeToString([]byte("nothing of the kind")),
+	} {
 		if leaks.In([]byte(text)) {
 			t.Errorf("found in %q", text)
 		}

@@ -350,8 +350,10 @@ func (g *Gen) special(v reflect.Value) bool {
 
 const maxUnix = 9_999_999_999
 
-var alphabet = []rune{'a', 'b', 'Z', '0', '9', ' ', '#', '%', '/', '~', '{', '\'', '"', '.', 'é', '世', '😀', '\n',
-	'\x00'}
+var alphabet = []rune{
+	'a', 'b', 'Z', '0', '9', ' ', '#', '%', '/', '~', '{', '\'', '"', '.', 'é', '世', '😀', '\n',
+	'\x00',
+}
 
 // text returns a short string, now and then empty where least is 0.
 func (g *Gen) text(least int) string {

@@ -52,8 +52,10 @@ func Parity(t *testing.T, seed uint64, model any, values int) {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
-	p := &pair{T: t, schema: e, gen: NewGen(r, e), reflected: codec.ReflectedModel(e),
-		generated: generatedCodec(t, model, e)}
+	p := &pair{
+		T: t, schema: e, gen: NewGen(r, e), reflected: codec.ReflectedModel(e),
+		generated: generatedCodec(t, model, e),
+	}
 	for range values {
 		a := p.gen.New()
 		b := reflect.New(typ).Interface()

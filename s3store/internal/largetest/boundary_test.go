@@ -62,8 +62,10 @@ func TestLargeBoundaries(t *testing.T) {
 	for _, n := range sizes {
 		b := noise(rnd, n)
 		want := sha256.Sum256(b)
-		e := m.New(vault{ID: "x", Head: "h", Plain: b, Packed: words(rnd, n+1)[:n], Lazy: blob.Of(b),
-			Object: blob.Of(b)})
+		e := m.New(vault{
+			ID: "x", Head: "h", Plain: b, Packed: words(rnd, n+1)[:n], Lazy: blob.Of(b),
+			Object: blob.Of(b),
+		})
 		if n > 0 { // replaced, not inserted
 			e = must(m.Load(ctx, m.Key("x")))(t)
 			e.Value.Plain, e.Value.Packed = b, words(rnd, n+1)[:n]

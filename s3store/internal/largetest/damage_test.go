@@ -31,8 +31,10 @@ func TestDamagedObjects(t *testing.T) {
 	m := a.articles(t, db, objects, c.now)
 	image := []byte(words(rand.New(rand.NewPCG(31, 32)), 900_000))
 	must(m.Save(ctx, m.New(article{ID: "a", Title: "x", Image: blob.Of(image)})))(t)
-	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "ARTICLE#a"},
-		"SK": &types.AttributeValueMemberS{Value: "HEAD"}}
+	key := map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: "ARTICLE#a"},
+		"SK": &types.AttributeValueMemberS{Value: "HEAD"},
+	}
 	item := must(db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &a.table, Key: key}))(t).Item
 	pointer, _ := large.PointerOf(item["Image"])
 	name := large.ObjectKey(pointer.ID)

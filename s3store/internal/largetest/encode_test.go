@@ -74,8 +74,10 @@ func TestValueIsEncodedAsItsContent(t *testing.T) {
 				t.Errorf("%s of %s: %d and %d bytes", name, what, len(a), len(b))
 			}
 		}
-		for what, d := range map[string]document{"outside of its item": {"e", blob.Of(small), e.Value.Image},
-			"of a reader": {Title: "f", Text: value}} {
+		for what, d := range map[string]document{
+			"outside of its item": {"e", blob.Of(small), e.Value.Image},
+			"of a reader":         {Title: "f", Text: value},
+		} {
 			if _, err := code(d); err == nil || !strings.Contains(err.Error(), "call Get") {
 				t.Errorf("%s of a value %s: %v", name, what, err)
 			}

@@ -221,8 +221,10 @@ func (s tomeScene) play(seed uint64, n int, done map[string]int) (err error) {
 		s.history.Seed.Entities = map[string]*explore.Entity{s.id: tomeSeen(&v)}
 	}
 	s.run.Limits = explore.Limits{Faults: r.IntN(3), Crashes: r.IntN(2), Late: r.IntN(3), Page: int32(r.IntN(2) * 2)}
-	kinds := []string{"replace", "replace", "both", "save", "transact", "patch", "patch both", "small", "insert",
-		"staged insert", "delete", "collector", "remover", "reader", "reader"}
+	kinds := []string{
+		"replace", "replace", "both", "save", "transact", "patch", "patch both", "small", "insert",
+		"staged insert", "delete", "collector", "remover", "reader", "reader",
+	}
 	what, removes := "", false
 	var actors []explore.Actor
 	for i := range 2 + r.IntN(3) {

@@ -49,7 +49,8 @@ func newAlbums(t testing.TB) *albums {
 
 // mapper returns a mapper with clients of its own, at a time.
 func (a *albums) mapper(t testing.TB, db *dynamodb.Client, objects *s3.Client,
-	now func() time.Time) *mapper.Mapper[album] {
+	now func() time.Time,
+) *mapper.Mapper[album] {
 	t.Helper()
 	names := map[string]string{"albums": a.table, "AlbumParts": a.parts}
 	m, err := mapper.New[album](db, mapper.Tables(func(n string) string { return names[n] }),

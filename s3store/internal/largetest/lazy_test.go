@@ -177,8 +177,10 @@ func TestDamagedValues(t *testing.T) {
 	}
 	damage("missing part", func(parts []map[string]types.AttributeValue) {
 		must(client.DeleteItem(ctx,
-			&dynamodb.DeleteItemInput{TableName: &m.table,
-				Key: map[string]types.AttributeValue{"PK": parts[1]["PK"], "SK": parts[1]["SK"]}}))(t)
+			&dynamodb.DeleteItemInput{
+				TableName: &m.table,
+				Key:       map[string]types.AttributeValue{"PK": parts[1]["PK"], "SK": parts[1]["SK"]},
+			}))(t)
 	})
 	damage("swapped parts", func(parts []map[string]types.AttributeValue) {
 		parts[0]["~data"], parts[1]["~data"] = parts[1]["~data"], parts[0]["~data"]
@@ -204,8 +206,10 @@ func TestDamagedInItem(t *testing.T) {
 	m := newReports(t)
 	client := enginetest.Start(t).Client()
 	must(m.Save(ctx, m.New(report{ID: "a", Log: words(rand.New(rand.NewPCG(9, 9)), 9000)})))(t)
-	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "REPORT#a"},
-		"SK": &types.AttributeValueMemberS{Value: "LOG"}}
+	key := map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: "REPORT#a"},
+		"SK": &types.AttributeValueMemberS{Value: "LOG"},
+	}
 	item := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &m.table, Key: key}))(t).Item
 	whole := item["Log"].(*types.AttributeValueMemberB).Value
 	for name, damage := range map[string]func(b []byte) []byte{
@@ -244,8 +248,10 @@ func TestMaxValue(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	client := enginetest.Start(t).Client()
-	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "REPORT#a"},
-		"SK": &types.AttributeValueMemberS{Value: "SCAN"}}
+	key := map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: "REPORT#a"},
+		"SK": &types.AttributeValueMemberS{Value: "SCAN"},
+	}
 	item := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &m.table, Key: key}))(t).Item
 	pointer := item["Scan"].(*types.AttributeValueMemberM).Value
 	for name, n := range map[string]string{"parts": "99999999999999", "size": "0", "length": "99999", "stored": "-1"} {

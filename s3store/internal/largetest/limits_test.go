@@ -134,12 +134,19 @@ func TestHostilePointers(t *testing.T) {
 	plain := must(mapper.New[renamed](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 	must(plain.Save(ctx, plain.New(renamed{ID: "x", Words: blob.Of(long("x"))})))(t)
 	client := enginetest.Start(t).Client()
-	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "TOME#x"},
-		"SK": &types.AttributeValueMemberS{Value: "TEXT"}}
+	key := map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: "TOME#x"},
+		"SK": &types.AttributeValueMemberS{Value: "TEXT"},
+	}
 	item := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key}))(t).Item
 	pointer := item["Words"].(*types.AttributeValueMemberM).Value
-	for _, c := range [][3]string{{"1", "4611686018427387904", "4611686018427387904"},
-		{"281474976710657", "65536", "99"}, {"268435456", "1", "268435456"}, {"0", "10", "99"}, {"1", "0", "99"}} {
+	for _, c := range [][3]string{
+		{"1", "4611686018427387904", "4611686018427387904"},
+		{"281474976710657", "65536", "99"},
+		{"268435456", "1", "268435456"},
+		{"0", "10", "99"},
+		{"1", "0", "99"},
+	} {
 		for i, name := range []string{"parts", "size", "length"} {
 			pointer[name] = &types.AttributeValueMemberN{Value: c[i]}
 		}

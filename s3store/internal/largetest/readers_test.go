@@ -143,10 +143,14 @@ func TestSetReaderRefused(t *testing.T) {
 			a.Text.SetReader(io.MultiReader(strings.NewReader(strings.Repeat("x", 500_000)), iotest.ErrReader(broken)))
 		}},
 		"it is no reader: give one, or use Clear": {m, func(a *article) { a.Text.SetReader(nil) }},
-		"let the field be a blob.Value[[]byte]": {m,
-			func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xff")) }},
-		"UTF-8": {m,
-			func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xe6\x97")) }},
+		"let the field be a blob.Value[[]byte]": {
+			m,
+			func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xff")) },
+		},
+		"UTF-8": {
+			m,
+			func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xe6\x97")) },
+		},
 		"a map[string][]int is neither: use Set": {m, func(a *article) { a.Tables.SetReader(once("x")) }},
 	} {
 		e := c.m.New(article{ID: "a"})
@@ -310,8 +314,10 @@ func TestCopiedValues(t *testing.T) {
 	setNow(m, now.now)
 	text, image := letters(rnd, 900_000), noise(rnd, 500_000)
 	notes := []string{letters(rnd, 600_000), letters(rnd, 200), "few"}
-	e := m.New(article{ID: "a", Text: blob.Of(text), Image: blob.Of(image),
-		Tables: blob.Of(map[string][]int{"x": rnd.Perm(3000)})})
+	e := m.New(article{
+		ID: "a", Text: blob.Of(text), Image: blob.Of(image),
+		Tables: blob.Of(map[string][]int{"x": rnd.Perm(3000)}),
+	})
 	for i, s := range notes {
 		e.Value.Notes = append(e.Value.Notes, note{i, blob.Of(s)})
 	}
@@ -349,9 +355,14 @@ func TestCopiedValues(t *testing.T) {
 	check("b", 1, 0, 2)
 	// From one item to another, and from an object to parts; what was collected meanwhile is an error that says so.
 	from := must(m.Load(ctx, m.Key("b")))(t)
-	to := m.New(article{ID: "c", Text: from.Value.Text, Image: from.Value.Image,
-		Notes: []note{{No: 5, Text: from.Value.Text}, {No: 6, Text: from.Value.Notes[1].Text},
-			{No: 7, Text: from.Value.Notes[1].Text}}})
+	to := m.New(article{
+		ID: "c", Text: from.Value.Text, Image: from.Value.Image,
+		Notes: []note{
+			{No: 5, Text: from.Value.Text},
+			{No: 6, Text: from.Value.Notes[1].Text},
+			{No: 7, Text: from.Value.Notes[1].Text},
+		},
+	})
 	must(m.Save(ctx, to))(t)
 	check("c")
 	if s, err := must(m.Load(ctx, m.Key("c")))(t).Value.Notes[0].Text.Get(ctx); err != nil || s != text {
@@ -406,8 +417,10 @@ func TestCopyFaults(t *testing.T) {
 				n++
 				id := fmt.Sprint(n)
 				must(plain.Save(ctx,
-					plain.New(article{ID: id, Text: blob.Of(old), Image: blob.Of([]byte(old)),
-						Notes: []note{{No: 1, Text: blob.Of(old)}}})))(t)
+					plain.New(article{
+						ID: id, Text: blob.Of(old), Image: blob.Of([]byte(old)),
+						Notes: []note{{No: 1, Text: blob.Of(old)}},
+					})))(t)
 				killable, kill := context.WithCancel(ctx)
 				defer kill()
 				x := &faults.Transport{At: at, Fault: fault, Kill: kill}
@@ -456,7 +469,8 @@ func TestCopyFaults(t *testing.T) {
 
 // articles returns a mapper of articles with clients of its own, at a time.
 func (a *albums) articles(t testing.TB, db *dynamodb.Client, objects *s3.Client,
-	now func() time.Time) *mapper.Mapper[article] {
+	now func() time.Time,
+) *mapper.Mapper[article] {
 	t.Helper()
 	m := must(mapper.New[article](db, compress.Zstd(), mapper.Table(a.table),
 		s3store.Objects(objects, s3store.Buckets(func(string) string { return a.bucket }))))(t)
@@ -588,8 +602,10 @@ func TestResolved(t *testing.T) {
 	client, objects := enginetest.Start(t).Client(), clientOf(gateway)
 	bucket := func() string { _, b := enginetest.S3(t); return b }
 	make := func() *mapper.Mapper[rack] {
-		names, b := map[string]string{"racks": enginetest.Table(t, "PK:S", "SK:S"),
-			"RackParts": enginetest.Table(t, "PK:S", "")}, bucket()
+		names, b := map[string]string{
+			"racks":     enginetest.Table(t, "PK:S", "SK:S"),
+			"RackParts": enginetest.Table(t, "PK:S", ""),
+		}, bucket()
 		return must(mapper.New[rack](client, mapper.Tables(func(n string) string { return names[n] }),
 			s3store.Objects(objects, s3store.Buckets(func(string) string { return b }))))(t)
 	}

@@ -62,8 +62,10 @@ type poems struct {
 
 func newPoems(t *testing.T) *poems {
 	t.Helper()
-	p := &poems{T: t, clock: clock{time.Now()}, table: enginetest.Table(t, "PK:S", "SK:S"),
-		client: enginetest.Start(t).Client(), before: map[int]func(){}}
+	p := &poems{
+		T: t, clock: clock{time.Now()}, table: enginetest.Table(t, "PK:S", "SK:S"),
+		client: enginetest.Start(t).Client(), before: map[int]func(){},
+	}
 	hooked := dynamodb.New(p.client.Options(), func(o *dynamodb.Options) {
 		next := o.HTTPClient
 		o.HTTPClient = doing(func(r *http.Request) (*http.Response, error) {
@@ -92,10 +94,14 @@ func (p *poems) collect() {
 func (p *poems) set(expression string, values map[string]types.AttributeValue) {
 	p.Helper()
 	must(p.client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
-		TableName: &p.table, Key: map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "POEM#1"},
-			"SK": &types.AttributeValueMemberS{Value: "HEAD"}},
-		UpdateExpression: aws.String(expression), ExpressionAttributeNames: map[string]string{"#n": "Reads",
-			"#v": "_v"}, ExpressionAttributeValues: values,
+		TableName: &p.table, Key: map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: "POEM#1"},
+			"SK": &types.AttributeValueMemberS{Value: "HEAD"},
+		},
+		UpdateExpression: aws.String(expression), ExpressionAttributeNames: map[string]string{
+			"#n": "Reads",
+			"#v": "_v",
+		}, ExpressionAttributeValues: values,
 	}))(p)
 }
 
@@ -108,8 +114,10 @@ func TestPatchIsRepeated(t *testing.T) {
 	t.Run("rewritten", func(t *testing.T) {
 		p := newPoems(t)
 		must(p.plain.Save(ctx, p.plain.New(poem{ID: "1", Name: "n", Text: strings.Repeat("old ", 100)})))(t)
-		null := map[string]types.AttributeValue{":n": &types.AttributeValueMemberNULL{Value: true},
-			":v": &types.AttributeValueMemberB{Value: []byte("0123456789abcdef")}}
+		null := map[string]types.AttributeValue{
+			":n": &types.AttributeValueMemberNULL{Value: true},
+			":v": &types.AttributeValueMemberB{Value: []byte("0123456789abcdef")},
+		}
 		p.set("SET #n = :n, #v = :v", null)
 		p.before[2] = p.collect
 		p.before[3] = func() {
@@ -131,8 +139,10 @@ func TestPatchIsRepeated(t *testing.T) {
 				must(p.plain.DeleteByKey(ctx, p.plain.Key("1")))(t)
 				must(p.plain.Save(ctx, p.plain.New(poem{ID: "1", Name: "again"}), mapper.Staged()))(t)
 			}
-			patch := handmade.Elements[poem, line]{Node: handmade.Node(p.plain.Key("1")),
-				Item: 1}.Put(line{No: 1, Text: now}).IfEntityExists()
+			patch := handmade.Elements[poem, line]{
+				Node: handmade.Node(p.plain.Key("1")),
+				Item: 1,
+			}.Put(line{No: 1, Text: now}).IfEntityExists()
 			if inOne {
 				must(mapper.Transact(ctx, patch.PatchPart(p.hooked),
 					p.hooked.SavePart(p.hooked.New(poem{ID: "2", Name: "x", Text: now}))))(t)

@@ -68,13 +68,19 @@ func TestCollectStrays(t *testing.T) {
 		}
 	}
 	for _, o := range must(objects.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &a.bucket}))(t).Contents {
-		must(objects.CopyObject(ctx, &s3.CopyObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/" + stray),
-			CopySource: aws.String(a.bucket + "/" + *o.Key)}))(t)
+		must(objects.CopyObject(ctx, &s3.CopyObjectInput{
+			Bucket: &a.bucket, Key: aws.String("itemize/" + stray),
+			CopySource: aws.String(a.bucket + "/" + *o.Key),
+		}))(t)
 	}
-	must(objects.PutObject(ctx, &s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/" + lost),
-		Body: bytes.NewReader([]byte("x"))}))(t)
-	must(objects.PutObject(ctx, &s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/readme"),
-		Body: bytes.NewReader([]byte("x"))}))(t)
+	must(objects.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &a.bucket, Key: aws.String("itemize/" + lost),
+		Body: bytes.NewReader([]byte("x")),
+	}))(t)
+	must(objects.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &a.bucket, Key: aws.String("itemize/readme"),
+		Body: bytes.NewReader([]byte("x")),
+	}))(t)
 	must(objects.CreateMultipartUpload(ctx,
 		&s3.CreateMultipartUploadInput{Bucket: &a.bucket, Key: aws.String("itemize/" + large.NewID(c.Time))}))(t)
 	scan(large.Strays{Seen: 6 + 3 + 2}, blob.Delete()) // what is young may be of a save under way, or come of a replica
@@ -88,8 +94,10 @@ func TestCollectStrays(t *testing.T) {
 	for _, item := range must(client.Scan(ctx, &dynamodb.ScanInput{TableName: &a.table}))(t).Items {
 		if strings.HasPrefix(item["PK"].(*types.AttributeValueMemberS).Value, "~blob#") {
 			must(client.DeleteItem(ctx,
-				&dynamodb.DeleteItemInput{TableName: &a.table,
-					Key: map[string]types.AttributeValue{"PK": item["PK"], "SK": item["SK"]}}))(t)
+				&dynamodb.DeleteItemInput{
+					TableName: &a.table,
+					Key:       map[string]types.AttributeValue{"PK": item["PK"], "SK": item["SK"]},
+				}))(t)
 		}
 	}
 	scan(large.Strays{Seen: 6 + 2, Unrecorded: 6 + 2, Foreign: 2, Pointed: 6}, blob.Delete())
@@ -117,8 +125,10 @@ func TestCollectStrays(t *testing.T) {
 			break
 		}
 	}
-	for _, from := range []string{"scan/9/", "scan/x/", "scan/0/!",
-		"scan/0/" + base64.RawURLEncoding.EncodeToString([]byte("x"))} {
+	for _, from := range []string{
+		"scan/9/", "scan/x/", "scan/0/!",
+		"scan/0/" + base64.RawURLEncoding.EncodeToString([]byte("x")),
+	} {
 		if done, err := collectAll(ctx, m, blob.Scan(), blob.Resume(from)); err == nil ||
 			!strings.Contains(err.Error(), "is not where a collection ended") {
 			t.Errorf("%s: %+v, %v", from, done, err)
@@ -138,11 +148,15 @@ func TestCollectStrays(t *testing.T) {
 			continue
 		}
 		must(objects.PutObject(ctx,
-			&s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/" + large.NewID(c.Add(-9*time.Hour))),
-				Metadata: head.Metadata, Body: strings.NewReader("x")}))(t)
+			&s3.PutObjectInput{
+				Bucket: &a.bucket, Key: aws.String("itemize/" + large.NewID(c.Add(-9*time.Hour))),
+				Metadata: head.Metadata, Body: strings.NewReader("x"),
+			}))(t)
 	}
-	broken := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "~blob#00"},
-		"SK": &types.AttributeValueMemberS{Value: "x"}}
+	broken := map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: "~blob#00"},
+		"SK": &types.AttributeValueMemberS{Value: "x"},
+	}
 	must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &a.table, Item: broken}))(t)
 	if done, err := collectAll(ctx, m, blob.Scan(), blob.Delete()); err != nil || done.Unreadable != 1 ||
 		done.Strays.Foreign != 2+2 {

@@ -152,8 +152,10 @@ func TestLargeTransactFaults(t *testing.T) {
 		return patchOf(m, albumOf(id, "now")).PatchPart(m), nil
 	}
 	type part = func(context.Context, *mapper.Mapper[album], string) (mapper.Part, error)
-	for name, makes := range map[string][]part{"saves": {saving, saving}, "save and patch": {saving, patching},
-		"patches": {patching, patching}, "patch": {nil}} {
+	for name, makes := range map[string][]part{
+		"saves": {saving, saving}, "save and patch": {saving, patching},
+		"patches": {patching, patching}, "patch": {nil},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()

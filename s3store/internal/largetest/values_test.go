@@ -41,8 +41,10 @@ func newReports(t testing.TB, options ...mapper.Option) *reports {
 	t.Helper()
 	r := &reports{table: enginetest.Table(t, "PK:S", "SK:S"), parts: enginetest.Table(t, "PK:S", "")}
 	names := map[string]string{"reports": r.table, "ReportParts": r.parts}
-	options = append([]mapper.Option{compress.Zstd(), compress.Snappy(),
-		mapper.Tables(func(name string) string { return names[name] })}, options...)
+	options = append([]mapper.Option{
+		compress.Zstd(), compress.Snappy(),
+		mapper.Tables(func(name string) string { return names[name] }),
+	}, options...)
 	m, err := mapper.New[report](enginetest.Start(t).Client(), options...)
 	if err != nil {
 		t.Fatal(err)
