@@ -4,8 +4,8 @@ const head = `# Benchmarks
 
 Each library does the same jobs, written as its documentation recommends (module bench). The libraries are the SDK with
 attributevalue and expression, github.com/guregu/dynamo/v2, and gocloud.dev/docstore/awsdynamodb/v2. *itemize* is
-generated code and a mapper without options. *itemize-shared* adds ` + "`mapper.ShareStrings()`" + `, and *itemize-reflected* has no generated code.
-Rows in which another library is better are listed like all others.
+generated code and a mapper without options. *itemize-shared* adds ` + "`mapper.ShareStrings()`" + `, and
+*itemize-reflected* has no generated code. Rows in which another library is better are listed like all others.
 
 Every library does the same work. An update compares a version and the old value. An insert requires that the item is
 missing, and an insert of several items is one transaction. After it adds a wish, a job reads the user's root item,

@@ -300,13 +300,11 @@ type orderLayout_changed_run_go_generate = struct {
 	Prices   []Price  `ddb:"table=prices,sk=ORDER#{^N:06}#PRICE#{Line:03}"`
 }
 
-var (
-	_ orderLayout_changed_run_go_generate = Order{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Order
-		mapperimpl.NoMethods
-	}{}
-)
+var _ orderLayout_changed_run_go_generate = Order{}
+var _ mapperimpl.LacksMethods = struct {
+	*Order
+	mapperimpl.NoMethods
+}{}
 
 type lineLayout_changed_run_go_generate = struct {
 	Line  int
@@ -314,25 +312,21 @@ type lineLayout_changed_run_go_generate = struct {
 	Count int
 }
 
-var (
-	_ lineLayout_changed_run_go_generate = Line{}
-	_ mapperimpl.LacksMethods            = struct {
-		*Line
-		mapperimpl.NoMethods
-	}{}
-)
+var _ lineLayout_changed_run_go_generate = Line{}
+var _ mapperimpl.LacksMethods = struct {
+	*Line
+	mapperimpl.NoMethods
+}{}
 
 type priceLayout_changed_run_go_generate = struct {
 	Line  int
 	Cents int
 }
 
-var (
-	_ priceLayout_changed_run_go_generate = Price{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Price
-		mapperimpl.NoMethods
-	}{}
-)
+var _ priceLayout_changed_run_go_generate = Price{}
+var _ mapperimpl.LacksMethods = struct {
+	*Price
+	mapperimpl.NoMethods
+}{}
 
 const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)

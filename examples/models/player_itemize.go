@@ -726,39 +726,33 @@ type playerLayout_changed_run_go_generate = struct {
 	Results map[int]Result    `ddb:"sk=RESULT#{key:sortable}"`
 }
 
-var (
-	_ playerLayout_changed_run_go_generate = Player{}
-	_ mapperimpl.LacksMethods              = struct {
-		*Player
-		mapperimpl.NoMethods
-	}{}
-)
+var _ playerLayout_changed_run_go_generate = Player{}
+var _ mapperimpl.LacksMethods = struct {
+	*Player
+	mapperimpl.NoMethods
+}{}
 
 type scoreLayout_changed_run_go_generate = struct {
 	Points int `dynamodbav:"points"`
 	Level  int `dynamodbav:"level"`
 }
 
-var (
-	_ scoreLayout_changed_run_go_generate = Score{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Score
-		mapperimpl.NoMethods
-	}{}
-)
+var _ scoreLayout_changed_run_go_generate = Score{}
+var _ mapperimpl.LacksMethods = struct {
+	*Score
+	mapperimpl.NoMethods
+}{}
 
 type avatarLayout_changed_run_go_generate = struct {
 	Image []byte
 	Type  string
 }
 
-var (
-	_ avatarLayout_changed_run_go_generate = Avatar{}
-	_ mapperimpl.LacksMethods              = struct {
-		*Avatar
-		mapperimpl.NoMethods
-	}{}
-)
+var _ avatarLayout_changed_run_go_generate = Avatar{}
+var _ mapperimpl.LacksMethods = struct {
+	*Avatar
+	mapperimpl.NoMethods
+}{}
 
 type matchLayout_changed_run_go_generate = struct {
 	Start  time.Time
@@ -766,63 +760,53 @@ type matchLayout_changed_run_go_generate = struct {
 	Points int
 }
 
-var (
-	_ matchLayout_changed_run_go_generate = Match{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Match
-		mapperimpl.NoMethods
-	}{}
-)
+var _ matchLayout_changed_run_go_generate = Match{}
+var _ mapperimpl.LacksMethods = struct {
+	*Match
+	mapperimpl.NoMethods
+}{}
 
 type friendLayout_changed_run_go_generate = struct {
 	Since time.Time `dynamodbav:"since,unixtime"`
 }
 
-var (
-	_ friendLayout_changed_run_go_generate = Friend{}
-	_ mapperimpl.LacksMethods              = struct {
-		*Friend
-		mapperimpl.NoMethods
-	}{}
-)
+var _ friendLayout_changed_run_go_generate = Friend{}
+var _ mapperimpl.LacksMethods = struct {
+	*Friend
+	mapperimpl.NoMethods
+}{}
 
 type sessionLayout_changed_run_go_generate = struct {
 	Token string
 	Until time.Time `ddb:"ttl" dynamodbav:"until"`
 }
 
-var (
-	_ sessionLayout_changed_run_go_generate = Session{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Session
-		mapperimpl.NoMethods
-	}{}
-)
+var _ sessionLayout_changed_run_go_generate = Session{}
+var _ mapperimpl.LacksMethods = struct {
+	*Session
+	mapperimpl.NoMethods
+}{}
 
 type addressLayout_changed_run_go_generate = struct {
 	Street string
 	City   string
 }
 
-var (
-	_ addressLayout_changed_run_go_generate = Address{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Address
-		mapperimpl.NoMethods
-	}{}
-)
+var _ addressLayout_changed_run_go_generate = Address{}
+var _ mapperimpl.LacksMethods = struct {
+	*Address
+	mapperimpl.NoMethods
+}{}
 
 type resultLayout_changed_run_go_generate = struct {
 	Wins   int
 	Losses int
 }
 
-var (
-	_ resultLayout_changed_run_go_generate = Result{}
-	_ mapperimpl.LacksMethods              = struct {
-		*Result
-		mapperimpl.NoMethods
-	}{}
-)
+var _ resultLayout_changed_run_go_generate = Result{}
+var _ mapperimpl.LacksMethods = struct {
+	*Result
+	mapperimpl.NoMethods
+}{}
 
 const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)

@@ -65,12 +65,10 @@ type threadLayout_changed_run_go_generate = struct {
 	LastPost time.Time `ddb:"sk={Subject}"`
 }
 
-var (
-	_ threadLayout_changed_run_go_generate = Thread{}
-	_ mapperimpl.LacksMethods              = struct {
-		*Thread
-		mapperimpl.NoMethods
-	}{}
-)
+var _ threadLayout_changed_run_go_generate = Thread{}
+var _ mapperimpl.LacksMethods = struct {
+	*Thread
+	mapperimpl.NoMethods
+}{}
 
 const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)

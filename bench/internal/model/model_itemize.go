@@ -363,13 +363,11 @@ type userLayout_changed_run_go_generate = struct {
 	Wishes []Wish   `ddb:"sk=WISH#{AddedAt}"`
 }
 
-var (
-	_ userLayout_changed_run_go_generate = User{}
-	_ mapperimpl.LacksMethods            = struct {
-		*User
-		mapperimpl.NoMethods
-	}{}
-)
+var _ userLayout_changed_run_go_generate = User{}
+var _ mapperimpl.LacksMethods = struct {
+	*User
+	mapperimpl.NoMethods
+}{}
 
 type addressLayout_changed_run_go_generate = struct {
 	Street  string
@@ -377,26 +375,22 @@ type addressLayout_changed_run_go_generate = struct {
 	Country string
 }
 
-var (
-	_ addressLayout_changed_run_go_generate = Address{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Address
-		mapperimpl.NoMethods
-	}{}
-)
+var _ addressLayout_changed_run_go_generate = Address{}
+var _ mapperimpl.LacksMethods = struct {
+	*Address
+	mapperimpl.NoMethods
+}{}
 
 type cartLayout_changed_run_go_generate = struct {
 	SKUs  []string
 	Total float64
 }
 
-var (
-	_ cartLayout_changed_run_go_generate = Cart{}
-	_ mapperimpl.LacksMethods            = struct {
-		*Cart
-		mapperimpl.NoMethods
-	}{}
-)
+var _ cartLayout_changed_run_go_generate = Cart{}
+var _ mapperimpl.LacksMethods = struct {
+	*Cart
+	mapperimpl.NoMethods
+}{}
 
 type wishLayout_changed_run_go_generate = struct {
 	AddedAt time.Time
@@ -408,13 +402,11 @@ type wishLayout_changed_run_go_generate = struct {
 	Tags    []string
 }
 
-var (
-	_ wishLayout_changed_run_go_generate = Wish{}
-	_ mapperimpl.LacksMethods            = struct {
-		*Wish
-		mapperimpl.NoMethods
-	}{}
-)
+var _ wishLayout_changed_run_go_generate = Wish{}
+var _ mapperimpl.LacksMethods = struct {
+	*Wish
+	mapperimpl.NoMethods
+}{}
 
 type sessionLayout_changed_run_go_generate = struct {
 	_       struct{} `ddb:"table=bench"`
@@ -425,12 +417,10 @@ type sessionLayout_changed_run_go_generate = struct {
 	Hits    int      `ddb:"sk=SESSION"`
 }
 
-var (
-	_ sessionLayout_changed_run_go_generate = Session{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Session
-		mapperimpl.NoMethods
-	}{}
-)
+var _ sessionLayout_changed_run_go_generate = Session{}
+var _ mapperimpl.LacksMethods = struct {
+	*Session
+	mapperimpl.NoMethods
+}{}
 
 const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)

@@ -406,14 +406,11 @@ type productLayout_changed_run_go_generate = struct {
 	Image       blob.Value[[]byte] `ddb:"s3=images,inline=1KB"`
 }
 
-var (
-	_ productLayout_changed_run_go_generate = Product{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Product
-		mapperimpl.NoMethods
-	}{}
-)
-
+var _ productLayout_changed_run_go_generate = Product{}
+var _ mapperimpl.LacksMethods = struct {
+	*Product
+	mapperimpl.NoMethods
+}{}
 var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
 } = (*blob.Value[[]byte])(nil)
@@ -426,13 +423,11 @@ type shelfLayout_changed_run_go_generate = struct {
 	Tags   map[string]struct{} `ddb:"sk=TAG#{key}"`
 }
 
-var (
-	_ shelfLayout_changed_run_go_generate = Shelf{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Shelf
-		mapperimpl.NoMethods
-	}{}
-)
+var _ shelfLayout_changed_run_go_generate = Shelf{}
+var _ mapperimpl.LacksMethods = struct {
+	*Shelf
+	mapperimpl.NoMethods
+}{}
 
 type oneItemLayout_changed_run_go_generate = struct {
 	_           struct{} `ddb:"table=OneItem,hash=Id,range=-"`
@@ -445,12 +440,10 @@ type oneItemLayout_changed_run_go_generate = struct {
 	Labels      []string `dynamodbav:",stringset,omitempty"`
 }
 
-var (
-	_ oneItemLayout_changed_run_go_generate = OneItem{}
-	_ mapperimpl.LacksMethods               = struct {
-		*OneItem
-		mapperimpl.NoMethods
-	}{}
-)
+var _ oneItemLayout_changed_run_go_generate = OneItem{}
+var _ mapperimpl.LacksMethods = struct {
+	*OneItem
+	mapperimpl.NoMethods
+}{}
 
 const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)

@@ -210,12 +210,10 @@ type eventLayout_changed_run_go_generate = struct {
 	Text   string    `ddb:"sk={At}#{ID}"`
 }
 
-var (
-	_ eventLayout_changed_run_go_generate = Event{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Event
-		mapperimpl.NoMethods
-	}{}
-)
+var _ eventLayout_changed_run_go_generate = Event{}
+var _ mapperimpl.LacksMethods = struct {
+	*Event
+	mapperimpl.NoMethods
+}{}
 
 const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)

@@ -585,13 +585,11 @@ type forumLayout_changed_run_go_generate = struct {
 	Messages int
 }
 
-var (
-	_ forumLayout_changed_run_go_generate = Forum{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Forum
-		mapperimpl.NoMethods
-	}{}
-)
+var _ forumLayout_changed_run_go_generate = Forum{}
+var _ mapperimpl.LacksMethods = struct {
+	*Forum
+	mapperimpl.NoMethods
+}{}
 
 type threadLayout_changed_run_go_generate = struct {
 	_          struct{}  `ddb:"table=Thread,hash=ForumName,range=Subject"`
@@ -607,13 +605,11 @@ type threadLayout_changed_run_go_generate = struct {
 	Tags       []string  `ddb:"sk={Subject}" dynamodbav:",stringset"`
 }
 
-var (
-	_ threadLayout_changed_run_go_generate = Thread{}
-	_ mapperimpl.LacksMethods              = struct {
-		*Thread
-		mapperimpl.NoMethods
-	}{}
-)
+var _ threadLayout_changed_run_go_generate = Thread{}
+var _ mapperimpl.LacksMethods = struct {
+	*Thread
+	mapperimpl.NoMethods
+}{}
 
 type replyLayout_changed_run_go_generate = struct {
 	_        struct{} `ddb:"table=Reply,hash=Id,range=ReplyDateTime"`
@@ -626,14 +622,11 @@ type replyLayout_changed_run_go_generate = struct {
 	Picture  blob.Value[[]byte] `ddb:"sk={At},s3=pictures,inline=1KB"`
 }
 
-var (
-	_ replyLayout_changed_run_go_generate = Reply{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Reply
-		mapperimpl.NoMethods
-	}{}
-)
-
+var _ replyLayout_changed_run_go_generate = Reply{}
+var _ mapperimpl.LacksMethods = struct {
+	*Reply
+	mapperimpl.NoMethods
+}{}
 var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
 } = (*blob.Value[string])(nil)

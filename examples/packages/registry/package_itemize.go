@@ -537,13 +537,11 @@ type packageLayout_changed_run_go_generate = struct {
 	Exports              any               `ddb:"sk=FILES" dynamodbav:",omitempty"`
 }
 
-var (
-	_ packageLayout_changed_run_go_generate = Package{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Package
-		mapperimpl.NoMethods
-	}{}
-)
+var _ packageLayout_changed_run_go_generate = Package{}
+var _ mapperimpl.LacksMethods = struct {
+	*Package
+	mapperimpl.NoMethods
+}{}
 
 type releaseLayout_changed_run_go_generate = struct {
 	At      time.Time
@@ -551,13 +549,11 @@ type releaseLayout_changed_run_go_generate = struct {
 	Listed  bool
 }
 
-var (
-	_ releaseLayout_changed_run_go_generate = Release{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Release
-		mapperimpl.NoMethods
-	}{}
-)
+var _ releaseLayout_changed_run_go_generate = Release{}
+var _ mapperimpl.LacksMethods = struct {
+	*Release
+	mapperimpl.NoMethods
+}{}
 
 type documentLayout_changed_run_go_generate = struct {
 	_                    struct{}             `ddb:"table=documents,hash=name,range=-"`
@@ -578,12 +574,10 @@ type documentLayout_changed_run_go_generate = struct {
 	Exports              any                  `json:"exports" dynamodbav:",omitempty"`
 }
 
-var (
-	_ documentLayout_changed_run_go_generate = Document{}
-	_ mapperimpl.LacksMethods                = struct {
-		*Document
-		mapperimpl.NoMethods
-	}{}
-)
+var _ documentLayout_changed_run_go_generate = Document{}
+var _ mapperimpl.LacksMethods = struct {
+	*Document
+	mapperimpl.NoMethods
+}{}
 
 const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)

@@ -675,39 +675,33 @@ type projectLayout_changed_run_go_generate = struct {
 	Activity  []Event           `ddb:"sk=ACTIVITY#{At}#{Ticket:06},one=Event"`
 }
 
-var (
-	_ projectLayout_changed_run_go_generate = Project{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Project
-		mapperimpl.NoMethods
-	}{}
-)
+var _ projectLayout_changed_run_go_generate = Project{}
+var _ mapperimpl.LacksMethods = struct {
+	*Project
+	mapperimpl.NoMethods
+}{}
 
 type countersLayout_changed_run_go_generate = struct {
 	LastTicket int
 	Open       int
 }
 
-var (
-	_ countersLayout_changed_run_go_generate = Counters{}
-	_ mapperimpl.LacksMethods                = struct {
-		*Counters
-		mapperimpl.NoMethods
-	}{}
-)
+var _ countersLayout_changed_run_go_generate = Counters{}
+var _ mapperimpl.LacksMethods = struct {
+	*Counters
+	mapperimpl.NoMethods
+}{}
 
 type memberLayout_changed_run_go_generate = struct {
 	Role  string
 	Email string
 }
 
-var (
-	_ memberLayout_changed_run_go_generate = Member{}
-	_ mapperimpl.LacksMethods              = struct {
-		*Member
-		mapperimpl.NoMethods
-	}{}
-)
+var _ memberLayout_changed_run_go_generate = Member{}
+var _ mapperimpl.LacksMethods = struct {
+	*Member
+	mapperimpl.NoMethods
+}{}
 
 type eventLayout_changed_run_go_generate = struct {
 	At     time.Time
@@ -715,13 +709,11 @@ type eventLayout_changed_run_go_generate = struct {
 	Text   string
 }
 
-var (
-	_ eventLayout_changed_run_go_generate = Event{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Event
-		mapperimpl.NoMethods
-	}{}
-)
+var _ eventLayout_changed_run_go_generate = Event{}
+var _ mapperimpl.LacksMethods = struct {
+	*Event
+	mapperimpl.NoMethods
+}{}
 
 type ticketLayout_changed_run_go_generate = struct {
 	_         struct{} `ddb:"table=tracker"`
@@ -736,13 +728,11 @@ type ticketLayout_changed_run_go_generate = struct {
 	Comments  []Comment `ddb:"sk=COMMENT#{^Number:06}#{At}"`
 }
 
-var (
-	_ ticketLayout_changed_run_go_generate = Ticket{}
-	_ mapperimpl.LacksMethods              = struct {
-		*Ticket
-		mapperimpl.NoMethods
-	}{}
-)
+var _ ticketLayout_changed_run_go_generate = Ticket{}
+var _ mapperimpl.LacksMethods = struct {
+	*Ticket
+	mapperimpl.NoMethods
+}{}
 
 type commentLayout_changed_run_go_generate = struct {
 	At     time.Time
@@ -750,12 +740,10 @@ type commentLayout_changed_run_go_generate = struct {
 	Text   string
 }
 
-var (
-	_ commentLayout_changed_run_go_generate = Comment{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Comment
-		mapperimpl.NoMethods
-	}{}
-)
+var _ commentLayout_changed_run_go_generate = Comment{}
+var _ mapperimpl.LacksMethods = struct {
+	*Comment
+	mapperimpl.NoMethods
+}{}
 
 const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)

@@ -675,13 +675,11 @@ type userLayout_changed_run_go_generate = struct {
 	Private  []Wish   `ddb:"sk=M#WishList#Private#{AddedAt}"`
 }
 
-var (
-	_ userLayout_changed_run_go_generate = User{}
-	_ mapperimpl.LacksMethods            = struct {
-		*User
-		mapperimpl.NoMethods
-	}{}
-)
+var _ userLayout_changed_run_go_generate = User{}
+var _ mapperimpl.LacksMethods = struct {
+	*User
+	mapperimpl.NoMethods
+}{}
 
 type addressLayout_changed_run_go_generate = struct {
 	Street  string
@@ -689,63 +687,53 @@ type addressLayout_changed_run_go_generate = struct {
 	Country string
 }
 
-var (
-	_ addressLayout_changed_run_go_generate = Address{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Address
-		mapperimpl.NoMethods
-	}{}
-)
+var _ addressLayout_changed_run_go_generate = Address{}
+var _ mapperimpl.LacksMethods = struct {
+	*Address
+	mapperimpl.NoMethods
+}{}
 
 type cartLayout_changed_run_go_generate = struct {
 	Lines string
 }
 
-var (
-	_ cartLayout_changed_run_go_generate = Cart{}
-	_ mapperimpl.LacksMethods            = struct {
-		*Cart
-		mapperimpl.NoMethods
-	}{}
-)
+var _ cartLayout_changed_run_go_generate = Cart{}
+var _ mapperimpl.LacksMethods = struct {
+	*Cart
+	mapperimpl.NoMethods
+}{}
 
 type historyLayout_changed_run_go_generate = struct {
 	Pages string
 }
 
-var (
-	_ historyLayout_changed_run_go_generate = History{}
-	_ mapperimpl.LacksMethods               = struct {
-		*History
-		mapperimpl.NoMethods
-	}{}
-)
+var _ historyLayout_changed_run_go_generate = History{}
+var _ mapperimpl.LacksMethods = struct {
+	*History
+	mapperimpl.NoMethods
+}{}
 
 type displayLayout_changed_run_go_generate = struct {
 	Theme    string
 	Language string
 }
 
-var (
-	_ displayLayout_changed_run_go_generate = Display{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Display
-		mapperimpl.NoMethods
-	}{}
-)
+var _ displayLayout_changed_run_go_generate = Display{}
+var _ mapperimpl.LacksMethods = struct {
+	*Display
+	mapperimpl.NoMethods
+}{}
 
 type mailLayout_changed_run_go_generate = struct {
 	Offers bool
 	News   bool
 }
 
-var (
-	_ mailLayout_changed_run_go_generate = Mail{}
-	_ mapperimpl.LacksMethods            = struct {
-		*Mail
-		mapperimpl.NoMethods
-	}{}
-)
+var _ mailLayout_changed_run_go_generate = Mail{}
+var _ mapperimpl.LacksMethods = struct {
+	*Mail
+	mapperimpl.NoMethods
+}{}
 
 type wishLayout_changed_run_go_generate = struct {
 	AddedAt time.Time
@@ -755,13 +743,11 @@ type wishLayout_changed_run_go_generate = struct {
 	Notes   string
 }
 
-var (
-	_ wishLayout_changed_run_go_generate = Wish{}
-	_ mapperimpl.LacksMethods            = struct {
-		*Wish
-		mapperimpl.NoMethods
-	}{}
-)
+var _ wishLayout_changed_run_go_generate = Wish{}
+var _ mapperimpl.LacksMethods = struct {
+	*Wish
+	mapperimpl.NoMethods
+}{}
 
 type documentLayout_changed_run_go_generate = struct {
 	_        struct{} `ddb:"table=documents,hash=ID,range=-"`
@@ -778,13 +764,11 @@ type documentLayout_changed_run_go_generate = struct {
 	Private  []Wish
 }
 
-var (
-	_ documentLayout_changed_run_go_generate = Document{}
-	_ mapperimpl.LacksMethods                = struct {
-		*Document
-		mapperimpl.NoMethods
-	}{}
-)
+var _ documentLayout_changed_run_go_generate = Document{}
+var _ mapperimpl.LacksMethods = struct {
+	*Document
+	mapperimpl.NoMethods
+}{}
 
 type profileLayout_changed_run_go_generate = struct {
 	_      struct{}          `ddb:"table=users"`
@@ -793,13 +777,11 @@ type profileLayout_changed_run_go_generate = struct {
 	Values map[string]string `ddb:"sk=VALUE#{key}"`
 }
 
-var (
-	_ profileLayout_changed_run_go_generate = Profile{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Profile
-		mapperimpl.NoMethods
-	}{}
-)
+var _ profileLayout_changed_run_go_generate = Profile{}
+var _ mapperimpl.LacksMethods = struct {
+	*Profile
+	mapperimpl.NoMethods
+}{}
 
 type profileDocumentLayout_changed_run_go_generate = struct {
 	_      struct{} `ddb:"table=profiles,hash=ID,range=-"`
@@ -808,12 +790,10 @@ type profileDocumentLayout_changed_run_go_generate = struct {
 	Values map[string]string
 }
 
-var (
-	_ profileDocumentLayout_changed_run_go_generate = ProfileDocument{}
-	_ mapperimpl.LacksMethods                       = struct {
-		*ProfileDocument
-		mapperimpl.NoMethods
-	}{}
-)
+var _ profileDocumentLayout_changed_run_go_generate = ProfileDocument{}
+var _ mapperimpl.LacksMethods = struct {
+	*ProfileDocument
+	mapperimpl.NoMethods
+}{}
 
 const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)

@@ -2383,26 +2383,22 @@ type logLayout_changed_run_go_generate = struct {
 	Extra   *Extra      `ddb:"sk=EXTRA"`
 }
 
-var (
-	_ logLayout_changed_run_go_generate = Log{}
-	_ mapperimpl.LacksMethods           = struct {
-		*Log
-		mapperimpl.NoMethods
-	}{}
-)
+var _ logLayout_changed_run_go_generate = Log{}
+var _ mapperimpl.LacksMethods = struct {
+	*Log
+	mapperimpl.NoMethods
+}{}
 
 type eventLayout_changed_run_go_generate = struct {
 	At time.Time
 	K  string
 }
 
-var (
-	_ eventLayout_changed_run_go_generate = Event{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Event
-		mapperimpl.NoMethods
-	}{}
-)
+var _ eventLayout_changed_run_go_generate = Event{}
+var _ mapperimpl.LacksMethods = struct {
+	*Event
+	mapperimpl.NoMethods
+}{}
 
 type listEventLayout_changed_run_go_generate = struct {
 	List string
@@ -2410,26 +2406,22 @@ type listEventLayout_changed_run_go_generate = struct {
 	N    int
 }
 
-var (
-	_ listEventLayout_changed_run_go_generate = ListEvent{}
-	_ mapperimpl.LacksMethods                 = struct {
-		*ListEvent
-		mapperimpl.NoMethods
-	}{}
-)
+var _ listEventLayout_changed_run_go_generate = ListEvent{}
+var _ mapperimpl.LacksMethods = struct {
+	*ListEvent
+	mapperimpl.NoMethods
+}{}
 
 type extraLayout_changed_run_go_generate = struct {
 	A int
 	B string
 }
 
-var (
-	_ extraLayout_changed_run_go_generate = Extra{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Extra
-		mapperimpl.NoMethods
-	}{}
-)
+var _ extraLayout_changed_run_go_generate = Extra{}
+var _ mapperimpl.LacksMethods = struct {
+	*Extra
+	mapperimpl.NoMethods
+}{}
 
 type visitLayout_changed_run_go_generate = struct {
 	_    struct{}  `ddb:"table=visits"`
@@ -2439,13 +2431,11 @@ type visitLayout_changed_run_go_generate = struct {
 	Page string    `ddb:"sk={At:seconds}#{User}"`
 }
 
-var (
-	_ visitLayout_changed_run_go_generate = Visit{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Visit
-		mapperimpl.NoMethods
-	}{}
-)
+var _ visitLayout_changed_run_go_generate = Visit{}
+var _ mapperimpl.LacksMethods = struct {
+	*Visit
+	mapperimpl.NoMethods
+}{}
 
 type ticketLayout_changed_run_go_generate = struct {
 	_     struct{} `ddb:"table=tickets"`
@@ -2455,26 +2445,22 @@ type ticketLayout_changed_run_go_generate = struct {
 	Notes []Note   `ddb:"sk=T#{^N:04}#NOTE#{Line:02}"`
 }
 
-var (
-	_ ticketLayout_changed_run_go_generate = Ticket{}
-	_ mapperimpl.LacksMethods              = struct {
-		*Ticket
-		mapperimpl.NoMethods
-	}{}
-)
+var _ ticketLayout_changed_run_go_generate = Ticket{}
+var _ mapperimpl.LacksMethods = struct {
+	*Ticket
+	mapperimpl.NoMethods
+}{}
 
 type noteLayout_changed_run_go_generate = struct {
 	Line int
 	Text string
 }
 
-var (
-	_ noteLayout_changed_run_go_generate = Note{}
-	_ mapperimpl.LacksMethods            = struct {
-		*Note
-		mapperimpl.NoMethods
-	}{}
-)
+var _ noteLayout_changed_run_go_generate = Note{}
+var _ mapperimpl.LacksMethods = struct {
+	*Note
+	mapperimpl.NoMethods
+}{}
 
 type happeningLayout_changed_run_go_generate = struct {
 	_    struct{}  `ddb:"table=happenings"`
@@ -2483,13 +2469,11 @@ type happeningLayout_changed_run_go_generate = struct {
 	Text string    `ddb:"sk={At}#{ID}"`
 }
 
-var (
-	_ happeningLayout_changed_run_go_generate = Happening{}
-	_ mapperimpl.LacksMethods                 = struct {
-		*Happening
-		mapperimpl.NoMethods
-	}{}
-)
+var _ happeningLayout_changed_run_go_generate = Happening{}
+var _ mapperimpl.LacksMethods = struct {
+	*Happening
+	mapperimpl.NoMethods
+}{}
 
 type shelfLayout_changed_run_go_generate = struct {
 	_       struct{} `ddb:"table=shelves,ttl=gone"`
@@ -2501,26 +2485,22 @@ type shelfLayout_changed_run_go_generate = struct {
 	Notes   *Extra   `ddb:"sk=NOTES"`
 }
 
-var (
-	_ shelfLayout_changed_run_go_generate = Shelf{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Shelf
-		mapperimpl.NoMethods
-	}{}
-)
+var _ shelfLayout_changed_run_go_generate = Shelf{}
+var _ mapperimpl.LacksMethods = struct {
+	*Shelf
+	mapperimpl.NoMethods
+}{}
 
 type sessionLayout_changed_run_go_generate = struct {
 	Token string
 	Until time.Time `ddb:"ttl"`
 }
 
-var (
-	_ sessionLayout_changed_run_go_generate = Session{}
-	_ mapperimpl.LacksMethods               = struct {
-		*Session
-		mapperimpl.NoMethods
-	}{}
-)
+var _ sessionLayout_changed_run_go_generate = Session{}
+var _ mapperimpl.LacksMethods = struct {
+	*Session
+	mapperimpl.NoMethods
+}{}
 
 type scoreLayout_changed_run_go_generate = struct {
 	_      struct{}  `ddb:"table=scores"`
@@ -2537,26 +2517,22 @@ type scoreLayout_changed_run_go_generate = struct {
 	Wins   []Win     `ddb:"sk=WIN#{At}"`
 }
 
-var (
-	_ scoreLayout_changed_run_go_generate = Score{}
-	_ mapperimpl.LacksMethods             = struct {
-		*Score
-		mapperimpl.NoMethods
-	}{}
-)
+var _ scoreLayout_changed_run_go_generate = Score{}
+var _ mapperimpl.LacksMethods = struct {
+	*Score
+	mapperimpl.NoMethods
+}{}
 
 type winLayout_changed_run_go_generate = struct {
 	At     time.Time
 	Series string `dynamodbav:"series"`
 }
 
-var (
-	_ winLayout_changed_run_go_generate = Win{}
-	_ mapperimpl.LacksMethods           = struct {
-		*Win
-		mapperimpl.NoMethods
-	}{}
-)
+var _ winLayout_changed_run_go_generate = Win{}
+var _ mapperimpl.LacksMethods = struct {
+	*Win
+	mapperimpl.NoMethods
+}{}
 
 type ledgerLayout_changed_run_go_generate = struct {
 	_       struct{}             `ddb:"table=ledgers"`
@@ -2569,13 +2545,11 @@ type ledgerLayout_changed_run_go_generate = struct {
 	Entries []LedgerEntry        `ddb:"sk=E#{N:04}"`
 }
 
-var (
-	_ ledgerLayout_changed_run_go_generate = Ledger{}
-	_ mapperimpl.LacksMethods              = struct {
-		*Ledger
-		mapperimpl.NoMethods
-	}{}
-)
+var _ ledgerLayout_changed_run_go_generate = Ledger{}
+var _ mapperimpl.LacksMethods = struct {
+	*Ledger
+	mapperimpl.NoMethods
+}{}
 
 type limitsLayout_changed_run_go_generate = struct {
 	Least big.Int
@@ -2583,25 +2557,21 @@ type limitsLayout_changed_run_go_generate = struct {
 	Share *big.Float
 }
 
-var (
-	_ limitsLayout_changed_run_go_generate = Limits{}
-	_ mapperimpl.LacksMethods              = struct {
-		*Limits
-		mapperimpl.NoMethods
-	}{}
-)
+var _ limitsLayout_changed_run_go_generate = Limits{}
+var _ mapperimpl.LacksMethods = struct {
+	*Limits
+	mapperimpl.NoMethods
+}{}
 
 type ledgerEntryLayout_changed_run_go_generate = struct {
 	N      int
 	Amount big.Int
 }
 
-var (
-	_ ledgerEntryLayout_changed_run_go_generate = LedgerEntry{}
-	_ mapperimpl.LacksMethods                   = struct {
-		*LedgerEntry
-		mapperimpl.NoMethods
-	}{}
-)
+var _ ledgerEntryLayout_changed_run_go_generate = LedgerEntry{}
+var _ mapperimpl.LacksMethods = struct {
+	*LedgerEntry
+	mapperimpl.NoMethods
+}{}
 
 const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
