@@ -1,6 +1,7 @@
-// The program catalog keeps products in the tables ProductCatalog, ProductAvailability and
-// ExtendedProductCatalog of the guidelines for items, and labels as one item each, and prints what the
-// engine charges beside what the same costs where a product is one item and the labels are a set.
+// The program catalog stores products in three tables, ProductCatalog, ProductAvailability and
+// ExtendedProductCatalog, which the Developer Guide's guidelines for items propose. It stores labels as
+// one item each. For each operation it prints the engine's charge, and the charge of the same operation
+// on a product in one item with its labels in a set.
 //
 //	go run ./examples/catalog
 package main
@@ -39,7 +40,7 @@ func main() {
 	}
 }
 
-// start runs the program on an engine of its own.
+// start runs the program on an engine that it starts.
 func start(ctx context.Context, w io.Writer) error {
 	engine, err := integration.Start(ctx)
 	if err != nil {
@@ -70,7 +71,8 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *
 	p := &program{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	var errs [3]error
 	bucket := func(name string) string { return prefix + name }
-	// A table with a number as its only key holds nothing but products: the records of images lie in another.
+	// A table whose only key is a number can hold nothing but products, so the records of the images
+	// are in another table.
 	records := mapper.LargeRecords(prefix + "ProductRecords")
 	p.products, errs[0] = mapper.New[store.Product](client, named, records,
 		s3store.Objects(objects, s3store.Buckets(bucket)))
@@ -101,7 +103,8 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *
 	return p.w.Flush()
 }
 
-// bicycle is a product whose catalogue part has 3 KB, and 5 KB more that are rarely asked for.
+// bicycle returns a product with 3 KB in ProductCatalog and 5 KB in ExtendedProductCatalog, which few
+// requests read.
 func bicycle() store.Product {
 	return store.Product{
 		ID: 302, Title: "Red Bicycle", Description: strings.Repeat("Classic red bicycle. ", 138), Price: 125,
@@ -110,7 +113,7 @@ func bicycle() store.Product {
 	}
 }
 
-// price changes a price: as a patch, which reads nothing, and of the one item as well.
+// price changes a price: with a patch, which reads nothing, and in the one item.
 func (p *program) price(ctx context.Context) error {
 	b := bicycle()
 	if _, err := p.products.Save(ctx, p.products.New(b), mapper.Independent()); err != nil {
@@ -135,7 +138,7 @@ func (p *program) price(ctx context.Context) error {
 	return nil
 }
 
-// display loads what is displayed: one item of one table; and then all of it.
+// display loads the displayed part, one item of one table, and then the whole product.
 func (p *program) display(ctx context.Context) error {
 	var part, all, whole mapper.Receipt
 	if _, err := p.products.Load(ctx, store.ProductByID(302).Catalog(), mapper.ReceiptTo(&part)); err != nil {
@@ -156,7 +159,8 @@ func (p *program) display(ctx context.Context) error {
 	return nil
 }
 
-// labels adds a label to a shelf that has many: one item in place of a set that is written whole.
+// labels adds a label to a shelf with many labels. It writes one small item; the other layout writes
+// the whole set again.
 func (p *program) labels(ctx context.Context) error {
 	shelf, set := store.Shelf{Name: "A", Room: "1"}, store.OneItem{ID: 1}
 	for i := range 90 {
@@ -185,8 +189,8 @@ func (p *program) labels(ctx context.Context) error {
 	return nil
 }
 
-// image gives a product an image, which no item could hold, shows it by an address that is valid for a minute, and
-// removes what is left of the first one, as a collection does some hours later.
+// image stores an image that is too large for an item, and shows it by an address that is valid for one
+// minute. It then replaces the image and deletes the old object, as a collection does some hours later.
 func (p *program) image(ctx context.Context) error {
 	for _, kb := range []int{2048, 1024} {
 		r, err := p.products.Update(ctx, store.ProductByID(302).Catalog(), func(v *store.Product) error {

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
 
-// The program prints the same, figure by figure, on every engine.
+// The program prints the same figures on every engine.
 func TestOutput(t *testing.T) {
 	var out bytes.Buffer
 	objects, err := integration.StartS3(context.Background())

@@ -1,7 +1,7 @@
-// The program events keeps what many devices tell at once: more a second than one partition key takes,
-// and of which the latest matter most. It has a table for each month, spreads each over 200 keys, loads
-// in bulk, reads back in order, drops what is past its time, and prints what the engine charges beside
-// what one partition key would have to bear.
+// The program events stores the events of many devices: more writes per second than one partition key
+// accepts. It has a table for each month and spreads the events of a site over 200 partition keys. It
+// loads in bulk, reads back in order of time and drops an old table. It prints the engine's charges,
+// and the load that a single partition key would have.
 //
 //	go run ./examples/events
 package main
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// start runs the program on an engine of its own.
+// start runs the program on an engine that it starts.
 func start(ctx context.Context, w io.Writer) error {
 	engine, err := integration.Start(ctx)
 	if err != nil {
@@ -54,7 +54,7 @@ type program struct {
 	w      *tabwriter.Writer
 	client *counting
 	events *mapper.Mapper[store.Event]
-	month  time.Time // when the present one began
+	month  time.Time // start of the present month
 }
 
 // run runs the program in tables of its own, which it deletes at the end.
@@ -81,8 +81,8 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err erro
 	return p.w.Flush()
 }
 
-// maintain makes the tables: those of the present month and of the next, as a program does that runs once
-// a day; those of the two months before are what it has made then.
+// maintain creates the tables of the present month and of the next one, as a program that runs once a
+// day does. The tables of the two months before stand for those that earlier runs created.
 func (p *program) maintain(ctx context.Context) error {
 	old, err := tables.At(p.events, p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0))
 	if err != nil {
@@ -118,15 +118,15 @@ func (p *program) clean(ctx context.Context, engine *integration.Engine) error {
 	return err
 }
 
-// count is how many events there are to begin with, size about what one takes, in bytes. They come every
-// 17 seconds, the first half of them before the month begins.
+// count is the number of events that are loaded first, and size the approximate size of one, in bytes.
+// There is one event every 17 seconds; the first half of them is in the previous month.
 const (
 	count = 5000
 	every = 17 * time.Second
 	size  = 350
 )
 
-// event is one of them, in the order of time.
+// event returns the event with number i, in order of time.
 func (p *program) event(i int) store.Event {
 	return store.Event{
 		Site: "north", At: p.month.Add(time.Duration(i-count/2) * every), ID: fmt.Sprintf("E-%05d", i),
@@ -134,11 +134,11 @@ func (p *program) event(i int) store.Event {
 	}
 }
 
-// end is the time of the last one.
+// end returns the time of the last event.
 func (p *program) end() time.Time { return p.event(count).At }
 
-// load writes the events, in whatever order they come: what is written one after the other lies on
-// different shards.
+// load writes the events in any order. Events that are written one after the other are on different
+// shards.
 func (p *program) load(ctx context.Context) error {
 	all := func(yield func(store.Event, error) bool) {
 		for i := range count {
@@ -165,8 +165,7 @@ func (p *program) load(ctx context.Context) error {
 	return nil
 }
 
-// busiest returns how many events the partition key with the most of them has, and how many keys there
-// are.
+// busiest returns the highest number of events in one partition key, and the number of partition keys.
 func (p *program) busiest(all func(func(store.Event, error) bool)) (most, keys int, err error) {
 	of := map[string]int{}
 	for v := range all {
@@ -181,7 +180,7 @@ func (p *program) busiest(all func(func(store.Event, error) bool)) (most, keys i
 	return most, len(of), nil
 }
 
-// add adds one event, and refuses it a second time.
+// add inserts one event; a second insert of the same event is refused.
 func (p *program) add(ctx context.Context) error {
 	r, err := p.events.Save(ctx, p.events.New(p.event(count)))
 	if err != nil {
@@ -194,7 +193,7 @@ func (p *program) add(ctx context.Context) error {
 	return nil
 }
 
-// one reads an event by its key: its time tells the table, and its ID the shard.
+// one reads an event by its key: its time determines the table, and its ID the shard.
 func (p *program) one(ctx context.Context) error {
 	var r mapper.Receipt
 	v := p.event(1234)
@@ -206,7 +205,8 @@ func (p *program) one(ctx context.Context) error {
 	return nil
 }
 
-// latest reads the last events: each shard of the present month is asked for a little, and no other.
+// latest reads the last events. It queries each shard of the present month for a few events, and no
+// other table.
 func (p *program) latest(ctx context.Context) error {
 	var r mapper.Receipt
 	p.client.asked()
@@ -225,7 +225,7 @@ func (p *program) latest(ctx context.Context) error {
 	return nil
 }
 
-// hour reads the hour around the end of a month, in pages.
+// hour reads, in pages, the hour around the end of a month.
 func (p *program) hour(ctx context.Context) error {
 	p.client.asked()
 	q := store.EventBySite("north").Between(p.month.Add(-30*time.Minute), p.month.Add(30*time.Minute)).Limit(100)
@@ -246,7 +246,7 @@ func (p *program) hour(ctx context.Context) error {
 	return nil
 }
 
-// all reads all events in the order of time.
+// all reads all events in order of time.
 func (p *program) all(ctx context.Context) error {
 	var r mapper.Receipt
 	n := 0
@@ -265,8 +265,8 @@ func (p *program) all(ctx context.Context) error {
 	return nil
 }
 
-// drop drops the table that is past its time: it costs nothing, where deleting its items would cost as
-// much as writing them.
+// drop drops the oldest table. That costs nothing; deleting its items would cost as much as writing
+// them.
 func (p *program) drop(ctx context.Context) error {
 	r, err := tables.Maintain(ctx, p.events, p.client, tables.Maintenance{Drop: true})
 	if err != nil {
@@ -276,14 +276,14 @@ func (p *program) drop(ctx context.Context) error {
 	return nil
 }
 
-// counting is a client that counts the tables that queries ask.
+// counting is a client that counts the tables that are queried.
 type counting struct {
 	*dynamodb.Client
 	mu    sync.Mutex
 	names map[string]bool
 }
 
-// Query notes the table.
+// Query records the table.
 func (c *counting) Query(ctx context.Context, in *dynamodb.QueryInput,
 	options ...func(*dynamodb.Options),
 ) (*dynamodb.QueryOutput, error) {
@@ -296,7 +296,7 @@ func (c *counting) Query(ctx context.Context, in *dynamodb.QueryInput,
 	return c.Client.Query(ctx, in, options...)
 }
 
-// asked returns how many there were since it was called last.
+// asked returns the number of tables that were queried since its last call.
 func (c *counting) asked() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

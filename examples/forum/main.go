@@ -1,6 +1,6 @@
-// The program forum keeps the tables Forum, Thread and Reply of the Developer Guide, with a local index
-// and two global ones, and prints what the engine charges for what a forum does all day, beside what
-// the same would cost where a thread is one item with all its replies, found by scanning.
+// The program forum has the tables Forum, Thread and Reply of the Developer Guide, with a local and two
+// global indexes. For each everyday operation of a forum it prints the engine's charge. Next to it, it
+// prints the charge where a thread is one item with all its replies, found by a scan.
 //
 //	go run ./examples/forum
 package main
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// start runs the program on an engine of its own.
+// start runs the program on an engine that it starts.
 func start(ctx context.Context, w io.Writer) error {
 	engine, err := integration.Start(ctx)
 	if err != nil {
@@ -111,10 +111,10 @@ const (
 
 var monday = time.Date(2021, time.November, 15, 8, 0, 0, 0, time.UTC)
 
-// size is that of a thread with all its replies in one item, in bytes.
+// size returns the size, in bytes, of a thread with n replies in one item.
 func size(n int) int { return 900 + n*(420+60) }
 
-// fill begins a forum with some threads, one of them long.
+// fill creates a forum with some threads, one of them long.
 func (p *program) fill(ctx context.Context) error {
 	if _, err := p.forums.Save(ctx,
 		p.forums.New(store.Forum{Name: forum, Category: "Amazon Web Services", Threads: 8})); err != nil {
@@ -144,8 +144,8 @@ func (p *program) fill(ctx context.Context) error {
 	return nil
 }
 
-// reply adds a reply to the long thread, and moves the thread to the front of its forum: in one
-// transaction they would cost double.
+// reply adds a reply to the long thread, and moves the thread to the front of its forum. These are two
+// requests: in a transaction they would cost double.
 func (p *program) reply(ctx context.Context) error {
 	at := monday.AddDate(0, 0, 1)
 	r, err := p.replies.Save(ctx,
@@ -165,7 +165,7 @@ func (p *program) reply(ctx context.Context) error {
 	return nil
 }
 
-// latest lists the threads that somebody has posted to last.
+// latest lists the threads with the latest posts.
 func (p *program) latest(ctx context.Context) error {
 	var r mapper.Receipt
 	all, err := store.ThreadByForumLastPost(forum).Reverse().Limit(3).Collect(ctx, p.threads, mapper.ReceiptTo(&r))
@@ -179,8 +179,8 @@ func (p *program) latest(ctx context.Context) error {
 	return nil
 }
 
-// unanswered lists the threads that nobody has answered, of which the index has what a list shows, and
-// answers one: it leaves the index.
+// unanswered lists the threads without an answer. The index projects the attributes that the list
+// shows. It then answers one thread, which leaves the index.
 func (p *program) unanswered(ctx context.Context) error {
 	var r mapper.Receipt
 	list := store.ThreadByUnanswered("yes").Project(store.ThreadFields.PostedBy, store.ThreadFields.Views)
@@ -198,7 +198,7 @@ func (p *program) unanswered(ctx context.Context) error {
 	return nil
 }
 
-// mine lists what somebody has posted on a day, wherever.
+// mine lists the posts of a user on one day, in all threads.
 func (p *program) mine(ctx context.Context) error {
 	var r mapper.Receipt
 	all, err := store.ReplyByPostedBy("bob").Day(2021, time.November, 15).Collect(ctx, p.replies, mapper.ReceiptTo(&r))
@@ -209,7 +209,8 @@ func (p *program) mine(ctx context.Context) error {
 	return nil
 }
 
-// long adds a reply of 2 MB with a picture: its text, compressed, is written in parts, and the picture is an object.
+// long adds a reply of 2 MB with a picture. The text is compressed and stored in chunks, and the
+// picture is an object.
 func (p *program) long(ctx context.Context) error {
 	log := &strings.Builder{}
 	for i := 0; log.Len() < 2<<20; i++ {
@@ -238,7 +239,7 @@ func (p *program) long(ctx context.Context) error {
 
 var longAt = monday.AddDate(0, 0, 2)
 
-// list lists the latest replies, of which the long one shows how it begins, and then reads that.
+// list lists the latest replies. Of the long one it shows the beginning, and then reads the whole text.
 func (p *program) list(ctx context.Context) error {
 	var r mapper.Receipt
 	all, err := store.ReplyByForumSubject(forum, subject).Reverse().Limit(3).Collect(ctx, p.replies,
@@ -257,7 +258,7 @@ func (p *program) list(ctx context.Context) error {
 }
 
 func (p *program) wrote(what string, r *mapper.Receipt, naive float64) {
-	indexes := "-" // minidyn reports none
+	indexes := "-" // minidyn does not report it
 	if sum := 0.0; len(r.Consumed.Indexes) > 0 {
 		for _, n := range r.Consumed.Indexes {
 			sum += n
@@ -271,7 +272,7 @@ func (p *program) wrote(what string, r *mapper.Receipt, naive float64) {
 	fmt.Fprintf(p.w, "%s\t%v WCU\t%v\t%s\n", what, output.WCU(r), indexes, variant)
 }
 
-// read prints what a read took, beside a scan of so many threads of which one is long.
+// read prints the charge of a read, and the charge of a scan of that many threads, one of them long.
 func (p *program) read(what string, r *mapper.Receipt, threads int) {
 	scan := cost.ReadUnits(size(replies+1)+(threads-1)*size(0)) / 2
 	fmt.Fprintf(p.w, "%s\t%v RCU\t\t%v RCU\n", what, output.RCU(r), scan)

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { enginetest.Run(m) }
 
 var tables atomic.Int64
 
-// open returns a mapper on empty tables. A program writes
+// open returns a mapper with empty tables. A program writes
 // mapper.New[models.Player](dynamodb.NewFromConfig(cfg)).
 func open[T any](keys ...[3]string) *mapper.Mapper[T] {
 	engine, err := enginetest.Get()
@@ -43,7 +43,7 @@ func at(month time.Month, day, hour int) time.Time {
 	return time.Date(2021, month, day, hour, 0, 0, 0, time.UTC)
 }
 
-// somePlayers returns a mapper with one player stored.
+// somePlayers returns a mapper with one stored player.
 func somePlayers(ctx context.Context) *mapper.Mapper[models.Player] {
 	players := open[models.Player]([3]string{"players", "PK:S", "SK:S"})
 	_, err := players.Save(ctx, players.New(models.Player{
@@ -65,7 +65,7 @@ func somePlayers(ctx context.Context) *mapper.Mapper[models.Player] {
 	return players
 }
 
-// The key of an entity selects all of it.
+// The key of an entity selects the whole entity.
 func ExamplePlayerByID() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
@@ -82,7 +82,7 @@ func ExamplePlayerByID() {
 	// true
 }
 
-// An item is one GetItem; what was loaded can be edited and saved.
+// An item is read with one GetItem. What a selection loads can be changed and saved.
 func ExamplePlayerKey_Score() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
@@ -99,7 +99,7 @@ func ExamplePlayerKey_Score() {
 	// Output: {125 3} 1 WCU
 }
 
-// A segment that several keys share selects what begins with it.
+// A segment that several keys share selects all items that begin with it.
 func ExamplePlayerKey_STAT() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
@@ -111,7 +111,7 @@ func ExamplePlayerKey_STAT() {
 	// Output: {120 3} 7
 }
 
-// A slice is a query over its elements, by any period of the time in its key.
+// A slice is a query over its elements, for any part of the time in its key.
 func ExamplePlayerKey_Matches() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
@@ -143,7 +143,7 @@ func ExamplePlayerKey_Matches() {
 	// 20 points or more: m2 m3 m4
 }
 
-// A placeholder narrows to one value, and the last one to the element.
+// A placeholder narrows a query to one value, and the last placeholder to the element.
 func ExamplePlayerKeyMatches_Start() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
@@ -160,7 +160,7 @@ func ExamplePlayerKeyMatches_Start() {
 	// Output: 2 30
 }
 
-// An entry of a map by its key; entries in the order of their keys.
+// An entry of a map is selected by its key. The entries are in order of their keys.
 func ExamplePlayerKey_Friends() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
@@ -179,7 +179,7 @@ func ExamplePlayerKey_Friends() {
 	// [{0 1} {5 2} {8 1}]
 }
 
-// A scalar element is wholly in its key.
+// A scalar element is stored in its key alone.
 func ExamplePlayerKey_Titles() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
@@ -195,7 +195,7 @@ func ExamplePlayerKey_Titles() {
 	// Output: [Champion Rookie] 1
 }
 
-// Elements with their places.
+// Refs returns the elements with their keys.
 func ExamplePlayerKey_Matches_refs() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
@@ -208,8 +208,8 @@ func ExamplePlayerKey_Matches_refs() {
 	// Output: Matches PLAYER#ann MATCH#2021-10-03T09:00:00.000000000Z#m1 10
 }
 
-// Pages, with a cursor that can be given away: it is signed, and holds for this query
-// of this player alone.
+// Pages have a cursor that can be given to clients: it is signed, and valid only for this query of this
+// player.
 func ExamplePlayerKey_Matches_pages() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
@@ -232,7 +232,7 @@ func ExamplePlayerKey_Matches_pages() {
 	// true
 }
 
-// The request that a query becomes.
+// Input returns the request of a query.
 func ExamplePlayerKey_Matches_input() {
 	players := somePlayers(context.Background())
 	in, err := models.PlayerByID("ann").Matches().Year(2021).Input(players)
@@ -246,7 +246,8 @@ func ExamplePlayerKey_Matches_input() {
 	// SK
 }
 
-// Changes without reading first: one item is one request, several are a transaction.
+// A patch changes an entity without reading it. A patch of one item is one request; a patch of several
+// items is a transaction.
 func ExamplePlayerKey_patch() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
@@ -279,8 +280,7 @@ func ExamplePlayerKey_patch() {
 	// WCU: 1 (up to 400 if the item is larger)
 }
 
-// Of a flat model the partition key makes a query over entities, and both keys one
-// entity.
+// In a flat model the partition key selects many entities, and both keys select one.
 func ExampleThreadByForum() {
 	ctx := context.Background()
 	threads := open[models.Thread]([3]string{"threads", "Forum:S", "Subject:S"})
@@ -305,7 +305,7 @@ func ExampleThreadByForum() {
 	// Output: Bikes Maps Tents 1
 }
 
-// An entity of several items in a shared partition, with a part in another table.
+// An entity of several items in a shared partition, with one item in another table.
 func ExampleOrderByCustomerN() {
 	ctx := context.Background()
 	orders := open[models.Order]([3]string{"shop", "PK:S", "SK:S"}, [3]string{"prices", "PK:S", "SK:S"})

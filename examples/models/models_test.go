@@ -8,7 +8,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// The models of docs/models.md are these, letter for letter, and can be mapped.
+// The models in docs/models.md are exactly those of this package, and can be mapped.
 func TestModelsOfTheDocumentation(t *testing.T) {
 	page, err := os.ReadFile("../../docs/models.md")
 	if err != nil {

@@ -19,7 +19,7 @@ type Line struct {
 	Count int
 }
 
-// Price is what a line costs.
+// Price is the price of a line, in cents.
 type Price struct {
 	Line  int
 	Cents int

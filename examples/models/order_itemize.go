@@ -17,22 +17,22 @@ func OrderByCustomerN(customer string, nValue int) OrderKey {
 	return OrderKey{mapperimpl.Entity[Order](mapperimpl.StringValue(customer), mapperimpl.IntValue(nValue))}
 }
 
-// OrderByCustomer queries all with the partition key CUSTOMER#{Customer}.
+// OrderByCustomer queries all entities with the partition key CUSTOMER#{Customer}.
 func OrderByCustomer(customer string) query.Query[Order, Order] {
 	return mapperimpl.Query[Order, Order](
 		mapperimpl.Items(mapperimpl.Entity[Order](mapperimpl.StringValue(customer)), 0, 1),
 	)
 }
 
-// OrderKey is the key of one Order, and leads to its parts.
+// OrderKey is the key of one Order. Its methods select parts of it.
 type OrderKey struct{ orderNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n OrderKey) Patch(changes ...field.Change[Order]) mapper.ItemPatch[Order, Order] {
 	return mapperimpl.Patch(n.orderNode, changes)
 }
 
-// PriceTable selects the part that lies in the table prices.
+// PriceTable selects the part in the table prices.
 func (n OrderKey) PriceTable() query.Node[Order] { return mapperimpl.Table(n.orderNode, 1) }
 
 // HEAD selects ORDER#{N:06}#HEAD.
@@ -50,18 +50,18 @@ func (n OrderKey) Prices() OrderKeyPrices {
 	return OrderKeyPrices{orderPriceItems{orderPriceQuery{mapperimpl.Items(n.orderNode, 2, 3)}, 2}}
 }
 
-// OrderKeyLines goes on with {Line:03}.
+// OrderKeyLines is a selection that can be narrowed by {Line:03}.
 type OrderKeyLines struct{ orderLineItems }
 
-// Line narrows to one {Line:03}.
+// Line narrows the selection to one {Line:03}.
 func (n OrderKeyLines) Line(line int) mapper.ElementNode[Order, Line] {
 	return mapperimpl.Element[Order, Line](mapperimpl.Next(n.orderNode, 4, mapperimpl.IntValue(line)), 1)
 }
 
-// OrderKeyPrices goes on with {Line:03}.
+// OrderKeyPrices is a selection that can be narrowed by {Line:03}.
 type OrderKeyPrices struct{ orderPriceItems }
 
-// Line narrows to one {Line:03}.
+// Line narrows the selection to one {Line:03}.
 func (n OrderKeyPrices) Line(line int) mapper.ElementNode[Order, Price] {
 	return mapperimpl.Element[Order, Price](mapperimpl.Next(n.orderNode, 4, mapperimpl.IntValue(line)), 2)
 }
@@ -70,66 +70,67 @@ type orderNode = query.Node[Order]
 
 type orderLineQuery struct{ orderNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n orderLineQuery) Query() query.Query[Order, Line] {
 	return mapperimpl.Query[Order, Line](n.orderNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n orderLineQuery) All(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) iter.Seq2[Line, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n orderLineQuery) Refs(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Line], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n orderLineQuery) Collect(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) ([]Line, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n orderLineQuery) Page(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) (*query.Page[Line], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n orderLineQuery) Count(ctx context.Context, src query.Source[Order], options ...query.ReadOption) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n orderLineQuery) Plan(src query.Source[Order], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n orderLineQuery) Filter(conditions ...field.Condition[Line]) query.Query[Order, Line] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n orderLineQuery) Project(fields ...field.Of[Line]) query.Query[Order, Line] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n orderLineQuery) Limit(first int) query.Query[Order, Line] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
 func (n orderLineQuery) Reverse() query.Query[Order, Line] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n orderLineQuery) After(page query.Cursor) query.Query[Order, Line] {
 	return n.Query().After(page)
 }
@@ -139,78 +140,79 @@ type orderLineItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n orderLineItems) Add(element Line) mapper.Patch[Order] {
 	return mapperimpl.Add(n.orderNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n orderLineItems) Put(element Line) mapper.Patch[Order] {
 	return mapperimpl.Put(n.orderNode, n.item, nil, element)
 }
 
 type orderPriceQuery struct{ orderNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n orderPriceQuery) Query() query.Query[Order, Price] {
 	return mapperimpl.Query[Order, Price](n.orderNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n orderPriceQuery) All(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) iter.Seq2[Price, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n orderPriceQuery) Refs(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Price], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n orderPriceQuery) Collect(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) ([]Price, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n orderPriceQuery) Page(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) (*query.Page[Price], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n orderPriceQuery) Count(ctx context.Context, src query.Source[Order], options ...query.ReadOption) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n orderPriceQuery) Plan(src query.Source[Order], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n orderPriceQuery) Filter(conditions ...field.Condition[Price]) query.Query[Order, Price] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n orderPriceQuery) Project(fields ...field.Of[Price]) query.Query[Order, Price] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n orderPriceQuery) Limit(first int) query.Query[Order, Price] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
 func (n orderPriceQuery) Reverse() query.Query[Order, Price] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n orderPriceQuery) After(page query.Cursor) query.Query[Order, Price] {
 	return n.Query().After(page)
 }
@@ -220,17 +222,17 @@ type orderPriceItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n orderPriceItems) Add(element Price) mapper.Patch[Order] {
 	return mapperimpl.Add(n.orderNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n orderPriceItems) Put(element Price) mapper.Patch[Order] {
 	return mapperimpl.Put(n.orderNode, n.item, nil, element)
 }
 
-// OrderFields are the stored fields of an Order: for patches, conditions, filters and projections.
+// OrderFields has the stored fields of an Order: for patches, conditions, filters and projections.
 var OrderFields = mapperimpl.Handles[OrderHandles](orderForm)
 
 // OrderHandles is the type of OrderFields.
@@ -238,7 +240,7 @@ type OrderHandles struct {
 	Status field.String[Order, string]
 }
 
-// LineFields are the stored fields of a Line: for patches, conditions, filters and projections.
+// LineFields has the stored fields of a Line: for patches, conditions, filters and projections.
 var LineFields = mapperimpl.Handles[LineHandles](lineForm)
 
 // LineHandles is the type of LineFields.
@@ -247,7 +249,7 @@ type LineHandles struct {
 	Count field.Number[Line, int]
 }
 
-// PriceFields are the stored fields of a Price: for patches, conditions, filters and projections.
+// PriceFields has the stored fields of a Price: for patches, conditions, filters and projections.
 var PriceFields = mapperimpl.Handles[PriceHandles](priceForm)
 
 // PriceHandles is the type of PriceFields.
@@ -285,7 +287,7 @@ func samePrice(a, b *Price) bool {
 		a.Cents == b.Cents
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Order) ItemizeCodec(*Order) *mapperimpl.Codec[Order] {
 	return &mapperimpl.Codec[Order]{Layout: "599c622539b6242d508e62a3", Table: orderForm}
 }

@@ -5,8 +5,8 @@ import "time"
 
 //go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
-// Player is one item collection for each player: a root, an item of its own for what
-// changes often, one item for each match, and one for each friend.
+// Player is one item collection for each player: a root, a small item for the score, which changes
+// often, one item for each match, and one for each friend.
 type Player struct {
 	_       struct{}          `ddb:"table=players,ttl=expires"`
 	ID      string            `ddb:"pk=PLAYER#{ID}"`
@@ -59,5 +59,5 @@ type Session struct {
 // Address is one attribute where its field says nested.
 type Address struct{ Street, City string }
 
-// Result is what a season ended with.
+// Result has the wins and losses of a season.
 type Result struct{ Wins, Losses int }

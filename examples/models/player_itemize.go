@@ -18,15 +18,15 @@ func PlayerByID(id string) PlayerKey {
 	return PlayerKey{mapperimpl.Entity[Player](mapperimpl.StringValue(id))}
 }
 
-// PlayerKey is the key of one Player, and leads to its parts.
+// PlayerKey is the key of one Player. Its methods select parts of it.
 type PlayerKey struct{ playerNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n PlayerKey) Patch(changes ...field.Change[Player]) mapper.ItemPatch[Player, Player] {
 	return mapperimpl.Patch(n.playerNode, changes)
 }
 
-// STAT selects what begins with STAT#.
+// STAT selects the items whose sort keys begin with STAT#.
 func (n PlayerKey) STAT() query.Node[Player] { return mapperimpl.Prefix(n.playerNode, 0, "STAT#") }
 
 // PROFILE selects PROFILE.
@@ -79,7 +79,7 @@ func (n PlayerKey) Results() PlayerKeyResults {
 	return PlayerKeyResults{playerResultItems{playerResultQuery{mapperimpl.Items(n.playerNode, 9, 1)}, 9}}
 }
 
-// PlayerKeyMatches goes on with {Start}.
+// PlayerKeyMatches is a selection that can be narrowed by {Start}.
 type PlayerKeyMatches struct {
 	playerMatchItems
 	playerMatchHours
@@ -89,39 +89,39 @@ func newPlayerKeyMatches(at playerNode) PlayerKeyMatches {
 	return PlayerKeyMatches{playerMatchItems{playerMatchQuery{at}, 3}, playerMatchHours{at}}
 }
 
-// Start narrows to one {Start}.
+// Start narrows the selection to one {Start}.
 func (n PlayerKeyMatches) Start(start time.Time) PlayerKeyMatchesStart {
 	return PlayerKeyMatchesStart{playerMatchQuery{mapperimpl.Next(n.playerNode, 3, mapperimpl.TimeValue(start))}}
 }
 
-// PlayerKeyMatchesStart goes on with {ID}.
+// PlayerKeyMatchesStart is a selection that can be narrowed by {ID}.
 type PlayerKeyMatchesStart struct{ playerMatchQuery }
 
-// ID narrows to one {ID}.
+// ID narrows the selection to one {ID}.
 func (n PlayerKeyMatchesStart) ID(id string) mapper.ElementNode[Player, Match] {
 	return mapperimpl.Element[Player, Match](mapperimpl.Next(n.playerNode, 4, mapperimpl.StringValue(id)), 3)
 }
 
-// PlayerKeyFriends goes on with {key}.
+// PlayerKeyFriends is a selection that can be narrowed by {key}.
 type PlayerKeyFriends struct{ playerFriendItems }
 
-// Key narrows to one {key}.
+// Key narrows the selection to one {key}.
 func (n PlayerKeyFriends) Key(key string) mapper.ElementNode[Player, Friend] {
 	return mapperimpl.Element[Player, Friend](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(key)), 4)
 }
 
-// PlayerKeyTitles goes on with {.}.
+// PlayerKeyTitles is a selection that can be narrowed by {.}.
 type PlayerKeyTitles struct{ playerStringItems }
 
-// Value narrows to one {.}.
+// Value narrows the selection to one {.}.
 func (n PlayerKeyTitles) Value(value string) mapper.ElementNode[Player, string] {
 	return mapperimpl.Element[Player, string](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(value)), 5)
 }
 
-// PlayerKeyResults goes on with {key:sortable}.
+// PlayerKeyResults is a selection that can be narrowed by {key:sortable}.
 type PlayerKeyResults struct{ playerResultItems }
 
-// Key narrows to one {key:sortable}.
+// Key narrows the selection to one {key:sortable}.
 func (n PlayerKeyResults) Key(key int) mapper.ElementNode[Player, Result] {
 	return mapperimpl.Element[Player, Result](mapperimpl.Next(n.playerNode, 2, mapperimpl.IntValue(key)), 9)
 }
@@ -130,68 +130,69 @@ type playerNode = query.Node[Player]
 
 type playerMatchQuery struct{ playerNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n playerMatchQuery) Query() query.Query[Player, Match] {
 	return mapperimpl.Query[Player, Match](n.playerNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n playerMatchQuery) All(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[Match, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n playerMatchQuery) Refs(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Match], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n playerMatchQuery) Collect(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) ([]Match, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n playerMatchQuery) Page(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (*query.Page[Match], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n playerMatchQuery) Count(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n playerMatchQuery) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n playerMatchQuery) Filter(conditions ...field.Condition[Match]) query.Query[Player, Match] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n playerMatchQuery) Project(fields ...field.Of[Match]) query.Query[Player, Match] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n playerMatchQuery) Limit(first int) query.Query[Player, Match] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
 func (n playerMatchQuery) Reverse() query.Query[Player, Match] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n playerMatchQuery) After(page query.Cursor) query.Query[Player, Match] {
 	return n.Query().After(page)
 }
@@ -201,12 +202,12 @@ type playerMatchItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n playerMatchItems) Add(element Match) mapper.Patch[Player] {
 	return mapperimpl.Add(n.playerNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n playerMatchItems) Put(element Match) mapper.Patch[Player] {
 	return mapperimpl.Put(n.playerNode, n.item, nil, element)
 }
@@ -239,17 +240,17 @@ func (n playerMatchHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n playerMatchHours) Between(from, to time.Time) query.Elements[Player, Match] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n playerMatchHours) Before(to time.Time) query.Elements[Player, Match] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n playerMatchHours) Since(from time.Time) playerMatchHoursSince {
 	return playerMatchHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -260,69 +261,70 @@ type playerMatchHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n playerMatchHoursSince) Before(to time.Time) query.Elements[Player, Match] {
 	return n.times.Between(n.from, to)
 }
 
 type playerFriendQuery struct{ playerNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n playerFriendQuery) Query() query.Query[Player, Friend] {
 	return mapperimpl.Query[Player, Friend](n.playerNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n playerFriendQuery) All(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[Friend, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n playerFriendQuery) Refs(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Friend], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n playerFriendQuery) Collect(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) ([]Friend, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n playerFriendQuery) Page(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (*query.Page[Friend], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n playerFriendQuery) Count(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n playerFriendQuery) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n playerFriendQuery) Filter(conditions ...field.Condition[Friend]) query.Query[Player, Friend] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n playerFriendQuery) Project(fields ...field.Of[Friend]) query.Query[Player, Friend] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n playerFriendQuery) Limit(first int) query.Query[Player, Friend] {
 	return n.Query().Limit(first)
 }
@@ -330,7 +332,7 @@ func (n playerFriendQuery) Limit(first int) query.Query[Player, Friend] {
 // Reverse returns the query in descending order of the sort keys.
 func (n playerFriendQuery) Reverse() query.Query[Player, Friend] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n playerFriendQuery) After(page query.Cursor) query.Query[Player, Friend] {
 	return n.Query().After(page)
 }
@@ -340,17 +342,17 @@ type playerFriendItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n playerFriendItems) Add(k string, element Friend) mapper.Patch[Player] {
 	return mapperimpl.Add(n.playerNode, n.item, k, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n playerFriendItems) Put(k string, element Friend) mapper.Patch[Player] {
 	return mapperimpl.Put(n.playerNode, n.item, k, element)
 }
 
-// Map reads the map: its entries by their keys.
+// Map reads the whole map.
 func (n playerFriendItems) Map(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (all map[string]Friend, err error) {
@@ -360,62 +362,63 @@ func (n playerFriendItems) Map(
 
 type playerStringQuery struct{ playerNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n playerStringQuery) Query() query.Query[Player, string] {
 	return mapperimpl.Query[Player, string](n.playerNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n playerStringQuery) All(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[string, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n playerStringQuery) Refs(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[string], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n playerStringQuery) Collect(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) ([]string, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n playerStringQuery) Page(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (*query.Page[string], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n playerStringQuery) Count(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n playerStringQuery) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n playerStringQuery) Filter(conditions ...field.Condition[string]) query.Query[Player, string] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n playerStringQuery) Project(fields ...field.Of[string]) query.Query[Player, string] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n playerStringQuery) Limit(first int) query.Query[Player, string] {
 	return n.Query().Limit(first)
 }
@@ -423,7 +426,7 @@ func (n playerStringQuery) Limit(first int) query.Query[Player, string] {
 // Reverse returns the query in descending order of the sort keys.
 func (n playerStringQuery) Reverse() query.Query[Player, string] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n playerStringQuery) After(page query.Cursor) query.Query[Player, string] {
 	return n.Query().After(page)
 }
@@ -433,74 +436,75 @@ type playerStringItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n playerStringItems) Add(element string) mapper.Patch[Player] {
 	return mapperimpl.Add(n.playerNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n playerStringItems) Put(element string) mapper.Patch[Player] {
 	return mapperimpl.Put(n.playerNode, n.item, nil, element)
 }
 
 type playerResultQuery struct{ playerNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n playerResultQuery) Query() query.Query[Player, Result] {
 	return mapperimpl.Query[Player, Result](n.playerNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n playerResultQuery) All(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[Result, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n playerResultQuery) Refs(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Result], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n playerResultQuery) Collect(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) ([]Result, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n playerResultQuery) Page(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (*query.Page[Result], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n playerResultQuery) Count(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n playerResultQuery) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n playerResultQuery) Filter(conditions ...field.Condition[Result]) query.Query[Player, Result] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n playerResultQuery) Project(fields ...field.Of[Result]) query.Query[Player, Result] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n playerResultQuery) Limit(first int) query.Query[Player, Result] {
 	return n.Query().Limit(first)
 }
@@ -508,7 +512,7 @@ func (n playerResultQuery) Limit(first int) query.Query[Player, Result] {
 // Reverse returns the query in descending order of the sort keys.
 func (n playerResultQuery) Reverse() query.Query[Player, Result] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n playerResultQuery) After(page query.Cursor) query.Query[Player, Result] {
 	return n.Query().After(page)
 }
@@ -518,17 +522,17 @@ type playerResultItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n playerResultItems) Add(k int, element Result) mapper.Patch[Player] {
 	return mapperimpl.Add(n.playerNode, n.item, k, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n playerResultItems) Put(k int, element Result) mapper.Patch[Player] {
 	return mapperimpl.Put(n.playerNode, n.item, k, element)
 }
 
-// Map reads the map: its entries by their keys.
+// Map reads the whole map.
 func (n playerResultItems) Map(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (all map[int]Result, err error) {
@@ -536,7 +540,7 @@ func (n playerResultItems) Map(
 	return all, err
 }
 
-// PlayerFields are the stored fields of a Player: for patches, conditions, filters and projections.
+// PlayerFields has the stored fields of a Player: for patches, conditions, filters and projections.
 var PlayerFields = mapperimpl.Handles[PlayerHandles](playerForm)
 
 // PlayerHandles is the type of PlayerFields.
@@ -552,7 +556,7 @@ type PlayerHandles struct {
 	Rank    field.Number[Player, int]
 }
 
-// AddressFields are the stored fields of an Address: for patches, conditions, filters and projections.
+// AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
 var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
 
 // AddressHandles is the type of AddressFields.
@@ -561,7 +565,7 @@ type AddressHandles struct {
 	City   field.String[Address, string]
 }
 
-// ScoreFields are the stored fields of a Score: for patches, conditions, filters and projections.
+// ScoreFields has the stored fields of a Score: for patches, conditions, filters and projections.
 var ScoreFields = mapperimpl.Handles[ScoreHandles](scoreForm)
 
 // ScoreHandles is the type of ScoreFields.
@@ -570,7 +574,7 @@ type ScoreHandles struct {
 	Level  field.Number[Score, int]
 }
 
-// AvatarFields are the stored fields of an Avatar: for patches, conditions, filters and projections.
+// AvatarFields has the stored fields of an Avatar: for patches, conditions, filters and projections.
 var AvatarFields = mapperimpl.Handles[AvatarHandles](avatarForm)
 
 // AvatarHandles is the type of AvatarFields.
@@ -579,7 +583,7 @@ type AvatarHandles struct {
 	Type  field.String[Avatar, string]
 }
 
-// MatchFields are the stored fields of a Match: for patches, conditions, filters and projections.
+// MatchFields has the stored fields of a Match: for patches, conditions, filters and projections.
 var MatchFields = mapperimpl.Handles[MatchHandles](matchForm)
 
 // MatchHandles is the type of MatchFields.
@@ -587,7 +591,7 @@ type MatchHandles struct {
 	Points field.Number[Match, int]
 }
 
-// FriendFields are the stored fields of a Friend: for patches, conditions, filters and projections.
+// FriendFields has the stored fields of a Friend: for patches, conditions, filters and projections.
 var FriendFields = mapperimpl.Handles[FriendHandles](friendForm)
 
 // FriendHandles is the type of FriendFields.
@@ -595,7 +599,7 @@ type FriendHandles struct {
 	Since field.Time[Friend, time.Time]
 }
 
-// SessionFields are the stored fields of a Session: for patches, conditions, filters and projections.
+// SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
 var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
 
 // SessionHandles is the type of SessionFields.
@@ -604,7 +608,7 @@ type SessionHandles struct {
 	Until field.Time[Session, time.Time]
 }
 
-// ResultFields are the stored fields of a Result: for patches, conditions, filters and projections.
+// ResultFields has the stored fields of a Result: for patches, conditions, filters and projections.
 var ResultFields = mapperimpl.Handles[ResultHandles](resultForm)
 
 // ResultHandles is the type of ResultFields.
@@ -702,7 +706,7 @@ func sameResult(a, b *Result) bool {
 		a.Losses == b.Losses
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Player) ItemizeCodec(*Player) *mapperimpl.Codec[Player] {
 	return &mapperimpl.Codec[Player]{Layout: "badd6482c42fd37ddb020de4", Table: playerForm}
 }

@@ -16,24 +16,24 @@ func ThreadByForumSubject(forum string, subject string) ThreadKey {
 	return ThreadKey{mapperimpl.Entity[Thread](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject))}
 }
 
-// ThreadByForum queries all with the partition key {Forum}.
+// ThreadByForum queries all entities with the partition key {Forum}.
 func ThreadByForum(forum string) query.Query[Thread, Thread] {
 	return mapperimpl.Query[Thread, Thread](
 		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0),
 	)
 }
 
-// ThreadKey is the key of one Thread, and leads to its parts.
+// ThreadKey is the key of one Thread. Its methods select parts of it.
 type ThreadKey struct{ threadNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n ThreadKey) Patch(changes ...field.Change[Thread]) mapper.ItemPatch[Thread, Thread] {
 	return mapperimpl.Patch(n.threadNode, changes)
 }
 
 type threadNode = query.Node[Thread]
 
-// ThreadFields are the stored fields of a Thread: for patches, conditions, filters and projections.
+// ThreadFields has the stored fields of a Thread: for patches, conditions, filters and projections.
 var ThreadFields = mapperimpl.Handles[ThreadHandles](threadForm)
 
 // ThreadHandles is the type of ThreadFields.
@@ -51,7 +51,7 @@ var threadForm = mapperimpl.Struct(mapperimpl.Funcs[Thread]{},
 	mapperimpl.Field("LastPost", "", func(v *Thread) *time.Time { return &v.LastPost }, mapperimpl.Time[time.Time]()),
 )
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Thread) ItemizeCodec(*Thread) *mapperimpl.Codec[Thread] {
 	return &mapperimpl.Codec[Thread]{Layout: "475abba6c3b1521c6fbab80e", Table: threadForm}
 }

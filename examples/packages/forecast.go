@@ -15,9 +15,9 @@ import (
 	"github.com/itemize/itemize/forecast"
 )
 
-// workload is what is done with a package in a month: 30 releases, 60 moved tags, and
-// 100,000 reads of its head. Of the releases the one that is written stands apart from
-// the others, which an item collection leaves alone.
+// workload returns the operations on a package in a month: 30 releases, 60 moved tags, and 100,000
+// reads of the head. The release that is written is separate from the others, because an item
+// collection does not write those.
 func workload(d registry.Document) (forecast.Workload, error) {
 	p := d.Package()
 	size := func(name string, v any) (forecast.Attribute, error) {
@@ -69,7 +69,7 @@ var handMade = forecast.Layout{Name: "this example's", Items: [][]string{
 	{"files", "exports"},
 }}
 
-// month prints what a month costs in several layouts.
+// month prints the cost of a month in several layouts.
 func month(w io.Writer, d registry.Document) error {
 	load, err := workload(d)
 	if err != nil {

@@ -1,13 +1,12 @@
-// The program packages stores the documents of a package registry twice, each as
-// one item and as an item collection, and compares: bytes, and what a new release,
-// a moved tag and the releases of a month cost; and what a month would cost in several
-// layouts, the best one among them. Then it migrates: packages that are one item each
-// become item collections while an application updates them. It starts a DynamoDB engine, and
-// prints what that reports.
+// The program packages stores documents of a package registry twice: as one item, and as an item
+// collection. It compares their sizes and the charges of a new release, a moved tag and a query for the
+// releases of a month. It computes the monthly cost of several layouts and proposes the cheapest. Then
+// it migrates: packages that are one item become item collections while an application updates them. It
+// starts a DynamoDB engine, and prints the figures that the engine reports.
 //
 //	go run ./examples/packages [FILE.json ...]
 //
-// Without files it takes a document that lies beside it.
+// Without files it reads a document of this directory.
 package main
 
 import (
@@ -41,7 +40,7 @@ func main() {
 	}
 }
 
-// start runs the program on an engine of its own.
+// start runs the program on an engine that it starts.
 func start(ctx context.Context, w io.Writer, files []string) error {
 	documents := [][]byte{express}
 	if len(files) > 0 {
@@ -101,7 +100,7 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, documents
 	return nil
 }
 
-// compare stores a document both ways, and does the same to both.
+// compare stores a document in both layouts, and runs the same operations on both.
 func (p *program) compare(ctx context.Context, d registry.Document) error {
 	one := p.documents.New(d)
 	stored, err := p.documents.Save(ctx, one)
@@ -139,7 +138,7 @@ func sizeOf(r *mapper.Receipt) (n int) {
 	return n
 }
 
-// release publishes a version, a day after the newest.
+// release publishes a version, a day after the newest one.
 func (p *program) release(ctx context.Context, w io.Writer, one *mapper.Entity[registry.Document],
 	many *mapper.Entity[registry.Package],
 ) error {
@@ -174,7 +173,7 @@ func (p *program) save(ctx context.Context, w io.Writer, what string, one *mappe
 	return nil
 }
 
-// month reads the releases of the month before that of the newest.
+// month reads the releases of the month before the newest release.
 func (p *program) month(ctx context.Context, w io.Writer, one *mapper.Entity[registry.Document],
 	_ *mapper.Entity[registry.Package],
 ) error {

@@ -21,12 +21,12 @@ import (
 //go:embed registry/itemize.lock.json
 var lock []byte
 
-// copies is how many packages like the document there are, and updates how often each of them changes
-// while it moves.
+// copies is the number of packages, and updates the number of changes of each during the migration.
 const copies, updates = 12, 3
 
-// moving stores packages as monoliths, and moves them to item collections while an application updates
-// them: plan, run, verify, cut over. The same as a command: itemize migrate plan -model Package monoliths.
+// moving stores packages as monoliths, and migrates them to item collections while an application
+// updates them: plan, run, verify, cut over. The same plan as a command: itemize migrate plan -model
+// Package monoliths.
 func moving(ctx context.Context, w io.Writer, engine *integration.Engine, d registry.Document) (err error) {
 	prefix := fmt.Sprintf("moving-%d-", time.Now().UnixNano())
 	for name, key := range map[string][2]string{"packages": {"PK:S", "SK:S"}, "monoliths": {"Name:S", ""}} {
@@ -82,7 +82,7 @@ func moving(ctx context.Context, w io.Writer, engine *integration.Engine, d regi
 			return fmt.Errorf("an update was lost: %s", got)
 		}
 	}
-	fmt.Fprintf(w, "  %d looked at, %d cannot be moved; %d updates meanwhile, all of them there; verified, and "+
+	fmt.Fprintf(w, "  %d read, %d cannot be moved; %d updates during the migration, none lost; verified, and "+
 		"cut over\n",
 		v.Entities, report.This.Dead, copies*updates)
 	return nil
@@ -104,7 +104,7 @@ func store(ctx context.Context, client *dynamodb.Client, table string, d registr
 	return nil
 }
 
-// application updates packages, whichever layout they are in.
+// application updates packages in either layout.
 func application(ctx context.Context, packages *migrate.Wrapped[registry.Package], name string) error {
 	for n := range updates {
 		for i := range copies {

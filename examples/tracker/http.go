@@ -16,9 +16,13 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// status is the HTTP status of an error: 404 of what is not there, 409 where somebody else came first or it
-// is there already, 400 of what cannot be stored, and 503 where it is to be tried again, or nobody knows
-// whether it was written; 500 of what is a fault of this program.
+// status returns the HTTP status of an error:
+//
+//   - 400 if the input cannot be stored;
+//   - 404 if the entity does not exist;
+//   - 409 if it exists already, or another writer changed it first;
+//   - 503 if the client should try again, or must load to find out whether the write was applied;
+//   - 500 if this program is wrong.
 func status(err error) int {
 	var conflict *mapper.ConflictError
 	var value *mapper.ValueError
@@ -39,7 +43,7 @@ func status(err error) int {
 	case errors.As(err, &sdk), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
 	}
-	return http.StatusInternalServerError // a call that cannot be made
+	return http.StatusInternalServerError // an invalid call
 }
 
 // Handler serves the tracker.
@@ -75,7 +79,7 @@ func (t *Tracker) Handler() http.Handler {
 	return mux
 }
 
-// costOf is what clients are told of a write.
+// costOf returns the part of a receipt that clients see.
 func costOf(r *mapper.Receipt) any {
 	if r == nil {
 		return nil
@@ -120,7 +124,7 @@ func (t *Tracker) postTicket(r *http.Request) (any, error) {
 	return map[string]int{"number": number}, err
 }
 
-// getTickets lists heads: ?limit=20&after=CURSOR.
+// getTickets lists the heads of tickets: ?limit=20&after=CURSOR.
 func (t *Tracker) getTickets(r *http.Request) (any, error) {
 	n := 20
 	if s := r.FormValue("limit"); s != "" {

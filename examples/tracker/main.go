@@ -1,6 +1,6 @@
-// Tracker is a project tracker: members, tickets, comments, counters and activity in one table, behind an
-// HTTP interface. Without flags it goes through a day of it on an engine that it starts, and prints what
-// each thing costs; with -listen it serves.
+// Tracker is a project tracker: members, tickets, comments, counters and activity in one table, with an
+// HTTP interface. Without flags it starts an engine, runs the operations of a day, and prints the
+// charge of each. With -listen it serves HTTP.
 package main
 
 import (
@@ -53,7 +53,7 @@ func start(ctx context.Context, listen string) error {
 	return http.ListenAndServe(listen, t.Handler())
 }
 
-// cursorKey is what all processes share that continue each other's lists.
+// cursorKey returns the key that signs cursors. Processes that continue each other's lists share it.
 func cursorKey() string {
 	if k := os.Getenv("TRACKER_CURSOR_KEY"); k != "" {
 		return k
@@ -76,8 +76,8 @@ func createTable(ctx context.Context, client *dynamodb.Client, name string) erro
 	return err
 }
 
-// day goes through a day of the tracker, and prints what each thing costs. Units of transactions are those
-// predicted: local engines tell less.
+// day runs the operations of a day, and prints the charge of each. The units of transactions are
+// predicted, because local engines do not report all of them.
 func day(ctx context.Context, out io.Writer, client mapper.Client) error {
 	t, err := NewTracker(client, []byte(cursorKey()))
 	if err != nil {

@@ -18,8 +18,8 @@ type Tracker struct {
 	now      func() time.Time
 }
 
-// NewTracker returns a tracker on a client. The cursor key signs the cursors of its lists: processes that
-// share it continue each other's.
+// NewTracker returns a tracker on a client. cursorKey signs the cursors of its lists: processes with
+// the same key can continue each other's lists.
 func NewTracker(client mapper.Client, cursorKey []byte, options ...mapper.Option) (*Tracker, error) {
 	options = append(options, mapper.CursorKey(cursorKey))
 	projects, err := mapper.New[store.Project](client, options...)
@@ -30,7 +30,7 @@ func NewTracker(client mapper.Client, cursorKey []byte, options ...mapper.Option
 	return &Tracker{projects, tickets, time.Now}, err
 }
 
-// At names a ticket.
+// At is the key of a ticket.
 type At struct {
 	Tenant, Project string
 	Number          int
@@ -40,13 +40,13 @@ func (a At) key() store.TicketKey {
 	return store.TicketByTenantProjectNumber(a.Tenant, a.Project, a.Number)
 }
 
-// CreateProject inserts a project: mapper.ErrExists if it is there.
+// CreateProject inserts a project. The error is mapper.ErrExists if the project exists.
 func (t *Tracker) CreateProject(ctx context.Context, tenant, id, name string) (*mapper.Receipt, error) {
 	return t.projects.Save(ctx,
 		t.projects.New(store.Project{TenantID: tenant, ProjectID: id, Name: name, CreatedAt: t.now()}))
 }
 
-// Project loads a project with all that is in its collection.
+// Project loads a project with its whole item collection.
 func (t *Tracker) Project(ctx context.Context, tenant, id string) (*store.Project, error) {
 	e, err := t.projects.Load(ctx, store.ProjectByTenantProject(tenant, id))
 	if err != nil {
@@ -55,17 +55,17 @@ func (t *Tracker) Project(ctx context.Context, tenant, id string) (*store.Projec
 	return &e.Value, nil
 }
 
-// SetMember adds a member, or gives one another role.
+// SetMember adds a member, or changes the role of one.
 func (t *Tracker) SetMember(ctx context.Context, tenant, id, name string, m store.Member) (*mapper.Receipt, error) {
 	return store.ProjectByTenantProject(tenant, id).Members().Put(name, m).IfEntityExists().Exec(ctx, t.projects)
 }
 
-// OpenTicket gives a ticket the project's next number, and inserts it together with what the project counts
-// and remembers: all of it, or nothing. A number may be left out, and is never given twice.
+// OpenTicket gives a ticket the project's next number, and inserts it. The same transaction changes the
+// project's counters and its activity. No number is given twice; a number can be skipped.
 func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, text string) (int, *mapper.Receipt, error) {
 	project := store.ProjectByTenantProject(tenant, id)
 	if _, err := t.projects.Load(ctx, project.HEAD()); err != nil {
-		return 0, nil, err // the counters count from nothing: a project that is not there has none
+		return 0, nil, err // patches create missing counters, so a project that does not exist must be refused here
 	}
 	var counters store.Counters
 	receipt, err := project.Counters().Patch(store.CountersFields.LastTicket.Increment(1)).Return(&counters).Exec(ctx,
@@ -86,7 +86,7 @@ func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, text string
 	return ticket.Number, receipt, err
 }
 
-// CloseTicket closes an open ticket: a conflict if it is not open.
+// CloseTicket closes an open ticket. It is a conflict if the ticket is not open.
 func (t *Tracker) CloseTicket(ctx context.Context, at At) (*mapper.Receipt, error) {
 	project, now, f := store.ProjectByTenantProject(at.Tenant, at.Project), t.now(), &store.TicketFields
 	return mapper.Transact(ctx,
@@ -95,13 +95,13 @@ func (t *Tracker) CloseTicket(ctx context.Context, at At) (*mapper.Receipt, erro
 			And(project.Activity().Add(store.Event{At: now, Ticket: at.Number, Text: "closed"})).PatchPart(t.projects))
 }
 
-// Comment adds a comment, if the ticket is there: one transaction, and nothing is read but its head.
+// Comment adds a comment if the ticket exists. It is one transaction, and reads only the head.
 func (t *Tracker) Comment(ctx context.Context, at At, c store.Comment) (*mapper.Receipt, error) {
 	ticket := at.key()
 	return ticket.Patch(store.TicketFields.UpdatedAt.Set(c.At)).And(ticket.Comments().Add(c)).Exec(ctx, t.tickets)
 }
 
-// Label adds labels to a ticket, and takes others away.
+// Label adds labels to a ticket, and removes others.
 func (t *Tracker) Label(ctx context.Context, at At, add, remove []string) (*mapper.Receipt, error) {
 	f, ticket := &store.TicketFields, at.key()
 	switch {
@@ -122,7 +122,7 @@ func (t *Tracker) Ticket(ctx context.Context, at At) (*store.Ticket, error) {
 	return &e.Value, nil
 }
 
-// Edit changes the title and the text of a ticket, as often as somebody else comes first.
+// Edit changes the title and the text of a ticket. It tries again after a conflict with another writer.
 func (t *Tracker) Edit(ctx context.Context, at At, title, text string) (*mapper.Receipt, error) {
 	return t.tickets.Update(ctx, at.key(), func(x *store.Ticket) error {
 		x.Title, x.Text, x.UpdatedAt = title, text, t.now()
@@ -130,7 +130,7 @@ func (t *Tracker) Edit(ctx context.Context, at At, title, text string) (*mapper.
 	})
 }
 
-// Tickets lists the heads of tickets, the latest first, from a cursor on: no texts are read.
+// Tickets lists the heads of tickets from a cursor on, the latest first. It reads no texts.
 func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after query.Cursor) (*query.Page[store.Ticket],
 	error,
 ) {
@@ -138,5 +138,5 @@ func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after q
 	return q.Roots().Page(ctx, t.tickets)
 }
 
-// errBadRequest is what callers of the HTTP interface do wrong themselves.
+// errBadRequest is the error of invalid HTTP requests.
 var errBadRequest = errors.New("bad request")

@@ -23,10 +23,10 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// One engine for the package: started by the first test that asks for it.
+// The package has one engine, started by the first test that needs it.
 func TestMain(m *testing.M) { enginetest.Run(m) }
 
-// newTracker has a table of its own.
+// newTracker returns a tracker with a table of its own.
 func newTracker(t *testing.T, options ...mapper.Option) *Tracker {
 	t.Helper()
 	return trackerOn(t, enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S"), options...)
@@ -41,7 +41,7 @@ func trackerOn(t *testing.T, client mapper.Client, table string, options ...mapp
 	return tr
 }
 
-// request asks the handler, and returns the status and the answer.
+// request sends a request to the handler, and returns the status and the decoded answer.
 func request(t *testing.T, tr *Tracker, method, path, body string) (int, map[string]any) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -53,13 +53,13 @@ func request(t *testing.T, tr *Tracker, method, path, body string) (int, map[str
 	return w.Code, out
 }
 
-// What the interface does, and the statuses of what goes wrong.
+// The handler's answers, and the status of each error.
 func TestHandler(t *testing.T) {
 	tr := newTracker(t)
 	for _, c := range []struct {
 		method, path, body string
 		status             int
-		want               string // is in the answer
+		want               string // a part of the answer
 	}{
 		{"GET", "/acme/p", "", 404, `is not found`},
 		{"POST", "/acme/p/tickets", `{"title": "t"}`, 404, `is not found`},
@@ -102,7 +102,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// Numbers are given once, whoever asks at the same time.
+// Concurrent requests never get the same number.
 func TestNumbers(t *testing.T) {
 	ctx := context.Background()
 	tr := newTracker(t)
@@ -130,7 +130,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// refusing is a client whose writes are refused, as DynamoDB refuses them.
+// refusing is a client whose writes are refused with the error of a real conflict.
 type refusing struct{ mapper.Client }
 
 func (refusing) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput,
@@ -139,7 +139,8 @@ func (refusing) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamo
 	return nil, &types.ConditionalCheckFailedException{}
 }
 
-// A conflict, by a stub: ClientNeverRetries says that it never sends again by itself.
+// A conflict, by a stub: ClientNeverRetries declares that this client does not send a request twice by
+// itself.
 func TestConflict(t *testing.T) {
 	tr := trackerOn(t, refusing{}, "tracker", mapper.ClientNeverRetries())
 	if code, out := request(t, tr, "PUT", "/acme/p", `{"name": "P"}`); code != http.StatusConflict {
@@ -147,7 +148,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// losing is a client that loses the answer of one write: it was applied, and nobody is told.
+// losing is a client that loses the answer of one write that was applied.
 type losing struct {
 	mapper.Client
 	lose bool
@@ -164,7 +165,7 @@ func (c *losing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput,
 	return out, err
 }
 
-// An answer that is lost: 503, and loading tells what has happened.
+// A lost answer is a 503, and a load shows whether the write was applied.
 func TestLostAnswer(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -187,7 +188,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// A list costs its heads, and not the texts beside them.
+// A list is charged for the heads, and not for the texts.
 func TestRootOnlyQueriesAreCheap(t *testing.T) {
 	ctx := context.Background()
 	tr := newTracker(t)
@@ -205,7 +206,7 @@ func TestRootOnlyQueriesAreCheap(t *testing.T) {
 	}
 }
 
-// A cursor goes on in another process: this test runs itself again.
+// A cursor continues a list in another process: this test runs itself again.
 func TestCursorsAcrossProcesses(t *testing.T) {
 	ctx := context.Background()
 	if after, ok := os.LookupEnv("TRACKER_TEST_CURSOR"); ok {
@@ -247,7 +248,7 @@ func continueList(t *testing.T, after string) {
 	t.Log("rest:", rest, code)
 }
 
-// The program prints the same, figure by figure, on every engine.
+// The program prints the same figures on every engine.
 func TestOutput(t *testing.T) {
 	client := enginetest.Start(t).Client()
 	var out bytes.Buffer
@@ -260,7 +261,7 @@ func TestOutput(t *testing.T) {
 	output.Check(t, "testdata/output.txt", out.Bytes())
 }
 
-// Labels are a set: added and removed without being read.
+// Labels are a set: they are added and removed without a read.
 func TestLabels(t *testing.T) {
 	ctx := context.Background()
 	tr := newTracker(t)
@@ -282,7 +283,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// The README shows what itemize cost forecast says of month.json.
+// The README shows the output of itemize cost forecast for month.json.
 func TestForecast(t *testing.T) {
 	out, err := exec.Command("go", "tool", "itemize", "cost", "forecast", "month.json").Output()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// store stores the user both ways, and shows the items.
+// store saves the user in both layouts, and shows the items.
 func (p *program) store(ctx context.Context) error {
 	u := theUser()
 	one, err := p.documents.Save(ctx, p.documents.New(document(u)))
@@ -33,7 +33,7 @@ func (p *program) store(ctx context.Context) error {
 	return nil
 }
 
-// items draws items as bars, by their size.
+// items draws items as bars, by size.
 func (p *program) items(r *mapper.Receipt) {
 	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
 	for _, it := range r.Predicted.Items {
@@ -52,7 +52,7 @@ func (p *program) items(r *mapper.Receipt) {
 	p.printf("  %d %s, %v WCU to store\n", len(r.Predicted.Items), items, output.WCU(r))
 }
 
-// queries runs the queries of the article, in its order, and shows what each became.
+// queries runs the queries of the article in their order, and shows the request of each.
 func (p *program) queries(ctx context.Context) error {
 	user := store.UserByID(userID)
 	public := user.Public()
@@ -83,7 +83,7 @@ func (p *program) queries(ctx context.Context) error {
 	return nil
 }
 
-// load loads a selection and tells which items were in it.
+// load loads a selection and prints which items it had.
 func (p *program) load(ctx context.Context, s query.Selection[store.User]) func(*mapper.Receipt) (string, error) {
 	return func(r *mapper.Receipt) (string, error) {
 		e, err := p.users.Load(ctx, s, mapper.ReceiptTo(r))
@@ -94,7 +94,7 @@ func (p *program) load(ctx context.Context, s query.Selection[store.User]) func(
 	}
 }
 
-// contents names what was loaded of a user.
+// contents returns the names of the loaded parts of a user.
 func contents(u store.User) string {
 	var parts []string
 	add := func(there bool, name string) {
@@ -127,7 +127,7 @@ func (p *program) wishes(ctx context.Context, q query.Query[store.User, store.Wi
 	}
 }
 
-// email reads and changes the e-mail address, in both layouts.
+// email reads and changes the e-mail address in both layouts.
 func (p *program) email(ctx context.Context) error {
 	p.title("Reading and changing the e-mail address")
 	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
@@ -162,14 +162,15 @@ func (p *program) email(ctx context.Context) error {
 	return nil
 }
 
-// breakEven compares what 100 values of 50 KB have cost after each update: as one
-// item, as 100 items written one by one, and in one transaction.
+// breakEven compares the total charge of 100 values, 50 KB together, after each update. The values are
+// in one item, in 100 items written one by one, or in 100 items written in one transaction.
 func (p *program) breakEven(ctx context.Context) error {
 	const updates = 5
 	profile := theProfile()
 	large := p.large.New(store.ProfileDocument{ID: profile.ID, Email: profile.Email, Values: profile.Values})
 	small := p.profiles.New(profile)
-	plan, err := p.profiles.PlanSave(small) // in one transaction: predicted, as engines differ in what they report
+	// the transaction's units are predicted, because engines report them differently
+	plan, err := p.profiles.PlanSave(small)
 	if err != nil {
 		return err
 	}

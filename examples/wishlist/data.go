@@ -10,11 +10,11 @@ import (
 
 const userID = "6297D15"
 
-// kb is a KB as DynamoDB counts: 1,024 bytes.
+// kb is 1,024 bytes, as DynamoDB counts.
 const kb = 1024
 
-// theUser is the article's user with ten items. Its cart and its history make it
-// what the article supposes, 150 KB as one item.
+// theUser returns the article's user with ten items. Its cart and its history make it 150 KB as one
+// item, as the article assumes.
 func theUser() store.User {
 	return store.User{
 		ID: userID, Email: "ann@example.com", Name: "Ann",
@@ -43,7 +43,7 @@ func theUser() store.User {
 	}
 }
 
-// document is a user as one item.
+// document returns a user as one item.
 func document(u store.User) store.Document {
 	return store.Document{
 		ID: u.ID, Email: u.Email, Name: u.Name, Home: u.Home, Delivery: u.Delivery,
@@ -51,7 +51,7 @@ func document(u store.User) store.Document {
 	}
 }
 
-// theProfile has 100 values of together 50 KB.
+// theProfile returns 100 values, 50 KB together.
 func theProfile() store.Profile {
 	p := store.Profile{ID: "1", Email: "ann@example.com", Values: map[string]string{}}
 	for i := range 99 {

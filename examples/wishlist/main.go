@@ -1,8 +1,8 @@
-// The program wishlist is the article "Use vertical partitioning to scale data
-// efficiently in Amazon DynamoDB" as code: its user, each of its queries in their
-// order, the e-mail address that costs 150 write units to change in one large item
-// and 1 in an item collection, and the update at which the split has paid for
-// itself. It starts a DynamoDB engine, and prints what that reports.
+// The program wishlist is the article "Use vertical partitioning to scale data efficiently in Amazon
+// DynamoDB" as code: its user and each of its queries, in their order. It changes the e-mail address,
+// which costs 150 WCU in one large item and 1 WCU in an item collection. It computes the number of
+// updates after which the split has paid for itself. It starts a DynamoDB engine, and prints the
+// figures that the engine reports.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// start runs the program on an engine of its own.
+// start runs the program on an engine that it starts.
 func start(ctx context.Context, w io.Writer) error {
 	engine, err := integration.Start(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
 
-// The program prints the same, figure by figure, on every engine.
+// The program prints the same figures on every engine.
 func TestOutput(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(context.Background(), &out, enginetest.Start(t)); err != nil {

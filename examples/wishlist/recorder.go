@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// recorder is a client that keeps what the last read asked for: mapper.Client is an
-// interface, so that a program can look over its shoulder.
+// recorder is a client that keeps the last read request. mapper.Client is an interface, so a program
+// can wrap it.
 type recorder struct {
 	*dynamodb.Client
 	last string
@@ -34,7 +34,7 @@ func (r *recorder) GetItem(ctx context.Context, in *dynamodb.GetItemInput,
 	return r.Client.GetItem(ctx, in, options...)
 }
 
-// filledIn returns a query's KeyConditionExpression with its names and values.
+// filledIn returns the KeyConditionExpression of a query with its names and values filled in.
 func filledIn(in *dynamodb.QueryInput) string {
 	var pairs []string
 	for name, attribute := range in.ExpressionAttributeNames {

@@ -69,7 +69,7 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 	name := n.baseOf(suffix, list(query, len(more)), func(name string) code {
 		all := code{"type ", name, " struct{ ", field, " }\n\n"}
 		all = append(all, method{
-			"Query", "returns the query alone, which has further methods.", nil, query,
+			"Query", "returns the query, which has more methods than these.", nil, query,
 			code{"return ", call(of(impl("Query"), args), "n."+at)},
 		}.on(name))
 		source := code{"src ", of(queryOf("Source"), n.model())}
@@ -80,34 +80,33 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 			all = append(all, method{to, doc, params, result, code{"return n.Query().", to, "(", passed, ")"}}.on(name))
 		}
 		e := code{elem}
-		forward("All", "yields the elements in the order of their sort keys, reading page by page as they are "+
-			"asked for.", run, sequence(e), "ctx, src, options...")
-		forward("Refs", "is All with each element's field and keys.", run, sequence(of(queryOf("Ref"), e)),
+		forward("All", "yields the elements in order of their sort keys. It reads a page when the loop needs it.", run, sequence(e), "ctx, src, options...")
+		forward("Refs", "yields what All does, with the field and the keys of each element.", run, sequence(of(queryOf("Ref"), e)),
 			"ctx, src, options...")
-		forward("Collect", "returns all elements in the order of their sort keys.", run, code{"([]", e, ", error)"},
+		forward("Collect", "returns all elements in order of their sort keys.", run, code{"([]", e, ", error)"},
 			"ctx, src, options...")
-		forward("Page", "returns the next elements: as many as Limit says, or those of one answer of DynamoDB.", run,
+		forward("Page", "returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.", run,
 			code{"(*", of(queryOf("Page"), e), ", error)"}, "ctx, src, options...")
-		forward("Count", "returns the number of elements. It costs what reading them costs.", run, code{"(int, error)"},
+		forward("Count", "returns the number of elements. It costs as much as reading them.", run, code{"(int, error)"},
 			"ctx, src, options...")
-		forward("Plan", "returns what the query would send, and cost. It does no I/O.", list(source, options),
+		forward("Plan", "returns the query's requests and their cost. It sends nothing.", list(source, options),
 			code{"(*", queryOf("Plan"), ", error)"}, "src, options...")
-		forward("Filter", "returns the query of the elements that meet all conditions. DynamoDB charges for what it "+
-			"filters out.", code{"conditions ...", of(fieldOf("Condition"), e)}, query, "conditions...")
-		forward("Project", "returns the query that reads only these fields. That saves transfer, not read units.",
+		forward("Filter", "returns the query of the elements that meet all conditions. DynamoDB also charges for the "+
+			"elements that it filters out.", code{"conditions ...", of(fieldOf("Condition"), e)}, query, "conditions...")
+		forward("Project", "returns the query that reads only these fields. It saves transfer, but no RCU.",
 			code{"fields ...", of(fieldOf("Of"), e)}, query, "fields...")
-		forward("Limit", "returns the query of the first elements; of Page it is the size.", code{"first int"}, query,
+		forward("Limit", "returns the query of the first elements. For Page it is the size of a page.", code{"first int"}, query,
 			"first")
 		forward("Reverse", "returns the query in descending order of the sort keys.", nil, query, "")
-		forward("After", "returns the query that continues behind a page, at its Next.",
+		forward("After", "returns the query that continues after a page, at its Next.",
 			code{"page ", queryOf("Cursor")}, query, "page")
 		for _, m := range more {
 			switch m {
 			case "Fetch":
-				forward("Fetch", "returns the query that also reads the attributes that the index does not project: "+
-					"the items that were found, from the table.", nil, query, "")
+				forward("Fetch", "returns the query that also reads, from the table, the attributes that the index does "+
+					"not project.", nil, query, "")
 			case "Roots":
-				forward("Roots", "returns the query over the roots of the entities alone.", nil,
+				forward("Roots", "returns the query that reads only the root item of each entity.", nil,
 					of(queryOf("Query"), list(n.model(), n.model())), "")
 			}
 		}
@@ -137,11 +136,11 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 					code{"return ", call(impl(how), "n."+q.node, "n.item", key, "element")},
 				}.on(name))
 		}
-		put("Add", "adds an element, which must not be there.")
-		put("Put", "puts an element, whether it is there or not.")
+		put("Add", "returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.")
+		put("Put", "returns a patch that adds or replaces an element.")
 		if it.Map() {
 			all = append(all, method{
-				"Map", "reads the map: its entries by their keys.",
+				"Map", "reads the whole map.",
 				list(code{"ctx ", std("context", "Context")}, code{"src ", of(queryOf("Source"), n.model())},
 					code{"options ...", queryOf("ReadOption")}),
 				code{"(all map[", kind, "]", goType(it.Elem), ", err error)"},
@@ -203,14 +202,14 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 			add("Week", "selects the items of an ISO 8601 week, which begins on Monday"+utc, code{"year, week int", in},
 				call(impl("Week"), "n.base", "in", "year", "week"))
 		}
-		add("Between", "selects the items from one instant until another, which is not included.",
+		add("Between", "selects the items from one time to another; the second is not included.",
 			code{"from, to ", moment}, call(impl("Times"), "n.base", "&from", "&to"))
-		add("Before", "selects the items before an instant.", code{"to ", moment},
+		add("Before", "selects the items before a time.", code{"to ", moment},
 			call(impl("Times"), "n.base", "nil", "&to"))
 		since := name + "Since"
 		return code{
 			method{
-				"Since", "selects the items at an instant or later.",
+				"Since", "selects the items at a time or later.",
 				code{"from ", moment},
 				code{since},
 				code{
@@ -220,7 +219,7 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 			}.on(name),
 			"type ", since, " struct {\n", part.typ, "\ntimes ", name, "\nfrom ", moment, "\n}\n\n",
 			method{
-				"Before", "selects those before another instant.",
+				"Before", "selects those before another time.",
 				code{"to ", moment},
 				part.typ,
 				code{"return n.times.Between(n.from, to)"},

@@ -14,7 +14,7 @@ func (n *nodeWriter) flatQuery(params, args []any, names []string) {
 	pk := n.e.PartitionFields()
 	fn := n.global(n.m.Name+"By"+strings.Join(names[:pk], ""), "function")
 	r := n.flatLevel(n.m.Name+"Query", n.flatStart())
-	doc := fmt.Sprintf("%s queries all with the partition key %s.", fn, n.e.PK.Text)
+	doc := fmt.Sprintf("%s queries all entities with the partition key %s.", fn, n.e.PK.Text)
 	n.w.comment(doc)
 	n.w.p("func ", fn, "(", list(params[:pk]...), ") ", r.typ, " {")
 	at := call(of(impl("Entity"), n.model()), args[:pk]...)
@@ -54,7 +54,7 @@ func (n *nodeWriter) flatLevel(name string, l level) result {
 		return q // narrowed, it would be one entity
 	}
 	n.global(name, "type")
-	t := n.declare(name, fmt.Sprintf("%s is a query that goes on with %s.", name, src.Text))
+	t := n.declare(name, fmt.Sprintf("%s is a query that can be narrowed by %s.", name, src.Text))
 	t.bases = []base{q.base()}
 	if unit != "" {
 		t.bases = append(t.bases, n.timeBase("Entities", unit, q))
@@ -69,7 +69,7 @@ func (n *nodeWriter) flatLevel(name string, l level) result {
 func (n *nodeWriter) flatMethod(t *nodeType, after level, src schema.Source, f key.Format) {
 	method := identifier(sourceName(src))
 	param, arg := n.argument(src, f.Value, new([]string))
-	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows to one %s.", method, src.Text), params: param}
+	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows the query to one %s.", method, src.Text), params: param}
 	m.result = n.flatLevel(t.name+method, after)
 	m.body = m.result.make(call(impl("Next"), t.self(), after.parts, arg))
 	n.method(t, m, "the placeholder "+src.Text, n.e.Root.Decl)

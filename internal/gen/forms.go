@@ -300,7 +300,7 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 			call(impl("Field"), quoted(p.name), quoted(p.tag), at(st, p.name, obj.Type()), p.handle.form))
 	}
 	typ := s.named().Obj().Name() + "Handles"
-	w.comment(s.handles + " are the stored fields of " + article(s.name()) +
+	w.comment(s.handles + " has the stored fields of " + article(s.name()) +
 		": for patches, conditions, filters and projections.")
 	w.p("var ", s.handles, " = ", call(of(impl("Handles"), typ), more...), "\n")
 	w.comment(typ + " is the type of " + s.handles + ".")

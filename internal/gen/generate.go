@@ -237,7 +237,7 @@ func (g *generator) tables(w *writer, f *sourceFile, models []*Model) {
 	for _, m := range models {
 		t := goType(m.Schema.Type)
 		codec := of(impl("Codec"), t)
-		w.p("// ItemizeCodec is for the mapper.")
+		w.p("// ItemizeCodec returns the generated codec, for package mapper.")
 		w.p("func (*", t, ") ItemizeCodec(*", t, ") *", codec, " {")
 		w.p("return &", codec, "{Layout: ", quoted(m.Schema.Fingerprint()), ", Table: ", g.table(m.Schema.Type),
 			"}\n}\n")

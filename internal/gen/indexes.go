@@ -100,7 +100,7 @@ func (n *nodeWriter) index(e *schema.Entry, name string) {
 	doc := fmt.Sprintf("%s queries the index %s for %s with the partition key %s.", name, e.Index.Name, what,
 		strings.Join(texts, ";"))
 	if e.Index.Local {
-		doc += " A partition of a table with local indexes holds at most 10 GB, with what these hold."
+		doc += " A partition of a table with local indexes has at most 10 GB, including the indexes."
 	}
 	n.w.comment(doc)
 	n.w.p("func ", name, "(", list(params...), ") ", r.typ, " {")
@@ -154,7 +154,7 @@ func (n *nodeWriter) indexLevel(name string, l inSort) result {
 	}
 	src, f := l.key.Sources[l.source], l.key.Format(l.source)
 	n.global(name, "type")
-	t := n.declare(name, fmt.Sprintf("%s is a query that goes on with %s.", name, src.Text))
+	t := n.declare(name, fmt.Sprintf("%s is a query that can be narrowed by %s.", name, src.Text))
 	t.bases = []base{q.base()}
 	if unit := rangeOf(f); unit != "" {
 		t.bases = append(t.bases, n.timeBase(word, unit, q))
@@ -165,7 +165,7 @@ func (n *nodeWriter) indexLevel(name string, l inSort) result {
 	after := sortLevel(l.e, l.parts+1)
 	method := identifier(sourceName(src))
 	param, arg := n.argument(src, f.Value, new([]string))
-	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows to one %s.", method, src.Text), params: param}
+	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows the query to one %s.", method, src.Text), params: param}
 	m.result = n.indexLevel(name+method, after)
 	m.body = m.result.make(call(impl("Next"), t.self(), after.parts, arg))
 	n.method(t, m, "the placeholder "+src.Text+" of the index "+l.e.Index.Name, l.e.Field)

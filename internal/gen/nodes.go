@@ -256,12 +256,12 @@ func (n *nodeWriter) keyType() {
 	n.w.comment(fmt.Sprintf("%s selects the %s with the partition key %s.", fn, n.m.Name, n.e.PK.Text))
 	n.w.p("func ", fn, "(", list(params...), ") ", typ, " {")
 	n.w.p("return ", typ, "{", call(of(impl("Entity"), n.model()), args...), "}\n}\n")
-	t := n.declare(typ, fmt.Sprintf("%s is the key of one %s, and leads to its parts.", typ, n.m.Name))
+	t := n.declare(typ, fmt.Sprintf("%s is the key of one %s. Its methods select parts of it.", typ, n.m.Name))
 	t.bases = []base{n.nodeBase()}
 	self := t.self()
 	t.methods = append(t.methods, &nodeMethod{
-		name: "Patch", doc: "Patch changes fields of the entity. Each change goes to the item that its field lies " +
-			"on, and so does a condition.",
+		name: "Patch", doc: "Patch changes fields of the entity. Each change and each condition is sent to the item " +
+			"of its field.",
 		params: code{"changes ...", of(fieldOf("Change"), n.model())},
 		result: result{typ: of(mapperOf("ItemPatch"), list(n.model(), n.model()))},
 		body:   call(impl("Patch"), self, "changes"),
@@ -276,7 +276,7 @@ func (n *nodeWriter) keyType() {
 	for _, table := range n.e.Tables[1:] {
 		m := &nodeMethod{
 			name: table.Word,
-			doc:  fmt.Sprintf("%s selects the part that lies in the table %s.", table.Word, table.Name),
+			doc:  fmt.Sprintf("%s selects the part in the table %s.", table.Word, table.Name),
 		}
 		m.result, m.body = n.plain(), call(impl("Table"), self, table.Index)
 		if it := n.alone(table); it != nil {
@@ -363,7 +363,7 @@ func (n *nodeWriter) one(t *nodeType, self code, it *schema.Item) {
 	parts := len(partsOf(it))
 	at := call(impl("Items"), append([]any{self, it.Index, parts}, args...)...)
 	m := &nodeMethod{
-		name: it.OneName, doc: fmt.Sprintf("%s selects the one %s.", it.OneName, templateText(it)),
+		name: it.OneName, doc: fmt.Sprintf("%s selects one %s.", it.OneName, templateText(it)),
 		params: list(params...),
 	}
 	m.result = n.level(t.name+it.OneName, level{it, parts, -1}, false)
@@ -395,7 +395,8 @@ func (n *nodeWriter) addable(it *schema.Item) bool {
 // adder is a method that adds an element, of a node that is no query.
 func (n *nodeWriter) adder(name string, at code, it *schema.Item) *nodeMethod {
 	m := &nodeMethod{
-		name: name, doc: name + " adds an element, which must not be there.",
+		name: name, doc: name + " returns a patch that adds an element. Its error is mapper.ErrExists if the element " +
+			"exists.",
 		params: code{"v ", goType(it.Elem)},
 	}
 	key := "nil"

@@ -66,7 +66,7 @@ func parentText(text string) string {
 // segment makes the method of a shared segment, nested as the keys are.
 func (n *nodeWriter) segment(t *nodeType, self code, s *segment) {
 	name := n.segmentName(s.text)
-	m := &nodeMethod{name: name, doc: fmt.Sprintf("%s selects what begins with %s.", name, s.text), result: n.plain()}
+	m := &nodeMethod{name: name, doc: fmt.Sprintf("%s selects the items whose sort keys begin with %s.", name, s.text), result: n.plain()}
 	it := s.items[0]
 	if it.Element() && n.elementsOnly(it.Table, s.text, it) {
 		m.result = n.elements(it.Elem)
@@ -80,7 +80,7 @@ func (n *nodeWriter) segment(t *nodeType, self code, s *segment) {
 
 // segmentType makes the type of a segment that has others below it.
 func (n *nodeWriter) segmentType(name string, s *segment, whole result) result {
-	t := n.declare(n.g.names.declare(name), fmt.Sprintf("%s is the node of %s.", name, s.text))
+	t := n.declare(n.g.names.declare(name), fmt.Sprintf("%s selects parts of %s.", name, s.text))
 	t.bases = []base{whole.base()}
 	for _, c := range s.children {
 		n.segment(t, t.self(), c)

@@ -19,15 +19,15 @@ func UserByID(id string) UserKey {
 	return UserKey{mapperimpl.Entity[User](mapperimpl.StringValue(id))}
 }
 
-// UserKey is the key of one User, and leads to its parts.
+// UserKey is the key of one User. Its methods select parts of it.
 type UserKey struct{ userNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n UserKey) Patch(changes ...field.Change[User]) mapper.ItemPatch[User, User] {
 	return mapperimpl.Patch(n.userNode, changes)
 }
 
-// ADDRESS selects what begins with ADDRESS#.
+// ADDRESS selects the items whose sort keys begin with ADDRESS#.
 func (n UserKey) ADDRESS() query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "ADDRESS#") }
 
 // INFO selects INFO.
@@ -53,7 +53,7 @@ func (n UserKey) Cart() mapper.ItemNode[User, Cart] {
 // Wishes selects WISH#{AddedAt}.
 func (n UserKey) Wishes() UserKeyWishes { return newUserKeyWishes(mapperimpl.Items(n.userNode, 4, 1)) }
 
-// UserKeyWishes goes on with {AddedAt}.
+// UserKeyWishes is a selection that can be narrowed by {AddedAt}.
 type UserKeyWishes struct {
 	userWishItems
 	userWishHours
@@ -63,7 +63,7 @@ func newUserKeyWishes(at userNode) UserKeyWishes {
 	return UserKeyWishes{userWishItems{userWishQuery{at}, 4}, userWishHours{at}}
 }
 
-// AddedAt narrows to one {AddedAt}.
+// AddedAt narrows the selection to one {AddedAt}.
 func (n UserKeyWishes) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
 	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 4)
 }
@@ -72,66 +72,67 @@ type userNode = query.Node[User]
 
 type userWishQuery struct{ userNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n userWishQuery) Query() query.Query[User, Wish] {
 	return mapperimpl.Query[User, Wish](n.userNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n userWishQuery) All(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) iter.Seq2[Wish, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n userWishQuery) Refs(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Wish], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n userWishQuery) Collect(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) ([]Wish, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n userWishQuery) Page(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) (*query.Page[Wish], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n userWishQuery) Count(ctx context.Context, src query.Source[User], options ...query.ReadOption) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n userWishQuery) Plan(src query.Source[User], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n userWishQuery) Filter(conditions ...field.Condition[Wish]) query.Query[User, Wish] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n userWishQuery) Project(fields ...field.Of[Wish]) query.Query[User, Wish] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n userWishQuery) Limit(first int) query.Query[User, Wish] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
 func (n userWishQuery) Reverse() query.Query[User, Wish] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n userWishQuery) After(page query.Cursor) query.Query[User, Wish] { return n.Query().After(page) }
 
 type userWishItems struct {
@@ -139,12 +140,12 @@ type userWishItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n userWishItems) Add(element Wish) mapper.Patch[User] {
 	return mapperimpl.Add(n.userNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n userWishItems) Put(element Wish) mapper.Patch[User] {
 	return mapperimpl.Put(n.userNode, n.item, nil, element)
 }
@@ -177,17 +178,17 @@ func (n userWishHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n userWishHours) Between(from, to time.Time) query.Elements[User, Wish] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n userWishHours) Before(to time.Time) query.Elements[User, Wish] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n userWishHours) Since(from time.Time) userWishHoursSince {
 	return userWishHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -198,7 +199,7 @@ type userWishHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n userWishHoursSince) Before(to time.Time) query.Elements[User, Wish] {
 	return n.times.Between(n.from, to)
 }
@@ -208,10 +209,10 @@ func SessionByID(id string) SessionKey {
 	return SessionKey{mapperimpl.Entity[Session](mapperimpl.StringValue(id))}
 }
 
-// SessionKey is the key of one Session, and leads to its parts.
+// SessionKey is the key of one Session. Its methods select parts of it.
 type SessionKey struct{ sessionNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n SessionKey) Patch(changes ...field.Change[Session]) mapper.ItemPatch[Session, Session] {
 	return mapperimpl.Patch(n.sessionNode, changes)
 }
@@ -223,7 +224,7 @@ func (n SessionKey) SESSION() mapper.ItemNode[Session, Session] {
 
 type sessionNode = query.Node[Session]
 
-// UserFields are the stored fields of a User: for patches, conditions, filters and projections.
+// UserFields has the stored fields of a User: for patches, conditions, filters and projections.
 var UserFields = mapperimpl.Handles[UserHandles](userForm)
 
 // UserHandles is the type of UserFields.
@@ -235,7 +236,7 @@ type UserHandles struct {
 	Cart   field.Struct[User, Cart]
 }
 
-// AddressFields are the stored fields of an Address: for patches, conditions, filters and projections.
+// AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
 var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
 
 // AddressHandles is the type of AddressFields.
@@ -245,7 +246,7 @@ type AddressHandles struct {
 	Country field.String[Address, string]
 }
 
-// CartFields are the stored fields of a Cart: for patches, conditions, filters and projections.
+// CartFields has the stored fields of a Cart: for patches, conditions, filters and projections.
 var CartFields = mapperimpl.Handles[CartHandles](cartForm)
 
 // CartHandles is the type of CartFields.
@@ -254,7 +255,7 @@ type CartHandles struct {
 	Total field.Number[Cart, float64]
 }
 
-// WishFields are the stored fields of a Wish: for patches, conditions, filters and projections.
+// WishFields has the stored fields of a Wish: for patches, conditions, filters and projections.
 var WishFields = mapperimpl.Handles[WishHandles](wishForm)
 
 // WishHandles is the type of WishFields.
@@ -267,7 +268,7 @@ type WishHandles struct {
 	Tags  field.List[Wish, string]
 }
 
-// SessionFields are the stored fields of a Session: for patches, conditions, filters and projections.
+// SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
 var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
 
 // SessionHandles is the type of SessionFields.
@@ -342,12 +343,12 @@ var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
 	mapperimpl.Field("Hits", "", func(v *Session) *int { return &v.Hits }, mapperimpl.Numeric[int]()),
 )
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
 	return &mapperimpl.Codec[User]{Layout: "0e3f9530a12d6d671dfd3d8c", Table: userForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Session) ItemizeCodec(*Session) *mapperimpl.Codec[Session] {
 	return &mapperimpl.Codec[Session]{Layout: "af74db1676af2d1b327f81d5", Table: sessionForm}
 }

@@ -1,13 +1,14 @@
-// Package store holds a product catalogue in three tables: what is displayed all the time, what changes
-// all the time, and what hardly anybody asks for.
+// Package store holds a product catalog in three tables: the attributes that every page shows, the
+// attributes that change often, and the attributes that few requests read.
 package store
 
 import "github.com/itemize/itemize/blob"
 
 //go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
-// Product lies in the tables ProductCatalog, ProductAvailability and ExtendedProductCatalog of the
-// guidelines for items, each with one key attribute, Id, a number. Its image is an object in S3, as they advise.
+// Product is stored in the tables ProductCatalog, ProductAvailability and ExtendedProductCatalog of the
+// guidelines for items. Each has one key attribute, Id, a number. The image is an object in S3, as the
+// guidelines advise.
 type Product struct {
 	_           struct{} `ddb:"table=ProductCatalog,hash=Id,range=-"`
 	_           struct{} `ddb:"table=ProductAvailability,hash=Id,range=-,name=Availability"`
@@ -24,7 +25,7 @@ type Product struct {
 	Image blob.Value[[]byte] `ddb:"s3=images,inline=1KB"`
 }
 
-// Shelf has its tags as one item each, so that one more costs that one.
+// Shelf stores each tag as an item, so that adding a tag writes one item.
 type Shelf struct {
 	_      struct{}            `ddb:"table=Shelves"`
 	Name   string              `ddb:"pk=SHELF#{Name}"`
@@ -33,7 +34,7 @@ type Shelf struct {
 	Tags   map[string]struct{} `ddb:"sk=TAG#{key}"`
 }
 
-// OneItem is a product, or a shelf, in one item: what the others are compared with.
+// OneItem is a product, or a shelf, in one item. The program compares the other layouts with it.
 type OneItem struct {
 	_           struct{} `ddb:"table=OneItem,hash=Id,range=-"`
 	ID          int      `ddb:"pk={ID}"`

@@ -19,20 +19,20 @@ func ProductByID(id int) ProductKey {
 	return ProductKey{mapperimpl.Entity[Product](mapperimpl.IntValue(id))}
 }
 
-// ProductKey is the key of one Product, and leads to its parts.
+// ProductKey is the key of one Product. Its methods select parts of it.
 type ProductKey struct{ productNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n ProductKey) Patch(changes ...field.Change[Product]) mapper.ItemPatch[Product, Product] {
 	return mapperimpl.Patch(n.productNode, changes)
 }
 
-// Availability selects the part that lies in the table ProductAvailability.
+// Availability selects the part in the table ProductAvailability.
 func (n ProductKey) Availability() mapper.ItemNode[Product, Product] {
 	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 1, 0), 1)
 }
 
-// Extended selects the part that lies in the table ExtendedProductCatalog.
+// Extended selects the part in the table ExtendedProductCatalog.
 func (n ProductKey) Extended() mapper.ItemNode[Product, Product] {
 	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 2, 0), 2)
 }
@@ -49,10 +49,10 @@ func ShelfByName(name string) ShelfKey {
 	return ShelfKey{mapperimpl.Entity[Shelf](mapperimpl.StringValue(name))}
 }
 
-// ShelfKey is the key of one Shelf, and leads to its parts.
+// ShelfKey is the key of one Shelf. Its methods select parts of it.
 type ShelfKey struct{ shelfNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n ShelfKey) Patch(changes ...field.Change[Shelf]) mapper.ItemPatch[Shelf, Shelf] {
 	return mapperimpl.Patch(n.shelfNode, changes)
 }
@@ -72,18 +72,18 @@ func (n ShelfKey) Tags() ShelfKeyTags {
 	return ShelfKeyTags{shelfStructItems{shelfStructQuery{mapperimpl.Items(n.shelfNode, 2, 1)}, 2}}
 }
 
-// ShelfKeyLabels goes on with {.}.
+// ShelfKeyLabels is a selection that can be narrowed by {.}.
 type ShelfKeyLabels struct{ shelfStringItems }
 
-// Value narrows to one {.}.
+// Value narrows the selection to one {.}.
 func (n ShelfKeyLabels) Value(value string) mapper.ElementNode[Shelf, string] {
 	return mapperimpl.Element[Shelf, string](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(value)), 1)
 }
 
-// ShelfKeyTags goes on with {key}.
+// ShelfKeyTags is a selection that can be narrowed by {key}.
 type ShelfKeyTags struct{ shelfStructItems }
 
-// Key narrows to one {key}.
+// Key narrows the selection to one {key}.
 func (n ShelfKeyTags) Key(key string) mapper.ElementNode[Shelf, struct{}] {
 	return mapperimpl.Element[Shelf, struct{}](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(key)), 2)
 }
@@ -92,68 +92,69 @@ type shelfNode = query.Node[Shelf]
 
 type shelfStringQuery struct{ shelfNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n shelfStringQuery) Query() query.Query[Shelf, string] {
 	return mapperimpl.Query[Shelf, string](n.shelfNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n shelfStringQuery) All(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[string, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n shelfStringQuery) Refs(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[string], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n shelfStringQuery) Collect(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) ([]string, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n shelfStringQuery) Page(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (*query.Page[string], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n shelfStringQuery) Count(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n shelfStringQuery) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n shelfStringQuery) Filter(conditions ...field.Condition[string]) query.Query[Shelf, string] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n shelfStringQuery) Project(fields ...field.Of[string]) query.Query[Shelf, string] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n shelfStringQuery) Limit(first int) query.Query[Shelf, string] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
 func (n shelfStringQuery) Reverse() query.Query[Shelf, string] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n shelfStringQuery) After(page query.Cursor) query.Query[Shelf, string] {
 	return n.Query().After(page)
 }
@@ -163,74 +164,75 @@ type shelfStringItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n shelfStringItems) Add(element string) mapper.Patch[Shelf] {
 	return mapperimpl.Add(n.shelfNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n shelfStringItems) Put(element string) mapper.Patch[Shelf] {
 	return mapperimpl.Put(n.shelfNode, n.item, nil, element)
 }
 
 type shelfStructQuery struct{ shelfNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n shelfStructQuery) Query() query.Query[Shelf, struct{}] {
 	return mapperimpl.Query[Shelf, struct{}](n.shelfNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n shelfStructQuery) All(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[struct{}, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n shelfStructQuery) Refs(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[struct{}], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n shelfStructQuery) Collect(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) ([]struct{}, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n shelfStructQuery) Page(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (*query.Page[struct{}], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n shelfStructQuery) Count(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n shelfStructQuery) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n shelfStructQuery) Filter(conditions ...field.Condition[struct{}]) query.Query[Shelf, struct{}] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n shelfStructQuery) Project(fields ...field.Of[struct{}]) query.Query[Shelf, struct{}] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n shelfStructQuery) Limit(first int) query.Query[Shelf, struct{}] {
 	return n.Query().Limit(first)
 }
@@ -238,7 +240,7 @@ func (n shelfStructQuery) Limit(first int) query.Query[Shelf, struct{}] {
 // Reverse returns the query in descending order of the sort keys.
 func (n shelfStructQuery) Reverse() query.Query[Shelf, struct{}] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n shelfStructQuery) After(page query.Cursor) query.Query[Shelf, struct{}] {
 	return n.Query().After(page)
 }
@@ -248,17 +250,17 @@ type shelfStructItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n shelfStructItems) Add(k string, element struct{}) mapper.Patch[Shelf] {
 	return mapperimpl.Add(n.shelfNode, n.item, k, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n shelfStructItems) Put(k string, element struct{}) mapper.Patch[Shelf] {
 	return mapperimpl.Put(n.shelfNode, n.item, k, element)
 }
 
-// Map reads the map: its entries by their keys.
+// Map reads the whole map.
 func (n shelfStructItems) Map(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (all map[string]struct{}, err error) {
@@ -271,10 +273,10 @@ func OneItemByID(id int) OneItemKey {
 	return OneItemKey{mapperimpl.Entity[OneItem](mapperimpl.IntValue(id))}
 }
 
-// OneItemKey is the key of one OneItem, and leads to its parts.
+// OneItemKey is the key of one OneItem. Its methods select parts of it.
 type OneItemKey struct{ oneItemNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n OneItemKey) Patch(changes ...field.Change[OneItem]) mapper.ItemPatch[OneItem, OneItem] {
 	return mapperimpl.Patch(n.oneItemNode, changes)
 }
@@ -286,7 +288,7 @@ func (n OneItemKey) Title() mapper.ItemNode[OneItem, OneItem] {
 
 type oneItemNode = query.Node[OneItem]
 
-// ProductFields are the stored fields of a Product: for patches, conditions, filters and projections.
+// ProductFields has the stored fields of a Product: for patches, conditions, filters and projections.
 var ProductFields = mapperimpl.Handles[ProductHandles](productForm)
 
 // ProductHandles is the type of ProductFields.
@@ -301,7 +303,7 @@ type ProductHandles struct {
 	Image       field.Value[Product, blob.Value[[]byte]]
 }
 
-// ShelfFields are the stored fields of a Shelf: for patches, conditions, filters and projections.
+// ShelfFields has the stored fields of a Shelf: for patches, conditions, filters and projections.
 var ShelfFields = mapperimpl.Handles[ShelfHandles](shelfForm)
 
 // ShelfHandles is the type of ShelfFields.
@@ -309,7 +311,7 @@ type ShelfHandles struct {
 	Room field.String[Shelf, string]
 }
 
-// OneItemFields are the stored fields of an OneItem: for patches, conditions, filters and projections.
+// OneItemFields has the stored fields of an OneItem: for patches, conditions, filters and projections.
 var OneItemFields = mapperimpl.Handles[OneItemHandles](oneItemForm)
 
 // OneItemHandles is the type of OneItemFields.
@@ -376,17 +378,17 @@ var oneItemForm = mapperimpl.Struct(mapperimpl.Funcs[OneItem]{},
 	),
 )
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Product) ItemizeCodec(*Product) *mapperimpl.Codec[Product] {
 	return &mapperimpl.Codec[Product]{Layout: "baa25453a89740fc90339a7a", Table: productForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
 	return &mapperimpl.Codec[Shelf]{Layout: "79dc49eb36a7a55e5af93edc", Table: shelfForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*OneItem) ItemizeCodec(*OneItem) *mapperimpl.Codec[OneItem] {
 	return &mapperimpl.Codec[OneItem]{Layout: "34bf438d1a19a1f8a896d6b4", Table: oneItemForm}
 }

@@ -22,20 +22,20 @@ func EventBySiteAtID(site string, atValue time.Time, id string) EventKey {
 	}
 }
 
-// EventBySite queries all with the partition key SITE#{Site}#{shard}.
+// EventBySite queries all entities with the partition key SITE#{Site}#{shard}.
 func EventBySite(site string) EventQuery {
 	return newEventQuery(mapperimpl.Items(mapperimpl.Entity[Event](mapperimpl.StringValue(site)), 0, 0))
 }
 
-// EventKey is the key of one Event, and leads to its parts.
+// EventKey is the key of one Event. Its methods select parts of it.
 type EventKey struct{ eventNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n EventKey) Patch(changes ...field.Change[Event]) mapper.ItemPatch[Event, Event] {
 	return mapperimpl.Patch(n.eventNode, changes)
 }
 
-// EventQuery is a query that goes on with {At}.
+// EventQuery is a query that can be narrowed by {At}.
 type EventQuery struct {
 	eventEntitiesFlatQuery
 	eventEntitiesHours
@@ -45,7 +45,7 @@ func newEventQuery(at eventNode) EventQuery {
 	return EventQuery{eventEntitiesFlatQuery{at}, eventEntitiesHours{at}}
 }
 
-// At narrows to one {At}.
+// At narrows the query to one {At}.
 func (n EventQuery) At(atValue time.Time) query.Query[Event, Event] {
 	return mapperimpl.Query[Event, Event](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
@@ -54,62 +54,63 @@ type eventNode = query.Node[Event]
 
 type eventEntitiesFlatQuery struct{ at eventNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n eventEntitiesFlatQuery) Query() query.Query[Event, Event] {
 	return mapperimpl.Query[Event, Event](n.at)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n eventEntitiesFlatQuery) All(
 	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
 ) iter.Seq2[Event, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n eventEntitiesFlatQuery) Refs(
 	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Event], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n eventEntitiesFlatQuery) Collect(
 	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
 ) ([]Event, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n eventEntitiesFlatQuery) Page(
 	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
 ) (*query.Page[Event], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n eventEntitiesFlatQuery) Count(
 	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n eventEntitiesFlatQuery) Plan(src query.Source[Event], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n eventEntitiesFlatQuery) Filter(conditions ...field.Condition[Event]) query.Query[Event, Event] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n eventEntitiesFlatQuery) Project(fields ...field.Of[Event]) query.Query[Event, Event] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n eventEntitiesFlatQuery) Limit(first int) query.Query[Event, Event] {
 	return n.Query().Limit(first)
 }
@@ -117,12 +118,12 @@ func (n eventEntitiesFlatQuery) Limit(first int) query.Query[Event, Event] {
 // Reverse returns the query in descending order of the sort keys.
 func (n eventEntitiesFlatQuery) Reverse() query.Query[Event, Event] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n eventEntitiesFlatQuery) After(page query.Cursor) query.Query[Event, Event] {
 	return n.Query().After(page)
 }
 
-// Roots returns the query over the roots of the entities alone.
+// Roots returns the query that reads only the root item of each entity.
 func (n eventEntitiesFlatQuery) Roots() query.Query[Event, Event] { return n.Query().Roots() }
 
 type eventEntitiesHours struct{ base eventNode }
@@ -153,17 +154,17 @@ func (n eventEntitiesHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n eventEntitiesHours) Between(from, to time.Time) query.Query[Event, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n eventEntitiesHours) Before(to time.Time) query.Query[Event, Event] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n eventEntitiesHours) Since(from time.Time) eventEntitiesHoursSince {
 	return eventEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -174,12 +175,12 @@ type eventEntitiesHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n eventEntitiesHoursSince) Before(to time.Time) query.Query[Event, Event] {
 	return n.times.Between(n.from, to)
 }
 
-// EventFields are the stored fields of an Event: for patches, conditions, filters and projections.
+// EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
 var EventFields = mapperimpl.Handles[EventHandles](eventForm)
 
 // EventHandles is the type of EventFields.
@@ -196,7 +197,7 @@ var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{},
 	mapperimpl.Field("Text", "", func(v *Event) *string { return &v.Text }, mapperimpl.String[string]()),
 )
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Event) ItemizeCodec(*Event) *mapperimpl.Codec[Event] {
 	return &mapperimpl.Codec[Event]{Layout: "faecb0d5faed48e726e20642", Table: eventForm}
 }

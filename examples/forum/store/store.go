@@ -10,7 +10,7 @@ import (
 
 //go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
-// Forum is a table whose items are known by one attribute.
+// Forum is a table with a partition key alone.
 type Forum struct {
 	_        struct{} `ddb:"table=Forum,hash=Name,range=-"`
 	Name     string   `ddb:"pk={Name}"`
@@ -19,8 +19,9 @@ type Forum struct {
 	Messages int
 }
 
-// Thread is known by two. A local index has the threads of a forum in the order of their last posts,
-// a global one those that nobody has answered yet: it is sparse, since Unanswered is "" afterwards.
+// Thread has a partition key and a sort key. A local index has the threads of a forum in order of their
+// last posts. A global index has the threads without an answer: it is sparse, because Unanswered is ""
+// after the first answer.
 type Thread struct {
 	_          struct{}  `ddb:"table=Thread,hash=ForumName,range=Subject"`
 	_          struct{}  `ddb:"index=LastPostIndex,local,range=LastPostAt,sk={LastPost}"`
@@ -35,9 +36,10 @@ type Thread struct {
 	Tags       []string  `ddb:"sk={Subject}" dynamodbav:",stringset"`
 }
 
-// Reply is an item of its own: adding one costs that one. A global index has what somebody has posted,
-// by its time, which is the table's sort key. Long messages are compressed, huge ones lie in the table
-// ReplyChunks, and pictures in S3; a list shows how a message begins.
+// Reply is an item, so that adding a reply writes one item. A global index has the posts of a user in
+// order of their time, which is the sort key of the table. Long messages are compressed, very large
+// ones are stored in the table ReplyChunks, and pictures in S3. A list shows the beginning of a
+// message.
 type Reply struct {
 	_        struct{} `ddb:"table=Reply,hash=Id,range=ReplyDateTime"`
 	_        struct{} `ddb:"index=PostedByIndex,pk={PostedBy},range=ReplyDateTime"`

@@ -20,10 +20,10 @@ func ForumByName(name string) ForumKey {
 	return ForumKey{mapperimpl.Entity[Forum](mapperimpl.StringValue(name))}
 }
 
-// ForumKey is the key of one Forum, and leads to its parts.
+// ForumKey is the key of one Forum. Its methods select parts of it.
 type ForumKey struct{ forumNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n ForumKey) Patch(changes ...field.Change[Forum]) mapper.ItemPatch[Forum, Forum] {
 	return mapperimpl.Patch(n.forumNode, changes)
 }
@@ -40,7 +40,7 @@ func ThreadByForumSubject(forum string, subject string) ThreadKey {
 	return ThreadKey{mapperimpl.Entity[Thread](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject))}
 }
 
-// ThreadByForum queries all with the partition key {Forum}.
+// ThreadByForum queries all entities with the partition key {Forum}.
 func ThreadByForum(forum string) query.Query[Thread, Thread] {
 	return mapperimpl.Query[Thread, Thread](
 		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0),
@@ -48,7 +48,7 @@ func ThreadByForum(forum string) query.Query[Thread, Thread] {
 }
 
 // ThreadByForumLastPost queries the index LastPostIndex for the Thread entities with the partition key {Forum}. A
-// partition of a table with local indexes holds at most 10 GB, with what these hold.
+// partition of a table with local indexes has at most 10 GB, including the indexes.
 func ThreadByForumLastPost(forum string) ThreadByForumLastPostQuery {
 	return newThreadByForumLastPostQuery(mapperimpl.Index[Thread](0, 0, 0, mapperimpl.StringValue(forum)))
 }
@@ -58,15 +58,15 @@ func ThreadByUnanswered(unanswered string) ThreadByUnansweredQuery {
 	return newThreadByUnansweredQuery(mapperimpl.Index[Thread](1, 0, 0, mapperimpl.StringValue(unanswered)))
 }
 
-// ThreadKey is the key of one Thread, and leads to its parts.
+// ThreadKey is the key of one Thread. Its methods select parts of it.
 type ThreadKey struct{ threadNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n ThreadKey) Patch(changes ...field.Change[Thread]) mapper.ItemPatch[Thread, Thread] {
 	return mapperimpl.Patch(n.threadNode, changes)
 }
 
-// ThreadByForumLastPostQuery is a query that goes on with {LastPost}.
+// ThreadByForumLastPostQuery is a query that can be narrowed by {LastPost}.
 type ThreadByForumLastPostQuery struct {
 	threadEntitiesIndexQuery
 	threadEntitiesHours
@@ -76,12 +76,12 @@ func newThreadByForumLastPostQuery(at threadNode) ThreadByForumLastPostQuery {
 	return ThreadByForumLastPostQuery{threadEntitiesIndexQuery{at}, threadEntitiesHours{at}}
 }
 
-// LastPost narrows to one {LastPost}.
+// LastPost narrows the query to one {LastPost}.
 func (n ThreadByForumLastPostQuery) LastPost(lastPost time.Time) query.Query[Thread, Thread] {
 	return mapperimpl.Query[Thread, Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
 }
 
-// ThreadByUnansweredQuery is a query that goes on with {LastPost}.
+// ThreadByUnansweredQuery is a query that can be narrowed by {LastPost}.
 type ThreadByUnansweredQuery struct {
 	threadEntitiesIndexQuery
 	threadEntitiesHours
@@ -91,7 +91,7 @@ func newThreadByUnansweredQuery(at threadNode) ThreadByUnansweredQuery {
 	return ThreadByUnansweredQuery{threadEntitiesIndexQuery{at}, threadEntitiesHours{at}}
 }
 
-// LastPost narrows to one {LastPost}.
+// LastPost narrows the query to one {LastPost}.
 func (n ThreadByUnansweredQuery) LastPost(lastPost time.Time) query.Query[Thread, Thread] {
 	return mapperimpl.Query[Thread, Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
 }
@@ -100,62 +100,63 @@ type threadNode = query.Node[Thread]
 
 type threadEntitiesIndexQuery struct{ at threadNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n threadEntitiesIndexQuery) Query() query.Query[Thread, Thread] {
 	return mapperimpl.Query[Thread, Thread](n.at)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n threadEntitiesIndexQuery) All(
 	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
 ) iter.Seq2[Thread, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n threadEntitiesIndexQuery) Refs(
 	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Thread], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n threadEntitiesIndexQuery) Collect(
 	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
 ) ([]Thread, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n threadEntitiesIndexQuery) Page(
 	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
 ) (*query.Page[Thread], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n threadEntitiesIndexQuery) Count(
 	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n threadEntitiesIndexQuery) Plan(src query.Source[Thread], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n threadEntitiesIndexQuery) Filter(conditions ...field.Condition[Thread]) query.Query[Thread, Thread] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n threadEntitiesIndexQuery) Project(fields ...field.Of[Thread]) query.Query[Thread, Thread] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n threadEntitiesIndexQuery) Limit(first int) query.Query[Thread, Thread] {
 	return n.Query().Limit(first)
 }
@@ -163,16 +164,15 @@ func (n threadEntitiesIndexQuery) Limit(first int) query.Query[Thread, Thread] {
 // Reverse returns the query in descending order of the sort keys.
 func (n threadEntitiesIndexQuery) Reverse() query.Query[Thread, Thread] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n threadEntitiesIndexQuery) After(page query.Cursor) query.Query[Thread, Thread] {
 	return n.Query().After(page)
 }
 
-// Fetch returns the query that also reads the attributes that the index does not project: the items that were found,
-// from the table.
+// Fetch returns the query that also reads, from the table, the attributes that the index does not project.
 func (n threadEntitiesIndexQuery) Fetch() query.Query[Thread, Thread] { return n.Query().Fetch() }
 
-// Roots returns the query over the roots of the entities alone.
+// Roots returns the query that reads only the root item of each entity.
 func (n threadEntitiesIndexQuery) Roots() query.Query[Thread, Thread] { return n.Query().Roots() }
 
 type threadEntitiesHours struct{ base threadNode }
@@ -205,17 +205,17 @@ func (n threadEntitiesHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n threadEntitiesHours) Between(from, to time.Time) query.Query[Thread, Thread] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n threadEntitiesHours) Before(to time.Time) query.Query[Thread, Thread] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n threadEntitiesHours) Since(from time.Time) threadEntitiesHoursSince {
 	return threadEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -226,7 +226,7 @@ type threadEntitiesHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n threadEntitiesHoursSince) Before(to time.Time) query.Query[Thread, Thread] {
 	return n.times.Between(n.from, to)
 }
@@ -240,7 +240,7 @@ func ReplyByForumSubjectAt(forum string, subject string, atValue time.Time) Repl
 	}
 }
 
-// ReplyByForumSubject queries all with the partition key {Forum}#{Subject}.
+// ReplyByForumSubject queries all entities with the partition key {Forum}#{Subject}.
 func ReplyByForumSubject(forum string, subject string) ReplyQuery {
 	return newReplyQuery(
 		mapperimpl.Items(
@@ -254,15 +254,15 @@ func ReplyByPostedBy(postedBy string) ReplyByPostedByQuery {
 	return newReplyByPostedByQuery(mapperimpl.Index[Reply](0, 0, 0, mapperimpl.StringValue(postedBy)))
 }
 
-// ReplyKey is the key of one Reply, and leads to its parts.
+// ReplyKey is the key of one Reply. Its methods select parts of it.
 type ReplyKey struct{ replyNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n ReplyKey) Patch(changes ...field.Change[Reply]) mapper.ItemPatch[Reply, Reply] {
 	return mapperimpl.Patch(n.replyNode, changes)
 }
 
-// ReplyQuery is a query that goes on with {At}.
+// ReplyQuery is a query that can be narrowed by {At}.
 type ReplyQuery struct {
 	replyEntitiesFlatQuery
 	replyEntitiesHours
@@ -272,7 +272,7 @@ func newReplyQuery(at replyNode) ReplyQuery {
 	return ReplyQuery{replyEntitiesFlatQuery{at}, replyEntitiesHours{at}}
 }
 
-// ReplyByPostedByQuery is a query that goes on with {At}.
+// ReplyByPostedByQuery is a query that can be narrowed by {At}.
 type ReplyByPostedByQuery struct {
 	replyEntitiesIndexQuery
 	replyEntitiesHours
@@ -282,7 +282,7 @@ func newReplyByPostedByQuery(at replyNode) ReplyByPostedByQuery {
 	return ReplyByPostedByQuery{replyEntitiesIndexQuery{at}, replyEntitiesHours{at}}
 }
 
-// At narrows to one {At}.
+// At narrows the query to one {At}.
 func (n ReplyByPostedByQuery) At(atValue time.Time) query.Query[Reply, Reply] {
 	return mapperimpl.Query[Reply, Reply](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
 }
@@ -291,62 +291,63 @@ type replyNode = query.Node[Reply]
 
 type replyEntitiesFlatQuery struct{ at replyNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n replyEntitiesFlatQuery) Query() query.Query[Reply, Reply] {
 	return mapperimpl.Query[Reply, Reply](n.at)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n replyEntitiesFlatQuery) All(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) iter.Seq2[Reply, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n replyEntitiesFlatQuery) Refs(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Reply], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n replyEntitiesFlatQuery) Collect(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) ([]Reply, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n replyEntitiesFlatQuery) Page(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) (*query.Page[Reply], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n replyEntitiesFlatQuery) Count(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n replyEntitiesFlatQuery) Plan(src query.Source[Reply], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n replyEntitiesFlatQuery) Filter(conditions ...field.Condition[Reply]) query.Query[Reply, Reply] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n replyEntitiesFlatQuery) Project(fields ...field.Of[Reply]) query.Query[Reply, Reply] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n replyEntitiesFlatQuery) Limit(first int) query.Query[Reply, Reply] {
 	return n.Query().Limit(first)
 }
@@ -354,12 +355,12 @@ func (n replyEntitiesFlatQuery) Limit(first int) query.Query[Reply, Reply] {
 // Reverse returns the query in descending order of the sort keys.
 func (n replyEntitiesFlatQuery) Reverse() query.Query[Reply, Reply] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n replyEntitiesFlatQuery) After(page query.Cursor) query.Query[Reply, Reply] {
 	return n.Query().After(page)
 }
 
-// Roots returns the query over the roots of the entities alone.
+// Roots returns the query that reads only the root item of each entity.
 func (n replyEntitiesFlatQuery) Roots() query.Query[Reply, Reply] { return n.Query().Roots() }
 
 type replyEntitiesHours struct{ base replyNode }
@@ -390,17 +391,17 @@ func (n replyEntitiesHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n replyEntitiesHours) Between(from, to time.Time) query.Query[Reply, Reply] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n replyEntitiesHours) Before(to time.Time) query.Query[Reply, Reply] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n replyEntitiesHours) Since(from time.Time) replyEntitiesHoursSince {
 	return replyEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -411,69 +412,70 @@ type replyEntitiesHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n replyEntitiesHoursSince) Before(to time.Time) query.Query[Reply, Reply] {
 	return n.times.Between(n.from, to)
 }
 
 type replyEntitiesIndexQuery struct{ at replyNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n replyEntitiesIndexQuery) Query() query.Query[Reply, Reply] {
 	return mapperimpl.Query[Reply, Reply](n.at)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n replyEntitiesIndexQuery) All(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) iter.Seq2[Reply, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n replyEntitiesIndexQuery) Refs(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Reply], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n replyEntitiesIndexQuery) Collect(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) ([]Reply, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n replyEntitiesIndexQuery) Page(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) (*query.Page[Reply], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n replyEntitiesIndexQuery) Count(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n replyEntitiesIndexQuery) Plan(src query.Source[Reply], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n replyEntitiesIndexQuery) Filter(conditions ...field.Condition[Reply]) query.Query[Reply, Reply] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n replyEntitiesIndexQuery) Project(fields ...field.Of[Reply]) query.Query[Reply, Reply] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n replyEntitiesIndexQuery) Limit(first int) query.Query[Reply, Reply] {
 	return n.Query().Limit(first)
 }
@@ -481,19 +483,18 @@ func (n replyEntitiesIndexQuery) Limit(first int) query.Query[Reply, Reply] {
 // Reverse returns the query in descending order of the sort keys.
 func (n replyEntitiesIndexQuery) Reverse() query.Query[Reply, Reply] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n replyEntitiesIndexQuery) After(page query.Cursor) query.Query[Reply, Reply] {
 	return n.Query().After(page)
 }
 
-// Fetch returns the query that also reads the attributes that the index does not project: the items that were found,
-// from the table.
+// Fetch returns the query that also reads, from the table, the attributes that the index does not project.
 func (n replyEntitiesIndexQuery) Fetch() query.Query[Reply, Reply] { return n.Query().Fetch() }
 
-// Roots returns the query over the roots of the entities alone.
+// Roots returns the query that reads only the root item of each entity.
 func (n replyEntitiesIndexQuery) Roots() query.Query[Reply, Reply] { return n.Query().Roots() }
 
-// ForumFields are the stored fields of a Forum: for patches, conditions, filters and projections.
+// ForumFields has the stored fields of a Forum: for patches, conditions, filters and projections.
 var ForumFields = mapperimpl.Handles[ForumHandles](forumForm)
 
 // ForumHandles is the type of ForumFields.
@@ -503,7 +504,7 @@ type ForumHandles struct {
 	Messages field.Number[Forum, int]
 }
 
-// ThreadFields are the stored fields of a Thread: for patches, conditions, filters and projections.
+// ThreadFields has the stored fields of a Thread: for patches, conditions, filters and projections.
 var ThreadFields = mapperimpl.Handles[ThreadHandles](threadForm)
 
 // ThreadHandles is the type of ThreadFields.
@@ -516,7 +517,7 @@ type ThreadHandles struct {
 	Tags       field.Set[Thread, string]
 }
 
-// ReplyFields are the stored fields of a Reply: for patches, conditions, filters and projections.
+// ReplyFields has the stored fields of a Reply: for patches, conditions, filters and projections.
 var ReplyFields = mapperimpl.Handles[ReplyHandles](replyForm)
 
 // ReplyHandles is the type of ReplyFields.
@@ -562,17 +563,17 @@ var replyForm = mapperimpl.Struct(mapperimpl.Funcs[Reply]{},
 	),
 )
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Forum) ItemizeCodec(*Forum) *mapperimpl.Codec[Forum] {
 	return &mapperimpl.Codec[Forum]{Layout: "51d42d705a0854c1bfccfc1a", Table: forumForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Thread) ItemizeCodec(*Thread) *mapperimpl.Codec[Thread] {
 	return &mapperimpl.Codec[Thread]{Layout: "3d1c80152e7323ef29523a17", Table: threadForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Reply) ItemizeCodec(*Reply) *mapperimpl.Codec[Reply] {
 	return &mapperimpl.Codec[Reply]{Layout: "992a7b45074263b2a54d61a8", Table: replyForm}
 }

@@ -1,13 +1,13 @@
-// Package registry holds the models of the example: a package of a package
-// registry as an item collection, and as one large item.
+// Package registry holds the models of the example: a package of a package registry, as an item
+// collection and as one large item.
 package registry
 
 import "time"
 
 //go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
-// Package is one item collection: what changes together lies together. A release
-// is an item of its own, by its time; a tag too, by its name.
+// Package is one item collection: attributes that change together are in one item. Each release is an
+// item, with its time in the sort key; each tag is an item, with its name in the sort key.
 type Package struct {
 	_           struct{} `ddb:"table=packages"`
 	Name        string   `ddb:"pk=PACKAGE#{Name}"`
@@ -16,7 +16,7 @@ type Package struct {
 	Keywords    []string `ddb:"sk=HEAD" dynamodbav:",omitempty"`
 
 	Tags     map[string]string `ddb:"sk=TAG#{key}"`
-	Releases []Release         `ddb:"sk=RELEASE#{At}#{Version}"` // two can have one instant
+	Releases []Release         `ddb:"sk=RELEASE#{At}#{Version}"` // two releases can have the same time
 
 	Dependencies         map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"run,omitempty"`
 	OptionalDependencies map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"optional,omitempty"`
@@ -33,10 +33,10 @@ type Package struct {
 type Release struct {
 	At      time.Time
 	Version string
-	Listed  bool // whether it can still be installed
+	Listed  bool // whether it can be installed
 }
 
-// Document is the same package as one item, as the registry's JSON has it.
+// Document is the same package as one item, with the fields of the registry's JSON.
 type Document struct {
 	_                    struct{}             `ddb:"table=documents,hash=name,range=-"`
 	Name                 string               `ddb:"pk={Name}" json:"name"`

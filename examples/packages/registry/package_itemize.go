@@ -18,10 +18,10 @@ func PackageByName(name string) PackageKey {
 	return PackageKey{mapperimpl.Entity[Package](mapperimpl.StringValue(name))}
 }
 
-// PackageKey is the key of one Package, and leads to its parts.
+// PackageKey is the key of one Package. Its methods select parts of it.
 type PackageKey struct{ packageNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n PackageKey) Patch(changes ...field.Change[Package]) mapper.ItemPatch[Package, Package] {
 	return mapperimpl.Patch(n.packageNode, changes)
 }
@@ -61,15 +61,15 @@ func (n PackageKey) FILES() mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 6, 1), 6)
 }
 
-// PackageKeyTags goes on with {key}.
+// PackageKeyTags is a selection that can be narrowed by {key}.
 type PackageKeyTags struct{ packageStringItems }
 
-// Key narrows to one {key}.
+// Key narrows the selection to one {key}.
 func (n PackageKeyTags) Key(key string) mapper.ElementNode[Package, string] {
 	return mapperimpl.Element[Package, string](mapperimpl.Next(n.packageNode, 2, mapperimpl.StringValue(key)), 1)
 }
 
-// PackageKeyReleases goes on with {At}.
+// PackageKeyReleases is a selection that can be narrowed by {At}.
 type PackageKeyReleases struct {
 	packageReleaseItems
 	packageReleaseHours
@@ -79,15 +79,15 @@ func newPackageKeyReleases(at packageNode) PackageKeyReleases {
 	return PackageKeyReleases{packageReleaseItems{packageReleaseQuery{at}, 2}, packageReleaseHours{at}}
 }
 
-// At narrows to one {At}.
+// At narrows the selection to one {At}.
 func (n PackageKeyReleases) At(atValue time.Time) PackageKeyReleasesAt {
 	return PackageKeyReleasesAt{packageReleaseQuery{mapperimpl.Next(n.packageNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// PackageKeyReleasesAt goes on with {Version}.
+// PackageKeyReleasesAt is a selection that can be narrowed by {Version}.
 type PackageKeyReleasesAt struct{ packageReleaseQuery }
 
-// Version narrows to one {Version}.
+// Version narrows the selection to one {Version}.
 func (n PackageKeyReleasesAt) Version(version string) mapper.ElementNode[Package, Release] {
 	return mapperimpl.Element[Package, Release](mapperimpl.Next(n.packageNode, 4, mapperimpl.StringValue(version)), 2)
 }
@@ -96,62 +96,63 @@ type packageNode = query.Node[Package]
 
 type packageStringQuery struct{ packageNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n packageStringQuery) Query() query.Query[Package, string] {
 	return mapperimpl.Query[Package, string](n.packageNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n packageStringQuery) All(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) iter.Seq2[string, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n packageStringQuery) Refs(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[string], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n packageStringQuery) Collect(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) ([]string, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n packageStringQuery) Page(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) (*query.Page[string], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n packageStringQuery) Count(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n packageStringQuery) Plan(src query.Source[Package], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n packageStringQuery) Filter(conditions ...field.Condition[string]) query.Query[Package, string] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n packageStringQuery) Project(fields ...field.Of[string]) query.Query[Package, string] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n packageStringQuery) Limit(first int) query.Query[Package, string] {
 	return n.Query().Limit(first)
 }
@@ -159,7 +160,7 @@ func (n packageStringQuery) Limit(first int) query.Query[Package, string] {
 // Reverse returns the query in descending order of the sort keys.
 func (n packageStringQuery) Reverse() query.Query[Package, string] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n packageStringQuery) After(page query.Cursor) query.Query[Package, string] {
 	return n.Query().After(page)
 }
@@ -169,17 +170,17 @@ type packageStringItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n packageStringItems) Add(k string, element string) mapper.Patch[Package] {
 	return mapperimpl.Add(n.packageNode, n.item, k, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n packageStringItems) Put(k string, element string) mapper.Patch[Package] {
 	return mapperimpl.Put(n.packageNode, n.item, k, element)
 }
 
-// Map reads the map: its entries by their keys.
+// Map reads the whole map.
 func (n packageStringItems) Map(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) (all map[string]string, err error) {
@@ -189,62 +190,63 @@ func (n packageStringItems) Map(
 
 type packageReleaseQuery struct{ packageNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n packageReleaseQuery) Query() query.Query[Package, Release] {
 	return mapperimpl.Query[Package, Release](n.packageNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n packageReleaseQuery) All(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) iter.Seq2[Release, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n packageReleaseQuery) Refs(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Release], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n packageReleaseQuery) Collect(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) ([]Release, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n packageReleaseQuery) Page(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) (*query.Page[Release], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n packageReleaseQuery) Count(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n packageReleaseQuery) Plan(src query.Source[Package], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n packageReleaseQuery) Filter(conditions ...field.Condition[Release]) query.Query[Package, Release] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n packageReleaseQuery) Project(fields ...field.Of[Release]) query.Query[Package, Release] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n packageReleaseQuery) Limit(first int) query.Query[Package, Release] {
 	return n.Query().Limit(first)
 }
@@ -252,7 +254,7 @@ func (n packageReleaseQuery) Limit(first int) query.Query[Package, Release] {
 // Reverse returns the query in descending order of the sort keys.
 func (n packageReleaseQuery) Reverse() query.Query[Package, Release] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n packageReleaseQuery) After(page query.Cursor) query.Query[Package, Release] {
 	return n.Query().After(page)
 }
@@ -262,12 +264,12 @@ type packageReleaseItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n packageReleaseItems) Add(element Release) mapper.Patch[Package] {
 	return mapperimpl.Add(n.packageNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n packageReleaseItems) Put(element Release) mapper.Patch[Package] {
 	return mapperimpl.Put(n.packageNode, n.item, nil, element)
 }
@@ -302,17 +304,17 @@ func (n packageReleaseHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n packageReleaseHours) Between(from, to time.Time) query.Elements[Package, Release] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n packageReleaseHours) Before(to time.Time) query.Elements[Package, Release] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n packageReleaseHours) Since(from time.Time) packageReleaseHoursSince {
 	return packageReleaseHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -323,7 +325,7 @@ type packageReleaseHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n packageReleaseHoursSince) Before(to time.Time) query.Elements[Package, Release] {
 	return n.times.Between(n.from, to)
 }
@@ -333,10 +335,10 @@ func DocumentByName(name string) DocumentKey {
 	return DocumentKey{mapperimpl.Entity[Document](mapperimpl.StringValue(name))}
 }
 
-// DocumentKey is the key of one Document, and leads to its parts.
+// DocumentKey is the key of one Document. Its methods select parts of it.
 type DocumentKey struct{ documentNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n DocumentKey) Patch(changes ...field.Change[Document]) mapper.ItemPatch[Document, Document] {
 	return mapperimpl.Patch(n.documentNode, changes)
 }
@@ -348,7 +350,7 @@ func (n DocumentKey) Description() mapper.ItemNode[Document, Document] {
 
 type documentNode = query.Node[Document]
 
-// PackageFields are the stored fields of a Package: for patches, conditions, filters and projections.
+// PackageFields has the stored fields of a Package: for patches, conditions, filters and projections.
 var PackageFields = mapperimpl.Handles[PackageHandles](packageForm)
 
 // PackageHandles is the type of PackageFields.
@@ -366,7 +368,7 @@ type PackageHandles struct {
 	Exports              field.Value[Package, any]
 }
 
-// ReleaseFields are the stored fields of a Release: for patches, conditions, filters and projections.
+// ReleaseFields has the stored fields of a Release: for patches, conditions, filters and projections.
 var ReleaseFields = mapperimpl.Handles[ReleaseHandles](releaseForm)
 
 // ReleaseHandles is the type of ReleaseFields.
@@ -374,7 +376,7 @@ type ReleaseHandles struct {
 	Listed field.Bool[Release, bool]
 }
 
-// DocumentFields are the stored fields of a Document: for patches, conditions, filters and projections.
+// DocumentFields has the stored fields of a Document: for patches, conditions, filters and projections.
 var DocumentFields = mapperimpl.Handles[DocumentHandles](documentForm)
 
 // DocumentHandles is the type of DocumentFields.
@@ -509,12 +511,12 @@ var documentForm = mapperimpl.Struct(mapperimpl.Funcs[Document]{},
 	mapperimpl.Field("Exports", ",omitempty", func(v *Document) *any { return &v.Exports }, mapperimpl.Opaque[any]()),
 )
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Package) ItemizeCodec(*Package) *mapperimpl.Codec[Package] {
 	return &mapperimpl.Codec[Package]{Layout: "f832cab6bd96c6906087d8cb", Table: packageForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
 	return &mapperimpl.Codec[Document]{Layout: "6e5dc0e21cdf445f6cf2a007", Table: documentForm}
 }

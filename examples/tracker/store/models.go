@@ -5,8 +5,8 @@ import "time"
 
 //go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
-// Project is an item collection: its head, what is counted, one item for each member and one for each
-// thing that happened.
+// Project is an item collection: its head, its counters, one item for each member and one item for each
+// event.
 type Project struct {
 	_         struct{} `ddb:"table=tracker"`
 	TenantID  string   `ddb:"pk=TENANT#{TenantID}#PROJECT#{ProjectID}"`
@@ -18,7 +18,7 @@ type Project struct {
 	Activity  []Event           `ddb:"sk=ACTIVITY#{At}#{Ticket:06},one=Event"`
 }
 
-// Counters are in an item of their own: they change often, and cost one unit each time.
+// Counters are in an item of their own: they change often, and each change costs 1 WCU.
 type Counters struct {
 	LastTicket int
 	Open       int
@@ -30,15 +30,15 @@ type Member struct {
 	Email string
 }
 
-// Event is something that happened to a ticket.
+// Event is a change of a ticket.
 type Event struct {
 	At     time.Time
 	Ticket int
 	Text   string
 }
 
-// Ticket is one of many in a partition. The heads lie side by side, so that a list costs no more than
-// they are large; the text lies beside, and comments are items of their own.
+// Ticket is one of many entities in a partition. The heads of all tickets are next to each other, so a
+// list is charged for the heads alone. The text is an item, and each comment is an item.
 type Ticket struct {
 	_         struct{} `ddb:"table=tracker"`
 	TenantID  string   `ddb:"pk=TENANT#{TenantID}#TICKETS#{ProjectID}"`

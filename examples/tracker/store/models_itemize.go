@@ -18,10 +18,10 @@ func ProjectByTenantProject(tenantID string, projectID string) ProjectKey {
 	return ProjectKey{mapperimpl.Entity[Project](mapperimpl.StringValue(tenantID), mapperimpl.StringValue(projectID))}
 }
 
-// ProjectKey is the key of one Project, and leads to its parts.
+// ProjectKey is the key of one Project. Its methods select parts of it.
 type ProjectKey struct{ projectNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n ProjectKey) Patch(changes ...field.Change[Project]) mapper.ItemPatch[Project, Project] {
 	return mapperimpl.Patch(n.projectNode, changes)
 }
@@ -41,7 +41,7 @@ func (n ProjectKey) Members() ProjectKeyMembers {
 	return ProjectKeyMembers{projectMemberItems{projectMemberQuery{mapperimpl.Items(n.projectNode, 2, 1)}, 2}}
 }
 
-// Member selects the one MEMBER#{key}.
+// Member selects one MEMBER#{key}.
 func (n ProjectKey) Member(key string) mapper.ElementNode[Project, Member] {
 	return mapperimpl.Element[Project, Member](mapperimpl.Items(n.projectNode, 2, 2, mapperimpl.StringValue(key)), 2)
 }
@@ -51,22 +51,22 @@ func (n ProjectKey) Activity() ProjectKeyActivity {
 	return newProjectKeyActivity(mapperimpl.Items(n.projectNode, 3, 1))
 }
 
-// Event selects the one ACTIVITY#{At}#{Ticket:06}.
+// Event selects one ACTIVITY#{At}#{Ticket:06}.
 func (n ProjectKey) Event(atValue time.Time, ticket int) mapper.ElementNode[Project, Event] {
 	return mapperimpl.Element[Project, Event](
 		mapperimpl.Items(n.projectNode, 3, 4, mapperimpl.TimeValue(atValue), mapperimpl.IntValue(ticket)), 3,
 	)
 }
 
-// ProjectKeyMembers goes on with {key}.
+// ProjectKeyMembers is a selection that can be narrowed by {key}.
 type ProjectKeyMembers struct{ projectMemberItems }
 
-// Key narrows to one {key}.
+// Key narrows the selection to one {key}.
 func (n ProjectKeyMembers) Key(key string) mapper.ElementNode[Project, Member] {
 	return mapperimpl.Element[Project, Member](mapperimpl.Next(n.projectNode, 2, mapperimpl.StringValue(key)), 2)
 }
 
-// ProjectKeyActivity goes on with {At}.
+// ProjectKeyActivity is a selection that can be narrowed by {At}.
 type ProjectKeyActivity struct {
 	projectEventItems
 	projectEventHours
@@ -76,15 +76,15 @@ func newProjectKeyActivity(at projectNode) ProjectKeyActivity {
 	return ProjectKeyActivity{projectEventItems{projectEventQuery{at}, 3}, projectEventHours{at}}
 }
 
-// At narrows to one {At}.
+// At narrows the selection to one {At}.
 func (n ProjectKeyActivity) At(atValue time.Time) ProjectKeyActivityAt {
 	return ProjectKeyActivityAt{projectEventQuery{mapperimpl.Next(n.projectNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// ProjectKeyActivityAt goes on with {Ticket:06}.
+// ProjectKeyActivityAt is a selection that can be narrowed by {Ticket:06}.
 type ProjectKeyActivityAt struct{ projectEventQuery }
 
-// Ticket narrows to one {Ticket:06}.
+// Ticket narrows the selection to one {Ticket:06}.
 func (n ProjectKeyActivityAt) Ticket(ticket int) mapper.ElementNode[Project, Event] {
 	return mapperimpl.Element[Project, Event](mapperimpl.Next(n.projectNode, 4, mapperimpl.IntValue(ticket)), 3)
 }
@@ -93,62 +93,63 @@ type projectNode = query.Node[Project]
 
 type projectMemberQuery struct{ projectNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n projectMemberQuery) Query() query.Query[Project, Member] {
 	return mapperimpl.Query[Project, Member](n.projectNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n projectMemberQuery) All(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) iter.Seq2[Member, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n projectMemberQuery) Refs(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Member], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n projectMemberQuery) Collect(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) ([]Member, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n projectMemberQuery) Page(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) (*query.Page[Member], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n projectMemberQuery) Count(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n projectMemberQuery) Plan(src query.Source[Project], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n projectMemberQuery) Filter(conditions ...field.Condition[Member]) query.Query[Project, Member] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n projectMemberQuery) Project(fields ...field.Of[Member]) query.Query[Project, Member] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n projectMemberQuery) Limit(first int) query.Query[Project, Member] {
 	return n.Query().Limit(first)
 }
@@ -156,7 +157,7 @@ func (n projectMemberQuery) Limit(first int) query.Query[Project, Member] {
 // Reverse returns the query in descending order of the sort keys.
 func (n projectMemberQuery) Reverse() query.Query[Project, Member] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n projectMemberQuery) After(page query.Cursor) query.Query[Project, Member] {
 	return n.Query().After(page)
 }
@@ -166,17 +167,17 @@ type projectMemberItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n projectMemberItems) Add(k string, element Member) mapper.Patch[Project] {
 	return mapperimpl.Add(n.projectNode, n.item, k, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n projectMemberItems) Put(k string, element Member) mapper.Patch[Project] {
 	return mapperimpl.Put(n.projectNode, n.item, k, element)
 }
 
-// Map reads the map: its entries by their keys.
+// Map reads the whole map.
 func (n projectMemberItems) Map(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) (all map[string]Member, err error) {
@@ -186,62 +187,63 @@ func (n projectMemberItems) Map(
 
 type projectEventQuery struct{ projectNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n projectEventQuery) Query() query.Query[Project, Event] {
 	return mapperimpl.Query[Project, Event](n.projectNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n projectEventQuery) All(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) iter.Seq2[Event, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n projectEventQuery) Refs(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Event], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n projectEventQuery) Collect(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) ([]Event, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n projectEventQuery) Page(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) (*query.Page[Event], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n projectEventQuery) Count(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n projectEventQuery) Plan(src query.Source[Project], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n projectEventQuery) Filter(conditions ...field.Condition[Event]) query.Query[Project, Event] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n projectEventQuery) Project(fields ...field.Of[Event]) query.Query[Project, Event] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n projectEventQuery) Limit(first int) query.Query[Project, Event] {
 	return n.Query().Limit(first)
 }
@@ -249,7 +251,7 @@ func (n projectEventQuery) Limit(first int) query.Query[Project, Event] {
 // Reverse returns the query in descending order of the sort keys.
 func (n projectEventQuery) Reverse() query.Query[Project, Event] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n projectEventQuery) After(page query.Cursor) query.Query[Project, Event] {
 	return n.Query().After(page)
 }
@@ -259,12 +261,12 @@ type projectEventItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n projectEventItems) Add(element Event) mapper.Patch[Project] {
 	return mapperimpl.Add(n.projectNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n projectEventItems) Put(element Event) mapper.Patch[Project] {
 	return mapperimpl.Put(n.projectNode, n.item, nil, element)
 }
@@ -299,17 +301,17 @@ func (n projectEventHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n projectEventHours) Between(from, to time.Time) query.Elements[Project, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n projectEventHours) Before(to time.Time) query.Elements[Project, Event] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n projectEventHours) Since(from time.Time) projectEventHoursSince {
 	return projectEventHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -320,7 +322,7 @@ type projectEventHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n projectEventHoursSince) Before(to time.Time) query.Elements[Project, Event] {
 	return n.times.Between(n.from, to)
 }
@@ -334,7 +336,7 @@ func TicketByTenantProjectNumber(tenantID string, projectID string, number int) 
 	}
 }
 
-// TicketByTenantProject queries all with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}.
+// TicketByTenantProject queries all entities with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}.
 func TicketByTenantProject(tenantID string, projectID string) query.Query[Ticket, Ticket] {
 	return mapperimpl.Query[Ticket, Ticket](
 		mapperimpl.Items(
@@ -343,10 +345,10 @@ func TicketByTenantProject(tenantID string, projectID string) query.Query[Ticket
 	)
 }
 
-// TicketKey is the key of one Ticket, and leads to its parts.
+// TicketKey is the key of one Ticket. Its methods select parts of it.
 type TicketKey struct{ ticketNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n TicketKey) Patch(changes ...field.Change[Ticket]) mapper.ItemPatch[Ticket, Ticket] {
 	return mapperimpl.Patch(n.ticketNode, changes)
 }
@@ -366,7 +368,7 @@ func (n TicketKey) Comments() TicketKeyComments {
 	return newTicketKeyComments(mapperimpl.Items(n.ticketNode, 2, 1))
 }
 
-// TicketKeyComments goes on with {At}.
+// TicketKeyComments is a selection that can be narrowed by {At}.
 type TicketKeyComments struct {
 	ticketCommentItems
 	ticketCommentHours
@@ -376,7 +378,7 @@ func newTicketKeyComments(at ticketNode) TicketKeyComments {
 	return TicketKeyComments{ticketCommentItems{ticketCommentQuery{at}, 2}, ticketCommentHours{at}}
 }
 
-// At narrows to one {At}.
+// At narrows the selection to one {At}.
 func (n TicketKeyComments) At(atValue time.Time) mapper.ElementNode[Ticket, Comment] {
 	return mapperimpl.Element[Ticket, Comment](mapperimpl.Next(n.ticketNode, 4, mapperimpl.TimeValue(atValue)), 2)
 }
@@ -385,62 +387,63 @@ type ticketNode = query.Node[Ticket]
 
 type ticketCommentQuery struct{ ticketNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n ticketCommentQuery) Query() query.Query[Ticket, Comment] {
 	return mapperimpl.Query[Ticket, Comment](n.ticketNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n ticketCommentQuery) All(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) iter.Seq2[Comment, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n ticketCommentQuery) Refs(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Comment], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n ticketCommentQuery) Collect(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) ([]Comment, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n ticketCommentQuery) Page(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) (*query.Page[Comment], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n ticketCommentQuery) Count(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n ticketCommentQuery) Plan(src query.Source[Ticket], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n ticketCommentQuery) Filter(conditions ...field.Condition[Comment]) query.Query[Ticket, Comment] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n ticketCommentQuery) Project(fields ...field.Of[Comment]) query.Query[Ticket, Comment] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n ticketCommentQuery) Limit(first int) query.Query[Ticket, Comment] {
 	return n.Query().Limit(first)
 }
@@ -448,7 +451,7 @@ func (n ticketCommentQuery) Limit(first int) query.Query[Ticket, Comment] {
 // Reverse returns the query in descending order of the sort keys.
 func (n ticketCommentQuery) Reverse() query.Query[Ticket, Comment] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n ticketCommentQuery) After(page query.Cursor) query.Query[Ticket, Comment] {
 	return n.Query().After(page)
 }
@@ -458,12 +461,12 @@ type ticketCommentItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n ticketCommentItems) Add(element Comment) mapper.Patch[Ticket] {
 	return mapperimpl.Add(n.ticketNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n ticketCommentItems) Put(element Comment) mapper.Patch[Ticket] {
 	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
 }
@@ -498,17 +501,17 @@ func (n ticketCommentHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n ticketCommentHours) Between(from, to time.Time) query.Elements[Ticket, Comment] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n ticketCommentHours) Before(to time.Time) query.Elements[Ticket, Comment] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n ticketCommentHours) Since(from time.Time) ticketCommentHoursSince {
 	return ticketCommentHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -519,12 +522,12 @@ type ticketCommentHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n ticketCommentHoursSince) Before(to time.Time) query.Elements[Ticket, Comment] {
 	return n.times.Between(n.from, to)
 }
 
-// ProjectFields are the stored fields of a Project: for patches, conditions, filters and projections.
+// ProjectFields has the stored fields of a Project: for patches, conditions, filters and projections.
 var ProjectFields = mapperimpl.Handles[ProjectHandles](projectForm)
 
 // ProjectHandles is the type of ProjectFields.
@@ -534,7 +537,7 @@ type ProjectHandles struct {
 	Counters  field.Struct[Project, Counters]
 }
 
-// CountersFields are the stored fields of a Counters: for patches, conditions, filters and projections.
+// CountersFields has the stored fields of a Counters: for patches, conditions, filters and projections.
 var CountersFields = mapperimpl.Handles[CountersHandles](countersForm)
 
 // CountersHandles is the type of CountersFields.
@@ -543,7 +546,7 @@ type CountersHandles struct {
 	Open       field.Number[Counters, int]
 }
 
-// MemberFields are the stored fields of a Member: for patches, conditions, filters and projections.
+// MemberFields has the stored fields of a Member: for patches, conditions, filters and projections.
 var MemberFields = mapperimpl.Handles[MemberHandles](memberForm)
 
 // MemberHandles is the type of MemberFields.
@@ -552,7 +555,7 @@ type MemberHandles struct {
 	Email field.String[Member, string]
 }
 
-// EventFields are the stored fields of an Event: for patches, conditions, filters and projections.
+// EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
 var EventFields = mapperimpl.Handles[EventHandles](eventForm)
 
 // EventHandles is the type of EventFields.
@@ -560,7 +563,7 @@ type EventHandles struct {
 	Text field.String[Event, string]
 }
 
-// TicketFields are the stored fields of a Ticket: for patches, conditions, filters and projections.
+// TicketFields has the stored fields of a Ticket: for patches, conditions, filters and projections.
 var TicketFields = mapperimpl.Handles[TicketHandles](ticketForm)
 
 // TicketHandles is the type of TicketFields.
@@ -572,7 +575,7 @@ type TicketHandles struct {
 	Text      field.String[Ticket, string]
 }
 
-// CommentFields are the stored fields of a Comment: for patches, conditions, filters and projections.
+// CommentFields has the stored fields of a Comment: for patches, conditions, filters and projections.
 var CommentFields = mapperimpl.Handles[CommentHandles](commentForm)
 
 // CommentHandles is the type of CommentFields.
@@ -654,12 +657,12 @@ func sameComment(a, b *Comment) bool {
 		a.Text == b.Text
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Project) ItemizeCodec(*Project) *mapperimpl.Codec[Project] {
 	return &mapperimpl.Codec[Project]{Layout: "617ade15bf61512df528602c", Table: projectForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
 	return &mapperimpl.Codec[Ticket]{Layout: "2e33addca12a7ca3bf535f65", Table: ticketForm}
 }

@@ -10,7 +10,7 @@ import "time"
 // to scale data efficiently in Amazon DynamoDB". Seven items are fixed, and each
 // wish is one more.
 type User struct {
-	_        struct{} `ddb:"table=users"` // with the keys PK and SK
+	_        struct{} `ddb:"table=users"` // the keys are PK and SK
 	ID       string   `ddb:"pk={ID}"`
 	Email    string   `ddb:"sk=U#Information" dynamodbav:"email"`
 	Name     string   `ddb:"sk=U#Information" dynamodbav:"name"`
@@ -24,30 +24,30 @@ type User struct {
 	Private  []Wish   `ddb:"sk=M#WishList#Private#{AddedAt}"`
 }
 
-// Address is where a user lives, or wants things to be sent.
+// Address is a postal address.
 type Address struct {
 	Street  string
 	City    string
 	Country string
 }
 
-// Cart is what a user is about to buy.
+// Cart has the things in a shopping cart.
 type Cart struct {
 	Lines string
 }
 
-// History is what a user has looked at.
+// History has the things that a user has looked at.
 type History struct {
 	Pages string
 }
 
-// Display is how a user wants the site to look.
+// Display has the settings of the user interface.
 type Display struct {
 	Theme    string
 	Language string
 }
 
-// Mail is which mails a user wants to have.
+// Mail has the kinds of mail that a user wants.
 type Mail struct {
 	Offers bool
 	News   bool
@@ -55,14 +55,14 @@ type Mail struct {
 
 // Wish is a thing on a wish list.
 type Wish struct {
-	AddedAt time.Time // in the sort key, and so stored nowhere else
+	AddedAt time.Time // in the sort key, and not stored a second time
 	SKU     string
 	Title   string
 	Price   float64
 	Notes   string
 }
 
-// Document is the same user as one item, the way it grows by itself.
+// Document is the same user as one item.
 type Document struct {
 	_        struct{} `ddb:"table=documents,hash=ID,range=-"`
 	ID       string   `ddb:"pk={ID}"`
@@ -78,8 +78,8 @@ type Document struct {
 	Private  []Wish
 }
 
-// Profile is the article's second user: an e-mail address and 99 more values,
-// 50 KB in all, each in an item of its own.
+// Profile is the article's second user: an e-mail address and 99 more values, 50 KB in all, each in its
+// own item.
 type Profile struct {
 	_      struct{}          `ddb:"table=users"`
 	ID     string            `ddb:"pk=PROFILE#{ID}"`
@@ -87,7 +87,7 @@ type Profile struct {
 	Values map[string]string `ddb:"sk=VALUE#{key}"`
 }
 
-// ProfileDocument is that user as one item.
+// ProfileDocument is the same profile as one item.
 type ProfileDocument struct {
 	_      struct{} `ddb:"table=profiles,hash=ID,range=-"`
 	ID     string   `ddb:"pk=PROFILE#{ID}"`

@@ -18,21 +18,21 @@ func UserByID(id string) UserKey {
 	return UserKey{mapperimpl.Entity[User](mapperimpl.StringValue(id))}
 }
 
-// UserKey is the key of one User, and leads to its parts.
+// UserKey is the key of one User. Its methods select parts of it.
 type UserKey struct{ userNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n UserKey) Patch(changes ...field.Change[User]) mapper.ItemPatch[User, User] {
 	return mapperimpl.Patch(n.userNode, changes)
 }
 
-// M selects what begins with M#.
+// M selects the items whose sort keys begin with M#.
 func (n UserKey) M() UserKeyM { return UserKeyM{mapperimpl.Prefix(n.userNode, 0, "M#")} }
 
-// P selects what begins with P#.
+// P selects the items whose sort keys begin with P#.
 func (n UserKey) P() query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "P#") }
 
-// U selects what begins with U#.
+// U selects the items whose sort keys begin with U#.
 func (n UserKey) U() UserKeyU { return UserKeyU{mapperimpl.Prefix(n.userNode, 0, "U#")} }
 
 // Information selects U#Information.
@@ -78,21 +78,21 @@ func (n UserKey) Private() UserKeyPrivate {
 	return newUserKeyPrivate(mapperimpl.Items(n.userNode, 8, 1))
 }
 
-// UserKeyM is the node of M#.
+// UserKeyM selects parts of M#.
 type UserKeyM struct{ userNode }
 
-// WishList selects what begins with M#WishList#.
+// WishList selects the items whose sort keys begin with M#WishList#.
 func (n UserKeyM) WishList() query.Elements[User, Wish] {
 	return mapperimpl.Elements[User, Wish](mapperimpl.Prefix(n.userNode, 0, "M#WishList#"))
 }
 
-// UserKeyU is the node of U#.
+// UserKeyU selects parts of U#.
 type UserKeyU struct{ userNode }
 
-// Address selects what begins with U#Address#.
+// Address selects the items whose sort keys begin with U#Address#.
 func (n UserKeyU) Address() query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "U#Address#") }
 
-// UserKeyPublic goes on with {AddedAt}.
+// UserKeyPublic is a selection that can be narrowed by {AddedAt}.
 type UserKeyPublic struct {
 	userWishItems
 	userWishHours
@@ -102,12 +102,12 @@ func newUserKeyPublic(at userNode) UserKeyPublic {
 	return UserKeyPublic{userWishItems{userWishQuery{at}, 7}, userWishHours{at}}
 }
 
-// AddedAt narrows to one {AddedAt}.
+// AddedAt narrows the selection to one {AddedAt}.
 func (n UserKeyPublic) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
 	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 7)
 }
 
-// UserKeyPrivate goes on with {AddedAt}.
+// UserKeyPrivate is a selection that can be narrowed by {AddedAt}.
 type UserKeyPrivate struct {
 	userWishItems
 	userWishHours
@@ -117,7 +117,7 @@ func newUserKeyPrivate(at userNode) UserKeyPrivate {
 	return UserKeyPrivate{userWishItems{userWishQuery{at}, 8}, userWishHours{at}}
 }
 
-// AddedAt narrows to one {AddedAt}.
+// AddedAt narrows the selection to one {AddedAt}.
 func (n UserKeyPrivate) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
 	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 8)
 }
@@ -126,66 +126,67 @@ type userNode = query.Node[User]
 
 type userWishQuery struct{ userNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n userWishQuery) Query() query.Query[User, Wish] {
 	return mapperimpl.Query[User, Wish](n.userNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n userWishQuery) All(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) iter.Seq2[Wish, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n userWishQuery) Refs(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Wish], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n userWishQuery) Collect(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) ([]Wish, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n userWishQuery) Page(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) (*query.Page[Wish], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n userWishQuery) Count(ctx context.Context, src query.Source[User], options ...query.ReadOption) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n userWishQuery) Plan(src query.Source[User], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n userWishQuery) Filter(conditions ...field.Condition[Wish]) query.Query[User, Wish] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n userWishQuery) Project(fields ...field.Of[Wish]) query.Query[User, Wish] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n userWishQuery) Limit(first int) query.Query[User, Wish] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
 func (n userWishQuery) Reverse() query.Query[User, Wish] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n userWishQuery) After(page query.Cursor) query.Query[User, Wish] { return n.Query().After(page) }
 
 type userWishItems struct {
@@ -193,12 +194,12 @@ type userWishItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n userWishItems) Add(element Wish) mapper.Patch[User] {
 	return mapperimpl.Add(n.userNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n userWishItems) Put(element Wish) mapper.Patch[User] {
 	return mapperimpl.Put(n.userNode, n.item, nil, element)
 }
@@ -231,17 +232,17 @@ func (n userWishHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n userWishHours) Between(from, to time.Time) query.Elements[User, Wish] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n userWishHours) Before(to time.Time) query.Elements[User, Wish] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n userWishHours) Since(from time.Time) userWishHoursSince {
 	return userWishHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -252,7 +253,7 @@ type userWishHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n userWishHoursSince) Before(to time.Time) query.Elements[User, Wish] {
 	return n.times.Between(n.from, to)
 }
@@ -262,10 +263,10 @@ func DocumentByID(id string) DocumentKey {
 	return DocumentKey{mapperimpl.Entity[Document](mapperimpl.StringValue(id))}
 }
 
-// DocumentKey is the key of one Document, and leads to its parts.
+// DocumentKey is the key of one Document. Its methods select parts of it.
 type DocumentKey struct{ documentNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n DocumentKey) Patch(changes ...field.Change[Document]) mapper.ItemPatch[Document, Document] {
 	return mapperimpl.Patch(n.documentNode, changes)
 }
@@ -282,10 +283,10 @@ func ProfileByID(id string) ProfileKey {
 	return ProfileKey{mapperimpl.Entity[Profile](mapperimpl.StringValue(id))}
 }
 
-// ProfileKey is the key of one Profile, and leads to its parts.
+// ProfileKey is the key of one Profile. Its methods select parts of it.
 type ProfileKey struct{ profileNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n ProfileKey) Patch(changes ...field.Change[Profile]) mapper.ItemPatch[Profile, Profile] {
 	return mapperimpl.Patch(n.profileNode, changes)
 }
@@ -300,10 +301,10 @@ func (n ProfileKey) Values() ProfileKeyValues {
 	return ProfileKeyValues{profileStringItems{profileStringQuery{mapperimpl.Items(n.profileNode, 1, 1)}, 1}}
 }
 
-// ProfileKeyValues goes on with {key}.
+// ProfileKeyValues is a selection that can be narrowed by {key}.
 type ProfileKeyValues struct{ profileStringItems }
 
-// Key narrows to one {key}.
+// Key narrows the selection to one {key}.
 func (n ProfileKeyValues) Key(key string) mapper.ElementNode[Profile, string] {
 	return mapperimpl.Element[Profile, string](mapperimpl.Next(n.profileNode, 2, mapperimpl.StringValue(key)), 1)
 }
@@ -312,62 +313,63 @@ type profileNode = query.Node[Profile]
 
 type profileStringQuery struct{ profileNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n profileStringQuery) Query() query.Query[Profile, string] {
 	return mapperimpl.Query[Profile, string](n.profileNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n profileStringQuery) All(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) iter.Seq2[string, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n profileStringQuery) Refs(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[string], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n profileStringQuery) Collect(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) ([]string, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n profileStringQuery) Page(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) (*query.Page[string], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n profileStringQuery) Count(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n profileStringQuery) Plan(src query.Source[Profile], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n profileStringQuery) Filter(conditions ...field.Condition[string]) query.Query[Profile, string] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n profileStringQuery) Project(fields ...field.Of[string]) query.Query[Profile, string] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n profileStringQuery) Limit(first int) query.Query[Profile, string] {
 	return n.Query().Limit(first)
 }
@@ -375,7 +377,7 @@ func (n profileStringQuery) Limit(first int) query.Query[Profile, string] {
 // Reverse returns the query in descending order of the sort keys.
 func (n profileStringQuery) Reverse() query.Query[Profile, string] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n profileStringQuery) After(page query.Cursor) query.Query[Profile, string] {
 	return n.Query().After(page)
 }
@@ -385,17 +387,17 @@ type profileStringItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n profileStringItems) Add(k string, element string) mapper.Patch[Profile] {
 	return mapperimpl.Add(n.profileNode, n.item, k, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n profileStringItems) Put(k string, element string) mapper.Patch[Profile] {
 	return mapperimpl.Put(n.profileNode, n.item, k, element)
 }
 
-// Map reads the map: its entries by their keys.
+// Map reads the whole map.
 func (n profileStringItems) Map(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) (all map[string]string, err error) {
@@ -408,10 +410,10 @@ func ProfileDocumentByID(id string) ProfileDocumentKey {
 	return ProfileDocumentKey{mapperimpl.Entity[ProfileDocument](mapperimpl.StringValue(id))}
 }
 
-// ProfileDocumentKey is the key of one ProfileDocument, and leads to its parts.
+// ProfileDocumentKey is the key of one ProfileDocument. Its methods select parts of it.
 type ProfileDocumentKey struct{ profileDocumentNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n ProfileDocumentKey) Patch(
 	changes ...field.Change[ProfileDocument],
 ) mapper.ItemPatch[ProfileDocument, ProfileDocument] {
@@ -425,7 +427,7 @@ func (n ProfileDocumentKey) Email() mapper.ItemNode[ProfileDocument, ProfileDocu
 
 type profileDocumentNode = query.Node[ProfileDocument]
 
-// UserFields are the stored fields of a User: for patches, conditions, filters and projections.
+// UserFields has the stored fields of a User: for patches, conditions, filters and projections.
 var UserFields = mapperimpl.Handles[UserHandles](userForm)
 
 // UserHandles is the type of UserFields.
@@ -440,7 +442,7 @@ type UserHandles struct {
 	Mail     field.Struct[User, Mail]
 }
 
-// AddressFields are the stored fields of an Address: for patches, conditions, filters and projections.
+// AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
 var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
 
 // AddressHandles is the type of AddressFields.
@@ -450,7 +452,7 @@ type AddressHandles struct {
 	Country field.String[Address, string]
 }
 
-// CartFields are the stored fields of a Cart: for patches, conditions, filters and projections.
+// CartFields has the stored fields of a Cart: for patches, conditions, filters and projections.
 var CartFields = mapperimpl.Handles[CartHandles](cartForm)
 
 // CartHandles is the type of CartFields.
@@ -458,7 +460,7 @@ type CartHandles struct {
 	Lines field.String[Cart, string]
 }
 
-// HistoryFields are the stored fields of a History: for patches, conditions, filters and projections.
+// HistoryFields has the stored fields of a History: for patches, conditions, filters and projections.
 var HistoryFields = mapperimpl.Handles[HistoryHandles](historyForm)
 
 // HistoryHandles is the type of HistoryFields.
@@ -466,7 +468,7 @@ type HistoryHandles struct {
 	Pages field.String[History, string]
 }
 
-// DisplayFields are the stored fields of a Display: for patches, conditions, filters and projections.
+// DisplayFields has the stored fields of a Display: for patches, conditions, filters and projections.
 var DisplayFields = mapperimpl.Handles[DisplayHandles](displayForm)
 
 // DisplayHandles is the type of DisplayFields.
@@ -475,7 +477,7 @@ type DisplayHandles struct {
 	Language field.String[Display, string]
 }
 
-// MailFields are the stored fields of a Mail: for patches, conditions, filters and projections.
+// MailFields has the stored fields of a Mail: for patches, conditions, filters and projections.
 var MailFields = mapperimpl.Handles[MailHandles](mailForm)
 
 // MailHandles is the type of MailFields.
@@ -484,7 +486,7 @@ type MailHandles struct {
 	News   field.Bool[Mail, bool]
 }
 
-// WishFields are the stored fields of a Wish: for patches, conditions, filters and projections.
+// WishFields has the stored fields of a Wish: for patches, conditions, filters and projections.
 var WishFields = mapperimpl.Handles[WishHandles](wishForm)
 
 // WishHandles is the type of WishFields.
@@ -496,7 +498,7 @@ type WishHandles struct {
 	Notes   field.String[Wish, string]
 }
 
-// DocumentFields are the stored fields of a Document: for patches, conditions, filters and projections.
+// DocumentFields has the stored fields of a Document: for patches, conditions, filters and projections.
 var DocumentFields = mapperimpl.Handles[DocumentHandles](documentForm)
 
 // DocumentHandles is the type of DocumentFields.
@@ -513,7 +515,7 @@ type DocumentHandles struct {
 	Private  field.List[Document, Wish]
 }
 
-// ProfileFields are the stored fields of a Profile: for patches, conditions, filters and projections.
+// ProfileFields has the stored fields of a Profile: for patches, conditions, filters and projections.
 var ProfileFields = mapperimpl.Handles[ProfileHandles](profileForm)
 
 // ProfileHandles is the type of ProfileFields.
@@ -521,7 +523,7 @@ type ProfileHandles struct {
 	Email field.String[Profile, string]
 }
 
-// ProfileDocumentFields are the stored fields of a ProfileDocument: for patches, conditions, filters and projections.
+// ProfileDocumentFields has the stored fields of a ProfileDocument: for patches, conditions, filters and projections.
 var ProfileDocumentFields = mapperimpl.Handles[ProfileDocumentHandles](profileDocumentForm)
 
 // ProfileDocumentHandles is the type of ProfileDocumentFields.
@@ -640,22 +642,22 @@ var profileDocumentForm = mapperimpl.Struct(mapperimpl.Funcs[ProfileDocument]{},
 	),
 )
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
 	return &mapperimpl.Codec[User]{Layout: "54b5839663f3974f41539980", Table: userForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
 	return &mapperimpl.Codec[Document]{Layout: "1681b89f5aed12e1d0f8776b", Table: documentForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Profile) ItemizeCodec(*Profile) *mapperimpl.Codec[Profile] {
 	return &mapperimpl.Codec[Profile]{Layout: "2f4b174ea36c12cf4bff3315", Table: profileForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*ProfileDocument) ItemizeCodec(*ProfileDocument) *mapperimpl.Codec[ProfileDocument] {
 	return &mapperimpl.Codec[ProfileDocument]{Layout: "e292062fe46c64bc11e969ce", Table: profileDocumentForm}
 }

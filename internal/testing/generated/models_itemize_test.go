@@ -19,15 +19,15 @@ func LogByID(id string) LogKey {
 	return LogKey{mapperimpl.Entity[Log](mapperimpl.StringValue(id))}
 }
 
-// LogKey is the key of one Log, and leads to its parts.
+// LogKey is the key of one Log. Its methods select parts of it.
 type LogKey struct{ logNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n LogKey) Patch(changes ...field.Change[Log]) mapper.ItemPatch[Log, Log] {
 	return mapperimpl.Patch(n.logNode, changes)
 }
 
-// U selects what begins with U#.
+// U selects the items whose sort keys begin with U#.
 func (n LogKey) U() query.Elements[Log, Event] {
 	return mapperimpl.Elements[Log, Event](mapperimpl.Prefix(n.logNode, 0, "U#"))
 }
@@ -81,7 +81,7 @@ func (n LogKey) Extra() mapper.ItemNode[Log, Extra] {
 	return mapperimpl.Item[Log, Extra](mapperimpl.Items(n.logNode, 12, 1), 12)
 }
 
-// LogKeyNanos goes on with {At}.
+// LogKeyNanos is a selection that can be narrowed by {At}.
 type LogKeyNanos struct {
 	logEventItems
 	logEventHours
@@ -91,12 +91,12 @@ func newLogKeyNanos(at logNode) LogKeyNanos {
 	return LogKeyNanos{logEventItems{logEventQuery{at}, 1}, logEventHours{at}}
 }
 
-// At narrows to one {At}.
+// At narrows the selection to one {At}.
 func (n LogKeyNanos) At(atValue time.Time) mapper.ElementNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
-// LogKeyMillis goes on with {At:millis}.
+// LogKeyMillis is a selection that can be narrowed by {At:millis}.
 type LogKeyMillis struct {
 	logEventItems
 	logEventHours
@@ -106,20 +106,20 @@ func newLogKeyMillis(at logNode) LogKeyMillis {
 	return LogKeyMillis{logEventItems{logEventQuery{at}, 2}, logEventHours{at}}
 }
 
-// At narrows to one {At:millis}.
+// At narrows the selection to one {At:millis}.
 func (n LogKeyMillis) At(atValue time.Time) LogKeyMillisAt {
 	return LogKeyMillisAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyMillisAt goes on with {K}.
+// LogKeyMillisAt is a selection that can be narrowed by {K}.
 type LogKeyMillisAt struct{ logEventQuery }
 
-// K narrows to one {K}.
+// K narrows the selection to one {K}.
 func (n LogKeyMillisAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 2)
 }
 
-// LogKeySeconds goes on with {At:seconds}.
+// LogKeySeconds is a selection that can be narrowed by {At:seconds}.
 type LogKeySeconds struct {
 	logEventItems
 	logEventHours
@@ -129,20 +129,20 @@ func newLogKeySeconds(at logNode) LogKeySeconds {
 	return LogKeySeconds{logEventItems{logEventQuery{at}, 3}, logEventHours{at}}
 }
 
-// At narrows to one {At:seconds}.
+// At narrows the selection to one {At:seconds}.
 func (n LogKeySeconds) At(atValue time.Time) LogKeySecondsAt {
 	return LogKeySecondsAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeySecondsAt goes on with {K}.
+// LogKeySecondsAt is a selection that can be narrowed by {K}.
 type LogKeySecondsAt struct{ logEventQuery }
 
-// K narrows to one {K}.
+// K narrows the selection to one {K}.
 func (n LogKeySecondsAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 3)
 }
 
-// LogKeyUnix goes on with {At:unix}.
+// LogKeyUnix is a selection that can be narrowed by {At:unix}.
 type LogKeyUnix struct {
 	logEventItems
 	logEventHours
@@ -152,20 +152,20 @@ func newLogKeyUnix(at logNode) LogKeyUnix {
 	return LogKeyUnix{logEventItems{logEventQuery{at}, 4}, logEventHours{at}}
 }
 
-// At narrows to one {At:unix}.
+// At narrows the selection to one {At:unix}.
 func (n LogKeyUnix) At(atValue time.Time) LogKeyUnixAt {
 	return LogKeyUnixAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyUnixAt goes on with {K}.
+// LogKeyUnixAt is a selection that can be narrowed by {K}.
 type LogKeyUnixAt struct{ logEventQuery }
 
-// K narrows to one {K}.
+// K narrows the selection to one {K}.
 func (n LogKeyUnixAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 4)
 }
 
-// LogKeyDates goes on with {At:date}.
+// LogKeyDates is a selection that can be narrowed by {At:date}.
 type LogKeyDates struct {
 	logEventItems
 	logEventDays
@@ -175,20 +175,20 @@ func newLogKeyDates(at logNode) LogKeyDates {
 	return LogKeyDates{logEventItems{logEventQuery{at}, 5}, logEventDays{at}}
 }
 
-// At narrows to one {At:date}.
+// At narrows the selection to one {At:date}.
 func (n LogKeyDates) At(atValue time.Time) LogKeyDatesAt {
 	return LogKeyDatesAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyDatesAt goes on with {K}.
+// LogKeyDatesAt is a selection that can be narrowed by {K}.
 type LogKeyDatesAt struct{ logEventQuery }
 
-// K narrows to one {K}.
+// K narrows the selection to one {K}.
 func (n LogKeyDatesAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 5)
 }
 
-// LogKeyMonths goes on with {At:month}.
+// LogKeyMonths is a selection that can be narrowed by {At:month}.
 type LogKeyMonths struct {
 	logEventItems
 	logEventMonths
@@ -198,20 +198,20 @@ func newLogKeyMonths(at logNode) LogKeyMonths {
 	return LogKeyMonths{logEventItems{logEventQuery{at}, 6}, logEventMonths{at}}
 }
 
-// At narrows to one {At:month}.
+// At narrows the selection to one {At:month}.
 func (n LogKeyMonths) At(atValue time.Time) LogKeyMonthsAt {
 	return LogKeyMonthsAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyMonthsAt goes on with {K}.
+// LogKeyMonthsAt is a selection that can be narrowed by {K}.
 type LogKeyMonthsAt struct{ logEventQuery }
 
-// K narrows to one {K}.
+// K narrows the selection to one {K}.
 func (n LogKeyMonthsAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 6)
 }
 
-// LogKeyWeeks goes on with {At:week}.
+// LogKeyWeeks is a selection that can be narrowed by {At:week}.
 type LogKeyWeeks struct {
 	logEventItems
 	logEventWeeks
@@ -221,20 +221,20 @@ func newLogKeyWeeks(at logNode) LogKeyWeeks {
 	return LogKeyWeeks{logEventItems{logEventQuery{at}, 7}, logEventWeeks{at}}
 }
 
-// At narrows to one {At:week}.
+// At narrows the selection to one {At:week}.
 func (n LogKeyWeeks) At(atValue time.Time) LogKeyWeeksAt {
 	return LogKeyWeeksAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyWeeksAt goes on with {K}.
+// LogKeyWeeksAt is a selection that can be narrowed by {K}.
 type LogKeyWeeksAt struct{ logEventQuery }
 
-// K narrows to one {K}.
+// K narrows the selection to one {K}.
 func (n LogKeyWeeksAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 7)
 }
 
-// LogKeyYears goes on with {At:year}.
+// LogKeyYears is a selection that can be narrowed by {At:year}.
 type LogKeyYears struct {
 	logEventItems
 	logEventYears
@@ -244,44 +244,44 @@ func newLogKeyYears(at logNode) LogKeyYears {
 	return LogKeyYears{logEventItems{logEventQuery{at}, 8}, logEventYears{at}}
 }
 
-// At narrows to one {At:year}.
+// At narrows the selection to one {At:year}.
 func (n LogKeyYears) At(atValue time.Time) LogKeyYearsAt {
 	return LogKeyYearsAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyYearsAt goes on with {K}.
+// LogKeyYearsAt is a selection that can be narrowed by {K}.
 type LogKeyYearsAt struct{ logEventQuery }
 
-// K narrows to one {K}.
+// K narrows the selection to one {K}.
 func (n LogKeyYearsAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 8)
 }
 
-// LogKeyAddress goes on with {K}.
+// LogKeyAddress is a selection that can be narrowed by {K}.
 type LogKeyAddress struct{ logEventItems }
 
-// K narrows to one {K}.
+// K narrows the selection to one {K}.
 func (n LogKeyAddress) K(k string) mapper.ElementNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 9)
 }
 
-// LogKeyBook goes on with {K}.
+// LogKeyBook is a selection that can be narrowed by {K}.
 type LogKeyBook struct{ logEventItems }
 
-// K narrows to one {K}.
+// K narrows the selection to one {K}.
 func (n LogKeyBook) K(k string) mapper.ElementNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 10)
 }
 
-// LogKeyLists goes on with {List}.
+// LogKeyLists is a selection that can be narrowed by {List}.
 type LogKeyLists struct{ logListEventItems }
 
-// List narrows to one {List}.
+// List narrows the selection to one {List}.
 func (n LogKeyLists) List(list string) LogKeyListsList {
 	return newLogKeyListsList(mapperimpl.Next(n.logNode, 3, mapperimpl.StringValue(list)))
 }
 
-// LogKeyListsList goes on with {At}.
+// LogKeyListsList is a selection that can be narrowed by {At}.
 type LogKeyListsList struct {
 	logListEventQuery
 	logListEventHours
@@ -291,7 +291,7 @@ func newLogKeyListsList(at logNode) LogKeyListsList {
 	return LogKeyListsList{logListEventQuery{at}, logListEventHours{at}}
 }
 
-// At narrows to one {At}.
+// At narrows the selection to one {At}.
 func (n LogKeyListsList) At(atValue time.Time) mapper.ElementNode[Log, ListEvent] {
 	return mapperimpl.Element[Log, ListEvent](mapperimpl.Next(n.logNode, 4, mapperimpl.TimeValue(atValue)), 11)
 }
@@ -300,66 +300,67 @@ type logNode = query.Node[Log]
 
 type logEventQuery struct{ logNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n logEventQuery) Query() query.Query[Log, Event] {
 	return mapperimpl.Query[Log, Event](n.logNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n logEventQuery) All(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) iter.Seq2[Event, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n logEventQuery) Refs(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Event], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n logEventQuery) Collect(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) ([]Event, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n logEventQuery) Page(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) (*query.Page[Event], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n logEventQuery) Count(ctx context.Context, src query.Source[Log], options ...query.ReadOption) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n logEventQuery) Plan(src query.Source[Log], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n logEventQuery) Filter(conditions ...field.Condition[Event]) query.Query[Log, Event] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n logEventQuery) Project(fields ...field.Of[Event]) query.Query[Log, Event] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n logEventQuery) Limit(first int) query.Query[Log, Event] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
 func (n logEventQuery) Reverse() query.Query[Log, Event] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n logEventQuery) After(page query.Cursor) query.Query[Log, Event] { return n.Query().After(page) }
 
 type logEventItems struct {
@@ -367,12 +368,12 @@ type logEventItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n logEventItems) Add(element Event) mapper.Patch[Log] {
 	return mapperimpl.Add(n.logNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n logEventItems) Put(element Event) mapper.Patch[Log] {
 	return mapperimpl.Put(n.logNode, n.item, nil, element)
 }
@@ -405,17 +406,17 @@ func (n logEventHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n logEventHours) Between(from, to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n logEventHours) Before(to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n logEventHours) Since(from time.Time) logEventHoursSince {
 	return logEventHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -426,7 +427,7 @@ type logEventHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n logEventHoursSince) Before(to time.Time) query.Elements[Log, Event] {
 	return n.times.Between(n.from, to)
 }
@@ -452,17 +453,17 @@ func (n logEventDays) Day(year int, month time.Month, day int, in ...*time.Locat
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n logEventDays) Between(from, to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n logEventDays) Before(to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n logEventDays) Since(from time.Time) logEventDaysSince {
 	return logEventDaysSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -473,7 +474,7 @@ type logEventDaysSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n logEventDaysSince) Before(to time.Time) query.Elements[Log, Event] {
 	return n.times.Between(n.from, to)
 }
@@ -494,17 +495,17 @@ func (n logEventMonths) Month(year int, month time.Month, in ...*time.Location) 
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n logEventMonths) Between(from, to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n logEventMonths) Before(to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n logEventMonths) Since(from time.Time) logEventMonthsSince {
 	return logEventMonthsSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -515,7 +516,7 @@ type logEventMonthsSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n logEventMonthsSince) Before(to time.Time) query.Elements[Log, Event] {
 	return n.times.Between(n.from, to)
 }
@@ -536,17 +537,17 @@ func (n logEventWeeks) Week(year, week int, in ...*time.Location) query.Elements
 	return n.of(mapperimpl.Week(n.base, in, year, week))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n logEventWeeks) Between(from, to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n logEventWeeks) Before(to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n logEventWeeks) Since(from time.Time) logEventWeeksSince {
 	return logEventWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -557,7 +558,7 @@ type logEventWeeksSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n logEventWeeksSince) Before(to time.Time) query.Elements[Log, Event] {
 	return n.times.Between(n.from, to)
 }
@@ -573,17 +574,17 @@ func (n logEventYears) Year(year int, in ...*time.Location) query.Elements[Log, 
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n logEventYears) Between(from, to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n logEventYears) Before(to time.Time) query.Elements[Log, Event] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n logEventYears) Since(from time.Time) logEventYearsSince {
 	return logEventYearsSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -594,67 +595,68 @@ type logEventYearsSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n logEventYearsSince) Before(to time.Time) query.Elements[Log, Event] {
 	return n.times.Between(n.from, to)
 }
 
 type logListEventQuery struct{ logNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n logListEventQuery) Query() query.Query[Log, ListEvent] {
 	return mapperimpl.Query[Log, ListEvent](n.logNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n logListEventQuery) All(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) iter.Seq2[ListEvent, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n logListEventQuery) Refs(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[ListEvent], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n logListEventQuery) Collect(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) ([]ListEvent, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n logListEventQuery) Page(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) (*query.Page[ListEvent], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n logListEventQuery) Count(ctx context.Context, src query.Source[Log], options ...query.ReadOption) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n logListEventQuery) Plan(src query.Source[Log], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n logListEventQuery) Filter(conditions ...field.Condition[ListEvent]) query.Query[Log, ListEvent] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n logListEventQuery) Project(fields ...field.Of[ListEvent]) query.Query[Log, ListEvent] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n logListEventQuery) Limit(first int) query.Query[Log, ListEvent] {
 	return n.Query().Limit(first)
 }
@@ -662,7 +664,7 @@ func (n logListEventQuery) Limit(first int) query.Query[Log, ListEvent] {
 // Reverse returns the query in descending order of the sort keys.
 func (n logListEventQuery) Reverse() query.Query[Log, ListEvent] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n logListEventQuery) After(page query.Cursor) query.Query[Log, ListEvent] {
 	return n.Query().After(page)
 }
@@ -672,12 +674,12 @@ type logListEventItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n logListEventItems) Add(element ListEvent) mapper.Patch[Log] {
 	return mapperimpl.Add(n.logNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n logListEventItems) Put(element ListEvent) mapper.Patch[Log] {
 	return mapperimpl.Put(n.logNode, n.item, nil, element)
 }
@@ -712,17 +714,17 @@ func (n logListEventHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n logListEventHours) Between(from, to time.Time) query.Elements[Log, ListEvent] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n logListEventHours) Before(to time.Time) query.Elements[Log, ListEvent] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n logListEventHours) Since(from time.Time) logListEventHoursSince {
 	return logListEventHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -733,7 +735,7 @@ type logListEventHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n logListEventHoursSince) Before(to time.Time) query.Elements[Log, ListEvent] {
 	return n.times.Between(n.from, to)
 }
@@ -747,20 +749,20 @@ func VisitBySiteAtUser(site string, atValue time.Time, user string) VisitKey {
 	}
 }
 
-// VisitBySite queries all with the partition key SITE#{Site}.
+// VisitBySite queries all entities with the partition key SITE#{Site}.
 func VisitBySite(site string) VisitQuery {
 	return newVisitQuery(mapperimpl.Items(mapperimpl.Entity[Visit](mapperimpl.StringValue(site)), 0, 0))
 }
 
-// VisitKey is the key of one Visit, and leads to its parts.
+// VisitKey is the key of one Visit. Its methods select parts of it.
 type VisitKey struct{ visitNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n VisitKey) Patch(changes ...field.Change[Visit]) mapper.ItemPatch[Visit, Visit] {
 	return mapperimpl.Patch(n.visitNode, changes)
 }
 
-// VisitQuery is a query that goes on with {At:seconds}.
+// VisitQuery is a query that can be narrowed by {At:seconds}.
 type VisitQuery struct {
 	visitEntitiesFlatQuery
 	visitEntitiesHours
@@ -770,7 +772,7 @@ func newVisitQuery(at visitNode) VisitQuery {
 	return VisitQuery{visitEntitiesFlatQuery{at}, visitEntitiesHours{at}}
 }
 
-// At narrows to one {At:seconds}.
+// At narrows the query to one {At:seconds}.
 func (n VisitQuery) At(atValue time.Time) query.Query[Visit, Visit] {
 	return mapperimpl.Query[Visit, Visit](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
@@ -779,62 +781,63 @@ type visitNode = query.Node[Visit]
 
 type visitEntitiesFlatQuery struct{ at visitNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n visitEntitiesFlatQuery) Query() query.Query[Visit, Visit] {
 	return mapperimpl.Query[Visit, Visit](n.at)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n visitEntitiesFlatQuery) All(
 	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
 ) iter.Seq2[Visit, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n visitEntitiesFlatQuery) Refs(
 	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Visit], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n visitEntitiesFlatQuery) Collect(
 	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
 ) ([]Visit, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n visitEntitiesFlatQuery) Page(
 	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
 ) (*query.Page[Visit], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n visitEntitiesFlatQuery) Count(
 	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n visitEntitiesFlatQuery) Plan(src query.Source[Visit], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n visitEntitiesFlatQuery) Filter(conditions ...field.Condition[Visit]) query.Query[Visit, Visit] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n visitEntitiesFlatQuery) Project(fields ...field.Of[Visit]) query.Query[Visit, Visit] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n visitEntitiesFlatQuery) Limit(first int) query.Query[Visit, Visit] {
 	return n.Query().Limit(first)
 }
@@ -842,12 +845,12 @@ func (n visitEntitiesFlatQuery) Limit(first int) query.Query[Visit, Visit] {
 // Reverse returns the query in descending order of the sort keys.
 func (n visitEntitiesFlatQuery) Reverse() query.Query[Visit, Visit] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n visitEntitiesFlatQuery) After(page query.Cursor) query.Query[Visit, Visit] {
 	return n.Query().After(page)
 }
 
-// Roots returns the query over the roots of the entities alone.
+// Roots returns the query that reads only the root item of each entity.
 func (n visitEntitiesFlatQuery) Roots() query.Query[Visit, Visit] { return n.Query().Roots() }
 
 type visitEntitiesHours struct{ base visitNode }
@@ -878,17 +881,17 @@ func (n visitEntitiesHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n visitEntitiesHours) Between(from, to time.Time) query.Query[Visit, Visit] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n visitEntitiesHours) Before(to time.Time) query.Query[Visit, Visit] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n visitEntitiesHours) Since(from time.Time) visitEntitiesHoursSince {
 	return visitEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -899,7 +902,7 @@ type visitEntitiesHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n visitEntitiesHoursSince) Before(to time.Time) query.Query[Visit, Visit] {
 	return n.times.Between(n.from, to)
 }
@@ -909,17 +912,17 @@ func TicketByQueueN(queue string, nValue int) TicketKey {
 	return TicketKey{mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue), mapperimpl.IntValue(nValue))}
 }
 
-// TicketByQueue queries all with the partition key QUEUE#{Queue}.
+// TicketByQueue queries all entities with the partition key QUEUE#{Queue}.
 func TicketByQueue(queue string) query.Query[Ticket, Ticket] {
 	return mapperimpl.Query[Ticket, Ticket](
 		mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue)), 0, 1),
 	)
 }
 
-// TicketKey is the key of one Ticket, and leads to its parts.
+// TicketKey is the key of one Ticket. Its methods select parts of it.
 type TicketKey struct{ ticketNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n TicketKey) Patch(changes ...field.Change[Ticket]) mapper.ItemPatch[Ticket, Ticket] {
 	return mapperimpl.Patch(n.ticketNode, changes)
 }
@@ -934,10 +937,10 @@ func (n TicketKey) Notes() TicketKeyNotes {
 	return TicketKeyNotes{ticketNoteItems{ticketNoteQuery{mapperimpl.Items(n.ticketNode, 1, 3)}, 1}}
 }
 
-// TicketKeyNotes goes on with {Line:02}.
+// TicketKeyNotes is a selection that can be narrowed by {Line:02}.
 type TicketKeyNotes struct{ ticketNoteItems }
 
-// Line narrows to one {Line:02}.
+// Line narrows the selection to one {Line:02}.
 func (n TicketKeyNotes) Line(line int) mapper.ElementNode[Ticket, Note] {
 	return mapperimpl.Element[Ticket, Note](mapperimpl.Next(n.ticketNode, 4, mapperimpl.IntValue(line)), 1)
 }
@@ -946,68 +949,69 @@ type ticketNode = query.Node[Ticket]
 
 type ticketNoteQuery struct{ ticketNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n ticketNoteQuery) Query() query.Query[Ticket, Note] {
 	return mapperimpl.Query[Ticket, Note](n.ticketNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n ticketNoteQuery) All(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) iter.Seq2[Note, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n ticketNoteQuery) Refs(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Note], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n ticketNoteQuery) Collect(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) ([]Note, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n ticketNoteQuery) Page(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) (*query.Page[Note], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n ticketNoteQuery) Count(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n ticketNoteQuery) Plan(src query.Source[Ticket], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n ticketNoteQuery) Filter(conditions ...field.Condition[Note]) query.Query[Ticket, Note] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n ticketNoteQuery) Project(fields ...field.Of[Note]) query.Query[Ticket, Note] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n ticketNoteQuery) Limit(first int) query.Query[Ticket, Note] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
 func (n ticketNoteQuery) Reverse() query.Query[Ticket, Note] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n ticketNoteQuery) After(page query.Cursor) query.Query[Ticket, Note] {
 	return n.Query().After(page)
 }
@@ -1017,12 +1021,12 @@ type ticketNoteItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n ticketNoteItems) Add(element Note) mapper.Patch[Ticket] {
 	return mapperimpl.Add(n.ticketNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n ticketNoteItems) Put(element Note) mapper.Patch[Ticket] {
 	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
 }
@@ -1032,20 +1036,20 @@ func HappeningByAtID(atValue time.Time, id string) HappeningKey {
 	return HappeningKey{mapperimpl.Entity[Happening](mapperimpl.TimeValue(atValue), mapperimpl.StringValue(id))}
 }
 
-// HappeningByAt queries all with the partition key DAY#{At:date}.
+// HappeningByAt queries all entities with the partition key DAY#{At:date}.
 func HappeningByAt(atValue time.Time) HappeningQuery {
 	return newHappeningQuery(mapperimpl.Items(mapperimpl.Entity[Happening](mapperimpl.TimeValue(atValue)), 0, 0))
 }
 
-// HappeningKey is the key of one Happening, and leads to its parts.
+// HappeningKey is the key of one Happening. Its methods select parts of it.
 type HappeningKey struct{ happeningNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n HappeningKey) Patch(changes ...field.Change[Happening]) mapper.ItemPatch[Happening, Happening] {
 	return mapperimpl.Patch(n.happeningNode, changes)
 }
 
-// HappeningQuery is a query that goes on with {At}.
+// HappeningQuery is a query that can be narrowed by {At}.
 type HappeningQuery struct {
 	happeningEntitiesFlatQuery
 	happeningEntitiesHours
@@ -1055,7 +1059,7 @@ func newHappeningQuery(at happeningNode) HappeningQuery {
 	return HappeningQuery{happeningEntitiesFlatQuery{at}, happeningEntitiesHours{at}}
 }
 
-// At narrows to one {At}.
+// At narrows the query to one {At}.
 func (n HappeningQuery) At(atValue time.Time) query.Query[Happening, Happening] {
 	return mapperimpl.Query[Happening, Happening](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
@@ -1064,64 +1068,65 @@ type happeningNode = query.Node[Happening]
 
 type happeningEntitiesFlatQuery struct{ at happeningNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n happeningEntitiesFlatQuery) Query() query.Query[Happening, Happening] {
 	return mapperimpl.Query[Happening, Happening](n.at)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n happeningEntitiesFlatQuery) All(
 	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
 ) iter.Seq2[Happening, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n happeningEntitiesFlatQuery) Refs(
 	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Happening], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n happeningEntitiesFlatQuery) Collect(
 	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
 ) ([]Happening, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n happeningEntitiesFlatQuery) Page(
 	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
 ) (*query.Page[Happening], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n happeningEntitiesFlatQuery) Count(
 	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n happeningEntitiesFlatQuery) Plan(
 	src query.Source[Happening], options ...query.ReadOption,
 ) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n happeningEntitiesFlatQuery) Filter(conditions ...field.Condition[Happening]) query.Query[Happening, Happening] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n happeningEntitiesFlatQuery) Project(fields ...field.Of[Happening]) query.Query[Happening, Happening] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n happeningEntitiesFlatQuery) Limit(first int) query.Query[Happening, Happening] {
 	return n.Query().Limit(first)
 }
@@ -1131,12 +1136,12 @@ func (n happeningEntitiesFlatQuery) Reverse() query.Query[Happening, Happening] 
 	return n.Query().Reverse()
 }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n happeningEntitiesFlatQuery) After(page query.Cursor) query.Query[Happening, Happening] {
 	return n.Query().After(page)
 }
 
-// Roots returns the query over the roots of the entities alone.
+// Roots returns the query that reads only the root item of each entity.
 func (n happeningEntitiesFlatQuery) Roots() query.Query[Happening, Happening] {
 	return n.Query().Roots()
 }
@@ -1173,17 +1178,17 @@ func (n happeningEntitiesHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n happeningEntitiesHours) Between(from, to time.Time) query.Query[Happening, Happening] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n happeningEntitiesHours) Before(to time.Time) query.Query[Happening, Happening] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n happeningEntitiesHours) Since(from time.Time) happeningEntitiesHoursSince {
 	return happeningEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -1194,7 +1199,7 @@ type happeningEntitiesHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n happeningEntitiesHoursSince) Before(to time.Time) query.Query[Happening, Happening] {
 	return n.times.Between(n.from, to)
 }
@@ -1204,10 +1209,10 @@ func ShelfByID(id string) ShelfKey {
 	return ShelfKey{mapperimpl.Entity[Shelf](mapperimpl.StringValue(id))}
 }
 
-// ShelfKey is the key of one Shelf, and leads to its parts.
+// ShelfKey is the key of one Shelf. Its methods select parts of it.
 type ShelfKey struct{ shelfNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n ShelfKey) Patch(changes ...field.Change[Shelf]) mapper.ItemPatch[Shelf, Shelf] {
 	return mapperimpl.Patch(n.shelfNode, changes)
 }
@@ -1230,7 +1235,7 @@ func (n ShelfKey) Notes() mapper.ItemNode[Shelf, Extra] {
 	return mapperimpl.Item[Shelf, Extra](mapperimpl.Items(n.shelfNode, 3, 1), 3)
 }
 
-// ShelfKeyBooks goes on with {At:date}.
+// ShelfKeyBooks is a selection that can be narrowed by {At:date}.
 type ShelfKeyBooks struct {
 	shelfEventItems
 	shelfEventDays
@@ -1240,15 +1245,15 @@ func newShelfKeyBooks(at shelfNode) ShelfKeyBooks {
 	return ShelfKeyBooks{shelfEventItems{shelfEventQuery{at}, 1}, shelfEventDays{at}}
 }
 
-// At narrows to one {At:date}.
+// At narrows the selection to one {At:date}.
 func (n ShelfKeyBooks) At(atValue time.Time) ShelfKeyBooksAt {
 	return ShelfKeyBooksAt{shelfEventQuery{mapperimpl.Next(n.shelfNode, 2, mapperimpl.TimeValue(atValue))}}
 }
 
-// ShelfKeyBooksAt goes on with {K}.
+// ShelfKeyBooksAt is a selection that can be narrowed by {K}.
 type ShelfKeyBooksAt struct{ shelfEventQuery }
 
-// K narrows to one {K}.
+// K narrows the selection to one {K}.
 func (n ShelfKeyBooksAt) K(k string) mapper.ElementNode[Shelf, Event] {
 	return mapperimpl.Element[Shelf, Event](mapperimpl.Next(n.shelfNode, 3, mapperimpl.StringValue(k)), 1)
 }
@@ -1257,66 +1262,67 @@ type shelfNode = query.Node[Shelf]
 
 type shelfEventQuery struct{ shelfNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n shelfEventQuery) Query() query.Query[Shelf, Event] {
 	return mapperimpl.Query[Shelf, Event](n.shelfNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n shelfEventQuery) All(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[Event, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n shelfEventQuery) Refs(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Event], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n shelfEventQuery) Collect(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) ([]Event, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n shelfEventQuery) Page(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (*query.Page[Event], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n shelfEventQuery) Count(ctx context.Context, src query.Source[Shelf], options ...query.ReadOption) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n shelfEventQuery) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n shelfEventQuery) Filter(conditions ...field.Condition[Event]) query.Query[Shelf, Event] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n shelfEventQuery) Project(fields ...field.Of[Event]) query.Query[Shelf, Event] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n shelfEventQuery) Limit(first int) query.Query[Shelf, Event] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
 func (n shelfEventQuery) Reverse() query.Query[Shelf, Event] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n shelfEventQuery) After(page query.Cursor) query.Query[Shelf, Event] {
 	return n.Query().After(page)
 }
@@ -1326,12 +1332,12 @@ type shelfEventItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n shelfEventItems) Add(element Event) mapper.Patch[Shelf] {
 	return mapperimpl.Add(n.shelfNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n shelfEventItems) Put(element Event) mapper.Patch[Shelf] {
 	return mapperimpl.Put(n.shelfNode, n.item, nil, element)
 }
@@ -1357,17 +1363,17 @@ func (n shelfEventDays) Day(year int, month time.Month, day int, in ...*time.Loc
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n shelfEventDays) Between(from, to time.Time) query.Elements[Shelf, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n shelfEventDays) Before(to time.Time) query.Elements[Shelf, Event] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n shelfEventDays) Since(from time.Time) shelfEventDaysSince {
 	return shelfEventDaysSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -1378,7 +1384,7 @@ type shelfEventDaysSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n shelfEventDaysSince) Before(to time.Time) query.Elements[Shelf, Event] {
 	return n.times.Between(n.from, to)
 }
@@ -1409,15 +1415,15 @@ func ScoreWinsBySeries(series string) ScoreWinsBySeriesQuery {
 }
 
 // ScoreByIDPlayer queries the index byPlayer for the Score entities with the partition key SCORE#{ID}. A partition of a
-// table with local indexes holds at most 10 GB, with what these hold.
+// table with local indexes has at most 10 GB, including the indexes.
 func ScoreByIDPlayer(id string) ScoreByIDPlayerQuery {
 	return newScoreByIDPlayerQuery(mapperimpl.Index[Score](4, 0, 0, mapperimpl.StringValue(id)))
 }
 
-// ScoreKey is the key of one Score, and leads to its parts.
+// ScoreKey is the key of one Score. Its methods select parts of it.
 type ScoreKey struct{ scoreNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n ScoreKey) Patch(changes ...field.Change[Score]) mapper.ItemPatch[Score, Score] {
 	return mapperimpl.Patch(n.scoreNode, changes)
 }
@@ -1430,7 +1436,7 @@ func (n ScoreKey) HEAD() mapper.ItemNode[Score, Score] {
 // Wins selects WIN#{At}.
 func (n ScoreKey) Wins() ScoreKeyWins { return newScoreKeyWins(mapperimpl.Items(n.scoreNode, 1, 1)) }
 
-// ScoreKeyWins goes on with {At}.
+// ScoreKeyWins is a selection that can be narrowed by {At}.
 type ScoreKeyWins struct {
 	scoreWinItems
 	scoreWinHours
@@ -1440,12 +1446,12 @@ func newScoreKeyWins(at scoreNode) ScoreKeyWins {
 	return ScoreKeyWins{scoreWinItems{scoreWinQuery{at}, 1}, scoreWinHours{at}}
 }
 
-// At narrows to one {At}.
+// At narrows the selection to one {At}.
 func (n ScoreKeyWins) At(atValue time.Time) mapper.ElementNode[Score, Win] {
 	return mapperimpl.Element[Score, Win](mapperimpl.Next(n.scoreNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
-// ScoreByGameQuery is a query that goes on with {Points}.
+// ScoreByGameQuery is a query that can be narrowed by {Points}.
 type ScoreByGameQuery struct {
 	scoreEntitiesIndexQuery
 	scoreEntitiesIntValues
@@ -1455,12 +1461,12 @@ func newScoreByGameQuery(at scoreNode) ScoreByGameQuery {
 	return ScoreByGameQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesIntValues{at}}
 }
 
-// Points narrows to one {Points}.
+// Points narrows the query to one {Points}.
 func (n ScoreByGameQuery) Points(points int) query.Query[Score, Score] {
 	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.IntValue(points)))
 }
 
-// ScoreByGamePlayerQuery is a query that goes on with {Player}.
+// ScoreByGamePlayerQuery is a query that can be narrowed by {Player}.
 type ScoreByGamePlayerQuery struct {
 	scoreEntitiesIndexQuery
 	scoreEntitiesStringValues
@@ -1470,28 +1476,28 @@ func newScoreByGamePlayerQuery(at scoreNode) ScoreByGamePlayerQuery {
 	return ScoreByGamePlayerQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesStringValues{at}}
 }
 
-// Player narrows to one {Player}.
+// Player narrows the query to one {Player}.
 func (n ScoreByGamePlayerQuery) Player(player string) query.Query[Score, Score] {
 	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
 }
 
-// ScoreDailyQuery is a query that goes on with {Game}.
+// ScoreDailyQuery is a query that can be narrowed by {Game}.
 type ScoreDailyQuery struct{ scoreEntitiesIndexQuery }
 
-// Game narrows to one {Game}.
+// Game narrows the query to one {Game}.
 func (n ScoreDailyQuery) Game(game string) ScoreDailyQueryGame {
 	return ScoreDailyQueryGame{scoreEntitiesIndexQuery{mapperimpl.Next(n.at, 2, mapperimpl.StringValue(game))}}
 }
 
-// ScoreDailyQueryGame is a query that goes on with {Player}.
+// ScoreDailyQueryGame is a query that can be narrowed by {Player}.
 type ScoreDailyQueryGame struct{ scoreEntitiesIndexQuery }
 
-// Player narrows to one {Player}.
+// Player narrows the query to one {Player}.
 func (n ScoreDailyQueryGame) Player(player string) ScoreDailyQueryGamePlayer {
 	return newScoreDailyQueryGamePlayer(mapperimpl.Next(n.at, 4, mapperimpl.StringValue(player)))
 }
 
-// ScoreDailyQueryGamePlayer is a query that goes on with {Points:06}.
+// ScoreDailyQueryGamePlayer is a query that can be narrowed by {Points:06}.
 type ScoreDailyQueryGamePlayer struct {
 	scoreEntitiesIndexQuery
 	scoreEntitiesIntValues
@@ -1501,12 +1507,12 @@ func newScoreDailyQueryGamePlayer(at scoreNode) ScoreDailyQueryGamePlayer {
 	return ScoreDailyQueryGamePlayer{scoreEntitiesIndexQuery{at}, scoreEntitiesIntValues{at}}
 }
 
-// Points narrows to one {Points:06}.
+// Points narrows the query to one {Points:06}.
 func (n ScoreDailyQueryGamePlayer) Points(points int) query.Query[Score, Score] {
 	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 5, mapperimpl.IntValue(points)))
 }
 
-// ScoreWinsBySeriesQuery is a query that goes on with {At:week}.
+// ScoreWinsBySeriesQuery is a query that can be narrowed by {At:week}.
 type ScoreWinsBySeriesQuery struct {
 	scoreWinIndexQuery
 	scoreWinWeeks
@@ -1516,12 +1522,12 @@ func newScoreWinsBySeriesQuery(at scoreNode) ScoreWinsBySeriesQuery {
 	return ScoreWinsBySeriesQuery{scoreWinIndexQuery{at}, scoreWinWeeks{at}}
 }
 
-// At narrows to one {At:week}.
+// At narrows the query to one {At:week}.
 func (n ScoreWinsBySeriesQuery) At(atValue time.Time) query.Query[Score, Win] {
 	return mapperimpl.Query[Score, Win](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
 }
 
-// ScoreByIDPlayerQuery is a query that goes on with {Player}.
+// ScoreByIDPlayerQuery is a query that can be narrowed by {Player}.
 type ScoreByIDPlayerQuery struct {
 	scoreEntitiesIndexQuery
 	scoreEntitiesStringValues
@@ -1531,7 +1537,7 @@ func newScoreByIDPlayerQuery(at scoreNode) ScoreByIDPlayerQuery {
 	return ScoreByIDPlayerQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesStringValues{at}}
 }
 
-// Player narrows to one {Player}.
+// Player narrows the query to one {Player}.
 func (n ScoreByIDPlayerQuery) Player(player string) query.Query[Score, Score] {
 	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
 }
@@ -1540,66 +1546,67 @@ type scoreNode = query.Node[Score]
 
 type scoreWinQuery struct{ scoreNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n scoreWinQuery) Query() query.Query[Score, Win] {
 	return mapperimpl.Query[Score, Win](n.scoreNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n scoreWinQuery) All(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[Win, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n scoreWinQuery) Refs(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Win], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n scoreWinQuery) Collect(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) ([]Win, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n scoreWinQuery) Page(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) (*query.Page[Win], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n scoreWinQuery) Count(ctx context.Context, src query.Source[Score], options ...query.ReadOption) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n scoreWinQuery) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n scoreWinQuery) Filter(conditions ...field.Condition[Win]) query.Query[Score, Win] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n scoreWinQuery) Project(fields ...field.Of[Win]) query.Query[Score, Win] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n scoreWinQuery) Limit(first int) query.Query[Score, Win] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
 func (n scoreWinQuery) Reverse() query.Query[Score, Win] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n scoreWinQuery) After(page query.Cursor) query.Query[Score, Win] { return n.Query().After(page) }
 
 type scoreWinItems struct {
@@ -1607,12 +1614,12 @@ type scoreWinItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n scoreWinItems) Add(element Win) mapper.Patch[Score] {
 	return mapperimpl.Add(n.scoreNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n scoreWinItems) Put(element Win) mapper.Patch[Score] {
 	return mapperimpl.Put(n.scoreNode, n.item, nil, element)
 }
@@ -1645,17 +1652,17 @@ func (n scoreWinHours) Hour(
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n scoreWinHours) Between(from, to time.Time) query.Elements[Score, Win] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n scoreWinHours) Before(to time.Time) query.Elements[Score, Win] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n scoreWinHours) Since(from time.Time) scoreWinHoursSince {
 	return scoreWinHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -1666,69 +1673,70 @@ type scoreWinHoursSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n scoreWinHoursSince) Before(to time.Time) query.Elements[Score, Win] {
 	return n.times.Between(n.from, to)
 }
 
 type scoreEntitiesIndexQuery struct{ at scoreNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n scoreEntitiesIndexQuery) Query() query.Query[Score, Score] {
 	return mapperimpl.Query[Score, Score](n.at)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n scoreEntitiesIndexQuery) All(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[Score, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n scoreEntitiesIndexQuery) Refs(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Score], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n scoreEntitiesIndexQuery) Collect(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) ([]Score, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n scoreEntitiesIndexQuery) Page(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) (*query.Page[Score], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n scoreEntitiesIndexQuery) Count(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n scoreEntitiesIndexQuery) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n scoreEntitiesIndexQuery) Filter(conditions ...field.Condition[Score]) query.Query[Score, Score] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n scoreEntitiesIndexQuery) Project(fields ...field.Of[Score]) query.Query[Score, Score] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n scoreEntitiesIndexQuery) Limit(first int) query.Query[Score, Score] {
 	return n.Query().Limit(first)
 }
@@ -1736,16 +1744,15 @@ func (n scoreEntitiesIndexQuery) Limit(first int) query.Query[Score, Score] {
 // Reverse returns the query in descending order of the sort keys.
 func (n scoreEntitiesIndexQuery) Reverse() query.Query[Score, Score] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n scoreEntitiesIndexQuery) After(page query.Cursor) query.Query[Score, Score] {
 	return n.Query().After(page)
 }
 
-// Fetch returns the query that also reads the attributes that the index does not project: the items that were found,
-// from the table.
+// Fetch returns the query that also reads, from the table, the attributes that the index does not project.
 func (n scoreEntitiesIndexQuery) Fetch() query.Query[Score, Score] { return n.Query().Fetch() }
 
-// Roots returns the query over the roots of the entities alone.
+// Roots returns the query that reads only the root item of each entity.
 func (n scoreEntitiesIndexQuery) Roots() query.Query[Score, Score] { return n.Query().Roots() }
 
 type scoreEntitiesIntValues struct{ base scoreNode }
@@ -1797,74 +1804,74 @@ func (n scoreEntitiesStringValues) BeginsWith(begin string) query.Query[Score, S
 
 type scoreWinIndexQuery struct{ at scoreNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n scoreWinIndexQuery) Query() query.Query[Score, Win] {
 	return mapperimpl.Query[Score, Win](n.at)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n scoreWinIndexQuery) All(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[Win, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n scoreWinIndexQuery) Refs(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Win], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n scoreWinIndexQuery) Collect(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) ([]Win, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n scoreWinIndexQuery) Page(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) (*query.Page[Win], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n scoreWinIndexQuery) Count(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n scoreWinIndexQuery) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n scoreWinIndexQuery) Filter(conditions ...field.Condition[Win]) query.Query[Score, Win] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n scoreWinIndexQuery) Project(fields ...field.Of[Win]) query.Query[Score, Win] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n scoreWinIndexQuery) Limit(first int) query.Query[Score, Win] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
 func (n scoreWinIndexQuery) Reverse() query.Query[Score, Win] { return n.Query().Reverse() }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n scoreWinIndexQuery) After(page query.Cursor) query.Query[Score, Win] {
 	return n.Query().After(page)
 }
 
-// Fetch returns the query that also reads the attributes that the index does not project: the items that were found,
-// from the table.
+// Fetch returns the query that also reads, from the table, the attributes that the index does not project.
 func (n scoreWinIndexQuery) Fetch() query.Query[Score, Win] { return n.Query().Fetch() }
 
 type scoreWinWeeks struct{ base scoreNode }
@@ -1883,17 +1890,17 @@ func (n scoreWinWeeks) Week(year, week int, in ...*time.Location) query.Query[Sc
 	return n.of(mapperimpl.Week(n.base, in, year, week))
 }
 
-// Between selects the items from one instant until another, which is not included.
+// Between selects the items from one time to another; the second is not included.
 func (n scoreWinWeeks) Between(from, to time.Time) query.Query[Score, Win] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
-// Before selects the items before an instant.
+// Before selects the items before a time.
 func (n scoreWinWeeks) Before(to time.Time) query.Query[Score, Win] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
-// Since selects the items at an instant or later.
+// Since selects the items at a time or later.
 func (n scoreWinWeeks) Since(from time.Time) scoreWinWeeksSince {
 	return scoreWinWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
@@ -1904,7 +1911,7 @@ type scoreWinWeeksSince struct {
 	from  time.Time
 }
 
-// Before selects those before another instant.
+// Before selects those before another time.
 func (n scoreWinWeeksSince) Before(to time.Time) query.Query[Score, Win] {
 	return n.times.Between(n.from, to)
 }
@@ -1914,10 +1921,10 @@ func LedgerByID(id string) LedgerKey {
 	return LedgerKey{mapperimpl.Entity[Ledger](mapperimpl.StringValue(id))}
 }
 
-// LedgerKey is the key of one Ledger, and leads to its parts.
+// LedgerKey is the key of one Ledger. Its methods select parts of it.
 type LedgerKey struct{ ledgerNode }
 
-// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+// Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n LedgerKey) Patch(changes ...field.Change[Ledger]) mapper.ItemPatch[Ledger, Ledger] {
 	return mapperimpl.Patch(n.ledgerNode, changes)
 }
@@ -1937,10 +1944,10 @@ func (n LedgerKey) Entries() LedgerKeyEntries {
 	return LedgerKeyEntries{ledgerLedgerEntryItems{ledgerLedgerEntryQuery{mapperimpl.Items(n.ledgerNode, 2, 1)}, 2}}
 }
 
-// LedgerKeyEntries goes on with {N:04}.
+// LedgerKeyEntries is a selection that can be narrowed by {N:04}.
 type LedgerKeyEntries struct{ ledgerLedgerEntryItems }
 
-// N narrows to one {N:04}.
+// N narrows the selection to one {N:04}.
 func (n LedgerKeyEntries) N(nValue int) mapper.ElementNode[Ledger, LedgerEntry] {
 	return mapperimpl.Element[Ledger, LedgerEntry](mapperimpl.Next(n.ledgerNode, 2, mapperimpl.IntValue(nValue)), 2)
 }
@@ -1949,62 +1956,63 @@ type ledgerNode = query.Node[Ledger]
 
 type ledgerLedgerEntryQuery struct{ ledgerNode }
 
-// Query returns the query alone, which has further methods.
+// Query returns the query, which has more methods than these.
 func (n ledgerLedgerEntryQuery) Query() query.Query[Ledger, LedgerEntry] {
 	return mapperimpl.Query[Ledger, LedgerEntry](n.ledgerNode)
 }
 
-// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n ledgerLedgerEntryQuery) All(
 	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
 ) iter.Seq2[LedgerEntry, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
-// Refs is All with each element's field and keys.
+// Refs yields what All does, with the field and the keys of each element.
 func (n ledgerLedgerEntryQuery) Refs(
 	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[LedgerEntry], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in the order of their sort keys.
+// Collect returns all elements in order of their sort keys.
 func (n ledgerLedgerEntryQuery) Collect(
 	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
 ) ([]LedgerEntry, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
-// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+// Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
 func (n ledgerLedgerEntryQuery) Page(
 	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
 ) (*query.Page[LedgerEntry], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
-// Count returns the number of elements. It costs what reading them costs.
+// Count returns the number of elements. It costs as much as reading them.
 func (n ledgerLedgerEntryQuery) Count(
 	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
-// Plan returns what the query would send, and cost. It does no I/O.
+// Plan returns the query's requests and their cost. It sends nothing.
 func (n ledgerLedgerEntryQuery) Plan(src query.Source[Ledger], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
-// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+// Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
+// filters out.
 func (n ledgerLedgerEntryQuery) Filter(conditions ...field.Condition[LedgerEntry]) query.Query[Ledger, LedgerEntry] {
 	return n.Query().Filter(conditions...)
 }
 
-// Project returns the query that reads only these fields. That saves transfer, not read units.
+// Project returns the query that reads only these fields. It saves transfer, but no RCU.
 func (n ledgerLedgerEntryQuery) Project(fields ...field.Of[LedgerEntry]) query.Query[Ledger, LedgerEntry] {
 	return n.Query().Project(fields...)
 }
 
-// Limit returns the query of the first elements; of Page it is the size.
+// Limit returns the query of the first elements. For Page it is the size of a page.
 func (n ledgerLedgerEntryQuery) Limit(first int) query.Query[Ledger, LedgerEntry] {
 	return n.Query().Limit(first)
 }
@@ -2014,7 +2022,7 @@ func (n ledgerLedgerEntryQuery) Reverse() query.Query[Ledger, LedgerEntry] {
 	return n.Query().Reverse()
 }
 
-// After returns the query that continues behind a page, at its Next.
+// After returns the query that continues after a page, at its Next.
 func (n ledgerLedgerEntryQuery) After(page query.Cursor) query.Query[Ledger, LedgerEntry] {
 	return n.Query().After(page)
 }
@@ -2024,17 +2032,17 @@ type ledgerLedgerEntryItems struct {
 	item int
 }
 
-// Add adds an element, which must not be there.
+// Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
 func (n ledgerLedgerEntryItems) Add(element LedgerEntry) mapper.Patch[Ledger] {
 	return mapperimpl.Add(n.ledgerNode, n.item, nil, element)
 }
 
-// Put puts an element, whether it is there or not.
+// Put returns a patch that adds or replaces an element.
 func (n ledgerLedgerEntryItems) Put(element LedgerEntry) mapper.Patch[Ledger] {
 	return mapperimpl.Put(n.ledgerNode, n.item, nil, element)
 }
 
-// LogFields are the stored fields of a Log: for patches, conditions, filters and projections.
+// LogFields has the stored fields of a Log: for patches, conditions, filters and projections.
 var LogFields = mapperimpl.Handles[LogHandles](logForm)
 
 // LogHandles is the type of LogFields.
@@ -2044,7 +2052,7 @@ type LogHandles struct {
 	Extra field.Struct[Log, Extra]
 }
 
-// EventFields are the stored fields of an Event: for patches, conditions, filters and projections.
+// EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
 var EventFields = mapperimpl.Handles[EventHandles](eventForm)
 
 // EventHandles is the type of EventFields.
@@ -2053,7 +2061,7 @@ type EventHandles struct {
 	K  field.String[Event, string]
 }
 
-// ListEventFields are the stored fields of a ListEvent: for patches, conditions, filters and projections.
+// ListEventFields has the stored fields of a ListEvent: for patches, conditions, filters and projections.
 var ListEventFields = mapperimpl.Handles[ListEventHandles](listEventForm)
 
 // ListEventHandles is the type of ListEventFields.
@@ -2061,7 +2069,7 @@ type ListEventHandles struct {
 	N field.Number[ListEvent, int]
 }
 
-// ExtraFields are the stored fields of an Extra: for patches, conditions, filters and projections.
+// ExtraFields has the stored fields of an Extra: for patches, conditions, filters and projections.
 var ExtraFields = mapperimpl.Handles[ExtraHandles](extraForm)
 
 // ExtraHandles is the type of ExtraFields.
@@ -2070,7 +2078,7 @@ type ExtraHandles struct {
 	B field.String[Extra, string]
 }
 
-// VisitFields are the stored fields of a Visit: for patches, conditions, filters and projections.
+// VisitFields has the stored fields of a Visit: for patches, conditions, filters and projections.
 var VisitFields = mapperimpl.Handles[VisitHandles](visitForm)
 
 // VisitHandles is the type of VisitFields.
@@ -2079,7 +2087,7 @@ type VisitHandles struct {
 	Page field.String[Visit, string]
 }
 
-// TicketFields are the stored fields of a Ticket: for patches, conditions, filters and projections.
+// TicketFields has the stored fields of a Ticket: for patches, conditions, filters and projections.
 var TicketFields = mapperimpl.Handles[TicketHandles](ticketForm)
 
 // TicketHandles is the type of TicketFields.
@@ -2087,7 +2095,7 @@ type TicketHandles struct {
 	Title field.String[Ticket, string]
 }
 
-// NoteFields are the stored fields of a Note: for patches, conditions, filters and projections.
+// NoteFields has the stored fields of a Note: for patches, conditions, filters and projections.
 var NoteFields = mapperimpl.Handles[NoteHandles](noteForm)
 
 // NoteHandles is the type of NoteFields.
@@ -2095,7 +2103,7 @@ type NoteHandles struct {
 	Text field.String[Note, string]
 }
 
-// HappeningFields are the stored fields of a Happening: for patches, conditions, filters and projections.
+// HappeningFields has the stored fields of a Happening: for patches, conditions, filters and projections.
 var HappeningFields = mapperimpl.Handles[HappeningHandles](happeningForm)
 
 // HappeningHandles is the type of HappeningFields.
@@ -2103,7 +2111,7 @@ type HappeningHandles struct {
 	Text field.String[Happening, string]
 }
 
-// ShelfFields are the stored fields of a Shelf: for patches, conditions, filters and projections.
+// ShelfFields has the stored fields of a Shelf: for patches, conditions, filters and projections.
 var ShelfFields = mapperimpl.Handles[ShelfHandles](shelfForm)
 
 // ShelfHandles is the type of ShelfFields.
@@ -2114,7 +2122,7 @@ type ShelfHandles struct {
 	Notes   field.Struct[Shelf, Extra]
 }
 
-// SessionFields are the stored fields of a Session: for patches, conditions, filters and projections.
+// SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
 var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
 
 // SessionHandles is the type of SessionFields.
@@ -2123,7 +2131,7 @@ type SessionHandles struct {
 	Until field.Time[Session, time.Time]
 }
 
-// ScoreFields are the stored fields of a Score: for patches, conditions, filters and projections.
+// ScoreFields has the stored fields of a Score: for patches, conditions, filters and projections.
 var ScoreFields = mapperimpl.Handles[ScoreHandles](scoreForm)
 
 // ScoreHandles is the type of ScoreFields.
@@ -2134,7 +2142,7 @@ type ScoreHandles struct {
 	At     field.Time[Score, time.Time]
 }
 
-// WinFields are the stored fields of a Win: for patches, conditions, filters and projections.
+// WinFields has the stored fields of a Win: for patches, conditions, filters and projections.
 var WinFields = mapperimpl.Handles[WinHandles](winForm)
 
 // WinHandles is the type of WinFields.
@@ -2142,7 +2150,7 @@ type WinHandles struct {
 	Series field.String[Win, string]
 }
 
-// LedgerFields are the stored fields of a Ledger: for patches, conditions, filters and projections.
+// LedgerFields has the stored fields of a Ledger: for patches, conditions, filters and projections.
 var LedgerFields = mapperimpl.Handles[LedgerHandles](ledgerForm)
 
 // LedgerHandles is the type of LedgerFields.
@@ -2154,7 +2162,7 @@ type LedgerHandles struct {
 	Limits field.Struct[Ledger, Limits]
 }
 
-// LimitsFields are the stored fields of a Limits: for patches, conditions, filters and projections.
+// LimitsFields has the stored fields of a Limits: for patches, conditions, filters and projections.
 var LimitsFields = mapperimpl.Handles[LimitsHandles](limitsForm)
 
 // LimitsHandles is the type of LimitsFields.
@@ -2164,7 +2172,7 @@ type LimitsHandles struct {
 	Share field.Value[Limits, *big.Float]
 }
 
-// LedgerEntryFields are the stored fields of a LedgerEntry: for patches, conditions, filters and projections.
+// LedgerEntryFields has the stored fields of a LedgerEntry: for patches, conditions, filters and projections.
 var LedgerEntryFields = mapperimpl.Handles[LedgerEntryHandles](ledgerEntryForm)
 
 // LedgerEntryHandles is the type of LedgerEntryFields.
@@ -2329,37 +2337,37 @@ func cloneLedgerEntry(dst, src *LedgerEntry) {
 	mapperimpl.CloneBig(&dst.Amount, &src.Amount)
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Log) ItemizeCodec(*Log) *mapperimpl.Codec[Log] {
 	return &mapperimpl.Codec[Log]{Layout: "c904ca3124f98261add087c8", Table: logForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Visit) ItemizeCodec(*Visit) *mapperimpl.Codec[Visit] {
 	return &mapperimpl.Codec[Visit]{Layout: "77c51cf96109049be03f84b2", Table: visitForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
 	return &mapperimpl.Codec[Ticket]{Layout: "577b98111dfe3db61c72f235", Table: ticketForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Happening) ItemizeCodec(*Happening) *mapperimpl.Codec[Happening] {
 	return &mapperimpl.Codec[Happening]{Layout: "b9b59e3cba70e467ac03913b", Table: happeningForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
 	return &mapperimpl.Codec[Shelf]{Layout: "f54d1aa9c979e04aa1565aeb", Table: shelfForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Score) ItemizeCodec(*Score) *mapperimpl.Codec[Score] {
 	return &mapperimpl.Codec[Score]{Layout: "cba2560e364d78a113770439", Table: scoreForm}
 }
 
-// ItemizeCodec is for the mapper.
+// ItemizeCodec returns the generated codec, for package mapper.
 func (*Ledger) ItemizeCodec(*Ledger) *mapperimpl.Codec[Ledger] {
 	return &mapperimpl.Codec[Ledger]{Layout: "c32307c7a61dea667a226076", Table: ledgerForm}
 }
