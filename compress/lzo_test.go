@@ -13,7 +13,7 @@ import (
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 
-// inputs are what compressors stumble over: nothing, runs around the lengths that instructions hold, matches
+// lzoInputs are what compressors stumble over: nothing, runs around the lengths that instructions hold, matches
 // at the distances that they reach, noise, and text.
 func lzoInputs(t testing.TB, seed uint64) [][]byte {
 	r := rand.New(rand.NewPCG(seed, 0))

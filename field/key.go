@@ -39,8 +39,8 @@ func (h *Key[R, V]) LessOrEqual(v V) Condition[R] { return h.ordered.LessOrEqual
 // Greater is the condition that the field is greater than v.
 func (h *Key[R, V]) Greater(v V) Condition[R] { return h.ordered.Greater(v) }
 
-// Between is the condition that the field is between two values, inclusive.
+// GreaterOrEqual is the condition that the field is v or greater.
 func (h *Key[R, V]) GreaterOrEqual(v V) Condition[R] { return h.ordered.GreaterOrEqual(v) }
 
-// Between is the condition that the field lies between two values, both included.
+// Between is the condition that the field is between two values, inclusive.
 func (h *Key[R, V]) Between(low, high V) Condition[R] { return h.ordered.Between(low, high) }

@@ -254,7 +254,7 @@ func TestQueryWhileAnInsertGoesLive(t *testing.T) {
 	}
 }
 
-// leaveHome makes a staged insert of the user 1 crash behind its claim and its part Home, and
+// moveOut makes a staged insert of the user 1 crash behind its claim and its part Home, and
 // returns a mapper of the table, whose client works.
 func moveOut(t *testing.T, table string) *mapper.Mapper[store.User] {
 	t.Helper()

@@ -190,7 +190,7 @@ func inTurns(b *testing.B, ours, hand func()) {
 
 var emails = []string{"b@example.com", "c@example.com"}
 
-// stored is the shape of a wish's item for UnmarshalListOfMaps.
+// storedWish is the shape of a wish's item for UnmarshalListOfMaps.
 type storedWish struct {
 	PK, SK  string
 	AddedAt time.Time

@@ -54,7 +54,7 @@ func (failingClient) TransactWriteItems(context.Context, *dynamodb.TransactWrite
 	return nil, errCalled
 }
 
-// deaf is a client that does not pass options on, as a DAX client does not.
+// unwatched is a client that does not pass options on, as a DAX client does not.
 type unwatched struct{ c *dynamodb.Client }
 
 func (d unwatched) GetItem(ctx context.Context, in *dynamodb.GetItemInput,

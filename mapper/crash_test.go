@@ -60,7 +60,7 @@ func (c *crash) deliver(t *testing.T) (n int) {
 	return n
 }
 
-// versions of an entity, to be told apart.
+// version of an entity, to be told apart.
 func version(id string, n int) account {
 	a := account{ID: id, Counter: n, Left: fmt.Sprint("v", n), Right: fmt.Sprint("v", n)}
 	for i := range 4 {

@@ -111,7 +111,7 @@ func TestPatchLeavesItemOutOfNewIndex(t *testing.T) {
 	}
 }
 
-// many are several models of one package: what an index's key may hold.
+// texty is a model with several indexes: the values that an index's key may have.
 type texty struct {
 	_    struct{}  `ddb:"table=textys"`
 	_    struct{}  `ddb:"index=byName,hash=G,range=GS,pk=ALL,sk=K#{Kind}#{Name:raw}"`
@@ -558,7 +558,7 @@ func TestIndexPagesSkipForeignItems(t *testing.T) {
 	}
 }
 
-// apart has its root in an item of its own, as a pointer.
+// rootHead has its root in an item of its own, as a pointer.
 type rootHead struct {
 	State string
 	N     int

@@ -33,7 +33,7 @@ func newShops(t *testing.T) *shops {
 	}
 }
 
-// apart returns numbers whose shards of 20 and of 40 differ.
+// splitKeys returns numbers whose shards of 20 and of 40 differ.
 func (x *shops) splitKeys(t *testing.T, count int) []int {
 	var all []int
 	for n := 1; len(all) < count; n++ {

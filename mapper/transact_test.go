@@ -18,7 +18,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// joint is a transaction's world: accounts and packages in tables of their own, and a table that
+// ledger is a transaction's world: accounts and packages in tables of their own, and a table that
 // is no model's.
 type ledger struct {
 	accounts     *mapper.Mapper[account]

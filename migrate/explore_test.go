@@ -40,7 +40,7 @@ type scene struct {
 	rolledBack *atomic.Int32
 }
 
-// migration and wrapped of an actor go through its transport.
+// through returns the migration and the models of an actor, whose requests go through its transport.
 func (s *scene) through(n *explore.Transport) (*migrate.Migration, *migrate.Wrapped[Package], *mapper.Mapper[Package]) {
 	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) {
 		o.RetryMaxAttempts = 1
@@ -59,7 +59,7 @@ func (s *scene) through(n *explore.Transport) (*migrate.Migration, *migrate.Wrap
 	return g, migrate.Wrap(m, g), m
 }
 
-// known answers DescribeTable beside the run.
+// expected answers DescribeTable beside the run.
 type expected struct {
 	migrate.Client
 	of *dynamodb.Client
@@ -71,7 +71,7 @@ func (k *expected) DescribeTable(ctx context.Context, in *dynamodb.DescribeTable
 	return k.of.DescribeTable(context.WithoutCancel(ctx), in, o...)
 }
 
-// what became of an operation, by its error.
+// resultOf became of an operation, by its error.
 func resultOf(n *explore.Transport, err error) explore.Result {
 	var unknown *mapper.OutcomeUnknownError
 	switch {

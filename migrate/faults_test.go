@@ -139,7 +139,8 @@ func TestEachKindSurvivesFaults(t *testing.T) {
 
 const maxLanes = 10
 
-// meetsFault has a run and a rollback meet a fault at their n-th request, and reports whether one of them had so many.
+// survivesFault has a run and a rollback meet a fault at their n-th request, and reports whether one of
+// them had so many.
 func (s *setup) survivesFault(what faults.Fault, at, dead int) bool {
 	ctx := flow.WithoutPauses(context.Background())
 	fail := func(args ...any) bool {

@@ -226,7 +226,7 @@ func TestRollbackCountsAnEntityOnce(t *testing.T) {
 	}
 }
 
-// settled fails unless the choice leads to a state that a verification finds clean after the next run,
+// settleResult fails unless the choice leads to a state that a verification finds clean after the next run,
 // with the content that was chosen.
 func (s *setup) settleResult(ctx context.Context, keep, description string) {
 	s.Helper()

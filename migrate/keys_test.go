@@ -130,7 +130,7 @@ func (s *rooms) stored() (docs, foreign []attributes) {
 	return docs, foreign
 }
 
-// wholeWay goes there and back, with writes between, and there again, and removes the monoliths.
+// migrateAll goes there and back, with writes between, and there again, and removes the monoliths.
 func (s *rooms) migrateAll(strangers int) {
 	ctx := context.Background()
 	plan, err := s.migration().Plan(ctx, migrate.PlanOptions{})

@@ -69,7 +69,7 @@ func withoutEvents() attributes {
 	return doc
 }
 
-// beforeFlip does something before the first update of a monolith.
+// beforeCommit does something before the first update of a monolith.
 type beforeCommit struct {
 	migrate.Client
 	source string

@@ -12,7 +12,7 @@ import (
 type Expression struct {
 	names  []string
 	values []types.AttributeValue
-	// room for most expressions
+	// fewNames for most expressions
 	fewNames  [4]string
 	fewValues [6]types.AttributeValue
 }

@@ -93,7 +93,7 @@ func (x *Patch) Written() (live types.AttributeValue, ok bool) {
 	return x.Live()
 }
 
-// Told reports whether an answer had the item that the patch has written.
+// FitsIncarnation reports whether an answer had the item that the patch has written.
 func (x *Patch) FitsIncarnation() bool {
 	ch := x.Items[0]
 	return len(x.Items) == 1 && ch.Kind == write.Update && ch.Returned != nil

@@ -22,7 +22,7 @@ type Deletion struct {
 	// Root is the root's delete, nil where it is not selected; Rest the others.
 	Root *Change
 	Rest []*Change
-	// known are the values of the key fields, as far as what was read tells them.
+	// keyFields are the values of the key fields, as far as what was read tells them.
 	keyFields []key.Value
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// singleton compares the fields of a singleton.
+// fixedItem compares the fields of a singleton.
 func (d *differ) fixedItem(it *schema.Item) {
 	rec := model.Record{Item: it, Value: d.v}
 	sk, err := d.m.SortKey(rec, d.Keys.KeyFields)

@@ -16,7 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// outside is a value of an attribute that may lie outside its item.
+// external is a value of an attribute that may lie outside its item.
 type external struct {
 	*large.Encoded
 	index int

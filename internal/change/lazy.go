@@ -100,7 +100,7 @@ func (r *Readers) Next() {
 var errTwice = errors.New("its reader was given to another value too, and can be read once: give each a reader of " +
 	"its own, or copy the Value")
 
-// Given notes which readers the lazy values of a model's value were given that can be read once. One
+// KeepReaders notes which readers the lazy values of a model's value were given that can be read once. One
 // that has given all it has in a try before gives that again. The error is of one that two values were
 // given.
 func (r *Readers) KeepReaders(m *model.Model, v any) error {

@@ -68,8 +68,8 @@ type PatchItem struct {
 	// where are the conditions that the caller gave.
 	where []where
 	stance
-	// given is the stance of the patch as it was given, plain that where nothing is in the way;
-	// nil for that of now.
+	// placeholders is the stance of the patch as it was given, and plain its stance if no stored item
+	// blocks it; nil is the present stance.
 	placeholders, plain *stance
 	now                 func() time.Time
 	m                   *model.Model

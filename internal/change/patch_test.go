@@ -14,7 +14,7 @@ import (
 	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
-// way is the way to a field of a record.
+// path is the way to a field of a record.
 func path(name string) expr.Field { return expr.Field{{Name: name, Attribute: name}} }
 
 // of returns the index of the item whose sort key begins so.

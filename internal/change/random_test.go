@@ -232,7 +232,7 @@ func TestAnyEditsOfExpiry(t *testing.T) {
 		cmpopts.SortSlices(func(a, b Note) bool { return a.N < b.N }))
 }
 
-// known describes what a snapshot knows of the stored items.
+// attributesOf describes what a snapshot knows of the stored items.
 func attributesOf(m *model.Model, s *snapshot.Snapshot) []string {
 	var all []string
 	for i, items := range s.Items {

@@ -38,7 +38,7 @@ func (d *differ) checkStays() error {
 	return d.requireRoot()
 }
 
-// checkHomes requires of an entity that is inserted, or moves, that it does not lie on another of the
+// checkShards requires of an entity that is inserted, or moves, that it does not lie on another of the
 // shards that its key may lead to, from before or after their number has changed.
 func (d *differ) checkShards() error {
 	if !d.m.IsResharding() || !d.s.Fresh && !d.RootMoves {

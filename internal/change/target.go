@@ -109,7 +109,7 @@ func (x *Patch) below(it *schema.Item, p *expr.Change) []string {
 	return below
 }
 
-// wayIn is the path at which an item stores a field that a condition names.
+// pathIn is the path at which an item stores a field that a condition names.
 func (x *Patch) pathIn(it *schema.Item, p *expr.Change, f expr.Field) []string {
 	if found, below := x.find(it, p, f); f[0].Name != "" && len(found) == 1 {
 		return append([]string{it.Attributes[found[0]].Name}, below...)

@@ -20,7 +20,7 @@ type UnresolvedWrite struct {
 	Keys    snapshot.Keys
 	// Evidence are the requests whose items show whether the write was applied.
 	Evidence []*write.Request
-	// Others reports that Evidence are requests of other entities, in the same transaction.
+	// Elsewhere reports that Evidence are requests of other entities, in the same transaction.
 	Elsewhere bool
 	// Whole reports that a save wrote nothing else.
 	Whole bool

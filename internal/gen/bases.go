@@ -80,22 +80,27 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 			all = append(all, method{to, doc, params, result, code{"return n.Query().", to, "(", passed, ")"}}.on(name))
 		}
 		e := code{elem}
-		forward("All", "yields the elements in order of their sort keys. It reads a page when the loop needs it.", run, sequence(e), "ctx, src, options...")
-		forward("Refs", "yields what All does, with the field and the keys of each element.", run, sequence(of(queryOf("Ref"), e)),
+		forward("All", "yields the elements in order of their sort keys. It reads a page when the loop needs it.", run,
+			sequence(e), "ctx, src, options...")
+		forward("Refs", "yields what All does, with the field and the keys of each element.", run,
+			sequence(of(queryOf("Ref"), e)),
 			"ctx, src, options...")
 		forward("Collect", "returns all elements in order of their sort keys.", run, code{"([]", e, ", error)"},
 			"ctx, src, options...")
-		forward("Page", "returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.", run,
+		forward("Page", "returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.",
+			run,
 			code{"(*", of(queryOf("Page"), e), ", error)"}, "ctx, src, options...")
 		forward("Count", "returns the number of elements. It costs as much as reading them.", run, code{"(int, error)"},
 			"ctx, src, options...")
 		forward("Plan", "returns the query's requests and their cost. It sends nothing.", list(source, options),
 			code{"(*", queryOf("Plan"), ", error)"}, "src, options...")
 		forward("Filter", "returns the query of the elements that meet all conditions. DynamoDB also charges for the "+
-			"elements that it filters out.", code{"conditions ...", of(fieldOf("Condition"), e)}, query, "conditions...")
+			"elements that it filters out.", code{"conditions ...", of(fieldOf("Condition"), e)}, query,
+			"conditions...")
 		forward("Project", "returns the query that reads only these fields. It saves transfer, but no RCU.",
 			code{"fields ...", of(fieldOf("Of"), e)}, query, "fields...")
-		forward("Limit", "returns the query of the first elements. For Page it is the size of a page.", code{"first int"}, query,
+		forward("Limit", "returns the query of the first elements. For Page it is the size of a page.",
+			code{"first int"}, query,
 			"first")
 		forward("Reverse", "returns the query in descending order of the sort keys.", nil, query, "")
 		forward("After", "returns the query that continues after a page, at its Next.",
@@ -103,8 +108,9 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 		for _, m := range more {
 			switch m {
 			case "Fetch":
-				forward("Fetch", "returns the query that also reads, from the table, the attributes that the index does "+
-					"not project.", nil, query, "")
+				forward("Fetch",
+					"returns the query that also reads, from the table, the attributes that the index does "+
+						"not project.", nil, query, "")
 			case "Roots":
 				forward("Roots", "returns the query that reads only the root item of each entity.", nil,
 					of(queryOf("Query"), list(n.model(), n.model())), "")

@@ -10,7 +10,7 @@ import (
 // those of one package are among its own diagnostics.
 func Meetings(packages ...*Package) []Diagnostic { return collisions(packages, false) }
 
-// meetings reports pairs of models in one package, or in two.
+// collisions reports pairs of models in one package, or in two.
 func collisions(packages []*Package, samePackage bool) []Diagnostic {
 	var all []Diagnostic
 	type of struct {

@@ -90,7 +90,8 @@ func (n *nodeWriter) level(name string, l level, add bool) result {
 // ranges return part.
 func (n *nodeWriter) levelType(name string, l level, whole, part result, add bool) result {
 	src, f := l.it.Key.Sources[l.next], l.it.Key.Format(l.next)
-	t := n.declare(n.g.names.declare(name), fmt.Sprintf("%s is a selection that can be narrowed by %s.", name, src.Text))
+	t := n.declare(n.g.names.declare(name),
+		fmt.Sprintf("%s is a selection that can be narrowed by %s.", name, src.Text))
 	t.at = l
 	t.bases = []base{whole.base()}
 	if unit := rangeOf(f); unit != "" {
@@ -100,7 +101,8 @@ func (n *nodeWriter) levelType(name string, l level, whole, part result, add boo
 	method := identifier(sourceName(src))
 	param, arg := n.argument(src, f.Value, new([]string))
 	after := levelAt(l.it, l.parts+1)
-	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows the selection to one %s.", method, src.Text), params: param}
+	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows the selection to one %s.", method, src.Text),
+		params: param}
 	m.result = n.level(t.name+method, after, false)
 	m.body = m.result.make(call(impl("Next"), t.self(), after.parts, arg))
 	n.method(t, m, "the placeholder "+src.Text, l.it.Decl)

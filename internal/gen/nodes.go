@@ -371,7 +371,7 @@ func (n *nodeWriter) one(t *nodeType, self code, it *schema.Item) {
 	n.method(t, m, "one= of "+it.Name, it.Decl)
 }
 
-// singleton is the node of an item that is no element.
+// fixedItem is the node of an item that is no element.
 func (n *nodeWriter) fixedItem(it *schema.Item, inKey bool) result {
 	switch {
 	case !inKey:
@@ -464,7 +464,7 @@ func templateText(it *schema.Item) string {
 	return it.Key.Text
 }
 
-// isGivenByKey reports whether the entity's key gives a placeholder already.
+// isInKey reports whether the entity's key gives a placeholder already.
 func (n *nodeWriter) isInKey(src schema.Source) bool {
 	return src.From == schema.FromModel && n.e.KeyFields[src.KeyField].Identity
 }

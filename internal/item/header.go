@@ -27,7 +27,7 @@ type Reserved struct {
 // ReservedOf returns the names of a model.
 func ReservedOf(e *schema.Entity) Reserved { return Reserved{Version: e.Version, TTL: e.TTL} }
 
-// Header is what an item holds under the reserved names, nil for what is not stored.
+// Header has the values of an item's reserved attributes; nil is an attribute that is not stored.
 type Header struct{ Version, Expiry, Stage, Incarnation types.AttributeValue }
 
 // Header returns an item's header.
@@ -42,7 +42,8 @@ func (r Reserved) Header(a Attributes) Header {
 	return h
 }
 
-// Places are where the reserved attributes are in items of a shape, -1 for one that is not there.
+// Places are the positions of the reserved attributes in items of a shape; -1 is an attribute that is
+// not stored.
 type Places struct{ Version, Expiry, Stage, Incarnation int }
 
 // Places returns where they are in a shape.
@@ -63,7 +64,7 @@ func (r Reserved) Has(name string, it *schema.Item) bool {
 		(name == r.Version || name == r.TTL && it.Expiry != nil)
 }
 
-// Names lists the names that tell whether an item is there.
+// Names lists the attribute names that show whether an item exists.
 func (r Reserved) Names() []string {
 	names := []string{schema.Incarnation, schema.State}
 	if r.TTL != "" {
@@ -94,7 +95,7 @@ func (h Header) Expired(now time.Time) bool {
 // compared with the one that was read only.
 const TokenSize = 8
 
-// Token is a version, or an incarnation: an attribute value with its bytes beside it in memory.
+// Token is a version, or an incarnation: an attribute value together with its bytes.
 type Token struct {
 	value types.AttributeValueMemberB
 	bytes [TokenSize]byte
@@ -114,7 +115,7 @@ func NewToken() types.AttributeValue {
 	return new(Token).Set(string(b[:]))
 }
 
-// VersionSize is what a version adds to an item, in bytes: 0 without versions.
+// VersionSize returns the size of a version attribute, in bytes: 0 without versions.
 func (r Reserved) VersionSize() int {
 	if r.Version == "" {
 		return 0
@@ -122,8 +123,8 @@ func (r Reserved) VersionSize() int {
 	return len(r.Version) + TokenSize
 }
 
-// Grows returns by how many bytes a write of the item changes its header: it gives the
-// item a version, and with drop it takes the mark of a staged insert away.
+// Grows returns the number of bytes by which a write changes the item's header. The write gives the
+// item a version; with drop it also removes the mark of a staged insert.
 func (r Reserved) Grows(h Header, drop bool) int {
 	n := r.VersionSize()
 	if n > 0 && h.Version != nil {

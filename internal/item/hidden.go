@@ -6,15 +6,14 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 )
 
-// Hidden is an item that is stored and not there, as it was found: the root of a staged write
-// that is not finished, or an item of an entity that is no more. A put may replace it, as
-// long as it is what was found.
+// Hidden is an item that is stored but belongs to no existing entity: the root of an unfinished staged
+// write, or an item of a deleted entity. A put may replace it if it has not changed since it was read.
 type Hidden struct {
 	Size   int
 	Header Header
 }
 
-// HiddenOf returns what is known of an item in the way of a put.
+// HiddenOf returns the state of a stored item that a put would replace.
 func (r Reserved) HiddenOf(stored Attributes) *Hidden {
 	return &Hidden{Size: attr.ItemSize(stored), Header: r.Header(stored)}
 }
@@ -31,7 +30,8 @@ func (h *Hidden) Is(stored Header) bool {
 	return stored.Version == nil && same(h.Header.Incarnation, stored.Incarnation)
 }
 
-// Instead requires what was found: its version, or of an item without one its incarnation.
+// Instead returns the condition that the stored item is still h: by its version, or, without a version,
+// by its incarnation.
 func (r Reserved) Instead(x *attr.Expression, h *Hidden) string {
 	switch {
 	case h == nil:

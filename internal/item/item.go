@@ -26,8 +26,8 @@ type Table struct {
 	// that holds those of all times.
 	Index  int
 	Period string
-	// Watch is told of a write under a partition key, before it is sent and after it was answered;
-	// nil where nobody asks.
+	// Watch is called with the partition key of each write, before the request and after the answer;
+	// nil is no watcher.
 	Watch func(pk key.Scalar)
 }
 
@@ -66,7 +66,7 @@ func (p Place) KeyInto(a Attributes) {
 	}
 }
 
-// Touch tells who watches the item's table of a write of it.
+// Touch reports a write of this item to the watcher of its table.
 func (p Place) Touch() {
 	if p.Table != nil && p.Table.Watch != nil {
 		p.Table.Watch(p.PK)
@@ -111,15 +111,15 @@ func (p Place) String() string {
 // Image is an item as it was read.
 type Image struct {
 	Place
-	// Given are its attributes where the SDK has decoded them; Wire is the item as it came where it has not,
-	// and At are the places in it of the kind's attributes, -1 for one that is not stored.
+	// Arguments are the attributes if the SDK has decoded them. Otherwise Wire is the item as it was
+	// received, and At are the positions of the kind's attributes in it, -1 for one that is not stored.
 	Arguments Attributes
 	Wire      wire.Item
 	At        []int32
 
 	Header Header
-	// Kind is the model's kind of item, nil for an item that matches no template, or is
-	// nobody's; Values are those of the placeholders in its sort key.
+	// Kind is the model's kind of item, nil for an item that matches no template or belongs to no
+	// entity. Values are the values of the placeholders in its sort key.
 	Kind   *schema.Item
 	Values []key.Value
 	// Size is its size in bytes; Sizes are those of the kind's attributes, names
@@ -175,7 +175,7 @@ func (i *Image) Len() int {
 	return len(i.Arguments)
 }
 
-// Apart parts the image from the answer that it came with.
+// Detach parts the image from the answer that it came with.
 func (i *Image) Detach() {
 	if i.Wire.Shape != nil {
 		i.Arguments, i.Wire, i.At = i.Wire.Copy(), wire.Item{}, nil

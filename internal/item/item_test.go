@@ -131,9 +131,9 @@ func TestGrows(t *testing.T) {
 	}
 }
 
-// What was found in the way of a put is recognized, and named in a condition, by its version
-// alone: another version is another item, of the same incarnation too. Only an item without
-// a version is known by its incarnation; one with neither is not replaced.
+// A hidden item is recognized by its version alone, and the condition names that version: another
+// version is another item, even of the same incarnation. An item without a version is recognized by its
+// incarnation. An item with neither is not replaced.
 func TestHidden(t *testing.T) {
 	r := Reserved{Version: "_v"}
 	item := func(version, incarnation string) Attributes {

@@ -12,10 +12,10 @@ import (
 	"github.com/itemize/itemize/internal/redact"
 )
 
-// Op is what an operation does with what is stored at its path.
+// Op is the way in which an operation changes the stored value at its path.
 type Op uint8
 
-// The operations. Those on what is absent begin with nothing: 0, an empty set, an empty list.
+// The operations. On an absent attribute they start with 0, an empty set or an empty list.
 const (
 	OpSet Op = iota
 	OpSetIfAbsent
@@ -26,7 +26,7 @@ const (
 	OpAppend
 )
 
-// Operation is a change of an attribute, or of what lies in it, by what is stored there.
+// Operation is a change of an attribute, or of a value inside it, that depends on the stored value.
 type Operation struct {
 	Op Op
 	// Path is the name of the attribute, and those in the maps below it.
@@ -34,8 +34,8 @@ type Operation struct {
 	Value types.AttributeValue
 	// Was are the names that the attribute had before, one of which it may be stored under.
 	Was []string
-	// Field is what messages call it. Low and High are what the Go type of an incremented number
-	// holds, "" for any.
+	// Field is the field's name in messages. Low and High are the limits of the Go type of an
+	// incremented number, "" for no limit.
 	Field     string
 	Low, High string
 }
@@ -90,8 +90,8 @@ func (o *Operation) sees() bool {
 	return len(o.Path) == 1 && o.Op != OpAddElements && o.Op != OpDeleteElements
 }
 
-// Needs requires of what is stored that the operation can be applied: that the value is absent
-// or of its type, and that it lies in a map. It is nil for nothing.
+// Needs returns the condition under which the operation can be applied: the value is absent or of the
+// right type, and its parent is a map. It is nil if there is no condition.
 func (o *Operation) Needs() attr.Condition {
 	var terms []attr.Condition
 	if len(o.Path) > 1 {
@@ -119,7 +119,7 @@ func (o *Operation) Needs() attr.Condition {
 		}
 	}
 	if o.Op == OpIncrement && o.High != "" {
-		terms = append(terms, o.pathTo)
+		terms = append(terms, o.inLimits)
 	}
 	if terms == nil {
 		return nil
@@ -133,9 +133,9 @@ func (o *Operation) Needs() attr.Condition {
 	}
 }
 
-// within requires that an incremented integer stays one that its Go type can hold: what is stored may
-// be at most the greatest less what is added, or at least the least and what is taken away.
-func (o *Operation) pathTo(x *attr.Expression) string {
+// inLimits returns the condition that an incremented integer fits its Go type: the stored value is at
+// most the maximum less the increment, or at least the minimum plus the decrement.
+func (o *Operation) inLimits(x *attr.Expression) string {
 	by := o.Value.(*types.AttributeValueMemberN).Value
 	limit, operator := o.High, " <= "
 	if strings.HasPrefix(by, "-") {
@@ -238,8 +238,8 @@ func (o *Operation) Fits(stored Attributes) bool {
 	return name == "" || v == nil || attr.TypeName(v) == name
 }
 
-// Apply applies the operation to a copy of an item: what is NULL, or has no map to lie in, is
-// absent. It is an error where something else is stored.
+// Apply applies the operation to a copy of an item. NULL, and a value whose parent is no map, count as
+// absent. A stored value of another type is an error.
 func (o *Operation) Apply(to Attributes) error {
 	o.rename(to)
 	at := to
@@ -254,7 +254,7 @@ func (o *Operation) Apply(to Attributes) error {
 				attr.TypeName(m))
 		}
 		if o.Op == OpRemove || o.Op == OpDeleteElements {
-			return nil // nothing is there
+			return nil // nothing is stored
 		}
 		m := &types.AttributeValueMemberM{Value: Attributes{}}
 		at[name], at = m, m.Value

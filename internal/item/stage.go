@@ -10,16 +10,16 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// An entity has an incarnation, random, that its root and its items carry (_a): an item is
-// the entity's if it carries the root's, or none. A staged write makes an entity of any size
-// appear, or disappear, at once (_s):
+// An entity has a random incarnation, which its root and its items carry (_a). An item belongs to the
+// entity if it carries the root's incarnation, or none. A staged write makes an entity of any size
+// appear or disappear at once (_s):
 //
-//   - The root carries a stage: what is being done, and since when. It is live without one,
-//     or where that is Live. A root that is not live is not found.
-//   - The items that a staged insert puts are marked as staged. The next save of one, which
-//     knows the entity live, takes the mark away.
+//   - The root carries a stage: the state of the staged write, and its start. The entity is live if its
+//     root has no stage, or the stage Live. An entity that is not live is not found.
+//   - A staged insert marks the items that it puts. The next save of such an item, which knows that the
+//     entity is live, removes the mark.
 
-// State is what is being done to an entity.
+// State is the state of a staged write.
 type State string
 
 // The states.
@@ -31,27 +31,28 @@ const (
 	// monolith again: package migrate alone takes such a root over.
 	Migrating   State = "migrating"
 	RollingBack State = "rollingback"
-	// Restored is what a rollback comes from that has written the monolith, and notes that before it
-	// removes the first item.
+	// Restored is the state of a rollback that has written the monolith. The rollback records it before
+	// it deletes the first item.
 	Restored State = "back"
 )
 
 // Stage is the stage of a root.
 type Stage struct {
 	State State
-	// By tells one delete, or rollback, from another, nil of others.
+	// By distinguishes one delete, or rollback, from another; nil in other states.
 	By    types.AttributeValue
 	Since time.Time
 	// Took are the incarnations of the claims that a migration's claim took over, and From the state that
 	// a rollback began in.
 	Took []types.AttributeValue
 	From State
-	// Whole is the hash of the monolith of which a claim has all the parts, put in bulk before anybody
-	// used the table, and Sum the sum of their versions; nil for none.
+	// Whole is the hash of the monolith whose parts a claim has, put in bulk before the table was used.
+	// Sum is the sum of the parts' versions. Both are nil in other states.
 	Whole, Sum []byte
-	// Origin tells of which migration a claim is, nil of others.
+	// Origin identifies the migration of a claim; nil in other states.
 	Origin []byte
-	// Digest is that of the content that a rollback copies into a monolith ([ContentDigest]), nil of others.
+	// Digest is the digest of the content that a rollback copies into a monolith ([ContentDigest]); nil
+	// in other states.
 	Digest []byte
 }
 
@@ -124,7 +125,7 @@ func (h Header) ReadStage() Stage {
 	return s
 }
 
-// Moving reports whether a root is a migration's, which nobody else may take over.
+// Moving reports whether a root belongs to a migration, so that no other writer may take it over.
 func (h Header) Moving() bool {
 	s := h.ReadStage().State
 	return s == Migrating || s == RollingBack
@@ -165,8 +166,7 @@ func (s Stage) Pending() string {
 	return "its root is not live"
 }
 
-// AssignIncarnation returns the assignment of an incarnation, which changes nothing of what
-// the model lists.
+// AssignIncarnation returns the assignment of an incarnation. It changes no attribute of the model.
 func AssignIncarnation(a types.AttributeValue) Assignment {
 	return Assignment{schema.Incarnation, Unlisted, a}
 }
@@ -180,9 +180,9 @@ var (
 	DropMark   = Assignment{Name: schema.State, Index: Unlisted}
 )
 
-// Frozen is the mark of an item that a rollback has copied, which it gave this version, with a digest
-// of its content: who has written it since has given it another version, or taken the mark away, or
-// changed the content.
+// Frozen returns the mark of an item that a rollback has copied. The mark has this version and a digest
+// of the content. A later write of the item changes the version, removes the mark or changes the
+// content.
 func Frozen(version types.AttributeValue, content Attributes) Assignment {
 	return Assignment{schema.State, Unlisted, &types.AttributeValueMemberM{Value: Attributes{
 		stateName: &types.AttributeValueMemberS{Value: string(RollingBack)}, "by": version,

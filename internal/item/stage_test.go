@@ -10,8 +10,8 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 )
 
-// A root is live without a stage, or with that of one that went live; one that is staged
-// says what is pending. Each comes back as it was stored.
+// A root is live without a stage, or with the stage Live; every other stage says which write is
+// unfinished. Each stage is decoded as it was stored.
 func TestStages(t *testing.T) {
 	since := time.Unix(7, 0)
 	for state, c := range map[State]struct {
@@ -45,7 +45,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// Each delete is told from every other; an insert is told by its incarnation, not its stage.
+// Each delete has its own By; an insert is identified by its incarnation and not by its stage.
 func TestDeletesAreReported(t *testing.T) {
 	a, b := NewStage(Deleting, time.Unix(7, 0)), NewStage(Deleting, time.Unix(7, 0))
 	back := Header{Stage: a.Value()}.ReadStage()
@@ -57,8 +57,8 @@ func TestDeletesAreReported(t *testing.T) {
 	}
 }
 
-// A stage of a form that is not known is a stage all the same: its root is not live. So is
-// the mark of a part.
+// A stage in an unknown format is still a stage: its root is not live. The same holds for the mark of a
+// part.
 func TestStageOfAnotherForm(t *testing.T) {
 	for _, v := range []types.AttributeValue{text("x"), &types.AttributeValueMemberM{}, MarkStaged.Value} {
 		h := Header{Stage: v}

@@ -38,8 +38,8 @@ type Format struct {
 	Kind FormatKind
 	// Width is the number of digits of Digits.
 	Width int
-	// Max is the largest value of the field's integer type, for Digits and
-	// Sortable; Unsigned tells that the type has no negative values.
+	// Max is the maximum of the field's integer type, for Digits and Sortable. Unsigned reports that
+	// the type has no negative values.
 	Max      uint64
 	Unsigned bool
 	// Value is the kind of value that is rendered and parsed.
@@ -106,7 +106,7 @@ func (f Format) Append(dst []byte, v Value, delim byte) ([]byte, error) {
 	return dst, err
 }
 
-// isZero reports whether the text of a time is that of the zero time, as far as it tells.
+// isZero reports whether the text of a time is the text of the zero time in this format.
 func (f *Format) isZero(text string) bool {
 	if !f.IsTime() || text == "" || text[0] != '0' {
 		return false
@@ -115,7 +115,7 @@ func (f *Format) isZero(text string) bool {
 	return err == nil && string(zero) == text
 }
 
-// errZeroTime refuses a time that nobody has set.
+// errZeroTime returns the error of a zero time in a key.
 func errZeroTime() error { return &Error{Msg: "a zero time in a key", Cure: "set it"} }
 
 func checkString(s string) error {

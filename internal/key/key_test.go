@@ -116,7 +116,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// A text is a number where it has a canonical form, whatever short way tells it.
+// A text is a number if it has a canonical form. A faster check must agree with that.
 func TestIsNumber(t *testing.T) {
 	const letters = "019.-+eE x"
 	for n := range 300_000 { // all texts of up to five letters, and some longer ones

@@ -157,10 +157,10 @@ func (f Format) bounds() (low, high string) {
 	return text(OfUint(0)), text(OfUint(limit))
 }
 
-// stepTime follows a layout of package time. aux holds what decides which days
-// exist, and no more, so that there are few states: the year modulo 400 (the
-// calendar repeats), then whether it is a leap year, then the days of the
-// month; and in its last digit the first one of the number being read.
+// stepTime follows a layout of package time. aux has only the state that decides which days exist, so
+// that there are few states. That is the year modulo 400 (the calendar repeats), then whether it is a
+// leap year, then the number of days of the month. Its last digit is the first digit of the number that
+// is being read.
 func stepTime(s state, c byte, layout string) (state, bool) {
 	if s.off >= len(layout) {
 		return s, false

@@ -6,10 +6,9 @@ import "strings"
 // "Supported data types and naming rules", Number).
 const MaxDigits = 38
 
-// Canonical returns the one form of a decimal number: no exponent, no sign of
-// zero, no outer zeros. 1, 1.0 and 10E-1 are all "1". ok is false for what is
-// no number, or one that DynamoDB does not take: more than 38 significant
-// digits, or a magnitude outside 1E-130 to 9.99...E+125.
+// Canonical returns the single form of a decimal number: without exponent, sign of zero and outer
+// zeros. 1, 1.0 and 10E-1 are all "1". ok is false if s is no number, or if DynamoDB refuses it: more
+// than 38 significant digits, or a magnitude outside 1E-130 to 9.99...E+125.
 func Canonical(s string) (text string, ok bool) {
 	neg, digits, exp, ok := Decimal(s)
 	if !ok {

@@ -132,7 +132,7 @@ func (s *search) text(p pair) string {
 	return string(rev)
 }
 
-// next returns the bytes that a part may go on with, and perhaps others.
+// next returns the bytes that can follow in a part, and possibly others.
 func (m machine) next(s state) string {
 	p := m.t.Parts[s.part]
 	switch p.Format.Kind {

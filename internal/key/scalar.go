@@ -55,8 +55,7 @@ func hex(s string) string {
 	return string(b)
 }
 
-// CheckSize returns what is wrong with a key value's size: it has at least one
-// byte, and at most limit.
+// CheckSize returns an error if a key value is empty or longer than limit bytes.
 func (s Scalar) CheckSize(limit int) error {
 	switch {
 	case s.Type == 'N':
@@ -77,7 +76,7 @@ func (s Scalar) CheckSize(limit int) error {
 type Error struct {
 	// Index is the placeholder's, among those of the template; -1 for none.
 	Index int
-	// Msg says what is wrong, Cure what to do.
+	// Msg names the fault, and Cure its remedy.
 	Msg, Cure string
 	// Value is the value, which the text leaves out.
 	Value redact.Value

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is stored lies where these say: they never change. They were computed apart, from the
-// definitions of FNV-1a and fmix64.
+// These vectors say where items are stored, so they never change. They were computed independently,
+// from the definitions of FNV-1a and fmix64.
 func TestVectors(t *testing.T) {
 	for text, want := range map[string][3]int{
 		"": {3, 143, 343}, "a": {6, 116, 316}, "foobar": {6, 76, 76}, "ORDER-1": {4, 14, 14}, "ORDER-2": {6, 66, 66},

@@ -100,9 +100,9 @@ func (t *Template) Parse(s Scalar, values []Value) bool {
 	return rest == ""
 }
 
-// width returns how much of rest the placeholder at part i takes: all for raw
-// and native ones; else a variable one ends at the next delimiter, less what
-// stands before that delimiter in the parts that follow.
+// width returns the number of bytes of rest that the placeholder at part i takes. Raw and native
+// placeholders take all of it. A variable one ends at the next delimiter, less the length of the parts
+// before that delimiter.
 func (t *Template) width(i int, rest string) int {
 	f := &t.Parts[i].Format
 	if w, ok := f.Fixed(); ok {

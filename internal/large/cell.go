@@ -25,7 +25,7 @@ type held struct {
 	av  types.AttributeValue
 	src *Source
 	err error
-	// given is a new value that a reader gives, and kept the value of a pointer where it is in memory too.
+	// input is a new value that a reader gives, and kept the value of a pointer where it is in memory too.
 	input *Input
 	kept  types.AttributeValue
 }
@@ -195,7 +195,7 @@ func (s *Source) explain(err error) error {
 	return s.Explain(err)
 }
 
-// Known returns the value if it is in memory.
+// Current returns the value if it is in memory.
 func (c *Cell) Current() (v types.AttributeValue, ok bool, err error) {
 	switch {
 	case c.held.kept != nil:

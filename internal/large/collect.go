@@ -178,7 +178,7 @@ func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) e
 // clocks is how far clocks may be apart.
 const clocks = 5 * time.Minute
 
-// flipped looks for what points to the values of a flipped record.
+// committed looks for what points to the values of a flipped record.
 func (c *Collector) committed(ctx context.Context, r *Record, was types.AttributeValue, done *Collected) error {
 	now := c.Now()
 	changed := false

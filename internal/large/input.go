@@ -28,7 +28,7 @@ func inMemory(b []byte) Frame {
 	return func(context.Context, *write.Tally) io.ReaderAt { return bytes.NewReader(b) }
 }
 
-// Given is text or bytes that a lazy value was given as a reader. They are read before a save compares
+// Input is text or bytes that a lazy value was given as a reader. They are read before a save compares
 // them with what is stored: few become a value in memory, and of many the length and the SHA-256 are
 // noted, and they stay where they can be read again. That is the reader, where it can be read at any
 // place, and else a temporary file.
@@ -82,7 +82,7 @@ func (g *Input) prepare() error {
 	return g.err
 }
 
-// GivenOnce returns the reader that it was given, if that can be read once only.
+// StreamInput returns the reader that it was given, if that can be read once only.
 func (c *Cell) StreamInput() (from io.Reader, once bool) {
 	g := c.input()
 	if g == nil || g.from == nil {
@@ -112,7 +112,7 @@ func (c *Cell) Ended() bool {
 	return errors.Is(err, io.EOF)
 }
 
-// Given returns what it was given, nil for nothing; Gives reports whether that is g, and Give makes it that.
+// Input returns what it was given, nil for nothing; Gives reports whether that is g, and Give makes it that.
 func (c *Cell) Input() *Input { return c.input() }
 
 // Gives is described at Given.

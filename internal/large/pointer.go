@@ -11,10 +11,10 @@ import (
 	"github.com/itemize/itemize/internal/item"
 )
 
-// Way is how a value lies outside its item.
+// Class is the kind of storage of an external value.
 type Class string
 
-// The ways: parts in the table of the model or of its records, parts in a table of their own, an object.
+// The classes: chunks in the table of the model or of its records, chunks in a table of their own, an object.
 const (
 	Collection Class = "chunk"
 	Table      Class = "table"

@@ -52,11 +52,12 @@ type Entry struct {
 	Parts int
 	// Real is the real name of the table or bucket that At declares, "" for none.
 	Real string
-	// Parent is the item that it is written for: the real name of its table, its key, and the attribute.
+	// Table is the real name of the table of the item that the value belongs to. PK and SK are the
+	// item's key, and Attribute is its attribute.
 	Table     string
 	PK, SK    key.Scalar
 	Attribute string
-	// Gone is when it was found that nothing points to it, the zero time for never.
+	// Deleted is the time when no pointer to it was found; it is zero before.
 	Deleted time.Time
 }
 
@@ -68,7 +69,7 @@ const (
 	deletedName, realName                               = "gone", "real"
 )
 
-// Homes are where records and parts lie.
+// Locations are where records and parts lie.
 type Locations struct {
 	// Records is the table of the records and of the parts that have none of their own; nil where there is none.
 	Records *item.Table
@@ -243,7 +244,7 @@ func (r *Record) turn(to State, label string) *write.Request {
 	return q
 }
 
-// Flip returns the request that marks the record flipped, if it is open, and Abort that which marks it aborted.
+// Commit returns the request that marks the record flipped, if it is open, and Abort that which marks it aborted.
 func (r *Record) Commit(label string) *write.Request {
 	q := r.turn(Committed, label)
 	q.Commits = true

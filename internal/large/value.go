@@ -36,7 +36,7 @@ type Value struct {
 	Copies bool
 }
 
-// Bounds of an encoded value: as it is stored if it stays in its item, and the content if it does not.
+// Encoded is an encoded value: the stored form if it stays in its item, and its content if it does not.
 type Encoded struct {
 	// In is the value as it is stored in its item.
 	In      types.AttributeValue
@@ -70,7 +70,7 @@ func Encode(av types.AttributeValue, codings compression.Codings, a *schema.Attr
 // Length returns how many bytes the value has.
 func (e *Encoded) Length() int64 { return int64(len(e.content.Bytes)) }
 
-// Outside returns the value as one that lies outside its item, at the attribute of a parent, in parts
+// External returns the value as one that lies outside its item, at the attribute of a parent, in parts
 // of a size in bytes.
 func (e *Encoded) External(a *schema.Attribute, parent item.Place, now time.Time, partSize int) *Value {
 	v := &Value{Parent: parent, Attribute: a.Name, Frame: inMemory(e.frame)}
@@ -82,7 +82,7 @@ func (e *Encoded) External(a *schema.Attribute, parent item.Place, now time.Time
 	return v
 }
 
-// Outside returns what is not in memory, since a reader gives it or it was loaded from another item, as
+// External returns what is not in memory, since a reader gives it or it was loaded from another item, as
 // a value that lies outside its item, at the attribute of a parent, in parts of a size in bytes.
 func (c *Cell) External(a *schema.Attribute, codings compression.Codings, parent item.Place, now time.Time,
 	partSize int,
@@ -109,7 +109,7 @@ func (c *Cell) External(a *schema.Attribute, codings compression.Codings, parent
 	return v, nil
 }
 
-// lie tells where a value lies.
+// describe tells where a value lies.
 func (v *Value) describe(l *schema.Large, partSize int) {
 	v.Class, v.At, v.Parts, v.PartSize = Collection, "", 0, 0
 	switch {

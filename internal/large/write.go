@@ -24,7 +24,7 @@ type Writer struct {
 	Reader    *read.Reader
 	Objects   Objects
 	Label     string
-	// Within is for how long after its record was made the parts of a value may be sent.
+	// Bound is for how long after its record was made the parts of a value may be sent.
 	Bound time.Duration
 }
 
@@ -186,13 +186,13 @@ var encodings = map[compression.Codec]string{
 	compression.Zstd: "zstd",
 }
 
-// Tell reads, strongly, what has become of a record.
+// Resolve reads, strongly, what has become of a record.
 func (w *Writer) Resolve(ctx context.Context, g *Group, t *write.Tally) (State, error) {
 	a, err := w.Sender.Stored(ctx, g.Commit, t)
 	return StateOf(a), err
 }
 
-// GiveUp marks a record aborted, unless it is flipped, and deletes what was stored. The state is what
+// Discard marks a record aborted, unless it is flipped, and deletes what was stored. The state is what
 // the record is then: of Aborted it is sure that nothing points to the values, nor will.
 func (w *Writer) Discard(ctx context.Context, g *Group, t *write.Tally) (State, error) {
 	if g.deleted {

@@ -13,8 +13,8 @@ import (
 	"github.com/itemize/itemize/internal/wire"
 )
 
-// Room is what the items of one answer share: memory that is given out in parts, and what was
-// found out about the shapes of those that come from the wire.
+// Room is the memory that the items of one answer share. It also keeps the plans of the shapes of items
+// from the wire.
 type Room struct {
 	// Items is how many there are.
 	Items  int
@@ -56,8 +56,8 @@ func (m *Model) Describe(t *item.Table, items []item.Attributes) ([]item.Image, 
 	return images, nil
 }
 
-// DescribeWire is Describe of items that the SDK has not decoded, into zero images; light as in package read. They are
-// likely to have the keys of at, which then are not made anew.
+// DescribeWire is Describe for items that the SDK has not decoded, into zero images; light has the
+// meaning of package read. Items with the keys of at reuse them.
 func (m *Model) DescribeWire(at item.Place, items []wire.Item, light bool, into []item.Image) error {
 	room := &Room{Items: len(items), light: light, wire: wireRoom{pk: at.PK, sk: at.SK}}
 	for i, it := range items {
@@ -68,7 +68,7 @@ func (m *Model) DescribeWire(at item.Place, items []wire.Item, light bool, into 
 	return nil
 }
 
-// DescribeAgain is Describe of items that were described for another model.
+// DescribeItems is Describe of items that were described for another model.
 func (m *Model) DescribeItems(t *item.Table, items []*item.Image) ([]item.Image, error) {
 	room := &Room{Items: len(items)}
 	images := make([]item.Image, len(items))
@@ -149,7 +149,7 @@ func (m *Model) wrongKey(t *item.Table, attribute string) error {
 		t.Name, attribute)
 }
 
-// wireRoom is what items from the wire share.
+// wireRoom is the memory that items from the wire share.
 type wireRoom struct {
 	// plan is that of the item before.
 	plan *plan
@@ -161,8 +161,8 @@ type wireRoom struct {
 	sk key.Scalar
 }
 
-// plan is what a shape of items is to a model: where its keys and reserved attributes are, -1 for
-// one that is not there, and its kinds.
+// plan has, for a shape of items and a model, the positions of the keys and the reserved attributes (-1
+// for one that is absent), and the possible kinds.
 type plan struct {
 	shape      *wire.Shape
 	table      int
@@ -171,7 +171,7 @@ type plan struct {
 	kinds      []kindPlan
 }
 
-// kindPlan is what a shape is to a kind of item: see [item.Image].
+// kindPlan relates a shape to a kind of item: see [item.Image].
 type kindPlan struct {
 	kind   *schema.Item
 	at     []int32

@@ -12,9 +12,9 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// IndexKeys returns the values of the attributes that are written for secondary indexes alone, by
-// their index in the kind's Derived: nil for one that a value without anything in it leaves out, so
-// that the item is not in the index.
+// IndexKeys returns the values of the attributes that exist only for secondary indexes, by their
+// position in the kind's Derived. A value is nil if an empty field leaves it out, so that the item is
+// not in the index.
 func (m *Model) IndexKeys(r Record, keyFields []key.Value) ([]types.AttributeValue, error) {
 	if len(r.Item.Derived) == 0 {
 		return nil, nil
@@ -71,8 +71,8 @@ func (m *Model) RenderIndexKey(it *schema.Item, k *schema.IndexKey, values []key
 	return s, true, nil
 }
 
-// Entries says what becomes of an item's entries in secondary indexes when it changes from what it
-// is, nil for none, to what it will be.
+// Entries returns the changes of an item's entries in secondary indexes when the item changes from
+// before, nil for none, to after.
 func (m *Model) Entries(it *schema.Item, table string, before, after item.Attributes) []write.Entry {
 	var out []write.Entry
 	for _, e := range it.Entries {

@@ -13,9 +13,9 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// SelectIndex returns the selection of what lies in a secondary index under some values: those of its
-// partition key's placeholders, and of the first of its sort key's. name is that of the index, with
-// "/" and the name of an item where it holds several.
+// SelectIndex returns a selection of a secondary index. args are the values of the placeholders of its
+// partition key, and of the first placeholders of its sort key. name is the name of the index, followed
+// by "/" and the name of an item if the index holds several.
 func (m *Model) SelectIndex(name string, args []any) selection.Selection {
 	e, err := m.entry(name)
 	if err != nil {
@@ -99,9 +99,8 @@ func (m *Model) entry(name string) (*schema.Entry, error) {
 		strings.Join(names, ", "))
 }
 
-// Narrow returns the selection of a range behind what a selection of an index has given: of the
-// placeholder that follows, from one value to another, either of them nil for none, or of texts that
-// begin so.
+// Narrow narrows a selection of an index by the next placeholder: from one value to another, either of
+// them nil for no bound, or to texts with a prefix.
 func (m *Model) Narrow(s selection.Selection, b selection.Bounds) selection.Selection {
 	if s.Err != nil || len(s.Targets) != 1 {
 		return s

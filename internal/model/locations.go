@@ -43,7 +43,7 @@ func externals(e *schema.Entity) (all []*schema.Attribute) {
 	return all
 }
 
-// Homes returns where the external values of the model are stored. It is nil if the model has none.
+// Locations returns where the external values of the model are stored. It is nil if the model has none.
 func (m *Model) Locations(s Storage) (*large.Locations, error) {
 	e := m.Schema
 	all := externals(e)

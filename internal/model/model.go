@@ -39,7 +39,7 @@ type Model struct {
 	MaxValue int64
 	// PartSize is how many bytes lie in a part of a value outside of its item.
 	PartSize int
-	// Codings are the codecs of large values besides those of the standard library.
+	// Codings are the codecs of large values in addition to those of the standard library.
 	Codings compression.Codings
 	// VersionsOnly has saves and deletes compare versions, and not the values that they have read.
 	VersionsOnly bool
@@ -142,8 +142,8 @@ func (m *Model) Identity(keyFields []key.Value) []key.Value {
 	return keyFields[:m.Schema.KeyFieldsInKey()]
 }
 
-// Shard returns the shard of what an entity is known by, a value of no kind where there are none, or
-// where it is not known.
+// Shard returns the shard of an entity's identity. It returns a value without a kind if there are no
+// shards, or if the shard is unknown.
 func (m *Model) Shard(identity []key.Value) key.Value {
 	if n := m.Schema.Identities(); m.Schema.Shards != nil && len(identity) > n {
 		return identity[n]

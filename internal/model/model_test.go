@@ -13,8 +13,8 @@ import (
 	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
-// An image knows the kind of an item, the values in its key, and what it weighs; an item
-// that matches nothing is nobody's.
+// An image has the kind of an item, the values in its key, and its size. An item that matches no
+// template has no kind.
 func TestDescribe(t *testing.T) {
 	m := Of[Session](t)
 	items := []item.Attributes{
@@ -173,7 +173,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// The root is known by its kind and its place, and is there even when it is empty.
+// The root is recognized by its kind and its key, and exists even if it is empty.
 func TestRoot(t *testing.T) {
 	m := Of[Shop](t)
 	if !m.IsRoot(m.Schema.Items[0]) || m.IsRoot(m.Schema.Items[1]) || m.DropsMark(m.Root()) {
@@ -198,7 +198,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// A model's clock is what decides whether items are expired.
+// A model's clock decides whether an item is expired.
 func TestClock(t *testing.T) {
 	m := Of[Session](t)
 	m.Now = func() time.Time { return time.Unix(4, 0) }

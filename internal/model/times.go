@@ -44,8 +44,8 @@ func (m *Model) period(at time.Time) time.Time {
 	return start
 }
 
-// Window returns the instants that the oldest and the newest of the periods that have tables begin
-// with; oldest is zero where nothing tells.
+// Window returns the start of the oldest and of the newest period that has a table. oldest is zero if
+// nothing determines it.
 func (m *Model) Window() (oldest, newest time.Time) {
 	now, kind := m.period(m.Now()), m.Schema.Periods.Kind
 	if !m.Times.Since.IsZero() {
@@ -70,9 +70,8 @@ func (m *Model) PeriodFrom(start time.Time) string {
 	return text
 }
 
-// Absent is the error of a read of a period's table: nil where that table is not there, and this is no
-// fault. It is of times that are to come, so that it holds nothing; or skip takes its name, which is nil
-// for who does not want that.
+// Absent returns the error of a read of a period's table. It returns nil if the missing table is no
+// fault: the period is in the future, or skip, if set, is called with the name of the table.
 func (m *Model) Absent(t *item.Table, skip func(table string), err error) error {
 	var missing *explain.Missing
 	if t.Period == "" || !errors.As(err, &missing) || len(missing.Tables) != 1 || missing.Tables[0] != t {
@@ -107,9 +106,9 @@ func (m *Model) Existing() ([]string, error) {
 // maxPeriods bounds how many tables a query asks.
 const maxPeriods = 10_000
 
-// InTables returns the selection with the parts that lie in the tables of several periods spread over
-// these: those of the time that they are of, and where that has no beginning or no end those that there
-// are.
+// InTables returns the selection with the parts of several periods spread over the periods' tables.
+// These are the tables of the part's time range; a range without a start or an end is limited to the
+// tables that exist.
 func (m *Model) InTables(s selection.Selection) selection.Selection {
 	if s.Err != nil || m.Schema.Periods == nil {
 		return s
@@ -196,7 +195,7 @@ func (m *Model) inPeriod(img *item.Image) bool {
 	}
 	values := make([]key.Value, len(m.Schema.PK.Sources))
 	if !m.Schema.PK.Template.Parse(img.PK, values) {
-		return true // it is nobody's, whatever its table
+		return true // its table does not matter: it belongs to no entity
 	}
 	_, is := placed(m.Schema.PK, values)
 	return is

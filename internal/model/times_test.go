@@ -57,8 +57,8 @@ func instant(r *rand.Rand) time.Time {
 	return at.Add(time.Duration(r.Int64N(int64(48 * time.Hour))))
 }
 
-// Law: the tables that a query over a range of time asks are those of the times in it, and no others:
-// the first and the last are those of its ends.
+// Law: a query over a time range reads the tables of the times in it, and no others. The first and the
+// last table are those of the ends.
 func TestPeriodsOfRange(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -110,8 +110,8 @@ func TestPeriodsOfRange(t *testing.T) {
 	}
 }
 
-// A partition key with a coarser time tells some tables; what has no beginning is of those that there
-// are, and an error where nothing tells which.
+// A partition key with a coarser time determines some tables. A range without a start is limited to the
+// tables that exist. It is an error if nothing determines the tables.
 func TestPeriodsOfPartition(t *testing.T) {
 	m := Of[yearOfMonths](t)
 	m.Now = func() time.Time { return time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC) }

@@ -28,7 +28,7 @@ type remove struct {
 	single bool
 	// prepared reports that the unresolved writes of the entity were resolved.
 	prepared bool
-	// known reports that the requests are those of the items: always for a loaded entity and a single item.
+	// deletable reports that the requests are those of the items: always for a loaded entity and a single item.
 	deletable bool
 	// staged reports that the plan is that of a staged delete.
 	staged bool

@@ -178,7 +178,7 @@ func (x *external) discardFormer(ctx context.Context, t *Tally) {
 // timeToGiveUp is how long an operation may take to discard a group after its context has ended.
 const timeToDiscard = 10 * time.Second
 
-// giveUp discards a group, also if the context has ended, and returns the state of its record.
+// discardExternal discards a group, also if the context has ended, and returns the state of its record.
 func (x *external) discardExternal(ctx context.Context, group *large.Group, t *Tally) (large.State, error) {
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc

@@ -703,7 +703,7 @@ type Prediction struct {
 	Alternatives []write.Alternative
 	// Undeclared is the price of secondary indexes that the models do not declare, in WCU.
 	Undeclared cost.Units
-	// Again says why a patch may have to send a second request, "" if it does not.
+	// Retry says why a patch may have to send a second request, "" if it does not.
 	Retry string
 }
 

@@ -19,9 +19,9 @@ type common struct {
 	external external
 	// atomic reports that the part is written in one transaction with others.
 	atomic bool
-	// joint reports that others are written in that transaction: their writes cannot be taken back.
+	// inTransaction reports that the transaction also writes other entities, so its writes cannot be undone.
 	inTransaction bool
-	// again is described at Prediction.
+	// repeat is described at Prediction.
 	repeat string
 	// done is called after the part has been written. It may be nil.
 	done func()

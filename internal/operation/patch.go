@@ -460,7 +460,7 @@ func (p *modify) changed(items []int) error {
 	return e
 }
 
-// gone says that items of the tag are missing.
+// absent says that items of the tag are missing.
 func (p *modify) absent(items []int) error {
 	e := &Conflict{Label: p.env.Model.Label(), Tag: tagIsOutOfDate}
 	for _, i := range items {

@@ -24,8 +24,8 @@ type remembered struct {
 	since    time.Time
 
 	mu sync.Mutex // entities of one transaction may be used at once
-	// settled reports that the caller knows that it was applied, or that it cannot be applied any more.
-	// reported reports that the caller knows that nothing shows whether it was.
+	// resolved reports that the caller knows that it was applied, or that it can no longer be applied.
+	// reported reports that the caller knows that nothing shows whether it was applied.
 	resolved, reported atomic.Bool
 	// later are transactions that were sent although this one may have been applied, because only one of both can be.
 	later []*remembered
@@ -129,7 +129,7 @@ func (x *Operation) remembered() []*remembered {
 	return out
 }
 
-// refusedAgain is the error of a repeated transaction that was refused. The earlier one may be the reason.
+// refuseRepetition is the error of a repeated transaction that was refused. The earlier one may be the reason.
 func (x *Operation) refuseRepetition(ctx context.Context, refusal error, t *Tally) error {
 	look := &lookup{ctx: ctx, sender: x.sender, t: t, stored: map[item.Place]item.Attributes{}}
 	for _, r := range x.repeated {

@@ -49,7 +49,7 @@ type Early struct {
 	requested map[item.Place]bool
 }
 
-// Item returns an item, nil for one that is not there.
+// Item returns an item, nil if it does not exist.
 func (e *Early) Item(at item.Place) *item.Image {
 	f, ok := e.take(at)
 	if !ok {
@@ -95,8 +95,8 @@ func (r *Reader) pack(sets [][]selection.Part) [][]selection.Part {
 	return batches
 }
 
-// Ahead is a reader of the items of known keys of which the first reading was made ahead: it
-// answers once from what was found then, and reads what is asked for again.
+// Ahead is a reader of items with known keys that were read ahead. It answers the first read of each
+// from memory, and later reads from DynamoDB.
 type Ahead struct {
 	*Reader
 	Early *Early

@@ -14,7 +14,7 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// inputWithin returns the request that reads a range of a secondary index.
+// inputInIndex returns the request that reads a range of a secondary index.
 func (r *Reader) inputInIndex(p selection.Part, o Options) *dynamodb.QueryInput {
 	x := p.In.Entry.Index
 	in := &dynamodb.QueryInput{

@@ -37,7 +37,7 @@ func Merged(ctx context.Context, src Source, parts []selection.Part, o Options, 
 type input struct {
 	next func() (Page, error, bool)
 	end  func()
-	// items are what has been read and not yielded.
+	// items are the items that have been read and not yielded.
 	items []item.Image
 	done  bool
 }
@@ -107,9 +107,8 @@ func (m *merger) first() *input {
 	return best
 }
 
-// Before reports whether one place comes before another where ranges are merged: by the sort
-// keys, those that are equal by table and partition, so that one item that comes from several
-// ranges comes from them one after the other.
+// Before reports whether one key comes before another when ranges are merged. It compares sort keys,
+// then table and partition, so that an item that several ranges contain comes several times in a row.
 func Before(a, b item.Place, reverse bool) bool {
 	c := key.Compare(a.SK, b.SK)
 	if reverse {

@@ -162,8 +162,8 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// Whatever the ranges and pages, merging gives the items that lie in any of them, sorted
-// and once, and each page says whether it goes on and where.
+// Merging gives the items of all ranges, sorted and without duplicates, and each page says whether
+// there are more and where. This holds for any ranges and pages.
 func TestMergedAtRandom(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -299,8 +299,7 @@ func TestMergedEndsEarly(t *testing.T) {
 	}
 }
 
-// An error of one range ends the whole, after what comes before it in order, and ends the
-// other ranges.
+// An error of one range ends the whole, after the items before it in order, and ends the other ranges.
 func TestMergedErrors(t *testing.T) {
 	broken := errors.New("broken")
 	src := &memory{

@@ -19,7 +19,7 @@ import (
 	"github.com/itemize/itemize/internal/wire"
 )
 
-// Client is what reading needs of a DynamoDB client.
+// Client has the methods of a DynamoDB client that reading needs.
 type Client interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput,
@@ -91,7 +91,7 @@ func (r *Reader) ones(ctx context.Context, parts []selection.Part, o Options, u 
 	}
 }
 
-// One reads one item, nil if it is not there.
+// One reads one item, nil if it does not exist.
 func (r *Reader) One(ctx context.Context, at item.Place, o Options, u *Usage) (*item.Image, error) {
 	images, err := r.one(ctx, at, o, u)
 	if err != nil || len(images) == 0 {

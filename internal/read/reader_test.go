@@ -48,8 +48,7 @@ func sized(sk string, bytes int) item.Attributes {
 	return a
 }
 
-// A range is asked for by its key condition, in its direction, and with what limits and
-// filters it.
+// A range becomes a Query with its key condition, direction, limit and filter.
 func TestInput(t *testing.T) {
 	start := Text("s")
 	for _, c := range []struct {
@@ -102,7 +101,7 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// A query goes on over every page, and knows of each item with which answer it came.
+// A query reads all pages, and knows for each item which answer contained it.
 func TestQueryPages(t *testing.T) {
 	c := &Client{Answers: []Answer{
 		Page("a2", sized("a1", 100), sized("a2", 5000)), Page("a3"), Page("", sized("a4", 100)),
@@ -188,8 +187,8 @@ func batch(left []string, found ...item.Attributes) Answer {
 	return Answer{Out: out}
 }
 
-// Several items are read by BatchGetItem, in the order of their keys whatever the answer's;
-// what it leaves is asked for again, what is not there costs as a small item.
+// Several items are read with BatchGetItem, and are returned in order of their keys. Keys that an
+// answer leaves unprocessed are requested again. A missing item costs as much as a small item.
 func TestBatch(t *testing.T) {
 	for _, reverse := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -315,7 +314,8 @@ func TestTableWithoutSortKey(t *testing.T) {
 	}
 }
 
-// Items that were read ahead are given once: who reads again, because they were not of one moment, asks DynamoDB.
+// Items that were read ahead are returned once. A second read, because the first ones were of different
+// moments, asks DynamoDB.
 func TestAheadRetries(t *testing.T) {
 	c := &Client{Answers: []Answer{batch(nil, sized("a", 100)), batch(nil, sized("a", 100), sized("b", 100))}}
 	parts := ranges(one("a"), one("b"))

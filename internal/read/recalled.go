@@ -25,7 +25,7 @@ type Recalled struct {
 	Trailing bool
 }
 
-// maxBatch is what one BatchGetItem returns at most, in bytes.
+// maxBatch is the maximum size of the answer of a BatchGetItem, in bytes.
 const maxBatch = 16 << 20
 
 // Ranges yields the items as a Reader would. Of the options it knows Strong and Reverse.
@@ -48,7 +48,7 @@ func (r *Recalled) Ranges(_ context.Context, parts []selection.Part, o Options, 
 	return append([]iter.Seq2[Page, error]{single}, ranges...)
 }
 
-// One returns one item, nil if it is not there, as a GetItem would.
+// One returns one item, nil if it does not exist, as a GetItem would.
 func (r *Recalled) One(_ context.Context, at item.Place, o Options, u *Usage) (*item.Image, error) {
 	f, size := r.at(at)
 	u.Requests++

@@ -27,9 +27,8 @@ func recalled(sizes ...int) *read.Recalled {
 	return r
 }
 
-// Items that are recalled come, and cost, as those that are read: in the order of their
-// keys, in answers that end with the item that takes them to 1 MB, or in a batch before the
-// one that would take it over 16 MB.
+// Recalled items have the order, the pages and the cost of items that are read. A page ends with the
+// item that takes it to 1 MB, and a batch before the item that would take it over 16 MB.
 func TestRecalled(t *testing.T) {
 	many := make([]int, 60)
 	var each []selection.Range

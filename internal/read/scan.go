@@ -69,8 +69,8 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 	}
 }
 
-// pageItems returns how many items to ask for, so that an answer is about a second's share of one of
-// several segments: by the sizes of those that came so far, and at first as if each took a unit.
+// pageItems returns the number of items to request, so that an answer is about a segment's share of one
+// second. It uses the sizes of the items that were read so far, and at first assumes one unit per item.
 func pageItems(l *flow.Limiter, segments, items, bytes int, strong bool) *int32 {
 	if l == nil {
 		return nil

@@ -29,10 +29,11 @@ type Options struct {
 	Strong bool
 	// Reverse asks for descending sort keys.
 	Reverse bool
-	// Light is for who keeps no images: they are left without what only a save needs (the versions, the sizes of single
-	// attributes), and their pages are released.
+	// Light is for callers that keep no images. The images then lack the parts that only a save needs
+	// (versions, sizes of single attributes), and their pages are released.
 	Light bool
-	// Limit bounds the items of an answer, 0 for no bound; Want, if set, tells the bound before each.
+	// Limit is the maximum number of items in an answer, 0 for no limit. Want, if set, returns the
+	// limit before each request.
 	Limit int
 	Want  func() int
 	// Start is the sort key after which a single range is read, nil for its beginning.
@@ -46,7 +47,7 @@ type Options struct {
 // Page is the items of an answer.
 type Page struct {
 	Items []item.Image
-	// More reports that the range goes on behind Last.
+	// More reports that the range has more items after Last.
 	More bool
 	Last key.Scalar
 	// LastKey is Last in a secondary index, as Options.From.
@@ -55,8 +56,9 @@ type Page struct {
 	wire *wire.Page
 }
 
-// Release gives the memory of the items back, to be used for those of other pages. It is called by who has kept none
-// of the images; what they have led to, and the placeholders' values, may be kept. Nobody has to call it.
+// Release returns the memory of the items for use by later pages. Only a caller that has kept none of
+// the images may call it; it may keep values that were decoded from them, and placeholder values.
+// Calling it is optional.
 func (p *Page) Release() {
 	if p.wire != nil {
 		releaseImages(p.Items)

@@ -10,15 +10,15 @@ import (
 	"github.com/itemize/itemize/cost"
 )
 
-// Usage is what reading took.
+// Usage is the capacity and the work of reads.
 type Usage struct {
 	// Requests is the number of calls.
 	Requests int
-	// Predicted are the RCU computed from the sizes of what was read: bounds, where a
-	// filter or projection hides some of it. Consumed are those that DynamoDB reported.
+	// Predicted are the RCU computed from the sizes of the items. They are bounds if a filter or a
+	// projection hides part of them. Consumed are the RCU that DynamoDB reported.
 	Predicted cost.Units
 	Consumed  float64
-	// Skipped are tables that are not there, and were passed over.
+	// Skipped are tables that do not exist and were skipped.
 	Skipped []string
 	// Objects are the requests to S3.
 	Objects cost.Objects

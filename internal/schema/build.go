@@ -40,7 +40,7 @@ type builder struct {
 	keyFieldTags  []*taggedField // parallel to e.KeyFields
 	keyFieldKinds map[int]key.Kind
 	onItem        map[*Field]*Item
-	// bad are fields whose tags have faults, and items whose keys have: what
+	// badTag are fields whose tags have faults, and items whose keys have: what
 	// follows from those is not reported as well.
 	badTag    map[*Field]bool
 	badKey    map[*Item]bool
@@ -336,7 +336,7 @@ func (b *builder) table(m *taggedField) *Table {
 	return nil
 }
 
-// singleton puts a field on a singleton; o is nil in a table without a sort key.
+// fixedItem puts a field on a singleton; o is nil in a table without a sort key.
 func (b *builder) fixedItem(m *taggedField, o *tags.Option) {
 	t := b.table(m)
 	if t == nil {

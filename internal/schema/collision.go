@@ -8,7 +8,7 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// Meet says what two models in one table cannot both be, and the cure, "" for nothing: items that some
+// Collision says what two models in one table cannot both be, and the cure, "" for nothing: items that some
 // values could make one, and keys that one table does not have.
 func Collision(a, b *Entity) string {
 	for _, t := range a.Tables {
@@ -69,7 +69,7 @@ func (t *Table) keys() string {
 	return text
 }
 
-// meetIn names items of two models in one table whose keys can be equal.
+// collisionIn names items of two models in one table whose keys can be equal.
 func collisionIn(a, b *Entity, t, u *Table) string {
 	for _, x := range a.Items {
 		for _, y := range b.Items {

@@ -47,10 +47,9 @@ type Entity struct {
 	// Flat tells that singletons' sort keys name fields, so that a partition
 	// holds many entities.
 	Flat bool
-	// Apart tells that not all of an entity lies together: in several tables, or in a flat
-	// model under several prefixes.
+	// Scattered reports that an entity is in several tables, or, in a flat model, under several prefixes.
 	Scattered bool
-	// Hooks tells that a stored struct has a method AfterLoad.
+	// Hooks reports that a stored struct has a method AfterLoad.
 	Hooks bool
 	// Version is the attribute of the items' versions, "" for none.
 	Version string

@@ -7,7 +7,7 @@ import (
 	"github.com/itemize/itemize/internal/tags"
 )
 
-// member is a field as seen from outside: declared, or promoted from an
+// taggedField is a field as seen from outside: declared, or promoted from an
 // embedded struct.
 type taggedField struct {
 	*Field
@@ -63,7 +63,7 @@ func expands(f *Field, t *tags.Tag, placed bool) bool {
 	return f.Embedded && f.Type.Spreads() && t.AV.Name == "" && !t.AV.Ignore && !t.Skip && !placed
 }
 
-// members lists the fields of a struct, with those of embedded structs, level
+// taggedFields lists the fields of a struct, with those of embedded structs, level
 // by level. Inside a model an embedded field with a ddb tag has a place of its
 // own; inside a spread struct only a name keeps it together.
 func (b *builder) taggedFields(t *Type, model bool) (fields, blanks []*taggedField) {

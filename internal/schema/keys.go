@@ -78,7 +78,7 @@ func (e *Entity) EntityPrefix(it *Item, keyFields []key.Value) (string, error) {
 	return string(append(b, e.Delim)), e.keyError(it.Key, err)
 }
 
-// into has room for the values of most keys.
+// keyFieldValues has room for the values of most keys.
 func (e *Entity) keyFieldValues(k *Key, keyFields, into []key.Value) ([]key.Value, error) {
 	values := into
 	for _, s := range k.Sources {

@@ -29,10 +29,10 @@ const (
 	LazyName    = "Value"
 )
 
-// Outside reports whether values may lie outside their item.
+// External reports whether values may lie outside their item.
 func (l *Large) External() bool { return l != nil && (l.Chunk || l.Bucket != "") }
 
-// HasOutside reports whether values of the item may lie outside of it.
+// HasExternal reports whether values of the item may lie outside of it.
 func (it *Item) HasExternal() bool {
 	return slices.ContainsFunc(it.Attributes, func(a *Attribute) bool { return a.Large.External() })
 }

@@ -81,7 +81,7 @@ type LayoutItem struct {
 	Expiry     string            `json:"expiry,omitempty"`
 	ExpiryAll  bool              `json:"expiryAll,omitempty"`
 	Attributes []LayoutAttribute `json:"attributes,omitempty"`
-	// Gone are attributes that the item had before, and stored items may still hold.
+	// Removed are attributes that the item had before, and stored items may still hold.
 	Removed []LayoutAttribute `json:"gone,omitempty"`
 }
 

@@ -160,7 +160,7 @@ func (b *builder) periods() {
 	}
 }
 
-// tellsPeriod reports whether a key has the time so finely that it tells the period of a table.
+// identifiesPeriod reports whether a key has the time so finely that it tells the period of a table.
 func (b *builder) identifiesPeriod(k *Key) bool {
 	p := b.e.Periods
 	for i, s := range k.Sources {

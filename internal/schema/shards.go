@@ -28,7 +28,7 @@ func (s *Shards) Most() int { return slices.Max(s.Counts) }
 // ShardOf is the value of a shard in keys.
 func ShardOf(n int) key.Value { return key.OfString(strconv.Itoa(n)) }
 
-// Known returns how many values an entity is known by: those of the key fields that [Entity.Identities]
+// KeyFieldsInKey returns how many values an entity is known by: those of the key fields that [Entity.Identities]
 // counts, and its shard behind them.
 func (e *Entity) KeyFieldsInKey() int {
 	if e.Shards != nil {
@@ -49,7 +49,7 @@ func (e *Entity) PartitionFields() int {
 	return n
 }
 
-// Homes returns the shards that an entity may lie on, each once: first the one that it is written
+// ShardsOf returns the shards that an entity may lie on, each once: first the one that it is written
 // on, then those of the other counts. It is nil where the values that are given do not tell.
 func (e *Entity) ShardsOf(identity []key.Value) ([]key.Value, error) {
 	s := e.Shards

@@ -46,7 +46,7 @@ func (b *builder) storable() []*taggedField {
 	return all
 }
 
-// memberOf returns the field of the model, or of a struct that is spread or an element, that is
+// taggedOf returns the field of the model, or of a struct that is spread or an element, that is
 // declared by f; nil for none.
 func (b *builder) taggedOf(f *Field) *taggedField {
 	is := func(m *taggedField) bool { return m.Field == f }

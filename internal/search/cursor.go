@@ -168,7 +168,7 @@ func (x *Search) timeRange() string {
 		k.To.At.Nanosecond())
 }
 
-// within is the range of a secondary index that the query is in, "" for none: in one form, whatever
+// scope is the range of a secondary index that the query is in, "" for none: in one form, whatever
 // bytes its keys hold.
 func (x *Search) scope() string {
 	w := x.in()

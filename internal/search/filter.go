@@ -107,7 +107,7 @@ func (s *Search) refuseUnknown(what, name string) error {
 		near.Hint(name, all))
 }
 
-// way is the path at which what is asked for stores a field.
+// pathOf is the path at which what is asked for stores a field.
 func (s *Search) pathOf(f expr.Field) []string {
 	if pathOf, single := s.find(f); single {
 		return pathOf

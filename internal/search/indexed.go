@@ -54,7 +54,7 @@ func (x *Search) checkIndex() error {
 	return x.projects()
 }
 
-// filterableWithin refuses a filter on what the index does not hold, or is ordered by.
+// filterableInIndex refuses a filter on what the index does not hold, or is ordered by.
 func (x *Search) filterableInIndex(fields []expr.Field) error {
 	in := x.in().Entry.Index
 	for _, f := range fields {
@@ -384,7 +384,7 @@ func (x *Search) instant() schema.Source {
 	return it.Derived[k.Derived].Sources[k.Source]
 }
 
-// keptWithin reports whether the instant that is stored lies in the range, where the key holds less.
+// keepsInIndex reports whether the instant that is stored lies in the range, where the key holds less.
 func (x *Search) keepsInIndex(v, rec any) (bool, error) {
 	k, it := x.in().Keep, x.in().Entry.Item
 	if k == nil {

@@ -86,7 +86,7 @@ func (f *Found) Copy() *Found {
 	return &c
 }
 
-// Apart is Copy without the answers that the items came with, whose memory they would keep.
+// Clone is Copy without the answers that the items came with, whose memory they would keep.
 func (f *Found) Clone() *Found {
 	c := f.Copy()
 	for i := range c.Items {
@@ -109,7 +109,7 @@ func (f *Found) Bytes() int {
 	return n
 }
 
-// Again returns a copy of what was found some time ago: its items may have expired since.
+// ReadAgainOf returns a copy of what was found some time ago: its items may have expired since.
 func (e *Engine) ReadAgainOf(f *Found) *Found {
 	c := f.Copy()
 	now := e.Model.Now()

@@ -103,7 +103,7 @@ func (e *Engine) FindWhere(ctx context.Context, sels []selection.Selection, o re
 	return nil, e.Model.Errorf("it moved from one shard to another and back while it was read: read again")
 }
 
-// homes returns where the root of an entity may lie: first where it would be written. It is nil where
+// shards returns where the root of an entity may lie: first where it would be written. It is nil where
 // that is one place.
 func (e *Engine) shards(s selection.Selection) ([]selection.Part, error) {
 	if len(s.Elsewhere) == 0 {
@@ -122,7 +122,7 @@ func (e *Engine) shards(s selection.Selection) ([]selection.Part, error) {
 	return parts, nil
 }
 
-// bestHome returns the index of the part that has the live root, or else of any part that has a root, or else 0.
+// bestShard returns the index of the part that has the live root, or else of any part that has a root, or else 0.
 func bestShard(parts []selection.Part, root func(selection.Part) *item.Image) (best int, live bool) {
 	for i, p := range slices.Backward(parts) {
 		switch f := root(p); {

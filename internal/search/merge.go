@@ -16,7 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// Together runs searches of several models over one range of one partition with one query, and
+// Merge runs searches of several models over one range of one partition with one query, and
 // yields their hits in the order of the sort keys, with the index of the search that each is of.
 // It ends after limit hits, 0 for no limit.
 func Merge(ctx context.Context, all []*Search, limit int, yield func(i int, h Hit) bool) error {

@@ -37,7 +37,7 @@ func (w *wanting) want() int {
 	return max((w.limit-w.hits)*each, w.items-w.hits, 1)
 }
 
-// heads searches for the roots alone.
+// roots searches for the roots alone.
 func (x *Search) roots(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	r := &headReader{Search: x}
 	w := &wanting{limit: x.r.Limit}

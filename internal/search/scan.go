@@ -197,7 +197,7 @@ func (s *scan) segment(ctx context.Context, at read.Segment) error {
 // segmentReader makes entities of the items of one segment.
 type segmentReader struct {
 	*scan
-	// apart reports that entities are read by themselves when their roots are met.
+	// separate reports that entities are read by themselves when their roots are met.
 	separate bool
 	open     []*scanned
 	pk       key.Scalar

@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// within makes the part of a target in a secondary index.
+// inside makes the part of a target in a secondary index.
 func (s Selection) inside(e *schema.Entity, t Target) Selection {
 	out := Selection{Identity: s.Identity}
 	if t.Index < 0 || t.Index >= len(e.Indexes) {
@@ -42,7 +42,7 @@ func (s Selection) inside(e *schema.Entity, t Target) Selection {
 	return out
 }
 
-// within makes the keys of a range in an index of the values that are given, in their order.
+// inside makes the keys of a range in an index of the values that are given, in their order.
 type inside struct {
 	e     *schema.Entity
 	entry *schema.Entry
@@ -188,7 +188,7 @@ func ordered(template *key.Template, parts int, o Order, text string) (Range, er
 	return Range{Kind: Between, Low: low, High: high}, nil
 }
 
-// keep returns the filter of the instants, nil where the key alone tells.
+// keep returns the filter of the time range, nil if the key alone decides.
 func (w *inside) keep(attribute, parts int, when *Time) *KeepRange {
 	k := w.entry.Range[attribute]
 	n := 0

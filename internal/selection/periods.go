@@ -17,9 +17,9 @@ type Span struct {
 	On bool
 	// From is math.MinInt64, and To math.MaxInt64, for no end.
 	From, To int64
-	// Given reports that the ends are those of a query, and not only of the time that a partition key has.
+	// Explicit reports that the ends are those of a query, and not only of the time that a partition key has.
 	Explicit bool
-	// Ordered reports that what lies in one table comes before what lies in the next.
+	// Ordered reports that all items of one table come before the items of the next.
 	Ordered bool
 }
 
@@ -41,8 +41,8 @@ func spread(e *schema.Entity, keyFields []key.Value, at *key.Partition) Span {
 	return s
 }
 
-// inPartition narrows a span to what the partition key has of the time: the zero Span where it tells the
-// table. A time that is given and is not in the partition key is that of the entities.
+// inPartition narrows a span by the time in the partition key. It returns the zero Span if that time
+// determines the table. A time that is given outside the partition key is a time of the entities.
 func (s Span) inPartition(e *schema.Entity, v key.Value) Span {
 	named := false
 	for i, src := range e.PK.Sources {
@@ -61,10 +61,10 @@ func (s Span) inPartition(e *schema.Entity, v key.Value) Span {
 	return s
 }
 
-// along walks the placeholders of a sort key in their order, up to the first that is not given: those
-// that the partition key gives in full are, and those of the first parts, by values. It reports whether
-// that first one is the time, so finely that it tells the table, so that what lies in one table comes
-// before what lies in the next. Of a time that is given it narrows the span.
+// along walks the placeholders of a sort key in order, up to the first one without a value. Values come
+// from the partition key, if it has them in full, and from values, for the first parts. A time among
+// them narrows the span. along reports whether the first placeholder without a value is the time, in a
+// format fine enough to determine the table; items of one table then come before those of the next.
 func (s *Span) along(e *schema.Entity, k *schema.Key, parts int, values []key.Value) (ordered bool) {
 	n := 0
 	for i, part := range k.Template.Parts {
@@ -89,7 +89,7 @@ func (s *Span) along(e *schema.Entity, k *schema.Key, parts int, values []key.Va
 	return true // all of it is given
 }
 
-// within narrows a span to a range of instants, both ends included.
+// clip narrows a span to a range of instants, both ends included.
 func (s Span) clip(from, to time.Time) Span {
 	s.From, s.To = max(s.From, from.Unix()), min(s.To, to.Unix())
 	return s
@@ -138,7 +138,7 @@ func (s Span) narrowTo(e *schema.Entity, r Range) Span {
 	f := k.Format(n)
 	if before != "" && k.Sources[0].KeyField != e.Periods.Field &&
 		(r.Kind == AtLeast || r.Kind == AtMost || !strings.HasPrefix(high, before)) {
-		return s // it goes on with other values before the time
+		return s // other values come before the time
 	}
 	s.Ordered = key.Determines(f.Kind, e.Periods.Kind)
 	if r.Kind != AtMost {
@@ -193,8 +193,8 @@ func (s Span) toText(f key.Format, before, text string) Span {
 	return s
 }
 
-// unitOf returns the beginning of the day, month or year that the time in a key is of, and of the next
-// one: the smallest of which the text has all.
+// unitOf returns the start of the day, month or year of the time in a key, and the start of the next
+// one. It is the smallest unit that the text has completely.
 func unitOf(f key.Format, before, text string) (start, next time.Time, ok bool) {
 	text, ok = strings.CutPrefix(text, before)
 	if _, dated := f.PeriodWidth(int(Year)); !ok || !dated {
@@ -238,7 +238,7 @@ func (w *inside) span(t Target) Span {
 	return s
 }
 
-// withinUnit narrows a span to the period that a value in a key stands for, or to its instant.
+// clipUnit narrows a span to the period that a value in a key stands for, or to its instant.
 func (s Span) clipUnit(f key.Format, v key.Value, delim byte) Span {
 	text, err := f.Append(nil, v, delim)
 	if err != nil {

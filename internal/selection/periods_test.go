@@ -8,11 +8,11 @@ import (
 	. "github.com/itemize/itemize/internal/selection"
 )
 
-// An instant is in the period that the clocks of the location show, and periods follow each other
-// without a gap: at each change of the clocks since 2000, in zones with large, small and late ones. In
-// two zones an hour or day comes back after another one: the station Troll puts clocks back by two
-// hours, and St. John's did so at 00:01 until 2011. There only days, or the changes since, are
-// compared.
+// A time is in the period that the clocks of its location show, and periods follow each other without a
+// gap. This is tested at each change of the clocks since 2000, in zones with large, small and late
+// changes. In two zones an hour or a day occurs again after another one. The station Troll puts clocks
+// back by two hours, and St. John's changed them at 00:01 until 2011. For these the test compares only
+// days, or the changes since.
 func TestPeriodsAreThoseOfTheClocks(t *testing.T) {
 	since := map[string]int{"America/St_Johns": 2012}
 	for _, name := range []string{

@@ -43,8 +43,8 @@ type Part struct {
 	// Table is the index of the table in the schema.
 	Table int
 	key.Partition
-	// Span is where a part of many entities lies in the tables of several periods; Period is to be
-	// told yet.
+	// Span is the time range of a part of many entities in the tables of several periods. Period means
+	// that it is not known yet.
 	Span  Span
 	Range Range
 	// Keep filters what the range holds, nil for no filter. It is for queries.
@@ -54,7 +54,7 @@ type Part struct {
 	In *Inside
 }
 
-// Within is a range in a secondary index.
+// Inside is a range in a secondary index.
 type Inside struct {
 	Entry *schema.Entry
 	// Hash are the values of the partition key's attributes, and Equal those of the first of the
@@ -65,9 +65,9 @@ type Inside struct {
 	Keep *KeepRange
 }
 
-// KeepWithin keeps, of what a range of an index holds, the items whose stored instant lies in it: it
-// is that of a placeholder in a key that is written for indexes alone, by its index in the item's
-// Derived, or in the item's sort key where that is -1.
+// KeepRange keeps the items of an index range whose stored time is in a range. Derived is the position,
+// in the item's Derived, of the attribute that has the time, or -1 if the item's sort key has it. Source
+// is the placeholder's position in that key.
 type KeepRange struct {
 	Derived, Source int
 	From, To        Bound
@@ -76,7 +76,7 @@ type KeepRange struct {
 // Keeps reports whether an instant lies in the range.
 func (f *KeepRange) Keeps(t time.Time) bool { return (&Filter{From: f.From, To: f.To}).Keeps(t) }
 
-// Selection is what part of an item collection is meant.
+// Selection is a part of an item collection.
 type Selection struct {
 	Parts []Part
 	// Targets are parts that are to be resolved yet.
@@ -84,14 +84,12 @@ type Selection struct {
 	// Identity are the values that the entity is known by, in the order of
 	// schema.Entity.KeyFields; fewer than all for a query over several entities.
 	Identity []key.Value
-	// Entity tells that all of it belongs to one entity; Whole that it is all
-	// of the entity.
+	// Entity reports that the selection belongs to one entity, and Whole that it is the whole entity.
 	Entity, Whole bool
 	// Elsewhere are the other shards that the entity may lie on, from before or after their number
 	// has changed.
 	Elsewhere []key.Value
-	// Err is what was wrong with the values; it is reported when the selection
-	// is used.
+	// Err is the error of an invalid value. It is returned when the selection is used.
 	Err error
 }
 
@@ -225,7 +223,7 @@ func flatRanges(e *schema.Entity, t *schema.Table, keyFields []key.Value, fail *
 	return out
 }
 
-// rootsRange returns where the roots of a partition lie, and what lies under their prefix.
+// rootsRange returns the range of the roots of a partition, and of all keys with their prefix.
 func rootsRange(e *schema.Entity) Range {
 	if e.Scattered {
 		if text := e.Root.Key.Template.LiteralPrefix(); text != "" {

@@ -74,7 +74,7 @@ func show(s Selection) string {
 	return strings.Join(all, ", ")
 }
 
-// What a range holds decides what is read, and what may be written.
+// Contains decides which items are read, and which may be written.
 func TestContains(t *testing.T) {
 	for _, c := range []struct {
 		r    Range
@@ -102,7 +102,7 @@ func TestContains(t *testing.T) {
 	}
 }
 
-// A whole entity lies in all of its tables: in a flat model under its prefix, beside others.
+// A whole entity is in all of its tables. In a flat model it is under its prefix, next to others.
 func TestEntity(t *testing.T) {
 	boards, topics := of[board](t), of[topic](t)
 	for _, c := range []struct {
@@ -124,8 +124,7 @@ func TestEntity(t *testing.T) {
 	}
 }
 
-// The targets that generated code names become ranges: a prefix, one item, or what lies
-// between two instants.
+// The targets of generated code become ranges: a prefix, one item, or the items between two times.
 func TestResolve(t *testing.T) {
 	e := of[board](t)
 	day := time.Date(2026, time.March, 5, 0, 0, 0, 0, time.UTC)
@@ -241,7 +240,7 @@ func TestKeeps(t *testing.T) {
 	}
 }
 
-// Calendar periods are in UTC and end with their last instant; what is no date is said.
+// Calendar periods are in UTC and end with their last instant. An invalid date is an error.
 func TestPeriods(t *testing.T) {
 	for _, c := range []struct {
 		p        *Time
@@ -283,7 +282,7 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// What all keys of a range begin with tells which kinds of items it can hold.
+// The common prefix of all keys of a range decides which kinds of items it can contain.
 func TestCommon(t *testing.T) {
 	for want, r := range map[string]Range{
 		"a": {Kind: Prefix, Low: text("a")}, "P#2": {Kind: Between, Low: text("P#20"), High: text("P#21")},

@@ -13,9 +13,8 @@ import (
 // TargetKind is the kind of a target.
 type TargetKind uint8
 
-// The kinds of targets: all of the entity, all of a table, the items of a table whose
-// keys begin with a text, those whose keys begin with parts of one template, and those that lie
-// in a secondary index.
+// The kinds of targets: the whole entity; a whole table; the items of a table whose keys begin with a
+// text; the items whose keys begin with parts of one template; the items of a secondary index.
 const (
 	TargetWhole TargetKind = iota
 	TargetTable
@@ -31,13 +30,13 @@ type Target struct {
 	Table int
 	// Prefix is the beginning of TargetPrefix.
 	Prefix string
-	// Item is the index of the item of TargetItem, Parts how many parts of its template
-	// are given, and Values those of the placeholders among them; of fields that the
-	// entity is known by, its own.
+	// Item is the index of the item of TargetItem, and Parts the number of given parts of its template.
+	// Values are those of the placeholders in these parts; for identity fields these are the entity's
+	// own.
 	Item, Parts int
 	Values      []key.Value
-	// Index is the index in the entity's Indexes of TargetIndex, and Item that of the items that are
-	// looked for there. Parts are those of the sort key's templates.
+	// Index is the index in the entity's Indexes of TargetIndex, and Item the index of the item to find
+	// there. Parts are parts of the sort key's templates.
 	Index int
 	// Time narrows the placeholder that follows, and so does Order.
 	Time  *Time
@@ -56,7 +55,7 @@ type Time struct {
 	// Unit is the calendar period that the range is, which a prefix may stand for.
 	Unit     Unit
 	From, To Bound
-	// Err is what was wrong with the period.
+	// Err is the error of an invalid period.
 	Err error
 }
 
@@ -88,8 +87,8 @@ const (
 	Week
 )
 
-// Filter keeps, of what a range holds, the items whose stored instant lies in it:
-// where the key's format is coarser than its ends.
+// Filter keeps the items of a range whose stored time is in a time range. It is needed if the format in
+// the key is coarser than the ends of the range.
 type Filter struct {
 	// Item and Source are the placeholder's; KeyField is the index of the field that holds
 	// the instant, -1 for one of the element.
@@ -196,9 +195,9 @@ func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 	return Part{Range: Range{Kind: Prefix, Low: low}}, nil
 }
 
-// values returns the values of all placeholders that are given: the entity's own, and
-// those of the target. Of what the partition key holds in part (a date of an instant), a
-// query over many entities knows that part alone.
+// values returns the values of all given placeholders: the entity's own, and those of the target. If
+// the partition key has only a part of a value (the date of a time), a query over many entities has
+// only that part.
 func (s *Selection) values(e *schema.Entity, k *schema.Key, t Target) []key.Value {
 	inKey := func(field int) bool {
 		return field < len(s.Identity) &&
@@ -242,9 +241,9 @@ func bounds(f key.Format) (time.Time, time.Time) {
 
 var errPeriod = errors.New("no such date")
 
-// timeRange returns the range of a time placeholder behind text: a prefix, for a
-// period that the format writes so; else one BETWEEN of the texts of both ends, and of
-// whatever follows the second.
+// timeRange returns the range of a time placeholder after text. It is a prefix if the format writes the
+// period as one. Otherwise it is one BETWEEN of the texts of both ends, including every continuation of
+// the second.
 func timeRange(template *key.Template, parts int, when Time, text string) (Range, error) {
 	f := template.Parts[parts].Format
 	if when.Err != nil {
@@ -306,7 +305,7 @@ func after(s string) string {
 	return s + "\U0010FFFF"
 }
 
-// keep returns the filter of the instants, nil where the key alone tells.
+// keep returns the filter of the time range, nil if the key alone decides.
 func keep(it *schema.Item, t Target) *Filter {
 	n := 0
 	for _, p := range it.Key.Template.Parts[:t.Parts] {
@@ -332,10 +331,10 @@ type Date struct {
 	Day, Hour int
 }
 
-// PeriodOf returns the range of a calendar period in a location: the instants at which the clocks there
-// show it. An hour that comes twice, at the end of daylight saving time, is in the range twice. The
-// range of an hour or day that the clocks skip is empty. What comes back after something else, as where
-// clocks are put back by two hours, is in the range of that.
+// PeriodOf returns the range of a calendar period in a location, by the clocks there. An hour that
+// occurs twice, at the end of daylight saving time, is in the range twice. The range of an hour or day
+// that the clocks skip is empty. Where clocks are put back by two hours, the second pass through an
+// hour is also in its range.
 func PeriodOf(unit Unit, at Date, in *time.Location) *Time {
 	from := time.Date(at.Year, at.Month, at.Day, at.Hour, 0, 0, 0, time.UTC)
 	if from.Year() != at.Year || from.Month() != at.Month || from.Day() != at.Day || from.Hour() != at.Hour {

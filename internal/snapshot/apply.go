@@ -14,17 +14,17 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// Effect is what a write that was applied has made of one item.
+// Effect is the result of an applied write for one item.
 type Effect struct {
 	item.Place
 	Item *schema.Item
 	// Stored is the item as it was known, nil for a new one.
 	Stored *Stored
-	// Record is what is stored now, nil where no record changed or the item is gone; Pos
-	// its place in the value.
+	// Record is the value that is stored now, nil if no record changed or the item is deleted. Pos is
+	// its position in the value.
 	Record any
 	Pos    codec.Pos
-	// Gone reports that the item was deleted.
+	// Deleted reports that the item was deleted.
 	Deleted bool
 	// Put is the whole item of one that was put, without its version; of others nil.
 	Put item.Attributes
@@ -42,7 +42,7 @@ type Keys struct {
 	Partition key.Partition
 }
 
-// Apply notes what is stored now: the items, and the snapshot of their values.
+// Apply updates the snapshot by the items that were written, and by their values.
 func (s *Snapshot) Apply(keys Keys, effects []Effect) {
 	for i := range effects {
 		if !effects[i].Deleted {
@@ -89,8 +89,8 @@ func ofItem(effects []Effect, it *schema.Item) []Effect {
 	return out
 }
 
-// Arrive takes over the keys of the value that was saved: those of a new entity when its
-// root is stored, those of one that moved when all of it has.
+// Arrive takes over the keys of the saved value: when the root of a new entity is stored, or when a
+// moved entity is complete.
 func (s *Snapshot) Arrive(to Keys) {
 	same := len(s.KeyFields) > 0 && len(to.KeyFields) > 0 && &s.KeyFields[0] == &to.KeyFields[0]
 	if same && s.Partition == to.Partition {
@@ -183,8 +183,7 @@ func (s *Snapshot) applyElements(it *schema.Item, effects []Effect) {
 	}
 }
 
-// rebuild makes the values of a slice or map anew, in the order of the value that was
-// saved.
+// rebuild rebuilds the values of a slice or map, in the order of the saved value.
 func (s *Snapshot) rebuild(it *schema.Item, removed map[*Stored]bool, added map[*Stored]any) {
 	elements := s.Model.Codec.Elements(it.Index)
 	items := slices.DeleteFunc(s.Items[it.Index], func(r *Stored) bool { return removed[r] })
@@ -233,7 +232,7 @@ func newStored(effects []Effect, it *schema.Item) []Stored {
 	return all
 }
 
-// stored returns what is known of an item that was written: of a new one in fresh.
+// stored returns the record of an item that was written; a new item gets fresh.
 func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 	r := e.Stored
 	if r == nil {

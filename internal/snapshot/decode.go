@@ -111,7 +111,7 @@ func (s *Snapshot) afterLoad(v any) error {
 	return s.checkIdentity(v)
 }
 
-// elementsAgain finds the elements of a slice or map again, wherever they lie now.
+// refreshElements finds the elements of a slice or map again, wherever they lie now.
 func (s *Snapshot) refreshElements(v any, it *schema.Item, keyFields []key.Value) error {
 	m := s.Model
 	bySK := make(map[key.Scalar]*Stored, len(s.Items[it.Index]))
@@ -221,8 +221,7 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 			return notDecoded(m, f, a, fmt.Errorf("attribute %q: %w", name, err))
 		}
 	}
-	// A root is there even when it is empty, so that it does not tell whether its pointer
-	// was nil.
+	// A root exists even if it is empty, so its existence does not show whether its pointer was nil.
 	if !m.IsRoot(f.Kind) || any {
 		codec.Allocate(rec)
 	}
@@ -357,8 +356,8 @@ func (s *Snapshot) remember(v any) {
 	}
 }
 
-// keepOpaque keeps what the record's opaque attributes encode to: that, and not the
-// stored form, is what a later value is compared with.
+// keepOpaque keeps the encodings of the record's opaque attributes. Later values are compared with
+// these, and not with the stored form.
 func (s *Snapshot) keepOpaque(it *schema.Item, r *Stored, rec any) {
 	for i, a := range it.Attributes {
 		if a.Large.External() && s.Model.Schema.Hooks && !a.Value.Type.Lazy {
@@ -373,7 +372,7 @@ func (s *Snapshot) keepOpaque(it *schema.Item, r *Stored, rec any) {
 	}
 }
 
-// see keeps the digest of what AfterLoad has made of a value that may lie outside the item.
+// see keeps the digest of a value that AfterLoad may have changed outside the item.
 func (r *Stored) see(m *model.Model, it *schema.Item, rec any, i int) {
 	v, err := m.Codec.Record(it.Index).Plain(rec, i)
 	if err != nil || v == nil {

@@ -18,7 +18,7 @@ import (
 // by their size, or not at all.
 const MaxCompared = 4096
 
-// keepInexact keeps the stored values that differ from what the values of v encode to.
+// keepInexact keeps the stored values that differ from the encodings of the values of v.
 func (s *Snapshot) keepInexact(images []item.Image, all []Stored, v any) {
 	m := s.Model
 	if m.VersionsOnly {
@@ -41,7 +41,7 @@ func (s *Snapshot) keepInexact(images []item.Image, all []Stored, v any) {
 			case a.Large.External(): // its stored value is kept
 			case a.Large != nil:
 				r.keepPacked(i, storedValue(f, a))
-			// AfterLoad may have changed what was decoded
+			// AfterLoad may have changed the decoded value
 			case a.Straight && f.Wire.Shape != nil && !a.Opaque && !m.Schema.Hooks:
 				s.keepInexactWire(f, r, rec, i)
 			default:

@@ -33,7 +33,8 @@ type adoption struct {
 	s     *Snapshot
 	v     any
 	field int
-	// loaded reports that the field's own item was, adopted that an element has told it.
+	// loaded reports that the field's own item was loaded, and adopted that the value comes from the
+	// key of an element.
 	loaded, adopted bool
 }
 
@@ -91,8 +92,8 @@ func (s *Snapshot) markUnread(field int, unread bool) {
 	s.unread[field] = unread
 }
 
-// selected reports whether a singleton's place lies in the selection, so that it is known
-// even where it is not there.
+// selected reports whether a singleton's key is in the selection. The snapshot then knows whether the
+// item exists.
 func (s *Snapshot) selected(it *schema.Item) bool {
 	if s.Selection.Whole || it == nil {
 		return s.Selection.Whole
@@ -127,14 +128,14 @@ func (s *Snapshot) checkIdentity(v any) error {
 	return nil
 }
 
-// Told returns the values of the key fields, as far as the items of singletons hold them:
-// by index, with the zero Value for one that is not known.
+// KeyFieldsOf returns the values of key fields that the singletons' items hold, by index. A value that
+// is unknown is the zero Value.
 func KeyFieldsOf(m *model.Model, images []item.Image) []key.Value {
 	v := m.Codec.New()
 	there := map[*schema.Item]bool{}
 	for i := range images {
 		if f := &images[i]; f.Kind != nil && !f.Kind.Element() {
-			// An item that cannot be decoded tells nothing, and is deleted all the same.
+			// An item that cannot be decoded gives no values, and is deleted anyway.
 			there[f.Kind] = DecodeItem(m, f, v) == nil
 		}
 	}

@@ -7,8 +7,8 @@ func (s *Snapshot) NoteOther(f *item.Image) {
 	s.Unmanaged = append(s.Unmanaged, Other{f.Place, f.Kind, f.Header, f.Size})
 }
 
-// Images returns the items that are known to be stored, hidden ones and others included,
-// each once, without what they hold: with what it takes to plan how they are read again.
+// Images returns the items that are known to be stored, each once, including hidden items and items of
+// others. The images have no content, but the data that plans need to predict the cost of reading them.
 func (s *Snapshot) Images() []item.Image {
 	var all []item.Image
 	noted := map[item.Place]bool{}

@@ -29,9 +29,8 @@ func (s *Snapshot) Shard() key.Value {
 	return s.Model.Shard(s.Selection.Identity)
 }
 
-// KeepShard completes the values of the key fields with the shard that the entity lies on: it stays
-// where it is, unless what the shard is computed from has changed, or it moves to where it would be
-// written.
+// KeepShard adds the entity's shard to the key fields. The entity stays on its shard, unless a value
+// changed from which the shard is computed, or move is set and it would now be written to another one.
 func (s *Snapshot) KeepShard(keyFields []key.Value, move bool) error {
 	by, located := s.Model.Schema.Shards, s.Shard()
 	last := len(keyFields) - 1

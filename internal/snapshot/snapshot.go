@@ -1,6 +1,6 @@
-// Package snapshot is what was read of one entity, and the values that gave: what a save
-// compares with and conditions on. [Snapshot.Decode] makes it of images, [Snapshot.Apply]
-// keeps it up with what was written. It does no I/O and knows no requests.
+// Package snapshot has the items that were read of one entity, and their values. A save compares with
+// them and takes its conditions from them. [Snapshot.Decode] creates a snapshot from images, and
+// [Snapshot.Apply] updates it after a write. The package sends no requests.
 package snapshot
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// Snapshot is what is known of an entity's items.
+// Snapshot is the known state of an entity's items.
 type Snapshot struct {
 	Model     *model.Model
 	Selection selection.Selection
@@ -40,15 +40,15 @@ type Snapshot struct {
 	Hidden map[item.Place]*item.Hidden
 	// Unknown counts items that match no template.
 	Unknown int
-	// Others are the items that were read and are none of the entity's: those that Unknown
-	// counts, and a root that was read beside the selection. They tell what reading costs.
+	// Unmanaged are items that were read and belong to no entity: those that Unknown counts, and a root
+	// that was read outside the selection. They are part of the cost of reading.
 	Unmanaged []Other
 
 	// drawn is the shard of an entity that is not stored yet, where it is drawn: once, whatever
 	// becomes of the first save.
 	drawn key.Value
 
-	// incarnation is the entity's, if told.
+	// incarnation is the entity's incarnation, if it is known.
 	incarnation    types.AttributeValue
 	hasIncarnation bool
 
@@ -82,13 +82,12 @@ type Stored struct {
 	// Inexact are the stored values of attributes that encode to another value, by index: nil for one
 	// that is not compared. See inexact.go.
 	Inexact map[int]types.AttributeValue
-	// Seen are the digests of what AfterLoad has made of values that may lie outside the item, by
-	// index: a later value is compared with these.
+	// Seen are the digests of values that AfterLoad may have changed outside the item, by index. Later
+	// values are compared with them.
 	Seen map[int][32]byte
 	// Unknown are the attributes that the model does not have.
 	Unknown item.Attributes
-	// Raw is the whole item, of an item without a version: its values are what a write is
-	// conditional on.
+	// Raw is the whole item, of an item without a version: a write is conditional on its values.
 	Raw item.Attributes
 }
 
@@ -169,8 +168,8 @@ func (s *Snapshot) Covers(it *schema.Item, sk key.Scalar) bool {
 	return s.Fresh || s.Selection.Whole || s.Selection.Contains(it.Table.Index, sk)
 }
 
-// Unread returns the name of a key field that the key of a kind of item names and that
-// was not loaded, "" for none: the key would be that of another item.
+// Unread returns the name of a key field that the key of an item contains and that was not loaded, ""
+// for none. The key would be the key of another item.
 func (s *Snapshot) Unread(it *schema.Item) string {
 	if s.unread == nil || it.Key == nil {
 		return ""
@@ -183,8 +182,7 @@ func (s *Snapshot) Unread(it *schema.Item) string {
 	return ""
 }
 
-// Incarnation returns that of the entity, as far as what was read tells it: nil of one whose
-// root has none.
+// Incarnation returns the incarnation of the entity as far as it was read: nil if the root has none.
 func (s *Snapshot) Incarnation() (incarnation types.AttributeValue, hasIncarnation bool) {
 	if root := s.Root(); root != nil {
 		return root.Header.Incarnation, true
@@ -199,12 +197,12 @@ func (s *Snapshot) Incarnation() (incarnation types.AttributeValue, hasIncarnati
 	return s.incarnation, s.hasIncarnation
 }
 
-// Tell notes the incarnation of the entity's root.
+// SetIncarnation notes the incarnation of the entity's root.
 func (s *Snapshot) SetIncarnation(incarnation types.AttributeValue) {
 	s.incarnation, s.hasIncarnation = incarnation, true
 }
 
-// Hide notes what is stored at a place without being there.
+// Hide records a hidden item at a key.
 func (s *Snapshot) Hide(at item.Place, h *item.Hidden) {
 	if s.Hidden == nil {
 		s.Hidden = map[item.Place]*item.Hidden{}
@@ -212,7 +210,7 @@ func (s *Snapshot) Hide(at item.Place, h *item.Hidden) {
 	s.Hidden[at] = h
 }
 
-// HiddenAt returns what is hidden at a place, nil for nothing known.
+// HiddenAt returns the hidden item at a key, nil if none is known.
 func (s *Snapshot) HiddenAt(at item.Place) *item.Hidden {
 	return s.Hidden[at]
 }

@@ -113,7 +113,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// What is remembered is independent of the value: an edit in place does not change it.
+// The snapshot is independent of the value: an edit of the value in place does not change it.
 func TestDecodeRemembers(t *testing.T) {
 	m := Of[Shop](t)
 	s, v, err := decode[Shop](t, m, whole(m, "1"), stored("HEAD", nil), line("a", "one"),
@@ -179,8 +179,8 @@ func TestStoredExpiry(t *testing.T) {
 	}
 }
 
-// A field that the keys of elements name is told by them where its own item was not
-// loaded; elements of another value are none of the entity's where it was.
+// The keys of elements give the value of a field whose own item was not loaded. If the item was loaded,
+// elements with another value do not belong to the entity.
 func TestKeyFields(t *testing.T) {
 	m := Of[Ledger](t)
 	entry := func(sk string) item.Attributes { return Item("1", sk, item.Attributes{"Text": S(sk), "_v": B("v")}) }
@@ -231,8 +231,8 @@ func TestKeyFields(t *testing.T) {
 	}
 }
 
-// An item whose attribute tells another identity than its key was written by something
-// else: its changes would go elsewhere.
+// An item whose attribute and key disagree about the identity was written by another program. Changes
+// would be written to another item, so it is refused.
 func TestIdentityDisagrees(t *testing.T) {
 	type note struct {
 		_  struct{} `ddb:"table=notes"`
@@ -264,8 +264,8 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// An empty root is there, without saying that a pointer in it was set; a pointer whose
-// item has no attribute is one to zero.
+// An empty root exists, and does not show that a pointer in it was set. A pointer whose item has no
+// attribute is a pointer to a zero value.
 func TestDecodeEmpty(t *testing.T) {
 	m := Of[Shop](t)
 	s, v, err := decode[Shop](t, m, whole(m, "1"), stored("HEAD", nil), stored("PLAN", nil))
@@ -284,7 +284,7 @@ func TestDecodeElement(t *testing.T) {
 	}
 }
 
-// What a save may write is what was selected; of a new entity everything.
+// A save may write the selection, and everything of a new entity.
 func TestCovers(t *testing.T) {
 	m := Of[Shop](t)
 	lines := kind(m, "LINE")
@@ -307,8 +307,8 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// What is hidden is known by its place, until it is written; what was read beside the entity
-// is known by its size.
+// A hidden item is known by its key until it is written. Items that were read and belong to no entity
+// are known by their size.
 func TestHidden(t *testing.T) {
 	m := Of[Session](t)
 	s, _, err := decode[Session](t, m, whole(m, "1"), Item("1", "HEAD", item.Attributes{"_v": B("v")}))
@@ -364,8 +364,8 @@ func put(m *model.Model, rec *Line, pos int) snapshot.Effect {
 	}
 }
 
-// What was written is what is stored then: values, versions, sizes, and elements in the
-// order of the value that was saved.
+// After a write the snapshot has the stored values, versions and sizes, and the elements in the order
+// of the saved value.
 func TestApply(t *testing.T) {
 	m := Of[Shop](t)
 	it := kind(m, "LINE")
@@ -375,7 +375,7 @@ func TestApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := s.Items[it.Index]
-	// The value that was saved: x, c, b as it was edited; a is gone.
+	// the saved value: x, c, b as edited, and a deleted
 	all[1].Order, all[2].Order = 2, 1
 	edited := &Line{SKU: "b", Count: 1, Text: "edited"}
 	s.Apply(snapshot.Keys{}, []snapshot.Effect{
@@ -408,8 +408,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// A put clears what was known of the item's attributes, and takes the attempt of what was
-// put.
+// A put discards the known attributes of the item, and takes the attempt of the put.
 func TestApplyPut(t *testing.T) {
 	m := Of[Shop](t)
 	it := m.Root()
@@ -435,8 +434,8 @@ func TestApplyPut(t *testing.T) {
 	}
 }
 
-// A removed attribute has no size any more, and a write that no record changed leaves the
-// value as it was: a root that is only marked, or gets a new version.
+// A removed attribute has no size. A write without a changed record leaves the value as it was: a root
+// that only gets a mark or a new version.
 func TestApplyWithoutRecord(t *testing.T) {
 	m := Of[Shop](t)
 	it := m.Root()
@@ -461,8 +460,8 @@ func TestApplyWithoutRecord(t *testing.T) {
 	}
 }
 
-// Without a version the whole item is kept up, since its values are what the next write is
-// conditional on.
+// Without a version the snapshot keeps the whole item, because the next write is conditional on its
+// values.
 func TestApplyWithoutVersion(t *testing.T) {
 	m := Of[Plain](t)
 	it := m.Root()
@@ -549,8 +548,8 @@ func hasOne(s *snapshot.Snapshot) bool {
 	return hasOne
 }
 
-// The incarnation of an entity is its root's, or that of any item; of a part without either
-// it has to be told.
+// The incarnation of an entity is its root's, or the incarnation of any item. A part that has neither
+// must be given it.
 func TestIncarnation(t *testing.T) {
 	m := Of[Shop](t)
 	for _, c := range []struct {
@@ -615,8 +614,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// The values of key fields are told by the singletons that hold them, and by nothing that
-// cannot be decoded.
+// Key fields get their values from the singletons that hold them, and from no item that cannot be
+// decoded.
 func TestIncarnationOfSnapshot(t *testing.T) {
 	m := Of[Ledger](t)
 	year := slices.IndexFunc(m.Schema.KeyFields, func(f *schema.KeyField) bool { return f.Name == "Year" })

@@ -17,7 +17,7 @@ import (
 )
 
 // Tag is the state of the items of a selection, for a token that a client keeps, such as an entity tag
-// of HTTP: for each item a digest of its place, and its version.
+// of HTTP. It has, for each item, a digest of its key, and its version.
 type Tag struct {
 	// entity is a digest of the entity's key, selection one of the selection: zero for the whole entity.
 	entity    [placeSize]byte
@@ -31,7 +31,7 @@ type tagEntry struct {
 	place   [placeSize]byte
 	exact   bool // the version, and not a digest
 	version [item.TokenSize]byte
-	// Of a tag that was made: where the item lies, and its field.
+	// at is the item's key, and field its field; both are empty in a parsed tag.
 	at    item.Place
 	field string
 }
@@ -75,7 +75,8 @@ func (s *Snapshot) Tag() *Tag {
 	return t
 }
 
-// cmpAttributes returns what tells one state of an item without a version of ours from another.
+// cmpAttributes returns the attributes that distinguish one state of an item without a version from
+// another.
 func cmpAttributes(r *Stored) item.Attributes {
 	if r.Header.Version != nil {
 		return item.Attributes{"v": r.Header.Version}

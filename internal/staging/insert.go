@@ -21,7 +21,7 @@ type Result struct {
 	// Unresolved are the requests that are stored if those of Evidence are: the request that completes an insert had
 	// no answer.
 	Unresolved, Evidence []*write.Request
-	// Others are items that a delete removed although another writer had changed or added them after it was planned.
+	// Items are items that a delete removed although another writer had changed or added them after it was planned.
 	Items []item.Place
 }
 
@@ -109,7 +109,7 @@ func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *w
 	return Result{Outcome: o}
 }
 
-// claimRoot writes the claim. It is never sent twice: a copy that arrives late could bring
+// putRoot writes the claim. It is never sent twice: a copy that arrives late could bring
 // back a claim whose parts somebody has removed. Each attempt has a version of its own, and
 // an attempt whose answer was lost is known by that.
 func (in *insert) putRoot(ctx context.Context) error {
@@ -145,7 +145,7 @@ func (in *insert) putRoot(ctx context.Context) error {
 	}
 }
 
-// inTheWay finds out about what keeps the claim from being put: an earlier attempt, which is
+// blocked finds out about what keeps the claim from being put: an earlier attempt, which is
 // done then; what somebody left unfinished, which the next attempt replaces; or an entity.
 func (in *insert) blocked(o write.Outcome, lost []types.AttributeValue) (done bool, err error) {
 	stored := o.Stored[0]
@@ -169,7 +169,7 @@ func (in *insert) blocked(o write.Outcome, lost []types.AttributeValue) (done bo
 	return false, nil
 }
 
-// claimAgain gives a claim that a client which cannot be watched may have sent twice a
+// repeatRoot gives a claim that a client which cannot be watched may have sent twice a
 // version that no late copy can bring back: by a transaction, which is applied once.
 func (in *insert) repeatRoot(ctx context.Context) error {
 	repeat := *in.claim

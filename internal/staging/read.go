@@ -60,7 +60,7 @@ func (r *Reading) LiveSince() time.Time {
 	return r.Root.Header.LiveSince()
 }
 
-// Young reports whether a root went live so shortly before a reading began that what was read
+// RecentlyLive reports whether a root went live so shortly before a reading began that what was read
 // may be older.
 func RecentlyLive(since, began time.Time) bool {
 	return !since.IsZero() && since.After(began.Add(-stale))
@@ -110,7 +110,7 @@ func (p *Protocol) Among(ctx context.Context, e *Entity, found []item.Image, how
 	return p.readStrongly(ctx, e, x, r, t)
 }
 
-// readAgain reads an entity again until its root is the same before and after: strongly, unless
+// readStrongly reads an entity again until its root is the same before and after: strongly, unless
 // that is only because the root has to be read before the pages.
 func (p *Protocol) readStrongly(ctx context.Context, e *Entity, x reading, r *Reading, t *write.Tally) (*Reading,
 	error,
@@ -141,7 +141,7 @@ type reading struct {
 	began time.Time
 }
 
-// young reports whether a root went live so shortly before that what was read may be older.
+// recentlyLive reports whether a root went live so shortly before that what was read may be older.
 func (r *reading) recentlyLive(root *item.Image) bool {
 	return RecentlyLive(root.Header.LiveSince(), r.began)
 }

@@ -255,7 +255,7 @@ func TestPending(t *testing.T) {
 type script struct {
 	name    string
 	answers map[string][]Answer
-	// deaf reports that the client cannot be watched.
+	// unwatched reports that the client cannot be watched.
 	unwatched bool
 	// want is the outcome, and calls what was sent, in any order where it is at once; "~"
 	// stands before what is sent unless another's failure comes first.

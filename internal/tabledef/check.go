@@ -14,20 +14,19 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Difference is what a live table has otherwise than a model needs it.
+// Difference is a difference between a live table and the table that a model needs.
 type Difference struct {
 	// Table is the real name of the table.
 	Table string
 	// Index is the index that it is about, "" for the table itself.
 	Index string
-	// Text says what is so and what has to be, and Cure what to do.
+	// Text names the difference: the present state and the required one. Cure says how to change it.
 	Text, Cure string
-	// Harmless reports that the model works all the same.
+	// Harmless reports that the model works with the difference.
 	Harmless bool
 }
 
-// Compare compares a live table with what is needed: ttl is its time to live, nil where it is not
-// known.
+// Compare compares a live table with the required one. ttl is its time to live, nil if it is unknown.
 func (d *Table) Compare(live *types.TableDescription, ttl *types.TimeToLiveDescription) []Difference {
 	c := &comparison{d: d, types: map[string]byte{}}
 	for _, a := range live.AttributeDefinitions {

@@ -8,8 +8,8 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Input returns the request that creates the table, with capacity on demand. Its time to live is set
-// by a request of its own, when the table is there.
+// Input returns the request that creates the table, with on-demand capacity. Its time to live is set by
+// another request after the table exists.
 func (d *Table) Input() *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{TableName: aws.String(d.Name), BillingMode: types.BillingModePayPerRequest}
 	for _, a := range d.Attributes {

@@ -18,7 +18,7 @@ const (
 	OnField
 )
 
-// takes says what follows an option's word.
+// takes is the form of the text after an option's word.
 type takes uint8
 
 const (

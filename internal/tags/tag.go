@@ -14,7 +14,7 @@ type Tag struct {
 	Raw string
 	// Present reports whether the tag has a ddb key.
 	Present bool
-	// Skip tells that the tag is ddb:"-": the field is not stored.
+	// Skip reports that the tag is ddb:"-": the field is not stored.
 	Skip bool
 	// Options are the ddb options in their order.
 	Options []Option
@@ -63,7 +63,7 @@ func (t *Tag) Value(word string) string {
 // Error is one fault of a tag, with its place in the raw tag in bytes.
 type Error struct {
 	Pos, End int
-	// Msg says what is wrong, Cure what to write instead.
+	// Msg names the fault, and Cure the correct form.
 	Msg, Cure string
 }
 
@@ -94,7 +94,7 @@ func Parse(raw string, where Where) (*Tag, []*Error) {
 type parser struct {
 	tag   *Tag
 	where Where
-	// index tells that the tag declares an index, whose keys may be several attributes.
+	// index reports that the tag declares an index, whose keys can be several attributes.
 	index bool
 	errs  []*Error
 }

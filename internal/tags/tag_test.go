@@ -119,8 +119,7 @@ func TestDynamodbav(t *testing.T) {
 	}
 }
 
-// Each fault has its place, says what is wrong, and what to write instead; all of
-// a tag's faults are reported.
+// Each fault has its position, a message and a remedy; all faults of a tag are reported.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		raw   string

@@ -24,7 +24,7 @@ type Part struct {
 	Literal string
 	// Name is the field, "key", "." or "shard"; "" for a literal.
 	Name string
-	// KeyField tells that the name is the model's: {^Name}.
+	// KeyField reports that the name is a field of the model: {^Name}.
 	KeyField bool
 	// Format is the text behind the colon.
 	Format string

@@ -4,7 +4,7 @@ import smithy "github.com/aws/smithy-go"
 
 // Operation is a read whose answers hold items.
 type Operation struct {
-	// member is the answer's member that holds them.
+	// name is the answer's member that holds them.
 	name string
 	// items reads the member, and returns what takes its place in what is left to the SDK.
 	items func(r *reader) (rest string, ok bool)

@@ -28,7 +28,7 @@ func For(client any, share bool) *Codec {
 	return &Codec{share: share}
 }
 
-// isKnownProtocol reports whether a protocol is the one that this package was written for.
+// isSupportedProtocol reports whether a protocol is the one that this package was written for.
 func isSupportedProtocol(p smithyhttp.ClientProtocol) bool {
 	_, ok := p.(*awsjson.Protocol)
 	return ok && p.ID().Name == "awsJson1_0"

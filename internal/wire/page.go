@@ -103,8 +103,8 @@ type reader struct {
 	// attributes are those that items have had, and ids their indexes by name.
 	attributes []attribute
 	ids        map[string]uint8
-	// heads are the ids of attributes by what their leads begin with: engines that keep items in hash tables give their
-	// attributes in an order of chance.
+	// positions are the ids of attributes by what their leads begin with: engines that keep items in
+	// hash tables give their attributes in an order of chance.
 	positions [256]uint8
 	// came are the attributes of an item, in the order in which they came.
 	came []uint8

@@ -120,7 +120,7 @@ func (h *head) into(req *smithyhttp.Request, room []string) {
 	}
 }
 
-// heads are those that were learnt of the SDK.
+// headerSets are those that were learnt of the SDK.
 type headerSets struct{ loadedHeaders atomic.Pointer[[]*head] }
 
 // of returns the head of an operation, nil for one that is left to the SDK.

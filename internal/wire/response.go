@@ -9,15 +9,15 @@ import (
 	smithy "github.com/aws/smithy-go"
 )
 
-// told is what most answers tell besides items.
+// response has the fields of most answers other than items.
 type response struct {
 	capacity       *types.ConsumedCapacity
 	count, scanned int32
-	// more reports that the answer tells more, or in another way.
+	// more reports that the answer has other fields, or another form.
 	more bool
 }
 
-// member reads the value of a member of an answer. It reports false, and may have read some of it, for
+// field reads the value of a member of an answer. It reports false, and may have read some of it, for
 // one that is not known.
 func (t *response) field(s *scanner, name []byte) (ok bool) {
 	switch string(name) {
@@ -62,7 +62,7 @@ func (t *response) into(out smithy.Deserializable, items bool) bool {
 	return true
 }
 
-// tell reads an answer to a write, and sets what it tells. It reports false, and has set nothing, for
+// decodeResponse reads an answer to a write, and sets what it tells. It reports false, and has set nothing, for
 // one that tells more.
 func decodeResponse(body []byte, out smithy.Deserializable) bool {
 	s, t := scanner{b: body}, response{}
@@ -106,7 +106,7 @@ func (s *scanner) capacity() (*types.ConsumedCapacity, bool) {
 // maxMembers bounds how many members an object in an answer may have: DynamoDB's have five.
 const maxNames = 32
 
-// members passes over an object, whose members' values are read by of. None may come twice.
+// fields passes over an object, whose members' values are read by of. None may come twice.
 func (s *scanner) fields(of func(name []byte) bool) bool {
 	if !s.is('{') {
 		return false

@@ -51,7 +51,7 @@ func (it Item) Attributes() map[string]types.AttributeValue {
 // Kind returns the value's type.
 func (v Value) Kind() Kind { return v.cell.kind &^ deferred }
 
-// Apart is Attributes with strings that are copies, whatever those of the page are.
+// Copy is Attributes with strings that are copies, whatever those of the page are.
 func (it Item) Copy() map[string]types.AttributeValue {
 	p := *it.page
 	p.share = false

@@ -77,7 +77,7 @@ type Choice struct {
 	// Delete reports that the requests delete an entity, Move that they move one, which is
 	// done by one transaction or not at all.
 	Delete, Move bool
-	// Flip, of requests whose items point to values outside of them, marks the record of these flipped, in the same
+	// Commit, of requests whose items point to values outside of them, marks the record of these flipped, in the same
 	// transaction.
 	Commit *Request
 }
@@ -136,7 +136,7 @@ func unflipped(requests []*Request, committed bool) error {
 	return nil
 }
 
-// flipAndOthers writes the items that point to values outside of them in one transaction, and the others one by one.
+// commitAndRest writes the items that point to values outside of them in one transaction, and the others one by one.
 func (c *Choice) commitAndRest(requests []*Request) (*Plan, error) {
 	pointing, rest := []*Request{}, []*Request{}
 	for _, r := range requests {
@@ -162,7 +162,7 @@ func (c *Choice) commitAndRest(requests []*Request) (*Plan, error) {
 	return p, nil
 }
 
-// Joint returns the plan of requests that have to be written at once, which Fits.
+// TransactionOf returns the plan of requests that have to be written at once, which Fits.
 func TransactionOf(all []*Request) (*Plan, error) {
 	for _, r := range all {
 		r.Prepare()
@@ -198,7 +198,7 @@ func (p *Plan) tooLarge() error {
 	return nil
 }
 
-// together returns the plan of one transaction.
+// inTransaction returns the plan of one transaction.
 func inTransaction(all []*Request) *Plan {
 	return &Plan{Mode: Transaction, Steps: []Step{{all, InTransaction}}}
 }

@@ -79,15 +79,15 @@ type Request struct {
 	Likely           int
 	// Counted reports that Set has the results of increments or appends, so that the request must not be applied twice.
 	Counted bool
-	// Outside is how many values the item points to by this request that lie outside of it: it is sent with the flip of
-	// their record alone.
+	// External is how many values the item points to by this request that lie outside of it: it is sent
+	// with the flip of their record alone.
 	External int
-	// Flips says that it is the request about such a record.
+	// Commits says that it is the request about such a record.
 	Commits bool
 	// NotAfter is the time after which the request is not sent any more, the zero time for never: no
 	// copy of it is signed later.
 	NotAfter time.Time
-	// Given is what a patch, or a raw item, of a transaction was given to write: two that were given
+	// Arguments is what a patch, or a raw item, of a transaction was given to write: two that were given
 	// the same may be one that is repeated. It is nil of what an entity remembers.
 	Arguments []any
 	// Entries are what becomes of the item's entries in secondary indexes, and Indexed the attributes
@@ -107,7 +107,7 @@ type Request struct {
 	RawKey string
 }
 
-// GivenOf returns what a request writes, without what is new each time.
+// ArgumentsOf returns what a request writes, without what is new each time.
 func ArgumentsOf(r *Request) []any {
 	if r.IsRaw() {
 		return []any{r.raw}
@@ -118,7 +118,7 @@ func ArgumentsOf(r *Request) []any {
 	}
 }
 
-// SameGiven reports whether two requests were given the same to write.
+// SameArguments reports whether two requests were given the same to write.
 func (r *Request) SameArguments(o *Request) bool {
 	return r.Arguments != nil && o.Arguments != nil && reflect.DeepEqual(r.Arguments, o.Arguments)
 }

@@ -56,7 +56,7 @@ func (t *Tally) AddAll(all []Tally) {
 	}
 }
 
-// Told adds the requests of a transaction of which it was found out otherwise that it was applied.
+// MarkReported adds the requests of a transaction of which it was found out otherwise that it was applied.
 func (t *Tally) MarkReported(requests []*Request) {
 	for _, r := range requests {
 		t.wrote(r, InTransaction.Units(r), 0)

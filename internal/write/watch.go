@@ -32,7 +32,7 @@ type watch struct {
 	single bool
 
 	client dynamodb.HTTPClient
-	// request makes what is sent.
+	// codec makes what is sent.
 	codec   *wire.Codec
 	request wire.Request
 	retries wire.Retries

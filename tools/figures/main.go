@@ -512,7 +512,7 @@ func countLines(root string) (lines, error) {
 	return l, nil
 }
 
-// namesForOthers returns the exported names of public packages that are documented to be
+// namesForLibrary returns the exported names of public packages that are documented to be
 // there for other packages only.
 func namesForLibrary(code []source) []names {
 	var all []names
@@ -546,7 +546,7 @@ func isExported(name string) bool {
 	return true
 }
 
-// isForOthers reports whether a comment says that a name exists for other packages.
+// isForLibrary reports whether a comment says that a name exists for other packages.
 func isForLibrary(doc *ast.CommentGroup) bool {
 	return forLibrary.MatchString(strings.Join(strings.Fields(doc.Text()), " "))
 }

@@ -133,7 +133,7 @@ func embedded(t ast.Expr) *ast.Ident {
 	}
 }
 
-// members returns the fields of a struct type and the methods of an interface type.
+// fieldsOfType returns the fields of a struct type and the methods of an interface type.
 func fieldsOfType(t ast.Expr) []*ast.Field {
 	switch t := t.(type) {
 	case *ast.StructType:

@@ -80,6 +80,13 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// Doc comments begin with the declared name.
+func TestDocNames(t *testing.T) {
+	for _, d := range open(t).misnamedDocs() {
+		t.Error(d)
+	}
+}
+
 // Identifiers and names of files have no word that docs/glossary.md avoids.
 func TestGlossary(t *testing.T) {
 	r := open(t)
@@ -107,14 +114,16 @@ func TestChecksFind(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s:%d: %s %s", a.text.file, a.text.line(a.Line), a.text.kind, a.Check))
 	}
 	got = append(got, r.longLines()...)
+	got = append(got, r.misnamedDocs()...)
 	got = append(got, r.brokenLinks("testdata/repository")...)
 	want := []string{
 		"a.go:2: package doc Plain.Absent",
 		"a.go:8: comment Plain.Archaic",
 		"a.go:11: message Plain.Spelling",
-		"a.go:15: comment Plain.Length",
+		"a.go:16: comment Plain.Length",
 		"page.md:3: page Plain.WhatClause",
-		"a.go:14: 121 columns, the limit is 120",
+		"a.go:15: 121 columns, the limit is 120",
+		"a.go:13: the comment of f begins with \"g\"",
 		"page.md: the link missing.md: missing.md is missing",
 		"page.md: the link #none: page.md has no such heading",
 	}

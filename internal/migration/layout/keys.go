@@ -153,7 +153,7 @@ func (f keyFrom) begins(s key.Scalar) bool {
 	return f.template != nil && fixed(f.Template) != "" && strings.HasPrefix(s.Text, fixed(f.Template))
 }
 
-// Meets returns the kind of items of a table whose sort key a monolith could have, nil for none.
+// Matches returns the kind of items of a table whose sort key a monolith could have, nil for none.
 func (k *Keys) Matches(x *Layout, table int) *Kind {
 	for _, kind := range x.Kinds {
 		if kind.Table != table {

@@ -102,7 +102,7 @@ func New(l schema.Layout) (*Layout, error) {
 	return x, x.checkIdentities()
 }
 
-// toldApart requires of what lies in one partition that keys tell which entity's it is: each names in
+// checkIdentities requires of what lies in one partition that keys tell which entity's it is: each names in
 // full what the root names beyond the partition key.
 func (x *Layout) checkIdentities() error {
 	if x.top[schema.DefaultVersion] {

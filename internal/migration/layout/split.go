@@ -350,7 +350,7 @@ func (t *template) of(name string) int {
 	return slices.IndexFunc(t.from, func(s source) bool { return s.from == "element" && s.attribute == name })
 }
 
-// tells reports whether a key gives back just the attribute value that it was made of.
+// identifies reports whether a key gives back just the attribute value that it was made of.
 func (t *template) identifies(i int, v key.Value, original types.AttributeValue) bool {
 	if !t.lossless(i) {
 		return false
@@ -477,7 +477,7 @@ func (s *splitter) check() {
 	}
 }
 
-// Header is what the library adds to each item, in bytes at most: version, incarnation and, on a root, stage.
+// header is what the library adds to each item, in bytes at most: version, incarnation and, on a root, stage.
 func (x *Layout) header(root bool) int {
 	n := x.Reserved.VersionSize() + len(schema.Incarnation) + item.TokenSize
 	if root {

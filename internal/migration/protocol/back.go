@@ -541,7 +541,7 @@ func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 	return b.sent(b.m.one(ctx, r, d.Attributes, &b.t))
 }
 
-// together writes a monolith in one transaction with a check of the root item.
+// inOneTransaction writes a monolith in one transaction with a check of the root item.
 func (b *Return) inOneTransaction(ctx context.Context, r *write.Request, before item.Attributes,
 	of write.Expect,
 ) error {
@@ -596,7 +596,7 @@ func (b *Return) remove(ctx context.Context, copied bool) error {
 	return err
 }
 
-// unmarkAgain takes the mark from a monolith that another program has put as it was before it was restored.
+// repeatUnmark takes the mark from a monolith that another program has put as it was before it was restored.
 func (b *Return) repeatUnmark(ctx context.Context) error {
 	d, err := b.m.Monolith(ctx, b.Doc, &b.t)
 	switch {

@@ -34,7 +34,7 @@ const rootMissing = "its root item is gone, and other items of its collection ar
 const rootReplaced = "another program has put its root item without _a, and items with _a exist: give the root item " +
 	"their _a, or delete these items"
 
-// rootPutAgain reports whether a live root has no incarnation, and another item of its collection has one.
+// rootReplaced reports whether a live root has no incarnation, and another item of its collection has one.
 func (m *Mover) rootReplaced(root *Root, all []Stored) bool {
 	return root.live() && root.Incarnation == nil && slices.ContainsFunc(all, func(s Stored) bool {
 		return s.Place != root.Place && source.Header(s.Attributes).Incarnation != nil

@@ -343,7 +343,7 @@ func TestTwoOfOneImport(t *testing.T) {
 	}
 }
 
-// besides is a client that does something before its n-th request that writes or reads an item.
+// concurrent is a client that does something before its n-th request that writes or reads an item.
 type concurrent struct {
 	protocol.Client
 	at, n int

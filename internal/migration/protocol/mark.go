@@ -14,7 +14,7 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// flipRequest marks the monolith as moved, as long as it is what was read.
+// commitRequest marks the monolith as moved, as long as it is what was read.
 func (e *Entity) commitRequest(incarnation types.AttributeValue) *write.Request {
 	k := &Mark{Incarnation: incarnation, Hash: e.Doc.Hash()}
 	return e.m.docRequest(e.Doc, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
@@ -61,7 +61,7 @@ func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 	}
 }
 
-// flip marks the monolith. This is when the entity moves. It marks also a monolith that another program
+// commit marks the monolith. This is when the entity moves. It marks also a monolith that another program
 // has marked for the same claim, or for one that was taken over: takeBack goes by who has marked it
 // last.
 func (e *Entity) commit(ctx context.Context) error {

@@ -49,12 +49,12 @@ type Entity struct {
 	// left are parts that are not put yet, and sum is of the versions of those that are.
 	left []*part
 	sum  [item.TokenSize]byte
-	// doubt reports that a part may have been put, and doubts counts the claims that were put again for that.
+	// lost reports that a part may have been put, and doubts counts the claims that were put again for that.
 	lost   bool
 	doubts int
 	// asked reports that a migration was under way when the claim stood.
 	asked bool
-	// flipped reports that the monolith is marked already, by a claim that was taken over.
+	// committed reports that the monolith is marked already, by a claim that was taken over.
 	committed bool
 	// marked is the version of the monolith as this call has marked it last, and unsure reports that
 	// this call may have made the root item live.
@@ -304,7 +304,7 @@ func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValu
 	return errRestart
 }
 
-// giveUp removes the own claim of a monolith that is not marked, because of an error. A claim that took
+// abandon removes the own claim of a monolith that is not marked, because of an error. A claim that took
 // over another's is left: that one may have marked the monolith.
 func (e *Entity) abandon(ctx context.Context, why error) error {
 	if e.ofOtherRuns() {
@@ -316,7 +316,7 @@ func (e *Entity) abandon(ctx context.Context, why error) error {
 	return why
 }
 
-// othersToo reports whether the claim is shared, or has taken over a claim that another program has put.
+// ofOtherRuns reports whether the claim is shared, or has taken over a claim that another program has put.
 func (e *Entity) ofOtherRuns() bool {
 	return e.shared || slices.ContainsFunc(e.took, func(a types.AttributeValue) bool {
 		return !slices.ContainsFunc(e.claims, func(own types.AttributeValue) bool { return attr.Same(a, own) })

@@ -25,7 +25,7 @@ type Price struct {
 // Kind is the items of one kind.
 type Kind struct{ Items, Bytes int }
 
-// Foresee returns what moving an entity will take. The error is an *Unmovable.
+// Predict returns what moving an entity will take. The error is an *Unmovable.
 func (m *Mover) Predict(d *Monolith) (*Price, error) {
 	e := &Entity{Doc: d, m: m}
 	if err := e.split(); err != nil {

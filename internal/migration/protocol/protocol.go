@@ -103,7 +103,7 @@ type Mark struct {
 	// Incarnation is that of the claim that has moved it, and Hash of what it held when it was marked.
 	Incarnation types.AttributeValue
 	Hash        []byte
-	// Settled reports that it was in both layouts, and that somebody decided for the collection.
+	// Resolved reports that it was in both layouts, and that somebody decided for the collection.
 	Resolved bool
 }
 

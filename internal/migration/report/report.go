@@ -12,11 +12,12 @@ type Plan struct {
 	Of       int     `json:"of"`
 	Sampled  bool    `json:"sampled"`
 	Scale    float64 `json:"scale"`
-	// Others are items of the source that are no monoliths.
+	// Foreign are items of the source that are no monoliths.
 	Foreign int `json:"foreign,omitempty"`
-	// Marked are moved, or deleted, already.
+	// Marked are monoliths that were already moved or deleted.
 	Marked int `json:"marked"`
-	// Bytes are those of the monoliths, Items how many items they become, of ItemBytes; Kinds are these by kind.
+	// Bytes is the size of the monoliths. Items is the number of items that replace them, and ItemBytes
+	// their size; Kinds counts them by kind.
 	Bytes     float64         `json:"bytes"`
 	Items     float64         `json:"items"`
 	ItemBytes float64         `json:"itemBytes"`

@@ -1181,7 +1181,7 @@ func firstOf(id string, past []*explore.World) *explore.Entity {
 	return &explore.Entity{}
 }
 
-// client returns an actor's client.
+// newClient returns an actor's client.
 func newClient(base func(...func(*dynamodb.Options)) *dynamodb.Client, n *explore.Transport, s setup) mapper.Client {
 	c := base(func(o *dynamodb.Options) {
 		o.HTTPClient = n

@@ -123,7 +123,7 @@ func (w *World) HasLeft(key, item string) bool {
 	return slices.ContainsFunc(w.Left[key], is) || slices.ContainsFunc(w.Loose[key], is)
 }
 
-// HasGone reports whether an entity of a key with that item goes, or has gone, by several requests.
+// HasDeleted reports whether an entity of a key with that item goes, or has gone, by several requests.
 func (w *World) HasDeleted(key, item string) bool {
 	return slices.ContainsFunc(w.Going[key], func(g Going) bool { return g.Items[item] != "" })
 }

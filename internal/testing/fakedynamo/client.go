@@ -31,7 +31,7 @@ type Client struct {
 	// At are the answers to the calls of one operation and sort key ("PutItem HEAD"), in
 	// their order. They come before Answers: for calls that are under way at once.
 	At map[string][]Answer
-	// Deaf reports that the client does not pass on the options of a call.
+	// Unwatched reports that the client does not pass on the options of a call.
 	Unwatched bool
 
 	mu    sync.Mutex

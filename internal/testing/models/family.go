@@ -295,7 +295,7 @@ type ScalarElements struct {
 	Sizes []Size      `ddb:"sk=Z#{.}"`
 }
 
-// Members has a set as items.
+// SetItems has a set as items.
 type SetItems struct {
 	ID      string              `ddb:"pk={ID}"`
 	Head    string              `ddb:"sk=HEAD"`
@@ -357,7 +357,7 @@ type Product struct {
 	Cached map[string]string `ddb:"-"`
 }
 
-// Satellites has items and elements in a further table.
+// SecondaryItems has items and elements in a further table.
 type SecondaryItems struct {
 	_       struct{} `ddb:"table=forums,hash=Name,range=-"`
 	_       struct{} `ddb:"table=replies,hash=Forum,range=At,name=ReplyTable"`

@@ -87,7 +87,7 @@ func (g *Gen) isTaken(v any) bool {
 	return was
 }
 
-// singleton fills a singleton's fields, or leaves them as they are now and then.
+// fixedItem fills a singleton's fields, or leaves them as they are now and then.
 func (g *Gen) fixedItem(root reflect.Value, it *schema.Item) {
 	if g.R.IntN(5) == 0 {
 		return

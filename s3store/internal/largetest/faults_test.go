@@ -249,7 +249,7 @@ func TestLargeFaults(t *testing.T) {
 	}
 }
 
-// meetFaults does something once without a fault, and then with faults at requests, from 1, that it
+// faultsAt does something once without a fault, and then with faults at requests, from 1, that it
 // sent: most of all pairs by a seed.
 func faultsAt(seed uint64, most int, once func(at int, fault faults.Fault) int) {
 	sent := once(0, 0)

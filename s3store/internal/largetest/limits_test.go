@@ -162,7 +162,7 @@ func TestHostilePointers(t *testing.T) {
 	}
 }
 
-// indexed has an index whose key is called as the bytes of parts might be.
+// indexedTome has an index whose key is called as the bytes of parts might be.
 type indexedTome struct {
 	_    struct{} `ddb:"table=indexed"`
 	_    struct{} `ddb:"index=byData,pk={Data}"`

@@ -10,6 +10,7 @@ type a struct {
 
 var err = errors.New("the valeu is missing")
 
+// g returns nothing.
 func f() {
 	_ = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 	// One two three four five six seven eight nine ten one two three four five six seven eight nine ten one two
