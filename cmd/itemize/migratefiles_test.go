@@ -51,9 +51,10 @@ func TestMigrateFiles(t *testing.T) {
 		"ImportTable in place of the puts of the items, into new tables ($", "at a price that is not known here")
 	m.says(m.itemize(1, "plan", s3At("-from", "s3://"+bucket+"/y")...), "the export has no manifest-summary.json",
 		"name the folder of one export")
-	m.says(m.itemize(1, "verify", "-from", from), "-from is of plan, run: leave it out of verify")
-	m.says(m.itemize(1, "run", "-sample", "5"), "-sample is of plan: leave it out of run")
-	m.says(m.itemize(1, "rollback", "-item-by-item"), "-item-by-item is of contract")
+	m.says(m.itemize(2, "verify", "-from", from), "unknown flag -from: it belongs to plan, run: leave it out")
+	m.says(m.itemize(2, "run", "-sample", "5"), "unknown flag -sample: it belongs to plan: leave it out")
+	m.says(m.itemize(2, "rollback", "-item-by-item"),
+		"unknown flag -item-by-item: it belongs to contract: leave it out")
 	m.says(m.itemize(1, "run", "-live"), "-live is of -import")
 	m.says(m.itemize(1, "run", "-import", "s3://"), "write s3://BUCKET/PREFIX")
 	m.says(m.itemize(0, "run", "-import", "out", "-table", "shops=not-there"),

@@ -118,7 +118,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// What DynamoDB would refuse, or change on the way, is refused with what to do.
+// Values that DynamoDB would refuse or change are refused, and the error says what to do.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -20,8 +20,9 @@ func entityOf(number, n int, t *item.Table) *Entity {
 	return e
 }
 
-// The items of a batch are of different partition keys, as long as there are some, and what comes first is
-// done before the last is begun: a root that is pushed behind its children goes with the next batch.
+// The items of a batch have different partition keys, as long as there are enough of them. An item is
+// done before the items pushed after it start. A root that is pushed after its children is sent in the
+// next batch.
 func TestQueue(t *testing.T) {
 	table := &item.Table{Name: "t", Hash: "PK", Range: "SK"}
 	var q queue

@@ -83,8 +83,8 @@ func (x *Patch) Added() []*write.Request {
 // Live returns the incarnation that the patch is bound to; ok is false if it knows none.
 func (x *Patch) Live() (live types.AttributeValue, ok bool) { return x.live, x.bound }
 
-// Written returns the incarnation of what the patch has written; ok is false if that is an item without
-// one, which is seen in any entity.
+// Written returns the incarnation of the items that the patch has written. ok is false for an item
+// without an incarnation, which is visible in every entity.
 func (x *Patch) Written() (live types.AttributeValue, ok bool) {
 	if x.FitsIncarnation() {
 		a := x.Items[0].Returned[schema.Incarnation]

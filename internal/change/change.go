@@ -1,6 +1,6 @@
-// Package change says what has to be written: of a snapshot and a value ([Diff]), of a
-// patch ([Patch]), of a selection to remove ([Deletion]). It is pure: no client, no
-// context, no clock but the model's.
+// Package change computes the writes of a save ([Diff], from a snapshot and a value), of a patch
+// ([Patch]) and of the removal of a selection ([Deletion]). It has no client and no context, and its
+// only clock is the model's.
 package change
 
 import (
@@ -18,9 +18,9 @@ import (
 // snapshot.
 type Change struct {
 	write.Request
-	// Stored is what is stored; nil for a new item.
+	// Stored is the stored item; nil for a new item.
 	Stored *snapshot.Stored
-	// Record is what is stored by it, nil for a delete; Pos its place in the value.
+	// Record is the value to store, nil for a delete. Pos is its position in the value.
 	Record any
 	Pos    codec.Pos
 	// mayMake reports that the item is made if it is missing, by a later request.

@@ -67,8 +67,8 @@ func shop() []item.Attributes {
 	}
 }
 
-// show describes changes, one line each: what is done with the item, what is set and
-// removed, and on what condition.
+// show describes changes, one line each: the kind of write, the attributes that are set and removed,
+// and the condition.
 func show(changes []*change.Change) string {
 	var lines []string
 	for _, ch := range changes {
@@ -130,8 +130,7 @@ func apply(s *snapshot.Snapshot, d *change.Diff) {
 	}
 }
 
-// What is written for each edit of a loaded entity: the items and attributes that differ,
-// and nothing else.
+// Each edit of a loaded entity writes the items and attributes that differ, and no others.
 func TestDiff(t *testing.T) {
 	m := Of[Shop](t)
 	for _, c := range []struct {
@@ -275,8 +274,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Attributes that the model does not know stay: an update does not mention them, an item
-// that became zero keeps them, and a put of the whole item takes them along.
+// Attributes that the model does not know are kept. An update does not mention them, an item that
+// became zero keeps them, and a put of the whole item includes them.
 func TestUnknownAttributesStay(t *testing.T) {
 	m := Of[Shop](t)
 	sides := item.Attributes{"Street": S("High"), "City": S("Ayr"), "zip": S("KA7")}
@@ -354,8 +353,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A field whose items were not loaded is not written: it would overwrite what nobody has
-// seen.
+// A field whose items were not loaded is not written: the write would overwrite a value that the caller
+// has not seen.
 func TestNotLoaded(t *testing.T) {
 	m := Of[Shop](t)
 	lines := shop()[3:6]
@@ -402,8 +401,8 @@ func TestKeyFieldNotLoaded(t *testing.T) {
 	}
 }
 
-// A key field that was changed is refused, and with Move the whole entity goes: a put of
-// each item at its new place, with what the model does not know, and a delete at its old.
+// A changed key field is refused. With Move the whole entity moves: a put of each item under its new
+// key, with the attributes that the model does not know, and a delete of the old item.
 func TestMove(t *testing.T) {
 	m := Of[Shop](t)
 	items := []item.Attributes{
@@ -491,8 +490,8 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// More attributes than an update's expression takes are written by a put of the whole item,
-// with what the model does not know, on the item's version.
+// If more attributes changed than an update's expression can have, a put writes the whole item. It
+// includes the attributes that the model does not know, and requires the item's version.
 func TestReplacedForManyAttributes(t *testing.T) {
 	for edited, kind := range map[int]write.Kind{100: write.Update, 298: write.Update, 299: write.Put, 310: write.Put} {
 		m := Wide(t, 310)
@@ -567,8 +566,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// An item without a version is written on condition of the old values: of what an update
-// changes, or of all that a delete or put replaces.
+// A write of an item without a version requires the old values: those of the attributes that an update
+// changes, or all that a delete or put replaces.
 func TestWithoutVersion(t *testing.T) {
 	m := Of[Plain](t)
 	items := []item.Attributes{
@@ -602,7 +601,7 @@ func TestWithoutVersion(t *testing.T) {
 		}
 	}
 
-	// An item of a model with versions that somebody else has put without one.
+	// an item of a model with versions that another program has put without one
 	versions := Of[Shop](t)
 	head := stored("HEAD", item.Attributes{"Name": S("n"), "Open": Bool(true), "Visits": N("1")})
 	delete(head, "_v")

@@ -14,16 +14,16 @@ import (
 )
 
 // A program without this library changes values and leaves the version as it is. So a write of a loaded
-// item requires the values that were read, as well as the version: an update those of the attributes
-// that it changes, and a put, a delete and a check those of all attributes. Values of 4 KB in all are
-// compared. If there are more, the largest are compared by their size, if they are strings or binaries,
-// or not at all.
+// item requires the version and the values that were read: an update those of the attributes that it
+// changes, and a put, a delete and a check those of all attributes. Up to 4 KB of values are compared.
+// If there are more, the largest strings and binaries are compared by their size, and other large
+// values not at all.
 
 // maxComparisons is how many attributes a condition compares. With names that take 5 bytes it stays
 // under 4 KB and 300 operators.
 const maxComparisons = 100
 
-// comparison is what a write requires of one attribute.
+// comparison is the condition of a write on one attribute.
 type comparison struct {
 	item.Assignment
 	size int // of the value

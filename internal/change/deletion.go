@@ -15,14 +15,14 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Deletion is the removal of what a selection of one entity holds.
+// Deletion is the removal of a selection of one entity.
 type Deletion struct {
 	m         *model.Model
 	Selection selection.Selection
 	// Root is the root's delete, nil where it is not selected; Rest the others.
 	Root *Change
 	Rest []*Change
-	// keyFields are the values of the key fields, as far as what was read tells them.
+	// keyFields are the values of the key fields, as far as the items that were read have them.
 	keyFields []key.Value
 }
 
@@ -60,8 +60,7 @@ func (del *Deletion) Single() (p selection.Part, ok bool) {
 	return s.Parts[0], true
 }
 
-// Unread is what the delete of a single item expects, whatever the item holds: that no staged
-// insert has put it.
+// Unread is the condition of a delete of a single item that was not read: no staged insert has put it.
 var Unread = write.Expect{Blind: true, Terms: []attr.Condition{item.Unstaged}}
 
 // Blind adds the delete of a single item, whatever it holds.
@@ -119,7 +118,7 @@ func (del *Deletion) Found(images []item.Image) *item.Image {
 	return root
 }
 
-// Absent returns the delete of a root that is not there.
+// Absent returns the delete of a root that does not exist.
 func (del *Deletion) Absent() *Change {
 	at, err := del.m.RootPlace(del.Selection.Identity)
 	if err != nil {
@@ -145,7 +144,7 @@ const (
 	Created What = "created"
 )
 
-// Differences compares what is stored with the loaded entity that is to be deleted.
+// Differences compares the stored items with the loaded entity that is to be deleted.
 func (del *Deletion) Differences(found []item.Image) []Difference {
 	var out []Difference
 	now := make(map[item.Place]*item.Image, len(found))
@@ -214,9 +213,9 @@ func (del *Deletion) Check() error {
 	return nil
 }
 
-// Belongs reports whether an item is one of an entity, or was left over from one: its key
-// agrees with the identity, and of one without an incarnation the other key
-// fields' values as well, as far as they are known.
+// Belongs reports whether an item belongs to an entity, or is a leftover item of one. Its key must
+// agree with the identity. The key of an item without an incarnation must also agree with the other key
+// fields, as far as they are known.
 func Belongs(m *model.Model, f *item.Image, identity, keyFields []key.Value) bool {
 	return f.Kind != nil && m.Agrees(f, identity) && (f.Header.Incarnation != nil || m.Agrees(f, keyFields))
 }
@@ -233,7 +232,7 @@ func (del *Deletion) add(it *schema.Item, r *snapshot.Stored) *Change {
 	return ch
 }
 
-// All are the deletes, the root's last, so that what is left is found.
+// All returns the deletes. The root's is last, so that remaining items can be found after a failure.
 func (del *Deletion) All() []*Change {
 	all := slices.Clone(del.Rest)
 	if del.Root != nil {

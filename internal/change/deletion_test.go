@@ -18,8 +18,8 @@ func single(sel selection.Selection, sk string) selection.Selection {
 	return sel
 }
 
-// A selection is deleted whole or without its root; everything else is refused with what
-// to select.
+// A selection is deleted as a whole, or without its root. Every other selection is refused, and the
+// error says what to select.
 func TestNewDeletion(t *testing.T) {
 	m, topics := Of[Shop](t), Of[Topic](t)
 	for _, c := range []struct {
@@ -153,8 +153,8 @@ func TestDeletionOfFound(t *testing.T) {
 	}
 }
 
-// A single item is deleted whatever it holds, at a price that is a bound, unless it is
-// nobody's or another entity's.
+// A single item is deleted whatever its content, at a bounded price, unless it belongs to no entity or
+// to another one.
 func TestBlindDelete(t *testing.T) {
 	m := Of[Topic](t)
 	for _, c := range []struct{ sk, err string }{
@@ -187,8 +187,8 @@ func TestBlindDelete(t *testing.T) {
 	}
 }
 
-// Items of another value of a field that the keys name, which is told by the root, are not
-// the entity's, unless they carry an incarnation: then they are left over.
+// If the keys contain a field of the root, items with another value of that field do not belong to the
+// entity. If they carry its incarnation, they are leftover items.
 func TestBelongs(t *testing.T) {
 	m := Of[Ledger](t)
 	images := Images(t, m,

@@ -30,7 +30,7 @@ type Options struct {
 	Reindex bool
 }
 
-// Diff is the difference between a value and what is stored of it.
+// Diff is the difference between a value and the stored items.
 type Diff struct {
 	Changes []*Change
 	// Checks are the stored items that are not written, if they were asked for.
@@ -42,8 +42,8 @@ type Diff struct {
 	Moves bool
 	// RootMoves reports that the root does as well: another key field may only move elements.
 	RootMoves bool
-	// NeedsRoot reports that something new is put and that nothing which was loaded tells the
-	// entity's incarnation: the root has to be read first.
+	// NeedsRoot reports that a new item is put and that no loaded item has the entity's incarnation, so
+	// the root must be read first.
 	NeedsRoot bool
 }
 
@@ -96,7 +96,7 @@ type differ struct {
 	o Options
 	// expiryChanged reports that the expiry of all items (ttl,all) did.
 	expiryChanged bool
-	// incarnation is what new items carry; nil until the first.
+	// incarnation is the incarnation of new items; nil until the first one.
 	incarnation types.AttributeValue
 	faults      Faults
 	few         [1]*Change // room for those of most saves
@@ -144,8 +144,9 @@ func Of(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any, o Options) (*D
 	return &d.Diff, d.fence(unresolved)
 }
 
-// checkRoot asks for the root of an entity to which something is added, with the checks of the others where it was not
-// loaded, or by itself: that it is live, and of the incarnation that the new items carry.
+// checkRoot adds a check of the root to a save that adds items: the root is live, and has the
+// incarnation that the new items carry. If the root was not loaded, the check is one of the others;
+// else it is a check of its own.
 func (d *differ) checkRoot() error {
 	isNew := func(ch *Change) bool { return ch.New }
 	isRoot := func(ch *Change) bool { return ch.Root }
@@ -220,7 +221,7 @@ func (d *differ) identify() error {
 		if !s.Fresh {
 			return err
 		}
-		d.fail(err) // beside whatever else is wrong
+		d.fail(err) // in addition to other errors
 	}
 	switch {
 	case same:
@@ -262,9 +263,9 @@ func (d *differ) move() error {
 	return nil
 }
 
-// LeftBehind reports whether an item that was found under the old key after a move is left behind: its
-// key agrees with the old values, and not with the new ones. If the root moved, the items of the next
-// entity of the old key are not.
+// LeftBehind reports whether an item that was found under the old key after a move is left behind. Its
+// key then agrees with the old values, and not with the new ones. If the root moved, items of the next
+// entity with the old key are not left behind.
 func (d *Diff) LeftBehind(m *model.Model, found []item.Image, i int) bool {
 	f := &found[i]
 	if d.RootMoves {

@@ -51,7 +51,7 @@ func (x *indexing) entry(e *schema.Entry) write.Entry {
 	return out
 }
 
-// unsure reports whether what is stored is not what was read.
+// unsure reports whether the stored item may differ from the item that was read.
 func (x *indexing) unsure() bool {
 	return x.Unread || x.Expect.Instead != nil || x.Expect.Version == nil && x.Expect.Old != nil
 }

@@ -35,7 +35,8 @@ type TooLarge struct {
 	Field string
 	At    item.Place
 	Size  int
-	// Local is what its entries in local indexes would have, of one that is over the limit with them.
+	// Local is the size of the item's entries in local indexes, if the item is over the limit because
+	// of them.
 	Local int
 	// Heaviest are the attributes that weigh most, the heaviest first.
 	Heaviest []Weight

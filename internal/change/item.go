@@ -88,8 +88,8 @@ func expiryOf(m *model.Model, it *schema.Item, v, rec any) types.AttributeValue 
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.Unix(), 10)}
 }
 
-// compare returns the attributes that differ from what is stored. Of values that may lie outside their item they are as
-// they would be in it: write places them.
+// compare returns the attributes that differ from the stored ones. A value that may be external has its
+// form inside the item; write places it.
 func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, removes []item.Assignment, err error) {
 	it := rec.Item
 	record := d.m.Codec.Record(it.Index)
@@ -147,8 +147,8 @@ func appendFormer(removes []item.Assignment, r *snapshot.Stored, i int) []item.A
 	return removes
 }
 
-// rename adds to what is written of an item the attributes that are stored under names which they
-// had before: each is set under its name of now, and the old names are removed.
+// rename adds the attributes that are stored under earlier names to the writes of an item. Each is set
+// under its present name, and the earlier name is removed.
 func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment,
 	[]item.Assignment, error,
 ) {
@@ -170,7 +170,7 @@ func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []it
 		case v != nil:
 			sets = append(sets, item.Assignment{Name: name, Index: f.Attribute, Value: v})
 		case d.m.Schema.Hooks:
-			continue // AfterLoad may have made other fields of it, which nobody has stored
+			continue // AfterLoad may have set other fields from it, which are not stored
 		}
 		removes = append(removes, remove)
 	}
@@ -193,8 +193,8 @@ func (d *differ) expiry(rec model.Record, r *snapshot.Stored, old any, sets,
 	return sets, removes
 }
 
-// was returns what an attribute is stored as, or would be: of an opaque one its value in
-// the stored item, or without one what the snapshot's zero value encodes to.
+// was returns the stored value of an attribute. For an opaque attribute it is the value in the stored
+// item, or, without an item, the encoding of the snapshot's zero value.
 func (d *differ) was(it *schema.Item, r *snapshot.Stored, old any, i int) types.AttributeValue {
 	if it.Attributes[i].Opaque && r != nil {
 		return r.Opaque[i]
@@ -222,7 +222,7 @@ func (d *differ) update(rec model.Record, r *snapshot.Stored, old any) {
 // reindexes reports whether items of a kind are written for the keys of indexes alone.
 func (d *differ) reindexes(it *schema.Item) bool { return d.o.Reindex && len(it.Derived) > 0 }
 
-// reindex adds to what is written of an item the keys of indexes that are not stored as they are now.
+// reindex adds the keys of indexes that differ from the stored ones to the writes of an item.
 func (d *differ) reindex(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment,
 	[]item.Assignment, error,
 ) {
@@ -328,12 +328,11 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 	d.add(ch)
 }
 
-// incarnate gives a new item its entity's incarnation: that of what was loaded, or of an
-// entity that is new at its place one of its own.
+// incarnate gives a new item its entity's incarnation: the loaded one, or, for a new entity, a new one.
 func (d *differ) incarnate(ch *Change) {
 	fresh := d.s.Fresh || d.RootMoves
 	if d.incarnation == nil && d.s.Fresh {
-		d.incarnation, _ = d.s.Incarnation() // where somebody has told it
+		d.incarnation, _ = d.s.Incarnation() // if it is known
 	}
 	if d.incarnation == nil && fresh {
 		d.incarnation = item.NewToken()
@@ -360,7 +359,7 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 		n++
 	}
 	ch.Set = make([]item.Assignment, 0, n)
-	ch.Put = make(item.Attributes, n+ch.Table.KeyAttributes()+2) // the incarnation, and the version of what is sent
+	ch.Put = make(item.Attributes, n+ch.Table.KeyAttributes()+2) // the incarnation, and the version of the sent item
 	ch.KeyInto(ch.Put)
 	set := func(a item.Assignment) {
 		if a.Value != nil {
@@ -434,7 +433,7 @@ func (d *differ) replace(ch *Change) error {
 	changed, removed := slices.Clone(ch.Set), ch.Remove
 	expiry := expiryOf(d.m, ch.Item, d.v, ch.Record)
 	if ch.Item.ExpiryOfRoot && d.s.Root() == nil && ch.Stored.Expiry > 0 {
-		expiry = ch.Stored.Header.Expiry // the root, which tells it, was not loaded
+		expiry = ch.Stored.Header.Expiry // the root, which has it, was not loaded
 	}
 	if err := fill(d.m, ch, d.Keys.KeyFields, expiry, ch.Stored); err != nil {
 		return err
@@ -446,7 +445,7 @@ func (d *differ) replace(ch *Change) error {
 	if h.Stage != nil && !d.m.DropsMark(ch.Item) {
 		ch.NewSize += item.Assignment{Name: item.DropMark.Name, Value: h.Stage}.Into(ch.Put)
 	}
-	// What was cleared is not put again.
+	// cleared attributes are not put again
 	for _, a := range removed {
 		if v, ok := ch.Put[a.Name]; ok {
 			ch.NewSize -= attr.AttributeSize(a.Name, v)

@@ -126,8 +126,9 @@ func sameLarge(m *model.Model, r *snapshot.Stored, a *schema.Attribute, i int, n
 	return large.Same(was, now, m.Codings, a.Text(), attr.Same)
 }
 
-// place returns the value of an attribute that may lie outside its item as it is written: what is
-// stored where that is the same, nil for none, or a new one, which the change notes.
+// place returns the value of an attribute that may be external, as it is written. If the value is
+// unchanged, this is the stored value (nil for none). Otherwise it is a new value, which the change
+// records.
 func (ch *Change) place(m *model.Model, i int) (types.AttributeValue, error) {
 	a := ch.Item.Attributes[i]
 	now, err := plainly(m, ch.Item, ch.Record, i)
@@ -225,7 +226,7 @@ func (ch *Change) inline(i int) int {
 	if ch.Stored != nil && ch.Put == nil {
 		if _, hooked := ch.Stored.Seen[i]; hooked &&
 			!slices.ContainsFunc(ch.Set, func(a item.Assignment) bool { return a.Index == i }) {
-			return 0 // what is stored of it is not what the record holds
+			return 0 // the record differs from the stored value
 		}
 	}
 	if n := attr.ValueSize(now); n >= leastOut {
@@ -283,8 +284,8 @@ func plainOrEncoded(m *model.Model, it *schema.Item, rec any, i int) (types.Attr
 	return encode(m, it, rec, i)
 }
 
-// renamed returns the value of an attribute that gets its new name: of one that may lie outside its
-// item what is stored.
+// renamed returns the value of an attribute that gets a new name. For one that may be external it is
+// the stored value.
 func (d *differ) renamed(rec model.Record, r *snapshot.Stored, i int) (types.AttributeValue, error) {
 	if rec.Item.Attributes[i].Large.External() {
 		return r.Opaque[i], nil
@@ -292,8 +293,8 @@ func (d *differ) renamed(rec model.Record, r *snapshot.Stored, i int) (types.Att
 	return encode(d.m, rec.Item, rec.Value, i)
 }
 
-// sameLarge compares a value that may lie outside its item with what is stored, or without an item with that of the
-// snapshot. It returns the value as it would be in the item.
+// sameLarge compares a value that may be external with the stored value, or, without an item, with the
+// snapshot's. It returns the value as it would be inside the item.
 func (d *differ) sameLarge(rec model.Record, r *snapshot.Stored, old any, i int) (now types.AttributeValue, same bool,
 	err error,
 ) {

@@ -51,8 +51,8 @@ func lazies(m *model.Model, v any, do func(lazy) bool) {
 	}
 }
 
-// SettleAll makes the lazy values of what was saved be read from where they are stored, unless they are
-// in memory: those too that were found to be what is stored.
+// SettleAll makes the lazy values of a saved value read from their storage, unless they are in memory.
+// This includes the values that were unchanged.
 func SettleAll(s *snapshot.Snapshot, v any) {
 	m := s.Model
 	if m.Source == nil {

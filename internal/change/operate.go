@@ -18,7 +18,7 @@ var ops = map[expr.Kind]item.Op{
 	expr.AddElements: item.OpAddElements, expr.DeleteElements: item.OpDeleteElements, expr.Append: item.OpAppend,
 }
 
-// operate adds a change of an attribute by what is stored in it, or of what lies in it.
+// operate adds a change of an attribute, or of a value inside it, that depends on the stored value.
 func (x *Patch) operate(ch *PatchItem, p expr.Change, i int) error {
 	a := ch.Item.Attributes[i]
 	name := p.Field.Shown()
@@ -59,14 +59,14 @@ func (x *Patch) operate(ch *PatchItem, p expr.Change, i int) error {
 	return nil
 }
 
-// expires reports whether an attribute tells when an item expires.
+// expires reports whether an attribute is the time to live of its item.
 func (x *Patch) expires(it *schema.Item, a *schema.Attribute) bool {
 	return it.Expiry != nil && slices.Equal(it.Expiry.Path, a.Value.Path)
 }
 
-// join joins an operation to one that the patch has already on the same path, where that is one
-// in effect, and then takes its path; o is nil for the set of a whole attribute. Other changes of
-// one value, or of what lies in it, exclude each other.
+// join combines an operation with an earlier one of the patch on the same path, if both have the effect
+// of one, and then registers its path. o is nil for the set of a whole attribute. Other changes of one
+// value, or of values inside it, exclude each other.
 func (x *Patch) join(ch *PatchItem, field string, path []string, o *item.Operation) error {
 	twice := func() error {
 		return x.m.FieldErrorf(field, "the patch changes it twice, or it and what it lies in: use two patches, each "+

@@ -47,14 +47,14 @@ func (x *Patch) keyFields() []key.Value {
 	return x.keys
 }
 
-// PatchItem is what a patch does with one item.
+// PatchItem is the part of a patch that concerns one item.
 type PatchItem struct {
 	*Change
-	// Absent requires that the item is not there, Exists that it is; where neither is set
-	// it is written either way.
+	// Absent requires that the item does not exist, and Exists that it does. If neither is set, the
+	// item is written in both cases.
 	Absent, Exists bool
-	// either reports that the item is put whether it is there or not; upsert that a change of
-	// it is one of an upsert, strict that one is not; taking that one only takes something away.
+	// either reports that the item is put in both cases. upsert reports that one of its changes is an
+	// upsert's, and strict that one is not. taking reports that one change only removes something.
 	either, upsert, strict, taking bool
 	// tagged reports that the item has to be the one of a tag.
 	tagged bool
@@ -129,12 +129,12 @@ var (
 	errTagCreated = errors.New("the item was created since the tag was made")
 )
 
-// stance is how a patch reckons with what is stored.
+// stance has the assumptions of a patch about the stored items.
 type stance struct {
 	// request is the one that it was, of a stance that was kept.
 	request write.Request
-	// incarnation is that of the live entity that the item is reckoned to be of; hidden is what
-	// was left over in its place.
+	// incarnation is the incarnation of the live entity that the item is assumed to have. hidden is the
+	// leftover item under its key.
 	incarnation types.AttributeValue
 	hidden      *item.Hidden
 	// bound reports that the entity was read: what the item holds has to be of it, or of none.
@@ -376,10 +376,9 @@ func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem,
 	return ch, nil
 }
 
-// require decides whether the item has to be there, or not to be there. A singleton that is not
-// there is its zero value, so that a set or an increment makes it; what only takes something
-// away requires it, and so does what changes an element. The root has to be there, unless it is
-// upserted.
+// require decides whether the item must exist, or must not. A singleton that does not exist is its zero
+// value, so a set or an increment creates it. A change that only removes something requires the item,
+// and so does a change of an element. The root must exist, unless the patch is an upsert.
 func (x *Patch) require(ch *PatchItem) error {
 	if !ch.changes() {
 		ch.Kind, ch.Exists = write.Check, ch.Root || ch.Item.Element()
@@ -515,14 +514,15 @@ func (x *Patch) Bind(live types.AttributeValue) {
 		ch.take(ch.placeholders)
 		ch.bound, ch.incarnation = true, live
 		switch {
-		// the entity gets none: what is made has none, and writers that have read it know none
+		// the entity gets no incarnation: a created item has none, and writers that have read it know
+		// of none
 		case ch.Root && live == nil:
 			ch.Defaults = slices.DeleteFunc(slices.Clone(ch.Defaults),
 				func(a item.Assignment) bool { return a.Name == schema.Incarnation })
 		case ch.Root:
 		case ch.Kind == write.Put:
 			ch.carry(live)
-		// beside a request on the root item. Make gives an incarnation to others that are missing.
+		// with a request for the root item. Make gives an incarnation to others that have none.
 		case live != nil && ch.makes() && !ch.fixed:
 			ch.Defaults = append(slices.Clip(ch.Defaults), item.AssignIncarnation(live))
 		}
@@ -554,8 +554,8 @@ func (ch *PatchItem) take(s *stance) {
 	ch.stance, ch.Request = *s, s.request
 }
 
-// Pin makes the patch reckon with one live incarnation alone: what it reckoned to be of another
-// is plain again, and where it changes or asks for the root that has to be of this one.
+// Pin makes the patch assume one live incarnation. Assumptions of another one are dropped. If the patch
+// changes or checks the root, the root must have this incarnation.
 func (x *Patch) Pin(live types.AttributeValue) {
 	if x.bound {
 		if !attr.Same(x.live, live) {
@@ -577,9 +577,9 @@ func (x *Patch) Pin(live types.AttributeValue) {
 // Bound reports whether the item has to be of an entity that was read.
 func (ch *PatchItem) Bound() bool { return ch.bound }
 
-// Unfit returns the indexes of the items as they are on which an operation cannot be applied:
-// something is stored as NULL, or has no map to lie in. One that was rewritten already is as it was
-// seen no more. What is not there, or not live, or has expired, is refused for that.
+// Unfit returns the indexes of the items on which an operation cannot be applied: its value is stored
+// as NULL, or its parent is no map. An item that was already rewritten is not reported again. An item
+// that does not exist, is not live or has expired is refused for that reason instead.
 func (x *Patch) Unfit(stored []item.Attributes) []int {
 	var unfit []int
 	for i, ch := range x.Items {
@@ -633,7 +633,7 @@ func (ch *PatchItem) Rewrite(stored item.Attributes) error {
 	}
 	if len(rest) == len(ch.Operations) {
 		ch.expect()
-		return nil // all of it fits what is there now
+		return nil // the patch fits the stored items
 	}
 	ch.Operations = rest
 	ch.Set, ch.Remove = slices.Clip(ch.Set), slices.Clip(ch.Remove)
@@ -646,7 +646,7 @@ func (ch *PatchItem) Rewrite(stored item.Attributes) error {
 	return ch.expectSeen(stored)
 }
 
-// expectSeen requires of what is written by what was seen that it is still so, and prices it.
+// expectSeen adds the condition that the item is as it was read, and its price.
 func (ch *PatchItem) expectSeen(stored item.Attributes) error {
 	ch.expect()
 	h := ch.Reserved.Header(stored)
@@ -689,14 +689,14 @@ func (x *Patch) Counts() bool {
 	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.Request.Counts() })
 }
 
-// Replaces reports whether one of the items is put in place of what was left over.
+// Replaces reports whether one of the items replaces a leftover item.
 func (x *Patch) Replaces(items []int) bool {
 	return slices.ContainsFunc(items, func(i int) bool { return x.Items[i].hidden != nil })
 }
 
-// Stray returns the indexes of the items in whose way is something that may not be the live
-// entity's, and that the patch did not reckon with: what a staged insert has put, and of
-// something new any other item. stored are the items as they are, of a patch that was refused.
+// Stray returns the indexes of the items that are blocked by an item which may not belong to the live
+// entity, and which the patch did not assume. That is an item that a staged insert has put, or, for a
+// new item, any other item. stored are the items of a refused patch as they are.
 func (x *Patch) Stray(stored []item.Attributes) []int {
 	if len(stored) == 0 {
 		return nil
@@ -710,7 +710,7 @@ func (x *Patch) Stray(stored []item.Attributes) []int {
 			if (ch.incarnation != nil || ch.bound) && h.Live() && !attr.Same(h.Incarnation, ch.incarnation) {
 				stray = append(stray, i)
 			}
-		case ch.hidden != nil: // what was to be replaced is no more
+		case ch.hidden != nil: // the item to replace has changed or was deleted
 			stray = append(stray, i)
 		case ch.bound && (h.Incarnation == nil || attr.Same(h.Incarnation, ch.incarnation)):
 		case ch.bound:
@@ -753,21 +753,21 @@ func (ch *PatchItem) Plain() {
 	ch.expect()
 }
 
-// Upserts reports whether the patch makes the item where it is not there.
+// Upserts reports whether the patch creates the item if it does not exist.
 func (ch *PatchItem) Upserts() bool {
 	overflows := func(o item.Operation) bool { return o.Overflow(nil) != nil }
 	return (!ch.Exists || ch.fixed) && len(ch.where) == 0 && (ch.Kind == write.Put || ch.fixed || ch.makes()) &&
 		!slices.ContainsFunc(ch.Operations, overflows)
 }
 
-// Conditional reports whether the item need not be there, and conditions are asked of it: what was
-// left over in its place has to go, for them to be asked of nothing.
+// Conditional reports whether the item need not exist and has conditions. A leftover item must then be
+// deleted first, so that the conditions see no item.
 func (ch *PatchItem) Conditional() bool {
 	return (!ch.Exists || ch.fixed) && len(ch.where) > 0 &&
 		(ch.Kind == write.Put || ch.Kind == write.Check || ch.fixed || ch.makes())
 }
 
-// Leftover returns the delete of what was left over in the item's place, as it was found.
+// Leftover returns the delete of the leftover item under the item's key, as it was found.
 func (ch *PatchItem) Leftover(m *model.Model, stored item.Attributes) *Change {
 	d := start(m, write.Delete, ch.Item, ch.Place)
 	h := m.Reserved.Header(stored)
@@ -788,8 +788,8 @@ func (ch *PatchItem) Repeats() bool {
 		slices.ContainsFunc(ch.Operations, func(o item.Operation) bool { return o.Needs() != nil })
 }
 
-// Replacing makes the patch put its item in place of what was left over, with the
-// incarnation of the live entity, nil where there is none.
+// Replacing makes the patch replace the leftover item, with the incarnation of the live entity, nil if
+// it has none.
 func (ch *PatchItem) Replacing(h *item.Hidden, incarnation types.AttributeValue) {
 	ch.begin()
 	if ch.Kind == write.Update {

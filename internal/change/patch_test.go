@@ -163,9 +163,9 @@ func TestNewPatch(t *testing.T) {
 	}
 }
 
-// An item that a staged insert put, or that is in the way of a new one, is met again as what it
-// is: the live entity's is written on condition of its incarnation, what was left over is
-// replaced by its version, and carries the live incarnation then.
+// If a staged insert has put the item, or an item blocks a new one, the patch adapts to it. It writes
+// an item of the live entity on condition of its incarnation. It replaces a leftover item by its
+// version, and gives it the live incarnation.
 func TestStray(t *testing.T) {
 	m := Of[Shop](t)
 	plan, line := of(m, "PLAN"), of(m, "LINE")

@@ -12,10 +12,9 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// indexKeys adds to an update the attributes that are written for secondary indexes alone and that its
-// changes concern, and to one that may make the item those that are made of the entity's key. Others
-// come with the next save of an item that it makes: they are made of fields that the patch does not
-// set.
+// indexKeys adds the attributes that exist only for secondary indexes to an update, if its changes
+// affect them. If the update may create the item, it also adds those that consist of the entity's key.
+// The next save of a created item adds the others, which consist of fields that the patch does not set.
 func (x *Patch) indexKeys(ch *PatchItem) error {
 	if ch.Kind != write.Update || len(ch.Item.Entries) == 0 {
 		return nil
@@ -36,15 +35,15 @@ func (x *Patch) indexKeys(ch *PatchItem) error {
 type patchedKeys struct {
 	*Patch
 	ch *PatchItem
-	// rec is the record as far as the patch knows it, and known the attributes that it does;
-	// operated are those that it changes by what is stored in them.
+	// rec is the record as far as the patch knows it, known are the attributes that it knows, and
+	// operated are those that it changes depending on their stored values.
 	rec               any
 	encoded, operated []int
 	// inKey are the values in the item's own sort key.
 	inKey []key.Value
 }
 
-// read makes the record of what the patch sets.
+// read builds the record of the values that the patch sets.
 func (p *patchedKeys) read() error {
 	it, m := p.ch.Item, p.m
 	if p.rec = m.Codec.New(); it.Element() {
@@ -128,8 +127,8 @@ func (p *patchedKeys) key(j int, k *schema.IndexKey) error {
 	return nil
 }
 
-// What a patch knows of a value: nothing, that it is as it was and this is it, that it sets it, or
-// that it changes it by what is stored.
+// The states of a value for a patch: unknown, unchanged and known, set by the patch, or changed
+// depending on its stored value.
 const (
 	valueUnknown = iota
 	setsValue
@@ -137,8 +136,8 @@ const (
 	valueOperated
 )
 
-// value returns the value of a placeholder as far as the patch knows it: of what is not set that of a
-// zero record.
+// value returns the value of a placeholder as far as the patch knows it. A field that is not set has
+// the value of a zero record.
 func (p *patchedKeys) value(j, i int, src *schema.Source) (v key.Value, is int, err error) {
 	it, m := p.ch.Item, p.m
 	if src.From == schema.FromModel {

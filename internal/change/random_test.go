@@ -112,9 +112,8 @@ func edit(r *rand.Rand, v *Shop) {
 	}
 }
 
-// anyEdits edits a value again and again, and sees to it that after each save what the
-// changes make of the stored items is the value: read again it is equal, at the sizes that
-// were predicted, and what is known of it without reading is what a load would say.
+// anyEdits edits a value repeatedly. After each save the changed items must decode to the value, have
+// the predicted sizes, and the snapshot without reading must equal a loaded one.
 func anyEdits[T any](t *testing.T, start T, edit func(r *rand.Rand, v *T), options ...cmp.Option) {
 	t.Helper()
 	m := Of[T](t)

@@ -8,9 +8,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// checkStays requires of an entity to which something is added that it has not moved to another shard
-// meanwhile: what is added would stay behind. A root whose time to live is over is not brought back,
-// since there may be another one.
+// checkStays requires that an entity to which a save adds items has not moved to another shard, where
+// the added items would be missing. An expired root is not restored, since there may be another one.
 func (d *differ) checkStays() error {
 	if !d.m.IsResharding() || d.s.Fresh || d.RootMoves {
 		return nil
@@ -38,8 +37,8 @@ func (d *differ) checkStays() error {
 	return d.requireRoot()
 }
 
-// checkShards requires of an entity that is inserted, or moves, that it does not lie on another of the
-// shards that its key may lead to, from before or after their number has changed.
+// checkShards requires that an entity which is inserted, or moves, is on none of the other shards that
+// its key may lead to, from before or after a change of their number.
 func (d *differ) checkShards() error {
 	if !d.m.IsResharding() || !d.s.Fresh && !d.RootMoves {
 		return nil

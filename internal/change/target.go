@@ -42,7 +42,7 @@ func (x *Patch) target(p *expr.Change) (*schema.Item, []int, error) {
 	return it, attributes, nil
 }
 
-// nameIn is what attributes of an item are called by a field's name.
+// nameIn returns the prefix that a field's name has for the attributes of an item.
 func (x *Patch) nameIn(it *schema.Item, p *expr.Change, f expr.Field) string {
 	if p.Part && it.Field != nil {
 		return it.Field.Name + "." + f.Name()
@@ -50,8 +50,8 @@ func (x *Patch) nameIn(it *schema.Item, p *expr.Change, f expr.Field) string {
 	return f.Name()
 }
 
-// find returns the attribute of an item that a field is stored in, and the names on the way
-// from there to it; or the attributes of a struct that is spread.
+// find returns the attribute of an item that stores a field, and the names of the path from there to
+// it; or the attributes of a struct that is spread.
 func (x *Patch) find(it *schema.Item, p *expr.Change, f expr.Field) (attributes []int, below []string) {
 	for n := 1; n <= len(f); n++ {
 		name := x.nameIn(it, p, f[:n])
@@ -156,8 +156,8 @@ func (x *Patch) patched(it *schema.Item, p expr.Change) any {
 	return rec
 }
 
-// targetOfCondition returns the item that a condition is about: the one given, or the one
-// that all its fields lie on; of an expression given in the SDK's terms the root.
+// targetOfCondition returns the item of a condition: the one given, or the one that stores all its
+// fields. For an SDK expression it is the root.
 func (x *Patch) targetOfCondition(p *expr.Change) (*schema.Item, error) {
 	if err := p.Condition.Err; err != nil {
 		return nil, x.m.Errorf("%w", err)

@@ -122,8 +122,8 @@ type HotKey struct {
 }
 
 // Hottest returns the traffic of the busiest key if the requests are spread over the keys by Zipf's
-// law: the key of rank k gets a share of 1/k^skew. A skew of 0 is even. It takes the same time for any
-// number of keys.
+// law. By that law the key of rank k gets a share of 1/k^skew, and a skew of 0 is even. The running
+// time does not depend on the number of keys.
 func (c Capacity) Hottest(keys int, skew float64) (HotKey, error) {
 	switch {
 	case keys < 1:

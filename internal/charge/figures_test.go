@@ -10,8 +10,8 @@ import (
 	"github.com/itemize/itemize/cost"
 )
 
-// The worked figures of the documents that the project implements. Each names the
-// sentence that it comes from, and where that errs what is right.
+// The worked figures of the documents that the project implements. Each names its sentence in the
+// document, and the right figure if the document is wrong.
 func TestWorkedFigures(t *testing.T) {
 	parts := func(c Capacity) Partitions {
 		p, err := c.Partitions()
@@ -375,8 +375,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A skewed workload's busiest key, and over how many keys it has to be spread: its reads
-// and writes share a partition, so that a key that is over it is never told one.
+// The busiest key of a skewed workload, and the number of shards that it needs. Its reads and writes
+// share a partition, so a key over the limit never needs just one shard.
 func TestHotKeys(t *testing.T) {
 	hottest := func(c Capacity, keys int, skew float64) HotKey {
 		h, err := c.Hottest(keys, skew)
@@ -414,8 +414,8 @@ func TestHotKeys(t *testing.T) {
 	}
 }
 
-// The partitions of a whole number of partitions' throughput are that number, whatever the
-// quotients round to; and what was partitioned stays so.
+// A whole number of partitions' throughput gives that number of partitions, however the quotients
+// round. A table keeps partitions that it once had.
 func TestPartitions(t *testing.T) {
 	for _, c := range []struct {
 		rcu, wcu float64

@@ -15,10 +15,10 @@ import (
 	"github.com/itemize/itemize/internal/redact"
 )
 
-// ItemFromJSON reads an item: in DynamoDB JSON ({"email": {"S": "a@example.com"}}), or as a plain JSON
-// object, whose numbers become N, arrays L and objects M, as attributevalue encodes them. It refuses
-// values that DynamoDB would refuse. It accepts any size, so that it can read documents before they are
-// split; see CheckItem.
+// ItemFromJSON reads an item in DynamoDB JSON ({"email": {"S": "a@example.com"}}), or as a plain JSON
+// object. As in attributevalue, the numbers of a plain object become N, its arrays L and its objects M.
+// Values that DynamoDB would refuse are refused. Any size is accepted, so that documents can be read
+// before they are split; see CheckItem.
 func ItemFromJSON(text []byte) (Item, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -94,9 +94,9 @@ func (p pager) query(partition string) (counts []int, units []float64) {
 	}
 }
 
-// The engine ends its pages where Pages does, and reports what it says. dynoxide ends a
-// page before the item that crosses, which DynamoDB does not: there, and it is known by the
-// first collection, only the units of the pages that it makes are compared.
+// The engine ends its pages at the same items as Pages, and reports the same units. dynoxide ends a
+// page before the item that crosses the limit, which DynamoDB does not. On it, recognized by the first
+// collection, only the units of the pages that it returns are compared.
 func TestPagesOnTheEngine(t *testing.T) {
 	p := pager{t, enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")}
 	endsBefore := false

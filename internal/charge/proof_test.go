@@ -20,15 +20,15 @@ import (
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
 
-// prover does random operations on a table with indexes, and compares what cost predicts
-// with what the engine reports, table and indexes apart.
+// prover runs random operations on a table with indexes. It compares the predicted cost with the
+// reported one, separately for the table and each index.
 type prover struct {
 	*testing.T
 	r      *rand.Rand
 	client *dynamodb.Client
 	name   string
 	table  charge.Table
-	// full tells that the engine reports every kind of call as DynamoDB does.
+	// full reports that the engine reports every kind of call as DynamoDB does.
 	full   bool
 	stored map[string]charge.Item
 	counts map[string]int
@@ -375,9 +375,9 @@ func (p *prover) transactWrite(ctx context.Context) {
 	p.check("TransactWriteItems", p.table.TransactWrite(writes...), &out.ConsumedCapacity[0])
 }
 
-// What cost predicts is what the engine reports, call by call, table and indexes apart,
-// with no tolerance: for 20,000 random operations of every kind on an engine that reports
-// as DynamoDB does, and on another for the kinds that it does so for.
+// The predicted cost equals the reported cost, call by call, separately for the table and each index,
+// without tolerance. This holds for 20,000 random operations of every kind on an engine that reports as
+// DynamoDB does. On another engine the test covers the kinds of calls that it reports in the same way.
 func TestPredictedEqualsConsumed(t *testing.T) {
 	ctx := context.Background()
 	p := newProver(t)

@@ -197,8 +197,8 @@ func Get(c Consistency, items ...Item) cost.Units {
 	return c.times(sum)
 }
 
-// Page returns the RCU of one answer of a Query or Scan of a table or index, by the sum of the items
-// that were read, before a filter or projection. Without items it costs one unit.
+// Page returns the RCU of one answer of a Query or Scan of a table or index. It is the sum of the items
+// that were read, before a filter or projection. An answer without items costs one unit.
 func Page(c Consistency, items ...Item) cost.Units {
 	bytes := 0
 	for _, it := range items {

@@ -2,9 +2,9 @@ package charge
 
 import "math"
 
-// zipfSum returns the sum of 1/k^s for k from 1 to n. It adds up to some thousand terms exactly, and
-// the rest by the formula of Euler and Maclaurin, whose error is far below that of the sum. s is 0 or
-// more.
+// zipfSum returns the sum of 1/k^s for k from 1 to n. It adds up some thousand terms exactly. For the
+// others it uses the formula of Euler and Maclaurin, whose error is far below that of the sum. s is 0
+// or more.
 func zipfSum(n int, s float64) float64 {
 	const exact = 4096
 	sum := 0.0

@@ -10,9 +10,10 @@ import (
 // Kind is the kind of a patch's change.
 type Kind uint8
 
-// The kinds of changes: a field is set, set if it is absent, or removed; a number is incremented;
-// elements are added to a set, deleted from it, or appended to a list; an element is added, put or
-// deleted; an item is deleted; conditions; the entity must exist.
+// The kinds of changes, of fields, numbers, sets, lists, elements and items. A field is set, set if it
+// is absent, or removed. A number is incremented. Elements are added to a set, deleted from it, or
+// appended to a list. An element is added, put or deleted, and an item is deleted. Other kinds are
+// conditions, and the requirement that the entity exists.
 const (
 	Set Kind = iota
 	SetIfAbsent

@@ -22,7 +22,7 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Caught runs a function, and returns its panic as an error for Repanic.
+// Caught runs a function. It returns the panic of the function as an error for Repanic.
 func Caught(f func() error) (err error) {
 	defer func() {
 		switch v := recover().(type) {

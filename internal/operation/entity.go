@@ -153,9 +153,9 @@ func (e *Entity) takeOver(o *write.Outcome) bool {
 	return false
 }
 
-// refused finds out why requests of an entity were refused: because of the root item of another
-// writer's pending insert or delete, or of leftover items, which the next plan replaces; or because of
-// a conflict.
+// refused finds out why requests of an entity were refused. The cause may be the root item of another
+// writer's pending insert or delete. It may be leftover items, which the next plan replaces. Otherwise
+// it is a conflict.
 func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *write.Outcome, t *Tally) (retry bool,
 	err error,
 ) {

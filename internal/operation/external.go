@@ -43,8 +43,8 @@ func (x *external) arrange(env *Env, changes []*change.Change) (err error) {
 	return err
 }
 
-// rearrange makes the changes of a patch, which are not made again for each plan, point to the group of
-// the last plan, or to a new one if that was discarded.
+// rearrange makes the changes of a patch point to the group of the last plan, or to a new one if that
+// was discarded. The changes of a patch are not computed again for each plan.
 func (x *external) rearrange(changes []*change.Change) error {
 	switch {
 	case !x.discarded && x.group == nil:

@@ -9,10 +9,10 @@ import (
 	"github.com/itemize/itemize/internal/item"
 )
 
-// Incarnations remembers the incarnations of the entities that were loaded, inserted or patched last,
-// so that an add does not read the root item first, and an update notices leftover items. It is
-// bounded: it remembers the last 1,024 entities, and up to 1,024 more. It is safe for concurrent use,
-// and the zero value is empty.
+// Incarnations remembers the incarnations of the entities that were loaded, inserted or patched last.
+// With it an add does not read the root item first, and an update notices leftover items. It remembers
+// at least the last 1,024 entities, and at most 2,048. It is safe for concurrent use, and the zero
+// value is empty.
 type Incarnations struct {
 	mu          sync.Mutex
 	latest, old map[item.Place]types.AttributeValue

@@ -70,7 +70,7 @@ func locatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (Patch
 		&t.Tally); err != nil {
 		return spec, env.fault(err)
 	}
-	spec.Located = true // an entity that has moved would leave behind what is added
+	spec.Located = true // items that are added to an entity that has moved would be left behind
 	return spec, nil
 }
 

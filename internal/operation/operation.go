@@ -562,9 +562,9 @@ func (x *Operation) afterLoss(o *write.Outcome, parts []partOutcome) afterLoss {
 	return least
 }
 
-// guarded returns mayRetry for a transaction of which only one copy can be applied, if only an
-// assumption says that an earlier attempt was made: it writes an item whose version it requires, as the
-// next plan does, or has lost that version already.
+// guarded returns mayRetry for a transaction that can be applied only once, if an earlier attempt is
+// only assumed. The transaction writes an item whose version it requires. The next plan requires the
+// same version, unless the item has already lost it.
 func guarded(o *write.Outcome) afterLoss {
 	versioned := func(r *write.Request) bool { return r.Writes() && r.Expect.Version != nil }
 	if o.Assumed && (slices.ContainsFunc(o.Requests, versioned) || refusedForGood(o)) {

@@ -7,8 +7,8 @@ type Options struct {
 	// Independent sends each request by itself, Staged sends a staged insert or delete, ExactlyOnce
 	// sends a single request as a transaction.
 	Independent, Staged, ExactlyOnce bool
-	// Move allows changes of key fields, CheckLoaded requires that loaded items are unchanged, Reindex
-	// also writes items whose index keys differ, CheckRoot also confirms that the entity is live after
+	// Move allows changes of key fields. CheckLoaded requires that loaded items are unchanged. Reindex
+	// also writes items whose index keys differ. CheckRoot also confirms that the entity is live after
 	// a save that adds nothing.
 	Move, CheckLoaded, Reindex, CheckRoot bool
 	// RootInTransaction requires the root item in the transaction that adds items.

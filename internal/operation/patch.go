@@ -371,7 +371,8 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		}
 	}
 	for _, i := range occupied {
-		// Another writer was faster. What its item carries tells afterwards whether it is one of the live entity.
+		// Another writer was faster. The item's attributes show later whether it belongs to the live
+		// entity.
 		p.Items[i].Plain()
 		p.Items[i].Return = p.Items[i].Return || len(p.Items) == 1
 	}

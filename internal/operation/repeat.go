@@ -8,8 +8,8 @@ import (
 	"github.com/itemize/itemize/internal/search"
 )
 
-// Repeat runs do, which reads an entity and writes it, again after a conflict in which nothing was
-// written, and if the entity was deleted and inserted again meanwhile.
+// Repeat runs do, which reads an entity and writes it. It repeats do after a conflict in which nothing
+// was written, and after an entity was deleted and inserted again between the read and the write.
 func Repeat(ctx context.Context, label string, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()

@@ -321,8 +321,8 @@ func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tal
 	return false, r.Err
 }
 
-// overtaken returns the error of a refused staged insert: if another writer took over its pending root
-// item the entity does not exist, and the error is a Conflict that says so.
+// overtaken returns the error of a refused staged insert. If another writer took over its pending root
+// item, the entity does not exist, and the error is a Conflict that says so.
 func overtaken(refusal error, o *write.Outcome) error {
 	r, stored := o.Requests[0], o.Stored[0]
 	var exists *Exists

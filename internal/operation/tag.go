@@ -6,7 +6,7 @@ import (
 	"github.com/itemize/itemize/internal/snapshot"
 )
 
-// What is wrong with the token of a tag.
+// The faults of a tag's token.
 const (
 	noTag          = "IfTag was given text that is no tag"
 	ofOtherEntity  = "the tag is of another entity"

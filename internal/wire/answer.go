@@ -6,11 +6,12 @@ import smithy "github.com/aws/smithy-go"
 type Operation struct {
 	// name is the answer's member that holds them.
 	name string
-	// items reads the member, and returns what takes its place in what is left to the SDK.
+	// items reads the member, and returns the text that replaces it in the rest for the SDK.
 	items func(r *reader) (rest string, ok bool)
 }
 
-// The operations. What is left of a list of items is an empty one, and of an item an empty one.
+// The operations. In the rest for the SDK, an empty list replaces a list of items, and an empty item an
+// item.
 var (
 	Query        = &Operation{"Items", readItems}
 	GetItem      = &Operation{"Item", readItem}
@@ -62,9 +63,9 @@ func readTables(r *reader) (_ string, ok bool) {
 	return string(append(rest, '}')), true
 }
 
-// read reads the answer that is a page's body: its items, and what it tells besides, which is set in
-// out. Where that is more than is known here, rest is what is left for the SDK. ok is false for an
-// answer that the SDK is to read whole, which is no fault of it.
+// read reads the answer in a page's body: its items, and its other fields, which are set in out. If the
+// answer has fields that are unknown here, rest is the text for the SDK. ok is false if the SDK must
+// decode the whole answer, which may be valid.
 func (o *Operation) read(p *Page, out smithy.Deserializable) (rest []byte, ok bool) {
 	body := p.body
 	if len(body) > maxBody {

@@ -118,7 +118,7 @@ const maxRoom = 32 << 20
 // chunk is how much is read at once: so much stays in the processor's cache while the SDK sums it up.
 const chunk = 64 << 10
 
-// readAll reads an answer into b, or into memory of just its length where that is told.
+// readAll reads an answer into b, or into memory of the exact size if the length is known.
 func readAll(resp *smithyhttp.Response, b []byte) ([]byte, error) {
 	room := 512
 	if n := resp.ContentLength; n > 0 {

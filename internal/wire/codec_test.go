@@ -72,8 +72,8 @@ func clientOf(answers ...answer) *dynamodb.Client {
 
 const twoItems = `{"Count":2,"Items":[{"PK":{"S":"a"}},{"PK":{"S":"b"}}],"ScannedCount":2}`
 
-// A call has the errors that it has without the codec: of answers that are errors, damaged, cut or broken; and after a
-// retry the items of the answer that was accepted.
+// With the codec a call has the same errors as without it: for error answers, and for damaged, cut or
+// broken answers. After a retry it has the items of the accepted answer.
 func TestCalls(t *testing.T) {
 	throttled := answer{
 		status: 400,
@@ -163,7 +163,8 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// What lies in a page's own memory is nobody's string: an answer as short as can be, shared, and released.
+// No string refers to a page's own memory: tested with a shortest answer, a shared one and a released
+// one.
 func TestShortAndShared(t *testing.T) {
 	p := newPage(true, true)
 	p.body = append(p.body, `{"Items":[{"e":{"S":"a\nb"}}]}`...)
@@ -193,8 +194,8 @@ func TestCopyDetachesStrings(t *testing.T) {
 	}
 }
 
-// A page that was released is used again: what was made of it stays what it was, in both modes; shared strings keep
-// their memory.
+// A released page is reused. Values that were decoded from it do not change, in both modes; shared
+// strings keep their memory.
 func TestReleased(t *testing.T) {
 	for _, share := range []bool{false, true} {
 		read := func(text string, i int) *Page {

@@ -1,18 +1,19 @@
-// Package wire is between DynamoDB's JSON and Go: it writes requests, and reads items straight from
-// answers, without making attribute values of them first.
+// Package wire converts between DynamoDB's JSON and Go. It writes requests, and reads items directly
+// from answers, without creating attribute values first.
 //
-// [Codec] takes the place of the SDK's protocol in single calls (dynamodb.Options.Protocol). Signing,
-// retries, endpoints, checksums and error answers stay the SDK's. Of an answer the items are cut out
-// and kept as a [Page]; what most answers tell besides (counts, consumed capacity) is read here as
-// well, and anything else given to the SDK.
+// [Codec] replaces the SDK's protocol in single calls (dynamodb.Options.Protocol). Signing, retries,
+// endpoints, checksums and error answers are still the SDK's. The codec cuts the items out of an answer
+// and keeps them as a [Page]. It also reads the fields that most answers have (counts, consumed
+// capacity), and leaves other fields to the SDK.
 //
-// A [Request] is serialized by an encoder of its own; method, path and headers are learnt from the SDK,
-// once for each operation. An input that holds what no request for items does is serialized by the SDK.
+// A [Request] is serialized by the package's own encoder. Method, path and headers are learnt from the
+// SDK, once for each operation. The SDK serializes an input that has fields which no request for items
+// has.
 //
-// The scanner accepts a part of what the SDK accepts, and gives the same values. Whatever it does not
-// expect (a syntax error, a member twice, null, an unknown type of value) it does not judge: then the
-// SDK decodes the whole answer, or refuses it with its own error.
+// The scanner accepts a part of the answers that the SDK accepts, and gives the same values. It makes
+// no decision about other answers: a syntax error, a duplicate member, null or an unknown type of
+// value. In these cases the SDK decodes the whole answer, or refuses it with its own error.
 //
-// A page holds no values, but where they lie. [Item.Value] finds one; forms (package form) set fields
-// from it, and [Value.Attribute] makes the SDK's attribute value.
+// A page has the positions of values and not the values. [Item.Value] finds a value. Forms (package
+// form) set fields from it, and [Value.Attribute] returns the SDK's attribute value.
 package wire

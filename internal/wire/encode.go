@@ -17,7 +17,7 @@ import (
 // foreign to it, and serialized by the SDK.
 type encoder struct {
 	b []byte
-	// open are the ends of what is open: brackets and braces.
+	// open are the closing brackets and braces that are still to be written.
 	open []byte
 	// keyed reports that the next value's name is written.
 	keyed   bool
@@ -32,7 +32,8 @@ var encoders = sync.Pool{New: func() any { return new(encoder) }}
 // maxEncoder bounds the memory of an encoder that is kept, in bytes.
 const maxEncoder = 1 << 20
 
-// encode returns an input as JSON, in room if that is enough. ok is false for what is foreign.
+// encode returns an input as JSON, in room if it is large enough. ok is false for an input with foreign
+// fields.
 func encode(in smithy.Serializable, room []byte) (b []byte, ok bool) {
 	e := encoders.Get().(*encoder)
 	e.b, e.open, e.keyed, e.foreign = e.b[:0], e.open[:0], false, false
@@ -44,10 +45,10 @@ func encode(in smithy.Serializable, room []byte) (b []byte, ok bool) {
 	return b, ok
 }
 
-// Bytes returns what was written.
+// Bytes returns the JSON.
 func (e *encoder) Bytes() []byte { return e.b }
 
-// name writes what comes before a value: a comma behind another one, and a member's name.
+// name writes the text before a value: a comma after another value, and a member's name.
 func (e *encoder) name(s *smithy.Schema) {
 	if e.keyed {
 		e.keyed = false
@@ -59,7 +60,7 @@ func (e *encoder) name(s *smithy.Schema) {
 	}
 }
 
-// comma separates what comes from what is before it.
+// comma writes a comma if there was a value before.
 func (e *encoder) comma() {
 	if n := len(e.b); n > 0 && e.b[n-1] != '{' && e.b[n-1] != '[' {
 		e.b = append(e.b, ',')

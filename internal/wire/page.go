@@ -15,14 +15,14 @@ type Page struct {
 	body  []byte
 	side  []byte
 	cells []cell
-	// nested are the cells of what lies in lists, sets and maps.
+	// nested are the cells inside lists, sets and maps.
 	nested []cell
 	// Items are those of a Query, a Scan or a GetItem; Tables those of a BatchGetItem.
 	Items  []Item
 	Tables map[string][]Item
 }
 
-// roomy is a page with memory for what an answer of one small item takes.
+// roomy is a page with enough memory for an answer of one small item.
 type roomy struct {
 	Page
 	items [1]Item
@@ -53,7 +53,8 @@ func newPage(share, released bool) *Page {
 	return &p.Page
 }
 
-// Release gives the page's memory back. Nobody may look at its items any more; strings that were shared stay.
+// Release returns the page's memory. The caller must not use its items afterwards; strings that were
+// shared stay valid.
 func (p *Page) Release() {
 	if cap(p.body) > maxKept {
 		return
@@ -75,8 +76,8 @@ func (p *Page) Of(table string) *Page {
 	return &Page{Items: p.Tables[table]}
 }
 
-// Shape is the names of an item's attributes. Items of one kind share one, in whatever order their attributes
-// come: what is found out about the names is found out once.
+// Shape has the names of an item's attributes. Items of one kind share a shape, in any order of
+// attributes, so that each shape is examined once.
 type Shape struct {
 	Names []string
 	bytes int     // of the names
@@ -103,8 +104,8 @@ type reader struct {
 	// attributes are those that items have had, and ids their indexes by name.
 	attributes []attribute
 	ids        map[string]uint8
-	// positions are the ids of attributes by what their leads begin with: engines that keep items in
-	// hash tables give their attributes in an order of chance.
+	// positions are the ids of attributes by the beginning of their leads. Engines that keep items in
+	// hash tables return attributes in random order.
 	positions [256]uint8
 	// came are the attributes of an item, in the order in which they came.
 	came []uint8
@@ -118,7 +119,7 @@ type reader struct {
 // readers are those that have learnt some names.
 var readers sync.Pool
 
-// maxLearnt bounds how many names and shapes a reader goes on with.
+// maxLearnt is the maximum number of names and shapes that a reader keeps.
 const maxLearnt = 64
 
 // newReader returns a reader of a page whose body was read.
@@ -135,14 +136,14 @@ func newReader(p *Page) *reader {
 	return r
 }
 
-// release gives the page what was read of it, and the reader back.
+// release gives the page the parsed content, and returns the reader.
 func (r *reader) release() {
 	r.page.side, r.page.nested = r.side, r.nested
 	r.page, r.b, r.side, r.nested = nil, nil, nil, nil
 	readers.Put(r)
 }
 
-// attribute is what is known of the attributes of a name.
+// attribute is the known state of the attributes with one name.
 type attribute struct {
 	name string
 	// lead is how the last one began: its name, up to where the content of its value begins, and the content's kind.
@@ -150,7 +151,7 @@ type attribute struct {
 	// head and tail are the bytes behind the lead's first, and its last ones: the whole of a short one.
 	head, tail uint64
 	kind       Kind
-	// cell is that of the item that is being read.
+	// cell is the attribute's cell in the present item.
 	cell cell
 	// blob is how the last bytes were written, to the end of their value, and decoded their cell: an
 	// entity's items share their incarnation.
@@ -239,8 +240,8 @@ func (r *reader) lead() (id uint8, ok bool) {
 	return r.newLead()
 }
 
-// headBytes is how many bytes of a lead tell attributes apart, but for names that begin alike: those behind its first
-// quote. The shortest lead has one more.
+// headBytes is the number of bytes, after the first quote of a lead, that distinguish attributes,
+// except those whose names begin alike. The shortest lead has one byte more.
 const headBytes = 8
 
 // slot is the place of a head in a table of them.

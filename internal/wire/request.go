@@ -13,8 +13,8 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// Request makes the HTTP request of one call, and reads the answer to a write. The zero Request is one
-// that nobody has been given.
+// Request builds the HTTP request of one call, and reads the answer to a write. The zero Request is
+// unused.
 type Request struct {
 	maker
 	answer [128]byte
@@ -59,8 +59,8 @@ func (r *Request) DeserializeResponse(ctx context.Context, schema *smithy.Operat
 	return r.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 }
 
-// rewind gives an answer a body that was read, up to an error, and returns what gives it back the one
-// that it had: that is closed by who opened it.
+// rewind gives an answer a body that was read before, up to an error. undo restores the original body,
+// which the code that opened it closes.
 func rewind(resp *smithyhttp.Response, b []byte, err error) (undo func()) {
 	was := resp.Body
 	resp.Body = reading(b)
@@ -99,7 +99,7 @@ func (m *maker) SerializeRequest(ctx context.Context, schema *smithy.OperationSc
 	return nil
 }
 
-// head is what the SDK sets in an operation's requests besides their bodies.
+// head has the parts of an operation's requests, other than the body, that the SDK sets.
 type head struct {
 	protocol     smithyhttp.ClientProtocol
 	operation    string

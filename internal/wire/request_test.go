@@ -49,7 +49,7 @@ func randomText(r *rand.Rand) string {
 	return s
 }
 
-// randomInput fills a value with what may come in an input, nil now and then.
+// randomInput fills a value with random content that an input can have, sometimes nil.
 func randomInput(r *rand.Rand, v reflect.Value, depth int) {
 	if v.Type() == reflect.TypeFor[types.AttributeValue]() {
 		v.Set(reflect.ValueOf(randomValue(r, depth)))
@@ -184,7 +184,7 @@ func (f *foreign) Serialize(s smithy.ShapeSerializer) {
 	s.CloseStruct()
 }
 
-// What is foreign is left to the SDK.
+// The SDK handles foreign inputs.
 func TestForeignRequests(t *testing.T) {
 	o := dynamodb.Options{Protocol: sdk}
 	(&Codec{}).Option(&o)
@@ -319,8 +319,8 @@ func compareWritten(t testing.TB, status int, body []byte) {
 	}
 }
 
-// What a write is answered is what it is to the SDK: whole, cut anywhere, with a byte that is another
-// one, and as an error.
+// The answer to a write has the same values and errors as with the SDK: the whole answer, cut at each
+// byte, with one byte changed, and as an error.
 func TestWritten(t *testing.T) {
 	for here, bodies := range written {
 		for _, body := range bodies {

@@ -62,8 +62,8 @@ func (t *response) into(out smithy.Deserializable, items bool) bool {
 	return true
 }
 
-// decodeResponse reads an answer to a write, and sets what it tells. It reports false, and has set nothing, for
-// one that tells more.
+// decodeResponse reads an answer to a write and sets the fields of out. If the answer has other fields,
+// it sets nothing and returns false.
 func decodeResponse(body []byte, out smithy.Deserializable) bool {
 	s, t := scanner{b: body}, response{}
 	ok := s.fields(func(name []byte) bool { return t.field(&s, name) })
@@ -71,7 +71,7 @@ func decodeResponse(body []byte, out smithy.Deserializable) bool {
 	return ok && s.i == len(body) && t.into(out, false)
 }
 
-// capacity is what a request took, with what it points to.
+// capacity is the consumed capacity of a request, with the values that it points to.
 type capacity struct {
 	types.ConsumedCapacity
 	units, ofTable float64
@@ -172,7 +172,7 @@ func (s *scanner) integer() (int32, bool) {
 	return n, s.ended()
 }
 
-// ended reports whether a number has ended, as far as what comes behind it tells.
+// ended reports whether a number ends here, as far as the next byte shows.
 func (s *scanner) ended() bool {
 	c := s.space()
 	return c == ',' || c == '}'

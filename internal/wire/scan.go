@@ -58,39 +58,40 @@ func kindOf(name []byte) Kind {
 	return 0
 }
 
-// cell is where a value lies: a string or number between its quotes in the answer, or decoded in
-// the side memory, as bytes do; the elements of a list or set as cells of their own, and the
-// entries of a map as two each.
+// cell is the position of a value. A string or number is between its quotes in the answer, or, decoded,
+// in the side memory, where bytes are too. The elements of a list or set have cells of their own, and
+// each entry of a map has two.
 type cell struct {
 	at, n uint32
 	// size is the value's size in bytes, as DynamoDB counts it.
 	size uint32
-	// kind is the value's type, with the bit aside for what lies in the side memory. (Four words pass in registers.)
+	// kind is the value's type, with the bit aside for a value in the side memory. (Four words fit in
+	// registers.)
 	kind Kind
 }
 
 // aside is the bit of a cell's kind that says that it lies in the side memory.
 const deferred Kind = 1 << 7
 
-// maxDepth is deeper than DynamoDB nests values (32 levels): what is deeper yet is left to the SDK.
+// maxDepth is more than DynamoDB's depth limit of 32 levels. The SDK decodes deeper values.
 const maxDepth = 40
 
 // maxBody is the largest answer that cells can point into.
 const maxBody = math.MaxUint32
 
-// scanner reads JSON. Its methods report whether what they found is what they expect;
-// they do not say what is wrong, since the SDK reads the answer then.
+// scanner reads JSON. Its methods report whether they found the expected text. They do not say what is
+// wrong, because the SDK then decodes the answer.
 type scanner struct {
 	b []byte
 	i int
 	// side holds strings whose escapes were undone, and decoded bytes.
 	side []byte
-	// nested are the cells of what lies in lists, sets and maps, those of one together; open are
-	// those of the ones that are being read.
+	// nested are the cells inside lists, sets and maps, those of one value together. open are the cells
+	// of values that are being read.
 	nested, open []cell
 }
 
-// space passes over white space, and returns what follows: 0 at the end.
+// space skips white space, and returns the next byte: 0 at the end.
 func (s *scanner) space() byte {
 	for s.i < len(s.b) {
 		switch c := s.b[s.i]; c {
@@ -159,7 +160,7 @@ func plainTo(b []byte, i int) int {
 // word returns the eight bytes at a place.
 func word(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i : i+8 : i+8]) }
 
-// quoted passes over a string, and returns what is between its quotes, as it is written.
+// quoted skips a string, and returns the text between its quotes, with its escapes.
 func (s *scanner) quoted() (raw []byte, escaped, ok bool) {
 	if !s.is('"') {
 		return nil, false, false
@@ -218,8 +219,8 @@ func hex(b []byte) rune {
 	return r
 }
 
-// unescape appends a string without its escapes. As in encoding/json, what is no valid
-// UTF-8 and halves of surrogates become U+FFFD, in strings that have an escape.
+// unescape appends a string without its escapes. As in encoding/json, invalid UTF-8 and halves of
+// surrogates become U+FFFD in strings that have an escape.
 func unescape(to, raw []byte) []byte {
 	if !utf8.Valid(raw) || bytes.Contains(raw, []byte(`\u`)) {
 		var text string
@@ -279,8 +280,8 @@ func (s *scanner) blob() (c cell, ok bool) {
 // tokenText is the length in base64 of a token of 8 bytes: each item has one or two, its version and its incarnation.
 const tokenText = 12
 
-// token decodes the base64 of a token, and returns 8: 0 for what is none. Calls of package base64 take three times as
-// long for so few.
+// token decodes the base64 of a token, and returns 8, or 0 if it is none. Calls of package base64 take
+// three times as long for so few bytes.
 func token(to, raw []byte) int {
 	var v, bad uint64
 	for _, c := range raw[:11] {
@@ -322,8 +323,8 @@ func (s *scanner) value(depth int) (c cell, ok bool) {
 	return c, s.is('}')
 }
 
-// plain passes over a string or number without escapes and the end of its value, which is what most are. It
-// reports false, and has read nothing, for anything else.
+// plain skips a string or number without escapes, and the end of its value; most values are of this
+// form. For any other value it reads nothing and returns false.
 func (s *scanner) plain(k Kind) (c cell, ok bool) {
 	if k > N || s.i >= len(s.b) || s.b[s.i] != '"' {
 		return c, false
@@ -431,7 +432,7 @@ func (s *scanner) inside(k Kind, depth int) (c cell, ok bool) {
 	return c, ok
 }
 
-// collection is what a list or map adds to the sizes of its elements, in bytes.
+// collection is the size, in bytes, of a list or map without its elements.
 const collection = 3
 
 // list passes over an array.

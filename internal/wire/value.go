@@ -66,7 +66,7 @@ func (v Value) Peek() string {
 		from = v.page.side
 	}
 	b := from[v.cell.at : v.cell.at+v.cell.n]
-	return unsafe.String(unsafe.SliceData(b), len(b)) // nobody changes them any more
+	return unsafe.String(unsafe.SliceData(b), len(b)) // the bytes do not change any more
 }
 
 // String returns the text of a string or number, to keep.
@@ -77,7 +77,7 @@ func (v Value) String() string {
 	return strings.Clone(v.Peek())
 }
 
-// Bytes returns a copy of what a value of the kind B holds.
+// Bytes returns a copy of the value, of kind B.
 func (v Value) Bytes() []byte { return append(make([]byte, 0, v.cell.n), v.Peek()...) }
 
 // Bool returns what a value of the kind BOOL or NULL holds.

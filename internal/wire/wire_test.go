@@ -221,7 +221,8 @@ var answers = map[bool][]string{
 	},
 }
 
-// What is read here has the SDK's values, and what is not the SDK's errors and values.
+// A value that is decoded here equals the SDK's. For other answers the SDK's values and errors are
+// returned.
 func TestAgainstSDK(t *testing.T) {
 	for here, bodies := range answers {
 		for _, body := range bodies {
@@ -237,7 +238,8 @@ func TestAgainstSDK(t *testing.T) {
 	}
 }
 
-// What ends a string is found wherever it is, in strings of every length up to a few of what is looked at in one go.
+// The end of a string is found at each position, in strings of every length up to several times the
+// bytes that are examined at once.
 func TestLongStrings(t *testing.T) {
 	const long = 1 << 8
 	for n := range 3 * long {
@@ -269,7 +271,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Each answer, cut anywhere, or with a byte that is another one, is what it is to the SDK.
+// Each answer, cut at each byte or with one byte changed, has the SDK's values and errors.
 func TestDamaged(t *testing.T) {
 	for _, body := range answers[true] {
 		for i := range body {
