@@ -101,8 +101,10 @@ func (n *nodeWriter) levelType(name string, l level, whole, part result, add boo
 	method := identifier(sourceName(src))
 	param, arg := n.argument(src, f.Value, new([]string))
 	after := levelAt(l.it, l.parts+1)
-	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows the selection to one %s.", method, src.Text),
-		params: param}
+	m := &nodeMethod{
+		name: method, doc: fmt.Sprintf("%s narrows the selection to one %s.", method, src.Text),
+		params: param,
+	}
 	m.result = n.level(t.name+method, after, false)
 	m.body = m.result.make(call(impl("Next"), t.self(), after.parts, arg))
 	n.method(t, m, "the placeholder "+src.Text, l.it.Decl)

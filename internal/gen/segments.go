@@ -66,8 +66,10 @@ func parentText(text string) string {
 // segment makes the method of a shared segment, nested as the keys are.
 func (n *nodeWriter) segment(t *nodeType, self code, s *segment) {
 	name := n.segmentName(s.text)
-	m := &nodeMethod{name: name, doc: fmt.Sprintf("%s selects the items whose sort keys begin with %s.", name, s.text),
-		result: n.plain()}
+	m := &nodeMethod{
+		name: name, doc: fmt.Sprintf("%s selects the items whose sort keys begin with %s.", name, s.text),
+		result: n.plain(),
+	}
 	it := s.items[0]
 	if it.Element() && n.elementsOnly(it.Table, s.text, it) {
 		m.result = n.elements(it.Elem)
