@@ -61,8 +61,8 @@ func NewUnresolvedWrite(m *model.Model, changes []*Change, requests []*write.Req
 	return x
 }
 
-// freeze makes a change, as a request has sent it, independent of the value that it came
-// from, so that it can be applied to the snapshot when its outcome is known.
+// freeze makes a change that a request has sent independent of its source value. It can then be applied
+// to the snapshot when the outcome is known.
 func (ch *Change) freeze(m *model.Model, r *write.Request) *Change {
 	f := *ch
 	f.Request = *r
@@ -190,9 +190,9 @@ func (e *UnresolvedError) Error() string { return e.Err.Error() }
 var ErrLate = fmt.Errorf("it is not there, but may still come until %v after it was sent, and what is written now "+
 	"would not keep it out", Lateness)
 
-// fence makes sure that no unresolved write is applied after the changes of a save, which
-// the user takes for all there is: where they write none of its items, one gets a new
-// version. An item that is not there cannot be fenced off.
+// fence makes sure that no unresolved write is applied after the changes of a save, which the caller
+// believes to be the last ones. If a save writes none of the items of an unresolved write, one of these
+// items gets a new version. This is impossible for an item that does not exist.
 func (d *differ) fence(unresolved UnresolvedWrites) error {
 	var open UnresolvedWrites
 	for _, x := range unresolved.Late(d.Changes) {

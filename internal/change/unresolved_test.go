@@ -171,8 +171,8 @@ func TestUnresolvedWriteIsFrozen(t *testing.T) {
 	}
 }
 
-// A save while a write is unresolved leaves nothing that could be applied after it: it gives
-// an item of the unresolved write a new version, unless it writes one anyway.
+// A save while a write is unresolved makes sure that the write cannot be applied later. It gives an
+// item of the unresolved write a new version, unless it writes one anyway.
 func TestFence(t *testing.T) {
 	m := Of[Shop](t)
 	fence := "update HEAD if b'v-HEAD'"
@@ -227,8 +227,8 @@ func TestOneFenceForAll(t *testing.T) {
 	}
 }
 
-// The put of an item that is not there cannot be fenced off: until it is too late for it,
-// nothing may be saved that leaves it out.
+// The put of an item that does not exist cannot be fenced off. Until the put can no longer be applied,
+// a save without that item is refused.
 func TestCannotBeFenced(t *testing.T) {
 	m := Of[Shop](t)
 	s, _, x := edited(t, m, func(v *Shop) { v.Lines = append(v.Lines, Line{SKU: "new"}) })

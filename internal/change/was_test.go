@@ -116,9 +116,9 @@ func modelOf(t *testing.T, typ reflect.Type) *model.Model {
 	return model.New(e, codec.ReflectedModel(e), []string{"random"})
 }
 
-// Random histories of renames (was=) over random data, several at once, half of the items being
-// written in between: every version of the model reads what the ones before wrote, and an item
-// that was written has no old name any more.
+// Random histories of renames (was=) over random data, several at once, with half of the items written
+// between renames. Every version of the model reads the items of the versions before, and a written
+// item has no earlier name.
 func TestRenamesLoseNothing(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -147,7 +147,7 @@ func TestRenamesLoseNothing(t *testing.T) {
 	t.Logf("seed %d: %d renames, %d items with old names rewritten", seed, renames, rewritten)
 }
 
-// history is what was written of some entities.
+// history has the written items of some entities.
 type history struct {
 	t         *testing.T
 	seed      uint64
@@ -233,7 +233,7 @@ func (h *history) load(e *entity) (*snapshot.Snapshot, any) {
 	return s, v
 }
 
-// save writes what has changed, and sees that what is written holds no old name.
+// save writes the changes, and checks that the written items have no earlier names.
 func (h *history) save(e *entity, s *snapshot.Snapshot) {
 	h.t.Helper()
 	d, err := change.Of(s, nil, e.value, change.Options{})

@@ -80,7 +80,7 @@ func TestBig(t *testing.T) {
 	}
 }
 
-// What DynamoDB cannot keep is refused; what is no number too.
+// Numbers that DynamoDB cannot store are refused, and so are texts that are no numbers.
 func TestBigRefused(t *testing.T) {
 	ints, floats := codec.BigOf[big.Int]().Untyped(), codec.BigOf[big.Float]().Untyped()
 	refused := func(err error, want string) {

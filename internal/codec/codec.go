@@ -56,8 +56,8 @@ type Record interface {
 	Scan(rec any, attribute int, value wire.Value) error
 	// Exact reports whether an attribute, which was decoded from a value from the wire, encodes to that value again.
 	Exact(rec any, attribute int, value wire.Value) bool
-	// AfterLoad calls the methods AfterLoad of what was decoded: of an element, and of the
-	// structs whose fields are spread over the item.
+	// AfterLoad calls the methods AfterLoad of a decoded element, and of the structs whose fields are
+	// spread over the item.
 	AfterLoad(rec any)
 	// Same reports whether an attribute's fields are equal, without encoding
 	// them. It may say no for two that encode alike, never yes for two that do
@@ -83,8 +83,9 @@ type Record interface {
 	// sets it from a key.
 	Key(rec any, source int) (key.Value, error)
 	SetKey(rec any, source int, value key.Value) error
-	// IndexKey returns the value of a placeholder in a key that is written for secondary indexes
-	// alone, by its index in schema.Item.Derived, which names a field of the record.
+	// IndexKey returns the value of a placeholder in a key that exists only for secondary indexes.
+	// derived is the key's position in schema.Item.Derived, and the placeholder names a field of the
+	// record.
 	IndexKey(rec any, derived, source int) (value key.Value, err error)
 }
 
@@ -128,8 +129,9 @@ type Elements interface {
 // without more codecs than those of the standard library.
 func ReflectedModel(e *schema.Entity) Model { return New(e, nil, nil) }
 
-// New returns the codec of a schema that was built from reflect, with the table of the
-// model's type, nil for one that reflects, and the codecs of compressed values besides those of the standard library.
+// New returns the codec of a schema that was built from reflect. table is the table of the model's
+// type, nil for one that reflects. codings are the codecs of compressed values in addition to those of
+// the standard library.
 func New(e *schema.Entity, table *Form, codings compression.Codings) Model {
 	if table == nil || table.Type != e.Type.Go.(reflect.Type) { // a table of another type is no use
 		table = Reflected(e.Type)

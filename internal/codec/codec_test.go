@@ -132,8 +132,8 @@ func attribute(t *testing.T, m codec.Model, r codec.Record, it *schema.Item, rec
 
 func show(v types.AttributeValue) string { return fmt.Sprintf("%#v", v) }
 
-// Of two values of an attribute that are the same the encodings are, and a copy is equal
-// to its original, and shares nothing with it that an edit would change.
+// Equal values of an attribute have equal encodings. A copy equals its original, and edits of the copy
+// do not change the original.
 func TestSameAndClone(t *testing.T) {
 	each(t, func(t *testing.T, e *schema.Entity, m codec.Model, g *models.Gen) {
 		for range 50 {

@@ -8,9 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 )
 
-// checkDynamic returns an error for what interfaces in v hold and attributevalue would
-// drop without a word, and for what has no end. The static types are checked with the
-// model; this is for the dynamic ones. depth counts the steps that led to v.
+// checkDynamic returns an error for values in interfaces of v that attributevalue would drop silently,
+// and for cyclic values. The static types are checked with the model; this function checks the dynamic
+// ones. depth is the number of steps to v.
 func checkDynamic(v reflect.Value, depth int) error {
 	if !v.IsValid() {
 		return nil

@@ -34,12 +34,12 @@ func newElements(it *schema.Item, table *Form, codings compression.Codings) (*re
 	return c.record, m
 }
 
-// collection is what the codecs of slices and maps share.
+// collection has the common parts of the codecs of slices and maps.
 type collection struct {
 	path  Path
 	field *Form
-	// holds is the form of what the slice or map holds: elements, or pointers to them;
-	// elem that of the elements.
+	// holds is the form of the values in the slice or map: elements, or pointers to them. elem is the
+	// form of the elements.
 	holds, elem *Form
 	record      *record
 }
@@ -47,7 +47,7 @@ type collection struct {
 func (c *collection) NewElement() any         { return c.elem.New() }
 func (c *collection) NewElements(n int) []any { return c.elem.NewN(n) }
 
-// rec returns the record of what the collection holds at p, nil for a nil pointer.
+// rec returns the record at p in the collection, nil for a nil pointer.
 func (c *collection) rec(p any) any {
 	if c.holds != c.elem {
 		return c.holds.Pointer.Load(p)

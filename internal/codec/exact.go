@@ -9,9 +9,9 @@ import (
 )
 
 // A stored value is exact if the Go value that it was decoded into encodes to the same value again. A
-// value that is not exact has an unknown nested attribute, for instance, or a number with more digits
-// than a float64 has. A condition on what was read has to compare with the stored value, and not with
-// the encoded one.
+// value with an unknown nested attribute is not exact, for instance, and neither is a number with more
+// digits than a float64 has. A condition on a value that was read must compare with the stored value,
+// and not with the encoded one.
 //
 // Most forms compare without encoding. A form without the function exact encodes the value.
 

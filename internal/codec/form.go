@@ -36,8 +36,8 @@ type Form struct {
 	inKey inKey
 	// time returns a value of a type that converts to time.Time as one.
 	time func(p any) *time.Time
-	// The way to the parts, of types that have some: through a pointer, to the elements
-	// of a slice or array, to a map's entries, to a struct's fields.
+	// The parts of types that have some: a pointer's target, the elements of a slice or array, a map's
+	// entries, a struct's fields.
 	Pointer *Pointer
 	List    *List
 	Entries *Entries

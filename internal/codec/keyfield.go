@@ -9,9 +9,8 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// KeyFieldValue returns the key value of an argument that stands for a field that
-// keys name: a value of the field's type, or one that converts to it without
-// loss.
+// KeyFieldValue returns the key value of an argument for a key field: a value of the field's type, or
+// one that converts to it without loss.
 func KeyFieldValue(e *schema.Entity, i int, arg any) (key.Value, error) {
 	o := e.KeyFields[i]
 	return keyValue(e, o.Name, o.Type, keyFieldKind(e, i), arg)
@@ -51,7 +50,7 @@ func plain(arg any, t reflect.Type, kind key.Kind) (key.Value, bool) {
 	return key.Value{}, false
 }
 
-// argument is what a key field takes.
+// argument is an argument for a key field.
 type argument struct {
 	form *Form
 	text bool // as text

@@ -24,8 +24,8 @@ func (f *Form) copies() *Form {
 	return f
 }
 
-// reads gives a leaf its decode and scan: read sets a value from the text of a string or number, which it
-// does not keep, or from true or false, and reports false for what it does not know.
+// reads gives a leaf its decode and scan functions. read sets a value from the text of a string or
+// number, which it must not keep, or from true or false. It returns false for text that it cannot read.
 func (f *Form) reads(read func(p any, k wire.Kind, text string, o Options) bool) {
 	f.decode = func(p any, av types.AttributeValue, o Options) error {
 		if k, text := leafOf(av); read(p, k, text, o) {

@@ -134,8 +134,8 @@ func (s *setBuilder) value() types.AttributeValue {
 	return &types.AttributeValueMemberSS{Value: s.texts}
 }
 
-// decode decodes lists; sets, and whatever else, are left to attributevalue. As there,
-// what is too long or too short for an array is no error.
+// decode decodes lists; attributevalue decodes sets and other values. As there, a list that is too long
+// or too short for an array is no error.
 func (l *List) decode(p any, av types.AttributeValue, o Options) error {
 	from, ok := av.(*types.AttributeValueMemberL)
 	if !ok {

@@ -29,13 +29,13 @@ func Opaque(f *Form, options []string, names *Names) *Form {
 	return o
 }
 
-// dynamic is checkDynamic of what a pointer points to.
+// dynamic is checkDynamic of a pointer's target.
 func dynamic(p any) (err error) {
 	defer recovered(&err)
 	return checkDynamic(reflect.ValueOf(p).Elem(), 0)
 }
 
-// opaqueForm completes the form of such a type where its options are told it by the way.
+// opaqueForm completes the form of an opaque type with the options of its place.
 func opaqueForm(f *Form) *Form {
 	f.encode = func(p any, o Options, _ int) (types.AttributeValue, error) {
 		return Opaque(f, o.words(), nil).encode(p, 0, 0)

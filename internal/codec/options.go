@@ -8,8 +8,8 @@ import (
 	"github.com/itemize/itemize/internal/wire"
 )
 
-// Options are the options of a dynamodbav tag, and what a form is told of the value's
-// place. They mean just what they mean to attributevalue.
+// Options are the options of a dynamodbav tag, and the properties of the value's place. They have the
+// same meaning as in attributevalue.
 type Options uint16
 
 // The options.
@@ -23,8 +23,7 @@ const (
 	NumberSet
 	BinarySet
 	UnixTime
-	// pointee says that the value is what a pointer points to: it is there, even if it
-	// is empty.
+	// pointee reports that the value is the target of a pointer: it exists even if it is empty.
 	pointee
 )
 

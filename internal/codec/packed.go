@@ -7,8 +7,9 @@ import (
 	"github.com/itemize/itemize/internal/large"
 )
 
-// packed returns the form of the same values that are stored compressed where that is smaller, or with an empty codec
-// as they are, and read whatever codec they were written with. text says that the plain ones are text.
+// packed returns the form of the same values stored compressed if that is smaller. With an empty codec
+// they are stored as they are. Values are read with the codec that they were written with. text reports
+// that the plain values are text.
 func packed(f *Form, codings compression.Codings, codec compression.Codec, text bool) *Form {
 	p := *f
 	p.encode = func(v any, o Options, depth int) (types.AttributeValue, error) {

@@ -100,9 +100,9 @@ func (x Path) Present(p any, place int) (present, decided bool) {
 	return false, false
 }
 
-// ClearAs makes nil in dst the pointer on the way that is nil in src. One among the first
-// place steps other items may have made: of what it points to just the field at the end,
-// of the form f, is cleared.
+// ClearAs sets the pointer of the path in dst to nil that is nil in src. If the pointer is among the
+// first place steps, other items may have created its target. Then only the field at the end, of the
+// form f, is cleared.
 func (x Path) ClearAs(dst, src any, place int, f *Form) {
 	whole := dst
 	for i := range x.steps {

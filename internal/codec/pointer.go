@@ -8,7 +8,7 @@ import (
 
 // Pointer is the way through a pointer.
 type Pointer struct {
-	// Elem is the form of what it points to.
+	// Elem is the form of the target.
 	Elem *Form
 	// load returns what the pointer is, nil for a nil pointer; store sets it, to nil for
 	// nil.

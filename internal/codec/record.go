@@ -328,7 +328,7 @@ func (r *record) Key(rec any, source int) (key.Value, error) { return r.keys[sou
 func (r *record) IndexKey(rec any, derived, source int) (key.Value, error) {
 	v, err := r.derived[derived][source].get(rec)
 	if errors.Is(err, errNilStruct) {
-		return key.Value{Kind: key.String}, nil // nothing is there, as in an empty text
+		return key.Value{Kind: key.String}, nil // no value, as in an empty text
 	}
 	return v, err
 }

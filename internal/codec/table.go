@@ -93,8 +93,8 @@ func (t *Table) resolve(f *Form) []encoded {
 	return t.fields
 }
 
-// AttributeNames lists what the fields of a struct, or of what a pointer to one leads to, are called
-// when it is stored; nil for another type.
+// AttributeNames lists the attribute names of the fields of a struct, or of a pointer to one; nil for
+// another type.
 func (f *Form) AttributeNames() []string {
 	if f.Pointer != nil {
 		return f.Pointer.Elem.AttributeNames()

@@ -6,7 +6,7 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Advice is what is no fault of models, and would cost less in another way.
+// Advice returns hints for valid models that would cost less in another form.
 func (p *Package) Advice() []Diagnostic {
 	var all []Diagnostic
 	for _, m := range p.Models {

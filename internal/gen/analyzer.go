@@ -6,8 +6,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Analyzer reports what is wrong with the ddb tags of models, under go vet and other
-// drivers of analyzers.
+// Analyzer reports the faults of the ddb tags of models, under go vet and other drivers of analyzers.
 var Analyzer = &analysis.Analyzer{
 	Name: "itemize",
 	Doc:  "report what is wrong with the ddb tags of models",

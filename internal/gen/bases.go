@@ -51,8 +51,8 @@ func (m method) on(typ string) code {
 	}
 }
 
-// queryBase is the base of a query over elements, or entities, of a type: one that is a selection too,
-// unless it is of an index or of a flat model.
+// queryBase returns the base of a query over elements, or entities, of a type. The query is also a
+// selection, unless it is a query of an index or of a flat model.
 func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...string) base {
 	node := n.nodeBase().name
 	args := list(n.model(), elem)
@@ -163,7 +163,7 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 	}, q.node}
 }
 
-// word is what an item's elements are called in names of types.
+// word returns the name of an item's elements in the names of types.
 func (n *nodeWriter) word(it *schema.Item) string { return typeWord(goType(it.Elem)) }
 
 // narrowing is the base of the ranges of a time or a value: each of its methods returns part, made of

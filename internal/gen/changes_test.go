@@ -9,8 +9,8 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// What becomes of stored data when a model changes: each kind of change that would lose some is
-// refused with its cure, each harmless one passes.
+// The effects of model changes on stored data. Each kind of change that would lose data is refused, and
+// the error says what to do; each harmless change is accepted.
 func TestModelChanges(t *testing.T) {
 	type blank = struct{}
 	type address struct{ Street, City string }
@@ -184,7 +184,7 @@ func TestModelChanges(t *testing.T) {
 	}
 }
 
-// losses is what gen says of a model that was before and is after.
+// losses returns the diagnostics of gen for a change of a model.
 func losses(t *testing.T, before, after any) []string {
 	t.Helper()
 	old, now := layoutOf(t, before), layoutOf(t, after)

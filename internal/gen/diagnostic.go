@@ -10,7 +10,7 @@ import (
 // Diagnostic is something that is wrong with a model, at its place.
 type Diagnostic struct {
 	Pos, End token.Position
-	// Message says what is wrong, and what to write instead.
+	// Message names the fault, and the correct form.
 	Message string
 	Related []Related
 

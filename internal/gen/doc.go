@@ -1,8 +1,8 @@
 // Package gen generates, for the models of Go packages, typed keys and queries, patches, and the code
 // that the mapper uses in place of reflection.
 //
-// It works in three steps. Load finds the models of packages and what is wrong with them: it parses and
-// type-checks, and takes the schema's own validator, the one that mapper.New uses. Generate returns
-// files and diagnostics, and writes nothing. Whoever calls it, the command itemize or package codegen,
-// decides what to do with them.
+// It works in three steps. Load finds the models of packages and their faults: it parses and
+// type-checks them, and uses the schema's own validator, as mapper.New does. Generate returns files and
+// diagnostics, and writes nothing. The caller, the command itemize or package codegen, decides whether
+// to write the files.
 package gen

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// embeddedElsewhere takes back what is said of structs that another package embeds: one of those
-// given, or of the module, whose folder is "" where there is none.
+// embeddedElsewhere removes the diagnostics of structs that another package embeds: a given package, or
+// one of the module, whose folder is "" if there is none.
 func embeddedElsewhere(all []*Package, module string) {
 	for _, p := range all {
 		p.Diagnostics = slices.DeleteFunc(p.Diagnostics, func(d Diagnostic) bool {

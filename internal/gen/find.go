@@ -118,7 +118,7 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 	}
 	if !isModel(st, map[*types.Struct]bool{}) {
 		if embedsUnread(st) && slices.Contains(f.p.generated, generatedPath(file.path)) {
-			f.invalidType(named, ts) // it may be a model, and what was generated for it would be deleted
+			f.invalidType(named, ts) // it may be a model, whose generated code would be deleted
 			return
 		}
 		f.lonely(named, st)
@@ -149,8 +149,8 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 	}
 }
 
-// isModel reports whether a struct says where it lies: it, or a struct that it
-// embeds, has a partition key, a table, or a sort key beside a root.
+// isModel reports whether a struct is a model: it, or a struct that it embeds, has a partition key, a
+// table, or a sort key next to a root.
 func isModel(st *types.Struct, seen map[*types.Struct]bool) bool {
 	if seen[st] {
 		return false

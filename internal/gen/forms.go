@@ -69,7 +69,7 @@ type handle struct {
 	form  code
 }
 
-// handleOf returns the handle of a field of a type; spread tells that it is a struct whose
+// handleOf returns the handle of a field of a type. spread reports that the field is a struct whose
 // fields are spread.
 func (g *generator) handleOf(s types.Type, f *schema.Field, spread bool) handle {
 	t := f.Type
@@ -163,8 +163,7 @@ func (g *generator) elementsForm(t *schema.Type) code {
 	return call(of(impl("Slice"), goType(t)), inner)
 }
 
-// elementForm returns the form of an element, which may hold what is opaque inside an
-// attribute.
+// elementForm returns the form of an element, which may have an opaque value inside an attribute.
 func (g *generator) elementForm(t *schema.Type) code {
 	if isTable(t) {
 		return g.table(t)

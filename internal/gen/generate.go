@@ -13,14 +13,12 @@ import (
 	"sync/atomic"
 )
 
-// Version is that of the code that is generated; package mapperimpl says which ones
-// it works with.
+// Version is the version of the generated code. Package mapperimpl lists the versions that it supports.
 const Version = 3
 
-// Generate returns the files of a package's models: one beside each file that declares
-// some, and the lock file. lock is the lock file as it was, nil for none; accept takes
-// the keys as they are now, whatever it says. Where there are diagnostics there are no
-// files.
+// Generate returns the files of a package's models: one next to each file that declares models, and the
+// lock file. lock is the present lock file, nil for none. With accept the new keys replace those of the
+// lock file. If there are diagnostics, no files are returned.
 func (p *Package) Generate(lock []byte, accept bool) ([]File, []Diagnostic, error) {
 	if len(p.Diagnostics) > 0 || len(p.Models) == 0 {
 		return nil, p.Diagnostics, nil
@@ -100,8 +98,7 @@ type generator struct {
 	diagnostics []Diagnostic
 }
 
-// newGenerator finds the structs of the models, and takes the names of what is generated
-// for them.
+// newGenerator finds the structs of the models, and reserves the names of their generated code.
 func newGenerator(p *Package) *generator {
 	g := &generator{p: p, names: &names{taken: map[string]bool{}, imported: map[string]bool{}}}
 	for _, name := range p.types.Scope().Names() {
@@ -136,7 +133,7 @@ func newGenerator(p *Package) *generator {
 	return g
 }
 
-// nameStructure takes the names of what is generated for a struct.
+// nameStructure reserves the names of the generated code of a struct.
 func (g *generator) nameStructure(s *structure) {
 	word := s.name()
 	s.form = g.names.declare(lowerFirst(word) + "Form")
@@ -254,7 +251,7 @@ func (g *generator) unwritable(w *writer, m *Model) {
 	w.errs = nil
 }
 
-// generatedPath returns the path of the file that is generated beside a source file.
+// generatedPath returns the path of the generated file of a source file.
 func generatedPath(source string) string {
 	if base, ok := strings.CutSuffix(source, "_test.go"); ok {
 		return base + "_itemize_test.go"
@@ -262,8 +259,9 @@ func generatedPath(source string) string {
 	return strings.TrimSuffix(source, ".go") + "_itemize.go"
 }
 
-// constraints returns the //go:build line of the file that is generated for a source
-// file: its own, and what the name of the file says, which the generated one's does not.
+// constraints returns the //go:build line of the generated file of a source file. It has the line of
+// the source file, and the constraints of that file's name, which the generated file's name does not
+// have.
 func constraints(f *sourceFile) string {
 	line, named := buildConstraint(f), nameConstraint(f.path)
 	switch {

@@ -78,8 +78,8 @@ func (x *guards) reach(t *schema.Type) {
 	}
 }
 
-// methods asserts that a type does not say how it is encoded or decoded: its methods
-// would be ambiguous beside those that are embedded with it.
+// methods asserts that a type does not define its own encoding or decoding: its methods would be
+// ambiguous with those of types that are embedded with it.
 func (x *guards) methods(t *schema.Type) {
 	none := "NoMethods"
 	if t.Unmarshals {
@@ -88,10 +88,9 @@ func (x *guards) methods(t *schema.Type) {
 	x.p("var _ ", impl("Lacks"+none[2:]), " = struct {\n*", goType(t), "\n", impl(none), "\n}{}")
 }
 
-// structure asserts a struct with its tags. Assignability, unlike conversion, respects
-// tags. Of a struct of another package with fields that cannot be named here, it
-// asserts the types of those that can; the rest is the business of the layout's
-// fingerprint.
+// structure asserts a struct with its tags. Assignability, unlike conversion, respects tags. If a
+// struct of another package has fields that cannot be named here, it asserts the types of the other
+// fields; the layout's fingerprint covers the rest.
 func (x *guards) structure(named *types.Named) {
 	if named == nil {
 		return

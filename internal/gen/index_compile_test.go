@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Odd declarations of indexes: what is generated compiles, or gen says what to write.
+// Unusual declarations of indexes: the generated code compiles, or gen says what to write.
 func TestGeneratedIndexesCompile(t *testing.T) {
 	cases := map[string]string{
 		"calls": `type Shop struct {

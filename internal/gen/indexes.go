@@ -8,8 +8,8 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// indexes writes the functions that query the model's secondary indexes, and the types of what they
-// return.
+// indexes writes the functions that query the model's secondary indexes, and the types of their
+// results.
 func (n *nodeWriter) indexes() {
 	var all []*schema.Entry
 	for _, x := range n.e.Indexes {
@@ -42,8 +42,9 @@ func (n *nodeWriter) keyWords(count int) string {
 	return text
 }
 
-// indexName is that of an index's function: what name= says behind the model's, or the placeholders
-// of its partition key, and where that is not enough of its sort key too.
+// indexName returns the name of an index's function: the model's name, followed by the text of name=,
+// or by the placeholders of the partition key. If that is not unique, the placeholders of the sort key
+// follow.
 func (n *nodeWriter) indexName(e *schema.Entry, more bool) string {
 	name := n.m.Name
 	if e.Item != n.e.Root {

@@ -159,8 +159,7 @@ func (b *breaker) apply() []byte {
 	return append(out, b.src[at:]...)
 }
 
-// broken returns what stands between brackets on lines of its own: as much on each as
-// goes there.
+// broken returns the text between brackets, broken into lines that are as full as possible.
 func (b *breaker) broken(x brackets, indent int) string {
 	if x.block {
 		return "\n" + string(b.src[x.open+1:x.close]) + "\n"

@@ -34,7 +34,7 @@ type Package struct {
 	Models []*Model
 	// Diagnostics are the faults of its models.
 	Diagnostics []Diagnostic
-	// Notes are what is worth knowing of what was generated, and no fault.
+	// Notes are remarks on the generated code that are no faults.
 	Notes []Diagnostic
 
 	fset  *token.FileSet
@@ -43,7 +43,7 @@ type Package struct {
 	files []*sourceFile
 	// unread are the errors because of which the package could not be read whole.
 	unread []Diagnostic
-	// generated are the paths of the generated files that are there.
+	// generated are the paths of the existing generated files.
 	generated []string
 }
 
@@ -53,13 +53,13 @@ type sourceFile struct {
 	ast  *ast.File
 }
 
-// generatedName tells of the names that generated files have.
+// generatedName reports whether the path has the form of a generated file's name.
 func generatedName(path string) bool {
 	return strings.HasSuffix(path, "_itemize.go") || strings.HasSuffix(path, "_itemize_test.go")
 }
 
-// isGenerated tells of files that this package has written: their name says so, and
-// their first line. What somebody else wrote under such a name is source.
+// isGenerated reports whether this package has written a file: by its name and its first line. A file
+// of another origin with such a name is source code.
 func isGenerated(path string) bool {
 	if !generatedName(path) {
 		return false
@@ -73,10 +73,9 @@ func isGenerated(path string) bool {
 	return strings.TrimRight(line, "\r\n") == header
 }
 
-// Load loads the packages that match patterns, with their tests. Code that does not compile is no
-// hindrance if it parses, and the models themselves can be read; nor is what was generated before,
-// which is not looked at. The error is about the patterns and the go command; faults of models, and of
-// files that do not parse, are diagnostics.
+// Load loads the packages that match patterns, with their tests. The code need not compile: it must
+// parse, and the models must be readable. Load does not read generated files. The error is an error of
+// the patterns or of the go command; faults of models, and of files that do not parse, are diagnostics.
 func Load(ctx context.Context, cfg Config, patterns ...string) ([]*Package, error) {
 	l := &loader{fset: token.NewFileSet(), deps: map[string]*types.Package{}, done: map[string]*types.Package{}}
 	if err := l.list(ctx, cfg, patterns); err != nil {
@@ -157,7 +156,7 @@ func (l *loader) list(ctx context.Context, cfg Config, patterns []string) error 
 	return nil
 }
 
-// missing returns the error of a package that is not there.
+// missing returns the error of a package that does not exist.
 func missing(p *packages.Package) error {
 	var errs []error
 	for _, e := range p.Errors {

@@ -13,9 +13,8 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// LockName is the name of a package's lock file: its models' layouts as data. A later
-// run compares with it, so that keys which would no longer find what is stored are
-// noticed before they are used.
+// LockName is the name of a package's lock file, which has the layouts of its models as data. A later
+// run compares the models with it, and reports keys that would no longer find the stored items.
 const LockName = "itemize.lock.json"
 
 // LockPath returns the path of the package's lock file.
@@ -122,7 +121,8 @@ func (p *Package) readLock(content []byte) (lockFile, error) {
 	return l, nil
 }
 
-// contradiction is what contradicts the lock file, at a stored field, if it concerns one.
+// contradiction returns the diagnostic of a contradiction of the lock file. Its position is the stored
+// field, if it concerns one.
 func (p *Package) contradiction(m *Model, of contradiction, text string) Diagnostic {
 	pos, end := m.named.Obj().Pos(), m.named.Obj().Pos()+token.Pos(len(m.Name))
 	label := m.Schema.Label()
@@ -139,8 +139,9 @@ func (p *Package) contradiction(m *Model, of contradiction, text string) Diagnos
 	return Diagnostic{Pos: p.fset.Position(pos), End: p.fset.Position(end), Message: label + ": " + text}
 }
 
-// formerly returns for each model the layout that it had, nil for a new one: that of its name, or of
-// a model that is gone and was stored alike, the most alike first. Such are no longer unseen.
+// formerly returns for each model its earlier layout, nil for a new model. That is the layout with its
+// name, or that of a deleted model with a similar layout, the most similar first. The layouts that it
+// returns are removed from unseen.
 func (p *Package) formerly(before []schema.Layout, unseen *[]schema.Layout, now []schema.Layout) []*schema.Layout {
 	former := make([]*schema.Layout, len(now))
 	for i := range now {
@@ -167,8 +168,9 @@ func (p *Package) formerly(before []schema.Layout, unseen *[]schema.Layout, now 
 	}
 }
 
-// alike tells how likely a model has become another, 0 for not: one in the same table and under the
-// same partition key has to have some item of it, others half of what it stores.
+// alike returns the likelihood that one model has become another, 0 for none. Both must be in the same
+// table. With the same partition key they must share an item, and otherwise half of the stored
+// attributes.
 func alike(old, now schema.Layout) float64 {
 	table := old.Tables[0].Name == now.Tables[0].Name
 	partition := keyText(old.PartitionKey) == keyText(now.PartitionKey)
@@ -239,7 +241,7 @@ func lost(old, now schema.Layout) []string {
 	}
 	for _, it := range old.Items {
 		if !slices.ContainsFunc(now.Tables, func(t schema.LayoutTable) bool { return t.Name == it.Table }) {
-			continue // it is gone with its table
+			continue // it was deleted together with its table
 		}
 		if !slices.ContainsFunc(now.Items,
 			func(x schema.LayoutItem) bool { return x.Table == it.Table && sortKey(x) == sortKey(it) }) {
@@ -272,8 +274,8 @@ func stillHolds(it schema.LayoutItem, name string) bool {
 
 func expires(it schema.LayoutItem) bool { return it.Expiry != "" || it.ExpiryAll }
 
-// exchanged lists keys that find what is stored, and take it for something else: that name other
-// fields, or whose items are other fields.
+// exchanged lists keys that find stored items of another meaning: keys that name other fields, or whose
+// items are other fields.
 func exchanged(old, now schema.Layout) []string {
 	var out []string
 	places := func(what string, was, is schema.LayoutItem, a, b schema.LayoutKey) {

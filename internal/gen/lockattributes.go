@@ -59,7 +59,8 @@ type attributes struct {
 	was, is  schema.LayoutItem
 }
 
-// lost says what becomes of an attribute of the old item, nil for nothing.
+// lost returns the contradiction of an attribute of the old item that is no longer stored, nil for
+// none.
 func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
 	i := slices.IndexFunc(x.is.Attributes, func(b schema.LayoutAttribute) bool {
 		return b.Name == a.Name || slices.Contains(b.Was, a.Name)
@@ -108,7 +109,7 @@ func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
 	return nil
 }
 
-// back says what becomes of an attribute that was given up before, and is there again.
+// back returns the contradiction of an attribute that was discarded before and exists again.
 func (x *attributes) back(a schema.LayoutAttribute) *contradiction {
 	for _, b := range x.is.Attributes {
 		if b.Name != a.Name && !slices.Contains(b.Was, a.Name) || hasAttribute(x.was, a.Name) {
@@ -269,8 +270,8 @@ func unread(old, now schema.LayoutAttribute) string {
 	return ""
 }
 
-// incompatible says why what is stored as old says would not be read by what is stored as now, or
-// not whole; "" where it would. An old lock file says nothing of some.
+// incompatible says why values stored in the old form could not be read in the new form, or not in
+// full; "" means that they can. An old lock file does not have all properties.
 func incompatible(old, now schema.Wire, what string) string {
 	switch {
 	case old.Type == "" || now.Type == "any":

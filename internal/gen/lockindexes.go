@@ -8,9 +8,9 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// lostIndexes lists the secondary indexes in which a new layout would not find what an old one has
-// stored: attributes that are written for indexes alone are made by the layout that writes the item.
-// (DynamoDB fills an index by itself whose keys are attributes as they are.)
+// lostIndexes lists the secondary indexes in which a new layout would not find items that an old one
+// has stored. The layout that writes an item creates the attributes that exist only for indexes.
+// (DynamoDB itself fills an index whose keys are ordinary attributes.)
 func lostIndexes(old, now schema.Layout) []string {
 	var out []string
 	for _, x := range now.Indexes {
@@ -46,7 +46,8 @@ func lostIndexes(old, now schema.Layout) []string {
 	return out
 }
 
-// fixed says what DynamoDB does not change of an index that is there: its keys and its projection.
+// fixed returns the properties of an existing index that DynamoDB cannot change: its keys and its
+// projection.
 func fixed(old schema.Layout, x schema.LayoutIndex) string {
 	i := slices.IndexFunc(old.Indexes,
 		func(o schema.LayoutIndex) bool { return o.Name == x.Name && o.Table == x.Table })
@@ -93,8 +94,8 @@ func itemNamed(l schema.Layout, name string) schema.LayoutItem {
 	return l.Items[i]
 }
 
-// sourcesIn are what a key's placeholders name: attributes by their names, which a field that is renamed
-// keeps, and others by the field.
+// sourcesIn returns the sources of a key's placeholders: attributes by their names, which a renamed
+// field keeps, and other sources by the field.
 func sourcesIn(l schema.Layout, item string, k schema.LayoutKey) []string {
 	out := fields(k)
 	for _, it := range l.Items {

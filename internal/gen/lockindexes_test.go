@@ -8,7 +8,7 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// What a change of the indexes' declarations would not find of what is stored.
+// The stored items that a change of the indexes' declarations would no longer find.
 func TestLostIndexes(t *testing.T) {
 	type blank = struct{}
 	layout := func(v any) schema.Layout {

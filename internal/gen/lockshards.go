@@ -12,7 +12,7 @@ import (
 // processes do not look yet.
 func lostShards(old, now *schema.LayoutShards) []string {
 	if old == nil || now == nil {
-		return nil // the partition key tells
+		return nil // the partition key decides
 	}
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

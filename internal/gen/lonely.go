@@ -11,8 +11,8 @@ import (
 	"github.com/itemize/itemize/internal/tags"
 )
 
-// lonely reports what is wrong with a struct that is no model and has ddb tags: a tag that cannot be
-// read, or places of a model's fields though nothing says that it is one.
+// lonely reports the faults of a struct that is no model and has ddb tags: a tag that cannot be read,
+// or sort keys of a model's fields although the struct has no partition key.
 func (f *finder) lonely(named *types.Named, st *types.Struct) {
 	var places *types.Var
 	pos, end, unread := 0, 0, false

@@ -105,8 +105,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// BenchmarkManyModels generates the code of 200 models in one package, beside go vet on
-// the same package: warm, since each runs once before.
+// BenchmarkManyModels generates the code of 200 models in one package, and compares with go vet of the
+// same package. Both run once before, so caches are warm.
 func BenchmarkManyModels(b *testing.B) {
 	dir := manyModels(b, 200)
 	write := func() {

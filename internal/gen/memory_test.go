@@ -41,7 +41,7 @@ type (
 	}
 )
 
-// What was accepted as gone may be stored yet: of an attribute, of the names that it had before, and of
+// A deletion that was accepted may leave stored data: of an attribute, of its earlier names, and of
 // whole items. Later versions of the model are compared with it.
 func TestLockMemory(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -118,8 +118,9 @@ func TestLockMemory(t *testing.T) {
 	}
 }
 
-// A model that is new takes over the memory of one that is gone if it has probably become it, and of
-// no other: of a model under build tags, of the tests beside, of one of the same collection.
+// A new model takes over the memory of a deleted model if it has probably replaced it. It takes over no
+// other memory: not of a model under build tags, of one in test files, or of one of the same
+// collection.
 func TestFormerly(t *testing.T) {
 	named := func(name string, v any) schema.Layout {
 		l := layoutOf(t, v)

@@ -20,17 +20,17 @@ type nodeWriter struct {
 	e *schema.Entity
 	// types are the nodes' types, in the order in which they are written.
 	types []*nodeType
-	// alias are the names of bases by what they are, and bases what is written of them.
+	// alias has the names of bases by their definition, and bases has their code.
 	alias map[string]string
 	bases []code
 }
 
-// result is what a method of a node returns.
+// result is the result of a node's method.
 type result struct {
 	typ code
 	// make returns the expression that makes it of a query.Node.
 	make func(at code) code
-	// base is what a type of the file embeds to be it and more.
+	// base is the type that a type of the file embeds in order to extend it.
 	base func() base
 }
 
@@ -140,7 +140,8 @@ func (n *nodeWriter) elements(elem *schema.Type) result {
 	}
 }
 
-// query is a query over elements, or entities, that is no selection; more are the methods that it has besides.
+// query returns a query over elements, or entities, that is no selection. more are its additional
+// methods.
 func (n *nodeWriter) query(word string, elem any, more ...string) result {
 	args := list(n.model(), elem)
 	return result{
@@ -218,8 +219,8 @@ func (n *nodeWriter) argument(src schema.Source, kind key.Kind, remaining *[]str
 	return code{p, " ", goType(src.Value.Type)}, keyValue(src.Value.Type, kind, p)
 }
 
-// sourceName is what a placeholder is called: its field, Key of a map, Value of a
-// scalar element.
+// sourceName returns the name of a placeholder: its field, Key for a map's key, Value for a scalar
+// element.
 func sourceName(src schema.Source) string {
 	switch src.From {
 	case schema.FromMapKey:
@@ -408,8 +409,8 @@ func (n *nodeWriter) adder(name string, at code, it *schema.Item) *nodeMethod {
 	return m
 }
 
-// itemName returns the name of an item's method: what name= says, its field, or of an
-// item that fields share the last segment of its key that is literal text.
+// itemName returns the name of an item's method. It is the text of name=, or the item's field. For an
+// item that fields share, it is the last literal segment of its key.
 func (n *nodeWriter) itemName(it *schema.Item) string {
 	switch {
 	case it.MethodName != "":

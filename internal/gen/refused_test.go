@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write testdata/refused.txt anew")
 
 const refusals = "../schema/refuse_test.go"
 
-// refusal is a case of the schema's table of refused models, as source.
+// refusal is a case of the schema's table of refused models, as source code.
 type refusal struct {
 	name, model string
 	want        []string
@@ -114,8 +114,8 @@ func modelOf(call *ast.CallExpr, text func(ast.Node) string) string {
 	return ""
 }
 
-// Both front ends of the schema, on reflect and on go/types, refuse the same models with
-// the same texts; and the generator shows each at its place in the source.
+// Both front ends of the schema, on reflect and on go/types, refuse the same models with the same
+// texts. The generator shows each at its position in the source.
 func TestRefused(t *testing.T) {
 	cases, rest := readRefusals(t)
 	if len(cases) < 20 {

@@ -23,13 +23,13 @@ type route struct {
 	ptrs []pointer
 }
 
-// pointer is a pointer on the way: it has to be there for what follows.
+// pointer is a pointer in the path: the rest of the path exists only if it is not nil.
 type pointer struct {
 	sel string // ".Home"
 	to  types.Type
 }
 
-// missing returns the condition that a pointer on the way is not there.
+// missing returns the condition that a pointer in the path is nil.
 func (w route) missing(root string) string {
 	var terms []string
 	for _, p := range w.ptrs {
@@ -174,7 +174,7 @@ func (g *generator) comparer(t *schema.Type, av tags.AV) code {
 	return code{"func(a, b *", goType(t), ") bool { return ", g.same(t, "(*a)", "(*b)", av), " }"}
 }
 
-// recursiveName is what the function of a type that contains itself is called.
+// recursiveName returns the name of the function of a type that contains itself.
 func recursiveName(what string, r *recursion) string {
 	return what + upperFirst(strings.TrimSuffix(r.form, "Form"))
 }

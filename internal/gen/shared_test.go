@@ -45,8 +45,8 @@ const (
 
 func modelSource(name string) string { return strings.ReplaceAll(modelOf2, "%s", name) }
 
-// What a struct has is declared once, in the generated file of the first source file
-// that uses it, or in one that is there whenever the others are.
+// The code of a struct is declared once, in the generated file of the first source file that uses it,
+// or of one that is always compiled with the others.
 func TestDeclaredOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		sources map[string]string
@@ -91,8 +91,8 @@ func TestDeclaredOnce(t *testing.T) {
 	}
 }
 
-// Which fields have handles: those that are stored, and promoted ones; not those that
-// keys alone hold, slices of items, and what is not stored.
+// The fields that have handles: stored and promoted fields. Fields that only keys have, slices of
+// items, and fields that are not stored have none.
 func TestHandles(t *testing.T) {
 	files, diagnostics := filesOf(t, map[string]string{"a.go": `package p
 

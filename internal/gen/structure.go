@@ -17,13 +17,13 @@ type structure struct {
 	t *schema.Type
 	// uses say what the fields are for.
 	uses []use
-	// compared tells that its values are compared and copied in one piece: those of
-	// elements, and inside attributes.
+	// compared reports that its values are compared and copied as a whole: those of elements, and those
+	// inside attributes.
 	compared bool
 	// in is the file that declares all about it.
 	in *sourceFile
-	// form, same, clone and handles are the names of what is generated; handles is ""
-	// for a type that has none.
+	// form, same, clone and handles are the names of the generated code; handles is "" for a type
+	// without handles.
 	form, same, clone, handles string
 	model                      *Model // whose type it is, or nil
 	hint                       string // what a struct without a name is called
@@ -47,8 +47,8 @@ const (
 	settable
 )
 
-// name returns what a struct is called in names: its type's name, or of a struct without
-// one that of the field that holds it.
+// name returns the name of a struct: its type's name, or, for a struct without one, the name of its
+// field.
 func (s *structure) name() string {
 	if s.named() == nil {
 		return s.hint

@@ -10,13 +10,13 @@ import (
 	"regexp"
 )
 
-// A package that does not parse cannot be read whole: a model may be missing from what was read. Such a
-// package has no models, and its only diagnostics are the errors of the parser, so that nothing is
-// generated, and nothing that was generated is deleted.
+// A package that does not parse cannot be read completely, so a model may be missing. Such a package
+// has no models. Its only diagnostics are the errors of the parser, so that no code is generated or
+// deleted.
 
 // unreadable adds the errors of a file that does not parse.
 func (p *Package) unreadable(path string, err error) {
-	if at, ok := openTag(path); ok { // what follows it is read as something else
+	if at, ok := openTag(path); ok { // the text after it is read as something else
 		p.unread = append(p.unread,
 			Diagnostic{
 				Pos: at, End: at,
@@ -34,8 +34,8 @@ func (p *Package) unreadable(path string, err error) {
 	}
 }
 
-// openTag finds a struct tag without its second backquote: it goes on to the first backquote of the
-// next tag, and the parser complains about what comes after that.
+// openTag finds a struct tag without its second backquote. Such a tag ends at the first backquote of
+// the next tag, and the parser complains about the text after that.
 func openTag(path string) (at token.Position, found bool) {
 	src, err := os.ReadFile(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func openTag(path string) (at token.Position, found bool) {
 // tagOverLines matches a tag that does not end on its line.
 var tagOverLines = regexp.MustCompile("^`[A-Za-z_]+:\"[^`\n]*\n")
 
-// otherPackage adds what is wrong with a folder that has files of two packages.
+// otherPackage adds the faults of a folder with files of two packages.
 func (p *Package) otherPackage() {
 	for _, f := range p.files {
 		if first := p.files[0]; f.ast.Name.Name != first.ast.Name.Name {

@@ -28,7 +28,8 @@ type remove struct {
 	single bool
 	// prepared reports that the unresolved writes of the entity were resolved.
 	prepared bool
-	// deletable reports that the requests are those of the items: always for a loaded entity and a single item.
+	// deletable reports that the requests are those of the items: always true for a loaded entity and a
+	// single item.
 	deletable bool
 	// staged reports that the plan is that of a staged delete.
 	staged bool
@@ -285,7 +286,7 @@ func (p *remove) looks() bool {
 }
 
 // deleteAdded deletes the items that other writers added to the entity after it was read. An item that
-// is added from now on is deleted by its own writer, who does not find the root item.
+// is added later is deleted by its own writer, who does not find the root item.
 func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
 	m := p.env.Model
 	e, err := search.EntityOf(m, p.Selection)
@@ -293,7 +294,7 @@ func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
 		return p.env.fault(err)
 	}
 	own := p.Root.Header.Incarnation
-	if p.over && p.first != nil { // what was read last is the next entity
+	if p.over && p.first != nil { // the items that were read last belong to the next entity
 		own = p.first.Header.Incarnation
 	}
 	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
@@ -354,7 +355,7 @@ func (p *remove) wasDeleted(ctx context.Context, err error, t *Tally) (retry boo
 	return false, p.env.fault(p.env.Search.RootThere(p.Selection, nil))
 }
 
-// refusedUnread finds out about the item that a staged insert has put in the place of a single item: it
+// refusedUnread handles an item that a staged insert has put under the key of a single item. The item
 // belongs to the entity, or is a leftover item, or the insert is pending.
 func (p *remove) refusedUnread(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
 	root, err := p.env.readRoot(ctx, p.Selection, t)

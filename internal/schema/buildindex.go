@@ -301,8 +301,8 @@ func (b *builder) indexKey(m *taggedField, it *Item, o tags.Option, name, attrib
 	return b.derived(m, it, k, attribute)
 }
 
-// finerThanStored refuses a key that holds more of a time than its attribute does: what is saved again
-// after a load would have another key.
+// finerThanStored refuses a key with a finer time than its attribute: a save after a load would compute
+// another key.
 func (b *builder) finerThanStored(m *taggedField, o tags.Option, k *IndexKey) {
 	for i, src := range k.Sources {
 		f := k.Format(i)
@@ -315,8 +315,8 @@ func (b *builder) finerThanStored(m *taggedField, o tags.Option, k *IndexKey) {
 	}
 }
 
-// finerThanKey refuses a key that holds more of a value than the keys of the item do, which alone it is
-// made of: a part that is loaded, or patched, does not know it.
+// finerThanKey refuses an index key with a finer value than the keys of the item, if only these have
+// the value. A part that is loaded, or patched, does not know the finer value.
 func (b *builder) finerThanKey(m *taggedField, it *Item, o tags.Option, k *IndexKey) {
 	for i, src := range k.Sources {
 		if src.From != FromModel {
@@ -379,7 +379,7 @@ func (b *builder) derived(m *taggedField, it *Item, k *IndexKey, attribute strin
 	return k
 }
 
-// scopeOf is what the templates of an index on an item can name.
+// scopeOf returns the names that the templates of an index on an item can use.
 func (b *builder) scopeOf(it *Item) scope {
 	sc := scope{index: it}
 	if it.Element() {

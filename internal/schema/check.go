@@ -239,8 +239,8 @@ func witness(w key.Scalar, x, y *Key) string {
 	return text
 }
 
-// collisions refuses attributes of one item that have one name, among
-// themselves or with what the library stores.
+// collisions refuses attributes of one item with the same name, or with the name of a reserved
+// attribute.
 func (b *builder) collisions(it *Item) {
 	taken := map[string]string{
 		State: "the library's own", Incarnation: "the library's own", Moved: "the library's own",
@@ -279,8 +279,8 @@ func (b *builder) collisions(it *Item) {
 	}
 }
 
-// derivedNames checks the attributes that are written for indexes alone, and adds them to what is
-// taken; and that no index takes an item in which was not declared on it.
+// derivedNames checks the attributes that exist only for indexes, and adds them to taken. It also
+// checks that no index includes an item that was not declared on it.
 func (b *builder) derivedNames(it *Item, taken map[string]string) {
 	for _, k := range it.Derived {
 		at := place{b.declaring(k.At), k.At, k.Pos, k.End}
@@ -311,9 +311,9 @@ func (b *builder) derivedNames(it *Item, taken map[string]string) {
 	}
 }
 
-// zeroTimes refuses omitempty of times: attributevalue stores the zero time all the same, as year 1, so
-// that the attribute is never absent. An expiry, and a key of an index, are left out whether they have
-// the option or not.
+// zeroTimes refuses omitempty of times: attributevalue stores the zero time anyway, as year 1, so that
+// the attribute is never absent. The attribute of an expiry, or of an index key, is left out with or
+// without the option.
 func (b *builder) zeroTimes(it *Item) {
 	for i, a := range it.Attributes {
 		if m := b.taggedOf(a.Field); m != nil && a.Value.Type.Time && a.AV.Has("omitempty") && !b.isExpiry(it, a) &&
@@ -468,8 +468,8 @@ func (e *Entity) PrefixParts(it *Item) int {
 	return last
 }
 
-// prefixText is the template of what a flat item's key begins with: the items of an entity whose
-// keys begin alike lie under one prefix.
+// prefixText returns the template of the common beginning of a flat item's keys. The items of an entity
+// whose keys begin with the same text share a prefix.
 func (e *Entity) prefixText(it *Item) string {
 	var s strings.Builder
 	i := 0

@@ -8,8 +8,9 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// Collision says what two models in one table cannot both be, and the cure, "" for nothing: items that some
-// values could make one, and keys that one table does not have.
+// Collision returns the contradiction of two models in one table, and its remedy, "" for none. A
+// contradiction is two items that some values could give the same key, or two keys that one table
+// cannot have.
 func Collision(a, b *Entity) string {
 	for _, t := range a.Tables {
 		for _, u := range b.Tables {
@@ -41,7 +42,7 @@ func (e *Entity) stored(t *Table) string {
 	return e.Periods.Named(t.Name, "{"+e.Periods.Kind.Period()+"}")
 }
 
-// expiring says that a table cannot have the TTL attribute of one model beside another, "" for nothing.
+// expiring returns the contradiction of the TTL attributes of two models in one table, "" for none.
 func expiring(a, b *Entity, t, u *Table) string {
 	if a.TTL == "" || a.TTL == b.TTL {
 		return ""

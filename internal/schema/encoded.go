@@ -16,9 +16,9 @@ type Encoded struct {
 	GoName string
 }
 
-// EncodedFields lists the fields of a struct inside an attribute, as
-// attributevalue's unionStructFields sees them: embedded structs expanded, and
-// of fields with one name the shallowest, or the one with a tag.
+// EncodedFields lists the fields of a struct inside an attribute, as attributevalue's unionStructFields
+// sees them. Embedded structs are expanded. If several fields have the same name, the shallowest is
+// listed, or the one with a tag.
 func (t *Type) EncodedFields() []Encoded {
 	type level struct {
 		t    *Type

@@ -11,12 +11,12 @@ import (
 const (
 	// DefaultVersion is the attribute of an item's version token.
 	DefaultVersion = "_v"
-	// State is the attribute of what a staged write does, or has done, with an item.
+	// State is the attribute of the state of a staged write.
 	State = "_s"
 	// Incarnation is the attribute that ties an item to the entity that it is of.
 	Incarnation = "_a"
-	// Moved is the attribute of what a migration notes: on a root what its monolith had that keys do not
-	// tell, and on a monolith that it was moved.
+	// Moved is the attribute with the record of a migration. On a root it has the attributes of the
+	// monolith that the keys do not have, and on a monolith the fact that it was moved.
 	Moved = "_m"
 )
 
@@ -44,8 +44,8 @@ type Entity struct {
 	// KeyFields are the model's fields that keys name, those of the partition key
 	// first, in the order of its placeholders.
 	KeyFields []*KeyField
-	// Flat tells that singletons' sort keys name fields, so that a partition
-	// holds many entities.
+	// Flat reports that the sort keys of singletons name fields, so that a partition holds many
+	// entities.
 	Flat bool
 	// Scattered reports that an entity is in several tables, or, in a flat model, under several prefixes.
 	Scattered bool
@@ -98,9 +98,9 @@ type Key struct {
 // From says where a placeholder's value lies.
 type From uint8
 
-// The places: a field of the model, a field of the element, a map's key, a
-// scalar element itself, in the keys of indexes a field that lies on the singleton, and in
-// the partition key the shard.
+// The sources of placeholders: a field of the model, a field of the element, a map's key, a scalar
+// element itself. In the keys of indexes also a field of the singleton, and in the partition key the
+// shard.
 const (
 	FromModel From = iota
 	FromElement
@@ -118,7 +118,7 @@ type Source struct {
 	// Value is the field, for FromModel and FromElement; otherwise it has the
 	// type alone.
 	Value Value
-	// Lossless tells that the key gives the value back in full.
+	// Lossless reports that the key has the complete value.
 	Lossless bool
 	// Text is the placeholder as it is written.
 	Text string
@@ -137,8 +137,8 @@ type Value struct {
 // KeyField is a field of the model that keys name.
 type KeyField struct {
 	Value
-	// Identity tells that the field is part of what an entity is known by: it
-	// stands in the partition key, or in a flat model's sort keys.
+	// Identity reports that the field is part of the entity's identity: it is in the partition key, or
+	// in a flat model's sort keys.
 	Identity bool
 	// Item is the item that stores the field, nil where keys alone hold it.
 	Item  *Item
@@ -156,21 +156,20 @@ type Item struct {
 	Table *Table
 	// Key is the sort key; nil in a table without one.
 	Key *Key
-	// Prefix is, of a flat model, the template of what its key begins with: items with the same
-	// lie together, entity by entity.
+	// Prefix is, in a flat model, the template of the beginning of its key: items with the same prefix
+	// are next to each other, entity by entity.
 	Prefix string
 	// Field is the slice or map of element items, and the field of a singleton
 	// that consists of just that one spread field. It is nil otherwise.
 	Field *Value
 	// Elem is the type of the elements, without a pointer; nil for singletons.
 	Elem *Type
-	// ElemPointer tells that the elements are pointers.
+	// ElemPointer reports that the elements are pointers.
 	ElemPointer bool
-	// Pointer tells that the singleton is one pointer, present if it is not nil.
+	// Pointer reports that the singleton is one pointer, and exists if it is not nil.
 	Pointer bool
-	// Attributes are what is stored beside the keys; Opaque tells that some are
-	// compared as they are encoded.
-	// Renamed that some had other names before.
+	// Attributes are the stored attributes other than the keys. Opaque reports that some are compared
+	// by their encodings, and Renamed that some had other names before.
 	Attributes []*Attribute
 	Opaque     bool
 	Renamed    bool
@@ -178,8 +177,8 @@ type Item struct {
 	// alone.
 	Entries []*Entry
 	Derived []*IndexKey
-	// Expiry is the field that sets the item's expiry, or nil. ExpiryOfRoot
-	// tells that it is the root's (ttl,all), not the item's own.
+	// Expiry is the field that sets the item's expiry, or nil. ExpiryOfRoot reports that it is the
+	// root's field (ttl,all) and not the item's own.
 	Expiry       *Value
 	ExpiryOfRoot bool
 	// Decl is the first field that lies on the item; MethodName is name= of it.
@@ -205,17 +204,17 @@ type Attribute struct {
 	// Was are the names that it had before, the latest first: one of them is read where Name is
 	// absent, and the next write of the item removes them.
 	Was []string
-	// Place is how much of Value.Path leads to the field of the model that gives
-	// the attribute its place: what follows lies in that field's struct.
+	// Place is the length of the part of Value.Path that leads to the field of the model with the sort
+	// key; the rest of the path is inside that field's struct.
 	Place int
-	// Opaque tells that values are compared as they are encoded.
+	// Opaque reports that values are compared by their encodings.
 	Opaque bool
 	// Large is how a large value is stored, nil for one that is stored as it is.
 	Large *Large
-	// Straight tells that nothing is between the value and the attribute of this name: it is not large, and had no name
-	// before.
+	// Straight reports that the attribute stores the value without conversion: it is not large, and had
+	// no other name before.
 	Straight bool
-	// Distinct tells that different values are always encoded differently.
+	// Distinct reports that different values always have different encodings.
 	Distinct bool
 	// Field is the declared field, nil for a scalar element.
 	Field *Field

@@ -14,7 +14,7 @@ type Fault struct {
 	// Pos and End are the place in the field's raw tag, in bytes; End is 0
 	// where the whole field is meant.
 	Pos, End int
-	// Msg says what is wrong, Cure what to write instead.
+	// Msg names the fault, and Cure the correct form.
 	Msg, Cure string
 	// Related is another field that has a part in it, or nil.
 	Related *Field

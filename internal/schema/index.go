@@ -23,12 +23,12 @@ const (
 type Index struct {
 	Name  string
 	Table *Table
-	// Local tells of an index whose partition key is the table's.
+	// Local reports that the index has the table's partition key.
 	Local bool
 	// Hash and Range are its key attributes. Range may be empty.
 	Hash, Range []KeyAttribute
-	// All tells that it projects all attributes; else it projects the keys, its own and the
-	// table's, and Include.
+	// All reports that it projects all attributes. Otherwise it projects its keys, the table's keys,
+	// and Include.
 	All     bool
 	Include []string
 	// Entries are the kinds of items that lie in it.
@@ -48,8 +48,8 @@ type KeyAttribute struct {
 // Attributes are the index's key attributes.
 func (x *Index) Attributes() []KeyAttribute { return slices.Concat(x.Hash, x.Range) }
 
-// KeysOnly reports whether the index projects no more than keys, so that what is found in it is
-// read from the table.
+// KeysOnly reports whether the index projects only keys, so that items found in it must be read from
+// the table.
 func (x *Index) KeysOnly() bool { return !x.All && len(x.Include) == 0 }
 
 // Projects reports whether the index holds an attribute of its items.
@@ -60,8 +60,8 @@ func (x *Index) Projects(name string) bool {
 	return slices.ContainsFunc(x.Attributes(), func(a KeyAttribute) bool { return a.Name == name })
 }
 
-// EntrySize returns the size in bytes of what the index holds of an item, 0 where it lacks one of the
-// keys. size gives that of an attribute, with its name, 0 for none; all is that of the item.
+// EntrySize returns the size in bytes of an item's entry in the index, 0 if it lacks one of the keys.
+// size returns the size of an attribute, with its name, 0 for none; all is the size of the item.
 func (x *Index) EntrySize(size func(name string) int, all int) int {
 	n := 0
 	for _, a := range x.Attributes() {
@@ -119,8 +119,8 @@ type IndexKey struct {
 	*Key
 	// Name is the attribute's.
 	Name string
-	// Own is the index of the item's attribute that is the key as it is; Derived where the
-	// attribute is written for the index alone, Primary where it is one of the table's keys.
+	// Own is the position of the item's attribute that is the key. Derived reports that the attribute
+	// exists only for the index, and Primary that it is one of the table's keys.
 	Own int
 }
 

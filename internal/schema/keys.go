@@ -164,9 +164,9 @@ func (e *Entity) MatchIn(table int, sk key.Scalar, likely *Item, room func(n int
 	return nil, nil
 }
 
-// IsPrefix reports whether every key of a table that begins with p has p's last
-// segment whole: p ends with the delimiter, or within a time behind a year,
-// month, day, hour, minute or second.
+// IsPrefix reports whether every key of a table that begins with p has p's last segment completely.
+// That is so if p ends with the delimiter, or inside a time after a year, month, day, hour, minute or
+// second.
 func (e *Entity) IsPrefix(t *Table, p string) bool {
 	if strings.HasSuffix(p, string(e.Delim)) {
 		return true
@@ -200,8 +200,8 @@ func (e *Entity) KeyOf(field int) (k *Key, source int) {
 	return o.key, o.source
 }
 
-// finish computes what is asked for often: the key that holds a key field
-// best, keys without placeholders, and which items have opaque attributes.
+// finish computes properties that are needed often: the best key for each key field, keys without
+// placeholders, and the items with opaque attributes.
 func (e *Entity) finish() {
 	keys := []*Key{e.PK}
 	for _, it := range e.Items {

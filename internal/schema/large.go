@@ -10,15 +10,15 @@ import (
 
 // Large is how a large value is stored.
 type Large struct {
-	// Codec is what it is compressed by, "" for nothing.
+	// Codec is the compression codec, "" for none.
 	Codec string `json:"codec,omitempty"`
 	// Chunk says that a value which does not stay in its item lies in parts, Bucket that it is an object there.
 	// Parts is the table of the parts, "" for the model's own.
 	Chunk  bool   `json:"chunk,omitempty"`
 	Parts  string `json:"parts,omitempty"`
 	Bucket string `json:"bucket,omitempty"`
-	// Preview is how many bytes stay in the item beside the rest, and Inline the size from which a value does not
-	// stay in its item, 0 for what fits.
+	// Preview is the number of bytes that stay in the item in addition to the external value. Inline is
+	// the size from which a value is external, 0 if it is external only when it does not fit.
 	Preview int `json:"preview,omitempty"`
 	Inline  int `json:"inline,omitempty"`
 }

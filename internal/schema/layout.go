@@ -29,8 +29,8 @@ type Layout struct {
 	Removed []LayoutItem `json:"removed,omitempty"`
 }
 
-// LayoutShards is how the partition keys are spread: over how many shards, those that are written
-// first, and the field that the shard is computed from, "" for one that is drawn.
+// LayoutShards has the shards of the partition keys: the number that is written, the other numbers, and
+// the field from which the shard is computed, "" for a random shard.
 type LayoutShards struct {
 	Counts []int  `json:"counts"`
 	By     string `json:"by,omitempty"`
@@ -85,8 +85,8 @@ type LayoutItem struct {
 	Removed []LayoutAttribute `json:"gone,omitempty"`
 }
 
-// LayoutIndex is how the items of one kind lie in a secondary index: its key attributes, with what
-// they hold, and the attributes that it projects beside keys: nil for all.
+// LayoutIndex has the position of the items of one kind in a secondary index: its key attributes, with
+// their sources, and the attributes that it projects in addition to keys: nil for all.
 type LayoutIndex struct {
 	Name    string           `json:"name"`
 	Table   string           `json:"table"`
@@ -117,7 +117,7 @@ type LayoutAttribute struct {
 	In string `json:"in,omitempty"`
 	// Was are the names that it had before.
 	Was []string `json:"was,omitempty"`
-	// Wire is what is stored of it.
+	// Wire is the stored form.
 	Wire Wire `json:"wire"`
 	// Large is how a large value is stored.
 	Large *Large `json:"large,omitempty"`
@@ -220,8 +220,8 @@ func (it *Item) encodedName() string {
 	return it.Field.Name
 }
 
-// in is the name under which attributevalue encodes the struct that an attribute of a singleton lies in,
-// "" where it encodes the attribute itself beside the model's.
+// in returns the name under which attributevalue encodes the struct that contains a singleton's
+// attribute. It is "" if the attribute is encoded on its own.
 func (it *Item) in(e *Entity, a *Attribute) string {
 	if it.Element() || a.Place == 0 || a.Place == len(a.Value.Path) {
 		return ""

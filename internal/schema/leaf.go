@@ -1,8 +1,8 @@
 package schema
 
-// Leaf is what hangs on a type whose values have no parts. A further one is a row here, and
-// a form of that name: its function in internal/codec, which reflection finds by the name
-// and generated code through package mapperimpl.
+// Leaf has the properties of a type whose values have no parts. A new leaf type needs a row here, and a
+// form of that name. Its function is in internal/codec, where reflection finds it by name, and
+// generated code uses it through package mapperimpl.
 type Leaf struct {
 	// Form is the name of its form, Handle that of its handle in package field.
 	Form, Handle string

@@ -160,7 +160,8 @@ func (b *builder) periods() {
 	}
 }
 
-// identifiesPeriod reports whether a key has the time so finely that it tells the period of a table.
+// identifiesPeriod reports whether a key has the time in a format fine enough to determine the period
+// of a table.
 func (b *builder) identifiesPeriod(k *Key) bool {
 	p := b.e.Periods
 	for i, s := range k.Sources {

@@ -18,7 +18,7 @@ func (b *builder) place() {
 		switch {
 		case m.tag.Has("table") && !m.tag.Has("chunk"):
 			b.fixedItem(m, nil)
-		case b.heldByKey(m), m.tag.Has("pk"): // what is wrong with pk= is reported
+		case b.heldByKey(m), m.tag.Has("pk"): // other code reports the faults of pk=
 		case b.e.Tables[0].Range == "":
 			b.fixedItem(m, nil)
 		default:
@@ -175,7 +175,7 @@ func (b *builder) root() {
 	}
 }
 
-// attributes lists what each item stores beside its keys.
+// attributes lists the stored attributes of each item other than its keys.
 func (b *builder) attributes() {
 	if b.e.Root == nil {
 		return
@@ -222,8 +222,8 @@ func (b *builder) nameItems() {
 	}
 }
 
-// mustStore reports whether a field that keys name is stored as an attribute as
-// well: no key that its item has gives it back in full, or it is asked for.
+// mustStore reports whether a field that keys name is also stored as an attribute: no key of its item
+// has it completely, or the tag requires it.
 func (b *builder) mustStore(m *taggedField, it *Item) bool {
 	full := func(k *Key) bool {
 		return k != nil && slices.ContainsFunc(k.Sources, func(s Source) bool {

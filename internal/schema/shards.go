@@ -9,11 +9,11 @@ import (
 	"github.com/itemize/itemize/internal/tags"
 )
 
-// Shards is how the partition keys of a flat model are spread: an entity lies whole in one shard,
-// which is part of what it is known by.
+// Shards says how the partition keys of a flat model are spread. A whole entity is in one shard, which
+// is part of its identity.
 type Shards struct {
-	// Counts are the numbers of shards: the first is what is written, the others were written
-	// before, or will be.
+	// Counts are the numbers of shards: the first is used for writing, the others were used before, or
+	// will be.
 	Counts []int
 	// By is the key field that the shard is computed from, -1 where it is drawn.
 	By int

@@ -8,8 +8,8 @@ import (
 // Kind is the kind of a Go type, as far as encoding cares.
 type Kind uint8
 
-// The kinds. Bytes is a slice or an array of bytes; Other is what
-// attributevalue drops or empties without a word.
+// The kinds. Bytes is a slice or an array of bytes. Other is a type whose values attributevalue
+// silently drops or empties.
 const (
 	Other Kind = iota
 	Bool
@@ -53,28 +53,28 @@ type Type struct {
 	Key, Elem *Type
 	// Fields are a struct's fields as declared, embedded ones not expanded.
 	Fields []*Field
-	// Time tells that the type converts to time.Time.
+	// Time reports that the type converts to time.Time.
 	Time bool
-	// Number tells of a string type with the methods of a number, as
-	// attributevalue.Number and json.Number have them.
+	// Number reports a string type with the methods of a number, as attributevalue.Number and
+	// json.Number have them.
 	Number bool
-	// Marshals tells that the type encodes itself for DynamoDB, MarshalsValue
-	// that the method is on the value, not only on its pointer.
+	// Marshals reports that the type encodes itself for DynamoDB, and MarshalsValue that the method has
+	// a value receiver and not only a pointer receiver.
 	Marshals, MarshalsValue bool
-	// Lazy tells of a blob.Value, of values of the type Elem.
+	// Lazy reports a blob.Value, of values of the type Elem.
 	Lazy bool
-	// Unmarshals tells that it decodes itself.
+	// Unmarshals reports that the type decodes itself.
 	Unmarshals bool
 	// MarshalsText and UnmarshalsText tell of encoding.TextMarshaler and
 	// TextUnmarshaler on the type or its pointer; TextValue that the marshaler
 	// is on the value.
 	MarshalsText, UnmarshalsText, TextValue bool
-	// Stringer tells of a String method on the value.
+	// Stringer reports a String method with a value receiver.
 	Stringer bool
-	// Hook tells of a method AfterLoad; WrongHook that it has parameters, results, or a receiver
-	// that is no pointer, so that it could not be called, or would change a copy.
+	// Hook reports a method AfterLoad. WrongHook reports that the method has parameters, results, or a
+	// receiver that is no pointer, so that it could not be called, or would change a copy.
 	Hook, WrongHook bool
-	// Methods tells that an interface has methods.
+	// Methods reports that an interface has methods.
 	Methods bool
 	// Go is the front end's own type: a reflect.Type or a types.Type.
 	Go any
@@ -95,7 +95,7 @@ type Field struct {
 	Decl any
 }
 
-// ignored tells of a field that nothing is stored of.
+// ignored reports whether the field is not stored.
 func (f *Field) ignored() bool {
 	tag := reflect.StructTag(f.Raw)
 	return !f.Exported && !f.Embedded || tag.Get("ddb") == "-" || tag.Get("dynamodbav") == "-"
@@ -124,7 +124,7 @@ func (t *Type) Big() bool {
 	return true
 }
 
-// holdsBig reports whether a big number is somewhere in what is stored of the type.
+// holdsBig reports whether the stored form of the type includes a big number.
 func (t *Type) holdsBig(seen map[*Type]bool) bool {
 	if t == nil || seen[t] || t.Marshals || t.Time {
 		return false
@@ -153,9 +153,8 @@ func (t *Type) distinct() bool {
 	return l.Distinct
 }
 
-// Opaque reports whether only attributevalue knows what a value of the type becomes, or
-// what becomes of it: a type that encodes or decodes itself, or an interface, is
-// somewhere in it.
+// Opaque reports whether only attributevalue can encode or decode values of the type. That is so if it
+// includes an interface, or a type that encodes or decodes itself.
 func (t *Type) Opaque() bool { return t.contains(map[*Type]bool{}) }
 
 func (t *Type) contains(seen map[*Type]bool) bool {
@@ -180,7 +179,7 @@ func (t *Type) contains(seen map[*Type]bool) bool {
 	return false
 }
 
-// reaches reports whether the type is to, or has it somewhere in what is stored of it.
+// reaches reports whether the type is to, or its stored form includes to.
 func (t *Type) reaches(to *Type, seen map[*Type]bool) bool {
 	switch {
 	case t == nil || seen[t]:

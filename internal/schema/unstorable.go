@@ -11,11 +11,11 @@ type Unstorable struct {
 	// Table, PK and SK are where the item lies, as far as that is known.
 	Table  string
 	PK, SK key.Scalar
-	// Err says what is wrong with the value, and what to do.
+	// Err is the fault of the value, with the remedy.
 	Err error
 }
 
-// Error names the field, and what is wrong with its value.
+// Error names the field, and the fault of its value.
 func (e *Unstorable) Error() string {
 	if e.In != "" && e.Label != "" {
 		return e.Label + ": " + e.In + ": " + e.Err.Error()
@@ -23,7 +23,7 @@ func (e *Unstorable) Error() string {
 	return e.Label + "." + e.Field + ": " + e.Err.Error()
 }
 
-// Reason says what is wrong with the value, without naming the model and the field.
+// Reason returns the fault of the value, without the names of the model and the field.
 func (e *Unstorable) Reason() string {
 	if e.In != "" {
 		return e.In + ": " + e.Err.Error()
@@ -31,5 +31,5 @@ func (e *Unstorable) Reason() string {
 	return e.Err.Error()
 }
 
-// Unwrap returns what is wrong with the value.
+// Unwrap returns the fault of the value.
 func (e *Unstorable) Unwrap() error { return e.Err }

@@ -2,19 +2,20 @@ package schema
 
 import "slices"
 
-// Wire is what DynamoDB stores of an attribute, or of what lies in it, as far as the model's types
-// tell.
+// Wire is the stored form of an attribute, or of a value inside it, as far as the model's types
+// determine it.
 type Wire struct {
-	// Type is DynamoDB's: S, N, B, BOOL, SS, NS, BS, L or M; "any" of an interface, "own" of a type
-	// that encodes itself, and "again" of one that lies in itself.
+	// Type is DynamoDB's type: S, N, B, BOOL, SS, NS, BS, L or M. It is "any" for an interface, "own"
+	// for a type that encodes itself, and "again" for a type inside itself.
 	Type string `json:"type"`
-	// Number is the Go type that a number has to fit, Format what a text or a number is read as (time,
-	// unixtime, number), Len how many elements or bytes an array takes, and Key the type of a map's keys.
+	// Number is the Go type of a number. Format is the format of a text or a number (time, unixtime,
+	// number). Len is the number of elements or bytes of an array, and Key the type of a map's keys.
 	Number string `json:"number,omitempty"`
 	Format string `json:"format,omitempty"`
 	Len    int    `json:"len,omitempty"`
 	Key    string `json:"key,omitempty"`
-	// Of is what lists hold, and maps whose keys are not fields; Fields are a struct's.
+	// Of is the form of the elements of lists, and of maps whose keys are not fields. Fields are the
+	// fields of a struct.
 	Of     *Wire       `json:"of,omitempty"`
 	Fields []WireField `json:"fields,omitempty"`
 }

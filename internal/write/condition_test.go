@@ -15,8 +15,8 @@ import (
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 
-// Items of a transaction share the text and the names of a condition where these are the same, and
-// nothing else: each is what it would be alone.
+// Items of a transaction share the text and the names of a condition if these are equal. Otherwise each
+// request is the same as it would be alone.
 func TestConditionsAreShared(t *testing.T) {
 	draw := rand.New(rand.NewPCG(draws.Seed(t), 0))
 	now := time.Unix(1_600_000_000, 0)

@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Entry is what a request does to its item's entry in a secondary index.
+// Entry is the effect of a request on its item's entry in a secondary index.
 type Entry struct {
 	// Index names the index: the real names of the table and of the index, "table/index".
 	Index string
@@ -22,14 +22,13 @@ type Entry struct {
 	Always bool
 	// Staged reports that the entry holds the item's stage, if it has one.
 	Staged bool
-	// Unread reports that nothing is known of the entry that is there, and Likely the size that
-	// its item is likely to have.
+	// Unread reports that the stored entry is unknown. Likely is the likely size of its item.
 	Unread bool
 	Likely int
 }
 
-// EntryOf says what becomes of the entry of an item in an index when it changes from what it is, nil
-// for none, to what it will be. table is the real name.
+// EntryOf returns the change of an item's entry in an index when the item changes from before, nil for
+// none, to after. table is the real name of the table.
 func EntryOf(x *schema.Index, table string, before, after item.Attributes) Entry {
 	differs := func(name string) bool { return !attr.Same(before[name], after[name]) }
 	keyDiffers := func(a schema.KeyAttribute) bool { return differs(a.Name) }
@@ -48,9 +47,9 @@ func sizesOf(a item.Attributes) func(string) int {
 	return func(name string) int { return item.Assignment{Name: name, Value: a[name]}.Size() }
 }
 
-// Units returns the price of what becomes of the entry, in WCU: of one that comes or goes its size, of
-// one that changes the larger, of one whose key moves both, and none where nothing changes. A
-// transaction costs no more.
+// Units returns the price of the change, in WCU. An entry that is added or removed costs its size, and
+// an entry that changes costs the larger size. An entry whose key changes costs both, and an unchanged
+// entry nothing. A transaction costs the same.
 func (e *Entry) Units() cost.Units {
 	switch {
 	case e.Unread:
@@ -67,7 +66,7 @@ func (e *Entry) Units() cost.Units {
 	return cost.Exactly(cost.Put(e.Old, e.New))
 }
 
-// bounds is Units where the entry that is there is not known.
+// bounds is Units if the stored entry is unknown.
 func (e *Entry) bounds() cost.Units {
 	u := cost.Units{Max: most, If: "the item is in the index " + e.Index}
 	switch {

@@ -13,10 +13,10 @@ import (
 	"github.com/itemize/itemize/internal/item"
 )
 
-// Expect is what has to be true of a stored item for a request to be applied. The zero
-// Expect is nothing.
+// Expect is the condition on a stored item under which a request is applied. The zero Expect is no
+// condition.
 type Expect struct {
-	// Absent requires that nothing is there, or what may be replaced: what is expired, or
+	// Absent requires that no item exists, or that it may be replaced: it is expired, or equals
 	// Instead.
 	Absent  bool
 	Instead *item.Hidden
@@ -30,12 +30,11 @@ type Expect struct {
 	// Sizes are those of values that are too large to be compared.
 	Values []item.Assignment
 	Sizes  []Attribute
-	// Present requires that the item is there, and not expired.
+	// Present requires that the item exists and is not expired.
 	Present bool
 	// Terms are further conditions. One that holds an OR stands in parentheses of its own.
 	Terms []attr.Condition
-	// Blind reports that the item was not read, so that nothing tells whether it is as it
-	// was.
+	// Blind reports that the item was not read, so that a changed item cannot be detected.
 	Blind bool
 }
 
@@ -60,8 +59,8 @@ func OldValues(at item.Place, stored item.Attributes, names []string) *Old {
 	return old
 }
 
-// SomeOldValues is OldValues of all attributes, or of as many as a condition can compare: for
-// an item that is deleted as it was just read, and that its entity does not need any more.
+// SomeOldValues is OldValues of all attributes, or of as many as a condition can compare. It is used to
+// delete an item as it was just read, if its entity does not need the item any more.
 func SomeOldValues(at item.Place, stored item.Attributes) *Old {
 	old := OldValues(at, stored, nil)
 	old.Values = old.Values[:min(len(old.Values), MaxTerms-2)]
@@ -134,8 +133,7 @@ func (r *Request) asRead(x *attr.Expression) string {
 	return b.String()
 }
 
-// absent is the condition of an insert: nothing is there, or what is there may be
-// replaced.
+// absent returns the condition of an insert: no item exists, or the stored item may be replaced.
 func (r *Request) absent(x *attr.Expression, now time.Time) string {
 	text := "attribute_not_exists(#0)" // as nearly always
 	if hash := x.Name(r.Table.Hash); hash != "#0" {
@@ -218,9 +216,8 @@ func (e *Expect) valuesOf(stored item.Attributes) bool {
 	return true
 }
 
-// Wrote reports whether a stored item shows that the request was applied: it holds the
-// request's own version, or is gone, or is the live root of the incarnation that the
-// request made.
+// Wrote reports whether a stored item shows that the request was applied. It has the request's own
+// version, or is deleted, or is the live root of the incarnation that the request created.
 func (r *Request) Wrote(stored item.Attributes) bool {
 	if r.Kind == Delete {
 		return len(stored) == 0
@@ -236,7 +233,7 @@ func (r *Request) Wrote(stored item.Attributes) bool {
 // version or incarnation.
 func (r *Request) IsIdentifiable() bool { return r.Token != nil || r.Incarnation != nil }
 
-// Holds reports of a write without a version whether the item is what it makes of it.
+// Holds reports whether the stored item is the result of a write without a version.
 func (r *Request) Holds(stored item.Attributes) bool {
 	switch r.Kind {
 	case Delete:

@@ -35,8 +35,7 @@ func term(text string) attr.Condition {
 	return func(x *attr.Expression) string { return text + " = " + x.Value(N("1")) }
 }
 
-// The condition of each kind of expectation, as text: what is written here is what
-// protects stored items.
+// The condition of each kind of expectation, as text. These conditions protect stored items.
 func TestConditions(t *testing.T) {
 	left := &item.Hidden{Header: item.Header{Version: B("old"), Incarnation: B("x")}}
 	for _, c := range []struct {
@@ -185,8 +184,8 @@ func TestOldValues(t *testing.T) {
 	}
 }
 
-// Whether a stored item is as it was before a request decides whether the request may be
-// sent again after a lost answer: saying yes of one that is not would lose a change.
+// If a stored item is as it was before a request, the request may be sent again after a lost answer. A
+// wrong yes would lose a change.
 func TestBefore(t *testing.T) {
 	v1 := item.Attributes{"_v": B("v1"), "a": S("x")}
 	left := &item.Hidden{Header: item.Header{Version: B("old"), Incarnation: B("x")}}
@@ -242,9 +241,9 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// Whether a stored item is what a request made of it tells an own write from another's: by
-// the version; of what makes a root live also by the incarnation, which stays whoever writes
-// the root after it. A claim's being there is not that.
+// A stored item shows whether it is the result of a request, and not of another writer's. The version
+// shows it. For a request that makes a root live the incarnation shows it too, and stays when others
+// write the root. The existence of a claim alone does not show it.
 func TestWrote(t *testing.T) {
 	own := func(r *write.Request) *write.Request {
 		r.Token = B("mine")
@@ -327,7 +326,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// An update's expression sets just what changes, and the version with it.
+// An update's expression sets the changed attributes and the version.
 func TestUpdateExpression(t *testing.T) {
 	a, b := item.Assignment{Name: "a", Value: S("x")}, item.Assignment{Name: "b", Value: N("2")}
 	removed := item.Assignment{Name: "c"}
@@ -399,8 +398,8 @@ func TestUpdateExpression(t *testing.T) {
 	}
 }
 
-// A put holds its version beside what the request was made of, which stays as it was; an
-// update and a delete name the key alone.
+// A put adds its version to the attributes it was created with, and does not change those. An update
+// and a delete have only the key.
 func TestInputs(t *testing.T) {
 	p := put("A")
 	p.Prepare()

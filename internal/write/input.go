@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// byIndex asks for what the table and each of its indexes took, which costs nothing.
+	// byIndex requests the consumed capacity of the table and of each index, which costs nothing.
 	byIndex = types.ReturnConsumedCapacityIndexes
 	total   = types.ReturnConsumedCapacityTotal
 	allOld  = types.ReturnValuesOnConditionCheckFailureAllOld
 )
 
-// UpdateExpression returns the SET and REMOVE of an update: just what changes, and the
+// UpdateExpression returns the SET and REMOVE clauses of an update: the changed attributes and the
 // version.
 func (r *Request) UpdateExpression(x *attr.Expression) string {
 	var b strings.Builder
@@ -129,8 +129,8 @@ type condition struct {
 	values map[string]types.AttributeValue
 }
 
-// of makes it that of a request. What it has been for the request before serves again where it is the
-// same, as that of an insert's items is: nobody changes what is sent.
+// of sets the condition of a request. It reuses the parts of the request before if they are equal, as
+// they are for the items of an insert. Sent requests do not change.
 func (c *condition) of(r *Request, now time.Time) *condition {
 	c.x.Reset()
 	text := r.render(&c.x, now)
@@ -141,7 +141,7 @@ func (c *condition) of(r *Request, now time.Time) *condition {
 	return c
 }
 
-// updateCall is an UpdateItem with what it refers to, side by side in memory.
+// updateCall is an UpdateItem and the values that it refers to, in one piece of memory.
 type updateCall struct {
 	in                dynamodb.UpdateItemInput
 	x                 attr.Expression

@@ -2,7 +2,7 @@ package write
 
 import "github.com/itemize/itemize/internal/item"
 
-// State is what became of requests.
+// State is the result of requests.
 type State uint8
 
 // The states. Written and Rejected are known for sure. Unknown says that they may have
@@ -14,19 +14,19 @@ const (
 	Failed
 )
 
-// Outcome is what became of the requests of a step.
+// Outcome is the result of the requests of a step.
 type Outcome struct {
 	State State
 	// Requests are those that it is about.
 	Requests []*Request
-	// Stored are, of Rejected, the items as they are, one for each request: nil where its
-	// condition held, empty for an item that is not there.
+	// Stored are the items of a Rejected outcome as they are, one for each request: nil if its
+	// condition held, empty for an item that does not exist.
 	Stored []item.Attributes
 	// Unsure reports of Rejected that an earlier attempt may have been applied, and
 	// overwritten since.
 	Unsure bool
-	// Assumed reports of what is Unsure that nothing tells of an earlier attempt: the client
-	// cannot be watched, and might have made one.
+	// Assumed reports that an Unsure outcome is only an assumption: the client cannot be watched, and
+	// may have made an earlier attempt.
 	Assumed bool
 	// Inferred reports of Written that only a missing item shows it: of a delete without an answer,
 	// whose item another writer may have deleted or moved.

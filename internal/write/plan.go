@@ -21,7 +21,7 @@ const (
 	Staged      Mode = "staged"
 )
 
-// Plan is what is sent: steps, one after the other.
+// Plan is a list of steps, which are sent one after the other.
 type Plan struct {
 	Mode  Mode
 	Steps []Step
@@ -68,7 +68,7 @@ func (p *Plan) Indexes() IndexUnits {
 	return sum
 }
 
-// Choice is what the caller has asked for, and what the requests allow.
+// Choice is the mode that the caller has requested, and the modes that the requests allow.
 type Choice struct {
 	Independent, Staged, ExactlyOnce bool
 	// Steps makes the steps of a staged write of the requests; it is nil where they cannot
@@ -125,7 +125,7 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	return nil, tooMany(all, c)
 }
 
-// unflipped refuses requests that point to values whose record nobody flips.
+// unflipped refuses requests that point to values whose record no request commits.
 func unflipped(requests []*Request, committed bool) error {
 	for _, r := range requests {
 		if r.External > 0 && !committed {
@@ -156,7 +156,7 @@ func (c *Choice) commitAndRest(requests []*Request) (*Plan, error) {
 	p := oneByOne(rest, alone(c.ExactlyOnce))
 	at := 0
 	if len(p.Steps) > 0 && p.Steps[0].Requests[0].Root && p.Steps[0].Requests[0].New {
-		at = 1 // the root first, so that it fails before anything is written if the entity is there
+		at = 1 // the root first, so that nothing is written if the entity exists
 	}
 	p.Steps = slices.Insert(p.Steps, at, Step{first, InTransaction})
 	return p, nil
@@ -224,8 +224,8 @@ func single(only []*Request, how *How) *Plan {
 	return &p.Plan
 }
 
-// staged reports whether the requests are staged: where that is asked for, or they take
-// over what was left behind, or they do not fit a transaction.
+// staged reports whether the requests are staged. They are if the caller requests it, if they take over
+// an unfinished write, or if they do not fit a transaction.
 func (c *Choice) staged(requests, all []*Request) bool {
 	switch {
 	case c.Steps == nil:
@@ -236,10 +236,10 @@ func (c *Choice) staged(requests, all []*Request) bool {
 	return !Fits(all) && !c.Independent && !c.ExactlyOnce
 }
 
-// oneByOne makes a step of each request: of an insert the root first, so that it fails
-// before anything is written if the entity is there; else puts before deletes, and the
-// root's delete last, so that what is left is found. The delete of a claim comes first: it ends
-// the insert before it takes its items.
+// oneByOne puts each request in a step of its own. For an insert the root is first, so that nothing is
+// written if the entity exists. Otherwise puts come before deletes, and the root's delete is last, so
+// that remaining items can be found. The delete of a claim is first: it ends the insert before its
+// items are deleted.
 func oneByOne(requests []*Request, how *How) *Plan {
 	rank := func(r *Request) int {
 		switch {

@@ -79,8 +79,7 @@ type (
 	choice   = write.Choice
 )
 
-// Which mode is chosen, by what the caller asked for and what the requests allow: nothing
-// but this table says so.
+// The mode, by the caller's choice and the requests. This table is the only definition.
 func TestArrange(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -209,8 +208,8 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-// What does not fit a transaction is staged where that is possible, sent one by one where
-// that is asked for, and otherwise refused with what to do instead.
+// Requests that do not fit a transaction are staged if possible. They are sent one by one if the caller
+// requests it. Otherwise they are refused, and the error names the alternatives.
 func TestArrangeTooMany(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -453,8 +452,8 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// Plans show the attributes that a request changes, sorted, or those that it was told to
-// show; that a staged insert's mark goes is shown by none.
+// Plans show the attributes that a request changes, in order, or those that it was given to show. No
+// plan shows that the mark of a staged insert is removed.
 func TestAttributes(t *testing.T) {
 	r := update("A")
 	r.Set = []item.Assignment{{Name: "z", Value: S("1")}, {Name: "b", Value: S("1")}}

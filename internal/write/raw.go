@@ -70,8 +70,7 @@ func Raw(part types.TransactWriteItem, tables func(name string) *item.Table) (*R
 	return r, err
 }
 
-// locate finds out where a request of a caller's own lies. Of a table that nobody knows that is as
-// far as its key tells.
+// locate finds the table of a raw request. In an unknown table only its key is known.
 func (r *Request) locate(name string, key, put item.Attributes, tables func(string) *item.Table) error {
 	t := tables(name)
 	if t == nil {

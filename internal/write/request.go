@@ -1,9 +1,8 @@
-// Package write arranges requests into plans, prices them, sends them, and tells what became of them
-// when answers were lost.
+// Package write arranges requests into plans, prices and sends them. If answers are lost it finds out
+// the outcome.
 //
-// A [Plan] is data: it can be made, shown and tested without a client, and the plan itself is sent.
-// Nothing here knows what a model means: a request may be that of a field, or of something that no
-// model has.
+// A [Plan] is data: it can be created, shown and tested without a client, and the plan itself is sent.
+// The package knows no models: a request may write fields of a model, or any other item.
 package write
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Kind is what a request does with an item.
+// Kind is the kind of a request.
 type Kind string
 
 // The kinds. A check requires that an item is as expected, and writes nothing.
@@ -51,29 +50,28 @@ type Request struct {
 	// adds items to the entity.
 	ForAdditions bool
 	Reserved     item.Reserved
-	// Header is what the stored item held under the reserved names when it was read.
+	// Header has the reserved attributes of the stored item when it was read.
 	Header item.Header
-	// Expect is what has to be true of the stored item.
+	// Expect is the condition on the stored item.
 	Expect Expect
 	// Put is the whole item of a put, without its version.
 	Put item.Attributes
-	// Late returns further attributes of a put, each time that it is sent: of what would be too much to
-	// have at once. nil for none.
+	// Late returns further attributes of a put, each time the put is sent. It is used if all of them at
+	// once would need too much memory. nil is none.
 	Late func(ctx context.Context, t *Tally) (item.Attributes, error)
-	// Set are the attributes that a put or update sets, Remove those that an update
-	// removes; Defaults are set where they are absent. Operations change what is stored.
+	// Set are the attributes that a put or update sets, and Remove those that an update removes.
+	// Defaults are set if they are absent. Operations depend on stored values.
 	Set, Remove, Defaults []item.Assignment
 	Operations            []item.Operation
 	// Shown are the names of the attributes that plans show, nil for those of the above.
 	Shown []string
-	// Incarnation is, of a request that makes an entity's root live, the entity's: that the
-	// root has it and is live tells that the request was applied, whoever wrote it since.
+	// Incarnation is the incarnation of the entity if the request makes its root live. A live root with
+	// this incarnation shows that the request was applied, even if others have written it since.
 	Incarnation types.AttributeValue
 	// Token is the version that the write gives the item, nil for none.
 	Token types.AttributeValue
-	// OldSize and NewSize are the item's sizes in bytes, 0 for none. Unread reports that an
-	// item of unknown size may be there; Likely is the size that it is likely to have, 0
-	// where nothing tells.
+	// OldSize and NewSize are the item's sizes in bytes, 0 for none. Unread reports that an item of
+	// unknown size may exist. Likely is its likely size, 0 if that is unknown.
 	OldSize, NewSize int
 	Unread           bool
 	Likely           int
@@ -87,14 +85,15 @@ type Request struct {
 	// NotAfter is the time after which the request is not sent any more, the zero time for never: no
 	// copy of it is signed later.
 	NotAfter time.Time
-	// Arguments is what a patch, or a raw item, of a transaction was given to write: two that were given
-	// the same may be one that is repeated. It is nil of what an entity remembers.
+	// Arguments are the values that a patch, or a raw item, of a transaction was given to write. If two
+	// have the same, one may be a repetition of the other. It is nil for writes that an entity
+	// remembers.
 	Arguments []any
-	// Entries are what becomes of the item's entries in secondary indexes, and Indexed the attributes
-	// that put it into these, as the item holds them after a put or before another request.
+	// Entries are the changes of the item's entries in secondary indexes. Indexed are the attributes
+	// that put the item into them, as they are after a put, or before another request.
 	Entries []Entry
 	Indexed []Attribute
-	// Return asks for what the item holds after the write, Returned is that.
+	// Return requests the item after the write, and Returned is that item.
 	Return   bool
 	Returned item.Attributes
 	// Item is the kind of the item. It is nil for a request that no item of a model is the subject of,
@@ -103,11 +102,11 @@ type Request struct {
 
 	// raw is the item of a transaction as a caller has made it, empty for none.
 	raw types.TransactWriteItem
-	// RawKey is the key of such a request in a table that nobody knows.
+	// RawKey is the key of a raw request in an unknown table.
 	RawKey string
 }
 
-// ArgumentsOf returns what a request writes, without what is new each time.
+// ArgumentsOf returns the values that a request writes, except those that are new in each request.
 func ArgumentsOf(r *Request) []any {
 	if r.IsRaw() {
 		return []any{r.raw}
@@ -219,10 +218,10 @@ func (r *Request) Counts() bool {
 // Writes reports whether the request changes the item.
 func (r *Request) Writes() bool { return r.Kind != Check }
 
-// Units returns the price of the request by itself, in WCU. It is exact where the request
-// requires the version that was read, or that nothing is there. Else it is bounds: an item
-// that was not read may be of any size, and so may one without a version, whose other
-// attributes somebody may have changed.
+// Units returns the price of the request by itself, in WCU. It is exact if the request requires the
+// version that was read, or that no item exists. Otherwise it is a range: an item that was not read may
+// have any size. So may an item without a version, because other programs may have changed its other
+// attributes.
 func (r *Request) Units() cost.Units {
 	price := cost.Exactly(cost.Put(r.OldSize, r.NewSize))
 	e := &r.Expect
@@ -262,10 +261,10 @@ func (r *Request) guarded() int {
 	return max(old, sizeOf(r.Set))
 }
 
-// Refused returns the price of the request, in WCU, if its condition failed on an item of
-// that many bytes, 0 for none. DynamoDB charges what the item costs that is there, or one
-// unit (Developer Guide, "DynamoDB read and write operations"), and does not report it; a
-// larger item that would have been written is taken as the bound.
+// Refused returns the price of the request, in WCU, if its condition failed on an item of stored bytes,
+// 0 for none. DynamoDB charges for the stored item, or one unit (Developer Guide, "DynamoDB read and
+// write operations"), and does not report the charge. If the item to write is larger than the stored
+// one, its price is the upper bound.
 func (r *Request) Refused(stored int) cost.Units {
 	least := cost.WriteUnits(stored)
 	return cost.Units{Min: least, Expected: least, Max: max(least, cost.WriteUnits(r.NewSize))}
@@ -299,5 +298,5 @@ func (r *Request) Attributes(room *[]string) []string {
 	return names
 }
 
-// bytes is what the request counts for in a transaction.
+// bytes returns the request's size for the limit of a transaction.
 func (r *Request) bytes() int { return max(r.OldSize, r.NewSize) }

@@ -19,7 +19,7 @@ import (
 	"github.com/itemize/itemize/internal/wire"
 )
 
-// Client is what writing needs of a DynamoDB client.
+// Client has the methods of a DynamoDB client that writing needs.
 type Client interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
@@ -35,8 +35,8 @@ type Client interface {
 type Sender struct {
 	Client Client
 	Now    func() time.Time
-	// Single tells that a client which does not take the options of calls never sends a request
-	// again by itself.
+	// Single reports that a client which does not accept options of calls never repeats a request by
+	// itself.
 	Single bool
 	// Wire makes the requests; nil leaves them to the SDK.
 	Wire *wire.Codec
@@ -65,8 +65,8 @@ func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
 	return Outcome{State: Written, Requests: st.Requests}
 }
 
-// atOnce sends each request by itself, several at one time. The outcome is that of the first that is
-// not written: others may be.
+// atOnce sends the requests concurrently. The outcome is that of the first request that is not written;
+// others may be.
 func (s *Sender) atOnce(ctx context.Context, st *Step, t *Tally) Outcome {
 	tallies, outcomes := make([]Tally, len(st.Requests)), make([]Outcome, len(st.Requests))
 	err := flow.AtOnce(ctx, len(st.Requests), func(ctx context.Context, i int) error {
@@ -120,11 +120,11 @@ type try struct {
 	// observed reports that it is not only assumed, of a client that cannot be watched.
 	observed bool
 	round    int
-	// once keeps the SDK from sending it again; watched tells that the client takes that.
+	// once makes the SDK send the request once. watched reports that the client accepts this.
 	once, watched bool
 	// retries are those of the SDK, for the text of an error.
 	retries wire.Retries
-	// table is what the table took for the only request, as DynamoDB reported it.
+	// table is the table's charge for the only request, as DynamoDB reported it.
 	table float64
 }
 
@@ -165,8 +165,8 @@ func (w *try) inferred() Outcome {
 	return o
 }
 
-// rejected tells what failed conditions mean. stored are the items as they are, nil for
-// those whose conditions held.
+// rejected returns the outcome of failed conditions. stored are the items as they are, nil for those
+// whose conditions held.
 func (w *try) rejected(stored []item.Attributes, err error) Outcome {
 	if w.wereWritten(stored) {
 		for _, r := range w.requests {
@@ -230,7 +230,7 @@ func (w *try) retry(ctx context.Context, r *Request, err error) (done bool, o Ou
 	return false, Outcome{}
 }
 
-// call sends a request once. With a failed condition it returns what is stored.
+// call sends a request once. If the condition failed it returns the stored item.
 func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err error) {
 	if !r.NotAfter.IsZero() && w.s.Now().After(r.NotAfter) {
 		return nil, &LateError{r.NotAfter}
@@ -313,9 +313,9 @@ func orEmpty(a item.Attributes) item.Attributes {
 var errLost = errors.New("an answer was lost, and the item holds another version: it was not written, or somebody " +
 	"has written it since")
 
-// look reads, strongly, the item of a request whose answer was lost. It is done where
-// the item tells what became of it, and not where the item is still as it was before, so
-// that the request may be sent again.
+// look reads, strongly consistent, the item of a request whose answer was lost. done is true if the
+// item shows the outcome. It is false if the item is as it was before, so that the request may be sent
+// again.
 func (w *try) look(ctx context.Context, r *Request) (done bool, o Outcome) {
 	stored, err := w.s.Stored(ctx, r, w.t)
 	switch {

@@ -74,8 +74,8 @@ var states = map[write.State]string{
 	write.Failed: "failed",
 }
 
-// describe describes an outcome: its state, what is stored, and whether that may be the
-// echo of an own write, of which nothing is known or which is only assumed.
+// describe describes an outcome: its state, the stored items, and whether the failure may be caused by
+// an own earlier attempt, of which nothing is known or which is only assumed.
 func describe(o write.Outcome) string {
 	text := states[o.State]
 	for _, a := range o.Stored {
@@ -103,8 +103,8 @@ func with(a Answer, attempts ...int) Answer {
 	return a
 }
 
-// What becomes of one request, by the answers that it gets: above all, that nothing is
-// said to be written or refused while nobody can tell.
+// The outcome of one request, by the answers that it gets. No request is reported as written or refused
+// while its outcome is unknown.
 func TestOne(t *testing.T) {
 	throttled := Failed("ThrottlingException")
 	for _, c := range []struct {
@@ -316,9 +316,9 @@ func initials(c *Client) string {
 	return text
 }
 
-// A client that cannot be watched is assumed to send again by itself: what it says is then
-// no proof that an earlier attempt was not applied. What nothing but that tells is said to
-// be assumed.
+// A client that cannot be watched is assumed to repeat requests by itself. Its answer is then no proof
+// that an earlier attempt was not applied. An outcome that depends only on this assumption is reported
+// as assumed.
 func TestUnwatchedClient(t *testing.T) {
 	alone := func(r *write.Request) *write.Step { return &write.Step{Requests: requests{r}, How: write.Each} }
 	inOne := func(r *write.Request) *write.Step {
@@ -371,9 +371,9 @@ func TestUnwatchedClient(t *testing.T) {
 	}
 }
 
-// A request that must not be sent twice is sent a single time, the SDK's retries off: after
-// a lost answer its outcome is not known, and nothing is read to find out. Only what was
-// refused for a reason that passes is sent again. Whether the client took that is told.
+// A request that must not be sent twice is sent once, without the SDK's retries. After a lost answer
+// its outcome is unknown, and no read tries to find it out. Only a request that was refused for a
+// temporary reason is sent again. The result reports whether the client accepted the option.
 func TestOnce(t *testing.T) {
 	throttled := Failed("ThrottlingException")
 	for _, c := range []struct {
@@ -482,8 +482,8 @@ func TestRetriedWithItsVersion(t *testing.T) {
 	})
 }
 
-// A context that ends, before or between attempts, ends the sending; what may have been
-// applied is unknown then, what was refused is not.
+// The end of a context, before or between attempts, ends the sending. A request that may have been
+// applied is then unsure, and a refused one is refused.
 func TestContextEnds(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -517,7 +517,7 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// An error of DynamoDB names the item, what was done with it, and what to do.
+// An error of DynamoDB names the item, the request, and the remedy.
 func TestErrorsNameTheItem(t *testing.T) {
 	client := &Client{Answers: script(Failed("AccessDeniedException"))}
 	o := sender(client).One(context.Background(), loaded(update("A")), &write.Tally{})
@@ -532,8 +532,8 @@ func TestErrorsNameTheItem(t *testing.T) {
 	}
 }
 
-// Cancellation reasons say which items failed: the outcome holds those as they are, an
-// empty one for an item that is not there, and nil for those whose conditions held.
+// Cancellation reasons show which items failed. The outcome has those items as they are, an empty one
+// for an item that does not exist, and nil for items whose conditions held.
 func TestTransactions(t *testing.T) {
 	step := func() *write.Step {
 		return &write.Step{
@@ -602,8 +602,8 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
-// A transaction an attempt of which got no answer is not refused for good by a later
-// refusal: the first copy may yet arrive, whether DynamoDB remembers the client token or not.
+// After an attempt without an answer, a later refusal of a transaction is not final. The first copy may
+// still be applied, whether or not DynamoDB remembers the client token.
 func TestRefusedAfterALostAnswer(t *testing.T) {
 	for _, pause := range []time.Duration{0, 11 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -657,9 +657,9 @@ func TestTransactionContextEnds(t *testing.T) {
 	})
 }
 
-// What an operation took is counted as it was sent: refused writes are charged between
-// bounds, the reads after lost answers by what they read, and what DynamoDB reports is
-// added beside it.
+// The capacity of an operation is counted as it was sent. Refused writes are counted as ranges, and
+// reads after lost answers by the items that they read. The units that DynamoDB reports are counted
+// separately.
 func TestTally(t *testing.T) {
 	consumed := func(units float64) *types.ConsumedCapacity { return &types.ConsumedCapacity{CapacityUnits: &units} }
 	big := func(kind write.Kind) *write.Request { return request(kind, "A", 3000) }

@@ -19,7 +19,7 @@ type Step struct {
 type How struct {
 	// calls returns the number of calls to DynamoDB that so many requests take.
 	calls func(requests int) int
-	// times is by what the price of each request is multiplied.
+	// times is the factor for the price of each request.
 	times float64
 	send  func(ctx context.Context, s *Sender, st *Step, t *Tally) Outcome
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/itemize/itemize/internal/item"
 )
 
-// Tally is what an operation has sent, what that was predicted to cost, and what
-// DynamoDB reported.
+// Tally is the number of requests of an operation, their predicted cost, and the cost that DynamoDB
+// reported.
 type Tally struct {
 	Items    []Done
 	Requests int
-	// WCU and RCU are the units as predicted, of what was applied, in tables and indexes; Refused
-	// are the WCU of writes whose condition failed, which DynamoDB charges and does not report.
+	// WCU and RCU are the predicted units of the applied requests, in tables and indexes. Refused are
+	// the WCU of writes whose condition failed, which DynamoDB charges and does not report.
 	WCU, RCU, Refused cost.Units
 	// Predicted are those of WCU that indexes take, with all that the items written may lie in.
 	Predicted IndexUnits
@@ -32,8 +32,7 @@ type Tally struct {
 type Done struct {
 	*Request
 	WCU cost.Units
-	// Table is what the table took for it alone, as DynamoDB reported it; 0 where nothing
-	// tells.
+	// Table is the table's charge alone, as DynamoDB reported it; 0 if it is unknown.
 	Table float64
 }
 
@@ -77,8 +76,7 @@ func (t *Tally) AddRead(requests int, predicted cost.Units, consumed float64) {
 	t.ConsumedRCU += consumed
 }
 
-// wrote adds a request that was applied, at a price; table is what was reported for it
-// alone.
+// wrote adds an applied request and its price. table is the reported charge of the request alone.
 func (t *Tally) wrote(r *Request, wcu cost.Units, table float64) {
 	if t.Items == nil {
 		t.Items = t.few[:0]
@@ -93,7 +91,7 @@ func (t *Tally) wrote(r *Request, wcu cost.Units, table float64) {
 	}
 }
 
-// failed adds a write that was refused, with what is charged for it.
+// failed adds the charge of a refused write.
 func (t *Tally) failed(wcu cost.Units) { t.Refused = t.Refused.Add(wcu) }
 
 // charge adds what DynamoDB reports for a write, and returns the WCU among it that are the
@@ -126,7 +124,7 @@ func askedTable(answered string, requests []*Request) string {
 	return answered
 }
 
-// writes returns the write units of what is reported, which only transactions tell apart.
+// writes returns the write units of a report. Only transactions report them separately from read units.
 func writes(all, writes, reads *float64) float64 {
 	if aws.ToFloat64(writes)+aws.ToFloat64(reads) > 0 {
 		return aws.ToFloat64(writes)

@@ -73,7 +73,7 @@ func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
 	return nil
 }
 
-// touch tells those who watch the tables of what is written.
+// touch reports the written items to the watchers of the tables.
 func touch(requests []*Request) {
 	for _, r := range requests {
 		if r.Writes() {
@@ -82,8 +82,8 @@ func touch(requests []*Request) {
 	}
 }
 
-// reasons returns the stored items of the requests whose conditions failed. An item that
-// is not there is an empty, not a nil one.
+// reasons returns the stored items of the requests whose conditions failed. An item that does not exist
+// is empty and not nil.
 func (w *try) reasons(err error, st *Step) (stored []item.Attributes, failed bool) {
 	var canceled *types.TransactionCanceledException
 	if !errors.As(err, &canceled) {
@@ -150,13 +150,14 @@ func (s *Sender) explained(ctx context.Context, requests []*Request, err error) 
 	return explain.Error(ctx, s.Client, what, tables, err)
 }
 
-// reason is a request that a transaction was canceled for, with what a validation says of it.
+// reason is a request that caused the cancellation of a transaction, with the message of its
+// validation.
 type reason struct {
 	request *Request
 	text    string
 }
 
-// reasonsOf returns the reasons for which a transaction was canceled, as far as it tells them.
+// reasonsOf returns the reasons of a canceled transaction, as far as the error has them.
 func reasonsOf(requests []*Request, err error) (all []reason) {
 	var canceled *types.TransactionCanceledException
 	if !errors.As(err, &canceled) {
@@ -176,8 +177,8 @@ func reasonsOf(requests []*Request, err error) (all []reason) {
 	return all
 }
 
-// tooLarge returns the request that was refused for the size that its item would have, nil for none:
-// that which the error names, or the only one whose item may be larger than is known.
+// tooLarge returns the request that was refused because of its item's size, nil for none. It is the
+// request that the error names, or the only one whose item may be larger than known.
 func tooLarge(requests []*Request, reasons []reason, err error) *Request {
 	for _, r := range reasons {
 		if outgrown(r.text) {

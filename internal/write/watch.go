@@ -16,23 +16,22 @@ import (
 	"github.com/itemize/itemize/internal/wire"
 )
 
-// watch learns of one call whether an attempt may have been applied without an
-// answer that says so. The SDK retries on its own, and its error tells of the last
-// attempt only, so the watch looks at each request that is sent.
+// watch finds out whether an attempt of one call may have been applied without an answer. The SDK
+// retries by itself, and its error describes only the last attempt, so the watch sees each request.
 type watch struct {
-	// seen tells that the client takes the options of a call.
+	// seen reports that the client accepts the options of a call.
 	seen bool
-	// sent tells that a request was sent, or tried to be.
+	// sent reports that the client has started to send a request.
 	sent bool
-	// unsure tells that a request was sent that was not refused.
+	// unsure reports that a request was sent that was not refused.
 	unsure bool
 	// until is the time after which nothing is sent that was signed later, the zero time for never.
 	until time.Time
-	// single tells of a client that does not take them that it never sends a request again.
+	// single reports that a client which does not accept options never repeats a request.
 	single bool
 
 	client dynamodb.HTTPClient
-	// codec makes what is sent.
+	// codec creates the requests.
 	codec   *wire.Codec
 	request wire.Request
 	retries wire.Retries
@@ -102,9 +101,9 @@ func (e *LateError) Error() string {
 // endedUnsent reports whether a call ended before a request was sent, for instance because its context was done.
 func (w *watch) endedUnsent(err error) bool { return err != nil && w.seen && !w.sent }
 
-// lost tells, after an error, whether an attempt may have been applied: a request
-// was sent and not refused, or the client cannot be watched, and retries have to
-// be assumed unless it is known to make none.
+// lost reports, after an error, whether an attempt may have been applied. That is so if a request was
+// sent and not refused. It is also so if the client cannot be watched, unless it is known to make no
+// retries.
 func (w *watch) lost(err error) bool {
 	if w.seen {
 		return w.unsure
@@ -112,18 +111,18 @@ func (w *watch) lost(err error) bool {
 	return !refused(err) || !w.single && retried(err)
 }
 
-// refusing tells of a status that says that the request was not applied.
+// refusing reports whether a status means that the request was not applied.
 func refusing(status int) bool {
 	return status >= 400 && status < 500 && status != http.StatusRequestTimeout
 }
 
-// neverSent tells of a connection that was not made.
+// neverSent reports whether the error means that no connection was made.
 func neverSent(err error) bool {
 	var dial *net.OpError
 	return errors.As(err, &dial) && dial.Op == "dial"
 }
 
-// refused tells of an error that says that the request was not applied.
+// refused reports whether the error means that the request was not applied.
 func refused(err error) bool {
 	if neverSent(err) {
 		return true
@@ -140,9 +139,9 @@ func refused(err error) bool {
 	return errors.As(err, &api) && api.ErrorFault() == smithy.FaultClient
 }
 
-// retried reports whether a client that retries can return an error after an attempt that was applied:
-// a failed condition, the errors that it retries after, and those of credentials that expire between
-// two attempts.
+// retried reports whether a client that retries can return this error after an attempt that was
+// applied. These are a failed condition, the errors after which it retries, and the errors of
+// credentials that expire between two attempts.
 func retried(err error) bool {
 	var condition *types.ConditionalCheckFailedException
 	var canceled *types.TransactionCanceledException
