@@ -16,12 +16,12 @@ import (
 	"github.com/itemize/itemize/internal/read"
 )
 
-// Cell is what a lazy value (blob.Value) holds: a value, or the pointer that it is read by. Copies
-// share what they hold, which nothing changes.
+// Cell is the content of a lazy value (blob.Value): a value, or the pointer to its storage. Copies
+// share the content, which never changes.
 type Cell struct{ held *held }
 
 type held struct {
-	// av is the value, or what is stored of it; src is where that is, nil for a new one.
+	// av is the value, or its stored form. src is its storage, nil for a new value.
 	av  types.AttributeValue
 	src *Source
 	err error
@@ -53,7 +53,7 @@ type holder interface{ cell() *Cell }
 
 func (c *Cell) cell() *Cell { return c }
 
-// CellOf returns the cell of what p points to, a type that embeds one.
+// CellOf returns the cell of the target of p, whose type embeds one.
 func CellOf(p any) *Cell { return p.(holder).cell() }
 
 // Empty reports whether it holds nothing.
@@ -65,10 +65,10 @@ func (c *Cell) Hold(av types.AttributeValue, err error) { c.held = &held{av: av,
 // Clear makes it hold nothing.
 func (c *Cell) Clear() { c.held = nil }
 
-// Keep makes it hold what is stored, and From tells where.
+// Keep sets the stored form, and From its storage.
 func (c *Cell) Keep(av types.AttributeValue) { c.held = &held{av: av} }
 
-// Settle makes it hold what is stored of what it holds: what is in memory stays there.
+// Settle sets the stored form of the cell's value. A value in memory stays in memory.
 func (c *Cell) Settle(av types.AttributeValue, src *Source) {
 	h := &held{av: av, src: src}
 	if was := c.held; was != nil && was.input == nil && was.err == nil {
@@ -91,7 +91,7 @@ func (c *Cell) From(src *Source) {
 	}
 }
 
-// Elsewhere reports whether it holds something new, or other than what is stored of it at a place.
+// Elsewhere reports whether the cell has a new value, or another one than is stored at a key.
 func (c *Cell) Elsewhere(at item.Place, stored types.AttributeValue) bool {
 	switch h := c.held; {
 	case h == nil, h.err != nil:
@@ -121,7 +121,7 @@ func (c *Cell) Attribute() (types.AttributeValue, error) {
 	}
 }
 
-// own is Attribute for who reads it: damage is told as a source tells it.
+// own is Attribute for a reader of the value: damage is reported as a source reports it.
 func (c *Cell) own() (types.AttributeValue, error) {
 	v, err := c.Attribute()
 	if err != nil && c.held.src != nil {
@@ -142,8 +142,8 @@ func (c *Cell) Size() (n int64, ok bool) {
 	return p.Length, true
 }
 
-// Beginning returns what the item holds of the value: all of it, or the preview. Of one that was given
-// as a reader, and is large, it is what a preview may be at most.
+// Beginning returns the part of the value that is in the item: all of it, or the preview. For a large
+// value that was given as a reader, it returns at most the length of a preview.
 func (c *Cell) Beginning() (types.AttributeValue, error) {
 	if p := c.Pointer(); p != nil {
 		return p.PreviewAttribute(), nil
@@ -168,7 +168,7 @@ func (c *Cell) Pointer() *Pointer {
 var errNoSource = errors.New("the value lies outside of its item, and this is a copy that no mapper has loaded: load " +
 	"the item")
 
-// ErrChanged is what a *ChangedError is to callers.
+// ErrChanged is wrapped by every *ChangedError.
 var ErrChanged = errors.New("itemize: large value replaced")
 
 // ChangedError says that a lazy value was replaced, or its item deleted, since it was loaded.

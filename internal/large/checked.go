@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// checked is what was read once, and is read again at any place: each block has to be as it was.
+// checked is a body that is read again at any position: each block must be the same as in the first
+// read.
 type checked struct {
 	from io.ReaderAt
 	// sums are those of the blocks, and size is how many bytes there are.
@@ -24,7 +25,7 @@ const blockSize = 256 << 10
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Write notes what is read for the first time.
+// Write records the content of the first read.
 func (c *checked) Write(b []byte) (int, error) {
 	for rest := b; len(rest) > 0; {
 		n := min(len(rest), blockSize-len(c.now))

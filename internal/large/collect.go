@@ -19,14 +19,14 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Signature is for how long after it was signed a request may arrive: DynamoDB and S3 take signatures for 15 minutes
-// (AWS General Reference, "Signature Version 4"), and clocks may be 5 minutes apart.
+// Signature is the time for which a signed request can arrive. DynamoDB and S3 accept signatures for 15
+// minutes (AWS General Reference, "Signature Version 4"), and clocks may differ by 5 minutes.
 const Signature = 20 * time.Minute
 
 // Collector removes values that nothing points to, by their records.
 type Collector struct {
 	*Writer
-	// Fetcher tells of dead items, and reads parents.
+	// Fetcher reports dead items, and reads parents.
 	Fetcher *Fetcher
 	// TableOf returns a table of the model by its real name, nil for one that it does not have.
 	TableOf func(real string) *item.Table
@@ -39,13 +39,14 @@ type Collector struct {
 	Limit *flow.Limiter
 }
 
-// Collected is what a collector has found and done.
+// Collected has the findings and the deletions of a collector.
 type Collected struct {
-	// Records and Values are what it visited.
+	// Records and Values are the numbers of visited records and values.
 	Records int `json:"records"`
 	Values  int `json:"values"`
-	// Writing are records of saves under way; GivenUp those that it aborted, since their deadlines are
-	// over; Waiting those that were aborted too short a time ago to remove their values.
+	// Writing is the number of records of saves in progress. GivenUp is the number of records that the
+	// collector aborted after their deadlines. Waiting is the number of records that were aborted too
+	// recently to delete their values.
 	Writing   int `json:"writing"`
 	Discarded int `json:"discarded"`
 	Waiting   int `json:"waiting"`
@@ -62,7 +63,8 @@ type Collected struct {
 	Removed int `json:"removed"`
 	Parts   int `json:"parts"`
 	Objects int `json:"objects"`
-	// Next is where the next collection goes on that is to begin where this one ended; empty after the last record.
+	// Next is the position at which the next collection should continue; it is empty after the last
+	// record.
 	Next string `json:"next,omitempty"`
 
 	Strays Strays      `json:"-"`
@@ -125,10 +127,11 @@ func (c *Collector) partition(ctx context.Context, n int, start string, done *Co
 	return ctx.Err()
 }
 
-// recordsAtOnce is how many records are read at one time: what is read is to be as it was when it is acted on.
+// recordsAtOnce is the number of records that are read together. It is small, so that they are still
+// current when the collector acts on them.
 const recordsAtOnce = 25
 
-// visit does what is to be done about a record.
+// visit decides about a record, and acts.
 func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) error {
 	r, err := RecordOf(f.Place, f.Attributes())
 	if err != nil {
@@ -178,7 +181,7 @@ func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) e
 // clocks is how far clocks may be apart.
 const clocks = 5 * time.Minute
 
-// committed looks for what points to the values of a flipped record.
+// committed looks for the pointers to the values of a committed record.
 func (c *Collector) committed(ctx context.Context, r *Record, was types.AttributeValue, done *Collected) error {
 	now := c.Now()
 	changed := false
@@ -252,7 +255,7 @@ func mapValues(a item.Attributes) []types.AttributeValue {
 	return all
 }
 
-// remove deletes what is stored of a value.
+// remove deletes the storage of a value.
 func (c *Collector) remove(ctx context.Context, e *Entry, done *Collected) error {
 	if e.Class == Object {
 		done.Tally.Objects.Deletes++
@@ -278,7 +281,7 @@ func (c *Collector) remove(ctx context.Context, e *Entry, done *Collected) error
 	return nil
 }
 
-// forget deletes a record whose values are gone.
+// forget deletes a record whose values are deleted.
 func (c *Collector) forget(ctx context.Context, r *Record, was types.AttributeValue, done *Collected) error {
 	q := r.request(write.Delete, c.Label)
 	q.OldSize = attr.ItemSize(r.item())

@@ -13,12 +13,12 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// frame returns what is stored of a value, which is read when it is written elsewhere.
+// frame returns the stored form of a value, which is read when it is written to another place.
 func (s *Source) frame(p *Pointer) Frame {
 	return func(ctx context.Context, t *write.Tally) io.ReaderAt { return &distant{s, p, ctx, t} }
 }
 
-// distant is what is stored of a value, read strongly.
+// distant is the stored form of a value, read strongly consistent.
 type distant struct {
 	s   *Source
 	p   *Pointer
@@ -50,7 +50,7 @@ func (d *distant) ReadAt(b []byte, off int64) (n int, err error) {
 	return n, d.s.lost(d.ctx, d.p, err)
 }
 
-// lost tells damage from a value that was replaced since it was loaded.
+// lost distinguishes damage from a value that was replaced since it was loaded.
 func (s *Source) lost(ctx context.Context, p *Pointer, err error) error {
 	var damaged *Damaged
 	var u read.Usage
@@ -81,7 +81,7 @@ func (d *distant) object(b []byte, off int64, u *read.Usage) (int, error) {
 	return n, err
 }
 
-// missing says of an object that is not there that the value is damaged.
+// missing returns the error of a missing object: the value is damaged.
 func missing(err error, p *Pointer) error {
 	if errors.Is(err, ErrNoObject) {
 		return &Damaged{What: fmt.Sprintf("the object %s of the bucket %s is not there", ObjectKey(p.ID), p.At)}
@@ -108,7 +108,8 @@ func (d *distant) parts(b []byte, off int64, u *read.Usage) (int, error) {
 	return n, nil
 }
 
-// Copying is what it takes to read the values that are copied: requests to DynamoDB with their RCU, and requests to S3.
+// Copying returns the requests for reading the values that are copied: those to DynamoDB with their
+// RCU, and those to S3.
 func Copying(values []*Value) (requests int, rcu float64, objects cost.Objects) {
 	for _, v := range values {
 		switch {
@@ -123,8 +124,8 @@ func Copying(values []*Value) (requests int, rcu float64, objects cost.Objects) 
 	return requests, rcu, objects
 }
 
-// Reading is what it takes to read the value that a pointer leads to, at an attribute of an item:
-// requests to DynamoDB with their RCU, eventually consistent, and those to S3.
+// Reading returns the requests for reading the value of a pointer, in an attribute of an item: those to
+// DynamoDB with their RCU, eventually consistent, and those to S3.
 func Reading(f *Fetcher, p *Pointer, at item.Place, attribute string) (requests int, rcu float64,
 	objects cost.Objects,
 ) {

@@ -30,10 +30,11 @@ type Fetcher struct {
 	Objects Objects
 	// Limit is the most that a value may have, in bytes.
 	Limit int64
-	// Flying bounds the bytes of parts that are under way at one time, with what the SDK needs to decode them.
+	// Flying is the maximum number of bytes of parts in transfer, including the SDK's memory for
+	// decoding them.
 	Flying int
-	// Dead reports whether an item that was read strongly is what a staged insert has left of an entity
-	// that is no more.
+	// Dead reports whether an item that was read strongly consistent is a leftover item of an
+	// unfinished staged insert.
 	Dead func(ctx context.Context, f *item.Image, u *read.Usage) (bool, error)
 }
 
@@ -72,8 +73,9 @@ type Wanted struct {
 	Attribute string
 }
 
-// Fetch reads the value that a pointer leads to. The error is a *Replaced where the item
-// holds another one meanwhile, and a *Damaged where it does not and the value is not whole in a second, strong reading.
+// Fetch reads the value of a pointer. The error is a *Replaced if the item has another value by then.
+// It is a *Damaged if the item still has the pointer and the value is incomplete in a second, strongly
+// consistent read.
 func (f *Fetcher) Fetch(ctx context.Context, w Wanted, u *read.Usage) (types.AttributeValue, error) {
 	p, at := w.Pointer, w.Parent
 	if p.Length > f.Limit {
@@ -139,7 +141,7 @@ func (f *Fetcher) once(ctx context.Context, p *Pointer, e *Entry, strong bool, u
 	return v, nil
 }
 
-// stored reads what is stored of a value.
+// stored reads the stored form of a value.
 func (f *Fetcher) stored(ctx context.Context, p *Pointer, e *Entry, strong bool, u *read.Usage) ([]byte, error) {
 	if p.Stored > f.Limit {
 		return nil, &LimitError{p.Stored, f.Limit}
@@ -164,8 +166,8 @@ func (f *Fetcher) stored(ctx context.Context, p *Pointer, e *Entry, strong bool,
 	return b, err
 }
 
-// atOnce is how many parts of a value are read at one time: decoding an answer takes the SDK four to
-// five times a part's size, beside the part.
+// atOnce returns the number of parts of a value that are read concurrently. To decode an answer the SDK
+// needs four to five times a part's size, in addition to the part.
 func (f *Fetcher) atOnce(p *Pointer) int {
 	return min(max(f.Flying/(6*max(p.PartSize, 1)), 1), mostAtOnce)
 }
@@ -173,7 +175,7 @@ func (f *Fetcher) atOnce(p *Pointer) int {
 // mostAtOnce bounds how many requests of one value are under way.
 const mostAtOnce = 32
 
-// reads refuses a pointer whose parts cannot be what it says, or whose table nobody knows.
+// reads refuses a pointer whose properties are impossible, or whose table is unknown.
 func (f *Fetcher) reads(p *Pointer) error {
 	size := int64(p.PartSize)
 	if size < 1 || size > cost.MaxItem || p.Parts > maxParts || int64(p.Parts) != p.Stored/size+min(p.Stored%size, 1) {

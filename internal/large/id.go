@@ -22,8 +22,8 @@ func madeAt(id string) time.Time {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(b[2:10]) & (1<<48 - 1)))
 }
 
-// NewID returns a ULID: 48 bits of the time in milliseconds and 80 random ones in 26 signs
-// (github.com/ulid/spec). Nobody takes it twice, and ids sort by the time they were made.
+// NewID returns a ULID: 48 bits of the time in milliseconds and 80 random bits in 26 characters
+// (github.com/ulid/spec). Each is unique, and ids sort by the time at which they were created.
 func NewID(now time.Time) string {
 	// 26 signs hold 130 bits: two zero bits lead.
 	var b [17]byte

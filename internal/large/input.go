@@ -20,18 +20,19 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Frame is what is stored of a value: it is read when it is sent, and what reading it takes is added to a tally.
+// Frame returns the stored form of a value. It is read when it is sent, and the cost of reading it is
+// added to a tally.
 type Frame func(ctx context.Context, t *write.Tally) io.ReaderAt
 
-// inMemory is the frame of bytes that are there.
+// inMemory is the frame of bytes in memory.
 func inMemory(b []byte) Frame {
 	return func(context.Context, *write.Tally) io.ReaderAt { return bytes.NewReader(b) }
 }
 
-// Input is text or bytes that a lazy value was given as a reader. They are read before a save compares
-// them with what is stored: few become a value in memory, and of many the length and the SHA-256 are
-// noted, and they stay where they can be read again. That is the reader, where it can be read at any
-// place, and else a temporary file.
+// Input is text or bytes that a lazy value was given as a reader. It is read before a save compares it
+// with the stored value. A short body becomes a value in memory. Of a long body the length and the
+// SHA-256 are recorded, and the body must be readable again: from the reader, if it can be read at any
+// position, and otherwise from a temporary file.
 type Input struct {
 	from io.Reader
 	kind Kind
@@ -47,7 +48,7 @@ type Input struct {
 	frames map[compression.Codec]*packed
 }
 
-// packed is what a codec has made of a body.
+// packed is the body in a codec's format.
 type packed struct {
 	body io.ReaderAt
 	size int64
@@ -121,7 +122,8 @@ func (c *Cell) Gives(g *Input) bool { return c.input() == g }
 // Give is described at Given.
 func (c *Cell) Give(g *Input) { c.held = &held{input: g} }
 
-// attribute returns the value of few bytes, and of many a pointer that leads nowhere, but tells what they are.
+// attribute returns the value of a short body. For a long body it returns a pointer that has the length
+// and digest, but no storage.
 func (g *Input) attribute() (types.AttributeValue, error) {
 	if err := g.prepare(); err != nil {
 		return nil, err
@@ -221,7 +223,8 @@ func (g *Input) pack(codings compression.Codings, codec compression.Codec) *pack
 	return f
 }
 
-// summing tells the length and the SHA-256 of what is written to it, and of text that it is none.
+// summing computes the length and the SHA-256 of the bytes that are written to it, and checks whether
+// they are text.
 type summing struct {
 	hash hash.Hash
 	n    int64
@@ -261,7 +264,7 @@ func (s *summing) end() error {
 	return nil
 }
 
-// open returns a reader of what was given.
+// open returns a reader of the body.
 func (g *Input) open() (io.ReadCloser, error) {
 	if err := g.prepare(); err != nil {
 		return nil, err
@@ -269,7 +272,7 @@ func (g *Input) open() (io.ReadCloser, error) {
 	return io.NopCloser(io.NewSectionReader(g.body, 0, g.p.Length)), nil
 }
 
-// value returns what was given as a value.
+// value returns the body as a value.
 func (g *Input) value() (types.AttributeValue, error) {
 	r, err := g.open()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// jsonOf returns a value in DynamoDB's JSON: always the same bytes for the same value, whose SHA-256 tells it.
+// jsonOf returns a value in DynamoDB's JSON. Equal values give the same bytes, whose SHA-256 identifies
+// the value.
 func jsonOf(av types.AttributeValue) ([]byte, error) {
 	v, err := jsonValue(av)
 	if err != nil {

@@ -56,8 +56,7 @@ func value(r *rand.Rand, depth int) types.AttributeValue {
 	return &types.AttributeValueMemberM{Value: m}
 }
 
-// Whatever a value is, what is stored of it is read as it was, by whatever codec, and nothing is
-// mistaken for something else.
+// A stored value is read back unchanged, with any codec, and is not mistaken for another value.
 func TestPack(t *testing.T) {
 	r := rand.New(rand.NewPCG(draws.Seed(t), 0))
 	for range draws.Times(1_000, 6_000, 100_000) {
@@ -91,7 +90,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// Text and bytes are compressed into what other languages read: the frame alone, or beside the codec's name.
+// Text and bytes are compressed into formats that other languages can read: the frame alone, or
+// together with the codec's name.
 func TestForms(t *testing.T) {
 	long := strings.Repeat("words ", 200)
 	text, _ := large.Pack(&types.AttributeValueMemberS{Value: long}, nil, compression.Gzip, true)
@@ -154,7 +154,7 @@ func attribute(l schema.Large) *schema.Attribute {
 	}
 }
 
-// A pointer tells what its value is, and its preview is no half of a character.
+// A pointer has the digest of its value, and its preview ends at a whole character.
 func TestPointers(t *testing.T) {
 	parent := item.Place{
 		Table: &item.Table{Name: "t"}, PK: key.Scalar{Type: 'S', Text: "A#1"},

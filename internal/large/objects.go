@@ -10,13 +10,13 @@ import (
 
 // Objects are the objects of buckets, by their keys.
 type Objects interface {
-	// Put puts an object that is not there yet, with metadata. A request that is signed after until is not sent. The
-	// error is ErrThere where something has the key.
+	// Put puts a new object, with metadata. A request that is signed after until is not sent. The error
+	// is ErrThere if the key exists.
 	Put(ctx context.Context, o Put) error
 	// Reaches reports whether the objects of another are in its reach, so that it may copy them.
 	Reaches(other Objects) bool
-	// Copy puts an object that is not there yet, of what another one holds. The error is ErrNoObject
-	// where that is not there.
+	// Copy puts a new object with the content of another one. The error is ErrNoObject if that does not
+	// exist.
 	Copy(ctx context.Context, o Put, bucket, key string) error
 	// Get opens an object, or a range of it. The error is ErrNoObject where there is none.
 	Get(ctx context.Context, bucket, key string, r Range) (io.ReadCloser, error)
@@ -37,7 +37,7 @@ type Objects interface {
 // Put is an object that is to be put.
 type Put struct {
 	Bucket, Key string
-	// Body is what it holds, of so many bytes.
+	// Body is the content, and Size its length in bytes.
 	Body     io.ReaderAt
 	Size     int64
 	Metadata map[string]string
@@ -77,7 +77,7 @@ func puts(n int64) int {
 	return int((n+size-1)/size) + 2
 }
 
-// What becomes of requests about objects.
+// The results of requests for objects.
 var (
 	ErrThere     = errors.New("an object of this key is there")
 	ErrNoObject  = errors.New("there is no object of this key")

@@ -13,8 +13,8 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// Owner is what leads from what is stored outside of an item back to it: the item, by the real name of
-// its table, its attribute, and the record that told of the value when it was written.
+// Owner identifies the item that an external value belongs to: the item, by the real name of its table,
+// its attribute, and the record that named the value when it was written.
 type Owner struct {
 	Table     string
 	PK, SK    key.Scalar
@@ -34,7 +34,7 @@ func (h *Locations) owner(v *Value, record item.Place) *Owner {
 	}
 }
 
-// The entries of an owner, beside those of a record's value.
+// The entries of an owner, in addition to those of a record's value.
 const recordsName, partitionName, recordName, modelName, placeName = "records", "partition", "record", "root", "place"
 
 // attribute returns the owner as a part holds it.
@@ -50,7 +50,7 @@ func (o *Owner) attribute() types.AttributeValue {
 	return &types.AttributeValueMemberM{Value: m}
 }
 
-// ownerOf reads the owner that a part holds; ok is false of what holds none.
+// ownerOf reads the owner in a part. ok is false if there is none.
 func ownerOf(av types.AttributeValue) (o *Owner, ok bool) {
 	m, ok := av.(*types.AttributeValueMemberM)
 	if !ok {
@@ -111,7 +111,8 @@ func (o *Owner) metadata() map[string]string {
 	return m
 }
 
-// ownerIn reads the owner that an object holds: without the item where that is a hash. ok is false of what holds none.
+// ownerIn reads the owner in an object's metadata: without the item if that is a hash. ok is false if
+// there is none.
 func ownerIn(metadata map[string]string) (o *Owner, ok bool) {
 	o = &Owner{}
 	scalars := map[string]*key.Scalar{pkName: &o.PK, skName: &o.SK, partitionName: &o.Partition, recordName: &o.Record}

@@ -21,7 +21,7 @@ import (
 const (
 	mark  = "~"
 	plain = "plain"
-	entry = "v" // of what is plain
+	entry = "v" // the plain value
 )
 
 // MaxPacked is the most that a value which is compressed in its item may have, in bytes: what a reader
@@ -34,7 +34,7 @@ type Content struct {
 	Kind  Kind
 }
 
-// Kind is what the bytes of a value are.
+// Kind is the type of a value's bytes.
 type Kind string
 
 // The kinds: text, bytes, and DynamoDB's JSON of anything else.
@@ -123,8 +123,8 @@ func (c Content) frame(frame []byte, codec compression.Codec, text bool) types.A
 	return marked(string(codec), map[string]types.AttributeValue{string(c.Kind): b})
 }
 
-// Unpack returns the value that is stored in its item, whatever codec it was compressed by. What is
-// outside comes back as it is: PointerOf tells.
+// Unpack returns the value that is stored in its item, with any codec. An external value is returned as
+// it is: see PointerOf.
 func Unpack(av types.AttributeValue, codings compression.Codings, text bool) (types.AttributeValue, error) {
 	switch v := av.(type) {
 	case *types.AttributeValueMemberB:
@@ -189,7 +189,7 @@ func unframe(codings compression.Codings, codec compression.Codec, frame []byte,
 	return nil, &Damaged{What: "what is stored compressed", Err: err}
 }
 
-// Damaged says that what is stored is not what was written.
+// Damaged reports that a stored value differs from the one that was written.
 type Damaged struct {
 	What string
 	Err  error
@@ -205,16 +205,16 @@ func (e *Damaged) Error() string {
 // Unwrap returns the cause.
 func (e *Damaged) Unwrap() error { return e.Err }
 
-// ErrCorrupt is what a *CorruptError is to callers.
+// ErrCorrupt is wrapped by every *CorruptError.
 var ErrCorrupt = errors.New("itemize: large value damaged")
 
-// CorruptError says that what is stored of a large value is not what was written: a part or object is
-// missing, or of another length or content, or does not decompress. The item still points to it, which
-// was read strongly, and so was the value a second time.
+// CorruptError reports that the stored form of a large value is not the one that was written. A part or
+// object is missing, has another length or content, or does not decompress. The item still points to
+// it: the item was read strongly consistent, and the value a second time.
 type CorruptError struct {
 	// Model is the model's name, Field the field, and Item the key of its item.
 	Model, Field, Item string
-	// Err says what is wrong.
+	// Err is the fault.
 	Err error
 }
 
@@ -223,5 +223,5 @@ func (e *CorruptError) Error() string {
 		e.Field, e.Item, e.Err)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns ErrCorrupt and the fault.
 func (e *CorruptError) Unwrap() []error { return []error{ErrCorrupt, e.Err} }

@@ -21,20 +21,20 @@ const (
 	Object     Class = "s3"
 )
 
-// Pointer is what the item holds of a value that lies outside of it.
+// Pointer is the part of an external value that is stored in its item.
 type Pointer struct {
 	ID    string
 	Class Class
 	// At is the table or bucket, by its declared name; "" for parts in the table of the records.
 	At string
-	// Parts is how many there are, of PartSize bytes but for the last.
+	// Parts is the number of parts. Each has PartSize bytes, except the last.
 	Parts, PartSize int
 	// Stored is how many bytes lie there, and Length how many the value has, whose kind is Kind and whose
 	// SHA-256 is Sum.
 	Stored, Length int64
 	Kind           Kind
 	Sum            [sha256.Size]byte
-	// Codec is what it is compressed by, "" for nothing.
+	// Codec is the compression codec, "" for none.
 	Codec compression.Codec
 	// Preview is the beginning of it, nil for none.
 	Preview []byte
@@ -115,7 +115,7 @@ func PointerOf(av types.AttributeValue) (p *Pointer, ok bool) {
 	return p, true
 }
 
-// reading reads entries of a map; bad tells that one was not there, or of another type.
+// reading reads entries of a map. bad reports that an entry was missing, or of another type.
 type reading struct {
 	m   item.Attributes
 	bad bool
@@ -160,7 +160,7 @@ func previewOf(c Content, n int) []byte {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
-// Digest tells a value from others.
+// Digest identifies a value.
 func Digest(av types.AttributeValue) [sha256.Size]byte {
 	c, err := ContentOf(av)
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// State is what has become of the values of a record.
+// State is the state of a record's values.
 type State string
 
-// The states of a record: its values are being written, items point to them, or nobody will.
+// The states of a record: its values are being written, items point to them, or no item ever will.
 const (
 	Open      State = "open"
 	Aborted   State = "aborted"
@@ -40,7 +40,8 @@ type Record struct {
 	Until  time.Time
 	Since  time.Time
 	Values []Entry
-	// Root tells of which model its items are: who has other roots cannot tell whether an item is live.
+	// Root identifies the model of its items. A program whose model has other roots cannot know whether
+	// an item is live.
 	Root string
 }
 
@@ -78,8 +79,8 @@ type Locations struct {
 	Buckets map[string]string
 	// Delim separates the segments of keys.
 	Delim byte
-	// Root tells the model by where its roots lie, and Place where the tables are: two that differ know
-	// nothing of each other's items.
+	// Root identifies the model by the location of its roots, and Place by the location of its tables.
+	// Programs with different values know nothing of each other's items.
 	Root, Place string
 	// Fits reports whether a key can be one of a table of the model.
 	Fits func(t *item.Table, pk, sk key.Scalar) bool
@@ -113,7 +114,7 @@ func (h *Locations) real(class Class, declared string) string {
 	return ""
 }
 
-// knows reports whether what is stored of a value lies where the model has it.
+// knows reports whether the stored value is where the model stores such values.
 func (h *Locations) knows(e *Entry) bool {
 	if e.Class == Object {
 		_, ok := h.Buckets[e.At]
@@ -122,7 +123,7 @@ func (h *Locations) knows(e *Entry) bool {
 	return e.Parts <= maxParts && h.real(e.Class, e.At) == e.Real
 }
 
-// maxParts is more parts than any value has: what is more is damaged.
+// maxParts is more parts than any value has: a pointer with more is damaged.
 const maxParts = 1 << 20
 
 // NewRecord returns the record of values that are written from now on.
@@ -264,7 +265,7 @@ func is(name string, v types.AttributeValue) attr.Condition {
 	return func(x *attr.Expression) string { return x.Name(name) + " = " + x.Value(v) }
 }
 
-// StateOf returns the state of a record that was read, "" for one that is gone.
+// StateOf returns the state of a record that was read, "" for a deleted one.
 func StateOf(a item.Attributes) State {
 	if s, ok := a[stateName].(*types.AttributeValueMemberS); ok {
 		return State(s.Value)
@@ -272,7 +273,7 @@ func StateOf(a item.Attributes) State {
 	return ""
 }
 
-// PartsOf returns the requests that put the parts of a value, which a record tells of.
+// PartsOf returns the requests that put the parts of a value, which the record names.
 func (h *Locations) PartsOf(v *Value, r *Record, label string) []*write.Request {
 	of := h.owner(v, r.Place).attribute()
 	var all []*write.Request
@@ -304,8 +305,8 @@ func (v *Value) Entry() *Entry {
 	}
 }
 
-// longest is the most of a parent's key that stands in the key of its parts, in bytes: with the id and the number they
-// stay below the limit of DynamoDB.
+// longest is the maximum number of bytes of a parent's key in the key of its parts: with the id and the
+// number the key is within DynamoDB's limit.
 const longest = cost.MaxPartitionKey - 64
 
 // Part returns where a part of a value lies.
@@ -318,8 +319,8 @@ func (h *Locations) Part(e *Entry, i int) item.Place {
 	return item.Place{Table: h.Records, PK: textKey(short(e.PK) + id), SK: textKey(n)}
 }
 
-// short returns a key as it stands in the key of parts: a hash of one that is long, or no text. The id tells the parts
-// of one value from those of all others, whatever stands before it.
+// short returns a key as it appears in the key of parts. A long key, or one that is no text, is hashed.
+// The id distinguishes the parts of one value from those of all others.
 func short(all ...key.Scalar) string {
 	var texts []string
 	for _, k := range all {

@@ -5,10 +5,10 @@ import "github.com/itemize/itemize/cost"
 // Report is the result of a collection, with its cost.
 type Report struct {
 	Collected
-	// Strays are what Scan has found, without which they are not looked for.
+	// Strays are the findings of Scan; it is nil without Scan.
 	Strays *Strays `json:"strays,omitempty"`
-	// Requests, WCU and RCU are what it cost: those as predicted, and ConsumedWCU and ConsumedRCU as
-	// DynamoDB reported them. S3 are requests to that.
+	// Requests is the number of requests to DynamoDB. WCU and RCU are their predicted cost, and
+	// ConsumedWCU and ConsumedRCU the cost that DynamoDB reported. S3 are the requests to S3.
 	Requests    int          `json:"requests"`
 	WCU         cost.Units   `json:"wcu"`
 	RCU         cost.Units   `json:"rcu"`
@@ -17,20 +17,20 @@ type Report struct {
 	S3          cost.Objects `json:"s3,omitzero"`
 }
 
-// Strays are parts and objects of values that no record tells of, as after a restore, or since a request arrived hours
-// after it was sent.
+// Strays are parts and objects of values without a record. They exist after a restore, or after a
+// request that arrived hours after it was sent.
 type Strays struct {
 	// Seen are the values that lie outside of their items, Unrecorded those of them that have no record.
 	Seen       int `json:"seen"`
 	Unrecorded int `json:"unrecorded"`
-	// Pointed are those without a record that items point to, and Foreign those of other models, and
-	// objects of items whose key does not fit S3's metadata: both are left alone. The others were
-	// removed, by Delete: so many parts and objects.
+	// Pointed is the number of those that an item points to. Foreign is the number of those of other
+	// models, and of objects of items whose key does not fit S3's metadata. Both are kept. Parts and
+	// Objects are the numbers that Delete deleted.
 	Pointed int `json:"pointed"`
 	Foreign int `json:"foreign"`
 	Removed int `json:"removed"`
 	Parts   int `json:"parts"`
 	Objects int `json:"objects"`
-	// Uploads are uploads in parts that nobody ends any more, which Delete aborts.
+	// Uploads is the number of unfinished uploads in parts, which Delete aborts.
 	Uploads int `json:"uploads"`
 }

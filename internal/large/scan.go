@@ -19,8 +19,8 @@ import (
 // scanned is how the place of a scan begins in Next, before its table or bucket and the key there.
 const scanned = "scan/"
 
-// Scan looks at all parts and objects, and removes those that no record tells of and no item points to.
-// It goes on from a place where one has ended, "" for the beginning.
+// Scan examines all parts and objects, and deletes those that have no record and that no item points
+// to. from is the position at which an earlier scan ended, "" for the start.
 func (c *Collector) Scan(ctx context.Context, from string, done *Collected) error {
 	var buckets []string
 	for _, b := range c.Locations.Buckets {
@@ -60,7 +60,7 @@ func (c *Collector) Scan(ctx context.Context, from string, done *Collected) erro
 	return nil
 }
 
-// verdict is what has become of a value.
+// verdict is the state of a value.
 type verdict int
 
 const (
@@ -165,8 +165,8 @@ func (c *Collector) scanPart(ctx context.Context, f *item.Image, verdicts map[st
 	return nil
 }
 
-// mostKnown bounds of how many values is remembered what has become of them. One that is seen again
-// after so many others is counted again.
+// maxVerdicts is the number of values whose verdict is remembered. A value that occurs again after so
+// many others is counted again.
 const maxVerdicts = 1 << 17
 
 // idIn returns the id of a value in a key, behind a mark, "" for none.
@@ -182,7 +182,7 @@ func idIn(s, mark string) string {
 	return id
 }
 
-// judge finds out what has become of a value, and counts it.
+// judge determines the state of a value, and counts it.
 func (c *Collector) judge(ctx context.Context, o *Owner, ok bool, id string, done *Collected) (verdict, error) {
 	done.Strays.Seen++
 	if madeAt(id).After(c.over()) { // a save may be under way, or come here from a replica
@@ -211,8 +211,8 @@ func (c *Collector) judge(ctx context.Context, o *Owner, ok bool, id string, don
 // over is when the last save began that cannot be under way any more.
 func (c *Collector) over() time.Time { return c.Now().Add(-max(c.Grace, c.Bound+clocks+Signature)) }
 
-// verdict reads a value's record, and where there is none, its item, both strongly. A value whose
-// record is gone gets no pointer any more, since the record would have to be open for that.
+// verdict reads a value's record, and, if there is none, its item, both strongly consistent. A value
+// whose record is deleted gets no further pointer: the record would have to be open for that.
 func (c *Collector) verdict(ctx context.Context, o *Owner, id string, done *Collected) (verdict, error) {
 	t := c.TableOf(o.Table)
 	if t == nil || o.Records != c.Locations.Records.Name || o.Root != c.Locations.Root ||

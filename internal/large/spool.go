@@ -7,7 +7,8 @@ import (
 	"runtime"
 )
 
-// spool returns what is written, in a temporary file that goes when nobody reads it any more.
+// spool returns the written bytes in a temporary file, which is deleted after the last reader is
+// closed.
 func spool(fill func(io.Writer) error) (io.ReaderAt, error) {
 	f, err := os.CreateTemp("", "itemize-*")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/read"
 )
 
-// inItem returns a reader of what lies in the item, or is new.
+// inItem returns a reader of a value that is in the item, or is new.
 func (c *Cell) inItem() (io.ReadCloser, error) {
 	v, err := c.own()
 	if c.held != nil && c.held.kept != nil {
@@ -43,7 +43,7 @@ func (c *Cell) inItem() (io.ReadCloser, error) {
 	return nil, errNoBytes
 }
 
-// stream reads a value as it comes: its end is an error unless all of it was what was written.
+// stream reads a value in parts. Its end is an error unless the whole value was as it was written.
 type stream struct {
 	src     *Source
 	ctx     context.Context
@@ -121,7 +121,7 @@ func (x *stream) Read(b []byte) (int, error) {
 	return n, x.err
 }
 
-// end checks what was read.
+// end checks the complete value.
 func (x *stream) end() error {
 	if x.n == x.p.Length && bytes.Equal(x.sum.Sum(nil), x.p.Sum[:]) {
 		return nil
@@ -130,7 +130,7 @@ func (x *stream) end() error {
 		"%d that were read", x.p.ID, x.p.Length, x.n)})
 }
 
-// damaged tells damage from a value that was replaced meanwhile.
+// damaged distinguishes damage from a value that was replaced during the read.
 func (x *stream) damaged(err error) error {
 	var damaged *Damaged
 	if x.checked || !errors.As(err, &damaged) {
@@ -216,7 +216,7 @@ func (r *partReader) ask(i int) {
 	}()
 }
 
-// Close waits for what is under way.
+// Close waits for the requests in progress.
 func (r *partReader) Close() error {
 	if r.cancel != nil {
 		r.cancel()

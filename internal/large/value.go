@@ -27,7 +27,7 @@ type Value struct {
 	// Parent is the item that points to it, in the attribute of this name.
 	Parent    item.Place
 	Attribute string
-	// Frame is what is stored.
+	// Frame is the stored form.
 	Frame Frame
 	// From is where it is copied from, with Of its pointer there; nil of one that is new.
 	From *Source
@@ -82,8 +82,9 @@ func (e *Encoded) External(a *schema.Attribute, parent item.Place, now time.Time
 	return v
 }
 
-// External returns what is not in memory, since a reader gives it or it was loaded from another item, as
-// a value that lies outside its item, at the attribute of a parent, in parts of a size in bytes.
+// External returns a value that is not in memory, because it was given as a reader or loaded from
+// another item, as an external value. It belongs to an attribute of parent, and has parts of a size in
+// bytes.
 func (c *Cell) External(a *schema.Attribute, codings compression.Codings, parent item.Place, now time.Time,
 	partSize int,
 ) (*Value, error) {
@@ -109,7 +110,7 @@ func (c *Cell) External(a *schema.Attribute, codings compression.Codings, parent
 	return v, nil
 }
 
-// describe tells where a value lies.
+// describe sets the storage of a value.
 func (v *Value) describe(l *schema.Large, partSize int) {
 	v.Class, v.At, v.Parts, v.PartSize = Collection, "", 0, 0
 	switch {

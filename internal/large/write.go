@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Writer writes values outside of their items: Store before the transaction that turns the pointers and
-// flips the record, and where that does not come about GiveUp.
+// Writer writes external values. Store is called before the transaction that writes the pointers and
+// commits the record. If there is no such transaction, Discard is called.
 type Writer struct {
 	Locations *Locations
 	Sender    *write.Sender
@@ -32,14 +32,14 @@ type Writer struct {
 type Group struct {
 	*Record
 	Values []*Value
-	// Steps are what is sent of them before the transaction, and Flip joins it.
+	// Steps are the requests before the transaction, and Flip is part of it.
 	Steps  []write.Step
 	Commit *write.Request
-	// stored reports that all of it is there, and gone that it was given up.
+	// stored reports that all values are stored, and deleted that they were discarded.
 	stored, deleted bool
 }
 
-// noted is what a collector adds to a record at most for each value, and once, in bytes.
+// noted is the maximum number of bytes that a collector adds to a record for each value, and once more.
 const noted = 32
 
 // Group returns values with a new record. The error is of more values than a record holds.
@@ -68,7 +68,7 @@ func (w *Writer) Group(values []*Value, now time.Time) (*Group, error) {
 	return g, nil
 }
 
-// Adopts reports whether values are those of the group, so that what is stored of it does for them.
+// Adopts reports whether values are those of the group, so that its stored values can be used for them.
 func (g *Group) Adopts(values []*Value) bool {
 	if g.deleted || len(values) != len(g.Values) {
 		return false
@@ -94,7 +94,8 @@ func (g *Group) Uploads() cost.Objects {
 	return o
 }
 
-// putting is what it takes to put the object of a value: to copy one is one request, and sends nothing.
+// putting returns the requests for putting the object of a value. A copy is one request, and transfers
+// no content.
 func (v *Value) putting() cost.Objects {
 	if v.Copies {
 		return cost.Objects{Puts: 1}
@@ -174,7 +175,7 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 		err = w.Objects.Put(ctx, o)
 	}
 	if errors.Is(err, ErrThere) {
-		return nil // an earlier attempt: nobody else has the id
+		return nil // an earlier attempt: the id is unique
 	}
 	return err
 }
@@ -186,14 +187,14 @@ var encodings = map[compression.Codec]string{
 	compression.Zstd: "zstd",
 }
 
-// Resolve reads, strongly, what has become of a record.
+// Resolve reads the state of a record, strongly consistent.
 func (w *Writer) Resolve(ctx context.Context, g *Group, t *write.Tally) (State, error) {
 	a, err := w.Sender.Stored(ctx, g.Commit, t)
 	return StateOf(a), err
 }
 
-// Discard marks a record aborted, unless it is flipped, and deletes what was stored. The state is what
-// the record is then: of Aborted it is sure that nothing points to the values, nor will.
+// Discard marks a record aborted, unless it is committed, and deletes the stored values. It returns the
+// state of the record. If that is Aborted, no item points to the values, and none ever will.
 func (w *Writer) Discard(ctx context.Context, g *Group, t *write.Tally) (State, error) {
 	if g.deleted {
 		return Aborted, nil
@@ -221,7 +222,7 @@ func (w *Writer) Discard(ctx context.Context, g *Group, t *write.Tally) (State, 
 	return state, nil
 }
 
-// clean deletes what was stored, as far as it can: the collector does the rest.
+// clean deletes the stored values as far as possible. The collector deletes the rest.
 func (w *Writer) clean(ctx context.Context, g *Group, t *write.Tally) {
 	if len(g.Steps) > 1 {
 		st := write.Step{How: write.AtOnce}

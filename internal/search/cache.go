@@ -49,16 +49,16 @@ func (c *Cache) TTL() time.Duration { return c.ttl }
 
 // CacheValue holds the items that were read for a partition key.
 type CacheValue struct {
-	// Of is what was read, which nobody changes.
+	// Of is the value, which never changes.
 	Of any
-	// Bytes is what it takes in memory, RCU what reading it took.
+	// Bytes is its size in memory, and RCU the cost of reading it.
 	Bytes int
 	RCU   float64
 	// Keep reports that it may be given again.
 	Keep bool
 }
 
-// kept is a value with what tells whether it may still be given.
+// kept is a value with the conditions under which it may be returned.
 type kept struct {
 	CacheValue
 	generation uint64
@@ -77,7 +77,7 @@ type flight struct {
 	done  chan struct{}
 	value CacheValue
 	err   error
-	ended bool // the context of who reads ended: others read by themselves
+	ended bool // the reader's context ended: the others read by themselves
 }
 
 func (c *Cache) stripe(partition string) uint64 {
@@ -92,8 +92,8 @@ func (c *Cache) generation(partition string) *atomic.Uint64 {
 // come late.
 const settles = 10 * time.Second
 
-// unsettled returns until when what is read of a partition key may be older than what was written, the
-// zero time for now on never.
+// unsettled returns the time until which a read of a partition key may be older than a write, the zero
+// time for never.
 func (c *Cache) unsettled(partition string, now time.Time) time.Time {
 	at := c.touched[c.stripe(partition)].Load()
 	if until := time.Unix(0, at).Add(settles); at != 0 && now.Before(until) {
@@ -102,15 +102,16 @@ func (c *Cache) unsettled(partition string, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// Touch begins a generation of a partition key: what was read before is not given any more, and what
-// is being read is not kept. It is called before a write is sent, and when it was answered.
+// Touch begins a generation of a partition key. Values that were read before are not returned any more,
+// and values that are being read are not kept. It is called before a write is sent, and after its
+// answer.
 func (c *Cache) Touch(partition string) {
 	c.touched[c.stripe(partition)].Store(c.Now().UnixNano())
 	c.generation(partition).Add(1)
 }
 
-// Get returns a value of a partition key, or reads it: once for all who ask for it meanwhile, and
-// strongly shortly after a write.
+// Get returns a value of a partition key, or reads it: once for all concurrent callers, and strongly
+// consistent for a short time after a write.
 func (c *Cache) Get(ctx context.Context, partition, key string,
 	read func(ctx context.Context, strong bool) (CacheValue, error),
 ) (CacheValue, error) {
@@ -157,8 +158,8 @@ func (c *Cache) Look(partition, key string) (CacheValue, bool) {
 	return c.look(key, c.generation(partition).Load())
 }
 
-// Begin returns the function that keeps what is read from now on of a partition key, and whether that
-// has to be read strongly, shortly after a write.
+// Begin returns the function that keeps values of a partition key that are read after this call. It
+// also reports whether they must be read strongly consistent, shortly after a write.
 func (c *Cache) Begin(partition, key string) (strong bool, keep func(CacheValue)) {
 	g := c.generation(partition)
 	k := &kept{generation: g.Load(), read: c.Now()}

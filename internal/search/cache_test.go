@@ -69,7 +69,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// What was read before a write, or while it was sent, is not kept.
+// A value that was read before a write, or while it was sent, is not kept.
 func TestTouchWhileReading(t *testing.T) {
 	ctx := context.Background()
 	now := time.Unix(1, 0)
@@ -115,8 +115,8 @@ func TestTouchWhileReading(t *testing.T) {
 	}
 }
 
-// Shortly after a write it is read strongly, and what is read is given for that time only: a copy of the
-// write whose answer was lost may come late.
+// Shortly after a write, reads are strongly consistent, and their values are returned only for that
+// time: a copy of the write whose answer was lost may still be applied.
 func TestSettles(t *testing.T) {
 	ctx := context.Background()
 	now := time.Unix(1, 0)
@@ -146,8 +146,8 @@ func TestSettles(t *testing.T) {
 	}
 }
 
-// Those who wait for a reading whose context ends read by themselves; who does not want to wait any
-// more gets its own context's error.
+// If the context of a shared read ends, the other callers read by themselves. A caller whose own
+// context ends gets that context's error.
 func TestJoin(t *testing.T) {
 	c := NewCache(&all{}, time.Minute)
 	begun, first := make(chan struct{}), make(chan error)

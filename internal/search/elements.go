@@ -19,9 +19,9 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// elementReader reads elements of a type, page by page. What it yields of one entity is of one
-// live incarnation, or the search ends in an error: the root is asked for before something is
-// yielded that may be left over, and again at the end where more of the entity was read since.
+// elementReader reads elements of a type, page by page. The elements of one entity are of one live
+// incarnation, or the search ends in an error. The root is read before a possible leftover item is
+// yielded. It is read again at the end if more of the entity was read since.
 type elementReader struct {
 	*Search
 	began time.Time
@@ -38,14 +38,14 @@ type elementReader struct {
 	left int
 }
 
-// entity is what a search knows of an entity whose items it meets.
+// entity is the state of an entity whose items a search has read.
 type entity struct {
 	name     string
 	identity []key.Value
-	// incarnation is that of the item that was met first, shown that of what was yielded.
+	// incarnation is the incarnation of the first item, and shown that of the yielded items.
 	incarnation, shown types.AttributeValue
-	// doubtful reports that the items do not all look alike, bare that some have no incarnation;
-	// asked that the root has been read since, and then it decides which of them are there.
+	// doubtful reports that the items have different incarnations, and bare that some have none. asked
+	// reports that the root has been read since; it then decides which of the items exist.
 	doubtful, bare, asked bool
 	// crossed reports that more of it may have been read since, yielded that some was found.
 	crossed, yielded bool
@@ -82,8 +82,8 @@ func (r *elementReader) begin(ctx context.Context) error {
 	return r.askRoot(ctx, r.last)
 }
 
-// unchanged returns an error unless the entities of which more was read since their roots were
-// read are those that they were: what was yielded may be a part of one otherwise.
+// unchanged returns an error if an entity has changed of which more was read after its root. The
+// yielded elements could otherwise be a part of it.
 func (r *elementReader) unchanged(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.entities)) {
 		if e := r.entities[name]; e.crossed && e.yielded {
@@ -95,8 +95,8 @@ func (r *elementReader) unchanged(ctx context.Context) error {
 	return nil
 }
 
-// read reads the pages; again reports that they have to be read again, strongly: what has been
-// passed is read once more, and not yielded.
+// read reads the pages. again reports that they must be read again, strongly consistent; hits that were
+// passed are then not yielded again.
 func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) (retry bool,
 	err error,
 ) {
@@ -174,9 +174,9 @@ func (r *elementReader) ahead(items []item.Image) []item.Image {
 	return items
 }
 
-// ask reads the roots of the entities that need it, before any of a page's items is yielded:
-// whose items do not all look alike, and whose items are read on behind the page. again reports
-// that one went live so shortly before that the page may be older, or may have changed.
+// ask reads the roots of the entities that need it, before any item of the page is yielded. These are
+// entities whose items have different incarnations, or continue after the page. again reports that an
+// entity went live so recently that the page may be older, or may have changed.
 func (r *elementReader) ask(ctx context.Context, items []item.Image, more bool) (retry bool, err error) {
 	var doubtful []*entity
 	wanted := 0
@@ -206,9 +206,9 @@ func (r *elementReader) ask(ctx context.Context, items []item.Image, more bool) 
 	return retry, nil
 }
 
-// older reports whether what was read of an entity may be older than its root: one that is not
-// known to have been live all the while, unless items on the page tell that they are its own.
-// Where none tells anything only a strong search is read again.
+// older reports whether the items of an entity may be older than its root. That is so if the entity may
+// have become live during the search, unless items on the page show that they are its own. If nothing
+// shows it, only a strongly consistent search reads again.
 func (r *elementReader) older(e *entity) bool {
 	root, since := e.root.Root, e.root.LiveSince()
 	switch {
@@ -224,7 +224,7 @@ func (r *elementReader) older(e *entity) bool {
 	return e.doubtful || !e.root.Is(e.incarnation)
 }
 
-// askRoot reads an entity's root. What was yielded has to be of the same live incarnation.
+// askRoot reads an entity's root. The yielded elements must be of the same live incarnation.
 func (r *elementReader) askRoot(ctx context.Context, e *entity) error {
 	at, err := r.Engine.entity(e.identity)
 	if err != nil {
@@ -244,7 +244,7 @@ func (r *elementReader) askRoot(ctx context.Context, e *entity) error {
 	return nil
 }
 
-// entityOf returns the entity of an item, and notes what the item tells of it.
+// entityOf returns the entity of an item, and records the item's incarnation.
 func (r *elementReader) entityOf(f *item.Image) *entity {
 	h := f.Header
 	if e := r.last; e != nil && h.Stage == nil && h.Incarnation != nil && attr.Same(h.Incarnation, e.incarnation) {
@@ -273,7 +273,7 @@ func (r *elementReader) entity(identity []key.Value) *entity {
 	return e
 }
 
-// wanted reports whether an item is one of the elements asked for, if its entity is there.
+// wanted reports whether an item is one of the requested elements, if its entity exists.
 func (r *elementReader) wanted(f *item.Image) bool {
 	return f.Kind != nil && !f.Expired && r.isOf(f.Kind) && r.Model.Agrees(f, r.s.Identity)
 }

@@ -22,7 +22,7 @@ type group struct {
 	prefix   string
 	first    string     // the smallest key that an item of it can have
 	order    string     // what decides which of two comes first: first of a bare key, prefix of others
-	at       item.Place // that of the item that came first
+	at       item.Place // the key of the first item
 	found    []item.Image
 	// crossed reports that a page ended while items of it could still come; missed that one
 	// ended so before the first came.
@@ -31,9 +31,9 @@ type group struct {
 	alone bool
 }
 
-// entityReader yields the entities of a flat model, in the order of their keys. Items
-// of one entity come together but for a root whose key is the prefix itself: other
-// entities' keys may sort between it and the rest.
+// entityReader yields the entities of a flat model, in the order of their keys. Items of one entity are
+// adjacent, except a root whose key is the prefix itself: other entities' keys may sort between it and
+// the rest.
 type entityReader struct {
 	*Search
 	began time.Time
@@ -83,9 +83,10 @@ func (x *Search) entities(ctx context.Context, yield func(Hit) bool, pageEnd fun
 	return err
 }
 
-// want is how many items to ask for: as many as the entities that are wanted yet will take, if they
-// take as many as those before, or have each of the items that are no elements, and one that shows
-// the end of the last; of an entity that goes on and on as many again as have come of it.
+// want returns the number of items to request. It assumes that the remaining entities have as many
+// items as those before. If there were none, it assumes one item of each kind that is no element, and
+// one more that shows the end. For a very long entity it requests as many items again as it has had so
+// far.
 func (r *entityReader) want() int {
 	open := 0
 	for _, g := range r.open {
@@ -159,8 +160,7 @@ func (r *entityReader) next() int {
 	return i
 }
 
-// behind returns where to go on behind a group, with all items of those that are open
-// yet.
+// behind returns the position after a group, and after all items of the groups that are still open.
 func (r *entityReader) behind(g *group) Position {
 	text := func(s string) key.Scalar { return key.Scalar{Type: 'S', Text: s} }
 	p := Position{Start: g.at.SK, After: g.order}
@@ -178,7 +178,7 @@ func (r *entityReader) behind(g *group) Position {
 	return p
 }
 
-// key is what decides which of two groups comes first, as a key.
+// key returns the key that decides which of two groups comes first.
 func (g *group) key() key.Scalar {
 	if g.at.SK.Type != 'S' {
 		return g.at.SK
@@ -186,7 +186,7 @@ func (g *group) key() key.Scalar {
 	return key.Scalar{Type: 'S', Text: g.order}
 }
 
-// lastRune sorts behind all that a key can go on with.
+// lastRune sorts after every continuation of a key.
 const lastRune = "\U0010FFFF"
 
 // join adds an item to its entity's group, unless it was yielded on an earlier page.

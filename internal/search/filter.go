@@ -107,7 +107,7 @@ func (s *Search) refuseUnknown(what, name string) error {
 		near.Hint(name, all))
 }
 
-// pathOf is the path at which what is asked for stores a field.
+// pathOf returns the path at which the requested items store a field.
 func (s *Search) pathOf(f expr.Field) []string {
 	if pathOf, single := s.find(f); single {
 		return pathOf
@@ -115,8 +115,8 @@ func (s *Search) pathOf(f expr.Field) []string {
 	return f.Attributes()
 }
 
-// find returns the path at which what is asked for stores a field; single is false where its
-// fields are spread.
+// find returns the path at which the requested items store a field. single is false if the field is
+// spread.
 func (s *Search) find(f expr.Field) (pathOf []string, single bool) {
 	if f[0].Name == "" {
 		return f.Attributes(), true
@@ -133,14 +133,14 @@ func (s *Search) find(f expr.Field) (pathOf []string, single bool) {
 	return nil, false
 }
 
-// stores reports whether what is asked for stores a field of just this name.
+// stores reports whether the requested items store a field of this name.
 func (s *Search) stores(field string) bool {
 	return slices.ContainsFunc(s.items(), func(it *schema.Item) bool {
 		return slices.ContainsFunc(it.Attributes, func(a *schema.Attribute) bool { return a.Value.Name == field })
 	})
 }
 
-// items are the kinds that what is asked for consists of.
+// items returns the kinds of the requested items.
 func (s *Search) items() []*schema.Item {
 	switch {
 	case s.in() != nil:
@@ -179,7 +179,7 @@ func (s *Search) projected() []string {
 	return names
 }
 
-// attributesNamed lists the attributes of a name that what is asked for stores.
+// attributesNamed lists the attributes of a name that the requested items store.
 func (s *Search) attributesNamed(name string) []*schema.Attribute {
 	var all []*schema.Attribute
 	for _, it := range s.items() {
@@ -190,7 +190,7 @@ func (s *Search) attributesNamed(name string) []*schema.Attribute {
 	return all
 }
 
-// attributesIn lists the attributes that what is asked for stores a field in.
+// attributesIn lists the attributes in which the requested items store a field.
 func (s *Search) attributesIn(field string) []string {
 	var names []string
 	for _, it := range s.items() {
@@ -204,7 +204,8 @@ func (s *Search) attributesIn(field string) []string {
 	return names
 }
 
-// needed adds to a projection what tells that an item is there, and whose.
+// needed adds to a projection the attributes that show whether an item exists, and to which entity it
+// belongs.
 func (s *Search) needed(names []string) []string {
 	m := s.Model
 	out := slices.Clone(names)
@@ -237,7 +238,8 @@ func (s *Search) needed(names []string) []string {
 	return out
 }
 
-// inIndex is what of a projection a secondary index holds, with its keys; all of it of a table.
+// inIndex returns the part of a projection that a secondary index projects, with its keys; for a table
+// it returns everything.
 func (s *Search) inIndex(out []string) []string {
 	if s.in() == nil {
 		return out

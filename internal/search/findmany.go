@@ -13,8 +13,8 @@ import (
 // findsAtOnce bounds the requests of a FindMany that are under way at one time.
 const findsAtOnce = 16
 
-// FindMany reads selections of one entity each, several at a time: first the items whose keys are
-// known, of all together, then each selection, of which that may have been the first reading.
+// FindMany reads selections of one entity each, several at a time. It first reads the items with known
+// keys, of all selections together, and then the rest of each selection.
 func (e *Engine) FindMany(ctx context.Context, sels []selection.Selection, o read.Options, t *write.Tally) ([]*Found,
 	error,
 ) {

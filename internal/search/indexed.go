@@ -76,7 +76,7 @@ func (x *Search) wholes() bool {
 	return x.flat() && !x.r.Roots && len(x.Model.Schema.Items) > 1
 }
 
-// projects refuses a search for what the index does not hold, unless that is to be read.
+// projects refuses a search for attributes that the index does not project, unless they are fetched.
 func (x *Search) projects() error {
 	e := x.in().Entry
 	if x.r.Fetch || x.wholes() || e.Index.KeysOnly() || len(x.missing()) == 0 {
@@ -87,7 +87,7 @@ func (x *Search) projects() error {
 		strings.Join(x.missing(), ", "), e.Item.Name)
 }
 
-// missing lists what is asked for and the index does not hold.
+// missing lists the requested attributes that the index does not project.
 func (x *Search) missing() []string {
 	e := x.in().Entry
 	var out []string
@@ -111,14 +111,14 @@ func (x *Search) missing() []string {
 	return out
 }
 
-// fetches reports whether the items that are found are read from the table: since the index does not
-// hold what is asked for, or not what tells that they are there.
+// fetches reports whether the items that are found are read from the table: because the index lacks
+// requested attributes, or those that show whether the items exist.
 func (x *Search) fetches() bool {
 	return x.in().Entry.Index.KeysOnly() || len(x.missing()) > 0
 }
 
-// ReadsTable reports whether more is read than the search's parts: of what is found in a secondary
-// index the entities, the roots of elements, or what the index does not hold.
+// ReadsTable reports whether the search also reads the table. For a secondary index it may read whole
+// entities, the roots of elements, or attributes that the index does not project.
 func (x *Search) ReadsTable() bool {
 	if x.in() == nil {
 		return false
@@ -126,9 +126,9 @@ func (x *Search) ReadsTable() bool {
 	return x.fetches() || !x.Model.IsRoot(x.in().Entry.Item) || x.wholes() && !x.r.KeysOnly
 }
 
-// indexReader yields what is found in a secondary index. An index follows its table, and holds items
-// of entities that are not live: elements are checked against their roots, and whole entities are
-// read as a load reads them. A root itself is in an index only while it is live.
+// indexReader yields the hits of a secondary index. An index follows its table, and has items of
+// entities that are not live. Elements are checked against their roots, and whole entities are read as
+// a load reads them. A root is in an index only while it is live.
 type indexReader struct {
 	*Search
 	part  selection.Part
@@ -155,8 +155,8 @@ func (x *Search) indexed(ctx context.Context, yield func(Hit) bool, pageEnd func
 	return nil
 }
 
-// page yields the hits of an answer: of whole entities and of what is read from the table so many at
-// once.
+// page yields the hits of an answer. Whole entities and fetched items are read from the table, a number
+// of them at a time.
 func (r *indexReader) page(ctx context.Context, items []item.Image, w *wanting, yield func(Hit) bool) (more bool,
 	err error,
 ) {
@@ -193,7 +193,7 @@ func (r *indexReader) page(ctx context.Context, items []item.Image, w *wanting, 
 // whose returns the identity of an item's entity, false for an item that is none of the model's.
 func (r *indexReader) whose(f *item.Image) ([]key.Value, bool) { return r.Model.Whose(f) }
 
-// hit is the hit of what was found in the index, with where it goes on behind it.
+// hit returns the hit of an item of the index, with the position after it.
 func (r *indexReader) hit(f *item.Image, identity []key.Value, v any) Hit {
 	h := Hit{
 		Value: v, At: f.Place, where: &where{next: Position{Keys: read.StartOf(r.part, f)}}, m: r.Model,
@@ -205,8 +205,8 @@ func (r *indexReader) hit(f *item.Image, identity []key.Value, v any) Hit {
 	return h
 }
 
-// single returns the hits of items that are what is asked for: those that are in the table as they
-// are in the index, and of live entities.
+// single returns the hits of requested items: those that are in the table as they are in the index, and
+// belong to live entities.
 func (r *indexReader) single(ctx context.Context, found []item.Image) ([]Hit, error) {
 	stored, err := r.table(ctx, found)
 	if err != nil {
@@ -240,8 +240,8 @@ func (r *indexReader) single(ctx context.Context, found []item.Image) ([]Hit, er
 	return hits, nil
 }
 
-// tabled are items of the table by their places: nil for one that is not there. What was found in the
-// index serves for an item that was not asked for.
+// tabled are items of the table by their keys: nil for one that does not exist. An item that was not
+// requested is taken from the index.
 type tabled struct {
 	asked map[item.Place]bool
 	found map[item.Place]*item.Image
@@ -255,8 +255,8 @@ func (t *tabled) of(f *item.Image) *item.Image {
 	return f
 }
 
-// table reads from the table what is needed of it, in batches: the items that the index does not hold
-// in full, and the roots of others.
+// table reads the needed items of the table in batches: the items that the index does not hold
+// completely, and the roots of others.
 func (r *indexReader) table(ctx context.Context, found []item.Image) (*tabled, error) {
 	t := &tabled{asked: map[item.Place]bool{}, found: map[item.Place]*item.Image{}}
 	var keys [][]selection.Part
@@ -394,7 +394,7 @@ func (x *Search) keepsInIndex(v, rec any) (bool, error) {
 	var err error
 	switch src := x.instant(); {
 	case src.From == schema.FromModel && it.Element():
-		return true, nil // it is the owner's, and the key tells all that is known of it
+		return true, nil // it belongs to the owner, and the key has everything known about it
 	case src.From == schema.FromModel:
 		at, err = x.Model.Codec.KeyField(v, src.KeyField)
 	case k.Derived < 0:

@@ -15,9 +15,9 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// NotFound says that the root was selected and is not there, or not live.
+// NotFound reports that the root was selected and does not exist, or is not live.
 type NotFound struct {
-	// Name names the entity by its key, Pending says what is being done to it.
+	// Name names the entity by its key. Pending names the unfinished operation on it.
 	Name, Pending string
 	// Replaced reports that it was deleted and inserted again since it was read.
 	Replaced bool
@@ -33,8 +33,8 @@ func (e *NotFound) Unwrap() error { return ErrNotFound }
 // ErrNotFound says that an entity, or an item that an operation requires, does not exist.
 var ErrNotFound = errors.New("itemize: item not found")
 
-// Load reads a selection of one entity, makes its snapshot, and sets the fields of v. The
-// error is a *NotFound where the root was selected and is not there, or not live.
+// Load reads a selection of one entity, creates its snapshot, and sets the fields of v. The error is a
+// *NotFound if the root was selected and does not exist, or is not live.
 func (e *Engine) Load(ctx context.Context, sel selection.Selection, v any, o read.Options,
 	t *write.Tally,
 ) (*snapshot.Snapshot, error) {
@@ -55,7 +55,7 @@ func isReplaced(err error) bool {
 	return errors.As(err, &replaced)
 }
 
-// Found is what was read of a selection of one entity.
+// Found has the items that were read of a selection of one entity.
 type Found struct {
 	*staging.Reading
 	sel    selection.Selection
@@ -74,12 +74,12 @@ func (e *Engine) Find(ctx context.Context, p *staging.Protocol, sel selection.Se
 	return &Found{r, sel, entity}, err
 }
 
-// Copy returns what was found, to be decoded once more.
+// Copy returns a copy that can be decoded again.
 func (f *Found) Copy() *Found {
 	c, r := *f, *f.Reading
 	r.Items = slices.Clone(f.Items)
 	for i := range r.Items {
-		r.Items[i].Arguments = attr.CopyItem(r.Items[i].Arguments) // what comes from the wire is made anew each time
+		r.Items[i].Arguments = attr.CopyItem(r.Items[i].Arguments) // items from the wire are decoded each time
 		r.Items[i].Sizes = slices.Clone(r.Items[i].Sizes)
 	}
 	c.Reading = &r
@@ -100,7 +100,7 @@ func (f *Found) Clone() *Found {
 	return c
 }
 
-// Bytes returns what was found takes, in bytes.
+// Bytes returns the size of the items, in bytes.
 func (f *Found) Bytes() int {
 	n := 0
 	for i := range f.Items {
@@ -109,7 +109,7 @@ func (f *Found) Bytes() int {
 	return n
 }
 
-// ReadAgainOf returns a copy of what was found some time ago: its items may have expired since.
+// ReadAgainOf returns a copy of items that were read earlier: some may have expired since.
 func (e *Engine) ReadAgainOf(f *Found) *Found {
 	c := f.Copy()
 	now := e.Model.Now()
@@ -124,13 +124,13 @@ func (e *Engine) ReadAgainOf(f *Found) *Found {
 	return c
 }
 
-// There reports whether the root was not selected, or is there and live.
+// There reports whether the root was not selected, or exists and is live.
 func (e *Engine) There(f *Found) bool {
 	return !f.entity.WithRoot || e.RootThere(f.sel, f.Root) == nil
 }
 
-// Decode is Load of what was found. Values that lie outside of their items are read; where one was
-// replaced since, all is read again.
+// Decode is Load of items that were read. External values are read; if one was replaced since,
+// everything is read again.
 func (e *Engine) Decode(ctx context.Context, f *Found, v any, t *write.Tally) (*snapshot.Snapshot, error) {
 	s, err := e.decode(ctx, f, v, t)
 	if err != nil && isReplaced(err) {
@@ -146,7 +146,7 @@ func (e *Engine) Recall(f *Found, v any) (*snapshot.Snapshot, error) {
 	return c.decode(context.Background(), f, v, nil)
 }
 
-// decode makes the snapshot of what was read of an entity, and sets the fields of v.
+// decode creates the snapshot of the items of an entity, and sets the fields of v.
 func (e *Engine) decode(ctx context.Context, f *Found, v any, t *write.Tally) (*snapshot.Snapshot, error) {
 	sel, entity, r := f.sel, f.entity, f.Reading
 	s, err := snapshot.Loaded(e.Model, sel)
@@ -193,8 +193,8 @@ func (e *Engine) visible(s *snapshot.Snapshot, r *staging.Reading) []item.Image 
 	return kept
 }
 
-// RootThere returns a *NotFound, with what is pending, for a root that is not there or not
-// live.
+// RootThere returns a *NotFound, with the unfinished operation, for a root that does not exist or is
+// not live.
 func (e *Engine) RootThere(sel selection.Selection, root *item.Image) error {
 	pending := staging.Pending(root)
 	if root != nil && pending == "" {

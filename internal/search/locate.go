@@ -12,9 +12,9 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Locate returns selections of one entity each on the shards where the entities are: while the number
-// of shards changes, a key may lead to several, and the roots on these are read first. One that is on
-// none of them stays where it would be written.
+// Locate returns selections of one entity each on the shards where the entities are. While the number
+// of shards changes, a key may lead to several shards, and the roots on these are read first. An entity
+// that is on none of them is placed where it would be written.
 func (e *Engine) Locate(ctx context.Context, sels []selection.Selection, o read.Options,
 	t *write.Tally,
 ) ([]selection.Selection, error) {
@@ -58,9 +58,8 @@ func (e *Engine) locate(ctx context.Context, sels []selection.Selection, o read.
 // relocations bounds how often what moves from shard to shard is looked for again.
 const relocations = 10
 
-// FindWhere finds selections of one entity each on the shards where the entities are: where one is not
-// there, or only a part of it is selected, so that nothing tells, it may have moved meanwhile, and is
-// located again.
+// FindWhere finds selections of one entity each on the shards where the entities are. An entity that is
+// not found, or of which only a part is selected, may have moved in the meantime, and is located again.
 func (e *Engine) FindWhere(ctx context.Context, sels []selection.Selection, o read.Options, t *write.Tally,
 	find func([]selection.Selection) ([]*Found, error),
 ) ([]*Found, error) {

@@ -16,9 +16,9 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// Merge runs searches of several models over one range of one partition with one query, and
-// yields their hits in the order of the sort keys, with the index of the search that each is of.
-// It ends after limit hits, 0 for no limit.
+// Merge runs searches of several models over one range of one partition with one query. It yields their
+// hits in order of the sort keys, each with the index of its search. It ends after limit hits, 0 for no
+// limit.
 func Merge(ctx context.Context, all []*Search, limit int, yield func(i int, h Hit) bool) error {
 	sides, err := sidesOf(all)
 	if err != nil {
@@ -60,8 +60,8 @@ type side struct {
 
 func (s *side) holds(sk string) bool { return s.low <= sk && sk <= s.high }
 
-// sidesOf returns the searches in the order of their ranges; it refuses those that are not of one
-// table and partition, and whose ranges overlap, or have others' items between them.
+// sidesOf returns the searches in order of their ranges. It refuses searches of different tables or
+// partitions, ranges that overlap, and ranges that have other items between them.
 func sidesOf(all []*Search) ([]*side, error) {
 	if len(all) == 0 {
 		return nil, errors.New("query.Merge has no queries: pass the results of their method On")
@@ -199,7 +199,7 @@ func (r *sharedRange) end() {
 	}
 }
 
-// page returns what comes next.
+// page returns the next items.
 func (r *sharedRange) page(ctx context.Context, o read.Options, u *read.Usage) ([]item.Image, error) {
 	if !r.begun {
 		r.begun, r.more = true, true

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
 
-// errHook is what AfterLoad panics with while panics is set.
+// errHook is the value with which AfterLoad panics while panics is set.
 var (
 	errHook = errors.New("the hook's")
 	panics  atomic.Bool

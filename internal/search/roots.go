@@ -18,8 +18,9 @@ type headReader struct {
 	found int
 }
 
-// wanting asks for as many items as the hits that are wanted yet will take, where others may lie among
-// them: if there are as many others as before, and of a stretch without a hit for as many again.
+// wanting computes the number of items to request for the remaining hits if other items are between
+// them. It assumes the same share of other items as before, and after a stretch without a hit the same
+// number of items again.
 type wanting struct{ limit, hits, items int }
 
 func (w *wanting) options(o read.Options) read.Options {
@@ -137,7 +138,7 @@ func (x *Search) loadEach(ctx context.Context, yield func(Hit) bool, pageEnd fun
 	return nil
 }
 
-// whole reads the entities of some roots; one that is not there any more is left out.
+// whole reads the entities of some roots; one that no longer exists is left out.
 func (x *Search) whole(ctx context.Context, roots []item.Image) ([]Hit, error) {
 	m := x.Model
 	var t write.Tally

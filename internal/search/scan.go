@@ -25,9 +25,11 @@ type ScanOptions struct {
 	Strong   bool
 	Segments int
 	Rate     *flow.Limiter
-	// Skip takes the names of tables that are not there, and are passed over; nil to fail there.
+	// Skip is called with the names of missing tables, which are skipped; if it is nil, a missing table
+	// is an error.
 	Skip func(table string)
-	// Stray is told of items that are no live entity's, one call at a time; nil for nobody.
+	// Stray is called with each item that belongs to no live entity, one call at a time; nil is no
+	// callback.
 	Stray func(Stray)
 }
 
@@ -45,8 +47,8 @@ type scan struct {
 	*Engine
 	ScanOptions
 	began time.Time
-	// give hands over what was found, to the goroutine of who scans. It returns false when nobody
-	// wants more.
+	// give passes an entity to the goroutine that consumes the scan. It returns false if no more is
+	// wanted.
 	give  func(*Found) bool
 	found chan handover
 
@@ -98,14 +100,15 @@ func (e *Engine) Scan(ctx context.Context, o ScanOptions, t *write.Tally, give f
 	}
 }
 
-// handover is what a segment hands over to who scans, and where it is told whether more is wanted.
+// handover passes an entity from a segment to the consumer of the scan, and returns whether more is
+// wanted.
 type handover struct {
 	entity *Found
 	stray  *Stray
 	more   chan bool
 }
 
-// hand hands over what was found; it returns false when nobody wants more.
+// hand passes an entity; it returns false if no more is wanted.
 func (s *scan) hand(ctx context.Context, h handover) bool {
 	h.more = make(chan bool, 1)
 	select {
@@ -207,7 +210,7 @@ type segmentReader struct {
 	before []item.Image
 }
 
-// scanned is the items of an entity while they come.
+// errEnough is the error with which the consumer ends the scan.
 type scanned struct{ group }
 
 // errEnough says that nobody wants more.

@@ -21,8 +21,8 @@ import (
 
 // Scatter says how a search over many shards reads.
 type Scatter struct {
-	// Parallel bounds the requests that are under way at one time, Memory what is held of what was
-	// read, in bytes.
+	// Parallel is the maximum number of concurrent requests, and Memory the maximum size of the
+	// buffered items, in bytes.
 	Parallel, Memory int
 }
 
@@ -32,8 +32,8 @@ const (
 	scatterMemory   = 32 << 20
 )
 
-// lookahead is how many hits of a shard may wait while its next answer is read, and firstPage how
-// many items the first answer of each has, where nothing bounds the search.
+// lookahead is the number of hits of a shard that may wait while its next answer is read. firstPage is
+// the number of items of the first answer of each shard if nothing limits the search.
 const (
 	lookahead = 16
 	firstPage = 16
@@ -50,11 +50,11 @@ type lane struct {
 	later  bool
 	usage  read.Usage
 	hits   chan Hit
-	// taken tells the lane that there is room for one more.
+	// taken signals the lane that it may deliver one more hit.
 	taken chan struct{}
 	p     *pacer
-	// wanted tells the lane to go on behind a hit, where no more is read than is asked for; it is nil
-	// for a lane that reads ahead.
+	// wanted signals the lane to continue after a hit, if it must not read more than is wanted; it is
+	// nil for a lane that reads ahead.
 	wanted chan struct{}
 	begun  bool
 	err    error // how it ended, once hits is closed
@@ -180,7 +180,7 @@ func byPartition(parts []selection.Part) [][]selection.Part {
 	return groups
 }
 
-// narrow leaves out of a lane what comes before a hit of another one.
+// narrow excludes the part of a lane that comes before a hit of another one.
 func (l *lane) narrow(order key.Scalar) {
 	parts := slices.Clone(l.s.Parts)
 	for i := range parts {
@@ -193,14 +193,14 @@ func (l *lane) narrow(order key.Scalar) {
 	l.s.Parts = parts
 }
 
-// last is the largest key that an item of what comes with this order, or before it, can have.
+// last returns the largest key that an item with this order, or an earlier one, can have.
 func (l *lane) last(order key.Scalar) key.Scalar {
 	if !l.flat() || l.r.Roots || l.Model.Schema.Scattered || order.Type != 'S' {
 		return order
 	}
 	delim := l.Model.Schema.Delim
 	for i := range order.Text {
-		if i > 0 && order.Text[i] < delim { // what lies under a root with a shorter key comes behind
+		if i > 0 && order.Text[i] < delim { // the items of a root with a shorter key come later
 			return key.Scalar{Type: 'S', Text: order.Text[:i] + string(delim) + lastRune}
 		}
 	}
@@ -293,7 +293,7 @@ func (m *merge) refill(ctx context.Context, l *lane) error {
 	case ok:
 		select {
 		case l.taken <- struct{}{}:
-		default: // it has been told
+		default: // a signal is already waiting
 		}
 		l.head = hit
 		heap.Push(m, l)
@@ -307,15 +307,16 @@ func (m *merge) refill(ctx context.Context, l *lane) error {
 // pacer bounds what the lanes read at one time, and how much they hold.
 type pacer struct {
 	gate chan struct{}
-	// memory is what a lane may hold, in bytes; first how many items are asked for first.
+	// memory is the maximum size of a lane's buffer, in bytes. first is the number of items of the
+	// first request.
 	memory, first int
 
 	mu           sync.Mutex
 	items, bytes int // of the answers so far
 }
 
-// most returns how many items an answer may have: as large as those before, half of what a lane may
-// hold; the other half waits to be merged meanwhile.
+// most returns the maximum number of items of the next answer: the number that fills half of a lane's
+// buffer, by the sizes so far. The other half holds items that wait to be merged.
 func (p *pacer) most() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package search runs queries: it reads the items of a selection in the order of their
-// sort keys, leaves out what is not there, and yields the elements or entities that they
-// are, with the place where each search goes on.
+// Package search runs queries. It reads the items of a selection in order of their sort keys, and
+// leaves out items of entities that do not exist. It yields the elements or entities, each with the
+// position after it.
 package search
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/itemize/itemize/internal/staging"
 )
 
-// Request is what a search looks for.
+// Request is the query of a search.
 type Request struct {
 	Selection selection.Selection
 	// Elem is the type of the elements, or the model's own for entities.
@@ -37,11 +37,11 @@ type Request struct {
 	Projection []Projected
 	// Roots asks for the roots alone of a flat model's entities.
 	Roots bool
-	// KeysOnly asks for no more than what tells that an element is there.
+	// KeysOnly reads only the attributes that show whether an element exists.
 	KeysOnly bool
 	// Fetch reads from the table what a secondary index does not project.
 	Fetch bool
-	// After is the cursor to go on behind, "" for none.
+	// After is the cursor after which the search continues, "" for none.
 	After string
 	// Scatter says how a search over many shards reads.
 	Scatter Scatter
@@ -59,7 +59,7 @@ type Hit struct {
 	Value any
 	Item  *schema.Item // nil for an entity
 	At    item.Place
-	// where is nil for a hit that comes with the key of At, behind which the search goes on.
+	// where is nil for a hit after whose key At the search continues.
 	where *where
 
 	m *model.Model
@@ -67,7 +67,7 @@ type Hit struct {
 	identity, values []key.Value
 }
 
-// where is where a search goes on behind a hit, and the key that the hit comes with.
+// where is the position after a hit, and the hit's key.
 type where struct {
 	next  Position
 	order key.Scalar
@@ -80,16 +80,17 @@ func (h *Hit) location() where {
 	return *h.where
 }
 
-// behind notes in which partition the search goes on behind a hit, where it is over several.
+// behind records, for a search over several partitions, the partition in which it continues after a
+// hit.
 func (h *Hit) behind(pk key.Scalar, period string) {
 	w := h.location()
 	w.next.Order, w.next.PK, w.next.Period = w.order, pk, period
 	h.where = &w
 }
 
-// Placeholders returns the values of the placeholders in the hit's keys, of their fields' types: of
-// an entity by their fields' names; of an element by theirs, "key" for a map's key and "." for a
-// scalar element, and those of its owner with a "^" before.
+// Placeholders returns the values of the placeholders in the hit's keys, in the types of their fields.
+// For an entity they have the fields' names. For an element they have the element's names: "key" for a
+// map's key, "." for a scalar element, and names with a "^" before them for fields of its owner.
 func (h *Hit) Placeholders() (map[string]any, error) {
 	all := map[string]any{}
 	owner := "^"
@@ -155,7 +156,7 @@ type Engine struct {
 	Model    *model.Model
 	Source   read.Source
 	Protocol *staging.Protocol
-	// Reader reads what is known by its keys.
+	// Reader reads items with known keys.
 	Reader *read.Reader
 	// CursorKey is the secret from which the keys of cursors are derived.
 	CursorKey []byte
@@ -171,7 +172,7 @@ type Search struct {
 	o  read.Options
 	u  *read.Usage
 	at *Position // where it begins, nil for the beginning
-	// asked is the first part, before it was told in which tables it lies.
+	// asked is the first part, before its tables were determined.
 	asked selection.Part
 	// after is where a search over several partitions begins.
 	after *Position
@@ -247,7 +248,7 @@ func (x *Search) begun() time.Time {
 	return x.Model.Now()
 }
 
-// Parts returns what is read, and Options how.
+// Parts returns the parts that are read, and Options the read options.
 func (x *Search) Parts() []selection.Part { return x.s.Parts }
 
 // Options returns how the search reads.
@@ -256,7 +257,7 @@ func (x *Search) Options() read.Options { return x.o }
 // flat reports whether the search is for entities of a flat model.
 func (x *Search) flat() bool { return x.r.Elem == x.Model.Schema.Type.Go }
 
-// check refuses a selection that does not hold what is asked for, or more than that.
+// check refuses a selection that does not contain the requested kind, or contains others.
 func (x *Search) check() error {
 	m := x.Model
 	switch {
@@ -296,7 +297,7 @@ func (x *Search) check() error {
 	return nil
 }
 
-// Single refuses what needs one range to go on in.
+// Single refuses a search that does not continue in one range.
 func (x *Search) Single(what string) error {
 	if len(x.s.Parts) != 1 {
 		return x.Model.Errorf("%s needs a query of one range, and this one has %d: use All", what, len(x.s.Parts))
@@ -304,7 +305,7 @@ func (x *Search) Single(what string) error {
 	return nil
 }
 
-// Paged refuses what needs one range to go on in, of one partition or of each shard.
+// Paged refuses a search that does not continue in one range, of one partition or of each shard.
 func (x *Search) Paged(what string) error {
 	if x.scattered() && len(byPartition(x.s.Parts)) == len(x.s.Parts) {
 		return nil

@@ -84,8 +84,8 @@ func show(hits []search.Hit) string {
 	return strings.Join(all, " ")
 }
 
-// A query is of elements of one type, or of the entities of a flat model; a selection that
-// holds anything else is refused with what to do.
+// A query has elements of one type, or the entities of a flat model. A selection with other items is
+// refused, and the error says what to do.
 func TestCheck(t *testing.T) {
 	shops, topics := Of[Shop](t), Of[Topic](t)
 	filter := []expr.Condition{expr.Raw(exp.Name("Text").Equal(exp.Value(1)))}
@@ -203,8 +203,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// A projection reads what tells that an element is there, and whose, beside what was asked
-// for.
+// A projection also reads the attributes that show whether an element exists, and to which entity it
+// belongs.
 func TestProjection(t *testing.T) {
 	m := Of[Shop](t)
 	for _, c := range []struct {
@@ -230,8 +230,8 @@ func TestProjection(t *testing.T) {
 	}
 }
 
-// of is what an item of an incarnation carries; live what a root that went live does, young
-// just now or an hour ago, and marked what a staged insert has put.
+// of returns the attributes of an item of an incarnation. live is a root that went live, young one that
+// went live now or an hour ago, and marked an item that a staged insert has put.
 func of(incarnation string) item.Attributes { return item.Attributes{"_a": B(incarnation)} }
 
 func live(incarnation string, recent bool) item.Attributes {
@@ -252,9 +252,9 @@ func marked(incarnation string) item.Attributes {
 
 func head(more item.Attributes) Answer { return Stored(Item("SHOP#1", "HEAD", more)) }
 
-// Elements are yielded in the order of their keys, each once, without what is not there: the
-// root decides that where the items do not all look alike, or go on behind the page, and it
-// is read before any of them is yielded.
+// Elements are yielded in order of their keys, each once, without those that do not exist. The root
+// decides which exist if the items have different incarnations, or continue after the page. It is read
+// before any of them is yielded.
 func TestElements(t *testing.T) {
 	m := Of[Shop](t)
 	claim := of("x")
@@ -528,8 +528,8 @@ func topic(name string, more item.Attributes) item.Attributes {
 	return Item("BOARD#b", "T#"+name, more)
 }
 
-// Entities of a flat model are yielded whole, in the order of their keys, also where
-// others' keys sort between a root and its elements; one without a root is none.
+// Entities of a flat model are yielded whole, in order of their keys, even if others' keys sort between
+// a root and its elements. Items without a root are no entity.
 func TestEntities(t *testing.T) {
 	m := Of[Topic](t)
 	// "T#a!" sorts between the root "T#a" and its element "T#a#001".
@@ -554,9 +554,9 @@ func TestEntities(t *testing.T) {
 	}
 }
 
-// Of an entity of a flat model those items are there that are of its root's incarnation. It
-// is read again, by itself, where its root went live just now, and its root is read again
-// where its items came with several answers.
+// The items of an entity of a flat model are those of its root's incarnation. If the root has just gone
+// live, the entity is read again by itself. If its items came in several answers, its root is read
+// again.
 func TestEntitiesOfIncarnations(t *testing.T) {
 	m := Of[Topic](t)
 	for _, c := range []struct {
@@ -616,8 +616,8 @@ func TestEntitiesOfIncarnations(t *testing.T) {
 	}
 }
 
-// A page ends at its limit, or where an answer does, and its cursor goes on behind it; the
-// last has none.
+// A page ends at its limit, or at the end of an answer. Its cursor continues after it, and the last
+// page has no cursor.
 func TestPage(t *testing.T) {
 	m := Of[Shop](t)
 	for _, c := range []struct {
@@ -625,7 +625,7 @@ func TestPage(t *testing.T) {
 		limit  int
 		answer []Answer
 		hits   string
-		next   string // where the cursor goes on, "" for none
+		next   string // the position of the cursor, "" for none
 	}{
 		{"the end", 0, []Answer{Page("", line("a", nil), line("b", nil))}, "a b", ""},
 		{"an answer's end", 0, []Answer{Page("LINE#b", line("a", nil), line("b", nil)), head(nil)}, "a b", "LINE#b"},
@@ -662,7 +662,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A page of entities goes on behind its last, and passes over what it meets again.
+// A page of entities continues after its last one, and skips items that it reads again.
 func TestPageOfEntities(t *testing.T) {
 	m := Of[Topic](t)
 	r := search.Request{Selection: m.Select([]any{"b"}), Elem: topicType, Limit: 1}
@@ -673,7 +673,7 @@ func TestPageOfEntities(t *testing.T) {
 	var got []string
 	for range 4 {
 		client := &Client{Answers: []Answer{Page("", all...)}}
-		if r.After != "" { // what comes behind the start
+		if r.After != "" { // items after the start
 			x, err := engine(m, client).New(r, &read.Usage{})
 			if err != nil {
 				t.Fatal(err)
@@ -706,8 +706,8 @@ func TestPageOfEntities(t *testing.T) {
 	}
 }
 
-// A cursor is one of its query, partition and key alone: changed or moved elsewhere it is
-// refused, so that nobody reads by it what he may not.
+// A cursor is valid for its query, partition and key. A changed cursor, or one of another query, is
+// refused, so that it gives no access to other data.
 func TestCursors(t *testing.T) {
 	m := Of[Shop](t)
 	filter := func(n int) []expr.Condition {
@@ -782,7 +782,7 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// A cursor shows nobody the keys in it, and two cursors of one position differ.
+// A cursor does not reveal the keys in it, and two cursors of one position differ.
 func TestCursorShowsNoKeys(t *testing.T) {
 	m := Of[Shop](t)
 	seen := map[string]bool{}
@@ -809,8 +809,8 @@ func TestCursorShowsNoKeys(t *testing.T) {
 	}
 }
 
-// Loading leaves out what is stored and not there, counts what matches nothing, and does
-// not find an entity whose root is not live.
+// A load leaves out stored items that do not belong to the live entity. It counts items that match
+// nothing, and does not find an entity whose root is not live.
 func TestLoad(t *testing.T) {
 	m := Of[Session](t)
 	sel := m.Select([]any{"1"})
@@ -859,7 +859,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// What is left out of a load in front of its root changes nothing of what is behind it.
+// Items that a load leaves out before its root do not affect those after it.
 func TestLoadInFrontOfTheRoot(t *testing.T) {
 	m := Of[Shop](t)
 	for _, in := range []item.Attributes{Item("SHOP#1", "A", nil), Item("SHOP#1", "ADDRESS", of("y"))} {
@@ -888,8 +888,7 @@ type Tail struct {
 	Name  string   `ddb:"sk=ROOT,root"`
 }
 
-// A root that sorts last is read first, backwards; what is loaded is in its order all the
-// same.
+// A root that sorts last is read first, by a backward query; the loaded items are still in their order.
 func TestLoadBackwards(t *testing.T) {
 	m := Of[Tail](t)
 	client := &Client{Answers: []Answer{Page("", Item("1", "ROOT", nil), Item("1", "LINE#b", nil),

@@ -10,9 +10,9 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// A search over several partitions runs in stages: where tables follow the time, and the order is that
-// of time, those of one table come before those of the next, and the next table is not asked before all
-// of this one was yielded. Within a stage partitions are merged.
+// A search over several partitions runs in stages. If tables follow the time, and the order is by time,
+// the items of one table come before those of the next. The next table is read after all items of this
+// one were yielded. Within a stage partitions are merged.
 
 // scattered reports whether the search is over several partitions: those of shards, or of the tables of
 // several periods.

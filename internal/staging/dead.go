@@ -10,12 +10,11 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Dead finds out about new items that cannot be put because something is in their place: it
-// returns what is there of those whose entity is no more, by the request's index, so that a
-// put may replace it. An item of another incarnation is dead if the root, read after it,
-// shows another one, or is not there; or if the same transaction takes the root over. Who
-// adds to an entity stops where that is not the live one any more; known reports what has been
-// found out before.
+// Dead examines new items that cannot be put because other items block them. It returns the blocking
+// items of deleted entities, by the request's index, so that a put may replace them. An item of another
+// incarnation is dead if the root, read after it, has a different incarnation or does not exist. It is
+// also dead if the same transaction takes over the root. A writer that adds to an entity stops if the
+// root's incarnation is no longer the live one. known has the results of earlier calls.
 func (p *Protocol) Dead(ctx context.Context, e *Entity, o *write.Outcome, hidden func(item.Place) *item.Hidden,
 	t *write.Tally,
 ) (map[int]*item.Hidden, error) {
@@ -43,8 +42,8 @@ func (p *Protocol) Dead(ctx context.Context, e *Entity, o *write.Outcome, hidden
 	return dead, nil
 }
 
-// Holds reports whether an entity's root, live or not, is of an incarnation, so that its
-// items are not dead: not even where its time to live is over, since it may be given more.
+// Holds reports whether an entity's root, live or not, has an incarnation, so that the items of that
+// incarnation are not dead. An expired root counts too, since its time to live may be extended.
 func Holds(root *item.Image, incarnation types.AttributeValue) bool {
 	return root != nil && isOf(root, incarnation)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// errOver ends a delete whose mark is gone: what it marked is never live again, and what is
-// there now is not its business.
+// errOver ends a delete whose mark no longer exists. The marked entity is never live again, and items
+// that exist now are not part of the delete.
 var errOver = errors.New("the delete is over")
 
 // Remains reads, strongly, all items that a delete finds, also those of other incarnations.
@@ -98,7 +98,7 @@ func (p *Protocol) DeleteAdded(ctx context.Context, e *Entity, found []item.Imag
 type deletion struct {
 	p *Protocol
 	e *Entity
-	// by tells this delete from others.
+	// by distinguishes this delete from others.
 	by types.AttributeValue
 	// incarnation is that of the entity.
 	incarnation types.AttributeValue
@@ -131,7 +131,7 @@ func (p *Protocol) Delete(ctx context.Context, e *Entity, plan *write.Plan, t *w
 	if err == nil {
 		if o := p.Sender.One(ctx, last, t); o.State != write.Rejected {
 			err = unless(o)
-		} // else somebody else has finished it, or taken it over
+		} // otherwise another writer has finished it, or taken it over
 	}
 	if errors.Is(err, errOver) {
 		err = nil
@@ -205,7 +205,7 @@ func (d *deletion) one(ctx context.Context, r *write.Request, t *write.Tally) er
 	}
 }
 
-// deleted notes what is gone and was not planned as it was.
+// deleted records items that were deleted although they were changed or added after the plan.
 func (d *deletion) deleted(r *write.Request) {
 	if a := r.Header.Incarnation; a != nil && !attr.Same(a, d.incarnation) {
 		return // left over from another entity

@@ -109,9 +109,9 @@ func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *w
 	return Result{Outcome: o}
 }
 
-// putRoot writes the claim. It is never sent twice: a copy that arrives late could bring
-// back a claim whose parts somebody has removed. Each attempt has a version of its own, and
-// an attempt whose answer was lost is known by that.
+// putRoot writes the claim. It is never sent twice: a late copy could restore a claim whose parts
+// another writer has deleted. Each attempt has its own version, which identifies an attempt whose
+// answer was lost.
 func (in *insert) putRoot(ctx context.Context) error {
 	var lost []types.AttributeValue
 	for try := 0; ; try++ {
@@ -145,8 +145,8 @@ func (in *insert) putRoot(ctx context.Context) error {
 	}
 }
 
-// blocked finds out about what keeps the claim from being put: an earlier attempt, which is
-// done then; what somebody left unfinished, which the next attempt replaces; or an entity.
+// blocked examines the item that blocks the claim. It may be an earlier attempt, which has then
+// succeeded, or an unfinished write, which the next attempt replaces, or an entity.
 func (in *insert) blocked(o write.Outcome, lost []types.AttributeValue) (done bool, err error) {
 	stored := o.Stored[0]
 	h := in.claim.Reserved.Header(stored)
@@ -169,8 +169,8 @@ func (in *insert) blocked(o write.Outcome, lost []types.AttributeValue) (done bo
 	return false, nil
 }
 
-// repeatRoot gives a claim that a client which cannot be watched may have sent twice a
-// version that no late copy can bring back: by a transaction, which is applied once.
+// repeatRoot gives a claim, if the client cannot be watched and may have sent it twice, a version that
+// no late copy can restore. It uses a transaction, which is applied once.
 func (in *insert) repeatRoot(ctx context.Context) error {
 	repeat := *in.claim
 	repeat.Kind, repeat.Put, repeat.Set, repeat.New, repeat.Item = write.Update, nil, nil, false, nil
@@ -197,7 +197,7 @@ func (in *insert) overtaken(o write.Outcome) error {
 	}}
 }
 
-// incarnation is that of the entity that is inserted.
+// incarnation returns the incarnation of the new entity.
 func (in *insert) incarnation() types.AttributeValue {
 	return in.claim.Reserved.Header(in.claim.Put).Incarnation
 }
@@ -218,8 +218,8 @@ func (in *insert) standing(ctx context.Context, t *write.Tally) error {
 	return in.overtaken(write.Outcome{State: write.Rejected, Stored: []item.Attributes{stored}})
 }
 
-// putParts puts the other items, several at once, each only where nothing is, or what is
-// left of an entity that is no more.
+// putParts puts the other items, several at once. Each is put only if no item exists under its key, or
+// only one of a deleted entity.
 func (in *insert) putParts(ctx context.Context) error {
 	return in.p.atOnce(ctx, len(in.parts), in.t, func(ctx context.Context, i int, t *write.Tally) error {
 		return in.putPart(ctx, i, t)
@@ -277,8 +277,8 @@ func (in *insert) sendLive(ctx context.Context) write.Outcome {
 	return in.p.Sender.Send(ctx, &write.Step{Requests: all, How: write.InTransaction}, in.t)
 }
 
-// undo removes, as far as it can, what an insert that cannot succeed has put. What stays
-// is found by nobody.
+// undo deletes, as far as it can, the items of an insert that cannot succeed. Remaining items are
+// invisible.
 func (in *insert) undo(ctx context.Context) {
 	err := in.p.atOnce(ctx, len(in.parts), in.t, func(ctx context.Context, i int, t *write.Tally) error {
 		if !in.put[i] {
@@ -286,7 +286,7 @@ func (in *insert) undo(ctx context.Context) {
 		}
 		o := in.p.Sender.One(ctx, undoOf(in.parts[i]), t)
 		if o.State == write.Rejected && !o.Unsure {
-			return nil // somebody has changed it since
+			return nil // it was changed since
 		}
 		return unless(o)
 	})

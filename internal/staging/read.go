@@ -27,9 +27,9 @@ type Reading struct {
 	cut bool
 }
 
-// Joined reports whether an item is one of the live entity: it carries the root's
-// incarnation, or none. (One without is there where no root is as well.) Of a part whose items
-// are all of one incarnation nobody asks.
+// Joined reports whether an item belongs to the live entity: it has the root's incarnation, or none.
+// (An item without one also exists without a root.) A part whose items all have one incarnation needs
+// no check.
 func (r *Reading) Joined(f *item.Image) bool {
 	switch {
 	case !r.Asked:
@@ -60,8 +60,8 @@ func (r *Reading) LiveSince() time.Time {
 	return r.Root.Header.LiveSince()
 }
 
-// RecentlyLive reports whether a root went live so shortly before a reading began that what was read
-// may be older.
+// RecentlyLive reports whether a root went live so shortly before a read began that the items may be
+// older.
 func RecentlyLive(since, began time.Time) bool {
 	return !since.IsZero() && since.After(began.Add(-stale))
 }
@@ -80,15 +80,15 @@ func (p *Protocol) Read(ctx context.Context, e *Entity, o read.Options, t *write
 	return p.readStrongly(ctx, e, x, r, t)
 }
 
-// How is how somebody has read the items of an entity among others: whether strongly, whether
-// a page ended while items of it could still come, before or behind the first that came, and
-// since when.
+// How describes a read of an entity's items among others: whether it was strongly consistent, and when
+// it began. It also says whether a page ended while more items of the entity could follow, before or
+// after the first one.
 type How struct {
 	Strong, Missed, Paged bool
 	Began                 time.Time
 }
 
-// Among is Read of a whole entity whose items somebody has read among others.
+// Among is Read of a whole entity whose items were read among others.
 func (p *Protocol) Among(ctx context.Context, e *Entity, found []item.Image, how How, t *write.Tally) (*Reading,
 	error,
 ) {
@@ -141,7 +141,7 @@ type reading struct {
 	began time.Time
 }
 
-// recentlyLive reports whether a root went live so shortly before that what was read may be older.
+// recentlyLive reports whether a root went live so recently that the items may be older.
 func (r *reading) recentlyLive(root *item.Image) bool {
 	return RecentlyLive(root.Header.LiveSince(), r.began)
 }
@@ -164,7 +164,7 @@ func (p *Protocol) whole(ctx context.Context, e *Entity, x reading, t *write.Tal
 	return p.judge(ctx, e, x, c, t)
 }
 
-// judge decides whether what was read of an entity is whole.
+// judge decides whether the items of an entity are complete.
 func (p *Protocol) judge(ctx context.Context, e *Entity, x reading, c *collected, t *write.Tally) (r *Reading,
 	retry bool, err error,
 ) {
@@ -235,12 +235,12 @@ func Mixed(items []item.Image) bool {
 	return false
 }
 
-// collected is what was read, and how.
+// collected has the items that were read, and how they were read.
 type collected struct {
 	items  []item.Image
-	root   *item.Image // whoever sorts the items out moves them: it is a copy
+	root   *item.Image // a copy, because sorting the items moves them
 	copied item.Image
-	// reading is what becomes of it.
+	// reading is the result.
 	reading Reading
 	usage   read.Usage
 	// answers is how many came.
@@ -250,14 +250,13 @@ type collected struct {
 	// paged reports that a range took more than one answer, endsWithRoot that the root was
 	// read last.
 	paged, endsWithRoot bool
-	// cut reports that the pages of the root's range were not read to their end: the first of
-	// them does not hold the root, which has to be read before them.
+	// cut reports that the pages of the root's range were not read to the end: the first of them lacks
+	// the root, which must be read before them.
 	cut bool
 }
 
-// collect reads the parts of an entity, that with the root last: who sees the root has seen
-// what was there before. The first time it does not go on from a page that comes before the
-// root's.
+// collect reads the parts of an entity, the one with the root last: a reader that sees the root has
+// then seen all earlier items. The first time it stops at a page that comes before the root's.
 func (p *Protocol) collect(ctx context.Context, e *Entity, x reading, t *write.Tally) (*collected, error) {
 	c := &collected{}
 	u := &c.usage

@@ -28,10 +28,10 @@ var stages = map[string]func(since time.Time) item.Assignment{
 	"~": func(time.Time) item.Assignment { return item.MarkStaged },
 }
 
-// parse makes items of a text. Of roots "HEAD" has no incarnation, "HEAD:x" was not staged,
-// "HEAD=x" went live just now, "HEAD=x!" an hour ago, "HEAD*x" is a claim, "HEAD-x" is being
-// deleted. Of parts "a" has no incarnation, "a~x" was put by the staged insert of x, "a:x" is
-// one of x otherwise.
+// parse returns the items of a text. A root is "HEAD" without incarnation, "HEAD:x" if it was not
+// staged, "HEAD=x" if it has just gone live, "HEAD=x!" if it went live an hour ago. It is "HEAD*x" if
+// it is a claim, and "HEAD-x" if it is being deleted. A part is "a" without incarnation, "a~x" if the
+// staged insert of x has put it, and "a:x" otherwise.
 func parse(text string) []item.Attributes {
 	var out []item.Attributes
 	for word := range strings.FieldsSeq(text) {
@@ -58,9 +58,9 @@ func parse(text string) []item.Attributes {
 	return out
 }
 
-// answers makes the answers to reads from a text of several, with ";" between: "q" is a
-// query, "r" a read of the root, with a capital if it is strongly consistent, and then come
-// the items; "/" at the end says that the range goes on.
+// answers returns the answers to reads from a text with ";" between them. "q" is a query and "r" a read
+// of the root, in upper case if strongly consistent. The items follow, and "/" at the end says that the
+// range continues.
 func answers(text string) (all []Answer, reads string) {
 	for part := range strings.SplitSeq(text, ";") {
 		kind, items, _ := strings.Cut(strings.TrimSpace(part), " ")
@@ -110,8 +110,8 @@ func linesOf(t *testing.T, m *model.Model, withRoot bool) *staging.Entity {
 	return entityOf(t, m, sel)
 }
 
-// Which items are there, by the incarnations that they and the root carry, and what has to
-// be read for that: an entity appears and disappears as a whole.
+// The items that exist, by their incarnations and the root's, and the reads that are needed to find
+// out. An entity appears and disappears as a whole.
 func TestRead(t *testing.T) {
 	m := Of[Shop](t)
 	whole, lines, split := entity(t, m, "1"), linesOf(t, m, false), linesOf(t, m, true)
@@ -122,7 +122,7 @@ func TestRead(t *testing.T) {
 		e      *staging.Entity
 		strong bool
 		reads  string
-		want   string // the items that are there
+		want   string // the items that exist
 	}{
 		// One page with the root costs one request.
 		{"nothing staged", whole, false, "q HEAD a b", "HEAD a b"},
@@ -138,7 +138,7 @@ func TestRead(t *testing.T) {
 		{"a delete", whole, false, "q HEAD-x a:x b", ""},
 		{"no root", whole, false, "q a~x b:x c", "c"},
 
-		// A young root may be younger than what was read before it.
+		// A young root may be younger than the items that were read before it.
 		{"live just now", whole, false, "q HEAD=x a~x; Q HEAD=x a~x b~x; R HEAD=x", "HEAD a b"},
 		{"live just now, read strongly", whole, true, "Q HEAD=x a~x; Q HEAD=x a~x b~x; R HEAD=x", "HEAD a b"},
 		{"live just now, and deleted", whole, false, "q HEAD=x a~x; Q HEAD-x a~x", ""},
@@ -180,7 +180,7 @@ func TestRead(t *testing.T) {
 			"q ADDRESS:x /; R HEAD:x; q ADDRESS:y /; q HEAD:y; R HEAD:y; Q ADDRESS:y /; Q HEAD:y", "ADDRESS HEAD",
 		},
 
-		// What was read strongly and last is not read once more.
+		// Items that were read strongly consistent and last are not read again.
 		{
 			"the root last, read strongly", whole, true, "Q ADDRESS:x /; R HEAD:x; Q ADDRESS:x /; Q HEAD:x",
 			"ADDRESS HEAD",
@@ -333,8 +333,8 @@ func TestRecentlyLive(t *testing.T) {
 	}
 }
 
-// A delete finds all items, of whatever entity. Where items come without the root item of their
-// incarnation, it is read after them: they may be of an entity that was inserted meanwhile.
+// A delete finds all items, of any incarnation. If items have no root item of their incarnation, the
+// root is read after them: they may belong to an entity that was inserted in the meantime.
 func TestRemains(t *testing.T) {
 	m := Of[Shop](t)
 	for _, c := range []struct {
@@ -375,16 +375,17 @@ func TestRemains(t *testing.T) {
 	}
 }
 
-// Of items in the way of new ones, those of another incarnation than the root's may be
-// replaced, by their exact version, if the root is read after them; the entity's own may not,
-// nor may any by who is not of the live entity, unless the same transaction takes its root.
+// Items that block new ones may be replaced, by their exact version, if they are of another incarnation
+// than the root's and the root is read after them. The entity's own items may not be replaced. A writer
+// that does not belong to the live entity may replace none, unless the same transaction takes over its
+// root.
 func TestDead(t *testing.T) {
 	m := Of[Shop](t)
 	for _, c := range []struct {
 		name string
-		// put are the new items with the incarnation that they get, a root among them with
-		// what it takes over behind "<"; found what is in their way, "_" for nothing; root
-		// the root as it is read then, "?" where it is not to be.
+		// put are the new items with their incarnation, and a root among them with the item that it
+		// takes over after "<". found are the blocking items, "_" for none. root is the root that is
+		// then read, "?" if it must not be read.
 		put, found, root string
 		want             string
 	}{

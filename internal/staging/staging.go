@@ -1,11 +1,11 @@
-// Package staging is the protocol by which an entity of any size appears, or disappears, at
-// once: for readers, who leave out what is not live ([Protocol.Read]), and for writers
-// ([Protocol.Insert], [Protocol.Delete]). What is stored for it is in package item, what
-// each clause is for in the specification beside this package (spec/README.md).
+// Package staging is the protocol with which an entity of any size appears, or disappears, at once.
+// Readers leave out items that are not live ([Protocol.Read]), and writers use [Protocol.Insert] and
+// [Protocol.Delete]. Package item has the stored attributes. The specification next to this package
+// (spec/README.md) explains the purpose of each condition.
 //
-// A root that somebody left unfinished may be taken over at any time, by a write that is
-// conditional on its version. What the overtaken one still sends finds its conditions failed,
-// or becomes an item of an incarnation that never goes live.
+// Any writer may take over an unfinished root at any time, with a write that is conditional on its
+// version. The later requests of the overtaken writer fail on their conditions, or write items of an
+// incarnation that never goes live.
 package staging
 
 import (
@@ -38,7 +38,7 @@ type Protocol struct {
 	Now      func() time.Time
 }
 
-// Model is what the protocol asks of an entity's model.
+// Model has the parts of an entity's model that the protocol needs.
 type Model interface {
 	// Label names it in messages, and EntityName one of its entities.
 	Label() string
@@ -66,7 +66,7 @@ type Entity struct {
 	Belongs func(*item.Image) bool
 }
 
-// tries bounds how often something is begun again because somebody else came between.
+// tries is the maximum number of attempts after changes by other writers.
 const tries = 10
 
 // stale is an age at which a root has been live for every reader: twice as long as
@@ -81,7 +81,7 @@ func (p *Protocol) ReadRoot(ctx context.Context, e *Entity, t *write.Tally) (*it
 	return root, err
 }
 
-// isLive reports whether a root is there and live.
+// isLive reports whether a root exists and is live.
 func isLive(root *item.Image) bool { return root != nil && !root.Expired && root.Header.Live() }
 
 // sameEntity reports whether two roots are of one live incarnation.
@@ -107,7 +107,7 @@ func (e *Entity) rootIn(p selection.Part) bool {
 // Expired describes an entity whose root has expired.
 const Expired = "its time to live is over"
 
-// Pending describes what is being done to an entity by its root, "" for nothing.
+// Pending describes the unfinished operation on an entity by its root, "" for none.
 func Pending(root *item.Image) string {
 	switch {
 	case root == nil:

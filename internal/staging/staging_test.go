@@ -48,7 +48,7 @@ func protocol(m *model.Model, c *Client) *staging.Protocol {
 	}
 }
 
-// newShop is what inserts insert: the root and the lines a and b.
+// newShop is the entity that the tests insert: the root and the lines a and b.
 func newShop() *Shop { return &Shop{ID: "1", Name: "n", Lines: []Line{{SKU: "a"}, {SKU: "b"}}} }
 
 // inserts returns the requests of its insert, of the incarnation x.
@@ -108,9 +108,8 @@ func stored(sk string, more item.Attributes) item.Attributes {
 // one is the item of a text; see parse.
 func one(text string) item.Attributes { return parse(text)[0] }
 
-// An insert's steps are the root as a claim, the parts with a mark, all of one incarnation,
-// and the root going live on condition of the claim; the requests that they are made of stay
-// as they were.
+// An insert's steps are the root as a claim, the parts with a mark, all of one incarnation, and the
+// root going live on condition of the claim. The original requests do not change.
 func TestInsertSteps(t *testing.T) {
 	m := Of[Shop](t)
 	requests := inserts(t, m)
@@ -166,9 +165,9 @@ func TestInsertSteps(t *testing.T) {
 	}
 }
 
-// A delete's steps are the root's mark on condition of what was read, which tells this delete
-// from others and leaves the incarnation, the others, and the root on condition of the mark.
-// So it is with a root that somebody has left unfinished: inserting, or deleting.
+// A delete's steps are the root's mark on condition of the root that was read, the other items, and the
+// root on condition of the mark. The mark distinguishes this delete from others and keeps the
+// incarnation. The same holds for a root of an unfinished insert or delete.
 func TestDeleteSteps(t *testing.T) {
 	m := Of[Shop](t)
 	for _, text := range []string{"HEAD", "HEAD:x", "HEAD=x", "HEAD*x", "HEAD-x"} {
@@ -220,7 +219,7 @@ func TestDeleteStepsWithoutRoot(t *testing.T) {
 	}
 }
 
-// What is pending is said of a root that is not live, and of no other.
+// A root that is not live has a pending operation, and no other root has one.
 func TestPending(t *testing.T) {
 	m := Of[Session](t)
 	for _, c := range []struct {
@@ -257,13 +256,13 @@ type script struct {
 	answers map[string][]Answer
 	// unwatched reports that the client cannot be watched.
 	unwatched bool
-	// want is the outcome, and calls what was sent, in any order where it is at once; "~"
-	// stands before what is sent unless another's failure comes first.
+	// want is the outcome. calls are the requests, in any order if they are concurrent; "~" marks a
+	// request that is not sent if another one fails first.
 	want  string
 	calls string
 }
 
-// check compares what was sent with the script.
+// check compares the requests with the script.
 func (c *script) check(t *testing.T, sent []string) {
 	t.Helper()
 	var want []string
@@ -318,7 +317,7 @@ func puts(c *Client) (all []item.Attributes) {
 	return all
 }
 
-// keeping returns the answer with a note of what was put.
+// keeping returns the answer and records the put.
 func keeping(a Answer, put item.Attributes) Answer {
 	a.Do = func(c Call) {
 		for name, v := range c.Input.(*dynamodb.PutItemInput).Item {
@@ -328,8 +327,8 @@ func keeping(a Answer, put item.Attributes) Answer {
 	return a
 }
 
-// How a staged insert ends, by what it meets: above all, that it says to be written only
-// when its root went live.
+// The outcome of a staged insert, by the answers to its requests. It is reported as written only if its
+// root went live.
 func TestInsert(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
@@ -629,8 +628,8 @@ func TestInsert(t *testing.T) {
 	}
 }
 
-// Each attempt to claim has a version of its own, and is on condition that nothing is there,
-// or exactly what was found; the root goes live on condition of the version that stands.
+// Each attempt to claim has its own version, and is conditional on no item or exactly the item that was
+// found. The root goes live on condition of the stored version.
 func TestClaims(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
@@ -701,9 +700,9 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// A client that cannot be watched may have more copies of a claim under way, so that the
-// claim gets a version by a transaction that none of them can bring back, and the root goes
-// live on condition of that; also where an attempt whose answer was lost is found.
+// A client that cannot be watched may have more copies of a claim in transfer. The claim then gets a
+// version, by a transaction, that none of these copies can restore, and the root goes live on condition
+// of that version. The same holds if an attempt whose answer was lost is found.
 func TestRootIsPutAgain(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
@@ -788,9 +787,9 @@ func TestInsertResult(t *testing.T) {
 	}
 }
 
-// A part takes the place of what another incarnation has left, on condition of its exact
-// version, and only after the claim was read, strongly and after that, and stood. What is
-// replaced counts for the price, of a claim too.
+// A part replaces an item of another incarnation on condition of its exact version. It does so only
+// after the claim was read, strongly consistent and after that item, and still existed. The replaced
+// item counts for the price, also for a claim's.
 func TestBlockingPart(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
@@ -801,7 +800,7 @@ func TestBlockingPart(t *testing.T) {
 		name  string
 		parts []Answer
 		want  []string
-		size  int // of what is replaced
+		size  int // of the replaced item
 	}{
 		{"dead", []Answer{Refused(dead), OK()}, []string{absent, read, instead}, attr.ItemSize(dead)},
 		{
@@ -849,8 +848,8 @@ func TestBlockingPart(t *testing.T) {
 	}
 }
 
-// What an insert that cannot succeed has put, and nothing else, is removed on condition that
-// it is still that; the claim last, and not at all where a part may be left.
+// An insert that cannot succeed deletes the items that it has put, and no others, on condition that
+// they are unchanged. The claim is last, and is kept if a part may remain.
 func TestUndo(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
@@ -918,8 +917,8 @@ func (c *lateClient) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
 	return alone.PutItem(ctx, in, o...)
 }
 
-// How a staged delete ends: what was marked is gone whatever comes, what is there after the
-// mark goes with it, and nothing of an insert that took over is touched.
+// The outcome of a staged delete. The marked items are deleted in any case, items that exist after the
+// mark are deleted too, and no item of an insert that took over is touched.
 func TestDelete(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
@@ -1083,9 +1082,9 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A delete's requests are on condition of what was read after the mark, an item without a
-// version on that of its values, one that has changed on that of its new version; the root
-// on that of the mark. The order is: the mark, all items, the root, the items, the root.
+// A delete's requests are conditional on the items that were read after the mark. An item without a
+// version is deleted on condition of its values, a changed item on condition of its new version, and
+// the root on condition of the mark. The order is: the mark, all items, the root, the items, the root.
 func TestDeleteConditions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := Of[Shop](t)

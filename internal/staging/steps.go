@@ -20,7 +20,7 @@ func InsertSteps(now time.Time) func([]*write.Request) []write.Step {
 			parts[i] = with(parts[i], item.MarkStaged)
 		}
 		claim, shown := unindexed(with(root, item.NewStage(item.Inserting, now).Assign()))
-		claim.Incarnation = nil // a claim tells nothing: it may be the one or the other attempt
+		claim.Incarnation = nil // a claim proves nothing: it may belong to either attempt
 		live := item.NewStage(item.Live, now).Assign()
 		goLive := *claim
 		goLive.Incarnation = root.Incarnation
@@ -92,8 +92,8 @@ func enlarge(r *write.Request, size int) {
 	}
 }
 
-// unindexed returns the put of a root without the attributes that put it into indexes, and those:
-// an index shows what is live, and a claim is not.
+// unindexed returns the put of a root without its index attributes, and those attributes. An index
+// shows live entities, and a claim is not live.
 func unindexed(r *write.Request) (*write.Request, []item.Assignment) {
 	var shown []item.Assignment
 	for _, a := range r.Indexed {
@@ -147,8 +147,8 @@ func DeleteSteps(now time.Time) func([]*write.Request) []write.Step {
 	}
 }
 
-// markOf returns the write that makes a root not live: an update of the one that is there,
-// or where there is none a put of one, so that what is left over has a root to be deleted by.
+// markOf returns the write that makes a root not live: an update of the existing root, or a put if
+// there is none, so that leftover items have a root for the delete.
 func markOf(root *write.Request, st item.Stage) *write.Request {
 	mark := *root
 	a := st.Assign()

@@ -25,7 +25,7 @@ import (
 type Export struct {
 	// Table is the name of the table that was exported, "" where that is not said.
 	Table string
-	// Items is how many it has, and ID tells it from other exports.
+	// Items is the number of items, and ID distinguishes the export from others.
 	Items int
 	ID    string
 	files Files
@@ -177,7 +177,7 @@ func (e *Export) file(ctx context.Context, f dataFile, s Segment, yield func(Bat
 	return yield(Batch{batch, Position{s.From.File, n}, true})
 }
 
-// again is the cure for a file that is not what was exported.
+// copyAgain is the remedy for a file that differs from the export.
 const copyAgain = "copy the export again"
 
 // maxLine bounds a line in bytes: an item of 400 KB, of which each byte can take six in JSON.

@@ -1,6 +1,6 @@
-// Package files reads and writes items in files of DynamoDB's JSON: an export to S3 is read (Developer Guide,
-// "DynamoDB table export output format"), and what ImportTable and StartBulkPutItems take is written ("Amazon S3 import
-// formats"). A line is an object with an Item.
+// Package files reads and writes items in files of DynamoDB's JSON. It reads an export to S3 (Developer
+// Guide, "DynamoDB table export output format"). It writes the input of ImportTable and
+// StartBulkPutItems ("Amazon S3 import formats"). A line is an object with an Item.
 package files
 
 import (

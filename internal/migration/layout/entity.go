@@ -6,7 +6,7 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// Entity tells the items of one entity from those of others that lie in its partition: their sort keys
+// Entity distinguishes the items of one entity from those of others in its partition: their sort keys
 // name the fields that the root's names.
 type Entity struct {
 	layout *Layout
@@ -69,7 +69,7 @@ func (e *Entity) Match(table int, sk key.Scalar) *Kind {
 	return nil
 }
 
-// Prefix is what the sort keys of all of the entity's items in a table begin with.
+// Prefix returns the common beginning of the sort keys of all of the entity's items in a table.
 func (e *Entity) Prefix(table int) string {
 	prefix, first := "", true
 	for i, k := range e.layout.Kinds {

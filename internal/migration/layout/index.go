@@ -97,7 +97,7 @@ func (x *Layout) adds(k *Kind, name string) bool {
 		slices.ContainsFunc(k.keys, func(n *indexKey) bool { return n.key != nil && n.name == name })
 }
 
-// expires reports whether the library sets the expiry of a kind's items, beside what they hold.
+// expires reports whether the library sets the expiry of a kind's items in addition to their content.
 func (x *Layout) expires(k *Kind) bool {
 	return k.Expiry != "" && x.TTL != "" && !k.listed[x.TTL]
 }
@@ -113,8 +113,9 @@ func (x *Layout) forIndexes(k *Kind, name string) bool {
 	})
 }
 
-// add gives an item what is written for indexes and for its expiry alone, made of its attributes or
-// those of its element, and takes what an index cannot hold away. in names the element, "" for none.
+// add gives an item the attributes that exist only for indexes and for its expiry, from its attributes
+// or those of its element. It removes attributes that an index cannot hold. in names the element, ""
+// for none.
 func (s *splitter) add(it *Item, fields item.Attributes, self types.AttributeValue, mapKey, in string) {
 	k, at := it.Kind, len(s.errs)
 	for _, n := range k.keys {

@@ -86,7 +86,7 @@ func TestKeysOfIndexes(t *testing.T) {
 	}
 	tests := map[string]struct {
 		change func(item.Attributes)
-		// at is the sort key of an item, and has what it holds: nil for what is absent.
+		// at is the sort key of an item, and has its attributes: nil for an absent one.
 		at  string
 		has item.Attributes
 		err string
@@ -203,7 +203,8 @@ func TestKeysOfIndexes(t *testing.T) {
 	}
 }
 
-// What an application writes after the move is what comes back, whatever was noted of what was there before.
+// After the move, attributes that an application writes take precedence over the record of the
+// monolith.
 func TestNotesYieldToAttributes(t *testing.T) {
 	l := ticketLayout(t)
 	c, err := l.Split(item.Attributes{"ID": str("a"), "Owner": str(""), "State": str("open"), "G1": str("STATE#open")})

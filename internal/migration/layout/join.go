@@ -61,7 +61,7 @@ type joiner struct {
 	elements     map[*Kind][]*Item
 }
 
-// residueOf is what the root notes of its monolith.
+// residueOf returns the root's record of its monolith.
 func residueOf(root *Item) item.Attributes {
 	if m, ok := root.Attributes[schema.Moved].(*types.AttributeValueMemberM); ok {
 		return m.Value
@@ -69,7 +69,7 @@ func residueOf(root *Item) item.Attributes {
 	return nil
 }
 
-// noted returns what is noted of an attribute of the monolith, nil for nothing.
+// noted returns the record of an attribute of the monolith, nil for none.
 func (j *joiner) noted(name, what string) types.AttributeValue {
 	if m, ok := j.residue[name].(*types.AttributeValueMemberM); ok {
 		return m.Value[what]
@@ -248,8 +248,8 @@ func (j *joiner) restore() {
 	}
 }
 
-// order notes the order of a list, if it is not that of its keys: where in that order each element is, with a hash of
-// the keys, so that it counts only as long as the elements are the same.
+// order records the order of a list if it differs from the order of its keys: the position of each
+// element, with a hash of the keys, so that it is valid only while the elements are the same.
 func (s *splitter) order(k *Kind, made []*Item) {
 	sorted := slices.Clone(made)
 	slices.SortStableFunc(sorted, func(a, b *Item) int { return key.Compare(a.SK, b.SK) })

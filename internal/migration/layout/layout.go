@@ -1,11 +1,12 @@
-// Package layout turns one large item of an entity into the items of a model's layout, and these back
-// into it. It works on attribute values, by the layout as data (the lock file): it knows no Go types,
-// and what no field claims is kept. It does no I/O.
+// Package layout converts one large item of an entity into the items of a model's layout, and back. It
+// works on attribute values, with the layout as data (the lock file). It knows no Go types, and keeps
+// attributes that belong to no field. It sends no requests.
 //
-// A monolith is what attributevalue makes of a value of the model: an attribute for each field, a map
-// for a struct, a list or map for a slice or map. What the items' keys cannot tell of it (the order of
-// a list, NULL against an empty list, what lies beside the fields of a struct) is kept as a residue on
-// the root ([schema.Moved]), so that [Layout.Join] gives exactly what [Layout.Split] was given.
+// A monolith is the encoding of a value of the model by attributevalue: an attribute for each field, a
+// map for a struct, a list or map for a slice or map. The root keeps a residue ([schema.Moved]) of
+// everything that the items and their keys cannot represent. This is the order of a list, NULL against
+// an empty list, and attributes in addition to the fields of a struct. So [Layout.Join] returns exactly
+// the input of [Layout.Split].
 package layout
 
 import (
@@ -50,7 +51,7 @@ type Kind struct {
 	keys []*indexKey
 }
 
-// template is a key with what its placeholders name.
+// template is a key with the sources of its placeholders.
 type template struct {
 	*key.Template
 	from []source
@@ -102,8 +103,8 @@ func New(l schema.Layout) (*Layout, error) {
 	return x, x.checkIdentities()
 }
 
-// checkIdentities requires of what lies in one partition that keys tell which entity's it is: each names in
-// full what the root names beyond the partition key.
+// checkIdentities requires that the keys of the items in one partition identify their entity. Each key
+// has in full the fields that the root's key has beyond the partition key.
 func (x *Layout) checkIdentities() error {
 	if x.top[schema.DefaultVersion] {
 		return fmt.Errorf("%s: a field is named %s, where the library keeps its versions of monoliths: rename it",
@@ -249,7 +250,7 @@ func problem(attribute, format string, args ...any) error {
 
 // Problem is why a monolith cannot be moved.
 type Problem struct {
-	// Attribute is that of the monolith, with what lies in it: Wishes[3].AddedAt.
+	// Attribute is an attribute of the monolith, with the path inside it: Wishes[3].AddedAt.
 	Attribute, Reason string
 }
 
@@ -267,8 +268,8 @@ func (x *Layout) Claims(name string) bool { return x.top[name] }
 // Tops are the attributes of a monolith that fields claim, in no order.
 func (x *Layout) Tops() []string { return slices.Collect(maps.Keys(x.top)) }
 
-// identities are the fields of the model that stand in the keys of the root, as attributes of a
-// monolith; tells reports of each whether the keys give it back in full.
+// identities returns the fields of the model in the keys of the root, as attributes of a monolith, and
+// which of them the keys have in full.
 func (x *Layout) identities() (names []string, identifies map[string]bool) {
 	identifies = map[string]bool{}
 	for _, t := range []*template{&x.pk, x.Root.key} {

@@ -45,9 +45,8 @@ type place struct {
 	sk    key.Scalar
 }
 
-// There and back is the identity, for random values of every model of the family and of random models; and what the
-// mapper would store of a value is what its monolith is split into: the same items, the same
-// attributes.
+// Split and Join are inverse for random values of every model of the family and of random models. A
+// split monolith has the same items and attributes as the mapper stores for the value.
 func TestSplitIsWhatTheMapperStores(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -148,8 +147,9 @@ func show(v types.AttributeValue) string {
 	return fmt.Sprintf("%T %v", v, x)
 }
 
-// odd changes a monolith as other programs write them: lists in another order, NULL, empty lists and maps, absent
-// attributes, and ones that no field claims, also in structs and elements.
+// odd changes a monolith in ways in which other programs write them. It has lists in another order,
+// NULL, empty lists and maps, absent attributes, and attributes that belong to no field, also in
+// structs and elements.
 func odd(r *rand.Rand, doc item.Attributes) {
 	extra := func() types.AttributeValue {
 		return []types.AttributeValue{
@@ -186,9 +186,8 @@ func odd(r *rand.Rand, doc item.Attributes) {
 	doc["more"] = extra()
 }
 
-// quirk reports whether attributevalue encodes a value otherwise where it lies in a map, which the
-// library does not: methods of pointers, which it cannot reach there, and nil bytes, which it makes
-// empty.
+// quirk reports whether attributevalue encodes a value differently inside a map, which the library does
+// not do. It cannot call pointer methods there, and it makes nil bytes empty.
 func quirk(typ reflect.Type, stored, monolith types.AttributeValue) bool {
 	_, null := stored.(*types.AttributeValueMemberNULL)
 	b, bytes := monolith.(*types.AttributeValueMemberB)
@@ -222,7 +221,7 @@ type unversioned struct {
 	X  string   `ddb:"sk=HEAD"`
 }
 
-// What a migration does not know is refused by name, with what to do in its place.
+// Models that a migration does not support are refused by name, and the error says what to do instead.
 func TestNotYet(t *testing.T) {
 	for want, typ := range map[string]reflect.Type{
 		"dated: the model's tables follow the time, which a migration does not know yet: load its entities with " +

@@ -39,9 +39,9 @@ func (s *splitter) fault(attribute, format string, args ...any) {
 	s.errs = append(s.errs, problem(attribute, format, args...))
 }
 
-// Split returns the items of a monolith, which it does not change: without the keys of its table that no field
-// claims, and without what the library keeps on it for itself. The error joins a *[Problem] for
-// all that stands against it. What it returns is exactly what [Layout.Join] makes the monolith of.
+// Split returns the items of a monolith, which it does not change. They lack the keys of the monolith's
+// table that belong to no field, and the library's reserved attributes. The error joins a *[Problem]
+// for each obstacle. [Layout.Join] of the result is exactly the monolith.
 func (x *Layout) Split(doc item.Attributes) (*Collection, error) {
 	s := &splitter{Layout: x, doc: doc, out: &Collection{}, residue: item.Attributes{}}
 	s.partition()
@@ -477,7 +477,8 @@ func (s *splitter) check() {
 	}
 }
 
-// header is what the library adds to each item, in bytes at most: version, incarnation and, on a root, stage.
+// header returns the maximum size of the reserved attributes of an item, in bytes: version, incarnation
+// and, on a root, stage.
 func (x *Layout) header(root bool) int {
 	n := x.Reserved.VersionSize() + len(schema.Incarnation) + item.TokenSize
 	if root {
@@ -486,7 +487,7 @@ func (x *Layout) header(root bool) int {
 	return n
 }
 
-// Size is the size of an item in bytes, with what the library adds to it.
+// Size returns the size of an item in bytes, with its reserved attributes.
 func (x *Layout) Size(it *Item) int {
 	p := item.Place{Table: x.place(it.Kind), PK: it.PK, SK: it.SK}
 	return attr.ItemSize(it.Attributes) + p.KeySize() + x.header(it.Kind == x.Root)

@@ -4,10 +4,10 @@ package report
 
 import "time"
 
-// Plan is what a migration will do and cost. It is of all monoliths, or, with a sample, of as many.
+// Plan is the forecast of a migration: of all monoliths, or, with a sample, of a part of them.
 type Plan struct {
-	// Entities were read; Of is about how many there are, as DynamoDB told within six hours. Scale is what the sums
-	// of a sample are multiplied with.
+	// Entities is the number of monoliths that were read. Of is their approximate total, which DynamoDB
+	// updates every six hours. Scale is the factor for the sums of a sample.
 	Entities int     `json:"entities"`
 	Of       int     `json:"of"`
 	Sampled  bool    `json:"sampled"`
@@ -22,10 +22,10 @@ type Plan struct {
 	Items     float64         `json:"items"`
 	ItemBytes float64         `json:"itemBytes"`
 	Kinds     map[string]Kind `json:"kinds"`
-	// WCU is what the run writes: Parts are the units of the items, Marks those of the marks of the
-	// monoliths, Claims those of claims, each with those of the secondary indexes of its table, which
-	// Indexes is the sum of. RCU is what its scan reads. Checkpoints are a WCU or two for each page,
-	// and not in it.
+	// WCU are the units that the run writes. Parts are those of the items, Marks those of the marks of
+	// the monoliths, and Claims those of claims, each with those of the secondary indexes of its table;
+	// Indexes is the sum of these. RCU are the units of the run's scan. Checkpoints cost a WCU or two
+	// for each page, and are not included.
 	WCU     float64 `json:"wcu"`
 	Parts   float64 `json:"parts"`
 	Marks   float64 `json:"marks"`
@@ -38,7 +38,7 @@ type Plan struct {
 	Price  float64 `json:"price"`
 	Back   float64 `json:"back"`
 	Verify float64 `json:"verify"`
-	// Time is what the run takes at the rate that was given, 0 for none.
+	// Time is the duration of the run at the given rate, 0 without a rate.
 	Time time.Duration `json:"time,format:nano"`
 	// Residue are attributes of which the root notes what keys do not tell, Unclaimed those that no
 	// field claims, which stay on the root: of how many entities each.
@@ -49,14 +49,14 @@ type Plan struct {
 	// Largest is the largest monolith in bytes: reading both layouts of one entity (Both) costs up to BothRCU more.
 	Largest int     `json:"largest"`
 	BothRCU float64 `json:"bothRCU"`
-	// Before and After are what the stated updates cost, in WCU a month; PaidFor is the number of
-	// updates after which the run is paid for, 0 where nothing tells.
+	// Before and After are the costs of the given updates, in WCU a month. PaidFor is the number of
+	// updates after which the run has paid for itself, 0 if it is unknown.
 	Before  float64 `json:"before,omitempty"`
 	After   float64 `json:"after,omitempty"`
 	PaidFor float64 `json:"paidFor,omitempty"`
 	// Means are other ways to do parts of it.
 	Means []Mean `json:"means,omitempty"`
-	// Advice is what to know before the run.
+	// Advice has remarks for the time before the run.
 	Advice []string `json:"advice,omitempty"`
 }
 
@@ -72,7 +72,7 @@ type Mean struct {
 	Name      string  `json:"name"`
 	InPlaceOf string  `json:"inPlaceOf"`
 	Costs     float64 `json:"costs"`
-	// Price is what it costs for the same data, nil where that is not known.
+	// Price is its price for the same data, nil if it is unknown.
 	Price *float64 `json:"price,omitempty"`
 }
 
@@ -85,14 +85,15 @@ type Progress struct {
 	Conflicts int `json:"conflicts"`
 	// Items were put.
 	Items int `json:"items"`
-	// WCU and RCU are as predicted from what was written and read.
+	// WCU and RCU are predicted from the items that were written and read.
 	WCU float64 `json:"wcu"`
 	RCU float64 `json:"rcu"`
-	// Of is about how many entities there are, as DynamoDB told when the migration began; it tells every six hours.
+	// Of is the approximate number of entities when the migration began; DynamoDB updates it every six
+	// hours.
 	Of      int           `json:"of"`
 	Elapsed time.Duration `json:"elapsed,format:nano"`
-	// EntitiesPerSecond and WCUPerSecond are those of the last seconds; Left is the time that the rest takes at that
-	// rate, 0 where nothing tells.
+	// EntitiesPerSecond and WCUPerSecond are the rates of the last seconds. Left is the remaining time
+	// at that rate, 0 if it is unknown.
 	EntitiesPerSecond float64       `json:"entitiesPerSecond"`
 	WCUPerSecond      float64       `json:"wcuPerSecond"`
 	Left              time.Duration `json:"left,format:nano"`
