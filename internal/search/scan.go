@@ -124,8 +124,8 @@ func (s *scan) hand(ctx context.Context, h handover) bool {
 	}
 }
 
-// tables are that of the root, and the others where somebody wants to know of what has no root: those
-// of one period after those of the one before, where tables follow the time.
+// tables returns the table of the roots, and the other tables if the caller wants to know items without
+// a root. If tables follow the time, those of one period come before those of the next.
 func (s *scan) tables() ([][]*item.Table, error) {
 	periods := []string{""}
 	if s.Model.Schema.Periods != nil {
@@ -213,7 +213,7 @@ type segmentReader struct {
 // errEnough is the error with which the consumer ends the scan.
 type scanned struct{ group }
 
-// errEnough says that nobody wants more.
+// errEnough is the error with which the consumer ends the scan.
 var errEnough = errors.New("enough")
 
 // page takes the items of an answer.
@@ -356,8 +356,8 @@ func (w *segmentReader) rootless(ctx context.Context, e *staging.Entity, r *stag
 	return w.Protocol.Read(ctx, e, read.Options{Strong: true}, t)
 }
 
-// sure asks for the root strongly where an item is none of its entity's by a root that may be of
-// before; if it was, all of the entity is read again.
+// sure reads the root strongly consistent if an item does not belong to the entity of a root that may
+// be outdated. If it is outdated, the whole entity is read again.
 func (w *segmentReader) sure(ctx context.Context, e *staging.Entity, r *staging.Reading,
 	t *write.Tally,
 ) (*staging.Reading, error) {
@@ -372,8 +372,8 @@ func (w *segmentReader) sure(ctx context.Context, e *staging.Entity, r *staging.
 	return w.Protocol.Read(ctx, e, read.Options{Strong: true}, t)
 }
 
-// roots reads the entities whose roots an answer holds, and looks for the roots of other items
-// where somebody wants to know.
+// roots reads the entities of the roots in an answer. If the caller wants to know strays, it also reads
+// the roots of other items.
 func (w *segmentReader) roots(ctx context.Context, items []item.Image) error {
 	m := w.Model
 	var sels []selection.Selection
@@ -410,7 +410,7 @@ func (w *segmentReader) roots(ctx context.Context, items []item.Image) error {
 	return nil
 }
 
-// look tells of an item whose entity is not there, or of which it is none.
+// look reports an item whose entity does not exist, or that belongs to another incarnation.
 func (w *segmentReader) look(ctx context.Context, f *item.Image, identity []key.Value,
 	asked map[string]*item.Image,
 ) error {
@@ -435,7 +435,7 @@ func (w *segmentReader) look(ctx context.Context, f *item.Image, identity []key.
 	return nil
 }
 
-// tally returns one for what is read besides, and what adds it up.
+// tally returns a tally for additional reads, and a function that adds it to the total.
 func (w *segmentReader) tally() (*write.Tally, func()) {
 	t := &write.Tally{}
 	return t, func() {
@@ -446,7 +446,7 @@ func (w *segmentReader) tally() (*write.Tally, func()) {
 	}
 }
 
-// stray tells of an item, if somebody wants to know.
+// stray calls the callback for an item, if there is one.
 func (w *segmentReader) stray(f item.Image, root *item.Image, unknown bool) {
 	if w.Stray == nil {
 		return

@@ -94,7 +94,7 @@ func TestPutRequiresOwnClaim(t *testing.T) {
 	}
 }
 
-// A reader who finds no root, and then a monolith that was moved meanwhile, finds the entity.
+// A reader that finds no root, and then a monolith that was moved in the meantime, finds the entity.
 func TestReadRetriesAfterAMove(t *testing.T) {
 	t.Parallel()
 	ctx := flow.InOrder(context.Background())

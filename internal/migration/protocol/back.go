@@ -20,7 +20,7 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Return is an entity that becomes a monolith again, and what became of it.
+// Return is an entity that becomes a monolith again, and the result.
 type Return struct {
 	// Doc is where its monolith lies, or will lie; Root where its root does.
 	Doc, Root item.Place
@@ -72,7 +72,7 @@ func (b *Return) failed(ctx context.Context, err error) error {
 	return e.failed(ctx, err)
 }
 
-// begin reads the monolith and then the root, and goes on by these.
+// begin reads the monolith and then the root, and decides how to continue.
 func (b *Return) begin(ctx context.Context) error {
 	if doc, err := b.m.DocOf(b.Root.PK, b.Root.SK); err != nil || doc != b.Doc {
 		return nil // the root is of another monolith, and this one cannot have moved
@@ -137,8 +137,8 @@ func (b *Return) fits(ctx context.Context) error {
 	return err
 }
 
-// whole is the monolith with its keys: the error is an *Unmovable of one that would be too large for an
-// item, or has what an index of its table does not take.
+// whole returns the monolith with its keys. The error is an *Unmovable if it would be too large for an
+// item, or has an attribute that an index of its table refuses.
 func (b *Return) whole(doc item.Attributes) (item.Attributes, error) {
 	whole, err := b.m.monolith(b.Doc, doc)
 	if err == nil {
@@ -193,7 +193,7 @@ func (b *Return) unmarkRoot(ctx context.Context) error {
 	return b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t))
 }
 
-// frozenSize is what the mark of a copied item takes at most, in bytes.
+// frozenSize is the maximum size of the mark of a copied item, in bytes.
 const frozenSize = 64
 
 // joined reads the items, and puts the monolith together.
@@ -215,12 +215,12 @@ func (b *Return) join(all []Stored) (item.Attributes, error) {
 	}
 	doc, err := b.m.Layout.Join(items)
 	if err != nil {
-		return nil, errRestart // the root is gone
+		return nil, errRestart // the root is deleted
 	}
 	return doc, nil
 }
 
-// mark marks the root, which takes over whoever else has marked it.
+// mark marks the root, and takes it over from other programs that have marked it.
 func (b *Return) mark(ctx context.Context, state, from item.State) error {
 	st := item.NewStage(state, b.m.Now())
 	st.From, st.Took, st.Origin = from, b.root.Took, b.root.Origin
@@ -262,9 +262,9 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 	return b.rebuild(ctx, from)
 }
 
-// expect requires of an item that it is as it was read: its version, and its values, since other
-// programs may leave the version. Of values of more than 4 KB, and where they are too many, the version
-// alone tells.
+// expect requires that an item is as it was read. It compares the version and the values, since other
+// programs may not change the version. If the values are larger than 4 KB, or too many, it compares the
+// version alone.
 func (b *Return) expect(r *write.Request, stored item.Attributes) {
 	r.Expect = write.Expect{Version: r.Header.Version}
 	if r.Header.Version == nil {
@@ -289,7 +289,7 @@ func (b *Return) expect(r *write.Request, stored item.Attributes) {
 // maxCompared is the largest value that a condition compares, in bytes.
 const maxCompared = 4 << 10
 
-// sent is what an outcome means: that somebody else came between, or what failed.
+// sent returns the meaning of an outcome: a change by another writer, or a failure.
 func (b *Return) sent(o write.Outcome) error {
 	switch o.State {
 	case write.Written:
@@ -310,7 +310,7 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 	switch {
 	case d.Changed() && !b.settles:
 		return b.changed(d)
-	case from == item.Restored: // the monolith is the truth, also where somebody has written or deleted it since
+	case from == item.Restored: // the monolith is current, even if it was written or deleted since
 		return b.remove(ctx, true)
 	case from == item.Live && d.Unmarked() && !b.hasRestored(d):
 		return &Conflict{d.Place, writtenDuring}
@@ -336,7 +336,7 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 	if err := b.remove(ctx, false); err != nil {
 		return err
 	}
-	return errRestart // a claim that nobody needed is gone, and the monolith is marked yet
+	return errRestart // an unneeded claim is deleted, and the monolith is still marked
 }
 
 // changed is the conflict of a marked monolith that another program has written. Where the rollback has
@@ -366,8 +366,8 @@ func (b *Return) copy(ctx context.Context, d *Monolith) error {
 	return b.restore(ctx, d, whole)
 }
 
-// isCopy returns a conflict unless a monolith is what its collection is now: a rollback that died
-// before its note has written it, or another one.
+// isCopy returns a conflict unless a monolith equals its collection: it may have been written by a
+// rollback that died before it recorded this, or by another program.
 func (b *Return) isCopy(ctx context.Context, d *Monolith) error {
 	doc, all, err := b.joined(ctx)
 	if err != nil {
@@ -385,7 +385,8 @@ func (b *Return) isCopy(ctx context.Context, d *Monolith) error {
 	return err
 }
 
-// noteRestored notes on the root that the monolith is written: from then on it is the truth, whoever deletes it.
+// noteRestored records on the root that the monolith is written. From then on the monolith is current,
+// even if another program deletes it.
 func (b *Return) noteRestored(ctx context.Context) error {
 	b.stage.From = item.Restored
 	r := b.rootRequest(write.Update, write.Expect{Version: b.token})
@@ -398,8 +399,9 @@ func (b *Return) noteRestored(ctx context.Context) error {
 	return nil
 }
 
-// freeze marks each part, so that nobody who has read it can change it any more, and returns the monolith of what was
-// there then. The mark tells that it was copied, to whoever finishes this.
+// freeze marks each part, so that a program that has read it earlier can no longer change it. It
+// returns the monolith of the marked parts. The mark shows the program that finishes the rollback that
+// the part was copied.
 func (b *Return) freeze(ctx context.Context) (item.Attributes, error) {
 	_, all, err := b.joined(ctx)
 	if err != nil {
@@ -423,7 +425,7 @@ func (b *Return) freeze(ctx context.Context) (item.Attributes, error) {
 	for _, s := range all {
 		if s.Place == b.Root && !bytes.Equal(b.digest, item.ContentDigest(s.Attributes)) {
 			b.stale = true
-			return nil, errRestart // the mark tells whoever finishes this what was copied
+			return nil, errRestart // the mark shows the program that finishes this which parts were copied
 		}
 	}
 	return b.join(slices.DeleteFunc(all, func(s Stored) bool { return s.Attributes == nil }))
@@ -445,7 +447,7 @@ func (b *Return) stands(ctx context.Context, t *write.Tally) error {
 	return err
 }
 
-// freezeOne returns the item as it was frozen, nil for one that is gone.
+// freezeOne returns the frozen item, nil for a deleted one.
 func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.Attributes, error) {
 	now := s.Attributes
 	for range tries {
@@ -478,8 +480,8 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 	return nil, errRestart
 }
 
-// restore writes the monolith in place of what was read, without a mark, and with a new version, so
-// that no late copy of a mark finds it as it was.
+// restore writes the monolith in place of the stored one, without a mark and with a new version, so
+// that the condition of a late copy of a mark fails.
 func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes) error {
 	r := &write.Request{
 		Kind: write.Put, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
@@ -496,13 +498,13 @@ func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes
 	if d.There() {
 		return b.sent(b.m.one(ctx, r, d.Attributes, &b.t))
 	}
-	// An absent monolith has no version that a late copy would miss: the root item tells whether the
-	// rollback is still this one.
+	// An absent monolith has no version that makes a late copy fail, so the root item must show that
+	// the rollback is still this one.
 	return b.inOneTransaction(ctx, r, nil, write.Expect{Version: b.token})
 }
 
-// restoredVersion is the version of the monolith that a rollback of the root's incarnation writes. By
-// it a rollback that goes on tells such a monolith from one that somebody else has put.
+// restoredVersion returns the version of the monolith that a rollback of the root's incarnation writes.
+// It distinguishes such a monolith from one that another program has put.
 func (b *Return) restoredVersion() types.AttributeValue {
 	of := []byte(b.Root.String()) // of an entity that another program has made, which has no incarnation
 	if a, ok := b.root.Incarnation.(*types.AttributeValueMemberB); ok {
@@ -566,7 +568,7 @@ func (b *Return) remove(ctx context.Context, copied bool) error {
 		return err
 	}
 	if !attr.Same(root.By, b.stage.By) {
-		return errRestart // another rollback goes on
+		return errRestart // another rollback continues
 	}
 	if copied && !bytes.Equal(b.digest, item.ContentDigest(root.Attributes)) {
 		return writtenSince(b.Root)
@@ -610,8 +612,8 @@ func (b *Return) repeatUnmark(ctx context.Context) error {
 	return nil
 }
 
-// deleteCopied deletes an item of which there is a copy in the monolith: as long as it is frozen,
-// whoever of several rollbacks has done that, and however late.
+// deleteCopied deletes an item whose copy is in the monolith. It requires that the item is frozen, by
+// any of several rollbacks and at any time.
 func (b *Return) deleteCopied(ctx context.Context, at item.Place, now item.Attributes, t *write.Tally) error {
 	for range tries {
 		h := b.m.Layout.Reserved.Header(now)
@@ -631,7 +633,8 @@ func writtenSince(at item.Place) error {
 		"migrate.Wrap: it is kept, and not in the monolith; copy it, remove it, and roll back again"}
 }
 
-// delete deletes an item that is as it was read, or gone: else the error is errRestart, and now what is there.
+// delete deletes an item that is as it was read, or already deleted. Otherwise the error is errRestart,
+// and now is the stored item.
 func (b *Return) delete(ctx context.Context, at item.Place, stored item.Attributes, h item.Header,
 	t *write.Tally,
 ) (now item.Attributes, err error) {
@@ -651,8 +654,8 @@ func (b *Return) delete(ctx context.Context, at item.Place, stored item.Attribut
 	return now, b.sent(o)
 }
 
-// dropDeleted removes the monolith of an entity that was deleted, and what was left of its collection.
-// The root was read after the monolith.
+// dropDeleted deletes the monolith of a deleted entity, and the rest of its collection. The root was
+// read after the monolith.
 func (b *Return) dropDeleted(ctx context.Context, d *Monolith) error {
 	keep := b.m.kept(d.Mark())
 	if keep != nil {
@@ -719,7 +722,8 @@ func (m *Mover) DocOf(pk, sk key.Scalar) (item.Place, error) {
 	return at, err
 }
 
-// Remove deletes a marked monolith, for good. It reports whether it was there as it was read, and marked.
+// Remove deletes a marked monolith permanently. It reports whether the monolith existed as it was read,
+// and was marked.
 func (m *Mover) Remove(ctx context.Context, d *Monolith, t *write.Tally) (bool, error) {
 	if d.Mark() == nil || d.Changed() {
 		return false, nil

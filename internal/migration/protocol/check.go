@@ -16,10 +16,11 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// State is what has become of a monolith.
+// State is the state of a monolith.
 type State int
 
-// The states. Moved is a collection that is what was moved, Written one that was written since.
+// The states. Moved is a collection that equals the moved monolith, and Written one that was written
+// since.
 const (
 	Unmoved State = iota
 	Moved
@@ -41,8 +42,8 @@ func (m *Mover) rootReplaced(root *Root, all []Stored) bool {
 	})
 }
 
-// Check compares a marked monolith with its collection, which is read strongly. reason says what is
-// wrong. It removes what moves that died have left of the entity.
+// Check compares a marked monolith with its collection, which is read strongly consistent. reason names
+// the difference. It deletes the leftover items of unfinished moves of the entity.
 func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State, reason string, err error) {
 	k := d.Mark()
 	switch {
@@ -140,7 +141,7 @@ func sumOf(root item.Attributes) []byte {
 	return sum
 }
 
-// notedOn is what a root notes of its move: the sum, and which migration it was, nil where nothing tells.
+// notedOn returns the root's record of its move: the sum, and the migration, nil if there is none.
 func notedOn(root item.Attributes) (sum, origin []byte) {
 	m, ok := root[schema.Moved].(*types.AttributeValueMemberM)
 	if !ok {
@@ -156,7 +157,7 @@ func notedOn(root item.Attributes) (sum, origin []byte) {
 	return b.Value, nil
 }
 
-// origin tells the migrations into one table apart: it is of the name of the source.
+// origin identifies one of several migrations into a table: it is computed from the name of the source.
 func (m *Mover) origin() []byte {
 	sum := sha256.Sum256([]byte(m.Source.Name))
 	return sum[:item.TokenSize]

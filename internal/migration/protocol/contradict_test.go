@@ -105,7 +105,8 @@ func TestBackKeepsWhatContradicts(t *testing.T) {
 	}
 }
 
-// An item that somebody writes, or adds, while its entity is rolled back, is kept, and told of again and again.
+// An item that another program writes, or adds, during the rollback of its entity is kept, and each
+// rollback reports it again.
 func TestRollbackKeepsConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
@@ -123,7 +124,8 @@ func TestRollbackKeepsConcurrentWrites(t *testing.T) {
 		"PK": attr.ValueOf(root.PK), "SK": textOf("PRICE#late"), "_a": incarnation,
 		"Prices": &types.AttributeValueMemberN{Value: "1"},
 	}
-	// The copy is made, and the monolith written: then somebody adds, and writes, without asking the root.
+	// The copy is made, and the monolith written. Then another program adds and writes without reading
+	// the root.
 	m, during := s.broken(-1, faults.KilledBefore, nil)
 	b := &protocol.Return{Doc: s.at("a"), Root: root}
 	for n := 1; ; n++ { // killed at the first request after the monolith was written
@@ -164,7 +166,8 @@ func TestRollbackKeepsConcurrentWrites(t *testing.T) {
 	}
 }
 
-// Attributes of the monolith's own that are named as ours are dead letters; what is no mark is none.
+// Attributes of the monolith that have reserved names are dead letters; a value that is no mark is
+// ignored.
 func TestReservedNamesOfTheMonolith(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
@@ -266,7 +269,7 @@ func TestBackOfWhatGrows(t *testing.T) {
 	}
 }
 
-// growing is a client that tells when a root was marked.
+// growing is a client that reports when a root was marked.
 type growing struct {
 	protocol.Client
 	marked func()
@@ -302,8 +305,8 @@ func TestFinishOfWhatWasChanged(t *testing.T) {
 	isConflict(t, s.one("a"), "was written after it moved")
 }
 
-// Two that go on with one imported claim: one moves the entity, and its monolith is removed; the other,
-// which finds it gone, removes nothing of what is live.
+// Two programs continue one imported claim. One moves the entity, and its monolith is deleted. The
+// other, which finds no monolith, deletes nothing of the live entity.
 func TestTwoOfOneImport(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -396,9 +399,9 @@ func (s *setup) hooked(operation, text string, do func()) *protocol.Mover {
 	return protocol.New(faults.Before(s.client, operation, text, do), s.Layout, s.Source, s.Keys, s.Tables)
 }
 
-// Somebody takes a claim over, and before that reaches the table the claim's own worker goes on: the
-// entity is moved, and deleted. It stays deleted. (Found by the explorer: update delete update, seed
-// 16895317107150184826.)
+// A program takes a claim over. Before its request reaches the table, the claim's own program
+// continues: the entity is moved, and deleted. It stays deleted. (Found by the explorer: update delete
+// update, seed 16895317107150184826.)
 func TestTakenOverAfterItWasDeleted(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
@@ -438,8 +441,8 @@ func TestTakenOverAfterItWasDeleted(t *testing.T) {
 	}
 }
 
-// A rollback that was killed has sent a freeze, which comes when another one deletes what it has
-// copied: nobody has written the item.
+// A killed rollback has sent a freeze, which arrives while another rollback deletes the copied items:
+// no program has written the item.
 func TestFrozenTwice(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
@@ -480,8 +483,8 @@ func TestFrozenTwice(t *testing.T) {
 	}
 }
 
-// Two workers go on with an imported claim. One finds the monolith to be such as cannot be moved, and
-// leaves the claim to the other, for whom it is as it was again.
+// Two programs continue an imported claim. One finds that the monolith cannot be moved, and leaves the
+// claim to the other, which finds it unchanged.
 func TestSharedClaimStays(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
@@ -522,7 +525,8 @@ func TestSharedClaimStays(t *testing.T) {
 	}
 }
 
-// A claim of the migration of another table is left to that, whatever is there of the entity here.
+// A claim of the migration of another table is left to that migration, whatever items the entity has
+// here.
 func TestForeignClaimStays(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)

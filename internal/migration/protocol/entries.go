@@ -11,8 +11,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// entries notes what a request does to the entries of its item in secondary indexes: before is what is
-// stored, nil for nothing.
+// entries records the changes of the entries of a request's item in secondary indexes. before is the
+// stored item, nil for none.
 func (m *Mover) entries(r *write.Request, before item.Attributes) {
 	r.Entries = nil
 	for _, x := range m.Indexes[r.Table.Name] {
@@ -20,7 +20,7 @@ func (m *Mover) entries(r *write.Request, before item.Attributes) {
 	}
 }
 
-// after is what a request leaves of its item.
+// after returns the item after a request.
 func after(r *write.Request, before item.Attributes) item.Attributes {
 	if r.Kind == write.Delete {
 		return nil

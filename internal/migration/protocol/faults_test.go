@@ -26,8 +26,8 @@ func (s *setup) broken(at int, f faults.Fault, kill context.CancelFunc) (*protoc
 	return protocol.New(b.Client(s.client), s.Layout, s.Source, s.Keys, s.Tables), b
 }
 
-// Killed before and after each request, and with each request and each answer lost, a move that is begun again ends as
-// one that nothing happened to: and so does the way back.
+// Killed before and after each request, and with each request and each answer lost, a repeated move
+// ends as an undisturbed one. The same holds for the rollback.
 func TestFaultsEverywhere(t *testing.T) {
 	t.Parallel()
 	newSetup(t).faultsEverywhere(t, draws.Times(30, 3, 1)) // .ci/long asks for every request

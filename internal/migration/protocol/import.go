@@ -8,9 +8,9 @@ import (
 	"github.com/itemize/itemize/internal/item"
 )
 
-// Import returns the items of a monolith's collection, the root first, as they are put in bulk into a
-// table that nobody uses yet: under a claim that knows that it has all of its parts, which a Move goes
-// on with, or live at once. The error is an *Unmovable.
+// Import returns the items of a monolith's collection, the root first, for bulk puts into a table that
+// is not yet used. The items are under a claim that records that all of its parts exist, and that a
+// Move continues, or they are live at once. The error is an *Unmovable.
 func (m *Mover) Import(d *Monolith, live bool) ([]*bulk.Item, error) {
 	e := &Entity{Doc: d, m: m}
 	if err := e.split(); err != nil {
@@ -36,13 +36,13 @@ func (m *Mover) Import(d *Monolith, live bool) ([]*bulk.Item, error) {
 	return items, nil
 }
 
-// isWhole reports whether all parts of an import's claim are there, by the sum of their versions.
+// isWhole reports whether all parts of an import's claim exist, by the sum of their versions.
 func (e *Entity) isWhole(ctx context.Context, root *Root) (bool, error) {
 	sum, n, err := e.sumOfParts(ctx, root.Incarnation)
 	return n == len(e.parts.Items)-1 && bytes.Equal(sum[:], root.Sum), err
 }
 
-// imported goes on with the claim of an import, whose parts are what the monolith holds yet.
+// imported continues the claim of an import whose parts still equal the monolith.
 func (e *Entity) imported(ctx context.Context, root *Root) error {
 	e.standing, e.token, e.incarnation, e.took, e.left = root.Attributes, root.Version, root.Incarnation, root.Took, nil
 	e.sum, e.shared = [item.TokenSize]byte{}, true

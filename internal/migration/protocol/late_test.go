@@ -22,10 +22,10 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// recording is a transport that keeps what it has sent, so that it can be sent once more: as the SDK
-// does, and a network that delivers late. What is sent once (claims, INSERT statements) it does not
-// keep: such a request is applied once, at any time. The request with the number at does not reach the
-// engine, and its sender is killed.
+// recording is a transport that keeps its requests, so that they can be sent again, as the SDK and a
+// slow network do. It does not keep requests that are sent once (claims, INSERT statements): these are
+// applied once, at any time. The request with the number at does not reach the engine, and its sender
+// is killed.
 type recording struct {
 	next dynamodb.HTTPClient
 	at   int
@@ -127,8 +127,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// All that may be sent twice arrives once more, late and in any order, after a move and after a
-// rollback: what lives is not touched, and the entities move again.
+// All requests that may be sent twice arrive again, late and in any order, after a move and after a
+// rollback. They do not change live items, and the entities move again.
 func TestLateCopies(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

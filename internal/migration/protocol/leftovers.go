@@ -11,14 +11,14 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Parts that were put for a claim stay behind if somebody takes the claim over, or if the monolith was
-// written before it was marked. No root will have their incarnation. A load of a part of the entity
-// does not read the root, and would show them. So each call that has put or taken over such parts
-// removes them at its end. Verifications, rollbacks and contracts remove those of programs that died,
+// Parts that were put for a claim remain if another program takes the claim over, or if the monolith
+// was written before it was marked. No root will have their incarnation. A load of a part of the entity
+// does not read the root, and would return them. So each call that has put or taken over such parts
+// deletes them at its end. Verifications, rollbacks and contracts delete those of programs that died,
 // and so do runs that find no root item.
 
-// tidy removes the parts that this call has put for claims that are gone, and those of the claims that
-// it has taken over and replaced.
+// tidy deletes the parts that this call has put for claims that no longer exist, and those of the
+// claims that it has taken over and replaced.
 func (e *Entity) tidy(ctx context.Context) error {
 	dead := e.claims
 	if e.live != nil {
@@ -46,9 +46,9 @@ func (e *Entity) tidy(ctx context.Context) error {
 	}, &e.t)
 }
 
-// Leftovers removes the items of an entity that are of another incarnation than its root, and not of
-// keep: of claims that are gone, and of entities that were deleted. It removes nothing while somebody
-// moves the entity, and no item without an incarnation, which is of another program.
+// Leftovers deletes the items of an entity that have another incarnation than its root, and than keep:
+// those of claims that no longer exist, and of deleted entities. It deletes nothing while another
+// program moves the entity, and no item without an incarnation, which belongs to another program.
 func (m *Mover) Leftovers(ctx context.Context, at item.Place, keep types.AttributeValue, t *write.Tally) error {
 	all, err := m.Items(ctx, at, t)
 	if err != nil {
@@ -57,7 +57,8 @@ func (m *Mover) Leftovers(ctx context.Context, at item.Place, keep types.Attribu
 	if !slices.ContainsFunc(all, func(s Stored) bool { return s.Place != at }) {
 		return nil
 	}
-	// Behind the items: what they are of is gone if the root has another incarnation, or none, by now.
+	// The root is read after the items. If it has another incarnation by then, or none, their entity no
+	// longer exists.
 	root, err := m.readRoot(ctx, at, t)
 	// another program may have put the root item again
 	if err != nil || root.there() && (!root.live() || root.Incarnation == nil) {

@@ -14,14 +14,15 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// commitRequest marks the monolith as moved, as long as it is what was read.
+// commitRequest returns the request that marks the monolith as moved, if it is as it was read.
 func (e *Entity) commitRequest(incarnation types.AttributeValue) *write.Request {
 	k := &Mark{Incarnation: incarnation, Hash: e.Doc.Hash()}
 	return e.m.docRequest(e.Doc, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
 }
 
-// docRequest writes an attribute of a monolith, as long as that is unmarked, and what was read: by its version, or by
-// all of its attributes, and that what else the layout knows of is absent.
+// docRequest returns the request that writes an attribute of a monolith, if that is unmarked and as it
+// was read. It compares the version or all attributes, and requires that other attributes of the layout
+// are absent.
 func (m *Mover) docRequest(d *Monolith, set item.Assignment) *write.Request {
 	r := &write.Request{
 		Kind: write.Update, Place: d.Place, Label: m.Layout.Model, Field: "the monolith", Reserved: source,
@@ -34,9 +35,9 @@ func (m *Mover) docRequest(d *Monolith, set item.Assignment) *write.Request {
 	return r
 }
 
-// expectDoc requires of a monolith that it is as it was read: in all of its attributes, since a program
-// that knows only the old layout gives it no new version; and by its version alone where they are too
-// many for a condition.
+// expectDoc requires that a monolith is as it was read: in all of its attributes, since a program that
+// knows only the old layout gives it no new version. If they are too many for a condition, it compares
+// the version alone.
 func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 	var values []item.Assignment
 	for _, a := range write.OldValues(d.Place, d.Attributes, nil).Values {
@@ -61,9 +62,9 @@ func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 	}
 }
 
-// commit marks the monolith. This is when the entity moves. It marks also a monolith that another program
-// has marked for the same claim, or for one that was taken over: takeBack goes by who has marked it
-// last.
+// commit marks the monolith. At this moment the entity moves. It also marks a monolith that another
+// program has marked for the same claim, or for a claim that was taken over: takeBack depends on the
+// program that has marked it last.
 func (e *Entity) commit(ctx context.Context) error {
 	for range tries {
 		commit := e.commitRequest(e.incarnation)
@@ -89,8 +90,8 @@ func (e *Entity) commit(ctx context.Context) error {
 		case e.shared && k != nil && !k.Deleted && attr.Same(k.Incarnation, e.incarnation):
 			e.Moved = true
 			return nil
-		case r.Has(k) && same: // what was staged is what it holds
-			// after the monolith: whoever takes the claim over marks it later
+		case r.Has(k) && same: // the staged item has the same content
+			// after the monolith: a program that takes the claim over marks it later
 			root, err := e.m.readRoot(ctx, e.at, &e.t)
 			if err != nil {
 				return err

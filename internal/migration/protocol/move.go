@@ -20,17 +20,18 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Entity is an entity that is moved, and what became of it.
+// Entity is an entity that is moved, and the result.
 type Entity struct {
-	// Doc is its monolith, as it was read; Root is where its root lies, needed where there is no monolith that tells.
+	// Doc is its monolith, as it was read. Root is the key of its root, needed if there is no monolith
+	// to derive it from.
 	Doc  *Monolith
 	Root item.Place
-	// Moved reports that this call has moved it; else it was moved before, or is not there any more.
+	// Moved reports that this call has moved it. Otherwise it was moved before, or no longer exists.
 	Moved bool
 	// Items is how many items it has become.
 	Items int
-	// Done reports that it is known what became of it; Err is why it was not moved: an *Unmovable of one that cannot
-	// be, a *Conflict, or what failed.
+	// Done reports that the result is known. Err is the reason why it was not moved: an *Unmovable, a
+	// *Conflict, or a failure.
 	Done bool
 	Err  error
 
@@ -44,7 +45,7 @@ type Entity struct {
 	// claims are the incarnations of the claims that this call has put, and live is the one that went live.
 	claims []types.AttributeValue
 	live   types.AttributeValue
-	// shared reports that the claim is an import's, which others may go on with.
+	// shared reports that the claim is an import's, which other programs may continue.
 	shared bool
 	// left are parts that are not put yet, and sum is of the versions of those that are.
 	left []*part
@@ -72,16 +73,16 @@ func (u *Unmovable) Error() string { return u.Err.Error() }
 // Unwrap returns the reasons.
 func (u *Unmovable) Unwrap() error { return u.Err }
 
-// part is an item of the collection that is put beside the root.
+// part is an item of the collection other than the root.
 type part struct {
 	*layout.Item
 	place item.Place
-	// instead is what it may replace, nil for nothing.
+	// instead is the item that it may replace, nil for none.
 	instead item.Attributes
 }
 
-// Move moves entities, several at once. What became of each is noted there; the error is one that all would
-// meet.
+// Move moves entities, several at once, and records the result in each. The error is one that all
+// entities would have.
 func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 	defer func() {
 		for _, e := range all {
@@ -148,7 +149,7 @@ func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 	return err
 }
 
-// failed notes what became of the entity, and returns an error that all would meet.
+// failed records the result of the entity, and returns an error that all entities would have.
 func (e *Entity) failed(ctx context.Context, err error) error {
 	e.Done = true
 	var conflict *Conflict
@@ -218,7 +219,7 @@ func (m *Mover) splitOf(d *Monolith) (*layout.Collection, error) {
 	return c, nil
 }
 
-// end goes on where the claim stands and what a batch can put is put.
+// end continues after the claim is put and the batches are sent.
 func (e *Entity) end(ctx context.Context) error {
 	for _, p := range e.left {
 		if e.lost {
@@ -243,7 +244,7 @@ func (e *Entity) end(ctx context.Context) error {
 	return e.goLive(ctx)
 }
 
-// restage begins again with what the monolith holds now, by replacing the own claim.
+// restage starts again with the present content of the monolith, by replacing the own claim.
 func (e *Entity) restage(ctx context.Context, now *Monolith, committed bool) error {
 	e.Doc = now
 	if err := e.split(); err != nil {
@@ -277,10 +278,11 @@ func (e *Entity) afresh(ctx context.Context) error {
 	return e.restage(ctx, e.Doc, e.committed)
 }
 
-// unclaim removes the claim of an entity that is not there any more, or was moved by another: the
-// monolith was read while it stands. Where that was done, and not by somebody else, nothing of the
-// claim can go live any more, and its parts are removed: those of the incarnations of the claim and of
-// all that it took over. The error is errRestart where nothing failed.
+// unclaim deletes the claim of an entity that no longer exists, or was moved by another program; the
+// monolith was read while the claim existed. If this call deletes the claim, and no other program does,
+// nothing of the claim can go live any more, and its parts are deleted. These are the parts of the
+// incarnations of the claim and of all claims that it took over. The error is errRestart if there was
+// no failure.
 func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValue) error {
 	r := e.rootRequest(item.Attributes{})
 	r.Kind, r.Put, r.New = write.Delete, nil, false
@@ -332,7 +334,7 @@ func (e *Entity) own() []types.AttributeValue {
 	return append(slices.Clone(e.took), e.incarnation)
 }
 
-// clear removes items as they were read, of incarnations that are gone.
+// clear deletes items as they were read, of incarnations that no longer exist.
 func (m *Mover) clear(ctx context.Context, root item.Place, all []Stored,
 	isDeleted func(incarnation types.AttributeValue) bool, t *write.Tally,
 ) error {
@@ -391,7 +393,7 @@ func (m *Mover) noteSum(put item.Attributes, sum [item.TokenSize]byte, version t
 	put[schema.Moved] = &types.AttributeValueMemberM{Value: residue}
 }
 
-// finish finds a marked monolith: its root is live, but for a move that was not finished.
+// finish handles a marked monolith: its root is live, unless a move was not finished.
 func (e *Entity) finish(ctx context.Context) error {
 	at, err := e.Root, error(nil)
 	if e.Doc.There() {
@@ -434,7 +436,7 @@ func (e *Entity) restart(ctx context.Context) error {
 		}
 	} // else it was deleted, by a program that knows only the old layout
 	if e.at.Table == nil {
-		return nil // nobody can tell which entity it was, and so it has not moved
+		return nil // its identity is unknown, so it has not moved
 	}
 	root, err := e.m.readRoot(ctx, e.at, &e.t)
 	if err != nil {
@@ -443,7 +445,7 @@ func (e *Entity) restart(ctx context.Context) error {
 	return e.decide(ctx, &root)
 }
 
-// decide goes on by the root that was read after the monolith.
+// decide continues according to the root, which was read after the monolith.
 func (e *Entity) decide(ctx context.Context, root *Root) error {
 	k := e.Doc.Mark()
 	switch {
@@ -482,7 +484,7 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		}
 	}
 	if root.is(item.Migrating) {
-		if root.Whole == nil { // else nobody works on it
+		if root.Whole == nil { // otherwise no program works on it
 			if err := e.wait(ctx, root); err != nil {
 				return err
 			}
@@ -500,7 +502,7 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 }
 
 // takeBack removes the own mark of a monolith without a root item. Only the program that has marked a
-// monolith last makes its root item live, and this call has not: so another program had removed the
+// monolith last makes its root item live, and this call has not. So another program had deleted the
 // claim before this call marked the monolith, and then a program that knows only the old layout has
 // written the same content again. The entity is that monolith.
 func (e *Entity) takeBack(ctx context.Context) error {
@@ -519,12 +521,12 @@ func (e *Entity) takeBack(ctx context.Context) error {
 	return errRestart
 }
 
-// changedSince is what is wrong with a marked monolith that is not what was moved.
+// changedSince is the reason for a marked monolith that differs from the moved one.
 const changedSince = "the monolith was written after it moved, by a program that knows only the old layout: both are " +
 	"kept; stop that program, and decide which one stays (itemize migrate settle -keep monolith or -keep collection)"
 
-// wait gives whoever has put a claim the time to go on: two that take over from each other would never end. It returns
-// errRestart where the claim has changed meanwhile.
+// wait gives the program that has put a claim time to continue: two programs that take over from each
+// other would never end. It returns errRestart if the claim has changed in the meantime.
 func (e *Entity) wait(ctx context.Context, root *Root) error {
 	for try := range patience + len(e.parts.Items)/partsPerPoll + e.m.slow(e.parts) {
 		if err := flow.Pause(ctx, try); err != nil {
@@ -541,9 +543,9 @@ func (e *Entity) wait(ctx context.Context, root *Root) error {
 	return nil
 }
 
-// A claim is looked at so often, about a second long, before it is taken for one of somebody who is
-// dead; once more, about half a second, for so many parts that it has to put, and as long as an entity
-// takes at the rate.
+// A claim is read this often, about a second in total, before its program is assumed to be dead. It is
+// read once more, about half a second, for each group of parts that the program has to put, and for the
+// time that an entity needs at the rate.
 const (
 	patience     = 8
 	partsPerPoll = 25
@@ -563,9 +565,9 @@ func (m *Mover) slow(c *layout.Collection) int {
 	return int(2 * units * float64(max(m.Share, 1)) / limit * pollsASecond)
 }
 
-// adopt finishes what a claim has marked: its parts are there. The program that has put the claim may
-// be slow, and not dead. So adopt puts the claim again, with the same incarnation and a version of its
-// own, and marks the monolith again: from then on this call alone can make the root item live.
+// adopt finishes the move of a claim whose monolith is marked: its parts exist. The program that has
+// put the claim may be slow, and not dead. So adopt puts the claim again, with the same incarnation and
+// a new version, and marks the monolith again. From then on only this call can make the root item live.
 func (e *Entity) adopt(ctx context.Context, root *Root) error {
 	if e.Doc.Changed() {
 		return &Conflict{e.Doc.Place, changedSince}
@@ -594,7 +596,7 @@ func (e *Entity) adopt(ctx context.Context, root *Root) error {
 	return e.goLive(ctx)
 }
 
-// sumOfParts is of the versions of the parts that are there of an incarnation, and how many these are.
+// sumOfParts returns the sum of the versions of the existing parts of an incarnation, and their number.
 func (e *Entity) sumOfParts(ctx context.Context, incarnation types.AttributeValue) (sum [item.TokenSize]byte, n int,
 	err error,
 ) {
@@ -608,7 +610,8 @@ func (e *Entity) sumOfParts(ctx context.Context, incarnation types.AttributeValu
 	return sum, n, err
 }
 
-// doubled reports an unmarked monolith beside a live root, unless it is marked by now.
+// doubled reports an unmarked monolith in addition to a live root, unless the monolith is marked by
+// now.
 func (e *Entity) doubled(ctx context.Context) error {
 	d, err := e.m.Monolith(ctx, e.Doc.Place, &e.t)
 	if err != nil || !d.Unmarked() {
@@ -617,7 +620,8 @@ func (e *Entity) doubled(ctx context.Context) error {
 	return d.Contradicts()
 }
 
-// stale removes a claim that nobody needs, if the monolith, read while it stands, is as it was.
+// stale deletes an unneeded claim, if the monolith, which was read while the claim existed, is
+// unchanged.
 func (e *Entity) stale(ctx context.Context, root *Root) error {
 	d, err := e.m.Monolith(ctx, e.Doc.Place, &e.t)
 	if err != nil {
@@ -627,7 +631,8 @@ func (e *Entity) stale(ctx context.Context, root *Root) error {
 		return errRestart
 	}
 	e.standing, e.token = root.Attributes, root.Version
-	// Nobody can mark the monolith for this claim any more: its parts go with it, or queries would show them.
+	// The monolith can no longer be marked for this claim. Its parts are deleted too, or queries would
+	// return them.
 	if err := e.unclaim(ctx, append(slices.Clone(root.Took), root.Incarnation)); !errors.Is(err, errRestart) {
 		return err
 	}

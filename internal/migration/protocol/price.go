@@ -7,18 +7,18 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Price is what moving an entity takes, if nobody comes between.
+// Price is the cost of moving an entity, without interference by other programs.
 type Price struct {
 	// Items is how many items it becomes, of so many Bytes; ItemBytes are those of each kind, by its name.
 	Items, Bytes int
 	Kinds        map[string]Kind
-	// WCU is all that is written: Parts are the units of the items, Mark those of the mark, and Claim
-	// the claim's, each with those of the indexes that it lies in, which Indexes is the sum of.
+	// WCU is the cost of all writes. Parts are the units of the items, Mark those of the mark, and
+	// Claim those of the claim, each with those of its indexes; Indexes is the sum of these.
 	WCU, Parts, Mark, Claim, Indexes float64
 	// Residue are the attributes of which the root notes what the keys do not tell, Unclaimed those
 	// that no field claims.
 	Residue, Unclaimed []string
-	// Back is what a rollback takes, and Removal what removing the marked monolith does.
+	// Back is the cost of a rollback, and Removal the cost of deleting the marked monolith.
 	Back, Removal float64
 }
 
@@ -58,7 +58,7 @@ func (m *Mover) Predict(d *Monolith) (*Price, error) {
 	return p, nil
 }
 
-// backUnits are what a rollback takes of an item that was put: it is marked, and deleted.
+// backUnits returns the rollback's cost for an item that was put: it is marked, and deleted.
 func (m *Mover) backUnits(put *write.Request) float64 {
 	is := stored(put)
 	st := item.NewStage(item.RollingBack, m.Now())
@@ -82,14 +82,14 @@ func (m *Mover) backUnits(put *write.Request) float64 {
 	return marked + m.removal(r, is)
 }
 
-// removal is what the delete of an item takes that a request has marked.
+// removal returns the cost of deleting an item that a request has marked.
 func (m *Mover) removal(marked *write.Request, before item.Attributes) float64 {
 	r := &write.Request{Kind: write.Delete, Place: marked.Place, Reserved: marked.Reserved, OldSize: marked.NewSize}
 	deletedMonolith, _ := m.units(r, after(marked, before))
 	return deletedMonolith
 }
 
-// notes are what the root notes, and what no field claims.
+// notes returns the root's record, and the attributes that belong to no field.
 func (m *Mover) notes(c *layout.Collection, d *Monolith) (residue, unclaimed []string) {
 	residue = layout.Noted(c.Root())
 	doc, _ := m.Content(d) // as it was split

@@ -1,12 +1,12 @@
 // Package protocol is the protocol by which a monolith, one item of an entity, becomes the items of a
-// collection while others read and write it ([Mover.Move]), and a monolith again ([Mover.Back]). Each clause
-// of it closes a trace that was found in its specification (internal/staging/spec/Migration.tla):
-// change none without that.
+// collection while other programs read and write it ([Mover.Move]), and a monolith again
+// ([Mover.Back]). Each condition of it excludes a trace that was found in its specification
+// (internal/staging/spec/Migration.tla): change none without that.
 //
-// The root of the collection is put as a claim, whose state is migrating. As long as it is, and the monolith is
-// not marked, or has the claim's mark, the monolith is the truth for all who know both layouts. The parts are put under
-// the claim's incarnation; one conditional write marks the monolith as moved, and is the moment in
-// which the entity moves; then the root goes live.
+// The root of the collection is put as a claim, whose state is migrating. As long as the monolith is
+// not marked, or has the claim's mark, the monolith is current for all programs that know both layouts.
+// The parts are put under the claim's incarnation. One conditional write marks the monolith as moved:
+// at this moment the entity moves. Then the root goes live.
 package protocol
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Client is what moving needs of a DynamoDB client.
+// Client has the methods of a DynamoDB client that moving needs.
 type Client interface {
 	write.Client
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
@@ -58,12 +58,13 @@ type Mover struct {
 	Indexes map[string][]*schema.Index
 	// Reshape are functions between monoliths and what the layout takes.
 	Reshape Reshape
-	// Underway is asked between a claim and the mark of its monolith: a *NotUnderway, unless a
-	// migration is under way, so that a rollback finds the entity. nil for who needs no rollback.
+	// Underway is called between a claim and the mark of its monolith. It returns a *NotUnderway unless
+	// a migration is in progress, so that a rollback finds the entity. It is nil if no rollback is
+	// needed.
 	Underway func(ctx context.Context) error
-	// GoesBack is asked between the mark of a root item and the write of its monolith, by a rollback or
-	// who settles: it returns an error if no entity may become a monolith any more. Then the root item
-	// is as it was.
+	// GoesBack is called between the mark of a root item and the write of its monolith, by a rollback
+	// or a settlement. It returns an error if no entity may become a monolith any more. The root item
+	// is then restored.
 	GoesBack func(ctx context.Context, settles bool) error
 	// Stale reports that monoliths that are moved were not read just now.
 	Stale bool
@@ -83,7 +84,7 @@ func New(c Client, l *layout.Layout, source *item.Table, keys *layout.Keys, tabl
 	}
 }
 
-// tries bounds how often something is begun again because somebody else came between.
+// tries is the maximum number of attempts after changes by other writers.
 const tries = 10
 
 // source are the reserved attributes of monoliths.
@@ -96,14 +97,15 @@ type Monolith struct {
 	Attributes item.Attributes
 }
 
-// Mark is what a monolith's mark says.
+// Mark is the content of a monolith's mark.
 type Mark struct {
 	// Deleted reports that the entity was deleted before it was moved; else it was moved.
 	Deleted bool
-	// Incarnation is that of the claim that has moved it, and Hash of what it held when it was marked.
+	// Incarnation is the incarnation of the claim that has moved it, and Hash the hash of its content
+	// when it was marked.
 	Incarnation types.AttributeValue
 	Hash        []byte
-	// Resolved reports that it was in both layouts, and that somebody decided for the collection.
+	// Resolved reports that it was in both layouts, and that the collection was chosen.
 	Resolved bool
 }
 
@@ -159,7 +161,7 @@ func (d *Monolith) There() bool { return len(d.Attributes) > 0 }
 // Unmarked is described at There.
 func (d *Monolith) Unmarked() bool { return d.There() && d.Mark() == nil }
 
-// Hash is that of what it holds, without what the library keeps on it.
+// Hash returns the hash of its content, without the reserved attributes.
 func (d *Monolith) Hash() []byte { return attr.Hash(d.Attributes, schema.DefaultVersion, schema.Moved) }
 
 // Changed reports whether a marked monolith was written by a program that knows only the old layout.
@@ -307,10 +309,11 @@ type Conflict struct {
 // Error names the item and the reason.
 func (c *Conflict) Error() string { return c.Place.String() + ": " + c.Reason }
 
-// errRestart says that what was read is not so any more.
+// errRestart reports that the items have changed since they were read.
 var errRestart = fmt.Errorf("somebody else writes the entity again and again: move it again")
 
-// one sends a request within the rate, and once does it a single time. before is what is stored, nil for nothing.
+// one sends a request within the rate; with once it is sent a single time. before is the stored item,
+// nil for none.
 func (m *Mover) one(ctx context.Context, r *write.Request, before item.Attributes, t *write.Tally) write.Outcome {
 	return m.paced(ctx, r, before, t, m.Sender.One)
 }

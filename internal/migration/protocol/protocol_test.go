@@ -93,7 +93,7 @@ func setupIn(t *testing.T, source *item.Table, keysOf func(*layout.Layout) (*lay
 	return &setup{t, client, protocol.New(client, l, source, keys, []*item.Table{target}), false}
 }
 
-// content is what a monolith holds.
+// content returns the content of a monolith.
 func (s *setup) content(d *protocol.Monolith) item.Attributes {
 	s.Helper()
 	doc, err := s.Content(d)

@@ -44,7 +44,7 @@ func (m *Mover) itemOf(r *write.Request) *bulk.Item {
 	return &bulk.Item{Place: r.Place, Attributes: stored(r), Size: r.NewSize, Units: cost.Exactly(units)}
 }
 
-// stored is what a put stores.
+// stored returns the item that a put stores.
 func stored(r *write.Request) item.Attributes {
 	a := maps.Clone(r.Put)
 	r.Reserved.AssignVersion(r.Token).Into(a)
@@ -61,8 +61,9 @@ func (e *Entity) claimed(r *write.Request) {
 	}
 }
 
-// claimRequest is the put of a claim, which has a version of its own. It requires what was read, also where
-// nothing is by now: who had the claim that is taken over may have moved the entity, and somebody deleted it.
+// claimRequest returns the put of a claim, which has its own version. It requires the item that was
+// read, even if no item exists by now: the program whose claim is taken over may have moved the entity,
+// and another may have deleted it.
 func (e *Entity) claimRequest(instead item.Attributes, incarnation types.AttributeValue) *write.Request {
 	r := e.rootRequest(item.Attributes{})
 	st := item.NewStage(item.Migrating, e.m.Now())
@@ -86,7 +87,8 @@ func (e *Entity) rootRequest(a item.Attributes) *write.Request {
 	}
 }
 
-// over lets a put replace what was found, nothing where that is empty.
+// over allows a put to replace the item that was found, or requires that there is none if that is
+// empty.
 func over(r *write.Request, instead item.Attributes) {
 	r.Expect = write.Expect{Absent: true}
 	if len(instead) > 0 {
@@ -101,7 +103,8 @@ func (e *Entity) sized(r *write.Request) *write.Request {
 	return r
 }
 
-// putAll puts the parts of entities whose claims stand, in batches; what is not put by that stays to be put by itself.
+// putAll puts the parts of entities whose claims exist, in batches. Parts that were not put in a batch
+// are put one by one later.
 func (m *Mover) putAll(ctx context.Context, all []*Entity, t *write.Tally) error {
 	var items []*bulk.Item
 	for _, e := range all {
@@ -127,7 +130,7 @@ func (m *Mover) putAll(ctx context.Context, all []*Entity, t *write.Tally) error
 	return err
 }
 
-// add adds a version to a sum, which tells whether any of several items was written since.
+// add adds a version to a sum, which shows whether any of several items was written since.
 func add(sum *[item.TokenSize]byte, version types.AttributeValue) {
 	if v, ok := version.(*types.AttributeValueMemberB); ok {
 		for i := range min(len(v.Value), len(sum)) {
@@ -149,8 +152,9 @@ func (e *Entity) partRequest(p *part) *write.Request {
 	return e.sized(r)
 }
 
-// insert sends INSERT statements, each a single time: Written is what is there for sure, Again what is
-// not there, or, where that is unsure, what may be there, and InTheWay what found another item.
+// insert sends INSERT statements, each a single time. Written are the items that are certainly stored,
+// and InTheWay those that found another item. Again are those that are not stored, or, if it is unsure,
+// may be stored.
 func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) (results []bulk.Result, unsure []bool,
 	err error,
 ) {
@@ -181,7 +185,7 @@ func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) 
 			if errors.As(err, &api) || ctx.Err() != nil {
 				return err
 			}
-			return nil // nobody knows: each is sent by itself
+			return nil // the outcome is unknown: each is sent by itself
 		}
 		copy(out, a.Results)
 		t.ConsumedWCU += a.WCU
@@ -199,7 +203,8 @@ func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) 
 	})
 }
 
-// batches cuts items into calls of 25, of 4 MB, and of what the rate lets pass at once.
+// batches divides items into calls of 25 items, of 4 MB, and of the number that the rate allows at
+// once.
 func (m *Mover) batches(items []*bulk.Item) [][2]int {
 	var all [][2]int
 	first, bytes, units := 0, 0, 0.0
@@ -218,8 +223,8 @@ func (m *Mover) batches(items []*bulk.Item) [][2]int {
 
 const maxBatch = 4 << 20
 
-// put puts a part by itself, or notes the doubt. One of its own incarnation that is there has been put;
-// another is replaced if it is dead: if the claim, read after it, stands.
+// put puts a part by itself, or records the doubt. A stored part of its own incarnation was put
+// earlier. Another one is replaced if it is dead: if the claim, read after it, still exists.
 func (e *Entity) put(ctx context.Context, p *part) error {
 	for range tries {
 		r := e.partRequest(p)

@@ -13,13 +13,14 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Content is what somebody reads of an entity who knows both layouts.
+// Content is an entity as a program that knows both layouts reads it.
 type Content struct {
-	// Live reports that the collection is live, and read as ever; Expired that its time to live is
-	// over, so that it is not there for who reads.
+	// Live reports that the collection is live, and read as usual. Expired reports that its time to
+	// live has passed, so that it does not exist for readers.
 	Live, Expired bool
-	// Items are what it consists of where it is not: of the monolith as it would be split, or of a collection that is
-	// rolled back. They look as if they were live. Nil and not Live: the entity is not there.
+	// Items are the entity's items if the collection is not live: those into which the monolith would
+	// be split, or those of a collection that is rolled back. They have the form of live items. If
+	// Items is nil and Live is false, the entity does not exist.
 	Items map[string][]item.Attributes
 	// Doc is the monolith that was read, if one was.
 	Doc *Monolith
@@ -127,7 +128,8 @@ func (m *Mover) Root(ctx context.Context, root item.Place, t *write.Tally) (Root
 	return m.readRoot(ctx, root, t)
 }
 
-// Live reports whether the root is there and live, and SameAs whether another is live, and of the same incarnation.
+// Live reports whether the root exists and is live. SameAs reports whether another root is live, and of
+// the same incarnation.
 func (r *Root) Live() bool { return r.live() }
 
 // SameAs is described at Live.
@@ -135,7 +137,7 @@ func (r *Root) SameAs(o *Root) bool {
 	return r.live() && o.live() && attr.Same(r.Incarnation, o.Incarnation)
 }
 
-// Conflict says what is done to the entity by a rollback, nil for none.
+// Conflict returns the conflict with a rollback of the entity, nil for none.
 func (r *Root) Conflict() error {
 	if r.is(item.RollingBack) {
 		return &Conflict{r.Place, r.Pending()}
@@ -143,7 +145,7 @@ func (r *Root) Conflict() error {
 	return nil
 }
 
-// Contradicts says what is wrong with the monolith of an entity that has moved, nil for nothing.
+// Contradicts returns the fault of the monolith of a moved entity, nil for none.
 func (d *Monolith) Contradicts() error {
 	switch {
 	case d.Unmarked():
@@ -156,8 +158,8 @@ func (d *Monolith) Contradicts() error {
 	return nil
 }
 
-// MarkDeleted marks a monolith that was not moved as deleted, as long as it is what was read. It
-// reports whether it was.
+// MarkDeleted marks a monolith that was not moved as deleted, if it is as it was read. It reports
+// whether it was.
 func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (bool, error) {
 	k := &Mark{Deleted: true, Hash: d.Hash()}
 	r := m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
@@ -177,8 +179,8 @@ func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (b
 	return false, o.Err
 }
 
-// Discard removes the claim that stands as a root when the migration has ended, and its parts: nobody
-// can mark its monolith any more.
+// Discard deletes the claim under a root's key after the end of the migration, and its parts: the
+// monolith can no longer be marked.
 func (m *Mover) Discard(ctx context.Context, root *Root, t *write.Tally) error {
 	if !root.is(item.Migrating) || m.Foreign(root.Attributes) {
 		return nil
@@ -192,8 +194,8 @@ func (m *Mover) Discard(ctx context.Context, root *Root, t *write.Tally) error {
 	return err
 }
 
-// Finish moves the entity of a root and a monolith, or what another has begun with it: also to its end
-// where the monolith is gone. It reports whether its collection is live.
+// Finish moves the entity of a root and a monolith, or finishes a move that another program has begun,
+// even if the monolith no longer exists. It reports whether the collection is live.
 func (m *Mover) Finish(ctx context.Context, root, doc item.Place, t *write.Tally) (live bool, err error) {
 	r, err := m.readRoot(ctx, root, t)
 	if err != nil || r.live() {

@@ -16,9 +16,8 @@ type Reshape struct {
 	Forth, Back func(item.Attributes) (item.Attributes, error)
 }
 
-// Content is what a monolith holds of the entity, as the layout takes it: without the keys of its table
-// that no field claims, and without what the library keeps on it. The error is of the program's
-// function.
+// Content returns the content of a monolith for the layout: without the keys of its table that belong
+// to no field, and without the reserved attributes. The error is an error of the program's function.
 func (m *Mover) Content(d *Monolith) (item.Attributes, error) {
 	doc := d.bare()
 	if m.Reshape.Forth != nil {
@@ -36,7 +35,7 @@ func (m *Mover) Content(d *Monolith) (item.Attributes, error) {
 	return doc, nil
 }
 
-// bare is what a monolith holds without what the library keeps on it.
+// bare returns the content of a monolith without the reserved attributes.
 func (d *Monolith) bare() item.Attributes {
 	doc := item.Attributes{}
 	for name, v := range d.Attributes {
@@ -48,7 +47,7 @@ func (d *Monolith) bare() item.Attributes {
 	return doc
 }
 
-// monolith is the item of what the layout makes a monolith: with its keys.
+// monolith returns the item of a monolith's content: with its keys.
 func (m *Mover) monolith(at item.Place, doc item.Attributes) (item.Attributes, error) {
 	whole := maps.Clone(doc)
 	if m.Reshape.Back != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // An entity is in both layouts if a program that knows only the old one has written its monolith after
-// it moved. Somebody decides which of them stays.
+// it moved. An operator decides which of them is kept.
 
 // KeepMonolith makes an entity that is in both layouts a monolith, as that is now, and removes its
 // collection: as a rollback of an entity that was never live.
@@ -43,7 +43,7 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 			k.Hash, k.Resolved = d.Hash(), true
 		case m.Foreign(r.Attributes) && !r.Has(d.Mark()):
 			return &Conflict{root, foreignKey}
-		case d.Changed() && r.is(item.RollingBack) && r.From == item.Live: // the rollback goes on with the collection
+		case d.Changed() && r.is(item.RollingBack) && r.From == item.Live: // the rollback continues with the collection
 		case !r.live():
 			return &Conflict{root, notBoth(&r, d)}
 		case r.Incarnation == nil:
@@ -86,7 +86,7 @@ func notBoth(r *Root, d *Monolith) string {
 	return "its collection is not live, so that there is nothing to settle: a run moves the monolith"
 }
 
-// othersKey is what is wrong with a monolith whose key is that of another migration's entity.
+// foreignKey is the reason for a monolith with the key of another migration's entity.
 const foreignKey = "another migration has moved an entity of that key from another table: rename one of the two"
 
 const inOneLayout = "the entity is in one layout: there is nothing to settle"
@@ -97,7 +97,7 @@ func (b *Return) settle(ctx context.Context, d *Monolith) error {
 	switch {
 	case b.m.Foreign(r.Attributes) && !r.Has(d.Mark()):
 		return &Conflict{b.Root, foreignKey}
-	case d.Changed() && !r.there(): // it was deleted, and is the monolith that somebody has written since
+	case d.Changed() && !r.there(): // it was deleted, and the monolith was written since
 		if err := b.unmark(ctx, d); err != nil {
 			return err
 		}
