@@ -195,7 +195,7 @@ type model interface {
 	first | last | middle | invoice | flat | twoShards | mortal | bare | indexed | timed
 }
 
-// cast is what the actors of one run share.
+// cast is the state that the actors of one run share.
 type cast[T model] struct {
 	history *explore.History
 	run     *explore.Run
@@ -203,11 +203,11 @@ type cast[T model] struct {
 	setup   setup
 	table   map[string]string
 	client  func(n *explore.Transport, s setup) mapper.Client
-	// untrue is what an actor was told that is wrong whatever the others did, nil for nothing.
+	// untrue is a report to an actor that is wrong whatever the others did, nil for none.
 	untrue error
 }
 
-// setup is what does not depend on the model.
+// setup is the part of a run that does not depend on the model.
 type setup struct {
 	// Attempts is how often the SDK sends a request.
 	Attempts int
@@ -289,7 +289,7 @@ func entityOf[T model](v T) *explore.Entity {
 // fixed is the name of the item of the field Fixed: an item that a patch makes.
 const fixed = "F"
 
-// do runs an operation and notes what it told.
+// do runs an operation and records its result.
 func (c *cast[T]) do(n *explore.Transport, o explore.Op, call func() error) error {
 	o.Start = c.run.Now()
 	o.Err = call()
@@ -366,7 +366,7 @@ func (c *cast[T]) insertion(name string, parts int) explore.Op {
 	}}
 }
 
-// expired inserts an entity whose time to live is over: nobody finds it.
+// expired inserts an entity whose time to live has passed: no reader finds it.
 func (c *cast[T]) expired(name string, parts int) explore.Actor {
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		m := c.mapper(n)
@@ -489,7 +489,8 @@ func (c *cast[T]) loadedDeletion(name string, was *explore.Entity, staged bool, 
 	}
 }
 
-// leaveBlind is leave after a delete, which deletes the items that were added since, but for blind additions.
+// leaveBlind is leave after a delete, which deletes the items that were added since, except blind
+// additions.
 func (c *cast[T]) leaveBlind(w *explore.World, now, loaded *explore.Entity) {
 	for item, v := range now.Items {
 		if loaded.Items[item] == "" && isBlind(item, v) {
@@ -505,8 +506,8 @@ func stagedIf(yes bool) []mapper.WriteOption {
 	return nil
 }
 
-// leave leaves the items that were added to an entity after it was loaded. They are hidden, but for
-// blind additions, which may be seen with the next entity.
+// leave keeps the items that were added to an entity after it was loaded. They are hidden, except blind
+// additions, which may be seen with the next entity.
 func (c *cast[T]) leave(w *explore.World, now, loaded *explore.Entity) {
 	for item, v := range now.Items {
 		switch {
@@ -570,8 +571,8 @@ func (c *cast[T]) saver(name string, parts int) explore.Actor {
 	})
 }
 
-// saving saves the items that are not as they were loaded. Of an entity whose delete is under way
-// they go with it: readers may have been told already that it is not there.
+// saving saves the items that differ from the loaded ones. If a delete of the entity is in progress,
+// they are deleted with it: readers may already have found that it does not exist.
 func (c *cast[T]) saving(name string, was, now *explore.Entity) explore.Op {
 	changed := maps.Clone(now.Items)
 	maps.DeleteFunc(changed, func(item, value string) bool { return value == was.Items[item] })
@@ -606,8 +607,9 @@ func (c *cast[T]) saving(name string, was, now *explore.Entity) explore.Op {
 	}}
 }
 
-// overtaken reports whether a staged delete may have been: another that inserts or deletes ran
-// meanwhile, and may have taken its mark over, so that it left what it had not deleted yet.
+// overtaken reports whether another operation may have taken over a staged delete. An insert or delete
+// that ran in the meantime may have taken over its mark, so that items that were not yet deleted
+// remain.
 func (c *cast[T]) overtaken() bool {
 	for i, o := range c.history.Ops {
 		for _, p := range c.history.Ops[:i] {
@@ -635,7 +637,9 @@ func (c *cast[T]) joiner(name string, options ...mapper.WriteOption) explore.Act
 		}
 		empty := len(v.Parts) == 0
 		if origin == "" && !empty && isBlindOption(options) {
-			return // nothing tells the checker of which entity the parts are, and so whether the addition may be seen
+			// the checker does not know the entity of the parts, so it cannot know whether the addition
+			// may be seen
+			return
 		}
 		v.Parts = append(v.Parts, part{"X" + name, name + ":added"})
 		e.Value = T(v)
@@ -663,16 +667,16 @@ type adding struct {
 	blind, loose, empty, either bool
 }
 
-// adds adds an item, and notes what the caller was told. An addition that is not blind was in a live
-// entity before it was acknowledged.
+// adds adds an item, and records the result. An addition that is not blind was in a live entity before
+// it was acknowledged.
 func (c *cast[T]) adds(n *explore.Transport, name string, a adding, call func() error) {
 	o := c.addition(name, a)
 	err := c.do(n, o, call)
 	c.takenBack(o, a, err)
 }
 
-// takenBack notes that an addition which was refused because the entity is not live may have been seen
-// until then, in the entity or, by reads without the root, as a leftover item.
+// takenBack records that an addition which was refused because the entity is not live may have been
+// seen until then: in the entity or, by reads without the root, as a leftover item.
 func (c *cast[T]) takenBack(o explore.Op, a adding, err error) {
 	if a.blind || !errors.Is(err, mapper.ErrNotFound) {
 		return
@@ -768,7 +772,7 @@ func (c *cast[T]) upserter(name string, ifExists bool) explore.Actor {
 		o.What = "set " + fixed
 		o.Apply = func(w *explore.World, past []*explore.World) bool {
 			e := w.At(c.id)
-			// an update of an item that is left over, or that goes
+			// an update of a leftover item, or of one that is being deleted
 			if own := e != nil && e.Items[fixed] != ""; !own && (w.HasLeft(c.id, fixed) || w.HasDeleted(c.id, fixed)) {
 				w.Loosen(c.id, fixed, name+":set")
 				return true
@@ -1110,7 +1114,7 @@ func (c *cast[T]) mover(name, to string, options ...mapper.WriteOption) explore.
 		e.Value = T(v)
 		to := to
 		if inGroups[T]() {
-			to += " in the group that it was in" // where nobody looks
+			to += " in the group that it was in" // in groups that are not read
 		}
 		o := explore.Op{Actor: name, What: "move", Apply: func(w *explore.World, past []*explore.World) bool {
 			now := w.At(c.id)
@@ -1149,7 +1153,7 @@ func (c *cast[T]) swapper(name, to string, loaded bool) explore.Actor {
 			Actor: name, What: "swap", Ends: true,
 			Apply: func(w *explore.World, past []*explore.World) bool {
 				now := w.At(c.id)
-				if now == nil && was == nil && w.At(to) == nil { // what was left over is something to delete as well
+				if now == nil && was == nil && w.At(to) == nil { // leftover items are deleted as well
 					w.Entities[to] = entityOf(v)
 					return true
 				}

@@ -12,7 +12,7 @@ type Chooser interface {
 	Choose(weights []int) int
 }
 
-// options are what can happen next.
+// options are the possible next steps.
 type options struct {
 	weights []int
 	do      []func()

@@ -1,14 +1,13 @@
-// Package explore goes through the interleavings of actors that use one table at once.
+// Package explore runs the interleavings of actors that use one table at once.
 //
-// An actor is any function that sends requests through a client of its own. Each request
-// waits, before it reaches the engine, until a [Chooser] lets it go on; the chooser may also
-// lose it, lose its answer, let its actor crash there, or deliver what was lost much later.
-// What the actors were told is a history of operations ([History]), and [History.Explain]
-// looks for an order of them in which each is true: it knows no protocol, only what was
-// acknowledged. A protocol joins as one more actor, whose operations say what they do to the
-// world ([Op]).
+// An actor is any function that sends requests through its own client. Each request waits, before it
+// reaches the engine, until a [Chooser] selects it. The chooser may also lose a request or its answer,
+// let its actor crash there, or deliver a lost request much later. The results of the operations are a
+// history ([History]). [History.Explain] looks for an order of them in which each result is true. It
+// knows no protocol, only the acknowledged results. A protocol joins as one more actor, whose
+// operations describe their effects on the world ([Op]).
 //
-// A run is decided by its choices alone: the same choices give the same run again.
+// A run is determined by its choices alone: the same choices give the same run again.
 package explore
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/itemize/itemize/internal/flow"
 )
 
-// Limits bound what goes wrong in one run.
+// Limits are the maximum numbers of faults in one run.
 type Limits struct {
 	// Faults is how many requests or answers are lost, Crashes how many actors stop, and
 	// Late how many lost requests arrive later.
@@ -42,7 +41,7 @@ type Run struct {
 	Chooser Chooser
 	// Engine sends a request to the engine.
 	Engine http.RoundTripper
-	// Trace are the steps, for whoever has to understand them.
+	// Trace are the steps, for the person who investigates them.
 	Trace []string
 
 	clock int
@@ -82,7 +81,7 @@ func (v verdict) String() string {
 	return [...]string{"", " (request lost)", " (answer lost)", " (crash before)", " (crash after)"}[v]
 }
 
-// errLost is what an actor sees of a lost request or answer.
+// errLost is the error of a lost request or answer for an actor.
 var errLost = errors.New("connection reset by the explorer")
 
 // ErrCrashed is the cause of a crashed actor's context.
@@ -133,11 +132,11 @@ func (r *Run) Go(ctx context.Context, actors ...Actor) {
 	}
 }
 
-// choose decides the next step: which actor's request goes on, and how.
+// choose selects the next step: the actor whose request continues, and its fault.
 func (r *Run) choose(all []*Transport, last int) (actor int, v verdict) {
 	var o options
 	for k := range all {
-		// The one that went on last comes first, so that choice 0 is to stay with it.
+		// The actor of the last step comes first, so that choice 0 stays with it.
 		i := (k + max(last, 0)) % len(all)
 		if all[i].done {
 			continue
@@ -169,7 +168,7 @@ func (r *Run) choose(all []*Transport, last int) (actor int, v verdict) {
 	return actor, v
 }
 
-// Arrive delivers what was lost.
+// Arrive delivers a lost request.
 func (r *Run) Arrive(m *message) {
 	_, err := m.send(r.Engine)
 	r.trace(fmt.Sprintf("late: %s: %v", m.describe(), err))

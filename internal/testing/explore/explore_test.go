@@ -71,7 +71,7 @@ func (l *lab) months(t testing.TB, name string) error {
 	return nil
 }
 
-// play is what one run does.
+// play is the content of one run.
 type play struct {
 	// model is the layout, "" for the root first.
 	model string
@@ -96,7 +96,7 @@ type role struct {
 // models are the layouts.
 var models = []string{"first", "last", "middle", "satellite", "flat", "apart", "mortal", "bare", "indexed", "timed"}
 
-// run makes a run, and returns what is wrong with it.
+// run makes a run, and returns its fault.
 func (l *lab) run(p play, c explore.Chooser) error {
 	switch p.model {
 	case "last":
@@ -138,7 +138,7 @@ func runOf[T model](l *lab, p play, chooser explore.Chooser) error {
 		solo.Forward(crash.Now())
 		c.run = solo
 		solo.Go(ctx, c.play(r))
-		run.Forward(solo.Now() + 1) // what comes next comes after it
+		run.Forward(solo.Now() + 1) // the next operation starts later
 		run.Trace = append(run.Trace, solo.Trace...)
 		c.run = run
 	}
@@ -236,8 +236,8 @@ func (c *cast[T]) play(r role) explore.Actor {
 	panic("no role " + r.kind)
 }
 
-// ending is what a single actor does when all others have ended: it reads, deletes, inserts
-// and reads, all of which has to succeed, whatever arrives late.
+// ending is the work of a single actor after all others have ended. It reads, deletes, inserts and
+// reads, and all of this must succeed, whatever arrives late.
 func (c *cast[T]) ending(ctx context.Context, blind bool) error {
 	run := c.run
 	run.Limits = explore.Limits{Page: run.Page}
@@ -253,7 +253,7 @@ func (c *cast[T]) ending(ctx context.Context, blind bool) error {
 		}
 	}
 	alone := func(do func(n *explore.Transport)) {
-		run.Forward(run.Now() + 1) // after what has ended
+		run.Forward(run.Now() + 1) // after the end of the others
 		run.Go(ctx, explore.Actor{Name: "end", Do: func(_ context.Context, n *explore.Transport) { do(n) }})
 	}
 	there, origin := false, ""
@@ -264,7 +264,7 @@ func (c *cast[T]) ending(ctx context.Context, blind bool) error {
 			origin = first(e.Value).Origin
 		}
 	})
-	lookUp := func() { // an index shows what the table shows, when nobody writes
+	lookUp := func() { // without writers, an index equals its table
 		if _, ok := any(*new(T)).(indexed); !ok {
 			return
 		}
@@ -279,7 +279,7 @@ func (c *cast[T]) ending(ctx context.Context, blind bool) error {
 	lookUp()
 	if !there { // an insert needs no delete before
 		alone(func(n *explore.Transport) {
-			// What was added without reading is nobody's, and may stand in the way.
+			// An item that was added without reading belongs to no entity, and may block the insert.
 			if err := c.insert(ctx, "next", n, 2); !blind {
 				must("insert over what is left", err)
 			}

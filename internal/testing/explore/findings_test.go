@@ -9,7 +9,7 @@ import (
 	"github.com/itemize/itemize/internal/testing/explore"
 )
 
-// finding is a play in which a hole was found once, by somebody who looked for it.
+// finding is a play in which a fault was once found.
 type finding struct {
 	name string
 	play play

@@ -8,32 +8,31 @@ import (
 	"strings"
 )
 
-// Entity is what a key holds: which insert made it, and its items, each with what was
-// written last.
+// Entity is the content of a key: the insert that created it, and its items, each with its last value.
 type Entity struct {
 	Origin string
 	Items  map[string]string
 }
 
-// World is what the keys hold. Entities are not changed, but replaced.
+// World is the content of the keys. Entities are replaced, and never changed.
 type World struct {
 	Entities map[string]*Entity
-	// Loose are items that may be seen beside an entity of their key, or not: what was
-	// written without reading while no entity was there.
+	// Loose are items that may or may not be seen with an entity of their key: they were written
+	// without reading while no entity existed.
 	Loose map[string][]string
-	// Left are items that only a read without their root may see: what was added to an
-	// entity that was no more.
+	// Left are items that only a read without their root may see: they were added to an entity that no
+	// longer existed.
 	Left map[string][]string
 	// Going are the entities whose delete is of several requests: their items may be written until it
 	// ends, though they are not found any more.
 	Going map[string][]Going
 	// Joins are the entities that actors have added to: their origins by the actors.
 	Joins map[string]string
-	// op is what is being done to the world.
+	// op is the operation in progress.
 	op *Op
 }
 
-// Going is an entity as it was when its delete began, with what was written since, and until when that is at work.
+// Going is an entity when its delete began, with later writes, and the time at which the delete ends.
 type Going struct {
 	*Entity
 	until int
@@ -68,8 +67,8 @@ func (w *World) Go(key string) {
 	w.Going[key] = append(slices.Clone(w.Going[key]), Going{w.At(key), w.op.End})
 }
 
-// WriteGoing writes an item of an entity that goes, and reports whether it was there with its old value when the delete
-// began, and the delete may be at work still.
+// WriteGoing writes an item of an entity that is being deleted. It reports whether the item existed
+// with its old value when the delete began, and the delete may still be in progress.
 func (w *World) WriteGoing(key, origin, item, old, value string) bool {
 	for i, g := range w.Going[key] {
 		if g.Origin == origin && g.Items[item] == old && g.until >= w.op.Start {
@@ -81,7 +80,8 @@ func (w *World) WriteGoing(key, origin, item, old, value string) bool {
 	return false
 }
 
-// IsGoing reports whether an entity of a key has gone by several requests, whether or not they have ended.
+// IsGoing reports whether an entity of a key was deleted by several requests, whether or not they have
+// ended.
 func (w *World) IsGoing(key, origin string) bool {
 	return slices.ContainsFunc(w.Going[key], func(g Going) bool { return g.Origin == origin })
 }
@@ -138,7 +138,7 @@ func (w *World) isLoose(key, item, value string) bool {
 	return slices.Contains(w.Loose[key], item+"="+value)
 }
 
-// Result is what an actor was told of an operation.
+// Result is the result of an operation for its actor.
 type Result uint8
 
 // The results. Of a refused operation nothing happens, ever; an unknown one may have
@@ -154,7 +154,7 @@ func (r Result) String() string { return [...]string{"done", "refused", "unknown
 // never is the end of an operation that may yet happen.
 const never = math.MaxInt
 
-// Op is an operation of an actor, with what it was told.
+// Op is an operation of an actor, with its result.
 type Op struct {
 	Actor, What string
 	Start, End  int
@@ -165,10 +165,10 @@ type Op struct {
 	// Apply does to the world what the operation does. past are the worlds since it began.
 	// It reports false where the operation cannot have been done in this world.
 	Apply func(w *World, past []*World) bool
-	// Echo is what it may do once more, later, nil for nothing.
+	// Echo is the effect that it may have once more later, nil for none.
 	Echo func(w *World)
-	// See returns what is wrong with what was read, "" for nothing. seen are the worlds that
-	// there were meanwhile, before those that were there earlier.
+	// See returns the fault of a read, "" for none. seen are the worlds during the read, and before are
+	// the earlier ones.
 	See func(before, seen []*World) string
 }
 
@@ -183,7 +183,7 @@ func (o *Op) String() string {
 	return s
 }
 
-// History is what the actors were told.
+// History has the results of the actors.
 type History struct {
 	Ops  []*Op
 	Seed World
@@ -205,8 +205,8 @@ func (h *History) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Explain looks for an order of the operations in which what each actor was told is true.
-// The error says what is wrong in the one that comes nearest.
+// Explain looks for an order of the operations in which each result is true. The error is the
+// contradiction in the order that comes closest.
 func (h *History) Explain() error {
 	x := &explainer{h: h}
 	for _, o := range h.Ops {

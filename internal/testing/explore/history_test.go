@@ -115,8 +115,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// What the checker allows of a save beside a delete, and of a delete that finds nothing, is what
-// docs/saving.md says, and no more.
+// The checker allows exactly what docs/saving.md says about a save during a delete, and about a delete
+// that finds nothing.
 func TestAllowances(t *testing.T) {
 	c := &cast[first]{id: "k"}
 	was := &explore.Entity{Origin: "A", Items: map[string]string{"p": "A:0"}}

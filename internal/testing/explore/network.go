@@ -77,7 +77,7 @@ func (m *message) send(engine http.RoundTripper) (*http.Response, error) {
 	return resp, err
 }
 
-// Do is a request of the actor. It waits until the run lets it go on.
+// Do sends a request of the actor. It waits until the run selects it.
 func (n *Transport) Do(r *http.Request) (*http.Response, error) {
 	m, err := newMessage(r, n.run.Page)
 	if err != nil {
@@ -112,8 +112,9 @@ func (n *Transport) Do(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// torn answers a query so that the answer is no snapshot: DynamoDB's are read-committed. The items up
-// to a key are read before the run goes on elsewhere, the others afterwards.
+// torn answers a query in two parts, so that the answer is no snapshot: DynamoDB's queries are
+// read-committed. The items up to a key are read before other actors continue, and the others
+// afterwards.
 func (n *Transport) torn(m *message) (*http.Response, error) {
 	_, early, err := n.query(m)
 	if err != nil {
@@ -179,7 +180,7 @@ func sortKey(a any) string {
 	return text
 }
 
-// Think waits between two operations, until the run lets the actor go on.
+// Think waits between two operations, until the run selects the actor.
 func (n *Transport) Think() {
 	n.pending = nil
 	n.run.ready <- n

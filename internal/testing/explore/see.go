@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SeeHalf is SeeWhole of a read that takes several answers and is not made whole: of an entity
-// that came or went meanwhile it may miss items.
+// SeeHalf is SeeWhole for a read of several answers that is not completed: it may miss items of an
+// entity that appeared or disappeared during the read.
 func SeeHalf(key string, got *Entity) func(before, seen []*World) string {
 	whole := SeeWhole(key, got)
 	return func(before, seen []*World) string {
@@ -28,8 +28,8 @@ func SeeHalf(key string, got *Entity) func(before, seen []*World) string {
 	}
 }
 
-// SeeWhole checks a read of a whole entity: what was read is that of one entity that was
-// there meanwhile, each item as it was at some time meanwhile.
+// SeeWhole checks a read of a whole entity. The items belong to one entity that existed during the
+// read, and each has a value that it had during the read.
 func SeeWhole(key string, got *Entity) func(before, seen []*World) string {
 	return func(_, seen []*World) string {
 		if got == nil {
@@ -51,7 +51,7 @@ func SeeWhole(key string, got *Entity) func(before, seen []*World) string {
 	}
 }
 
-// items checks the items that were read against the worlds in which their entity was there.
+// items checks the items that were read against the worlds in which their entity existed.
 func items(key string, got *Entity, of []*World, whole bool) string {
 	names := map[string]bool{}
 	for name := range got.Items {
@@ -76,10 +76,10 @@ func items(key string, got *Entity, of []*World, whole bool) string {
 	return strings.Join(wrong, ", ")
 }
 
-// SeePart checks a read of items without their root: they are those of one entity that was
-// there before the read ended, or are loose; nothing is missing of one that was there all
-// the while. They may be left over from an entity that was deleted, but where one that is there
-// has an item which tells its incarnation.
+// SeePart checks a read of items without their root. The items belong to one entity that existed before
+// the read ended, or are loose. No item of an entity that existed during the whole read is missing.
+// Leftover items of a deleted entity are allowed, unless an existing entity has an item that shows its
+// incarnation.
 func SeePart(key string, got map[string]string, covers func(string) bool, reveals func(value string) bool) func(before,
 	seen []*World) string {
 	return func(before, seen []*World) string {
@@ -91,7 +91,7 @@ func SeePart(key string, got map[string]string, covers func(string) bool, reveal
 		}
 		wrong := "the items were never those of one entity"
 		all := slices.Concat(before, seen)
-		var loose []string // what may be seen beside whatever is there
+		var loose []string // items that may be seen with any entity
 		for _, w := range all {
 			loose = slices.Concat(loose, w.Loose[key], w.Left[key])
 		}
@@ -123,8 +123,8 @@ func SeePart(key string, got map[string]string, covers func(string) bool, reveal
 	}
 }
 
-// SeeRoot checks a read of an entity's root alone: it was there meanwhile with that origin, or was not
-// there where none was read.
+// SeeRoot checks a read of an entity's root alone: it existed during the read with that origin, or did
+// not exist if none was read.
 func SeeRoot(key, origin string) func(before, seen []*World) string {
 	return func(_, seen []*World) string {
 		for _, w := range seen {
@@ -136,8 +136,8 @@ func SeeRoot(key, origin string) func(before, seen []*World) string {
 	}
 }
 
-// SeeLive checks a read of items that shows those of a live entity alone: of one that was there
-// meanwhile, and all of them of one that was there all the while.
+// SeeLive checks a read that returns only items of a live entity. That entity existed during the read.
+// If it existed during the whole read, all of its items were read.
 func SeeLive(key string, got map[string]string, covers func(string) bool) func(before, seen []*World) string {
 	return func(_, seen []*World) string {
 		wrong := "items of no live entity were read"
@@ -163,8 +163,8 @@ func SeeLive(key string, got map[string]string, covers func(string) bool) func(b
 	}
 }
 
-// steady returns the entity that was there all the while with an item that a selection covers and
-// that tells its incarnation, nil for none.
+// steady returns the entity that existed during the whole read and has an item that a selection covers
+// and that shows its incarnation, nil for none.
 func steady(key string, seen []*World, covers func(string) bool, reveals func(value string) bool) *Entity {
 	first := seen[0].At(key)
 	if first == nil {
@@ -182,8 +182,8 @@ func steady(key string, seen []*World, covers func(string) bool, reveals func(va
 	return nil
 }
 
-// itemsOfSteady checks the items that were read against those of an entity that was there all the
-// while.
+// itemsOfSteady checks the items that were read against those of an entity that existed during the
+// whole read.
 func itemsOfSteady(key string, got *Entity, before, seen []*World, covers func(string) bool) string {
 	var loose []string
 	for _, w := range slices.Concat(before, seen) {
@@ -205,8 +205,7 @@ func onlyLoose(loose []string, got map[string]string) bool {
 	return true
 }
 
-// covered returns the world with only the items of a key that a selection covers, and what
-// may be seen beside them.
+// covered returns the world with only the items of a key that a selection covers, and the loose items.
 func (w *World) covered(key string, covers func(string) bool, loose []string) *World {
 	c := w.clone()
 	c.Loose[key] = loose

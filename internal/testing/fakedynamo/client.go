@@ -52,14 +52,14 @@ type Answer struct {
 	// Out is the output, nil for an empty one.
 	Out any
 	Err error
-	// Attempts are what the SDK's attempts meet: the status of a response, Lost or
-	// Unreachable. Without any the call is one attempt, with the status that fits.
+	// Attempts are the answers to the SDK's attempts: the status of a response, Lost or Unreachable.
+	// Without any, the call is one attempt with the appropriate status.
 	Attempts []int
 	// Do is called when the call comes.
 	Do func(Call)
 }
 
-// What attempts meet beside a status.
+// The answers to attempts, other than a status.
 const (
 	// Lost is an attempt whose answer did not come.
 	Lost = -1 - iota
@@ -150,7 +150,7 @@ func (c *Client) Reads() (text string) {
 	return text
 }
 
-// Left returns how many answers nobody asked for.
+// Left returns the number of unused answers.
 func (c *Client) Left() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 )
 
 // Torn is a client on which one Query is no snapshot, as DynamoDB allows: it reads the items up to a
-// sort key, then something happens, and it reads the others.
+// sort key, calls a function, and reads the others.
 type Torn struct {
 	*dynamodb.Client
 	// At is the number of the Query, from 1.

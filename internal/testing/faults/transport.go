@@ -14,14 +14,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Fault is what happens to one request.
+// Fault is the fault of one request.
 type Fault int
 
 // The faults.
 const (
 	KilledBefore Fault = iota // the process ends before the request
 	KilledAfter               // it ends before the answer
-	LostRequest               // the request is lost, and the process goes on
+	LostRequest               // the request is lost, and the process continues
 	LostAnswer                // the answer is lost
 	Faults                    // how many there are
 )
@@ -47,7 +47,7 @@ type sending struct {
 	next HTTPClient
 }
 
-// Err is what comes of a request that met a fault.
+// Err is the error of a request with a fault.
 var Err = errors.New("the connection broke")
 
 // Client returns the client as one that sends by the transport, and soon tries again what it tries again.

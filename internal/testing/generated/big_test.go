@@ -18,8 +18,8 @@ func bigInt(s string) *big.Int {
 	return n
 }
 
-// Big numbers go to the table and back with all their digits, in every place; a save of what has not
-// changed sends nothing, and one digit more is a change.
+// Big numbers are stored and loaded with all their digits, in every place. A save without changes sends
+// nothing, and one more digit is a change.
 func TestBigNumbers(t *testing.T) {
 	ctx := context.Background()
 	m := must(mapper.New[Ledger](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)

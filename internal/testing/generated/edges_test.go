@@ -104,8 +104,8 @@ func TestEdgesOfRanges(t *testing.T) {
 	}
 }
 
-// What a patch must not do: revive what expired, make an unsigned number negative, or change
-// one attribute in two ways. What an insert left that never went live is not there.
+// A patch must not revive an expired item, make an unsigned number negative, or change one attribute in
+// two ways. Items of an insert that never went live do not exist.
 func TestEdgesOfPatches(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -159,7 +159,7 @@ func TestEdgesOfPatches(t *testing.T) {
 	if e := must(m.Load(ctx, ShelfByID("3")))(t); *e.Value.Notes != (Extra{2, "y"}) {
 		t.Errorf("%+v", e.Value.Notes)
 	}
-	// Upsert of what is known by a part of a time stores the time.
+	// An upsert of an entity whose key has a part of a time stores the time.
 	happenings := newMapper[Happening](t)
 	at := time.Date(2021, time.November, 14, 9, 30, 0, 0, time.UTC)
 	must(HappeningByAtID(at, "x").Patch(HappeningFields.Text.Set("t")).Upsert().Exec(ctx, happenings))(t)

@@ -50,8 +50,8 @@ func (l *lossy) Do(r *http.Request) (*http.Response, error) {
 	return nil, errLost // the answer is lost, after the effect
 }
 
-// At every request of every patch, every fault: what the patch does is done once or not
-// at all, never twice and never in part; the error says so, or that nobody can know.
+// Every fault at every request of every patch. A patch is applied once or not at all, never twice and
+// never in part. Its error says so, or says that the outcome is unknown.
 func TestFaultsOfPatches(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -115,7 +115,7 @@ func TestFaultsOfPatches(t *testing.T) {
 	}
 }
 
-// patched reports whether a log is what a patch makes of it.
+// patched reports whether a log is the result of a patch.
 func patched(name string, l Log) bool {
 	count := map[string]int{
 		"increment": 6, "set": 6, "set and add": 6, "if, and another": 6, "add": 5,

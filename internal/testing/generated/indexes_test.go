@@ -15,8 +15,8 @@ import (
 	"github.com/itemize/itemize/tables"
 )
 
-// The generated queries of indexes yield what lies in their ranges: by numbers, texts, times, and step by
-// step.
+// The generated queries of indexes yield the items of their ranges: by numbers, texts, times, and step
+// by step.
 func TestIndexNodes(t *testing.T) {
 	ctx := context.Background()
 	client := enginetest.Start(t).Client()

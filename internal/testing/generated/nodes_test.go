@@ -40,7 +40,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// instants are the edges of periods, and what lies beside them.
+// instants returns the edges of periods, and times close to them.
 func instants() []time.Time {
 	var out []time.Time
 	at := func(y int, m time.Month, d, h, min, s, ns int) {
@@ -96,7 +96,7 @@ type period struct {
 	keeps func(time.Time) bool
 }
 
-// Nodes before a time, by what they offer.
+// The nodes before a time, by their methods.
 type (
 	events = query.Elements[Log, Event]
 	since  interface {
@@ -126,7 +126,7 @@ type (
 	}
 )
 
-// years, months, days and hours list the periods of a node by what it offers.
+// years, months, days and hours list the periods of a node by its methods.
 func years[S since](name string, y yearly[S]) (out []period) {
 	for _, year := range []int{1999, 2000, 2019, 2020, 2021, 2022} {
 		out = append(out, period{
@@ -213,8 +213,8 @@ func hours[S since](name string, h hourly[S]) (out []period) {
 	return append(out, days(name, h)...)
 }
 
-// ranges are a random Between, Since and Before, with ends at instants that are there,
-// beside them, in any zone, equal or reversed.
+// ranges returns a random Between, Since and Before. The ends are existing times or times close to
+// them, in any zone, equal or reversed.
 func ranges[S since](name string, r ranging[S]) []period {
 	all := instants()
 	end := func() time.Time {
@@ -249,9 +249,9 @@ func ranges[S since](name string, r ranging[S]) []period {
 	}
 }
 
-// Every period and range finds just what lies in it: at the edges of years, months,
-// days and hours, on leap days, for times in any zone, with further placeholders behind
-// the time, and where the key's format is coarser than the range.
+// Every period and range finds exactly its items. The test covers the edges of years, months, days and
+// hours, leap days, and times in any zone. It also covers placeholders after the time, and keys with a
+// coarser format than the range.
 func TestTimes(t *testing.T) {
 	ctx := context.Background()
 	logs, all := newLog(t)
@@ -502,7 +502,7 @@ func TestFlatTimes(t *testing.T) {
 	}
 }
 
-// Filters and projections are DynamoDB's own; a limit counts what is left.
+// Filters and projections are DynamoDB's own; a limit counts the filtered elements.
 func TestFilterAndProjection(t *testing.T) {
 	ctx := context.Background()
 	logs := newMapper[Log](t)
@@ -585,8 +585,7 @@ type patch[T any] interface {
 	Exec(ctx context.Context, m *mapper.Mapper[T], options ...mapper.WriteOption) (*mapper.Receipt, error)
 }
 
-// Patches write without reading, one item by one request, and say what was not as
-// required.
+// Patches write without reading, one item with one request, and name the unmet condition.
 func TestPatches(t *testing.T) {
 	ctx := context.Background()
 	logs := newMapper[Log](t)

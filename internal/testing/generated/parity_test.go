@@ -17,9 +17,9 @@ import (
 	"github.com/itemize/itemize/internal/testing/models"
 )
 
-// Law 8: for the models of the family and for random ones, whatever the mapper asks of a
-// codec, reflection and generated code answer the same; and for those of the family the
-// mappers send the same requests.
+// Law 8: reflection and generated code return the same results for all calls of the mapper, for the
+// models of the family and for random ones. For the models of the family the mappers also send the same
+// requests.
 func TestReflectionAndGeneratedCodeAgree(t *testing.T) {
 	dir := folder(t)
 	seed := draws.Seed(t)

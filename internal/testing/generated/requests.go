@@ -1,7 +1,7 @@
-// Package generated tests generated code. Reflection and generated code behave the same (law 8):
+// Package generated tests generated code. Reflection and generated code behave the same (law 8).
 // TestReflectionAndGeneratedCodeAgree generates code for the models of package models and for random
 // models, in a folder of its own, and runs the tests that it writes there. Nodes select and change the
-// items that their names say: the other tests use the generated code of this package's models.
+// items of their names: the other tests use the generated code of this package's models.
 package generated
 
 import (
@@ -133,7 +133,7 @@ func (x *tape) Do(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// changing matches what differs from run to run: versions, and tokens of transactions.
+// changing matches the parts that differ between runs: versions, and tokens of transactions.
 var changing = regexp.MustCompile(`"B":"[A-Za-z0-9+/]{11}="|"ClientRequestToken":"[^"]*"|"N":"1[0-9]{9}"`)
 
 func (x *tape) client() *dynamodb.Client {

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// subset returns the sources of a package, by file name, without the lists of models and without the types that are
-// neither named, nor used by what stays, nor have methods.
+// subset returns the sources of a package, by file name, without the lists of models. It leaves out
+// types that are not named, not used by the rest, and have no methods.
 func subset(sources map[string][]byte, named map[string]bool) (map[string][]byte, error) {
 	fset := token.NewFileSet()
 	files := map[string]*ast.File{}

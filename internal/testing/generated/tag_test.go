@@ -14,8 +14,8 @@ type patches[T any] interface {
 	Exec(context.Context, *mapper.Mapper[T], ...mapper.WriteOption) (*mapper.Receipt, error)
 }
 
-// A patch with the tag of the whole entity is written if each of its items is as in the tag, also if
-// that is missing in it; and refused if one was changed, deleted or made since.
+// A patch with the tag of the whole entity is written if each of its items is as in the tag, or missing
+// as in the tag. It is refused if an item was changed, deleted or created since.
 func TestPatchIfTagRequiresEachItemAsInTheTag(t *testing.T) {
 	ctx := context.Background()
 	m := newMapper[Log](t)

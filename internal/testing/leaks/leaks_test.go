@@ -12,7 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/testing/leaks"
 )
 
-// A leak that is planted is found in each form, and what is none is not.
+// Each form of a planted leak is found, and no other text is reported.
 func TestPlantedLeaksAreFound(t *testing.T) {
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)

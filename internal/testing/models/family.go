@@ -64,7 +64,7 @@ type Sized struct {
 	F64 float64 `ddb:"sk=A"`
 }
 
-// Omitting leaves out what is empty.
+// Omitting leaves out empty values.
 type Omitting struct {
 	ID     string            `ddb:"pk={ID}"`
 	String string            `ddb:"sk=A" dynamodbav:",omitempty"`
@@ -79,7 +79,7 @@ type Omitting struct {
 	Any    any               `ddb:"sk=A" dynamodbav:",omitempty"`
 }
 
-// Nulling stores NULL for what is empty.
+// Nulling stores NULL for empty values.
 type Nulling struct {
 	ID     string            `ddb:"pk={ID}"`
 	String string            `ddb:"sk=A" dynamodbav:",nullempty"`
@@ -203,7 +203,7 @@ type Spread struct {
 	} `ddb:"sk=NOTHING"`
 }
 
-// SharedSpread has a struct's fields beside others on one item.
+// SharedSpread has a struct's fields together with others in one item.
 type SharedSpread struct {
 	ID    string  `ddb:"pk={ID}"`
 	Title string  `ddb:"sk=A"`
@@ -607,8 +607,8 @@ type Page struct {
 	Body []byte `ddb:"table=bodies,sk=PAGE#{Path}"`
 }
 
-// Indexed has indexes of every sort: keys of their own and attributes as they are, of its root, of
-// an element, of a map's entry and of another item; local ones; one that two kinds of items share.
+// Indexed has all kinds of indexes. Their keys are computed or are ordinary attributes, of the root, an
+// element, a map's entry or another item. Some are local, and one is shared by two kinds of items.
 type Indexed struct {
 	_      struct{}        `ddb:"table=indexed,ttl=gone"`
 	_      struct{}        `ddb:"index=shared,hash=G1PK,range=G1SK,pk=STATE#{State},sk={Opened:millis}#{Weight:06}"`

@@ -1,6 +1,6 @@
-// Package models provides models for property tests: a family that covers every kind of field that
-// attributevalue can encode and every kind of key and item of the ddb tag ([All]), random models
-// ([Type]), and random values of any model ([Gen]).
+// Package models provides models for property tests. A family covers every kind of field that
+// attributevalue can encode, and every kind of key and item of the ddb tag ([All]). There are also
+// random models ([Type]), and random values of any model ([Gen]).
 package models
 
 import (

@@ -42,8 +42,8 @@ func generatedCodec(t *testing.T, model any, e *schema.Entity) codec.Model {
 		nil)
 }
 
-// Parity is law 8 for one model, given by a pointer to it: whatever the mapper asks of a
-// codec, reflection and generated code answer the same, for so many random values.
+// Parity is law 8 for one model, given by a pointer to it: reflection and generated code return the
+// same results for all calls of the mapper, for a number of random values.
 func Parity(t *testing.T, seed uint64, model any, values int) {
 	t.Helper()
 	typ := reflect.TypeOf(model).Elem()
@@ -181,7 +181,8 @@ func (p *pair) record(i int, it *schema.Item, a, b any) {
 	}
 }
 
-// scan compares what an attribute becomes that comes from the wire with what it becomes when the SDK has decoded it.
+// scan compares an attribute that is decoded from the wire with the same attribute that the SDK has
+// decoded.
 func (p *pair) scan(i int, it *schema.Item, n int, v types.AttributeValue) {
 	p.Helper()
 	name := it.Attributes[n].Name
@@ -190,7 +191,7 @@ func (p *pair) scan(i int, it *schema.Item, n int, v types.AttributeValue) {
 		from := onWire(p, p.shared, map[string]types.AttributeValue{name: v})
 		errX, errY := m.Record(i).Scan(x, n, from.Value(0)), m.Record(i).Decode(y, n, v)
 		p.equal("Scan "+name, errX == nil, errY == nil)
-		if errX == nil { // which of a map's wrong values is told of comes by chance, and what was set before it
+		if errX == nil { // the error names a random one of a map's invalid values, and the values before it are set
 			p.equal("Scan "+name, x, y)
 		}
 		p.shared = !p.shared

@@ -119,7 +119,7 @@ func field(r *rand.Rand, t reflect.Type, ddb string) string {
 	spreads := elem.Kind() == reflect.Struct && elem != reflect.TypeFor[time.Time]() &&
 		elem != reflect.TypeFor[Point]() && elem != reflect.TypeFor[Money]()
 	if spreads && ddb != "" {
-		// Beside other fields of one item a spread struct could collide with them.
+		// Together with other fields of one item, a spread struct could collide with them.
 		ddb += ",nested"
 	}
 	if t.Kind() >= reflect.Int && t.Kind() <= reflect.Float64 && r.IntN(4) == 0 {
@@ -138,6 +138,6 @@ func field(r *rand.Rand, t reflect.Type, ddb string) string {
 	return strings.TrimPrefix(tag, " ")
 }
 
-// holdsZero tells of types whose zero and empty values differ, so that an
-// omitted one would not come back as it was: pointers to empty values.
+// holdsZero reports types whose zero and empty values differ, so that an omitted value would not be
+// loaded as it was: pointers to empty values.
 func holdsZero(t reflect.Type) bool { return t.Kind() == reflect.Pointer }
