@@ -19,8 +19,8 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// What a second actor, or an own late request, does between two requests. Each case was
-// found by somebody who looked for it; package explore looks for more.
+// The actions of a second actor, or a late request of the first, between two requests. Each case was
+// once a fault; package explore looks for more.
 
 // operation is the name of a request's call.
 func operation(r *http.Request) string {
@@ -78,8 +78,8 @@ func TestRefusedTransactionMayArriveLate(t *testing.T) {
 	}
 }
 
-// A write in doubt is fenced off by a new version of its item; CheckLoaded does not check the
-// same item besides, which DynamoDB refuses.
+// An unresolved write is fenced off by a new version of its item. CheckLoaded does not also check that
+// item, since DynamoDB refuses two requests for one item.
 func TestFenceWithCheckLoaded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -170,8 +170,8 @@ func TestGoingLiveLate(t *testing.T) {
 	}
 }
 
-// An own delete that arrives late, after its caller has looked, is no conflict with somebody
-// else.
+// An own delete that arrives late, after its caller has found the entity again, is no conflict with
+// another writer.
 func TestOwnDeleteArrivesLate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -221,7 +221,7 @@ func TestQueryWhileAnInsertGoesLive(t *testing.T) {
 	var puts atomic.Int32
 	writer := newAccounts(t, table, &faulty{at: -1, late: func(r *http.Request) bool {
 		if operation(r) == "PutItem" {
-			if puts.Add(1) == 3 { // the root and one entry are there
+			if puts.Add(1) == 3 { // the root and one entry are stored
 				gate <- true
 				<-goOn
 			}
@@ -267,8 +267,8 @@ func moveOut(t *testing.T, table string) *mapper.Mapper[store.User] {
 	return must(mapper.New[store.User](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 }
 
-// A patch that makes what is not there replaces what an insert has left there that is no
-// more, and leaves alone what is somebody's.
+// A patch that creates an item replaces a leftover item of an insert, and leaves an item of another
+// entity alone.
 func TestUpsertOverALeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -279,7 +279,7 @@ func TestUpsertOverALeftover(t *testing.T) {
 		!strings.Contains(err.Error(), "is not finished") {
 		t.Errorf("over a claim's part: %v", err)
 	}
-	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, and beside the part
+	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, while its part is stored
 	must(patch.Exec(ctx, users))(t)
 	got := must(users.Load(ctx, store.UserByID("1")))(t)
 	if d := cmp.Diff(store.User{ID: "1", Email: "new", Home: store.Address{City: "Rome"}}, got.Value); d != "" {
@@ -287,8 +287,8 @@ func TestUpsertOverALeftover(t *testing.T) {
 	}
 }
 
-// What somebody adds under an entity's old key while it moves away is named, and so is what
-// somebody writes behind the comparison of a staged delete.
+// A receipt names the items that another writer adds under an entity's old key during a move, and those
+// that one writes after the comparison of a staged delete.
 func TestReceiptsNameForeignWrites(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -317,8 +317,8 @@ func TestReceiptsNameForeignWrites(t *testing.T) {
 	}
 }
 
-// A save beside a staged delete goes with the entity. CheckLoaded refuses it where the root was
-// loaded, or something is added.
+// The items of a save during a staged delete are deleted with the entity. CheckLoaded refuses the save
+// if the root was loaded, or if an item is added.
 func TestSaveDuringStagedDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -426,8 +426,8 @@ func TestSaveThatReadsTheRootFirst(t *testing.T) {
 	}
 }
 
-// A move onto an entity that is there, away from one that was deleted meanwhile, tells that it
-// is there, at once.
+// A move to the key of an existing entity, from an entity that was deleted in the meantime, reports at
+// once that the new key exists.
 func TestMoveOntoAnother(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -13,7 +13,7 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// seen is what a client's middleware sees of the outputs of queries.
+// seen counts the items that a client's middleware sees in the outputs of queries.
 type seen struct{ items, count int }
 
 func (s *seen) add(stack *middleware.Stack) error {
@@ -80,7 +80,7 @@ func TestAnswers(t *testing.T) {
 			got.Many = append(got.Many, e.Value)
 		}
 		text := e.Value.Entries[0].Text
-		// what was read is what a save compares with, unknown attributes and all
+		// a save compares with the items that were read, including unknown attributes
 		for _, now := range []string{"changed", text} {
 			e.Value.Entries[0].Text = now
 			got.Saved += len(must(m.Save(ctx, e))(t).Predicted.Items)

@@ -29,8 +29,8 @@ func wantError(t *testing.T, receipt *mapper.Receipt, err error, want string) {
 	}
 }
 
-// Fields that keys name may not change after the load, unless Move is asked for
-// and all is loaded: then all items move, with what the model does not know.
+// Key fields may not change after the load, unless Move is set and everything is loaded. Then all items
+// move, with the attributes that the model does not know.
 func TestMove(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -75,7 +75,7 @@ func TestMove(t *testing.T) {
 	if _, err := users.Load(ctx, users.Key("1")); !errors.Is(err, mapper.ErrNotFound) {
 		t.Error(err)
 	}
-	// The entity goes on at its new place.
+	// The entity can be used under its new key.
 	e.Value.Email = "moved"
 	must(users.Save(ctx, e))(t)
 	must(users.Save(ctx, users.New(someUser("3"))))(t)
@@ -169,7 +169,7 @@ func TestOptionsThatContradict(t *testing.T) {
 	wantError(t, receipt, err, "does not come from this mapper")
 }
 
-// What is wrong with a selection is said when it is used, before any request.
+// The fault of a selection is reported when it is used, before any request.
 func TestBadSelections(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -222,7 +222,7 @@ func TestUpdate(t *testing.T) {
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
 	calls := 0
 	receipt, err := users.Update(ctx, users.Key("1").Item("U#Information"), func(u *user) error {
-		if calls++; calls == 1 { // somebody else is quicker
+		if calls++; calls == 1 { // another writer is faster
 			e := must(users.Load(ctx, users.Key("1").Item("U#Information")))(t)
 			e.Value.Name = "Quick"
 			must(users.Save(ctx, e))(t)
@@ -247,7 +247,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// Deletes of a whole entity, of a part, of one item, and of what is not there.
+// Deletes of a whole entity, of a part, of one item, and of an entity that does not exist.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -492,8 +492,8 @@ func TestTransactionConflict(t *testing.T) {
 	must(m.Save(ctx, e))(t)
 }
 
-// Without versions nobody can tell whose write a lost answer was about: the
-// outcome is unknown, and nothing is applied twice.
+// Without versions it is unknown whose write is stored after a lost answer: the outcome is unknown, and
+// nothing is applied twice.
 func TestLostAnswerWithoutVersions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -538,7 +538,7 @@ func TestClientThatCannotBeWatched(t *testing.T) {
 	}
 }
 
-// What an interface holds and attributevalue would drop without a word is refused.
+// Values of interfaces that attributevalue would silently drop are refused.
 func TestInterfacesThatHoldTheUnstorable(t *testing.T) {
 	t.Parallel()
 	m := must(mapper.New[open](failingClient{}))(t)
@@ -570,8 +570,7 @@ func TestItemsLeftBehind(t *testing.T) {
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
 }
 
-// A loaded entity that somebody has deleted meanwhile is not found, rather than in
-// conflict.
+// A loaded entity that another writer has deleted is not found; it is no conflict.
 func TestDeleteOfMissingEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

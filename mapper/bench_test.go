@@ -75,8 +75,8 @@ func mappers(b *testing.B, c mapper.Client) map[string]*mapper.Mapper[store.User
 	return map[string]*mapper.Mapper[store.User]{"generated": g, "reflected": r}
 }
 
-// BenchmarkSaveOneDirty saves one changed attribute of an entity of 20 items,
-// beside an UpdateItem written by hand with the same effect.
+// BenchmarkSaveOneDirty saves one changed attribute of an entity of 20 items, and compares with an
+// UpdateItem by hand with the same effect.
 func BenchmarkSaveOneDirty(b *testing.B) {
 	const body = `{"ConsumedCapacity":{"CapacityUnits":1,"TableName":"users"}}`
 	ctx := context.Background()
@@ -137,9 +137,9 @@ func savingByHand(b *testing.B, client *dynamodb.Client) func() {
 	}
 }
 
-// BenchmarkAgainstByHand runs a save of one attribute, and a load of 20 small items, in
-// turns with the same written by hand, and reports the ratio of the medians: what else
-// the machine is doing slows both alike.
+// BenchmarkAgainstByHand runs a save of one attribute, and a load of 20 small items, in turns with the
+// same by hand. It reports the ratio of the medians, because other load of the machine slows both
+// equally.
 func BenchmarkAgainstByHand(b *testing.B) {
 	ctx := context.Background()
 	const body = `{"ConsumedCapacity":{"CapacityUnits":1,"TableName":"users"}}`
@@ -199,7 +199,7 @@ type storedWish struct {
 	Price   float64
 }
 
-// BenchmarkLoad loads 20 items, beside a Query and UnmarshalListOfMaps.
+// BenchmarkLoad loads 20 items, and compares with a Query and UnmarshalListOfMaps.
 func BenchmarkLoad(b *testing.B) {
 	ctx := context.Background()
 	for _, size := range []int{100, 7500} {
@@ -285,8 +285,7 @@ func BenchmarkUnchanged(b *testing.B) {
 	}
 }
 
-// plainWish is a wish as attributevalue takes it: with what generated code leaves to
-// the key.
+// plainWish is a wish for attributevalue: with the fields that generated code leaves to the key.
 type plainWish struct {
 	SKU   string
 	Title string
@@ -294,7 +293,7 @@ type plainWish struct {
 	Notes string
 }
 
-// BenchmarkCodec encodes and decodes the attributes of a wish, beside attributevalue.
+// BenchmarkCodec encodes and decodes the attributes of a wish, and compares with attributevalue.
 func BenchmarkCodec(b *testing.B) {
 	const item = 8 // Public
 	c := mapper.CodecOf[store.User](new(store.User))

@@ -50,8 +50,8 @@ func readings(from, to, sensors int) iter.Seq2[reading, error] {
 	}
 }
 
-// What a bulk load writes is there as if it had been saved, in either way; an entity that was there
-// before is reported and left alone, or replaced; and a second run knows its own.
+// A bulk load, in both forms, stores the same items as saves would. An entity that existed before is
+// reported and kept, or replaced, and a second run recognizes its own entities.
 func TestBulkLoad(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -105,7 +105,7 @@ func TestBulkLoad(t *testing.T) {
 	}
 }
 
-// requests notes the partition keys of what is written, call by call.
+// requests records the partition keys of the writes, call by call.
 type requests struct {
 	mu    sync.Mutex
 	calls [][]string
@@ -215,8 +215,8 @@ func (r *requests) throttleStatements(q *http.Request, body []byte, n int) (*htt
 	return answer(q, 200, string(text)), nil
 }
 
-// Consecutive writes are of different partition keys, though the input is sorted by these, and what is
-// throttled or unprocessed is written in the end.
+// Consecutive writes have different partition keys, although the input is sorted by them. Throttled or
+// unprocessed items are written in the end.
 func TestBulkLoadInterleaves(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -259,7 +259,7 @@ func TestBulkLoadInterleaves(t *testing.T) {
 	}
 }
 
-// A load that ends at any call goes on from where it was, and loses nothing; before its root nobody
+// A load that ends at any call can be continued, and loses nothing. Before its root is stored no reader
 // finds a part of an entity.
 func TestBulkLoadResumes(t *testing.T) {
 	t.Parallel()
@@ -361,8 +361,8 @@ func (c *dyingClient) BatchExecuteStatement(ctx context.Context, in *dynamodb.Ba
 	return c.Client.BatchExecuteStatement(ctx, in, o...)
 }
 
-// A load that is interrupted again and again comes to its end: what comes first is whole before the last
-// is begun, and each run goes on from there; what was written is in the report.
+// A load that is interrupted repeatedly comes to its end. The first entities are complete before the
+// last ones are begun, and each run continues from there. The report has the written entities.
 func TestBulkLoadAdvances(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -405,7 +405,7 @@ func TestBulkLoadAdvances(t *testing.T) {
 	}
 }
 
-// The rate is kept, and progress tells the time left; on a pipe it is silent.
+// The rate is kept, and the progress shows the remaining time. On a pipe there is no progress output.
 func TestBulkLoadRate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -425,7 +425,7 @@ func TestBulkLoadRate(t *testing.T) {
 	if text, _ := io.ReadAll(in); len(text) > 0 || r.WCU != charged {
 		t.Errorf("%q in a pipe, %v WCU", text, r.WCU)
 	}
-	if r.Took < 450*time.Millisecond { // a second's units are there, and 250 flow in
+	if r.Took < 450*time.Millisecond { // one second's units are available, and 250 arrive
 		t.Errorf("%d items took %v", r.Items, r.Took)
 	}
 	if p := reports[len(reports)-1]; p.Entities != 750 || numberOf(p.Next) != 750 || p.Took == 0 {
@@ -433,9 +433,9 @@ func TestBulkLoadRate(t *testing.T) {
 	}
 }
 
-// BenchmarkBulkLoad loads items (ITEMIZE_BULK of them) side by side with loops as one writes them by hand:
-// over BatchWriteItem, over the same with the attributes that the library adds (_a and _v), and over
-// BatchExecuteStatement with these.
+// BenchmarkBulkLoad loads items (ITEMIZE_BULK of them), and compares with loops by hand. One uses
+// BatchWriteItem, one the same with the reserved attributes (_a and _v), and one BatchExecuteStatement
+// with these.
 func BenchmarkBulkLoad(b *testing.B) {
 	ctx := context.Background()
 	n := 500
@@ -509,7 +509,7 @@ func BenchmarkBulkLoadOwn(b *testing.B) {
 	}
 }
 
-// memory returns the function that tells the most memory that was in use since.
+// memory returns a function that returns the peak of memory in use since.
 func memory() func() uint64 {
 	done, peak := make(chan struct{}), make(chan uint64)
 	go func() {
@@ -652,8 +652,8 @@ type answering func(*http.Request) (*http.Response, error)
 
 func (a answering) Do(r *http.Request) (*http.Response, error) { return a(r) }
 
-// A key that comes twice is one of the two whole; a load that is done again brings nothing back that was
-// removed since, and knows what it has saved by itself.
+// If a key occurs twice, one of the two entities is stored completely. A repeated load does not restore
+// items that were deleted since, and recognizes its own entities.
 func TestBulkLoadTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -88,7 +88,8 @@ func (c *strongly) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemIn
 	return c.Client.BatchGetItem(ctx, in, o...)
 }
 
-// LoadMany reads shortly after a write what was written strongly, the rest not, and keeps both.
+// LoadMany reads entities that were written recently strongly consistent, and the others not. The cache
+// keeps both.
 func TestCacheLoadManyBehindWrites(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

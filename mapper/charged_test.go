@@ -23,8 +23,8 @@ import (
 
 func filler(bytes int) string { return strings.Repeat("x", bytes) }
 
-// A refused write is charged what the item costs that is there, however large it has
-// become, in a transaction twice that: the receipt says so, apart from what is reported.
+// DynamoDB charges a refused write for the stored item, whatever its size, and twice that in a
+// transaction. The receipt has this charge separately from the reported units.
 func TestRefusedWritesAreCharged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -79,9 +79,8 @@ type pagesOf struct {
 	Tens map[string]string `ddb:"sk=A#{key}"`
 }
 
-// A load over several pages is planned exactly: an answer ends with the item that takes it
-// to 1 MB, in the order of the sort keys, of which items that the model does not know are
-// part.
+// The plan of a load of several pages is exact. A page ends with the item that takes it to 1 MB, in
+// order of the sort keys, and items that the model does not know count too.
 func TestPlanOfLoadOverPages(t *testing.T) {
 	t.Parallel()
 	if e := enginetest.Start(t); e.Name == engines.Dynoxide {
@@ -122,8 +121,8 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 	}
 }
 
-// What is not guarded may have been enlarged by others: such a price is a bound, and what is
-// expected is what is known.
+// Other writers may have enlarged an item that is not guarded. Its price is a bound, and the expected
+// price is that of the known size.
 func TestUnguardedItemsAreBounds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -253,8 +252,8 @@ func TestExpectedInsert(t *testing.T) {
 	}
 }
 
-// What a patch is expected to cost is what the mapper has seen of such items, read, written
-// or patched; a hint stands in for that.
+// The expected cost of a patch is the cost for the items that the mapper has read, written or patched
+// before; a hint replaces them.
 func TestExpectedPatch(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -334,7 +333,7 @@ func TestMisreports(t *testing.T) {
 	}
 }
 
-// misreporting reports two units for every transaction, and none for what is read.
+// misreporting reports two units for every transaction, and none for reads.
 type misreporting struct{ mapper.Client }
 
 func (c *misreporting) GetItem(ctx context.Context, in *dynamodb.GetItemInput,

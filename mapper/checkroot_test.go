@@ -91,8 +91,8 @@ func TestCheckRoot(t *testing.T) {
 	}
 }
 
-// FromItems is what a load of these items would be: whole, or a part; without a root nothing is found,
-// and nothing is saved of it.
+// FromItems has the result of a load of these items: a whole entity, or a part. Without a root the
+// entity is not found, and cannot be saved.
 func TestFromItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -13,7 +13,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// failingClient fails every call: for what has to be refused before any.
+// failingClient fails every call: for input that must be refused before any.
 type failingClient struct{ mapper.Client }
 
 var errCalled = errors.New("a request was sent")
@@ -140,8 +140,8 @@ func (conflicting) TransactWriteItems(context.Context, *dynamodb.TransactWriteIt
 	}
 }
 
-// What a stub answers is a conflict where the mapper is told that it sends once, and else unknown:
-// it might be the echo of an own write.
+// The answer of a stub is a conflict if the mapper knows that the stub sends each request once.
+// Otherwise it is unknown, because it may be caused by the mapper's own write.
 func TestClientNeverRetries(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -76,9 +76,9 @@ func (s *storm) pick() fault {
 	return []fault{dropRequest, dropAnswer, throttle, serverError}[s.r.IntN(4)]
 }
 
-// Concurrent writers on a network that drops requests and answers: a writer that
-// got no error was counted once, one that got an error was not, and where the
-// outcome is unknown, once or not at all. Nothing is applied twice.
+// Concurrent writers on a network that drops requests and answers. A writer without an error was
+// counted once, and one with an error was not. If the outcome is unknown, it was counted once or not at
+// all, and never twice.
 func TestConcurrentWritersInAStorm(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -123,8 +123,7 @@ func TestConcurrentWritersInAStorm(t *testing.T) {
 	}
 }
 
-// One entity saved again and again through a storm, until each save succeeds:
-// what is stored is the last value, whatever happened on the way.
+// One entity is saved repeatedly on a bad network, until each save succeeds: the last value is stored.
 func TestSaveUntilItSucceeds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

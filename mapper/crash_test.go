@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// crash is a transport of a program that dies: after a number of requests none is
-// answered. What was on its way then may still arrive, much later.
+// crash is the transport of a program that dies: after a number of requests none is answered. Requests
+// in transfer may still arrive, much later.
 type crash struct {
 	mu    sync.Mutex
 	left  int
@@ -40,7 +40,7 @@ func (c *crash) transport() *faulty {
 	}}
 }
 
-// deliver sends what was on its way, writes only.
+// deliver sends the writes that were in transfer.
 func (c *crash) deliver(t *testing.T) (n int) {
 	t.Helper()
 	for i, r := range c.late {
@@ -60,7 +60,7 @@ func (c *crash) deliver(t *testing.T) (n int) {
 	return n
 }
 
-// version of an entity, to be told apart.
+// version returns a version of an entity that differs from others.
 func version(id string, n int) account {
 	a := account{ID: id, Counter: n, Left: fmt.Sprint("v", n), Right: fmt.Sprint("v", n)}
 	for i := range 4 {
@@ -69,9 +69,9 @@ func version(id string, n int) account {
 	return a
 }
 
-// A crash in every step of a staged insert, with a reader at each: the entity is
-// not there, or wholly there. A further insert takes over, and what the crashed
-// writer had on its way never joins what is there then.
+// A crash in every step of a staged insert, with a reader at each. The entity does not exist, or exists
+// completely. A further insert takes over, and late requests of the crashed writer never become part of
+// its entity.
 func TestCrashInStagedInsert(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -203,7 +203,7 @@ func TestCrashInStagedDelete(t *testing.T) {
 	}
 }
 
-// items counts what is stored under an account's partition key.
+// items counts the stored items under an account's partition key.
 func items(t *testing.T, table, id string) int {
 	t.Helper()
 	out, err := enginetest.Start(t).Client().Query(context.Background(), queryAll(table, "ACCOUNT#"+id))

@@ -86,12 +86,13 @@ func externalOf(f *item.Image) (names []string) {
 
 // ItemChange is the change of one item in a stream record.
 type ItemChange[T any] struct {
-	// Event says what the change means for the entity: "entityCreated", "entityDeleted", "itemCreated",
-	// "itemChanged", "itemDeleted", or "none". A staged insert creates the entity when its root item
-	// becomes live. A staged delete deletes it when its root item is marked. "none" is a change without
-	// a meaning for an existing entity: of a root item whose insert is unfinished or that is marked for
-	// a delete, or of an item of another model. Another item of a staged insert is "itemCreated" with
-	// the State "staged", because it alone does not show the state of the entity.
+	// Event is the meaning of the change for the entity: "entityCreated", "entityDeleted",
+	// "itemCreated", "itemChanged", "itemDeleted", or "none". A staged insert creates the entity when
+	// its root item becomes live. A staged delete deletes it when its root item is marked. "none" is a
+	// change without a meaning for an existing entity. It concerns a root item whose insert is
+	// unfinished or that is marked for a delete, or an item of another model. Another item of a staged
+	// insert is "itemCreated" with the State "staged", because it alone does not show the state of the
+	// entity.
 	Event string
 	// Old and New are the item before and after, nil for none.
 	Old, New *Decoded[T]

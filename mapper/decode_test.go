@@ -23,7 +23,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// Items of every state, and of no model, are told apart.
+// Items of every state, and of no model, are distinguished.
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	m := must(mapper.New[account](failingClient{}))(t)
@@ -139,8 +139,8 @@ func TestDecodeInTable(t *testing.T) {
 	}
 }
 
-// Every record of a table's stream decodes, old and new, to the values that were written, and tells
-// what happened to its entity.
+// Every record of a table's stream decodes to the old and new values that were written, and shows the
+// change of its entity.
 func TestDecodeStream(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -208,7 +208,7 @@ func TestDecodeStream(t *testing.T) {
 	}
 }
 
-// writing is what was written into a table with a stream.
+// writing has the writes to a table with a stream.
 type writing struct {
 	records          int
 	created, deleted map[string]int

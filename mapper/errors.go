@@ -209,10 +209,10 @@ func (e *NotFoundError) Error() string {
 // Unwrap returns ErrNotFound.
 func (e *NotFoundError) Unwrap() error { return ErrNotFound }
 
-// ValueError says that a value cannot be stored: a part of a key is empty or zero, two elements have
-// one key, a string is not valid UTF-8, a set has duplicates, a number is invalid. Or a key field was
-// changed after the load. Nothing was sent. All invalid values of an entity are returned together
-// (errors.Join).
+// ValueError says that a value cannot be stored, or that a key field was changed after the load.
+// Examples of such values are an empty or zero part of a key, two elements with one key, a string that
+// is not valid UTF-8, a set with duplicates, and an invalid number. Nothing was sent. All invalid
+// values of an entity are returned together (errors.Join).
 type ValueError struct {
 	Model string
 	// Field is the field of the value, or the item of the key.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Every error names the type, the field, the item and its key, says what is wrong
-// and how to mend it, and is told apart with errors.Is and errors.As.
+// Every error names the type, the field, the item and its key, the fault and the remedy. It is
+// recognized with errors.Is and errors.As.
 func TestErrorTexts(t *testing.T) {
 	t.Parallel()
 	key := Key{Table: "users", Partition: "USER#1", Sort: "U#Information"}

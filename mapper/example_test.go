@@ -70,8 +70,8 @@ func Example() {
 	// 0 requests, <nil>
 }
 
-// What a request reads, prints and drops may share the memory of DynamoDB's answer: that is faster, and
-// what is kept of it keeps all of it.
+// Values that a request reads, prints and drops may share the memory of DynamoDB's answer. That is
+// faster, but a value that is kept also keeps the whole answer in memory.
 func ExampleShareStrings() {
 	ctx := context.Background()
 	users := exampleUsers(mapper.ShareStrings())
@@ -141,7 +141,7 @@ func ExampleMapper_Load_part() {
 	// true
 }
 
-// Update loads, applies and saves, again if somebody else is quicker.
+// Update loads, applies the function and saves. It repeats this if another writer is faster.
 func ExampleMapper_Update() {
 	ctx := context.Background()
 	users := exampleUsers()
@@ -175,7 +175,7 @@ func ExampleMapper_query() {
 	// 2021-10-03 A bicycle
 }
 
-// An insert fails if the entity is there, a save if an item of it was changed.
+// An insert fails if the entity exists, and a save if one of its items was changed.
 func ExampleConflictError() {
 	ctx := context.Background()
 	users := exampleUsers()
@@ -205,7 +205,7 @@ func ExampleConflictError() {
 	// U#Information changed
 }
 
-// A handler of HTTP sends the tag of what it has loaded as the ETag, and requires with IfTag what the
+// An HTTP handler sends the tag of a loaded entity as its ETag. With IfTag it requires the tag that the
 // client sends back as If-Match.
 func ExampleIfTag() {
 	ctx := context.Background()

@@ -28,7 +28,7 @@ import (
 
 var accountOptions = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(account{}, "_")}
 
-// fault is what a transport does to one request.
+// fault is the fault that a transport gives one request.
 type fault int
 
 const (
@@ -154,12 +154,12 @@ func (noLimit) GetRetryToken(context.Context, error) (func(error) error, error) 
 }
 func (noLimit) GetInitialToken() func(error) error { return func(error) error { return nil } }
 
-// scenario is something done to an entity, and what is stored after it.
+// scenario is a change of an entity, and the stored entity after it.
 type scenario struct {
 	name string
-	// before is what is stored at first; nil for nothing.
+	// before is the stored entity at first; nil for none.
 	before *account
-	// do does it, and after is what is stored then; nil for nothing.
+	// do makes the change, and after is the stored entity then; nil for none.
 	do    func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error
 	after *account
 	// between reports whether a state that is stored after a failure is one that
@@ -262,7 +262,7 @@ func newAccounts(t testing.TB, table string, f *faulty, attempts int) *mapper.Ma
 	return m
 }
 
-// stored loads what is stored of an account, nil for none.
+// stored loads a stored account, nil for none.
 func stored(t testing.TB, m *mapper.Mapper[account], id string) *account {
 	t.Helper()
 	e, err := m.Load(context.Background(), m.Key(id), mapper.Strong())
@@ -275,7 +275,7 @@ func stored(t testing.TB, m *mapper.Mapper[account], id string) *account {
 	return &e.Value
 }
 
-// same compares accounts but for their IDs.
+// same compares accounts except for their IDs.
 func same(a, b *account) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -285,8 +285,8 @@ func same(a, b *account) bool {
 	return cmp.Equal(x, y, accountOptions)
 }
 
-// At every request of every scenario, every fault: what is stored afterwards is the old or the new state, never a
-// mixture; the error says where the outcome is unknown; and a retry leads to the new state.
+// Every fault at every request of every scenario. The stored entity is then the old or the new one,
+// never a mixture. The error says if the outcome is unknown, and a retry leads to the new state.
 func TestFaultAtEveryRequest(t *testing.T) {
 	t.Parallel()
 	table := enginetest.Table(t, "PK:S", "SK:S")

@@ -79,9 +79,8 @@ type topic struct {
 	Posts []part   `ddb:"sk=T#{^Name}#{N:02}"`
 }
 
-// Other entities' keys may sort between a root and the rest of its items ("A",
-// "A!", "A!#01", "A#01"): entities come in the order of their roots all the same,
-// both ways.
+// Other entities' keys may sort between a root and the rest of its items ("A", "A!", "A!#01", "A#01").
+// Entities still come in the order of their roots, in both directions.
 func TestFlatModelsInterleaved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -133,8 +132,8 @@ func TestFlatModelWithNumbers(t *testing.T) {
 	}
 }
 
-// An entity of several items is what lies under its prefix, always a delimited
-// one; a query yields entities, grouped.
+// An entity of several items has the items under its prefix, which ends with a delimiter. A query
+// yields whole entities.
 func TestFlatModelOfSeveralItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -176,8 +175,8 @@ func TestFlatModelOfSeveralItems(t *testing.T) {
 	}
 }
 
-// A root whose key is the prefix itself: an entity whose name begins another's is
-// not met with it, also where other names sort between its root and its lines.
+// A root whose key is the prefix itself. An entity is not mixed with one whose name begins with its
+// name, even if other names sort between its root and its lines.
 func TestFlatModelPrefixIsRoot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -294,7 +293,7 @@ func TestSecondaryTableElements(t *testing.T) {
 	}
 }
 
-// Items past their time to live are not there, and an insert treats them as absent.
+// Items past their time to live do not exist, and an insert treats them as absent.
 func TestTimeToLive(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -423,7 +422,7 @@ func TestQueries(t *testing.T) {
 			break
 		}
 	}
-	if receipt.Predicted.Requests != 2 { // the page, and the root, since it goes on behind that
+	if receipt.Predicted.Requests != 2 { // the page, and the root, since the entity continues after the page
 		t.Errorf("an abandoned query went on: %v", &receipt)
 	}
 	_, err := query.Of[wish](k).Collect(ctx, users)

@@ -93,8 +93,8 @@ func TestSaveThatCannotReadRootIsUnknown(t *testing.T) {
 	}
 }
 
-// findsOut saves an entity to which an item was added without an answer: an error if the entity was
-// deleted meanwhile, and nothing is left over.
+// findsOut saves an entity to which an item was added without an answer. The save fails if the entity
+// was deleted in the meantime, and no item is left over.
 func findsOut(t *testing.T, m *mapper.Mapper[account], e *mapper.Entity[account], table string, deleted bool) {
 	t.Helper()
 	_, err := m.Save(context.Background(), e)
@@ -211,8 +211,8 @@ func TestPatchMakesItemOnlyInLiveEntity(t *testing.T) {
 	}
 }
 
-// A patch that makes a missing item makes it in the entity that is live at its end, whoever deletes it
-// between two requests.
+// A patch that creates an item creates it in the entity that is live at its end, whoever deletes the
+// entity between two requests.
 func TestPatchMakesItemThatIsSeen(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -333,7 +333,7 @@ func TestPlansSayWhichRequestsReadRoot(t *testing.T) {
 	says("the second addition", "2 requests (1 reads the root item)", plan, must(add.Exec(ctx, m))(t))
 }
 
-// A delete removes what was added before it returned.
+// A delete deletes the items that were added before it returned.
 func TestDeleteRemovesWhatWasAddedBeforeItReturned(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -484,8 +484,8 @@ type foreignInner struct {
 	B string `dynamodbav:",omitempty"`
 }
 
-// A save compares with the value as it is stored, not as it would be encoded again: nested attributes
-// that the model does not know, and numbers with more digits than a float has, are no conflict.
+// A save compares with the stored form of a value, and not with its encoding. Nested attributes that
+// the model does not know are no conflict, and neither are numbers with more digits than a float has.
 func TestSaveComparesWithStoredForm(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -598,7 +598,7 @@ func TestCheckRootIsRefusedEachTime(t *testing.T) {
 	}
 }
 
-// Update applies its function again if the entity was deleted and inserted again meanwhile.
+// Update applies its function again if the entity was deleted and inserted again in the meantime.
 func TestUpdateAppliesToReplacedEntity(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

@@ -132,7 +132,7 @@ var textyFields = struct{ Word, Sort, Name field.String[texty, string] }{
 	handmade.String("Name", "", func(x *texty) *string { return &x.Name }),
 }
 
-// A beginning of no text is all behind what is given, and nothing else.
+// A prefix of "" selects everything after the given values, and nothing else.
 func TestIndexPrefixOfNoText(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -203,7 +203,7 @@ type coarseLine struct {
 	Word string
 }
 
-// coarse has keys of indexes that hold a day of what is stored to the nanosecond.
+// coarse has keys of indexes with the day of a time that is stored to the nanosecond.
 type coarse struct {
 	_     struct{}     `ddb:"table=coarses"`
 	_     struct{}     `ddb:"index=byDay,hash=G,range=GS,pk=ALL,sk={At:date}#{ID}"`
@@ -315,7 +315,7 @@ type ephemeral struct {
 	Lines []lossyLine `ddb:"sk=LINE#{No:04}"`
 }
 
-// What is of an entity that has expired is found by no index.
+// No index query returns items of an expired entity.
 func TestIndexHidesExpiredEntities(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -331,7 +331,8 @@ func TestIndexHidesExpiredEntities(t *testing.T) {
 	}
 }
 
-// mixed has a key of an index that is made of what a patch sets and of what the primary key holds a part of.
+// mixed has an index key that consists of a field that a patch sets and of one of which the primary key
+// has only a part.
 type mixed struct {
 	_     struct{}  `ddb:"table=mixeds"`
 	_     struct{}  `ddb:"index=byState,hash=S,range=SS,pk=ALL,sk={State}#{At:millis}"`
@@ -341,7 +342,7 @@ type mixed struct {
 	Lines []lossyLine `ddb:"sk=LINE#{No:04}"`
 }
 
-// A patch by a key that tells the day alone makes no keys of the day's first instant.
+// A patch by a key with a day does not create index keys with the first instant of the day.
 func TestPatchByCoarseKeyMakesNoIndexKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -452,7 +453,7 @@ func chargedAsPlanned[T any](t *testing.T, of func(*mapper.Mapper[T]) *mapper.En
 	}
 }
 
-// A key attribute is in no list of what else an index projects.
+// A key attribute is not listed among the attributes that an index projects.
 func TestIndexDoesNotProjectKeysTwice(t *testing.T) {
 	t.Parallel()
 	type listed struct {
@@ -494,7 +495,7 @@ func TestConditionOnEmptyIndexKeyIsRefused(t *testing.T) {
 	}
 }
 
-// What lies between in an index, left over or of others, is passed over by pages.
+// Pages of an index skip leftover items and items of others.
 func TestIndexPagesSkipForeignItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -122,14 +122,14 @@ func checkCharged(x testing.TB, what string, plan *mapper.Plan, r *mapper.Receip
 	if !r.Predicted.WCU.Contains(charged) || plan != nil && !plan.WCU.Contains(r.Consumed.WCU) {
 		x.Errorf("%s: %v WCU, predicted %v, planned %v\n%s", what, r.Consumed.WCU, r.Predicted.WCU, plan, r)
 	}
-	// A plan does not know that a write will be refused, and that what is in its way is read.
+	// A plan does not know that a write will be refused, and that the blocking item is read.
 	if !r.Predicted.RCU.Contains(r.Consumed.RCU) || plan != nil && r.Refused.Max == 0 &&
 		!plan.RCU.Contains(r.Consumed.RCU) {
 		x.Errorf("%s: %v RCU, predicted %v, planned %v\n%s", what, r.Consumed.RCU, r.Predicted.RCU, plan, r)
 	}
 }
 
-// exact is check of what has to be known before.
+// exact is check for costs that must be known before.
 func (x *issues) exact(what string, plan *mapper.Plan, r *mapper.Receipt, err error) {
 	x.Helper()
 	x.check(what, plan, r, err)
@@ -197,7 +197,7 @@ func (x *issues) step(ctx context.Context) {
 	}
 }
 
-// patch changes something without reading it; the entity is loaded anew behind it.
+// patch changes an entity without reading it, and then loads it again.
 func (x *issues) patch(ctx context.Context, id string, e *mapper.Entity[issue]) {
 	f := issueFields
 	head := mapperimpl.Item[issue, issue](x.m.Key(id).Item("HEAD"), 0)
@@ -239,7 +239,7 @@ func (x *issues) patch(ctx context.Context, id string, e *mapper.Entity[issue]) 
 	x.now[id] = must(x.m.Load(ctx, x.m.Key(id), mapper.Strong()))(x)
 }
 
-// compare compares what the indexes yield with what there is.
+// compare compares the results of the indexes with the entities.
 func (x *issues) compare(ctx context.Context) {
 	x.Helper()
 	look := func(name string, got query.Query[issue, issue], want func(*issue) bool) {
@@ -285,8 +285,8 @@ func (x *issues) compare(ctx context.Context) {
 	}
 }
 
-// What is written costs what was planned, of the table and of each index, in random operations on a
-// table with three global indexes and a local one; and the indexes yield what there is.
+// Writes cost the planned units, of the table and of each index, in random operations on a table with
+// three global indexes and a local one. The indexes yield exactly the existing entities.
 func TestIndexesAtRandom(t *testing.T) {
 	t.Parallel()
 	if !enginetest.ReportsTransactions(t) {

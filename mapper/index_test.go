@@ -45,8 +45,8 @@ func issueOf(id, state, owner string, weight int, opened time.Time, texts ...iss
 	}
 }
 
-// What a save does to each index is what the plan says and what the engine charges: an entry that
-// comes, goes, moves, changes or stays.
+// The effect of a save on each index is the one that the plan says and the engine charges. An entry is
+// added, removed, moved, changed or kept.
 func TestIndexUnits(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -86,8 +86,8 @@ func TestIndexUnits(t *testing.T) {
 	step("an element's", map[string]float64{"byAuthor": 2})
 }
 
-// A query of an index yields what lies there: whole entities, heads, elements; in its order, ranges,
-// both directions, pages.
+// A query of an index yields its content: whole entities, roots, elements; in order, in ranges, in both
+// directions, in pages.
 func TestIndexQueries(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -185,8 +185,9 @@ func TestIndexProjections(t *testing.T) {
 	}
 }
 
-// What is not live is in no query of an index, wherever a staged insert or delete was left off: a root
-// not for its keys, which it has while it is live alone, and an element not for its root.
+// No query of an index returns items that are not live, at whichever point a staged insert or delete
+// ended. A root is not in an index because it has the index keys only while it is live, and an element
+// is filtered by its root.
 func TestIndexLiveOnly(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

@@ -342,7 +342,7 @@ func zooInt[T zooModel](v *T) *int {
 	return nil
 }
 
-// stored compares the derived keys of all items with what they are to be.
+// stored compares the derived keys of all items with the expected ones.
 func (x *zooRun[T]) stored(ctx context.Context) {
 	x.Helper()
 	want := map[string]string{}

@@ -151,8 +151,7 @@ func TestNoErrorContainsRefusedValues(t *testing.T) {
 	}
 }
 
-// spoil makes each value in v, but for those that keys are made of, one that cannot be stored, calls
-// try, and restores it.
+// spoil makes each value in v, except those of keys, impossible to store, calls try, and restores it.
 func spoil(v reflect.Value, at string, isKey func(string) bool, try func(at string)) {
 	set := func(x any) {
 		was := reflect.New(v.Type()).Elem()

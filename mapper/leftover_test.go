@@ -17,11 +17,11 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// Here somebody meets what an entity that is no more has left behind, or what another one is
-// about to put, and it must not pass for the entity's.
+// The writers of these tests meet leftover items of a deleted entity, or items of an insert in
+// progress. They must not take these for items of the entity.
 
-// leaveEntries leaves entries over from an account 1 that is deleted: somebody who had loaded it
-// adds them afterwards.
+// leaveEntries leaves leftover items of an account 1 that is deleted: a writer that had loaded it adds
+// them afterwards.
 func leaveEntries(t *testing.T, m *mapper.Mapper[account], entries ...part) {
 	t.Helper()
 	ctx := context.Background()
@@ -32,9 +32,9 @@ func leaveEntries(t *testing.T, m *mapper.Mapper[account], entries ...part) {
 	must(m.Save(ctx, late, mapper.Blind()))(t)
 }
 
-// While A's staged insert puts its parts, B loads some of them and adds an element where A is
-// about to put one: B must not take the claim's incarnation for the entity's, nor A B's element
-// for its own.
+// While A's staged insert puts its parts, B loads some of them and adds an element under a key that A
+// is about to put. B must not take the claim's incarnation for the entity's, and A must not take B's
+// element for its own.
 func TestUnwatchedStagedInsert(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -79,8 +79,8 @@ func TestUnwatchedCrashedInsert(t *testing.T) {
 	}
 }
 
-// A move by a key field which leaves the root in place reports what somebody added under the old
-// key meanwhile.
+// A move by a key field which leaves the root in place reports the items that another writer added
+// under the old key during the move.
 func TestMoveLeftBehind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -97,8 +97,8 @@ func TestMoveLeftBehind(t *testing.T) {
 	}
 }
 
-// An element is added over a leftover, if the entity exists; it is deleted and inserted again
-// after the root was read: the element is then one of the new entity's.
+// An element replaces a leftover item, if the entity exists. The entity is deleted and inserted again
+// after the root was read: the element then belongs to the new entity.
 func TestIfEntityExistsOverALeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -124,8 +124,9 @@ func TestIfEntityExistsOverALeftover(t *testing.T) {
 	}
 }
 
-// Of a delete, exactly once, the first copy is lost, and the second refused because the item is
-// staged. The first may still arrive, and delete what somebody has saved since: that is unknown.
+// The first copy of a delete with exactly-once is lost, and the second is refused because the item is
+// staged. The first may still arrive, and delete an item that another writer has saved since: the
+// outcome is unknown.
 func TestExactlyOnceDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -199,8 +200,8 @@ func TestOwnMarkArrivesLate(t *testing.T) {
 	}
 }
 
-// A client that cannot be watched: the element that was put over a leftover is changed by
-// somebody before the SDK sends it again. That it is there does not say that it was before.
+// With a client that cannot be watched, another writer changes an element that replaced a leftover item
+// before the SDK repeats the request. The existing element does not prove that it existed before.
 func TestUnwatchedAddOverALeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -287,8 +288,8 @@ func TestPatchOfTwoIncarnations(t *testing.T) {
 	}
 }
 
-// An entity that has expired, and that DynamoDB has not removed yet, is in nobody's way: its items
-// can be deleted, and nothing can be added to it.
+// An expired entity that DynamoDB has not deleted yet blocks no writer: its items can be deleted, and
+// nothing can be added to it.
 func TestDeleteOfAnItemOfAnExpiredEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -438,7 +439,7 @@ func TestPatchOfAnother(t *testing.T) {
 	}
 }
 
-// What is left over is not there for who removes it.
+// A leftover item does not exist for a removal.
 func TestRemovalOverALeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -555,8 +556,8 @@ type shelf struct {
 	Other  []part   `ddb:"sk=O#{N:02}"`
 }
 
-// A move looks back at what is at the old key then: the rest of the entity, as it is after the save,
-// where its root stays, and what matches no template. Its plan says so.
+// After a move, the items under the old key are read: the rest of the entity if its root stays, and
+// items that match no template. The plan includes this read.
 func TestMovePlan(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -597,8 +598,8 @@ func TestMovePlan(t *testing.T) {
 	check("unknown items stay", plan, must(accounts.Save(ctx, e, mapper.Move()))(t))
 }
 
-// What a staged insert left over of an element is not there, so that it cannot be removed, and
-// whoever adds it puts it in its place.
+// A leftover element of a staged insert does not exist, so it cannot be removed, and an add replaces
+// it.
 func TestRemovalOfALeftElement(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

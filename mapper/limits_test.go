@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// document has a big attribute beside small ones.
+// document has a large attribute and small ones.
 type document struct {
 	_     struct{} `ddb:"table=documents"`
 	ID    string   `ddb:"pk={ID}"`
@@ -35,8 +35,8 @@ func newDocuments(t testing.TB) (*mapper.Mapper[document], *raw) {
 	return m, newRaw(t, table)
 }
 
-// An item of exactly 409,600 bytes is stored, by insert and by update; one byte
-// more is refused before any request, with what weighs most.
+// An item of exactly 409,600 bytes is stored, by insert and by update. One more byte is refused before
+// any request, and the error names the largest attribute.
 func TestItemSizeLimit(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

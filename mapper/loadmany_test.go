@@ -16,8 +16,9 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// A thousand entities of known keys are ten requests, in the order asked for; what is not there is
-// nil; what is asked for twice is read once, and comes as entities of their own.
+// A thousand entities with known keys need ten requests, and are returned in the requested order. An
+// entity that does not exist is nil. One that is requested twice is read once, and returned as two
+// entities.
 func TestLoadManyKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -60,8 +61,9 @@ func TestLoadManyKeys(t *testing.T) {
 	}
 }
 
-// Ranges are read as Load reads them, several at a time; a staged entity that is young again, and
-// strongly; one that is not live is not there. Keys that were not processed are asked for again.
+// Ranges are read as Load reads them, several at a time. A recently staged entity is read again,
+// strongly consistent, and one that is not live does not exist. Keys that were not processed are
+// requested again.
 func TestLoadMany(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

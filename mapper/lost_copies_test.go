@@ -192,9 +192,9 @@ func TestTransactionIsUnknownWhileItsFirstCopyMayArrive(t *testing.T) {
 	}
 }
 
-// A delete by key deletes the entity that it has read, and not the one that is inserted after its lost
-// copy; also if another program has written the first, without an incarnation. So does a transaction in
-// which nothing else is written, since it is a plain request.
+// A delete by key deletes the entity that it has read, and not one that is inserted after its lost
+// copy. This also holds if another program has written the first entity, without an incarnation. It
+// also holds for a transaction with no other write, since it is a plain request.
 func TestUnwatchedDeleteByKeyDeletesOneEntity(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

@@ -61,7 +61,7 @@ func newFixture(t testing.TB, r *rand.Rand, model reflect.Type) *fixture {
 	return fixtureOn(t, r, model, names)
 }
 
-// fixtureOn returns a mapper of a model type on tables that are there.
+// fixtureOn returns a mapper of a model type on existing tables.
 func fixtureOn(t testing.TB, r *rand.Rand, model reflect.Type, names map[string]string) *fixture {
 	t.Helper()
 	e, err := schema.Of(model)

@@ -147,7 +147,7 @@ func tablesWith(t testing.TB, c *dynamodb.Client, prefix string) []string {
 	return all
 }
 
-// state is what the tables of a mapper are like, by their months from this one on.
+// state describes the tables of a mapper, by their months from the present one on.
 func state(t testing.TB, m *mapper.Mapper[meter], c *dynamodb.Client) string {
 	t.Helper()
 	ctx := context.Background()

@@ -88,8 +88,8 @@ func (f *fixture) expiry(it *schema.Item, v, rec any) types.AttributeValue {
 type least struct {
 	dirty int
 	wcu   float64
-	// sure tells that the units do not hang on the size of numbers, which is only
-	// known to a byte for each.
+	// sure reports that the units do not depend on the size of numbers, which is known only to within a
+	// byte each.
 	sure bool
 	// confirms reports that items are added without the root item, which is read afterwards then.
 	confirms bool
@@ -171,9 +171,9 @@ func sameItem(a, b item.Attributes) bool {
 	return true
 }
 
-// checkMinimum edits an entity at random and saves it: what is sent and charged
-// is the least that can be (law 1), as planned, and what is stored is the value.
-// It returns how many edits differed in no, one, and several items.
+// checkMinimum edits an entity at random and saves it. The requests and the charge are the minimum (law
+// 1) and as planned, and the stored entity equals the value. It returns the numbers of edits that
+// changed no, one, and several items.
 func checkMinimum(f *fixture, edits int) (none, one, several int) {
 	f.Helper()
 	v := f.gen.New()

@@ -101,7 +101,7 @@ type memo struct {
 	Text string `ddb:"sk=NOTE#{ID}#TEXT"`
 }
 
-// issue has a GSI on its root with a key of its own, one on an attribute as it is that is sparse and
+// issue has a GSI on its root with a key of its own, a sparse one on an ordinary attribute that
 // projects a list, one on its elements that projects keys, and an LSI.
 type issue struct {
 	_      struct{}    `ddb:"table=tickets"`
@@ -170,7 +170,7 @@ type reading struct {
 	Text   string   `ddb:"sk={N:08}"`
 }
 
-// A shop in each phase of a change of its number of shards from 20 to 40: it knows 20; it writes 20 and
+// A shop in each phase of a change of its number of shards from 20 to 40. It knows 20; it writes 20 and
 // knows 40; it writes 40 and knows 20; it knows 40.
 type (
 	shopOld struct {

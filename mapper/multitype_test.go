@@ -47,8 +47,8 @@ type offering struct {
 	Wishes []buyerWish `ddb:"sk=WISH#{N:02}"`
 }
 
-// Several types in one collection are read by one query, in the order of their sort keys, both ways,
-// with a limit, over answers that end anywhere; what is not one range is refused.
+// One query reads several types of one collection in order of their sort keys, in both directions, with
+// a limit, and with answers that end anywhere. Searches without one common range are refused.
 func TestMultiTypeQueries(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

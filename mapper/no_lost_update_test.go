@@ -25,7 +25,7 @@ func wantConflict(t *testing.T, err error, sort string, kind string) {
 	}
 }
 
-// A conflict tells what happened to the item: changed, deleted, or created.
+// A conflict names the change of each item: changed, deleted, or created.
 func TestConflictsNameTheirItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -91,8 +91,8 @@ func TestForeignWriter(t *testing.T) {
 	wantConflict(t, err, "U#Information", "changed")
 }
 
-// Items without a version are guarded by the old values of what is changed, and
-// have a version afterwards.
+// Items without a version are guarded by the old values of the changed attributes, and have a version
+// afterwards.
 func TestItemsWithoutVersion(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -107,7 +107,7 @@ func TestItemsWithoutVersion(t *testing.T) {
 	base()
 	e := must(users.Load(ctx, users.Key("1")))(t)
 	e.Value.Email = "new"
-	r.set("USER#1", "U#Information", "name", s("Foreign")) // not what is saved
+	r.set("USER#1", "U#Information", "name", s("Foreign")) // it differs from the saved value
 	must(users.Save(ctx, e))(t)
 	it := r.get("USER#1", "U#Information")
 	if text(it["email"]) != "new" || text(it["name"]) != "Foreign" || it["_v"] == nil {
@@ -237,8 +237,8 @@ func bySKU(e *mapper.Entity[user], sku string) wish {
 	return wish{}
 }
 
-// CheckLoaded also requires what was not changed to be unchanged, at two units
-// for each KB of it.
+// CheckLoaded also requires that unchanged items are unchanged in the table, at two units for each KB
+// of them.
 func TestCheckLoaded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -285,8 +285,8 @@ func TestBulkLoadErrorIsPublic(t *testing.T) {
 	}
 }
 
-// An error of Update's function ends the update, and is returned as it is: also one of another mapper,
-// and one of a save that gave up because of conflicts.
+// An error of Update's function ends the update, and is returned unchanged. This includes an error of
+// another mapper, and one of a save that gave up after conflicts.
 func TestUpdateReturnsErrorOfItsFunction(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

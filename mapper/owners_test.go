@@ -32,7 +32,7 @@ func TestKeysOfFieldsThatWereNotLoaded(t *testing.T) {
 	if _, err := m.Save(ctx, e); !errors.As(err, &missing) || !strings.Contains(err.Error(), "Region") {
 		t.Errorf("an element was added without its region: %v", err)
 	}
-	// The keys of what was loaded tell the region, and so does its item.
+	// The keys of the loaded items have the region, and so has its own item.
 	for id, sel := range map[string]query.Selection[regional]{
 		"2": m.Key("2").Prefix("STOCK#"),
 		"1": query.Join(m.Key("1").Prefix("STOCK#"), m.Key("1").Item("HEAD")),
@@ -107,8 +107,7 @@ func TestExpiryOfItemsWithoutTheirRoot(t *testing.T) {
 	}
 }
 
-// What lies under a key that its own attributes contradict is refused, since a
-// save would write elsewhere.
+// An item whose attributes contradict its key is refused, since a save would write another item.
 func TestAttributesThatContradictTheKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -54,9 +54,9 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// Law 2: whatever part of an entity is loaded, emptied or replaced, and saved,
-// nothing outside that part changes: items outside the selection, elements outside
-// the range, unknown items, unknown attributes of items that stay.
+// Law 2: any part of an entity is loaded, emptied or replaced, and saved. Nothing outside that part
+// changes: items outside the selection, elements outside the range, unknown items, unknown attributes
+// of items that stay.
 func TestPartialSaveLeavesTheRestAlone(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -141,7 +141,7 @@ func selected(name, sk string) bool {
 	return len(sk) >= len(name) && sk[:len(name)] == name
 }
 
-// scramble changes what lies within the selection.
+// scramble changes values in the selection.
 func scramble(r *rand.Rand, u *user, selects func(string) bool) {
 	if selects("U#Information") {
 		u.Email = fmt.Sprint(r.IntN(10))
@@ -163,8 +163,7 @@ func scramble(r *rand.Rand, u *user, selects func(string) bool) {
 	}
 }
 
-// A field that was changed outside of what was loaded is refused, before any
-// request, and nothing is written.
+// A change of a field that was not loaded is refused before any request, and nothing is written.
 func TestNotLoaded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -210,7 +209,7 @@ func TestNotLoaded(t *testing.T) {
 	}
 }
 
-// What a part holds is what is loaded, and it costs what just that costs.
+// A load of a part returns the items of the part, and costs as much as these.
 func TestLoadParts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -256,7 +255,7 @@ func TestLoadParts(t *testing.T) {
 		if c := receipt.Consumed.RCU; c != receipt.Predicted.RCU.Max && (c > 0 || enginetest.ReportsMisses(t)) {
 			t.Errorf("%s: consumed %v RCU; predicted %v", name, c, receipt.Predicted.RCU)
 		}
-		// It is itself the selection of what it loaded.
+		// The entity is a selection of the loaded items.
 		again, err := users.Load(ctx, e, mapper.Strong())
 		if err != nil || !cmp.Equal(again.Value, e.Value, userOptions) {
 			t.Errorf("%s: loaded again: %+v, %v", name, again, err)

@@ -168,7 +168,7 @@ func drawAct(r *rand.Rand) act {
 	return all[r.IntN(len(all))]
 }
 
-// plain returns what is stored of cells, however: empty is nil, and sets have no order.
+// plain returns cells in a normal form: empty is nil, and sets have no order.
 func (c cells) plain() cells {
 	slices.Sort(c.Tags)
 	slices.Sort(c.Primes)
@@ -224,9 +224,9 @@ func age(ctx context.Context, t *testing.T, r *rand.Rand, w *raw, pk string) {
 	}
 }
 
-// Law: a patch does to what is stored what its changes say, whatever is stored: NULL, an empty
-// map, an item that is not there. Random patches, each third in a transaction that saves another
-// entity as well, are compared with values in memory.
+// Law: a patch makes its changes to any stored value: NULL, an empty map, an item that does not exist.
+// Random patches, one in three in a transaction that also saves another entity, are compared with
+// values in memory.
 func TestPatchLaw(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -323,8 +323,8 @@ func TestFilterAndProject(t *testing.T) {
 	}
 }
 
-// What is too large is a *TooLargeError in a patch as well, and one item that is written
-// exactly once is a transaction.
+// A patch that makes an item too large returns a *TooLargeError, and one item that is written exactly
+// once is a transaction.
 func TestPatchErrorsAndModes(t *testing.T) {
 	t.Parallel()
 	users, err := mapper.New[store.User](&recorder{})
@@ -342,7 +342,7 @@ func TestPatchErrorsAndModes(t *testing.T) {
 	}
 }
 
-// What is passed as nothing is an error, and no panic.
+// A nil argument is an error, and no panic.
 func TestPatchOfNothing(t *testing.T) {
 	t.Parallel()
 	users, err := mapper.New[store.User](&recorder{})
