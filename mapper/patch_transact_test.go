@@ -22,8 +22,9 @@ import (
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
-// What an attack on patches and Transact found, the worst first. Each test failed when it was written; its comment
-// tells what happened then, and which sentence of the design or of docs/saving.md that broke.
+// Faults of patches and Transact that an attack found, the worst first. Each test failed when it was
+// written. Its comment describes the former behavior, and quotes the sentence of the design or of
+// docs/saving.md that it broke.
 
 func newBoards(t *testing.T) (*mapper.Mapper[board], string) {
 	t.Helper()
@@ -62,12 +63,12 @@ func TestPatchAllowsMergedIncrementsInsideBounds(t *testing.T) {
 	}
 }
 
-// A staged insert marks its items, and stores nil slices as NULL. A patch that appends, adds or sets a map's entry
-// there reckons with the mark (OfLive), is refused by NULL, is rewritten, which forgets what it reckoned with, is
-// refused by the mark, and so on: 16 requests, 3 s, and an error; it can never be written until somebody saves the
-// item. An insert of over 100 items is always staged. Breaks "where the refused item shows NULL or no parent, a second
-// request writes the whole attribute", and "A patch that meets the staged mark reads the root, and is ErrNotFound
-// unless it is live".
+// A staged insert marks its items, and stores nil slices as NULL. A patch that appends, adds or sets a
+// map's entry there assumed the mark (OfLive) and was refused because of NULL. It was rewritten without
+// the assumption, refused because of the mark, and so on: 16 requests, 3 s, and an error. It could not
+// be written until the item was saved. An insert of over 100 items is always staged. This broke "where
+// the refused item shows NULL or no parent, a second request writes the whole attribute", and "A patch
+// that meets the staged mark reads the root, and is ErrNotFound unless it is live".
 func TestPatchAppendsToNullAfterStagedInsert(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -116,10 +117,10 @@ func TestPatchAppendToExpiredIsNotFound(t *testing.T) {
 	}
 }
 
-// e was loaded, and is not changed. Transact(SavePart(e, CheckLoaded()), ...) checks nothing of it: the
-// diff's short way returns no checks. (With one changed item all others are checked; so are they where
-// a kind is opaque.) Breaks "CheckLoaded() also checks those that were only read", and "Of its options
-// only CheckLoaded can be given".
+// e was loaded, and is unchanged. Transact(SavePart(e, CheckLoaded()), ...) checked nothing of it: the
+// diff's shortcut returned no checks. (With one changed item all others were checked, and also if a
+// kind is opaque.) This broke "CheckLoaded() also checks those that were only read", and "Of its
+// options only CheckLoaded can be given".
 func TestSavingChecksUnchangedEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -135,11 +136,11 @@ func TestSavingChecksUnchangedEntity(t *testing.T) {
 	}
 }
 
-// A client that cannot be watched loses the first copy of a transaction of patches; the second is
-// refused because of the staged marks, and the transaction is made anew, with another token, and
-// acknowledged. Somebody saves both items; then the first copy arrives, and takes that away. Breaks
-// "ExactlyOnce(), transactions: never [applied twice] within ten minutes". (Exec of several items does
-// the same.)
+// A client that cannot be watched loses the first copy of a transaction of patches. The second copy was
+// refused because of the staged marks. The transaction was planned again, with another token, and
+// acknowledged. Another writer saves both items, and then the first copy arrives and undoes that. This
+// broke "ExactlyOnce(), transactions: never [applied twice] within ten minutes". (Exec of several items
+// did the same.)
 func TestTransactionByUnwatchedClientIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -161,10 +162,10 @@ func TestTransactionByUnwatchedClientIsAppliedOnce(t *testing.T) {
 	}
 }
 
-// An increment of an integer where a dead entity has left its counter is refused for good: Upserts says
-// no, since the bounds of the type count as a condition of the caller's. (A float's is written.) Breaks
-// "A singleton other than the root that is not there is its zero value: a set or an increment makes
-// it", and "a counter in an item of its own counts from nothing".
+// An increment of an integer over a leftover counter of a deleted entity was refused permanently.
+// Upserts returned false, since the bounds of the type counted as a condition of the caller. (A float's
+// increment was written.) This broke "A singleton other than the root that is not there is its zero
+// value: a set or an increment makes it", and "a counter in an item of its own counts from nothing".
 func TestPatchIncrementsOverLeftoverItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -204,11 +205,11 @@ func TestPatchConditionOverLeftoverItem(t *testing.T) {
 	}
 }
 
-// One entity in two parts that exclude each other, which do not share an item: an element is put, and
-// the entity deleted. Not refused; and where DeletePart comes first the entity takes the element for
-// stored afterwards, so that the Save that inserts it again leaves it out: it is lost, and all was
-// acknowledged. Breaks "a shared place is an error that names it", "entities are up to date
-// afterwards".
+// One entity is in two parts of a transaction that exclude each other and share no item: an element is
+// put, and the entity deleted. This was not refused. If DeletePart came first, the entity then took the
+// element for stored. The Save that inserted the entity again left the element out: it was lost,
+// although everything was acknowledged. This broke "a shared place is an error that names it" and
+// "entities are up to date afterwards".
 func TestTransactionRefusesEntityInTwoParts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -245,11 +246,11 @@ func TestDeletingUnresolvedInsertIsUnknown(t *testing.T) {
 	}
 }
 
-// The answer of a transaction is lost that deletes (a whole entity, or an element's item by SavePart),
-// beside a patch. Only the patch's version is asked whether it was applied; somebody patches that item
-// again. The deleted items are gone, as they were to be, and still the next saves are conflicts with
-// "someone else", until 15 minutes are over. Breaks "nothing, of a delete: it was applied: done", and
-// "After one the entity can be saved again".
+// The answer of a transaction is lost that has a patch and deletes (a whole entity, or an element's
+// item by SavePart). Only the patch's version was used to find out whether it was applied, and another
+// writer patches that item again. The items are deleted, as they should be, but the next saves were
+// conflicts with "someone else" for 15 minutes. This broke "nothing, of a delete: it was applied:
+// done", and "After one the entity can be saved again".
 func TestUnresolvedDeleteIsResolvedByItsItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -288,9 +289,9 @@ func TestUnresolvedDeleteIsResolvedByItsItems(t *testing.T) {
 	}
 }
 
-// An integer that is stored as NULL (of a field that was a pointer once) cannot be incremented: the bounds require that
-// it is absent or small, which NULL never is. (A float's can.) Breaks "increments [...] on NULL [...]: a second request
-// writes the whole attribute".
+// An integer that is stored as NULL (of a field that was a pointer before) could not be incremented.
+// The bounds require that it is absent or small, which NULL never is. (A float could.) This broke
+// "increments [...] on NULL [...]: a second request writes the whole attribute".
 func TestPatchIncrementsNull(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -302,9 +303,9 @@ func TestPatchIncrementsNull(t *testing.T) {
 	}
 }
 
-// A condition that does not hold, beside an append to what is NULL: 11 requests, and "kept changing", where nothing
-// changes; by Transact 12, and 3 s of pauses. Breaks "A refusal says existence, state, or which condition with what was
-// found".
+// A condition that does not hold, together with an append to NULL. This needed 11 requests and ended
+// with "kept changing", although nothing changes; with Transact it needed 12, and 3 s of pauses. This
+// broke "A refusal says existence, state, or which condition with what was found".
 func TestPatchReportsConditionNextToNull(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -322,8 +323,9 @@ func TestPatchReportsConditionNextToNull(t *testing.T) {
 	}
 }
 
-// The same of an entity whose insert is not finished: "kept changing" in place of ErrNotFound with what is pending.
-// Breaks the same, and "ErrNotFound (Pending) unless it is live".
+// The same for an entity whose insert is not finished: the error was "kept changing" instead of
+// ErrNotFound with the pending insert. This broke the same sentence, and "ErrNotFound (Pending) unless
+// it is live".
 func TestPatchAppendToPendingInsertIsNotFound(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -382,9 +384,10 @@ func TestTransactionWithUncomparableClient(t *testing.T) {
 	}
 }
 
-// One client, of which one of two mappers was told that it sends once: whether a refusal is a conflict
-// depends on the order of the parts. Breaks "mapper.ClientNeverRetries() tells that a client [...]
-// never sends a request again by itself: then a bare [failed condition] is a conflict".
+// Two mappers share a client, and one of them knows that the client sends each request once. Whether a
+// refusal was a conflict depended on the order of the parts. This broke "mapper.ClientNeverRetries()
+// tells that a client [...] never sends a request again by itself: then a bare [failed condition] is a
+// conflict".
 func TestClientNeverRetriesOfAnyMapper(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -399,8 +402,8 @@ func TestClientNeverRetriesOfAnyMapper(t *testing.T) {
 	}
 }
 
-// The plan of a change that may take two requests knows of one, and of one write. Breaks "a second request writes the
-// whole attribute on condition of what was seen; the plan gives both".
+// The plan of a change that may need two requests had one, and one write. This broke "a second request
+// writes the whole attribute on condition of what was seen; the plan gives both".
 func TestPatchPlanHasSecondRequest(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -414,9 +417,9 @@ func TestPatchPlanHasSecondRequest(t *testing.T) {
 	}
 }
 
-// Of a client that cannot be watched, an add to a set that is NULL is never written by Exec: unknown
-// each time. By Transact it is. Breaks the same sentence, and "what stands in its way is not what that
-// copy would have put" of harmless.
+// With a client that cannot be watched, Exec never wrote an add to a set that is NULL: the outcome was
+// unknown each time. Transact wrote it. This broke the same sentence, and "what stands in its way is
+// not what that copy would have put" of harmless.
 func TestPatchAddsToNullByUnwatchedClient(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -486,8 +489,8 @@ func TestUnknownPatchSaysLoad(t *testing.T) {
 	}
 }
 
-// A patch that meets an expired root: NotFoundError.Pending is "", of Load it is "its time to live is over". Breaks
-// "Pending says what is being done there: [...] a time to live that is over".
+// A patch that meets an expired root: NotFoundError.Pending was "", and for Load it is "its time to
+// live is over". This broke "Pending says what is being done there: [...] a time to live that is over".
 func TestPatchOfExpiredRootSaysSo(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -519,9 +522,10 @@ func TestRawKeyOfUnknownTable(t *testing.T) {
 	}
 }
 
-// IfEntityExists of an entity without an incarnation (another program's) that is deleted and inserted before the write:
-// "the condition of the patch does not hold", though it has none, where with an incarnation it goes round again. Breaks
-// "A refusal says existence, state, or which condition".
+// IfEntityExists of an entity without an incarnation (of another program) that is deleted and inserted
+// before the write. The error was "the condition of the patch does not hold", although the patch has
+// none; with an incarnation the patch is planned again. This broke "A refusal says existence, state, or
+// which condition".
 func TestIfEntityExistsRebindsToNewEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -21,7 +21,8 @@ import (
 	"github.com/itemize/itemize/tables"
 )
 
-// The tests of this file patch fixed items beside other writers, and over items that deleted entities have left.
+// The tests of this file patch fixed items concurrently with other writers, and over leftover items of
+// deleted entities.
 
 // visits are mappers of one table of visited, of which watched has a network that f watches.
 type visits struct {
@@ -137,8 +138,8 @@ func TestUpsertMakesItemsOfItsEntity(t *testing.T) {
 	}
 }
 
-// The entity is deleted while an Upsert finds out about what is in its way. The items that it makes
-// then are of the new entity alone.
+// The entity is deleted while an Upsert examines the blocking items. The items that it then creates
+// belong to the new entity alone.
 func TestUpsertOfDeletedEntityMakesItemsOfItsEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -262,8 +263,8 @@ func TestPatchGivesNoIncarnationToForeignItem(t *testing.T) {
 	}
 }
 
-// A patch that found an item missing reads the root item at its end, also if another writer has made
-// the item meanwhile.
+// A patch that found an item missing reads the root item at its end, even if another writer has created
+// the item by then.
 func TestPatchOfItemThatAnotherMakesIsConfirmed(t *testing.T) {
 	t.Parallel()
 	v := newVisits(t)
@@ -348,7 +349,7 @@ func TestAdditionThatAnotherTakesBackIsNotUnknown(t *testing.T) {
 }
 
 // Before a delete by key that an unwatched client may have sent twice, another writer deletes the
-// entity and inserts the next one: the delete is over, and takes nothing of the next entity.
+// entity and inserts the next one. The delete then ends, and deletes nothing of the next entity.
 func TestDeleteTakesNothingOfNextEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -420,7 +421,7 @@ func TestDeleteTakesNothingOfStagedInsertDuringItsQuery(t *testing.T) {
 }
 
 // An unwatched client may have sent a delete twice, and between the two another writer has changed the
-// root item of another program: whether it is the next entity nobody knows.
+// root item of another program. It is unknown whether that item belongs to the next entity.
 func TestUnwatchedDeleteOfChangedForeignEntityIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -9,8 +9,8 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// What is planned for loads and deletes is what they then take: exactly where the items
-// are known, within the bounds where they are not.
+// The plans of loads and deletes equal their cost: exactly if the items are known, and within the
+// bounds if they are not.
 func TestPlansOfLoadsAndDeletes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -78,8 +78,8 @@ func (f *fixture) putForeign(r *rand.Rand, whole selection.Selection, stored []i
 	}
 }
 
-// checkRehearsals loads parts of an entity, and compares what their next load takes with
-// what was planned. It returns how many plans it compared.
+// checkRehearsals loads parts of an entity, and compares the cost of their next load with the plan. It
+// returns the number of plans.
 func (f *fixture) checkRehearsals(r *rand.Rand, rounds int) (plans int) {
 	ctx := context.Background()
 	for range rounds {
@@ -120,7 +120,7 @@ func (f *fixture) checkRehearsals(r *rand.Rand, rounds int) (plans int) {
 		out := f.Codec.New()
 		part, err := f.load(ctx, sel, out, r.IntN(2) == 0, &t)
 		if err != nil {
-			continue // which is the entity's cannot be told without its root
+			continue // without the root the items of the entity are unknown
 		}
 		check(part, sel, r.IntN(2) == 0)
 		f.gen.Edit(out)
@@ -131,9 +131,9 @@ func (f *fixture) checkRehearsals(r *rand.Rand, rounds int) (plans int) {
 	return plans
 }
 
-// What is planned for the load of an entity that was loaded is what that takes, to the
-// half unit: of any model and selection, after plain and staged inserts, with items beside
-// its own, and after it was saved.
+// The plan for the load of an entity that was loaded equals the cost, to half a unit. The test has
+// models of all kinds, any selection, plain and staged inserts, items of others in the collection, and
+// saves in between.
 func TestLoadsArePredicted(t *testing.T) {
 	t.Parallel()
 	r := random(t)

@@ -23,8 +23,8 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// What an attack on the write protocols found. Each test tells the schedule in which the library
-// once broke a promise, and which; the worst come first.
+// Faults of the write protocols that an attack found, the worst first. Each test describes the schedule
+// in which the library broke a promise, and names the promise.
 
 // atRequest is a transport that calls do before the nth request, from 1, of an operation.
 func atRequest(op string, n int, do func()) *faulty {
@@ -70,10 +70,11 @@ func smallPages(page, n int, do func()) *faulty {
 	}}
 }
 
-// One actor alone: an entity is moved by a key field beyond its identity, so that its root stays where
-// it is and its elements go elsewhere. The elements are put with a new incarnation, the root keeps the old
-// one: they are hidden from then on. Breaks "Key fields may not change after the load [...] unless all is
-// loaded and Move() is asked for", and "on every item that is put for it by someone who knows it".
+// With one actor, an entity is moved by a key field beyond its identity, so that its root stays under
+// its key and its elements move. The elements were put with a new incarnation while the root kept the
+// old one, so they were hidden from then on. This broke "Key fields may not change after the load [...]
+// unless all is loaded and Move() is asked for", and "on every item that is put for it by someone who
+// knows it".
 func TestMoveByKeyFieldKeepsIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -97,7 +98,7 @@ func TestUpsertNeverReplacesNewerItem(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	users := moveOut(t, table)
-	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, and beside the part
+	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, while its part is stored
 	home := store.Address{Street: "S", City: "Oslo", Country: "N"}
 	patcher := must(mapper.New[store.User](client(t, atRequest("PutItem", 1, func() {
 		e := must(users.Load(ctx, store.UserByID("1")))(t)
@@ -118,7 +119,7 @@ func TestUpsertsOverOneLeftoverAreBothKept(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	users := moveOut(t, table)
-	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, and beside the part
+	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, while its part is stored
 	a := must(mapper.New[store.User](client(t, atRequest("PutItem", 1, func() {
 		must(store.UserByID("1").Home().Patch(store.AddressFields.Street.Set("S")).Exec(ctx, users))(t)
 	}), 1), mapper.Table(table)))(t)
@@ -130,10 +131,10 @@ func TestUpsertsOverOneLeftoverAreBothKept(t *testing.T) {
 }
 
 // A deletes a single item by its key, which another program has written, without a version. The first
-// request is lost; A looks, the item is there; A reads the root, and sends the delete again with no condition
-// at all (a zero Expect). Meanwhile somebody else removes the item, and B puts it as a part of a staged insert.
-// A's delete takes the part, B goes live without it. Breaks "the parts are those of one live incarnation", and
-// that an unread delete never takes what a staged insert has put.
+// request is lost. A finds the item, reads the root, and sent the delete again without a condition (a
+// zero Expect). In between another writer deletes the item, and B puts it as a part of a staged insert.
+// A's delete deleted the part, and B went live without it. This broke "the parts are those of one live
+// incarnation", and the rule that an unread delete never deletes an item of a staged insert.
 func TestUnreadDeleteIsRetriedWithCondition(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -151,7 +152,7 @@ func TestUnreadDeleteIsRetriedWithCondition(t *testing.T) {
 		}
 		seen++
 		if seen == 2 {
-			must(clean.DeleteByKey(ctx, clean.Key("1").Item("LEFT")))(t) // somebody else removes it
+			must(clean.DeleteByKey(ctx, clean.Key("1").Item("LEFT")))(t) // another writer deletes it
 			go func() {
 				_, err := inserter.Save(ctx, inserter.New(v), mapper.Staged())
 				done <- err
@@ -173,11 +174,11 @@ func TestUnreadDeleteIsRetriedWithCondition(t *testing.T) {
 	}
 }
 
-// Part of an expired, not yet removed entity: A has loaded it before. B adds an element at the key of one
-// of its parts, with a patch: the part counts as dead, since the root has expired, and is replaced. A saves a
-// later expiry, on condition of the root's version only, and is acknowledged: the entity is there again, with
-// B's element, and A's part is lost. Breaks "is dead if a strong GetItem of the root [...] shows another `_a`,
-// or no root": this root shows the same `_a`.
+// A has loaded a part of an expired entity that is not yet removed. B adds an element under the key of
+// one of its parts, with a patch: the part counts as dead, since the root has expired, and is replaced.
+// A saves a later expiry, on condition of the root's version only, and was acknowledged. The entity
+// existed again with B's element, and A's part was lost. This broke "is dead if a strong GetItem of the
+// root [...] shows another `_a`, or no root": this root shows the same `_a`.
 func TestExpiredRootIsNotRevived(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -228,10 +229,11 @@ func TestForeignRootWithLeftoverItemCanBeSaved(t *testing.T) {
 	}
 }
 
-// One actor alone: an item that another program has put under the entity's key, of another value of a key
-// field beyond the identity: Load counts it as unknown. A staged delete of the loaded entity ends in a conflict
-// for ever (it takes the item for created); a staged delete by key deletes the item, a plain one does not.
-// Breaks "an item that matches none is counted, kept out of the value, and never touched".
+// With one actor, another program has put an item under the entity's key, with another value of a key
+// field beyond the identity: Load counts it as unknown. A staged delete of the loaded entity ended in a
+// conflict each time, because it took the item for a created one. A staged delete by key deleted the
+// item, and a plain one did not. This broke "an item that matches none is counted, kept out of the
+// value, and never touched".
 func TestStagedDeleteLeavesUnknownItems(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -253,11 +255,11 @@ func TestStagedDeleteLeavesUnknownItems(t *testing.T) {
 	}
 }
 
-// One actor alone: an item without a version, of many attributes, that another program has put under the
-// entity's key. A staged delete marks the root, and then cannot send the item's delete: the condition on all
-// of its values is larger than DynamoDB takes. The entity is not found from then on, every further delete by
-// key fails in the same way, and an insert is told to delete by key. (A plain delete by key fails as well,
-// before anything is written.) Stuck for a single actor.
+// With one actor, another program has put an item with many attributes and without a version under the
+// entity's key. A staged delete marked the root, and then could not send the item's delete: the
+// condition on all of its values is larger than DynamoDB accepts. From then on the entity was not
+// found, each further delete by key failed, and an insert advised to delete by key. (A plain delete by
+// key failed too, before it wrote anything.) The entity was stuck.
 func TestDeleteOfManyAttributesWithoutVersion(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -284,10 +286,10 @@ func TestDeleteOfManyAttributesWithoutVersion(t *testing.T) {
 }
 
 // A query for elements meets an entity that has just gone live: it reads the root, and then everything
-// again. Meanwhile B's staged delete has marked the root and deleted some of the parts. The query does not read
-// the root after its second reading, and yields the rest of the parts. (A load of the same parts yields none.)
-// Breaks "A load or query without the root asks the root only where it meets staged or mixed items, and then
-// reads everything again after it, and the root at its end".
+// again. In the meantime B's staged delete has marked the root and deleted some of the parts. The query
+// did not read the root after its second read, and yielded the rest of the parts. (A load of the same
+// parts yields none.) This broke "A load or query without the root asks the root only where it meets
+// staged or mixed items, and then reads everything again after it, and the root at its end".
 func TestQueryChecksRootAfterSecondReading(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -306,10 +308,11 @@ func TestQueryChecksRootAfterSecondReading(t *testing.T) {
 	}
 }
 
-// A query for entities of a flat model. A page ends with the root of an entity, as its first item; before
-// the next page is read, B's staged delete removes the entity. Of the entity only the root was found, in one
-// answer, so it counts as read in one page, though the reading went on: the root is yielded without its parts.
-// Breaks "A load whose range took more than one page [...] reads the root strongly after its last answer".
+// A query for entities of a flat model. A page ends with the root of an entity, as its first item.
+// Before the next page is read, B's staged delete deletes the entity. Only the root was found, in one
+// answer, so the entity counted as read in one page although the read continued, and the root was
+// yielded without its parts. This broke "A load whose range took more than one page [...] reads the
+// root strongly after its last answer".
 func TestEntityAcrossPagesIsWholeOrMissing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -330,9 +333,9 @@ func TestEntityAcrossPagesIsWholeOrMissing(t *testing.T) {
 	}
 }
 
-// One actor alone: an Independent insert (or save) over more than nine leftovers. Each is found out about
-// in a planning of its own, of which there are ten: "the items kept changing", though nobody else is there. What
-// was written so far is stored, and the error is no PartialError.
+// With one actor, an Independent insert (or save) meets more than nine leftover items. Each needed a
+// plan of its own, and the maximum is ten plans. The error was "the items kept changing" although there
+// is no other writer. The items that were already written stayed, and the error was no PartialError.
 func TestIndependentSaveReplacesManyLeftoverItems(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -370,8 +373,8 @@ func TestPatchAfterStagedInsertByUnwatchedClient(t *testing.T) {
 	}
 }
 
-// Two upserts over one leftover of an entity that is no more, with no root: the second meets what the first
-// has put, which has no `_a`, and ends in a conflict of a condition that the caller did not give.
+// Two upserts over one leftover item of a deleted entity, without a root. The second meets the item of
+// the first, which has no `_a`, and ended in a conflict with a condition that the caller did not give.
 func TestConcurrentUpsertsOverLeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -389,9 +392,9 @@ func TestConcurrentUpsertsOverLeftover(t *testing.T) {
 	}
 }
 
-// Delete of a single item by its key "is deleted whatever it holds" (Mapper.Delete). Where it bears the
-// staged mark, A reads the root and deletes it on its version; B saves the item in between: A gets a conflict
-// instead of going round again.
+// A delete of a single item by its key "is deleted whatever it holds" (Mapper.Delete). If the item has
+// the staged mark, A reads the root and deletes the item on its version. B saves the item in between,
+// and A got a conflict instead of a new plan.
 func TestUnreadDeleteRetriesAfterConcurrentSave(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -408,9 +411,9 @@ func TestUnreadDeleteRetriesAfterConcurrentSave(t *testing.T) {
 	}
 }
 
-// One actor alone: an entity that has expired and that DynamoDB has not removed yet. A Delete by key is
-// ErrNotFound and leaves its parts, which do not expire. Breaks "items past their TTL [...] are not there" and
-// "what was left behind by a deleted entity is [...] removed by a Delete by key".
+// With one actor, an entity has expired and DynamoDB has not deleted it yet. A Delete by key was
+// ErrNotFound and left its parts, which do not expire. This broke "items past their TTL [...] are not
+// there" and "what was left behind by a deleted entity is [...] removed by a Delete by key".
 func TestDeleteRemovesPartsOfExpiredEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -425,9 +428,9 @@ func TestDeleteRemovesPartsOfExpiredEntity(t *testing.T) {
 	}
 }
 
-// 16 (message). A staged delete ended part-way (a request was denied); its caller deletes the same entity again,
-// without Staged: a conflict, "deleted by someone else", of what it has deleted itself. With Staged, or by key,
-// it works.
+// A staged delete ended part-way (a request was denied). Its caller deletes the same entity again,
+// without Staged, and got a conflict, "deleted by someone else", with its own delete. With Staged, or
+// by key, it worked.
 func TestDeleteContinuesStagedDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -452,8 +455,8 @@ func TestDeleteContinuesStagedDelete(t *testing.T) {
 	}
 }
 
-// 17 (message). A deletes what is left over by key, with Staged; before its mark, B inserts the entity. A's
-// delete ends with ErrExists: "exists already: load it and save the change, or delete it first".
+// A deletes leftover items by key, with Staged. Before its mark, B inserts the entity. A's delete ended
+// with ErrExists: "exists already: load it and save the change, or delete it first".
 func TestDeleteNeverReturnsErrExists(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -469,8 +472,8 @@ func TestDeleteNeverReturnsErrExists(t *testing.T) {
 	}
 }
 
-// A patch with Upsert and a condition meets what an entity that is no more has left: the condition is not
-// dropped with what it was about.
+// A patch with Upsert and a condition meets a leftover item of a deleted entity. The condition is kept
+// when the item is deleted.
 func TestConditionOfUpsertHoldsOverLeftover(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

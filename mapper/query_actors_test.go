@@ -23,10 +23,10 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// meddling is somebody who deletes what is read over several pages, and may insert it again.
+// meddling is a writer that deletes the entity during a read of several pages, and may insert it again.
 type meddling struct {
 	at            int  // the reader's request before which it happens; its pages are of two items
-	before        bool // what is read was put by a staged insert
+	before        bool // the entity was put by a staged insert
 	again, staged bool // it is inserted again, by a staged insert
 }
 
@@ -207,9 +207,9 @@ func TestQueryWithALimitRereads(t *testing.T) {
 
 var textOfEntry = handmade.String("Text", "", func(v *part) *string { return &v.Text })
 
-// The first page tells nothing of the entity that is queried: nothing there passes the filter, or
-// matches a template, or carries an incarnation. Behind it the entity is deleted and inserted
-// again, and the second page holds items of the new one.
+// The first page shows nothing about the queried entity: no item there passes the filter, matches a
+// template, or carries an incarnation. After it the entity is deleted and inserted again, and the
+// second page has items of the new entity.
 func TestFirstPageProvesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -319,8 +319,8 @@ type happen struct {
 	N  int
 }
 
-// What a deleted entity has left over is queried by a range of instants, with a limit, over two
-// pages: as nobody else is there, that is no error.
+// A query by a time range, with a limit, reads leftover items of a deleted entity over two pages.
+// Without other writers that is no error.
 func TestLimitForever(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -389,7 +389,7 @@ func TestCountAtLimit(t *testing.T) {
 	}
 }
 
-// What is left over of an entity is queried over pages, with limits: that is never an error.
+// Queries over pages, with limits, read leftover items of an entity: that is never an error.
 func TestStableQueries(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -427,8 +427,8 @@ func TestStableQueries(t *testing.T) {
 	}
 }
 
-// A staged delete has died behind its mark: nothing of the entity is there any more, and nothing
-// that patches had added to it.
+// A staged delete has died after its mark: no item of the entity exists any more, and no element that
+// patches had added.
 func TestPatchedElementsOfADeletedEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -458,9 +458,9 @@ func TestPatchedElementsOfADeletedEntity(t *testing.T) {
 	}
 }
 
-// Elements that patches have added where no entity is are read over pages; between two of them the
-// entity is inserted, with an element of its own, and then a patch adds another: who sees that sees
-// the entity's own as well, or an error.
+// Elements that patches have added without an entity are read over pages. Between two pages the entity
+// is inserted, with an element of its own, and then a patch adds another element. A reader that sees
+// the latter also sees the entity's own element, or gets an error.
 func TestQueryOfWhatIsInserted(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

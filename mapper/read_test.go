@@ -116,8 +116,8 @@ func TestScanCountsUnknownItems(t *testing.T) {
 	}
 }
 
-// scan.go: "each entity is as Load would see it, and one that is inserted meanwhile may be seen or
-// not": not in part.
+// From scan.go: "each entity is as Load would see it, and one that is inserted meanwhile may be seen or
+// not". It is never seen in part.
 func TestScanNeverYieldsPartOfEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -146,8 +146,8 @@ func goroutine() string {
 	return f[1]
 }
 
-// "every entity as a stream": an iterator's body has to run in the goroutine of its loop: a
-// panic in it (or t.Fatal) cannot be recovered by the caller otherwise, and ends the program.
+// From scan.go: "every entity as a stream". An iterator's body must run in the goroutine of its loop.
+// Otherwise the caller cannot recover a panic in it (or t.Fatal), and the program ends.
 func TestScanRunsInCallersGoroutine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -290,8 +290,8 @@ func TestRootOnlyQueryRefusesFilterOfOtherItem(t *testing.T) {
 	}
 }
 
-// Errors: "*mapper.ValueError for every value that cannot be stored (an empty or zero key part ...): 400 and not 500";
-// "A zero time in a key is refused as an empty string is."
+// Errors: "*mapper.ValueError for every value that cannot be stored (an empty or zero key part ...):
+// 400 and not 500"; "A zero time in a key is refused as an empty string is."
 func TestUnstorableValueIsValueError(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -431,8 +431,8 @@ func (c *stale) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dyn
 	return out, err
 }
 
-// "An item of another incarnation is dead if a strong GetItem of the root, made after the item was read, shows
-// another _a, or no root": not by what an eventually consistent scan showed.
+// From the design: "An item of another incarnation is dead if a strong GetItem of the root, made after
+// the item was read, shows another _a, or no root". An eventually consistent scan does not prove it.
 func TestScanReadsRootStronglyBeforeStray(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -18,10 +18,9 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// checkReceipts has two actors change one entity in turn, so that some of their writes are
-// refused: what is reported lies within what was predicted of what was applied, and what is
-// refused costs what is stored. It returns how many writes were applied, and how many
-// refused.
+// checkReceipts has two actors change one entity in turn, so that some of their writes are refused. The
+// reported units are within the prediction for the applied writes, and a refused write costs the stored
+// item. It returns the numbers of applied and refused writes.
 func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int) {
 	ctx := context.Background()
 	v := f.gen.New()
@@ -60,8 +59,8 @@ func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int)
 	return applied, refused
 }
 
-// checkRefused compares the units of a write that was refused on one item with those of the
-// item that is there.
+// checkRefused compares the units of a write that was refused on one item with those of the stored
+// item.
 func (f *fixture) checkRefused(v any, r *Receipt, err error) {
 	f.Helper()
 	var conflict *ConflictError
@@ -89,7 +88,7 @@ func (f *fixture) checkRefused(v any, r *Receipt, err error) {
 	}
 }
 
-// Whoever else writes, a receipt's prediction holds.
+// The prediction of a receipt holds, whatever other writers do.
 func TestReceiptsHold(t *testing.T) {
 	t.Parallel()
 	if !enginetest.ReportsTransactions(t) {
@@ -116,7 +115,7 @@ func TestReceiptsHold(t *testing.T) {
 	}
 }
 
-// A receipt of what has written nothing lists nothing, as JSON as well.
+// The receipt of a call that has written nothing lists nothing, in JSON too.
 func TestReceiptWithoutItems(t *testing.T) {
 	t.Parallel()
 	r := (&tally{}).receipt()

@@ -174,7 +174,7 @@ func TestAfterLoadMustNotChangeElementKey(t *testing.T) {
 	}
 }
 
-// Merge's Limit reads what one query's does. (It read as if there were none.)
+// Merge's Limit reads as much as the limit of one query. (It was once ignored for reads.)
 func TestMultiTypeQueryLimitBoundsReads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

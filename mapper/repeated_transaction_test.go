@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
-// counting is a counter on an item that no part of a transaction loads, beside entities of the same
+// counting is a counter in an item that no part of a transaction loads, next to entities of the same
 // model.
 type counting struct {
 	*testing.T
@@ -72,9 +72,9 @@ func (c *counting) lost(kind fault, do func() error) {
 	}
 }
 
-// A transaction of an entity with a counter, of which nothing is known, is repeated after something
-// that happens in between. Whatever that is, the counter is counted once until the caller has been told:
-// that it was applied, or that nothing tells. What the error says is true.
+// A transaction of an entity with a counter, whose outcome is unknown, is repeated after an event in
+// between. Whatever the event, the counter is counted once until the caller knows that it was applied,
+// or that nothing shows whether it was. The error is true.
 func TestRepeatedWithAnotherPart(t *testing.T) {
 	t.Parallel()
 	type between = func(*counting, *mapper.Entity[board])
@@ -138,7 +138,7 @@ func TestRepeatedWithAnotherPart(t *testing.T) {
 				err, want := do(), c.want
 				if what == "raw" && want == applied &&
 					(name == "the entity unchanged" || name == "the entity written by another") {
-					// a raw item has no version that tells, and the entity's was written since, or not
+					// a raw item has no version that shows it, and the entity was written since, or not
 					// at all
 					want = unknowns
 				}
@@ -154,8 +154,8 @@ func TestRepeatedWithAnotherPart(t *testing.T) {
 	}
 }
 
-// A transaction that is repeated and lost again is still one: it is told once, whichever attempt was
-// applied, and what comes then is another.
+// A transaction that is repeated and lost again is still one. It is reported once, whichever attempt
+// was applied, and the next call is another one.
 func TestRepeatedTwice(t *testing.T) {
 	t.Parallel()
 	for name, kinds := range map[string][]fault{
@@ -183,8 +183,8 @@ func TestRepeatedTwice(t *testing.T) {
 	}
 }
 
-// Which of several transactions was applied is told by what each wrote: those that were repeated in
-// parts, with other entities, and with others' deletes and late copies in between.
+// The written items show which of several transactions was applied. Some were repeated in parts, with
+// other entities, and with deletes and late copies of others in between.
 func TestRepeatedInParts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -315,7 +315,8 @@ func TestRepeatedWithAFailure(t *testing.T) {
 	}
 }
 
-// A delete that turns out to be done is done, and what is saved beside it is; a patch of both tells.
+// A delete that turns out to be applied is done, and so is a save in the same transaction; a patch
+// shows that both are.
 func TestRepeatedDeleting(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
@@ -340,8 +341,8 @@ func TestRepeatedDeleting(t *testing.T) {
 	}
 }
 
-// An element in doubt that is taken back does not keep its entity from being saved in a transaction:
-// what became of it is asked first.
+// An element with an unresolved write that the caller removes does not prevent a save of its entity in
+// a transaction: the outcome of the write is determined first.
 func TestTakenBackInATransaction(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []fault{dropAnswer, dropRequest} {
@@ -360,7 +361,7 @@ func TestTakenBackInATransaction(t *testing.T) {
 	}
 }
 
-// A refusal for the size of an item names that item, and none where nothing tells which.
+// A refusal for the size of an item names that item, and none if it is unknown.
 func TestTooLargeInATransaction(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)

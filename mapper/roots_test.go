@@ -19,7 +19,7 @@ import (
 
 var ticketOptions = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(models.Ticket{}, "_")}
 
-// manyTickets stores tickets with texts of 20 KB beside their heads.
+// manyTickets stores tickets with texts of 20 KB next to their heads.
 func manyTickets(t *testing.T, m *mapper.Mapper[models.Ticket], n int) []models.Ticket {
 	t.Helper()
 	var all []models.Ticket
@@ -170,7 +170,7 @@ func TestBoundedPages(t *testing.T) {
 	if seen != 80 {
 		t.Errorf("%d", seen)
 	}
-	// An entity of many items takes few requests all the same.
+	// An entity of many items still needs few requests.
 	orders := newMapper[models.Order](t, "PK:S", "SK:S")
 	o := models.Order{Customer: "c", N: 1}
 	for i := range 500 {

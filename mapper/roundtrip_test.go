@@ -12,8 +12,8 @@ import (
 	"github.com/itemize/itemize/internal/testing/models"
 )
 
-// roundTrip saves a random value and loads it again: it comes back equal, nothing
-// is unknown, and saving what was loaded sends nothing.
+// roundTrip saves a random value and loads it again. The loaded value is equal, no item is unknown, and
+// a save of it sends nothing.
 func roundTrip(f *fixture) {
 	f.Helper()
 	v := f.gen.New()

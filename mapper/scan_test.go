@@ -21,8 +21,8 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// A scan yields each entity once, as Load sees it, and tells of what is none: orphans, what is left
-// over, what is not finished, and others' items.
+// A scan yields each entity once, as Load returns it, and reports items that belong to none: orphans,
+// leftover items, unfinished writes, and others' items.
 func TestScan(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -153,7 +153,7 @@ func TestScanFlat(t *testing.T) {
 	}
 }
 
-// A rate is kept: what is read, and what reading needs besides.
+// A rate is kept: for the scan, and for its additional reads.
 func TestScanRate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -24,8 +24,8 @@ type tick struct {
 	Text string   `ddb:"sk={N:06}"`
 }
 
-// distant is 200 shards that answer from memory after a delay: the tick of number n lies on shard n
-// modulo 200, whatever the model computes, which a query does not ask for.
+// distant are 200 shards that answer from memory after a delay. The tick of number n is on shard n
+// modulo 200, whatever the model computes, which a query does not use.
 type distant struct {
 	mapper.Client
 	delay time.Duration
@@ -82,9 +82,9 @@ func (c *distant) held(yielded int) {
 	c.mu.Unlock()
 }
 
-// With as many requests at a time as there are shards the first result comes after one delay, and a
-// query with a limit asks each shard once; what is held is bounded by Memory, not by 200 full pages.
-// The clock is the test's own.
+// With one concurrent request for each shard, the first result comes after one delay. A query with a
+// limit asks each shard once. The buffered items are limited by Memory, and not by 200 full pages. The
+// clock is the test's own.
 func TestScatter(t *testing.T) {
 	const delay = 500 * time.Millisecond
 	for _, c := range []struct {

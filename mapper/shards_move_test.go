@@ -67,8 +67,8 @@ func TestShardsQueryOfOneEntity(t *testing.T) {
 	}
 }
 
-// While an entity moves to its new shard, before any request of what else is done with it, nothing is
-// missed and nothing is lost.
+// An entity moves to its new shard before any request of another operation: nothing is missed and
+// nothing is lost.
 func TestShardsMoveDuringReads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -186,7 +186,7 @@ func TestShardsStale(t *testing.T) {
 	}
 }
 
-// A staged insert of what lies on another shard says that it exists.
+// A staged insert of an entity that is on another shard reports that it exists.
 func TestShardsStagedExists(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -20,8 +20,8 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// sharded are models that lie on shards, each in its own way: entities of one item, of several under
-// a prefix, of a root before its elements, and of several tables' worth of reads.
+// sharded are models on shards: entities of one item, of several items under a prefix, of a root before
+// its elements, and of items in several tables.
 type (
 	event struct {
 		_       struct{}  `ddb:"table=events,shards=7,shardby=OrderID"`
@@ -51,8 +51,8 @@ type (
 	}
 )
 
-// scattered runs a query of entities that lie on shards in every way, and compares it with what there
-// is, in order.
+// scattered runs queries of entities on shards in all forms, and compares the results with the stored
+// entities, in order.
 func scattered[T any](t *testing.T, m *mapper.Mapper[T], all query.Selection[T], want []T) {
 	t.Helper()
 	scatteredBy(t, m, query.Of[T](all), want)
@@ -103,8 +103,8 @@ func scatteredBy[T any](t *testing.T, m *mapper.Mapper[T], q query.Query[T, T], 
 	}
 }
 
-// A query over shards yields what lies on all of them in the order of its keys, whatever the
-// entities consist of; each is found by its key alone, edited, and deleted where it lies.
+// A query over shards yields the items of all of them in order of their keys, whatever the entities
+// consist of. Each entity is found by its key alone, edited, and deleted on its shard.
 func TestShards(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -174,7 +174,7 @@ func TestShards(t *testing.T) {
 		_, err := m.Load(ctx, m.Key("l", 3))
 		wantError(t, nil, err, "mapper_test.shardedEntry.Log: its shard was drawn (shardby=random), so that its key "+
 			"alone does not tell where it lies")
-		for e, err := range m.Scan(ctx) { // what is found is edited where it lies
+		for e, err := range m.Scan(ctx) { // an entity that is found is edited on its shard
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,8 +188,9 @@ func TestShards(t *testing.T) {
 	})
 }
 
-// While the number of shards changes, an entity is found by its key on whichever it lies, and is there
-// once: an insert on one is refused by what is on the other, in each phase and in both directions.
+// While the number of shards changes, an entity is found by its key on any of its shards, and exists
+// once. An insert on one shard is refused if the entity is on the other, in each phase and in both
+// directions.
 func TestShardsChange(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -274,7 +275,7 @@ func TestShardsChange(t *testing.T) {
 	}
 	all = slices.Delete(slices.Delete(all, 5, 6), 3, 4)
 	n := 0
-	for e, err := range c.Scan(ctx) { // what lies on an old shard moves to the new one, and then that is the only one
+	for e, err := range c.Scan(ctx) { // an entity on an old shard moves to the new one, and then exists only there
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,9 +294,9 @@ func TestShardsChange(t *testing.T) {
 	}
 }
 
-// Two processes insert the same entity, one writing 20 shards and knowing 40, the other the other way
-// round, whole or staged; the second begins and ends before each request of the first. One of them
-// succeeds, and what is there is its own.
+// Two processes insert the same entity, plain or staged. One writes 20 shards and knows 40, and the
+// other the reverse. The second begins and ends before each request of the first. One of them succeeds,
+// and the stored entity is its own.
 func TestShardsChangeTwoActors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

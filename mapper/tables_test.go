@@ -29,8 +29,7 @@ type depot struct {
 	Log   string    `ddb:"table=depotlogs,sk=LOG"`
 }
 
-// What a live table has otherwise than the model is told, all of it, and what is as it should be is
-// not.
+// All differences between a live table and the model are reported, and no others.
 func TestCheckTables(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -74,7 +73,7 @@ func TestCheckTables(t *testing.T) {
 	}
 	check()
 
-	// One that somebody else has made.
+	// A table that another program has created.
 	for _, d := range all {
 		must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &d.Name}))(t)
 	}
@@ -117,7 +116,7 @@ func TestCheckTables(t *testing.T) {
 	)
 }
 
-// Models that share a table need it together; what contradicts is told.
+// The definitions of models that share a table are joined, and contradictions are reported.
 func TestJoinDefinitions(t *testing.T) {
 	t.Parallel()
 	type first struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// A tag is of the state of the loaded items: it changes with each write of one of them, and with what
-// is added and deleted, and of one state there is one tag.
+// A tag is a tag of the state of the loaded items. It changes with each write, add and delete of an
+// item, and one state has one tag.
 func TestTagChangesWithEachItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -186,7 +186,7 @@ func TestIfTagAllowsSavingTheRest(t *testing.T) {
 	}
 }
 
-// A tag of something else is a conflict, whoever compares it: a client has sent it.
+// A tag of another entity is a conflict in every comparison, because a client has sent it.
 func TestTagOfSomethingElseIsConflict(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -266,7 +266,7 @@ func TestIfTagIsRefusedWhereNothingIsCompared(t *testing.T) {
 
 func failed[T any](_ T, err error) error { return err }
 
-// Loaded tells a field that was not loaded from one whose value is zero.
+// Loaded distinguishes a field that was not loaded from one whose value is zero.
 func TestLoadedReportsFieldsOfTheSelection(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

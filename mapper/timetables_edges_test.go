@@ -92,7 +92,8 @@ func TestTimeTablesFarEnds(t *testing.T) {
 	}
 }
 
-// A query of what is known to lie in one table asks that one: one instant, behind another value, by text.
+// A query whose items are known to be in one table reads only that table: for one time, after another
+// value, by a text.
 func TestTimeTablesOneInstant(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -124,8 +125,8 @@ func TestTimeTablesOneInstant(t *testing.T) {
 	}
 }
 
-// Where a coarser time comes first in the sort key that is not the order of the tables, and what lies in
-// them is merged.
+// If a coarser time comes first in the sort key, its order is not the order of the tables, and their
+// items are merged.
 func TestTimeTablesCoarseOrder(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -148,7 +149,7 @@ func TestTimeTablesCoarseOrder(t *testing.T) {
 	}
 }
 
-// A further table that is not there is an error, which names it, and hides no entity.
+// A missing secondary table is an error, which names it, and hides no entity.
 func TestTimeTablesSecondaryTableMissing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -166,8 +167,8 @@ func TestTimeTablesSecondaryTableMissing(t *testing.T) {
 	}
 }
 
-// Where the key tells the table, one that is not there is passed over as elsewhere: by queries, loads and
-// scans; a scan names it once, and its segments do not race.
+// If the key determines the table, queries, loads and scans skip a missing table as usual. A scan names
+// it once, and its segments have no race.
 func TestTimeTablesReportMissing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -208,8 +209,8 @@ func TestTimeTablesReportMissing(t *testing.T) {
 	}
 }
 
-// A cursor goes on where the window of tables has moved on, also past all of the query; a partition key
-// with a coarser time asks the tables that there are.
+// A cursor continues after the window of tables has moved, even past the whole query. A partition key
+// with a coarser time reads the existing tables.
 func TestTimeTablesWindow(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -259,7 +260,7 @@ func TestTimeTablesWindow(t *testing.T) {
 	}
 }
 
-// An item that lies in the table of another time is nobody's.
+// An item in the table of another time belongs to no entity.
 func TestTimeTablesWrongTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -337,8 +338,8 @@ func (c *described) DescribeTable(ctx context.Context, in *dynamodb.DescribeTabl
 	return c.change(c.n, out, err)
 }
 
-// The manager leaves what is not the model's, waits for what comes late and not for what never comes, and
-// neither drops nor cools by a clock that may be wrong.
+// The manager keeps tables of others. It waits for a late table, and not for one that never comes. It
+// neither drops nor cools tables by a clock that may be wrong.
 func TestMaintainWithCare(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

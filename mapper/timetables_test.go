@@ -23,8 +23,8 @@ import (
 	"github.com/itemize/itemize/tables"
 )
 
-// Models whose tables follow the time: by the sort key, by the partition key, on shards, of several
-// items, by weeks, and with keys that are not in the order of time.
+// Models whose tables follow the time: by the sort key, by the partition key, on shards, with several
+// items, by weeks, and with keys that are not in order of time.
 type (
 	gauge struct {
 		_      struct{}  `ddb:"table=gauges_{At:month}"`
@@ -144,8 +144,8 @@ func months(year int, month time.Month, n int) []time.Time {
 	return all
 }
 
-// A query over a range of time asks just the tables that it must, across the ends of months and years,
-// oldest or newest first, with limits and in pages; an entity is found by its key in its table alone.
+// A query over a time range reads only the necessary tables, across the ends of months and years,
+// oldest or newest first, with limits and in pages. An entity is found by its key in its table alone.
 func TestTimeTables(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -209,8 +209,8 @@ func inTime[T any](pk string) handmade.Times[T] {
 	return handmade.Times[T]{Node: mapperimpl.Items(mapperimpl.Entity[T](mapperimpl.StringValue(pk)), 0, 0)}
 }
 
-// A query of the newest asks for no more tables than its limit takes, and pages go on where they ended,
-// also in another table; on shards as well, where what lies in one table is merged.
+// A query of the newest items reads no more tables than its limit needs, and pages continue where they
+// ended, also in another table. With shards the items of one table are merged.
 func TestTimeTablesPages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -347,8 +347,8 @@ func TestTimeTablesPages(t *testing.T) {
 	})
 }
 
-// A table that is not there is an error of a query, unless it is of times to come, or the query was
-// told to pass it over; so is one that is dropped while it is read.
+// A missing table is an error of a query, unless it is of future times, or the query skips missing
+// tables. So is a table that is dropped while it is read.
 func TestTimeTablesMissing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -387,7 +387,7 @@ func TestTimeTablesMissing(t *testing.T) {
 		len(r.Skipped) != 1 || !strings.HasSuffix(r.Skipped[0], this.AddDate(0, -1, 0).Format("2006-01")) {
 		t.Errorf("%s, skipped %v", got, r.Skipped)
 	}
-	// The table of the next month is not there yet.
+	// The table of the next month does not exist yet.
 	if got := ids(inTime[gauge]("d").Since(this)); got != "20 21 22" {
 		t.Error(got)
 	}
@@ -404,7 +404,7 @@ func TestTimeTablesMissing(t *testing.T) {
 			page = must(q.After(page.Next).Page(ctx, m))(t)
 		}
 	}
-	// What is saved for a time without a table says so.
+	// A save for a time without a table returns an error that says so.
 	_, err := m.Save(ctx, m.New(gauge{Device: "d", At: this.AddDate(1, 0, 0), ID: "x"}))
 	if err == nil || !errors.As(err, new(*types.ResourceNotFoundException)) ||
 		!strings.Contains(err.Error(), "Maintain") {
@@ -554,7 +554,7 @@ func TestTimeTablesItems(t *testing.T) {
 	}
 }
 
-// An entity in the cache is that of its table: what is read for one time is not given for another.
+// The cache distinguishes tables: an entity that was read for one time is not returned for another.
 func TestTimeTablesCached(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -55,8 +55,8 @@ func (j *ledger) note(id string) mapper.Part {
 	}})
 }
 
-// Several entities, models, patches and an item of the caller's are written at once; plan, receipt
-// and engine agree; what was saved is up to date.
+// Several entities, models, patches and a raw item are written at once. Plan, receipt and engine agree,
+// and saved entities are up to date.
 func TestTransact(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -102,7 +102,7 @@ func TestTransact(t *testing.T) {
 	}
 }
 
-// What cannot be one transaction is refused before anything is sent, with what and why.
+// Parts that cannot be in one transaction are refused before anything is sent, with the reason.
 func TestTransactRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -239,8 +239,8 @@ func TestTransactConflicts(t *testing.T) {
 	must(mapper.Transact(ctx, j.accounts.SavePart(witness), j.accounts.DeletePart(load())))(t)
 }
 
-// What staged writes have left is taken over, and conditions that turn out to be about leftovers
-// are made anew.
+// Unfinished staged writes are taken over, and conditions that turn out to concern leftover items are
+// planned again.
 func TestTransactTakesOver(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -260,9 +260,9 @@ func TestTransactTakesOver(t *testing.T) {
 	}
 }
 
-// At every request of a transaction over two saves, a delete, a patch and an item of the caller's,
-// every fault: all is written or nothing, the error says where nobody can know, and each entity can
-// be saved afterwards.
+// Every fault at every request of a transaction over two saves, a delete, a patch and a raw item.
+// Either all is written or nothing, the error says if the outcome is unknown, and each entity can be
+// saved afterwards.
 func TestTransactFaults(t *testing.T) {
 	t.Parallel()
 	tables := ledgerTables(t)
@@ -304,7 +304,7 @@ func TestTransactFaults(t *testing.T) {
 			switch {
 			case errors.As(err, &lost):
 				unknown++
-			// it was applied, and what others added to the deleted entity is unknown
+			// it was applied, and the items that others added to the deleted entity are unknown
 			case done && errors.As(err, &partial):
 			case done != (err == nil):
 				t.Fatalf("%s at %d: done %v, and told %v", what, at, done, err)

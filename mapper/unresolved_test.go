@@ -9,16 +9,16 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// dying returns a mapper that dies after a number of requests, and the transport
-// that holds what was on its way.
+// dying returns a mapper that dies after a number of requests, and the transport with the requests in
+// transfer.
 func dying(t *testing.T, table string) (*mapper.Mapper[account], *crash) {
 	t.Helper()
 	c := &crash{left: 1 << 30}
 	return newAccounts(t, table, c.transport(), 1), c
 }
 
-// A write whose answer was lost, and that the user takes back in the next save,
-// must not be applied after that save: what is stored is then what the save says.
+// A write whose answer was lost, and that the caller undoes in the next save, must not be applied after
+// that save: the stored entity is then the saved one.
 func TestLateWriteCannotUndoALaterSave(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
