@@ -159,7 +159,7 @@ func TestWrongTarget(t *testing.T) {
 	}
 }
 
-// Roots that somebody has removed are found, and not taken for deleted entities.
+// Roots that another program has deleted are found, and not taken for deleted entities.
 func TestVerifyFindsLostRoots(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -182,7 +182,8 @@ func TestVerifyFindsLostRoots(t *testing.T) {
 	}
 }
 
-// A claim whose monolith was deleted is in nobody's way: neither of an insert through Wrap, nor behind the contract.
+// A claim whose monolith was deleted blocks nothing: neither an insert through Wrap, nor one after the
+// contract.
 func TestClaimWithoutAMonolith(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -238,8 +239,8 @@ func TestClaimWithoutAMonolith(t *testing.T) {
 	}
 }
 
-// An entity with a thousand faults, and one whose key is long, are dead letters that can be noted; what
-// is gone is none any more.
+// An entity with a thousand faults, and one with a long key, are dead letters that can be recorded. A
+// dead letter that was deleted is removed from the list.
 func TestDeadLettersOfAnySize(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -288,7 +289,7 @@ func TestDeadLettersOfAnySize(t *testing.T) {
 	}
 }
 
-// A run that cannot go on counts what it has done, and nothing else.
+// A run that cannot continue counts exactly its own work.
 func TestCountsOfARunThatFails(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
@@ -309,8 +310,8 @@ type Sited struct {
 	Site string   `ddb:"sk=HEAD"`
 }
 
-// What could not be told apart is refused before anything is read: two entities of one monolith, and a
-// table that is both.
+// Ambiguous migrations are refused before anything is read: two entities of one monolith, and a table
+// that is both source and target.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

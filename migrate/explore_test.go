@@ -34,7 +34,7 @@ type scene struct {
 	name    string
 	run     *explore.Run
 	history *explore.History
-	// goesBack reports that one of the actors rolls back, beside which nobody may cut over.
+	// goesBack reports that one of the actors rolls back, so that no other may cut over.
 	goesBack bool
 	// rolledBack counts the rollbacks that have ended.
 	rolledBack *atomic.Int32
@@ -59,7 +59,7 @@ func (s *scene) through(n *explore.Transport) (*migrate.Migration, *migrate.Wrap
 	return g, migrate.Wrap(m, g), m
 }
 
-// expected answers DescribeTable beside the run.
+// expected answers DescribeTable outside the run.
 type expected struct {
 	migrate.Client
 	of *dynamodb.Client
@@ -83,7 +83,7 @@ func resultOf(n *explore.Transport, err error) explore.Result {
 	return explore.Refused
 }
 
-// seen is an entity as the history knows it: its description, and who has added which tag.
+// seen returns an entity in the form of the history: its description, and the writer of each tag.
 func seen(p *Package) *explore.Entity {
 	e := &explore.Entity{Origin: p.License, Items: map[string]string{"description": p.Description}}
 	for tag, by := range p.Tags {
@@ -171,7 +171,7 @@ func (s *scene) act(ctx context.Context, kind, who string, n *explore.Transport)
 	}
 }
 
-// sees is what a load has shown.
+// sees returns the check of a load's result.
 func (s *scene) sees(e *mapper.Entity[Package], err error) (func(before, seen []*explore.World) string, error) {
 	switch {
 	case errors.Is(err, mapper.ErrNotFound):
@@ -275,7 +275,7 @@ func (s *setup) enter(phase string) {
 	}
 }
 
-// play runs actors on one entity by a seed, and returns what is wrong.
+// play runs actors on one entity with a seed, and returns the fault.
 func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err error) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	x := &scene{
@@ -348,8 +348,8 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 	return what, nil
 }
 
-// Whatever comes after what, and whatever is lost, late, or crashes: what everybody was told has an
-// order in which it is true.
+// In any order of requests, with lost and late requests and crashes, the results of all actors have an
+// order in which they are true.
 func TestExploreMigration(t *testing.T) {
 	s := newSetup(t)
 	if _, err := s.migration().Run(t.Context()); err != nil { // of nothing: it has begun
@@ -377,7 +377,7 @@ func tablesPlay(t *testing.T, seed uint64) (what string, err error) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	s := newSetup(t)
 	names := []string{"a", "b", "c"}
-	still := document("still", 2) // which nobody writes
+	still := document("still", 2) // which is never written
 	x := &scene{setup: s, ctx: context.Background(), history: &explore.History{}, rolledBack: new(atomic.Int32)}
 	x.history.Seed.Entities = map[string]*explore.Entity{}
 	for _, doc := range []attributes{document("a", 1), still} {
@@ -449,9 +449,9 @@ func tablesPlay(t *testing.T, seed uint64) (what string, err error) {
 	return what, nil
 }
 
-// endsAsMonoliths rolls the table back, and reports what is left of collections, and whether an entity
-// that nobody wrote is as it was. lateParts reports that parts have arrived late: those that arrive
-// after the rollback stay until the next run of their entity.
+// endsAsMonoliths rolls the table back. It reports remaining items of collections, and whether an
+// entity that was never written is unchanged. lateParts reports that parts have arrived late: those
+// that arrive after the rollback remain until the next run of their entity.
 func (s *scene) endsAsMonoliths(still attributes, lateParts bool) error {
 	for try := 0; ; try++ {
 		r, err := s.migration().Rollback(s.ctx)
@@ -479,8 +479,8 @@ func (s *scene) endsAsMonoliths(still attributes, lateParts bool) error {
 	return nil
 }
 
-// While applications go on, a table is migrated and rolled back: whatever they were told has an order
-// in which it is true, and the last rollback leaves no collection.
+// A table is migrated and rolled back while applications continue. Their results have an order in which
+// they are true, and the last rollback leaves no collection.
 func TestExploreRollbacks(t *testing.T) {
 	n := 0
 	for _, seed := range draws.Schedules(t, draws.For(time.Second, 6*time.Second, 15*time.Minute)) {

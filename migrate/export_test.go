@@ -5,7 +5,7 @@ import (
 	"github.com/itemize/itemize/internal/migration/report"
 )
 
-// Mover is what moves the entities.
+// Mover returns the mover of the entities.
 func (m *Migration) Mover() *protocol.Mover { return m.mover }
 
 // Full returns the plan in full.

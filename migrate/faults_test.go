@@ -88,7 +88,7 @@ func TestStepsSurviveFaults(t *testing.T) {
 		}()
 		var lanes sync.WaitGroup
 		var ends sync.Once
-		for range min(800/every, maxLanes) { // what takes over from a killed one waits: others go on meanwhile
+		for range min(800/every, maxLanes) { // the successor of a killed program waits, while others continue
 			lanes.Go(func() {
 				s := newSetup(t)
 				dead := s.kinds()
@@ -203,8 +203,9 @@ func (s *setup) failing(ctx context.Context, what faults.Fault, at int,
 	return b.Sent() >= at
 }
 
-// Each monolith is removed as soon as its collection is live and compared, but for those that cannot be
-// moved, or are written by somebody else; the units are as planned, and a rollback makes them again.
+// Each monolith is deleted as soon as its collection is live and compared, except those that cannot be
+// moved or were written by another program. The units are as planned, and a rollback restores the
+// monoliths.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

@@ -60,8 +60,8 @@ func (s *setup) exported(to migrate.Files, files int) {
 		`"outputFormat":"DYNAMODB_JSON","exportType":"FULL_EXPORT"}`, len(all)))
 }
 
-// A run from an export moves what is as it was exported, what was written since as it is now, and
-// nothing that is gone; what came since is moved by a run without it. It is taken up where it ended.
+// A run from an export moves unchanged entities as exported, changed ones as they are now, and no
+// deleted ones. A later run without the export moves new ones. The run continues from its checkpoint.
 func TestRunFromExport(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -221,7 +221,7 @@ func (s *setup) loadFiles(folder, table string) int {
 	return n
 }
 
-// offline is a migration before the model's table is there.
+// offline returns a migration before the model's table exists.
 func (s *setup) offline(table string, o ...migrate.Option) *migrate.Migration {
 	s.Helper()
 	o = append([]migrate.Option{
@@ -235,8 +235,9 @@ func (s *setup) offline(table string, o ...migrate.Option) *migrate.Migration {
 	return m
 }
 
-// Import files, loaded into a new table, are claims: until a run makes them live the monoliths are what
-// is read; what was written since is moved as it is now. The run puts no part of the others again.
+// Import files, loaded into a new table, are claims: until a run makes them live, the monoliths are
+// read. An entity that was written since is moved as it is now. The run does not put the parts of the
+// others again.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -319,8 +320,8 @@ func TestImportLive(t *testing.T) {
 	}
 }
 
-// Another export is read from its beginning; what was mended since is moved as it is now, and nothing
-// is left of what was deleted since.
+// Another export is read from its start. An entity that was repaired since is moved as it is now, and
+// no items of a deleted one remain.
 func TestTwoExports(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -404,7 +405,7 @@ func TestImportThatIsNotWhole(t *testing.T) {
 	}
 }
 
-// A run that goes on behind a checkpoint forgets no dead letter from before it.
+// A run that continues from a checkpoint keeps the dead letters of the part before it.
 func TestDeadLettersStay(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

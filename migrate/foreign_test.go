@@ -97,8 +97,8 @@ func (s *setup) has(value string) bool {
 	return false
 }
 
-// A monolith that the old program puts while its entity is rolled back is not taken for the rollback's
-// own: what was written in the new layout is kept.
+// A monolith that the old program puts during the rollback of its entity is not taken for the
+// rollback's own: the writes of the new layout are kept.
 func TestForeignPutDuringARollbackIsNoRestore(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -157,7 +157,7 @@ func TestForeignItemDuringARollbackIsKept(t *testing.T) {
 	}
 }
 
-// changesItem changes an item of a's collection that exists, without Wrap.
+// changesItem changes an existing item of a's collection, without Wrap.
 func (s *setup) changesItem(ctx context.Context, sk string) error {
 	s.Helper()
 	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -246,8 +246,9 @@ func (s *setup) settleResult(ctx context.Context, keep, description string) {
 	}
 }
 
-// settle leads out of each state in which a monolith was written after it moved: of an entity that was
-// inserted again, that was moved by a claim which took over another, and that was deleted.
+// settle resolves each state in which a monolith was written after it moved: of an entity that was
+// inserted again, of one that was moved by a claim which took over another, and of one that was
+// deleted.
 func TestSettleLeadsOutOfEachState(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -399,7 +400,7 @@ func (s *setup) inserts(ctx context.Context, w *migrate.Wrapped[Package]) {
 	}
 }
 
-// settle -keep monolith keeps the monolith as it is, also if a rollback has died at it; and beside a
+// settle -keep monolith keeps the monolith as it is, even if a rollback has died at it. During a
 // contract it is refused.
 func TestKeepMonolithDuringOtherSteps(t *testing.T) {
 	t.Parallel()

@@ -60,9 +60,9 @@ func anything(r *rand.Rand, depth int) types.AttributeValue {
 	return textValue(strings.Repeat("x", r.IntN(40)))
 }
 
-// generated is a random monolith, and whether it can be moved: wide, deep, empty, large, with more
-// elements than a transaction holds, in any order, in other zones; or with two elements at one instant,
-// or of a type that the model does not have.
+// generated returns a random monolith, and whether it can be moved. It may be wide, deep, empty or
+// large, have more elements than a transaction, any order, and other time zones. It cannot be moved
+// with two elements of the same time, or with a type that the model does not have.
 func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 	doc = attributes{"name": textValue(name)}
 	if r.IntN(10) == 0 {
@@ -114,8 +114,8 @@ func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 	return doc, movable
 }
 
-// Generated documents, there and back: the identity, but for those that cannot be moved, which are dead
-// letters and stay as they are.
+// Generated documents are the same after a migration and a rollback. Those that cannot be moved are
+// dead letters and do not change.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -148,8 +148,9 @@ func TestGenerated(t *testing.T) {
 	if err != nil || r.This.Dead != len(dead) || r.This.Moved != len(s.docs)-len(dead) || r.This.Conflicts != 0 {
 		t.Fatalf("seed %d: %+v, %v", seed, r, err)
 	}
-	// A root tells since when it is live, in epoch seconds, which take a byte less where they end with
-	// 0: an item may be the next KB by that. The engine measures some numbers otherwise than the rule.
+	// A root has the time since when it is live, in epoch seconds, which need a byte less if they end
+	// with 0: an item may reach the next KB by that. The engine measures some numbers differently from
+	// the rule.
 	if off := max(2, plan.WCU/5000); math.Abs(r.This.WCU-plan.WCU) > off || enginetest.ReportsTransactions(t) &&
 		math.Abs(r.This.ConsumedWCU-plan.WCU) > off {
 		t.Errorf("seed %d: it took %v WCU, %v as reported, and %v were planned", seed, r.This.WCU, r.This.ConsumedWCU,

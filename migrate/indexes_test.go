@@ -136,8 +136,9 @@ func (s *tickets) fill(n int) {
 	}
 }
 
-// A model with indexes and a time to live: there and back, with what the mapper would have stored and
-// its queries find, and the units of all indexes, those of the source too, as they were planned.
+// A model with indexes and a time to live is migrated and rolled back. The items are those that the
+// mapper would store, and its queries find them. The units of all indexes, including the source's, are
+// as planned.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -176,8 +177,8 @@ func TestIndexes(t *testing.T) {
 	s.cameBack()
 }
 
-// asTheMapperStores requires that a save of each ticket as it is loaded, with its index keys made anew,
-// finds nothing to write.
+// asTheMapperStores requires that a save of each loaded ticket, which computes its index keys again,
+// has no changes.
 func (s *tickets) asTheMapperStores() {
 	s.Helper()
 	ctx := context.Background()
@@ -213,8 +214,8 @@ func (s *tickets) cameBack() {
 	}
 }
 
-// Monoliths among the items of the model lie in its indexes with keys of their own: whoever asks these
-// finds tickets only.
+// Monoliths in the model's table are in its indexes with keys of their own; queries of the indexes
+// return only tickets.
 func TestIndexesOfOneTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -268,8 +269,8 @@ func TestIndexesOfOneTable(t *testing.T) {
 	}
 }
 
-// DynamoDB deletes what has expired, the root first or last: a verification is clean then, and a
-// rollback leaves nothing.
+// DynamoDB deletes expired items, the root first or last. A verification is then clean, and a rollback
+// leaves no items.
 func TestExpired(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -388,7 +389,7 @@ func (s *tickets) store(v any, change func(attributes)) {
 	}
 }
 
-// expire deletes from the model's table what has expired, as DynamoDB does.
+// expire deletes the expired items of the model's table, as DynamoDB does.
 func (s *tickets) expire() (n int) {
 	s.Helper()
 	for _, a := range s.all(s.target) {
@@ -442,8 +443,8 @@ func newVisas(t *testing.T) (*tickets, *mapper.Mapper[Visa]) {
 	return s, m
 }
 
-// An attribute of the monolith that no field claims, and that would be a time to live or a key of an
-// index where it came to lie, is a dead letter, or stays on the root.
+// An attribute of the monolith that belongs to no field, and that would be a time to live or an index
+// key in its new item, is a dead letter, or stays on the root.
 func TestNothingBecomesAnExpiry(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -573,8 +574,8 @@ func TestInsertDuringTheRollbackOfAnExpiredEntity(t *testing.T) {
 	}
 }
 
-// What the application has changed does not fit the index of the monoliths' table: the rollback tells,
-// and goes on with the others.
+// A change by the application is refused by the index of the monoliths' table. The rollback reports it,
+// and continues with the others.
 func TestRollbackOfAnIndexedEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

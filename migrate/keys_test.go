@@ -246,7 +246,7 @@ func (s *rooms) insertForeign(keys attributes) {
 	}
 }
 
-// Monoliths that lie among the items of the model, under the same partition keys, beside items of others.
+// Monoliths among the items of the model, under the same partition keys, together with items of others.
 func TestOwnTable(t *testing.T) {
 	t.Parallel()
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -262,7 +262,8 @@ func TestOwnTable(t *testing.T) {
 	s.migrateAll(2)
 }
 
-// Monoliths whose keys are texts that are made of fields, beside items of others, in a table with only a partition key.
+// Monoliths whose keys are texts that consist of fields, together with items of others, in a table
+// without a sort key.
 func TestKeysOfTexts(t *testing.T) {
 	t.Parallel()
 	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"),
@@ -324,8 +325,8 @@ type Log struct {
 	Notes map[string]string `ddb:"sk=LOG#{^At}#N#{key}"`
 }
 
-// Keys that two entities could share, or that cannot be read back, or that are of another type, are
-// refused; a bare name is written in full where one of the root's keys does.
+// Keys that two entities could share, that cannot be parsed, or that have another type, are refused. A
+// bare name is written in full if one of the root's keys has it in full.
 func TestKeysOfTwo(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -352,7 +353,7 @@ func TestKeysOfTwo(t *testing.T) {
 	}
 }
 
-// Parted has parts that name the instant less fully than the root: nobody could tell whose they are.
+// Parted has parts with a coarser time than the root's: their entity would be unknown.
 type Parted struct {
 	_      struct{}       `ddb:"table=parted"`
 	At     time.Time      `ddb:"pk=MONTH#{At:month}"`
@@ -375,8 +376,8 @@ func TestPartsThatCouldBeAnothers(t *testing.T) {
 		"they are of")
 }
 
-// Once begun, a migration goes on with the same keys; items whose keys are written otherwise are dead
-// letters, and a cut-over of nothing is refused.
+// A migration continues with the keys with which it began. Items with keys of another form are dead
+// letters, and a cut-over of no entities is refused.
 func TestOtherKeys(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -402,8 +403,8 @@ func TestOtherKeys(t *testing.T) {
 	refused(t, err, "give the same")
 }
 
-// Two tables of monoliths, and one of the model: one migration after the other, and what was there
-// before the second is not taken for its own.
+// Two tables of monoliths and one table of the model are migrated one after the other. Items that
+// existed before the second migration are not taken for its own.
 func TestTwoSources(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -483,8 +484,8 @@ func TestTablesThatAreRefused(t *testing.T) {
 	refused(t, err, "holds the monoliths, and cannot be imported")
 }
 
-// A dead letter whose key resembles another's does nothing to that: neither in a run from an export in
-// which it was written so, nor in a rollback while the other's claim stands.
+// A dead letter with a key similar to another one's does not affect that one: neither in a run from an
+// export that has it in that form, nor in a rollback while the other's claim exists.
 func TestKeysThatResemble(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -535,8 +536,8 @@ func TestKeysThatResemble(t *testing.T) {
 	}
 }
 
-// A rollback that is run once more takes nothing that was there before the migration; neither does one
-// in the model's own table.
+// A repeated rollback deletes no items from before the migration, and neither does one in the model's
+// own table.
 func TestRollbackTwice(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -575,8 +576,8 @@ func TestRollbackTwice(t *testing.T) {
 	}
 }
 
-// What died between the removal of its table and its end stands in nobody's way; a monolith that came
-// while the old layout is removed is moved by a run.
+// A migration that died between the removal of its table and its end blocks nothing. A monolith that
+// was written during the removal of the old layout is moved by a run.
 func TestRemovingEnds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -638,8 +639,8 @@ func (l *lastWrite) PutItem(ctx context.Context, in *dynamodb.PutItemInput,
 	return out, err
 }
 
-// A migration that has replaced all monoliths is cut over and contracted, also among other items; one
-// whose keys are nobody's is not.
+// A migration that has replaced all monoliths is cut over and contracted, also among other items. One
+// whose keys match no item is not.
 func TestCutoverOfNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

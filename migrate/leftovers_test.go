@@ -86,8 +86,8 @@ func (b *beforeCommit) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemIn
 	return b.Client.UpdateItem(ctx, in, o...)
 }
 
-// Elements that the old program removes after a run has put them for a claim are in no load: whether
-// that run died, goes on, or was an import.
+// Elements that the old program removes after a run has put them for a claim are in no load. This holds
+// if that run died, continues, or was an import.
 func TestRemovedElementsAreNotMoved(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -148,8 +148,8 @@ func TestSlowRunLeavesNoParts(t *testing.T) {
 	}
 }
 
-// Parts of a deleted entity disappear with the next run, whatever request the delete died at, beside a
-// run that has died.
+// The next run deletes the parts of a deleted entity, whatever the request at which the delete died,
+// together with a run that has died.
 func TestDeadDeleteAndDeadRunLeaveNothing(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

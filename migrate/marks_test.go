@@ -125,7 +125,8 @@ func TestRunDuringARollbackLeavesNoParts(t *testing.T) {
 	s.monoliths("a b c")
 }
 
-// Settle keeps no monolith beside a live collection: an insert in between is refused, or settle is.
+// Settle keeps no monolith in addition to a live collection: an insert in between is refused, or settle
+// is.
 func TestKeepMonolithDuringAnInsert(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

@@ -158,7 +158,8 @@ func (s *setup) came() {
 	}
 }
 
-// The whole way: plan, run, verify, cut over, what a mapper sees and writes, and back with what was written.
+// A complete migration: plan, run, verify, cut over, reads and writes of a mapper, and a rollback with
+// these writes.
 func TestWholeMigration(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -317,7 +318,7 @@ func TestOldProgram(t *testing.T) {
 		}
 	}
 	set("p1", "SET description = :x")
-	s.put(document("p2", 5)) // the whole item, so that its mark is gone
+	s.put(document("p2", 5)) // the whole item, so that its mark is removed
 	if _, err := s.migration().Cutover(ctx); err == nil ||
 		!strings.Contains(err.Error(),
 			"since the verification 1 monoliths were written in the old layout, and 1 entities went wrong") {

@@ -39,7 +39,7 @@ func TestKeepMonolithBeforeAContractRemoves(t *testing.T) {
 	}
 }
 
-// A rollback that was paused makes no monolith in a later migration, beside a contract.
+// A rollback that was paused writes no monolith in a later migration, during a contract.
 func TestPausedRollbackDuringAContract(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

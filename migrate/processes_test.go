@@ -80,7 +80,7 @@ func (p *program) main() {
 	}
 }
 
-// write counts the program's own tag of an entity up, and tells when that was acknowledged.
+// write increments the program's own tag of an entity, and records when the write was acknowledged.
 func (p *program) write(ctx context.Context, w *migrate.Wrapped[Package], m *mapper.Mapper[Package], name string,
 	last map[string]int,
 ) {
@@ -109,7 +109,7 @@ func (p *program) write(ctx context.Context, w *migrate.Wrapped[Package], m *map
 	}
 }
 
-// read looks for what is torn, or goes back.
+// read checks that an entity is complete, and that its values never go back.
 func (p *program) read(ctx context.Context, w *migrate.Wrapped[Package], m *mapper.Mapper[Package], name string,
 	last map[string]int,
 ) {
@@ -145,7 +145,7 @@ func passes(err error) bool {
 type application struct {
 	*testing.T
 	mu    sync.Mutex
-	did   map[string]int // what was acknowledged, by program and entity
+	did   map[string]int // the acknowledged values, by program and entity
 	reads int
 	wait  sync.WaitGroup
 }
@@ -199,9 +199,9 @@ func (a *application) line(program, text string) {
 	}
 }
 
-// An application of several processes goes on through Wrap while entities move there and back, and some
-// of its processes are killed (SIGKILL): nothing that was acknowledged is lost, and no reader sees what
-// is torn or goes back.
+// An application of several processes continues through Wrap while entities move in both directions,
+// and some of its processes are killed (SIGKILL). No acknowledged write is lost, no reader sees an
+// incomplete entity, and no value goes back.
 func TestSeveralProcesses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -30,7 +30,7 @@ func (s *setup) through(c *dynamodb.Client, o ...migrate.WrapOption) (*migrate.W
 	return migrate.Wrap(m, s.over(c), o...), m
 }
 
-// A delete beside a run or a rollback deletes the entity, in whichever layout it is by then.
+// A delete during a run or a rollback deletes the entity, in its present layout.
 func TestDeleteDuringARun(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -67,7 +67,7 @@ func TestDeleteDuringARun(t *testing.T) {
 	}
 }
 
-// A crashed delete has left its root beside a monolith that is the truth: that is what a delete deletes.
+// A crashed delete has left its root while a monolith is current: a delete deletes the monolith.
 func TestDeleteOfADeletingRoot(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -91,7 +91,7 @@ func TestDeleteOfADeletingRoot(t *testing.T) {
 	}
 }
 
-// A load of both layouts beside a rollback finds no contradiction.
+// A load of both layouts during a rollback finds no contradiction.
 func TestBothDuringARollback(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -59,9 +59,9 @@ func back(doc attributes) (attributes, error) {
 	return out, nil
 }
 
-// Monoliths of another form than the model's are moved by a program's functions, are read and updated
-// all the while, and come back as they were; what the functions refuse, or do not give back, is a dead
-// letter.
+// Monoliths of another form than the model's are moved by a program's functions. They are read and
+// updated all the time, and are the same after a rollback. A monolith that the functions refuse, or do
+// not restore, is a dead letter.
 func TestReshape(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -140,8 +140,8 @@ func TestReshape(t *testing.T) {
 	}
 }
 
-// What the functions would not keep of an entity that was changed is not rolled back; who has not the
-// functions goes on with nothing; and what a function returns stays the program's.
+// A changed entity that the functions would not keep completely is not rolled back. A program without
+// the functions cannot continue the migration. The result of a function still belongs to the program.
 func TestReshapeKeeps(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

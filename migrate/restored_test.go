@@ -55,9 +55,9 @@ func (b *behind) Do(r *http.Request) (*http.Response, error) {
 	return b.next.Do(r)
 }
 
-// A rollback dies behind its write of the monolith, and the old program deletes that: the entity is
-// gone. Nobody sees a part of it. Only between the write and the note of it on the root, two requests
-// that follow each other, the whole entity comes back.
+// A rollback dies after its write of the monolith, and the old program deletes that: the entity no
+// longer exists, and no reader sees a part of it. Only between the write and its record on the root,
+// two consecutive requests, the whole entity is restored.
 func TestWhatWasRestoredIsDeleted(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -88,8 +88,8 @@ func TestWhatWasRestoredIsDeleted(t *testing.T) {
 	}
 }
 
-// A rollback dies behind its write of the monolith, and the old program writes that again: the monolith
-// stays, or somebody decides. Who follows the message loses nothing.
+// A rollback dies after its write of the monolith, and the old program writes that again. The monolith
+// is kept, or an operator decides; the cure in the message loses nothing.
 func TestWhatWasRestoredIsWritten(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

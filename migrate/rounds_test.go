@@ -14,7 +14,8 @@ import (
 	"github.com/itemize/itemize/migrate"
 )
 
-// The tests of this file have several migrations and rollbacks of one table, and programs that write beside them.
+// The tests of this file have several migrations and rollbacks of one table, and programs that write at
+// the same time.
 
 // unmarked are the names of the monoliths without a mark.
 func (s *setup) unmarked() string {
@@ -44,8 +45,8 @@ func (s *setup) rollBack(ctx context.Context, c migrate.Client) {
 	}
 }
 
-// An entity that is inserted beside a rollback that is repeated is a monolith at its end, and so is one
-// that is inserted after it at the end of the next one.
+// An entity that is inserted during a repeated rollback is a monolith at its end. One that is inserted
+// after it is a monolith at the end of the next rollback.
 func TestInsertDuringARepeatedRollback(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -161,7 +162,8 @@ func TestPausedRollbackBringsNothingBack(t *testing.T) {
 	}
 }
 
-// When a rollback has ended, what was deleted beside it or is deleted after it is not in the old table.
+// After a rollback, entities that were deleted during it, or are deleted after it, are not in the old
+// table.
 func TestDeletedMonolithsAreRemovedDuringARollback(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -201,7 +203,8 @@ func TestMarkBehindARollbackIsTakenBack(t *testing.T) {
 	s.monoliths("a")
 }
 
-// A contract that met a fault at any request is ended by the next one, and programs that were started before it go on.
+// A contract with a fault at any request is finished by the next contract, and programs that were
+// started before it continue.
 func TestContractIsRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

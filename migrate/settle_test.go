@@ -50,8 +50,8 @@ func settles(keep string, g *migrate.Migration, ctx context.Context, name string
 	return g.KeepCollection(ctx, attributes{"name": textValue(name)})
 }
 
-// What a verification says leads out: an entity in both layouts is settled, one way or the other, and
-// the migration goes on and is finished.
+// The cure in a verification's message works. An entity in both layouts is settled, in favor of either,
+// and the migration continues and is finished.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -107,7 +107,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// Whoever settles may die at any request, and is followed by another: one of the two layouts stays, whole.
+// A settlement may die at any request, and is repeated: one of the two layouts is kept completely.
 func TestSettleSurvivesFaults(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

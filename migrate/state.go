@@ -189,8 +189,8 @@ func (m *Migration) underway(ctx context.Context) error {
 }
 
 // goesBack returns an error if no entity may become a monolith. A rollback and [Migration.KeepMonolith]
-// check it after they have marked a root item, because a program that was paused may belong to a
-// rollback that has ended, or run during a contract.
+// check it after they have marked a root item. A program that was paused may belong to a rollback that
+// has ended, or run during a contract.
 func (m *Migration) goesBack(ctx context.Context, settles bool) error {
 	var n phaseNote
 	_, err := m.state.read(ctx, notePhase, &n)

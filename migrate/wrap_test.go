@@ -195,7 +195,8 @@ func (d *dying) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
 	return d.Client.DeleteItem(ctx, in, o...)
 }
 
-// Beside a rollback that died, nothing is acknowledged that would not hold, and what is told can be told apart.
+// During an unfinished rollback no write is acknowledged that would be lost, and the errors can be
+// distinguished.
 func TestWrapDuringADeadRollback(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -232,8 +233,8 @@ func TestWrapDuringADeadRollback(t *testing.T) {
 	s.came()
 }
 
-// What both layouts contradict is not deleted; what was deleted stays so, and a program of the old
-// layout that writes it is found.
+// An entity whose layouts contradict each other is not deleted. A deleted entity stays deleted, and one
+// that a program of the old layout writes is found.
 func TestWrapDeletesWhatIsOne(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -293,7 +294,7 @@ func TestWrapOfADeadLetter(t *testing.T) {
 	}
 }
 
-// Options that would take the check of the root apart from what it is for are refused.
+// Options that would check the root at another time than needed are refused.
 func TestWrapRefusesOptions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -306,7 +307,8 @@ func TestWrapRefusesOptions(t *testing.T) {
 	}
 }
 
-// What is inserted through Wrap after a rollback comes back with the next one, though the program has not started anew.
+// An entity that is inserted through Wrap after a rollback becomes a monolith in the next one, although
+// the program has not restarted.
 func TestInsertAfterARollbackComesBack(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

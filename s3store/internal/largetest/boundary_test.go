@@ -29,9 +29,9 @@ type vault struct {
 	Object blob.Value[[]byte] `ddb:"sk=OBJECT,s3=vault,compress=snappy,inline=1KB"`
 }
 
-// Values of every size around what decides how they are stored come back by their hashes: nothing, the
-// preview, the inline limits, a part, 25 and 100 of them, the largest item, a page of 1 MB, and up to
-// 25 MB. .ci/run adds larger ones, ITEMIZE_DRAWS=long the largest.
+// Values of every size close to the limits of the forms of storage are read back with the same hashes.
+// These are nothing, the preview, the inline limits, one part, 25 and 100 parts, the largest item, a
+// page of 1 MB, and up to 25 MB. .ci/run adds larger ones, ITEMIZE_DRAWS=long the largest.
 func TestLargeBoundaries(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

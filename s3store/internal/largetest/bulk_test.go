@@ -15,9 +15,8 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// A bulk load writes entities whose values lie outside of their items, each by itself, and those of
-// other entities in batches. It costs what was planned, knows its own when it goes on, and leaves alone
-// what was there.
+// A bulk load writes entities with external values one by one, and the others in batches. It costs the
+// planned units, recognizes its own entities when it continues, and keeps existing ones.
 func TestLargeBulkLoad(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -36,7 +35,7 @@ func TestLargeBulkLoad(t *testing.T) {
 	must(m.Save(ctx, m.New(taken)))(t)
 	rest := mapper.NoErrors(slices.Values(append(slices.Clone(all[:9]), all[10:]...)))
 	plan := must(m.PlanBulkLoad(rest))(t)
-	// It ends in the middle, and goes on.
+	// It ends in the middle, and continues.
 	var first *mapper.BulkReport
 	var err error
 	kill := 0

@@ -17,14 +17,14 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// numbered is a value of so many bytes that tells which it is in all of its parts.
+// numbered returns a value of a number of bytes that shows its number in all of its parts.
 func numbered(n, bytes int) string {
 	sum := fmt.Sprintf("%x ", sha256.Sum256([]byte(strconv.Itoa(n))))
 	return strconv.Itoa(n) + " " + strings.Repeat(sum, bytes/len(sum))
 }
 
-// Writers and readers of one value, with a collector that runs all the time while hours go by: no value
-// is torn, none is taken for damaged, and no update is lost.
+// Writers and readers of one value, and a collector that runs all the time while hours pass: no value
+// is incomplete, none is taken for damaged, and no update is lost.
 func TestConcurrentCommits(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

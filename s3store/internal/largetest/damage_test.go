@@ -21,9 +21,9 @@ import (
 	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
-// An object that is not what was written is damage, in bounded memory, read as a whole and as a stream:
-// cut, with a byte turned, gone, of another codec than its mark says, and a bomb that decompresses to
-// gigabytes.
+// An object that differs from the written one is damage, found with bounded memory, in a read of the
+// whole value and of a stream. It may be cut, have a changed byte, be deleted, have another codec than
+// its mark says, or be a bomb that decompresses to gigabytes.
 func TestDamagedObjects(t *testing.T) {
 	ctx := context.Background()
 	a, c := newAlbums(t), &clock{time.Now()}

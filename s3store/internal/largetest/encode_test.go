@@ -12,7 +12,7 @@ import (
 	"github.com/itemize/itemize/blob"
 )
 
-// document is what a program sends to another, or keeps in a cache.
+// document is a value that a program sends to another, or keeps in a cache.
 type document struct {
 	Title string
 	Text  blob.Value[string]
@@ -87,7 +87,7 @@ func TestValueIsEncodedAsItsContent(t *testing.T) {
 	if err != nil || got != "given" {
 		t.Errorf("the reader gives %q, %v", got, err)
 	}
-	// What was decoded is new, and can be saved.
+	// A decoded value is new, and can be saved.
 	copied, err := coders["json"](document{"g", e.Value.Text, blob.Of([]byte(large))})
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ var (
 	tomeIndex = handmade.String("Index", "", func(v *tome) *string { return &v.Index })
 )
 
-// long makes a value of three parts that tells who wrote it; short one that stays in its item.
+// long returns a value of three parts that names its writer; short returns one that stays in its item.
 func long(who string) string { return strings.Repeat(who+" ", 100/(len(who)+1)) }
 
 func writer(text string) string { return strings.Fields(text + " -")[0] }
@@ -75,7 +75,7 @@ func (s *tomeScene) actor(kind, who string) explore.Actor {
 	return explore.Actor{Name: who, Do: func(ctx context.Context, n *explore.Transport) { s.act(ctx, kind, who, n) }}
 }
 
-// wholeTome returns an error for a value that nobody has written.
+// wholeTome returns an error for a value that no actor has written.
 func wholeTome(v *tome) error {
 	for _, text := range []string{v.Text, v.Index} {
 		who := writer(text)
@@ -202,7 +202,7 @@ func (s *tomeScene) act(ctx context.Context, kind, who string, n *explore.Transp
 	}
 }
 
-// play runs actors on one entity by a seed, and returns what is wrong.
+// play runs actors on one entity with a seed, and returns the fault.
 func (s tomeScene) play(seed uint64, n int, done map[string]int) (err error) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	ctx := context.Background()
@@ -233,7 +233,7 @@ func (s tomeScene) play(seed uint64, n int, done map[string]int) (err error) {
 		removes = removes || kind == "remover"
 		actors = append(actors, s.actor(kind, fmt.Sprint(strings.ReplaceAll(kind, " ", "-"), i)))
 	}
-	if removes { // hours have gone by: what was signed before does not arrive any more
+	if removes { // hours have passed: earlier signed requests can no longer arrive
 		s.run.Late = 0
 	}
 	s.run.Go(ctx, actors...)
@@ -258,8 +258,8 @@ func (s tomeScene) play(seed uint64, n int, done map[string]int) (err error) {
 	return nil
 }
 
-// Whatever comes after what, and whatever is lost, late, or crashes: what writers, readers and
-// collectors were told has an order in which it is true, no value is torn, and none is taken for
+// In any order of requests, with lost and late requests and crashes, the results of writers, readers
+// and collectors have an order in which they are true. No value is incomplete, and none is taken for
 // damaged.
 func TestExploreLarge(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ import (
 	"github.com/itemize/itemize/s3store"
 )
 
-// album has a value in parts beside its items, one in a table of parts, and one that is an object.
+// album has a value in parts next to its items, one in a table of parts, and one that is an object.
 type album struct {
 	_     struct{} `ddb:"table=albums"`
 	ID    string   `ddb:"pk=ALBUM#{ID}"`
@@ -62,8 +62,8 @@ func (a *albums) mapper(t testing.TB, db *dynamodb.Client, objects *s3.Client,
 	return m
 }
 
-// stored lists the ids of what is stored outside of items, of records, and of pointers: those of items
-// with the mark of a staged insert, which may not have come about, are hidden.
+// stored lists the ids of external values, of records, and of pointers. Those of items with the mark of
+// a staged insert, which may never go live, are hidden.
 func (a *albums) stored(t testing.TB) (external, records, pointers, hidden map[string]bool) {
 	t.Helper()
 	ctx := context.Background()
@@ -151,7 +151,8 @@ func sameAlbum(a, b album) bool {
 		fmt.Sprint(a.Notes) == fmt.Sprint(b.Notes)
 }
 
-// A collection reports what it would do, notes it, and does it when its grace is over; what is pointed to stays.
+// A collection reports its findings, records them, and deletes them after the grace period; values with
+// a pointer are kept.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -201,9 +202,9 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// Whichever request of a write, a delete or a collection meets a fault: a reader sees the old value or
-// the new one, whole, what was acknowledged is there, and after the collector nothing is left that
-// nothing points to.
+// Every fault at every request of a write, a delete or a collection. A reader sees the old value or the
+// new one completely, acknowledged values exist, and after the collector there is no value without a
+// pointer.
 func TestLargeFaults(t *testing.T) {
 	t.Parallel()
 	old, now := albumOf("", "old "), albumOf("", "now ")

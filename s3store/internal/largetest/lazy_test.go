@@ -53,8 +53,8 @@ func newArticles(t testing.TB, options ...mapper.Option) (m *mapper.Mapper[artic
 	return m, table
 }
 
-// A lazy value costs a load nothing but its preview, is read when it is asked for, as a whole or as a
-// stream, and is written when it was set.
+// A load of a lazy value costs only its preview. The value is read when it is needed, as a whole or as
+// a stream, and is written if it was set.
 func TestLazyValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -144,7 +144,8 @@ func TestLazyValues(t *testing.T) {
 	}
 }
 
-// What is not as it was written is an error that says so, and one that was replaced is told from it.
+// A stored value that differs from the written one is an error that says so, and is distinguished from
+// one that was replaced.
 func TestDamagedValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -198,8 +199,8 @@ func TestDamagedValues(t *testing.T) {
 	})
 }
 
-// What is stored compressed in its item and damaged there is an error that says so: a byte, the frame
-// of another codec, and what is no frame.
+// A compressed value that is damaged inside its item is an error that says so: a changed byte, the
+// frame of another codec, and no frame.
 func TestDamagedInItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -227,8 +228,8 @@ func TestDamagedInItem(t *testing.T) {
 	}
 }
 
-// A value of more bytes than a mapper may read is an error before anything of it is read, as is what a
-// hostile pointer tells.
+// A value with more bytes than a mapper may read is an error before it is read, and so is a hostile
+// pointer.
 func TestMaxValue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -19,7 +19,7 @@ import (
 	"github.com/itemize/itemize/tables"
 )
 
-// Each case was found by somebody who looked for holes in the first version.
+// Each case was once a fault of the first version.
 
 // A collector leaves the values alone that are of another mapper's table, though both share a table of
 // records; and those of another model in its table.
@@ -126,7 +126,8 @@ func TestPointersStay(t *testing.T) {
 	}
 }
 
-// A damaged pointer is an error, of a load and of a stream, whatever it tells: no panic, and no memory for it.
+// A damaged pointer is an error of a load and of a stream, whatever its content: no panic, and no
+// memory for it.
 func TestHostilePointers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -187,7 +188,8 @@ func TestPartsInNoIndex(t *testing.T) {
 	}
 }
 
-// A record holds no more values than fit it with a collector's notes, which is told before anything is sent.
+// A record has at most the number of values that fit with a collector's notes. More are refused before
+// anything is sent.
 func TestTooManyLargeValues(t *testing.T) {
 	t.Parallel()
 	m := newReports(t)

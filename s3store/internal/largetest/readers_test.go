@@ -31,9 +31,9 @@ import (
 // once is a reader that can only be read once.
 func once(b string) io.Reader { return iotest.HalfReader(strings.NewReader(b)) }
 
-// What a reader gives is stored as what Set stores, whether it can be read again or not, costs what was
-// planned, is read back from where it is stored after the save, and is not written when it is what is
-// stored.
+// The content of a reader is stored like a value of Set, whether or not it can be read again. It costs
+// the planned units, is read from its storage after the save, and is not written if it equals the
+// stored value.
 func TestSetReader(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -162,7 +162,7 @@ func TestSetReaderRefused(t *testing.T) {
 	}
 }
 
-// MaxValue bounds what is read as a whole, and not what is read as a stream.
+// MaxValue limits values that are read as a whole, and not streams.
 func TestMaxValueOfStreams(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -187,7 +187,7 @@ func TestMaxValueOfStreams(t *testing.T) {
 	}
 }
 
-// What was Set is in memory after its save, and what is stored too: it has an address.
+// A value that was Set is in memory after its save, and is stored: it has an address.
 func TestSetAndSaved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -302,9 +302,9 @@ func TestLargeRefusedAtNew(t *testing.T) {
 	}
 }
 
-// An entity that moves, and elements that swap their keys, take their values along: copies under ids of
-// their own, which are read where they are not in memory, and cost what was planned. What they leave
-// behind is collected.
+// An entity that moves, and elements that swap their keys, keep their values. They are copies with ids
+// of their own, read if they are not in memory, and they cost the planned units. The old values are
+// collected.
 func TestCopiedValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -353,7 +353,8 @@ func TestCopiedValues(t *testing.T) {
 	}
 	collect(t, m, now)
 	check("b", 1, 0, 2)
-	// From one item to another, and from an object to parts; what was collected meanwhile is an error that says so.
+	// From one item to another, and from an object to parts. A value that was collected in the meantime
+	// is an error that says so.
 	from := must(m.Load(ctx, m.Key("b")))(t)
 	to := m.New(article{
 		ID: "c", Text: from.Value.Text, Image: from.Value.Image,
@@ -388,9 +389,9 @@ func TestCopiedValues(t *testing.T) {
 	}
 }
 
-// Whichever request of a save that streams, or of a move that copies, meets a fault: what was
-// acknowledged is there, an entity is at one of its keys with all of its values, and after the
-// collector nothing is left that nothing points to.
+// Every fault at every request of a save that streams, or of a move that copies. Acknowledged values
+// exist, an entity is under one of its keys with all of its values, and after the collector there is no
+// value without a pointer.
 func TestCopyFaults(t *testing.T) {
 	t.Parallel()
 	old, now := "old "+strings.Repeat("o", 600_000), "now "+strings.Repeat("n", 700_000)
@@ -494,7 +495,7 @@ func (c *changing) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// A file that changes while it is saved is an error, and what was stored stays.
+// A file that changes during its save is an error, and the stored value is kept.
 func TestSetReaderChanges(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -537,7 +538,7 @@ func TestSetReaderOnce(t *testing.T) {
 	for _, text := range []string{"few", strings.Repeat("z", 600_000)} {
 		body, n := once(text), 0
 		must(m.Update(ctx, m.Key("a"), func(v *article) error {
-			if n++; n == 1 { // somebody else writes it
+			if n++; n == 1 { // another writer writes it
 				other := must(m.Load(ctx, m.Key("a")))(t)
 				other.Value.Title += "x"
 				must(m.Save(ctx, other))(t)
@@ -594,7 +595,7 @@ type roll struct {
 	Film blob.Value[[]byte] `ddb:"s3=films,inline=100"`
 }
 
-// After a save a Value is read from where it is stored, also in a map, and where it was found to be what is stored.
+// After a save a Value is read from its storage, also in a map, and also if it was unchanged.
 func TestResolved(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -624,7 +625,7 @@ func TestResolved(t *testing.T) {
 	v.Rolls["x"].Film.SetReader(f)
 	v.Main.SetReader(f)
 	must(m.Save(ctx, e))(t)
-	v.Main.SetReader(f) // what is stored
+	v.Main.SetReader(f) // the stored value
 	v.Title = "new"
 	must(m.Save(ctx, e))(t)
 	if err := f.Close(); err != nil {
@@ -644,7 +645,7 @@ func TestResolved(t *testing.T) {
 	v.ID = "b"
 	must(m.Save(ctx, e, mapper.Move()))(t)
 	check(v)
-	v.ID = "c" // and once more, when what lay at the first key is gone
+	v.ID = "c" // and once more, after the value under the first key was deleted
 	now := &clock{time.Now()}
 	setNow(m, now.now)
 	collect(t, m, now)

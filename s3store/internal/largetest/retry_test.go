@@ -84,7 +84,7 @@ func newPoems(t *testing.T) *poems {
 	return p
 }
 
-// collect gives up what is under way, and removes what nothing points to.
+// collect discards unfinished values, and deletes those without a pointer.
 func (p *poems) collect() {
 	p.Helper()
 	p.Time = p.Add(100 * time.Hour)
@@ -105,8 +105,8 @@ func (p *poems) set(expression string, values map[string]types.AttributeValue) {
 	}))(p)
 }
 
-// A patch that is made to reckon with what is stored, after its values were given up, points to the new
-// ones: of both kinds of stances that it keeps, and in a transaction.
+// If the values of a patch were discarded and the patch is then planned again for the stored items, it
+// points to its new values. This holds for both kinds of stances that it keeps, and in a transaction.
 func TestPatchIsRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -199,8 +199,8 @@ func TestOneRecordAborted(t *testing.T) {
 	}
 }
 
-// A value that was put into another field of its item, or put back, is read from where it is stored
-// after the save; and one that lies in its item is what it was, however often it was copied.
+// A value that was put into another field of its item, or put back, is read from its storage after the
+// save. A value inside its item is unchanged, however often it was copied.
 func TestCopyInsideAnItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -266,7 +266,7 @@ func TestSetReaderOfWhatIsCompressed(t *testing.T) {
 	}
 }
 
-// A reader that was filled anew for another try of an Update gives what it has then.
+// A reader that was filled again for another attempt of an Update has its new content.
 func TestUpdateRefillsReaders(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -337,7 +337,7 @@ type readerFunc func([]byte) (int, error)
 
 func (r readerFunc) Read(b []byte) (int, error) { return r(b) }
 
-// What small readers give takes the memory of what they gave.
+// Small readers need only the memory of their content.
 func TestSmallReadersAreSmall(t *testing.T) {
 	m, _ := newArticles(t)
 	e := m.New(article{ID: "a", Notes: make([]note, 400)})

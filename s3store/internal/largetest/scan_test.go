@@ -25,9 +25,9 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// A scan finds parts and objects of which no record tells, removes those that no item points to, and
-// leaves alone what an item points to and what is another model's. Uploads that nobody ends are aborted
-// when no save can end them any more.
+// A scan finds parts and objects without a record, deletes those that no item points to, and keeps
+// those that an item points to and those of other models. Unfinished uploads are aborted when no save
+// can finish them any more.
 func TestCollectStrays(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -83,7 +83,8 @@ func TestCollectStrays(t *testing.T) {
 	}))(t)
 	must(objects.CreateMultipartUpload(ctx,
 		&s3.CreateMultipartUploadInput{Bucket: &a.bucket, Key: aws.String("itemize/" + large.NewID(c.Time))}))(t)
-	scan(large.Strays{Seen: 6 + 3 + 2}, blob.Delete()) // what is young may be of a save under way, or come of a replica
+	// young values may belong to a save in progress, or come from a replica
+	scan(large.Strays{Seen: 6 + 3 + 2}, blob.Delete())
 	c.Time = c.Add(2 * time.Hour)
 	want := large.Strays{Seen: 6 + 3 + 2, Unrecorded: 3 + 2, Foreign: 2, Uploads: 1}
 	scan(want)
@@ -101,7 +102,7 @@ func TestCollectStrays(t *testing.T) {
 		}
 	}
 	scan(large.Strays{Seen: 6 + 2, Unrecorded: 6 + 2, Foreign: 2, Pointed: 6}, blob.Delete())
-	// A scan that ends goes on where it did: each request in turn is its last.
+	// A scan continues where it ended: each request in turn is its last.
 	next, seen := "", 0
 	for end := 1; ; end++ {
 		killable, kill := context.WithCancel(ctx)
@@ -141,7 +142,7 @@ func TestCollectStrays(t *testing.T) {
 		done.Strays.Foreign != 6+2 || done.Strays.Removed != 0 {
 		t.Errorf("%+v, %v", done.Strays, err)
 	}
-	// What is damaged, or hostile, is left alone, and ends nothing.
+	// A damaged or hostile value is kept, and does not end the scan.
 	for _, o := range must(objects.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &a.bucket}))(t).Contents {
 		head := must(objects.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &a.bucket, Key: o.Key}))(t)
 		if delete(head.Metadata, "itemize-sk"); len(head.Metadata) < 5 {
@@ -170,8 +171,8 @@ func TestCollectStrays(t *testing.T) {
 		blob.Delete())
 }
 
-// A collector of another model with items in the same places, and other roots, cannot tell whether an
-// item of a staged insert is live: it leaves alone what is not its own.
+// A collector of another model with items in the same places, and other roots, cannot know whether an
+// item of a staged insert is live. It keeps values that are not its own.
 func TestCollectOfAnotherModel(t *testing.T) {
 	t.Parallel()
 	type full struct {

@@ -15,8 +15,9 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// A transaction of several entities writes the large values of all of them, or none; it costs what was
-// planned, and a conflict of one leaves nothing of the others. What a transaction cannot write it says.
+// A transaction of several entities writes the large values of all of them, or none. It costs the
+// planned units, and a conflict of one leaves no values of the others. Parts that a transaction cannot
+// write are refused.
 func TestLargeTransact(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -60,8 +61,8 @@ func patchOf(m *mapper.Mapper[album], v album) mapper.ItemPatch[album, album] {
 	return handmade.EntityOf(m.Key(v.ID)).Patch(albumName.Set(v.Name), albumStory.Set(v.Story), albumCover.Set(v.Cover))
 }
 
-// A patch writes large values without reading what they replace; it costs what was planned, may be a
-// part of a transaction, and where it is refused leaves nothing.
+// A patch writes large values without reading the values that they replace. It costs the planned units,
+// may be a part of a transaction, and leaves nothing if it is refused.
 func TestLargePatch(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -92,7 +93,7 @@ func TestLargePatch(t *testing.T) {
 	}
 	collect(t, m, c)
 	a.clean(t)
-	// A collector that gives up what is slow: it begins again under new ids.
+	// A collector that discards slow values: the save begins again with new ids.
 	behind := func() *mapper.Mapper[album] {
 		return a.mapper(t, faults.Before(enginetest.Start(t).Client(), "TransactWriteItems", "", func() {
 			c.Time = c.Add(100 * time.Hour)
@@ -116,7 +117,7 @@ func TestLargePatch(t *testing.T) {
 	}
 }
 
-// A save whose answer was lost tells in its receipt what it has written, as its record tells that.
+// The receipt of a save whose answer was lost has its writes, as its record shows that it was applied.
 func TestLargeReceiptAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -134,8 +135,8 @@ func TestLargeReceiptAfterALostAnswer(t *testing.T) {
 	}
 }
 
-// Whichever request of a transaction of saves, of a patch, or of both meets a fault: all has the old
-// values, or all the new ones, and after the collector nothing is left that nothing points to.
+// Every fault at every request of a transaction of saves, of a patch, or of both. Either all values are
+// the old ones, or all are the new ones, and after the collector there is no value without a pointer.
 func TestLargeTransactFaults(t *testing.T) {
 	t.Parallel()
 	saving := func(ctx context.Context, m *mapper.Mapper[album], id string) (mapper.Part, error) {

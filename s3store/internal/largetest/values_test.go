@@ -13,8 +13,8 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// report is a model of large values: text and bytes, compressed, in parts beside its items and in a table of
-// their own, on the root, on another item, and of elements.
+// report is a model of large values: text and bytes, compressed, in parts next to its items and in a
+// table of their own, on the root, on another item, and of elements.
 type report struct {
 	_      struct{}          `ddb:"table=reports"`
 	ID     string            `ddb:"pk=REPORT#{ID}"`
@@ -79,7 +79,7 @@ func words(r *rand.Rand, n int) string {
 	return b.String()[:n]
 }
 
-// What goes in comes back, and a save that changes nothing sends nothing.
+// Values are read back as they were written, and a save without changes sends nothing.
 func TestLargeValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
