@@ -193,7 +193,7 @@ func BenchmarkKept(b *testing.B) {
 			}
 			const pages = 32
 			kept := make([]string, pages)
-			for range 3 { // what is made once
+			for range 3 { // setup that is done once
 				if _, err = keep(context.Background()); err != nil {
 					b.Fatal(err)
 				}

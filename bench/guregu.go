@@ -104,7 +104,7 @@ func (g *guregu) add(ctx context.Context, i int) error {
 	if err := g.put(ctx, wishItem{keys{pk(userID), wishKey(w.AddedAt), 1}, w}); err != nil {
 		return err
 	}
-	var k keys // the user was not deleted meanwhile
+	var k keys // the user still exists
 	return g.table.Get("PK", pk(userID)).Range("SK", dynamo.Equal, "INFO").Consistent(true).One(ctx, &k)
 }
 

@@ -53,7 +53,7 @@ type Opened struct {
 	Close          func() error // nil for nothing to close
 }
 
-// Libraries are those that are compared; the first is what the others are compared with.
+// Libraries are the libraries to compare; the others are compared with the first.
 var Libraries = []Library{
 	{Name: "sdk", Open: openSDK, Kept: keptSDK},
 	{Name: "guregu", Open: openGuregu},

@@ -73,7 +73,7 @@ func benchstat(results []byte) error {
 	return cmd.Run()
 }
 
-// machine says what was measured with, and on.
+// machine describes the machine, and the command of the measurement.
 func machine(command string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %s with `%s`, %s, %s/%s, %d processors", time.Now().UTC().Format(time.DateOnly),

@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/bench/internal/model"
 )
 
-// The items as who writes them by hand declares them: with the keys, and a version that updates compare. Tags are for
+// The items with declarations by hand: with the keys, and a version that updates compare. Tags are for
 // attributevalue and for guregu/dynamo.
 type (
 	keys struct {
@@ -250,7 +250,7 @@ func (h *byHand) add(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	return check(out.Item != nil, userID) // the user was not deleted meanwhile
+	return check(out.Item != nil, userID) // the user still exists
 }
 
 // put puts an item that must not be there.
@@ -303,7 +303,7 @@ func (h *byHand) bulk(ctx context.Context, i int) error {
 	return h.write(ctx, all)
 }
 
-// write writes items in batches of 25, and again what was not processed.
+// write writes items in batches of 25, and unprocessed items again.
 func (h *byHand) write(ctx context.Context, items []any) error {
 	for len(items) > 0 {
 		n := min(25, len(items))

@@ -10,7 +10,7 @@ import (
 // result names a figure: of a benchmark, a job, a library, in a unit.
 type result struct{ bench, job, lib, unit string }
 
-// parse returns the medians of what go test printed.
+// parse returns the medians of the output of go test.
 func parse(out []byte) map[result]float64 {
 	all := map[result][]float64{}
 	for line := range strings.Lines(string(out)) {

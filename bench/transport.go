@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Transport passes requests on to an engine, and can note its answers and give them again: at once, so that what is
-// timed is the program alone.
+// Transport passes requests to an engine. It can record its answers and replay them without delay, so
+// that only the program is timed.
 type Transport struct {
 	mu     sync.Mutex
 	mode   Mode
@@ -19,7 +19,7 @@ type Transport struct {
 	Counts Counts
 }
 
-// Mode is what a transport does.
+// Mode is the mode of a transport.
 type Mode int
 
 // The modes. Count asks for the consumed capacity of each request, and counts.
@@ -30,7 +30,7 @@ const (
 	Again
 )
 
-// Counts are what a job took.
+// Counts are the requests and bytes of a job.
 type Counts struct {
 	Requests       int
 	Sent, Received int // bytes of bodies
@@ -42,7 +42,7 @@ type noted struct {
 	body   []byte
 }
 
-// Set sets the mode; Note begins anew.
+// Set sets the mode; Note discards earlier answers.
 func (t *Transport) Set(m Mode) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -43,9 +43,8 @@ func newFilms(t testing.TB) (m *mapper.Mapper[film], client *dynamodb.Client, ta
 	return m, client, table
 }
 
-// heap runs a function, and returns by how much the heap was larger meanwhile than before, in bytes, as
-// far as samples tell: with a collector of garbage that runs often, so that what is needed shows, and
-// not what is left of it.
+// heap runs a function, and returns the growth of the heap, in bytes, as far as samples show it. The
+// garbage collector runs often, so that the result is the memory in use.
 func heap(do func() error) (most uint64, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
@@ -80,9 +79,9 @@ func (r readerOf) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// BenchmarkLarge writes a value of 10 MB (or of ITEMIZE_MB), and reads it: as a whole and as a stream,
-// beside parallel GetItems of the same parts as one would write them by hand, in turn, five times each.
-// It reports the medians in MB/s, and by how much the heap grew.
+// BenchmarkLarge writes a value of 10 MB (or of ITEMIZE_MB), and reads it as a whole and as a stream.
+// It compares with parallel GetItems of the same parts by hand, in turn, five times each. It reports
+// the medians in MB/s, and the growth of the heap.
 func BenchmarkLarge(b *testing.B) {
 	ctx := context.Background()
 	mb := 10

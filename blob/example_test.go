@@ -11,7 +11,8 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// A large text lies in parts beside its item. A load reads the item alone, and the text when it is asked for.
+// A large text is in parts next to its item. A load reads the item alone, and the text when it is
+// needed.
 func ExampleValue() {
 	type Book struct {
 		_     struct{}           `ddb:"table=books"`

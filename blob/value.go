@@ -47,9 +47,9 @@ func (x *Value[T]) Set(v T) {
 // with a few parts in memory at a time. More than 400 KB are stored outside of the item.
 //
 // If r is also an io.ReaderAt and an io.Seeker, such as an *os.File, it is read from its present
-// position, and must stay open and unchanged until the save ends. The content of other readers, and the
-// output of a codec, is kept in a temporary file. After the save the Value is the stored value. If T is
-// neither text nor bytes, or reading fails, the save returns the error.
+// position. It must then stay open and unchanged until the save ends. The content of other readers, and
+// the output of a codec, is kept in a temporary file. After the save the Value is the stored value. If
+// T is neither text nor bytes, or reading fails, the save returns the error.
 func (x *Value[T]) SetReader(r io.Reader) {
 	t := reflect.TypeFor[T]()
 	switch {

@@ -136,7 +136,7 @@ func TestCache(t *testing.T) {
 		t.Errorf("after a delete: %v", err)
 	}
 	save(t, direct, direct.New(product{ID: 1}))
-	load(t, cached, 1) // what is not there is not kept
+	load(t, cached, 1) // an entity that does not exist is not cached
 	if s := c.Stats(); s.Hits == 0 || s.Misses == 0 || s.SavedRCU == 0 {
 		t.Errorf("%+v", s)
 	}
@@ -193,8 +193,8 @@ func TestCollapse(t *testing.T) {
 	}
 }
 
-// On a workload after Zipf's law most loads are hits, and the units that they save are told; the store
-// stays within its bytes.
+// On a workload with Zipf's law most loads are hits. The cache reports the units that they save, and
+// the store stays within its limit of bytes.
 func TestZipf(t *testing.T) {
 	ctx := context.Background()
 	cached, direct, c, r, store := newProducts(t, 200_000, time.Hour)
@@ -225,8 +225,8 @@ func TestZipf(t *testing.T) {
 	}
 }
 
-// Many at once, of one cache and two mappers, with writers among them: nobody sees what was before a
-// write of this process that has been answered.
+// Many concurrent callers of one cache and two mappers, with writers among them. No reader sees a value
+// from before a write of this process that was answered.
 func TestConcurrent(t *testing.T) {
 	ctx := context.Background()
 	cached, _, c, _, _ := newProducts(t, 1<<20, time.Hour)

@@ -35,8 +35,8 @@ func documents(t testing.TB) map[string][]byte {
 	return all
 }
 
-// BenchmarkCodecs measures each codec on each document: with -v it prints the table of
-// docs/large-values.md, whose WCU and RCU are those of an item that holds the document alone.
+// BenchmarkCodecs measures each codec on each document. With -v it prints the table of
+// docs/large-values.md, whose WCU and RCU are those of an item with this document alone.
 func BenchmarkCodecs(b *testing.B) {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 1, ' ', 0)

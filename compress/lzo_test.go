@@ -13,8 +13,8 @@ import (
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 
-// lzoInputs are what compressors stumble over: nothing, runs around the lengths that instructions hold, matches
-// at the distances that they reach, noise, and text.
+// lzoInputs returns difficult inputs for compressors: no bytes, runs close to the limits of
+// instructions, matches at their maximum distances, noise, and text.
 func lzoInputs(t testing.TB, seed uint64) [][]byte {
 	r := rand.New(rand.NewPCG(seed, 0))
 	noise := func(n int) []byte {
@@ -51,7 +51,7 @@ func lzoInputs(t testing.TB, seed uint64) [][]byte {
 	return append(all, text, noise(300_000))
 }
 
-// What is compressed is what the library decompresses to, and takes no more room than promised.
+// The library decompresses the output to the input, and the output has at most the promised size.
 func TestLZOBlocks(t *testing.T) {
 	for _, in := range lzoInputs(t, draws.Seed(t)) {
 		packed := lzoCompress(nil, in)

@@ -11,8 +11,8 @@ import (
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 
-// lzop, which is made of liblzo2, reads what is written here, and what it writes is read. It is
-// in Debian's package lzop; .ci/run installs it, and runs this with -tags lzop.
+// lzop, which uses liblzo2, can read the output, and its output can be read. It is in Debian's package
+// lzop; .ci/run installs it, and runs this with -tags lzop.
 func TestAgainstLzop(t *testing.T) {
 	run := func(in []byte, args ...string) []byte {
 		t.Helper()

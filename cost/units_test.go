@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Units print the expected number, and beside it the bounds where it is not known, and when
-// it is more.
+// Units print the expected number, followed by the bounds if it is not exact, and by the cause of a
+// higher number.
 func TestUnitsString(t *testing.T) {
 	for want, u := range map[string]Units{
 		"4":                       Exactly(4),

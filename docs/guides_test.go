@@ -26,9 +26,9 @@ var install = sync.OnceValue(func() error {
 	return os.Setenv("PATH", filepath.Dir(string(path))+string(filepath.ListSeparator)+os.Getenv("PATH"))
 })
 
-// guides are the pages whose blocks are an application: a block that begins "```go FILE" is written to
-// that file, the lines of "```sh" are run one after the other, and "```text" behind them is the
-// output of the last one.
+// guides are the pages whose blocks are an application. A block that begins with "```go FILE" is
+// written to that file. The lines of "```sh" are run one after the other, and "```text" after them is
+// the output of the last one.
 var guides = []string{
 	"get-started.md", "testing.md", "errors.md", "indexes.md", "recipes/lambda.md", "recipes/http.md",
 	"recipes/unique-values.md", "recipes/delete-large.md", "recipes/soft-delete.md", "recipes/local-days.md",

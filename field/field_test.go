@@ -47,7 +47,7 @@ type address struct{ City string }
 
 type lines []string
 
-// addresses are the handles of what is nested.
+// addresses are the handles of a nested struct.
 var addresses = struct{ City field.String[address, string] }{
 	City: handmade.String("City", "city", func(a *address) *string { return &a.City }),
 }
@@ -339,7 +339,7 @@ func TestSetTakesTheValue(t *testing.T) {
 	}
 }
 
-// A condition or a handle that nobody made is an error, and no panic.
+// A zero condition or handle is an error, and no panic.
 func TestNothingMade(t *testing.T) {
 	type record struct{ S string }
 	var none field.Condition[record]

@@ -18,8 +18,8 @@ func large(attributes, bytes int, strong bool) Workload {
 	return w
 }
 
-// A read of more than 1 MB is several answers, each rounded up by itself: of ten items of
-// 307,260 bytes 4, 4 and 2, which cost 301, 301 and 151, and not 751 in sum.
+// A read of more than 1 MB has several answers, each rounded up by itself. Ten items of 307,260 bytes
+// come in answers of 4, 4 and 2, which cost 301, 301 and 151, and not 751 in sum.
 func TestForecastPagesReads(t *testing.T) {
 	for _, c := range []struct {
 		strong bool
@@ -58,7 +58,7 @@ func TestForecastOfALargeDocument(t *testing.T) {
 	}
 }
 
-// What is said of one document is multiplied by their number, and so is the first write.
+// The cost of one document is multiplied by their number, and so is the first write.
 func TestForecastOfManyDocuments(t *testing.T) {
 	w := large(2, 1000, true)
 	w.Entities = 1000
@@ -102,7 +102,7 @@ func TestForecastBreakEven(t *testing.T) {
 	}
 }
 
-// Prices and layouts that make no sense are refused, with what to give.
+// Impossible prices and layouts are refused, and the error says what to give.
 func TestBadForecasts(t *testing.T) {
 	w := large(2, 10, false)
 	for _, c := range []struct {

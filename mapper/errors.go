@@ -210,9 +210,9 @@ func (e *NotFoundError) Error() string {
 func (e *NotFoundError) Unwrap() error { return ErrNotFound }
 
 // ValueError says that a value cannot be stored, or that a key field was changed after the load.
-// Examples of such values are an empty or zero part of a key, two elements with one key, a string that
-// is not valid UTF-8, a set with duplicates, and an invalid number. Nothing was sent. All invalid
-// values of an entity are returned together (errors.Join).
+// Examples are an empty or zero part of a key, two elements with one key, invalid UTF-8, duplicates in
+// a set, and an invalid number. Nothing was sent. All invalid values of an entity are returned together
+// (errors.Join).
 type ValueError struct {
 	Model string
 	// Field is the field of the value, or the item of the key.

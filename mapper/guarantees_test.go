@@ -211,8 +211,8 @@ func TestPatchMakesItemOnlyInLiveEntity(t *testing.T) {
 	}
 }
 
-// A patch that creates an item creates it in the entity that is live at its end, whoever deletes the
-// entity between two requests.
+// A patch that creates an item creates it in the entity that is live at its end, even if the entity is
+// deleted between two requests.
 func TestPatchMakesItemThatIsSeen(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -39,8 +39,8 @@ var issueTextFields = struct {
 	handmade.String("Words", "", func(x *issueText) *string { return &x.Words }),
 }
 
-// issues is a table with two global indexes on roots, one on elements and a local one, what lies in it,
-// and what is asked of it at random.
+// issues is a table with two global indexes on roots, one on elements and a local one. It has the
+// stored issues, and the random operations on them.
 type issues struct {
 	*testing.T
 	r       *rand.Rand
@@ -99,7 +99,8 @@ func (x *issues) check(what string, plan *mapper.Plan, r *mapper.Receipt, err er
 	x.written++
 }
 
-// checkCharged compares what was planned, predicted and charged, of the table and of each index.
+// checkCharged compares the planned, the predicted and the charged units, of the table and of each
+// index.
 func checkCharged(x testing.TB, what string, plan *mapper.Plan, r *mapper.Receipt, err error) {
 	x.Helper()
 	if err != nil {

@@ -163,8 +163,8 @@ func TestErrorAfterLostCopyIsUnknown(t *testing.T) {
 	}
 }
 
-// A transaction whose first copy may still be applied is not planned again because an earlier write of
-// an element arrived in between: the element can be deleted, and the first copy applied.
+// A transaction whose first copy may still be applied is not planned again when an earlier write of an
+// element arrives in between. The element can be deleted, and the first copy applied.
 func TestTransactionIsUnknownWhileItsFirstCopyMayArrive(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

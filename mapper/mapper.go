@@ -107,8 +107,8 @@ func (m *Mapper[T]) Index(name string, values ...any) query.Index[T] {
 //
 // It costs one RCU for each 4 KB, rounded up: of a single item, or of the sum of the items of each
 // page. Eventually consistent reads cost half of that. A load needs more reads if it has several pages,
-// if the entity was staged less than half an hour ago, or if a part has items of a staged insert. See
-// docs/design/writes.md, "Loads".
+// or if the entity was staged less than half an hour ago. It also needs more if a part has items of a
+// staged insert. See docs/design/writes.md, "Loads".
 func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...ReadOption) (*Entity[T], error) {
 	e := &Entity[T]{}
 	state, err := m.engine.loadEntity(ctx, m.resolved(s), &e.Value, options)

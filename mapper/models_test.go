@@ -101,8 +101,8 @@ type memo struct {
 	Text string `ddb:"sk=NOTE#{ID}#TEXT"`
 }
 
-// issue has a GSI on its root with a key of its own, a sparse one on an ordinary attribute that
-// projects a list, one on its elements that projects keys, and an LSI.
+// issue has four indexes: a GSI on its root with a key of its own, a sparse GSI on an ordinary
+// attribute that projects a list, a GSI on its elements that projects keys, and an LSI.
 type issue struct {
 	_      struct{}    `ddb:"table=tickets"`
 	_      struct{}    `ddb:"index=byState,hash=GSI1PK,range=GSI1SK,pk=STATE#{State},sk={Opened:millis}"`

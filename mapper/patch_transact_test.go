@@ -66,9 +66,9 @@ func TestPatchAllowsMergedIncrementsInsideBounds(t *testing.T) {
 // A staged insert marks its items, and stores nil slices as NULL. A patch that appends, adds or sets a
 // map's entry there assumed the mark (OfLive) and was refused because of NULL. It was rewritten without
 // the assumption, refused because of the mark, and so on: 16 requests, 3 s, and an error. It could not
-// be written until the item was saved. An insert of over 100 items is always staged. This broke "where
-// the refused item shows NULL or no parent, a second request writes the whole attribute", and "A patch
-// that meets the staged mark reads the root, and is ErrNotFound unless it is live".
+// be written until the item was saved. An insert of over 100 items is always staged. This broke two
+// rules. If the refused item has NULL or no parent, a second request writes the whole attribute. A
+// patch that finds the staged mark reads the root, and is ErrNotFound unless that is live.
 func TestPatchAppendsToNullAfterStagedInsert(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -117,10 +117,10 @@ func TestPatchAppendToExpiredIsNotFound(t *testing.T) {
 	}
 }
 
-// e was loaded, and is unchanged. Transact(SavePart(e, CheckLoaded()), ...) checked nothing of it: the
-// diff's shortcut returned no checks. (With one changed item all others were checked, and also if a
-// kind is opaque.) This broke "CheckLoaded() also checks those that were only read", and "Of its
-// options only CheckLoaded can be given".
+// e was loaded, and is unchanged. Transact(SavePart(e, CheckLoaded()), ...) checked nothing of it,
+// because the shortcut of the comparison returned no checks. (With one changed item all others were
+// checked, and also if a kind is opaque.) This broke "CheckLoaded() also checks those that were only
+// read", and "Of its options only CheckLoaded can be given".
 func TestSavingChecksUnchangedEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -164,8 +164,8 @@ func TestTransactionByUnwatchedClientIsAppliedOnce(t *testing.T) {
 
 // An increment of an integer over a leftover counter of a deleted entity was refused permanently.
 // Upserts returned false, since the bounds of the type counted as a condition of the caller. (A float's
-// increment was written.) This broke "A singleton other than the root that is not there is its zero
-// value: a set or an increment makes it", and "a counter in an item of its own counts from nothing".
+// increment was written.) This broke the rule that a missing singleton other than the root is its zero
+// value, so that a set or an increment creates it.
 func TestPatchIncrementsOverLeftoverItem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -305,7 +305,8 @@ func TestPatchIncrementsNull(t *testing.T) {
 
 // A condition that does not hold, together with an append to NULL. This needed 11 requests and ended
 // with "kept changing", although nothing changes; with Transact it needed 12, and 3 s of pauses. This
-// broke "A refusal says existence, state, or which condition with what was found".
+// broke the rule that a refusal names the existence, the state or the condition, and the item that was
+// found.
 func TestPatchReportsConditionNextToNull(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -385,9 +386,8 @@ func TestTransactionWithUncomparableClient(t *testing.T) {
 }
 
 // Two mappers share a client, and one of them knows that the client sends each request once. Whether a
-// refusal was a conflict depended on the order of the parts. This broke "mapper.ClientNeverRetries()
-// tells that a client [...] never sends a request again by itself: then a bare [failed condition] is a
-// conflict".
+// refusal was a conflict depended on the order of the parts. This broke the rule that with
+// mapper.ClientNeverRetries() a failed condition is a conflict.
 func TestClientNeverRetriesOfAnyMapper(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -402,8 +402,8 @@ func TestClientNeverRetriesOfAnyMapper(t *testing.T) {
 	}
 }
 
-// The plan of a change that may need two requests had one, and one write. This broke "a second request
-// writes the whole attribute on condition of what was seen; the plan gives both".
+// The plan of a change that may need two requests had one, and one write. This broke the rule that a
+// second request writes the whole attribute, and that the plan has both.
 func TestPatchPlanHasSecondRequest(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -418,8 +418,7 @@ func TestPatchPlanHasSecondRequest(t *testing.T) {
 }
 
 // With a client that cannot be watched, Exec never wrote an add to a set that is NULL: the outcome was
-// unknown each time. Transact wrote it. This broke the same sentence, and "what stands in its way is
-// not what that copy would have put" of harmless.
+// unknown each time. Transact wrote it. This broke the same rule.
 func TestPatchAddsToNullByUnwatchedClient(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -489,8 +488,8 @@ func TestUnknownPatchSaysLoad(t *testing.T) {
 	}
 }
 
-// A patch that meets an expired root: NotFoundError.Pending was "", and for Load it is "its time to
-// live is over". This broke "Pending says what is being done there: [...] a time to live that is over".
+// A patch that finds an expired root: NotFoundError.Pending was "", and for Load it is "its time to
+// live is over". This broke the rule that Pending names an expired time to live.
 func TestPatchOfExpiredRootSaysSo(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

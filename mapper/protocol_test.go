@@ -72,9 +72,8 @@ func smallPages(page, n int, do func()) *faulty {
 
 // With one actor, an entity is moved by a key field beyond its identity, so that its root stays under
 // its key and its elements move. The elements were put with a new incarnation while the root kept the
-// old one, so they were hidden from then on. This broke "Key fields may not change after the load [...]
-// unless all is loaded and Move() is asked for", and "on every item that is put for it by someone who
-// knows it".
+// old one, so they were hidden from then on. This broke the rule that Move moves an entity, and that
+// new items get the incarnation of their entity.
 func TestMoveByKeyFieldKeepsIncarnation(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -285,11 +284,11 @@ func TestDeleteOfManyAttributesWithoutVersion(t *testing.T) {
 	}
 }
 
-// A query for elements meets an entity that has just gone live: it reads the root, and then everything
+// A query for elements reads an entity that has just gone live: it reads the root, and then everything
 // again. In the meantime B's staged delete has marked the root and deleted some of the parts. The query
 // did not read the root after its second read, and yielded the rest of the parts. (A load of the same
-// parts yields none.) This broke "A load or query without the root asks the root only where it meets
-// staged or mixed items, and then reads everything again after it, and the root at its end".
+// parts yields none.) This broke the rule that a read without the root reads the root if it finds
+// staged or mixed items, then everything again, and the root at its end.
 func TestQueryChecksRootAfterSecondReading(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -412,8 +411,8 @@ func TestUnreadDeleteRetriesAfterConcurrentSave(t *testing.T) {
 }
 
 // With one actor, an entity has expired and DynamoDB has not deleted it yet. A Delete by key was
-// ErrNotFound and left its parts, which do not expire. This broke "items past their TTL [...] are not
-// there" and "what was left behind by a deleted entity is [...] removed by a Delete by key".
+// ErrNotFound and left its parts, which do not expire. This broke the rules that expired items do not
+// exist, and that a Delete by key deletes leftover items.
 func TestDeleteRemovesPartsOfExpiredEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -116,8 +116,8 @@ func TestScanCountsUnknownItems(t *testing.T) {
 	}
 }
 
-// From scan.go: "each entity is as Load would see it, and one that is inserted meanwhile may be seen or
-// not". It is never seen in part.
+// A scan yields each entity as Load would return it. An entity that is inserted during the scan may be
+// seen or not, but never in part.
 func TestScanNeverYieldsPartOfEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -146,8 +146,8 @@ func goroutine() string {
 	return f[1]
 }
 
-// From scan.go: "every entity as a stream". An iterator's body must run in the goroutine of its loop.
-// Otherwise the caller cannot recover a panic in it (or t.Fatal), and the program ends.
+// The body of a loop over a scan must run in the goroutine of the loop. Otherwise the caller cannot
+// recover a panic in it (or t.Fatal), and the program ends.
 func TestScanRunsInCallersGoroutine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -290,8 +290,8 @@ func TestRootOnlyQueryRefusesFilterOfOtherItem(t *testing.T) {
 	}
 }
 
-// Errors: "*mapper.ValueError for every value that cannot be stored (an empty or zero key part ...):
-// 400 and not 500"; "A zero time in a key is refused as an empty string is."
+// Every value that cannot be stored, such as an empty or zero part of a key, is a *mapper.ValueError:
+// status 400 and not 500. A zero time in a key is refused like an empty string.
 func TestUnstorableValueIsValueError(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -174,7 +174,7 @@ func TestAfterLoadMustNotChangeElementKey(t *testing.T) {
 	}
 }
 
-// Merge's Limit reads as much as the limit of one query. (It was once ignored for reads.)
+// The limit of Merge reads as much as the limit of one query. (It was once ignored for reads.)
 func TestMultiTypeQueryLimitBoundsReads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -23,8 +23,8 @@ import (
 	"github.com/itemize/itemize/tables"
 )
 
-// Models whose tables follow the time: by the sort key, by the partition key, on shards, with several
-// items, by weeks, and with keys that are not in order of time.
+// Models whose tables follow the time. The time is in the sort key or in the partition key. There are
+// models on shards, with several items, by weeks, and with keys that are not in order of time.
 type (
 	gauge struct {
 		_      struct{}  `ddb:"table=gauges_{At:month}"`

@@ -157,7 +157,7 @@ func TestForeignItemDuringARollbackIsKept(t *testing.T) {
 	}
 }
 
-// changesItem changes an existing item of a's collection, without Wrap.
+// changesItem changes an existing item of the collection of a, without Wrap.
 func (s *setup) changesItem(ctx context.Context, sk string) error {
 	s.Helper()
 	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -246,9 +246,8 @@ func (s *setup) settleResult(ctx context.Context, keep, description string) {
 	}
 }
 
-// settle resolves each state in which a monolith was written after it moved: of an entity that was
-// inserted again, of one that was moved by a claim which took over another, and of one that was
-// deleted.
+// settle resolves each state in which a monolith was written after it moved. The entity was inserted
+// again, or was moved by a claim which took over another, or was deleted.
 func TestSettleLeadsOutOfEachState(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

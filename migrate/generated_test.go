@@ -148,9 +148,9 @@ func TestGenerated(t *testing.T) {
 	if err != nil || r.This.Dead != len(dead) || r.This.Moved != len(s.docs)-len(dead) || r.This.Conflicts != 0 {
 		t.Fatalf("seed %d: %+v, %v", seed, r, err)
 	}
-	// A root has the time since when it is live, in epoch seconds, which need a byte less if they end
-	// with 0: an item may reach the next KB by that. The engine measures some numbers differently from
-	// the rule.
+	// A live root has the time at which it went live, in epoch seconds, which need a byte less if they
+	// end with 0. An item may reach the next KB by that. The engine measures some numbers differently
+	// from the rule.
 	if off := max(2, plan.WCU/5000); math.Abs(r.This.WCU-plan.WCU) > off || enginetest.ReportsTransactions(t) &&
 		math.Abs(r.This.ConsumedWCU-plan.WCU) > off {
 		t.Errorf("seed %d: it took %v WCU, %v as reported, and %v were planned", seed, r.This.WCU, r.This.ConsumedWCU,

@@ -443,8 +443,8 @@ func newVisas(t *testing.T) (*tickets, *mapper.Mapper[Visa]) {
 	return s, m
 }
 
-// An attribute of the monolith that belongs to no field, and that would be a time to live or an index
-// key in its new item, is a dead letter, or stays on the root.
+// An attribute of the monolith that belongs to no field may have the name of a time to live or an index
+// key in its new item. It is then a dead letter, or stays on the root.
 func TestNothingBecomesAnExpiry(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -484,8 +484,8 @@ func TestTablesThatAreRefused(t *testing.T) {
 	refused(t, err, "holds the monoliths, and cannot be imported")
 }
 
-// A dead letter with a key similar to another one's does not affect that one: neither in a run from an
-// export that has it in that form, nor in a rollback while the other's claim exists.
+// A dead letter with a similar key does not affect another entity. This is tested in a run from an
+// export that has it in that form, and in a rollback while the other's claim exists.
 func TestKeysThatResemble(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -22,8 +22,8 @@ import (
 	"github.com/itemize/itemize/otel"
 )
 
-// Each call of a mapper on a real engine is a span and a count, with the units that were
-// predicted, least, expected and most, and those that the engine reported.
+// Each call of a mapper on a real engine is a span and a count. It has the predicted units (minimum,
+// expected and maximum), and those that the engine reported.
 func TestExport(t *testing.T) {
 	ctx := context.Background()
 	engine, err := engines.Start(ctx)

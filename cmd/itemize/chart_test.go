@@ -120,7 +120,7 @@ func TestChartMarksTheBreakEven(t *testing.T) {
 	}
 }
 
-// Without anything that costs there is no picture, nor is there a NaN in one.
+// Without costs there is no picture, and never a NaN.
 func TestChartOfNothing(t *testing.T) {
 	if c := newChart([]forecast.Forecast{layoutOf("free", 0, 0), {NotStorable: "too large"}}); c != nil {
 		t.Errorf("%+v", c)

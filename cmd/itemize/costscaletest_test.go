@@ -9,7 +9,7 @@ import (
 	"github.com/itemize/itemize/internal/testing/engines"
 )
 
-// The command asks a table, tells what came of it and which key was asked for most, and leaves nothing.
+// The command reads from a table, reports the results and the hottest key, and leaves no items.
 func TestScaletest(t *testing.T) {
 	ctx := context.Background()
 	engine, err := engines.Start(ctx)

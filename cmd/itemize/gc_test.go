@@ -32,8 +32,8 @@ const gcSource = "package films\n\ntype Film struct {\n\t_ struct{} `ddb:\"table
 	"\tScript string `ddb:\"sk=SCRIPT,chunk,table=FilmParts,inline=1KB\"`\n\tPoster []byte " +
 	"`ddb:\"sk=POSTER,s3=posters,inline=1KB\"`\n}\n"
 
-// The command: what is left over is reported, noted, and removed when its grace is over; strays too.
-// What it cannot do it says.
+// The command reports leftover values, records them, and deletes them after their grace period, and
+// strays too. It reports the values that it cannot handle.
 func TestGC(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

@@ -24,7 +24,7 @@ import (
 	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
-// Shop is what monoliths become.
+// Shop is the model of the monoliths.
 type Shop struct {
 	_      struct{}       `ddb:"table=shops"`
 	Name   string         `ddb:"pk=SHOP#{Name}" dynamodbav:"name"`
@@ -119,7 +119,7 @@ func (m *migrating) says(text string, parts ...string) {
 	}
 }
 
-// The command: each step with what it says, and its exit status.
+// Each step of the command, with its output and its exit status.
 func TestMigrateCommand(t *testing.T) {
 	m := newMigrating(t, 12)
 	m.says(m.itemize(0, "plan", "-rate", "100", "-update", "City=500"), "12 monoliths read\n", "Prices",
@@ -187,7 +187,7 @@ func TestMigrateSettles(t *testing.T) {
 	m.same()
 }
 
-// What is wrong on the command line is told before anything is sent.
+// Faults of the command line are reported before anything is sent.
 func TestMigrateCommandWrong(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
@@ -214,7 +214,7 @@ func TestMigrateCommandWrong(t *testing.T) {
 	}
 }
 
-// same requires that all monoliths are as they were, and nothing else is there.
+// same requires that all monoliths are unchanged, and that there are no other items.
 func (m *migrating) same() {
 	m.Helper()
 	p := dynamodb.NewScanPaginator(m.client, &dynamodb.ScanInput{TableName: &m.source, ConsistentRead: aws.Bool(true)})

@@ -27,7 +27,7 @@ func TestEscaped(t *testing.T) {
 	}
 }
 
-// What is stored cannot write to the terminal of who looks at it.
+// Stored text cannot control the terminal on which it is printed.
 func TestCommandEscapesStoredText(t *testing.T) {
 	m := newMigrating(t, 1)
 	_, err := m.client.PutItem(context.Background(),

@@ -60,8 +60,8 @@ func (c *throttling) refuses(pk string) bool {
 	return false
 }
 
-// On a table that throttles what one key is asked for too often the test finds that key and names it,
-// counts what was refused and charged, and leaves nothing behind.
+// On a table that throttles a hot key the test finds that key and names it. It counts the refused and
+// the charged requests, and leaves no items.
 func TestScaleTestFindsHotKey(t *testing.T) {
 	ctx := context.Background()
 	transport := &throttling{most: 12}
@@ -90,7 +90,7 @@ func TestScaleTestFindsHotKey(t *testing.T) {
 	}
 }
 
-// Any key schema will do, and what is no test is refused with all that is wrong.
+// Any key schema is accepted, and an invalid test is refused with all of its faults.
 func TestScaleTestTakesAnyKeySchema(t *testing.T) {
 	ctx := context.Background()
 	client := enginetest.Start(t).Client()

@@ -422,7 +422,7 @@ func TestPageListsDifferences(t *testing.T) {
 	}
 }
 
-// memory is Memory, with what tests of engines ask for.
+// memory is Memory, with the additions that tests of engines need.
 func memory(t testing.TB) *engines.Engine {
 	return engines.At(engines.Minidyn, Memory(t).Endpoint)
 }

@@ -401,8 +401,8 @@ func TestKeyFieldNotLoaded(t *testing.T) {
 	}
 }
 
-// A changed key field is refused. With Move the whole entity moves: a put of each item under its new
-// key, with the attributes that the model does not know, and a delete of the old item.
+// A changed key field is refused. With Move the whole entity moves. Each item is put under its new key,
+// with the attributes that the model does not know, and deleted under the old key.
 func TestMove(t *testing.T) {
 	m := Of[Shop](t)
 	items := []item.Attributes{

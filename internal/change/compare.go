@@ -14,8 +14,8 @@ import (
 )
 
 // A program without this library changes values and leaves the version as it is. So a write of a loaded
-// item requires the version and the values that were read: an update those of the attributes that it
-// changes, and a put, a delete and a check those of all attributes. Up to 4 KB of values are compared.
+// item requires the version and the values that were read. An update compares the attributes that it
+// changes, and a put, a delete and a check compare all attributes. Up to 4 KB of values are compared.
 // If there are more, the largest strings and binaries are compared by their size, and other large
 // values not at all.
 

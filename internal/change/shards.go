@@ -37,8 +37,8 @@ func (d *differ) checkStays() error {
 	return d.requireRoot()
 }
 
-// checkShards requires that an entity which is inserted, or moves, is on none of the other shards that
-// its key may lead to, from before or after a change of their number.
+// checkShards requires that an inserted or moved entity is on no other shard that its key may lead to,
+// from before or after a change of their number.
 func (d *differ) checkShards() error {
 	if !d.m.IsResharding() || !d.s.Fresh && !d.RootMoves {
 		return nil

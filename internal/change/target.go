@@ -235,8 +235,8 @@ func (x *Patch) itemOfField(p *expr.Change, f expr.Field) (*schema.Item, error) 
 	return nil, x.m.FieldErrorf(f.Shown(), "no item of the patch stores it")
 }
 
-// emptyKey is the attribute, if a condition names one that is a key of an index as it is and compares
-// with an empty value, which is not stored of it; "" for none.
+// emptyKey returns the attribute if a condition compares an ordinary attribute that is a key of an
+// index with an empty value, which is never stored in it; "" for none.
 func (x *Patch) emptyKey(it *schema.Item, c expr.Condition, paths expr.Paths) string {
 	for _, f := range c.Fields {
 		if i := it.Attribute(paths(f)[0]); i >= 0 && it.Sparse(i) && c.ComparesEmpty(paths) {

@@ -2,7 +2,7 @@
 // that the mapper uses in place of reflection.
 //
 // It works in three steps. Load finds the models of packages and their faults: it parses and
-// type-checks them, and uses the schema's own validator, as mapper.New does. Generate returns files and
-// diagnostics, and writes nothing. The caller, the command itemize or package codegen, decides whether
-// to write the files.
+// type-checks them, and uses the validator of package schema, as mapper.New does. Generate returns
+// files and diagnostics, and writes nothing. The caller, the command itemize or package codegen,
+// decides whether to write the files.
 package gen

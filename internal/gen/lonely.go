@@ -11,8 +11,8 @@ import (
 	"github.com/itemize/itemize/internal/tags"
 )
 
-// lonely reports the faults of a struct that is no model and has ddb tags: a tag that cannot be read,
-// or sort keys of a model's fields although the struct has no partition key.
+// lonely reports the faults of a struct that is no model and has ddb tags. Such a fault is a tag that
+// cannot be read, or sort keys without a partition key.
 func (f *finder) lonely(named *types.Named, st *types.Struct) {
 	var places *types.Var
 	pos, end, unread := 0, 0, false

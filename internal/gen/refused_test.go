@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write testdata/refused.txt anew")
 
 const refusals = "../schema/refuse_test.go"
 
-// refusal is a case of the schema's table of refused models, as source code.
+// refusal is a case of the table of refused models in package schema, as source code.
 type refusal struct {
 	name, model string
 	want        []string

@@ -133,8 +133,8 @@ func (o *Operation) Needs() attr.Condition {
 	}
 }
 
-// inLimits returns the condition that an incremented integer fits its Go type: the stored value is at
-// most the maximum less the increment, or at least the minimum plus the decrement.
+// inLimits returns the condition that an incremented integer fits its Go type. The stored value must be
+// at most the maximum less the increment, or at least the minimum plus the decrement.
 func (o *Operation) inLimits(x *attr.Expression) string {
 	by := o.Value.(*types.AttributeValueMemberN).Value
 	limit, operator := o.High, " <= "

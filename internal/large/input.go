@@ -31,8 +31,8 @@ func inMemory(b []byte) Frame {
 
 // Input is text or bytes that a lazy value was given as a reader. It is read before a save compares it
 // with the stored value. A short body becomes a value in memory. Of a long body the length and the
-// SHA-256 are recorded, and the body must be readable again: from the reader, if it can be read at any
-// position, and otherwise from a temporary file.
+// SHA-256 are recorded, and the body must be readable again. It is read again from the reader, if that
+// can be read at any position, and otherwise from a temporary file.
 type Input struct {
 	from io.Reader
 	kind Kind

@@ -13,8 +13,8 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// Owner identifies the item that an external value belongs to: the item, by the real name of its table,
-// its attribute, and the record that named the value when it was written.
+// Owner identifies the item that an external value belongs to, by the real name of its table, its key
+// and its attribute. It also has the record that named the value when it was written.
 type Owner struct {
 	Table     string
 	PK, SK    key.Scalar

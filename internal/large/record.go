@@ -305,7 +305,7 @@ func (v *Value) Entry() *Entry {
 	}
 }
 
-// longest is the maximum number of bytes of a parent's key in the key of its parts: with the id and the
+// longest is the maximum number of bytes of a parent's key in the key of its parts. With the id and the
 // number the key is within DynamoDB's limit.
 const longest = cost.MaxPartitionKey - 64
 

@@ -286,7 +286,7 @@ func (p *remove) looks() bool {
 }
 
 // deleteAdded deletes the items that other writers added to the entity after it was read. An item that
-// is added later is deleted by its own writer, who does not find the root item.
+// is added later is deleted by its own writer, which does not find the root item.
 func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
 	m := p.env.Model
 	e, err := search.EntityOf(m, p.Selection)

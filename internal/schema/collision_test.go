@@ -12,8 +12,8 @@ import (
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 
-// Two models in one table: keys that equal values in both of an item's keys make equal, keys that such
-// values keep apart, and keys that one table cannot have.
+// Two models in one table. Their keys may be equal for equal values in both of an item's keys, or
+// always differ, or be keys that one table cannot have.
 func TestCollisions(t *testing.T) {
 	type (
 		text struct{ T string }

@@ -204,8 +204,8 @@ type Attribute struct {
 	// Was are the names that it had before, the latest first: one of them is read where Name is
 	// absent, and the next write of the item removes them.
 	Was []string
-	// Place is the length of the part of Value.Path that leads to the field of the model with the sort
-	// key; the rest of the path is inside that field's struct.
+	// Place is the length of the part of Value.Path that leads to the field with the sort key. The rest
+	// of the path is inside that field's struct.
 	Place int
 	// Opaque reports that values are compared by their encodings.
 	Opaque bool

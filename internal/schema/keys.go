@@ -164,9 +164,9 @@ func (e *Entity) MatchIn(table int, sk key.Scalar, likely *Item, room func(n int
 	return nil, nil
 }
 
-// IsPrefix reports whether every key of a table that begins with p has p's last segment completely.
-// That is so if p ends with the delimiter, or inside a time after a year, month, day, hour, minute or
-// second.
+// IsPrefix reports whether every key of a table that begins with p has the last segment of p
+// completely. That is so if p ends with the delimiter, or inside a time after a year, month, day, hour,
+// minute or second.
 func (e *Entity) IsPrefix(t *Table, p string) bool {
 	if strings.HasSuffix(p, string(e.Delim)) {
 		return true

@@ -85,8 +85,8 @@ type LayoutItem struct {
 	Removed []LayoutAttribute `json:"gone,omitempty"`
 }
 
-// LayoutIndex has the position of the items of one kind in a secondary index: its key attributes, with
-// their sources, and the attributes that it projects in addition to keys: nil for all.
+// LayoutIndex has the position of the items of one kind in a secondary index. These are its key
+// attributes, with their sources, and the attributes that it projects in addition to keys: nil for all.
 type LayoutIndex struct {
 	Name    string           `json:"name"`
 	Table   string           `json:"table"`

@@ -45,7 +45,7 @@ type Request struct {
 	After string
 	// Scatter says how a search over many shards reads.
 	Scatter Scatter
-	// SkipMissing passes over tables of times past that are not there.
+	// SkipMissing skips missing tables of past times.
 	SkipMissing bool
 }
 

@@ -64,7 +64,7 @@ func (s Span) inPartition(e *schema.Entity, v key.Value) Span {
 // along walks the placeholders of a sort key in order, up to the first one without a value. Values come
 // from the partition key, if it has them in full, and from values, for the first parts. A time among
 // them narrows the span. along reports whether the first placeholder without a value is the time, in a
-// format fine enough to determine the table; items of one table then come before those of the next.
+// format fine enough to determine the table. Items of one table then come before those of the next.
 func (s *Span) along(e *schema.Entity, k *schema.Key, parts int, values []key.Value) (ordered bool) {
 	n := 0
 	for i, part := range k.Template.Parts {

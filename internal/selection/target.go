@@ -13,8 +13,8 @@ import (
 // TargetKind is the kind of a target.
 type TargetKind uint8
 
-// The kinds of targets: the whole entity; a whole table; the items of a table whose keys begin with a
-// text; the items whose keys begin with parts of one template; the items of a secondary index.
+// The kinds of targets: the whole entity, a whole table, the items of a table whose keys begin with a
+// text or with parts of one template, and the items of a secondary index.
 const (
 	TargetWhole TargetKind = iota
 	TargetTable

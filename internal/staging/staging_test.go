@@ -165,8 +165,8 @@ func TestInsertSteps(t *testing.T) {
 	}
 }
 
-// A delete's steps are the root's mark on condition of the root that was read, the other items, and the
-// root on condition of the mark. The mark distinguishes this delete from others and keeps the
+// The steps of a delete are the root's mark on condition of the root that was read, the other items,
+// and the root on condition of the mark. The mark distinguishes this delete from others and keeps the
 // incarnation. The same holds for a root of an unfinished insert or delete.
 func TestDeleteSteps(t *testing.T) {
 	m := Of[Shop](t)
@@ -1082,8 +1082,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A delete's requests are conditional on the items that were read after the mark. An item without a
-// version is deleted on condition of its values, a changed item on condition of its new version, and
+// The requests of a delete are conditional on the items that were read after the mark. An item without
+// a version is deleted on condition of its values, a changed item on condition of its new version, and
 // the root on condition of the mark. The order is: the mark, all items, the root, the items, the root.
 func TestDeleteConditions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

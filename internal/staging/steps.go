@@ -147,8 +147,8 @@ func DeleteSteps(now time.Time) func([]*write.Request) []write.Step {
 	}
 }
 
-// markOf returns the write that makes a root not live: an update of the existing root, or a put if
-// there is none, so that leftover items have a root for the delete.
+// markOf returns the write that makes a root not live. It is an update of the existing root, or a put
+// if there is none, so that leftover items have a root for the delete.
 func markOf(root *write.Request, st item.Stage) *write.Request {
 	mark := *root
 	a := st.Assign()

@@ -79,8 +79,8 @@ const maxDepth = 40
 // maxBody is the largest answer that cells can point into.
 const maxBody = math.MaxUint32
 
-// scanner reads JSON. Its methods report whether they found the expected text. They do not say what is
-// wrong, because the SDK then decodes the answer.
+// scanner reads JSON. Its methods report whether they found the expected text. They do not name the
+// fault, because the SDK then decodes the answer.
 type scanner struct {
 	b []byte
 	i int

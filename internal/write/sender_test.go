@@ -75,7 +75,7 @@ var states = map[write.State]string{
 }
 
 // describe describes an outcome: its state, the stored items, and whether the failure may be caused by
-// an own earlier attempt, of which nothing is known or which is only assumed.
+// an own earlier attempt. Such an attempt may be unknown, or only assumed.
 func describe(o write.Outcome) string {
 	text := states[o.State]
 	for _, a := range o.Stored {

@@ -56,7 +56,7 @@ func run(j Job, segments []int) error {
 	return err
 }
 
-// Shop is what monoliths become.
+// Shop is the model of the monoliths.
 type Shop struct {
 	_      struct{} `ddb:"table=shops"`
 	Name   string   `ddb:"pk=SHOP#{Name}" dynamodbav:"name"`
@@ -122,7 +122,7 @@ func newSetup(t *testing.T, n int) *setup {
 	return s
 }
 
-// migration is what the command does.
+// migration returns the migration of the command.
 func (s *setup) migration() *migrate.Migration {
 	s.Helper()
 	l, err := migrate.ParseLayout(s.job.Lock, s.job.Model)
@@ -137,7 +137,7 @@ func (s *setup) migration() *migrate.Migration {
 	return m
 }
 
-// stored are the items in the model's table, without what each move draws anew.
+// stored returns the items in the model's table, without the random values of each move.
 func (s *setup) stored() map[string]attributes {
 	s.Helper()
 	out := map[string]attributes{}
@@ -222,8 +222,8 @@ func TestBundlesTwice(t *testing.T) {
 	s.moved()
 }
 
-// The process is killed (SIGKILL) whenever it has written some 600 items, and the pipeline started
-// again: it goes on where it ended.
+// The process is killed (SIGKILL) each time it has written some 600 items, and the pipeline started
+// again: it continues from its last position.
 func TestKilled(t *testing.T) {
 	s := newSetup(t, 150)
 	text, err := json.Marshal(s.job)

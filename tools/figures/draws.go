@@ -13,9 +13,9 @@ import (
 )
 
 // The table of draws lists how often each test draws: the calls of draws.Times and draws.For. A row has
-// the package, the test, the thing drawn, how often before there were three runs, and the numbers for
-// the default run, .ci/run and .ci/long. The tool knows the package, the test and the last three; the
-// others are written by hand.
+// the package, the test, the kind of draw, the number before there were three runs, and the numbers for
+// the default run, .ci/run and .ci/long. The tool computes the package, the test and the last three
+// columns; the others are written by hand.
 
 // row is a call: in which test, and its three arguments as they are written.
 type row struct{ pkg, test, byDefault, ci, long string }

@@ -206,10 +206,10 @@ func measure(root string) (*figures, error) {
 	return f, err
 }
 
-// apart are modules that load leaves out: they are measured by nobody.
+// separateModules are modules that load leaves out: they are not measured.
 var separateModules = []string{"bench", "cache", "integration/embedded", "migrate/beam", "tools"}
 
-// load parses the Go files of the modules, in the order of their names, but for those apart.
+// load parses the Go files of the modules, in the order of their names, except separateModules.
 func load(fset *token.FileSet, root string) ([]source, error) {
 	var all []source
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -551,8 +551,8 @@ func isForLibrary(doc *ast.CommentGroup) bool {
 	return forLibrary.MatchString(strings.Join(strings.Fields(doc.Text()), " "))
 }
 
-// documented calls a function with each name of a declaration and its comments: methods
-// are named after their types, and the comment of a group is one of each of its names.
+// documented calls a function with each name of a declaration and its comments. Methods are named after
+// their types, and the comment of a group is one of each of its names.
 func documented(d ast.Decl, add func(name string, docs ...*ast.CommentGroup)) {
 	if f, ok := d.(*ast.FuncDecl); ok {
 		add(declared(f), f.Doc)

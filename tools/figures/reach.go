@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/go/ssa/ssautil"
 )
 
-// reach counts the packages, files and functions of the module that a call of a mapper reaches: by the
-// static call graph, where calls of operation.Part lead to the kind of part at hand.
+// reach counts the packages, files and functions of the module that a call of a mapper reaches. It uses
+// the static call graph, in which calls of operation.Part lead to the kind of part at hand.
 type reach struct {
 	Call      string `json:"call"`
 	Packages  int    `json:"packages"`

@@ -26,9 +26,9 @@ var (
 	helloModules string
 )
 
-// The limits of a program that maps one struct, in bytes: linked as go build -trimpath does, unless
-// GOFLAGS leaves the debug information out, and without the symbol table and the debug information
-// (-ldflags=-s -w).
+// The limits of a program that maps one struct, in bytes. It is linked as go build -trimpath does,
+// without the debug information if GOFLAGS says so. The second limit is without the symbol table and
+// the debug information (-ldflags=-s -w).
 const (
 	helloSize     = 16_550_000
 	helloStripped = 11_520_000
@@ -133,7 +133,7 @@ func (r *room) module(name, source string, required ...string) (string, error) {
 // installOne gets a module and builds a program with all of its packages, or installs its commands.
 func (r *room) installOne(m *mod) error {
 	if strings.Contains(m.path, "/internal/") {
-		fmt.Printf("%-50s by those that require it\n", m.path) // nobody else can import it
+		fmt.Printf("%-50s by those that require it\n", m.path) // other programs cannot import it
 		return nil
 	}
 	imports, commands, err := m.packages()

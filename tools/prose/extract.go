@@ -64,8 +64,8 @@ func (s *source) test() bool {
 	return strings.HasSuffix(s.file, "_test.go") || strings.HasPrefix(s.file, "internal/testing/")
 }
 
-// repository is what a folder holds: its pages and Go files, without the data of tests and folders whose names begin
-// with a dot or an underscore.
+// repository has the pages and Go files of a folder, without the data of tests and folders whose names
+// begin with a dot or an underscore.
 type repository struct {
 	pages   []text
 	sources []*source

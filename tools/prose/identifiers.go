@@ -59,8 +59,7 @@ func (s *source) identifiers() []identifier {
 	return append(out, identifier{strings.TrimSuffix(base, "_test"), s.file, 1})
 }
 
-// words returns the words of an identifier, in lower case: of LeftOverItems and of left_over_items,
-// left, over and items.
+// words returns the words of an identifier, in lower case: left, over and items for LeftOverItems.
 func (id identifier) words() []string {
 	var out []string
 	start := 0

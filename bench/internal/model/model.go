@@ -34,7 +34,7 @@ type Address struct {
 	Country string
 }
 
-// Cart is what a user is about to buy.
+// Cart has the things in a shopping cart.
 type Cart struct {
 	SKUs  []string
 	Total float64

@@ -248,8 +248,8 @@ func (j *joiner) restore() {
 	}
 }
 
-// order records the order of a list if it differs from the order of its keys: the position of each
-// element, with a hash of the keys, so that it is valid only while the elements are the same.
+// order records the order of a list if it differs from the order of its keys. It records the position
+// of each element, and a hash of the keys, so that it is valid only while the elements are the same.
 func (s *splitter) order(k *Kind, made []*Item) {
 	sorted := slices.Clone(made)
 	slices.SortStableFunc(sorted, func(a, b *Item) int { return key.Compare(a.SK, b.SK) })

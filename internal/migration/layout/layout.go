@@ -2,11 +2,11 @@
 // works on attribute values, with the layout as data (the lock file). It knows no Go types, and keeps
 // attributes that belong to no field. It sends no requests.
 //
-// A monolith is the encoding of a value of the model by attributevalue: an attribute for each field, a
-// map for a struct, a list or map for a slice or map. The root keeps a residue ([schema.Moved]) of
-// everything that the items and their keys cannot represent. This is the order of a list, NULL against
-// an empty list, and attributes in addition to the fields of a struct. So [Layout.Join] returns exactly
-// the input of [Layout.Split].
+// A monolith is the encoding of a value of the model by attributevalue. It has an attribute for each
+// field, a map for a struct, and a list or map for a slice or map. The root keeps a residue
+// ([schema.Moved]) of everything that the items and their keys cannot represent. This is the order of a
+// list, NULL against an empty list, and attributes in addition to the fields of a struct. So
+// [Layout.Join] returns exactly the input of [Layout.Split].
 package layout
 
 import (

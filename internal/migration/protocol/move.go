@@ -544,8 +544,8 @@ func (e *Entity) wait(ctx context.Context, root *Root) error {
 }
 
 // A claim is read this often, about a second in total, before its program is assumed to be dead. It is
-// read once more, about half a second, for each group of parts that the program has to put, and for the
-// time that an entity needs at the rate.
+// read once more, about half a second, for each group of parts that the program has to put. It is also
+// read for the time that an entity needs at the rate.
 const (
 	patience     = 8
 	partsPerPoll = 25

@@ -1,6 +1,6 @@
 // Package protocol is the protocol by which a monolith, one item of an entity, becomes the items of a
-// collection while other programs read and write it ([Mover.Move]), and a monolith again
-// ([Mover.Back]). Each condition of it excludes a trace that was found in its specification
+// collection while other programs read and write it ([Mover.Move]). [Mover.Back] makes it a monolith
+// again. Each condition of the protocol excludes a trace that was found in its specification
 // (internal/staging/spec/Migration.tla): change none without that.
 //
 // The root of the collection is put as a claim, whose state is migrating. As long as the monolith is

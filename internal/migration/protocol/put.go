@@ -62,7 +62,7 @@ func (e *Entity) claimed(r *write.Request) {
 }
 
 // claimRequest returns the put of a claim, which has its own version. It requires the item that was
-// read, even if no item exists by now: the program whose claim is taken over may have moved the entity,
+// read, even if no item exists by now. The program whose claim is taken over may have moved the entity,
 // and another may have deleted it.
 func (e *Entity) claimRequest(instead item.Attributes, incarnation types.AttributeValue) *write.Request {
 	r := e.rootRequest(item.Attributes{})

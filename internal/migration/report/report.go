@@ -23,7 +23,7 @@ type Plan struct {
 	ItemBytes float64         `json:"itemBytes"`
 	Kinds     map[string]Kind `json:"kinds"`
 	// WCU are the units that the run writes. Parts are those of the items, Marks those of the marks of
-	// the monoliths, and Claims those of claims, each with those of the secondary indexes of its table;
+	// the monoliths, and Claims those of claims. Each includes the secondary indexes of its table, and
 	// Indexes is the sum of these. RCU are the units of the run's scan. Checkpoints cost a WCU or two
 	// for each page, and are not included.
 	WCU     float64 `json:"wcu"`

@@ -10,10 +10,10 @@ import (
 
 // plainBody is a request's body that io.Copy can only read.
 //
-// The SDK closes a body as soon as it has the answer, and net/http may at that moment still want to
-// learn that nothing follows. What smithy-go (v1.28.8, safeWriteToReadCloser) says then by WriteTo is
+// The SDK closes a body as soon as it has the answer. At that moment net/http may still want to know
+// that the body has ended. For that, WriteTo of smithy-go (v1.28.8, safeWriteToReadCloser) returns
 // io.EOF, an error to net/http, which closes the connection before the answer's body is read: "use of
-// closed network connection". An engine on the same machine answers fast enough for it. By Read the end
+// closed network connection". An engine on the same machine is fast enough for this. With Read the end
 // is no error.
 type plainBody struct{ io.ReadSeeker }
 

@@ -675,8 +675,8 @@ func (c *cast[T]) adds(n *explore.Transport, name string, a adding, call func() 
 	c.takenBack(o, a, err)
 }
 
-// takenBack records that an addition which was refused because the entity is not live may have been
-// seen until then: in the entity or, by reads without the root, as a leftover item.
+// takenBack records an addition that was refused because the entity is not live. It may have been seen
+// until then: in the entity or, by reads without the root, as a leftover item.
 func (c *cast[T]) takenBack(o explore.Op, a adding, err error) {
 	if a.blind || !errors.Is(err, mapper.ErrNotFound) {
 		return

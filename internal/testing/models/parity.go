@@ -42,8 +42,8 @@ func generatedCodec(t *testing.T, model any, e *schema.Entity) codec.Model {
 		nil)
 }
 
-// Parity is law 8 for one model, given by a pointer to it: reflection and generated code return the
-// same results for all calls of the mapper, for a number of random values.
+// Parity is law 8 for one model, given by a pointer to it. For a number of random values, reflection
+// and generated code return the same results for all calls of the mapper.
 func Parity(t *testing.T, seed uint64, model any, values int) {
 	t.Helper()
 	typ := reflect.TypeOf(model).Elem()

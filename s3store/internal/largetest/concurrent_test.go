@@ -23,7 +23,7 @@ func numbered(n, bytes int) string {
 	return strconv.Itoa(n) + " " + strings.Repeat(sum, bytes/len(sum))
 }
 
-// Writers and readers of one value, and a collector that runs all the time while hours pass: no value
+// Writers and readers of one value, and a collector that runs all the time while hours pass. No value
 // is incomplete, none is taken for damaged, and no update is lost.
 func TestConcurrentCommits(t *testing.T) {
 	t.Parallel()

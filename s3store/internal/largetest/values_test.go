@@ -14,7 +14,7 @@ import (
 )
 
 // report is a model of large values: text and bytes, compressed, in parts next to its items and in a
-// table of their own, on the root, on another item, and of elements.
+// table of their own. They are on the root, on another item, and in elements.
 type report struct {
 	_      struct{}          `ddb:"table=reports"`
 	ID     string            `ddb:"pk=REPORT#{ID}"`
