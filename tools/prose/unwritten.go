@@ -22,5 +22,5 @@ var unwritten = map[string]int{
 	"message internal/write":               1,
 	"message mapper":                       14,
 	"message migrate":                      15,
-	"page internal/staging/spec/README.md": 80,
+	"page internal/staging/spec/README.md": 1,
 }
