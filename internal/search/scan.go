@@ -210,7 +210,7 @@ type segmentReader struct {
 	before []item.Image
 }
 
-// errEnough is the error with which the consumer ends the scan.
+// scanned has the items of an entity that were read so far.
 type scanned struct{ group }
 
 // errEnough is the error with which the consumer ends the scan.
