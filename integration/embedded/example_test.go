@@ -10,7 +10,7 @@ import (
 
 func TestInsertTwice(t *testing.T) {
 	t.Parallel()
-	engine := embedded.Memory(t) // starts in a millisecond, and stops with the test
+	engine := embedded.Memory(t) // starts in a millisecond and stops with the test
 	if err := engine.CreateTable(t.Context(), "clubs", "PK:S", "SK:S"); err != nil {
 		t.Fatal(err)
 	}
