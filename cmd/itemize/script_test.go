@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 //	match TEXT      it matches a regular expression
 //	edit FILE /OLD/NEW/   replace text in a file
 //	unchanged       the last command has changed no file
-//	absent FILE     a file is not there
+//	absent FILE     a file does not exist
 //	empty FILE      write a file with nothing in it
 //	remove FILE     remove a file
 //	contains FILE TEXT    a file has the text

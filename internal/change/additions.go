@@ -127,8 +127,8 @@ func (x *Patch) ReckonIncarnation() {
 func (x *Patch) Unbind() {
 	x.bound, x.live = false, nil
 	for _, ch := range x.Items {
-		if ch.placeholders != nil {
-			ch.take(ch.placeholders)
+		if ch.original != nil {
+			ch.take(ch.original)
 			ch.plain = nil
 			ch.expect()
 		}

@@ -68,11 +68,11 @@ type PatchItem struct {
 	// where are the conditions that the caller gave.
 	where []where
 	stance
-	// placeholders is the stance of the patch as it was given, and plain its stance if no stored item
+	// original is the stance of the patch as it was given, and plain its stance if no stored item
 	// blocks it; nil is the present stance.
-	placeholders, plain *stance
-	now                 func() time.Time
-	m                   *model.Model
+	original, plain *stance
+	now             func() time.Time
+	m               *model.Model
 }
 
 // where is a condition on an item, and what says that it does not hold of one.
@@ -508,10 +508,10 @@ func (ch *PatchItem) ours() attr.Condition {
 func (x *Patch) Bind(live types.AttributeValue) {
 	x.bound, x.live = true, live
 	for _, ch := range x.Items {
-		if ch.placeholders == nil {
-			ch.placeholders = ch.saved()
+		if ch.original == nil {
+			ch.original = ch.saved()
 		}
-		ch.take(ch.placeholders)
+		ch.take(ch.original)
 		ch.bound, ch.incarnation = true, live
 		switch {
 		// the entity gets no incarnation: a created item has none, and writers that have read it know

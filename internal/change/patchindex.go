@@ -35,7 +35,7 @@ func (x *Patch) indexKeys(ch *PatchItem) error {
 type patchedKeys struct {
 	*Patch
 	ch *PatchItem
-	// rec is the record as far as the patch knows it, known are the attributes that it knows, and
+	// rec is the record as far as the patch knows it, encoded are the attributes whose values it knows, and
 	// operated are those that it changes depending on their stored values.
 	rec               any
 	encoded, operated []int

@@ -22,8 +22,8 @@ type List struct {
 	make  func(p any, length, room int)
 	// grow appends a zero element.
 	grow func(p any)
-	// equal is nil, or compares two slices by the function that their elements have for
-	// that; known is false where they have none.
+	// equal is nil, or compares two slices with the comparison function of their elements; decided is false if
+	// they have none.
 	equal func(a, b any) (equal, decided bool)
 }
 

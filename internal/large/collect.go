@@ -44,14 +44,15 @@ type Collected struct {
 	// Records and Values are the numbers of visited records and values.
 	Records int `json:"records"`
 	Values  int `json:"values"`
-	// Writing is the number of records of saves in progress. GivenUp is the number of records that the
-	// collector aborted after their deadlines. Waiting is the number of records that were aborted too
+	// Writing is the number of records of saves in progress. Discarded is the number of records that
+	// the collector aborted after their deadlines. Waiting is the number of records that were aborted too
 	// recently to delete their values.
 	Writing   int `json:"writing"`
 	Discarded int `json:"discarded"`
 	Waiting   int `json:"waiting"`
-	// Unreferenced are values to which nothing points, and that stay for their grace, or since it only
-	// reports; Again are those that were noted so before and are pointed to.
+	// Unreferenced is the number of values without a pointer that are kept: for their grace period, or
+	// because the collector only reports. Referenced is the number of values that were recorded as
+	// unreferenced before, and have a pointer now.
 	Unreferenced int `json:"unreferenced"`
 	Referenced   int `json:"referenced"`
 	// Foreign are records that it left alone, since they are of other models, or of other tables and

@@ -32,7 +32,7 @@ type Writer struct {
 type Group struct {
 	*Record
 	Values []*Value
-	// Steps are the requests before the transaction, and Flip is part of it.
+	// Steps are the requests before the transaction, and Commit is part of it.
 	Steps  []write.Step
 	Commit *write.Request
 	// stored reports that all values are stored, and deleted that they were discarded.

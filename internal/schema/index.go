@@ -119,8 +119,8 @@ type IndexKey struct {
 	*Key
 	// Name is the attribute's.
 	Name string
-	// Own is the position of the item's attribute that is the key. Derived reports that the attribute
-	// exists only for the index, and Primary that it is one of the table's keys.
+	// Own is the position of the item's attribute that is the key. It is Derived if the attribute exists only
+	// for the index, and Primary if it is one of the table's keys.
 	Own int
 }
 

@@ -43,8 +43,8 @@ type Part struct {
 	// Table is the index of the table in the schema.
 	Table int
 	key.Partition
-	// Span is the time range of a part of many entities in the tables of several periods. Period means
-	// that it is not known yet.
+	// Span is the time range of a part of many entities in the tables of several periods. The Period of
+	// the Partition is then not yet set.
 	Span  Span
 	Range Range
 	// Keep filters what the range holds, nil for no filter. It is for queries.

@@ -306,8 +306,7 @@ func short(names []string) string {
 	return replace.Replace(strings.Join(names, " "))
 }
 
-// Nothing that a test inserts has ever been put before: puts notes what a client puts in the
-// root's place, in its order.
+// puts returns the items that a client has put under the root's key, in order.
 func puts(c *Client) (all []item.Attributes) {
 	for _, call := range c.Calls() {
 		if in, ok := call.Input.(*dynamodb.PutItemInput); ok && call.Name == "PutItem HEAD" {

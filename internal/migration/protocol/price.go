@@ -9,14 +9,15 @@ import (
 
 // Price is the cost of moving an entity, without interference by other programs.
 type Price struct {
-	// Items is how many items it becomes, of so many Bytes; ItemBytes are those of each kind, by its name.
+	// Items is the number of items that replace the monolith, and Bytes their size. Kinds has both for each
+	// kind, by its name.
 	Items, Bytes int
 	Kinds        map[string]Kind
 	// WCU is the cost of all writes. Parts are the units of the items, Mark those of the mark, and
 	// Claim those of the claim, each with those of its indexes; Indexes is the sum of these.
 	WCU, Parts, Mark, Claim, Indexes float64
-	// Residue are the attributes of which the root notes what the keys do not tell, Unclaimed those
-	// that no field claims.
+	// Residue are the attributes that the root records because the keys do not have them. Unclaimed are
+	// attributes that belong to no field.
 	Residue, Unclaimed []string
 	// Back is the cost of a rollback, and Removal the cost of deleting the marked monolith.
 	Back, Removal float64

@@ -87,7 +87,7 @@ type invoice struct {
 	Until  time.Time `ddb:"-"`
 }
 
-// Many entities share the partition.
+// flat is a model with many entities in a partition.
 type flat struct {
 	_      struct{} `ddb:"table=docs"`
 	_      struct{}
@@ -102,8 +102,9 @@ type flat struct {
 	Until  time.Time `ddb:"-"`
 }
 
-// Many entities share the partition, their roots side by side and their parts elsewhere.
-type twoShards struct {
+// separateParts is a model with many entities in a partition. Their roots are next to each other, and their
+// parts have another prefix.
+type separateParts struct {
 	_      struct{} `ddb:"table=docs"`
 	_      struct{}
 	_      struct{}
@@ -192,7 +193,7 @@ func monthOf(id string) time.Time {
 }
 
 type model interface {
-	first | last | middle | invoice | flat | twoShards | mortal | bare | indexed | timed
+	first | last | middle | invoice | flat | separateParts | mortal | bare | indexed | timed
 }
 
 // cast is the state that the actors of one run share.
@@ -231,7 +232,7 @@ func (c *cast[T]) mapper(n *explore.Transport) *mapper.Mapper[T] {
 // together, so that a load reads several ranges.
 func inGroups[T model]() bool {
 	switch any(*new(T)).(type) {
-	case flat, twoShards:
+	case flat, separateParts:
 		return true
 	}
 	return false
@@ -239,7 +240,7 @@ func inGroups[T model]() bool {
 
 func scattered[T model]() bool {
 	switch any(*new(T)).(type) {
-	case invoice, twoShards:
+	case invoice, separateParts:
 		return true
 	}
 	return false
@@ -853,7 +854,7 @@ func (c *cast[T]) place(n *explore.Transport, item string) (table string, key ma
 		table = c.table["parts"]
 	case flat:
 		pk, sk = "GROUP#g"+c.id, "DOC#"+c.id+"#M#"+item
-	case twoShards:
+	case separateParts:
 		pk, sk = "APART#g"+c.id, "PART#"+c.id+"#M#"+item
 	case indexed:
 		table = c.table["indexed"]
@@ -927,7 +928,7 @@ func (c *cast[T]) partsOf(m *mapper.Mapper[T]) query.Node[T] {
 	switch any(*new(T)).(type) {
 	case flat:
 		return k.Prefix("DOC#" + c.id + "#M#")
-	case twoShards:
+	case separateParts:
 		return k.Prefix("PART#" + c.id + "#M#")
 	case invoice:
 		return k.Table("Parts").Prefix("M#")

@@ -108,7 +108,7 @@ func (l *lab) run(p play, c explore.Chooser) error {
 	case "flat":
 		return runOf[flat](l, p, c)
 	case "apart":
-		return runOf[twoShards](l, p, c)
+		return runOf[separateParts](l, p, c)
 	case "mortal":
 		return runOf[mortal](l, p, c)
 	case "bare":
