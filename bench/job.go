@@ -63,7 +63,7 @@ var Libraries = []Library{
 	{Name: "itemize-reflected", Open: openReflected, Lacks: []string{Small, Get, Touch}},
 }
 
-var errWrong = errors.New("not what was stored")
+var errWrong = errors.New("the result differs from the stored value")
 
 // check reports whether a job found what it had to.
 func check(ok bool, what any) error {

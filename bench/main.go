@@ -15,7 +15,8 @@ import (
 )
 
 func main() {
-	write := flag.String("write", "", "write the tables to this file, in Markdown, in place of what benchstat prints")
+	write := flag.String("write", "", "write the tables to this file, in Markdown, instead of the output of "+
+		"benchstat")
 	count := flag.Int("count", 5, "how often each benchmark is run; a table has the medians")
 	long := flag.String("benchtime", "500ms", "how long each run is, as go test takes it")
 	only := flag.String("bench", ".", "which benchmarks are run, as go test takes it")
@@ -88,7 +89,7 @@ func machine(command string) string {
 	}
 	engine := os.Getenv("ITEMIZE_ENGINE")
 	if engine == "" {
-		engine = "the first engine that is there"
+		engine = "the first engine that was found"
 	}
 	fmt.Fprintf(&b, "; the engine: %s.\n\n", engine)
 	for _, m := range []string{

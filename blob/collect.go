@@ -129,7 +129,7 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 	c.Limit = x.rate.Limiter(1)
 	if !x.scan && strings.HasPrefix(x.from, "scan/") {
 		return &large.Report{Collected: large.Collected{Next: x.from}},
-			fmt.Errorf("blob: the collection ended in a scan, at %q: go on with Scan (-scan)", x.from)
+			fmt.Errorf("blob: the collection ended in a scan, at %q: continue with Scan (-scan)", x.from)
 	}
 	done, err := c.Run(ctx, x.from)
 	if err == nil && x.scan {

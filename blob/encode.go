@@ -71,8 +71,8 @@ func (x Value[T]) exists() (v T, ok bool, err error) {
 	case err != nil:
 		return v, false, err
 	case !exists:
-		return v, false, fmt.Errorf("a blob.Value[%s] that is not in memory cannot be encoded: call Get, and encode "+
-			"what it returns, or leave the field out", reflect.TypeFor[T]())
+		return v, false, fmt.Errorf("a blob.Value[%s] that is not in memory cannot be encoded: call Get, and "+
+			"encode its result, or leave the field out", reflect.TypeFor[T]())
 	}
 	return v, true, attributevalue.Unmarshal(av, &v)
 }

@@ -61,7 +61,7 @@ func (x *Value[T]) SetReader(r io.Reader) {
 		x.cell.HoldReader(r, large.Binary)
 		return
 	}
-	x.cell.Hold(nil, fmt.Errorf("SetReader is for text and bytes, and a %s is neither: use Set", t))
+	x.cell.Hold(nil, fmt.Errorf("SetReader is for text and bytes, not for a %s: use Set", t))
 }
 
 var marshaler = reflect.TypeFor[attributevalue.Marshaler]()
@@ -142,7 +142,7 @@ func (x Value[T]) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) 
 // UnmarshalDynamoDBAttributeValue is for itemize, which sets the source of the Value afterwards.
 func (x *Value[T]) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error {
 	if av == nil {
-		return errors.New("there is no value to keep")
+		return errors.New("the value is empty: load or set it before Keep")
 	}
 	if _, null := av.(*types.AttributeValueMemberNULL); null {
 		x.cell.Clear()

@@ -29,7 +29,7 @@ type value struct {
 // is not positive.
 func New(bytes int) *Store {
 	if bytes <= 0 {
-		panic(fmt.Sprintf("cache.New(%d): give it how many bytes it may keep", bytes))
+		panic(fmt.Sprintf("cache.New(%d): pass the number of bytes that it may keep", bytes))
 	}
 	return &Store{otter.Must(&otter.Options[string, value]{
 		MaximumWeight: uint64(bytes),

@@ -281,7 +281,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text, "how many bytes") {
+		if text := fmt.Sprint(recover()); !strings.Contains(text, "number of bytes") {
 			t.Error(text)
 		}
 	}()

@@ -157,7 +157,7 @@ func (z *lzoReader) head() error {
 		return err
 	}
 	if !bytes.HasPrefix(b, lzoMagic) {
-		return fmt.Errorf("%w: it does not begin as one", errLZODamaged)
+		return fmt.Errorf("%w: its beginning is not that of an lzop file", errLZODamaged)
 	}
 	var h lzoHeader
 	rest := b[len(lzoMagic):]
@@ -174,7 +174,7 @@ func (z *lzoReader) head() error {
 	}
 	sum := adler32.Checksum(append(rest, name[:h.Name]...))
 	if sum != binary.BigEndian.Uint32(name[h.Name:]) {
-		return fmt.Errorf("%w: the checksum of its lzoHeader is another", errLZODamaged)
+		return fmt.Errorf("%w: the checksum of its lzoHeader is wrong", errLZODamaged)
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (z *lzoReader) next() error {
 	}
 	if size == 0 {
 		if n, err := z.r.Read(make([]byte, 1)); n > 0 || err != nil && err != io.EOF {
-			return errors.Join(fmt.Errorf("%w: something follows its end", errLZODamaged), err)
+			return errors.Join(fmt.Errorf("%w: bytes follow its end", errLZODamaged), err)
 		}
 		return io.EOF
 	}
@@ -202,7 +202,7 @@ func (z *lzoReader) next() error {
 		return err
 	}
 	if size > largest || packed > size {
-		return fmt.Errorf("%w: a block of %d bytes, packed to %d, and %d are taken", errLZODamaged, size, packed,
+		return fmt.Errorf("%w: a block of %d bytes, packed to %d, over the limit of %d", errLZODamaged, size, packed,
 			largest)
 	}
 	var sum uint32
@@ -233,10 +233,10 @@ func (z *lzoReader) unpack(size, packed int, sum uint32) error {
 	} else if n, err := lzoSafely(from, to); err != nil {
 		return fmt.Errorf("%w: a block of %d bytes: %w", errLZODamaged, size, err)
 	} else if n != size {
-		return fmt.Errorf("%w: a block of %d bytes gives %d", errLZODamaged, size, n)
+		return fmt.Errorf("%w: a block of %d bytes has %d", errLZODamaged, size, n)
 	}
 	if z.flags&flagPlainAdler != 0 && adler32.Checksum(to) != sum {
-		return fmt.Errorf("%w: the checksum of a block is another", errLZODamaged)
+		return fmt.Errorf("%w: the checksum of a block is wrong", errLZODamaged)
 	}
 	z.block = to
 	return nil

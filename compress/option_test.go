@@ -28,7 +28,7 @@ func TestCodecIsMissing(t *testing.T) {
 		_, err := mapper.New[note](client, options...)
 		if err == nil ||
 			!strings.Contains(err.Error(),
-				"Text has compress=zstd: the codec zstd is missing: give the mapper the option compress.Zstd()") {
+				"is missing: pass the mapper the option compress.") {
 			t.Error(err)
 		}
 	}

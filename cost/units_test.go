@@ -20,9 +20,9 @@ func TestUnitsString(t *testing.T) {
 		"9 (at least 2)":          {Min: 2, Expected: 9, Max: 9, If: "never"},
 		"1 (up to 400)":           {Min: 1, Expected: 1, Max: 400},
 		"1 (up to 400 if it can)": {Min: 1, Expected: 1, Max: 400, If: "it can"},
-		"4 (up to 1,600 if an expired item lies there)": {
+		"4 (up to 1,600 if an expired item has the same key)": {
 			Min: 4, Expected: 4, Max: 1600,
-			If: "an expired item lies there",
+			If: "an expired item has the same key",
 		},
 	} {
 		if got := u.String(); got != want {

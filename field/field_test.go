@@ -213,17 +213,26 @@ func TestConditions(t *testing.T) {
 			`Price < 9 AND ((Home.City = "Rome") AND (attribute_exists (Price)))`,
 		},
 
-		{w.Title.Less(""), `error: the condition on Title: the value is left out when it is stored (omitempty), so ` +
-			`that nothing stored can be compared with it: use Absent or Exists`},
+		{w.Title.Less(""), `error: the condition on Title: the value would not be stored (omitempty), so that no ` +
+			`stored value equals it: use Absent or Exists`},
 		{w.Title.In(), `error: the condition on Title: In takes 1 to 100 values`},
-		{w.Title.In("a", ""), `error: the condition on Title: the value is left out when it is stored (omitempty), ` +
-			`so that nothing stored can be compared with it: use Absent or Exists`},
-		{w.Price.Equal(math.NaN()), `error: the condition on Price: the number is invalid: DynamoDB takes up to 38 ` +
-			`digits, between 1E-130 and 9.9E+125, and no NaN or infinity`},
-		{w.Price.Less(9).And(w.Count.Between(0, 1)), `error: the condition on Count: the value is left out when it ` +
-			`is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
-		{field.Not(w.Title.Equal("\xff")), `error: the condition on Title: the string is not valid UTF-8, and would ` +
-			`be changed on the wire: store it as []byte`},
+		{w.Title.In("a", ""), `error: the condition on Title: the value would not be stored (omitempty), so that no ` +
+			`stored value equals it: use Absent or Exists`},
+		{
+			w.Price.Equal(math.NaN()),
+			`error: the condition on Price: the number is invalid: DynamoDB takes up to 38 digits, between 1E-130 ` +
+				`and 9.9E+125, but not NaN or infinity`,
+		},
+		{
+			w.Price.Less(9).And(w.Count.Between(0, 1)),
+			`error: the condition on Count: the value would not be stored (omitempty), so that no stored value ` +
+				`equals it: use Absent or Exists`,
+		},
+		{
+			field.Not(w.Title.Equal("\xff")),
+			`error: the condition on Title: the string is not valid UTF-8, and would change in the request: store ` +
+				`it as []byte`,
+		},
 	} {
 		if got := rendered(c.condition); got != c.want {
 			t.Errorf("rendered %s\nwant     %s", got, c.want)
@@ -274,9 +283,9 @@ func TestChanges(t *testing.T) {
 		}
 	}
 	for text, c := range map[string]field.Change[wish]{
-		"the change of Tags: give at least one element":                w.Tags.Add(),
-		"the change of Lines: give at least one element":               w.Lines.Append(),
-		"the change of Home: it changes none of the struct's fields":   w.Home.Change(),
+		"the change of Tags: no elements: add at least one":            w.Tags.Add(),
+		"the change of Lines: no elements: add at least one":           w.Lines.Append(),
+		"the change of Home: it changes no field of the struct":        w.Home.Change(),
 		"the change of Counts[...]: the key of a map's entry is empty": w.Counts.Key("").Set(1),
 	} {
 		if err := changesOf(c)[0].Err; err == nil || !strings.Contains(err.Error(), text) {

@@ -83,11 +83,11 @@ func (h *handle) encodeRequired(v any) (types.AttributeValue, error) {
 }
 
 var (
-	errOmitted = errors.New("the value is left out when it is stored (omitempty), so that nothing stored can be " +
-		"compared with it: use Absent or Exists")
-	errNoField  = errors.New("the handle is of no field: take those of generated code")
+	errOmitted = errors.New("the value would not be stored (omitempty), so that no stored value equals it: use " +
+		"Absent or Exists")
+	errNoField  = errors.New("the handle is of no field: use the handles of generated code")
 	errEmptyKey = errors.New("the key of a map's entry is empty, which DynamoDB does not store")
-	errKeyText  = errors.New("the key of a map's entry is not valid UTF-8, and would be changed on the wire")
+	errKeyText  = errors.New("the key of a map's entry is not valid UTF-8, and would change in the request")
 	errIn       = fmt.Errorf("In takes 1 to %d values", maxIn)
 )
 

@@ -69,7 +69,7 @@ func (h *Set[R, E]) Size() Size[R] { return Size[R]{&h.is} }
 func (h *handle) some(kind expr.Kind, v any, n int) expr.Change {
 	if n == 0 {
 		c := h.change(kind)
-		c.Err = h.fault("give at least one element")
+		c.Err = h.fault("no elements: add at least one")
 		return c
 	}
 	return h.changing(kind, v)

@@ -37,7 +37,7 @@ func (h *handle) lift(changes []expr.Change) []expr.Change {
 	if c := h.change(expr.Set); c.Err != nil {
 		return []expr.Change{c}
 	} else if len(changes) == 0 {
-		c.Err = h.fault("it changes none of the struct's fields: give some")
+		c.Err = h.fault("it changes no field of the struct: change at least one")
 		return []expr.Change{c}
 	}
 	all := make([]expr.Change, len(changes))
@@ -78,7 +78,7 @@ func (h *handle) raw(c expr.Condition) error {
 		if !c.Raw || f[0].Name != "" || slices.Contains(names, name) {
 			continue
 		}
-		return fmt.Errorf("it names the attribute %q, which the struct does not store%s", name, near.Hint(name, names))
+		return fmt.Errorf("the attribute %q is unknown: the struct does not store it%s", name, near.Hint(name, names))
 	}
 	return nil
 }

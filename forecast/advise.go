@@ -55,7 +55,8 @@ func (w Workload) Advise(p Prices) (*Advice, error) {
 		items = m.search()
 	}
 	if items == nil {
-		return nil, errors.New("no layout fits") // impossible: each attribute fits an item of its own
+		return nil, errors.New("no layout fits: each has an item over the limit: split attributes, or store them " +
+			"elsewhere") // impossible: each attribute fits an item of its own
 	}
 	a.Best = m.named(items)
 	a.Bound = a.Best.Total

@@ -148,9 +148,10 @@ func TestBadWorkloads(t *testing.T) {
 		Operations: []Operation{{Name: "x", PerMonth: -1, Reads: []string{"nope"}}, {Name: "y"}},
 	}.check()
 	for _, text := range []string{
-		"-1 entities", "the size -1", "stands twice", "has no sizes", "without a name", "over the limit",
-		"has 3 sizes, and another 2", "-1 times a month", "which the workload does not have",
-		"reads and writes nothing",
+		"-1 entities", "the size -1", "has the attribute \"a\" twice", "has no sizes", "without a name",
+		"over the limit",
+		"has 3 sizes, but another has 2", "-1 times a month", "which the workload does not have",
+		"has no reads and no writes",
 	} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q is not among the faults: %v", text, err)

@@ -196,7 +196,7 @@ func (m *model) tooLarge(l Layout, items []uint) string {
 		if more := len(l.Items[i]) - 1; more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
-		return fmt.Sprintf("the item with %s has up to %d bytes, and DynamoDB takes %d: split it", names,
+		return fmt.Sprintf("the item with %s has up to %d bytes (limit %d): split it", names,
 			m.largest(set), cost.MaxItem)
 	}
 	return ""

@@ -45,7 +45,7 @@ func TestForecastOfALargeDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const reason = `the item with "a0" and 1 more has up to 512060 bytes, and DynamoDB takes 409600: split it`
+	const reason = `the item with "a0" and 1 more has up to 512060 bytes (limit 409600): split it`
 	if m := all[0]; m.NotStorable != reason || m.Total != 0 || m.Items[0] != 512060 || m.Operations == nil {
 		t.Errorf("%+v", m)
 	}
@@ -111,7 +111,7 @@ func TestBadForecasts(t *testing.T) {
 		p      Prices
 		layout Layout
 	}{
-		{"the price writePerMillion is -1: give dollars, 0 or more", w, Prices{Write: -1}, w.Single()},
+		{"the price writePerMillion is -1: write dollars, 0 or more", w, Prices{Write: -1}, w.Single()},
 		{"the price storagePerGBMonth is NaN", w, Prices{Storage: math.NaN()}, w.Single()},
 		{
 			`the layout "x" has an item without attributes: leave it out`, w,
@@ -124,7 +124,7 @@ func TestBadForecasts(t *testing.T) {
 			w.Single(),
 		},
 		{
-			`the attribute "a0" has the size 409600, with 60 bytes of keys over the limit of an item (409600)`,
+			`the attribute "a0" has the size 409600, over the limit of an item with 60 bytes of keys (409600)`,
 			large(1, cost.MaxItem, false),
 			Prices{},
 			w.Single(),

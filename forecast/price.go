@@ -43,7 +43,7 @@ func (p Prices) check() error {
 		{"importPerGB", p.Import},
 	} {
 		if c.price < 0 || math.IsNaN(c.price) || math.IsInf(c.price, 0) {
-			errs = append(errs, fmt.Errorf("the price %s is %v: give dollars, 0 or more", c.name, c.price))
+			errs = append(errs, fmt.Errorf("the price %s is %v: write dollars, 0 or more", c.name, c.price))
 		}
 	}
 	return errors.Join(errs...)

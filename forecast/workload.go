@@ -94,10 +94,10 @@ func (w Workload) check() error {
 		bad("the workload has no attributes: list them with their sizes")
 	}
 	if len(w.Operations) == 0 {
-		bad("the workload has no operations: say what is read and written, and how often a month")
+		bad("the workload has no operations: list reads and writes, with their number per month")
 	}
 	if w.Entities < 0 || w.Overhead < 0 {
-		bad("%d entities, %d bytes of overhead: give 0 or more", w.Entities, w.Overhead)
+		bad("%d entities, %d bytes of overhead: write 0 or more", w.Entities, w.Overhead)
 	}
 	if n := len(w.Attributes); n > maxAttributes {
 		bad("%d attributes: join those that are always used together, to %d or fewer", n, maxAttributes)
@@ -107,18 +107,18 @@ func (w Workload) check() error {
 	for _, a := range w.Attributes {
 		switch {
 		case a.Name == "":
-			bad("an attribute without a name: give it one")
+			bad("an attribute without a name: add its name")
 		case seen[a.Name]:
-			bad("the attribute %q stands twice: keep one", a.Name)
+			bad("the workload has the attribute %q twice: keep one", a.Name)
 		case len(a.Sizes) == 0:
-			bad("the attribute %q has no sizes: give at least one, in bytes", a.Name)
+			bad("the attribute %q has no sizes: write at least one, in bytes", a.Name)
 		case len(a.Sizes) > 1 && samples > 1 && len(a.Sizes) != samples:
-			bad("the attribute %q has %d sizes, and another %d: give each one, or one for each sample", a.Name,
+			bad("the attribute %q has %d sizes, but another has %d: write one for each, or one for each sample", a.Name,
 				len(a.Sizes), samples)
 		case slices.Min(a.Sizes) < 0:
-			bad("the attribute %q has the size %d: give 0 or more", a.Name, slices.Min(a.Sizes))
+			bad("the attribute %q has the size %d: write 0 or more", a.Name, slices.Min(a.Sizes))
 		case slices.Max(a.Sizes)+w.perItem() > cost.MaxItem:
-			bad("the attribute %q has the size %d, with %d bytes of keys over the limit of an item (%d): give its "+
+			bad("the attribute %q has the size %d, over the limit of an item with %d bytes of keys (%d): list its "+
 				"parts as attributes, compress it, or store it elsewhere", a.Name, slices.Max(a.Sizes), w.perItem(),
 				cost.MaxItem)
 		}
@@ -127,10 +127,10 @@ func (w Workload) check() error {
 	}
 	for _, op := range w.Operations {
 		if op.PerMonth < 0 || math.IsNaN(op.PerMonth) || math.IsInf(op.PerMonth, 0) {
-			bad("the operation %q happens %v times a month: give 0 or more", op.Name, op.PerMonth)
+			bad("the operation %q happens %v times a month: write 0 or more", op.Name, op.PerMonth)
 		}
 		if len(op.Writes) == 0 && len(op.Reads) == 0 && !op.All {
-			bad("the operation %q reads and writes nothing: give it writes, reads or all", op.Name)
+			bad("the operation %q has no reads and no writes: add writes, reads or all", op.Name)
 		}
 		for _, name := range slices.Concat(op.Writes, op.Reads) {
 			if !seen[name] {
@@ -163,10 +163,11 @@ func (w Workload) checkLayout(l Layout) error {
 		delete(seen, a.Name)
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("the layout %q lacks %s: give each attribute an item", l.Name, strings.Join(missing, ", "))
+		return fmt.Errorf("the layout %q lacks %s: add each attribute to an item", l.Name, strings.Join(missing, ", "))
 	}
 	for name := range seen {
-		return fmt.Errorf("the layout %q has the attribute %q, which the workload does not have", l.Name, name)
+		return fmt.Errorf("the layout %q has the attribute %q, which is missing in the workload: add it there",
+			l.Name, name)
 	}
 	return nil
 }

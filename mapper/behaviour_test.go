@@ -52,7 +52,7 @@ func TestMove(t *testing.T) {
 	part.Value.ID = "2"
 	receipt, err = users.Save(ctx, part, mapper.Move())
 	wantError(t, receipt, err,
-		"mapper_test.user.ID: Move needs the whole entity, and only a part was loaded: load it by its key")
+		"mapper_test.user.ID: Move needs the whole entity, but only a part was loaded: load it by its key")
 
 	plan := must(users.PlanSave(e, mapper.Move()))(t)
 	receipt = must(users.Save(ctx, e, mapper.Move()))(t)
@@ -88,13 +88,13 @@ func TestMove(t *testing.T) {
 	e.Value.ID = "4"
 	receipt, err = users.Save(ctx, e, mapper.Move(), mapper.Independent())
 	wantError(t, receipt, err,
-		"mapper_test.user: Independent and Move exclude each other: an entity moves at once, or not")
+		"mapper_test.user: Independent and Move exclude each other, since an entity moves in one transaction: leave one out")
 	for i := range 100 {
 		e.Value.Public = append(e.Value.Public, wish{AddedAt: day(12, 1).Add(time.Duration(i) * time.Hour)})
 	}
 	receipt, err = users.Save(ctx, e, mapper.Move())
-	wantError(t, receipt, err, "an entity moves at once, or not: insert a copy under the new key, with Staged, and "+
-		"delete the old one")
+	wantError(t, receipt, err, "an entity moves in one transaction: insert a copy under the new key, with Staged, "+
+		"and delete the old one")
 }
 
 // Options that contradict each other, or the entity, are refused, never ignored.
@@ -109,19 +109,21 @@ func TestOptionsThatContradict(t *testing.T) {
 	}{
 		{
 			[]mapper.WriteOption{mapper.Independent(), mapper.Staged()},
-			"mapper_test.user: Independent and Staged exclude each other: choose one",
+			"mapper_test.user: Independent and Staged exclude each other: use one of them",
 		},
 		{
 			[]mapper.WriteOption{mapper.Independent(), mapper.CheckLoaded()},
-			"mapper_test.user: Independent and CheckLoaded exclude each other: only a transaction checks other items",
+			"mapper_test.user: Independent and CheckLoaded exclude each other, since only a transaction checks " +
+				"other items: leave one out",
 		},
 		{
 			[]mapper.WriteOption{mapper.Staged(), mapper.CheckLoaded()},
-			"mapper_test.user: Staged and CheckLoaded exclude each other: only a transaction checks other items",
+			"mapper_test.user: Staged and CheckLoaded exclude each other, since only a transaction checks other " +
+				"items: leave one out",
 		},
 		{
 			[]mapper.WriteOption{mapper.Staged(), mapper.ExactlyOnce()},
-			"mapper_test.user: Staged and ExactlyOnce exclude each other: choose one",
+			"mapper_test.user: Staged and ExactlyOnce exclude each other: use one of them",
 		},
 	} {
 		receipt, err := users.Save(ctx, e, c.options...)
@@ -131,20 +133,20 @@ func TestOptionsThatContradict(t *testing.T) {
 	}
 	receipt, err := users.Delete(ctx, e)
 	wantError(t, receipt, err,
-		"mapper_test.user: the entity is not stored: there is nothing to delete (itemize: item not found)")
+		"mapper_test.user: the entity is not stored: nothing to delete (itemize: item not found)")
 	must(users.Save(ctx, e))(t)
 	e.Value.Email = "x"
 	receipt, err = users.Save(ctx, e, mapper.Staged())
 	wantError(t, receipt, err,
 		"mapper_test.user: Staged is for inserts and deletes: save without it, or with Independent")
 	receipt, err = users.Delete(ctx, e, mapper.CheckLoaded())
-	wantError(t, receipt, err, "mapper_test.user: CheckLoaded means nothing for a delete, which requires all that it "+
-		"deletes to be as it was: leave it out")
+	wantError(t, receipt, err, "mapper_test.user: CheckLoaded has no effect on a delete, which checks all items "+
+		"that it deletes: leave it out")
 	receipt, err = users.DeleteByKey(ctx, users.Key("1").Prefix("U#Address#"), mapper.Staged())
 	wantError(t, receipt, err, "mapper_test.user: Staged deletes a whole entity: select it by its key")
 	receipt, err = users.DeleteByKey(ctx, users.Key("1").Prefix("U#"))
-	wantError(t, receipt, err, "mapper_test.user: the selection includes the root without being the whole entity, "+
-		"whose other items would be left over: select the entity by its key, or leave the root out")
+	wantError(t, receipt, err, "mapper_test.user: the selection includes the root, but not the whole entity, whose "+
+		"other items would remain: select the entity by its key, or leave the root out")
 	receipt, err = users.DeleteByKey(ctx, users.Key("1").Item("X#Unknown"))
 	wantError(t, receipt, err, `mapper_test.user: no item has the sort key "X#Unknown": the templates are `+
 		`U#Information, U#Address#Home, U#Address#Delivery, M#WishList#Public#{AddedAt}, `+
@@ -153,8 +155,7 @@ func TestOptionsThatContradict(t *testing.T) {
 		e.Value.Public = append(e.Value.Public, wish{AddedAt: day(1, 1).Add(time.Duration(i) * time.Hour)})
 	}
 	receipt, err = users.Save(ctx, e)
-	wantError(t, receipt, err, "do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by "+
-		"one, or save in parts")
+	wantError(t, receipt, err, "in all (limits 100 and 4194304): save with Independent, one by one, or save in parts")
 	receipt = must(users.Save(ctx, e, mapper.Independent()))(t)
 	if receipt.Predicted.Requests != 122 || receipt.Consumed.WCU != 121 {
 		t.Errorf("%v", receipt)
@@ -162,11 +163,11 @@ func TestOptionsThatContradict(t *testing.T) {
 	other := must(mapper.New[user](enginetest.Start(t).Client()))(t)
 	receipt, err = other.Save(ctx, e)
 	wantError(t, receipt, err,
-		"mapper_test.user: the entity does not come from this mapper: make it with the mapper's New or Load")
+		"mapper_test.user: the entity is of another mapper: make it with New or Load of this mapper")
 	receipt, err = users.Save(ctx, nil)
-	wantError(t, receipt, err, "does not come from this mapper")
+	wantError(t, receipt, err, "the entity is of another mapper")
 	receipt, err = users.Save(ctx, &mapper.Entity[user]{})
-	wantError(t, receipt, err, "does not come from this mapper")
+	wantError(t, receipt, err, "the entity is of another mapper")
 }
 
 // The fault of a selection is reported when it is used, before any request.
@@ -176,22 +177,22 @@ func TestBadSelections(t *testing.T) {
 	users := must(mapper.New[user](failingClient{}))(t)
 	k := users.Key("1")
 	for want, sel := range map[string]query.Selection[user]{
-		"mapper_test.user: Key got 2 values, and takes 1: ID":                              users.Key("1", "2"),
-		"mapper_test.user: Key got 0 values, and takes 1: ID":                              users.Key(),
-		"mapper_test.user: the key field ID takes a string: it got the type int":           users.Key(1),
-		"mapper_test.user: the key field ID takes a string: it got nil":                    users.Key(nil),
-		`mapper_test.user: {ID} in "USER#{ID}": an empty string in a key: give it a value`: users.Key(""),
-		`mapper_test.user: the prefix "U#Add" ends within a segment`:                       k.Prefix("U#Add"),
+		"mapper_test.user: Key got 2 values, but takes 1: ID":                          users.Key("1", "2"),
+		"mapper_test.user: Key got 0 values, but takes 1: ID":                          users.Key(),
+		"mapper_test.user: the key field ID takes a string: its type is int":           users.Key(1),
+		"mapper_test.user: the key field ID takes a string: the value is nil":          users.Key(nil),
+		`mapper_test.user: {ID} in "USER#{ID}": an empty string in a key: set a value`: users.Key(""),
+		`mapper_test.user: the prefix "U#Add" ends within a segment`:                   k.Prefix("U#Add"),
 		`mapper_test.user: the prefix "M#WishList#Public#2021-1" ends within a segment`: k.Prefix(
 			"M#WishList#Public#2021-1",
 		),
-		`mapper_test.user: no table "cards": the model's tables are users`:                      k.Table("cards"),
-		"mapper_test.user: the sort key of the table \"users\" is of type S, and got the int 7": k.Item(7),
+		`mapper_test.user: no table "cards": the model's tables are users`:                k.Table("cards"),
+		"mapper_test.user: the sort key of the table \"users\" is of type S, not a int 7": k.Item(7),
 		"the selections are of different entities: load them one by one": query.Join(k,
 			users.Key("2")),
-		"query.Join of no selections: give it at least one":                            query.Join[user](),
-		"the selection is nil: name one with the mapper's Key, or with generated code": nil,
-		`mapper_test.user.SK: sort key "": the key is empty: give it a value`:          k.Item(""),
+		"query.Join of no selections: pass at least one":                               query.Join[user](),
+		"the selection is nil: make one with the mapper's Key, or with generated code": nil,
+		`mapper_test.user.SK: sort key "": the key is empty: set a value`:              k.Item(""),
 	} {
 		_, err := users.Load(ctx, sel)
 		wantError(t, nil, err, want)
@@ -398,14 +399,14 @@ func TestWrongSetups(t *testing.T) {
 	}
 	missing := must(mapper.New[user](engine.Client(), mapper.Table("no-such-table")))(t)
 	wantError(t, nil, load(missing), `mapper_test.user: the table "no-such-table" does not exist in this account and `+
-		`Region: create it, or name the right one with mapper.Table`)
+		`Region: create it, or set the right name with mapper.Table`)
 	other := enginetest.Table(t, "Id:S", "")
 	wrong := must(mapper.New[user](engine.Client(), mapper.Table(other)))(t)
 	wantError(t, nil, load(wrong), `mapper_test.user: the key attributes of the table "`+other+
-		`" are not those of the model (which has PK and SK, and the table `)
+		`" differ from the model's (which has PK and SK, and the table `)
 	number := enginetest.Table(t, "PK:N", "SK:S")
 	wrong = must(mapper.New[user](engine.Client(), mapper.Table(number)))(t)
-	wantError(t, nil, load(wrong), `are not those of the model`)
+	wantError(t, nil, load(wrong), `differ from the model's`)
 	denied := must(mapper.New[user](client(t, &faulty{at: -1, pick: func() fault { return deny }}, 1),
 		mapper.Table("table")))(t)
 	wantError(t, nil, load(denied), `mapper_test.user: access to the table "table" is denied: allow the operation in `+

@@ -199,9 +199,9 @@ func (s *bulkSettings) check(g *engine) error {
 	case s.rate.Check() != nil:
 		return g.model.Errorf("WriteRate is %w", s.rate.Check())
 	case s.total < 0:
-		return g.model.Errorf("ProgressLine got a total of %d: give how many entities there are, or 0", s.total)
+		return g.model.Errorf("ProgressLine got a total of %d: pass the number of entities, or 0", s.total)
 	case s.parallel < 0:
-		return g.model.Errorf("Concurrency is %d: give 1 or more, or leave it out", s.parallel)
+		return g.model.Errorf("Concurrency is %d: use 1 or more, or leave it out", s.parallel)
 	}
 	return nil
 }
@@ -215,9 +215,9 @@ func (s *bulkSettings) resumed(g *engine) error {
 	n, err := strconv.Atoi(number)
 	switch {
 	case !ok || err != nil || n < 0 || id == "":
-		return g.model.Errorf("Resume got %q: give it the Next of a report", s.resume)
+		return g.model.Errorf("Resume got %q: pass the Next of a report", s.resume)
 	case s.id != "" && s.id != id:
-		return g.model.Errorf("Resume goes on with the load %s, and LoadID names %s: leave that out", id, s.id)
+		return g.model.Errorf("Resume continues the load %s, but LoadID names %s: leave LoadID out", id, s.id)
 	}
 	s.id, s.from = id, n
 	return nil
@@ -316,7 +316,7 @@ func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], o
 	}
 	if entities == nil {
 		return x.report,
-			g.model.Errorf("BulkLoad got no sequence: give it one, such as mapper.NoErrors(slices.Values(all))")
+			g.model.Errorf("the sequence of BulkLoad is nil: pass one, such as mapper.NoErrors(slices.Values(all))")
 	}
 	var t tally
 	ctx, end := g.observe(ctx, "BulkLoad")
@@ -353,7 +353,8 @@ func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], o
 func (g *engine) planBulkLoad(entities iter.Seq2[any, error], options []BulkOption) (*BulkPlan, error) {
 	x, err := g.newBulk(options)
 	if err == nil && entities == nil {
-		err = g.model.Errorf("PlanBulkLoad got no sequence: give it one, such as mapper.NoErrors(slices.Values(all))")
+		err = g.model.Errorf("the sequence of PlanBulkLoad is nil: pass one, such as " +
+			"mapper.NoErrors(slices.Values(all))")
 	}
 	if err != nil {
 		return nil, g.public(err)

@@ -319,11 +319,11 @@ func TestBulkLoadRefuses(t *testing.T) {
 	ctx := context.Background()
 	m := must(mapper.New[parcel](failingClient{}))(t)
 	_, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(parcels(1))))
-	wantError(t, nil, err, "mapper_test.parcel: BulkLoad inserts with BatchExecuteStatement, which the client does "+
-		"not have: use a *dynamodb.Client, or Overwrite")
+	wantError(t, nil, err, "mapper_test.parcel: BulkLoad inserts with BatchExecuteStatement, which the client "+
+		"lacks: use a *dynamodb.Client, or Overwrite")
 	m = newMapper[parcel](t, "PK:S", "SK:S")
 	_, err = m.BulkLoad(ctx, nil, mapper.Resume("3"))
-	wantError(t, nil, err, "mapper_test.parcel: Resume got \"3\": give it the Next of a report")
+	wantError(t, nil, err, "mapper_test.parcel: Resume got \"3\": pass the Next of a report")
 	_, err = m.BulkLoad(ctx, nil, mapper.WriteRate(-1))
 	wantError(t, nil, err, "mapper_test.parcel: WriteRate is -1")
 	all := parcels(3)

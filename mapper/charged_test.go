@@ -139,7 +139,7 @@ func TestUnguardedItemsAreBounds(t *testing.T) {
 		plan := must(m.PlanSave(e))(t)
 		r := must(m.Save(ctx, e))(t)
 		if r.Predicted.WCU != plan.WCU || !plan.WCU.Contains(r.Consumed.WCU) || plan.WCU.Max != 400 ||
-			plan.WCU.Min != 1 || plan.WCU.If != "others have enlarged the item" {
+			plan.WCU.Min != 1 || plan.WCU.If != "other writers enlarged the item" {
 			t.Errorf("%d bytes of notes: planned %v, %v", c.notes, plan, r)
 		}
 		newRaw(t, table).set("1", "HEAD", "Notes", s(filler(3000)))
@@ -149,7 +149,7 @@ func TestUnguardedItemsAreBounds(t *testing.T) {
 	plan := must(m.PlanDelete(e))(t)
 	r := must(m.Delete(ctx, e))(t)
 	if r.Consumed.WCU != 8 ||
-		plan.WCU != (cost.Units{Min: 3, Expected: 3, Max: 400, If: "others have enlarged the item"}) {
+		plan.WCU != (cost.Units{Min: 3, Expected: 3, Max: 400, If: "other writers enlarged the item"}) {
 		t.Errorf("planned %v, %v", plan, r)
 	}
 }
@@ -240,7 +240,7 @@ func TestExpectedInsert(t *testing.T) {
 	e := m.New(models.ExpiringAll{ID: "1", Until: time.Now().Add(time.Hour), Text: "t"})
 	plan := must(m.PlanSave(e))(t)
 	if text := plan.String(); !strings.HasPrefix(text, "one request: 1 WCU\n") ||
-		!strings.HasSuffix(text, "\n  bounds: 1 to 400 WCU, more than expected if an expired item lies there") {
+		!strings.HasSuffix(text, "\n  bounds: 1 to 400 WCU, more than expected if an expired item has the same key") {
 		t.Errorf("%v", plan)
 	}
 	if r := must(m.Save(ctx, e))(t); r.Predicted.WCU != plan.WCU || r.Consumed.WCU != 1 {
@@ -297,7 +297,7 @@ func TestExpectedPatch(t *testing.T) {
 	}
 	if plan := must(reader.PlanLoad(reader.Key("2"),
 		mapper.Strong()))(t); plan.String() != "read: 1 request, 1 RCU\n  bounds: 1 to 356 RCU, more than expected "+
-		"if the range holds more" {
+		"if the range has more items" {
 		t.Errorf("%v", plan)
 	}
 	must(m.Save(ctx, m.New(store.User{ID: "2", Cart: store.Cart{Lines: filler(90_000)}})))(t)
@@ -306,7 +306,8 @@ func TestExpectedPatch(t *testing.T) {
 		t.Errorf("%v", plan)
 	}
 	_, err := mapper.New[store.User](enginetest.Start(t).Client(), mapper.SizeEstimate("none", 1))
-	wantError(t, nil, err, `SizeEstimate of "none", which is no kind of item of the model: name one of U#Information`)
+	wantError(t, nil, err,
+		`SizeEstimate of "none", which is not a kind of item of the model: name one of U#Information`)
 	_, err = mapper.New[store.User](enginetest.Start(t).Client(), mapper.SizeEstimate("U#Information", -1))
 	wantError(t, nil, err, "an item has at most 409600")
 }

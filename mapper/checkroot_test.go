@@ -127,10 +127,10 @@ func TestFromItems(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := m.FromItems(m.Key("1"), map[string][]map[string]types.AttributeValue{"else": nil}); err == nil ||
-		!strings.Contains(err.Error(), "which is none of the model's") {
+		!strings.Contains(err.Error(), ", which is not a table of the model: pass one of the model's tables") {
 		t.Error(err)
 	}
-	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "is for reading") {
+	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "is only for reading") {
 		t.Error(err)
 	}
 	name, k, err := m.RootKey(m.Key("1").Prefix("BOOK#"))

@@ -116,8 +116,7 @@ func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, optio
 		}
 	}
 	if c.Old == nil && c.New == nil {
-		return nil, m.engine.model.Errorf("the change has neither an old nor a new image: let the stream have " +
-			"NEW_AND_OLD_IMAGES")
+		return nil, m.engine.model.Errorf("the change has no image: set the stream to NEW_AND_OLD_IMAGES")
 	}
 	root := c.Old != nil && c.Old.Root || c.New != nil && c.New.Root
 	before := there(c.Old) &&
@@ -220,7 +219,8 @@ func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
 		case found == nil || found.state == "unknown":
 			found = d
 		case d.state != "unknown":
-			return nil, m.Errorf("the item %s may be of the table %s or of %s: say which with mapper.InTable",
+			return nil, m.Errorf("the item %s can belong to the table %s or to %s: name the table with "+
+				"mapper.InTable",
 				img.Place, fits, t.Name)
 		}
 		if d.state != "unknown" {
@@ -233,7 +233,7 @@ func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
 	case table != "":
 		return nil, m.Errorf("the model has no table %q: it has %s", table, tableList(m.Tables))
 	}
-	return nil, m.Errorf("the item has the key of none of the model's tables: %s", tableList(m.Tables))
+	return nil, m.Errorf("the item's key matches no table of the model: %s", tableList(m.Tables))
 }
 
 // stateOf returns the state of an item of the model, as far as the item alone shows it.

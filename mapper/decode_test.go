@@ -97,8 +97,8 @@ func TestDecode(t *testing.T) {
 		item    item
 		options []mapper.DecodeOption
 	}{
-		"the item has the key of none of the model's tables: accounts (PK, SK)": {item{"id": s("1")}, nil},
-		"no key attribute \"SK\"": {
+		"the item's key matches no table of the model: accounts (PK, SK)": {item{"id": s("1")}, nil},
+		"lacks the key attribute \"SK\"": {
 			item{"PK": s("ACCOUNT#1")},
 			[]mapper.DecodeOption{mapper.InTable("accounts")},
 		},
@@ -130,7 +130,7 @@ func TestDecodeInTable(t *testing.T) {
 	m := must(mapper.New[half](failingClient{}))(t)
 	a := item{"PK": s("X#1"), "SK": s("A"), "Name": s("n"), "Tail": s("t")}
 	if _, err := m.Decode(a); err == nil ||
-		!strings.Contains(err.Error(), "of the table heads or of tails: say which with mapper.InTable") {
+		!strings.Contains(err.Error(), "to the table heads or to tails: name the table with mapper.InTable") {
 		t.Errorf("%v", err)
 	}
 	d := must(m.Decode(a, mapper.InTable("tails")))(t)

@@ -66,7 +66,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 	if cursorKey == nil {
 		cursorKey = []byte(rand.Text()) // of this mapper only
 	} else if len(cursorKey) < minCursorKey {
-		return nil, fmt.Errorf("%s: the CursorKey has %d bytes: give it %d random ones or more", e.Label(),
+		return nil, fmt.Errorf("%s: the CursorKey has %d bytes: pass at least %d random bytes", e.Label(),
 			len(cursorKey), minCursorKey)
 	}
 	m := model.New(e, c, tables)
@@ -126,18 +126,18 @@ func tableNames(e *schema.Entity, s *settings) ([]string, error) {
 		shown := name
 		if p := e.Periods; p != nil {
 			if strings.Count(name, p.Placeholder) != 1 {
-				return nil, fmt.Errorf("%s: the table name %q has no %s, and the tables of the model follow that "+
-					"time: name them with it, as in %q", e.Label(), name, p.Placeholder, t.Name)
+				return nil, fmt.Errorf("%s: the table name %q lacks %s, by which the tables of the model rotate: "+
+					"add it, such as %q", e.Label(), name, p.Placeholder, t.Name)
 			}
 			period, _ := p.Of(key.OfTime(anyTime))
 			shown = p.Named(name, period)
 		}
 		if !model.IsTableName(shown) {
-			return nil, fmt.Errorf("%s: %q cannot be the name of a table: DynamoDB takes 3 to 255 letters, digits, "+
-				"'_', '-' and '.', or an ARN", e.Label(), name)
+			return nil, fmt.Errorf("%s: %q is not a valid name of a table: DynamoDB takes 3 to 255 letters, "+
+				"digits, '_', '-' and '.', or an ARN", e.Label(), name)
 		}
 		if slices.Contains(names, name) {
-			return nil, fmt.Errorf("%s: two of its tables are named %q: give each a name of its own with mapper.Tables",
+			return nil, fmt.Errorf("%s: two of its tables have the name %q: set one for each with mapper.Tables",
 				e.Label(), name)
 		}
 		names = append(names, name)
@@ -174,10 +174,11 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 	case sel.Err != nil:
 		return nil, sel.Err
 	case isIndex(sel):
-		return nil, g.model.Errorf("the selection is what lies in an index, and no entity: run a query (query.Of, or " +
-			"generated code), and load what it finds by its key")
+		return nil, g.model.Errorf("the selection is a part of an index, not an entity: run a query (query.Of, or " +
+			"generated code), and load its results by key")
 	case !sel.Entity:
-		return nil, g.model.Errorf("the key selects several entities: give all of %s to load one, or run a query",
+		return nil, g.model.Errorf("the key selects several entities: add values for all of %s to load one, or run "+
+			"a query",
 			g.model.IdentityNames())
 	}
 	o := read.Options{Strong: strong}
@@ -218,8 +219,7 @@ func (g *engine) planLoad(sel selection.Selection, loaded *state, options []Read
 	case sel.Err != nil:
 		return nil, g.public(sel.Err)
 	case isIndex(sel):
-		return nil, g.model.Errorf("the selection is what lies in an index, and no entity: plan the query, with " +
-			"its Plan")
+		return nil, g.model.Errorf("the selection is a part of an index, not an entity: use Plan of the query")
 	case loaded == nil:
 		return planOfReads(g.env.Estimate.Selection(sel, strong)), nil
 	}

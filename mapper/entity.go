@@ -61,7 +61,7 @@ func (e *Entity[T]) Tag() string {
 func (e *Entity[T]) Loaded(field any) bool {
 	path, ok := fieldPath(reflect.ValueOf(&e.Value).Elem(), reflect.ValueOf(field))
 	if !ok || e.state == nil {
-		panic(fmt.Sprintf("mapper: Loaded got %T, and not a pointer to a field of the entity's value: pass "+
+		panic(fmt.Sprintf("mapper: Loaded got a %T, not a pointer to a field of the entity's value: pass "+
 			"&e.Value.Field", field))
 	}
 	return e.state.loaded(path)
@@ -108,7 +108,7 @@ func (s *state) loaded(path []int) bool {
 	}
 	if !stored && !slices.ContainsFunc(s.engine.model.Schema.KeyFields,
 		func(o *schema.KeyField) bool { return overlaps(o.Path) }) {
-		panic("mapper: Loaded got a field that is not stored")
+		panic("mapper: the field passed to Loaded is not stored: pass a stored one")
 	}
 	return true
 }
@@ -122,11 +122,11 @@ func (e *Entity[T]) set(s *state) {
 // owns refuses an entity of another mapper.
 func (m *Mapper[T]) owns(e *Entity[T]) error {
 	if e == nil || e.state == nil || e.state.engine != m.engine {
-		return m.engine.model.Errorf("the entity does not come from this mapper: make it with the mapper's New or Load")
+		return m.engine.model.Errorf("the entity is of another mapper: make it with New or Load of this mapper")
 	}
 	if e.state.notStored {
-		return m.engine.model.Errorf("the entity was made of items that are not stored (FromItems), and is for " +
-			"reading: load it, or make a new one")
+		return m.engine.model.Errorf("the entity was made of items by FromItems, and is only for reading: load it, " +
+			"or make a new one")
 	}
 	return nil
 }

@@ -126,10 +126,10 @@ func (e *ConflictError) Error() string {
 		return fmt.Sprintf("%s: conflict: %s", e.model, e.tag)
 	}
 	if e.tag != "" {
-		return fmt.Sprintf("%s: conflict: %s: %s: load again and decide again", e.model, e.tag, joinFew(s))
+		return fmt.Sprintf("%s: conflict: %s: %s: load again, and check the change", e.model, e.tag, joinFew(s))
 	}
 	if e.raw {
-		return fmt.Sprintf("%s: the condition given does not hold for %s", e.model, e.Items[0].Key)
+		return fmt.Sprintf("%s: the condition of the raw item does not hold for %s", e.model, e.Items[0].Key)
 	}
 	if e.patch {
 		keys := make([]Key, len(e.Items))
@@ -143,10 +143,10 @@ func (e *ConflictError) Error() string {
 		return fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.model, joinKeys(keys))
 	}
 	if e.insert {
-		return fmt.Sprintf("%s: conflict: %s, though the entity is not there: items that are left over from one: "+
-			"delete it by its key, which removes them, and insert again", e.model, joinFew(s))
+		return fmt.Sprintf("%s: conflict: %s, but the entity does not exist: these are leftover items: delete it "+
+			"by its key, which removes them, and insert again", e.model, joinFew(s))
 	}
-	return fmt.Sprintf("%s: conflict: %s by someone else since it was read: load again and repeat the change, or "+
+	return fmt.Sprintf("%s: conflict: %s by another writer after the read: load again and repeat the change, or "+
 		"use Update", e.model, joinFew(s))
 }
 
@@ -201,9 +201,9 @@ func (e *NotFoundError) Error() string {
 		name = e.Key.String()
 	}
 	if e.Pending != "" {
-		return fmt.Sprintf("%s: %s is not found: %s", e.Model, name, e.Pending)
+		return fmt.Sprintf("%s: %s does not exist: %s", e.Model, name, e.Pending)
 	}
-	return fmt.Sprintf("%s: %s is not found", e.Model, name)
+	return fmt.Sprintf("%s: %s does not exist", e.Model, name)
 }
 
 // Unwrap returns ErrNotFound.
@@ -254,13 +254,13 @@ type OutcomeUnknownError struct {
 // Error names the items and the cause.
 func (e *OutcomeUnknownError) Error() string {
 	if len(e.Items) == 0 { // a transaction of conditions only
-		return fmt.Sprintf("%s: it is not known whether the conditions hold: %v", e.model, e.Err)
+		return fmt.Sprintf("%s: the outcome of the conditions is unknown: %v", e.model, e.Err)
 	}
 	if e.patch {
-		return fmt.Sprintf("%s: it is not known whether %s was written: load and see before a patch of it is done "+
-			"again: %v", e.model, joinKeys(e.Items), e.Err)
+		return fmt.Sprintf("%s: the outcome for %s is unknown: load it before you repeat the patch: %v", e.model,
+			joinKeys(e.Items), e.Err)
 	}
-	return fmt.Sprintf("%s: it is not known whether %s was written: save again, which finds out first, or load: %v",
+	return fmt.Sprintf("%s: the outcome for %s is unknown: save again, which checks it first, or load: %v",
 		e.model, joinKeys(e.Items), e.Err)
 }
 
@@ -283,16 +283,16 @@ type NotLoadedError struct {
 // Error names the field and the item.
 func (e *NotLoadedError) Error() string {
 	if e.needs != "" {
-		return fmt.Sprintf("%s.%s: its change cannot be saved without %s which was not loaded: load the entity by "+
+		return fmt.Sprintf("%s.%s: its change cannot be saved without %s, which was not loaded: load the entity by "+
 			"its key", e.model, e.Field, e.needs)
 	}
 	if e.element {
-		return fmt.Sprintf("%s.%s: the element %s was not loaded, so that its change cannot be saved: load a "+
-			"selection that includes it, or write it unread with a patch: Add, Put, or Patch of its node", e.model,
+		return fmt.Sprintf("%s.%s: the change of the element %s cannot be saved, since it was not loaded: load it, "+
+			"or patch it (Add, Put, or Patch of its node)", e.model,
 			e.Field, e.Key)
 	}
-	return fmt.Sprintf("%s.%s: its item %s was not loaded, so that its change cannot be saved: load a selection that "+
-		"includes it", e.model, e.Field, e.Key)
+	return fmt.Sprintf("%s.%s: the change of its item %s cannot be saved, since it was not loaded: load a "+
+		"selection that includes it", e.model, e.Field, e.Key)
 }
 
 // TooLargeError says that an item would be larger than 400 KB (409,600 bytes, Developer Guide,
@@ -319,8 +319,8 @@ func (e *TooLargeError) Unwrap() error { return e.err }
 // Error names the item, its size, and its largest attributes.
 func (e *TooLargeError) Error() string {
 	if e.err != nil {
-		return fmt.Sprintf("%s.%s: the item %s would be over the limit of %d bytes: load it and see what is large in "+
-			"it, and give that an sk= of its own, or store it elsewhere: %v",
+		return fmt.Sprintf("%s.%s: the item %s would be over the limit of %d bytes: load it to see its large "+
+			"attributes, and move them to an item of their own (sk=): %v",
 			e.model, e.Field, e.Key, cost.MaxItem, e.err)
 	}
 	if len(e.heaviest) == 0 { // a raw request
@@ -328,14 +328,12 @@ func (e *TooLargeError) Error() string {
 			e.model, e.Field, e.Key, e.Size, cost.MaxItem)
 	}
 	if e.local > 0 {
-		return fmt.Sprintf("%s.%s: the item %s would have %d bytes and its entries in local indexes %d, together "+
-			"over the limit of %d; the heaviest attributes: %s: project less (project=), make the index a global "+
-			"one, or give the attributes an sk= of their own",
+		return fmt.Sprintf("%s.%s: the item %s would have %d bytes, with %d in local indexes (limit %d); largest "+
+			"attributes: %s: project less (project=), or split it (sk=)",
 			e.model, e.Field, e.Key, e.Size, e.local, cost.MaxItem, strings.Join(e.heaviest, ", "))
 	}
-	return fmt.Sprintf("%s.%s: the item %s would have %d bytes, over the limit of %d; the heaviest attributes: %s: "+
-		"give them an sk= of their own, and one that is too large by itself a tag that stores it in another way "+
-		"(compress=, chunk, s3=)",
+	return fmt.Sprintf("%s.%s: the item %s would have %d bytes (limit %d); largest attributes: %s: split the item "+
+		"(sk=), or store a large value in another way (compress=, chunk, s3=)",
 		e.model, e.Field, e.Key, e.Size, cost.MaxItem, strings.Join(e.heaviest, ", "))
 }
 
@@ -355,12 +353,12 @@ func (e *PartialError) Error() string {
 	if len(e.Rest) == 0 {
 		return fmt.Sprintf("%s: written: %s: %v", e.model, joinKeys(e.Written), e.Err)
 	}
-	cure := "do it again to write the rest"
+	cure := "repeat it to write the rest"
 	var conflict *ConflictError
 	if errors.As(e.Err, &conflict) {
-		cure = "load again before the rest is written"
+		cure = "load again before you write the rest"
 	}
-	return fmt.Sprintf("%s: written part-way: %s, but not %s: %s: %v", e.model, joinKeys(e.Written), joinKeys(e.Rest),
+	return fmt.Sprintf("%s: written in part: %s, but not %s: %s: %v", e.model, joinKeys(e.Written), joinKeys(e.Rest),
 		cure, e.Err)
 }
 
@@ -436,8 +434,8 @@ func valueError(m *model.Model, err error) error {
 		}
 		return out
 	case *change.KeyChanged:
-		reason := fmt.Sprintf("the key field was changed from %s to %s after the load: load all and save with Move, "+
-			"or make a new entity", e.Old, e.New)
+		reason := fmt.Sprintf("the key field was changed from %s to %s after the load: load all and save with "+
+			"Move, or make a new entity", e.Old, e.New)
 		return &ValueError{
 			Model: label, Field: e.Field, Reason: reason,
 			err: fmt.Errorf("%s.%s: %s", label, e.Field, reason),

@@ -25,10 +25,13 @@ func TestErrorTexts(t *testing.T) {
 			&ModelError{model: "store.User", Faults: []string{"store.User.A: x", "store.User.B: y"}},
 			"the model store.User cannot be mapped:\n  store.User.A: x\n  store.User.B: y", nil,
 		},
-		{&NotFoundError{Model: "store.User", name: `ID "1"`}, `store.User: ID "1" is not found`, []error{ErrNotFound}},
+		{
+			&NotFoundError{Model: "store.User", name: `ID "1"`}, `store.User: ID "1" does not exist`,
+			[]error{ErrNotFound},
+		},
 		{
 			&NotFoundError{Model: "store.User", Key: key, Pending: "p"},
-			`store.User: USER#1 U#Information is not found: p`,
+			`store.User: USER#1 U#Information does not exist: p`,
 			[]error{ErrNotFound},
 		},
 		{
@@ -37,27 +40,27 @@ func TestErrorTexts(t *testing.T) {
 			[]error{ErrExists},
 		},
 		{conflict, "store.User: conflict: USER#1 U#Information (Email) was changed, USER#1 M#Card#visa (Cards) was " +
-			"deleted by someone else since it was read: load again and repeat the change, or use Update", nil},
+			"deleted by another writer after the read: load again and repeat the change, or use Update", nil},
 		{
 			&OutcomeUnknownError{model: "store.User", Items: []Key{key}, Err: cause},
-			"store.User: it is not known whether USER#1 U#Information was written: save again, which finds out " +
-				"first, or load: cause",
+			"store.User: the outcome for USER#1 U#Information is unknown: save again, which checks it first, or " +
+				"load: cause",
 			[]error{cause},
 		},
 		{&ValueError{Model: "store.User", Field: "ID", Reason: "a reason"}, "store.User.ID: a reason", nil},
 		{
 			&NotLoadedError{model: "store.User", Field: "Email", Key: key},
-			"store.User.Email: its item USER#1 U#Information was not loaded, so that its change cannot be saved: " +
-				"load a selection that includes it", nil,
+			"store.User.Email: the change of its item USER#1 U#Information cannot be saved, since it was not " +
+				"loaded: load a selection that includes it", nil,
 		},
 		{
 			&TooLargeError{
 				model: "store.User", Field: "Body", Key: key, Size: 409601,
 				heaviest: []string{"Body 400000", "Notes 9000"},
 			},
-			"store.User.Body: the item USER#1 U#Information would have 409601 bytes, over the limit of 409600; the " +
-				"heaviest attributes: Body 400000, Notes 9000: give them an sk= of their own, and one that is too " +
-				"large by itself a tag that stores it in another way (compress=, chunk, s3=)",
+			"store.User.Body: the item USER#1 U#Information would have 409601 bytes (limit 409600); largest " +
+				"attributes: Body 400000, Notes 9000: split the item (sk=), or store a large value in another way " +
+				"(compress=, chunk, s3=)",
 			nil,
 		},
 		{
@@ -68,14 +71,14 @@ func TestErrorTexts(t *testing.T) {
 		},
 		{
 			&PartialError{model: "store.User", Written: []Key{key}, Rest: []Key{other}, Err: cause},
-			"store.User: written part-way: USER#1 U#Information, but not USER#1 M#Card#visa: do it again to write " +
-				"the rest: cause",
+			"store.User: written in part: USER#1 U#Information, but not USER#1 M#Card#visa: repeat it to write the " +
+				"rest: cause",
 			[]error{cause},
 		},
 		{
 			&PartialError{model: "store.User", Written: []Key{key}, Rest: []Key{other}, Err: conflict},
-			"store.User: written part-way: USER#1 U#Information, but not USER#1 M#Card#visa: load again before the " +
-				"rest is written: " + conflict.Error(),
+			"store.User: written in part: USER#1 U#Information, but not USER#1 M#Card#visa: load again before you " +
+				"write the rest: " + conflict.Error(),
 			nil,
 		},
 	} {

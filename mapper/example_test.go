@@ -262,6 +262,6 @@ func ExampleDetail() {
 	fmt.Println(err)
 	fmt.Println(mapper.Detail(err))
 	// Output:
-	// mapper_test.user.Email: attribute "email": the string is not valid UTF-8, and would be changed on the wire: store it as []byte
-	// mapper_test.user.Email: attribute "email": the string ("ann@example.com\xff") is not valid UTF-8, and would be changed on the wire: store it as []byte
+	// mapper_test.user.Email: attribute "email": the string is not valid UTF-8, and would change in the request: store it as []byte
+	// mapper_test.user.Email: attribute "email": the string ("ann@example.com\xff") is not valid UTF-8, and would change in the request: store it as []byte
 }

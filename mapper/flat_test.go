@@ -55,8 +55,8 @@ func TestFlatModel(t *testing.T) {
 		t.Errorf("%v", views)
 	}
 	_, err := threads.Load(ctx, threads.Key("go"))
-	wantError(t, nil, err, "models.Thread: the key selects several entities: give all of Forum, Title to load one, "+
-		"or run a query")
+	wantError(t, nil, err, "models.Thread: the key selects several entities: add values for all of Forum, Title to "+
+		"load one, or run a query")
 	e.Value.Title = "moved"
 	_, err = threads.Save(ctx, e)
 	var changed *mapper.ValueError
@@ -426,16 +426,16 @@ func TestQueries(t *testing.T) {
 		t.Errorf("an abandoned query went on: %v", &receipt)
 	}
 	_, err := query.Of[wish](k).Collect(ctx, users)
-	wantError(t, nil, err, "mapper_test.user: the selection also holds U#Information, which is no mapper_test.wish: "+
-		"narrow it with Prefix")
+	wantError(t, nil, err, "mapper_test.user: the selection also contains U#Information, which is not a "+
+		"mapper_test.wish: narrow it with Prefix")
 	_, err = query.Of[int](k.Prefix("M#")).Collect(ctx, users)
-	wantError(t, nil, err, "which is no int: narrow it with Prefix")
+	wantError(t, nil, err, "which is not a int: narrow it with Prefix")
 	_, err = query.Of[wish](k.Prefix("X#")).Collect(ctx, users)
 	wantError(t, nil, err, `mapper_test.user: no item's sort key begins with "X#": the templates are U#Information, `+
 		`U#Address#Home, U#Address#Delivery, M#WishList#Public#{AddedAt}, M#WishList#Private#{AddedAt}, M#Card#{key}`)
 	_, err = query.Of[user](k).Collect(ctx, users)
-	wantError(t, nil, err, "mapper_test.user: a query over the model itself needs a flat model, whose partitions "+
-		"hold many entities: use Load")
+	wantError(t, nil, err, "mapper_test.user: a query of the model itself needs a flat model, with many entities "+
+		"in a partition: use Load")
 	if cards := slice(t, users, query.Of[card](k.Prefix("M#Card#"))); len(cards) != 0 {
 		t.Errorf("%v", cards)
 	}

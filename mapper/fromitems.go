@@ -24,13 +24,14 @@ func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[strin
 	case sel.Err != nil:
 		return nil, g.public(sel.Err)
 	case isIndex(sel) || !sel.Entity || len(sel.Elsewhere) > 0:
-		return nil, g.model.Errorf("FromItems takes a selection of one entity, whose place its key tells")
+		return nil, g.model.Errorf("the selection of FromItems has several entities: pass one of a single entity")
 	}
 	var images []item.Image
 	for name, all := range items {
 		t := g.model.TableNamed(name)
 		if t == nil {
-			return nil, g.model.Errorf("FromItems got items of the table %s, which is none of the model's", name)
+			return nil, g.model.Errorf("FromItems got items of the table %s, which is not a table of the model: "+
+				"pass one of the model's tables", name)
 		}
 		some, err := g.model.Describe(t, all)
 		if err != nil {

@@ -63,10 +63,10 @@ type lossyDay struct {
 func TestIndexKeyOfUnloadedFieldsIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := mapper.New[lossyDay](enginetest.Start(t).Client())
-	want := "the keys of Detail hold no more of the field than {At:date}, and the index would need {At:millis}: " +
-		"write {At:date}, or name a field that lies on Detail"
+	want := "the keys of Detail hold the field as {At:date} only, but the index needs {At:millis}: write " +
+		"{At:date}, or name a field of Detail"
 	if err == nil || !strings.Contains(err.Error(), want) ||
-		!strings.Contains(err.Error(), "the keys of Lines hold no more of the field than {At:date}") {
+		!strings.Contains(err.Error(), "the keys of Lines hold the field as {At:date} only") {
 		t.Error(err)
 	}
 }
@@ -481,7 +481,7 @@ func TestConditionOnEmptyIndexKeyIsRefused(t *testing.T) {
 	if _, err := node.Patch(textyFields.Sort.Set("x")).If(textyFields.Name.Equal("")).Patch.Exec(ctx, m); err != nil {
 		t.Errorf("Name is no key of an index as it is: %v", err)
 	}
-	want := "it is a key of the index byWord: ask for Absent in its place"
+	want := "since it is a key of the index byWord: use Absent"
 	if _, err := node.Patch(textyFields.Sort.Set("y")).If(textyFields.Word.Equal("")).Patch.Exec(ctx, m); err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("Word is: %v", err)

@@ -176,7 +176,7 @@ func TestIndexProjections(t *testing.T) {
 	owner := query.Of[issue, issue](m.Index("byOwner", "ann"))
 	_, err := owner.Roots().Collect(ctx, m)
 	if err == nil || !strings.Contains(err.Error(),
-		"the index byOwner does not project Weight, Opened, Text of HEAD: name what it has with Project") {
+		"the index byOwner does not project Weight, Opened, Text of HEAD: Project the fields that it has") {
 		t.Error(err)
 	}
 	refs := must(owner.Fetch().Roots().Collect(ctx, m))(t)
@@ -387,7 +387,7 @@ func TestIndexLocalLimit(t *testing.T) {
 	}
 	var large *mapper.TooLargeError
 	if err := big(206_000); !errors.As(err, &large) ||
-		!strings.Contains(err.Error(), "together over the limit of 409600; the heaviest attributes: Text 206004") {
+		!strings.Contains(err.Error(), "in local indexes (limit 409600); largest attributes: Text 206004") {
 		t.Error(err)
 	}
 }

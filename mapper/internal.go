@@ -70,7 +70,7 @@ func (internal) Model(_ door.Key, m any) *model.Model { return engineOf(m).model
 func engineOf(m any) *engine {
 	e, ok := m.(interface{ theEngine() *engine })
 	if !ok {
-		panic(fmt.Sprintf("mapper: %T is no *Mapper", m))
+		panic(fmt.Sprintf("mapper: %T is not a *Mapper", m))
 	}
 	return e.theEngine()
 }

@@ -50,7 +50,7 @@ func MaxValue(bytes int64) Option {
 func (g *engine) largeValues(s *settings) error {
 	m := g.model
 	if s.large.limit < 0 {
-		return m.Errorf("MaxValue(%d): give a number of bytes", s.large.limit)
+		return m.Errorf("MaxValue(%d): pass a positive number of bytes", s.large.limit)
 	}
 	m.Codings = s.large.codings
 	for _, it := range m.Schema.Items {
@@ -103,8 +103,7 @@ func regionOf(client Client) string {
 
 func (g *engine) collector() (*large.Collector, error) {
 	if g.env.External == nil {
-		return nil, g.model.Errorf("no field's value lies outside of its item (chunk, s3=), so that there is nothing " +
-			"to collect")
+		return nil, g.model.Errorf("no field has external values (chunk, s3=): nothing to collect")
 	}
 	return &large.Collector{
 		Writer: g.env.External, Fetcher: g.search.Fetcher, TableOf: g.model.TableNamed,

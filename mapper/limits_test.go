@@ -53,7 +53,7 @@ func TestItemSizeLimit(t *testing.T) {
 	receipt, err := docs.Save(ctx, e)
 	var large *mapper.TooLargeError
 	if !errors.As(err, &large) || large.Size != 409_601 ||
-		!strings.Contains(err.Error(), fmt.Sprintf("over the limit of 409600; the heaviest attributes: Body %d",
+		!strings.Contains(err.Error(), fmt.Sprintf("(limit 409600); largest attributes: Body %d",
 			len(fit)+5)) || receipt.Predicted.Requests != 0 {
 		t.Errorf("%v", err)
 	}
@@ -113,31 +113,45 @@ func TestBadValues(t *testing.T) {
 		value model
 		want  string
 	}{
-		{model{ID: ""}, `mapper_test.model: {ID} in "B#{ID}": an empty string in a key: give it a value`},
+		{model{ID: ""}, `mapper_test.model: {ID} in "B#{ID}": an empty string in a key: set a value`},
 		{model{ID: "\xff"}, `mapper_test.model: {ID} in "B#{ID}": a string that is not valid UTF-8 in a key: two of ` +
-			`them could become one on the wire; use valid UTF-8, or []byte as a bare key`},
-		{model{ID: strings.Repeat("x", 2047)}, `mapper_test.model: "B#{ID}": the key has 2049 bytes, over the limit ` +
-			`of 2048: shorten the values in it`},
-		{model{ID: "1", Text: "a\xff"}, `mapper_test.model.Text: attribute "text": the string is not valid UTF-8, ` +
-			`and would be changed on the wire: store it as []byte`},
-		{model{ID: "1", Float: math.NaN()}, `mapper_test.model.Float: attribute "Float": the number is invalid: ` +
-			`DynamoDB takes up to 38 digits, between 1E-130 and 9.9E+125, and no NaN or infinity`},
-		{model{ID: "1", Float: 1e300}, `the number is invalid: DynamoDB takes up to 38 digits, between 1E-130 and ` +
-			`9.9E+125, and no NaN or infinity`},
+			`them could become one on the wire: use valid UTF-8, or []byte as the whole key`},
+		{
+			model{ID: strings.Repeat("x", 2047)},
+			`mapper_test.model: "B#{ID}": the key has 2049 bytes, over the limit of 2048: shorten its values`,
+		},
+		{
+			model{ID: "1", Text: "a\xff"},
+			`mapper_test.model.Text: attribute "text": the string is not valid UTF-8, and would change in the ` +
+				`request: store it as []byte`,
+		},
+		{
+			model{ID: "1", Float: math.NaN()},
+			`mapper_test.model.Float: attribute "Float": the number is invalid: DynamoDB takes up to 38 digits, ` +
+				`between 1E-130 and 9.9E+125, but not NaN or infinity`,
+		},
+		{
+			model{ID: "1", Float: 1e300},
+			`the number is invalid: DynamoDB takes up to 38 digits, between 1E-130 and 9.9E+125, but not NaN or ` +
+				`infinity`,
+		},
 		{
 			model{ID: "1", Set: []string{"a", "b", "a"}},
-			`mapper_test.model.Set: attribute "Set": the set has a member twice: keep it once`,
+			`mapper_test.model.Set: attribute "Set": the set has a member twice: keep one`,
 		},
 		{
 			model{ID: "1", Nums: []float64{1, 2, 1}},
-			`mapper_test.model.Nums: attribute "Nums": the set has a member twice: keep it once`,
+			`mapper_test.model.Nums: attribute "Nums": the set has a member twice: keep one`,
 		},
-		{model{ID: "1", Any: nested}, `mapper_test.model.Any: attribute "Any": the value is nested deeper than 32 ` +
-			`levels, itself counted: store the inner part as JSON, or as items`},
+		{
+			model{ID: "1", Any: nested},
+			`mapper_test.model.Any: attribute "Any": the value is nested deeper than the 32 levels of DynamoDB: ` +
+				`store the inner part as JSON, or as items`,
+		},
 		{
 			model{ID: "1", Born: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
-			`mapper_test.model.Born: attribute "Born": the year is none of 0 to 9999, and a time of RFC 3339 with it ` +
-				`could not be read again: store a time of these years`,
+			`mapper_test.model.Born: attribute "Born": the year is not one of 0 to 9999, so that the time could not ` +
+				`be read as RFC 3339: store a time of these years`,
 		},
 		{
 			model{ID: "1", Map: map[string]int{"": 1}},
@@ -149,21 +163,29 @@ func TestBadValues(t *testing.T) {
 		},
 		{
 			model{ID: "1", Items: []*part{{N: 1}, nil}},
-			`mapper_test.model.Items: the element 1 is nil, and an item has to hold something: remove it`,
+			`mapper_test.model.Items: the element 1 is nil, but an item needs a value: remove the element`,
 		},
-		{model{ID: "1", Items: []*part{{N: 1}, {N: 2}, {N: 1}}}, `mapper_test.model.Items: the element 0 and the ` +
-			`element 2 have one key, "E#01": make a field that the template names differ`},
+		{
+			model{ID: "1", Items: []*part{{N: 1}, {N: 2}, {N: 1}}},
+			`mapper_test.model.Items: the element 0 and the element 2 have the same key, "E#01": change a field ` +
+				`that the template names`,
+		},
 		{model{ID: "1", Items: []*part{{N: 100}}}, `mapper_test.model.Items: {N:02} in "E#{N:02}": the number has ` +
 			`more than 2 digits: widen the format, which changes all keys, or use sortable (the element 0)`},
 		{
 			model{ID: "1", Names: []string{""}},
-			`mapper_test.model.Names: {.} in "N#{.}": an empty string in a key: give it a value (the element 0)`,
+			`mapper_test.model.Names: {.} in "N#{.}": an empty string in a key: set a value (the element 0)`,
 		},
-		{model{ID: "1", Names: []string{strings.Repeat("#", 400)}}, `mapper_test.model.Names: "N#{.}": the key has ` +
-			`1202 bytes, over the limit of 1024: shorten the values in it (the element 0)`},
-		{model{ID: "1", When: []time.Time{{}}}, `mapper_test.model.When: {.:unix} in "W#{.:unix}": a time that a key ` +
-			`of epoch seconds cannot hold: 10 digits hold the years 1970 to 2286; use the format seconds (the ` +
-			`element 0)`},
+		{
+			model{ID: "1", Names: []string{strings.Repeat("#", 400)}},
+			`mapper_test.model.Names: "N#{.}": the key has 1202 bytes, over the limit of 1024: shorten its values ` +
+				`(the element 0)`,
+		},
+		{
+			model{ID: "1", When: []time.Time{{}}},
+			`mapper_test.model.When: {.:unix} in "W#{.:unix}": a time that a key of epoch seconds cannot hold: 10 ` +
+				`digits are enough for the years 1970 to 2286: use the format seconds (the element 0)`,
+		},
 	} {
 		_, err := m.Save(ctx, m.New(c.value))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

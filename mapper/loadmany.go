@@ -30,11 +30,12 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 	sels := make([]selection.Selection, len(selections))
 	for i, s := range selections {
 		if settings.Tag != nil {
-			sels[i].Err = m.engine.model.Errorf("LoadMany compares no tags: Load the entity with IfTag")
+			sels[i].Err = m.engine.model.Errorf("LoadMany does not compare tags: Load the entity with IfTag")
 			continue
 		}
 		if s == nil {
-			sels[i].Err = m.engine.model.Errorf("LoadMany got nil in place of selection %d", i+1)
+			sels[i].Err = m.engine.model.Errorf("the selection %d of LoadMany is nil: make it with the mapper's "+
+				"Key, or with generated code", i+1)
 			continue
 		}
 		sels[i] = m.resolved(s)
@@ -73,7 +74,8 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 			errs = append(errs, sel.Err)
 		case !sel.Entity:
 			errs = append(errs,
-				g.model.Errorf("selection %d is of several entities: give all of %s to load one, or run a query", i+1,
+				g.model.Errorf("selection %d is of several entities: add values for all of %s to load one, or run "+
+					"a query", i+1,
 					g.model.IdentityNames()))
 		}
 		name := fmt.Sprint(sel.Parts, sel.Identity, sel.Whole)

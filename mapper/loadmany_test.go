@@ -108,8 +108,11 @@ func TestLoadMany(t *testing.T) {
 	}
 	stub := must(mapper.New[account](failingClient{}))(t)
 	for text, sels := range map[string][]query.Selection[account]{
-		"LoadMany got nil in place of selection 2": {stub.Key("1"), nil},
-		"the key selects":                          {stub.Key()},
+		"the selection 2 of LoadMany is nil: make it with the mapper's Key, or with generated code": {
+			stub.Key("1"),
+			nil,
+		},
+		"the key selects": {stub.Key()},
 	} {
 		if _, err := stub.LoadMany(ctx, sels); err == nil || errors.Is(err, errCalled) {
 			t.Errorf("%s: %v", text, err)

@@ -322,11 +322,12 @@ func TestMaintainNotMine(t *testing.T) {
 		t.Errorf("dropped by a wrong clock: %v", err)
 	}
 	for text, err := range map[string]error{
-		"nothing says how many are kept": second(tables.Maintain(ctx, must(mapper.New[meter](c.Client))(t), c,
+		"Maintain with Drop needs the number of tables to keep": second(tables.Maintain(ctx,
+			must(mapper.New[meter](c.Client))(t), c,
 			tables.Maintenance{Drop: true})),
-		"ColdAfter is -1": second(tables.Maintain(ctx, m, c, tables.Maintenance{ColdAfter: -1})),
-		"got no client":   second(tables.Maintain(ctx, m, nil, tables.Maintenance{})),
-		"this one's do not": second(tables.Maintain(ctx, must(mapper.New[event](c.Client))(t), c,
+		"ColdAfter is -1":               second(tables.Maintain(ctx, m, c, tables.Maintenance{ColdAfter: -1})),
+		"the client of Maintain is nil": second(tables.Maintain(ctx, m, nil, tables.Maintenance{})),
+		"for models with rotating tables": second(tables.Maintain(ctx, must(mapper.New[event](c.Client))(t), c,
 			tables.Maintenance{})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), text) {
@@ -334,18 +335,18 @@ func TestMaintainNotMine(t *testing.T) {
 		}
 	}
 	for text, options := range map[string][]mapper.Option{
-		"has no {At:month}":       {mapper.Table("meters")},
-		"from 0 to 10000":         {mapper.InTimeTables(mapper.TimeTables{Keep: -1})},
-		"and to 1000":             {mapper.InTimeTables(mapper.TimeTables{Ahead: 100000})},
-		"which is in the past":    {mapper.InTimeTables(mapper.TimeTables{Since: time.Now().AddDate(0, 1, 0)})},
-		"cannot be the name of a": {mapper.Table("m/{At:month}")},
+		"lacks {At:month}":               {mapper.Table("meters")},
+		"use 0 to 10000":                 {mapper.InTimeTables(mapper.TimeTables{Keep: -1})},
+		"and 0 to 1000":                  {mapper.InTimeTables(mapper.TimeTables{Ahead: 100000})},
+		"use a time in the past":         {mapper.InTimeTables(mapper.TimeTables{Since: time.Now().AddDate(0, 1, 0)})},
+		"is not a valid name of a table": {mapper.Table("m/{At:month}")},
 	} {
 		if _, err := mapper.New[meter](c.Client, options...); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	if _, err := mapper.New[event](c.Client, mapper.InTimeTables(mapper.TimeTables{})); err == nil ||
-		!strings.Contains(err.Error(), "this one's do not") {
+		!strings.Contains(err.Error(), "for a model with rotating tables") {
 		t.Error(err)
 	}
 }

@@ -56,7 +56,7 @@ func formOf[T any](e *schema.Entity) (*codec.Form, error) {
 	}
 	g := generated.ItemizeCodec(nil)
 	if g.Layout != e.Fingerprint() {
-		return nil, fmt.Errorf("%s: its generated code was made from another layout of the model: run go generate",
+		return nil, fmt.Errorf("%s: its generated code is of another layout of the model: run go generate",
 			e.Label())
 	}
 	return g.Table.Untyped(), nil
@@ -159,7 +159,7 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update fun
 	options ...WriteOption,
 ) (*Receipt, error) {
 	if update == nil {
-		return &Receipt{}, m.engine.model.Errorf("Update got no function: pass one that changes the value")
+		return &Receipt{}, m.engine.model.Errorf("the function of Update is nil: pass one that changes the value")
 	}
 	return m.engine.update(ctx, m.resolved(s), func() (any, func() error) {
 		v := new(T)
@@ -186,8 +186,7 @@ func (m *Mapper[T]) Delete(ctx context.Context, e *Entity[T], options ...WriteOp
 func (m *Mapper[T]) DeleteByKey(ctx context.Context, s query.Selection[T], options ...WriteOption) (*Receipt, error) {
 	if _, ok := s.(*Entity[T]); ok {
 		return &Receipt{},
-			m.engine.model.Errorf("DeleteByKey got an entity, of which it would not compare what was loaded: " +
-				"use Delete")
+			m.engine.model.Errorf("DeleteByKey does not compare the loaded items of an *Entity: use Delete")
 	}
 	return m.engine.delete(ctx, m.resolved(s), nil, options)
 }

@@ -107,11 +107,12 @@ func TestMultiTypeQueries(t *testing.T) {
 		}{
 			"nothing": {query.Merge(), "has no queries"},
 			"partitions": {query.Merge(notes.On(buyers),
-				query.Of[buyerWish](buyers.Key("other").Prefix("WISH#")).On(buyers)), "of one partition"},
+				query.Of[buyerWish](buyers.Key("other").Prefix("WISH#")).On(buyers)), "for one partition"},
 			"twice": {query.Merge(notes.On(buyers), notes.On(buyers)), "do not overlap"},
 			"between": {query.Merge(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).On(buyers),
 				query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases)), ""},
-			"a limit": {query.Merge(notes.Limit(1).On(buyers)), "put Limit and Reverse behind Merge"},
+			"a limit": {query.Merge(notes.Limit(1).On(buyers)), "leave them out, and call Limit and Reverse on the " +
+				"merged query"},
 			"in vain": {
 				query.Merge(query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases),
 					query.Of[purchaseLine](purchases.Key(id, 3).Prefix("PURCHASE#0003#LINE#")).On(purchases)), "",
@@ -119,11 +120,11 @@ func TestMultiTypeQueries(t *testing.T) {
 			"a gap": {
 				query.Merge(query.Of[part](offering.Prefix("NOTE#")).On(offerings),
 					query.Of[buyerWish](offering.Prefix("WISH#")).On(offerings)),
-				"Offers (OFFER#{N:02}) lies between its queries",
+				"would read Offers (OFFER#{N:02}) between its queries in vain",
 			},
 			"all": {
 				query.Merge(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).Reverse().On(buyers)),
-				"put Limit and Reverse behind Merge",
+				"leave them out, and call Limit and Reverse on the merged query",
 			},
 		} {
 			_, err := c.of.Collect(ctx)

@@ -42,7 +42,8 @@ func (p Patch[T]) patchOf(*T) entityPatch { return p.is }
 func (p Patch[T]) And(more ...Patcher[T]) Patch[T] {
 	for _, o := range more {
 		if o == nil {
-			o = Patch[T]{entityPatch{changes: []expr.Change{{Err: errors.New("And got nil in place of a patch")}}}}
+			o = Patch[T]{entityPatch{changes: []expr.Change{{Err: errors.New("a patch of And is nil: make one with " +
+				"a node of generated code")}}}}
 		}
 		p.is = p.is.and(o.patchOf(nil))
 	}
@@ -76,7 +77,7 @@ func (p Patch[T]) Plan(m *Mapper[T], options ...WriteOption) (*Plan, error) {
 	return m.engine.planPatch(p.is, options)
 }
 
-var errNoMapper = errors.New("the patch has nothing to run on: pass the model's *mapper.Mapper")
+var errNoMapper = errors.New("the patch has no mapper: pass the model's *mapper.Mapper")
 
 // ItemPatch is a patch of one item, or of the fields of one entity. R is the type of its record. It has
 // the methods of [Patch] too: And, Exec, Plan, PatchPart.
@@ -91,8 +92,8 @@ type ItemPatch[T, R any] struct {
 // resolving read found.
 func (p ItemPatch[T, R]) Return(v *R) ItemPatch[T, R] {
 	if v == nil {
-		p.is = p.is.and(entityPatch{changes: []expr.Change{{Err: errors.New("Return got nil: give it a pointer to " +
-			"what the item is to be written into")}}})
+		p.is = p.is.and(entityPatch{changes: []expr.Change{{Err: errors.New("the pointer of Return is nil: pass " +
+			"one that receives the item's fields")}}})
 	}
 	p.is.returns = append(slices.Clip(p.is.returns), func(rec any) {
 		if r, ok := rec.(*R); ok && v != nil {
@@ -200,7 +201,7 @@ func (p entityPatch) selection(g *engine) selection.Selection {
 		case other.Err != nil:
 			s.Err = other.Err
 		case !slices.EqualFunc(s.Identity, other.Identity, key.Value.Equal):
-			s.Err = g.model.Errorf("And takes patches of one entity: write another's with a patch of its own")
+			s.Err = g.model.Errorf("And takes patches of one entity: write another entity with a patch of its own")
 		}
 	}
 	return s

@@ -265,13 +265,14 @@ func TestPatchRefused(t *testing.T) {
 	}{
 		{id.Patch(), "store.User: the patch changes nothing"},
 		{mapper.Patch[store.User]{}, "store.User: the patch is empty"},
-		{id.Patch().If(u.Name.Equal("Ann")), "store.User: the patch only checks"},
+		{id.Patch().If(u.Name.Equal("Ann")), "store.User: the patch has conditions, but no changes"},
 		{id.Patch(field.Change[store.User]{}), "the patch has a change without a field"},
 		{id.Patch(u.Name.Set("a")).And(store.UserByID("y").Patch(u.Name.Set("b"))), "And takes patches of one entity"},
-		{id.Patch(u.Name.Set("a")).If(u.Home.Equal(store.Address{})), "store.User.Home: it lies in several attributes"},
+		{id.Patch(u.Name.Set("a")).If(u.Home.Equal(store.Address{})), "store.User.Home: it is stored in several " +
+			"attributes"},
 		{id.Patch(u.Name.Set("a")).If(u.Name.Equal("\xff")), "the condition on Name: the string"},
 		{id.Patch(u.Home.Set(store.Address{City: "\xff"})), `attribute "City": the string`},
-		{id.Home().Patch(a.City.Set("Rome")).And(id.Home().Delete()), "in ways that exclude each other"},
+		{id.Home().Patch(a.City.Set("Rome")).And(id.Home().Delete()), "the patch has two changes of"},
 		{mapperimpl.Item[store.User, store.User](handmade.Node(id.Information()), 0).Delete(), "it is the root"},
 	} {
 		users, err := mapper.New[store.User](failingClient{})
@@ -356,7 +357,8 @@ func TestPatchOfNothing(t *testing.T) {
 	if _, err := set.Exec(ctx, &mapper.Mapper[store.User]{}); err == nil {
 		t.Error("a mapper that New did not make")
 	}
-	if _, err := set.Return(nil).Exec(ctx, users); err == nil || !strings.Contains(err.Error(), "Return got nil") {
+	if _, err := set.Return(nil).Exec(ctx, users); err == nil || !strings.Contains(err.Error(),
+		"the pointer of Return is nil") {
 		t.Errorf("Return(nil): %v", err)
 	}
 	if _, err := mapper.New[store.User]((*dynamodb.Client)(nil)); err == nil ||

@@ -585,7 +585,7 @@ func TestRepeatedTransactionWritesPatchOnce(t *testing.T) {
 		t.Errorf("lost: %v", err)
 	}
 	f.pick = nil
-	if err := do(); err == nil || !strings.Contains(err.Error(), "of which it was not known, was applied") {
+	if err := do(); err == nil || !strings.Contains(err.Error(), "an unresolved transaction of") {
 		t.Errorf("again: %v", err)
 	}
 	if got := must(m.Load(ctx, m.Key("1")))(t).Value.Main.Count; got != 1 {

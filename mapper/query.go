@@ -63,7 +63,7 @@ func (g *engine) Input(r search.Request) (*dynamodb.QueryInput, error) {
 		return nil, err
 	}
 	if x.Parts()[0].Range.Kind == selection.None {
-		return nil, errors.New("the range ends before it begins, so that nothing is asked")
+		return nil, errors.New("the range ends before it begins: exchange its bounds")
 	}
 	return g.reader.Input(x.Parts()[0], x.Options()), nil
 }

@@ -393,7 +393,7 @@ func TestProjectionAsksForOldNameOnce(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	_, err := q.Filter(field.Raw[note](expression.Name("Text").Equal(expression.Value("a")))).Collect(ctx, m)
-	if err == nil || !strings.Contains(err.Error(), `the attribute "Text", which is called "Body" now`) {
+	if err == nil || !strings.Contains(err.Error(), `the attribute "Text", which is now "Body"`) {
 		t.Errorf("a filter by an old name: %v", err)
 	}
 }

@@ -95,7 +95,7 @@ func TestRepeatedWithAnotherPart(t *testing.T) {
 	change := func(e *mapper.Entity[board]) { e.Value.Main.Text = "z" }
 	remove := func(e *mapper.Entity[board]) { e.Value.Rows = nil }
 	asItIs := func(*mapper.Entity[board]) {}
-	const applied, unknowns, done = "was applied", "it is not known", ""
+	const applied, unknowns, done = "was applied", "is unknown", ""
 	for name, c := range map[string]struct {
 		edit    func(*mapper.Entity[board])
 		kind    fault

@@ -172,8 +172,8 @@ func TestShards(t *testing.T) {
 			t.Errorf("drawn %v", places)
 		}
 		_, err := m.Load(ctx, m.Key("l", 3))
-		wantError(t, nil, err, "mapper_test.shardedEntry.Log: its shard was drawn (shardby=random), so that its key "+
-			"alone does not tell where it lies")
+		wantError(t, nil, err, "mapper_test.shardedEntry.Log: its shard is random (shardby=random), so that its "+
+			"key does not give the shard")
 		for e, err := range m.Scan(ctx) { // an entity that is found is edited on its shard
 			if err != nil {
 				t.Fatal(err)

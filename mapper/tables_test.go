@@ -65,7 +65,7 @@ func TestCheckTables(t *testing.T) {
 	for _, d := range all {
 		must(client.CreateTable(ctx, d.Create))(t)
 	}
-	check(`the table depots: the table's time to live is off, and the model's is by the attribute "gone": expired `+
+	check(`the table depots: the table's time to live is off, but the model's is by the attribute "gone": expired `+
 		`items are not found, and never deleted: send Definition.TimeToLive`,
 		`the table depotlogs: the table's time to live is off`)
 	for _, d := range all {
@@ -103,14 +103,14 @@ func TestCheckTables(t *testing.T) {
 	must(client.CreateTable(ctx, all[1].Create))(t)
 	must(client.UpdateTimeToLive(ctx, all[1].TimeToLive))(t)
 	check(
-		"the table depots: the table has the keys PK (S); SK (N), and the model PK (S); SK (S): the keys of a table "+
-			"cannot be changed",
-		"the table depots, index byCity: the index has the keys City (S); Opened (S), and in the model City (S); "+
+		"the table depots: the table has the keys PK (S); SK (N), but the model has PK (S); SK (S): the keys of a "+
+			"table cannot be changed",
+		"the table depots, index byCity: the index has the keys City (S); Opened (S), but in the model City (S); "+
 			"Opened (N): create a new index",
 		"the table depots, index byCity: the index does not project _a, gone, Name: create a new index",
 		"harmless: the table depots, index byCity: the index also projects Other",
-		"the table depots, index byName: the table does not have the local index: local indexes are made with their "+
-			"table alone",
+		"the table depots, index byName: the table does not have the local index: local indexes are created only "+
+			"with their table",
 		"harmless: the table depots, index another: the model does not declare the index",
 		"the table depots: the table's time to live is off",
 	)
@@ -152,8 +152,8 @@ func TestJoinDefinitions(t *testing.T) {
 		t.Error(text)
 	}
 	_, err := tables.Join(a, c)
-	if err == nil || !strings.Contains(err.Error(), "the index GSI1 of the table shared has other keys for one model "+
-		"than for another: name the same attributes") {
+	if err == nil || !strings.Contains(err.Error(), "the index GSI1 of the table shared has different keys in two "+
+		"models: write the same attributes") {
 		t.Error(err)
 	}
 }

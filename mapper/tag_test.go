@@ -132,7 +132,8 @@ func TestPatchIfTagRequiresItsItems(t *testing.T) {
 	if fmt.Sprint(v.f.log) != "[UpdateItem]" {
 		t.Errorf("the patch sent %v", v.f.log)
 	}
-	conflicts("text that is no tag", failed(name.Exec(ctx, v.other, mapper.IfTag("x"))))
+	conflicts("the text is not a tag: pass the text that Tag returned", failed(name.Exec(ctx, v.other,
+		mapper.IfTag("x"))))
 }
 
 // Update with the tag of another state ends after the load: its function is not called.
@@ -198,10 +199,10 @@ func TestTagOfSomethingElseIsConflict(t *testing.T) {
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	for tag, want := range map[string]string{
 		of(m.Key("2")): "the tag is of another entity",
-		of(m.Key("1").Item("HEAD")): "the tag is of another selection of the entity: load the selection " +
-			"that the tag was made of",
-		"text":                                   "IfTag was given text that is no tag",
-		e.Tag() + "\n":                           "IfTag was given text that is no tag",
+		of(m.Key("1").Item("HEAD")): "the tag is of another selection of the entity: load the " +
+			"selection of the tag",
+		"text":                                   "the text is not a tag: pass the text that Tag returned",
+		e.Tag() + "\n":                           "the text is not a tag: pass the text that Tag returned",
 		of(query.Join(m.Key("1").Item("STATS"))): "the tag is of another selection",
 	} {
 		for name, err := range map[string]error{
@@ -246,16 +247,17 @@ func TestIfTagIsRefusedWhereNothingIsCompared(t *testing.T) {
 	m := v.other
 	tag := mapper.IfTag(must(m.Load(ctx, m.Key("1")))(t).Tag())
 	for want, err := range map[string]error{
-		"DeleteByKey compares no tag: Load the entity with IfTag, and Delete it": failed(m.DeleteByKey(ctx, m.Key("1"),
+		"DeleteByKey does not compare a tag: Load the entity with IfTag, and Delete it": failed(m.DeleteByKey(ctx,
+			m.Key("1"),
 			tag)),
-		"LoadMany compares no tags: Load the entity with IfTag": failed(m.LoadMany(ctx,
+		"LoadMany does not compare tags: Load the entity with IfTag": failed(m.LoadMany(ctx,
 			[]query.Selection[visited]{m.Key("1")}, tag)),
 
-		"a query compares no tag": failed(query.Of[visited](m.Key("1")).Count(ctx, m,
+		"a query does not compare a tag": failed(query.Of[visited](m.Key("1")).Count(ctx, m,
 			tag)),
-		"a new entity has none: leave IfTag out":        failed(m.Save(ctx, m.New(visited{ID: "3"}), tag)),
-		"IfTag was given an empty tag: leave IfTag out": failed(m.Load(ctx, m.Key("1"), mapper.IfTag(""))),
-		"IfTag was given an empty tag: leave IfTag out where no": failed(v.root(nameOfVisited.Set("x")).Exec(ctx, m,
+		"a new entity has none: leave IfTag out": failed(m.Save(ctx, m.New(visited{ID: "3"}), tag)),
+		"the tag is empty: leave IfTag out":      failed(m.Load(ctx, m.Key("1"), mapper.IfTag(""))),
+		"the tag is empty: leave IfTag out if no": failed(v.root(nameOfVisited.Set("x")).Exec(ctx, m,
 			mapper.IfTag(""))),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -41,15 +41,15 @@ func timesOf(e *schema.Entity, t *TimeTables, now time.Time) (model.Times, error
 	case t == nil:
 		return model.Times{Ahead: 1}, nil
 	case e.Periods == nil:
-		return model.Times{}, fmt.Errorf("%s: InTimeTables is for a model whose tables follow the time, and this "+
-			"one's do not: name its table with one of its times, as in table=events_{At:month}", e.Label())
+		return model.Times{}, fmt.Errorf("%s: InTimeTables is for a model with rotating tables: name its table "+
+			"with a time, such as table=events_{At:month}", e.Label())
 	case t.Keep < 0 || t.Keep > maxKept || t.Ahead < 0 || t.Ahead > maxAhead:
 		return model.Times{},
-			fmt.Errorf("%s: InTimeTables keeps %d periods, and has %d ahead: give numbers from 0 to %d, and to %d",
+			fmt.Errorf("%s: InTimeTables keeps %d periods, and has %d ahead: use 0 to %d, and 0 to %d",
 				e.Label(), t.Keep, t.Ahead, maxKept, maxAhead)
 	case !t.Since.IsZero() && (t.Since.Year() < 2 || t.Since.After(now)):
 		return model.Times{},
-			fmt.Errorf("%s: InTimeTables has tables since %s: give a time of the oldest table, which is in the past",
+			fmt.Errorf("%s: InTimeTables has tables since %s: use a time in the past, of the oldest table",
 				e.Label(), t.Since.Format(time.DateOnly))
 	}
 	ahead := t.Ahead

@@ -385,7 +385,7 @@ func TestMaintainWithCare(t *testing.T) {
 	}{
 		"never active": {func(out *dynamodb.DescribeTableOutput) {
 			out.Table.TableStatus = types.TableStatusInaccessibleEncryptionCredentials
-		}, "will not be ACTIVE by itself"},
+		}, ", which does not become ACTIVE by itself"},
 		"protected": {func(out *dynamodb.DescribeTableOutput) {
 			out.Table.DeletionProtectionEnabled = aws.Bool(true)
 		}, "protected against deletion"},

@@ -101,8 +101,8 @@ func (m *Mapper[T]) DeletePart(e *Entity[T]) Part {
 // selections are read first. A delete of a part of an entity does not check whether the entity exists.
 func (m *Mapper[T]) DeletePartByKey(s query.Selection[T]) Part {
 	if _, ok := s.(*Entity[T]); ok {
-		err := m.engine.model.Errorf("DeletePartByKey got an entity, of which it would not compare what was loaded: " +
-			"use DeletePart")
+		err := m.engine.model.Errorf("DeletePartByKey does not compare the loaded items of an *Entity: use " +
+			"DeletePart")
 		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
 	}
 	return m.engine.deleting(m.resolved(s), nil, nil)
@@ -144,7 +144,7 @@ func (g *engine) deleting(sel selection.Selection, s *state, done func()) Part {
 func RawPart(client Client, part types.TransactWriteItem) Part {
 	return Part{client: client, make: func(tables func(string) *item.Table) (operation.Part, error) {
 		if isNil(client) {
-			return nil, errors.New("mapper.RawPart: the client is nil: pass that of the mappers")
+			return nil, errors.New("mapper.RawPart: the client is nil: pass the client of the mappers")
 		}
 		return operation.Raw(part, tables)
 	}}
@@ -189,16 +189,16 @@ func newTransaction(parts []Part) (*transaction, error) {
 			client = p.client
 		} else if !same(client, p.client) {
 			errs = append(errs, fmt.Errorf("mapper: part %d of the transaction has another client than the first: "+
-				"make all mappers, and RawPart, with one client", i+1))
+				"make all mappers and RawPart with one client", i+1))
 		}
 		if p.of != nil && slices.ContainsFunc(parts[:i], func(o Part) bool { return o.of == p.of }) {
 			errs = append(errs,
-				p.engine.model.Errorf("one entity is in two parts of the transaction: save it, or delete it, in one"))
+				p.engine.model.Errorf("two parts of the transaction write one entity: save or delete it in one part"))
 		}
 	}
 	if len(parts) == 0 {
-		errs = append(errs, errors.New("mapper: the transaction has no parts: give it what SavePart, DeletePart, "+
-			"PatchPart or RawPart return"))
+		errs = append(errs, errors.New("mapper: the transaction has no parts: pass the results of SavePart, "+
+			"DeletePart, PatchPart or RawPart"))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

@@ -127,7 +127,7 @@ func TestTransactRefuses(t *testing.T) {
 		"none":  {nil, "the transaction has no parts"},
 		"empty": {[]mapper.Part{{}}, "part 1 of the transaction is empty"},
 		"many":  {[]mapper.Part{accounts.SavePart(accounts.New(many))}, "121 items of"},
-		"heavy": {[]mapper.Part{accounts.SavePart(accounts.New(heavy))}, "and DynamoDB takes 100 of 4194304"},
+		"heavy": {[]mapper.Part{accounts.SavePart(accounts.New(heavy))}, "(limits 100 and 4194304)"},
 		"one twice": {
 			[]mapper.Part{accounts.SavePart(a), accounts.SavePart(accounts.New(account{ID: "1"}))},
 			"two parts of the transaction write or check ACCOUNT#1 HEAD",
@@ -142,36 +142,36 @@ func TestTransactRefuses(t *testing.T) {
 		},
 		"foreign": {
 			[]mapper.Part{accounts.SavePart(other.accounts.New(account{}))},
-			"does not come from this mapper",
+			"the entity is of another mapper",
 		},
-		"not there": {[]mapper.Part{accounts.DeletePart(a)}, "there is nothing to delete"},
+		"not there": {[]mapper.Part{accounts.DeletePart(a)}, "nothing to delete"},
 		"value":     {[]mapper.Part{accounts.SavePart(accounts.New(account{}))}, "an empty string in a key"},
 		"raw twice": {[]mapper.Part{accounts.SavePart(a), raw(types.TransactWriteItem{Delete: &types.Delete{
 			TableName: &accountsTable, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")},
 		}})}, "ACCOUNT#1 HEAD (mapper_test.account.Counter and mapper.RawPart)"},
 		"raw key": {[]mapper.Part{accounts.SavePart(a), raw(types.TransactWriteItem{Delete: &types.Delete{
 			TableName: &accountsTable, Key: item{"PK": s("ACCOUNT#1")},
-		}})}, "the delete lacks SK, the sort key of accounts"},
+		}})}, "the delete lacks SK, the sort key of accounts: add it"},
 		"raw nothing": {[]mapper.Part{raw(types.TransactWriteItem{})}, "the item has 0 of Put"},
 		"raw table": {
 			[]mapper.Part{raw(types.TransactWriteItem{Put: &types.Put{Item: item{"a": s("x")}}})},
-			"no TableName",
+			"lacks the TableName",
 		},
 		"raw check": {[]mapper.Part{
 			raw(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 				TableName: &accountsTable,
 				Key:       item{"PK": s("x"), "SK": s("x")},
 			}}),
-		}, "no ConditionExpression"},
+		}, "lacks ConditionExpression"},
 		"no client": {[]mapper.Part{mapper.RawPart(nil, types.TransactWriteItem{})}, "the client is nil"},
 		"no mapper": {
 			[]mapper.Part{registry.PackageByName("p").Tags().Add("a", "b").PatchPart(nil)},
-			"nothing to run on",
+			"the patch has no mapper",
 		},
 		"return": {[]mapper.Part{
 			registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x")).Return(&value).
 				PatchPart(other.packages),
-		}, "Return needs"},
+		}, "Return is for"},
 	} {
 		r, err := mapper.Transact(ctx, c.parts...)
 		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, errCalled) ||
@@ -213,14 +213,14 @@ func TestTransactConflicts(t *testing.T) {
 		},
 		"remove": {
 			registry.PackageByName("p").Tags().Key("b").Delete().PatchPart(j.packages),
-			mapper.ErrNotFound, "is not found",
+			mapper.ErrNotFound, "does not exist",
 		},
 		"no entity": {
 			registry.PackageByName("q").Tags().Add("a", "b").IfEntityExists().PatchPart(j.packages),
-			mapper.ErrNotFound, "is not found",
+			mapper.ErrNotFound, "does not exist",
 		},
-		"delete, no root": {j.accounts.DeletePartByKey(j.accounts.Key("none")), mapper.ErrNotFound, "is not found"},
-		"raw":             {j.note("n"), nil, "the condition given does not hold for " + j.loose},
+		"delete, no root": {j.accounts.DeletePartByKey(j.accounts.Key("none")), mapper.ErrNotFound, "does not exist"},
+		"raw":             {j.note("n"), nil, "the condition of the raw item does not hold for " + j.loose},
 	} {
 		r, err := mapper.Transact(ctx, j.accounts.SavePart(witness), c.part)
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || c.is == nil && !errors.As(err, &conflict) ||
@@ -233,7 +233,7 @@ func TestTransactConflicts(t *testing.T) {
 	}
 	_, err := mapper.Transact(ctx, j.accounts.SavePart(stale), j.note("n"))
 	if err == nil || !strings.Contains(err.Error(), "was changed") ||
-		!strings.Contains(err.Error(), "condition given") {
+		!strings.Contains(err.Error(), "condition of the raw item") {
 		t.Errorf("%v", err)
 	}
 	must(mapper.Transact(ctx, j.accounts.SavePart(witness), j.accounts.DeletePart(load())))(t)

@@ -78,7 +78,7 @@ func TestRenamedAttributes(t *testing.T) {
 		}
 	}
 	if _, err := notes.Filter(noteNowBody.Equal("one")).Collect(ctx, now); err == nil ||
-		!strings.Contains(err.Error(), "until was= is gone") {
+		!strings.Contains(err.Error(), "filter in the application until was= is removed") {
 		t.Error("a filter on it:", err)
 	}
 	note := func(n int) mapper.ElementNode[memberNow, noteNow] {
@@ -86,7 +86,7 @@ func TestRenamedAttributes(t *testing.T) {
 			mapperimpl.IntValue(n)), 2)
 	}
 	if _, err := note(1).Patch(noteNowBody.Set("x")).If(noteNowBody.Equal("one")).Exec(ctx, now); err == nil ||
-		!strings.Contains(err.Error(), "until was= is gone") {
+		!strings.Contains(err.Error(), "use Update, or leave the condition out until was= is removed") {
 		t.Error("a condition on it:", err)
 	}
 	must(note(1).Patch(noteNowBody.SetIfAbsent("never")).Exec(ctx, now))(t)

@@ -75,7 +75,7 @@ func (m *Migration) begin(ctx context.Context, from string) error {
 		default:
 			done, err = m.forgetOther(ctx, n)
 			if err == nil && !done {
-				return fmt.Errorf("%s: a migration of %s into the table %s is under way, and a rollback could not "+
+				return fmt.Errorf("%s: a migration of %s into the table %s is running, and a rollback could not "+
 					"tell their collections apart: finish that one first (contract or rollback)", m.layout.Model,
 					n.Source, m.state.table.Name)
 			}
@@ -85,7 +85,7 @@ func (m *Migration) begin(ctx context.Context, from string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: others begin migrations into the table %s again and again: look at their status, and "+
+	return fmt.Errorf("%s: other programs began migrations into the table %s each time: look at their status, and "+
 		"begin again", m.layout.Model, m.state.table.Name)
 }
 
@@ -206,12 +206,12 @@ func (m *Migration) sameKeys(ctx context.Context) error {
 	}
 	n, err := m.state.begun(ctx)
 	if err == nil && n.Source == m.source.Name && n.Reshaped != (m.reshape.Forth != nil) {
-		return fmt.Errorf("%s: the migration was begun with a program's functions: %v, and is to go on with such: "+
-			"%v; give the same (migrate.Reshape)", m.layout.Model, n.Reshaped, m.reshape.Forth != nil)
+		return fmt.Errorf("%s: the migration was begun with a program's functions: %v; now: %v: pass the same "+
+			"(migrate.Reshape)", m.layout.Model, n.Reshaped, m.reshape.Forth != nil)
 	}
 	if err == nil && n.Source == m.source.Name && (n.Key != m.key || n.Sort != m.sort) {
-		err = fmt.Errorf("%s: the migration was begun with the keys %q and %q of the monoliths, and is to go on with "+
-			"%q and %q: give the same (-key, -sort; migrate.Keys)", m.layout.Model, n.Key, n.Sort, m.key, m.sort)
+		err = fmt.Errorf("%s: the migration was begun with the keys %q and %q of the monoliths; now: %q and %q: "+
+			"pass the same (-key, -sort; migrate.Keys)", m.layout.Model, n.Key, n.Sort, m.key, m.sort)
 	}
 	return err
 }

@@ -138,7 +138,7 @@ func TestCutoverDuringARollback(t *testing.T) {
 	_, err := s.over(c).Cutover(ctx)
 	refused(t, err, "another program has changed the phase")
 	_, err = s.migration().Contract(ctx, s.source, false)
-	refused(t, err, "it comes after the cut-over")
+	refused(t, err, "it needs the cut-over first")
 	s.came()
 }
 
@@ -151,7 +151,7 @@ func TestWrongTarget(t *testing.T) {
 	_, err := s.migration().Verify(ctx)
 	refused(t, err, "no migration of "+s.source+" was begun into the table "+s.target)
 	_, err = s.migration().Rollback(ctx)
-	refused(t, err, "give the table that it went to")
+	refused(t, err, "run itemize migrate run, or name its target table (-table)")
 	_, err = s.migration().Cutover(ctx)
 	refused(t, err, "run and verify it first")
 	if n := len(s.all(s.source)); n != 2 {
@@ -177,7 +177,7 @@ func TestVerifyFindsLostRoots(t *testing.T) {
 		}
 	}
 	v, err := s.migration().Verify(ctx)
-	if err != nil || v.Wrong != 2 || v.Clean() || !strings.Contains(v.Findings[0].Reasons[0], "its root item is gone") {
+	if err != nil || v.Wrong != 2 || v.Clean() || !strings.Contains(v.Findings[0].Reasons[0], "removed the root item") {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -322,13 +322,13 @@ func TestNewRefuses(t *testing.T) {
 	}
 	same := migrate.Tables(func(string) string { return s.target })
 	_, err = migrate.Open(ctx, s.client, l, s.target, same)
-	refused(t, err, "say how both of the monoliths are made")
+	refused(t, err, "write the templates of both for the monoliths (-key, -sort; migrate.Keys)")
 	_, err = migrate.Open(ctx, s.client, l, s.source, same, migrate.ReadRate(-1))
 	refused(t, err, "ReadRate is -1")
 	_, err = migrate.Open(ctx, s.client, l, s.source, same, migrate.Segment(3, 3))
-	refused(t, err, "give 0 to 1 less than their number")
+	refused(t, err, "write 0 to 1 less than their number")
 	_, err = migrate.ReadLayout(s.lock, "Parcel")
-	refused(t, err, "there is no model Parcel: there are Package")
+	refused(t, err, "no model Parcel: the models are Package")
 	e, err := schema.Of(reflect.TypeFor[Sited]())
 	if err != nil {
 		t.Fatal(err)
@@ -345,7 +345,7 @@ func TestNewRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = migrate.Open(ctx, s.client, l, s.source, same)
-	refused(t, err, "the field Site stands in the keys of the model's root, and in none of the monoliths")
+	refused(t, err, "the field Site is in the keys of the model's root, but not of the monoliths")
 }
 
 // withoutDelete is a client that may delete no table.

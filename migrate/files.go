@@ -52,7 +52,8 @@ func (m *Migration) exportPages(ctx context.Context, i int, from files.Position,
 			for _, a := range b.Items {
 				f := imageOf(m.source, a)
 				if f.PK.Type == 0 {
-					return fmt.Errorf("%s: an item of the export has no key %s: it is of another table than %s",
+					return fmt.Errorf("%s: an item of the export lacks the key %s, so that it is of another table "+
+						"than %s",
 						m.layout.Model, m.source.Hash, m.source.Name)
 				}
 				p.Items = append(p.Items, f)
@@ -84,7 +85,7 @@ func (m *Migration) ImportLive(ctx context.Context, to Files) (*Imported, error)
 
 func (m *Migration) importTo(ctx context.Context, to Files, live bool) (*Imported, error) {
 	if m.own {
-		return nil, fmt.Errorf("%s: %s holds the monoliths, and cannot be imported: import takes new tables",
+		return nil, fmt.Errorf("%s: the table %s contains the monoliths: import into new tables",
 			m.layout.Model, m.source.Name)
 	}
 	x := &importing{Migration: m, to: to, live: live, out: &Imported{Items: map[string]int{}, Bytes: map[string]int{}}}
@@ -157,7 +158,7 @@ func (x *importing) first(ctx context.Context, i int) error {
 	switch {
 	case err == nil:
 		_ = f.Close()
-		return fmt.Errorf("%s: there are files of another import (%s): remove them, or give another folder",
+		return fmt.Errorf("%s: the folder has files of another import (%s): remove them, or name another folder",
 			x.layout.Model, name)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -207,7 +208,7 @@ func (x *importing) add(c *Imported) {
 func OfFiles() Option { return optionFunc(func(o *options) { o.ofFiles = true }) }
 
 // errOfFiles refuses calls that need the model's tables.
-var errOfFiles = errors.New("the migration is of files alone (migrate.OfFiles)")
+var errOfFiles = errors.New("the migration has only files (migrate.OfFiles)")
 
 // tableOf describes a table of the layout, and returns its indexes. The table may be missing if only
 // files are written.
@@ -220,13 +221,13 @@ func (m *Migration) tableOf(ctx context.Context, t *item.Table) ([]*schema.Index
 		return nil, err
 	}
 	if hash, sort := keysOf(d); hash != t.Hash || sort != t.Range {
-		return nil, fmt.Errorf("%s: the table %s has the keys %s, and the layout %s", m.layout.Model, t.Name,
+		return nil, fmt.Errorf("%s: the table %s has the keys %s, but the layout has %s", m.layout.Model, t.Name,
 			keysText(hash, sort), keysText(t.Hash, t.Range))
 	}
 	l := m.layout.Tables[t.Index]
 	if kinds := typesOf(d); string(kinds[t.Hash]) != l.HashType || t.Range != "" &&
 		string(kinds[t.Range]) != l.RangeType {
-		return nil, fmt.Errorf("%s: the keys of the table %s are of the types %s, and of the layout %s", m.layout.Model,
+		return nil, fmt.Errorf("%s: the keys of the table %s are of the types %s, but %s in the layout", m.layout.Model,
 			t.Name, keysText(string(kinds[t.Hash]), string(kinds[t.Range])), keysText(l.HashType, l.RangeType))
 	}
 	return indexesOf(d, t), nil

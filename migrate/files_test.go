@@ -151,7 +151,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 		},
 		{
 			"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","itemCount":7}`,
-			"has 7 items, and manifest-files.json 4: the export is not whole",
+			"has 7 items, but manifest-files.json has 4: the export is incomplete",
 		},
 		{"data/0.json.gz", "none", "data/0.json.gz: unexpected EOF"},
 		{"data/0.json.gz", string(zip("{}\n")), "data/0.json.gz, line 1: it has no Item"},
@@ -257,7 +257,7 @@ func TestImport(t *testing.T) {
 	if items != x.Items["packages-new"] {
 		t.Errorf("%d items are in the files, and %+v were written", items, x)
 	}
-	if _, err := s.offline("packages-new").Run(ctx); err == nil || !strings.Contains(err.Error(), "of files alone") {
+	if _, err := s.offline("packages-new").Run(ctx); err == nil || !strings.Contains(err.Error(), "has only files") {
 		t.Errorf("a run without the tables: %v", err)
 	}
 	w, m := s.wrapped()
@@ -364,7 +364,7 @@ func TestTwoExports(t *testing.T) {
 		`"tableArn":"arn:aws:dynamodb:us-east-1:1:table/other"}`)}
 	_, err = migrate.Open(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }),
 		migrate.FromExport(other))
-	refused(t, err, "the export is of the table other, and the source is "+s.source)
+	refused(t, err, "the export is of the table other, but the source is "+s.source)
 }
 
 // An import of which something is missing is put again; a second one is not mixed with the first.
@@ -381,7 +381,7 @@ func TestImportThatIsNotWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.offline("packages", migrate.Segments(2)).Import(ctx, files)
-	refused(t, err, "there are files of another import")
+	refused(t, err, "the folder has files of another import (")
 	s.loadFiles(filepath.Join(folder, "packages"), s.target)
 	n := 0
 	for _, a := range s.all(s.target) {

@@ -207,7 +207,7 @@ func (s *rooms) contract(ctx context.Context, n, strangers int) {
 	}
 	if strangers > 0 && s.source != s.target {
 		if _, err := s.migration().Contract(ctx, s.source, false); err == nil ||
-			!strings.Contains(err.Error(), "of its items are no monoliths") {
+			!strings.Contains(err.Error(), "of its items are not monoliths") {
 			s.Errorf("the table was removed with what else is in it: %v", err)
 		}
 	}
@@ -284,21 +284,21 @@ func TestKeysThatAreRefused(t *testing.T) {
 	for _, x := range []struct {
 		source, hash, sort, want string
 	}{
-		{own, "", "", "say how both of the monoliths are made"},
-		{own, "", "DOC", "the field no stands in the keys of the model's root, and in none of the monoliths"},
-		{own, "", "ROOM#{Number}#A", "their sort key could be that of Name: give Name another sk="},
-		{own, "", "ROOM#{Number}#{Building}", "their sort key could be that of Name"},
+		{own, "", "", "write the templates of both for the monoliths (-key, -sort; migrate.Keys)"},
+		{own, "", "DOC", "the field no is in the keys of the model's root, but not of the monoliths"},
+		{own, "", "ROOM#{Number}#A", "contains the monoliths, whose sort key could be that of"},
+		{own, "", "ROOM#{Number}#{Building}", "contains the monoliths, whose sort key could be that of"},
 		{
 			own, "", "DOC#{Name}",
-			`the key "DOC#{Name}" of monoliths: {Name} does not stand in the keys of the model's root`,
+			`the key "DOC#{Name}" of monoliths: {Name} is not in the keys of the model's root`,
 		},
-		{own, "", "DOC#{Number:06}", "{Number:06} does not stand in the keys of the model's root, so that nobody " +
-			"could tell where the monolith of an entity lies: there are [{Building} {Number:04}]"},
+		{own, "", "DOC#{Number:06}", "{Number:06} is not in the keys of the model's root, so that a monolith " +
+			"cannot be found: name one of [{Building} {Number:04}]"},
 		{own, "", "DOC#{Number", "of monoliths"},
-		{other, "", "", "the key PK of the monoliths is no field that stands in the keys of the model's root"},
-		{plain, "{Building}", "DOC", "say how both of the monoliths are made"},
-		{plain, "", "", "the key id of the monoliths is no field that stands in the keys of the model's root"},
-		{plain, "{Building}", "", "the field no stands in the keys of the model's root, and in none of the monoliths"},
+		{other, "", "", "the key PK of the monoliths is not in the keys of the model's root"},
+		{plain, "{Building}", "DOC", "write the templates of both for the monoliths (-key, -sort; migrate.Keys)"},
+		{plain, "", "", "the key id of the monoliths is not in the keys of the model's root"},
+		{plain, "{Building}", "", "the field no is in the keys of the model's root, but not of the monoliths"},
 	} {
 		s := newRooms(t, x.source, own)
 		_, err := migrate.Open(context.Background(), s.client, s.layout, s.source,
@@ -338,11 +338,11 @@ func TestKeysOfTwo(t *testing.T) {
 		source, hash string
 		want         string
 	}{
-		{repos, plain, "pkg/{Org}/{Repo}", "no # between them, so that two entities could have one key"},
-		{repos, plain, "{Org}{Repo}", "so that two entities could have one key"},
+		{repos, plain, "pkg/{Org}/{Repo}", "between them, so that two entities could have one key"},
+		{repos, plain, "{Org}{Repo}", "between them, so that two entities could have one key"},
 		{repos, plain, "pkg#{Org}#{Repo}", ""},
-		{repos, numbers, "pkg#{Org}#{Repo}", "are no strings, and templates (-key, -sort) write strings"},
-		{logs, plain, "log/{At:date}", "do not give At back in full"},
+		{repos, numbers, "pkg#{Org}#{Repo}", "are not strings, but templates (-key, -sort) write strings"},
+		{logs, plain, "log/{At:date}", "the value of At cannot be read back"},
 		{logs, plain, "log/{At}", ""},
 	} {
 		_, err := migrate.Open(ctx, enginetest.Start(t).Client(), x.layout, x.source, migrate.Keys(x.hash, ""),
@@ -372,8 +372,7 @@ func TestPartsThatCouldBeAnothers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = migrate.ParseLayout(text, "Parted")
-	refused(t, err, "the keys of Values do not give At back in full, and so not which entity of a partition "+
-		"they are of")
+	refused(t, err, "the value of At cannot be read back from the keys of Values, so that its entity is unknown")
 }
 
 // A migration continues with the keys with which it began. Items with keys of another form are dead
@@ -391,16 +390,16 @@ func TestOtherKeys(t *testing.T) {
 	status, err := s.migration().Status(ctx)
 	if err != nil || len(status.DeadLetters) != 1 ||
 		!strings.Contains(status.DeadLetters[0].Reasons[0],
-			"the key of the monolith is not written as the keys of the model give it back") {
+			"the model's keys would write the monolith's key as") {
 		t.Errorf("%+v, %v", status, err)
 	}
 	s.options = []migrate.Option{migrate.Keys("rooms#{Building}#{Number}", "")}
 	_, err = s.migration().Rollback(ctx)
 	refused(t, err, `the migration was begun with the keys "room#{Building}#{Number}" and "" of the monoliths`)
 	_, err = s.migration().Verify(ctx)
-	refused(t, err, "give the same (-key, -sort; migrate.Keys)")
+	refused(t, err, ": pass the same (-key, -sort; migrate.Keys)")
 	_, err = s.migration().Run(ctx)
-	refused(t, err, "give the same")
+	refused(t, err, "pass the same")
 }
 
 // Two tables of monoliths and one table of the model are migrated one after the other. Items that
@@ -417,7 +416,7 @@ func TestTwoSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := b.migration().Run(ctx)
-	refused(t, err, "a migration of "+a.source+" into the table "+target+" is under way")
+	refused(t, err, "a migration of "+a.source+" into the table "+target+" is running")
 	for _, step := range []func() error{
 		func() error { _, err := a.migration().Verify(ctx); return err },
 		func() error { _, err := a.migration().Cutover(ctx); return err },
@@ -437,7 +436,7 @@ func TestTwoSources(t *testing.T) {
 	}
 	a.options, b.options = nil, []migrate.Option{migrate.Replace()}
 	_, err = b.migration().Run(ctx)
-	refused(t, err, "held collections before the migration")
+	refused(t, err, "had collections before the migration")
 	b.options = nil
 	if _, err := b.migration().Run(ctx); err != nil {
 		t.Fatal(err)
@@ -471,17 +470,17 @@ func TestTablesThatAreRefused(t *testing.T) {
 		enginetest.Table(t, "PK:N", "SK:S")
 	to := func(name string) migrate.Option { return migrate.Tables(func(string) string { return name }) }
 	_, err := migrate.Open(ctx, client, layoutOf[FieldKey](t), plain, migrate.Keys("pkg#{Name}", ""), to(own))
-	refused(t, err, "the key id of the table "+plain+" is a field of the model, and is to be written by a template")
+	refused(t, err, "the key id of the table "+plain+" is a field of the model, but also written by a template")
 	_, err = migrate.Open(ctx, client, layoutOf[Repo](t), plain, migrate.Keys("pkg#{Org}#{Repo}", ""), to(numbers))
-	refused(t, err, "are of the types N and S, and of the layout S and S")
+	refused(t, err, "are of the types N and S, but S and S in the layout")
 	_, err = migrate.Open(ctx, client, layoutOf[Repo](t), "not-there", to(own))
-	refused(t, err, "there is no table not-there in this account and region")
+	refused(t, err, "missing table not-there in this account and region")
 	m, err := migrate.Open(ctx, client, layoutOf[Room](t), own, migrate.Keys("", "DOC#{Number}"), to(own))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = m.Import(ctx, migrate.Folder(t.TempDir()))
-	refused(t, err, "holds the monoliths, and cannot be imported")
+	refused(t, err, "contains the monoliths")
 }
 
 // A dead letter with a similar key does not affect another entity. This is tested in a run from an
@@ -657,7 +656,7 @@ func TestCutoverOfNothing(t *testing.T) {
 		_, err := s.migration().Cutover(ctx)
 		return err
 	}
-	refused(t, all(), "is a monolith, and 1 are none: look at their keys (-key, -sort)")
+	refused(t, all(), "is a monolith (1 other items): check the keys (-key, -sort)")
 	s.put(room("north", 1), attributes{"id": textValue("room#north#0001")})
 	s.options = append(s.options, migrate.Replace())
 	if err := all(); err != nil {

@@ -44,5 +44,5 @@ func ParseLayout(lock []byte, model string) (*Layout, error) {
 		}
 		names = append(names, l.Model)
 	}
-	return nil, fmt.Errorf("there is no model %s: there are %s", model, strings.Join(names, ", "))
+	return nil, fmt.Errorf("no model %s: the models are %s", model, strings.Join(names, ", "))
 }

@@ -137,7 +137,7 @@ func (m *Migration) SetWriteRate(wcu float64) error {
 		return fmt.Errorf("%s: SetWriteRate got %w", m.layout.Model, err)
 	}
 	if m.wcu == nil {
-		return fmt.Errorf("%s: the migration has no rate that could be changed: give Open a WriteRate", m.layout.Model)
+		return fmt.Errorf("%s: the migration has no rate to change: pass Open a WriteRate", m.layout.Model)
 	}
 	m.wcu.Set(wcu)
 	return nil
@@ -160,7 +160,7 @@ func Keys(hash, sort string) Option {
 // monolith. The source may be a table of the model.
 func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Option) (*Migration, error) {
 	if c == nil || l == nil {
-		return nil, errors.New("migrate: Open takes a client, a layout and the name of the source")
+		return nil, errors.New("migrate: the client, the layout or the source is missing: pass Open all three")
 	}
 	m := &Migration{
 		client: c, layout: l.of,
@@ -170,10 +170,11 @@ func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Optio
 		o.apply(&m.options)
 	}
 	if (m.reshape.Forth == nil) != (m.reshape.Back == nil) {
-		return nil, fmt.Errorf("%s: Reshape takes two functions, there and back", l.of.Model)
+		return nil, fmt.Errorf("%s: a function of Reshape is nil: pass two, there and back", l.of.Model)
 	}
 	if m.of < 1 || m.of > 1_000_000 || slices.ContainsFunc(m.segments, func(i int) bool { return i < 0 || i >= m.of }) {
-		return nil, fmt.Errorf("%s: segment %v of %d: give 0 to 1 less than their number", l.of.Model, m.segments, m.of)
+		return nil, fmt.Errorf("%s: segment %v of %d: write 0 to 1 less than their number", l.of.Model, m.segments,
+			m.of)
 	}
 	if m.segments == nil {
 		for i := range m.of {
@@ -195,7 +196,8 @@ func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Optio
 			return nil, fmt.Errorf("%s: %w", l.of.Model, err)
 		}
 		if t := m.export.Table; t != "" && t != source {
-			return nil, fmt.Errorf("%s: the export is of the table %s, and the source is %s: give the export of that",
+			return nil, fmt.Errorf("%s: the export is of the table %s, but the source is %s: pass the export of "+
+				"the source",
 				l.of.Model, t, source)
 		}
 		m.approximate = int64(m.export.Items)
@@ -220,15 +222,15 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 			return err
 		}
 		if slices.ContainsFunc(tables, func(t *item.Table) bool { return t.Name == name }) {
-			return fmt.Errorf("%s: two tables of the model are %s: give each its own name (-table, migrate.Tables)",
+			return fmt.Errorf("%s: two tables of the model are %s: use a name for each (-table, migrate.Tables)",
 				m.layout.Model, name)
 		}
 		tables = append(tables, table)
 	}
 	t := m.layout.Tables[0]
 	if t.HashType != "S" || t.Range == "" || t.RangeType != "S" {
-		return fmt.Errorf("%s: the keys of the table %s are not two strings, and the progress of a migration is "+
-			"kept there", m.layout.Model, tables[0].Name)
+		return fmt.Errorf("%s: the keys of the table %s are not two strings, so that it cannot store the progress "+
+			"of a migration", m.layout.Model, tables[0].Name)
 	}
 	m.state = &store{client: m.client, table: tables[0], source: source, model: m.layout.Model}
 	from := &item.Table{Name: source, Index: -1}
@@ -249,7 +251,7 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 	kinds := typesOf(d)
 	if len(kinds) > 0 && (m.key != "" || m.sort != "") &&
 		(kinds[from.Hash] != "S" || from.Range != "" && kinds[from.Range] != "S") {
-		return fmt.Errorf("%s: the keys of the table %s are no strings, and templates (-key, -sort) write strings",
+		return fmt.Errorf("%s: the keys of the table %s are not strings, but templates (-key, -sort) write strings",
 			m.layout.Model, source)
 	}
 	m.approximate = aws.ToInt64(d.ItemCount)
@@ -260,8 +262,8 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 	}
 	if own >= 0 {
 		if k := keys.Matches(m.layout, own); k != nil {
-			return fmt.Errorf("%s: monoliths lie in the model's table %s, and their sort key could be that of %s: "+
-				"give %s another sk=", m.layout.Model, source, k.Name, k.Name)
+			return fmt.Errorf("%s: the model's table %s contains the monoliths, whose sort key could be that of "+
+				"%s: change the sk= of %s", m.layout.Model, source, k.Name, k.Name)
 		}
 	}
 	m.source, m.own = from, own >= 0
@@ -278,13 +280,13 @@ func (m *Migration) keys(from *item.Table, own bool) (*layout.Keys, error) {
 	}
 	for _, name := range []string{from.Hash, from.Range} {
 		if m.layout.Claims(name) {
-			return nil, fmt.Errorf("the key %s of the table %s is a field of the model, and is to be written by a "+
+			return nil, fmt.Errorf("the key %s of the table %s is a field of the model, but also written by a "+
 				"template: rename the field (dynamodbav)", name, from.Name)
 		}
 	}
 	if (m.sort == "") != (from.Range == "") {
-		return nil, fmt.Errorf("the table %s has the keys %s and %s: say how both of the monoliths are made (-key, "+
-			"-sort; migrate.Keys)", from.Name, from.Hash, cmp.Or(from.Range, "none"))
+		return nil, fmt.Errorf("the table %s has the keys %s and %s: write the templates of both for the monoliths "+
+			"(-key, -sort; migrate.Keys)", from.Name, from.Hash, cmp.Or(from.Range, "none"))
 	}
 	return m.layout.KeyTemplates(m.key, m.sort)
 }
@@ -294,8 +296,8 @@ func (m *Migration) describe(ctx context.Context, t *item.Table) (*types.TableDe
 	few := func(o *dynamodb.Options) { o.RetryMaxAttempts = min(o.RetryMaxAttempts, 3) }
 	out, err := m.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}, few)
 	if errors.As(err, new(*types.ResourceNotFoundException)) {
-		return nil, fmt.Errorf("%s: there %w %s in this account and region: name the table of the monoliths as the "+
-			"source, and those of the model by -table NAME=REAL (migrate.Tables); a source that was contracted is gone",
+		return nil, fmt.Errorf("%s: %w %s in this account and region: name the source, and the model's tables by "+
+			"-table NAME=REAL (migrate.Tables), unless a contract deleted it",
 			m.layout.Model, errNoTable, t.Name)
 	}
 	if err != nil {
@@ -304,7 +306,7 @@ func (m *Migration) describe(ctx context.Context, t *item.Table) (*types.TableDe
 	return out.Table, nil
 }
 
-var errNoTable = errors.New("is no table")
+var errNoTable = errors.New("missing table")
 
 // hasEnded reports whether the source was deleted, or is being deleted.
 func (m *Migration) hasEnded(ctx context.Context) (bool, error) {
@@ -349,7 +351,7 @@ func (m *Migration) whole(step string) error {
 	if len(m.segments) == m.of {
 		return nil
 	}
-	return fmt.Errorf("%s: %s is of all segments: leave Segment (-segment) out", m.layout.Model, step)
+	return fmt.Errorf("%s: %s works on all segments: leave Segment (-segment) out", m.layout.Model, step)
 }
 
 // scan reads the segments of a table in parallel, page by page, until each returns an error. It returns

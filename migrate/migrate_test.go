@@ -334,7 +334,7 @@ func TestOldProgram(t *testing.T) {
 	}
 	status, err := s.migration().Status(ctx)
 	if err != nil || len(status.DeadLetters) != 1 ||
-		!strings.Contains(status.DeadLetters[0].Reasons[0], "a monolith is beside the live collection") {
+		!strings.Contains(status.DeadLetters[0].Reasons[0], "wrote a monolith after the entity moved") {
 		t.Errorf("%+v, %v", status, err)
 	}
 }

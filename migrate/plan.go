@@ -80,7 +80,7 @@ func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 			for _, it := range m.layout.Items {
 				names = append(names, it.Name)
 			}
-			return nil, fmt.Errorf("%s: updates of %s: no item is named so; the items are %s", m.layout.Model, name,
+			return nil, fmt.Errorf("%s: updates of %s, which is not an item: the items are %s", m.layout.Model, name,
 				strings.Join(names, ", "))
 		}
 	}
@@ -252,29 +252,29 @@ func (x *planning) advise() {
 	p := x.p
 	add := func(format string, args ...any) { p.Advice = append(p.Advice, fmt.Sprintf(format, args...)) }
 	if p.Dead > 0 {
-		add("%d entities cannot be moved as they are: mend them, or the model; they stay monoliths, and the cut-over "+
-			"waits for them", p.Dead)
+		add("%d entities cannot be moved as they are: fix them, or the model; they stay monoliths, and the "+
+			"cut-over waits for them", p.Dead)
 	}
 	if len(p.Unclaimed) > 0 {
 		names := slices.SortedFunc(maps.Keys(p.Unclaimed),
 			func(a, b string) int { return cmp.Or(cmp.Compare(p.Unclaimed[b], p.Unclaimed[a]), cmp.Compare(a, b)) })
-		add("no field claims %s: they stay on the root, with its price",
+		add("no field stores %s: they stay on the root item, and add to the cost of its writes",
 			strings.Join(names[:min(len(names), 10)], ", "))
 	}
 	for _, t := range x.mover.Tables {
 		if names := missing(&x.layout.Layout, t, x.mover.Indexes[t.Name]); names != nil && !x.ofFiles {
-			add("the table %s does not have the indexes %s of the model: make them before the run, or their queries "+
-				"find nothing until they are made", t.Name, strings.Join(names, ", "))
+			add("the table %s does not have the indexes %s of the model: create them before the run; until then "+
+				"their queries find nothing", t.Name, strings.Join(names, ", "))
 		}
 	}
 	if x.layout.TTL != "" {
-		add("what the model lets expire is deleted by DynamoDB from the moment that it is an item, and a monolith is " +
-			"not: a time to live of the source's own goes on")
+		add("DynamoDB deletes items of the model that expire as soon as they exist, but not a monolith; a time to " +
+			"live of the source's own stays in effect")
 	}
 	if x.own {
-		add("until the contract a load of a whole entity reads its monolith too, which lies among its items: up to "+
+		add("until the contract a load of a whole entity reads its monolith too, which is among its items: up to "+
 			"%v RCU more", p.BothRCU)
 	}
-	add("a program that knows only the old layout has to be gone before its entities move: watch the source's writes " +
-		"(CloudWatch, ConsumedWriteCapacityUnits) for a time without the application")
+	add("stop programs with the old layout before their entities move: check that the application alone writes the " +
+		"source (CloudWatch, ConsumedWriteCapacityUnits)")
 }

@@ -125,7 +125,7 @@ func TestRolledBackTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := first.Rollback(ctx); err == nil ||
-		!strings.Contains(err.Error(), "is rolled back, and one of "+s.source+" is under way") {
+		!strings.Contains(err.Error(), "is rolled back, but another of "+s.source+" is running") {
 		t.Errorf("%v", err)
 	}
 	w, m := s.wrapped()
@@ -160,7 +160,7 @@ func TestTwoBeginAtOnce(t *testing.T) {
 					t.Error(err)
 				}
 			}))
-			if _, err := first.Run(ctx); err == nil || !strings.Contains(err.Error(), "is under way") {
+			if _, err := first.Run(ctx); err == nil || !strings.Contains(err.Error(), "is running") {
 				t.Errorf("stale %v, %s: both have begun: %v", stale, operation, err)
 			}
 		}
@@ -178,7 +178,7 @@ func TestContractKeepsWhatIsWritten(t *testing.T) {
 	c := faults.Before(s.client, "DeleteItem", s.source, func() { s.put(document("p0", 5)); s.put(document("p1", 5)) })
 	_, err := s.over(c).Contract(ctx, s.source, true)
 	if err == nil || !strings.Contains(err.Error(),
-		"monoliths were written in the old layout while the others were removed, and are kept") {
+		"monoliths were written in the old layout during the removal, and are kept") {
 		t.Errorf("%v", err)
 	}
 	for _, a := range s.all(s.source) { // as the message says

@@ -32,7 +32,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 	case err != nil:
 		return nil, err
 	case p.Phase == phaseNone && n.Source != "" && n.Source != m.source.Name:
-		return nil, fmt.Errorf("%s: no rollback: the migration of %s is rolled back, and one of %s is under way",
+		return nil, fmt.Errorf("%s: no rollback: the migration of %s is rolled back, but another of %s is running",
 			m.layout.Model, m.source.Name, n.Source)
 	case p.Phase == phaseDone:
 		return nil, m.ended()
@@ -98,8 +98,8 @@ func (m *Migration) begunIn(ctx context.Context) (p seenPhase, n begunNote, err 
 			return p, n, err
 		}
 	}
-	return p, n, fmt.Errorf("%s: other programs change the phase of the migration again and again: run itemize "+
-		"migrate status, then this step again", m.layout.Model)
+	return p, n, fmt.Errorf("%s: other programs changed the phase of the migration each time: run itemize migrate "+
+		"status, then this step again", m.layout.Model)
 }
 
 // reset removes the checkpoints, so that the migration can begin again.

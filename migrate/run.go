@@ -64,8 +64,8 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 	case err != nil:
 		return nil, err
 	case m.replace && n.Had:
-		return nil, fmt.Errorf("%s: the table %s held collections before the migration, and a rollback could not "+
-			"tell them from those whose monoliths are gone: leave Replace (-replace) out", m.layout.Model,
+		return nil, fmt.Errorf("%s: the table %s had collections before the migration, and a rollback could not "+
+			"tell them from moved ones: leave Replace (-replace) out", m.layout.Model,
 			m.mover.Tables[m.layout.Root.Table].Name)
 	}
 	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, round: n.Round}
@@ -136,8 +136,8 @@ func (r *run) segment(ctx context.Context, i int) error {
 	}
 	c.Round = r.round
 	if found && c.Of != r.of {
-		return fmt.Errorf("%s: the migration was begun with %d segments, and is to go on with %d: give the same "+
-			"number, or roll it back first", r.layout.Model, c.Of, r.of)
+		return fmt.Errorf("%s: the migration was begun with %d segments, not %d: use the same number, or roll it "+
+			"back first", r.layout.Model, c.Of, r.of)
 	}
 	from := ""
 	if r.export != nil {

@@ -44,7 +44,7 @@ func (m *Migration) settle(ctx context.Context, key item.Attributes,
 	doc.PK, hash = attr.ScalarOf(key[m.source.Hash])
 	doc.SK, sort = attr.ScalarOf(key[m.source.Range])
 	if !hash || sort != (m.source.Range != "") {
-		return fmt.Errorf("%s: the key of a monolith in %s is %s: give these attributes, of the table's types",
+		return fmt.Errorf("%s: the key of a monolith in %s is %s: pass these attributes, with the table's types",
 			m.layout.Model, m.source.Name, keyNames(m.source))
 	}
 	var t write.Tally
@@ -53,7 +53,7 @@ func (m *Migration) settle(ctx context.Context, key item.Attributes,
 		return err
 	}
 	if !d.There() {
-		return &ConflictError{m.layout.Model, keyText(doc), "there is no monolith of that key"}
+		return &ConflictError{m.layout.Model, keyText(doc), "no monolith has that key"}
 	}
 	root, err := m.mover.RootOf(d)
 	if err == nil {
@@ -84,7 +84,7 @@ func (internal) KeyOf(_ door.Key, ctx context.Context, m *Migration, values []st
 		names = append(names, m.source.Range)
 	}
 	if len(values) != len(names) {
-		return nil, fmt.Errorf("%s: the key of a monolith in %s is %s: give its value behind the name of the table",
+		return nil, fmt.Errorf("%s: the key of a monolith in %s is %s: write its value after the name of the table",
 			m.layout.Model, m.source.Name, keyNames(m.source))
 	}
 	key := map[string]types.AttributeValue{}
@@ -95,7 +95,7 @@ func (internal) KeyOf(_ door.Key, ctx context.Context, m *Migration, values []st
 		case "B":
 			b, err := base64.StdEncoding.DecodeString(values[i])
 			if err != nil {
-				return nil, fmt.Errorf("%s: the key %s is binary: give it as base64: %w", m.layout.Model, name, err)
+				return nil, fmt.Errorf("%s: the key %s is binary: write it as base64: %w", m.layout.Model, name, err)
 			}
 			key[name] = &types.AttributeValueMemberB{Value: b}
 		default:

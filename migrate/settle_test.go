@@ -143,5 +143,5 @@ func TestSettleRefuses(t *testing.T) {
 	refused(t, s.migration().KeepMonolith(ctx, attributes{"id": textValue("a")}), "the key of a monolith in "+s.source+
 		" is name")
 	refused(t, s.migration().KeepCollection(ctx, attributes{"name": textValue("none")}),
-		"there is no monolith of that key")
+		"no monolith has that key")
 }

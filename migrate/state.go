@@ -103,8 +103,8 @@ func decode(a item.Attributes, to any) (bool, error) {
 		return false, nil
 	}
 	if err := json.Unmarshal([]byte(text.Value), to); err != nil {
-		return false, fmt.Errorf("what the migration noted cannot be read (%w): remove the items of its partition "+
-			"key, and begin again, which does no harm", err)
+		return false, fmt.Errorf("the state of the migration cannot be read (%w): remove the items of its "+
+			"partition key, and begin again, which is safe", err)
 	}
 	return true, nil
 }
@@ -207,8 +207,8 @@ func (m *Migration) goesBack(ctx context.Context, settles bool) error {
 
 // removing returns the error of a rollback during a contract.
 func (m *Migration) removing() error {
-	return fmt.Errorf("%s: the monoliths are being removed (contract), and no entity can become one: keep the "+
-		"collection, and write the change again in the new layout", m.layout.Model)
+	return fmt.Errorf("%s: contract is removing the monoliths, so that no entity can be a monolith again: keep the "+
+		"collection, and repeat the change in the new layout", m.layout.Model)
 }
 
 // phaseNote has the phase of the migration, and since when.

@@ -69,8 +69,8 @@ func (m *Migration) hasBegun(ctx context.Context) error {
 		err = m.ended()
 	}
 	if err == nil && !found {
-		err = fmt.Errorf("%s: no migration of %s was begun into the table %s: run itemize migrate run, or give the "+
-			"table that it went to (-table)", m.layout.Model, m.source.Name, m.state.table.Name)
+		err = fmt.Errorf("%s: no migration of %s was begun into the table %s: run itemize migrate run, or name its "+
+			"target table (-table)", m.layout.Model, m.source.Name, m.state.table.Name)
 	}
 	return err
 }
@@ -78,7 +78,7 @@ func (m *Migration) hasBegun(ctx context.Context) error {
 // ended says that the migration has ended.
 func (m *Migration) ended() error {
 	return &endedError{fmt.Errorf("%s: the migration has ended: its monoliths were removed from %s (contract), and "+
-		"there is no way back", m.layout.Model, m.source.Name)}
+		"it cannot be rolled back", m.layout.Model, m.source.Name)}
 }
 
 // endedError says that a migration has ended, and only collections exist.
@@ -173,10 +173,10 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	case err != nil:
 		return nil, err
 	case !found:
-		return refuse("nothing was verified yet: run itemize migrate verify")
+		return refuse("nothing is verified: run itemize migrate verify")
 	case !v.Clean():
-		return refuse("the last verification has found %d monoliths that were not moved, and %d entities that are "+
-			"wrong: itemize migrate status and verify say why; mend these, then run and verify again", v.Unmoved,
+		return refuse("the last verification found %d monoliths that were not moved, and %d wrong entities: see "+
+			"itemize migrate status and verify; fix these, then run and verify again", v.Unmoved,
 			v.Wrong)
 	}
 	now, err := m.stillClean(ctx)
@@ -192,7 +192,7 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 		return nil, err
 	}
 	if now.v.Entities == 0 && now.foreign > 0 && s.Moved == 0 { // otherwise all of them were replaced
-		return refuse("no item of %s is a monolith, and %d are none: look at their keys (-key, -sort)", m.source.Name,
+		return refuse("no item of %s is a monolith (%d other items): check the keys (-key, -sort)", m.source.Name,
 			now.foreign)
 	}
 	_, err = m.enter(ctx, p, phaseCutOver)
@@ -232,7 +232,7 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	case isBack(p.Phase):
 		return refuse("the migration is rolled back")
 	case p.Phase != phaseCutOver && p.Phase != phaseRemoving:
-		return refuse("it comes after the cut-over: run itemize migrate cutover")
+		return refuse("it needs the cut-over first: run itemize migrate cutover")
 	case word != m.source.Name:
 		return refuse("confirm it with its name")
 	}
@@ -273,8 +273,8 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 			"wrong: %s", now.v.Unmoved, now.v.Wrong, cure)
 		return nil, leave(err)
 	case now.foreign > 0 && !itemByItem:
-		_, err := refuse("%d of its items are no monoliths, and would go with it: remove the monoliths alone, item "+
-			"by item (-item-by-item), or, if they should be monoliths, look at their keys (-key, -sort)", now.foreign)
+		_, err := refuse("%d of its items are not monoliths, and would be deleted with it: remove only the "+
+			"monoliths (-item-by-item), or check the keys of the monoliths (-key, -sort)", now.foreign)
 		return nil, leave(err)
 	}
 	if err := r.removeRemaining(ctx); err != nil {
@@ -290,9 +290,8 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 		}
 	}
 	if n := r.report.This.Conflicts; err == nil && n > 0 {
-		err = fmt.Errorf("%s: %d monoliths were written in the old layout while the others were removed, and are "+
-			"kept: decide which of the two layouts stays (itemize migrate settle -keep collection, or write the "+
-			"change again in the new layout), and contract again", m.layout.Model, n)
+		err = fmt.Errorf("%s: %d monoliths were written in the old layout during the removal, and are kept: settle "+
+			"each (itemize migrate settle), and contract again", m.layout.Model, n)
 	}
 	return m.contracted(ctx, r, p, err)
 }

@@ -93,7 +93,7 @@ func (w *Wrapped[T]) places(s query.Selection[T]) (at places, err error) {
 		}
 	}
 	if root.Table == nil {
-		return at, fmt.Errorf("%s: the mapper's table %s is none of the migration's: give both the same names "+
+		return at, fmt.Errorf("%s: the mapper's table %s is not a table of the migration: use the same names "+
 			"(migrate.Tables, mapper.Tables)", w.g.layout.Model, name)
 	}
 	root.PK, _ = attr.ScalarOf(k[root.Table.Hash])
@@ -134,7 +134,7 @@ func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...
 	}
 	return nil, &ConflictError{
 		w.g.layout.Model, at.root.String(),
-		"the entity was moved again and again while it was read: load it again",
+		"the entity moved each time while it was read: load it again",
 	}
 }
 
@@ -344,7 +344,7 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 	}
 	return nil, &ConflictError{
 		w.g.layout.Model, at.root.String(),
-		"somebody else wrote the entity again and again: update it again",
+		"another writer changed the entity each time: update it again",
 	}
 }
 
@@ -391,7 +391,7 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 	}
 	return nil, &ConflictError{
 		w.g.layout.Model, at.root.String(),
-		"migrations into its table are rolled back again and again: insert it again",
+		"migrations into its table were rolled back each time: insert it again",
 	}
 }
 
@@ -429,7 +429,7 @@ func (w *Wrapped[T]) placesOf(e *mapper.Entity[T]) (at places, err error) {
 			}
 		}
 	}
-	return at, fmt.Errorf("%s: the insert puts no root", w.g.layout.Model)
+	return at, fmt.Errorf("%s: the insert has no root item", w.g.layout.Model)
 }
 
 // Delete deletes an entity in either layout: it deletes the collection, or marks the monolith as
@@ -458,7 +458,7 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 	}
 	return &ConflictError{
 		w.g.layout.Model, at.root.String(),
-		"somebody else wrote the entity again and again: delete it again",
+		"another writer changed the entity each time: delete it again",
 	}
 }
 

@@ -40,7 +40,7 @@ func TestWrap(t *testing.T) {
 	if err != nil || e.Value.Name != "a" || len(e.Value.Events) != 3 || e.Value.Tags["latest"] != "2" {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "is for reading") {
+	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "is only for reading") {
 		t.Errorf("a save of what was read of a monolith: %v", err)
 	}
 	if e, err := w.Load(ctx, m.Key("a").Prefix("EVENT#")); err != nil || len(e.Value.Events) != 3 ||
@@ -472,7 +472,7 @@ func TestWrapLoadsADeadLetterAsItIs(t *testing.T) {
 		e.Value.Description != text(doc["description"]) {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "is for reading") {
+	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "is only for reading") {
 		t.Errorf("a save: %v", err)
 	}
 	var cannot *migrate.UnmovableError

@@ -30,7 +30,7 @@ func ExampleQuery_Plan() {
 	}
 	fmt.Println(plan.Requests, "request,", plan.RCU, "RCU")
 	// Output:
-	// 1 request, 0.5 (up to 178 if the range holds more) RCU
+	// 1 request, 0.5 (up to 178 if the range has more items) RCU
 }
 
 // The request is the SDK's, to look at, or to send oneself.

@@ -98,15 +98,16 @@ func (k scope) prefix(p string) selection.Selection {
 	t := k.schema.Tables[k.table]
 	switch {
 	case t.Range == "":
-		return k.fail("the table %q has no sort key, so that nothing can begin with %q: use the key alone", t.Name, p)
+		return k.fail("the table %q has no sort key, so that the prefix %q selects nothing: use the key alone",
+			t.Name, p)
 	case t.RangeType != 'S':
-		return k.fail("the sort key of the table %q is of type %c, and only strings have prefixes: use Item", t.Name,
+		return k.fail("the sort key of the table %q is of type %c, but only strings have prefixes: use Item", t.Name,
 			t.RangeType)
 	case !utf8.ValidString(p):
-		return k.fail("the prefix %q is not valid UTF-8, and no key is", p)
+		return k.fail("the prefix %q is not valid UTF-8, as all keys are", p)
 	case !k.schema.IsPrefix(t, p):
-		return k.fail("the prefix %q ends within a segment, and would also select keys that only begin alike: end it "+
-			"with the delimiter %c", p, k.schema.Delim)
+		return k.fail("the prefix %q ends within a segment, and would also select keys with a longer segment: end "+
+			"it with the delimiter %c", p, k.schema.Delim)
 	}
 	if !k.begins(t, p) {
 		return k.fail("no item's sort key begins with %q: the templates are %s", p, k.beginnings(t))
@@ -129,10 +130,10 @@ func (k scope) item(sk any) selection.Selection {
 	case t.Range == "":
 		return k.fail("the table %q has no sort key: use the key alone", t.Name)
 	case !ok || s.Type != t.RangeType:
-		return k.fail("the sort key of the table %q is of type %c, and got the %T %v", t.Name, t.RangeType, sk, sk)
+		return k.fail("the sort key of the table %q is of type %c, not a %T %v", t.Name, t.RangeType, sk, sk)
 	}
 	if s.Type == 'S' && !utf8.ValidString(s.Text) {
-		return k.unstorable(errors.New("the sort key is not valid UTF-8, and no key is"))
+		return k.unstorable(errors.New("the sort key is not valid UTF-8, as all keys are: pass valid text"))
 	}
 	if err := s.CheckSize(key.MaxSort); err != nil {
 		return k.unstorable(fmt.Errorf("sort key %.40s: %w", s, err))

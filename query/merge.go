@@ -22,8 +22,8 @@ func (q Query[T, E]) On(src Source[T]) Bound {
 	return Bound{
 		on: func(options []ReadOption) (*run, error) {
 			if q.limit != 0 || q.after != "" || q.reverse {
-				return nil, errors.New("a query within Merge has a Limit, an After or a Reverse of its own: leave " +
-					"them out, and put Limit and Reverse behind Merge")
+				return nil, errors.New("a query within Merge has its own Limit, After or Reverse: leave them out, " +
+					"and call Limit and Reverse on the merged query")
 			}
 			return q.on(src, options)
 		},
@@ -54,7 +54,7 @@ func Merge(sides ...Bound) Merged { return Merged{sides: sides} }
 // Limit returns the query of the first n elements of all types; 0 is no limit.
 func (j Merged) Limit(n int) Merged {
 	if n < 0 {
-		j.err = fmt.Errorf("the limit %d of a query: give 1 or more, or 0 for none", n)
+		j.err = fmt.Errorf("the limit %d of a query: use 1 or more, or 0 for no limit", n)
 	}
 	j.limit = n
 	return j

@@ -65,7 +65,7 @@ func (q Query[T, E]) Reverse() Query[T, E] {
 // Limit returns the query of the first n elements. For Page it is the size of a page. 0 is no limit.
 func (q Query[T, E]) Limit(n int) Query[T, E] {
 	if n < 0 {
-		q.err = fmt.Errorf("the limit %d of a query: give 1 or more, or 0 for none", n)
+		q.err = fmt.Errorf("the limit %d of a query: use 1 or more, or 0 for no limit", n)
 	}
 	q.limit = n
 	return q
@@ -95,7 +95,8 @@ func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
 	q.projection = []search.Projected{}
 	for _, f := range fields {
 		if f == nil {
-			q.err = errors.Join(q.err, errors.New("Project got nil in place of a field's handle"))
+			q.err = errors.Join(q.err, errors.New("the handle of a field passed to Project is nil: use the handles "+
+				"of generated code"))
 			continue
 		}
 		row := field.Internal.Row(door.Key{}, f)
@@ -153,9 +154,9 @@ func (d *definition) begin(elem reflect.Type, runner search.Runner, options []Re
 	return x, nil
 }
 
-var errTag = errors.New("a query compares no tag: Load the entity with IfTag")
+var errTag = errors.New("a query does not compare a tag: Load the entity with IfTag")
 
-var errNothing = errors.New("the query has nothing to run on: pass the model's *mapper.Mapper")
+var errNothing = errors.New("the query has no mapper: pass the model's *mapper.Mapper")
 
 // end delivers the receipt.
 func (x *run) end() { x.Deliver(x.settings, &x.usage) }

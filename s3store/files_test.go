@@ -62,7 +62,7 @@ func TestNoClient(t *testing.T) {
 	db := dynamodb.New(dynamodb.Options{})
 	for what, options := range map[string][]mapper.Option{"none": nil, "nil": {s3store.Objects(nil)}} {
 		if _, err := mapper.New[picture](db, options...); err == nil ||
-			!strings.Contains(err.Error(), "give New the option s3store.Objects(client)") {
+			!strings.Contains(err.Error(), "pass New the option s3store.Objects(client)") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -100,8 +100,8 @@ func named(err error, what, bucket, key string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &api) && api.ErrorCode() == "NoSuchBucket":
-		return fmt.Errorf("there is no bucket %s: create it, or name the real one (s3store.Buckets, itemize gc "+
-			"-bucket): %w", bucket, err)
+		return fmt.Errorf("the bucket %s does not exist: create it, or set the real name (s3store.Buckets, itemize "+
+			"gc -bucket): %w", bucket, err)
 	}
 	return fmt.Errorf("%s s3://%s/%s: %w", what, bucket, key, err)
 }
@@ -129,7 +129,7 @@ const longest = 7 * 24 * time.Hour
 // Presign returns an address of an object (a presigned GetObject).
 func (o *objects) Presign(ctx context.Context, bucket, key string, valid time.Duration) (string, error) {
 	if valid <= 0 || valid > longest {
-		return "", fmt.Errorf("an address is valid for up to %v, and not %v", longest, valid)
+		return "", fmt.Errorf("an address is valid for at most %v, not %v: ask for a shorter time", longest, valid)
 	}
 	r, err := s3.NewPresignClient(o.client, s3.WithPresignExpires(valid)).PresignGetObject(ctx,
 		&s3.GetObjectInput{Bucket: &bucket, Key: &key})

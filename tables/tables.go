@@ -122,7 +122,7 @@ func Check(ctx context.Context, client interface {
 	case client == nil || v.Kind() == reflect.Pointer && v.IsNil():
 		return nil, errors.New("tables.Check: the client is nil: pass dynamodb.NewFromConfig(cfg)")
 	case slices.ContainsFunc(all, func(d Definition) bool { return d.table == nil }):
-		return nil, errors.New("an empty Definition: take those of a mapper")
+		return nil, errors.New("an empty Definition: pass those of a mapper")
 	}
 	found, err := tabledef.Check(ctx, client, neededBy(all))
 	return differencesOf(found), err

@@ -107,7 +107,7 @@ func TestChartMarksTheBreakEven(t *testing.T) {
 			t.Errorf("the mark %+v", m)
 		}
 	}
-	want := []string{"today has cost less than at first after 15 days", "split has cost less than today after 2 months"}
+	want := []string{"today costs less than at first after 15 days", "split costs less than today after 2 months"}
 	if !slices.Equal(texts, want) {
 		t.Errorf("%q; want %q", texts, want)
 	}

@@ -90,7 +90,7 @@ func (c *command) costFlags(name string, args []string, least, most int, more fu
 	}
 	switch {
 	case len(files) == 0 && least > 0:
-		return nil, false, fmt.Errorf("cost %s takes %s, and none is given", name, counted(least, most))
+		return nil, false, fmt.Errorf("cost %s takes %s: add it", name, counted(least, most))
 	case len(files) < least, len(files) > most:
 		return nil, false, fmt.Errorf("cost %s takes %s: %s", name, counted(least, most), strings.Join(files, " "))
 	}

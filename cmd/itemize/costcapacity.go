@@ -18,8 +18,8 @@ type capacityAsked struct {
 
 func (a *capacityAsked) flags(f *flags) {
 	f.Float64Var(&a.size, "size", 0, "size of the table in `GB`")
-	f.Float64Var(&a.rcu, "rcu", 0, "read capacity, in `units` a second")
-	f.Float64Var(&a.wcu, "wcu", 0, "write capacity, in `units` a second")
+	f.Float64Var(&a.rcu, "rcu", 0, "read capacity, in `units` per second")
+	f.Float64Var(&a.wcu, "wcu", 0, "write capacity, in `units` per second")
 	f.Float64Var(&a.share, "share", 0, "`share` of the requests for the busiest key, 0 to 1")
 	f.IntVar(&a.keys, "keys", 0, "`number` of partition keys, with -skew")
 	f.Float64Var(&a.skew, "skew", 0, "`exponent`: the key of rank k gets a share of 1/k^skew of the requests")
@@ -27,7 +27,7 @@ func (a *capacityAsked) flags(f *flags) {
 	f.IntVar(&a.bytes, "bytes", 1024, "`size` of an item to load")
 	f.Func("in", "`time` of the load, such as 30m", func(text string) (err error) {
 		if a.in, err = time.ParseDuration(text); err != nil || a.in <= 0 {
-			return errors.New("give a time with its unit, such as 30m or 2h")
+			return errors.New("a time without a unit: write it like 30m or 2h")
 		}
 		return nil
 	})
@@ -45,22 +45,22 @@ type capacityAnswer struct {
 func (a *capacityAsked) check() error {
 	var errs []error
 	if a.skew != 0 && a.keys == 0 {
-		errs = append(errs, errors.New("-skew without -keys: say over how many partition keys"))
+		errs = append(errs, errors.New("-skew without -keys: write the number of partition keys"))
 	}
 	if a.share != 0 && a.keys != 0 {
 		errs = append(errs,
-			errors.New("-share and -keys: give the busiest key's share, or the keys that it follows from"))
+			errors.New("-share and -keys: use one of them, since the busiest key's share follows from -keys"))
 	}
 	for name, v := range map[string]float64{"size": a.size, "rcu": a.rcu, "wcu": a.wcu} {
 		if v < 0 {
-			errs = append(errs, fmt.Errorf("-%s %v: give 0 or more", name, v))
+			errs = append(errs, fmt.Errorf("-%s %v: write 0 or more", name, v))
 		}
 	}
 	if a.items != 0 && a.in == 0 {
-		errs = append(errs, errors.New("-items without -in: say in what time to load them, such as -in 30m"))
+		errs = append(errs, errors.New("-items without -in: write the time of the load, such as -in 30m"))
 	}
 	if a.in != 0 && a.items == 0 {
-		errs = append(errs, errors.New("-in without -items: say how many items to load"))
+		errs = append(errs, errors.New("-in without -items: write the number of items to load"))
 	}
 	return errors.Join(errs...)
 }
@@ -140,7 +140,7 @@ func (c *command) showHot(h charge.HotKey) {
 	switch {
 	case h.Share > 0 && h.RCU == 0 && h.WCU == 0:
 		fmt.Fprintf(c.stdout,
-			"; a partition serves it up to %s RCU or %s WCU of the table: -rcu and -wcu tell of yours",
+			"; a partition serves it up to %s RCU or %s WCU of the table: add -rcu and -wcu for your load",
 			number(cost.PartitionRCU/h.Share), number(cost.PartitionWCU/h.Share))
 	case !h.Throttled:
 		fmt.Fprintf(c.stdout, ", %s RCU, %s WCU; a partition serves it", number(h.RCU), number(h.WCU))
@@ -152,7 +152,7 @@ func (c *command) showHot(h charge.HotKey) {
 		}
 	}
 	if h.Keys > 1 {
-		fmt.Fprintf(c.stdout, "; of %s this is too much, the busiest: spread each", plural(h.Keys, "key"))
+		fmt.Fprintf(c.stdout, "; of %s this is too much for the busiest: spread each", plural(h.Keys, "key"))
 	}
 	fmt.Fprintln(c.stdout)
 }

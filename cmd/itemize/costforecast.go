@@ -33,7 +33,7 @@ func (c *command) workload(path string) (workload, error) {
 	}
 	var f workloadFile
 	if err := decode(b, &f); err != nil {
-		return workload{}, fmt.Errorf("%s is no workload: %w (itemize cost measure -json FILE... begins one)", path,
+		return workload{}, fmt.Errorf("%s is not a workload: %w (itemize cost measure -json FILE... begins one)", path,
 			err)
 	}
 	w := workload{Workload: f.Workload, layouts: f.Layouts}
@@ -58,7 +58,7 @@ func named(w workload) error {
 			l.Name = fmt.Sprint("layout ", i+1)
 		}
 		if seen[l.Name] {
-			return fmt.Errorf("two layouts have the name %q, with those that are always shown: give one another",
+			return fmt.Errorf("two layouts have the name %q, including those that are always shown: rename one",
 				l.Name)
 		}
 		seen[l.Name] = true
@@ -79,8 +79,7 @@ func timed(text []byte) error {
 	}
 	for _, op := range f.Operations {
 		if op.PerMonth == nil {
-			return fmt.Errorf("the operation %q does not say how often it is done to a document in a month: give it "+
-				"perMonth", op.Name)
+			return fmt.Errorf("the operation %q has no number per month and document: add perMonth", op.Name)
 		}
 	}
 	return nil
@@ -94,7 +93,7 @@ func decode(text []byte, into any) error {
 		return err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("text after its end, at byte %d: give one workload", d.InputOffset())
+		return fmt.Errorf("text after its end, at byte %d: write one workload", d.InputOffset())
 	}
 	return nil
 }
@@ -169,11 +168,11 @@ func breakEvens(all []forecast.Forecast) []breakEven {
 func (b breakEven) String() string {
 	switch {
 	case b.Months == nil:
-		return fmt.Sprintf("%s does not come to cost less than %s", b.Layout, b.Than)
+		return fmt.Sprintf("%s never costs less than %s", b.Layout, b.Than)
 	case *b.Months == 0:
 		return fmt.Sprintf("%s costs less than %s from the first write on", b.Layout, b.Than)
 	}
-	return fmt.Sprintf("%s has cost less than %s after %s", b.Layout, b.Than, span(*b.Months))
+	return fmt.Sprintf("%s costs less than %s after %s", b.Layout, b.Than, span(*b.Months))
 }
 
 // forecastAnswer is the JSON of cost forecast.
@@ -302,7 +301,7 @@ func (c *command) costAdvise(args []string) error {
 	if a.Exact {
 		fmt.Fprintf(c.stdout, "  no layout costs less\n")
 	} else {
-		fmt.Fprintf(c.stdout, "  no layout costs less than %s; this is the best that was found\n", dollars(a.Bound))
+		fmt.Fprintf(c.stdout, "  no layout costs less than %s; this is the best layout found\n", dollars(a.Bound))
 	}
 	fmt.Fprintf(c.stdout, "\n%s", a.Best.Layout.Tags())
 	return nil

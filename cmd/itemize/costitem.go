@@ -21,7 +21,8 @@ func (c *command) readItem(path string) (charge.Item, error) {
 	}
 	items, err := charge.ItemsFromJSON(b)
 	if err == nil && len(items) != 1 {
-		err = fmt.Errorf("it holds %s, and this is about one: give that alone, or see all with itemize cost measure",
+		err = fmt.Errorf("it has %s, but this command takes one: write one item, or measure all with itemize cost "+
+			"measure",
 			plural(len(items), "item"))
 	}
 	if err != nil {
@@ -113,7 +114,7 @@ func keyed(names string, items ...charge.Item) (charge.Table, error) {
 	if names != "" {
 		hash, sort, two := strings.Cut(names, ",")
 		if t.Hash, t.Range = strings.TrimSpace(hash), strings.TrimSpace(sort); t.Hash == "" || two && t.Range == "" {
-			return t, fmt.Errorf("-key %q: give the name of the partition key, or of both: PK,SK", names)
+			return t, fmt.Errorf("-key %q: write the name of the partition key, or of both: PK,SK", names)
 		}
 		return t, nil
 	}

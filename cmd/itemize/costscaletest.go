@@ -19,15 +19,15 @@ type scaletestAsked struct {
 func (a *scaletestAsked) flags(f *flags) {
 	f.Float64Var(&a.size, "size", 0,
 		"future size of the table in `GB`")
-	f.Float64Var(&a.rcu, "rcu", 0, "its read capacity, in `units` a second")
-	f.Float64Var(&a.wcu, "wcu", 0, "its write capacity, in `units` a second")
+	f.Float64Var(&a.rcu, "rcu", 0, "its read capacity, in `units` per second")
+	f.Float64Var(&a.wcu, "wcu", 0, "its write capacity, in `units` per second")
 	f.StringVar(&a.test.Table, "table", "", "`table` to send requests to; its other items do not change")
 	a.remote.flags(f)
 	f.IntVar(&a.test.Keys, "keys", 1000, "`number` of partition keys")
 	f.Float64Var(&a.test.Skew, "skew", 1, "`exponent`: the key of rank k gets a share of 1/k^skew of the requests")
 	f.Float64Var(&a.test.Writes, "writes", 0.5, "`share` of the requests that write, 0 to 1")
 	f.IntVar(&a.test.Bytes, "bytes", 1024, "`size` of an item")
-	f.Float64Var(&a.test.Rate, "rate", 0, "`requests` a second (default: no limit)")
+	f.Float64Var(&a.test.Rate, "rate", 0, "`requests` per second (default: no limit)")
 	f.IntVar(&a.test.Parallel, "parallel", 16, "`number` of parallel requests")
 	f.DurationVar(&a.test.For, "for", 30*time.Second, "`time` of the test")
 	f.Uint64Var(&a.test.Seed, "seed", 1, "`seed` of the requests")
@@ -57,8 +57,8 @@ func (c *command) costScaletest(args []string) error {
 		fmt.Fprintf(c.stdout,
 			"create an empty table with %s RCU and %s WCU, provisioned, which makes as many partitions;\n",
 			number(s.Create.RCU), number(s.Create.WCU))
-		fmt.Fprintf(c.stdout, "then lower it to %s RCU and %s WCU, and test on it: each partition has what the grown "+
-			"one's will have\n", number(s.Then.RCU), number(s.Then.WCU))
+		fmt.Fprintf(c.stdout, "then lower it to %s RCU and %s WCU, and test on it: each partition has the capacity "+
+			"of one of the grown table\n", number(s.Then.RCU), number(s.Then.WCU))
 	}
 	if out.Report != nil {
 		c.showReport(out.Report)
@@ -68,13 +68,13 @@ func (c *command) costScaletest(args []string) error {
 
 func (c *command) scaletest(a *scaletestAsked) (out scaletestAnswer, err error) {
 	if a.size == 0 && a.rcu == 0 && a.wcu == 0 && a.test.Table == "" {
-		return out, errors.New("nothing to tell: give -size, -rcu and -wcu of the grown table, or -table to test on, " +
-			"or both")
+		return out, errors.New("no settings and no table: add -size, -rcu and -wcu of the grown table, or -table " +
+			"to test on, or both")
 	}
 	if a.size != 0 || a.rcu != 0 || a.wcu != 0 {
 		if a.size == 0 || a.rcu == 0 && a.wcu == 0 {
-			return out, errors.New("the settings of an empty table follow from the size of the grown one and its " +
-				"capacity: give -size, and -rcu, -wcu or both")
+			return out, errors.New("the settings of an empty table follow from the size and capacity of the grown " +
+				"one: add -size, and -rcu, -wcu or both")
 		}
 		s, err := charge.Capacity{Bytes: a.size * (1 << 30), RCU: a.rcu, WCU: a.wcu}.AtScale()
 		if err != nil {
@@ -113,7 +113,7 @@ func (c *command) showReport(r *scaleReport) {
 	}
 	_ = w.Flush()
 	if len(r.Hottest) > 0 && r.Hottest[0].Throttled > 0 {
-		fmt.Fprintf(c.stdout, "%s is asked for more than its partition serves: spread it over several keys "+
+		fmt.Fprintf(c.stdout, "%s gets more requests than its partition serves: spread it over several keys "+
 			"(shards=), or cache its reads\n", r.Hottest[0].Key)
 	}
 }

@@ -39,7 +39,7 @@ func (a *gcAsked) flags(f *flags) {
 		return func(s string) error {
 			name, real, ok := strings.Cut(s, "=")
 			if !ok {
-				return errors.New("write NAME=REAL")
+				return errors.New("no = in it: write NAME=REAL")
 			}
 			to[name] = real
 			return nil
@@ -53,7 +53,7 @@ func (a *gcAsked) flags(f *flags) {
 		"`time` that unreferenced values stay, at least 20m")
 	f.BoolVar(&a.scan, "scan", false,
 		"also search tables of parts and buckets for values without a record")
-	f.Float64Var(&a.rate, "rate", 0, "capacity `units` a second, reads and writes together (default: no limit)")
+	f.Float64Var(&a.rate, "rate", 0, "capacity `units` per second, reads and writes together (default: no limit)")
 	f.StringVar(&a.from, "from", "", "continue at the `next` of an earlier run")
 }
 
@@ -64,12 +64,12 @@ const least = 20 * time.Minute
 func (a *gcAsked) check() error {
 	switch {
 	case a.rate < 0:
-		return fmt.Errorf("-rate %v: give a number of capacity units a second, or leave it out for no bound", a.rate)
+		return fmt.Errorf("-rate %v: write a number of capacity units per second, or leave it out for no limit", a.rate)
 	case a.grace < least:
-		return fmt.Errorf("-grace %v: a request that was signed may arrive %v later: give that or more", a.grace, least)
+		return fmt.Errorf("-grace %v: a signed request may arrive up to %v later: write that or more", a.grace, least)
 	case a.scan && a.remove && (a.endpoint == "") != (a.s3 == ""):
-		return errors.New("-scan -delete with an -endpoint for one of DynamoDB and S3: objects would be judged by " +
-			"the tables of another place: give -endpoint and -s3-endpoint, or neither")
+		return errors.New("-scan -delete with one of -endpoint and -s3-endpoint: objects would be compared with " +
+			"the tables of another place: use both, or neither")
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (a *gcAsked) refuseUnknown(e *schema.Entity) error {
 		slices.Sort(x.names)
 		for name := range x.renamed {
 			if !slices.Contains(x.names, name) {
-				return fmt.Errorf("-%s %s: %s has no %s of that name: it has %s", x.word, name, e.Name, x.word,
+				return fmt.Errorf("-%s %s: %s has no %s of that name, only %s", x.word, name, e.Name, x.word,
 					strings.Join(slices.Compact(x.names), ", "))
 			}
 		}
@@ -173,7 +173,7 @@ func (c *command) gc(args []string) error {
 	}
 	collector, err := mapper.Internal.CollectorOf(door.Key{}, client, e, of)
 	if err != nil && a.records == "" && strings.Contains(err.Error(), "mapper.LargeRecords") {
-		return fmt.Errorf("%w, and name it here by -records", err)
+		return fmt.Errorf("%w; or name it here by -records", err)
 	}
 	if err != nil {
 		return err
@@ -219,46 +219,47 @@ func (c *command) largeModel(name string, packages []string, tags string, asJSON
 		return found[names[0]], nil
 	case len(names) > 1:
 		slices.Sort(names)
-		return nil, fmt.Errorf("the models %s in %s have values outside of their items: choose one by -model, with "+
-			"its package where two have one name", strings.Join(names, ", "), where)
+		return nil, fmt.Errorf("the models %s in %s have external values: choose one by -model, with its package "+
+			"if two have one name", strings.Join(names, ", "), where)
 	case name != "":
-		return nil, fmt.Errorf("no model %s in %s has values outside of its items (chunk, s3= in a tag)", name, where)
+		return nil, fmt.Errorf("the model %s in %s has no external values (chunk, s3= in a tag): nothing to collect",
+			name, where)
 	}
-	return nil, fmt.Errorf("no model in %s has values outside of its items (chunk, s3= in a tag), so that there is "+
-		"nothing to collect", where)
+	return nil, fmt.Errorf("no model in %s has external values (chunk, s3= in a tag): nothing to collect", where)
 }
 
 // collected prints the result of a collection.
 func (c *command) collected(done *large.Report, acted bool) {
-	p := func(format string, args ...any) { fmt.Fprintf(c.stdout, format+"\n", args...) }
-	p("%d values in %d records", done.Values, done.Records)
+	printf := func(format string, args ...any) { fmt.Fprintf(c.stdout, format+"\n", args...) }
+	printf("%d values in %d records", done.Values, done.Records)
 	line := func(n int, text string) {
 		if n > 0 {
-			p("  %d %s", n, text)
+			printf("  %d %s", n, text)
 		}
 	}
-	line(done.Writing, "records of saves under way")
-	line(done.Discarded, "records of saves that did not come about, given up now")
-	line(done.Waiting, "records given up that wait for late requests")
-	line(done.Unreferenced, "values that nothing points to, and whose grace is not over")
-	line(done.Referenced, "values that are pointed to again")
-	line(done.Foreign, "records of other models, or of other tables and buckets than are given here, left alone")
-	line(done.Unreadable, "items among the records that are none, or damaged, left alone")
-	p("removed %d values: %d parts, %d objects", done.Removed, done.Parts, done.Objects)
+	line(done.Writing, "records of running saves")
+	line(done.Discarded, "records of saves that were not completed, discarded now")
+	line(done.Waiting, "discarded records that wait for late requests")
+	line(done.Unreferenced, "unreferenced values whose grace period has not ended")
+	line(done.Referenced, "values that are referenced again")
+	line(done.Foreign, "records of other models, tables and buckets than those named here, left alone")
+	line(done.Unreadable, "items that are not records, or damaged, left alone")
+	printf("removed %d values: %d parts, %d objects", done.Removed, done.Parts, done.Objects)
 	if s := done.Strays; s != nil {
-		p("scanned: %d values, %d without a record", s.Seen, s.Unrecorded)
-		line(s.Pointed, "of them are pointed to, and stay")
-		line(s.Foreign, "of them are of other models, or of keys too long to tell, and stay")
-		line(s.Unrecorded-s.Pointed-s.Foreign, "of them nothing points to: "+
+		printf("scanned: %d values, %d without a record", s.Seen, s.Unrecorded)
+		line(s.Pointed, "of them are referenced, and stay")
+		line(s.Foreign, "of them are of other models, or of keys too long for a decision, and stay")
+		line(s.Unrecorded-s.Pointed-s.Foreign, "of them are unreferenced: "+
 			fmt.Sprintf("removed %d parts, %d objects", s.Parts, s.Objects))
-		line(s.Uploads, "uploads that nobody ends"+map[bool]string{true: ", aborted"}[acted])
+		line(s.Uploads, "uploads that were not completed"+map[bool]string{true: ", aborted"}[acted])
 	}
-	p("it took %d requests, %v RCU, %v WCU, and of S3 %d gets and lists, %d deletes", done.Requests, done.RCU, done.WCU,
+	printf("it took %d requests, %v RCU, %v WCU, and in S3 %d gets and lists, %d deletes", done.Requests, done.RCU,
+		done.WCU,
 		done.S3.Gets, done.S3.Deletes)
 	if done.Next != "" && done.Requests > 0 {
-		p("go on with -from %s", done.Next)
+		printf("continue with -from %s", done.Next)
 	}
 	if !acted {
-		p("nothing was written: act with -delete")
+		printf("nothing was written: add -delete to delete")
 	}
 }

@@ -104,28 +104,28 @@ func TestGC(t *testing.T) {
 		"-endpoint", engine.Endpoint, "-s3-endpoint", gateway.Endpoint, "-table", "films=" + films,
 		"-table", "FilmParts=" + parts, "-bucket", "posters=" + bucket,
 	}
-	says(gc(1, all...), "Film.", `give them a table with keys PK and SK: mapper.LargeRecords("NAME")`, "-records")
+	says(gc(1, all...), "Film.", `name a table with keys PK and SK: mapper.LargeRecords("NAME")`, "-records")
 	all = append(all, "-records", records)
-	says(gc(0, all...), "4 values in 2 records\n  2 values that nothing points to, and whose grace is not "+
-		"over\nremoved 0 values", "nothing was written: act with -delete")
+	says(gc(0, all...), "4 values in 2 records\n  2 unreferenced values whose grace period has not ended\nremoved "+
+		"0 values", "nothing was written: add -delete to delete")
 	says(gc(0, append(all, "-delete", "-scan", "-rate", "500")...),
-		"removed 2 values: 1 parts, 1 objects\nscanned: 2 values, 0 without a record\n", "of S3 ")
+		"removed 2 values: 1 parts, 1 objects\nscanned: 2 values, 0 without a record\n", "in S3 ")
 	var done large.Report
 	if text := gc(0, append(all, "-json")...); json.Unmarshal([]byte(text), &done) != nil || done.Records != 1 ||
 		done.Values != 2 || done.Requests == 0 {
 		t.Errorf("%s", text)
 	}
-	says(gc(1, append(all, "-model", "Movie")...), "no model Movie in . has values outside of its items")
-	says(gc(1, append(all, "./none")...), "no model in ./none has values outside of its items (chunk, s3= in a tag)")
+	says(gc(1, append(all, "-model", "Movie")...), "the model Movie in . has no external values")
+	says(gc(1, append(all, "./none")...), "no model in ./none has external values (chunk, s3= in a tag)")
 	says(gc(1, append(all, "-table", "film=x")...),
-		"-table film: Film has no table of that name: it has FilmParts, films")
+		"-table film: Film has no table of that name, only FilmParts, films")
 	says(gc(1, append(all, "-bucket", "poster=x")...),
-		"-bucket poster: Film has no bucket of that name: it has posters")
-	says(gc(2, append(all, "-rate", "-1")...), "-rate -1: give a number of capacity units a second")
-	says(gc(2, append(all, "-grace", "1m")...), "-grace 1m0s: a request that was signed may arrive 20m0s later")
+		"-bucket poster: Film has no bucket of that name, only posters")
+	says(gc(2, append(all, "-rate", "-1")...), "-rate -1: write a number of capacity units per second")
+	says(gc(2, append(all, "-grace", "1m")...), "-grace 1m0s: a signed request may arrive up to 20m0s later")
 	says(gc(2, "-endpoint", engine.Endpoint, "-scan", "-delete"),
-		"objects would be judged by the tables of another place")
-	says(gc(1, append(all, "./...")...), "the models films.Film, films/other.Film in ./... have values outside of "+
-		"their items: choose one by -model")
+		"objects would be compared with the tables of another place")
+	says(gc(1, append(all, "./...")...), "the models films.Film, films/other.Film in ./... have external values: "+
+		"choose one by -model")
 	says(gc(0, append(all, "-model", "films.Film", "./...")...), "2 values in 1 records")
 }

@@ -22,7 +22,7 @@ func (c *command) gen(args []string) error {
 		"gen -accept ./store",
 	}})
 	asJSON, tags := f.common()
-	check := f.Bool("check", false, "write nothing, print the differences, and exit with status 1 if there are any")
+	check := f.Bool("check", false, "write nothing, print the differences, and exit with status 1 if files differ")
 	accept := f.Bool("accept", false, "accept changes that make stored items unreadable")
 	verbose := f.Bool("v", false, "print the names of written files")
 	if err := f.parse(args); err != nil {

@@ -58,7 +58,7 @@ func (f *flags) parse(args []string) error {
 			return
 		}
 		if n, ok := g.Get().(float64); ok && (math.IsNaN(n) || math.IsInf(n, 0)) {
-			err = usageError{fmt.Errorf("-%s is %v: give a number", x.Name, n)}
+			err = usageError{fmt.Errorf("-%s is %v: write a number", x.Name, n)}
 		}
 	})
 	return err

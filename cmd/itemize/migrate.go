@@ -118,7 +118,7 @@ func (a *migrateAsked) flags(f *flags) {
 	f.Func("table", "`NAME=REAL` name of a table of the model; repeatable", func(s string) error {
 		name, to, ok := strings.Cut(s, "=")
 		if !ok {
-			return errors.New("write NAME=REAL")
+			return errors.New("no = in it: write NAME=REAL")
 		}
 		a.rename[name] = to
 		return nil
@@ -129,7 +129,7 @@ func (a *migrateAsked) flags(f *flags) {
 	f.IntVar(&a.segments, "segments", 8, "`number` of segments of the source that are read in parallel")
 	f.IntVar(&a.segment, "segment", -1, "`number` of the only segment to process, from 0; with -of")
 	f.IntVar(&a.of, "of", 0, "`number` of segments, with -segment")
-	f.Float64Var(&a.readRate, "read-rate", 0, "`RCU` a second of the scan (default: no limit)")
+	f.Float64Var(&a.readRate, "read-rate", 0, "`RCU` per second of the scan (default: no limit)")
 	f.BoolVar(&a.asJSON, "json", false, "print JSON, and the progress as lines of JSON on standard error")
 	own := map[string]func(){
 		"from": func() {
@@ -150,7 +150,7 @@ func (a *migrateAsked) flags(f *flags) {
 		"update": func() {
 			f.Func("update", "`ITEM=N`: N updates a month of an item of this kind; repeatable", a.update)
 		},
-		"rate":    func() { f.Float64Var(&a.rate, "rate", 0, "`WCU` a second (default: no limit)") },
+		"rate":    func() { f.Float64Var(&a.rate, "rate", 0, "`WCU` per second (default: no limit)") },
 		"confirm": func() { f.StringVar(&a.confirm, "confirm", "", "`name` of the source, to confirm the deletion") },
 		"item-by-item": func() {
 			f.BoolVar(&a.itemByItem, "item-by-item", false, "delete the marked monoliths, and keep the table")
@@ -173,7 +173,7 @@ func (a *migrateAsked) update(s string) error {
 	name, text, _ := strings.Cut(s, "=")
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) {
-		return errors.New("write ITEM=N, with N updates a month")
+		return errors.New("no number in it: write ITEM=N, with N updates a month")
 	}
 	a.plan.Updates[name] = n
 	return nil
@@ -216,15 +216,15 @@ var stepsOf = map[string][]string{
 func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migration, error) {
 	switch {
 	case len(source) != 1:
-		return nil, errors.New("name one table of monoliths: itemize migrate plan -model NAME SOURCE")
+		return nil, errors.New("no source: name one table of monoliths: itemize migrate plan -model NAME SOURCE")
 	case a.model == "":
-		return nil, errors.New("name the model: -model NAME, as in " + a.lock)
+		return nil, errors.New("no model: write -model NAME, as in " + a.lock)
 	case a.plan.Sample < 0:
-		return nil, errors.New("-sample is a number of monoliths, 0 for all")
+		return nil, errors.New("-sample is negative: write a number of monoliths, 0 for all")
 	case a.live && a.to == "":
-		return nil, errors.New("-live is of -import: what is moved by a run goes live by itself")
+		return nil, errors.New("-live is for -import: entities that a run moves are live at once")
 	case (a.segment >= 0) != (a.of > 0):
-		return nil, errors.New("-segment and -of belong together: -segment 0 -of 4")
+		return nil, errors.New("-segment without -of, or -of without -segment: write both, such as -segment 0 -of 4")
 	}
 	l, err := migrate.ReadLayout(c.path(a.lock), a.model)
 	if err != nil {
@@ -280,12 +280,12 @@ func (a *migrateAsked) check(l *migrate.Layout) error {
 	names := migrate.Internal.Tables(door.Key{}, l)
 	for name := range a.rename {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("-table %s: %s has no table of that name: it has %s", name, a.model,
+			return fmt.Errorf("-table %s: %s has no table of that name, only %s", name, a.model,
 				strings.Join(names, ", "))
 		}
 	}
 	if a.rate < 0 || a.readRate < 0 {
-		return errors.New("-rate and -read-rate are units a second, 0 for no bound")
+		return errors.New("-rate or -read-rate is negative: write units per second, 0 for no limit")
 	}
 	return nil
 }
@@ -390,7 +390,7 @@ func (c *command) migrateSettle(a *migrateAsked, m *migrate.Migration) error {
 		"collection": m.KeepCollection,
 	}[a.keep]
 	if keep == nil {
-		return errors.New("say which layout stays: -keep monolith or -keep collection")
+		return errors.New("no -keep: write -keep monolith or -keep collection")
 	}
 	key, err := migrate.Internal.KeyOf(door.Key{}, c.ctx, m, a.keys)
 	if err != nil {

@@ -125,21 +125,21 @@ func TestMigrateCommand(t *testing.T) {
 	m.says(m.itemize(0, "plan", "-rate", "100", "-update", "City=500"), "12 monoliths read\n", "Prices",
 		"12 for claims", "time at that rate: 1s", "visits (12)")
 	m.says(m.itemize(1, "plan", "-update", "NONE=5"),
-		"updates of NONE: no item is named so; the items are City, Prices, Visits")
+		"updates of NONE, which is not an item: the items are City, Prices, Visits")
 	m.says(m.itemize(1, "cutover"), "the migration is \"not begun\": run and verify it first")
 	m.says(m.itemize(1, "verify"), "no migration of "+m.source+" was begun into the table "+m.target)
-	m.says(m.itemize(1, "plan", "-table", "shop=x"), "-table shop: Shop has no table of that name: it has shops")
+	m.says(m.itemize(1, "plan", "-table", "shop=x"), "-table shop: Shop has no table of that name, only shops")
 	m.says(m.itemize(0, "run", "-rate", "5000"), "12 entities in ",
 		"12 moved, 0 were before, 0 cannot be moved, 0 were left")
-	m.says(m.itemize(1, "cutover"), "nothing was verified yet: run itemize migrate verify")
+	m.says(m.itemize(1, "cutover"), "nothing is verified: run itemize migrate verify")
 	m.says(m.itemize(1, "cutover", "-segment", "0", "-of", "8"),
-		"a cut-over is of all segments: leave Segment (-segment) out")
+		"a cut-over works on all segments: leave Segment (-segment) out")
 	m.says(m.itemize(0, "run"), "0 moved, 12 were before")
 	m.says(m.itemize(1, "run", "-segment", "0", "-of", "4"),
-		"the migration was begun with 8 segments, and is to go on with 4")
+		"the migration was begun with 8 segments, not 4")
 	m.says(m.itemize(0, "verify"), "12 monoliths: 12 as they were moved", "clean")
 	m.says(m.itemize(0, "status"), "running since ", "8 of 8 segments done; ", "clean true")
-	m.says(m.itemize(1, "contract", "-confirm", m.source), "comes after the cut-over: run itemize migrate cutover")
+	m.says(m.itemize(1, "contract", "-confirm", m.source), "it needs the cut-over first: run itemize migrate cutover")
 	m.says(m.itemize(0, "cutover"), "cut over: 12 monoliths")
 	m.says(m.itemize(1, "contract"), "confirm it with its name")
 	m.says(m.itemize(0, "rollback"), "12 moved")
@@ -174,9 +174,9 @@ func TestMigrateSettles(t *testing.T) {
 		}
 	}
 	m.says(m.itemize(1, "verify"), "itemize migrate settle -keep monolith or -keep collection")
-	m.says(m.itemize(1, "settle", "s0"), "say which layout stays: -keep monolith or -keep collection")
+	m.says(m.itemize(1, "settle", "s0"), "no -keep: write -keep monolith or -keep collection")
 	m.says(m.itemize(1, "settle", "-keep", "monolith"), "the key of a monolith in "+m.source+" is name")
-	m.says(m.itemize(1, "settle", "-keep", "monolith", "none"), "Shop: none: there is no monolith of that key")
+	m.says(m.itemize(1, "settle", "-keep", "monolith", "none"), "Shop: none: no monolith has that key")
 	m.says(m.itemize(1, "settle", "-keep", "monolith", "s2"), "Shop: s2: the entity is in one layout")
 	m.says(m.itemize(0, "settle", "-keep", "monolith", "s0"), "settled: the monolith of s0 stays")
 	m.says(m.itemize(0, "settle", "-keep", "collection", "s1"), "settled: the collection of s1 stays")
@@ -191,20 +191,22 @@ func TestMigrateSettles(t *testing.T) {
 func TestMigrateCommandWrong(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"":                                     "usage: itemize migrate COMMAND",
-		"move":                                 "unknown command migrate move: the commands are plan, run, verify",
-		"roll":                                 "unknown command migrate roll",
-		"settel":                               "did you mean migrate settle?",
-		"plan":                                 "name one table of monoliths",
-		"plan -model X":                        "name one table of monoliths",
-		"plan docs":                            "name the model: -model NAME",
-		"plan -model X -segment 3 docs":        "-segment and -of belong together",
-		"plan -model X -lock none.json docs":   "run itemize gen in the package of the model",
-		"plan -model X -table shops docs":      "write NAME=REAL",
-		"plan -model X -update HEAD=many docs": "write ITEM=N, with N updates a month",
-		"plan -model X -update HEAD=Inf docs":  "write ITEM=N, with N updates a month",
-		"plan -model X -rate NaN docs":         "-rate is NaN: give a number",
-		"plan -model X -keep monolith docs":    "unknown flag -keep: it belongs to settle: leave it out",
+		"":                                   "usage: itemize migrate COMMAND",
+		"move":                               "unknown command migrate move: the commands are plan, run, verify",
+		"roll":                               "unknown command migrate roll",
+		"settel":                             "did you mean migrate settle?",
+		"plan":                               "name one table of monoliths",
+		"plan -model X":                      "name one table of monoliths",
+		"plan docs":                          "no model: write -model NAME",
+		"plan -model X -segment 3 docs":      "-segment without -of, or -of without -segment",
+		"plan -model X -lock none.json docs": "run itemize gen in the package of the model",
+		"plan -model X -table shops docs":    "write NAME=REAL",
+		"plan -model X -update HEAD=many docs": "no number in it: write ITEM=N, with N updates a " +
+			"month",
+		"plan -model X -update HEAD=Inf docs": "no number in it: write ITEM=N, with N updates a " +
+			"month",
+		"plan -model X -rate NaN docs":      "-rate is NaN: write a number",
+		"plan -model X -keep monolith docs": "unknown flag -keep: it belongs to settle: leave it out",
 	} {
 		var out bytes.Buffer
 		code := run(context.Background(), append([]string{"migrate"}, strings.Fields(args)...), t.TempDir(), &out, &out)

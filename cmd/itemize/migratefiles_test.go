@@ -48,14 +48,14 @@ func TestMigrateFiles(t *testing.T) {
 	}
 	from := "s3://" + bucket + "/x/AWSDynamoDB/1"
 	m.says(m.itemize(0, "plan", s3At("-from", from)...), "12 monoliths read\n",
-		"ImportTable in place of the puts of the items, into new tables ($", "at a price that is not known here")
+		"ImportTable in place of the puts of the items, into new tables ($", "by its bytes, at an unknown price")
 	m.says(m.itemize(1, "plan", s3At("-from", "s3://"+bucket+"/y")...), "the export has no manifest-summary.json",
 		"name the folder of one export")
 	m.says(m.itemize(2, "verify", "-from", from), "unknown flag -from: it belongs to plan, run: leave it out")
 	m.says(m.itemize(2, "run", "-sample", "5"), "unknown flag -sample: it belongs to plan: leave it out")
 	m.says(m.itemize(2, "rollback", "-item-by-item"),
 		"unknown flag -item-by-item: it belongs to contract: leave it out")
-	m.says(m.itemize(1, "run", "-live"), "-live is of -import")
+	m.says(m.itemize(1, "run", "-live"), "-live is for -import")
 	m.says(m.itemize(1, "run", "-import", "s3://"), "write s3://BUCKET/PREFIX")
 	m.says(m.itemize(0, "run", "-import", "out", "-table", "shops=not-there"),
 		"12 monoliths: 0 cannot be moved, 0 were moved before; ", "not-there")
@@ -89,7 +89,7 @@ func TestMigrateOwnTable(t *testing.T) {
 		}
 	}
 	m.source = m.target
-	m.says(m.itemize(1, "plan"), "say how both of the monoliths are made (-key, -sort; migrate.Keys)")
+	m.says(m.itemize(1, "plan"), "write the templates of both for the monoliths (-key, -sort; migrate.Keys)")
 	m.says(m.itemize(0, "plan", "-sort", "DOC"), "4 monoliths read\n",
 		"until the contract a load of a whole entity reads its monolith too")
 	m.says(m.itemize(0, "run", "-sort", "DOC"), "4 moved")

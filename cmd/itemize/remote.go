@@ -55,7 +55,7 @@ func (r *remote) access(explicit bool) (string, aws.CredentialsProvider, error) 
 		region = "us-east-1"
 	}
 	if region == "" {
-		return "", nil, errors.New("no region: give -region, AWS_REGION, or -endpoint")
+		return "", nil, errors.New("no region: write -region, AWS_REGION, or -endpoint")
 	}
 	id, secret := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
 	if id == "" || secret == "" {

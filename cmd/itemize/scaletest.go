@@ -85,14 +85,14 @@ func (t *scaleTest) Check() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	bad(t.Keys < 1 || t.Keys > maxScaleKeys, "%d keys: give 1 to %d", t.Keys, maxScaleKeys)
-	bad(t.Skew < 0 || math.IsNaN(t.Skew), "the skew %v: give 0 for even, about 1 for usual", t.Skew)
-	bad(t.Writes < 0 || t.Writes > 1 || math.IsNaN(t.Writes), "the share of writes %v: give a number from 0 to 1",
+	bad(t.Keys < 1 || t.Keys > maxScaleKeys, "%d keys: write 1 to %d", t.Keys, maxScaleKeys)
+	bad(t.Skew < 0 || math.IsNaN(t.Skew), "the skew %v: write 0 for even, about 1 for usual", t.Skew)
+	bad(t.Writes < 0 || t.Writes > 1 || math.IsNaN(t.Writes), "the share of writes %v: write a number from 0 to 1",
 		t.Writes)
-	bad(t.Bytes < 64 || t.Bytes > 400_000, "items of %d bytes: give 64 to 400000", t.Bytes)
-	bad(t.For <= 0, "a test of %v: give a time, such as 30s", t.For)
-	bad(t.Rate < 0, "%v requests a second: give a number above 0, or none", t.Rate)
-	bad(t.Parallel < 1 || t.Parallel > 10_000, "%d requests at a time: give 1 to 10000", t.Parallel)
+	bad(t.Bytes < 64 || t.Bytes > 400_000, "items of %d bytes: write 64 to 400000", t.Bytes)
+	bad(t.For <= 0, "a test of %v: write a time, such as 30s", t.For)
+	bad(t.Rate < 0, "%v requests per second: write a number above 0, or none", t.Rate)
+	bad(t.Parallel < 1 || t.Parallel > 10_000, "%d requests at a time: write 1 to 10000", t.Parallel)
 	return errors.Join(errs...)
 }
 

@@ -105,7 +105,7 @@ func TestScaleTestTakesAnyKeySchema(t *testing.T) {
 	}
 	_, err := (&scaleTest{Client: client, Skew: -1, Writes: 2}).Run(ctx)
 	for _, want := range []string{
-		"0 keys: give 1 to 10000000", "the skew -1", "the share of writes 2",
+		"0 keys: write 1 to 10000000", "the skew -1", "the share of writes 2",
 		"items of 0 bytes", "a test of 0s", "0 requests at a time",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -28,10 +28,10 @@ func (c *command) showMigrationPlan(p *report.Plan, dead []migrate.DeadLetter) {
 		what += fmt.Sprintf(", of about %s: the figures are scaled", number(float64(p.Of)))
 	}
 	if p.Marked > 0 {
-		what += fmt.Sprintf("; %d are moved already", p.Marked)
+		what += fmt.Sprintf("; %d moved before", p.Marked)
 	}
 	if p.Foreign > 0 {
-		what += fmt.Sprintf("; %s no monoliths, and stay", plural(p.Foreign, "item"))
+		what += fmt.Sprintf("; %s are not monoliths, and stay", plural(p.Foreign, "item"))
 	}
 	fmt.Fprintln(c.stdout, what)
 	w := c.table()
@@ -54,7 +54,7 @@ func (c *command) showMigrationPlan(p *report.Plan, dead []migrate.DeadLetter) {
 		fmt.Fprintf(c.stdout, "time at that rate: %v\n", p.Time.Round(time.Second))
 	}
 	for _, m := range p.Means {
-		price := "by its bytes, at a price that is not known here"
+		price := "by its bytes, at an unknown price"
 		if m.Price != nil {
 			price = dollars(*m.Price)
 		}
@@ -66,7 +66,7 @@ func (c *command) showMigrationPlan(p *report.Plan, dead []migrate.DeadLetter) {
 	}
 	fmt.Fprintf(c.stdout, "reading both layouts of one entity (migrate.Both): up to %s RCU more\n", number(p.BothRCU))
 	if len(p.Residue) > 0 {
-		fmt.Fprintf(c.stdout, "kept in a note on the root, so that the way back is exact: %s\n", withCounts(p.Residue))
+		fmt.Fprintf(c.stdout, "stored in a note on the root, so that a rollback is exact: %s\n", withCounts(p.Residue))
 	}
 	c.showDeadLetters(p.Dead, dead)
 	for _, advice := range p.Advice {
@@ -104,11 +104,11 @@ func (c *command) showMigrated(r *migrate.Report) {
 		plural(r.This.Items, "item"), number(r.This.WCU), number(r.This.RCU), number(r.This.ConsumedWCU),
 		number(r.This.ConsumedRCU))
 	if r.This.Foreign > 0 {
-		fmt.Fprintf(c.stdout, "left alone: %s that are no monoliths, or roots that have none\n",
+		fmt.Fprintf(c.stdout, "left alone: %s that are not monoliths, or roots without one\n",
 			plural(r.This.Foreign, "item"))
 	}
 	if r.This.Dead+r.This.Conflicts > 0 {
-		fmt.Fprintln(c.stdout, "what was not moved, and why: itemize migrate status")
+		fmt.Fprintln(c.stdout, "entities that were not moved, and the reasons: itemize migrate status")
 	}
 }
 

@@ -149,7 +149,7 @@ func (p *program) display(ctx context.Context) error {
 		return err
 	}
 	if e.Value.Price != 99 {
-		return fmt.Errorf("the price is %v", e.Value.Price)
+		return fmt.Errorf("the price is wrong: %v", e.Value.Price)
 	}
 	if _, err := p.one.Load(ctx, store.OneItemByID(302), mapper.ReceiptTo(&whole)); err != nil {
 		return err

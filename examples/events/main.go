@@ -217,7 +217,7 @@ func (p *program) latest(ctx context.Context) error {
 	}
 	for i, v := range all {
 		if v.ID != p.event(count-i).ID {
-			return fmt.Errorf("%s in place of %s", v.ID, p.event(count-i).ID)
+			return fmt.Errorf("a wrong event: %s in place of %s", v.ID, p.event(count-i).ID)
 		}
 	}
 	fmt.Fprintf(p.w, "the %d latest, from %s on\t%v RCU, %d requests to %d table\tone key: %v RCU, 1 request\n",
@@ -256,7 +256,7 @@ func (p *program) all(ctx context.Context) error {
 			return err
 		}
 		if v.ID != p.event(n).ID {
-			return fmt.Errorf("%s in place of %s", v.ID, p.event(n).ID)
+			return fmt.Errorf("a wrong event: %s in place of %s", v.ID, p.event(n).ID)
 		}
 		n++
 	}

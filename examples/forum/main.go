@@ -173,7 +173,7 @@ func (p *program) latest(ctx context.Context) error {
 		return err
 	}
 	if all[0].Subject != subject {
-		return fmt.Errorf("the latest thread is %q", all[0].Subject)
+		return fmt.Errorf("the latest thread is wrong: wrong: %q", all[0].Subject)
 	}
 	p.read("the three latest threads", &r, 8)
 	return nil

@@ -196,7 +196,8 @@ func (p *program) month(ctx context.Context, w io.Writer, one *mapper.Entity[reg
 		return err
 	}
 	if len(releases) != n {
-		return fmt.Errorf("%d releases of %s in the document, %d in the collection", n, month.Format("2006-01"),
+		return fmt.Errorf("the releases differ: %d of %s in the document, %d in the collection", n,
+			month.Format("2006-01"),
 			len(releases))
 	}
 	fmt.Fprintf(w, "  releases of last month (%d)\t%v RCU\t%v RCU\n", n, output.RCU(&a), output.RCU(&b))

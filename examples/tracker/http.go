@@ -153,7 +153,7 @@ func (t *Tracker) ticket(do func(r *http.Request, at At) (any, error)) func(r *h
 	return func(r *http.Request) (any, error) {
 		number, err := strconv.Atoi(r.PathValue("number"))
 		if err != nil {
-			return nil, fmt.Errorf("%w: %q is no ticket's number", errBadRequest, r.PathValue("number"))
+			return nil, fmt.Errorf("%w: %q is not the number of a ticket", errBadRequest, r.PathValue("number"))
 		}
 		return do(r, At{r.PathValue("tenant"), r.PathValue("project"), number})
 	}

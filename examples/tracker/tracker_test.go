@@ -61,9 +61,9 @@ func TestHandler(t *testing.T) {
 		status             int
 		want               string // a part of the answer
 	}{
-		{"GET", "/acme/p", "", 404, `is not found`},
-		{"POST", "/acme/p/tickets", `{"title": "t"}`, 404, `is not found`},
-		{"PUT", "/acme/p/members/ada", `{"role": "lead"}`, 404, `is not found`},
+		{"GET", "/acme/p", "", 404, `does not exist`},
+		{"POST", "/acme/p/tickets", `{"title": "t"}`, 404, `does not exist`},
+		{"PUT", "/acme/p/members/ada", `{"role": "lead"}`, 404, `does not exist`},
 		{"PUT", "/acme/p", `{"name": "Rockets"}`, 200, `wcu`},
 		{"PUT", "/acme/p", `{"name": "Again"}`, 409, `exists`},
 		{"PUT", "/acme/p", `{"name": `, 400, `bad request`},
@@ -72,7 +72,7 @@ func TestHandler(t *testing.T) {
 		{"POST", "/acme/p/tickets", `{"title": "First", "text": "a"}`, 200, `number`},
 		{"POST", "/acme/p/tickets", `{"title": "Second", "text": "b"}`, 200, `number`},
 		{"PUT", "/acme/p/tickets/1", `{"title": "First!", "text": "aa"}`, 200, `wcu`},
-		{"PUT", "/acme/p/tickets/9", `{"title": "none"}`, 404, `is not found`},
+		{"PUT", "/acme/p/tickets/9", `{"title": "none"}`, 404, `does not exist`},
 		{
 			"PUT", "/acme/p/tickets/1", fmt.Sprintf(`{"title": "large", "text": %q}`, strings.Repeat("x", 500_000)),
 			400,
@@ -83,7 +83,7 @@ func TestHandler(t *testing.T) {
 		{"POST", "/acme/p/tickets/1/close", ``, 200, `wcu`},
 		{"POST", "/acme/p/tickets/1/close", ``, 409, `State = ?`},
 		{"POST", "/acme/p/tickets/9/close", ``, 404, ``},
-		{"GET", "/acme/p/tickets/x", ``, 400, `no ticket's number`},
+		{"GET", "/acme/p/tickets/x", ``, 400, `is not the number of a ticket`},
 		{"GET", "/acme/p/tickets/1", ``, 200, `seen`},
 		{"GET", "/acme/p/tickets?limit=1", ``, 200, `Second`},
 		{"GET", "/acme/p/tickets?limit=0", ``, 400, `limit`},

@@ -130,7 +130,7 @@ func TestCheck(t *testing.T) {
 		{"any bytes", b("\xff"), ""},
 		{"null", null(), ""},
 		{"the smallest number", n("1E-130"), ""},
-		{"no UTF-8", s("\xff"), `the string is not valid UTF-8, and would be changed on the wire: store it as []byte`},
+		{"no UTF-8", s("\xff"), `the string is not valid UTF-8, and would change in the request: store it as []byte`},
 		{"in a list", list(s("a"), s("\xff")), "is not valid UTF-8"},
 		{"in a map", object(one(s("\xff"))), "is not valid UTF-8"},
 		{"a map's key", object(map[string]av{"\xff": s("a")}), "is not valid UTF-8"},
@@ -142,11 +142,11 @@ func TestCheck(t *testing.T) {
 		{"an empty set", strs(), "a set cannot be empty"},
 		{"an empty set of numbers", numbers(), "a set cannot be empty"},
 		{"an empty set of bytes", binaries(), "a set cannot be empty"},
-		{"twice in a set", strs("a", "b", "a"), `the set has a member twice: keep it once`},
+		{"twice in a set", strs("a", "b", "a"), `the set has a member twice: keep one`},
 		{"one number in two spellings", numbers("1", "1.0"), "twice"},
 		{"the same bytes", binaries([]byte("a"), []byte("a")), "twice"},
 		{"31 lists around a value", nested(31, s("a")), ""},
-		{"32 lists", nested(32, s("a")), "the value is nested deeper than 32 levels, itself counted"},
+		{"32 lists", nested(32, s("a")), "the value is nested deeper than the 32 levels of DynamoDB"},
 	} {
 		err := Check(c.v)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

@@ -19,8 +19,8 @@ func Check(v types.AttributeValue) error { return check(v, 0) }
 
 func check(v types.AttributeValue, depth int) error {
 	if depth >= MaxDepth {
-		return fmt.Errorf("the value is nested deeper than %d levels, itself counted: store the inner part as JSON, "+
-			"or as items", MaxDepth)
+		return fmt.Errorf("the value is nested deeper than the %d levels of DynamoDB: store the inner part as "+
+			"JSON, or as items", MaxDepth)
 	}
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
@@ -54,7 +54,7 @@ func check(v types.AttributeValue, depth int) error {
 
 func checkString(s string) error {
 	if !utf8.ValidString(s) {
-		return redact.Errorf("the string%v is not valid UTF-8, and would be changed on the wire: store it as []byte",
+		return redact.Errorf("the string%v is not valid UTF-8, and would change in the request: store it as []byte",
 			redact.Of(s))
 	}
 	return nil
@@ -62,8 +62,8 @@ func checkString(s string) error {
 
 func checkNumber(s string) error {
 	if !key.IsNumber(s) {
-		return redact.Errorf("the number%v is invalid: DynamoDB takes up to %d digits, between 1E-130 and 9.9E+125, "+
-			"and no NaN or infinity", redact.Of(s), key.MaxDigits)
+		return redact.Errorf("the number%v is invalid: DynamoDB takes up to %d digits, between 1E-130 and "+
+			"9.9E+125, but not NaN or infinity", redact.Of(s), key.MaxDigits)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func checkSet(elements []string, check func(string) error, canonical func(string
 		}
 		c := canonical(m)
 		if seen[c] {
-			return redact.Errorf("the set has a member twice%v: keep it once", redact.Of(m))
+			return redact.Errorf("the set has a member twice%v: keep one", redact.Of(m))
 		}
 		seen[c] = true
 	}

@@ -139,7 +139,7 @@ type Load struct {
 }
 
 // ErrWhole says that the whole entity of an item was written in another way.
-var ErrWhole = errors.New("the entity has been written by itself")
+var ErrWhole = errors.New("the entity was written by itself")
 
 // outcome is the outcome of a batch.
 type outcome struct {
@@ -381,12 +381,12 @@ func (l *Load) ended(ctx context.Context) error {
 	if err == nil || !l.throttled {
 		return err
 	}
-	return fmt.Errorf("DynamoDB throttled the load until its context ended: raise the capacity of the table, load "+
-		"with a lower WriteRate, or give it more time: %w", err)
+	return fmt.Errorf("DynamoDB throttled the load until its context ended: raise the capacity of the table, lower "+
+		"WriteRate, or allow more time: %w", err)
 }
 
-var errThrottled = errors.New("it was throttled again and again: give the table more write capacity, or load with a " +
-	"lower WriteRate, and load it again")
+var errThrottled = errors.New("DynamoDB throttled each attempt: raise the write capacity of the table, or lower " +
+	"WriteRate, and load it again")
 
 // maxTries is how often an item is sent, with pauses of up to a second.
 const maxTries = 60

@@ -90,7 +90,7 @@ const (
 func NewJob(env *operation.Env, client PutClient, s Settings) (*Job, error) {
 	m := env.Model
 	if by := m.Schema.Shards; m.IsResharding() {
-		return nil, m.Errorf("the number of shards changes (%v), so that each insert is checked on several, which a "+
+		return nil, m.Errorf("the number of shards changes (%v), so that an insert must check several, which a "+
 			"bulk load does not do: load before or after, or insert with Save", slices.Clone(by.Counts))
 	}
 	x := &Job{env: env, s: s, done: map[int]bool{}, report: Report{ID: s.ID, Next: s.From}}
@@ -107,7 +107,7 @@ func NewJob(env *operation.Env, client PutClient, s Settings) (*Job, error) {
 	case ok:
 		x.load.Sender = &Inserts{Client: insert, Label: m.Label(), Options: options}
 	default:
-		return nil, m.Errorf("BulkLoad inserts with BatchExecuteStatement, which the client does not have: use a " +
+		return nil, m.Errorf("BulkLoad inserts with BatchExecuteStatement, which the client lacks: use a " +
 			"*dynamodb.Client, or Overwrite")
 	}
 	if s.ID != "" && !s.Overwrite {
@@ -182,8 +182,8 @@ func (x *Job) alone(e *Entity, s *snapshot.Snapshot, d *change.Diff, values []*l
 		e.rootPlace = d.Changes[at].Place
 	}
 	if x.s.Overwrite || !m.Reserved.Versions() || at < 0 {
-		return m.Errorf("a value of it is so large that it lies outside of its item, which bulk loads write neither " +
-			"with Overwrite nor of models without versions: save it by itself")
+		return m.Errorf("it has an external value, which a bulk load with Overwrite or without versions does not " +
+			"write: save it by itself")
 	}
 	o, err := operation.NewSave(x.env, &operation.Entity{Snapshot: s}, e.value, operation.Options{})
 	if err != nil {
@@ -194,8 +194,8 @@ func (x *Job) alone(e *Entity, s *snapshot.Snapshot, d *change.Diff, values []*l
 		return err
 	}
 	if p.Mode == write.Staged { // a retry would use another incarnation, and a load recognizes its entities by that
-		return m.Errorf("a value of it lies outside of its item, and its %d items do not fit one transaction: save "+
-			"it by itself", len(d.Changes))
+		return m.Errorf("it has an external value, but its %d items do not fit one transaction: save it by itself",
+			len(d.Changes))
 	}
 	root := d.Changes[at]
 	i := &Item{Place: root.Place, Attributes: root.Put, Units: p.Units()}
@@ -233,8 +233,8 @@ func (x *Job) snapshot(number int, v any) *snapshot.Snapshot {
 }
 
 // errSameLoad says that this load wrote an item that has another content now.
-var errSameLoad = errors.New("this load wrote the item before, and it has changed since, or the sequence has its key " +
-	"twice: the item is left unchanged")
+var errSameLoad = errors.New("this load wrote the item before, and it has changed since, or the sequence has its " +
+	"key twice: the item is left unchanged")
 
 // existing resolves blocked items. Items of this load are done. Other entities are saved by themselves,
 // because a save knows which items it may replace.

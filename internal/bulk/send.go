@@ -78,8 +78,8 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 			}
 		}
 		if retried != len(unprocessed) { // an item must not count as written if it may not be
-			return nil, fmt.Errorf("%s: BatchWriteItem returned %d unprocessed items of the table %q, of which the "+
-				"request has %d: pass one kind of name, of the table or its ARN",
+			return nil, fmt.Errorf("%s: BatchWriteItem returned %d unprocessed items of the table %q, but the "+
+				"request has %d: use one kind of name, the table's or its ARN",
 				p.Label, len(unprocessed), name, retried)
 		}
 	}
@@ -186,7 +186,8 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	}
 	a.WCU = consumed(out.ConsumedCapacity)
 	if len(out.Responses) != len(sent) {
-		return nil, fmt.Errorf("BatchExecuteStatement answered %d of %d statements", len(out.Responses), len(sent))
+		return nil, fmt.Errorf("the answer of BatchExecuteStatement is incomplete: %d of %d statements",
+			len(out.Responses), len(sent))
 	}
 	for j, n := range sent {
 		e := out.Responses[j].Error

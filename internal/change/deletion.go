@@ -34,10 +34,11 @@ func NewDeletion(m *model.Model, sel selection.Selection, staged bool) (*Deletio
 		return nil, sel.Err
 	case !sel.Entity:
 		if len(sel.Parts) > 0 && sel.Parts[0].In != nil {
-			return nil, m.Errorf("the selection is what lies in an index, and no entity: delete what a query finds " +
-				"by its key")
+			return nil, m.Errorf("the selection is a part of an index, not an entity: delete each element that a " +
+				"query finds by its key")
 		}
-		return nil, m.Errorf("the key selects several entities: give all of %s to delete one", m.IdentityNames())
+		return nil, m.Errorf("the key selects several entities: add values for all of %s to delete one",
+			m.IdentityNames())
 	case staged && !sel.Whole:
 		return nil, m.Errorf("Staged deletes a whole entity: select it by its key")
 	}
@@ -45,8 +46,8 @@ func NewDeletion(m *model.Model, sel selection.Selection, staged bool) (*Deletio
 	case err != nil:
 		return nil, err
 	case root && !sel.Whole:
-		return nil, m.Errorf("the selection includes the root without being the whole entity, whose other items " +
-			"would be left over: select the entity by its key, or leave the root out")
+		return nil, m.Errorf("the selection includes the root, but not the whole entity, whose other items would " +
+			"remain: select the entity by its key, or leave the root out")
 	}
 	return &Deletion{m: m, Selection: sel}, nil
 }
@@ -68,11 +69,11 @@ func (del *Deletion) Blind(p selection.Part) error {
 	m := del.m
 	it, values := m.Schema.Match(p.Table, p.Range.Low)
 	if it == nil {
-		return m.Errorf("the sort key %s matches no field: items that the model does not know are not deleted",
+		return m.Errorf("the sort key %s matches no field: items that the model does not declare are not deleted",
 			p.Range.Low)
 	}
 	if !m.Agrees(&item.Image{Kind: it, Values: values}, del.Selection.Identity) {
-		return m.Errorf("the sort key %s is that of another entity than %s: select it by its own key", p.Range.Low,
+		return m.Errorf("the sort key %s belongs to another entity than %s: select it by its own key", p.Range.Low,
 			m.EntityName(del.Selection.Identity))
 	}
 	ch := start(m, write.Delete, it, m.Place(it, p.Partition, p.Range.Low))

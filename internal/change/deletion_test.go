@@ -53,13 +53,13 @@ func TestNewDeletion(t *testing.T) {
 			"the root alone", func() (*change.Deletion, error) {
 				return change.NewDeletion(m, single(whole(m, "1"), "HEAD"), false)
 			}, false,
-			"the selection includes the root without being the whole entity",
+			"the selection includes the root, but not the whole entity",
 		},
 		{
 			"many entities", func() (*change.Deletion, error) {
 				return change.NewDeletion(topics, whole(topics, "b"), false)
 			}, false,
-			"the key selects several entities: give all of Board, Name to delete one",
+			"the key selects several entities: add values for all of Board, Name to delete one",
 		},
 		{
 			"a wrong key", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, 1.5), false) },
@@ -160,7 +160,7 @@ func TestBlindDelete(t *testing.T) {
 	for _, c := range []struct{ sk, err string }{
 		{"T#n#001", ""},
 		{"X", `the sort key "X" matches no field`},
-		{"T#o#001", `the sort key "T#o#001" is that of another entity than Board "b", Name "n"`},
+		{"T#o#001", `the sort key "T#o#001" belongs to another entity than Board "b", Name "n"`},
 	} {
 		sel := single(whole(m, "b", "n"), c.sk)
 		sel.Parts = sel.Parts[:1]

@@ -258,7 +258,7 @@ func (d *differ) move() error {
 		return err
 	}
 	if !d.s.Selection.Whole {
-		return d.m.FieldErrorf(o.Name, "Move needs the whole entity, and only a part was loaded: load it by its key")
+		return d.m.FieldErrorf(o.Name, "Move needs the whole entity, but only a part was loaded: load it by its key")
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (d *differ) unchangedElements(it *schema.Item, elements codec.Elements) boo
 
 func (x *elementDiff) element(rec model.Record) {
 	if rec.Value == nil {
-		x.fail(x.m.ValueErrorf(x.it.Name, "%s is nil, and an item has to hold something: remove it", posName(rec.Pos)))
+		x.fail(x.m.ValueErrorf(x.it.Name, "%s is nil, but an item needs a value: remove the element", posName(rec.Pos)))
 		return
 	}
 	if field := x.s.Unread(x.it); field != "" {
@@ -75,7 +75,7 @@ func (x *elementDiff) element(rec model.Record) {
 		return
 	}
 	if first, ok := x.seen[sk]; ok {
-		x.fail(x.m.ValueErrorf(x.it.Name, "%s and %s have one key, %s: make a field that the template names differ",
+		x.fail(x.m.ValueErrorf(x.it.Name, "%s and %s have the same key, %s: change a field that the template names",
 			posName(first), posName(rec.Pos), sk))
 		return
 	}

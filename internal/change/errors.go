@@ -21,13 +21,13 @@ type NotLoaded struct {
 	Element bool
 }
 
-func (e *NotLoaded) Error() string { return fmt.Sprintf("%s was changed and not loaded", e.Field) }
+func (e *NotLoaded) Error() string { return fmt.Sprintf("%s was changed, but not loaded", e.Field) }
 
 // KeyChanged says that a field that keys name was changed.
 type KeyChanged struct{ Field, Old, New string }
 
 func (e *KeyChanged) Error() string {
-	return fmt.Sprintf("%s was changed from %s to %s, and keys name it", e.Field, e.Old, e.New)
+	return fmt.Sprintf("%s was changed from %s to %s, but keys name it", e.Field, e.Old, e.New)
 }
 
 // TooLarge says that an item would be over the limit.

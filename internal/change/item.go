@@ -385,8 +385,8 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 	if from != nil {
 		for name, value := range from.Unknown {
 			if _, out := large.PointerOf(value); out && ch.Stored == nil {
-				return m.ValueErrorf(ch.Field, "the item %s would move with the attribute %q, which the model does "+
-					"not know and whose value lies outside of the item: move it with the model that has it", from.Place,
+				return m.ValueErrorf(ch.Field, "the item %s would move with the external value of the attribute "+
+					"%q, which the model does not declare: move it with the model that declares it", from.Place,
 					name)
 			}
 			set(item.Assignment{Name: name, Index: item.Unlisted, Value: value})
@@ -467,8 +467,8 @@ func comparable(ch *Change) error {
 		return nil
 	}
 	if n := len(ch.Expect.Old.Values); n+2 > write.MaxTerms {
-		return fmt.Errorf("%s.%s: the item %s has no version, and the %d attributes that its %s has to compare are "+
-			"more than a condition takes (%d): change fewer at once, or let the model's items have versions",
+		return fmt.Errorf("%s.%s: the item %s has no version, and its %[5]s compares %[4]d attributes (limit "+
+			"%[6]d): change fewer at once, or store versions",
 			ch.Label, ch.Field, ch.Place, n, ch.Kind, write.MaxTerms-2)
 	}
 	return nil

@@ -152,8 +152,8 @@ func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
 	if n := e.Length(); m.MaxValue > 0 && n > m.MaxValue && !a.Value.Type.Lazy {
-		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it has %d bytes, and no more than %d could be read "+
-			"again: allow more (mapper.MaxValue)", a.Name, n, m.MaxValue)
+		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: its %d bytes are over the limit of %d for reading: "+
+			"raise the limit (mapper.MaxValue)", a.Name, n, m.MaxValue)
 	}
 	x := external{Encoded: e, index: i}
 	size := attr.ValueSize(e.In)
@@ -174,7 +174,8 @@ func (ch *Change) elsewhere(m *model.Model, i int) (types.AttributeValue, error)
 	a := ch.Item.Attributes[i]
 	c := cellOf(m, ch.Item, ch.Record, i)
 	if c == nil {
-		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it is a pointer to a large value, which no field holds",
+		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it points to a large value, but no field has that "+
+			"attribute",
 			a.Name)
 	}
 	v, err := c.External(a, m.Codings, ch.Place, m.Now(), m.PartSize)

@@ -97,7 +97,7 @@ func (r *Readers) Next() {
 }
 
 // errTwice says that one reader is to give two values.
-var errTwice = errors.New("its reader was given to another value too, and can be read once: give each a reader of " +
+var errTwice = errors.New("another value has the same reader, which can be read only once: give each a reader of " +
 	"its own, or copy the Value")
 
 // KeepReaders notes which readers the lazy values of a model's value were given that can be read once. One

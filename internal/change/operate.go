@@ -30,13 +30,13 @@ func (x *Patch) operate(ch *PatchItem, p expr.Change, i int) error {
 	case p.Unstorable != nil:
 		return x.m.ValueErrorf(name, "%w", p.Unstorable)
 	case a.Large != nil:
-		return x.m.FieldErrorf(a.Value.Name, schema.LargeText, "set the whole of it, or change it", "with Update")
+		return x.m.FieldErrorf(a.Value.Name, schema.LargeText, "replace it as a whole, or change it", "with Update")
 	case x.expires(ch.Item, a):
-		return x.m.FieldErrorf(a.Value.Name, "it is when the item expires: set it as a whole")
+		return x.m.FieldErrorf(a.Value.Name, "it is when the item expires: replace it as a whole")
 	case p.Kind == expr.Increment:
 		if len(o.Path) == 1 && (a.AV.Has("string") || a.AV.Has("nullempty")) {
 			return x.m.FieldErrorf(name,
-				"what is stored of it may be no number, which DynamoDB would not increment: use Update")
+				"the stored value may not be a number, which DynamoDB would not increment: use Update")
 		}
 		o.Value, o.Low, o.High = &types.AttributeValueMemberN{Value: p.By}, p.Least, p.Most
 		if err := attr.Check(o.Value); err != nil {
@@ -45,10 +45,10 @@ func (x *Patch) operate(ch *PatchItem, p expr.Change, i int) error {
 	case p.Kind == expr.Set && p.Value == nil:
 		o.Op = item.OpRemove // the value is left out when it is stored
 	case p.Kind != expr.Remove && p.Value == nil:
-		return x.m.FieldErrorf(name, "the value is left out when it is stored (omitempty): remove the field instead")
+		return x.m.FieldErrorf(name, "the value would not be stored (omitempty): remove the field instead")
 	case p.Kind == expr.AddElements || p.Kind == expr.DeleteElements:
 		if t := attr.TypeName(o.Value); t != "SS" && t != "NS" && t != "BS" {
-			return x.m.FieldErrorf(name, "it is stored as %s, and no set: use Set", t)
+			return x.m.FieldErrorf(name, "it is stored as %s, not as a set: use Set", t)
 		}
 	}
 	if err := x.join(ch, name, o.Path, &o); err != nil || o.Path == nil {
@@ -69,8 +69,8 @@ func (x *Patch) expires(it *schema.Item, a *schema.Attribute) bool {
 // value, or of values inside it, exclude each other.
 func (x *Patch) join(ch *PatchItem, field string, path []string, o *item.Operation) error {
 	twice := func() error {
-		return x.m.FieldErrorf(field, "the patch changes it twice, or it and what it lies in: use two patches, each "+
-			"with an Exec of its own")
+		return x.m.FieldErrorf(field, "the patch changes it twice, or it and the value around it: use two patches, "+
+			"each with an Exec of its own")
 	}
 	for i := range ch.Operations {
 		before := &ch.Operations[i]

@@ -326,7 +326,7 @@ func (x *Patch) place(it *schema.Item, p expr.Change) (item.Place, error) {
 	}
 	for _, src := range it.Key.Sources {
 		if src.From == schema.FromModel && src.KeyField >= len(x.Identity) {
-			return at, m.FieldErrorf(it.Name, "its key names %s, which a patch does not know: use Update", src.Text)
+			return at, m.FieldErrorf(it.Name, "its key names %s, which a patch does not read: use Update", src.Text)
 		}
 	}
 	at.SK, err = m.SortKey(model.Record{Item: it, Value: p.Record, Pos: p.Pos}, x.keyFields())
@@ -343,7 +343,7 @@ func (x *Patch) elementKey(it *schema.Item, placeholders []key.Value) (key.Scala
 		}
 		if len(placeholders) == 0 {
 			return key.Scalar{},
-				x.m.FieldErrorf(it.Name, "the patch names several elements: name one, by its whole key")
+				x.m.FieldErrorf(it.Name, "the patch names several elements: name one by its complete key")
 		}
 		values, placeholders = append(values, placeholders[0]), placeholders[1:]
 	}
@@ -358,8 +358,8 @@ func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem,
 		case ch.Kind == kind && kind == write.Update:
 			return ch, nil
 		default:
-			return nil, x.m.FieldErrorf(it.Name, "the patch changes %s twice in ways that exclude each other: use "+
-				"two patches, each with an Exec of its own", at)
+			return nil, x.m.FieldErrorf(it.Name, "the patch has two changes of %s that exclude each other: use two "+
+				"patches, each with an Exec of its own", at)
 		}
 	}
 	if kind == write.Put && it.ExpiryOfRoot {
@@ -396,7 +396,7 @@ func (x *Patch) require(ch *PatchItem) error {
 	}
 	if ch.makes() && !ch.Root && ch.Item.ExpiryOfRoot {
 		return x.m.FieldErrorf(ch.Field,
-			"it expires with the root, which a patch does not read, and the patch may make it: use Update")
+			"it expires with the root, which a patch does not read, and the patch may create it: use Update")
 	}
 	return nil
 }
@@ -415,7 +415,7 @@ func (x *Patch) finish() error {
 		return x.m.Errorf("the patch changes nothing: call one of its methods before Exec")
 	}
 	if !slices.ContainsFunc(x.Items, (*PatchItem).changes) {
-		return x.m.Errorf("the patch only checks, and changes nothing: set something")
+		return x.m.Errorf("the patch has conditions, but no changes: set a field")
 	}
 	upsert := ""
 	for _, ch := range x.Items {
@@ -428,9 +428,8 @@ func (x *Patch) finish() error {
 		}
 	}
 	if upsert != "" && !slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.Root && ch.upsert }) {
-		return x.m.FieldErrorf(upsert, "Upsert is for a patch that changes the root item: leave it out. Put replaces "+
-			"an element, and other items are created if they are missing and the entity exists. For a counter "+
-			"without an entity, use a flat model whose root item is the counter")
+		return x.m.FieldErrorf(upsert, "Upsert is for a patch of the root item: leave it out (Put replaces an "+
+			"element); for a counter without an entity, use a flat model")
 	}
 	for _, ch := range x.Items {
 		ch.expect()
@@ -438,8 +437,8 @@ func (x *Patch) finish() error {
 			return err
 		}
 		if n := ch.Longest(); n > cost.MaxExpression {
-			return x.m.FieldErrorf(ch.Field, "the patch makes an expression of %d bytes, and DynamoDB takes %d: "+
-				"change fewer fields and entries at once, or use Update", n, cost.MaxExpression)
+			return x.m.FieldErrorf(ch.Field, "the patch makes an expression of %d bytes (limit %d): change fewer "+
+				"fields and entries at once, or use Update", n, cost.MaxExpression)
 		}
 	}
 	return nil

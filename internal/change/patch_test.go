@@ -109,7 +109,7 @@ func TestNewPatch(t *testing.T) {
 			"",
 		},
 		{"nothing", nil, nil, "the patch changes nothing"},
-		{"a condition alone", []expr.Change{when}, nil, "the patch only checks, and changes nothing"},
+		{"a condition alone", []expr.Change{when}, nil, "the patch has conditions, but no changes"},
 		{
 			"set and incremented",
 			[]expr.Change{count, {Kind: expr.Set, Item: head, Field: path("Visits"), Apply: func(any) {}}},
@@ -120,7 +120,7 @@ func TestNewPatch(t *testing.T) {
 			"added twice",
 			[]expr.Change{add, add},
 			nil,
-			"the patch changes SHOP#1 LINE#a twice in ways that exclude each other",
+			"the patch has two changes of SHOP#1 LINE#a that exclude each other",
 		},
 	} {
 		x, err := change.NewPatch(m, whole(m, "1"), c.all)

@@ -109,11 +109,12 @@ func (p *patchedKeys) key(j int, k *schema.IndexKey) error {
 		return nil
 	case changed == unknown:
 		return p.m.FieldErrorf(p.ch.Field,
-			"the index key %q is made of %s, which the patch changes by what is stored: use Update, or Set", k.Text,
+			"the index key %q contains %s, and the result of its change depends on the stored value: use Update, "+
+				"or Set", k.Text,
 			changed.Text)
 	case unknown != nil:
-		return p.m.FieldErrorf(p.ch.Field, "the index key %q is made of %s, which the patch sets, and of %s, which "+
-			"it does not: set both, or use Update", k.Text, changed.Text, unknown.Text)
+		return p.m.FieldErrorf(p.ch.Field, "the index key %q contains %s, which the patch sets, and %s, which it "+
+			"does not set: set both, or use Update", k.Text, changed.Text, unknown.Text)
 	}
 	s, ok, err := p.m.RenderIndexKey(p.ch.Item, k, values)
 	switch {
@@ -190,7 +191,7 @@ func (p *patchedKeys) sparse() error {
 			}
 			if v == nil {
 				return p.m.ValueErrorf(a.Value.Name,
-					"the attribute %q is a key of the index %s, and an empty value cannot be: remove it instead",
+					"the attribute %q is a key of the index %s, which cannot be empty: remove it instead",
 					a.Name, it.IndexOf(a.Name))
 			}
 		}

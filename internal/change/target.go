@@ -20,7 +20,7 @@ func (x *Patch) target(p *expr.Change) (*schema.Item, []int, error) {
 	case expr.Delete:
 		if it := x.m.Schema.Items[p.Item]; it == x.m.Root() {
 			return nil, nil,
-				x.m.FieldErrorf(it.Name, "it is the root, without which there is no entity: use the mapper's Delete")
+				x.m.FieldErrorf(it.Name, "it is the root item of the entity: use the mapper's Delete")
 		}
 		return x.m.Schema.Items[p.Item], nil, nil
 	case expr.Add, expr.Put, expr.RemoveElement:
@@ -97,10 +97,10 @@ func (x *Patch) attributesOf(p *expr.Change) (*schema.Item, []int, error) {
 		}
 	}
 	if p.Item != expr.OfField {
-		return nil, nil, x.m.FieldErrorf(x.m.Schema.Items[p.Item].Name, "it stores no field %s", p.Field.Shown())
+		return nil, nil, x.m.FieldErrorf(x.m.Schema.Items[p.Item].Name, "it has no stored field %s", p.Field.Shown())
 	}
 	return nil, nil, x.m.FieldErrorf(p.Field.Shown(),
-		"it lies on no item that a patch of the entity knows: use the node of the item")
+		"it is in no item that the patch can reach: use the node of the item")
 }
 
 // below are the names on the way from an attribute to the field of a change.
@@ -187,13 +187,13 @@ func (x *Patch) targetOfCondition(p *expr.Change) (*schema.Item, error) {
 		case x.renamed(it, p, f) != nil:
 			return nil, x.renamedErr(x.renamed(it, p, f))
 		case item != nil && it != item:
-			return nil, x.m.Errorf("a condition names fields of two items, %s and %s: give a condition for each",
+			return nil, x.m.Errorf("a condition names fields of two items, %s and %s: write a condition for each",
 				item.Name, it.Name)
 		}
 		item = it
 	}
 	if item == nil {
-		return nil, x.m.Errorf("a condition is about no field")
+		return nil, x.m.Errorf("a condition names no field")
 	}
 	return item, x.named(item, p.Condition)
 }
@@ -216,8 +216,8 @@ func (x *Patch) largeIn(it *schema.Item, p *expr.Change, f expr.Field) *schema.A
 }
 
 func (x *Patch) renamedErr(a *schema.Attribute) error {
-	return x.m.FieldErrorf(a.Value.Name, "the stored item may hold it as %s or as %s, and a condition sees one of "+
-		"them: use Update, or leave the condition out until was= is gone", a.Name, strings.Join(a.Was, ", "))
+	return x.m.FieldErrorf(a.Value.Name, "stored items may have it as %s or as %s, but a condition checks one "+
+		"name: use Update, or leave the condition out until was= is removed", a.Name, strings.Join(a.Was, ", "))
 }
 
 // itemOfField returns the item that stores a field in the one attribute that a condition
@@ -229,7 +229,7 @@ func (x *Patch) itemOfField(p *expr.Change, f expr.Field) (*schema.Item, error) 
 			return it, nil
 		case len(found) > 0:
 			return nil, x.m.FieldErrorf(f.Shown(),
-				"it lies in several attributes: give conditions on its fields, with Where")
+				"it is stored in several attributes: write conditions on its fields, with Where")
 		}
 	}
 	return nil, x.m.FieldErrorf(f.Shown(), "no item of the patch stores it")
@@ -254,7 +254,7 @@ func (x *Patch) named(it *schema.Item, c expr.Condition) error {
 		if f[0].Name != "" || slices.Contains(names, name) {
 			continue
 		}
-		return x.m.FieldErrorf(it.Name, "a condition names the attribute %q, which it does not store%s", name,
+		return x.m.FieldErrorf(it.Name, "a condition names the attribute %q, which is not stored%s", name,
 			near.Hint(name, names))
 	}
 	return nil

@@ -187,8 +187,8 @@ type UnresolvedError struct {
 func (e *UnresolvedError) Error() string { return e.Err.Error() }
 
 // ErrLate is the reason to refuse a write while an unresolved write of a missing item can still be applied.
-var ErrLate = fmt.Errorf("it is not there, but may still come until %v after it was sent, and what is written now "+
-	"would not keep it out", Lateness)
+var ErrLate = fmt.Errorf("the item does not exist, but the unresolved write may still arrive until %v after it was "+
+	"sent, and the new write would not stop it", Lateness)
 
 // fence makes sure that no unresolved write is applied after the changes of a save, which the caller
 // believes to be the last ones. If a save writes none of the items of an unresolved write, one of these

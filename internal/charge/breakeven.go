@@ -21,15 +21,15 @@ type Split struct {
 func (s Split) check() error {
 	switch {
 	case s.Whole < 0 || s.Whole > cost.MaxItem:
-		return fmt.Errorf("an item of %d bytes: give 0 to %d", s.Whole, cost.MaxItem)
+		return fmt.Errorf("an item of %d bytes: write 0 to %d", s.Whole, cost.MaxItem)
 	case len(s.Parts) == 0:
-		return fmt.Errorf("a split into no parts: give the sizes of at least one")
+		return fmt.Errorf("a split into no parts: write the sizes of at least one")
 	case s.Updated < 0 || s.Updated >= len(s.Parts):
-		return fmt.Errorf("part %d of %d: give the index of one of them", s.Updated, len(s.Parts))
+		return fmt.Errorf("part %d of %d: write the index of one part", s.Updated, len(s.Parts))
 	}
 	for i, n := range s.Parts {
 		if n < 0 || n > cost.MaxItem {
-			return fmt.Errorf("part %d of %d bytes: give 0 to %d", i, n, cost.MaxItem)
+			return fmt.Errorf("part %d of %d bytes: write 0 to %d", i, n, cost.MaxItem)
 		}
 	}
 	return nil

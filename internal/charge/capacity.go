@@ -60,7 +60,7 @@ func (c Capacity) check() error {
 		n    float64
 	}{{"size in bytes", c.Bytes}, {"read capacity", c.RCU}, {"write capacity", c.WCU}} {
 		if x.n < 0 || x.n > maxAsked || math.IsNaN(x.n) {
-			errs = append(errs, fmt.Errorf("the %s %v: give a number of 0 or more, up to %v", x.what, x.n, maxAsked))
+			errs = append(errs, fmt.Errorf("the %s %v: write a number from 0 to %v", x.what, x.n, maxAsked))
 		}
 	}
 	return errors.Join(errs...)
@@ -94,12 +94,12 @@ func (p Partitions) Then(c Capacity) (Partitions, error) {
 func LoadIn(items, bytes int, in time.Duration) (float64, error) {
 	switch {
 	case items < 0 || bytes < 0:
-		return 0, fmt.Errorf("%d items of %d bytes: give 0 or more of both", items, bytes)
+		return 0, fmt.Errorf("%d items of %d bytes: write numbers of 0 or more", items, bytes)
 	case bytes > cost.MaxItem:
-		return 0, fmt.Errorf("items of %d bytes: an item has at most %d; give the parts that each is split into", bytes,
+		return 0, fmt.Errorf("items of %d bytes: an item has at most %d: write the parts of each item", bytes,
 			cost.MaxItem)
 	case in <= 0:
-		return 0, fmt.Errorf("a load in %v: give a time", in)
+		return 0, fmt.Errorf("a load in %v: write a longer time", in)
 	}
 	return float64(items) * cost.WriteUnits(bytes) / in.Seconds(), nil
 }
@@ -127,9 +127,9 @@ type HotKey struct {
 func (c Capacity) Hottest(keys int, skew float64) (HotKey, error) {
 	switch {
 	case keys < 1:
-		return HotKey{}, fmt.Errorf("a workload over %d keys: give 1 or more", keys)
+		return HotKey{}, fmt.Errorf("a workload over %d keys: write 1 or more", keys)
 	case skew < 0 || math.IsNaN(skew) || math.IsInf(skew, 0):
-		return HotKey{}, fmt.Errorf("the skew %v: give 0 for even, about 1 for usual", skew)
+		return HotKey{}, fmt.Errorf("the skew %v: write 0 for even, about 1 for usual", skew)
 	}
 	h, err := c.Hot(1 / zipfSum(keys, skew))
 	if err != nil || !h.Throttled {
@@ -146,7 +146,7 @@ func (c Capacity) Hottest(keys int, skew float64) (HotKey, error) {
 // Hot returns the traffic of a key with that share of the requests, 0 to 1.
 func (c Capacity) Hot(share float64) (HotKey, error) {
 	if share < 0 || share > 1 || math.IsNaN(share) {
-		return HotKey{}, fmt.Errorf("the share %v: give a number from 0 to 1", share)
+		return HotKey{}, fmt.Errorf("the share %v: write a number from 0 to 1", share)
 	}
 	if err := c.check(); err != nil {
 		return HotKey{}, err

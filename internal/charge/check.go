@@ -15,12 +15,12 @@ import (
 // CheckItem returns the reason why DynamoDB would refuse an item in any table: a value, or its size.
 func CheckItem(item Item) error {
 	if len(item) == 0 {
-		return errors.New("the item has no attributes: give it at least its key's")
+		return errors.New("the item has no attributes: add at least its key")
 	}
 	largest := ""
 	for _, name := range slices.Sorted(maps.Keys(item)) {
 		if name == "" {
-			return fmt.Errorf("an attribute without a name, of %s: give it one", bytesOf(cost.ValueSize(item[name])))
+			return fmt.Errorf("an attribute without a name, of %s: add its name", bytesOf(cost.ValueSize(item[name])))
 		}
 		if err := checkValue(item[name]); err != nil {
 			return fmt.Errorf("attribute %q: %w", name, err)
@@ -30,8 +30,8 @@ func CheckItem(item Item) error {
 		}
 	}
 	if n := cost.ItemSize(item); n > cost.MaxItem {
-		return fmt.Errorf("the item has %d bytes, and DynamoDB takes %d; the largest attribute is %q with %d: split "+
-			"the item, or compress that",
+		return fmt.Errorf("the item has %d bytes (limit %d); the largest attribute is %q with %d: split the item, "+
+			"or compress that attribute",
 			n, cost.MaxItem, largest, cost.AttributeSize(largest, item[largest]))
 	}
 	return nil
@@ -47,7 +47,7 @@ func bytesOf(n int) string {
 // checkValue returns the reason why DynamoDB would refuse a value.
 func checkValue(v types.AttributeValue) error {
 	if null, ok := v.(*types.AttributeValueMemberNULL); ok && !null.Value {
-		return errors.New("NULL false is no value of DynamoDB: give true")
+		return errors.New("invalid NULL attribute: the value must be true")
 	}
 	return attr.Check(v)
 }
@@ -56,7 +56,7 @@ func checkValue(v types.AttributeValue) error {
 // same key of the table.
 func (t Table) CheckWrite(old, new Item) error {
 	if old == nil && new == nil {
-		return errors.New("neither an old item nor a new one: give one of them")
+		return errors.New("the old item and the new item are missing: write one of them")
 	}
 	for _, key := range []struct {
 		name  string
@@ -70,8 +70,8 @@ func (t Table) CheckWrite(old, new Item) error {
 			return err
 		}
 		if old != nil && new != nil && !attr.Same(old[key.name], new[key.name]) {
-			return fmt.Errorf("the key differs in %s: a write changes no key; to move an item is a delete and an "+
-				"insert, priced one by one", key.name)
+			return fmt.Errorf("the key differs in %s, but a write does not change a key: price a move as a delete "+
+				"and an insert", key.name)
 		}
 	}
 	return nil
@@ -87,13 +87,14 @@ func checkKey(which string, item Item, name string, limit int) error {
 		return fmt.Errorf("the %s item lacks the key attribute %s: add it", which, name)
 	}
 	if _, ok := attr.ScalarOf(v); !ok {
-		return fmt.Errorf("the key attribute %s of the %s item is no string, number or binary: give one", name, which)
+		return fmt.Errorf("the key attribute %s of the %s item is not a string, number or binary: write one of these",
+			name, which)
 	}
 	switch n := cost.ValueSize(v); {
 	case n == 0:
-		return fmt.Errorf("the key attribute %s of the %s item is empty: give it a value", name, which)
+		return fmt.Errorf("the key attribute %s of the %s item is empty: add its value", name, which)
 	case n > limit:
-		return fmt.Errorf("the key attribute %s of the %s item has %d bytes, and DynamoDB takes %d: shorten it", name,
+		return fmt.Errorf("the key attribute %s of the %s item has %d bytes (limit %d): shorten it", name,
 			which, n, limit)
 	}
 	return nil

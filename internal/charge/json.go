@@ -24,13 +24,13 @@ func ItemFromJSON(text []byte) (Item, error) {
 	d.UseNumber()
 	var m map[string]any
 	if err := d.Decode(&m); err != nil {
-		return nil, fmt.Errorf("the item is no JSON object: %w", err)
+		return nil, fmt.Errorf("the item is not a JSON object: %w", err)
 	}
 	if m == nil {
-		return nil, errors.New("the item is no JSON object: it is null")
+		return nil, errors.New("the item is null, not a JSON object: write an object")
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("text after the item: give one item")
+		return nil, errors.New("text after the item: write one item")
 	}
 	item, read := Item{}, plainValue
 	if typed(m) {
@@ -192,7 +192,7 @@ func typedValue(v any) (types.AttributeValue, error) {
 // holds returns the error of a value that does not fit its type.
 func holds(name, what string, v any) error {
 	text, _ := json.Marshal(v)
-	return redact.Errorf("%s holds %s, and no other value%v", name, what, redact.Of(string(text)))
+	return redact.Errorf("invalid value%v of %s: write %s", redact.Of(string(text)), name, what)
 }
 
 func typedText(name string, v any) (types.AttributeValue, error) {

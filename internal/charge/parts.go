@@ -12,12 +12,12 @@ import (
 func PartSizes(bytes, overhead int) ([]int, error) {
 	switch {
 	case bytes < 0 || overhead < 0:
-		return nil, fmt.Errorf("a value of %d bytes in parts with %d more each: give 0 or more of both", bytes,
+		return nil, fmt.Errorf("a value of %d bytes in parts with %d more each: write numbers of 0 or more", bytes,
 			overhead)
 	case bytes > 1<<40:
-		return nil, fmt.Errorf("a value of %d bytes in parts: up to 1 TB is counted; store it elsewhere", bytes)
+		return nil, fmt.Errorf("a value of %d bytes in parts: the limit is 1 TB: store it elsewhere", bytes)
 	case overhead >= cost.MaxItem:
-		return nil, fmt.Errorf("parts with %d bytes beside the value: an item has at most %d", overhead, cost.MaxItem)
+		return nil, fmt.Errorf("parts with %d bytes of overhead: an item has at most %d", overhead, cost.MaxItem)
 	}
 	var sizes []int
 	for ; bytes > cost.MaxItem-overhead; bytes -= cost.MaxItem - overhead {

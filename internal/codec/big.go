@@ -36,7 +36,7 @@ func bigForm(f *Form) *Form {
 		}
 		text, ok := o.digits(av)
 		if !ok {
-			return fmt.Errorf("a %s takes a number, and a %s is stored", f.Type,
+			return fmt.Errorf("the stored type is wrong: a %s takes a number, but a %s is stored", f.Type,
 				strings.TrimPrefix(fmt.Sprintf("%T", av), "*types.AttributeValueMember"))
 		}
 		return setBig(p, text)
@@ -49,7 +49,7 @@ func bigForm(f *Form) *Form {
 
 func bigRefused(text string) error {
 	if _, digits, _, ok := key.Decimal(text); ok && len(digits) > key.MaxDigits {
-		return redact.Errorf("the number%v has %d significant digits, and DynamoDB keeps %d: round it, or store it "+
+		return redact.Errorf("the number%v has %d significant digits, but DynamoDB keeps %d: round it, or store it "+
 			"as text", redact.Of(text), len(digits), key.MaxDigits)
 	}
 	return redact.Errorf("the number%v is too large or too small: the magnitudes of DynamoDB are 1E-130 to 9.99E+125",
@@ -68,7 +68,7 @@ func BigText(p any) string {
 		}
 		return v.Text('g', -1)
 	}
-	panic(fmt.Sprintf("%T is no big number", p))
+	panic(fmt.Sprintf("%T is not a big number", p))
 }
 
 // setBig sets a *big.Int or *big.Float to a number.
@@ -78,9 +78,9 @@ func setBig(p any, text string) error {
 		neg, digits, exp, ok := key.Decimal(text)
 		switch {
 		case !ok:
-			return redact.Errorf("the stored text%v is no number", redact.Of(text))
+			return redact.Errorf("the stored text%v is not a number", redact.Of(text))
 		case exp < len(digits):
-			return redact.Errorf("the stored number%v is not an integer, which big.Int takes", redact.Of(text))
+			return redact.Errorf("the stored number%v is not an integer, as big.Int needs", redact.Of(text))
 		case digits == "":
 			digits = "0"
 		default:
@@ -96,11 +96,11 @@ func setBig(p any, text string) error {
 			v.SetPrec(BigPrec)
 		}
 		if _, _, err := v.Parse(text, 10); err != nil {
-			return redact.Hide(err, "the stored text is no number")
+			return redact.Hide(err, "the stored text is not a number")
 		}
 		return nil
 	}
-	panic(fmt.Sprintf("%T is no big number", p))
+	panic(fmt.Sprintf("%T is not a big number", p))
 }
 
 // CopyBig copies a *big.Int or *big.Float, so that neither shares digits with the other.

@@ -90,18 +90,18 @@ func TestBigRefused(t *testing.T) {
 		}
 	}
 	_, err := ints.Encode(bigInt("1"+strings.Repeat("0", 37)+"1"), 0)
-	refused(err, "has 39 significant digits, and DynamoDB keeps 38: round it")
+	refused(err, "significant digits, but DynamoDB keeps")
 	_, err = ints.Encode(bigInt("1"+strings.Repeat("0", 126)), 0)
 	refused(err, "the magnitudes of DynamoDB are 1E-130 to 9.99E+125")
 	_, err = floats.Encode(new(big.Float).SetInf(true), 0)
 	refused(err, "the number is too large or too small")
 	_, err = floats.Encode(new(big.Float).SetPrec(500).Quo(big.NewFloat(1).SetPrec(500), big.NewFloat(3).SetPrec(500)),
 		0)
-	refused(err, "significant digits, and DynamoDB keeps 38")
+	refused(err, "significant digits, but DynamoDB keeps")
 	refused(ints.Decode(new(big.Int), &types.AttributeValueMemberN{Value: "1.5"}, 0),
-		"the stored number is not an integer, which big.Int takes")
+		"the stored number is not an integer, as big.Int needs")
 	refused(ints.Decode(new(big.Int), &types.AttributeValueMemberS{Value: "1"}, 0),
-		"a big.Int takes a number, and a S is stored")
+		"the stored type is wrong: a big.Int takes a number, but a S is stored")
 }
 
 // A copy shares no digits, and keeps the precision.

@@ -72,7 +72,8 @@ func byteArrayForm(f *Form) *Form {
 	f.decode = func(p any, av types.AttributeValue, o Options) error {
 		if b, ok := av.(*types.AttributeValueMemberB); ok {
 			if len(b.Value) != typ.Len() { // for which attributevalue panics
-				return fmt.Errorf("%d bytes are stored, and %s takes %d", len(b.Value), typ, typ.Len())
+				return fmt.Errorf("the stored length is wrong: %d bytes are stored, but %s takes %d", len(b.Value),
+					typ, typ.Len())
 			}
 			copy(slice(p), b.Value)
 			return nil
@@ -84,7 +85,7 @@ func byteArrayForm(f *Form) *Form {
 		func(p any, _ key.Kind) key.Value { return key.OfBytes(slice(p)) },
 		func(p any, v key.Value) error {
 			if len(v.Text) != typ.Len() {
-				return fmt.Errorf("%d bytes in a key of %s", len(v.Text), typ)
+				return fmt.Errorf("the length is wrong: %d bytes in a key of %s", len(v.Text), typ)
 			}
 			copy(slice(p), v.Text)
 			return nil

@@ -427,8 +427,8 @@ func TestKeyFieldValue(t *testing.T) {
 		{int8(5), "5"},
 		{5, "5"},
 		{300, "the number does not fit"},
-		{"5", "it got the type string"},
-		{nil, "it got nil"},
+		{"5", "its type is string"},
+		{nil, "the value is nil"},
 	} {
 		v, err := codec.KeyFieldValue(e, 0, c.arg)
 		if got := v.String(); err == nil && got != c.want || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -24,7 +24,7 @@ func checkDynamic(v reflect.Value, depth int) error {
 	}
 	switch v.Kind() {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
-		return fmt.Errorf("an interface in it holds a %s, which DynamoDB cannot store: take it out", v.Type())
+		return fmt.Errorf("an interface in it has a %s, which DynamoDB cannot store: remove it", v.Type())
 	case reflect.Interface, reflect.Pointer:
 		return checkDynamic(v.Elem(), depth+1)
 	case reflect.Slice, reflect.Array:

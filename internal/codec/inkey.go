@@ -24,7 +24,7 @@ func newInModelKey(root *Form, v schema.Value, kind key.Kind) inModelKey {
 	return inModelKey{path, f, kind, text, text && v.Type.Kind == schema.Struct}
 }
 
-var errNilStruct = errors.New("the embedded struct that holds it is nil")
+var errNilStruct = errors.New("the embedded struct of the key field is nil: set it")
 
 func (x *inModelKey) get(v any) (key.Value, error) {
 	p := x.path.At(v)

@@ -60,7 +60,7 @@ type argument struct {
 func (f argument) convert(arg any) (any, error) {
 	v, to := reflect.ValueOf(arg), reflect.New(f.form.Type)
 	if !v.IsValid() {
-		return nil, fmt.Errorf("it got nil")
+		return nil, fmt.Errorf("the value is nil: pass one")
 	}
 	typ, field := f.form.Type, to.Elem()
 	switch {
@@ -80,7 +80,7 @@ func (f argument) convert(arg any) (any, error) {
 			return nil, redact.Errorf("the number%v does not fit", redact.Of(v.Uint()))
 		}
 	case v.Kind() != typ.Kind() || !v.CanConvert(typ):
-		return nil, redact.Errorf("it got the type %s%v", v.Type(), redact.Of(arg))
+		return nil, redact.Errorf("its type is %s%v", v.Type(), redact.Of(arg))
 	}
 	field.Set(v.Convert(typ))
 	return to.Interface(), nil

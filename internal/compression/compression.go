@@ -108,7 +108,7 @@ func (s Codings) coding(c Codec) (*Coding, error) {
 	if slices.Contains(All, c) {
 		return nil, &MissingError{c}
 	}
-	return nil, fmt.Errorf("%w: %q is no codec", ErrDamaged, string(c))
+	return nil, fmt.Errorf("%w: %q is not a codec", ErrDamaged, string(c))
 }
 
 // options are the functions of package compress for the codecs.
@@ -118,7 +118,7 @@ var options = map[Codec]string{Snappy: "Snappy", Zstd: "Zstd", LZ4: "LZ4", LZO: 
 type MissingError struct{ Codec Codec }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("the codec %s is missing: give the mapper the option compress.%s() (go get "+
+	return fmt.Sprintf("the codec %s is missing: pass the mapper the option compress.%s() (go get "+
 		"github.com/itemize/itemize/compress)", e.Codec, options[e.Codec])
 }
 
@@ -194,7 +194,7 @@ func (r *Reader) Read(b []byte) (int, error) {
 			return 0, err
 		}
 		if !begins[r.codec.Codec](begin) {
-			r.err = fmt.Errorf("%w: it is not in the frame of %s", ErrDamaged, r.codec.Codec)
+			r.err = fmt.Errorf("%w: it is not a frame of %s", ErrDamaged, r.codec.Codec)
 			return 0, r.err
 		}
 		z, err := r.codec.Read(r.from)
@@ -232,7 +232,7 @@ func (r *Reader) end() error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("%w: something follows the end of its frame", ErrDamaged)
+	return fmt.Errorf("%w: bytes follow the end of its frame", ErrDamaged)
 }
 
 func (r *Reader) damaged(err error) error {

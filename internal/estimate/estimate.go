@@ -136,7 +136,7 @@ func (e *Estimator) Selection(sel selection.Selection, strong bool) Reads {
 // part returns the price of a strongly consistent read of a part whose items are unknown, in one answer. whole reports
 // whether it is part of a whole entity.
 func (e *Estimator) part(part selection.Part, whole bool) cost.Units {
-	u := cost.Units{Min: 1, Expected: 1, Max: maxRange(), If: "the range holds more"}
+	u := cost.Units{Min: 1, Expected: 1, Max: maxRange(), If: "the range has more items"}
 	if part.Range.Kind != selection.One {
 		if whole {
 			u.Expected = min(cost.ReadUnits(e.Sizes.Entity(part.Table)), u.Max)
@@ -237,7 +237,7 @@ func (e *Estimator) Save(s *snapshot.Snapshot, d *change.Diff) (Reads, error) {
 	}
 	sel := selection.Entity(e.Model.Schema, e.Model.Identity(d.Old))
 	look, err := e.predict(images, sel, readRemains)
-	added := cost.Units{Max: float64(len(sel.Parts)) * maxRange(), If: "something was added under the old key"}
+	added := cost.Units{Max: float64(len(sel.Parts)) * maxRange(), If: "another writer added items under the old key"}
 	return r.Add(look).Add(Reads{RCU: added}), err
 }
 
@@ -302,7 +302,8 @@ func (e *Estimator) Query(x *search.Search, r search.Request) Reads {
 		if hits == 0 {
 			hits = cost.MaxPage / leastEntry
 		}
-		behind := cost.Units{Max: float64(hits) * maxRange(), If: "what the index finds is read from the table"}
+		behind := cost.Units{Max: float64(hits) * maxRange(), If: "the items that the index finds are read from " +
+			"the table"}
 		out.RCU = out.RCU.Add(behind.Times(consistency(r.Strong)))
 	}
 	return out

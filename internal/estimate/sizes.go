@@ -41,7 +41,7 @@ func NewSizes(m *model.Model, sizes map[string]int) (*Sizes, error) {
 			for _, it := range m.Schema.Items {
 				names = append(names, it.Name)
 			}
-			return nil, m.Errorf("SizeEstimate of %q, which is no kind of item of the model: name one of %s", name,
+			return nil, m.Errorf("SizeEstimate of %q, which is not a kind of item of the model: name one of %s", name,
 				strings.Join(names, ", "))
 		}
 		if bytes < 0 || bytes > cost.MaxItem {

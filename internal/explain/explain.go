@@ -47,17 +47,17 @@ func Error(ctx context.Context, client any, prefix string, tables []*item.Table,
 	var api smithy.APIError
 	switch {
 	case errors.As(err, &missing) && tables[0].Period != "":
-		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it ahead of its "+
-			"time with tables.Maintain, or by tables.At; one that was dropped stays so: %w", prefix, which, err)}
+		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it ahead of "+
+			"time with tables.Maintain or tables.At, unless it was dropped: %w", prefix, which, err)}
 	case errors.As(err, &missing):
-		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it, or name the "+
-			"right one with mapper.Table or mapper.Tables: %w", prefix, which, err)}
+		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it, or set "+
+			"the right name with mapper.Table or mapper.Tables: %w", prefix, which, err)}
 	case !errors.As(err, &api):
 	case api.ErrorCode() == "AccessDeniedException":
 		return fmt.Errorf("%s: access to %s is denied: allow the operation in the caller's IAM policy: %w", prefix,
 			which, err)
 	case api.ErrorCode() == "ValidationException" && keySchema(api.ErrorMessage()), wrongKeys(err):
-		return fmt.Errorf("%s: the key attributes of %s are not those of the model%s: declare them with hash= and "+
+		return fmt.Errorf("%s: the key attributes of %s differ from the model's%s: declare them with hash= and "+
 			"range=, and with the same types: %w", prefix, which, keys(ctx, client, tables), err)
 	}
 	return fmt.Errorf("%s: %s: %w", prefix, which, err)

@@ -18,7 +18,7 @@ func TestError(t *testing.T) {
 	invalid := func(message string) error {
 		return &smithy.GenericAPIError{Code: "ValidationException", Message: message}
 	}
-	const keys = `P: the key attributes of the table "t" are not those of the model (which has PK and SK): declare ` +
+	const keys = `P: the key attributes of the table "t" differ from the model's (which has PK and SK): declare ` +
 		`them with hash= and range=, and with the same types: `
 	for _, c := range []struct {
 		name   string
@@ -30,15 +30,15 @@ func TestError(t *testing.T) {
 			"a missing table",
 			[]string{"t"},
 			&types.ResourceNotFoundException{},
-			`P: the table "t" does not exist in this account and Region: create it, or name the right one with ` +
+			`P: the table "t" does not exist in this account and Region: create it, or set the right name with ` +
 				`mapper.Table or mapper.Tables: `,
 		},
 		{
 			"one of several",
 			[]string{"t", "u"},
 			&types.ResourceNotFoundException{},
-			`P: one of the tables ["t" "u"] does not exist in this account and Region: create it, or name the right ` +
-				`one with mapper.Table or mapper.Tables: `,
+			`P: one of the tables ["t" "u"] does not exist in this account and Region: create it, or set the right ` +
+				`name with mapper.Table or mapper.Tables: `,
 		},
 		{
 			"denied",

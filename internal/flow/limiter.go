@@ -36,7 +36,7 @@ func RateOf(units float64) Rate { return Rate{units, true} }
 // Check refuses invalid rates.
 func (r Rate) Check() error {
 	if r.explicit && !(r.units >= 0.001 && r.units < 1e9) { // also NaN
-		return fmt.Errorf("%v units a second: give 0.001 or more, or leave it out", r.units)
+		return fmt.Errorf("%v units per second: write 0.001 or more, or leave it out", r.units)
 	}
 	return nil
 }

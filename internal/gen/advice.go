@@ -35,8 +35,8 @@ func advice(it *schema.Item, a *schema.Attribute) string {
 	}
 	for _, e := range it.Entries {
 		if e.Index.All {
-			return fmt.Sprintf("it is a large value, and the index %s, which projects all attributes, holds a copy "+
-				"of what lies in the item of it: project what its queries read (project=)", e.Index.Name)
+			return fmt.Sprintf("it is a large value, and the index %s, which projects all attributes, copies the "+
+				"part in the item: project only what its queries read (project=)", e.Index.Name)
 		}
 	}
 	remaining := 0
@@ -46,8 +46,8 @@ func advice(it *schema.Item, a *schema.Attribute) string {
 		}
 	}
 	if a.Large.External() && !it.Element() && remaining > 0 {
-		return fmt.Sprintf("its values may lie outside of the item, which is written in a transaction then, at twice "+
-			"the units, with %d other attributes: give it an item of its own (sk=) if these are large or change often",
+		return fmt.Sprintf("its external values make a save a transaction with %d other attributes, at twice the "+
+			"WCU: consider an item of its own (sk=)",
 			remaining)
 	}
 	return ""

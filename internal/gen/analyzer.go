@@ -9,7 +9,7 @@ import (
 // Analyzer reports the faults of the ddb tags of models, under go vet and other drivers of analyzers.
 var Analyzer = &analysis.Analyzer{
 	Name: "itemize",
-	Doc:  "report what is wrong with the ddb tags of models",
+	Doc:  "report mistakes in the ddb tags of models",
 	Run:  analyze,
 }
 

@@ -77,16 +77,16 @@ func TestModelChanges(t *testing.T) {
 			Mail  string  `ddb:"sk=HEAD"`
 			Count int64   `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Mail: the attribute "Email" (of Email) is gone from the item HEAD: stored values stay where they are, ` +
-			`and are not read: if Mail holds them now, add was=Email to its ddb tag; if that is meant, run itemize ` +
-			`gen -accept ./...`},
+		}{}, `Mail: the attribute "Email" (of Email) is deleted from the item HEAD: stored values remain, but are ` +
+			`not read: if its values are now in Mail, add was=Email to its ddb tag; if this is intended, run ` +
+			`itemize gen -accept ./...`},
 		"an attribute vanishes": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
 			ID    string  `ddb:"pk=SHOP#{ID}"`
 			Count int64   `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `: the attribute "Email" (of Email) is gone from the item HEAD: stored values stay where they are, and ` +
-			`are not read: if that is meant, run itemize gen -accept ./...; if another field holds them now, add ` +
+		}{}, `: the attribute "Email" (of Email) is deleted from the item HEAD: stored values remain, but are not ` +
+			`read: if this is intended, run itemize gen -accept ./...; if its values are now in another field, add ` +
 			`was=Email to its ddb tag`},
 		"an attribute moves to another item": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
@@ -94,17 +94,17 @@ func TestModelChanges(t *testing.T) {
 			Email string  `ddb:"sk=MAIL"`
 			Count int64   `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Email: the attribute "Email" was on the item HEAD, and would be on Email, where stored entities do not ` +
-			`have it: leave it where it was, or move what is stored yourself, and run itemize gen -accept ./...`},
+		}{}, `Email: the attribute "Email" moved from the item HEAD to Email, where stored entities do not have it: ` +
+			`keep it there, or move the stored values yourself, and run itemize gen -accept ./...`},
 		"a type changes": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
 			ID    string  `ddb:"pk=SHOP#{ID}"`
 			Email string  `ddb:"sk=HEAD"`
 			Count string  `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Count: the attribute "Count" is stored as N, and would be as S, so that stored items could not be ` +
-			`loaded: keep the field as it was, add another of the new type, and let AfterLoad convert, or move what ` +
-			`is stored yourself, and run itemize gen -accept ./...`},
+		}{}, `Count: the attribute "Count" is stored as N, but would be read as S, so that stored items could not ` +
+			`be loaded: keep the field, add another of the new type, and let AfterLoad convert, or move the stored ` +
+			`values yourself, and run itemize gen -accept ./...`},
 		"an option changes the type": {struct {
 			_  blank     `ddb:"table=shops"`
 			ID string    `ddb:"pk=SHOP#{ID}"`
@@ -113,7 +113,7 @@ func TestModelChanges(t *testing.T) {
 			_  blank     `ddb:"table=shops"`
 			ID string    `ddb:"pk=SHOP#{ID}"`
 			B  time.Time `ddb:"sk=HEAD" dynamodbav:",unixtime"`
-		}{}, `B: the attribute "B" is stored as S, and would be as N`},
+		}{}, `B: the attribute "B" is stored as S, but would be read as N`},
 		"a set becomes a list": {struct {
 			_  blank    `ddb:"table=shops"`
 			ID string   `ddb:"pk=SHOP#{ID}"`
@@ -122,14 +122,14 @@ func TestModelChanges(t *testing.T) {
 			_  blank    `ddb:"table=shops"`
 			ID string   `ddb:"pk=SHOP#{ID}"`
 			B  []string `ddb:"sk=HEAD"`
-		}{}, `B: the attribute "B" is stored as SS, and would be as L`},
+		}{}, `B: the attribute "B" is stored as SS, but would be read as L`},
 		"a number narrows": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
 			ID    string  `ddb:"pk=SHOP#{ID}"`
 			Email string  `ddb:"sk=HEAD"`
 			Count int8    `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Count: the attribute "Count" was of the type int64, and is int8, so that stored items with numbers ` +
+		}{}, `Count: the attribute "Count" had the type int64 and has int8 now, so that stored items with numbers ` +
 			`that do not fit could not be loaded`},
 		"a nested struct loses a field": {base{}, struct {
 			_     blank  `ddb:"table=shops"`
@@ -137,7 +137,7 @@ func TestModelChanges(t *testing.T) {
 			Email string `ddb:"sk=HEAD"`
 			Count int64  `ddb:"sk=HEAD"`
 			Home  place  `ddb:"sk=HOME,nested"`
-		}{}, `Home: the attribute "Home" has no "City" any more: it would not be read, and be dropped when the ` +
+		}{}, `Home: the attribute "Home" lacks "City" now: it would not be read, and would be lost when the ` +
 			`attribute is written`},
 		"a nested struct is spread": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
@@ -145,15 +145,15 @@ func TestModelChanges(t *testing.T) {
 			Email string  `ddb:"sk=HEAD"`
 			Count int64   `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME"`
-		}{}, `: the attribute "Home" (of Home) is gone from the item Home`},
+		}{}, `: the attribute "Home" (of Home) is deleted from the item Home`},
 		"two fields exchange their attributes": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
 			ID    string  `ddb:"pk=SHOP#{ID}"`
 			Email string  `ddb:"sk=HEAD" dynamodbav:"Count"`
 			Count int64   `ddb:"sk=HEAD" dynamodbav:"Email"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Count: the attribute "Email" was that of Email, and would be that of Count, so that stored values ` +
-			`would be exchanged`},
+		}{}, `Count: the attribute "Email" belonged to Email and would belong to Count, so that stored values would ` +
+			`be exchanged`},
 		"was= goes too early": {struct {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk=SHOP#{ID}"`
@@ -162,8 +162,8 @@ func TestModelChanges(t *testing.T) {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk=SHOP#{ID}"`
 			B  string `ddb:"sk=HEAD,was=a"`
-		}{}, `B: was=A is gone, and items that were not written since it was added still hold "A", which would not ` +
-			`be read any more: move each once (Scan, and for each a patch with SetIfAbsent of that field), then run ` +
+		}{}, `B: was=A is deleted, but items that were not written since it was added still have "A", which would ` +
+			`not be read: move each once (Scan, and a patch with SetIfAbsent of that field for each), then run ` +
 			`itemize gen -accept ./...`},
 		"an element's field vanishes": {struct {
 			_  blank     `ddb:"table=shops"`
@@ -175,7 +175,7 @@ func TestModelChanges(t *testing.T) {
 			ID string  `ddb:"pk=SHOP#{ID}"`
 			B  string  `ddb:"sk=HEAD"`
 			L  []place `ddb:"sk=L#{Street}"`
-		}{}, `: the attribute "City" (of City) is gone from the item L`},
+		}{}, `: the attribute "City" (of City) is deleted from the item L`},
 	} {
 		text := strings.Join(losses(t, c.before, c.after), "\n")
 		if (text == "") != (c.want == "") || !strings.Contains(text, c.want) {

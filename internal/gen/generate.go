@@ -35,8 +35,8 @@ func (p *Package) Generate(lock []byte, accept bool) ([]File, []Diagnostic, erro
 	if lock == nil && len(p.generated) > 0 {
 		at := token.Position{Filename: p.generated[0], Line: 1, Column: 1}
 		p.Notes = append(p.Notes,
-			Diagnostic{Pos: at, End: at, Message: LockName + " is not there beside generated code: it is written " +
-				"anew, and what stored data would lose by changes since is not noticed; restore it from your version " +
+			Diagnostic{Pos: at, End: at, Message: LockName + " is missing, but generated code exists: it is written " +
+				"again, and changes since then that lose stored data are not noticed; restore it from your version " +
 				"control"})
 	}
 	file, contradictions, err := p.lock(lock, accept)
@@ -126,8 +126,8 @@ func newGenerator(p *Package) *generator {
 			continue
 		}
 		g.report(n.Obj().Pos(), n.Obj().Pos()+token.Pos(len(n.Obj().Name())), fmt.Sprintf(
-			"%s.%s: models of files with different build constraints use it, so that no generated file can declare "+
-				"its fields for all: use it in a model of a file without constraints, or declare a struct for each",
+			"%s.%s: models with different build constraints use it, but only one file can declare its fields: use "+
+				"it in a file without constraints, or declare a struct for each",
 			p.Name, n.Obj().Name()))
 	}
 	return g
@@ -151,13 +151,15 @@ func (g *generator) fieldsName(s *structure) {
 	obj := s.named().Obj()
 	if g.names.taken[s.handles] {
 		g.report(obj.Pos(), obj.Pos()+token.Pos(len(obj.Name())), fmt.Sprintf(
-			"%s.%s: the generated variable %s is declared already in the package: rename that, or the struct", g.p.Name,
+			"%s.%s: the package declares %s already, the name of a generated variable: rename that, or the struct",
+			g.p.Name,
 			obj.Name(), s.handles))
 	}
 	g.names.taken[s.handles] = true
 	if typ := obj.Name() + "Handles"; g.names.taken[typ] {
 		g.report(obj.Pos(), obj.Pos()+token.Pos(len(obj.Name())), fmt.Sprintf(
-			"%s.%s: the generated type %s is declared already in the package: rename that, or the struct", g.p.Name,
+			"%s.%s: the package declares %s already, the name of a generated type: rename that, or the struct",
+			g.p.Name,
 			obj.Name(), typ))
 	} else {
 		g.names.taken[typ] = true
@@ -169,7 +171,7 @@ func (g *generator) global(m *Model, name, what string) {
 	if g.names.taken[name] {
 		pos := m.named.Obj().Pos()
 		g.report(pos, pos+token.Pos(len(m.Name)), fmt.Sprintf(
-			"%s: the generated %s %s is declared already in the package: rename that, or the model", m.Schema.Label(),
+			"%s: the package declares the generated %s %s already: rename that, or the model", m.Schema.Label(),
 			what, name))
 	}
 	g.names.taken[name] = true
@@ -189,7 +191,7 @@ func (g *generator) file(f *sourceFile, models []*Model) *written {
 		g.diagnostics = append(g.diagnostics,
 			Diagnostic{
 				Pos: pos, End: pos,
-				Message: "this file has the name of a generated one, and was not generated: rename it",
+				Message: "this file has the name of a generated file, but is not generated: rename it",
 			})
 	}
 	w := newWriter(g.p.types, g.names)

@@ -75,7 +75,7 @@ func (n *nodeWriter) indexName(e *schema.Entry, more bool) string {
 // index writes the function that queries an index.
 func (n *nodeWriter) index(e *schema.Entry, name string) {
 	if n.g.names.taken[name] {
-		n.report(e.Field, fmt.Sprintf("%s: the index %s would have the function %s, which the package has already: "+
+		n.report(e.Field, fmt.Sprintf("%s: the package declares %[3]s already, the function of the index %[2]s: "+
 			"add name=Word to its declaration", n.e.Label(), e.Index.Name, name))
 		return
 	}

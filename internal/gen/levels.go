@@ -143,13 +143,13 @@ func (n *nodeWriter) noQuery(l level) {
 		return
 	}
 	t := n.types[i]
-	text := fmt.Sprintf("it is no query, since %s (%s) lies between its items", between.Name, templateText(between))
+	text := fmt.Sprintf("it is not a query, since %s (%s) is between its items", between.Name, templateText(between))
 	t.doc += " " + upperFirst(text) + "."
 	pos, end := n.g.p.find.place(l.it.Decl, 0, 0)
 	fset := n.g.p.fset
 	n.g.p.Notes = append(n.g.p.Notes,
 		Diagnostic{Pos: fset.Position(pos), End: fset.Position(end), Message: n.e.Label() + "." + l.it.Name + ": " +
-			text + ", and it has no All, Collect, Page and Count: begin its key with a segment of its own to query " +
+			text + ", and it has no All, Collect, Page and Count: begin its key with a constant segment to query " +
 			l.it.Name + " alone"})
 }
 

@@ -134,7 +134,8 @@ func (l *loader) list(ctx context.Context, cfg Config, patterns []string) error 
 		}
 	}
 	if len(best) == 0 && len(all) == 0 {
-		return fmt.Errorf("no packages match %s", strings.Join(patterns, " "))
+		return fmt.Errorf("the pattern %s matches no package: name a folder such as ./models, or ./...",
+			strings.Join(patterns, " "))
 	}
 	var order func(p *packages.Package)
 	seen := map[string]bool{}
@@ -227,7 +228,7 @@ func (i importer) Import(path string) (*types.Package, error) {
 	if p := i.l.deps[path]; p != nil {
 		return p, nil
 	}
-	return nil, fmt.Errorf("package %s could not be loaded", path)
+	return nil, fmt.Errorf("the package %s could not be loaded: see the errors of go build", path)
 }
 
 // check parses and type-checks a root, as far as it can be.

@@ -55,7 +55,7 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 		for _, text := range lost(*was, now.Models[i]) {
 			out = append(out,
 				p.contradiction(m, contradiction{},
-					text+": migrate what is stored, then run itemize gen -accept ./..."))
+					text+": migrate the stored items, then run itemize gen -accept ./..."))
 		}
 		for _, text := range lostIndexes(*was, now.Models[i]) {
 			out = append(out, p.contradiction(m, contradiction{}, text))
@@ -95,15 +95,15 @@ func (p *Package) readLock(content []byte) (lockFile, error) {
 		return l, nil
 	}
 	bad := func(why any) (lockFile, error) {
-		return lockFile{}, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run itemize "+
-			"gen -accept to write it anew, which forgets what is stored of models that were removed or stand under "+
-			"build tags, and of attributes that are gone", p.LockPath(), why)
+		return lockFile{}, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run "+
+			"itemize gen -accept to write it again (without removed models and attributes)", p.LockPath(), why)
 	}
 	if err := json.Unmarshal(content, &l); err != nil {
 		return bad(err)
 	}
 	if l.Version != 1 {
-		return bad(fmt.Sprintf("its version is %d, and this itemize knows 1", l.Version))
+		return bad(fmt.Sprintf("its version is %d, but this itemize reads version 1: use the itemize that wrote it",
+			l.Version))
 	}
 	if len(l.Models) == 0 {
 		return bad("it has no models")
@@ -114,7 +114,7 @@ func (p *Package) readLock(content []byte) (lockFile, error) {
 		case m.Model == "" || len(m.Tables) == 0 || len(m.Items) == 0:
 			return bad(fmt.Sprintf("its model %q has no tables or no items", m.Model))
 		case seen[m.Model]:
-			return bad("the model " + m.Model + " stands in it twice, perhaps since two branches were merged")
+			return bad("the model " + m.Model + " occurs twice, perhaps by a merge of two branches")
 		}
 		seen[m.Model] = true
 	}
@@ -209,34 +209,34 @@ func lost(old, now schema.Layout) []string {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if keyText(old.PartitionKey) != keyText(now.PartitionKey) {
 		a, b := shown(old.PartitionKey, now.PartitionKey)
-		say("the partition key was %s, and is %s, so that no stored %s is found", a, b, old.Model)
+		say("the partition key was %s and is %s now, so that no stored %s is found", a, b, old.Model)
 	}
 	out = append(out, lostShards(old.Shards, now.Shards)...)
 	if old.Delim != now.Delim {
-		say("the delimiter was %q, and is %q, so that values in keys are escaped in another way", old.Delim, now.Delim)
+		say("the delimiter was %q and is %q now, which changes how values in keys are escaped", old.Delim, now.Delim)
 	}
 	if old.TTL != now.TTL && old.TTL != "" {
-		say("the TTL attribute was %q, and is %q, so that stored items do not expire as they were told", old.TTL,
+		say("the TTL attribute was %q and is %q now, so that stored items do not expire as set", old.TTL,
 			now.TTL)
 	}
 	if old.Version != now.Version && old.Version != "" {
-		say("the version attribute was %q, and is %q, so that stored versions are not compared", old.Version,
+		say("the version attribute was %q and is %q now, so that stored versions are not compared", old.Version,
 			now.Version)
 	}
 	if now.TTL != "" && old.TTL != now.TTL &&
 		slices.ContainsFunc(old.Items, func(it schema.LayoutItem) bool { return stillHolds(it, now.TTL) }) {
-		say("items may hold %q from before, which is the TTL attribute now, so that DynamoDB would delete them by it",
+		say("stored items may have %q, which is the TTL attribute now, by which DynamoDB would delete them",
 			now.TTL)
 	}
 	for _, t := range old.Tables {
 		i := slices.IndexFunc(now.Tables, func(x schema.LayoutTable) bool { return x.Name == t.Name })
 		switch {
 		case i < 0:
-			say("the table %s is gone, with what is stored in it (if only its name in Go has changed, table=%s on "+
-				"the model keeps it)", t.Name, t.Name)
+			say("the table %s is deleted from the model, with its stored items (if only its name in Go has "+
+				"changed, table=%s on the model keeps it)", t.Name, t.Name)
 		case now.Tables[i].Hash != t.Hash || now.Tables[i].Range != t.Range || now.Tables[i].HashType != t.HashType ||
 			now.Tables[i].RangeType != t.RangeType:
-			say("the keys of the table %s were %s, and are %s", t.Name, tableKeys(t), tableKeys(now.Tables[i]))
+			say("the keys of the table %s were %s and are %s now", t.Name, tableKeys(t), tableKeys(now.Tables[i]))
 		}
 	}
 	for _, it := range old.Items {
@@ -245,7 +245,7 @@ func lost(old, now schema.Layout) []string {
 		}
 		if !slices.ContainsFunc(now.Items,
 			func(x schema.LayoutItem) bool { return x.Table == it.Table && sortKey(x) == sortKey(it) }) {
-			say("no item has the sort key %s any more (it was that of %s), so that what is stored there is not found",
+			say("no item has the sort key %s now (it was the key of %s), so that stored items are not found",
 				template(it), it.Name)
 		}
 	}
@@ -256,10 +256,10 @@ func lost(old, now schema.Layout) []string {
 				continue
 			}
 			if it.Root && !x.Root {
-				say("the root was %s, and another item is it now, which stored entities may not have", it.Name)
+				say("the root was %s and is another item now, which stored entities may not have", it.Name)
 			}
 			if expires(it) && !expires(x) && old.TTL == now.TTL {
-				say("items of %s held %q, and go on expiring, though nothing renews it any more", it.Name, old.TTL)
+				say("items of %s had %q and still expire, but nothing extends it now", it.Name, old.TTL)
 			}
 		}
 	}
@@ -283,12 +283,13 @@ func exchanged(old, now schema.Layout) []string {
 			g := b.Placeholders[i]
 			switch {
 			case narrower(f.Number, g.Number):
-				out = append(out, fmt.Sprintf("in %s {%s} was of the type %s, and is %s, so that stored numbers that "+
-					"do not fit would not be found", what, f.Field, f.Number, g.Number))
+				out = append(out, fmt.Sprintf("in %s {%s} had the type %s and has %s now, so that stored numbers "+
+					"that do not fit would not be found", what, f.Field, f.Number, g.Number))
 			case (f.From != g.From || f.Field != g.Field) &&
 				(holds(now, is, f.From, f.Field) || holds(old, was, g.From, g.Field)):
 				out = append(out,
-					fmt.Sprintf("the fields in %s were %s, and are %s, so that stored values would be taken for others",
+					fmt.Sprintf("the fields in %s were %s and are %s now, so that stored values would be read into "+
+						"the wrong fields",
 						what, strings.Join(fields(a), ", "), strings.Join(fields(b), ", ")))
 				return
 			}
@@ -304,8 +305,8 @@ func exchanged(old, now schema.Layout) []string {
 			case it.Name == x.Name || !hasItem(now, it.Name) && !hasItem(old, x.Name):
 				places("the sort key "+it.SortKey.Template, it, x, *it.SortKey, *x.SortKey)
 			default:
-				out = append(out, fmt.Sprintf("the sort key %s was that of %s, and is that of %s, so that what is "+
-					"stored would be taken for something else", template(it), it.Name, x.Name))
+				out = append(out, fmt.Sprintf("the sort key %s was the key of %s and is the key of %s now, so that "+
+					"stored items would be read as the wrong kind", template(it), it.Name, x.Name))
 			}
 		}
 	}

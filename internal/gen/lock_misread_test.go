@@ -40,7 +40,7 @@ func TestLockRefusesMisreadingChanges(t *testing.T) {
 			ID string  `ddb:"pk=M#{ID}"`
 			A  int     `ddb:"sk=HEAD"`
 			L  []bySKU `ddb:"sk=L#{Title}"`
-		}{}, "the fields in the sort key L#{SKU} were element SKU, and are element Title"},
+		}{}, "the fields in the sort key L#{SKU} were element SKU and are element Title now"},
 		"the partition key names another field": {struct {
 			_     blank  `ddb:"table=shops"`
 			ID    string `ddb:"pk=M#{ID}"`
@@ -49,7 +49,7 @@ func TestLockRefusesMisreadingChanges(t *testing.T) {
 			_     blank  `ddb:"table=shops"`
 			ID    string `ddb:"sk=HEAD"`
 			Email string `ddb:"pk=M#{Email}"`
-		}{}, "the fields in the partition key were model ID, and are model Email"},
+		}{}, "the fields in the partition key were model ID and are model Email now"},
 		"a field that a key names is renamed": {struct {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk=M#{ID}"`
@@ -75,7 +75,7 @@ func TestLockRefusesMisreadingChanges(t *testing.T) {
 			Since int    `ddb:"sk=HOME"`
 			Work  place  `ddb:"sk=HOME"`
 			Hours int    `ddb:"sk=WORK"`
-		}{}, `the attribute "Street" was that of Home.Street, and would be that of Work.Street`},
+		}{}, `the attribute "Street" belonged to Home.Street and would belong to Work.Street`},
 		"a new list takes another's keys": {struct {
 			_  blank   `ddb:"table=shops"`
 			ID string  `ddb:"pk=M#{ID}"`
@@ -87,7 +87,7 @@ func TestLockRefusesMisreadingChanges(t *testing.T) {
 			X  int     `ddb:"sk=HEAD"`
 			A  []bySKU `ddb:"sk=C#{SKU}"`
 			B  []bySKU `ddb:"sk=A#{SKU}"`
-		}{}, `the sort key "A#{SKU}" was that of A, and is that of B`},
+		}{}, `the sort key "A#{SKU}" was the key of A and is the key of B now`},
 		"a list is renamed": {struct {
 			_  blank   `ddb:"table=shops"`
 			ID string  `ddb:"pk=M#{ID}"`
@@ -107,7 +107,7 @@ func TestLockRefusesMisreadingChanges(t *testing.T) {
 			_  blank     `ddb:"table=shops,ttl=exp"`
 			ID string    `ddb:"pk=M#{ID}"`
 			T  time.Time `ddb:"sk=HEAD"`
-		}{}, `items of T held "exp", and go on expiring`},
+		}{}, `items of T had "exp" and still expire`},
 		"a number in a key becomes narrower": {struct {
 			_  blank  `ddb:"table=shops"`
 			ID int64  `ddb:"pk=M#{ID:sortable}"`
@@ -116,7 +116,7 @@ func TestLockRefusesMisreadingChanges(t *testing.T) {
 			_  blank  `ddb:"table=shops"`
 			ID uint64 `ddb:"pk=M#{ID:sortable}"`
 			A  string `ddb:"sk=HEAD"`
-		}{}, "in the partition key {ID} was of the type int64, and is uint64"},
+		}{}, "in the partition key {ID} had the type int64 and has uint64 now"},
 		"a number in a key becomes wider": {struct {
 			_  blank  `ddb:"table=shops"`
 			ID int16  `ddb:"pk=M#{ID:05}"`
@@ -134,7 +134,7 @@ func TestLockRefusesMisreadingChanges(t *testing.T) {
 			_  blank        `ddb:"table=shops"`
 			ID string       `ddb:"pk=M#{ID}"`
 			A  map[int8]int `ddb:"sk=HEAD"`
-		}{}, "was of the type int64, and is int8"},
+		}{}, "had the type int64 and has int8 now"},
 		"an array of bytes grows": {struct {
 			_  blank   `ddb:"table=shops"`
 			ID string  `ddb:"pk=M#{ID}"`
@@ -152,7 +152,7 @@ func TestLockRefusesMisreadingChanges(t *testing.T) {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk=M#{ID}"`
 			A  int8   `ddb:"sk=HEAD"`
-		}{}, "was a time in seconds, and is int8"},
+		}{}, "was a time in seconds and is int8 now"},
 		"fields inside an attribute exchange their names": {struct {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk=M#{ID}"`
@@ -161,7 +161,7 @@ func TestLockRefusesMisreadingChanges(t *testing.T) {
 			_  blank   `ddb:"table=shops"`
 			ID string  `ddb:"pk=M#{ID}"`
 			A  swapped `ddb:"sk=HEAD,nested"`
-		}{}, `was that of X, and would be that of Y`},
+		}{}, `belonged to X and would belong to Y`},
 		"a field inside an attribute takes the name of another": {struct {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk=M#{ID}"`
@@ -179,7 +179,7 @@ func TestLockRefusesMisreadingChanges(t *testing.T) {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk=M#{ID}"`
 			A  int8   `ddb:"sk=HEAD"`
-		}{}, "was any number, and is int8"},
+		}{}, "was any number and is int8 now"},
 		"a struct becomes a map by numbers": {struct {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk=M#{ID}"`
@@ -189,7 +189,7 @@ func TestLockRefusesMisreadingChanges(t *testing.T) {
 			ID string         `ddb:"pk=M#{ID}"`
 			B  int            `ddb:"sk=HEAD"`
 			A  map[int]string `ddb:"sk=HEAD"`
-		}{}, "was a struct, and would have keys of the kind"},
+		}{}, "was a struct and would have keys of the kind"},
 		"a kind of the partition key, of which the template says nothing": {struct {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk={ID}"`
@@ -198,7 +198,7 @@ func TestLockRefusesMisreadingChanges(t *testing.T) {
 			_  blank `ddb:"table=shops"`
 			ID int   `ddb:"pk={ID}"`
 			A  int   `ddb:"sk=HEAD"`
-		}{}, `was "{ID}" (string), and is "{ID}" (int)`},
+		}{}, `was "{ID}" (string) and is "{ID}" (int) now`},
 		"a model gets versions": {struct {
 			_  blank  `ddb:"table=shops,noversion"`
 			ID string `ddb:"pk=M#{ID}"`

@@ -13,9 +13,9 @@ import (
 type contradiction struct{ item, field, text, cure string }
 
 const (
-	orMigrate = "or move what is stored yourself, and run itemize gen -accept ./..."
-	orAccept  = "if that is meant, run itemize gen -accept ./..."
-	dropped   = "it would not be read, and be dropped when the attribute is written"
+	orMigrate = "or move the stored values yourself, and run itemize gen -accept ./..."
+	orAccept  = "if this is intended, run itemize gen -accept ./..."
+	dropped   = "it would not be read, and would be lost when the attribute is written"
 )
 
 // lostAttributes lists the attributes of an old layout whose values a new one would not find, or
@@ -73,16 +73,16 @@ func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
 		(holds(x.now, x.is, origin(x.is), a.Field) || holds(x.old, x.was, origin(x.was), b.Field)) {
 		return &contradiction{
 			x.is.Name, b.Field,
-			fmt.Sprintf("the attribute %q was that of %s, and would be that of %s, so that stored values would be "+
-				"exchanged", a.Name, a.Field, b.Field), "leave the attributes' names as they were, " + orMigrate,
+			fmt.Sprintf("the attribute %q belonged to %s and would belong to %s, so that stored values would be "+
+				"exchanged", a.Name, a.Field, b.Field), "keep the attributes' names, " + orMigrate,
 		}
 	}
 	for _, w := range a.Was {
 		if !slices.Contains(b.Was, w) && b.Name != w {
 			return &contradiction{
-				x.is.Name, b.Field, fmt.Sprintf("was=%s is gone, and items that were not written "+
-					"since it was added still hold %q, which would not be read any more", w, w),
-				"move each once (Scan, and for each a patch with SetIfAbsent of that field), then run itemize gen " +
+				x.is.Name, b.Field, fmt.Sprintf("was=%s is deleted, but items that were not written since it was "+
+					"added still have %q, which would not be read", w, w),
+				"move each once (Scan, and a patch with SetIfAbsent of that field for each), then run itemize gen " +
 					"-accept ./...",
 			}
 		}
@@ -91,18 +91,18 @@ func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
 		if o.Name != a.Name && a.Name != b.Name && (o.Name == b.Name || slices.Contains(b.Was, o.Name)) {
 			return &contradiction{
 				x.is.Name, b.Field,
-				fmt.Sprintf("items hold %q and %q, both of which would be the attribute %q, so that one of them "+
-					"would be lost", a.Name, o.Name, b.Name), "leave one out of was=, " + orMigrate,
+				fmt.Sprintf("items have %q and %q, both of which would be the attribute %q, so that one of them "+
+					"would be lost", a.Name, o.Name, b.Name), "delete one from was=, " + orMigrate,
 			}
 		}
 	}
 	if text := unread(a, b); text != "" {
-		return &contradiction{x.is.Name, b.Field, text, "keep that option, or another of the kind, " + orMigrate}
+		return &contradiction{x.is.Name, b.Field, text, "keep that option, or another of its kind, " + orMigrate}
 	}
 	if text := incompatible(a.Wire, b.Wire, fmt.Sprintf("the attribute %q", a.Name)); text != "" {
-		cure := "keep the field as it was, add another of the new type, and let AfterLoad convert, "
+		cure := "keep the field, add another of the new type, and let AfterLoad convert, "
 		if strings.HasSuffix(text, dropped) {
-			cure = "keep it, or where it is only renamed in Go give the new field the old name by dynamodbav:\"name\", "
+			cure = "keep it, or if only its name in Go has changed add the old name: dynamodbav:\"name\", "
 		}
 		return &contradiction{x.is.Name, b.Field, text, cure + orMigrate}
 	}
@@ -116,9 +116,9 @@ func (x *attributes) back(a schema.LayoutAttribute) *contradiction {
 			continue
 		}
 		if text := incompatible(a.Wire, b.Wire,
-			fmt.Sprintf("the attribute %q, which items may still hold from before it was removed,",
+			fmt.Sprintf("the attribute %q, which stored items may have though the model removed it,",
 				a.Name)); text != "" {
-			return &contradiction{x.is.Name, b.Field, text, "give it another name, " + orMigrate}
+			return &contradiction{x.is.Name, b.Field, text, "use another name, " + orMigrate}
 		}
 	}
 	return nil
@@ -159,20 +159,20 @@ func (x *attributes) removed(a schema.LayoutAttribute) *contradiction {
 		if b := fieldAt(other, a.Field); b != nil && !attributeOf(itemAt(x.old, other), a.Field) {
 			return &contradiction{
 				other.Name, b.Field,
-				fmt.Sprintf("the attribute %q was on the item %s, and would be on %s, where stored entities do not "+
-					"have it", a.Name, x.was.Name, other.Name), "leave it where it was, " + orMigrate,
+				fmt.Sprintf("the attribute %q moved from the item %s to %s, where stored entities do not have it",
+					a.Name, x.was.Name, other.Name), "keep it there, " + orMigrate,
 			}
 		}
 	}
-	stays := fmt.Sprintf("the attribute %q (of %s) is gone from the item %s: stored values stay where they are, and "+
-		"are not read", a.Name, a.Field, x.was.Name)
+	stays := fmt.Sprintf("the attribute %q (of %s) is deleted from the item %s: stored values remain, but are not "+
+		"read", a.Name, a.Field, x.was.Name)
 	if b := x.renamed(a); b != nil {
 		return &contradiction{
 			x.is.Name, b.Field, stays,
-			fmt.Sprintf("if %s holds them now, add was=%s to its ddb tag; %s", b.Field, a.Name, orAccept),
+			fmt.Sprintf("if its values are now in %s, add was=%s to its ddb tag; %s", b.Field, a.Name, orAccept),
 		}
 	}
-	return &contradiction{"", "", stays, orAccept + "; if another field holds them now, add was=" + a.Name +
+	return &contradiction{"", "", stays, orAccept + "; if its values are now in another field, add was=" + a.Name +
 		" to its ddb tag"}
 }
 
@@ -261,10 +261,10 @@ func namedInKey(l schema.Layout, it schema.LayoutItem, field string) bool {
 func unread(old, now schema.LayoutAttribute) string {
 	switch {
 	case old.Large != nil && now.Large == nil:
-		return fmt.Sprintf("the attribute %q may be stored compressed, or outside of its item, and would be read "+
-			"as it is", old.Name)
+		return fmt.Sprintf("the attribute %q may be stored compressed or outside its item, but would be read as a "+
+			"plain value", old.Name)
 	case old.Large.External() && !now.Large.External():
-		return fmt.Sprintf("values of the attribute %q may lie outside of their items, and would not be read there",
+		return fmt.Sprintf("values of the attribute %q may be outside their items, but would not be read there",
 			old.Name)
 	}
 	return ""
@@ -277,36 +277,38 @@ func incompatible(old, now schema.Wire, what string) string {
 	case old.Type == "" || now.Type == "any":
 		return ""
 	case old.Type != now.Type:
-		return fmt.Sprintf("%s is stored as %s, and would be as %s, so that stored items could not be loaded", what,
+		return fmt.Sprintf("%s is stored as %s, but would be read as %s, so that stored items could not be loaded",
+			what,
 			old.Type, now.Type)
 	case old.Format != now.Format && now.Format != "":
-		return fmt.Sprintf("%s would be read as %s, which it was not written as, so that stored items could not "+
-			"be loaded", what, now.Format)
+		return fmt.Sprintf("%s would be read as %s, a format in which it was not written, so that stored items "+
+			"could not be loaded", what, now.Format)
 	case now.Type == "B" && now.Len > 0 && now.Len != old.Len:
-		return fmt.Sprintf("%s would take %d bytes, and stored items hold others, so that they could not be loaded",
+		return fmt.Sprintf("%s would take %d bytes, but stored items have other lengths, so that they could not be "+
+			"loaded",
 			what, now.Len)
 	case now.Len > 0 && (old.Len == 0 || now.Len < old.Len):
-		return fmt.Sprintf("%s would take %d elements, and what stored items have beyond would be dropped", what,
+		return fmt.Sprintf("%s would take %d elements, and further elements of stored items would be lost", what,
 			now.Len)
 	case old.Key != now.Key && old.Key != "" && now.Key != "" && now.Key != "string":
-		return fmt.Sprintf("%s had keys of the kind %s, and has %s, so that stored items could not be loaded", what,
+		return fmt.Sprintf("%s had keys of the kind %s and has %s now, so that stored items could not be loaded", what,
 			old.Key, now.Key)
 	case old.Format == "unixtime" && now.Number != "" && narrower("int64", now.Number):
-		return fmt.Sprintf("%s was a time in seconds, and is %s, so that stored items could not be loaded", what,
+		return fmt.Sprintf("%s was a time in seconds and is %s now, so that stored items could not be loaded", what,
 			now.Number)
 	case old.Type == "N" && old.Number == "" && old.Format == "" && now.Number != "":
-		return fmt.Sprintf("%s was any number, and is %s, so that stored items with numbers that do not fit could "+
-			"not be loaded", what, now.Number)
+		return fmt.Sprintf("%s was any number and is %s now, so that stored items with numbers that do not fit "+
+			"could not be loaded", what, now.Number)
 	case len(old.Fields) > 0 && now.Of != nil && now.Key != "" && now.Key != "string":
-		return fmt.Sprintf("%s was a struct, and would have keys of the kind %s, so that stored items could not "+
-			"be loaded", what, now.Key)
+		return fmt.Sprintf("%s was a struct and would have keys of the kind %s, so that stored items could not be "+
+			"loaded", what, now.Key)
 	case narrower(old.Number, now.Number):
-		return fmt.Sprintf("%s was of the type %s, and is %s, so that stored items with numbers that do not fit "+
+		return fmt.Sprintf("%s had the type %s and has %s now, so that stored items with numbers that do not fit "+
 			"could not be loaded", what, old.Number, now.Number)
 	case old.Of != nil && now.Of != nil:
 		return incompatible(*old.Of, *now.Of, "what "+what+" holds")
 	case old.Of != nil && len(now.Fields) > 0:
-		return fmt.Sprintf("%s is a map of any keys, and would be a struct, so that other keys would be dropped when "+
+		return fmt.Sprintf("%s is a map of any keys and would be a struct, so that other keys would be lost when "+
 			"it is written", what)
 	}
 	for _, f := range old.Fields {
@@ -314,14 +316,14 @@ func incompatible(old, now schema.Wire, what string) string {
 		switch {
 		case i >= 0 && goName(f) != goName(now.Fields[i]) &&
 			(hasField(now, goName(f)) || hasField(old, goName(now.Fields[i]))):
-			return fmt.Sprintf("%q in %s was that of %s, and would be that of %s, so that stored values would be "+
+			return fmt.Sprintf("%q in %s belonged to %s and would belong to %s, so that stored values would be "+
 				"exchanged", f.Name, what, goName(f), goName(now.Fields[i]))
 		case i >= 0:
 			if text := incompatible(f.Wire, now.Fields[i].Wire, fmt.Sprintf("%q in %s", f.Name, what)); text != "" {
 				return text
 			}
 		case now.Of == nil:
-			return fmt.Sprintf("%s has no %q any more: %s", what, f.Name, dropped)
+			return fmt.Sprintf("%s lacks %q now: %s", what, f.Name, dropped)
 		default:
 			if text := incompatible(f.Wire, *now.Of, fmt.Sprintf("%q in %s", f.Name, what)); text != "" {
 				return text

@@ -26,20 +26,20 @@ func lostIndexes(old, now schema.Layout) []string {
 			was := derivedKey(old, before, k.Attribute)
 			switch {
 			case was == nil:
-				stale = append(stale, fmt.Sprintf("have no %q", k.Attribute))
+				stale = append(stale, fmt.Sprintf("without %q", k.Attribute))
 			case keyText(was.LayoutKey) != keyText(k.LayoutKey) ||
 				!slices.Equal(sourcesIn(old, before, was.LayoutKey), sourcesIn(now, x.Item, k.LayoutKey)):
 				a, b := shown(was.LayoutKey, k.LayoutKey)
-				stale = append(stale, fmt.Sprintf("hold %s as %q, which is %s now", a, k.Attribute, b))
+				stale = append(stale, fmt.Sprintf("with %s as %q, which is %s now", a, k.Attribute, b))
 			}
 		}
 		if text := fixed(old, x); text != "" {
 			out = append(out, text)
 		}
 		if len(stale) > 0 {
-			out = append(out, fmt.Sprintf("items of %s that are stored %s, so that the index %s does not find them: "+
-				"run itemize gen -accept ./..., create the index if it is new, and save each of a Scan with "+
-				"mapper.Reindex (if nothing is stored yet, -accept is all)", x.Item, strings.Join(stale, ", and "),
+			out = append(out, fmt.Sprintf("stored items of %s are %s, so that the index %s does not find them: run "+
+				"itemize gen -accept ./... and save each with mapper.Reindex (if the table has items)",
+				x.Item, strings.Join(stale, ", and "),
 				x.Name))
 		}
 	}
@@ -64,8 +64,8 @@ func fixed(old schema.Layout, x schema.LayoutIndex) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("the index %s had the %s %s, and has %s, which DynamoDB changes of no index: give it another "+
-		"name, or run itemize gen -accept ./... where the table is made anew", x.Name, what, before, after)
+	return fmt.Sprintf("the index %s had the %s %s and has %s now, a change that DynamoDB does not make: use "+
+		"another name, or run itemize gen -accept ./... if the table is created again", x.Name, what, before, after)
 }
 
 func attributesOf(x schema.LayoutIndex) string {

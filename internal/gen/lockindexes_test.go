@@ -72,21 +72,24 @@ func TestLostIndexes(t *testing.T) {
 		old, now any
 		want     string
 	}{
-		{"declared on what is stored", none{}, byA{}, `items of HEAD that are stored have no "K", so that the index ` +
-			`one does not find them: run itemize gen -accept ./..., create the index if it is new, and save each of ` +
-			`a Scan with mapper.Reindex`},
+		{
+			"declared on what is stored",
+			none{},
+			byA{},
+			`does not find them: run itemize gen -accept ./... and save each with mapper.Reindex (if the table has items)`,
+		},
 		{"over an attribute as it is, which DynamoDB fills", none{}, own{}, ""},
-		{"another projection", byA{}, projected{}, "the index one had the projection all, and has B, _a, _s, which " +
-			"DynamoDB changes of no index: give it another name"},
+		{"another projection", byA{}, projected{}, "the index one had the projection all and has B, _a, _s now, a " +
+			"change that DynamoDB does not make: use another name"},
 		{
 			"another key",
 			own{},
 			byA{},
-			"the index one had the keys A (S), and has K (S), which DynamoDB changes of no index",
+			"the index one had the keys A (S) and has K (S) now, a change that DynamoDB does not make",
 		},
 		{"taken away", byA{}, none{}, ""},
-		{"of another field", byA{}, byB{}, `hold "A#{A}" as "K", which is "A#{B}" now`},
-		{"of another text", byA{}, text{}, `hold "A#{A}" as "K", which is "BY#{A}" now`},
+		{"of another field", byA{}, byB{}, `with "A#{A}" as "K", which is "A#{B}" now`},
+		{"of another text", byA{}, text{}, `with "A#{A}" as "K", which is "BY#{A}" now`},
 		{"the field and the index renamed", byA{}, renamed{}, ""},
 		{"as it was", byA{}, byA{}, ""},
 	} {

@@ -17,19 +17,19 @@ func lostShards(old, now *schema.LayoutShards) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if old.By != now.By {
-		say("shards were chosen by %s, and are by %s, so that what is stored is not found by its key", shardedBy(old),
-			shardedBy(now))
+		say("shards were chosen by %s and are chosen by %s now, so that stored entities are not found by their keys",
+			shardedBy(old), shardedBy(now))
 	}
 	first := now.Counts[0]
 	if !slices.Contains(old.Counts, first) {
-		say("%d shards would be written, which code that is deployed does not know: write shards='%s' first, deploy "+
-			"that everywhere, and then this", first, counts(append(slices.Clone(old.Counts), first)))
+		say("%d shards would be written, which deployed programs do not read: write shards='%s' first, deploy it "+
+			"everywhere, and then make this change", first, counts(append(slices.Clone(old.Counts), first)))
 		return out
 	}
 	for _, n := range old.Counts {
 		if !slices.Contains(now.Counts, n) && (now.By != "" || n > slices.Max(now.Counts)) {
-			say("what was written over %d shards is not found any more: write shards='%s', and take %d away when all "+
-				"has been moved (a Save with Move moves what it has loaded)", n,
+			say("entities on %d shards are not found now: write shards='%s', and remove %d when all entities have "+
+				"moved (a Save with Move moves the loaded entity)", n,
 				counts(append(slices.Clone(now.Counts), n)), n)
 		}
 	}

@@ -20,14 +20,19 @@ func TestLostShards(t *testing.T) {
 	}{
 		{"known to all", of("ID", 200), of("ID", 200, 400), ""},
 		{"then written", of("ID", 200, 400), of("ID", 400, 200), ""},
-		{"then retired", of("ID", 400, 200), of("ID", 400), `what was written over 200 shards is not found any more: ` +
-			`write shards='400,200', and take 200 away when all has been moved (a Save with Move moves what it has ` +
-			`loaded)`},
-		{"written at once", of("ID", 200), of("ID", 400, 200), `400 shards would be written, which code that is ` +
-			`deployed does not know: write shards='200,400' first, deploy that everywhere, and then this`},
-		{"by another field", of("ID", 200), of("", 200), "shards were chosen by ID, and are by chance"},
+		{
+			"then retired", of("ID", 400, 200), of("ID", 400),
+			`entities on 200 shards are not found now: write shards='400,200', and remove 200 when all entities ` +
+				`have moved (a Save with Move moves the loaded entity)`,
+		},
+		{
+			"written at once", of("ID", 200), of("ID", 400, 200),
+			`400 shards would be written, which deployed programs do not read: write shards='200,400' first, deploy ` +
+				`it everywhere, and then make this change`,
+		},
+		{"by another field", of("ID", 200), of("", 200), "shards were chosen by ID and are chosen by chance now"},
 		{"drawn, of more", of("", 200, 400), of("", 400), ""},
-		{"drawn, of fewer", of("", 400, 200), of("", 200), "what was written over 400 shards is not found any more"},
+		{"drawn, of fewer", of("", 400, 200), of("", 200), "entities on 400 shards are not found now"},
 		{"as they were", of("", 200), of("", 200), ""},
 		{"none before", nil, of("", 200), ""},
 	} {

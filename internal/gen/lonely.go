@@ -37,8 +37,8 @@ func (f *finder) lonely(named *types.Named, st *types.Struct) {
 	}
 	if name := pathOf(named); places != nil && !unread && !f.embedded[name] {
 		from, to := f.placeIn(places, pos, end)
-		f.report(from, to, typeName(named)+"."+places.Name()+": the struct has a sort key and no partition key, so "+
-			"that it is no model: add pk=TEMPLATE to the field that identifies an entity, or embed it in a model")
+		f.report(from, to, typeName(named)+"."+places.Name()+": the struct has a sort key but no partition key, so "+
+			"that it is not a model: add pk=TEMPLATE to the field that identifies an entity, or embed it in a model")
 		f.p.Diagnostics[len(f.p.Diagnostics)-1].embed = name
 	}
 }

@@ -53,13 +53,13 @@ func TestLockMemory(t *testing.T) {
 			ID   string     `ddb:"pk=U#{ID}"`
 			A    string     `ddb:"sk=HEAD"`
 			Note int        `ddb:"sk=HEAD"`
-		}{}}, `"Note", which items may still hold`},
+		}{}}, `, which stored items may have though the model removed it,`},
 		"a name that comes back as that of before": {[]any{withNote{}, bare{}, struct {
 			_    blankField `ddb:"table=users"`
 			ID   string     `ddb:"pk=U#{ID}"`
 			A    string     `ddb:"sk=HEAD"`
 			Memo int        `ddb:"sk=HEAD,was=Note"`
-		}{}}, `"Note", which items may still hold`},
+		}{}}, `, which stored items may have though the model removed it,`},
 		"it comes back as it was": {[]any{withNote{}, bare{}, withNote{}}, ""},
 		"a name of before, of which was= is gone": {[]any{withNote{}, withFull{}, withoutWas{}, struct {
 			_    blankField `ddb:"table=users"`
@@ -67,26 +67,26 @@ func TestLockMemory(t *testing.T) {
 			A    string     `ddb:"sk=HEAD"`
 			Full string     `ddb:"sk=HEAD"`
 			Note int        `ddb:"sk=HEAD"`
-		}{}}, `"Note", which items may still hold`},
+		}{}}, `, which stored items may have though the model removed it,`},
 		"a name of before, of which the field is gone": {[]any{withNote{}, withFull{}, bare{}, struct {
 			_    blankField `ddb:"table=users"`
 			ID   string     `ddb:"pk=U#{ID}"`
 			A    string     `ddb:"sk=HEAD"`
 			Note int        `ddb:"sk=HEAD"`
-		}{}}, `"Note", which items may still hold`},
+		}{}}, `, which stored items may have though the model removed it,`},
 		"an item that comes back": {[]any{withTotal{}, bare{}, struct {
 			_   blankField `ddb:"table=users"`
 			ID  string     `ddb:"pk=U#{ID}"`
 			A   string     `ddb:"sk=HEAD"`
 			Sum int        `ddb:"sk=TOTAL"`
-		}{}}, `"Sum", which items may still hold`},
+		}{}}, `, which stored items may have though the model removed it,`},
 		"an item that comes back after another change": {[]any{withTotal{}, bare{}, withNote{}, struct {
 			_    blankField `ddb:"table=users"`
 			ID   string     `ddb:"pk=U#{ID}"`
 			A    string     `ddb:"sk=HEAD"`
 			Note string     `ddb:"sk=HEAD"`
 			Sum  int        `ddb:"sk=TOTAL"`
-		}{}}, `"Sum", which items may still hold`},
+		}{}}, `, which stored items may have though the model removed it,`},
 		"a name that becomes the TTL": {[]any{struct {
 			_   blankField `ddb:"table=users"`
 			ID  string     `ddb:"pk=U#{ID}"`
@@ -97,7 +97,7 @@ func TestLockMemory(t *testing.T) {
 			ID   string     `ddb:"pk=U#{ID}"`
 			A    string     `ddb:"sk=HEAD"`
 			Till time.Time  `ddb:"sk=HEAD,ttl,all"`
-		}{}}, `items may hold "Exp" from before, which is the TTL attribute now`},
+		}{}}, `stored items may have "Exp", which is the TTL attribute now`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			old := layoutOf(t, c.versions[0])

@@ -191,11 +191,11 @@ func (n *nodeWriter) method(t *nodeType, m *nodeMethod, from string, field *sche
 	}
 	switch other, ok := t.taken[m.name]; {
 	case m.name == "":
-		report("%s gives no name of a method", from)
+		report("%s does not make a name of a method", from)
 	case slices.Contains(queryMethods, m.name):
 		report("%s would have the method %s, which every query has", from, m.name)
 	case slices.Contains(nodeMethods, m.name):
-		report("%s would have the method %s, which nodes have themselves", from, m.name)
+		report("%s would have the method %s, which all nodes have", from, m.name)
 	case ok:
 		report("%s and %s would both have the method %s", other, from, m.name)
 	default:

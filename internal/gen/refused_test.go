@@ -150,7 +150,7 @@ func TestRefused(t *testing.T) {
 		fmt.Fprintf(&golden, "# %s\n", cases[i].name)
 		for _, d := range p.Diagnostics {
 			if strings.Contains(d.Message, "schema.loop.") || strings.Contains(d.Message, "schema.box:") ||
-				strings.Contains(d.Message, "so that it is no model") {
+				strings.Contains(d.Message, "so that it is not a model") {
 				continue // these are models of other cases
 			}
 			got = append(got, d.Message)
@@ -160,7 +160,8 @@ func TestRefused(t *testing.T) {
 		for n := range want {
 			want[n] = strings.Replace(want[n], "struct.", "schema.Case.", 1)
 			want[n] = strings.Replace(want[n], "the field of struct", "the field of schema.Case", 1)
-			want[n] = strings.Replace(want[n], "names no field of struct:", "names no field of schema.Case:", 1)
+			want[n] = strings.Replace(want[n], "does not name a field of struct:",
+				"does not name a field of schema.Case:", 1)
 			if rest, ok := strings.CutPrefix(want[n], "struct:"); ok {
 				want[n] = "schema.Case:" + rest
 			}

@@ -86,7 +86,7 @@ func TestDeclaredOnce(t *testing.T) {
 		"b.go": "//go:build !plan9\n\npackage p\n" + lineSource + modelSource("B"),
 	}
 	if _, diagnostics := filesOf(t, sources); len(diagnostics) != 1 ||
-		!strings.Contains(diagnostics[0].Message, "p.Line: models of files with different build constraints use it") {
+		!strings.Contains(diagnostics[0].Message, "p.Line: models with different build constraints use it") {
 		t.Errorf("%v", diagnostics)
 	}
 }

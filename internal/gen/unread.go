@@ -65,7 +65,8 @@ func (p *Package) otherPackage() {
 		if first := p.files[0]; f.ast.Name.Name != first.ast.Name.Name {
 			at := p.fset.Position(f.ast.Package)
 			p.unread = append(p.unread, Diagnostic{Pos: at, End: at, Message: fmt.Sprintf(
-				"the file is of package %s, and %s in the same folder of package %s: move one of them", f.ast.Name.Name,
+				"the file is of package %s, but %s in the same folder is of package %s: move one of them",
+				f.ast.Name.Name,
 				filepath.Base(first.path), first.ast.Name.Name)})
 		}
 	}

@@ -118,7 +118,7 @@ func (w *writer) write(c code) {
 		case []any:
 			w.write(code(x))
 		default:
-			panic(fmt.Sprintf("%T is no piece of code", x))
+			panic(fmt.Sprintf("%T is not a piece of code", x))
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (w *writer) checkNames(t types.Type) {
 		case obj.Pkg().Path() != w.pkg.Path() && !importable(obj.Pkg().Path(), w.pkg.Path()):
 			w.unnameable(obj.Pkg().Name()+"."+obj.Name(), "its package is internal to another")
 		case obj.Pkg().Path() == w.pkg.Path() && slices.Contains(locals, obj.Name()):
-			w.unnameable(obj.Name(), "generated code uses that name itself")
+			w.unnameable(obj.Name(), "generated code uses that name")
 		}
 		for i := range t.TypeArgs().Len() {
 			w.checkNames(t.TypeArgs().At(i))
@@ -226,7 +226,7 @@ func (w *writer) content(constraint string) ([]byte, error) {
 		formatted, err = breakLines(formatted)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the generated code is no Go, which is a fault of itemize: %w\n%s", err, out.Bytes())
+		return nil, fmt.Errorf("the generated code is not valid Go, a bug of itemize: %w\n%s", err, out.Bytes())
 	}
 	return formatted, nil
 }

@@ -184,7 +184,8 @@ func (o *Operation) Overflow(stored Attributes) error {
 	if !strings.HasPrefix(low, "-") && !strings.HasPrefix(high, "-") {
 		return nil
 	}
-	return redact.Errorf("the new value%v of %s is outside of its type, %s to %s", redact.Of(n), o.Field, o.Low, o.High)
+	return redact.Errorf("the new value%v of %s is out of the range of its type: it takes %s to %s", redact.Of(n),
+		o.Field, o.Low, o.High)
 }
 
 func negated(n string) string {
@@ -250,7 +251,7 @@ func (o *Operation) Apply(to Attributes) error {
 			continue
 		case nil, *types.AttributeValueMemberNULL:
 		default:
-			return redact.Errorf("%s%v is stored as %s, and no map", o.Path[0], pathBelow(o.Path[:i+1]),
+			return redact.Errorf("%s%v is stored as %s: its type must be a map", o.Path[0], pathBelow(o.Path[:i+1]),
 				attr.TypeName(m))
 		}
 		if o.Op == OpRemove || o.Op == OpDeleteElements {
@@ -305,7 +306,7 @@ func (o *Operation) result(v types.AttributeValue) (types.AttributeValue, error)
 	case v == nil:
 		return attr.Copy(o.Value), nil
 	case attr.TypeName(v) != attr.TypeName(o.Value):
-		return nil, fmt.Errorf("is stored as %s, and not as %s", attr.TypeName(v), attr.TypeName(o.Value))
+		return nil, fmt.Errorf("the stored type is %s: it must be %s", attr.TypeName(v), attr.TypeName(o.Value))
 	}
 	return o.joined(v)
 }

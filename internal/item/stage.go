@@ -157,7 +157,7 @@ func (s Stage) Pending() string {
 			" moves it: run itemize migrate run, or use migrate.Wrap, to finish it"
 	case RollingBack:
 		if s.From == Migrating {
-			return "a rollback, or a settle, that began at " + s.Since.UTC().Format(time.RFC3339) +
+			return "a rollback or a settle that began at " + s.Since.UTC().Format(time.RFC3339) +
 				" is not finished: repeat itemize migrate settle -keep monolith, or itemize migrate rollback"
 		}
 		return "a rollback of a migration that began at " + s.Since.UTC().Format(time.RFC3339) +

@@ -120,12 +120,12 @@ func errZeroTime() error { return &Error{Msg: "a zero time in a key", Cure: "set
 
 func checkString(s string) error {
 	if s == "" {
-		return &Error{Msg: "an empty string in a key", Cure: "give it a value"}
+		return &Error{Msg: "an empty string in a key", Cure: "set a value"}
 	}
 	if !utf8.ValidString(s) {
 		return &Error{
 			Msg:  "a string that is not valid UTF-8 in a key",
-			Cure: "two of them could become one on the wire; use valid UTF-8, or []byte as a bare key",
+			Cure: "two of them could become one on the wire: use valid UTF-8, or []byte as the whole key",
 		}
 	}
 	return nil
@@ -158,8 +158,9 @@ func appendRaw(dst []byte, s string) ([]byte, error) {
 	}
 	if s[0] == '~' {
 		return dst, &Error{
-			Msg:  "a raw value that begins with ~",
-			Cure: "such segments are the library's own; drop :raw from the placeholder, so that it is escaped",
+			Msg: "a raw value that begins with ~",
+			Cure: "such segments are reserved by the library: remove :raw from the placeholder, so that the value " +
+				"is escaped",
 		}
 	}
 	return append(dst, s...), nil
@@ -228,7 +229,7 @@ func (f Format) appendTime(dst []byte, t time.Time) ([]byte, error) {
 		if n < 0 || n > maxUnix {
 			return dst, &Error{
 				Msg:   "a time that a key of epoch seconds cannot hold",
-				Cure:  "10 digits hold the years 1970 to 2286; use the format seconds",
+				Cure:  "10 digits are enough for the years 1970 to 2286: use the format seconds",
 				Value: redact.Of(t.Format(time.RFC3339)),
 			}
 		}
@@ -251,7 +252,7 @@ func (f Format) appendNative(dst []byte, v Value) ([]byte, error) {
 		return append(dst, v.Text...), nil
 	case Bytes:
 		if v.Text == "" {
-			return dst, &Error{Msg: "empty bytes in a key", Cure: "give it a value"}
+			return dst, &Error{Msg: "empty bytes in a key", Cure: "set a value"}
 		}
 		return append(dst, v.Text...), nil
 	case Int:

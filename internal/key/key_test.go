@@ -66,11 +66,11 @@ func TestRefusedValues(t *testing.T) {
 		value  Value
 		want   string
 	}{
-		{Format{Kind: Plain}, OfString(""), "an empty string in a key: give it a value"},
-		{Format{Kind: Plain}, OfString("\xff"), "a string that is not valid UTF-8 in a key: two of them could become " +
-			"one on the wire; use valid UTF-8, or []byte as a bare key"},
-		{Format{Kind: Raw}, OfString("~x"), "a raw value that begins with ~: such segments are the library's own; " +
-			"drop :raw from the placeholder, so that it is escaped"},
+		{Format{Kind: Plain}, OfString(""), "an empty string in a key: set a value"},
+		{Format{Kind: Plain}, OfString("\xff"), "a string that is not valid UTF-8 in a key: two of them could " +
+			"become one on the wire: use valid UTF-8, or []byte as the whole key"},
+		{Format{Kind: Raw}, OfString("~x"), "a raw value that begins with ~: such segments are reserved by the " +
+			"library: remove :raw from the placeholder, so that the value is escaped"},
 		{Format{Kind: Digits, Width: 2}, OfInt(100), `the number has more than 2 digits ("100"): widen the format, ` +
 			`which changes all keys, or use sortable`},
 		{
@@ -79,9 +79,13 @@ func TestRefusedValues(t *testing.T) {
 			"a negative number does not sort as digits (-1): use the format sortable",
 		},
 		{Format{Kind: Nanos}, OfTime(far), "a year that a key cannot hold (10000): keys hold the years 0 to 9999"},
-		{Format{Kind: Unix}, OfTime(time.Unix(-1, 0)), `a time that a key of epoch seconds cannot hold ` +
-			`("1969-12-31T23:59:59Z"): 10 digits hold the years 1970 to 2286; use the format seconds`},
-		{Format{Kind: Native}, OfBytes(nil), "empty bytes in a key: give it a value"},
+		{
+			Format{Kind: Unix},
+			OfTime(time.Unix(-1, 0)),
+			`a time that a key of epoch seconds cannot hold ("1969-12-31T23:59:59Z"): 10 digits are enough for the ` +
+				`years 1970 to 2286: use the format seconds`,
+		},
+		{Format{Kind: Native}, OfBytes(nil), "empty bytes in a key: set a value"},
 		{
 			Format{Kind: Native},
 			OfNumber("1E200"),

@@ -15,13 +15,13 @@ func FormatNamed(name string, kind Kind, number string) (Format, error) {
 	text, width, wide := strings.Cut(name, " ")
 	i := slices.Index(formatNames[:], text)
 	if i <= 0 {
-		return f, fmt.Errorf("%q is no format of a key", name)
+		return f, fmt.Errorf("the format %q of a key is unknown: run itemize gen", name)
 	}
 	f.Kind = FormatKind(i)
 	if wide {
 		var err error
 		if f.Width, err = strconv.Atoi(width); err != nil {
-			return f, fmt.Errorf("%q is no format of a key", name)
+			return f, fmt.Errorf("the format %q of a key is unknown: run itemize gen", name)
 		}
 	}
 	f.Unsigned = kind == Uint

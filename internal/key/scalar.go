@@ -61,12 +61,12 @@ func (s Scalar) CheckSize(limit int) error {
 	case s.Type == 'N':
 		return nil
 	case len(s.Text) == 0:
-		return &Error{Index: -1, Msg: "the key is empty", Cure: "give it a value"}
+		return &Error{Index: -1, Msg: "the key is empty", Cure: "set a value"}
 	case len(s.Text) > limit:
 		return &Error{
 			Index: -1, Msg: "the key has " + strconv.Itoa(len(s.Text)) + " bytes, over the limit of " +
 				strconv.Itoa(limit),
-			Cure: "shorten the values in it",
+			Cure: "shorten its values",
 		}
 	}
 	return nil

@@ -165,7 +165,7 @@ func (c *Cell) Pointer() *Pointer {
 	return p
 }
 
-var errNoSource = errors.New("the value lies outside of its item, and this is a copy that no mapper has loaded: load " +
+var errNoSource = errors.New("the value is external, and this copy of its item was not loaded by a mapper: load " +
 	"the item")
 
 // ErrChanged is wrapped by every *ChangedError.
@@ -178,7 +178,7 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("the value of %s was replaced, or removed, since it was loaded: load it again", e.Item)
+	return fmt.Sprintf("the value of %s was replaced or removed since it was loaded: load it again", e.Item)
 }
 
 // Is makes it ErrChanged.
@@ -242,7 +242,7 @@ func (c *Cell) Open(ctx context.Context) (io.ReadCloser, error) {
 	return c.held.src.open(ctx, p)
 }
 
-var errNoBytes = errors.New("the value is neither text nor bytes, which alone can be read as a stream: use Get")
+var errNoBytes = errors.New("the value is not text or bytes, so that it cannot be read as a stream: use Get")
 
 // PreviewAttribute returns the preview as a value, nil for none.
 func (p *Pointer) PreviewAttribute() types.AttributeValue {
@@ -256,9 +256,9 @@ func (p *Pointer) PreviewAttribute() types.AttributeValue {
 }
 
 var (
-	errNew       = errors.New("the value is new: save it, and it has an address if it is an object then")
-	errNotObject = errors.New("the value is no object in S3, which alone has an address: it lies in its item, or in " +
-		"parts: use Reader")
+	errNew       = errors.New("the value is new: save it first")
+	errNotObject = errors.New("the value is in its item or in parts, but only an object in S3 has an address: use " +
+		"Reader")
 )
 
 // Presign returns an address of the value's object.

@@ -48,8 +48,7 @@ func (c *checked) end() {
 }
 
 // ErrOther says that a reader gives other than it did.
-var ErrOther = errors.New("what the reader gives has changed since it was read first, within the save: give one of " +
-	"what stays as it is")
+var ErrOther = errors.New("the bytes of the reader changed during the save: pass a reader whose bytes stay the same")
 
 // ReadAt reads again.
 func (c *checked) ReadAt(b []byte, off int64) (n int, err error) {

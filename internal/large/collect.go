@@ -95,7 +95,7 @@ func (c *Collector) Run(ctx context.Context, from string) (*Collected, error) {
 }
 
 func notNext(from string) error {
-	return fmt.Errorf("%q is not where a collection ended: pass what it reported as Next", from)
+	return fmt.Errorf("%q is not the end of a collection: pass the Next that it reported", from)
 }
 
 // partition visits the records of a partition.
@@ -176,7 +176,8 @@ func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) e
 	case Committed:
 		return c.committed(ctx, r, f.Attribute(valuesName), done)
 	}
-	return fmt.Errorf("the record %s has the state %q, which nothing writes", f.Place, string(r.State))
+	return fmt.Errorf("the record %s has the unknown state %q: update itemize, or restore the record", f.Place,
+		string(r.State))
 }
 
 // clocks is how far clocks may be apart.
@@ -300,5 +301,5 @@ func (c *Collector) unlessChanged(ctx context.Context, q *write.Request, done *C
 	if o.OK() || o.State == write.Rejected {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("the record %s", q.Place), o.Err)
+	return errors.Join(fmt.Errorf("the record %s: its write failed", q.Place), o.Err)
 }

@@ -76,7 +76,8 @@ func (d *distant) object(b []byte, off int64, u *read.Usage) (int, error) {
 	n, err := io.ReadFull(body, b)
 	u.Objects.Received += int64(n)
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		err = &Damaged{What: fmt.Sprintf("the object %s has other than its %d bytes", ObjectKey(d.p.ID), d.p.Stored)}
+		err = &Damaged{What: fmt.Sprintf("the object %s has another size than its %d bytes", ObjectKey(d.p.ID),
+			d.p.Stored)}
 	}
 	return n, err
 }
@@ -84,7 +85,7 @@ func (d *distant) object(b []byte, off int64, u *read.Usage) (int, error) {
 // missing returns the error of a missing object: the value is damaged.
 func missing(err error, p *Pointer) error {
 	if errors.Is(err, ErrNoObject) {
-		return &Damaged{What: fmt.Sprintf("the object %s of the bucket %s is not there", ObjectKey(p.ID), p.At)}
+		return &Damaged{What: fmt.Sprintf("the object %s of the bucket %s does not exist", ObjectKey(p.ID), p.At)}
 	}
 	return err
 }

@@ -55,15 +55,15 @@ func Plain(t *item.Table, items []item.Attributes) ([]item.Image, error) {
 type LimitError struct{ Length, Limit int64 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("the value has %d bytes, and no more than %d are read: allow more (mapper.MaxValue), or read "+
-		"it as a stream (blob.Value, Reader)", e.Length, e.Limit)
+	return fmt.Sprintf("the value has %d bytes, over the limit of %d for reading: raise the limit "+
+		"(mapper.MaxValue), or read it as a stream (blob.Value, Reader)", e.Length, e.Limit)
 }
 
 // Replaced says that a value was replaced, or removed, while it was read.
 type Replaced struct{ At item.Place }
 
 func (e *Replaced) Error() string {
-	return fmt.Sprintf("the value of %s was replaced while it was read", e.At)
+	return fmt.Sprintf("the value of %s was replaced during the read", e.At)
 }
 
 // Wanted is a value that is asked for: the pointer to it, and the item and the attribute that hold that.
@@ -131,7 +131,7 @@ func (f *Fetcher) once(ctx context.Context, p *Pointer, e *Entry, strong bool, u
 		}
 	}
 	if int64(len(b)) != p.Length || sha256.Sum256(b) != p.Sum {
-		return nil, &Damaged{What: fmt.Sprintf("the value %s of %d bytes: its SHA-256 is another than that of the %d "+
+		return nil, &Damaged{What: fmt.Sprintf("the value %s of %d bytes has another SHA-256 than the %d bytes "+
 			"that were read", p.ID, p.Length, len(b))}
 	}
 	v, err := Content{b, p.Kind}.Value()
@@ -179,12 +179,12 @@ const mostAtOnce = 32
 func (f *Fetcher) reads(p *Pointer) error {
 	size := int64(p.PartSize)
 	if size < 1 || size > cost.MaxItem || p.Parts > maxParts || int64(p.Parts) != p.Stored/size+min(p.Stored%size, 1) {
-		return &Damaged{What: fmt.Sprintf("the pointer to %s tells of %d parts of %d bytes for %d", p.ID, p.Parts,
+		return &Damaged{What: fmt.Sprintf("the pointer to %s has %d parts of %d bytes for %d", p.ID, p.Parts,
 			p.PartSize, p.Stored)}
 	}
 	if p.Class == Table && f.Locations.Parts[p.At] == nil {
-		return fmt.Errorf("its parts lie in the table %s, which the model does not name any more: name it at another "+
-			"field's chunk", p.At)
+		return fmt.Errorf("its parts are in the table %s, which the model does not name: name it in the chunk of "+
+			"another field", p.At)
 	}
 	return nil
 }
@@ -205,11 +205,12 @@ func (f *Fetcher) part(ctx context.Context, p *Pointer, at item.Place, x partOf)
 		return err
 	}
 	if got == nil {
-		return &Damaged{What: fmt.Sprintf("the part %d of %d of the value %s is not there", i, p.Parts, p.ID)}
+		return &Damaged{What: fmt.Sprintf("the part %d of %d of the value %s does not exist", i, p.Parts, p.ID)}
 	}
 	data, ok := got.Attribute(dataName).(*types.AttributeValueMemberB)
 	if !ok || len(data.Value) != len(to) {
-		return &Damaged{What: fmt.Sprintf("the part %d of %d of the value %s does not have its %d bytes", i, p.Parts,
+		return &Damaged{What: fmt.Sprintf("the part %d of %d of the value %s has another size than its %d bytes", i,
+			p.Parts,
 			p.ID, len(to))}
 	}
 	copy(to, data.Value)
@@ -233,7 +234,7 @@ func (f *Fetcher) object(ctx context.Context, p *Pointer, u *read.Usage) ([]byte
 	u.Objects.Received += int64(b.Len())
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == nil && int64(b.Len()) != p.Stored {
 		return nil, &Damaged{
-			What: fmt.Sprintf("the object %s has other than its %d bytes", ObjectKey(p.ID), p.Stored),
+			What: fmt.Sprintf("the object %s has another size than its %d bytes", ObjectKey(p.ID), p.Stored),
 			Err:  err,
 		}
 	}

@@ -75,10 +75,10 @@ func (g *Input) prepare() error {
 	}
 	g.done = true
 	if g.err = g.read(); g.err != nil {
-		g.err = fmt.Errorf("what SetReader was given: %w", g.err)
+		g.err = fmt.Errorf("the reader passed to SetReader: %w", g.err)
 	}
 	if errors.Is(g.err, os.ErrClosed) {
-		g.err = fmt.Errorf("%w: keep it open until the save is over", g.err)
+		g.err = fmt.Errorf("%w: keep it open until the save has ended", g.err)
 	}
 	return g.err
 }
@@ -140,7 +140,7 @@ type seeker interface {
 	io.Seeker
 }
 
-var errNoReader = errors.New("it is no reader: give one, or use Clear")
+var errNoReader = errors.New("the reader is nil: pass one, or use Clear")
 
 func (g *Input) read() error {
 	if g.from == nil {
@@ -232,7 +232,7 @@ type summing struct {
 	half []byte // of a character
 }
 
-var errNoText = errors.New("it is no text: its bytes are no UTF-8: let the field be a blob.Value[[]byte]")
+var errNoText = errors.New("it is not UTF-8 text: declare the field as a blob.Value[[]byte]")
 
 func (s *summing) Write(b []byte) (int, error) {
 	s.n += int64(len(b))

@@ -67,5 +67,6 @@ func jsonValue(av types.AttributeValue) (map[string]any, error) {
 		}
 		return map[string]any{"M": all}, nil
 	}
-	return nil, fmt.Errorf("a value of the type %T, which DynamoDB does not have", av)
+	return nil, fmt.Errorf("the type %T is not a type of DynamoDB: use one of S, N, B, BOOL, NULL, L, M, SS, NS "+
+		"and BS", av)
 }

@@ -79,10 +79,10 @@ func puts(n int64) int {
 
 // The results of requests for objects.
 var (
-	ErrThere     = errors.New("an object of this key is there")
-	ErrNoObject  = errors.New("there is no object of this key")
-	errNoObjects = errors.New("the value is an object, and the mapper has no client of S3: give it one " +
-		"(s3store.Objects)")
+	ErrThere     = errors.New("an object with this key exists")
+	ErrNoObject  = errors.New("an object with this key does not exist")
+	errNoObjects = errors.New("the value is an object, but the mapper has no S3 client: pass " +
+		"s3store.Objects(client) to New")
 )
 
 // ObjectPrefix is how the keys of objects begin, and ObjectKey returns that of a value's object.

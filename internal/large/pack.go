@@ -66,11 +66,11 @@ func (c Content) Value() (types.AttributeValue, error) {
 	case JSON:
 		m, err := attributevalue.UnmarshalMapJSON(c.Bytes)
 		if err == nil && m[entry] == nil {
-			err = errors.New("no value is in it")
+			err = errors.New("the pointer is damaged: it has no value")
 		}
 		return m[entry], err
 	}
-	return nil, fmt.Errorf("it is of the kind %q, which nothing writes", string(c.Kind))
+	return nil, fmt.Errorf("the pointer is damaged: its kind %q is unknown", string(c.Kind))
 }
 
 // Plainly returns a value as it is stored in its item if it is not compressed.
@@ -100,7 +100,7 @@ func Pack(av types.AttributeValue, codings compression.Codings, codec compressio
 		return nil, err
 	}
 	if len(c.Bytes) > MaxPacked {
-		return nil, fmt.Errorf("its %d bytes are more than the %d that may be compressed in an item: add chunk or s3 "+
+		return nil, fmt.Errorf("its %d bytes are over the limit of %d for compression in an item: add chunk or s3 "+
 			"to its tag", len(c.Bytes), MaxPacked)
 	}
 	frame, err := codings.Compress(codec, c.Bytes)
@@ -133,7 +133,7 @@ func Unpack(av types.AttributeValue, codings compression.Codings, text bool) (ty
 		}
 		codec := compression.Detect(v.Value)
 		if codec == "" {
-			return nil, &Damaged{What: "bytes are stored, and in no frame of a codec"}
+			return nil, &Damaged{What: "bytes are stored, but not in a frame of a codec"}
 		}
 		return unframe(codings, codec, v.Value, Text)
 	case *types.AttributeValueMemberM:
@@ -186,7 +186,7 @@ func unframe(codings compression.Codings, codec compression.Codec, frame []byte,
 	if errors.As(err, &limit) || errors.As(err, &missing) {
 		return nil, err
 	}
-	return nil, &Damaged{What: "what is stored compressed", Err: err}
+	return nil, &Damaged{What: "the compressed value", Err: err}
 }
 
 // Damaged reports that a stored value differs from the one that was written.
@@ -219,7 +219,7 @@ type CorruptError struct {
 }
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%s.%s: item %s: the large value is damaged: %v: restore it, or set the field anew", e.Model,
+	return fmt.Sprintf("%s.%s: item %s: the large value is damaged: %v: restore it, or set the field again", e.Model,
 		e.Field, e.Item, e.Err)
 }
 

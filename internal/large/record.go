@@ -187,7 +187,8 @@ func RecordOf(at item.Place, a item.Attributes) (*Record, error) {
 		}
 	}
 	if bad {
-		return nil, fmt.Errorf("the item %s is no record of large values, as it should be", at)
+		return nil, fmt.Errorf("the item %s is not a record of large values: delete it, or name another table of "+
+			"records (mapper.LargeRecords)", at)
 	}
 	return r, nil
 }

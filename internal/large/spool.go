@@ -12,8 +12,8 @@ import (
 func spool(fill func(io.Writer) error) (io.ReaderAt, error) {
 	f, err := os.CreateTemp("", "itemize-*")
 	if err != nil {
-		return nil, fmt.Errorf("it is kept in a temporary file, since the reader cannot be read twice (give one that "+
-			"is an io.ReaderAt and an io.Seeker, as a file is, and let the field have no compress=): %w", err)
+		return nil, fmt.Errorf("a temporary file is needed, since the reader is read only once (cure: an "+
+			"io.ReaderAt and io.Seeker, such as a file, without compress=): %w", err)
 	}
 	if os.Remove(f.Name()) != nil { // as where a file that is open stays
 		runtime.AddCleanup(f, func(name string) { _ = os.Remove(name) }, f.Name())

@@ -126,8 +126,8 @@ func (x *stream) end() error {
 	if x.n == x.p.Length && bytes.Equal(x.sum.Sum(nil), x.p.Sum[:]) {
 		return nil
 	}
-	return x.damaged(&Damaged{What: fmt.Sprintf("the value %s of %d bytes: its SHA-256 is another than that of the "+
-		"%d that were read", x.p.ID, x.p.Length, x.n)})
+	return x.damaged(&Damaged{What: fmt.Sprintf("the value %s of %d bytes has another SHA-256 than the %d bytes "+
+		"that were read", x.p.ID, x.p.Length, x.n)})
 }
 
 // damaged distinguishes damage from a value that was replaced during the read.

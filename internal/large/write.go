@@ -52,8 +52,8 @@ func (w *Writer) Group(values []*Value, now time.Time) (*Group, error) {
 	g := &Group{Record: w.Locations.NewRecord(values, now, w.Bound), Values: values}
 	record := g.Put(w.Label)
 	if record.NewSize+noted*(len(values)+1) > cost.MaxItem {
-		return nil, fmt.Errorf("%s: %d values lie outside of their items in one save, and their record, which names "+
-			"the key of each, would have %d bytes: save fewer at once, as some elements after the others", w.Label,
+		return nil, fmt.Errorf("%s: the record of %d external values in one save would have %d bytes: save fewer "+
+			"at once", w.Label,
 			len(values), record.NewSize)
 	}
 	g.Steps = []write.Step{{Requests: []*write.Request{record}, How: write.Each}}
@@ -104,7 +104,7 @@ func (v *Value) putting() cost.Objects {
 }
 
 // ErrLate says that the deadline of a record was over before all of its values were stored.
-var ErrLate = errors.New("it took longer than the values of a save may take to be stored")
+var ErrLate = errors.New("storing the external values of the save took too long")
 
 // Store writes the record and the values, once. After an error nothing of it is pointed to: the group
 // has to be given up.

@@ -145,7 +145,8 @@ func measure(img *item.Image, room *Room) {
 }
 
 func (m *Model) wrongKey(t *item.Table, attribute string) error {
-	return m.Errorf("an item of the table %q has no key attribute %q: declare the table's own with hash= and range=",
+	return m.Errorf("an item of the table %q lacks the key attribute %q: declare the table's own with hash= and "+
+		"range=",
 		t.Name, attribute)
 }
 

@@ -46,7 +46,7 @@ func (m *Model) SelectIndex(name string, args []any) selection.Selection {
 		}
 	}
 	if len(args) < least || len(args) > len(names) {
-		return selection.Selection{Err: m.Errorf("Index got %d values, and the index %s takes %d to %d: %s", len(args),
+		return selection.Selection{Err: m.Errorf("Index got %d values, but the index %s takes %d to %d: %s", len(args),
 			e.Index.Name, least, len(names), strings.Join(names, ", "))}
 	}
 	if count == least {
@@ -90,7 +90,7 @@ func (m *Model) entry(name string) (*schema.Entry, error) {
 	}
 	switch {
 	case len(items) > 0:
-		return nil, m.Errorf("the index %q holds several kinds of items, and %q names none: write one of %s", index,
+		return nil, m.Errorf("the index %q contains several kinds of items, but not %q: write one of %s", index,
 			name, strings.Join(items, ", "))
 	case len(names) == 0:
 		return nil, m.Errorf("the model declares no indexes: add _ struct{} `ddb:\"index=NAME,hash=ATTR,pk=TEMPLATE\"`")
@@ -112,7 +112,8 @@ func (m *Model) Narrow(s selection.Selection, b selection.Bounds) selection.Sele
 	var err error
 	switch {
 	case k == nil:
-		err = m.Errorf("all of the sort key of the index %s is given, so that there is no range of it", e.Index.Name)
+		err = m.Errorf("the sort key of the index %s is complete, so that it has no range: leave the range out",
+			e.Index.Name)
 	case k.Format(source).Value == key.Time:
 		t.Time, err = m.times(e, k, source, b)
 	default:
@@ -129,7 +130,8 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, bounds se
 	error,
 ) {
 	if bounds.Begin != nil {
-		return nil, m.Errorf("the placeholder %s of the index %s is a time, which begins with nothing: use Between",
+		return nil, m.Errorf("the placeholder %s of the index %s is a time, which has no beginning of text: use "+
+			"Between",
 			k.Sources[source].Text, e.Index.Name)
 	}
 	var when selection.Time
@@ -142,7 +144,7 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, bounds se
 		}
 		at, ok := (*b.arg).(time.Time)
 		if !ok {
-			return nil, m.Errorf("the placeholder %s of the index %s takes a time.Time, and got a %T%v",
+			return nil, m.Errorf("the placeholder %s of the index %s takes a time.Time, not a %T%v",
 				k.Sources[source].Text, e.Index.Name, *b.arg, redact.Of(*b.arg))
 		}
 		*b.to = selection.At(at)
@@ -160,14 +162,14 @@ func (m *Model) order(e *schema.Entry, k *schema.IndexKey, source int, bounds se
 	text := k.Sources[source].Text
 	switch {
 	case source != len(k.Sources)-1:
-		return nil, m.Errorf("the placeholder %s of the index %s is not the last one of %q, and a range goes over "+
-			"the last: give it a key attribute of its own", text, e.Index.Name, k.Text)
+		return nil, m.Errorf("the placeholder %s of the index %s is not the last one of %q, but a range is of the "+
+			"last: store it in a key attribute of its own", text, e.Index.Name, k.Text)
 	case !k.Ordered(source):
-		return nil, m.Errorf("the placeholder %s of the index %s is not written in the order of its values: give it "+
-			"a key attribute of its own, as in sk={%s}", text, e.Index.Name, k.Sources[source].Value.Name)
+		return nil, m.Errorf("the placeholder %s of the index %s does not sort by its values: store it in a key "+
+			"attribute of its own, such as sk={%s}", text, e.Index.Name, k.Sources[source].Value.Name)
 	case bounds.Begin != nil && k.Format(source).Value != key.String:
-		return nil, m.Errorf("the placeholder %s of the index %s is no text, which alone begins with something: use "+
-			"Between", text, e.Index.Name)
+		return nil, m.Errorf("the placeholder %s of the index %s is not text, and has no beginning: use Between",
+			text, e.Index.Name)
 	}
 	o := &selection.Order{}
 	if bounds.Begin != nil {

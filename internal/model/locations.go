@@ -65,32 +65,32 @@ func (m *Model) Locations(s Storage) (*large.Locations, error) {
 	switch why := cannotHold(e); {
 	case s.Records != "" && why != "" &&
 		slices.ContainsFunc(m.Tables, func(t *item.Table) bool { return t.Name == s.Records }):
-		return nil, refuse(all[0], "the records of its values cannot lie in the table "+s.Records+
+		return nil, refuse(all[0], "the records of its external values cannot be in the table "+s.Records+
 			", which is the model's own",
-			"give mapper.LargeRecords a table with keys PK and SK that holds nothing else")
+			"pass mapper.LargeRecords a table with keys PK and SK for records only")
 	case s.Records != "":
 		h.Records = &item.Table{Name: s.Records, Hash: "PK", Range: "SK", Index: -1}
 	case why == "":
 		h.Records = m.Tables[0]
 	default:
 		return nil, refuse(all[0],
-			"its values may lie outside of their items, and their records cannot lie in the table "+m.Tables[0].Name+
-				", "+why, `give them a table with keys PK and SK: mapper.LargeRecords("NAME")`)
+			"its external values need a table of records, which cannot be the table "+m.Tables[0].Name+
+				", "+why, "name a table with keys PK and SK: mapper.LargeRecords(\"NAME\")")
 	}
 	for _, a := range all {
 		l := a.Large
 		switch {
 		case l.Bucket != "" && !s.HasObjects:
-			return nil, refuse(a, "its values may be objects in S3, and the mapper has no client of it",
-				"give New the option s3store.Objects(client)")
+			return nil, refuse(a, "its values may be objects in S3, but the mapper has no S3 client",
+				"pass New the option s3store.Objects(client)")
 		case l.Bucket != "":
 			h.Buckets[l.Bucket] = l.Bucket
 			if s.Bucket != nil {
 				h.Buckets[l.Bucket] = s.Bucket(l.Bucket)
 			}
 			if !isBucketName(h.Buckets[l.Bucket]) {
-				return nil, refuse(a, fmt.Sprintf("%q cannot be the name of a bucket", h.Buckets[l.Bucket]),
-					"S3 takes 3 to 63 lower-case letters, digits, '-' and '.' (s3store.Buckets gives the real names)")
+				return nil, refuse(a, fmt.Sprintf("%q is not a valid name of a bucket", h.Buckets[l.Bucket]),
+					"S3 takes 3 to 63 lower-case letters, digits, '-' and '.' (s3store.Buckets sets the real names)")
 			}
 		case l.Parts != "":
 			name := l.Parts
@@ -98,15 +98,15 @@ func (m *Model) Locations(s Storage) (*large.Locations, error) {
 				name = s.Rename(name)
 			}
 			if !IsTableName(name) {
-				return nil, refuse(a, fmt.Sprintf("%q cannot be the name of a table", name),
+				return nil, refuse(a, fmt.Sprintf("%q is not a valid name of a table", name),
 					"DynamoDB takes 3 to 255 letters, digits, '_', '-' and '.'")
 			}
 			if name == h.Records.Name ||
 				slices.ContainsFunc(m.Tables, func(t *item.Table) bool { return t.Name == name }) {
 				return nil,
-					refuse(a, "table= next to chunk names the table of the parts, which has PK alone as its key, and "+
+					refuse(a, "table= with chunk is the table of the parts, with PK alone as its key, but "+
 						name+" is the model's, or that of the records",
-						"leave table= out for parts in the table of the records, or name another")
+						"leave table= out to store parts in the table of the records, or name another")
 			}
 			h.Parts[l.Parts] = &item.Table{Name: name, Hash: "PK", Index: -1}
 		}
@@ -152,9 +152,9 @@ func cannotHold(e *schema.Entity) string {
 	case e.Tables[0].Range == "" || e.Tables[0].RangeType != 'S':
 		return "which has no sort key of text"
 	case t.Type != 'S' || !slices.ContainsFunc(t.Parts, func(p key.Part) bool { return p.Format.Kind == key.Literal }):
-		return "whose partition key is a value alone, so that one might be taken for a record"
+		return "whose partition key is a value alone, which could equal the key of a record"
 	case last.Kind == key.Raw:
-		return "whose partition key ends with a raw value, which might look like a part's"
+		return "whose partition key ends with a raw value, which could equal the key of a part"
 	}
 	return ""
 }

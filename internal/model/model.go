@@ -199,7 +199,7 @@ func (m *Model) Select(args []any) selection.Selection {
 	e := m.Schema
 	need := e.Identities()
 	if len(args) > need || len(args) < need && !(e.Flat && len(args) >= e.PartitionFields()) {
-		return selection.Selection{Err: m.Errorf("Key got %d values, and takes %d: %s", len(args), need,
+		return selection.Selection{Err: m.Errorf("Key got %d values, but takes %d: %s", len(args), need,
 			m.IdentityNames())}
 	}
 	values := make([]key.Value, len(args))

@@ -84,9 +84,8 @@ func (m *Model) Absent(t *item.Table, skip func(table string), err error) error 
 		skip(t.Name)
 		return nil
 	}
-	return fmt.Errorf("what the table %s may have held is not there: where it was dropped on purpose, pass "+
-		"mapper.SkipMissing(); where it never was, tell the mapper since when there are tables (InTimeTables); or "+
-		"narrow the query: %w", t.Name, err)
+	return fmt.Errorf("the table %s is missing: pass mapper.SkipMissing() if it was dropped; set the oldest table "+
+		"(InTimeTables) if it never existed; or narrow the query: %w", t.Name, err)
 }
 
 // Future reports whether the table of a period is of times that are to come.
@@ -163,14 +162,14 @@ func (m *Model) periods(s selection.Span) ([]string, error) {
 			oldest = from
 		}
 	case oldest.IsZero():
-		return nil, m.Errorf("it has no beginning in time, and each %s has a table: give a query one (Since, "+
-			"Between, Month), or tell the mapper which table is the oldest (mapper.InTimeTables)", kind.Period())
+		return nil, m.Errorf("it has no beginning in time, and each %s has a table: narrow the query (Since, "+
+			"Between, Month), or set the oldest table (mapper.InTimeTables)", kind.Period())
 	}
 	var all []string
 	for at := oldest; !at.After(newest); at = key.PeriodAdd(kind, at, 1) {
 		if all = append(all, m.PeriodFrom(at)); len(all) > maxPeriods {
-			return nil, m.Errorf("it is over more than %d tables: narrow it, or tell the mapper which table is the "+
-				"oldest (mapper.InTimeTables)", maxPeriods)
+			return nil, m.Errorf("it is over more than %d tables: narrow it, or set the oldest table "+
+				"(mapper.InTimeTables)", maxPeriods)
 		}
 	}
 	return all, nil

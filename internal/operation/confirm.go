@@ -130,7 +130,7 @@ func (e *Entity) confirm(ctx context.Context, env *Env, sel selection.Selection,
 	if err != nil {
 		return &Unknown{
 			Label: env.Model.Label(), Items: written(slices.Concat(added, e.unconfirmed.written)),
-			Err: fmt.Errorf("the items were written, and reading the root item afterwards failed: %w", err),
+			Err: fmt.Errorf("the items were written, but reading the root item afterwards failed: %w", err),
 		}
 	}
 	if live {

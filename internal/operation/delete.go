@@ -81,7 +81,7 @@ func newRemove(env *Env, sel selection.Selection, e *Entity, o Options) (*remove
 			return nil, err
 		}
 	} else if o.Tag != nil {
-		return nil, env.Model.Errorf("DeleteByKey compares no tag: Load the entity with IfTag, and Delete it")
+		return nil, env.Model.Errorf("DeleteByKey does not compare a tag: Load the entity with IfTag, and Delete it")
 	}
 	deletion, err := change.NewDeletion(env.Model, sel, o.Staged)
 	if err != nil {
@@ -128,7 +128,7 @@ func (p *remove) mayArrive() error {
 }
 
 func (p *remove) notStored() error {
-	return p.env.Model.Errorf("the entity is not stored: there is nothing to delete (%w)", search.ErrNotFound)
+	return p.env.Model.Errorf("the entity is not stored: nothing to delete (%w)", search.ErrNotFound)
 }
 
 func (p *remove) requests(*change.Readers) (r Requests, err error) {
@@ -152,7 +152,7 @@ func (p *remove) requests(*change.Readers) (r Requests, err error) {
 			return Requests{Over: p.notStored()}, nil
 		}
 		if p.marked() && p.atomic {
-			return r, m.Errorf("the entity's delete has begun and is not finished: finish it by itself, with Delete")
+			return r, m.Errorf("another delete of the entity is not finished: finish it with Delete alone")
 		}
 	}
 	if err := p.Check(); err != nil {
@@ -306,8 +306,8 @@ func (p *remove) deleteAdded(ctx context.Context, t *Tally) error {
 	if err != nil {
 		return &Partial{
 			Label: m.Label(), Written: places(change.Requests(p.changes)),
-			Err: fmt.Errorf("the entity was deleted, but deleting what other writers added to it failed: %w: delete "+
-				"it by its key", err),
+			Err: fmt.Errorf("the entity was deleted, but deleting items that other writers added to it failed: %w: "+
+				"delete it by its key", err),
 		}
 	}
 	return nil

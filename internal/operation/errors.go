@@ -59,7 +59,7 @@ type NotFound struct {
 	Pending string
 }
 
-func (e *NotFound) Error() string { return fmt.Sprintf("%s: %s is not found", e.Label, e.Place) }
+func (e *NotFound) Error() string { return fmt.Sprintf("%s: %s does not exist", e.Label, e.Place) }
 
 // Unwrap returns search.ErrNotFound.
 func (e *NotFound) Unwrap() error { return search.ErrNotFound }

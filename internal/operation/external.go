@@ -86,7 +86,7 @@ func (x *external) uploads() cost.Objects {
 }
 
 // errDiscarded says that another process collected values before their pointers were committed.
-var errDiscarded = errors.New("its values were given up before their items pointed to them: write them again")
+var errDiscarded = errors.New("its external values expired before items pointed to them: write them again")
 
 // store stores the values. If that fails nothing visible has changed. retry reports that new values
 // have to be stored: it is false for the second group that takes too long.
@@ -105,7 +105,7 @@ func (x *external) store(ctx context.Context, t *Tally) (retry bool, err error) 
 	if late {
 		return retry, fmt.Errorf("%w: %w (%v)", errDiscarded, err, x.env.External.Bound)
 	}
-	return false, x.env.Model.Errorf("storing values outside of their items, to which nothing points yet: %w", err)
+	return false, x.env.Model.Errorf("storing external values failed, before any item pointed to them: %w", err)
 }
 
 // resolve asks the record of the values whether the step that commits their pointers was applied: an

@@ -61,8 +61,8 @@ func locatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (Patch
 	}
 	for _, c := range spec.Changes {
 		if c.Upsert {
-			return spec, env.Model.Errorf("Upsert may make an entity, which while the number of shards changes is " +
-				"checked on each: insert with Save, and patch what is there")
+			return spec, env.Model.Errorf("Upsert may create an entity, which needs a check of each shard while " +
+				"the number of shards changes: insert with Save, and patch existing entities")
 		}
 	}
 	var err error
@@ -101,6 +101,6 @@ func PatchLocated(ctx context.Context, env *Env, spec PatchSpec, o Options, t *T
 
 // notLocated refuses a part of a transaction whose entity would have to be located.
 func (env *Env) notLocated() error {
-	return env.Model.Errorf("while the number of shards changes, its key does not tell where it lies, and a " +
-		"transaction does not look for it: load it, and give the transaction the *Entity")
+	return env.Model.Errorf("while the number of shards changes, the key does not give the shard, and a " +
+		"transaction does not search for it: load it, and pass the *Entity")
 }

@@ -273,8 +273,8 @@ func (x *Operation) plan() (*write.Plan, error) {
 		return nil, err
 	}
 	if !write.Fits(all) {
-		return nil, fmt.Errorf("mapper: the transaction has %d items of %d bytes, and DynamoDB takes %d of %d: use "+
-			"several, or save a large entity by itself",
+		return nil, fmt.Errorf("mapper: transaction too large: %d items of %d bytes in all (limits %d and %d): use "+
+			"several transactions, or save a large entity by itself",
 			len(all), write.Bytes(all), cost.MaxTransactItems, cost.MaxTransactBytes)
 	}
 	plan, err := write.TransactionOf(all)
@@ -318,7 +318,7 @@ func duplicates(all []*write.Request) (errs Errors) {
 		}
 		if f := first[at]; f != nil {
 			errs = append(errs, fmt.Errorf("mapper: two parts of the transaction write or check %s (%s.%s and "+
-				"%s.%s), and DynamoDB takes an item once: change it in one part",
+				"%s.%s), but DynamoDB takes an item once: change it in one part",
 				r.Place, f.Label, f.Field, r.Label, r.Field))
 			continue
 		}
@@ -471,8 +471,8 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 }
 
 // errMovable is the reason of an unknown outcome.
-var errMovable = errors.New("the item to delete is missing, but the number of shards changes: it was deleted, or is " +
-	"on another shard: load the entity again")
+var errMovable = errors.New("the item to delete is missing, or on another shard since the number of shards " +
+	"changes: load the entity again")
 
 // applied reports to each part that its requests were applied.
 func (x *Operation) applied(requests []*write.Request) {
@@ -708,8 +708,8 @@ type Prediction struct {
 }
 
 // errUnread says why a delete cannot be planned.
-var errUnread = errors.New("the delete reads its items first, which a plan does not: pass an *Entity, or a selection " +
-	"of one item")
+var errUnread = errors.New("the delete reads its items first, but a plan sends nothing: pass an *Entity, or a " +
+	"selection of one item")
 
 // Predict returns the requests that Run would send, and their cost. It does no I/O.
 func (x *Operation) Predict() (*Prediction, error) {

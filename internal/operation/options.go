@@ -38,8 +38,8 @@ func (o Options) check(m *model.Model, u use) error {
 		return m.Errorf("%s", text)
 	}
 	if o.Staged && !m.Reserved.Versions() {
-		return m.Errorf("Staged needs versions, which the model does without (noversion): %s with Independent, or "+
-			"let its items have versions", u)
+		return m.Errorf("Staged needs versions, but the model has none (noversion): %s with Independent, or let "+
+			"its items have versions", u)
 	}
 	return nil
 }
@@ -48,16 +48,15 @@ func (o Options) check(m *model.Model, u use) error {
 func (o Options) meaningless(u use) string {
 	switch {
 	case u == forDelete && o.Move:
-		return "Move means nothing for a delete: leave it out"
+		return "Move has no effect on a delete: leave it out"
 	case u == forDelete && o.Reindex:
-		return "Reindex means nothing for a delete: leave it out"
+		return "Reindex has no effect on a delete: leave it out"
 	case u == forDelete && o.CheckLoaded:
-		return "CheckLoaded means nothing for a delete, which requires all that it deletes to be as it was: " +
-			"leave it out"
+		return "CheckLoaded has no effect on a delete, which checks all items that it deletes: leave it out"
 	case u == forDelete && o.CheckRoot:
-		return "CheckRoot means nothing for a delete, which adds nothing: leave it out"
+		return "CheckRoot has no effect on a delete, which adds nothing: leave it out"
 	case u == forPatch && o.CheckRoot:
-		return "CheckRoot is for saves: give the patch IfEntityExists"
+		return "CheckRoot is for saves: use IfEntityExists of the patch"
 	case u == forPatch && o != Options{ExactlyOnce: o.ExactlyOnce, Blind: o.Blind, Tag: o.Tag}:
 		return "a patch takes ExactlyOnce, Blind and IfTag only: leave the other options out"
 	case u == forPart && (o.Independent || o.Staged || o.ExactlyOnce || o.Move):
@@ -71,17 +70,20 @@ func (o Options) meaningless(u use) string {
 func (o Options) contradiction() string {
 	switch {
 	case o.Independent && o.Staged:
-		return "Independent and Staged exclude each other: choose one"
+		return "Independent and Staged exclude each other: use one of them"
 	case o.Independent && o.CheckLoaded:
-		return "Independent and CheckLoaded exclude each other: only a transaction checks other items"
+		return "Independent and CheckLoaded exclude each other, since only a transaction checks other items: leave " +
+			"one out"
 	case o.Staged && o.CheckLoaded:
-		return "Staged and CheckLoaded exclude each other: only a transaction checks other items"
+		return "Staged and CheckLoaded exclude each other, since only a transaction checks other items: leave one " +
+			"out"
 	case o.Staged && o.ExactlyOnce:
-		return "Staged and ExactlyOnce exclude each other: choose one"
+		return "Staged and ExactlyOnce exclude each other: use one of them"
 	case o.Independent && o.Move:
-		return "Independent and Move exclude each other: an entity moves at once, or not"
+		return "Independent and Move exclude each other, since an entity moves in one transaction: leave one out"
 	case o.RootInTransaction && (o.Independent || o.Staged || o.Move):
-		return "what a migration adds is one transaction with its root item: leave Independent, Staged and Move out"
+		return "an insert of a migration is one transaction with its root item: leave Independent, Staged and Move " +
+			"out"
 	case o.CheckRoot && o.Blind:
 		return "CheckRoot and Blind exclude each other: leave one out"
 	}

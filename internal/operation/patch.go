@@ -69,7 +69,7 @@ func NewPatch(env *Env, spec PatchSpec, o Options) (x *Operation, returned func(
 // Patch returns the part of a transaction that writes a patch.
 func Patch(env *Env, spec PatchSpec) (Part, error) {
 	if spec.Returns {
-		return nil, env.Model.Errorf("Return needs a patch of one item that is one plain request: leave it out in a " +
+		return nil, env.Model.Errorf("Return is for a patch that is one plain request: leave it out in a " +
 			"transaction, and load afterwards")
 	}
 	if len(spec.Selection.Elsewhere) > 0 {
@@ -127,13 +127,14 @@ func (p *modify) returnItem() error {
 	m, only := p.env.Model, p.Items[0]
 	switch {
 	case len(p.Items) > 1 || p.options.ExactlyOnce:
-		return m.Errorf("Return needs a patch of one item that is one plain request: leave out And of other items " +
-			"and ExactlyOnce, or load afterwards")
+		return m.Errorf("Return is for a patch that is one plain request: leave out And of other items and " +
+			"ExactlyOnce, or load afterwards")
 	case only.Item.HasExternal():
-		return m.FieldErrorf(only.Field, "a value of the item may lie outside of it, which Return does not read: "+
-			"leave Return out, and load afterwards")
+		return m.FieldErrorf(only.Field, "the item may have an external value, which Return does not read: leave "+
+			"Return out, and load afterwards")
 	case only.Kind == write.Delete:
-		return m.FieldErrorf(only.Field, "the patch deletes the item, after which it holds nothing: leave Return out")
+		return m.FieldErrorf(only.Field, "the patch deletes the item, so that there is no value to return: leave "+
+			"Return out")
 	}
 	only.Return = true
 	return nil
@@ -161,7 +162,7 @@ func (p *modify) returned() (r Record, err error) {
 		codec.AfterLoad(r.Item)
 	}
 	if err != nil {
-		return r, m.FieldErrorf(only.Field, "it was written, and what it holds does not fit the model: %w", err)
+		return r, m.FieldErrorf(only.Field, "it was written, but the stored item does not match the model: %w", err)
 	}
 	if it := only.Item; !it.Element() && it.Field != nil {
 		r.Part = m.Codec.Record(it.Index).Part(r.Item)
@@ -195,8 +196,9 @@ func (p *modify) requests(*change.Readers) (r Requests, err error) {
 	}
 	r = Requests{Writes: p.Requests(), Unread: unread, Choice: write.Choice{ExactlyOnce: p.options.ExactlyOnce}}
 	if !write.Fits(r.Writes) {
-		return r, p.env.Model.Errorf("the patch changes %d items of %d bytes, and a transaction takes %d of %d: use "+
-			"several patches", len(r.Writes), write.Bytes(r.Writes), cost.MaxTransactItems, cost.MaxTransactBytes)
+		return r, p.env.Model.Errorf("the patch changes %d items of %d bytes in all (limits of a transaction: %d "+
+			"and %d): use several patches", len(r.Writes), write.Bytes(r.Writes), cost.MaxTransactItems,
+			cost.MaxTransactBytes)
 	}
 	return r, nil
 }
@@ -271,7 +273,7 @@ func (p *modify) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bo
 	if err != nil {
 		return false, &Unknown{
 			Label: p.env.Model.Label(), Items: written(p.Requests()), Patch: true,
-			Err: fmt.Errorf("the patch was written, and reading the root item afterwards failed: %w", err),
+			Err: fmt.Errorf("the patch was written, but reading the root item afterwards failed: %w", err),
 		}
 	}
 	if live {
@@ -445,7 +447,7 @@ func (p *modify) rewrite(unfit []int, stored []item.Attributes) (retry bool, err
 			return false, p.env.fault(err)
 		case err != nil:
 			return false, p.env.Model.FieldErrorf(it.Field,
-				"the patch does not fit what is stored in %s: %w: use Update", it.Place, err)
+				"the patch does not match the stored item %s: %w: use Update", it.Place, err)
 		}
 	}
 	return true, p.changed(unfit)

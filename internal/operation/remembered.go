@@ -145,7 +145,7 @@ func (x *Operation) refuseRepetition(ctx context.Context, refusal error, t *Tall
 }
 
 // errNotShown says why it is not known whether a transaction was applied.
-var errNotShown = errors.New("what it wrote has been written since, or is not there: nothing was sent now")
+var errNotShown = errors.New("its items were written since, or are missing: nothing was sent now")
 
 // notShown reports to the caller, once, that nothing shows whether earlier transactions were applied.
 func notShown(all []*remembered, err error) error {
@@ -175,8 +175,8 @@ func (r *remembered) wasApplied() error {
 	for _, p := range r.places() {
 		all = append(all, p.String())
 	}
-	return fmt.Errorf("%s: the transaction of %s, of which it was not known, was applied, with the patches and raw "+
-		"items in it (%s): nothing was sent now, so that none is written twice: leave out what stood in that one",
+	return fmt.Errorf("%s: an unresolved transaction of %s was applied, with the patches and raw items in it (%s): "+
+		"nothing was sent now: leave out its changes",
 		r.requests[0].Label, r.since.UTC().Format(time.RFC3339), strings.Join(all, ", "))
 }
 

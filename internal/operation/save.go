@@ -73,8 +73,7 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 		return r, m.Errorf("Staged is for inserts and deletes: save without it, or with Independent")
 	}
 	if root := e.Root(); root != nil && !root.Header.Live() {
-		return r, m.Errorf("the entity's delete has begun and is not finished, so that it is not found any more: " +
-			"delete it again, and insert it as a new entity")
+		return r, m.Errorf("entity is being deleted: finish the delete, then insert a new entity")
 	}
 	d, err := change.Of(e.Snapshot, e.unresolved, p.value,
 		change.Options{
@@ -224,7 +223,8 @@ func (p *save) findLeftBehind(ctx context.Context, t *Tally) error {
 		if err != nil {
 			return &Partial{
 				Label: m.Label(), Written: places(change.Requests(p.diff.Changes)),
-				Err: fmt.Errorf("the entity has moved, but reading its old key for items of other writers failed: %w",
+				Err: fmt.Errorf("the entity has moved, but reading items of other writers under its old key "+
+					"failed: %w",
 					err),
 			}
 		}

@@ -8,9 +8,9 @@ import (
 
 // The faults of a tag's token.
 const (
-	noTag          = "IfTag was given text that is no tag"
+	noTag          = "the text is not a tag: pass the text that Tag returned"
 	ofOtherEntity  = "the tag is of another entity"
-	ofOtherParts   = "the tag is of another selection of the entity: load the selection that the tag was made of"
+	ofOtherParts   = "the tag is of another selection of the entity: load the selection of the tag"
 	tagIsOutOfDate = "the entity has changed since the tag was made"
 )
 
@@ -21,7 +21,7 @@ func CheckTag(m *model.Model, s *snapshot.Snapshot, token *string) error {
 		return nil
 	}
 	if s.Fresh {
-		return m.Errorf("IfTag compares a stored state, and a new entity has none: leave IfTag out")
+		return m.Errorf("IfTag compares a stored state, but a new entity has none: leave IfTag out")
 	}
 	t, err := readTag(m, *token)
 	if err != nil {
@@ -54,7 +54,7 @@ func CheckTag(m *model.Model, s *snapshot.Snapshot, token *string) error {
 // conflict: a client has sent it.
 func readTag(m *model.Model, token string) (*snapshot.Tag, error) {
 	if token == "" {
-		return nil, m.Errorf("IfTag was given an empty tag: leave IfTag out where no state is required")
+		return nil, m.Errorf("the tag is empty: leave IfTag out if no state is required")
 	}
 	if t := snapshot.ReadTag(token); t != nil {
 		return t, nil
@@ -103,8 +103,8 @@ func (p *modify) requireTag(token string) error {
 		case version != nil:
 			it.RequireVersion(version)
 		case has:
-			return m.FieldErrorf(it.Field, "the item %s has no version of this library, by which a patch could "+
-				"compare it: Load with IfTag, change the value, and Save", it.Place)
+			return m.FieldErrorf(it.Field, "the item %s has no version for a patch to compare: Load with IfTag, "+
+				"change the value, and Save", it.Place)
 		case t.Whole():
 			it.RequireAbsent()
 		default:

@@ -58,7 +58,7 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 		if try > 0 {
 			if err := flow.Pause(ctx, try); err != nil {
 				return nil,
-					fmt.Errorf("%s: reading a batch, with keys still unprocessed, as where a table is throttled: %w",
+					fmt.Errorf("%s: the batch still has unprocessed keys, which a throttled table causes: %w",
 						r.Label, err)
 			}
 		}
@@ -111,8 +111,8 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 
 // notAsked is the error of an answer about a table that the request does not name.
 func (r *Reader) notAsked(name string) error {
-	return fmt.Errorf("%s: BatchGetItem answered about the table %q, which the request does not name: pass one kind "+
-		"of name, of the table or its ARN", r.Label, name)
+	return fmt.Errorf("%s: BatchGetItem answered about the table %q, which the request does not name: use one kind "+
+		"of name, the table's or its ARN", r.Label, name)
 }
 
 // batchKeys returns what a batch asks for, each key once: the indexes of the tables by

@@ -255,8 +255,8 @@ func TestBatchContextEnds(t *testing.T) {
 		left.Do = func(Call) { cancel() }
 		_, err := collect(ctx, reader(&Client{Answers: []Answer{left}}), ranges(one("a"), one("b")), read.Options{},
 			&read.Usage{})
-		if err == nil || err.Error() != "Thing: reading a batch, with keys still unprocessed, as where a table is "+
-			"throttled: context canceled" {
+		if err == nil || err.Error() != "Thing: the batch still has unprocessed keys, which a throttled table "+
+			"causes: context canceled" {
 			t.Error(err)
 		}
 	})

@@ -48,7 +48,7 @@ func TestRecalled(t *testing.T) {
 		{"an empty range", []int{1}, list(selection.Range{}), 1, cost.Exactly(1), "a00@1"},
 		{"none", []int{1}, list(selection.Range{Kind: selection.None}), 0, cost.Units{}, ""},
 		{"one", []int{5000}, list(one("a00")), 1, cost.Exactly(2), "a00@0"},
-		{"one that is not there", nil, list(one("a00")), 1, cost.Exactly(1), ""},
+		{"one that is missing", nil, list(one("a00")), 1, cost.Exactly(1), ""},
 		{
 			"a batch",
 			[]int{5000, 100},

@@ -53,7 +53,7 @@ func (u *Usage) add(bytes []int, o Options, consumed *types.ConsumedCapacity) {
 		units := cost.Exactly(cost.ReadUnits(n))
 		if o.Expr != nil {
 			units.Max, units.If = max(units.Max, cost.ReadUnits(maxPage)),
-				"more is read than a filter or projection shows"
+				"more is read than a filter or projection returns"
 		}
 		if !o.Strong {
 			units = units.Times(0.5)

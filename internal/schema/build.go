@@ -64,7 +64,7 @@ func (b *builder) build() {
 	whole := place{in: b.e.Type}
 	switch t := b.e.Type; {
 	case t.Kind != Struct || t.Time || t.Marshals:
-		b.fault(whole, "use a struct", "a model is a struct whose fields say where they lie")
+		b.fault(whole, "use a struct", "a model is a struct whose fields say where they are stored")
 		return
 	case isGeneric(t.Name):
 		b.fault(whole, "declare a struct for each instance", "a generic type cannot be a model")
@@ -72,8 +72,8 @@ func (b *builder) build() {
 	case t.recursive():
 		f := t.around()
 		b.fault(place{in: t, field: f}, "store the key of the other value (such as "+f.Name+"ID string, or "+f.Name+
-			"IDs []string), or declare another type for what it holds",
-			"a %s would be stored inside itself, without an end", t.Name)
+			"IDs []string), or use another type",
+			"a %s would contain itself without end", t.Name)
 		return
 	}
 	all, blanks := b.taggedFields(b.e.Type, true)
@@ -122,7 +122,8 @@ func (b *builder) declarations() {
 		}
 	}
 	if main.Name == "" {
-		b.fault(place{in: b.e.Type}, "add _ struct{} `ddb:\"table=NAME\"`", "the type has no name to call its table by")
+		b.fault(place{in: b.e.Type}, "add _ struct{} `ddb:\"table=NAME\"`", "the type has no name that can name "+
+			"its table")
 	}
 }
 
@@ -131,7 +132,7 @@ func (b *builder) mainOptions(m *taggedField, main *Table, seen map[string]*tagg
 		if first := seen[o.Word]; first != nil {
 			if len(first.path) == len(m.path) {
 				b.fault(m.option(o.Word), "keep one; a further table has name=Word",
-					"the option %s stands on two blank fields", o.Word)
+					"two blank fields have the option %s", o.Word)
 			}
 			continue // the embedding struct's own declaration wins
 		}
@@ -164,7 +165,7 @@ func (b *builder) mainOptions(m *taggedField, main *Table, seen map[string]*tagg
 	}
 	if m.tag.Has("sk") != m.tag.Has("root") {
 		b.fault(m.at(), `write _ struct{} `+"`ddb:\"sk=HEAD,root\"`",
-			"a blank field with sk= or root declares a root without fields, and needs both")
+			"a blank field with sk= or root declares a root without fields: it needs both")
 	}
 }
 
@@ -172,7 +173,7 @@ func (b *builder) mainOptions(m *taggedField, main *Table, seen map[string]*tagg
 func (b *builder) keysDiffer(t *Table, at place) {
 	if t.Hash == t.Range {
 		b.fault(at, "name them differently, or write range=- for a table without a sort key",
-			"the partition key and the sort key of the table %s are one attribute, %q", t.Name, t.Hash)
+			"the table %s has one attribute, %q, as its partition key and its sort key", t.Name, t.Hash)
 	}
 }
 
@@ -186,7 +187,8 @@ func rangeName(s string) string {
 func (b *builder) segmentName(m *taggedField) {
 	o, _ := m.tag.Option("prefix")
 	if !m.tag.Has("name") {
-		b.fault(m.option("prefix"), "add name=Word", "prefix= names a segment's method, and needs the name")
+		b.fault(m.option("prefix"), "add name=Word", "prefix= has no name: it needs one for the method of the "+
+			"segment")
 		return
 	}
 	for _, o := range m.tag.Options {
@@ -202,7 +204,7 @@ func (b *builder) secondaryTable(m *taggedField) {
 	o, ok := m.tag.Option("table")
 	if !ok {
 		b.fault(m.option("name"), "add table=NAME, or prefix=SEGMENT",
-			"name= on a blank field names a further table or a segment")
+			"name= on a blank field needs the option of a further table or of a segment")
 		return
 	}
 	t := &Table{
@@ -249,7 +251,7 @@ func (b *builder) partitionKey() {
 		return
 	}
 	for _, m := range found[1:] {
-		b.fault(m.option("pk"), "keep one of them", "a second partition key; %s has one already", found[0].Name)
+		b.fault(m.option("pk"), "keep one pk=", "a second partition key: %s has one already", found[0].Name)
 	}
 	m := found[0]
 	o, _ := m.tag.Option("pk")
@@ -345,7 +347,7 @@ func (b *builder) fixedItem(m *taggedField, o *tags.Option) {
 	text := ""
 	switch {
 	case o == nil && t.Range != "":
-		b.fault(m.at(), "add sk=TEMPLATE", "the table %s has a sort key, so that the field needs one", t.Name)
+		b.fault(m.at(), "add sk=TEMPLATE", "the table %s has a sort key, but the field has no sk=", t.Name)
 		return
 	case o != nil && t.Range == "":
 		b.fault(m.option("sk"), "remove it, or declare the table with range=ATTR", "the table %s has no sort key",
@@ -378,7 +380,7 @@ func (b *builder) itemKey(it *Item, m *taggedField, o tags.Option, sc scope) *Ke
 func (b *builder) elements(m *taggedField, o tags.Option, t *Table) {
 	if t.Range == "" {
 		b.fault(m.option("sk"), "declare the table with range=ATTR",
-			"the table %s has no sort key, and so room for one item only", t.Name)
+			"the table %s has no sort key, so that an entity can have one item only", t.Name)
 		return
 	}
 	elem := m.Type.Elem
@@ -408,12 +410,12 @@ func (b *builder) elements(m *taggedField, o tags.Option, t *Table) {
 	switch {
 	case from(FromElement) < 0 && from(FromSelf) < 0 && mapKey < 0:
 		b.fault(m.option("sk"), "add a placeholder such as "+elementHint(m),
-			"the template %q names nothing of the element, so that all elements would be one item", o.Value)
+			"the template %q has no placeholder of the element, so that all elements would be one item", o.Value)
 	case m.Type.Kind == Map && mapKey < 0:
-		b.fault(m.option("sk"), "add {key}", "the template %q does not hold the map's key, which would be lost",
+		b.fault(m.option("sk"), "add {key}", "the template %q does not contain the map's key, which would be lost",
 			o.Value)
 	case mapKey >= 0 && !it.Key.Sources[mapKey].Lossless:
-		b.fault(m.option("sk"), "use {key}", "the template %q does not give the map's key back in full", o.Value)
+		b.fault(m.option("sk"), "use {key}", "the map's key cannot be read back from the template %q", o.Value)
 	}
 }
 

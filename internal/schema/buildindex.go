@@ -98,7 +98,8 @@ func (b *builder) renamedInIndex(e *Entry) {
 	for _, a := range e.Item.Attributes {
 		if len(a.Was) > 0 && named(a) {
 			b.fault(place{in: b.e.Type, field: e.Field}, "keep the attribute's name, with dynamodbav:\"oldName\"",
-				"the index %s names %s, which items may hold as %s too (was=), and an index knows one name",
+				"the index %s has the key attribute %s, which items may store as %s too (was=): an index knows one "+
+					"name",
 				e.Index.Name, a.Value.Name, strings.Join(a.Was, ", "))
 		}
 	}
@@ -127,7 +128,8 @@ func (b *builder) index(m *taggedField) {
 	}
 	e := &Entry{Index: x, Item: it, Name: m.tag.Value("name"), Field: m.Field}
 	if i := strings.IndexFunc(x.Name, func(r rune) bool { return !isNameRune(r) }); i >= 0 {
-		b.fault(m.option("index"), "DynamoDB takes letters, digits, '_', '-' and '.'", "the index name %q has %q in it",
+		b.fault(m.option("index"), "DynamoDB takes letters, digits, '_', '-' and '.'", "the index name %q contains "+
+			"%q",
 			x.Name, x.Name[i:i+1])
 		return
 	}
@@ -179,11 +181,11 @@ func (b *builder) carrier(m *taggedField) *Item {
 		}
 		allNames = append(allNames, names...)
 	}
-	cure := "write the sort key of an item as it stands in its tag, or a field that lies on it"
+	cure := "write the sort key of an item as its tag has it, or a field of the item"
 	if n := near.Of(o.Value, allNames); n != "" {
 		cure = "write on=" + n
 	}
-	b.fault(m.option("on"), cure, "no item of the model is called %q", o.Value)
+	b.fault(m.option("on"), cure, "no item of the model has the name %q", o.Value)
 	return nil
 }
 
@@ -193,12 +195,12 @@ func (b *builder) localKeys(m *taggedField, e *Entry) {
 	for _, w := range []string{"pk", "hash"} {
 		if m.tag.Has(w) {
 			b.fault(m.option(w), "remove it",
-				"a local index has the table's partition key, and %s= means nothing there", w)
+				"a local index has the table's partition key: %s= has no effect", w)
 		}
 	}
 	if t.Range == "" {
 		b.fault(m.option("local"), "remove local, and add pk=TEMPLATE",
-			"the table %s has no sort key, and so no local indexes", t.Name)
+			"the table %s has no sort key, so that it cannot have local indexes", t.Name)
 		return
 	}
 	e.Hash = []*IndexKey{{Key: b.e.PK, Name: t.Hash, Own: Primary}}
@@ -209,7 +211,7 @@ func (b *builder) localKeys(m *taggedField, e *Entry) {
 	}
 	if len(e.Range) > 1 {
 		b.fault(m.option("sk"), "join them in one template, such as {A}#{B}",
-			"a local index has one sort key attribute, and this one has %d", len(e.Range))
+			"a local index has one sort key attribute, but this one has %d", len(e.Range))
 	}
 }
 
@@ -230,15 +232,15 @@ func (b *builder) indexKeys(m *taggedField, it *Item, word, attribute string) []
 		fallthrough
 	case !has:
 		b.fault(m.option(attribute), "add "+word+"=TEMPLATE",
-			"nothing says what the key attribute %s= of the index holds", attribute)
+			"the key attribute %s= of the index has no template", attribute)
 		return nil
 	case len(o.Keys) > MaxIndexKeys:
 		b.fault(m.option(word), "join some of them in one template, such as {A}#{B}",
-			"the index has %d attributes in %s=, and DynamoDB takes %d", len(o.Keys), word, MaxIndexKeys)
+			"the index has %d attributes in %s=, but DynamoDB takes %d", len(o.Keys), word, MaxIndexKeys)
 		return nil
 	case len(names) > 0 && len(names) != len(o.Keys):
 		b.fault(m.option(attribute), "name an attribute for each template, in their order, with "+tags.KeySeparator+
-			" between them", "%s= names %d attributes, and %s= has %d templates", attribute, len(names), word,
+			" between them", "%s= names %d attributes, but %s= has %d templates", attribute, len(names), word,
 			len(o.Keys))
 		return nil
 	}
@@ -281,7 +283,7 @@ func (b *builder) indexKey(m *taggedField, it *Item, o tags.Option, name, attrib
 	if p := b.primary(it, name); p != nil {
 		if p.Text != k.Text {
 			b.fault(m.option(attribute), "leave the template out, or name another attribute",
-				"the attribute %q is a key of the table %s, which holds %q", name, it.Table.Name, p.Text)
+				"the attribute %q is a key of the table %s with the template %q", name, it.Table.Name, p.Text)
 			return nil
 		}
 		return p
@@ -295,7 +297,7 @@ func (b *builder) indexKey(m *taggedField, it *Item, o tags.Option, name, attrib
 		if len(k.Sources) == 1 && k.Format(0).Value == key.Time && b.avOf(k.Sources[0]).Has("unixtime") {
 			cure = "write {" + k.Sources[0].Value.Name + ":unix}, as the field is stored, or " + cure
 		}
-		b.fault(m.option(o.Word), cure, "the key %q of the index is no attribute of the item as it is", k.Text)
+		b.fault(m.option(o.Word), cure, "the key %q of the index is not an attribute of the item", k.Text)
 		return nil
 	}
 	return b.derived(m, it, k, attribute)
@@ -310,8 +312,8 @@ func (b *builder) finerThanStored(m *taggedField, o tags.Option, k *IndexKey) {
 			continue
 		}
 		b.fault(m.option(o.Word), "write {"+src.Value.Name+":seconds}, or {"+src.Value.Name+":unix}",
-			"%s is finer than what is stored of the field, which is seconds (unixtime), so that the key would change "+
-				"when the item is loaded and saved", src.Text)
+			"%s is finer than the stored seconds (unixtime) of the field, so that the key would change when the "+
+				"item is loaded and saved", src.Text)
 	}
 }
 
@@ -336,8 +338,8 @@ func (b *builder) finerThanKey(m *taggedField, it *Item, o tags.Option, k *Index
 			}
 		}
 		if !found {
-			b.fault(m.option(o.Word), "write "+held.Text+", or name a field that lies on "+it.Name,
-				"the keys of %s hold no more of the field than %s, and the index would need %s", it.Name, held.Text,
+			b.fault(m.option(o.Word), "write "+held.Text+", or name a field of "+it.Name,
+				"the keys of %s hold the field as %s only, but the index needs %s", it.Name, held.Text,
 				src.Text)
 		}
 	}
@@ -372,7 +374,7 @@ func (b *builder) derived(m *taggedField, it *Item, k *IndexKey, attribute strin
 			return d
 		}
 		b.fault(m.option(attribute), "name another attribute, or write the same template",
-			"the attribute %q holds %q as another key of an index, and not %q", k.Name, d.Text, k.Text)
+			"the attribute %q holds %q as a key of another index, not %q", k.Name, d.Text, k.Text)
 		return nil
 	}
 	it.Derived = append(it.Derived, k)
@@ -414,33 +416,33 @@ func (b *builder) indexSource(at place, p tags.Part, it *Item) (Source, bool) {
 		o := b.onItem[m.Field]
 		if o == nil {
 			b.fault(at, "store it, or name a field that is",
-				"%s is not stored by itself, and the key of an index is made of what its item stores", p)
+				"%s is not stored by itself, but the key of an index consists of stored attributes", p)
 			return Source{}, false
 		}
 		where := "lies on " + o.Name
 		if it.Element() {
-			b.fault(at, "store what the index needs in the element as well, or name a field of the element, or one "+
-				"that the item's keys hold",
-				"%s %s, and the index is on the elements of %s, whose writes would not change it", p, where, it.Name)
+			b.fault(at, "store the field in the element as well, or name a field of the element or of the item's "+
+				"keys",
+				"%s %s, but the index is on the elements of %s, whose writes would not change it", p, where, it.Name)
 			return Source{}, false
 		}
-		b.fault(at, "name fields that lie on "+it.Name+", or add on= with the item that the field lies on",
-			"%s %s, and the index is on the item %s, whose write would not change it", p, where, it.Name)
+		b.fault(at, "name fields of "+it.Name+", or add on= with the item of the field",
+			"%s %s, but the index is on the item %s, whose write would not change it", p, where, it.Name)
 		return Source{}, false
 	}
 	for _, o := range b.e.Items {
 		if o.Element() && o.Elem.Spreads() && find(b.spread(o.Elem), p.Name) != nil {
-			b.fault(at, "add on="+o.Field.Name, "%s names no field of %s, but one of the elements of %s", p,
+			b.fault(at, "add on="+o.Field.Name, "%s names a field of the elements of %[3]s, not of %[2]s", p,
 				b.e.Type.Name, o.Name)
 			return Source{}, false
 		}
 	}
 	if b.skipped(p.Name) {
-		b.fault(at, "store it, or name a field that is", "%s names a field that is not stored (ddb:\"-\"), and the "+
-			"key of an index is made of what its item stores", p)
+		b.fault(at, "store it, or name a field that is", "%s names a field that is not stored (ddb:\"-\"), but the "+
+			"key of an index consists of stored attributes", p)
 		return Source{}, false
 	}
-	b.fault(at, cureOf(p, b.fields, "the fields are "), "%s names no field of %s", p, b.e.Type.Name)
+	b.fault(at, cureOf(p, b.fields, "the fields are "), "%s does not name a field of %s", p, b.e.Type.Name)
 	return Source{}, false
 }
 
@@ -476,11 +478,11 @@ func (b *builder) projection(m *taggedField, x *Index) {
 	case o.Value == "keys":
 		return
 	case slices.Contains([]string{"KEYS_ONLY", "keys_only", "none", "key", "keysonly"}, o.Value):
-		b.fault(m.option("project"), "write project=keys", "%q is no projection", o.Value)
+		b.fault(m.option("project"), "write project=keys", "%q is not a projection", o.Value)
 		return
 	case o.Value == "ALL" || o.Value == "*" || o.Value == "INCLUDE":
 		b.fault(m.option("project"), "write project=all, or the fields in single quotes: project='A,B'",
-			"%q is no projection", o.Value)
+			"%q is not a projection", o.Value)
 		return
 	}
 	for _, name := range []string{State, Incarnation, b.e.TTL} {
@@ -497,8 +499,8 @@ func (b *builder) projection(m *taggedField, x *Index) {
 			continue
 		}
 		if f := find(b.fields, strings.TrimSpace(name)); attributes == nil && f != nil && b.onItem[f.Field] != nil {
-			b.fault(m.option("project"), "an index projects what its own item stores",
-				"%q lies on %s, and the index is on %s", name, b.onItem[f.Field].Name, it.Name)
+			b.fault(m.option("project"), "project attributes of the index's own item",
+				"%q is stored in %s, but the index is on %s", name, b.onItem[f.Field].Name, it.Name)
 			continue
 		}
 		if attributes == nil {
@@ -514,7 +516,7 @@ func (b *builder) projection(m *taggedField, x *Index) {
 			if n := near.Of(name, names); n != "" {
 				cure = "write " + n
 			}
-			b.fault(m.option("project"), cure, "%s stores no field %q that could be projected", it.Name, name)
+			b.fault(m.option("project"), cure, "%s has no stored field %q to project", it.Name, name)
 		}
 		for _, a := range attributes {
 			if !slices.Contains(x.Include, a) &&
@@ -564,7 +566,7 @@ func (b *builder) enter(m *taggedField, e *Entry) {
 	for i, a := range x.Attributes() {
 		if slices.ContainsFunc(x.Attributes()[:i], func(o KeyAttribute) bool { return o.Name == a.Name }) {
 			b.fault(m.option("index"), "name each attribute once",
-				"the attribute %q stands twice in the keys of the index %s", a.Name, x.Name)
+				"the keys of the index %s have the attribute %q twice", a.Name, x.Name)
 			return
 		}
 	}
@@ -581,11 +583,11 @@ func (b *builder) enter(m *taggedField, e *Entry) {
 			return
 		case x.Local != same.Local, !slices.Equal(x.Hash, same.Hash), !slices.Equal(x.Range, same.Range):
 			b.fault(m.option("index"), "name the same attributes, of the same types, in hash= and range= of both",
-				"the index %s has other keys on %s", x.Name, same.Entries[0].Item.Name)
+				"the index %s has different keys on %s", x.Name, same.Entries[0].Item.Name)
 			return
 		case m.tag.Has("project") && x.All != same.All, m.tag.Has("project") && x.KeysOnly() != same.KeysOnly():
-			b.fault(m.option("project"), "write the same, or lists at both",
-				"the index %s projects something else on %s", x.Name, same.Entries[0].Item.Name)
+			b.fault(m.option("project"), "write the same for both, or lists for both",
+				"the index %s has a different projection on %s", x.Name, same.Entries[0].Item.Name)
 			return
 		}
 		for _, name := range x.Include { // each kind of item has its list
@@ -615,17 +617,17 @@ func (b *builder) tooManyIndexes(t *Table) {
 		at := place{in: b.e.Type, field: x.Field}
 		switch {
 		case local > MaxLocal:
-			b.fault(at, "make it a global one, with pk=", "the table %s has more than %d local indexes", t.Name,
+			b.fault(at, "make it a global index, with pk=", "the table %s has more than %d local indexes", t.Name,
 				MaxLocal)
 			return
 		case global > MaxGlobal:
-			b.fault(at, "let indexes share key attributes, with a segment of its own for each kind of item",
-				"the table %s has more than %d global indexes, and DynamoDB takes no more by default", t.Name,
+			b.fault(at, "let indexes share key attributes, with a first segment of its own for each kind of item",
+				"the table %s has more than %d global indexes, the default limit of DynamoDB", t.Name,
 				MaxGlobal)
 			return
 		case listed > MaxProjected:
-			b.fault(at, "write project=all, or list less",
-				"the indexes of the table %s list %d attributes, and DynamoDB takes %d", t.Name, listed, MaxProjected)
+			b.fault(at, "write project=all, or list fewer",
+				"the indexes of the table %s list %d attributes, but DynamoDB takes %d", t.Name, listed, MaxProjected)
 			return
 		}
 	}

@@ -11,9 +11,9 @@ import (
 // encodable reports what attributevalue would drop, empty, or not read back.
 func (b *builder) encodable(m *taggedField, t *Type) {
 	if t.Opaque() && t.holdsBig(map[*Type]bool{}) {
-		b.fault(m.at(), "keep the big number apart from types that encode themselves and from interfaces, or use "+
-			"attributevalue.Number",
-			"only attributevalue knows what %s becomes, and it would store the big number in it empty", t.Name)
+		b.fault(m.at(), "do not combine the big number with types that encode themselves or with interfaces, or "+
+			"use attributevalue.Number",
+			"only attributevalue knows the encoding of %s, and it would store the big number in it empty", t.Name)
 	}
 	b.inside(m, t, true, map[visit]bool{})
 }
@@ -32,9 +32,9 @@ func (b *builder) inside(m *taggedField, t *Type, addressable bool, seen map[vis
 	seen[visit{t, addressable}] = true
 	if t.Marshals {
 		if !addressable && !t.MarshalsValue {
-			b.fault(m.at(), "put the method on the value, or use *"+t.Name,
-				"%s encodes itself by a method on its pointer, which attributevalue does not call for the values "+
-					"of a map", t.Name)
+			b.fault(m.at(), "declare the method on the value, or use *"+t.Name,
+				"%s encodes itself by a method of its pointer, but attributevalue does not call that for values of "+
+					"a map", t.Name)
 		}
 		return
 	}
@@ -45,20 +45,20 @@ func (b *builder) inside(m *taggedField, t *Type, addressable bool, seen map[vis
 		}
 		return
 	case Other:
-		b.fault(m.at(), `tag it ddb:"-"`, "attributevalue would drop the %s in it without a word", t.Name)
+		b.fault(m.at(), `tag it ddb:"-"`, "attributevalue would silently drop the %s in it", t.Name)
 	case Interface:
 		if t.Methods {
-			b.fault(m.at(), "use any, or a concrete type", "the interface %s can be written but not read back", t.Name)
+			b.fault(m.at(), "use any, or a concrete type", "the interface %s can be written, but not read back", t.Name)
 		}
 	case Pointer:
 		if t.endless() {
-			b.fault(m.at(), "use a struct with a pointer in it", "%s points to itself, so that it holds no value",
+			b.fault(m.at(), "use a struct with a pointer in it", "%s points to itself, so that it has no value",
 				t.Name)
 			return
 		}
 		if t.Elem.Kind == Interface {
 			b.fault(m.at(), "use "+t.Elem.Name,
-				"attributevalue would drop the pointer to an interface %s without a word", t.Name)
+				"attributevalue would silently drop the pointer to an interface %s", t.Name)
 			return
 		}
 		addressable = true
@@ -69,7 +69,7 @@ func (b *builder) inside(m *taggedField, t *Type, addressable bool, seen map[vis
 		addressable = false
 	case Struct:
 		if len(t.Fields) > 0 && len(b.exported(t)) == 0 {
-			b.fault(m.at(), "give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type",
+			b.fault(m.at(), "declare MarshalDynamoDBAttributeValue and its inverse, or store another type",
 				"%s has no exported fields, so that attributevalue would store it empty", t.Name)
 		}
 		for _, f := range t.Fields {
@@ -83,7 +83,7 @@ func (b *builder) nestedField(m *taggedField, t *Type, f *Field, addressable boo
 	tag := b.parse(t, f)
 	if tag.Present && !(tag.Skip && tag.AV.Ignore) && (f.Exported || f.Name == "_") {
 		b.fault(place{in: t, field: f}, `remove it (to leave the field out, write dynamodbav:"-")`,
-			"a ddb tag means nothing inside the attribute %s", m.Name)
+			"a ddb tag has no effect inside the attribute %s", m.Name)
 	}
 	if f.Embedded && f.Type.Spreads() && tag.AV.Name == "" && !tag.AV.Ignore && t.embeds(t, map[*Type]bool{}) {
 		b.embedsItself(t, f)
@@ -97,11 +97,11 @@ func (b *builder) nestedField(m *taggedField, t *Type, f *Field, addressable boo
 func (b *builder) mapKey(m *taggedField, k *Type) {
 	switch {
 	case k.TextValue != k.UnmarshalsText:
-		b.fault(m.at(), "give it both, on the value and on its pointer",
-			"the map key %s has one of MarshalText and UnmarshalText", k.Name)
+		b.fault(m.at(), "declare both, on the value and on its pointer",
+			"the map key %s has only one of MarshalText and UnmarshalText", k.Name)
 	case k.Stringer && !k.Number && !k.TextValue:
-		b.fault(m.at(), "give it MarshalText and UnmarshalText, or use another type",
-			"attributevalue writes the map key %s by its String method, which it cannot read back", k.Name)
+		b.fault(m.at(), "declare MarshalText and UnmarshalText, or use another type",
+			"attributevalue writes the map key %s by its String method, but cannot read it back", k.Name)
 	case k.TextValue, k.Kind == Bool, k.Kind == String, k.Kind == Int, k.Kind == Uint, k.Kind == Float:
 	default:
 		b.fault(m.at(), "use a string or a number", "attributevalue has no map keys of type %s", k.Name)
@@ -116,7 +116,7 @@ func (b *builder) check() {
 		b.meetings(t)
 		if t.Index > 0 && !slices.ContainsFunc(b.e.Items, func(it *Item) bool { return it.Table == t }) {
 			b.fault(place{in: b.e.Type, field: t.Field}, "remove it, or add table="+t.Name+" to a field",
-				"no field lies in the table %s", t.Name)
+				"no field is stored in the table %s", t.Name)
 		}
 	}
 	for _, it := range b.e.Items {
@@ -139,13 +139,14 @@ func (b *builder) ownNames() {
 			}
 			for _, t := range b.e.Tables {
 				if o.Value == t.Hash || o.Value == t.Range {
-					b.fault(m.option(w), "choose another name",
+					b.fault(m.option(w), "use another name",
 						"the attribute %q of %s= is a key attribute of the table %s", o.Value, w, t.Name)
 				}
 			}
 			if o.Value == State || o.Value == Incarnation || o.Value == Moved || w == "ttl" &&
 				(o.Value == DefaultVersion || o.Value == b.e.Version) {
-				b.fault(m.option(w), "choose another name", "the attribute %q of %s= is the library's own", o.Value, w)
+				b.fault(m.option(w), "use another name", "the attribute %q of %s= is reserved by the library",
+					o.Value, w)
 			}
 		}
 	}
@@ -183,7 +184,7 @@ func (b *builder) rangeType(t *Table) {
 			first, t.RangeType = it, it.Key.Template.Type
 		} else if typ := it.Key.Template.Type; typ != t.RangeType {
 			b.fault(b.at(it), "give one of them a text form (a width, or a literal)",
-				"the sort key %q is of type %c, and %q of type %c; the key attribute %s has one type", it.Key.Text, typ,
+				"the sort key %q has the type %c, but %q has %c: the key attribute %s has one type", it.Key.Text, typ,
 				first.Key.Text, t.RangeType, t.Range)
 		}
 	}
@@ -203,8 +204,8 @@ func (b *builder) meetings(t *Table) {
 			if !collide {
 				continue
 			}
-			b.fault(b.at(y), "begin one of them with a segment of its own",
-				"the keys of %s and %s can be equal: %s", x.label(), y.label(), witness(w, x.Key, y.Key))
+			b.fault(b.at(y), "begin one of them with a constant segment",
+				"key collision of %s and %s: %s", x.label(), y.label(), witness(w, x.Key, y.Key))
 			b.faults[len(b.faults)-1].Related = x.Decl
 		}
 	}
@@ -223,7 +224,7 @@ func (it *Item) label() string {
 
 // witness shows the values that make two templates equal.
 func witness(w key.Scalar, x, y *Key) string {
-	text := fmt.Sprintf("both give %s", w)
+	text := fmt.Sprintf("both make %s", w)
 	var with []string
 	for _, k := range []*Key{x, y} {
 		values := make([]key.Value, len(k.Sources))
@@ -243,8 +244,8 @@ func witness(w key.Scalar, x, y *Key) string {
 // attribute.
 func (b *builder) collisions(it *Item) {
 	taken := map[string]string{
-		State: "the library's own", Incarnation: "the library's own", Moved: "the library's own",
-		DefaultVersion: "the library's own",
+		State: "reserved by the library", Incarnation: "reserved by the library", Moved: "reserved by the library",
+		DefaultVersion: "reserved by the library",
 	}
 	if b.e.Version != "" {
 		taken[b.e.Version] = "the item's version"
@@ -262,8 +263,8 @@ func (b *builder) collisions(it *Item) {
 			}
 		}
 		if a.Name == b.e.TTL && !b.isExpiry(it, a) {
-			b.fault(pl, "rename one of them, or mark a time field ttl and dynamodbav unixtime",
-				"the attribute %q of %s is the table's TTL attribute, and DynamoDB would delete items by it", a.Name,
+			b.fault(pl, "rename one of them, or tag a time field ttl and dynamodbav unixtime",
+				"the attribute %q of %s is the table's TTL attribute, by which DynamoDB would delete items", a.Name,
 				a.Value.Name)
 			continue
 		}
@@ -304,7 +305,7 @@ func (b *builder) derivedNames(it *Item, taken map[string]string) {
 				continue
 			}
 			b.fault(place{in: b.e.Type, field: x.Field},
-				"declare the index on that item too (on=), or name an attribute of its own in hash= or range=",
+				"declare the index on that item too (on=), or use another attribute in hash= or range=",
 				"the attribute %q of %s is a key of the index %s, which is declared on other items", a.Name,
 				it.Attributes[i].Value.Name, x.Name)
 		}
@@ -319,7 +320,7 @@ func (b *builder) zeroTimes(it *Item) {
 		if m := b.taggedOf(a.Field); m != nil && a.Value.Type.Time && a.AV.Has("omitempty") && !b.isExpiry(it, a) &&
 			!it.Sparse(i) {
 			b.fault(m.at(), "use *"+a.Value.Type.Name+", which is left out where it is nil",
-				"attributevalue stores the zero time in spite of omitempty")
+				"attributevalue stores the zero time despite omitempty")
 		}
 	}
 }
@@ -352,8 +353,8 @@ func (b *builder) flat() {
 		switch {
 		case !b.e.Flat:
 		case it.Key == nil:
-			b.fault(b.at(it), "give the table a sort key with the same placeholders",
-				"the item in the table %s would be shared by all entities of a partition", it.Table.Name)
+			b.fault(b.at(it), "declare the table with a sort key that has the same placeholders",
+				"all entities of a partition would share the item in the table %s", it.Table.Name)
 		case b.underPrefix(it):
 			it.Prefix = b.e.prefixText(it)
 			b.e.Scattered = b.e.Scattered || b.e.Root.Key != nil && it.Prefix != b.e.prefixText(b.e.Root)
@@ -432,14 +433,15 @@ func (b *builder) underPrefix(it *Item) bool {
 				how = "{^" + o.Name + "}"
 			}
 			b.fault(b.at(it), "add "+how,
-				"the key of %s does not name %s, which entities of one partition are told apart by", it.label(), o.Name)
+				"the key of %s lacks %s, which distinguishes the entities of a partition", it.label(), o.Name)
 			return false
 		}
 	}
 	n := b.e.PrefixParts(it)
 	if parts := it.Key.Template.Parts; n < len(parts) && !strings.HasPrefix(parts[n].Text, string(b.e.Delim)) {
 		b.fault(b.at(it), "put the delimiter "+string(b.e.Delim)+" behind it",
-			"the key of %s goes on right behind what its entity is known by, so that entities would mix", it.label())
+			"the key of %s continues without a delimiter after the entity's own part, so that entities would mix",
+			it.label())
 		return false
 	}
 	return true

@@ -18,16 +18,16 @@ func Collision(a, b *Entity) string {
 				continue
 			}
 			if x, y := t.keys(), u.keys(); x != y {
-				return fmt.Sprintf("the table %s of %s has the key %s, and that of %s %s, which is none that one "+
-					"table has: give both the same (hash=, range=, and the kinds of their placeholders), or one "+
-					"another table", t.Name, a.Label(), x, b.Label(), y)
+				return fmt.Sprintf("the table %s has the key %[3]s by %[2]s, but %[5]s by %[4]s: declare the same "+
+					"key (hash=, range=, and the kinds of placeholders), or another table", t.Name, a.Label(), x,
+					b.Label(), y)
 			}
 			if text := cmp.Or(expiring(a, b, t, u), expiring(b, a, u, t)); text != "" {
 				return text
 			}
 			if text := collisionIn(a, b, t, u); text != "" {
-				return text + ": begin the partition keys, or the sort keys, of one with a segment of its own, or " +
-					"give it another table"
+				return text + ": begin the partition keys or the sort keys of one with a constant segment, or " +
+					"declare another table in one"
 			}
 		}
 	}
@@ -48,13 +48,13 @@ func expiring(a, b *Entity, t, u *Table) string {
 		return ""
 	}
 	if b.TTL != "" {
-		return fmt.Sprintf("the table %s has the TTL attribute %q by %s, and %q by %s, and a table has one: give "+
-			"both the same (ttl=), or one another table", t.Name, a.TTL, a.Label(), b.TTL, b.Label())
+		return fmt.Sprintf("the table %s has the TTL attribute %q by %s, but %q by %s: declare the same in both "+
+			"(ttl=), or another table in one", t.Name, a.TTL, a.Label(), b.TTL, b.Label())
 	}
 	for _, it := range b.Items {
 		if i := it.Attribute(a.TTL); i >= 0 && it.Table == u {
-			return fmt.Sprintf("the attribute %q of %s.%s is the TTL attribute of the table %s by %s, and DynamoDB "+
-				"would delete items by it: rename it (dynamodbav:\"other\"), or give one another table", a.TTL,
+			return fmt.Sprintf("the attribute %q of %s.%s is the TTL attribute of the table %s by %s: rename it "+
+				"(dynamodbav:\"other\"), or declare another table", a.TTL,
 				b.Label(), it.Attributes[i].Value.Name, t.Name, a.Label())
 		}
 	}
@@ -85,8 +85,8 @@ func collisionIn(a, b *Entity, t, u *Table) string {
 			if sk.Type != 0 {
 				at += " " + sk.String()
 			}
-			return fmt.Sprintf("the keys of %s and %s in the table %s can be equal: %s is %s of the one, and %s of "+
-				"the other", a.Label(), b.Label(), t.Name, at, x.label(), y.label())
+			return fmt.Sprintf("key collision of %s and %s in the table %s: %s is %s of the first, and %s of the "+
+				"second", a.Label(), b.Label(), t.Name, at, x.label(), y.label())
 		}
 	}
 	return ""

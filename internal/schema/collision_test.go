@@ -82,8 +82,8 @@ func TestCollisions(t *testing.T) {
 		{byID{}, literal{}, ""},
 		{org{}, settings{}, `"ORG#SETTINGS" "ORG#SETTINGS" is`},
 		{number{}, other{}, ""},
-		{byID{}, named{}, "has the key PK (S), SK (S), and that of "},
-		{byID{}, native{}, "PK (N), SK (S), which is none that one table has"},
+		{byID{}, named{}, "the table one has the key PK (S), SK (S) by one, but pk (S), sk (S) by one"},
+		{byID{}, native{}, "the table one has the key PK (S), SK (S) by one, but PK (N), SK (S) by one"},
 		{byID{}, org{}, ""},
 		{monthly{}, alsoMonthly{}, `" is`},
 	} {

@@ -91,13 +91,13 @@ func (b *builder) taggedFields(t *Type, model bool) (fields, blanks []*taggedFie
 					b.embedsItself(l.t, f)
 				case expands(f, m.tag, model && m.tag.Present):
 					if f.Type.Kind == Pointer && !f.Exported {
-						b.fault(m.at(), "embed the struct itself, or export its type",
+						b.fault(m.at(), "embed the struct, or export its type",
 							"an embedded pointer to an unexported struct cannot be loaded")
 						continue
 					}
 					if len(b.exported(f.Type.deref())) == 0 && len(f.Type.deref().Fields) > 0 {
 						b.fault(m.at(), `tag it ddb:"-"`,
-							"the embedded %s has no exported fields, so that nothing of it would be stored",
+							"the embedded %s has no exported fields, so that nothing would be stored",
 							f.Type.Name)
 						continue
 					}
@@ -119,7 +119,7 @@ func (b *builder) embedsItself(t *Type, f *Field) {
 		return // reported already
 	}
 	b.badTag[f] = true
-	b.fault(place{in: t, field: f}, "give the field a name", "%s embeds itself", t.Name)
+	b.fault(place{in: t, field: f}, "add a name to the field", "%s embeds itself", t.Name)
 }
 
 // exported lists the exported names of a struct, promoted ones included.
@@ -157,7 +157,7 @@ func (b *builder) visible(all []*taggedField, name func(*taggedField) string) []
 		if len(level) > 1 {
 			if m == level[1] {
 				b.fault(m.at(), "rename one of them, or tag one ddb:\"-\"",
-					"%s is also a field of %s at the same depth, and each hides the other", name(m), level[0].in.Name)
+					"%s is also a field of %s at the same depth: each hides the other", name(m), level[0].in.Name)
 			}
 			continue
 		}
@@ -180,7 +180,7 @@ func (b *builder) spread(t *Type) []*taggedField {
 	b.spreads[t] = nil
 	all, blanks := b.taggedFields(t, false)
 	for _, m := range blanks {
-		b.fault(m.at(), "move it to the model", "options of tables and items mean nothing inside %s", t.Name)
+		b.fault(m.at(), "move it to the model", "options of tables and items have no effect inside %s", t.Name)
 	}
 	all = slices.DeleteFunc(all, func(m *taggedField) bool { return m.tag.Skip })
 	out := b.visible(all, (*taggedField).avName)
@@ -191,7 +191,7 @@ func (b *builder) spread(t *Type) []*taggedField {
 				o.Word), o.Word == "table" && m.tag.Has("chunk"):
 			default:
 				b.fault(place{m.in, m.Field, o.Pos, o.End}, "move it to the field of the model",
-					"the option %s means nothing inside %s, whose fields are spread over an item", o.Word, t.Name)
+					"the option %s has no effect inside %s, whose fields are spread over an item", o.Word, t.Name)
 			}
 		}
 	}

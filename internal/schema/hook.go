@@ -11,7 +11,7 @@ func (b *builder) hooks() {
 		seen[t] = true
 		b.e.Hooks = b.e.Hooks || t.Hook
 		if t.WrongHook {
-			b.fault(place{in: t}, "declare it func (x *"+baseName(t.Name)+") AfterLoad()",
+			b.fault(place{in: t}, "declare func (x *"+baseName(t.Name)+") AfterLoad()",
 				"its method AfterLoad would not be called after a load, or would change a copy")
 		}
 		look(t.Elem)

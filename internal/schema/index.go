@@ -160,8 +160,8 @@ func (it *Item) DerivedKey(name string) int {
 
 // EmptyKeyText says why nothing compares with an empty value of an attribute that is a key of an index
 // as it is.
-const EmptyKeyText = "a condition compares it with an empty value, which is left out where it is stored, since it is " +
-	"a key of the index %s: ask for Absent in its place"
+const EmptyKeyText = "the condition compares it with an empty value, which is not stored, since it is a key of the " +
+	"index %s: use Absent"
 
 // IndexOf is the name of the first index that an attribute is a key of on the item, "" for none.
 func (it *Item) IndexOf(attribute string) string {

@@ -83,7 +83,7 @@ func (e *Entity) keyFieldValues(k *Key, keyFields, into []key.Value) ([]key.Valu
 	values := into
 	for _, s := range k.Sources {
 		if s.KeyField >= len(keyFields) || keyFields[s.KeyField].Kind == key.None {
-			return nil, fmt.Errorf("%s: the key %q needs %s, which was not given", e.Label(), k.Text, s.Value.Name)
+			return nil, fmt.Errorf("%s: the key %q needs %s, which is missing", e.Label(), k.Text, s.Value.Name)
 		}
 		values = append(values, keyFields[s.KeyField])
 	}

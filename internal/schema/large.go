@@ -43,8 +43,8 @@ func (it *Item) HasLazy() bool {
 }
 
 // LargeText says that DynamoDB cannot look into a large value.
-const LargeText = "it is a large value (compress, chunk, s3=), which DynamoDB cannot look into: %s %s, or by another " +
-	"field that tells the same"
+const LargeText = "it is a large value (compress, chunk, s3=), which DynamoDB cannot read: %s %s, or by a small " +
+	"field with the same information"
 
 // largeOptions are the options of large values.
 var largeOptions = []string{"compress", "chunk", "s3", "preview", "inline"}
@@ -71,7 +71,7 @@ func (b *builder) largeValues() {
 			if a.Value.Type.Lazy && !a.Large.External() && a.Field != nil {
 				m := b.taggedOf(a.Field)
 				b.fault(m.at(), "add chunk or s3=BUCKET to its tag, or use "+a.Value.Type.Elem.Name,
-					"a blob.Value is read when it is asked for, and the field's values all lie in their item")
+					"a blob.Value is read on demand, but all values of the field are stored in their item")
 			}
 		}
 	}
@@ -79,8 +79,8 @@ func (b *builder) largeValues() {
 		for _, a := range it.Attributes {
 			if m := b.taggedOf(a.Field); m != nil && !a.Value.Type.Lazy && a.Value.Type.holdsLazy(nil) {
 				b.fault(m.at(),
-					"let each be a field of its own, as those of the elements of a slice or map with sk= are",
-					"a blob.Value in a %s would be a part of its value, and what it points to would belong to no item",
+					"store each in a field of its own, such as those of the elements of a slice or map with sk=",
+					"a blob.Value in a %s would be part of its value, and no item would own its external value",
 					a.Value.Type.Name)
 			}
 		}
@@ -90,11 +90,11 @@ func (b *builder) largeValues() {
 		case !m.large() || taken[m.Field]:
 			continue
 		case slices.ContainsFunc(b.keyFieldTags, func(o *taggedField) bool { return o.Field == m.Field }):
-			b.fault(m.option(m.largeOption()), "remove it", "%s is for large values, and keys hold this one",
+			b.fault(m.option(m.largeOption()), "remove it", "%s is for large values, but a key names this one",
 				m.largeOption())
 		default:
-			b.fault(m.option(m.largeOption()), "put it on the fields that are",
-				"%s is for a field that is stored in one attribute, and %s is not", m.largeOption(), m.Name)
+			b.fault(m.option(m.largeOption()), "put it on the fields in it",
+				"%s is for a field that is stored in one attribute, unlike %s", m.largeOption(), m.Name)
 		}
 		taken[m.Field] = true
 	}
@@ -140,36 +140,36 @@ func (b *builder) mayBeLarge(it *Item, a *Attribute, m *taggedField) {
 	switch {
 	case slices.ContainsFunc(b.keyFieldTags, func(o *taggedField) bool { return o.Field == m.Field }) ||
 		b.inItsKey(it, m):
-		b.fault(m.option(word), "remove it", "%s is for large values, and a key names this one", word)
+		b.fault(m.option(word), "remove it", "%s is for large values, but a key names this one", word)
 	case m.tag.Has("ttl"):
-		b.fault(m.option(word), "remove it", "%s is for large values, and this one is an expiry", word)
+		b.fault(m.option(word), "remove it", "%s is for large values, but this one is an expiry", word)
 	case !t.Opaque() && (t.Time || t.Number || t.Kind == Int || t.Kind == Uint || t.Kind == Float || t.Kind == Bool ||
 		t.Kind == BigInt || t.Kind == BigFloat):
 		b.fault(m.option(word), "remove it",
-			"%s is for text, bytes, lists, maps and structs, and a %s takes a few bytes", word, t.Name)
+			"%s is for text, bytes, lists, maps and structs, but a %s takes a few bytes", word, t.Name)
 	case external && len(b.timed) > 0:
-		b.fault(m.option(word), "store it in its item (compress=), or in a model of its own",
-			"values that lie outside their items need a table that stays, and those of the model follow the time")
+		b.fault(m.option(word), "store it in its item (compress=), or in a separate model",
+			"external values need a table that stays, but the model has rotating tables")
 	case m.tag.Has("chunk") && m.tag.Has("s3"):
 		b.fault(m.option("s3"), "keep one of them", "chunk and s3 are two ways to store one value")
 	case m.tag.Has("preview") && !external:
-		b.fault(m.option("preview"), "add chunk or s3", "preview= is for values that lie outside their item")
+		b.fault(m.option("preview"), "add chunk or s3", "preview= is for external values")
 	case m.tag.Has("inline") && !external:
-		b.fault(m.option("inline"), "add chunk or s3", "inline= is for values that may lie outside their item")
+		b.fault(m.option("inline"), "add chunk or s3", "inline= is for external values")
 	case m.atMost("preview") != "" || m.atMost("inline") != "":
 		word := cmp.Or(m.atMost("preview"), m.atMost("inline"))
-		b.fault(m.option(word), fmt.Sprintf("give a number below %d", cost.MaxItem),
-			"%s= is what lies in the item, which holds %d bytes at most", word, cost.MaxItem)
+		b.fault(m.option(word), fmt.Sprintf("write a number below %d", cost.MaxItem),
+			"%s= is a number of bytes in the item, which holds at most %d", word, cost.MaxItem)
 	case m.tag.Has("preview") && t.Lazy && (t.Elem.Kind == String || t.Elem.Kind == Bytes):
 	case m.tag.Has("preview") && t.Kind != String && t.Kind != Bytes:
 		b.fault(m.option("preview"), "put it on text or bytes",
-			"preview= is the beginning of text or bytes, and not of %s", t.Name)
+			"preview= is the beginning of text or bytes, not of %s", t.Name)
 	}
 	for _, e := range it.Entries {
 		for _, k := range slices.Concat(e.Hash, e.Range) {
 			if k.Own >= 0 && it.Attributes[k.Own] == a {
-				b.fault(m.option(word), "remove it, or give the index another key",
-					"%s would hide the value from the index %s, which has it as its key", word, e.Index.Name)
+				b.fault(m.option(word), "remove it, or declare another key of the index",
+					"%s would hide the value from the index %s, of which it is a key", word, e.Index.Name)
 			}
 		}
 	}

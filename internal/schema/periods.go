@@ -63,7 +63,7 @@ func (b *builder) tableName(m *taggedField, o tags.Option, t *Table) {
 		text = strings.Replace(text, x.part.String(), "", 1)
 	}
 	if i := strings.IndexFunc(text, NotInTableName); i >= 0 && !strings.HasPrefix(text, "arn:") {
-		b.fault(at, "DynamoDB takes letters, digits, '_', '-' and '.'", "the table name %q has %q", o.Value,
+		b.fault(at, "DynamoDB takes letters, digits, '_', '-' and '.'", "the table name %q contains %q", o.Value,
 			[]rune(text[i:])[0])
 	}
 	if n < 3 || n > 255 {
@@ -80,7 +80,7 @@ func NotInTableName(r rune) bool {
 func (b *builder) periodIn(at place, text string) *tags.Part {
 	template, errs := tags.ParseTemplate(text)
 	for _, err := range errs {
-		b.fault(at, "a table may be of a {Field:date}, :week, :month or :year", "the table name %q: %s", text, err.Msg)
+		b.fault(at, "write {Field:date}, :week, :month or :year", "the table name %q: %s", text, err.Msg)
 	}
 	if len(errs) > 0 {
 		return nil
@@ -90,7 +90,7 @@ func (b *builder) periodIn(at place, text string) *tags.Part {
 		switch p := &template.Parts[i]; {
 		case p.Name == "":
 		case found != nil:
-			b.fault(at, "keep one", "the table name %q has two placeholders, and a table is of one period", text)
+			b.fault(at, "keep one", "the table name %q has two placeholders, but a table is of one period", text)
 			return nil
 		default:
 			found = p
@@ -98,12 +98,12 @@ func (b *builder) periodIn(at place, text string) *tags.Part {
 	}
 	if found == nil {
 		b.fault(at, "write a field and a period, as in events_{At:month}",
-			"the table name %q has braces, and no placeholder", text)
+			"the table name %q has braces, but no placeholder", text)
 		return nil
 	}
 	if f := timeFormats[found.Format]; f < key.Date || f > key.Year || found.KeyField {
 		b.fault(at, "write {"+found.Name+":month}, or date, week or year",
-			"%s in the name of a table is no period that a table could hold", found)
+			"%s in the name of a table is not a period", found)
 		return nil
 	}
 	return found
@@ -118,7 +118,7 @@ func (b *builder) periods() {
 		case i == 0:
 		case x.part.String() != first.part.String():
 			b.fault(x.m.option("table"), "write "+first.part.String(),
-				"the tables of a model follow one time, and those of %s follow %s", first.t.Name, first.part)
+				"the tables of a model rotate by one time, but those of %s rotate by %s", first.t.Name, first.part)
 			return
 		}
 	}
@@ -129,7 +129,7 @@ func (b *builder) periods() {
 	for _, t := range b.e.Tables {
 		if !slices.ContainsFunc(b.timed, func(x timedTable) bool { return x.t == t }) {
 			b.fault(first.m.option("table"), "write "+first.part.String()+" into the names of all tables",
-				"the table %s does not follow the time, and would keep what belongs to tables that are dropped", t.Name)
+				"the table %s does not rotate, and would keep items of entities in dropped tables", t.Name)
 			return
 		}
 	}
@@ -138,15 +138,15 @@ func (b *builder) periods() {
 	at := first.m.option("table")
 	switch {
 	case find(b.fields, first.part.Name) == nil:
-		b.fault(at, cureOf(*first.part, b.fields, "the fields are "), "%s names no field of %s", first.part,
+		b.fault(at, cureOf(*first.part, b.fields, "the fields are "), "%s does not name a field of %s", first.part,
 			b.e.Type.Name)
 		return
 	case p.Field < 0:
-		b.fault(at, "name it in pk=, or in the key of the root", "%s in the name of a table is no part of what an "+
-			"entity is known by, so that its key would not tell its table", first.part)
+		b.fault(at, "name it in pk=, or in the key of the root", "%s in the name of a table is not part of the "+
+			"entity's key, from which its table could not be derived", first.part)
 		return
 	case !b.e.KeyFields[p.Field].Type.Time:
-		b.fault(at, "use a time.Time", "%s in the name of a table is no time, but a %s", first.part,
+		b.fault(at, "use a time.Time", "%s in the name of a table is a %[2]s, not a time", first.part,
 			b.e.KeyFields[p.Field].Type.Name)
 		return
 	}
@@ -154,7 +154,7 @@ func (b *builder) periods() {
 	for _, it := range b.e.Items {
 		if !b.badKey[it] && !b.identifiesPeriod(b.e.PK) && (it.Key == nil || !b.identifiesPeriod(it.Key)) {
 			b.fault(b.at(it), "name "+first.part.Name+" as finely there",
-				"the key of %s does not tell the table, whose name has %s", it.label(), first.part)
+				"the table cannot be derived from the key of %s: its name has %s", it.label(), first.part)
 			return
 		}
 	}

@@ -37,14 +37,15 @@ func (b *builder) homeless(m *taggedField) {
 	f := b.e.Type.Fields[m.path[0]]
 	sameField := func(o *taggedField) bool { return o.path[0] == m.path[0] && o.tag.Present }
 	if len(m.path) == 1 || !f.Embedded || slices.ContainsFunc(b.fields, sameField) {
-		b.fault(m.at(), `give it a place (ddb:"sk=TEMPLATE"), or leave it out (ddb:"-")`, "the field has no place")
+		b.fault(m.at(), "add the item's key (ddb:\"sk=TEMPLATE\"), or leave it out (ddb:\"-\")",
+			"the field has no item")
 		return
 	}
 	if !b.badTag[f] {
 		b.badTag[f] = true
 		b.fault(place{in: b.e.Type, field: f},
-			`tag the embedding (ddb:"sk=TEMPLATE"), or its fields one by one, or leave it out (ddb:"-")`,
-			"the fields of the embedded %s have no place", f.Type.Name)
+			"tag the embedding (ddb:\"sk=TEMPLATE\"), or its fields one by one, or leave it out (ddb:\"-\")",
+			"the fields of the embedded %s have no item", f.Type.Name)
 	}
 }
 
@@ -57,12 +58,12 @@ func (b *builder) sets(m *taggedField, t *Type) {
 			continue
 		}
 		if t.Kind != Slice && t.Kind != Array || t.Marshals {
-			b.fault(m.avAt(), "remove it", "%s is for slices, and means nothing on %s", o, t.Name)
+			b.fault(m.avAt(), "remove it", "%s is for slices, and has no effect on %s", o, t.Name)
 			continue
 		}
 		if k := t.Elem.deref().Kind; k == BigInt || k == BigFloat {
 			b.fault(m.avAt(), "remove it, which makes a list, or use []attributevalue.Number",
-				"%s is of numbers that attributevalue reads back, and not of %s", o, t.Elem.Name)
+				"%s is of numbers that attributevalue reads back, unlike %s", o, t.Elem.Name)
 			continue
 		}
 		switch w := t.Elem.wireInside(slices.DeleteFunc(slices.Clone(m.tag.AV.Options),
@@ -70,9 +71,9 @@ func (b *builder) sets(m *taggedField, t *Type) {
 		case w.Type+"S" == set, w.Type == "any", w.Type == "own":
 		case w.Type == "N", w.Type == "S", w.Type == "B":
 			b.fault(m.avAt(), "write "+map[string]string{"N": "numberset", "S": "stringset", "B": "binaryset"}[w.Type],
-				"%s makes a set of other values than %s has", o, t.Name)
+				"%s makes a set of values of another type than %s has", o, t.Name)
 		default:
-			b.fault(m.avAt(), "remove it", "%s makes a set, and DynamoDB has no sets of %s", o, t.Elem.Name)
+			b.fault(m.avAt(), "remove it", "%s makes a set, but DynamoDB has no sets of %s", o, t.Elem.Name)
 		}
 	}
 }
@@ -95,34 +96,35 @@ func (b *builder) fieldOptions(m *taggedField) {
 		case it != nil && it.Element():
 			it.OneName = m.tag.Value("one")
 		case it != nil:
-			b.fault(m.option("one"), "write name= to name the item's method",
-				"one= names the method that selects one of several elements")
+			b.fault(m.option("one"), "write name= for the item's method",
+				"one= is the method that selects one of several elements")
 		}
 	}
 	if m.tag.Has("nested") && !m.Type.Spreads() {
-		b.fault(m.option("nested"), "remove it", "nested is for structs, and %s does not encode as one", m.Type.Name)
+		b.fault(m.option("nested"), "remove it", "nested is for structs, and the encoding of %s is not a map",
+			m.Type.Name)
 	}
 	if m.tag.Has("root") && (it == nil || it.Element()) {
-		b.fault(m.option("root"), "put it on a field of a fixed sort key", "the root is a singleton")
+		b.fault(m.option("root"), "put it on a field with a constant sort key", "the root is a single item")
 	}
 	if m.tag.Has("stored") &&
 		!slices.ContainsFunc(b.keyFieldTags, func(o *taggedField) bool { return o.Field == m.Field }) &&
 		!namesItself(it) {
-		b.fault(m.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
+		b.fault(m.option("stored"), "remove it", "stored is for fields in keys: this field is stored anyway")
 	}
 	if m.tag.Has("all") && !m.tag.Has("ttl") {
-		b.fault(m.option("all"), "write ttl,all", "all belongs to ttl")
+		b.fault(m.option("all"), "write ttl,all", "all is for ttl")
 	}
 	if m.Type.Kind == Pointer && m.Type.Elem.Kind == Pointer && m.Type.Elem.Elem.Kind == Struct &&
 		!m.Type.Elem.Elem.Scalar() {
-		b.fault(m.at(), "use "+m.Type.Elem.Name, "a pointer to a pointer to a struct cannot lie on an item")
+		b.fault(m.at(), "use "+m.Type.Elem.Name, "a pointer to a pointer to a struct cannot be stored in an item")
 	}
 	if it == nil || !b.isSpread(m) {
 		return
 	}
 	if len(m.tag.AV.Options) > 0 { // the name is that in a monolith
 		b.fault(m.avAt(), "remove them, or add ddb option nested to store the struct as one map",
-			"dynamodbav's options mean nothing on a struct whose fields are spread over its item")
+			"dynamodbav's options have no effect on a struct whose fields are spread over its item")
 	}
 }
 
@@ -156,7 +158,7 @@ func (b *builder) root() {
 		case b.e.Root == nil:
 			b.e.Root = it
 		case b.e.Root != it:
-			b.fault(m.option("root"), "keep one of them", "a second root; the first is %q", b.e.Root.Name)
+			b.fault(m.option("root"), "keep one root", "a second root: the first is %q", b.e.Root.Name)
 		}
 	}
 	for _, it := range b.e.Items {
@@ -167,11 +169,11 @@ func (b *builder) root() {
 	switch {
 	case b.e.Root == nil && len(b.faults) > 0: // it may be among them
 	case b.e.Root == nil:
-		b.fault(place{in: b.e.Type}, "give a field a fixed sort key, or add _ struct{} `ddb:\"sk=HEAD,root\"`",
-			"the model has no singleton in its main table that could say that an entity exists")
+		b.fault(place{in: b.e.Type}, "add a constant sort key to a field, or add _ struct{} `ddb:\"sk=HEAD,root\"`",
+			"the model has no single item in its main table that shows that an entity exists")
 	case b.e.Root.Table.Index != 0:
-		b.fault(place{in: b.e.Type, field: b.e.Root.Decl}, "choose a singleton of the main table",
-			"the root %q lies in the further table %s", b.e.Root.Name, b.e.Root.Table.Name)
+		b.fault(place{in: b.e.Type, field: b.e.Root.Decl}, "use a single item of the main table",
+			"the root %q is in the further table %s", b.e.Root.Name, b.e.Root.Table.Name)
 	}
 }
 
@@ -245,7 +247,7 @@ func (b *builder) checkSkipped(m *taggedField) {
 		return // expiry sees to it
 	}
 	if m.tag.Has("nested") {
-		b.fault(m.option("nested"), "remove it", "nothing of the field is stored beside the key")
+		b.fault(m.option("nested"), "remove it", "the field has nothing to store apart from its key")
 	}
 }
 
@@ -264,7 +266,7 @@ func (b *builder) elementAttributes(it *Item, m *taggedField) {
 		})
 		if named := slices.ContainsFunc(it.Key.Sources,
 			func(s Source) bool { return s.field == f.Field }); f.tag.Has("stored") && !named {
-			b.fault(f.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
+			b.fault(f.option("stored"), "remove it", "stored is for fields in keys: this field is stored anyway")
 		}
 		if !held || f.tag.Has("stored") {
 			b.attribute(it, f, f.value(), 0)
@@ -284,7 +286,7 @@ func (b *builder) spreadAttributes(it *Item, m *taggedField) {
 	b.notEmpty(m, m.Type.deref())
 	for _, f := range b.spread(m.Type.deref()) {
 		if f.tag.Has("stored") {
-			b.fault(f.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
+			b.fault(f.option("stored"), "remove it", "stored is for fields in keys: this field is stored anyway")
 		}
 		b.attribute(it, f, Value{Name: m.Name + "." + f.Name, Path: slices.Concat(m.path, f.path), Type: f.Type},
 			len(m.path))
@@ -294,8 +296,8 @@ func (b *builder) spreadAttributes(it *Item, m *taggedField) {
 // notEmpty refuses to spread a struct that has fields, but none to store.
 func (b *builder) notEmpty(m *taggedField, t *Type) {
 	if len(t.Fields) > 0 && len(b.exported(t)) == 0 {
-		b.fault(m.at(), "give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type",
-			"the struct %s has no exported fields, so that nothing of it would be stored", t.Name)
+		b.fault(m.at(), "declare MarshalDynamoDBAttributeValue and its inverse, or store another type",
+			"the struct %s has no exported fields, so that nothing would be stored", t.Name)
 	}
 }
 
@@ -303,8 +305,8 @@ func (b *builder) notEmpty(m *taggedField, t *Type) {
 // leads to the field with the place.
 func (b *builder) attribute(it *Item, m *taggedField, v Value, place int) {
 	if m.tag.AV.Ignore {
-		b.fault(m.avAt(), `write ddb:"-" as well, or drop dynamodbav:"-"`,
-			"the field has a place, but dynamodbav:\"-\" would not store it")
+		b.fault(m.avAt(), "write ddb:\"-\" as well, or drop dynamodbav:\"-\"",
+			"the field has an item, but dynamodbav:\"-\" would not store it")
 		return
 	}
 	b.encodable(m, v.Type)
@@ -322,9 +324,9 @@ func (b *builder) expiry() {
 			b.fault(m.option("ttl"), "add it: _ struct{} `ddb:\"ttl=ATTR\"`",
 				"no blank field names the table's TTL attribute")
 		case !v.Type.deref().Time:
-			b.fault(m.option("ttl"), "use a time.Time", "an expiry is a time, and %s is none", v.Type.Name)
+			b.fault(m.option("ttl"), "use a time.Time", "an expiry is a time, unlike %s", v.Type.Name)
 		case it.Expiry != nil:
-			b.fault(m.option("ttl"), "keep one of them", "a second expiry for the item %q; the first is %s", it.Name,
+			b.fault(m.option("ttl"), "keep one ttl", "a second expiry for the item %q: the first is %s", it.Name,
 				it.Expiry.Name)
 		default:
 			it.Expiry = &v
@@ -340,7 +342,7 @@ func (b *builder) expiry() {
 		case m.tag.Has("ttl") && !it.Element():
 			set(it, m, m.value())
 		case m.tag.Has("ttl"):
-			b.fault(m.option("ttl"), "put it on a time field of the element", "an expiry is a time, and %s is none",
+			b.fault(m.option("ttl"), "put it on a time field of the element", "an expiry is a time, unlike %s",
 				m.Type.Name)
 		}
 		if it != nil && b.isSpread(m) {
@@ -350,7 +352,7 @@ func (b *builder) expiry() {
 	if m := b.expireAll; m != nil {
 		if it := b.onItem[m.Field]; it != nil && it != b.e.Root {
 			b.fault(m.option("all"), "put the field on the root "+b.e.Root.Name,
-				"ttl,all belongs on a field of the root")
+				"ttl,all is for a field of the root")
 			return
 		}
 		for _, it := range b.e.Items {

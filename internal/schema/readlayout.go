@@ -28,7 +28,8 @@ func (k *LayoutKey) Read(attributeType string, delim byte) (*key.Template, error
 			continue
 		}
 		if n == len(k.Placeholders) {
-			return nil, fmt.Errorf("the template %q has more placeholders than are described", k.Template)
+			return nil, fmt.Errorf("the template %q has more placeholders than the layout describes: run itemize gen",
+				k.Template)
 		}
 		f, err := k.Placeholders[n].format()
 		if err != nil {
@@ -42,12 +43,12 @@ func (k *LayoutKey) Read(attributeType string, delim byte) (*key.Template, error
 
 func (p *LayoutPlaceholder) format() (key.Format, error) {
 	if p.Kind == textKind {
-		return key.Format{}, fmt.Errorf("%s is written by a method of its type, which only a Go program can call",
+		return key.Format{}, fmt.Errorf("%s is written by a method of its type: only a Go program can call it",
 			p.Field)
 	}
 	kind := slices.Index(keyKinds[:], p.Kind)
 	if kind <= 0 {
-		return key.Format{}, fmt.Errorf("%q is no kind of value", p.Kind)
+		return key.Format{}, fmt.Errorf("the kind %q of a value is unknown: run itemize gen", p.Kind)
 	}
 	return key.FormatNamed(p.Format, key.Kind(kind), p.Number)
 }

@@ -91,8 +91,8 @@ func TestRefused(t *testing.T) {
 		{"an option twice, a malformed tag, a repeated key", tagged(
 			`ddb:"sk=X,sk=Y"`, `ddb:"sk=X" ddb:"sk=Y"`, `ddb:sk=X`, `ddb:"sk=X"dynamodbav:"d"`, `ddb:"sk=X, root"`,
 		), []string{
-			`struct.A: the option sk stands twice: keep one of them`,
-			`struct.B: the key ddb stands twice in the struct tag: keep one of them`,
+			`struct.A: the tag has the option sk twice: keep one of them`,
+			`struct.B: the struct tag has the key ddb twice: keep one of them`,
 			`struct.C: malformed struct tag at "ddb:sk=X": write key:"value" pairs with one space between them`,
 			`struct.D: malformed struct tag after the key ddb: put a space between the keys`,
 			`struct.E: spaces around the option " root": remove them`,
@@ -103,7 +103,7 @@ func TestRefused(t *testing.T) {
 			A  string `ddb:"sk=X"`
 			B  string
 		}](), []string{
-			`struct.B: the field has no place: give it a place (ddb:"sk=TEMPLATE"), or leave it out (ddb:"-")`,
+			`struct.B: the field has no item: add the item's key (ddb:"sk=TEMPLATE"), or leave it out (ddb:"-")`,
 		}},
 		{"templates that can meet", reflect.TypeFor[struct {
 			_  table    `ddb:"table=models"`
@@ -112,12 +112,12 @@ func TestRefused(t *testing.T) {
 			U  []wish   `ddb:"sk=U#{SKU}"`
 			V  []string `ddb:"sk=U#{.}"`
 		}](), []string{
-			`struct.U: the keys of H (U#Home) and U (U#{SKU}) can be equal: both give "U#Home" with {SKU} = "Home": ` +
-				`begin one of them with a segment of its own`,
-			`struct.V: the keys of H (U#Home) and V (U#{.}) can be equal: both give "U#Home" with {.} = "Home": ` +
-				`begin one of them with a segment of its own`,
-			`struct.V: the keys of U (U#{SKU}) and V (U#{.}) can be equal: both give "U#A" with {SKU} = "A", {.} = ` +
-				`"A": begin one of them with a segment of its own`,
+			`struct.U: key collision of H (U#Home) and U (U#{SKU}): both make "U#Home" with {SKU} = "Home": begin ` +
+				`one of them with a constant segment`,
+			`struct.V: key collision of H (U#Home) and V (U#{.}): both make "U#Home" with {.} = "Home": begin one ` +
+				`of them with a constant segment`,
+			`struct.V: key collision of U (U#{SKU}) and V (U#{.}): both make "U#A" with {SKU} = "A", {.} = "A": ` +
+				`begin one of them with a constant segment`,
 		}},
 		{"adjoining placeholders of variable width", reflect.TypeFor[struct {
 			_  table                   `ddb:"table=models"`
@@ -151,21 +151,21 @@ func TestRefused(t *testing.T) {
 			O  map[time.Time]int `ddb:"sk=O#{key:date}"`
 		}](), []string{
 			`struct.N: unknown format in "{Rank:4}": write the width with a leading zero: 04`,
-			`struct.A: the template "A#{^ID}" names nothing of the element, so that all elements would be one item: ` +
-				`add a placeholder such as {Field}`,
-			`struct.B: the template "B#{SKU}" does not hold the map's key, which would be lost: add {key}`,
+			`struct.A: the template "A#{^ID}" has no placeholder of the element, so that all elements would be one ` +
+				`item: add a placeholder such as {Field}`,
+			`struct.B: the template "B#{SKU}" does not contain the map's key, which would be lost: add {key}`,
 			`struct.C: {key} is only for maps: name a field of the element, or use {.}`,
 			`struct.D: {.} is only for slices: use {key}`,
-			`struct.E: {Nope} names no field of the element schema.wish: its fields are AddedAt, SKU, Rank`,
-			`struct.F: {H} names no field of the element schema.wish: write {^H} for the field of struct`,
-			`struct.G: {SKU} names a field, but string has none: use {key} of a map or {.} of a slice of scalars`,
+			`struct.E: {Nope} does not name a field of the element schema.wish: its fields are AddedAt, SKU, Rank`,
+			`struct.F: {H} does not name a field of the element schema.wish: write {^H} for the field of struct`,
+			`struct.G: {SKU} names a field, but string has no fields: use {key} of a map or {.} of a slice of scalars`,
 			`struct.I: the number {Rank} needs a width to sort: write {Rank:010}, or :sortable for any sign`,
-			`struct.J: {SKU:raw} holds delimiters as they are, and so can only be the last placeholder: move it to ` +
-				`the end, or drop :raw`,
-			`struct.K: the format of {SKU:date} is only for times, and string is none: remove it`,
-			`struct.L: the format of {SKU:04} is only for integers, and string is none: remove it`,
+			`struct.J: {SKU:raw} can contain the delimiter, so that it must be the last placeholder: move it to the ` +
+				`end, or drop :raw`,
+			`struct.K: the format of {SKU:date} is only for times, unlike string: remove it`,
+			`struct.L: the format of {SKU:04} is only for integers, unlike string: remove it`,
 			`struct.M: elements that are pointers to pointers cannot be items: use *schema.wish`,
-			`struct.O: the template "O#{key:date}" does not give the map's key back in full: use {key}`,
+			`struct.O: the map's key cannot be read back from the template "O#{key:date}": use {key}`,
 		}},
 		{"types in keys", reflect.TypeFor[struct {
 			_ table `ddb:"table=models,pk={A}#{B}#{C}#{D}#{E}#{F}#{G}#{I}"`
@@ -179,18 +179,18 @@ func TestRefused(t *testing.T) {
 			I halfText
 			H string `ddb:"sk=HEAD"`
 		}](), []string{
-			`struct._: {A} cannot be in a key, being a float64: floats do not compare exactly; use an integer, or ` +
-				`attributevalue.Number as a bare key`,
-			`struct._: {B} cannot be in a key, being a bool: use a string or an integer`,
-			`struct._: {C} cannot be in a key, being a []string: use a string, an integer, a time.Time, or a type ` +
-				`with MarshalText and UnmarshalText`,
-			`struct._: {D} cannot be in a key, being a map[string]int: use a string, an integer, a time.Time, or a ` +
+			`struct._: {A} cannot be in a key, since it is a float64: floats do not compare exactly: use an ` +
+				`integer, or attributevalue.Number as the whole key`,
+			`struct._: {B} cannot be in a key, since it is a bool: use a string or an integer`,
+			`struct._: {C} cannot be in a key, since it is a []string: use a string, an integer, a time.Time, or a ` +
 				`type with MarshalText and UnmarshalText`,
-			`struct._: {E} cannot be in a key, being a *string: a pointer can be nil, and a key always has a value; ` +
-				`use string`,
+			`struct._: {D} cannot be in a key, since it is a map[string]int: use a string, an integer, a time.Time, ` +
+				`or a type with MarshalText and UnmarshalText`,
+			`struct._: {E} cannot be in a key, since it is a *string: a pointer can be nil, but a key always has a ` +
+				`value: use string`,
 			`struct._: the number {F} needs a width to sort: write {F:010}, or :sortable for any sign`,
-			`struct._: the bytes {G} cannot be part of a key's text: use it as a bare key, or give it MarshalText`,
-			`struct._: schema.halfText has one of MarshalText and UnmarshalText, and a key needs both: add the ` +
+			`struct._: the bytes {G} cannot be part of a key's text: use it as the whole key, or declare MarshalText`,
+			`struct._: schema.halfText has one of MarshalText and UnmarshalText, but a key needs both: add the ` +
 				`other method`,
 		}},
 		{"a string beside a number in one key attribute", reflect.TypeFor[struct {
@@ -199,8 +199,8 @@ func TestRefused(t *testing.T) {
 			N  int    `ddb:"sk={N}"`
 			S  string `ddb:"sk=HEAD"`
 		}](), []string{
-			`struct.S: the sort key "HEAD" is of type S, and "{N}" of type N; the key attribute SK has one type: ` +
-				`give one of them a text form (a width, or a literal)`,
+			`struct.S: the sort key "HEAD" has the type S, but "{N}" has N: the key attribute SK has one type: give ` +
+				`one of them a text form (a width, or a literal)`,
 		}},
 		{"attributes that collide", reflect.TypeFor[struct {
 			_  table   `ddb:"table=models,ttl=gone"`
@@ -219,10 +219,10 @@ func TestRefused(t *testing.T) {
 				`dynamodbav:"other"`,
 			`struct.D: the attribute "_v" of D is also the item's version of the item "X": rename it: ` +
 				`dynamodbav:"other"`,
-			`struct.E: the attribute "_a" of E is also the library's own of the item "X": rename it: ` +
+			`struct.E: the attribute "_a" of E is also reserved by the library of the item "X": rename it: ` +
 				`dynamodbav:"other"`,
-			`struct.F: the attribute "gone" of F is the table's TTL attribute, and DynamoDB would delete items by ` +
-				`it: rename one of them, or mark a time field ttl and dynamodbav unixtime`,
+			`struct.F: the attribute "gone" of F is the table's TTL attribute, by which DynamoDB would delete ` +
+				`items: rename one of them, or tag a time field ttl and dynamodbav unixtime`,
 			`struct.H: the attribute "City" of H is also that of G.City of the item "X": rename it: dynamodbav:"other"`,
 		}},
 		{"partition keys", reflect.TypeFor[struct {
@@ -231,7 +231,7 @@ func TestRefused(t *testing.T) {
 			B string `ddb:"pk={B}"`
 			C string `ddb:"sk=HEAD"`
 		}](), []string{
-			`struct.B: a second partition key; A has one already: keep one of them`,
+			`struct.B: a second partition key: A has one already: keep one pk=`,
 		}},
 		{"no partition key", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models"`
@@ -252,8 +252,8 @@ func TestRefused(t *testing.T) {
 			A string   `ddb:"pk={A}"`
 			C []string `ddb:"sk=C#{.}"`
 		}](), []string{
-			"struct: the model has no singleton in its main table that could say that an entity exists: give a field " +
-				"a fixed sort key, or add _ struct{} `ddb:\"sk=HEAD,root\"`",
+			"struct: the model has no single item in its main table that shows that an entity exists: add a " +
+				"constant sort key to a field, or add _ struct{} `ddb:\"sk=HEAD,root\"`",
 		}},
 		{"roots", reflect.TypeFor[struct {
 			_ table    `ddb:"table=models"`
@@ -262,9 +262,9 @@ func TestRefused(t *testing.T) {
 			B string   `ddb:"sk=B,root"`
 			C []string `ddb:"sk=C#{.},root"`
 		}](), []string{
-			`struct.C: the root is a singleton: put it on a field of a fixed sort key`,
-			`struct.B: a second root; the first is "A": keep one of them`,
-			`struct.C: a second root; the first is "A": keep one of them`,
+			`struct.C: the root is a single item: put it on a field with a constant sort key`,
+			`struct.B: a second root: the first is "A": keep one root`,
+			`struct.C: a second root: the first is "A": keep one root`,
 		}},
 		{"expiries", reflect.TypeFor[struct {
 			_ table     `ddb:"table=models"`
@@ -273,7 +273,7 @@ func TestRefused(t *testing.T) {
 			B time.Time `ddb:"sk=B,ttl"`
 			C time.Time `ddb:"sk=C,all"`
 		}](), []string{
-			`struct.C: all belongs to ttl: write ttl,all`,
+			`struct.C: all is for ttl: write ttl,all`,
 			"struct.A: no blank field names the table's TTL attribute: add it: _ struct{} `ddb:\"ttl=ATTR\"`",
 			"struct.B: no blank field names the table's TTL attribute: add it: _ struct{} `ddb:\"ttl=ATTR\"`",
 		}},
@@ -286,10 +286,10 @@ func TestRefused(t *testing.T) {
 			D []wish    `ddb:"sk=D#{SKU},ttl"`
 			E time.Time `ddb:"sk=B,ttl,all"`
 		}](), []string{
-			`struct.A: an expiry is a time, and string is none: use a time.Time`,
-			`struct.C: a second expiry for the item "B"; the first is B: keep one of them`,
-			`struct.D: an expiry is a time, and []schema.wish is none: put it on a time field of the element`,
-			`struct.E: ttl,all belongs on a field of the root: put the field on the root A`,
+			`struct.A: an expiry is a time, unlike string: use a time.Time`,
+			`struct.C: a second expiry for the item "B": the first is B: keep one ttl`,
+			`struct.D: an expiry is a time, unlike []schema.wish: put it on a time field of the element`,
+			`struct.E: ttl,all is for a field of the root: put the field on the root A`,
 		}},
 		{"what attributevalue would drop or empty", reflect.TypeFor[struct {
 			_ table               `ddb:"table=models"`
@@ -312,28 +312,27 @@ func TestRefused(t *testing.T) {
 			Q []named             `ddb:"sk=A"`
 			R map[time.Month]int  `ddb:"sk=A"`
 		}](), []string{
-			`struct.A: attributevalue would drop the chan int in it without a word: tag it ddb:"-"`,
-			`struct.B: attributevalue would drop the func() in it without a word: tag it ddb:"-"`,
-			`struct.C: attributevalue would drop the complex128 in it without a word: tag it ddb:"-"`,
-			`struct.D: the struct big.Rat has no exported fields, so that nothing of it would be stored: give it ` +
-				`MarshalDynamoDBAttributeValue and its inverse, or store it in another type`,
-			`schema.dropped.Callback: attributevalue would drop the func() in it without a word: tag it ddb:"-"`,
-			`struct.F: big.Rat has no exported fields, so that attributevalue would store it empty: give it ` +
-				`MarshalDynamoDBAttributeValue and its inverse, or store it in another type`,
-			`struct.G: the interface schema.stringer can be written but not read back: use any, or a concrete type`,
+			`struct.A: attributevalue would silently drop the chan int in it: tag it ddb:"-"`,
+			`struct.B: attributevalue would silently drop the func() in it: tag it ddb:"-"`,
+			`struct.C: attributevalue would silently drop the complex128 in it: tag it ddb:"-"`,
+			`struct.D: the struct big.Rat has no exported fields, so that nothing would be stored: declare ` +
+				`MarshalDynamoDBAttributeValue and its inverse, or store another type`,
+			`schema.dropped.Callback: attributevalue would silently drop the func() in it: tag it ddb:"-"`,
+			`struct.F: big.Rat has no exported fields, so that attributevalue would store it empty: declare ` +
+				`MarshalDynamoDBAttributeValue and its inverse, or store another type`,
+			`struct.G: the interface schema.stringer can be written, but not read back: use any, or a concrete type`,
 			`struct.H: attributevalue has no map keys of type [2]int: use a string or a number`,
-			`schema.withTags.A: a ddb tag means nothing inside the attribute J: remove it (to leave the field out, ` +
+			`schema.withTags.A: a ddb tag has no effect inside the attribute J: remove it (to leave the field out, ` +
 				`write dynamodbav:"-")`,
-			`struct.K: attributevalue would drop the uintptr in it without a word: tag it ddb:"-"`,
-			`struct.L: the map key schema.halfText has one of MarshalText and UnmarshalText: give it both, on the ` +
-				`value and on its pointer`,
-			`struct.M: attributevalue would drop the pointer to an interface *interface {} without a word: use ` +
-				`interface {}`,
-			`struct.N: schema.point encodes itself by a method on its pointer, which attributevalue does not call ` +
-				`for the values of a map: put the method on the value, or use *schema.point`,
+			`struct.K: attributevalue would silently drop the uintptr in it: tag it ddb:"-"`,
+			`struct.L: the map key schema.halfText has only one of MarshalText and UnmarshalText: declare both, on ` +
+				`the value and on its pointer`,
+			`struct.M: attributevalue would silently drop the pointer to an interface *interface {}: use interface {}`,
+			`struct.N: schema.point encodes itself by a method of its pointer, but attributevalue does not call ` +
+				`that for values of a map: declare the method on the value, or use *schema.point`,
 			`struct.Q: attributevalue panics on []schema.named, whose elements are named bytes: use []byte`,
-			`struct.R: attributevalue writes the map key time.Month by its String method, which it cannot read back: ` +
-				`give it MarshalText and UnmarshalText, or use another type`,
+			`struct.R: attributevalue writes the map key time.Month by its String method, but cannot read it back: ` +
+				`declare MarshalText and UnmarshalText, or use another type`,
 		}},
 		{"dynamodbav where it means nothing", reflect.TypeFor[struct {
 			_ table   `ddb:"table=models"`
@@ -345,11 +344,11 @@ func TestRefused(t *testing.T) {
 			E string  `ddb:"-" dynamodbav:"-"`
 		}](), []string{
 			`struct.D: dynamodbav omitempty and nullempty exclude each other: keep one of them`,
-			`struct.A: dynamodbav's options mean nothing on a struct whose fields are spread over its item: remove ` +
-				`them, or add ddb option nested to store the struct as one map`,
-			`struct.B: dynamodbav's options mean nothing on a struct whose fields are spread over its item: remove ` +
-				`them, or add ddb option nested to store the struct as one map`,
-			`struct.C: the field has a place, but dynamodbav:"-" would not store it: write ddb:"-" as well, or drop ` +
+			`struct.A: dynamodbav's options have no effect on a struct whose fields are spread over its item: ` +
+				`remove them, or add ddb option nested to store the struct as one map`,
+			`struct.B: dynamodbav's options have no effect on a struct whose fields are spread over its item: ` +
+				`remove them, or add ddb option nested to store the struct as one map`,
+			`struct.C: the field has an item, but dynamodbav:"-" would not store it: write ddb:"-" as well, or drop ` +
 				`dynamodbav:"-"`,
 		}},
 		{"options inside a spread struct", reflect.TypeFor[struct {
@@ -359,9 +358,9 @@ func TestRefused(t *testing.T) {
 			B innerTags  `ddb:"sk=B"`
 			C innerLarge `ddb:"sk=C"`
 		}](), []string{
-			`schema.withTags.A: the option sk means nothing inside schema.withTags, whose fields are spread over an ` +
+			`schema.withTags.A: the option sk has no effect inside schema.withTags, whose fields are spread over an ` +
 				`item: move it to the field of the model`,
-			`schema.innerTags.A: stored is for fields that a key names; this one is stored anyhow: remove it`,
+			`schema.innerTags.A: stored is for fields in keys: this field is stored anyway: remove it`,
 		}},
 		{"large values that are none", reflect.TypeFor[struct {
 			_ table             `ddb:"table=models"`
@@ -378,97 +377,95 @@ func TestRefused(t *testing.T) {
 			J []byte            `ddb:"sk=A,s3=bucket,inline=400KB"`
 			L string            `ddb:"sk=L,compress=snappy" dynamodbav:"Title"`
 		}](), []string{
-			`struct.A: compress is for text, bytes, lists, maps and structs, and a int takes a few bytes: remove it`,
+			`struct.A: compress is for text, bytes, lists, maps and structs, but a int takes a few bytes: remove it`,
 			`struct.B: chunk and s3 are two ways to store one value: keep one of them`,
-			`struct.C: preview= is for values that lie outside their item: add chunk or s3`,
-			`struct.D: inline= is for values that may lie outside their item: add chunk or s3`,
-			`struct.E: preview= is the beginning of text or bytes, and not of map[string]string: put it on text ` +
-				`or bytes`,
-			`struct.H: preview= is what lies in the item, which holds 409600 bytes at most: give a number below 409600`,
-			`struct.J: inline= is what lies in the item, which holds 409600 bytes at most: give a number below 409600`,
-			`struct.L: compress would hide the value from the index byTitle, which has it as its key: remove it, or ` +
-				`give the index another key`,
-			`struct.I: compress is for large values, and keys hold this one: remove it`,
-			`struct.F: compress is for a field that is stored in one attribute, and F is not: put it on the fields ` +
-				`that are`,
-			`struct.G: compress is for a field that is stored in one attribute, and G is not: put it on the fields ` +
-				`that are`,
+			`struct.C: preview= is for external values: add chunk or s3`,
+			`struct.D: inline= is for external values: add chunk or s3`,
+			`struct.E: preview= is the beginning of text or bytes, not of map[string]string: put it on text or bytes`,
+			`struct.H: preview= is a number of bytes in the item, which holds at most 409600: write a number below ` +
+				`409600`,
+			`struct.J: inline= is a number of bytes in the item, which holds at most 409600: write a number below ` +
+				`409600`,
+			`struct.L: compress would hide the value from the index byTitle, of which it is a key: remove it, or ` +
+				`declare another key of the index`,
+			`struct.I: compress is for large values, but a key names this one: remove it`,
+			`struct.F: compress is for a field that is stored in one attribute, unlike F: put it on the fields in it`,
+			`struct.G: compress is for a field that is stored in one attribute, unlike G: put it on the fields in it`,
 		}},
 		{"a table of a time that there is not", reflect.TypeFor[struct {
 			_ table  `ddb:"table=events_{At:month}"`
 			I string `ddb:"pk={I}"`
 			A string `ddb:"sk=A"`
 		}](), []string{
-			`struct._: {At:month} names no field of struct: write {A}`,
+			`struct._: {At:month} does not name a field of struct: write {A}`,
 		}},
 		{"a table of a field that is no time", reflect.TypeFor[struct {
 			_ table  `ddb:"table=events_{I:month}"`
 			I string `ddb:"pk={I}"`
 			A string `ddb:"sk=A"`
 		}](), []string{
-			`struct._: {I:month} in the name of a table is no time, but a string: use a time.Time`,
+			`struct._: {I:month} in the name of a table is a string, not a time: use a time.Time`,
 		}},
 		{"a table of a time that keys do not have", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:month}"`
 			I  string    `ddb:"pk={I}"`
 			At time.Time `ddb:"sk=A"`
 		}](), []string{
-			`struct._: {At:month} in the name of a table is no part of what an entity is known by, so that its key ` +
-				`would not tell its table: name it in pk=, or in the key of the root`,
+			`struct._: {At:month} in the name of a table is not part of the entity's key, from which its table ` +
+				`could not be derived: name it in pk=, or in the key of the root`,
 		}},
 		{"a table of a finer time than keys have", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:date}"`
 			I  string    `ddb:"pk={I}"`
 			At time.Time `ddb:"sk={At:month}"`
 		}](), []string{
-			`struct.At: the key of At ({At:month}) does not tell the table, whose name has {At:date}: name At as ` +
-				`finely there`,
+			`struct.At: the table cannot be derived from the key of At ({At:month}): its name has {At:date}: name ` +
+				`At as finely there`,
 		}},
 		{"a table of a week that months do not tell", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:week}"`
 			At time.Time `ddb:"pk=M#{At:month}"`
 			A  string    `ddb:"sk=A"`
 		}](), []string{
-			`struct.A: the key of A (A) does not tell the table, whose name has {At:week}: name At as finely there`,
+			`struct.A: the table cannot be derived from the key of A (A): its name has {At:week}: name At as finely ` +
+				`there`,
 		}},
 		{"a table of an instant", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At}"`
 			At time.Time `ddb:"pk={At}#x"`
 			A  string    `ddb:"sk=A"`
 		}](), []string{
-			`struct._: {At} in the name of a table is no period that a table could hold: write {At:month}, or date, ` +
-				`week or year`,
+			`struct._: {At} in the name of a table is not a period: write {At:month}, or date, week or year`,
 		}},
 		{"a table of two periods", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:year}_{At:month}"`
 			At time.Time `ddb:"pk={At}#x"`
 			A  string    `ddb:"sk=A"`
 		}](), []string{
-			`struct._: the table name "events_{At:year}_{At:month}" has two placeholders, and a table is of one ` +
-				`period: keep one`,
+			`struct._: the table name "events_{At:year}_{At:month}" has two placeholders, but a table is of one period: keep one`,
 		}},
 		{"a table of a day by another name", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:day}"`
 			At time.Time `ddb:"pk={At}#x"`
 			A  string    `ddb:"sk=A"`
 		}](), []string{
-			`struct._: the table name "events_{At:day}": unknown format in "{At:day}": a table may be of a ` +
-				`{Field:date}, :week, :month or :year`,
+			`struct._: the table name "events_{At:day}": unknown format in "{At:day}": write {Field:date}, :week, ` +
+				`:month or :year`,
 		}},
 		{"a table with braces alone", reflect.TypeFor[struct {
 			_ table  `ddb:"table=events{{x}}"`
 			I string `ddb:"pk={I}"`
 			A string `ddb:"sk=A"`
 		}](), []string{
-			`struct._: the table name "events{{x}}" has braces, and no placeholder: write a field and a period, as ` +
-				`in events_{At:month}`,
+			`struct._: the table name "events{{x}}" has braces, but no placeholder: write a field and a period, as in events_{At:month}`,
 		}},
 		{"a table with a sign that none has", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events {At:month}"`
 			At time.Time `ddb:"pk={At}#x"`
 			A  string    `ddb:"sk=A"`
 		}](), []string{
-			`struct._: the table name "events {At:month}" has ' ': DynamoDB takes letters, digits, '_', '-' and '.'`,
+			`struct._: the table name "events {At:month}" contains ' ': DynamoDB takes letters, digits, '_', '-' ` +
+				`and '.'`,
 		}},
 		{"one table that follows the time, and one that does not", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:month}"`
@@ -477,8 +474,8 @@ func TestRefused(t *testing.T) {
 			A  string    `ddb:"sk=A"`
 			B  string    `ddb:"table=bodies,sk=B"`
 		}](), []string{
-			`struct._: the table bodies does not follow the time, and would keep what belongs to tables that are ` +
-				`dropped: write {At:month} into the names of all tables`,
+			`struct._: the table bodies does not rotate, and would keep items of entities in dropped tables: write ` +
+				`{At:month} into the names of all tables`,
 		}},
 		{"zero times that are to be omitted", reflect.TypeFor[struct {
 			_     table      `ddb:"table=things,ttl=gone"`
@@ -488,18 +485,18 @@ func TestRefused(t *testing.T) {
 			Ptr   *time.Time `ddb:"sk=A" dynamodbav:",omitempty"`
 			Until time.Time  `ddb:"sk=A,ttl" dynamodbav:"gone,omitempty,unixtime"`
 		}](), []string{
-			`struct.At: attributevalue stores the zero time in spite of omitempty: use *time.Time, which is left out ` +
+			`struct.At: attributevalue stores the zero time despite omitempty: use *time.Time, which is left out ` +
 				`where it is nil`,
-			`struct.Unix: attributevalue stores the zero time in spite of omitempty: use *time.Time, which is left ` +
-				`out where it is nil`,
+			`struct.Unix: attributevalue stores the zero time despite omitempty: use *time.Time, which is left out ` +
+				`where it is nil`,
 		}},
 		{"values outside their items, in tables that follow the time", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:month}"`
 			At time.Time `ddb:"pk={At}#x"`
 			A  string    `ddb:"sk=A,chunk"`
 		}](), []string{
-			`struct.A: values that lie outside their items need a table that stays, and those of the model follow ` +
-				`the time: store it in its item (compress=), or in a model of its own`,
+			`struct.A: external values need a table that stays, but the model has rotating tables: store it in its ` +
+				`item (compress=), or in a separate model`,
 		}},
 		{"two tables that follow two times", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:month}"`
@@ -508,8 +505,8 @@ func TestRefused(t *testing.T) {
 			A  string    `ddb:"sk=A"`
 			B  string    `ddb:"table=bodies_{At:year},sk=B"`
 		}](), []string{
-			`struct._: the tables of a model follow one time, and those of events_{At:month} follow {At:month}: ` +
-				`write {At:month}`,
+			`struct._: the tables of a model rotate by one time, but those of events_{At:month} rotate by ` +
+				`{At:month}: write {At:month}`,
 		}},
 		{"shards without a number", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models"`
@@ -517,7 +514,7 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"sk={I}"`
 			A string `ddb:"sk={I}"`
 		}](), []string{
-			`struct.D: pk= names {shard}, and nothing says how many there are: add shards=N,shardby=FIELD to the ` +
+			`struct.D: pk= names {shard}, but the number of shards is missing: add shards=N,shardby=FIELD to the ` +
 				`blank field of the table`,
 		}},
 		{"shards without a place", reflect.TypeFor[struct {
@@ -526,7 +523,7 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"sk={I}"`
 			A string `ddb:"sk={I}"`
 		}](), []string{
-			`struct._: the template of pk= does not name {shard}: write it into the template, as in ` +
+			`struct._: the template of pk= does not name {shard}: write it into the template, such as ` +
 				`EVENTS#{At:date}.{shard}`,
 		}},
 		{"shards without a field", reflect.TypeFor[struct {
@@ -535,8 +532,8 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"sk={I}"`
 			A string `ddb:"sk={I}"`
 		}](), []string{
-			`struct._: nothing says how an entity's shard is chosen: add shardby=FIELD, or shardby=random where ` +
-				`entities are only added`,
+			`struct._: shards without shardby=: an entity's shard cannot be chosen: add shardby=FIELD, or ` +
+				`shardby=random where entities are only added`,
 		}},
 		{"shards by what no key holds", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,shards=200,shardby=A"`
@@ -544,8 +541,8 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"sk={I}"`
 			A string `ddb:"sk={I}"`
 		}](), []string{
-			`struct._: A is no field that an entity is known by, so that it could not be found by its key: write one ` +
-				`of I, D, random`,
+			`struct._: A is not a field of the entity's key, so that the entity's shard could not be found by its ` +
+				`key: write one of I, D, random`,
 		}},
 		{"shards by a field alone", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,shardby=I"`
@@ -553,15 +550,15 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"sk={I}"`
 			A string `ddb:"sk={I}"`
 		}](), []string{
-			`struct._: shardby= says how shards are chosen, and the model has none: add shards=N, and {shard} to pk=`,
+			`struct._: shardby= chooses a shard, but the model has none: add shards=N, and {shard} to pk=`,
 		}},
 		{"shards of partitions with one entity", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,shards=200,shardby=D"`
 			D string `ddb:"pk={D}#{shard}"`
 			A string `ddb:"sk=A"`
 		}](), []string{
-			`struct._: shards spread the many entities of a partition, and this model's partitions hold one each: ` +
-				`name fields in the sort key of the root, as in sk={At}#{ID}`,
+			`struct._: shards spread the many entities of a partition, but a partition of this model has one: name ` +
+				`fields in the sort key of the root, such as sk={At}#{ID}`,
 		}},
 		{"a shard where there is none", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,shards=200,shardby=I"`
@@ -571,7 +568,7 @@ func TestRefused(t *testing.T) {
 			B string `ddb:"sk={I}#{shard}"`
 		}](), []string{
 			`struct.D: {shard:02}: the number of a shard has no format: write {shard}`,
-			`struct.B: {shard} belongs into the partition key: use it in pk=`,
+			`struct.B: {shard} is for the partition key: write it in pk=`,
 		}},
 		{"a shard twice", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,shards=200,shardby=I"`
@@ -588,9 +585,9 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"sk={I}"`
 			A string `ddb:"sk={I}"`
 		}](), []string{
-			`struct._: the local index byA would lie on every shard, and its queries be of each: declare a global ` +
-				`one, with pk= of its own`,
-			`struct._: 20000 shards: a query asks each of them: write 10000 at most`,
+			`struct._: the local index byA would be split over the shards, and each query would read all: declare a ` +
+				`global index, with its own pk=`,
+			`struct._: 20000 shards: a query reads all of them: write at most 10000`,
 		}},
 		{"big numbers where only attributevalue looks", reflect.TypeFor[struct {
 			_ table   `ddb:"table=models"`
@@ -603,13 +600,13 @@ func TestRefused(t *testing.T) {
 			D map[string]*big.Int `ddb:"sk=A"`
 			E []big.Float         `ddb:"sk=A"`
 		}](), []string{
-			`struct.I: {I} cannot be in a key, being a big.Int: use an integer type, or attributevalue.Number as a ` +
-				`bare key, which has 38 digits too`,
-			`struct.A: only attributevalue knows what struct becomes, and it would store the big number in it empty: ` +
-				`keep the big number apart from types that encode themselves and from interfaces, or use ` +
+			`struct.I: {I} cannot be in a key, since it is a big.Int: use an integer type, or attributevalue.Number ` +
+				`as the whole key, which has 38 digits too`,
+			`struct.A: only attributevalue knows the encoding of struct, and it would store the big number in it ` +
+				`empty: do not combine the big number with types that encode themselves or with interfaces, or use ` +
 				`attributevalue.Number`,
-			`struct.B: numberset is of numbers that attributevalue reads back, and not of *big.Float: remove it, ` +
-				`which makes a list, or use []attributevalue.Number`,
+			`struct.B: numberset is of numbers that attributevalue reads back, unlike *big.Float: remove it, which ` +
+				`makes a list, or use []attributevalue.Number`,
 		}},
 		{"one key attribute", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,range=PK"`
@@ -618,9 +615,9 @@ func TestRefused(t *testing.T) {
 			A string `ddb:"sk=A"`
 			B string `ddb:"table=prices,sk=B"`
 		}](), []string{
-			`struct._: the partition key and the sort key of the table models are one attribute, "PK": name them ` +
+			`struct._: the table models has one attribute, "PK", as its partition key and its sort key: name them ` +
 				`differently, or write range=- for a table without a sort key`,
-			`struct._: the partition key and the sort key of the table prices are one attribute, "K": name them ` +
+			`struct._: the table prices has one attribute, "K", as its partition key and its sort key: name them ` +
 				`differently, or write range=- for a table without a sort key`,
 		}},
 		{"tables", reflect.TypeFor[struct {
@@ -637,25 +634,28 @@ func TestRefused(t *testing.T) {
 			E []string `ddb:"sk=E#{.}"`
 		}](), []string{
 			`struct._: the table prices is declared twice: name each table once`,
-			`struct._: name= on a blank field names a further table or a segment: add table=NAME, or prefix=SEGMENT`,
+			`struct._: name= on a blank field needs the option of a further table or of a segment: add table=NAME, ` +
+				`or prefix=SEGMENT`,
 			`struct.C: the table prices has no sort key: remove it, or declare the table with range=ATTR`,
 			`struct.D: the table models has no sort key: remove it, or declare the table with range=ATTR`,
-			`struct.E: the table models has no sort key, and so room for one item only: declare the table with ` +
-				`range=ATTR`,
+			`struct.E: the table models has no sort key, so that an entity can have one item only: declare the ` +
+				`table with range=ATTR`,
 			"struct.B: the model has no table nowhere: declare it: _ struct{} " +
 				"`ddb:\"table=nowhere,hash=ATTR,range=ATTR,name=Word\"`",
-			`struct._: no field lies in the table prices: remove it, or add table=prices to a field`,
-			`struct._: no field lies in the table unused: remove it, or add table=unused to a field`,
+			`struct._: no field is stored in the table prices: remove it, or add table=prices to a field`,
+			`struct._: no field is stored in the table unused: remove it, or add table=unused to a field`,
 		}},
-		{"the library's own names", reflect.TypeFor[struct {
+		{"reserved by the library names", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,version=SK,ttl=_v"`
 			I string `ddb:"pk=~X#{I}"`
 			A string `ddb:"sk=A#~B"`
 		}](), []string{
-			`struct.I: the key segment "~X" begins with ~, which is the library's own: begin it with another sign`,
-			`struct.A: the key segment "~B" begins with ~, which is the library's own: begin it with another sign`,
-			`struct._: the attribute "SK" of version= is a key attribute of the table models: choose another name`,
-			`struct._: the attribute "_v" of ttl= is the library's own: choose another name`,
+			`struct.I: the key segment "~X" begins with ~, which is reserved by the library: begin it with another ` +
+				`character`,
+			`struct.A: the key segment "~B" begins with ~, which is reserved by the library: begin it with another ` +
+				`character`,
+			`struct._: the attribute "SK" of version= is a key attribute of the table models: use another name`,
+			`struct._: the attribute "_v" of ttl= is reserved by the library: use another name`,
 		}},
 		{"embedding", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models"`
@@ -666,11 +666,11 @@ func TestRefused(t *testing.T) {
 			A string `ddb:"sk=A"`
 			b string `ddb:"sk=A"`
 		}](), []string{
-			`struct.onlyPrivate: an embedded pointer to an unexported struct cannot be loaded: embed the struct ` +
-				`itself, or export its type`,
+			`struct.onlyPrivate: an embedded pointer to an unexported struct cannot be loaded: embed the struct, or ` +
+				`export its type`,
 			`struct.b: an unexported field cannot be stored: export the field, or remove the tag`,
-			`schema.right.Same: Same is also a field of schema.left at the same depth, and each hides the other: ` +
-				`rename one of them, or tag one ddb:"-"`,
+			`schema.right.Same: Same is also a field of schema.left at the same depth: each hides the other: rename ` +
+				`one of them, or tag one ddb:"-"`,
 		}},
 		{"an entity is what lies under its prefix", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,pk=ORDERS"`
@@ -678,10 +678,9 @@ func TestRefused(t *testing.T) {
 			L []wish `ddb:"sk=ORDER#LINE#{Rank:03}"`
 			M []wish `ddb:"sk=ORDER#{^N:06}x{Rank:03}"`
 		}](), []string{
-			`struct.L: the key of L (ORDER#LINE#{Rank:03}) does not name N, which entities of one partition are told ` +
-				`apart by: add {^N}`,
-			`struct.M: the key of M (ORDER#{^N:06}x{Rank:03}) goes on right behind what its entity is known by, so ` +
-				`that entities would mix: put the delimiter # behind it`,
+			`struct.L: the key of L (ORDER#LINE#{Rank:03}) lacks N, which distinguishes the entities of a partition: add {^N}`,
+			`struct.M: the key of M (ORDER#{^N:06}x{Rank:03}) continues without a delimiter after the entity's own ` +
+				`part, so that entities would mix: put the delimiter # behind it`,
 		}},
 		{"former names", reflect.TypeFor[struct {
 			_ table     `ddb:"table=models,ttl=gone"`
@@ -694,24 +693,21 @@ func TestRefused(t *testing.T) {
 			F hooked    `ddb:"sk=F,was=f"`
 			G hooked    `ddb:"sk=G,nested,was=g"`
 		}](), []string{
-			`struct.A: the old name "A" is the attribute's name of now: write the names that stored items have for ` +
-				`this field alone`,
-			`struct.B: the old name "C" is the attribute of C: write the names that stored items have for this ` +
-				`field alone`,
-			`struct.C: the old name "_v" is the library's own: write the names that stored items have for this ` +
-				`field alone`,
-			`struct.C: the old name "PK" is a key attribute of the table models: write the names that stored items ` +
-				`have for this field alone`,
-			`struct.C: the old name "" is empty: write the names that stored items have for this field alone`,
-			`struct.D: the old name "x" is also that of C: write the names that stored items have for this field alone`,
-			`struct.E: the item's expiry names the field, so that its attribute cannot be read under two names: keep ` +
-				`the attribute's name, with dynamodbav:"oldName"`,
-			`struct.I: was= is for a field that is stored in one attribute, and I is not: put it on the fields ` +
-				`that are`,
-			`struct.F: was= is for a field that is stored in one attribute, and F is not: put it on the fields ` +
-				`that are`,
+			`struct.A: the old name "A" is the attribute's current name: write only names under which items store ` +
+				`this field`,
+			`struct.B: the old name "C" is the attribute of C: write only names under which items store this field`,
+			`struct.C: the old name "_v" is reserved by the library: write only names under which items store this ` +
+				`field`,
+			`struct.C: the old name "PK" is a key attribute of the table models: write only names under which items ` +
+				`store this field`,
+			`struct.C: the old name "" is empty: write only names under which items store this field`,
+			`struct.D: the old name "x" is also that of C: write only names under which items store this field`,
+			`struct.E: the item's expiry names the field, so that its attribute cannot have two names: keep the ` +
+				`attribute's name, with dynamodbav:"oldName"`,
+			`struct.I: was= is for a field that is stored in one attribute, unlike I: put it on the fields in it`,
+			`struct.F: was= is for a field that is stored in one attribute, unlike F: put it on the fields in it`,
 			`schema.hooked: its method AfterLoad would not be called after a load, or would change a copy: declare ` +
-				`it func (x *hooked) AfterLoad()`,
+				`func (x *hooked) AfterLoad()`,
 		}},
 		{"one fault, one message", reflect.TypeFor[struct {
 			_  table  `ddb:"table=models"`
@@ -724,15 +720,15 @@ func TestRefused(t *testing.T) {
 			O string   `ddb:"sk=A" dynamodbav:",stringset"`
 			P []wish   `ddb:"sk=P,nested" dynamodbav:",stringset"`
 		}](), []string{
-			`struct.J: a second partition key; Id has one already: keep one of them`,
-			`struct.Id: {ID} names no field of struct: write {Id}`,
-			`struct.left: the fields of the embedded schema.left have no place: tag the embedding ` +
+			`struct.J: a second partition key: Id has one already: keep one pk=`,
+			`struct.Id: {ID} does not name a field of struct: write {Id}`,
+			`struct.left: the fields of the embedded schema.left have no item: tag the embedding ` +
 				`(ddb:"sk=TEMPLATE"), or its fields one by one, or leave it out (ddb:"-")`,
-			`struct.P: nested is for structs, and []schema.wish does not encode as one: remove it`,
-			`struct.M: stringset makes a set of other values than []int has: write numberset`,
-			`struct.N: binaryset makes a set of other values than []string has: write stringset`,
-			`struct.O: stringset is for slices, and means nothing on string: remove it`,
-			`struct.P: stringset makes a set, and DynamoDB has no sets of schema.wish: remove it`,
+			`struct.P: nested is for structs, and the encoding of []schema.wish is not a map: remove it`,
+			`struct.M: stringset makes a set of values of another type than []int has: write numberset`,
+			`struct.N: binaryset makes a set of values of another type than []string has: write stringset`,
+			`struct.O: stringset is for slices, and has no effect on string: remove it`,
+			`struct.P: stringset makes a set, but DynamoDB has no sets of schema.wish: remove it`,
 		}},
 		{"types inside attributes that have no end, or embed themselves", reflect.TypeFor[struct {
 			_  table     `ddb:"table=models"`
@@ -741,24 +737,23 @@ func TestRefused(t *testing.T) {
 			B  Embedding `ddb:"sk=B,nested"`
 			C  Embedding `ddb:"sk=C"`
 		}](), []string{
-			`struct.A: schema.endless points to itself, so that it holds no value: use a struct with a pointer in it`,
-			`schema.Embedding.Embedding: schema.Embedding embeds itself: give the field a name`,
+			`struct.A: schema.endless points to itself, so that it has no value: use a struct with a pointer in it`,
+			`schema.Embedding.Embedding: schema.Embedding embeds itself: add a name to the field`,
 		}},
 		{"a struct that contains itself", reflect.TypeFor[loop](), []string{
-			`schema.loop.Next: a schema.loop would be stored inside itself, without an end: store the key of the ` +
-				`other value (such as NextID string, or NextIDs []string), or declare another type for what it holds`,
+			`schema.loop.Next: a schema.loop would contain itself without end: store the key of the other value (such as NextID string, or NextIDs []string), or use another type`,
 		}},
 		{"a generic model", reflect.TypeFor[box[int]](), []string{
 			`schema.box[int]: a generic type cannot be a model: declare a struct for each instance`,
 		}},
 		{"no struct", reflect.TypeFor[string](), []string{
-			`string: a model is a struct whose fields say where they lie: use a struct`,
+			`string: a model is a struct whose fields say where they are stored: use a struct`,
 		}},
 		{"a model without a name", reflect.TypeFor[struct {
 			I string `ddb:"pk={I}"`
 			A string `ddb:"sk=A"`
 		}](), []string{
-			"struct: the type has no name to call its table by: add _ struct{} `ddb:\"table=NAME\"`",
+			"struct: the type has no name that can name its table: add _ struct{} `ddb:\"table=NAME\"`",
 		}},
 	} {
 		_, err := Of(c.model)

@@ -87,23 +87,23 @@ func (b *builder) shards() {
 		return
 	case b.sharded == nil && in < 0:
 		b.fault(by.option("shardby"), "add shards=N, and {shard} to pk=",
-			"shardby= says how shards are chosen, and the model has none")
+			"shardby= chooses a shard, but the model has none")
 		return
 	case b.sharded == nil:
 		b.fault(b.keyAt(b.e.PK), "add shards=N,shardby=FIELD to the blank field of the table",
-			"pk= names {shard}, and nothing says how many there are")
+			"pk= names {shard}, but the number of shards is missing")
 		return
 	case in < 0:
-		b.fault(b.sharded.option("shards"), "write it into the template, as in EVENTS#{At:date}.{shard}",
+		b.fault(b.sharded.option("shards"), "write it into the template, such as EVENTS#{At:date}.{shard}",
 			"the template of pk= does not name {shard}")
 		return
 	case !hasBy:
 		b.fault(b.sharded.option("shards"), "add shardby=FIELD, or shardby=random where entities are only added",
-			"nothing says how an entity's shard is chosen")
+			"shards without shardby=: an entity's shard cannot be chosen")
 		return
 	case !b.e.Flat:
-		b.fault(b.sharded.option("shards"), "name fields in the sort key of the root, as in sk={At}#{ID}",
-			"shards spread the many entities of a partition, and this model's partitions hold one each")
+		b.fault(b.sharded.option("shards"), "name fields in the sort key of the root, such as sk={At}#{ID}",
+			"shards spread the many entities of a partition, but a partition of this model has one")
 		return
 	}
 	b.e.PK.Sources[in].KeyField = len(b.e.KeyFields)
@@ -115,19 +115,18 @@ func (b *builder) shards() {
 	if n := b.e.Identities(); n < len(b.e.KeyFields) {
 		o := b.e.KeyFields[n]
 		b.fault(place{in: b.e.Type, field: o.Field}, "name it in the key of the root too",
-			"%s stands in keys, and is no part of what an entity is known by, which a model with shards has no "+
-				"room for", o.Name)
+			"%s is in keys, but not in the key of the entity: a model with shards cannot store it", o.Name)
 	}
 	b.shardField(by)
 	for _, x := range b.e.Indexes {
 		if x.Local {
-			b.fault(place{in: b.e.Type, field: x.Field}, "declare a global one, with pk= of its own",
-				"the local index %s would lie on every shard, and its queries be of each", x.Name)
+			b.fault(place{in: b.e.Type, field: x.Field}, "declare a global index, with its own pk=",
+				"the local index %s would be split over the shards, and each query would read all", x.Name)
 		}
 	}
 	if n := b.e.Shards.Most(); n > maxShards {
-		b.fault(b.sharded.option("shards"), fmt.Sprintf("write %d at most", maxShards),
-			"%d shards: a query asks each of them", n)
+		b.fault(b.sharded.option("shards"), fmt.Sprintf("write at most %d", maxShards),
+			"%d shards: a query reads all of them", n)
 	}
 }
 
@@ -169,5 +168,5 @@ func (b *builder) shardField(by *taggedField) {
 		names = o.Name + ", " + names
 	}
 	b.fault(by.option("shardby"), "write one of "+names,
-		"%s is no field that an entity is known by, so that it could not be found by its key", name)
+		"%s is not a field of the entity's key, so that the entity's shard could not be found by its key", name)
 }

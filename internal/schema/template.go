@@ -79,8 +79,8 @@ func (b *builder) literals(at place, parts []tags.Part) {
 		}
 		for j, seg := range strings.Split(p.Literal, string(b.e.Delim)) {
 			if strings.HasPrefix(seg, "~") && (j > 0 || i == 0) {
-				b.fault(at, "begin it with another sign",
-					"the key segment %q begins with ~, which is the library's own", seg)
+				b.fault(at, "begin it with another character",
+					"the key segment %q begins with ~, which is reserved by the library", seg)
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 	}
 	switch {
 	case p.Name == "shard" && !sc.pk:
-		b.fault(at, "use it in pk=", "{shard} belongs into the partition key")
+		b.fault(at, "write it in pk=", "{shard} is for the partition key")
 		return Source{}, false
 	case p.Name == "shard":
 		return Source{
@@ -116,7 +116,7 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 	}
 	m := find(b.fields, p.Name)
 	if m == nil {
-		b.fault(at, cureOf(p, b.fields, "the fields are "), "%s names no field of %s", p, b.e.Type.Name)
+		b.fault(at, cureOf(p, b.fields, "the fields are "), "%s does not name a field of %s", p, b.e.Type.Name)
 		return Source{}, false
 	}
 	return Source{From: FromModel, KeyField: b.keyField(m), Value: m.value(), field: m.Field}, true
@@ -127,7 +127,7 @@ func (b *builder) elementSource(at place, p tags.Part, sc scope) (Source, bool) 
 	isMap := sc.field.Type.Kind == Map
 	switch p.Name {
 	case "shard":
-		b.fault(at, "use it in pk=", "{shard} belongs into the partition key")
+		b.fault(at, "write it in pk=", "{shard} is for the partition key")
 		return Source{}, false
 	case "key":
 		if !isMap {
@@ -153,13 +153,15 @@ func (b *builder) elementSource(at place, p tags.Part, sc scope) (Source, bool) 
 	case find(b.fields, p.Name) != nil && !held:
 		return b.indexSource(at, p, sc.index)
 	case find(b.fields, p.Name) != nil:
-		b.fault(at, "write {^"+p.Name+"} for the field of "+b.e.Type.Name, "%s names no field of the element %s", p,
+		b.fault(at, "write {^"+p.Name+"} for the field of "+b.e.Type.Name, "%s does not name a field of the "+
+			"element %s", p,
 			elem.Name)
 	case len(sc.fieldsOf) == 0:
-		b.fault(at, "use {key} of a map or {.} of a slice of scalars", "%s names a field, but %s has none", p,
+		b.fault(at, "use {key} of a map or {.} of a slice of scalars", "%s names a field, but %s has no fields", p,
 			elem.Name)
 	default:
-		b.fault(at, cureOf(p, sc.fieldsOf, "its fields are "), "%s names no field of the element %s", p, elem.Name)
+		b.fault(at, cureOf(p, sc.fieldsOf, "its fields are "), "%s does not name a field of the element %s", p,
+			elem.Name)
 	}
 	return Source{}, false
 }
@@ -217,10 +219,10 @@ func (b *builder) format(at place, p tags.Part, src *Source, bare, last bool) (k
 	width, isWidth := tags.Width(p.Format)
 	switch {
 	case f.Value == key.None:
-		return refuse(keyCure(t), "%s cannot be in a key, being a %s", p, t.Name)
+		return refuse(keyCure(t), "%s cannot be in a key, since it is a %s", p, t.Name)
 	case isWidth || p.Format == "sortable":
 		if t.Kind != Int && t.Kind != Uint {
-			return refuse("remove it", "the format of %s is only for integers, and %s is none", p, t.Name)
+			return refuse("remove it", "the format of %s is only for integers, unlike %s", p, t.Name)
 		}
 		f.Kind, f.Width = key.Digits, width
 		if !isWidth {
@@ -232,12 +234,12 @@ func (b *builder) format(at place, p tags.Part, src *Source, bare, last bool) (k
 		}
 		if !last {
 			return refuse("move it to the end, or drop :raw",
-				"%s holds delimiters as they are, and so can only be the last placeholder", p)
+				"%s can contain the delimiter, so that it must be the last placeholder", p)
 		}
 		f.Kind = key.Raw
 	case p.Format != "":
 		if !t.Time {
-			return refuse("remove it", "the format of %s is only for times, and %s is none", p, t.Name)
+			return refuse("remove it", "the format of %s is only for times, unlike %s", p, t.Name)
 		}
 		f.Kind = timeFormats[p.Format]
 		if bare && f.Kind == key.Unix {
@@ -257,10 +259,11 @@ func (b *builder) format(at place, p tags.Part, src *Source, bare, last bool) (k
 		f.Kind, f.Value = key.Plain, key.String
 	case f.Value == key.Number:
 		return refuse("use an integer type with a width",
-			"the decimal number %s has no width, and so can only be a bare key", p)
+			"the decimal number %s has no width, so that it must be the whole key", p)
 	case f.Value == key.Bytes:
 		if !t.MarshalsText {
-			return refuse("use it as a bare key, or give it MarshalText", "the bytes %s cannot be part of a key's text",
+			return refuse("use it as the whole key, or declare MarshalText",
+				"the bytes %s cannot be part of a key's text",
 				p)
 		}
 		f.Kind, f.Value = key.Plain, key.String
@@ -275,14 +278,14 @@ func (b *builder) format(at place, p tags.Part, src *Source, bare, last bool) (k
 func (b *builder) readable(at place, src *Source, kind key.Kind) bool {
 	t := src.Value.Type
 	if KeyText(t, kind) && t.MarshalsText != t.UnmarshalsText {
-		b.fault(at, "add the other method", "%s has one of MarshalText and UnmarshalText, and a key needs both", t.Name)
+		b.fault(at, "add the other method", "%s has one of MarshalText and UnmarshalText, but a key needs both", t.Name)
 		return false
 	}
 	if src.From != FromModel {
 		return true
 	}
 	if k, ok := b.keyFieldKinds[src.KeyField]; ok && k != kind {
-		b.fault(at, "write it the same way everywhere", "%s stands in one key as text and in another as a number",
+		b.fault(at, "write it the same way in all keys", "%s is text in one key and a number in another",
 			src.Value.Name)
 		return false
 	}
@@ -321,11 +324,11 @@ func valueKind(t *Type) key.Kind {
 func keyCure(t *Type) string {
 	switch t.Kind {
 	case Float:
-		return "floats do not compare exactly; use an integer, or attributevalue.Number as a bare key"
+		return "floats do not compare exactly: use an integer, or attributevalue.Number as the whole key"
 	case Pointer:
-		return "a pointer can be nil, and a key always has a value; use " + t.Elem.Name
+		return "a pointer can be nil, but a key always has a value: use " + t.Elem.Name
 	case BigInt, BigFloat:
-		return "use an integer type, or attributevalue.Number as a bare key, which has 38 digits too"
+		return "use an integer type, or attributevalue.Number as the whole key, which has 38 digits too"
 	case Bool:
 		return "use a string or an integer"
 	}

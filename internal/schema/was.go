@@ -25,8 +25,8 @@ func (b *builder) formerNames() {
 	for _, m := range b.storable() {
 		if m.tag.Has("was") && !taken[m.Field] {
 			taken[m.Field] = true
-			b.fault(m.option("was"), "put it on the fields that are",
-				"was= is for a field that is stored in one attribute, and %s is not", m.Name)
+			b.fault(m.option("was"), "put it on the fields in it",
+				"was= is for a field that is stored in one attribute, unlike %s", m.Name)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (b *builder) mayBeRenamed(it *Item, a *Attribute, m *taggedField) bool {
 		return true
 	}
 	b.fault(m.option("was"), "keep the attribute's name, with dynamodbav:\"oldName\"",
-		"%s names the field, so that its attribute cannot be read under two names", what)
+		"%s names the field, so that its attribute cannot have two names", what)
 	return false
 }
 
@@ -92,7 +92,7 @@ func (b *builder) oldNames(it *Item, a *Attribute, m *taggedField, old map[strin
 		case name == "":
 			what = "is empty"
 		case name == a.Name:
-			what = "is the attribute's name of now"
+			what = "is the attribute's current name"
 		case other >= 0:
 			what = "is the attribute of " + it.Attributes[other].Value.Name
 		case old[name] != "":
@@ -101,10 +101,10 @@ func (b *builder) oldNames(it *Item, a *Attribute, m *taggedField, old map[strin
 			what = "is a key attribute of the table " + it.Table.Name
 		case name == State, name == Incarnation, name == Moved, name == DefaultVersion, name == b.e.Version,
 			name == b.e.TTL:
-			what = "is the library's own"
+			what = "is reserved by the library"
 		}
 		if what != "" {
-			b.fault(m.option("was"), "write the names that stored items have for this field alone",
+			b.fault(m.option("was"), "write only names under which items store this field",
 				"the old name %q %s", name, what)
 			continue
 		}

@@ -95,7 +95,7 @@ type cursorKey struct {
 
 func (x *Search) openCursor(cursor string) (Position, error) {
 	refuse := func() (Position, error) {
-		return Position{}, x.Model.Errorf("the cursor is not one of this query (%w): use the Next of a page of the "+
+		return Position{}, x.Model.Errorf("the cursor is not of this query (%w): use the Next of a page of the "+
 			"same query, in the same partition, of a mapper with the same CursorKey", ErrCursor)
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)

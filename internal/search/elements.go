@@ -239,7 +239,7 @@ func (r *elementReader) askRoot(ctx context.Context, e *entity) error {
 	e.asked, e.root.Asked = true, true
 	another := asked && (was.Live() || e.root.Live()) && !was.Same(&e.root)
 	if e.yielded && (e.shown != nil && !e.root.Is(e.shown) || another) {
-		return r.Model.Errorf("%s was inserted or deleted while it was queried: query again", e.name)
+		return r.Model.Errorf("%s was inserted or deleted during the query: query again", e.name)
 	}
 	return nil
 }
@@ -337,7 +337,7 @@ func (x *Search) onlyElements() error {
 			continue
 		}
 		if !x.isOf(it) {
-			return x.Model.Errorf("the selection also holds %s, which is no %s: narrow it with Prefix", it.Name,
+			return x.Model.Errorf("the selection also contains %s, which is not a %s: narrow it with Prefix", it.Name,
 				x.r.Elem)
 		}
 		some = true
@@ -346,8 +346,8 @@ func (x *Search) onlyElements() error {
 		some = some || p.Range.Kind == selection.None
 	}
 	if !some {
-		return x.Model.Errorf("the selection holds no elements of the type %s: name the type of a slice's or map's "+
-			"elements, without a pointer", x.r.Elem)
+		return x.Model.Errorf("the selection has no elements of the type %s: name the type of the elements of a "+
+			"slice or map, without a pointer", x.r.Elem)
 	}
 	return nil
 }

@@ -67,7 +67,8 @@ func (s *Search) filterable(f expr.Condition) error {
 		}
 		pathOf, single := s.find(field)
 		if pathOf == nil || !single {
-			return s.Model.Errorf("the filter names %s, which no item stores in one attribute", field.Shown())
+			return s.Model.Errorf("the filter names %s, which is not stored in one attribute of an item: filter by "+
+				"a field that is", field.Shown())
 		}
 		for _, a := range s.attributesNamed(pathOf[0]) {
 			for _, it := range s.items() {
@@ -79,8 +80,9 @@ func (s *Search) filterable(f expr.Condition) error {
 				return s.Model.FieldErrorf(a.Value.Name, schema.LargeText, "filter", "in the application")
 			}
 			if len(a.Was) > 0 {
-				return s.Model.FieldErrorf(a.Value.Name, "stored items may hold it as %s or as %s, and a filter sees "+
-					"one of them: filter in the application until was= is gone", a.Name, strings.Join(a.Was, ", "))
+				return s.Model.FieldErrorf(a.Value.Name, "stored items may have it as %s or as %s, but a filter "+
+					"checks one name: filter in the application until was= is removed", a.Name, strings.Join(a.Was,
+					", "))
 			}
 		}
 	}
@@ -99,11 +101,11 @@ func (s *Search) refuseUnknown(what, name string) error {
 	for _, it := range s.items() {
 		if i := it.Former(name); i >= 0 {
 			a := it.Attributes[i]
-			return s.Model.FieldErrorf(a.Value.Name, "%s names the attribute %q, which is called %q now, and items "+
-				"hold it under either name: leave it out until was= is gone", what, name, a.Name)
+			return s.Model.FieldErrorf(a.Value.Name, "%s names the attribute %q, which is now %q, and items have "+
+				"either name: leave it out until was= is removed", what, name, a.Name)
 		}
 	}
-	return s.Model.Errorf("%s names the attribute %q, which no item that is asked for stores%s", what, name,
+	return s.Model.Errorf("%s names the attribute %q, which no selected item stores%s", what, name,
 		near.Hint(name, all))
 }
 

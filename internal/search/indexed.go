@@ -23,28 +23,29 @@ func (x *Search) checkIndex() error {
 	m, e := x.Model, x.in().Entry
 	switch {
 	case len(x.s.Parts) != 1 && !x.spanned():
-		return m.Errorf("a query of the index %s is of one range", e.Index.Name)
+		return m.Errorf("the query of the index %s has several ranges: query one", e.Index.Name)
 	case e.Item.Element() && x.isOf(e.Item), !e.Item.Element() && x.flat():
 	default:
-		return m.Errorf("the index %s holds %s, which is no %s", e.Index.Name, e.Item.Name, x.r.Elem)
+		return m.Errorf("the index %s contains %s, not %s", e.Index.Name, e.Item.Name, x.r.Elem)
 	}
 	if len(x.stages()) < len(x.s.Parts) {
-		return m.Errorf("the query of the index %s is over %d tables, and not in the order of their times: give what "+
-			"comes before %s in its sort key, or a range of time in one table", e.Index.Name, len(x.s.Parts),
+		return m.Errorf("the query of the index %s is over %d tables, without the order of time: add the values "+
+			"before %s in its sort key, or narrow it to one table", e.Index.Name, len(x.s.Parts),
 			m.Schema.Periods.Placeholder)
 	}
 	switch {
 	case x.r.Strong && !e.Index.Local:
-		return m.Errorf("the index %s is a global one, which DynamoDB reads with eventual consistency alone: leave "+
-			"Strong out, and load what has to be certain", e.Index.Name)
+		return m.Errorf("the global index %s cannot be read with strong consistency: leave Strong out, and load "+
+			"what must be up to date", e.Index.Name)
 	case x.r.Roots && e.Item != m.Root():
-		return m.Errorf("Roots asks for the roots, and the index %s holds %s: leave it out", e.Index.Name, e.Item.Name)
+		return m.Errorf("Roots is for root items, but the index %s contains %s: leave it out", e.Index.Name,
+			e.Item.Name)
 	case x.r.Projection != nil && x.wholes():
-		return m.Errorf("a projection is of the items that the query reads, and it reads whole entities: ask for " +
-			"Roots, or leave it out")
+		return m.Errorf("a projection is of the items of the query, but the query reads whole entities: use Roots, " +
+			"or leave it out")
 	case len(x.r.Filter) > 0 && x.wholes():
-		return m.Errorf("a filter looks at what the index holds, and an entity has more items: filter what the query " +
-			"yields, or ask for Roots")
+		return m.Errorf("a filter is of the items in the index, but an entity has more items: filter in the " +
+			"application, or use Roots")
 	}
 	for _, f := range x.r.Filter {
 		if err := x.filterableInIndex(f.Fields); err != nil {
@@ -61,11 +62,11 @@ func (x *Search) filterableInIndex(fields []expr.Field) error {
 		name := x.pathOf(f)[0]
 		switch {
 		case !in.Projects(name):
-			return x.Model.Errorf("the filter names %s, which the index %s does not project: add it to project=, or "+
-				"filter what the query yields", f.Shown(), in.Name)
+			return x.Model.Errorf("the filter names %s, which the index %s does not project: add it to project=, "+
+				"or filter in the application", f.Shown(), in.Name)
 		case slices.ContainsFunc(in.Attributes(), func(a schema.KeyAttribute) bool { return a.Name == name }):
-			return x.Model.Errorf("the filter names %s, which is a key of the index %s, and DynamoDB filters by no "+
-				"keys: narrow the query to it", f.Shown(), in.Name)
+			return x.Model.Errorf("the filter names %s, a key of the index %s, by which DynamoDB does not filter: "+
+				"narrow the query by it", f.Shown(), in.Name)
 		}
 	}
 	return nil
@@ -82,8 +83,8 @@ func (x *Search) projects() error {
 	if x.r.Fetch || x.wholes() || e.Index.KeysOnly() || len(x.missing()) == 0 {
 		return nil
 	}
-	return x.Model.Errorf("the index %s does not project %s of %s: name what it has with Project, add Fetch to read "+
-		"the rest from the table (an item each, in batches), or add it to project=", e.Index.Name,
+	return x.Model.Errorf("the index %s does not project %s of %s: Project the fields that it has, add Fetch to "+
+		"read the rest from the table (in batches), or extend project=", e.Index.Name,
 		strings.Join(x.missing(), ", "), e.Item.Name)
 }
 

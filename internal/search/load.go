@@ -25,7 +25,7 @@ type NotFound struct {
 	Root item.Place
 }
 
-func (e *NotFound) Error() string { return e.Name + " is not found" }
+func (e *NotFound) Error() string { return e.Name + " does not exist" }
 
 // Unwrap returns ErrNotFound.
 func (e *NotFound) Unwrap() error { return ErrNotFound }

@@ -99,7 +99,7 @@ func (e *Engine) FindWhere(ctx context.Context, sels []selection.Selection, o re
 			}
 		}
 	}
-	return nil, e.Model.Errorf("it moved from one shard to another and back while it was read: read again")
+	return nil, e.Model.Errorf("it moved to another shard and back during the read: read again")
 }
 
 // shards returns where the root of an entity may lie: first where it would be written. It is nil where

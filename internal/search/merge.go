@@ -74,20 +74,20 @@ func sidesOf(all []*Search) ([]*side, error) {
 		}
 		p, q := x.s.Parts[0], first.s.Parts[0]
 		if p.In != nil {
-			return nil, x.Model.Errorf("Merge is one query of a table's partition, and this one is of the index %s: "+
-				"run them one after the other", p.In.Entry.Index.Name)
+			return nil, x.Model.Errorf("Merge is for a partition of a table, but this query is of the index %s: "+
+				"run the queries one by one", p.In.Entry.Index.Name)
 		}
 		t, u := x.Model.TableOf(p), first.Model.TableOf(q)
 		switch {
 		case t.Name != u.Name || t.Hash != u.Hash || t.Range != u.Range:
-			return nil, x.Model.Errorf("Merge is one query of one table, and its queries are of the tables %s and "+
-				"%s: run two", u.Name, t.Name)
+			return nil, x.Model.Errorf("Merge is for one table, but its queries are of %s and %s: run two", u.Name,
+				t.Name)
 		case p.PK != q.PK:
-			return nil, x.Model.Errorf("Merge is one query of one partition, and its queries are of %s and %s: run two",
+			return nil, x.Model.Errorf("Merge is for one partition, but its queries are of %s and %s: run two",
 				q.PK, p.PK)
 		case p.Keep != nil || len(x.r.Filter) > 0 || x.r.Projection != nil || x.r.Roots:
-			return nil, x.Model.Errorf("Merge takes plain queries: leave out Filter, Project, Roots and ranges of " +
-				"times that leave something out, and choose among what it yields")
+			return nil, x.Model.Errorf("Merge is for plain queries: leave out Filter, Project, Roots and inexact " +
+				"ranges of time, and filter in the application")
 		}
 		s := &side{Search: x, index: i}
 		if err := s.bounds(p); err != nil {
@@ -98,8 +98,8 @@ func sidesOf(all []*Search) ([]*side, error) {
 	slices.SortStableFunc(sides, func(a, b *side) int { return cmp.Compare(a.low, b.low) })
 	for i, s := range sides[1:] {
 		if s.low <= sides[i].high {
-			return nil, s.Model.Errorf("Merge needs queries whose ranges do not overlap, and %q to %q of this one "+
-				"and of %s do: narrow one", s.low, sides[i].high, sides[i].Model.Label())
+			return nil, s.Model.Errorf("Merge is for queries whose ranges do not overlap, but %q to %q is in this "+
+				"one and in %s: narrow one", s.low, sides[i].high, sides[i].Model.Label())
 		}
 	}
 	return sides, between(sides)
@@ -133,8 +133,8 @@ func (s *side) bounds(p selection.Part) error {
 		return s.Model.Errorf("Merge has a query whose range ends before it begins: leave it out")
 	}
 	if s.low == "" || r.Low.Type != 0 && r.Low.Type != 'S' {
-		return s.Model.Errorf("Merge needs queries over a part of the partition, by what their sort keys begin with, " +
-			"and this one is over all of it: narrow it")
+		return s.Model.Errorf("Merge is for queries of a part of the partition, but this one reads all of it: " +
+			"narrow it by the beginning of its sort keys")
 	}
 	return nil
 }
@@ -159,8 +159,8 @@ func between(sides []*side) error {
 			begin := it.Key.Template.LiteralPrefix()
 			inside := func(o *side) bool { return o.holds(begin) }
 			if begin+lastRune >= low && begin <= high && !slices.ContainsFunc(sides, inside) && !around(it, sides) {
-				return s.Model.Errorf("Merge is one query of one range, and %s (%s) lies between its queries, so "+
-					"that it would be read in vain: query it as well, or run two", it.Name, it.Key.Text)
+				return s.Model.Errorf("Merge reads one range, and would read %s (%s) between its queries in vain: "+
+					"query it as well, or run two", it.Name, it.Key.Text)
 			}
 		}
 	}

@@ -119,7 +119,7 @@ func (x *Search) scatteredPage(ctx context.Context) (hits []Hit, cursor string, 
 		if x.spanned() {
 			of = "tables" // and shards in each
 		}
-		return nil, "", x.Model.Errorf("a page over several %s has no size of its own: give the query a Limit", of)
+		return nil, "", x.Model.Errorf("a page over several %s has no size: add a Limit to the query", of)
 	}
 	more, err := x.scatter(ctx, func(h Hit) bool {
 		hits = append(hits, h)

@@ -196,7 +196,7 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 		x.r.Make = nil // partitions are read at one time
 	}
 	if r.Scatter.Parallel < 0 || r.Scatter.Memory < 0 {
-		return nil, e.Model.Errorf("Concurrency is %d, and Memory %d: give 1 or more, or leave them out",
+		return nil, e.Model.Errorf("Concurrency is %d, and Memory %d: use 1 or more, or leave them out",
 			r.Scatter.Parallel, r.Scatter.Memory)
 	}
 	if err := x.check(); err != nil {
@@ -264,34 +264,31 @@ func (x *Search) check() error {
 	case x.in() != nil:
 		return x.checkIndex()
 	case x.r.Fetch:
-		return m.Errorf("Fetch reads what a secondary index does not project, and this query is of the table, which " +
-			"has it all: leave it out")
+		return m.Errorf("Fetch reads attributes that an index does not project, but this query is of the table, " +
+			"which has all: leave it out")
 	}
 	if !x.flat() && x.r.Roots {
-		return m.Errorf("Roots asks for the roots of a flat model's entities, and this query is one of elements: " +
-			"leave it out")
+		return m.Errorf("Roots is for entities of a flat model, but this query is of elements: leave it out")
 	}
 	if !x.flat() {
 		return x.onlyElements()
 	}
 	if !m.Schema.Flat {
-		return m.Errorf("a query over the model itself needs a flat model, whose partitions hold many entities: " +
-			"use Load")
+		return m.Errorf("a query of the model itself needs a flat model, with many entities in a partition: use Load")
 	}
 	if len(x.r.Filter) > 0 && len(m.Schema.Items) > 1 && !x.r.Roots {
-		return m.Errorf("a filter looks at the single item, and an entity has several: filter what the query yields, " +
-			"or ask for Roots")
+		return m.Errorf("a filter is of one item, but an entity has several: filter in the application, or use Roots")
 	}
 	if x.r.Projection != nil && m.Schema.Scattered && !x.r.Roots {
-		return m.Errorf("a projection is of the items that the query reads, and it reads the entities by themselves: " +
-			"ask for Roots, or leave it out")
+		return m.Errorf("a projection is of the items of the query, but the query reads whole entities: use Roots, " +
+			"or leave it out")
 	}
 	root := false
 	for _, p := range x.s.Parts {
 		root = root || p.Range.Kind == selection.None
 	}
 	if !root && !x.canHold(m.Root()) {
-		return m.Errorf("the selection cannot hold %s, the root, without which no entity is found: select more",
+		return m.Errorf("the selection does not include the root %s, without which no entity is found: select more",
 			m.Root().Name)
 	}
 	return nil
@@ -300,7 +297,7 @@ func (x *Search) check() error {
 // Single refuses a search that does not continue in one range.
 func (x *Search) Single(what string) error {
 	if len(x.s.Parts) != 1 {
-		return x.Model.Errorf("%s needs a query of one range, and this one has %d: use All", what, len(x.s.Parts))
+		return x.Model.Errorf("%s needs a query of one range, but this one has %d: use All", what, len(x.s.Parts))
 	}
 	return nil
 }

@@ -121,20 +121,20 @@ func TestCheck(t *testing.T) {
 		{
 			"all of an entity", shops,
 			search.Request{Selection: ranged(shops, "1", all), Elem: lineType},
-			", which is no fakedynamo.Line: narrow it with Prefix",
+			", which is not a fakedynamo.Line: narrow it with Prefix",
 		},
 		{"elements of another type", shops, search.Request{
 			Selection: ranged(shops, "1", prefix("NOTE#")),
 			Elem:      lineType,
-		}, "the selection also holds Notes, which is no fakedynamo.Line: narrow it with Prefix"},
+		}, "the selection also contains Notes, which is not a fakedynamo.Line: narrow it with Prefix"},
 		{"nothing that the model knows", shops, search.Request{
 			Selection: ranged(shops, "1", prefix("X#")),
 			Elem:      lineType,
-		}, "the selection holds no elements of the type fakedynamo.Line"},
+		}, "the selection has no elements of the type fakedynamo.Line"},
 		{
 			"entities that are not flat", shops,
 			search.Request{Selection: ranged(shops, "1", all), Elem: reflect.TypeFor[Shop]()},
-			"a query over the model itself needs a flat model",
+			"a query of the model itself needs a flat model",
 		},
 		{"entities", topics, search.Request{Selection: topics.Select([]any{"b"}), Elem: topicType}, ""},
 		{
@@ -145,14 +145,14 @@ func TestCheck(t *testing.T) {
 		{"entities, filtered", topics, search.Request{
 			Selection: topics.Select([]any{"b"}), Elem: topicType,
 			Filter: filter,
-		}, "a filter looks at the single item, and an entity has several"},
+		}, "a filter is of one item, but an entity has several"},
 		{"entities without their roots", topics, search.Request{
 			Selection: ranged(topics, "b", prefix("U#")),
 			Elem:      topicType,
-		}, "the root, without which no entity is found: select more"},
+		}, ", without which no entity is found: select more"},
 		{"a filter on what nothing stores", shops, unknown(func(r *search.Request) {
 			r.Filter = []expr.Condition{expr.Raw(exp.Name("Tex").Equal(exp.Value(1)))}
-		}), "the filter names the attribute \"Tex\", which no item that is asked for stores: it has Text"},
+		}), "the filter names the attribute \"Tex\", which no selected item stores: it has Text"},
 		{"a projection on what nothing stores", shops, unknown(func(r *search.Request) {
 			r.Projection = []search.Projected{{Attribute: "Tex"}}
 		}), "the projection names the attribute \"Tex\""},
@@ -166,7 +166,7 @@ func TestCheck(t *testing.T) {
 				Selection: ranged(shops, "1", prefix("LINE#a"), prefix("LINE#b")), Elem: lineType,
 				After: "x",
 			},
-			"After needs a query of one range, and this one has 2: use All",
+			"After needs a query of one range, but this one has 2: use All",
 		},
 	} {
 		_, err := engine(c.m, &Client{}).New(c.r, &read.Usage{})
@@ -360,7 +360,7 @@ func TestElements(t *testing.T) {
 				Page("LINE#c", line("c", of("y"))), Page("", line("d", of("y"))), head(of("y")),
 			},
 			5,
-			"qRqqR", "a b; was inserted or deleted while it was queried",
+			"qRqqR", "a b; was inserted or deleted during the query",
 		},
 		{
 			"with a limit that the second page reaches, inserted again then",
@@ -369,7 +369,7 @@ func TestElements(t *testing.T) {
 				Page("LINE#c", line("c", of("x"))), head(of("y")),
 			},
 			3,
-			"qRqR", "a b c; was inserted or deleted while it was queried",
+			"qRqR", "a b c; was inserted or deleted during the query",
 		},
 		{
 			"with a limit, deleted when some have been yielded",
@@ -378,7 +378,7 @@ func TestElements(t *testing.T) {
 				Stored(nil),
 			},
 			5,
-			"qRqR", "a b; was inserted or deleted while it was queried",
+			"qRqR", "a b; was inserted or deleted during the query",
 		},
 		{
 			"with a limit, live just now",
@@ -831,7 +831,7 @@ func TestLoad(t *testing.T) {
 		more item.Attributes
 		want string
 	}{
-		"expired":  {item.Attributes{"expires": N("5")}, "its time to live is over"},
+		"expired":  {item.Attributes{"expires": N("5")}, "it has expired"},
 		"a claim":  {item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()}, "an insert that began at"},
 		"a delete": {item.Attributes{"_s": item.NewStage(item.Deleting, Now).Value()}, "a delete that began at"},
 	} {

@@ -14,13 +14,13 @@ import (
 func (s Selection) inside(e *schema.Entity, t Target) Selection {
 	out := Selection{Identity: s.Identity}
 	if t.Index < 0 || t.Index >= len(e.Indexes) {
-		out.Err = fmt.Errorf("%s: the model has no such index", e.Label())
+		out.Err = fmt.Errorf("%s: the model does not have this index", e.Label())
 		return out
 	}
 	x := e.Indexes[t.Index]
 	i := slices.IndexFunc(x.Entries, func(n *schema.Entry) bool { return n.Item.Index == t.Item })
 	if i < 0 {
-		out.Err = fmt.Errorf("%s: the index %s holds none of what is asked for", e.Label(), x.Name)
+		out.Err = fmt.Errorf("%s: the index %s contains no selected item", e.Label(), x.Name)
 		return out
 	}
 	w := &inside{e: e, entry: x.Entries[i], rest: t.Values}
@@ -83,7 +83,7 @@ func (w *inside) part(t Target) (*Inside, error) {
 		break
 	}
 	if len(w.rest) > 0 {
-		return nil, errors.New("it got more values than its keys have placeholders")
+		return nil, errors.New("too many values: its keys have fewer placeholders")
 	}
 	return out, nil
 }
@@ -91,7 +91,7 @@ func (w *inside) part(t Target) (*Inside, error) {
 // take returns the values of the next n placeholders.
 func (w *inside) take(n int) ([]key.Value, error) {
 	if len(w.rest) < n {
-		return nil, errors.New("it got fewer values than its partition key has placeholders")
+		return nil, errors.New("too few values: its partition key has more placeholders")
 	}
 	out := w.rest[:n]
 	w.rest = w.rest[n:]

@@ -8,8 +8,8 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-var errDrawn = errors.New("its shard was drawn (shardby=random), so that its key alone does not tell where it lies: " +
-	"query for it, and use what the query yields; or compute shards from a field (shardby=FIELD)")
+var errDrawn = errors.New("its shard is random (shardby=random), so that its key does not give the shard: query " +
+	"for it, or compute shards from a field (shardby=FIELD)")
 
 // sharded is [Entity] where the shard is not given: that of one entity is computed, and many entities
 // lie on all shards, or on those that the values tell.

@@ -125,7 +125,7 @@ func (s *Snapshot) refreshElements(v any, it *schema.Item, keyFields []key.Value
 		r := bySK[sk]
 		if failed = err; err == nil && r == nil {
 			failed = m.FieldErrorf(it.Name,
-				"AfterLoad has added an element, or changed one's key to %s: do that after the load", sk)
+				"AfterLoad added an element, or changed the key of one to %s: do that after the load", sk)
 		}
 		if failed != nil {
 			return false
@@ -140,7 +140,7 @@ func (s *Snapshot) refreshElements(v any, it *schema.Item, keyFields []key.Value
 		return failed
 	case len(bySK) > 0:
 		return m.FieldErrorf(it.Name,
-			"AfterLoad has taken elements away, which a save would not see: do that after the load")
+			"AfterLoad removed elements, which a save would not notice: do that after the load")
 	}
 	s.Items[it.Index] = items
 	return nil
@@ -190,8 +190,8 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 		}
 		any = true
 		if _, out := large.PointerOf(value); out && a.Large != nil && !a.Large.External() {
-			return m.FieldErrorf(a.Value.Name, "item %s: its value was stored outside of the item, which the tag "+
-				"does not say any more: add chunk or s3= again", f.Place)
+			return m.FieldErrorf(a.Value.Name, "item %s: its value was stored outside of the item, but the tag "+
+				"lacks the option: add chunk or s3= again", f.Place)
 		}
 		if a.Value.Type.Lazy {
 			if err := codec.Decode(rec, i, value); err != nil {
@@ -209,7 +209,7 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 				continue
 			case v == nil:
 				return m.FieldErrorf(a.Value.Name,
-					"item %s: its value lies outside of the item, and was not read: load it", f.Place)
+					"item %s: its external value was not read: load it", f.Place)
 			}
 			if err := codec.Decode(rec, i, large.Plainly(v)); err != nil {
 				return m.FieldErrorf(a.Value.Name, "item %s: the value that attribute %q points to: %w", f.Place, name,
@@ -236,7 +236,7 @@ func notDecoded(m *model.Model, f *item.Image, a *schema.Attribute, err error) e
 		return &large.CorruptError{Model: m.Label(), Field: a.Value.Name, Item: f.String(), Err: err}
 	}
 	if _, v := stored(f, a); a.Large == nil && large.Framed(v) {
-		err = fmt.Errorf("%w: it was stored compressed, which the tag does not say any more: add compress= again", err)
+		err = fmt.Errorf("%w: it was stored compressed, but the tag lacks the option: add compress= again", err)
 	}
 	return m.FieldErrorf(a.Value.Name, "item %s: %w", f.Place, err)
 }
@@ -312,7 +312,7 @@ func decodeElement(m *model.Model, f *item.Image, r *Stored, rec any) (Element, 
 		}
 		value, err := m.Codec.Record(it.Index).Key(rec, i)
 		if err != nil || !m.SameInKey(it.Key, i, value, f.Values[i]) {
-			return e, m.FieldErrorf(it.Name, "item %s: AfterLoad has changed %s, which its key names: set other fields",
+			return e, m.FieldErrorf(it.Name, "item %s: AfterLoad changed %s, which its key names: set other fields",
 				f.Place, src.Text)
 		}
 	}

@@ -77,7 +77,7 @@ func (a *adoption) keep(it *schema.Item, source int, all []Element) ([]Element, 
 		a.s.Unmanaged = append(a.s.Unmanaged, Other{r.Place, it, r.Header, r.Size})
 	}
 	if len(kept) < len(all) && !a.loaded {
-		return nil, m.FieldErrorf(it.Name, "the keys hold several values of %s, and which is the entity's is not "+
+		return nil, m.FieldErrorf(it.Name, "the keys have several values of %s, and the entity's own is not "+
 			"loaded: select the item of %[1]s as well", name)
 	}
 	a.s.Unknown += len(all) - len(kept)
@@ -118,8 +118,8 @@ func (s *Snapshot) checkIdentity(v any) error {
 		for _, k := range []*schema.Key{m.Schema.PK, it.Key} {
 			for i := 0; k != nil && i < len(k.Sources); i++ {
 				if src := k.Sources[i]; src.KeyField == o && !m.SameInKey(k, i, value, s.Selection.Identity[o]) {
-					return m.FieldErrorf(m.Schema.KeyFields[o].Name, "item %s: its attribute and its key hold "+
-						"different values%v: the item was not written by this model; correct one of them",
+					return m.FieldErrorf(m.Schema.KeyFields[o].Name, "item %s: its attribute and its key have "+
+						"different values%v, as another program wrote them: correct one of them",
 						s.Items[it.Index][0].Place, redact.Of(value.String()))
 				}
 			}

@@ -210,8 +210,8 @@ func TestKeyFields(t *testing.T) {
 			"the elements disagree", ranged(whole(m, "1"), prefix("E#")),
 			[]item.Attributes{entry("E#2025#001"), entry("E#2026#002")},
 			"", 0, 0, "",
-			"Ledger.Entries: the keys hold several values of Year, and which is the entity's is not loaded: select " +
-				"the item of Year as well",
+			"Ledger.Entries: the keys have several values of Year, and the entity's own is not loaded: select the " +
+				"item of Year as well",
 		},
 		{"nothing tells", ranged(whole(m, "1"), prefix("E#")), nil, "", 0, 0, "Year", ""},
 		{"selected, and not there", whole(m, "1"), nil, "", 0, 0, "", ""},
@@ -242,7 +242,7 @@ func TestIdentityDisagrees(t *testing.T) {
 	m := Of[note](t)
 	for id, want := range map[string]string{
 		"1": "",
-		"2": `its attribute and its key hold different values: the item was not written by this model`,
+		"2": `its attribute and its key have different values, as another program wrote them: correct one of them`,
 	} {
 		_, _, err := decode[note](t, m, whole(m, "1"), Item("N#1", "HEAD", item.Attributes{"ID": S(id), "_v": B("v")}))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

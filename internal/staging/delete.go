@@ -17,7 +17,7 @@ import (
 
 // errOver ends a delete whose mark no longer exists. The marked entity is never live again, and items
 // that exist now are not part of the delete.
-var errOver = errors.New("the delete is over")
+var errOver = errors.New("the delete has ended")
 
 // Remains reads, strongly, all items that a delete finds, also those of other incarnations.
 //
@@ -42,7 +42,7 @@ func (p *Protocol) Remains(ctx context.Context, e *Entity, t *write.Tally) ([]it
 			return c.items, nil
 		}
 	}
-	return nil, errors.New(e.Name() + " was inserted and deleted again and again while it was read: delete it again")
+	return nil, errors.New(e.Name() + " was inserted and deleted several times during the read: delete it again")
 }
 
 // leaves reports whether items were read without a root item of their incarnation.

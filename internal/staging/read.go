@@ -129,7 +129,7 @@ func (p *Protocol) readStrongly(ctx context.Context, e *Entity, x reading, r *Re
 		}
 		x.Strong = true
 	}
-	return nil, fmt.Errorf("%s was inserted and deleted again and again while it was read: load it again", e.Name())
+	return nil, fmt.Errorf("%s was inserted and deleted several times during the read: load it again", e.Name())
 }
 
 // reading is how a selection is read, in one of several tries.

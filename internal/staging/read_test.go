@@ -288,7 +288,7 @@ func TestReadGivesUp(t *testing.T) {
 	client := &Client{Answers: script}
 	e := entity(t, m, "1")
 	_, err := protocol(m, client).Read(context.Background(), e, read.Options{}, &write.Tally{})
-	if err == nil || err.Error() != `fakedynamo.Shop: ID "1" was inserted and deleted again and again while it was `+
+	if err == nil || err.Error() != `fakedynamo.Shop: ID "1" was inserted and deleted several times during the `+
 		`read: load it again` {
 		t.Errorf("%v after %s", err, client.Reads())
 	}
@@ -369,7 +369,7 @@ func TestRemains(t *testing.T) {
 	}
 	script, _ := answers(strings.Repeat("Q a:x /; Q b:y; R HEAD:z; ", 10))
 	_, err := protocol(m, &Client{Answers: script}).Remains(context.Background(), entity(t, m, "1"), &write.Tally{})
-	if err == nil || err.Error() != `fakedynamo.Shop: ID "1" was inserted and deleted again and again while it was `+
+	if err == nil || err.Error() != `fakedynamo.Shop: ID "1" was inserted and deleted several times during the `+
 		`read: delete it again` {
 		t.Error(err)
 	}

@@ -105,7 +105,7 @@ func (e *Entity) rootIn(p selection.Part) bool {
 }
 
 // Expired describes an entity whose root has expired.
-const Expired = "its time to live is over"
+const Expired = "it has expired"
 
 // Pending describes the unfinished operation on an entity by its root, "" for none.
 func Pending(root *item.Image) string {

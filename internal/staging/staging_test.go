@@ -228,7 +228,7 @@ func TestPending(t *testing.T) {
 		want string
 	}{
 		{"live", nil, ""},
-		{"expired", item.Attributes{"expires": N("5")}, "its time to live is over"},
+		{"expired", item.Attributes{"expires": N("5")}, "it has expired"},
 		{
 			"an insert",
 			item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()},

@@ -40,7 +40,7 @@ func (d *Table) Compare(live *types.TableDescription, ttl *types.TimeToLiveDescr
 	want, wantSort := c.named(d.Hash), c.named(d.Range)
 	if !slices.Equal(hash, want) || !slices.Equal(sort, wantSort) {
 		c.say("", "the keys of a table cannot be changed: create a new table, or declare its own with hash= and range=",
-			"the table has the keys %s, and the model %s", show(hash, sort), show(want, wantSort))
+			"the table has the keys %s, but the model has %s", show(hash, sort), show(want, wantSort))
 	}
 	for _, x := range d.Indexes {
 		c.index(x, live)
@@ -129,7 +129,7 @@ func (c *comparison) index(x *schema.Index, live *types.TableDescription) {
 			found, keys, projection = true, g.KeySchema, g.Projection
 			if g.IndexStatus != "" && g.IndexStatus != types.IndexStatusActive &&
 				g.IndexStatus != types.IndexStatusUpdating {
-				c.say(x.Name, "wait until it is ACTIVE: until then queries of it fail", "the index is %s",
+				c.say(x.Name, "wait until it is ACTIVE: queries of it fail before", "the index is %s",
 					g.IndexStatus)
 			}
 		}
@@ -141,22 +141,22 @@ func (c *comparison) index(x *schema.Index, live *types.TableDescription) {
 	}
 	switch {
 	case !found && x.Local:
-		c.say(x.Name, "local indexes are made with their table alone: create a new table, or declare a global one",
+		c.say(x.Name, "local indexes are created only with their table: create a new table, or declare a global one",
 			"the table does not have the local index")
 		return
 	case !found:
-		c.say(x.Name, "add it with UpdateTable; what is stored already is found when it is saved with mapper.Reindex",
+		c.say(x.Name, "add it with UpdateTable; it finds a stored item after a save with mapper.Reindex",
 			"the table does not have the index")
 		return
 	case local != x.Local:
 		kind := map[bool]string{true: "local", false: "global"}
-		c.say(x.Name, "declare it as it is, or give it another name",
-			"the index is a %s one, and a %s one in the model", kind[local], kind[x.Local])
+		c.say(x.Name, "declare it as it is, or use another name",
+			"the index is a %s one, but a %s one in the model", kind[local], kind[x.Local])
 		return
 	}
 	if hash, sort := c.keys(keys); !slices.Equal(hash, x.Hash) || !slices.Equal(sort, x.Range) {
 		c.say(x.Name, "create a new index under another name, or declare its own attributes with hash= and range=",
-			"the index has the keys %s, and in the model %s", show(hash, sort), show(x.Hash, x.Range))
+			"the index has the keys %s, but in the model %s", show(hash, sort), show(x.Hash, x.Range))
 	}
 	c.projection(x, projection)
 }
@@ -166,13 +166,13 @@ func (c *comparison) projection(x *schema.Index, live *types.Projection) {
 	if live == nil || live.ProjectionType == types.ProjectionTypeAll && x.All {
 		return
 	}
-	cure := "create a new index under another name, or write in project= what it has"
+	cure := "create a new index under another name, or write its attributes in project="
 	switch {
 	case live.ProjectionType == types.ProjectionTypeAll:
 		c.harmless(x.Name, "write project=all, or create a new index",
-			"the index projects all attributes, and the model needs fewer, so that writes cost more than predicted")
+			"the index projects all attributes, but the model needs fewer, so that writes cost more than predicted")
 	case x.All:
-		c.say(x.Name, cure, "the index projects %s, and in the model all attributes", projected(live))
+		c.say(x.Name, cure, "the index projects %s, but all attributes in the model", projected(live))
 	default:
 		var missing, more []string
 		for _, name := range x.Include {
@@ -206,7 +206,7 @@ func projected(p *types.Projection) string {
 func (c *comparison) undeclared(name string) {
 	if !slices.ContainsFunc(c.d.Indexes, func(x *schema.Index) bool { return x.Name == name }) {
 		c.harmless(name, "declare it with index="+name+", or remove it",
-			"the model does not declare the index, so that its share of the cost of writes is not predicted")
+			"the model does not declare the index, so that the predicted cost of writes lacks it")
 	}
 }
 
@@ -222,14 +222,14 @@ func (c *comparison) ttl(live *types.TimeToLiveDescription) {
 	name := aws.ToString(live.AttributeName)
 	switch {
 	case c.d.TTL == "" && on:
-		c.harmless("", "write ttl="+name, "the table's time to live is on, by the attribute %q, which the model does "+
-			"not declare, so that expired items are still found", name)
+		c.harmless("", "write ttl="+name, "the table's time to live is on, but the model does not declare its "+
+			"attribute %q, so that expired items are still found", name)
 	case c.d.TTL != "" && !on:
-		c.say("", "send Definition.TimeToLive", "the table's time to live is off, and the model's is by the "+
+		c.say("", "send Definition.TimeToLive", "the table's time to live is off, but the model's is by the "+
 			"attribute %q: expired items are not found, and never deleted", c.d.TTL)
 	case c.d.TTL != "" && name != c.d.TTL:
 		c.say("", "write ttl="+name+", or change the table's",
-			"the table's time to live is by the attribute %q, and the model's by %q", name, c.d.TTL)
+			"the table's time to live is by the attribute %q, but the model's by %q", name, c.d.TTL)
 	}
 }
 

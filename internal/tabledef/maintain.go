@@ -114,18 +114,18 @@ func about(table string, err error) error {
 func (x *Maintenance) check() error {
 	switch m := x.Model; {
 	case x.Client == nil:
-		return m.Errorf("Maintain got no client: pass the *dynamodb.Client")
+		return m.Errorf("the client of Maintain is nil: pass the *dynamodb.Client")
 	case m.Schema.Periods == nil:
-		return m.Errorf("Maintain is for a model whose tables follow the time, and this one's do not: send the " +
-			"Create of what tables.Of returns")
+		return m.Errorf("Maintain is for models with rotating tables: send the Create of the Definitions that " +
+			"tables.Of returns")
 	case strings.HasPrefix(m.Tables[0].Name, "arn:"):
-		return m.Errorf("Maintain works in the client's own account, and the table has the name %s: let its owner "+
+		return m.Errorf("Maintain works in the client's own account, but the table has the name %s: let its owner "+
 			"maintain it", m.Tables[0].Name)
 	case x.Drop && m.Times.Keep == 0:
-		return m.Errorf("Maintain is to drop tables, and nothing says how many are kept: give the mapper " +
-			"InTimeTables with Keep")
+		return m.Errorf("Maintain with Drop needs the number of tables to keep: pass the mapper InTimeTables with " +
+			"Keep")
 	case x.ColdAfter < 0:
-		return m.Errorf("ColdAfter is %d: give it 0 or more", x.ColdAfter)
+		return m.Errorf("ColdAfter is %d: use 0 or more", x.ColdAfter)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (x *Maintenance) create(ctx context.Context, d *Table) (*types.TableDescrip
 	in := *d.Input()
 	if x.Create != nil {
 		if x.Create(&in); aws.ToString(in.TableName) != d.Name {
-			return nil, fmt.Errorf("Maintenance.Create has named it %s: leave its name as it is",
+			return nil, fmt.Errorf("Maintenance.Create changed its name to %s: do not change its name",
 				aws.ToString(in.TableName))
 		}
 	}
@@ -270,8 +270,8 @@ func (x *Maintenance) active(ctx context.Context, live *types.TableDescription) 
 			return live, nil
 		case types.TableStatusCreating, types.TableStatusUpdating, types.TableStatusDeleting:
 		default:
-			return nil, fmt.Errorf("it is %s, and will not be ACTIVE by itself: see to it in the console, or "+
-				"restore it", live.TableStatus)
+			return nil, fmt.Errorf("it is %s, which does not become ACTIVE by itself: look into it in the console, "+
+				"or restore it", live.TableStatus)
 		}
 		if err := flow.Pause(ctx, try); err != nil {
 			return nil, fmt.Errorf("it is %s: %w", live.TableStatus, err)
@@ -323,9 +323,9 @@ func (x *Maintenance) findMissing(old []oldTable) {
 			there := func(t oldTable) bool { return t.Name == name }
 			if period < present && !slices.ContainsFunc(old, there) {
 				x.Report.Differences = append(x.Report.Differences, Difference{
-					Table: name, Text: "there is none, and a query over its time fails",
-					Cure: "create it by tables.At; or give TimeTables the Since, or the Keep, of the tables that " +
-						"there are; or pass SkipMissing",
+					Table: name, Text: "it does not exist, and a query over its time fails",
+					Cure: "create it by tables.At; or set Since or Keep of TimeTables to the existing tables; or " +
+						"pass SkipMissing",
 				})
 			}
 		}
@@ -359,11 +359,11 @@ func (x *Maintenance) age(ctx context.Context, t oldTable) error {
 	}
 	switch {
 	case drops && x.serverTime.IsZero():
-		return errors.New("it is past its time by this machine's clock, and DynamoDB's is not known, since the " +
-			"client returns answers without their metadata: pass the *dynamodb.Client itself; nothing is dropped")
+		return errors.New("it has expired by this machine's clock, but DynamoDB's is unknown (the client removes " +
+			"metadata): nothing is dropped: pass the *dynamodb.Client itself")
 	case !x.serverTime.IsZero() && t.Period >= x.Model.PeriodAt(x.serverTime, -past):
-		return fmt.Errorf("by this machine's clock (%s) its time is over, and by DynamoDB's (%s) it is not: set the "+
-			"clock; nothing is dropped, or changed", x.Model.Now().UTC().Format(time.RFC3339),
+		return fmt.Errorf("it has expired by this machine's clock (%s), but not by DynamoDB's (%s): nothing is "+
+			"dropped or changed: set the clock", x.Model.Now().UTC().Format(time.RFC3339),
 			x.serverTime.UTC().Format(time.RFC3339))
 	}
 	if drops {
@@ -420,7 +420,7 @@ func (x *Maintenance) change(ctx context.Context, change func(*types.TableDescri
 func (x *Maintenance) drop(ctx context.Context, live *types.TableDescription) error {
 	name := aws.ToString(live.TableName)
 	if aws.ToBool(live.DeletionProtectionEnabled) {
-		return errors.New("it is past its time, and protected against deletion: send UpdateTable with " +
+		return errors.New("it has expired, but is protected against deletion: send UpdateTable with " +
 			"DeletionProtectionEnabled false (Maintenance.Cold can), or leave Drop out")
 	}
 	if x.Export != nil && x.Change {

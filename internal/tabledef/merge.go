@@ -31,12 +31,12 @@ func Merge(sets ...[]*Table) ([]*Table, error) {
 // join adds what another model needs of the same table.
 func (d *Table) join(o *Table) error {
 	if d.Hash != o.Hash || d.Range != o.Range {
-		return fmt.Errorf("the table %s has the key attributes %q and %q for one model, and %q and %q for another: "+
-			"name the same in hash= and range= of both", d.Name, d.Hash, d.Range, o.Hash, o.Range)
+		return fmt.Errorf("the table %s has the key attributes %q and %q for one model, but %q and %q for another: "+
+			"write the same in hash= and range= of both", d.Name, d.Hash, d.Range, o.Hash, o.Range)
 	}
 	if d.TTL != "" && o.TTL != "" && d.TTL != o.TTL {
-		return fmt.Errorf("the table %s has the TTL attribute %q for one model, and %q for another: a table has one, "+
-			"so write the same ttl= in both", d.Name, d.TTL, o.TTL)
+		return fmt.Errorf("the table %s has the TTL attribute %q for one model, but %q for another: write the same "+
+			"ttl= in both", d.Name, d.TTL, o.TTL)
 	}
 	if d.TTL == "" {
 		d.TTL = o.TTL
@@ -44,8 +44,8 @@ func (d *Table) join(o *Table) error {
 	for _, a := range o.Attributes {
 		if i := slices.IndexFunc(d.Attributes, func(b schema.KeyAttribute) bool { return b.Name == a.Name }); i >= 0 &&
 			d.Attributes[i].Type != a.Type {
-			return fmt.Errorf("the key attribute %q of the table %s is of type %c for one model, and %c for another: "+
-				"keys that share an attribute have one type", a.Name, d.Name, d.Attributes[i].Type, a.Type)
+			return fmt.Errorf("the key attribute %q of the table %s is of type %c for one model, but %c for "+
+				"another: keys that share an attribute have one type", a.Name, d.Name, d.Attributes[i].Type, a.Type)
 		}
 		d.attribute(a)
 	}
@@ -57,8 +57,8 @@ func (d *Table) join(o *Table) error {
 		}
 		same := *d.Indexes[i]
 		if same.Local != x.Local || !slices.Equal(same.Hash, x.Hash) || !slices.Equal(same.Range, x.Range) {
-			return fmt.Errorf("the index %s of the table %s has other keys for one model than for another: name the "+
-				"same attributes, of the same types, in hash= and range= of both", x.Name, d.Name)
+			return fmt.Errorf("the index %s of the table %s has different keys in two models: write the same "+
+				"attributes, of the same types, in hash= and range= of both", x.Name, d.Name)
 		}
 		if same.All = same.All || x.All; same.All {
 			same.Include = nil

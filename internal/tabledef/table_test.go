@@ -127,12 +127,12 @@ func TestMergeJoinsModelsOfOneTable(t *testing.T) {
 		change func(d *Table)
 		want   string
 	}{
-		"keys":     {func(d *Table) { d.Range = "other" }, "name the same in hash= and range= of both"},
+		"keys":     {func(d *Table) { d.Range = "other" }, "write the same in hash= and range= of both"},
 		"ttl":      {func(d *Table) { d.TTL = "gone" }, "write the same ttl= in both"},
 		"key type": {func(d *Table) { d.Attributes[2].Type = 'N' }, "keys that share an attribute have one type"},
 		"index keys": {
 			func(d *Table) { d.Indexes[0].Hash = []schema.KeyAttribute{{Name: "SK", Type: 'S'}} },
-			"name the same attributes",
+			"write the same attributes",
 		},
 	} {
 		d := needed()

@@ -12,27 +12,27 @@ import (
 // CloudFormation returns the tables as the resources of a template, in YAML.
 func CloudFormation(tables []*Table) string {
 	var b strings.Builder
-	line := func(indent int, format string, args ...any) {
+	printLine := func(indent int, format string, args ...any) {
 		fmt.Fprintf(&b, "%s%s\n", strings.Repeat("  ", indent), fmt.Sprintf(format, args...))
 	}
-	line(0, "Resources:")
+	printLine(0, "Resources:")
 	used := map[string]bool{}
 	for _, d := range tables {
-		line(1, "%s:", unique(word(d.Name), used))
-		line(2, "Type: AWS::DynamoDB::Table")
-		line(2, "Properties:")
-		line(3, "TableName: %q", d.Name)
-		line(3, "BillingMode: PAY_PER_REQUEST")
-		line(3, "AttributeDefinitions:")
+		printLine(1, "%s:", unique(word(d.Name), used))
+		printLine(2, "Type: AWS::DynamoDB::Table")
+		printLine(2, "Properties:")
+		printLine(3, "TableName: %q", d.Name)
+		printLine(3, "BillingMode: PAY_PER_REQUEST")
+		printLine(3, "AttributeDefinitions:")
 		for _, a := range d.Attributes {
-			line(4, "- AttributeName: %q", a.Name)
-			line(4, "  AttributeType: %q", string(a.Type))
+			printLine(4, "- AttributeName: %q", a.Name)
+			printLine(4, "  AttributeType: %q", string(a.Type))
 		}
 		keys := func(indent int, hash, sort []string) {
-			line(indent, "KeySchema:")
+			printLine(indent, "KeySchema:")
 			for _, k := range keySchema(hash, sort) {
-				line(indent+1, "- AttributeName: %q", *k.AttributeName)
-				line(indent+1, "  KeyType: %s", k.KeyType)
+				printLine(indent+1, "- AttributeName: %q", *k.AttributeName)
+				printLine(indent+1, "  KeyType: %s", k.KeyType)
 			}
 		}
 		keys(3, []string{d.Hash}, ranges(d.Range))
@@ -46,23 +46,23 @@ func CloudFormation(tables []*Table) string {
 					continue
 				}
 				if first {
-					line(3, "%s:", kind.name)
+					printLine(3, "%s:", kind.name)
 				}
 				first = false
-				line(4, "- IndexName: %q", x.Name)
+				printLine(4, "- IndexName: %q", x.Name)
 				keys(5, names(x.Hash), names(x.Range))
 				p := projectionOf(x)
-				line(5, "Projection:")
-				line(6, "ProjectionType: %s", p.ProjectionType)
+				printLine(5, "Projection:")
+				printLine(6, "ProjectionType: %s", p.ProjectionType)
 				if len(p.NonKeyAttributes) > 0 {
-					line(6, "NonKeyAttributes: [%s]", quoted(p.NonKeyAttributes))
+					printLine(6, "NonKeyAttributes: [%s]", quoted(p.NonKeyAttributes))
 				}
 			}
 		}
 		if d.TTL != "" {
-			line(3, "TimeToLiveSpecification:")
-			line(4, "AttributeName: %q", d.TTL)
-			line(4, "Enabled: true")
+			printLine(3, "TimeToLiveSpecification:")
+			printLine(4, "AttributeName: %q", d.TTL)
+			printLine(4, "Enabled: true")
 		}
 	}
 	return b.String()

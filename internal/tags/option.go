@@ -105,7 +105,7 @@ func (p *parser) cure(name string) string {
 		return c
 	}
 	if _, err := strconv.Atoi(name); err == nil {
-		return "write several values of one option in quotes, as in shards='400,200'"
+		return "write several values of one option in quotes, such as shards='400,200'"
 	}
 	if slices.Contains(avWords, low) {
 		return "write it in the dynamodbav tag: dynamodbav:\"," + low + "\""
@@ -125,16 +125,16 @@ func (p *parser) cure(name string) string {
 func (p *parser) cureInIndex(name, low string) string {
 	switch {
 	case strings.HasPrefix(name, "{"):
-		return "a value with a comma stands in single quotes; the key attributes of an index have " + KeySeparator +
+		return "write a value with a comma in single quotes; the key attributes of an index have " + KeySeparator +
 			" between them"
 	case p.tag.Has("project") && low != name:
 		return "put the list in single quotes: project='A,B'"
 	case low == "global":
-		return "leave it out: an index is global unless it says local"
+		return "remove it: an index is global unless it has local"
 	case p.index && (low == "lsi" || low == "localindex"):
 		return "write local"
 	case p.index && (low == "sort" || low == "sortkey" || low == "rangekey"):
-		return "write range=ATTR for the attribute's name, and sk=TEMPLATE for what it holds"
+		return "write range=ATTR for the attribute's name, and sk=TEMPLATE for its value"
 	case p.index && (low == "projection" || low == "include"):
 		return "write project=all, project=keys, or project='A,B'"
 	}

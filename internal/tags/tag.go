@@ -165,7 +165,7 @@ func (p *parser) pairs() []pair {
 			return out
 		}
 		if seen[key] {
-			p.fault(start, i, "keep one of them", "the key %s stands twice in the struct tag", key)
+			p.fault(start, i, "keep one of them", "the struct tag has the key %s twice", key)
 			continue
 		}
 		seen[key] = true
@@ -221,7 +221,7 @@ func (p *parser) ddb(kv pair) {
 	if s.text == "-" {
 		p.tag.Skip = true
 		if p.where == OnBlank {
-			p.fault(s.pos(0), s.pos(1), "remove the tag", "- means nothing on a blank field")
+			p.fault(s.pos(0), s.pos(1), "remove the tag", "- has no effect on a blank field")
 		}
 		return
 	}
@@ -287,7 +287,7 @@ func (p *parser) option(s span) {
 		return
 	}
 	if p.tag.Has(name) {
-		p.fault(from, to, "keep one of them", "the option %s stands twice", name)
+		p.fault(from, to, "keep one of them", "the tag has the option %s twice", name)
 		return
 	}
 	if w.where&p.where == 0 {
@@ -295,7 +295,7 @@ func (p *parser) option(s span) {
 		if w.where == OnBlank {
 			place = "a blank field (_ struct{})"
 		}
-		p.fault(from, to, "move it there", "the option %s belongs on %s", name, place)
+		p.fault(from, to, "move it there", "the option %s is for %s", name, place)
 		return
 	}
 	o := Option{Word: name, Pos: from, End: to, ValuePos: to}
@@ -369,7 +369,7 @@ func (p *parser) checkKind(o *Option, w word, value span) {
 	case number:
 		n, err := strconv.Atoi(o.Value)
 		if err != nil || n < 1 {
-			p.fault(o.Pos, o.End, "write a whole number from 1", "%s=%s is no count", o.Word, o.Value)
+			p.fault(o.Pos, o.End, "write a whole number from 1", "%s=%s is not a count", o.Word, o.Value)
 		}
 		o.Number = n
 	case counts:
@@ -377,14 +377,14 @@ func (p *parser) checkKind(o *Option, w word, value span) {
 	case size:
 		n, ok := parseSize(o.Value)
 		if !ok {
-			p.fault(o.Pos, o.End, "write bytes or KB (of 1,024 bytes): inline=512, inline=8KB", "%s=%s is no size",
+			p.fault(o.Pos, o.End, "write bytes or KB (of 1,024 bytes): inline=512, inline=8KB", "%s=%s is not a size",
 				o.Word, o.Value)
 		}
 		o.Number = n
 	case char:
 		if len(o.Value) != 1 || !isDelim(o.Value[0]) {
 			p.fault(o.Pos, o.End,
-				"write one ASCII sign that is no letter, digit, space, %, {, }, ~ or quote, such as delim=/",
+				"write one ASCII character that is not a letter, digit, space, %, {, }, ~ or quote, such as delim=/",
 				"%q cannot be the delimiter", o.Value)
 		}
 	case codec:
@@ -410,10 +410,10 @@ func (p *parser) counts(o *Option) []int {
 		switch {
 		case err != nil || n < 1:
 			p.fault(o.Pos, o.End, "write a whole number from 1, or several in quotes: "+o.Word+"='400,200'",
-				"%s=%s is no count", o.Word, o.Value)
+				"%s=%s is not a count", o.Word, o.Value)
 			return nil
 		case slices.Contains(all, n):
-			p.fault(o.Pos, o.End, "write it once", "%s=%s holds %d twice", o.Word, o.Value, n)
+			p.fault(o.Pos, o.End, "write it once", "%s=%s has %d twice", o.Word, o.Value, n)
 			return nil
 		}
 		all = append(all, n)

@@ -138,12 +138,12 @@ func TestFaults(t *testing.T) {
 		{`ddb:"root=x"`, OnField, `root=x`, `the option root takes no value: write root`},
 		{`ddb:"ttl=gone"`, OnField, `ttl=gone`, `the option ttl takes no value: write ttl`},
 		{`ddb:"ttl"`, OnBlank, `ttl`, `the option ttl needs a value: write ttl=ATTR`},
-		{`ddb:"hash=PK"`, OnField, `hash=PK`, `the option hash belongs on a blank field (_ struct{}): move it there`},
-		{`ddb:"nested"`, OnBlank, `nested`, `the option nested belongs on a field that is stored: move it there`},
+		{`ddb:"hash=PK"`, OnField, `hash=PK`, `the option hash is for a blank field (_ struct{}): move it there`},
+		{`ddb:"nested"`, OnBlank, `nested`, `the option nested is for a field that is stored: move it there`},
 		{`ddb:"sk=A,,root"`, OnField, ``, `empty option: remove the extra comma`},
 		{`ddb:""`, OnField, ``, `empty ddb tag: remove it, or write ddb:"-" for a field that is not stored`},
 		{`ddb:"-,sk=A"`, OnField, `-`, `- does not go with other options: write ddb:"-" alone, or remove it`},
-		{`ddb:"-"`, OnBlank, `-`, `- means nothing on a blank field: remove the tag`},
+		{`ddb:"-"`, OnBlank, `-`, `- has no effect on a blank field: remove the tag`},
 		{
 			`ddb:"sk='A"`, OnField, `sk='A`,
 			`the quoted value in "sk='A" has no end: close it with a single quote (a quote inside is doubled)`,
@@ -156,39 +156,37 @@ func TestFaults(t *testing.T) {
 		{`ddb:"sk=}"`, OnField, `}`, `a } without a { in the template "}": write }} for a literal brace`},
 		{
 			`ddb:"sk=X#{id}"`, OnField, `{id}`,
-			`"{id}" is no placeholder: write the name of an exported field, {key}, {.} or {shard}`,
+			`"{id}" is not a placeholder: write the name of an exported field, {key}, {.} or {shard}`,
 		},
 		{
 			`ddb:"sk=X#{}"`, OnField, `{}`,
-			`"{}" is no placeholder: write the name of an exported field, {key}, {.} or {shard}`,
+			`"{}" is not a placeholder: write the name of an exported field, {key}, {.} or {shard}`,
 		},
-		{`ddb:"sk=X#{^key}"`, OnField, `{^key}`, `^ goes with a field's name only, not with "{^key}": write {key}`},
+		{`ddb:"sk=X#{^key}"`, OnField, `{^key}`, `^ is for a field's name only, not for "{^key}": write {key}`},
 		{`ddb:"sk=X#{T:day}"`, OnField, `{T:day}`, `unknown format in "{T:day}": the formats are millis, seconds, ` +
 			`unix, date, month, week, year, raw, sortable, and a width of 1 to 20 digits such as 06`},
 		{`ddb:"sk=X#{T:dates}"`, OnField, `{T:dates}`, `unknown format in "{T:dates}": write date`},
 		{`ddb:"sk=X#{N:6}"`, OnField, `{N:6}`, `unknown format in "{N:6}": write the width with a leading zero: 06`},
 		{`ddb:"sk=X#{N:021}"`, OnField, `{N:021}`, `unknown format in "{N:021}": the formats are millis, seconds, ` +
 			`unix, date, month, week, year, raw, sortable, and a width of 1 to 20 digits such as 06`},
-		{`ddb:"delim=ab"`, OnBlank, `delim=ab`, `"ab" cannot be the delimiter: write one ASCII sign that is no ` +
-			`letter, digit, space, %, {, }, ~ or quote, such as delim=/`},
-		{`ddb:"delim=%"`, OnBlank, `delim=%`, `"%" cannot be the delimiter: write one ASCII sign that is no letter, ` +
-			`digit, space, %, {, }, ~ or quote, such as delim=/`},
+		{`ddb:"delim=ab"`, OnBlank, `delim=ab`, `"ab" cannot be the delimiter: write one ASCII character that is not a letter, digit, space, %, {, }, ~ or quote, such as delim=/`},
+		{`ddb:"delim=%"`, OnBlank, `delim=%`, `"%" cannot be the delimiter: write one ASCII character that is not a letter, digit, space, %, {, }, ~ or quote, such as delim=/`},
 		{
 			`ddb:"shards=0"`, OnBlank, `shards=0`,
-			`shards=0 is no count: write a whole number from 1, or several in quotes: shards='400,200'`,
+			`shards=0 is not a count: write a whole number from 1, or several in quotes: shards='400,200'`,
 		},
 		{
 			`ddb:"shards=4,8"`, OnBlank, `8`,
-			`unknown option "8": write several values of one option in quotes, as in shards='400,200'`,
+			`unknown option "8": write several values of one option in quotes, such as shards='400,200'`,
 		},
 		{
 			`ddb:"shards='200,x'"`, OnBlank, `shards='200,x'`,
-			`shards=200,x is no count: write a whole number from 1, or several in quotes: shards='400,200'`,
+			`shards=200,x is not a count: write a whole number from 1, or several in quotes: shards='400,200'`,
 		},
-		{`ddb:"shards='200,200'"`, OnBlank, `shards='200,200'`, `shards=200,200 holds 200 twice: write it once`},
+		{`ddb:"shards='200,200'"`, OnBlank, `shards='200,200'`, `shards=200,200 has 200 twice: write it once`},
 		{
 			`ddb:"inline=8MB"`, OnField, `inline=8MB`,
-			`inline=8MB is no size: write bytes or KB (of 1,024 bytes): inline=512, inline=8KB`,
+			`inline=8MB is not a size: write bytes or KB (of 1,024 bytes): inline=512, inline=8KB`,
 		},
 		{
 			`ddb:"compress=brotli"`, OnField, `compress=brotli`,

@@ -153,10 +153,10 @@ func (p *parser) placeholder(s span) Part {
 	switch {
 	case !special && !isExported(part.Name):
 		p.fault(part.Pos, part.End, "write the name of an exported field, {key}, {.} or {shard}",
-			"%q is no placeholder", s.text)
+			"%q is not a placeholder", s.text)
 		part.Name = "?"
 	case special && part.KeyField:
-		p.fault(part.Pos, part.End, "write {"+part.Name+"}", "^ goes with a field's name only, not with %q", s.text)
+		p.fault(part.Pos, part.End, "write {"+part.Name+"}", "^ is for a field's name only, not for %q", s.text)
 	}
 	if hasFormat && !isFormat(part.Format) {
 		p.fault(part.Pos, part.End, formatCure(part.Format), "unknown format in %q", s.text)

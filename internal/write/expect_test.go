@@ -311,7 +311,7 @@ func TestHolds(t *testing.T) {
 	}{
 		{"the same item", put("A"), Item("p", "A", nil), true},
 		{"with another attribute", put("A"), Item("p", "A", item.Attributes{"a": S("x")}), false},
-		{"an item that is not there", put("A"), nil, false},
+		{"an item that is missing", put("A"), nil, false},
 		{"set and removed", set, Item("p", "A", item.Attributes{"a": N("1.0"), "c": S("x")}), true},
 		{"not set", set, Item("p", "A", item.Attributes{"a": N("2")}), false},
 		{"not removed", set, Item("p", "A", item.Attributes{"a": N("1"), "b": S("x")}), false},

@@ -129,8 +129,8 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 func unflipped(requests []*Request, committed bool) error {
 	for _, r := range requests {
 		if r.External > 0 && !committed {
-			return fmt.Errorf("%s.%s: a value of the item %s is so large that it lies outside of it, which Save, "+
-				"Update, SavePart and BulkLoad write: use one of these", r.Label, r.Field, r.Place)
+			return fmt.Errorf("%s.%s: the item %s has a value too large for an item, which only Save, Update, "+
+				"SavePart and BulkLoad write: use one of these", r.Label, r.Field, r.Place)
 		}
 	}
 	return nil
@@ -149,8 +149,8 @@ func (c *Choice) commitAndRest(requests []*Request) (*Plan, error) {
 	}
 	first := append(pointing, c.Commit)
 	if !Fits(first) {
-		return nil, fmt.Errorf("%s: %d items point to values outside of them, which takes one transaction (%d items, "+
-			"%d bytes) also with Independent: save fewer of them at once",
+		return nil, fmt.Errorf("%s: %d items have external values, which need one transaction (%d items, %d bytes) "+
+			"also with Independent: save fewer of them at once",
 			first[0].Label, len(pointing), cost.MaxTransactItems-1, cost.MaxTransactBytes)
 	}
 	p := oneByOne(rest, alone(c.ExactlyOnce))
@@ -189,8 +189,8 @@ func (p *Plan) tooLarge() error {
 	for _, st := range p.Steps {
 		for _, r := range st.Requests {
 			if r.NewSize > cost.MaxItem {
-				return fmt.Errorf("%s.%s: the item %s would have %d bytes with the mark of a staged write, over the "+
-					"limit of %d: write with Independent, or make it smaller",
+				return fmt.Errorf("%s.%s: the item %s would have %d bytes with the mark of a staged write, over "+
+					"the limit of %d: write with Independent, or make it smaller",
 					r.Label, r.Field, r.Place, r.NewSize, cost.MaxItem)
 			}
 		}
@@ -287,15 +287,16 @@ func tooMany(all []*Request, c Choice) error {
 	case c.ExactlyOnce && c.Steps != nil:
 		cure = "insert without ExactlyOnce, which stages it, or with Independent, one by one"
 	case c.Move && !all[0].Reserved.Versions():
-		cure = "an entity moves at once, or not: insert a copy under the new key, one by one with Independent, and " +
-			"delete the old one"
+		cure = "an entity moves in one transaction: insert a copy under the new key, one by one with Independent, " +
+			"and delete the old one"
 	case c.Move:
-		cure = "an entity moves at once, or not: insert a copy under the new key, with Staged, and delete the old one"
+		cure = "an entity moves in one transaction: insert a copy under the new key, with Staged, and delete the " +
+			"old one"
 	}
 	if slices.ContainsFunc(all, func(r *Request) bool { return r.Kind == Check }) {
-		cure = "load less, so that less is checked, or save without CheckLoaded"
+		cure = "load less, so that fewer items are checked, or save without CheckLoaded"
 	}
-	return fmt.Errorf("%s: %d items of %d bytes do not fit one transaction (%d items, %d bytes): %s",
+	return fmt.Errorf("%s: transaction too large: %d items of %d bytes in all (limits %d and %d): %s",
 		all[0].Label, len(all), Bytes(all), cost.MaxTransactItems, cost.MaxTransactBytes, cure)
 }
 

@@ -225,7 +225,7 @@ func TestArrangeTooMany(t *testing.T) {
 			"one more does not", many(101, 10), nil,
 			choice{},
 			"", 0,
-			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with " +
+			"Thing: transaction too large: 101 items of 1010 bytes in all (limits 100 and 4194304): save with " +
 				"Independent, one by one, or save in parts",
 		},
 		{"one by one", many(101, 10), nil, choice{Independent: true}, write.OneByOne, 101, ""},
@@ -240,14 +240,14 @@ func TestArrangeTooMany(t *testing.T) {
 			"a delete, exactly once", many(101, 10), nil,
 			choice{Delete: true, ExactlyOnce: true, Steps: staging},
 			"", 0,
-			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): delete without " +
+			"Thing: transaction too large: 101 items of 1010 bytes in all (limits 100 and 4194304): delete without " +
 				"ExactlyOnce, or with Independent, one by one",
 		},
 		{
 			"an insert, exactly once", many(101, 10), nil,
 			choice{ExactlyOnce: true, Steps: staging},
 			"", 0,
-			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): insert without " +
+			"Thing: transaction too large: 101 items of 1010 bytes in all (limits 100 and 4194304): insert without " +
 				"ExactlyOnce, which stages it, or with Independent, one by one",
 		},
 		{
@@ -261,15 +261,15 @@ func TestArrangeTooMany(t *testing.T) {
 			"a move", many(101, 10), nil,
 			choice{Move: true},
 			"", 0,
-			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): an entity moves " +
-				"at once, or not: insert a copy under the new key, with Staged, and delete the old one",
+			"Thing: transaction too large: 101 items of 1010 bytes in all (limits 100 and 4194304): an entity " +
+				"moves in one transaction: insert a copy under the new key, with Staged, and delete the old one",
 		},
 		{"4 MB fit", many(16, 4<<20/16), nil, choice{}, write.Transaction, 1, ""},
 		{
 			"more do not", many(16, 4<<20/16+1), nil,
 			choice{},
 			"", 0,
-			"Thing: 16 items of 4194320 bytes do not fit one transaction (100 items, 4194304 bytes): save with " +
+			"Thing: transaction too large: 16 items of 4194320 bytes in all (limits 100 and 4194304): save with " +
 				"Independent, one by one, or save in parts",
 		},
 		{"more, staged by itself", many(16, 4<<20/16+1), nil, choice{Steps: staging}, write.Staged, 2, ""},
@@ -283,8 +283,8 @@ func TestArrangeTooMany(t *testing.T) {
 			}(),
 			choice{},
 			"", 0,
-			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): load less, so " +
-				"that less is checked, or save without CheckLoaded",
+			"Thing: transaction too large: 101 items of 1010 bytes in all (limits 100 and 4194304): load less, so " +
+				"that fewer items are checked, or save without CheckLoaded",
 		},
 	} {
 		p, err := write.Arrange(c.requests, c.checks, c.choice)
@@ -359,22 +359,22 @@ func TestUnits(t *testing.T) {
 		},
 		{
 			"a put where something expired may be", absent(sized(write.Put, 0, 2000, true)),
-			"2 (up to 400 if an expired item lies there)",
+			"2 (up to 400 if an expired item has the same key)",
 		},
 		{"a put in place of leftovers that may go", absent(sized(write.Put, 5000, 2000, false)), "5 (at least 2)"},
 		{"a check", sized(write.Check, 3000, 3000, false), "3"},
 		{"an update of a version", guarded(sized(write.Update, 5000, 5000, false), write.Expect{Version: B("v")}), "5"},
 		{
 			"one of old values", guarded(sized(write.Update, 5000, 5100, false), write.Expect{Old: old(3000)}),
-			"5 (3 to 400 if others have enlarged the item)",
+			"5 (3 to 400 if other writers enlarged the item)",
 		},
 		{
 			"a put of old values", guarded(sized(write.Put, 3000, 5000, false), write.Expect{Old: old(2900)}),
-			"5 (up to 400 if others have enlarged the item)",
+			"5 (up to 400 if other writers enlarged the item)",
 		},
 		{
 			"a delete of old values", guarded(sized(write.Delete, 3000, 0, false), write.Expect{Old: old(2900)}),
-			"3 (up to 400 if others have enlarged the item)",
+			"3 (up to 400 if other writers enlarged the item)",
 		},
 	} {
 		if got := c.r.Units().String(); got != c.want {

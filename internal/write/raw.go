@@ -22,7 +22,7 @@ func Raw(part types.TransactWriteItem, tables func(name string) *item.Table) (*R
 	var missing error
 	need := func(expression *string, what string) {
 		if aws.ToString(expression) == "" {
-			missing = fmt.Errorf("the %s has no %s", r.Kind, what)
+			missing = fmt.Errorf("the %s lacks %s: add it", r.Kind, what)
 		}
 	}
 	if g := part.Put; g != nil {
@@ -53,11 +53,11 @@ func Raw(part types.TransactWriteItem, tables func(name string) *item.Table) (*R
 	}
 	switch {
 	case len(names) != 1:
-		return nil, fmt.Errorf("the item has %d of Put, Update, Delete and ConditionCheck: give it one", len(names))
+		return nil, fmt.Errorf("the item has %d of Put, Update, Delete and ConditionCheck: use one of them", len(names))
 	case aws.ToString(names[0]) == "":
-		return nil, fmt.Errorf("the %s has no TableName", r.Kind)
+		return nil, fmt.Errorf("the %s lacks the TableName: add it", r.Kind)
 	case len(put)+len(key) == 0:
-		return nil, fmt.Errorf("the %s has no attributes: give a Put its Item, and the others their Key", r.Kind)
+		return nil, fmt.Errorf("the %s has no attributes: add the Item of a Put, or the Key of the others", r.Kind)
 	case missing != nil:
 		return nil, missing
 	}
@@ -97,13 +97,13 @@ func (r *Request) locate(name string, key, put item.Attributes, tables func(stri
 	}
 	var ok bool
 	if r.PK, ok = attr.ScalarOf(all[r.Table.Hash]); !ok {
-		return fmt.Errorf("the %s lacks %s, the partition key of %s", r.Kind, r.Table.Hash, name)
+		return fmt.Errorf("the %s lacks %s, the partition key of %s: add it", r.Kind, r.Table.Hash, name)
 	}
 	if r.Table.Range == "" {
 		return nil
 	}
 	if r.SK, ok = attr.ScalarOf(all[r.Table.Range]); !ok {
-		return fmt.Errorf("the %s lacks %s, the sort key of %s", r.Kind, r.Table.Range, name)
+		return fmt.Errorf("the %s lacks %s, the sort key of %s: add it", r.Kind, r.Table.Range, name)
 	}
 	return nil
 }

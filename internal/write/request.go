@@ -229,14 +229,14 @@ func (r *Request) Units() cost.Units {
 	case e.Absent:
 		price.Min = cost.Put(0, r.NewSize)
 		if r.Unread {
-			price.Max, price.If = most, "an expired item lies there"
+			price.Max, price.If = most, "an expired item has the same key"
 		}
 	case r.Unread:
 		price.Expected = cost.Put(r.Likely, r.NewSize)
 		price.Max, price.If = most, "the item is larger"
 	case e.Version == nil && e.Old != nil:
 		price.Min = cost.WriteUnits(r.guarded())
-		price.Max, price.If = most, "others have enlarged the item"
+		price.Max, price.If = most, "other writers enlarged the item"
 	}
 	return price
 }

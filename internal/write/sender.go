@@ -310,8 +310,8 @@ func orEmpty(a item.Attributes) item.Attributes {
 	return a
 }
 
-var errLost = errors.New("an answer was lost, and the item holds another version: it was not written, or somebody " +
-	"has written it since")
+var errLost = errors.New("an answer was lost, and the item has another version: the write failed, or another " +
+	"writer changed the item afterwards")
 
 // look reads, strongly consistent, the item of a request whose answer was lost. done is true if the
 // item shows the outcome. It is false if the item is as it was before, so that the request may be sent

@@ -95,7 +95,7 @@ func InTime(r *http.Request, until time.Time) error {
 type LateError struct{ NotAfter time.Time }
 
 func (e *LateError) Error() string {
-	return "it was not sent: it was to be sent before " + e.NotAfter.UTC().Format(time.RFC3339)
+	return "it was not sent: its deadline was " + e.NotAfter.UTC().Format(time.RFC3339)
 }
 
 // endedUnsent reports whether a call ended before a request was sent, for instance because its context was done.

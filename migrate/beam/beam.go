@@ -57,7 +57,7 @@ func Move(s sdk.Scope, j Job) (sdk.PCollection, error) {
 	}
 	if j.Segments < 1 || j.WriteRate < 0 || j.Source == "" {
 		return sdk.PCollection{},
-			fmt.Errorf("%s: a job has a source, a segment or more, and a rate of 0 or more: %q, %d, %v", j.Model,
+			fmt.Errorf("%s: a job needs a source, at least one segment, and a rate of 0 or more: %q, %d, %v", j.Model,
 				j.Source, j.Segments, j.WriteRate)
 	}
 	all := make([]int, j.Segments)

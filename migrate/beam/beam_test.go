@@ -273,11 +273,11 @@ func TestKilled(t *testing.T) {
 func TestRefused(t *testing.T) {
 	s := newSetup(t, 1)
 	for want, change := range map[string]func(*Job){
-		"there is no model Other: there are Shop": func(j *Job) { j.Model = "Other" },
-		"a segment or more":                       func(j *Job) { j.Segments = 0 },
-		"the lock file cannot be read":            func(j *Job) { j.Lock = nil },
-		"a job has a source":                      func(j *Job) { j.Source = "" },
-		"there is no table not-there":             func(j *Job) { j.Source = "not-there" },
+		"no model Other: the models are Shop": func(j *Job) { j.Model = "Other" },
+		"a segment or more":                   func(j *Job) { j.Segments = 0 },
+		"the lock file cannot be read":        func(j *Job) { j.Lock = nil },
+		"a job has a source":                  func(j *Job) { j.Source = "" },
+		"there is no table not-there":         func(j *Job) { j.Source = "not-there" },
 	} {
 		j := s.job
 		change(&j)

@@ -41,7 +41,7 @@ func draws(root string, check bool) error {
 		return err
 	}
 	if faults := compare(rows, string(page)); len(faults) > 0 {
-		return fmt.Errorf("CONTRIBUTING.md, draws of tests:\n%s", strings.Join(faults, "\n"))
+		return fmt.Errorf("CONTRIBUTING.md: the table of draws is wrong:\n%s", strings.Join(faults, "\n"))
 	}
 	return nil
 }

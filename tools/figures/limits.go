@@ -136,7 +136,7 @@ func (p page) update(root, text, command string, check bool) error {
 	before, rest, ok := strings.Cut(string(content), p.begin)
 	_, after, found := strings.Cut(rest, p.end)
 	if !ok || !found {
-		return fmt.Errorf("%s has no lines %q and %q", p.file, p.begin, p.end)
+		return fmt.Errorf("%s: the lines %q and %q are missing", p.file, p.begin, p.end)
 	}
 	now := before + p.begin + "\n" + text + p.end + after
 	switch {

@@ -30,11 +30,11 @@ func checkManifest(name string) error {
 	}
 	switch {
 	case j.APIVersion != "batch/v1" || j.Kind != "Job":
-		return fmt.Errorf("it is a %s of %s, and no Job of batch/v1", j.Kind, j.APIVersion)
+		return fmt.Errorf("it is a %s of %s: write a Job of batch/v1", j.Kind, j.APIVersion)
 	case j.Spec.CompletionMode == nil || *j.Spec.CompletionMode != batch.IndexedCompletion || j.Spec.Completions == nil:
-		return fmt.Errorf("its pods have no indexes")
+		return fmt.Errorf("its pods have no indexes: add completionMode: Indexed")
 	case len(j.Spec.Template.Spec.Containers) != 1:
-		return fmt.Errorf("it has %d containers", len(j.Spec.Template.Spec.Containers))
+		return fmt.Errorf("it has %d containers: keep one", len(j.Spec.Template.Spec.Containers))
 	}
 	return nil
 }

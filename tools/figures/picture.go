@@ -69,11 +69,11 @@ func picture(root string, check bool) error {
 	}
 	for _, from := range slices.Sorted(maps.Keys(imports)) {
 		if ids[from] == "" {
-			return fmt.Errorf("package %s is in no layer of tools/figures/picture.go", from)
+			return fmt.Errorf("package %s: add it to a layer of tools/figures/picture.go", from)
 		}
 		for _, to := range imports[from] {
 			if level[to] < level[from] {
-				return fmt.Errorf("package %s imports %s, of a higher layer (tools/figures/picture.go)", from, to)
+				return fmt.Errorf("package %s imports %s: it is of a higher layer (tools/figures/picture.go)", from, to)
 			}
 			if !reachesOtherwise(imports, from, to) {
 				fmt.Fprintf(&b, "  %s --> %s\n", ids[from], ids[to])

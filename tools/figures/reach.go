@@ -38,7 +38,7 @@ func reached(root string) ([]reach, error) {
 		return nil, err
 	}
 	if packages.PrintErrors(loaded) > 0 {
-		return nil, fmt.Errorf("the module does not compile")
+		return nil, fmt.Errorf("the module does not compile: run go vet ./...")
 	}
 	prog, all := ssautil.AllPackages(loaded, ssa.InstantiateGenerics)
 	prog.Build()

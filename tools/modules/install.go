@@ -103,7 +103,7 @@ func (r *room) generate() error {
 	}
 	after, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err == nil && !bytes.Equal(before, after) {
-		err = fmt.Errorf("generated code changes the go.mod of its program:\n%s", after)
+		err = fmt.Errorf("generated code changes the go.mod of its program: %s", after)
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("name a command: tidy, install or proxy")
+		return fmt.Errorf("no command: name one: tidy, install or proxy")
 	}
 	flags := flag.NewFlagSet("modules", flag.ExitOnError)
 	check := flags.Bool("check", false, "change nothing, and fail if something would change")
@@ -37,7 +37,7 @@ func run(args []string) error {
 	var proxy string
 	if args[0] == "proxy" {
 		if len(rest) == 0 {
-			return fmt.Errorf("name the directory of the proxy")
+			return fmt.Errorf("no directory: name the directory of the proxy")
 		}
 		proxy, rest = rest[0], rest[1:]
 	}
@@ -61,5 +61,5 @@ func run(args []string) error {
 	case "proxy":
 		return all.writeProxy(proxy)
 	}
-	return fmt.Errorf("%s: there is no such command: tidy, install or proxy", args[0])
+	return fmt.Errorf("unknown command %s: name one: tidy, install or proxy", args[0])
 }

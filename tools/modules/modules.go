@@ -64,7 +64,7 @@ func find(root string) (modules, error) {
 		all = append(all, m)
 		rel, err := filepath.Rel(root, m.dir)
 		if want := path.Join(prefix, filepath.ToSlash(rel)); err == nil && m.path != want {
-			errs = append(errs, fmt.Errorf("%s: it is the module %s: let it be %s", name, m.path, want))
+			errs = append(errs, fmt.Errorf("%s: it is the module %s: it must be %s", name, m.path, want))
 		}
 		if len(file.Replace) > 0 {
 			errs = append(errs,
@@ -72,7 +72,7 @@ func find(root string) (modules, error) {
 		}
 		for _, r := range file.Require {
 			if (&mod{path: r.Mod.Path}).own() && r.Mod.Version != version {
-				errs = append(errs, fmt.Errorf("%s: it requires %s: let it be %s", name, r.Mod, version))
+				errs = append(errs, fmt.Errorf("%s: it requires %s: it must be %s", name, r.Mod, version))
 			}
 		}
 		return err

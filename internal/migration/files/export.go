@@ -55,7 +55,7 @@ func Open(ctx context.Context, files Files) (*Export, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the export has no %s (%w): name the folder of one export, which ends with "+
-			"AWSDynamoDB/ and an id, and wait until it has ended", summaryName, err)
+			"AWSDynamoDB/ and an id, and wait until it is complete", summaryName, err)
 	}
 	var summary struct {
 		ExportType, OutputFormat, TableARN string
@@ -68,7 +68,7 @@ func Open(ctx context.Context, files Files) (*Export, error) {
 	case summary.OutputFormat != "DYNAMODB_JSON":
 		return nil, fmt.Errorf("the export's format is %q: export as DYNAMODB_JSON", summary.OutputFormat)
 	case strings.HasPrefix(summary.ExportType, "INCREMENTAL"):
-		return nil, errors.New("the export is incremental, with changes and not items: export the whole table")
+		return nil, errors.New("the export is incremental: export the whole table")
 	}
 	if content, err = readAll(ctx, files, filesName); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, copyAgain)
@@ -88,7 +88,8 @@ func Open(ctx context.Context, files Files) (*Export, error) {
 		e.data, sum = append(e.data, f), sum+f.Items
 	}
 	if sum != e.Items {
-		return nil, fmt.Errorf("%s has %d items, and %s %d: the export is not whole", summaryName, e.Items, filesName,
+		return nil, fmt.Errorf("%s has %d items, but %s has %d: the export is incomplete", summaryName, e.Items,
+			filesName,
 			sum)
 	}
 	return e, nil
@@ -189,10 +190,10 @@ func (f dataFile) check(rest io.Reader, sum hash.Hash, n int) error {
 		return err
 	}
 	if got := base64.StdEncoding.EncodeToString(sum.Sum(nil)); f.MD5 != "" && got != f.MD5 {
-		return fmt.Errorf("%s has the checksum %s, and %s in the manifest: %s", f.name(), got, f.MD5, copyAgain)
+		return fmt.Errorf("%s has the checksum %s, but %s in the manifest: %s", f.name(), got, f.MD5, copyAgain)
 	}
 	if n != f.Items {
-		return fmt.Errorf("%s has %d items, and %d in the manifest: %s", f.name(), n, f.Items, copyAgain)
+		return fmt.Errorf("%s has %d items, but %d in the manifest: %s", f.name(), n, f.Items, copyAgain)
 	}
 	return nil
 }

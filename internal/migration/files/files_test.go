@@ -162,7 +162,7 @@ func TestDamagedExportIsRefused(t *testing.T) {
 		}, "export the whole table"},
 		"another count": {func(t *testing.T, dir string) {
 			put(t, dir, summaryName, `{"outputFormat":"DYNAMODB_JSON","itemCount":99}`)
-		}, "the export is not whole"},
+		}, "the export is incomplete"},
 		"a missing file": {
 			func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "data", "01.json.gz")) },
 			"copy the export again",

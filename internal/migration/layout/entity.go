@@ -49,7 +49,7 @@ func (x *Layout) Entity(pk, sk key.Scalar) (*Entity, error) {
 func ownValues(t *template, s key.Scalar, own map[string]key.Value) error {
 	values := make([]key.Value, len(t.from))
 	if !t.Parse(s, values) {
-		return fmt.Errorf("the key %s is none of the model's", s)
+		return fmt.Errorf("the key %s matches no item of the model: see the keys of the lock file", s)
 	}
 	for i, from := range t.from {
 		if t.lossless(i) {

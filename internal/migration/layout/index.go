@@ -35,7 +35,8 @@ func (x *Layout) indexed() error {
 		l := &x.Indexes[i]
 		at := slices.IndexFunc(x.Kinds, func(k *Kind) bool { return k.Name == l.Item && k.LayoutItem.Table == l.Table })
 		if at < 0 {
-			return fmt.Errorf("the index %s is of an item %s that is not there: run itemize gen", l.Name, l.Item)
+			return fmt.Errorf("the index %s is of the item %s, which is missing in the layout: run itemize gen",
+				l.Name, l.Item)
 		}
 		for n := range l.Hash {
 			if err := x.indexKey(x.Kinds[at], l.Name, &l.Hash[n], key.MaxPartition); err != nil {
@@ -149,9 +150,9 @@ func (s *splitter) sparse(it *Item, n *indexKey) {
 		delete(it.Attributes, n.name)
 		noteOn(it, n.name, v)
 	case n.index == "" && (!scalar || held.Type != n.kind):
-		s.fault(n.name, "it is a %s, and is when the item expires, in epoch seconds", attr.TypeName(v))
+		s.fault(n.name, "it is a %s, but an expiry is a number of epoch seconds", attr.TypeName(v))
 	case !scalar || held.Type != n.kind:
-		s.fault(n.name, "it is a %s, and a key of the index %s of type %c", attr.TypeName(v), n.index, n.kind)
+		s.fault(n.name, "it is a %s, but the key of the index %s has the type %c", attr.TypeName(v), n.index, n.kind)
 	default:
 		if err := held.CheckSize(n.most); err != nil {
 			s.fault(n.name, "as a key of the index %s: %v", n.index, err)
@@ -251,7 +252,7 @@ func (s *splitter) expire(it *Item, fields item.Attributes) {
 	v, err := (&source{kind: key.Time}).orZero(fields[name])
 	switch {
 	case err != nil:
-		s.fault(cmp.Or(name, k.Expiry), "%v, and is when the item expires", err)
+		s.fault(cmp.Or(name, k.Expiry), "%v, but it is the expiry", err)
 	case !v.Time.IsZero():
 		it.Attributes[s.TTL] = item.Epoch(v.Time)
 	}

@@ -109,7 +109,7 @@ func TestKeysOfIndexes(t *testing.T) {
 		},
 		"an expiry that is no time": {
 			func(d item.Attributes) { d["Until"] = str("soon") }, "", nil,
-			`Until: the text is not a time, and is when the item expires`,
+			`Until: the text is not a time, but it is the expiry`,
 		},
 		"empty own key": {
 			func(d item.Attributes) { d["Owner"] = str("") }, "HEAD",
@@ -126,7 +126,7 @@ func TestKeysOfIndexes(t *testing.T) {
 		},
 		"an own key of another type": {
 			func(d item.Attributes) { d["Owner"] = num("1") }, "", nil,
-			"Owner: it is a N, and a key of the index byOwner of type S",
+			"Owner: it is a N, but the key of the index byOwner has the type S",
 		},
 		"a large own key": {
 			func(d item.Attributes) { d["Owner"] = str(strings.Repeat("x", 2049)) }, "", nil,
@@ -169,7 +169,7 @@ func TestKeysOfIndexes(t *testing.T) {
 		}, "HEAD", item.Attributes{"G1": str("STATE#open")}, ""},
 		"another in the monolith": {
 			func(d item.Attributes) { d["G1"] = str("open") }, "", nil,
-			"G1: no field of the model claims it, and the root has another attribute of that name",
+			"G1: no field of the model has this name, but the root has another attribute with it",
 		},
 	}
 	for name, tt := range tests {

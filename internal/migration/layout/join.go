@@ -96,7 +96,7 @@ func (j *joiner) keys(items []*Item) error {
 func (j *joiner) fromKey(t *template, s key.Scalar, all bool) error {
 	values := make([]key.Value, len(t.from))
 	if !t.Parse(s, values) {
-		return fmt.Errorf("%s: the key %s is none of the model's", j.Model, s)
+		return fmt.Errorf("%s: the key %s matches no item of the model", j.Model, s)
 	}
 	for i := range t.from {
 		if from := &t.from[i]; from.from == "model" && t.lossless(i) && (all || !j.onItem(from.attribute)) {
@@ -195,7 +195,7 @@ func (j *joiner) element(it *Item) (mapKey string, v types.AttributeValue, err e
 	k := it.Kind
 	values := make([]key.Value, len(k.key.from))
 	if !k.key.Parse(it.SK, values) {
-		return "", nil, fmt.Errorf("%s: the key %s is none of %s", j.Model, it.SK, k.Name)
+		return "", nil, fmt.Errorf("%s: the key %s does not match %s", j.Model, it.SK, k.Name)
 	}
 	fields := item.Attributes{}
 	for i := range k.key.from {

@@ -28,9 +28,8 @@ func (x *Layout) KeyAttributes(hash, sort string) (*Keys, error) {
 	names, identifies := x.identities()
 	for _, name := range k.names() {
 		if !identifies[name] {
-			return nil, fmt.Errorf("the key %s of the monoliths is no field that stands in the keys of the model's "+
-				"root, so that nobody could tell where the monolith of an entity lies: name it in them, rename the "+
-				"field (dynamodbav), or say how the key is made (-key, -sort; migrate.Keys)", name)
+			return nil, fmt.Errorf("the key %s of the monoliths is not in the keys of the model's root: add it "+
+				"there, rename the field (dynamodbav), or write its template (-key, -sort)", name)
 		}
 	}
 	return k, k.whole(names)
@@ -44,8 +43,8 @@ func (x *Layout) KeyTemplates(hash, sort string) (*Keys, error) {
 	names, identifies := x.identities()
 	for _, name := range names {
 		if !identifies[name] {
-			return nil, fmt.Errorf("the keys of the model's root do not give %s back in full, so that nobody could "+
-				"tell where the monolith of an entity lies: write it in full", name)
+			return nil, fmt.Errorf("the value of %s cannot be read back from the keys of the model's root, so that "+
+				"a monolith cannot be found: write it in full", name)
 		}
 	}
 	var err error
@@ -61,8 +60,8 @@ func (x *Layout) KeyTemplates(hash, sort string) (*Keys, error) {
 	}
 	for _, name := range names {
 		if !k.hash.names(name) && (k.sort.template == nil || !k.sort.names(name)) && slices.Contains(k.names(), name) {
-			return nil, fmt.Errorf("the keys of the monoliths do not give %s back in full, so that two entities "+
-				"could have one monolith: write it in full", name)
+			return nil, fmt.Errorf("the value of %s cannot be read back from the keys of the monoliths, so that "+
+				"two entities could have one monolith: write it in full", name)
 		}
 	}
 	return k, k.whole(names)
@@ -89,9 +88,8 @@ func (k *Keys) whole(names []string) error {
 	have := k.names()
 	for _, name := range names {
 		if !slices.Contains(have, name) {
-			return fmt.Errorf("the field %s stands in the keys of the model's root, and in none of the monoliths, so "+
-				"that two entities could have one monolith: take it out of the keys, or name it in those of the "+
-				"monoliths", name)
+			return fmt.Errorf("the field %s is in the keys of the model's root, but not of the monoliths: remove "+
+				"it there, or add it here", name)
 		}
 	}
 	return nil
@@ -109,7 +107,8 @@ func (f keyFrom) of(fields item.Attributes, limit int) (key.Scalar, error) {
 	if f.template == nil {
 		s, ok := attr.ScalarOf(fields[f.attribute])
 		if !ok && f.attribute != "" {
-			return s, fmt.Errorf("the key %s is no field that stands in the model's keys", f.attribute)
+			return s, fmt.Errorf("the key %s is not a field in the model's keys: rename the field (dynamodbav), or "+
+				"write its template (-key, -sort)", f.attribute)
 		}
 		return s, nil
 	}
@@ -191,9 +190,8 @@ func (x *Layout) keyOf(text string) (*template, error) {
 		return nil, err
 	}
 	if i := t.Ambiguous(); i >= 0 {
-		return nil, fmt.Errorf("the key %q of monoliths: before %s stands another text of any length and no %s "+
-			"between them, so that two entities could have one key: keys of that form cannot be told apart, and "+
-			"their monoliths not moved", text, parsed.Parts[i], x.Delim)
+		return nil, fmt.Errorf("the key %q of monoliths: %s follows text of any length without a %s between them, "+
+			"so that two entities could have one key: such monoliths cannot be moved", text, parsed.Parts[i], x.Delim)
 	}
 	return t, nil
 }
@@ -227,6 +225,6 @@ func (x *Layout) placeholder(p tags.Part) (schema.LayoutPlaceholder, error) {
 	if found != nil {
 		return found[0], nil
 	}
-	return schema.LayoutPlaceholder{}, fmt.Errorf("%s does not stand in the keys of the model's root, so that nobody "+
-		"could tell where the monolith of an entity lies: there are %v", p, there)
+	return schema.LayoutPlaceholder{}, fmt.Errorf("%s is not in the keys of the model's root, so that a monolith "+
+		"cannot be found: name one of %v", p, there)
 }

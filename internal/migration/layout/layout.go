@@ -107,7 +107,7 @@ func New(l schema.Layout) (*Layout, error) {
 // has in full the fields that the root's key has beyond the partition key.
 func (x *Layout) checkIdentities() error {
 	if x.top[schema.DefaultVersion] {
-		return fmt.Errorf("%s: a field is named %s, where the library keeps its versions of monoliths: rename it",
+		return fmt.Errorf("%s: the field %s has the name of the library's version of monoliths: rename it",
 			x.Model, schema.DefaultVersion)
 	}
 	names, _ := x.identities()
@@ -117,8 +117,8 @@ func (x *Layout) checkIdentities() error {
 		}
 		for _, k := range x.Kinds {
 			if k.key == nil || !k.key.names(name) {
-				return fmt.Errorf("%s: the keys of %s do not give %s back in full, and so not which entity of a "+
-					"partition they are of: write it in full there", x.Model, k.Name, name)
+				return fmt.Errorf("%s: the value of %[3]s cannot be read back from the keys of %[2]s, so that its "+
+					"entity is unknown: write it in full there", x.Model, k.Name, name)
 			}
 		}
 	}
@@ -141,19 +141,19 @@ func (x *Layout) supported() error {
 	case len(x.Delim) != 1 || len(x.Tables) == 0 || len(x.Items) == 0:
 		return errors.New("the layout is incomplete: run itemize gen")
 	case x.Version == "":
-		return errors.New("the model has noversion, and what moves needs versions: remove it")
+		return errors.New("the model has noversion, but a migration needs versions: remove it")
 	case x.Shards != nil:
-		return errors.New("the model is sharded, which a migration does not know yet: load its entities with BulkLoad")
+		return errors.New("the model is sharded, which a migration does not support: load its entities with BulkLoad")
 	case slices.ContainsFunc(x.Tables, func(t schema.LayoutTable) bool { return strings.Contains(t.Name, "{") }):
-		return errors.New("the model's tables follow the time, which a migration does not know yet: load its " +
-			"entities with BulkLoad")
+		return errors.New("the model has rotating tables, which a migration does not support: load its entities " +
+			"with BulkLoad")
 	case slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool {
 		return slices.ContainsFunc(it.Attributes, schema.LayoutAttribute.IsLarge)
 	}):
-		return errors.New("the model has large values (compress, chunk, s3=), which a migration does not know yet: " +
-			"move it without these tags, and add them afterwards: what is stored plainly stays readable")
+		return errors.New("the model has large values (compress, chunk, s3=), which a migration does not support: " +
+			"add these tags after the migration")
 	case !slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool { return it.Root }):
-		return errors.New("the layout names no root: run itemize gen")
+		return errors.New("the layout has no root: run itemize gen")
 	}
 	return nil
 }

@@ -223,16 +223,16 @@ type unversioned struct {
 
 // Models that a migration does not support are refused by name, and the error says what to do instead.
 func TestNotYet(t *testing.T) {
+	const (
+		bulk            = ", which a migration does not support: load its entities with BulkLoad"
+		unversionedText = "the model has noversion, but a migration needs versions: remove it"
+	)
 	for want, typ := range map[string]reflect.Type{
-		"dated: the model's tables follow the time, which a migration does not know yet: load its entities with " +
-			"BulkLoad": reflect.TypeFor[dated](),
-		"sharded: the model is sharded, which a migration does not know yet: load its entities " +
-			"with BulkLoad": reflect.TypeFor[sharded](),
-		"voluminous: the model has large values (compress, chunk, s3=), which a migration does not know yet: move it " +
-			"without these tags, and add them afterwards: " +
-			"what is stored plainly stays readable": reflect.TypeFor[voluminous](),
-		"unversioned: the model has noversion, and what moves needs versions: " +
-			"remove it": reflect.TypeFor[unversioned](),
+		"dated: the model has rotating tables" + bulk: reflect.TypeFor[dated](),
+		"sharded: the model is sharded" + bulk:        reflect.TypeFor[sharded](),
+		"voluminous: the model has large values (compress, chunk, s3=), which a migration does not support: add " +
+			"these tags after the migration": reflect.TypeFor[voluminous](),
+		"unversioned: " + unversionedText: reflect.TypeFor[unversioned](),
 	} {
 		e, err := schema.Of(typ)
 		if err != nil {

@@ -216,7 +216,7 @@ func (s *splitter) spread(it *Item, name string) bool {
 		s.note(name, "was", v)
 		return false
 	case !ok:
-		s.fault(name, "it is a %s, and its fields lie on an item: it has to be a map", attr.TypeName(v))
+		s.fault(name, "it is a %s, but its fields are attributes of an item: it must be a map", attr.TypeName(v))
 		return false
 	}
 	var more item.Attributes
@@ -266,7 +266,7 @@ func (s *splitter) elements(k *Kind) {
 		return
 	case *types.AttributeValueMemberL:
 		if k.LayoutItem.Kind == "map" {
-			s.fault(k.From, "it is a list, and the model has a map")
+			s.fault(k.From, "it is a list, but the model has a map")
 			return
 		}
 		for i, e := range v.Value {
@@ -274,14 +274,14 @@ func (s *splitter) elements(k *Kind) {
 		}
 	case *types.AttributeValueMemberM:
 		if k.LayoutItem.Kind != "map" {
-			s.fault(k.From, "it is a map, and the model has a list")
+			s.fault(k.From, "it is a map, but the model has a list")
 			return
 		}
 		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
 			s.element(k, k.From+"["+strconv.Quote(name)+"]", name, v.Value[name])
 		}
 	default:
-		s.fault(k.From, "it is a %s, and its elements are items: it has to be a list or a map", attr.TypeName(v))
+		s.fault(k.From, "it is a %s, but its elements are items: it must be a list or a map", attr.TypeName(v))
 		return
 	}
 	made := s.out.Items[first:]
@@ -306,10 +306,10 @@ func (s *splitter) element(k *Kind, name, mapKey string, v types.AttributeValue)
 			it.Attributes[a.Name] = v
 		}
 	case null(v):
-		s.fault(name, "it is NULL, and an item cannot be that")
+		s.fault(name, "it is NULL, but an item cannot be NULL")
 		return
 	case !isMap:
-		s.fault(name, "it is a %s, and has to be a map", attr.TypeName(v))
+		s.fault(name, "it is a %s, but must be a map", attr.TypeName(v))
 		return
 	default:
 		fields = m.Value
@@ -379,8 +379,8 @@ func (s *splitter) collisions(k *Kind, made []*Item) {
 	seen := map[key.Scalar]int{}
 	for i, it := range made {
 		if first, ok := seen[it.SK]; ok {
-			s.fault(k.From, "the elements %d and %d would both have the key %s: give the key another field that "+
-				"tells them apart", first, i, it.SK)
+			s.fault(k.From, "the elements %d and %d would have the same key %s: add a field to the key that differs",
+				first, i, it.SK)
 			continue
 		}
 		seen[it.SK] = i
@@ -395,14 +395,13 @@ func (s *splitter) rest(root *Item) {
 		case s.adds(root.Kind, name) && attr.Same(v, root.Attributes[name]):
 			s.note(name, kept, &types.AttributeValueMemberBOOL{Value: true})
 		case name == s.TTL && s.reserved(root.Kind, name):
-			s.fault(name, "no field of the model claims it, and it is the table's TTL attribute, by which DynamoDB "+
-				"would delete the root: claim it with a time field (ttl, and dynamodbav unixtime), or rename the "+
-				"model's (ttl=)")
+			s.fault(name, "it is the table's TTL attribute, but not a field of the model: add a time field (ttl, "+
+				"unixtime), or rename the model's (ttl=)")
 		case s.reserved(root.Kind, name):
-			s.fault(name, "no field of the model claims it, and the root has another attribute of that name: rename "+
-				"it in the model (hash=, range=, version=)")
+			s.fault(name, "no field of the model has this name, but the root has another attribute with it: rename "+
+				"that in the model (hash=, range=, version=)")
 		case root.Kind.listed[name]:
-			s.fault(name, "no field of the model claims it, and the root has another attribute of that name")
+			s.fault(name, "no field of the model has this name, but the root has another attribute with it")
 		default:
 			root.Attributes[name] = v
 		}
@@ -472,7 +471,7 @@ func (s *splitter) check() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.doc)) {
 		if !attr.Same(s.doc[name], back[name]) {
-			s.fault(name, "it would not come back as it is: this is a fault of itemize, please report it")
+			s.fault(name, "it would come back changed, a bug of itemize: please report it")
 		}
 	}
 }

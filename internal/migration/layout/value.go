@@ -16,9 +16,10 @@ import (
 func (s *source) value(v types.AttributeValue) (key.Value, error) {
 	wrong := func() (key.Value, error) {
 		if v == nil {
-			return key.Value{}, fmt.Errorf("it is absent, and stands in a key")
+			return key.Value{}, fmt.Errorf("it is missing, but a key needs it: add it to the monolith")
 		}
-		return key.Value{}, fmt.Errorf("it is a %s, and stands in a key as %s", attr.TypeName(v), kindNames[s.kind])
+		return key.Value{}, fmt.Errorf("it is a %s, but a key needs it as %s: change its type", attr.TypeName(v),
+			kindNames[s.kind])
 	}
 	text, number := "", ""
 	switch v := v.(type) {

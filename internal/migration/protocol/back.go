@@ -129,8 +129,8 @@ func (b *Return) fits(ctx context.Context) error {
 	}
 	for _, s := range all {
 		if n := attr.ItemSize(s.Attributes) + frozenSize; n > cost.MaxItem {
-			return &Unmovable{fmt.Errorf("the item %s has no room for the mark of a rollback, which takes %d bytes: "+
-				"make it smaller", s.Place, frozenSize)}
+			return &Unmovable{fmt.Errorf("the item %s has no room for the mark of a rollback, which takes %d "+
+				"bytes: make it smaller", s.Place, frozenSize)}
 		}
 	}
 	_, err = b.whole(doc)
@@ -148,7 +148,7 @@ func (b *Return) whole(doc item.Attributes) (item.Attributes, error) {
 		err = b.m.indexable(b.Doc, whole)
 	}
 	if err != nil {
-		return nil, &Unmovable{fmt.Errorf("the monolith %s was changed since it moved: %w", b.Doc, err)}
+		return nil, &Unmovable{fmt.Errorf("the monolith %s has changed since it moved: %w", b.Doc, err)}
 	}
 	n := attr.ItemSize(whole) + source.VersionSize()
 	if n <= cost.MaxItem {
@@ -343,15 +343,14 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 // restored it, items of the collection may be deleted, so that only the monolith can stay.
 func (b *Return) changed(d *Monolith) error {
 	if b.root.From == item.Restored || b.stage.From == item.Restored {
-		return &Conflict{d.Place, "another program wrote the monolith, with an old mark, after the rollback restored " +
-			"it: stop that program, and keep the monolith (itemize migrate settle -keep monolith)"}
+		return &Conflict{d.Place, "another program wrote the monolith, with an old mark, after the rollback " +
+			"restored it: stop that program, and keep the monolith (itemize migrate settle -keep monolith)"}
 	}
 	return &Conflict{d.Place, changedSince}
 }
 
-const writtenDuring = "the monolith, or an item of its collection, was written during its rollback, by a program " +
-	"that does not know of it: both are kept; stop that program, and decide which one stays (itemize migrate settle " +
-	"-keep monolith; or remove the monolith, and roll back again)"
+const writtenDuring = "another program wrote the monolith or its collection during the rollback: stop it, and keep " +
+	"one (itemize migrate settle; or remove the monolith, and roll back again)"
 
 // copy writes the monolith of a collection that was live.
 func (b *Return) copy(ctx context.Context, d *Monolith) error {
@@ -629,8 +628,8 @@ func (b *Return) deleteCopied(ctx context.Context, at item.Place, now item.Attri
 }
 
 func writtenSince(at item.Place) error {
-	return &Conflict{at, "it was written while its entity was rolled back, by a program that does not go through " +
-		"migrate.Wrap: it is kept, and not in the monolith; copy it, remove it, and roll back again"}
+	return &Conflict{at, "a program without migrate.Wrap wrote it during the rollback of its entity: it is kept, " +
+		"but is not in the monolith; copy it, remove it, and roll back again"}
 }
 
 // delete deletes an item that is as it was read, or already deleted. Otherwise the error is errRestart,
@@ -706,7 +705,7 @@ func (m *Mover) OwnRoot(d *Monolith) (item.Place, error) {
 		return item.Place{}, err
 	}
 	if doc, err := m.DocOf(at.PK, at.SK); err != nil || doc != d.Place {
-		return item.Place{}, fmt.Errorf("%s: its key is not written as the keys of the model give it back", d.Place)
+		return item.Place{}, fmt.Errorf("%s: the model's keys would write this key in another way", d.Place)
 	}
 	return at, nil
 }

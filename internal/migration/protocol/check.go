@@ -29,11 +29,11 @@ const (
 	Wrong
 )
 
-const rootMissing = "its root item is gone, and other items of its collection are there: a program that does not go " +
-	"through the library has removed it; both are kept: put the root item back, or delete these items and the monolith"
+const rootMissing = "a program without this library removed the root item, but other items exist: both are kept: " +
+	"put the root item back, or delete these items and the monolith"
 
-const rootReplaced = "another program has put its root item without _a, and items with _a exist: give the root item " +
-	"their _a, or delete these items"
+const rootReplaced = "another program wrote the root item without _a, but items with _a exist: add their _a to the " +
+	"root item, or delete these items"
 
 // rootReplaced reports whether a live root has no incarnation, and another item of its collection has one.
 func (m *Mover) rootReplaced(root *Root, all []Stored) bool {
@@ -126,11 +126,11 @@ func (m *Mover) compare(d *Monolith, root *Root, items []*layout.Item, sum [item
 	}
 	if attr.Same(root.Incarnation, d.Mark().Incarnation) && !d.Mark().Resolved &&
 		bytes.Equal(sumOf(root.Attributes), sum[:]) {
-		return Wrong, "its collection is not what the monolith holds, though nobody has written it since it moved: " +
-			"roll it back, and report this"
+		return Wrong, "its collection differs from the monolith, though no program has written it since it moved: " +
+			"roll it back, and report this bug"
 	}
 	if _, err := m.Layout.Split(doc); err != nil {
-		return Wrong, fmt.Sprintf("its collection was written since it moved, and is not whole: %v", err)
+		return Wrong, fmt.Sprintf("its collection was written since it moved, and is incomplete: %v", err)
 	}
 	return Written, ""
 }

@@ -93,9 +93,9 @@ func TestBackKeepsWhatContradicts(t *testing.T) {
 	items := len(s.all(s.Tables[0]))
 	s.put(shop(r, "put", 5)) // without its mark
 	s.set(s.Source, item.Attributes{"id": textOf("updated")}, "Name", "late")
-	isConflict(t, s.back("put"), "a monolith is beside the live collection")
-	isConflict(t, s.back("updated"), "was written after it moved")
-	isConflict(t, s.one("put"), "a monolith is beside the live collection")
+	isConflict(t, s.back("put"), "wrote a monolith after the entity moved")
+	isConflict(t, s.back("updated"), "wrote the monolith after it moved")
+	isConflict(t, s.one("put"), "wrote a monolith after the entity moved")
 	if n := len(s.all(s.Tables[0])); n != items {
 		t.Errorf("%d items of %d are there", n, items)
 	}
@@ -145,7 +145,7 @@ func TestRollbackKeepsConcurrentWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		isConflict(t, s.back("a"), "it was written while its entity was rolled back")
+		isConflict(t, s.back("a"), "wrote it during the rollback of its entity")
 	}
 	found := false
 	for _, a := range s.all(s.Tables[0]) {
@@ -302,7 +302,7 @@ func TestFinishOfWhatWasChanged(t *testing.T) {
 		}
 	}
 	s.set(s.Source, item.Attributes{"id": textOf("a")}, "Name", "late")
-	isConflict(t, s.one("a"), "was written after it moved")
+	isConflict(t, s.one("a"), "wrote the monolith after it moved")
 }
 
 // Two programs continue one imported claim. One moves the entity, and its monolith is deleted. The
@@ -545,7 +545,7 @@ func TestForeignClaimStays(t *testing.T) {
 	}()
 	<-claimed
 	_, err := other.Finish(context.Background(), root, there, &write.Tally{})
-	isConflict(t, err, "a migration of another table moves an entity of that key")
+	isConflict(t, err, "a migration of another table moves an entity with that key")
 	close(goOn)
 	if err := <-moved; err != nil {
 		t.Error(err)

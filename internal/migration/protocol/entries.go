@@ -63,8 +63,8 @@ func (m *Mover) indexable(place item.Place, a item.Attributes) error {
 				most = key.MaxSort
 			}
 			if !ok || s.Type != k.Type || s.Type != 'N' && s.Text == "" || s.CheckSize(most) != nil {
-				return fmt.Errorf("%s: the index %s of the table %s has it as a key, of type %c and 1 to %d bytes, "+
-					"and does not take this %s: change it, or the index", k.Name, x.Name, place.Table.Name, k.Type,
+				return fmt.Errorf("%s: a key of the index %s of the table %s has the type %c and 1 to %d bytes, "+
+					"unlike this %s: change it, or the index", k.Name, x.Name, place.Table.Name, k.Type,
 					most, attr.TypeName(v))
 			}
 		}

@@ -174,8 +174,8 @@ func (e *Entity) split() error {
 		return err
 	}
 	if v := e.Doc.Attributes[schema.DefaultVersion]; v != nil && !isToken(v) {
-		return &Unmovable{fmt.Errorf("%s: the library keeps its versions of monoliths there, and it holds something "+
-			"else: rename the attribute", schema.DefaultVersion)}
+		return &Unmovable{fmt.Errorf("%s: the library stores its versions of monoliths there, but it has another "+
+			"value: rename the attribute", schema.DefaultVersion)}
 	}
 	for _, it := range parts.Items {
 		if err := e.m.indexable(e.m.place(it), it.Attributes); err != nil {
@@ -185,8 +185,8 @@ func (e *Entity) split() error {
 	e.parts, e.Items = parts, len(parts.Items)
 	at := e.m.place(parts.Root())
 	if doc, err := e.m.DocOf(at.PK, at.SK); err != nil || doc != e.Doc.Place {
-		return &Unmovable{fmt.Errorf("the key of the monolith is not written as the keys of the model give it back "+
-			"(%s, and not %s), so that two monoliths could be one entity: rewrite its key", doc, e.Doc.Place)}
+		return &Unmovable{fmt.Errorf("the model's keys would write the monolith's key as %[2]s, not %[1]s, so that "+
+			"two monoliths could be one entity: rewrite its key", doc, e.Doc.Place)}
 	}
 	e.at = at
 	commit := e.commitRequest(item.NewToken())
@@ -196,8 +196,8 @@ func (e *Entity) split() error {
 			"smaller by %d", commit.NewSize, cost.MaxItem, commit.NewSize-cost.MaxItem)}
 	case commit.Expect.Version == nil &&
 		(commit.Longest() > cost.MaxExpression || len(e.Doc.Attributes) > write.MaxTerms-4):
-		return &Unmovable{fmt.Errorf("the monolith has %d attributes and no version, and they are too many to "+
-			"compare in one condition: give it the attribute _v with 8 random bytes, new at each write",
+		return &Unmovable{fmt.Errorf("the monolith has %d attributes and no version, too many for one condition: "+
+			"add the attribute _v with 8 random bytes, new at each write",
 			len(e.Doc.Attributes))}
 	}
 	return nil
@@ -450,8 +450,8 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 	k := e.Doc.Mark()
 	switch {
 	case root.is(item.Migrating) && e.m.Foreign(root.Attributes):
-		return &Conflict{e.at, "a migration of another table moves an entity of that key: finish that one first; " +
-			"where both tables have the entity, rename one"}
+		return &Conflict{e.at, "a migration of another table moves an entity with that key: finish that one first; " +
+			"if both tables have the entity, rename one"}
 	case !e.Doc.There() && root.is(item.Migrating):
 		return e.stale(ctx, root)
 	case !e.Doc.There():
@@ -522,8 +522,8 @@ func (e *Entity) takeBack(ctx context.Context) error {
 }
 
 // changedSince is the reason for a marked monolith that differs from the moved one.
-const changedSince = "the monolith was written after it moved, by a program that knows only the old layout: both are " +
-	"kept; stop that program, and decide which one stays (itemize migrate settle -keep monolith or -keep collection)"
+const changedSince = "a program with the old layout wrote the monolith after it moved: both are kept: stop that " +
+	"program, and keep one (itemize migrate settle -keep monolith or -keep collection)"
 
 // wait gives the program that has put a claim time to continue: two programs that take over from each
 // other would never end. It returns errRestart if the claim has changed in the meantime.

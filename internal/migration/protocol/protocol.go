@@ -310,7 +310,7 @@ type Conflict struct {
 func (c *Conflict) Error() string { return c.Place.String() + ": " + c.Reason }
 
 // errRestart reports that the items have changed since they were read.
-var errRestart = fmt.Errorf("somebody else writes the entity again and again: move it again")
+var errRestart = fmt.Errorf("another writer changed the entity each time: move it again")
 
 // one sends a request within the rate; with once it is sent a single time. before is the stored item,
 // nil for none.

@@ -265,29 +265,29 @@ func TestDeadLetters(t *testing.T) {
 		"collision": {func(a item.Attributes) {
 			l := a["Orders"].(*types.AttributeValueMemberL)
 			l.Value = append(l.Value, l.Value[0])
-		}, "Orders: the elements 0 and 3 would both have the key"},
+		}, "Orders: the elements 0 and 3 would have the same key"},
 		"type": {
 			func(a item.Attributes) { a["Prices"] = text("none") },
-			"Prices: it is a S, and its elements are items: it has to be a list or a map",
+			"Prices: it is a S, but its elements are items: it must be a list or a map",
 		},
 		"element": {
 			func(a item.Attributes) { a["Orders"].(*types.AttributeValueMemberL).Value[1] = text("x") },
-			"Orders[1]: it is a S, and has to be a map",
+			"Orders[1]: it is a S, but must be a map",
 		},
 		"reserved": {
 			func(a item.Attributes) { a["_s"] = text("x") },
-			"_s: no field of the model claims it, and the root has another attribute of that name: rename it in the " +
-				"model (hash=, range=, version=)",
+			"_s: no field of the model has this name, but the root has another attribute with it: rename that in " +
+				"the model (hash=, range=, version=)",
 		},
 		"key": {func(a item.Attributes) {
 			delete(a["Orders"].(*types.AttributeValueMemberL).Value[2].(*types.AttributeValueMemberM).Value, "At")
-		}, "Orders[2].At: it is absent, and stands in a key"},
+		}, "Orders[2].At: it is missing, but a key needs it: add it to the monolith"},
 		"many": {func(a item.Attributes) {
 			for i := range 150 {
 				a[fmt.Sprint("more", i)] = text("x")
 			}
-		}, "the monolith has 158 attributes and no version, and they are too many to compare in one condition: give " +
-			"it the attribute _v with 8 random bytes, new at each write"},
+		}, "the monolith has 158 attributes and no version, too many for one condition: add the attribute _v with " +
+			"8 random bytes, new at each write"},
 	}
 	var group []*protocol.Entity
 	docs := map[string]item.Attributes{}

@@ -248,8 +248,8 @@ func (e *Entity) put(ctx context.Context, p *part) error {
 		case len(stored) == 0:
 			p.instead = nil
 		case h.Incarnation == nil:
-			return &Conflict{p.place, "another program has put an item where the entity's would be: remove it, or " +
-				"give it to the entity, and move it again"}
+			return &Conflict{p.place, "another program wrote an item with the key of this entity's item: remove " +
+				"it, or add it to the entity, and move it again"}
 		default:
 			root, err := e.m.readRoot(ctx, e.at, &e.t)
 			if err != nil {

@@ -66,7 +66,7 @@ func (m *Mover) Read(ctx context.Context, root, doc item.Place, t *write.Tally) 
 		}
 		before = d
 	}
-	return nil, &Conflict{root, "somebody else writes the entity again and again: load it again"}
+	return nil, &Conflict{root, "another writer changed the entity each time: load it again"}
 }
 
 // shown are the items of a collection that is rolled back, as they were when it was live; nil where it
@@ -149,9 +149,8 @@ func (r *Root) Conflict() error {
 func (d *Monolith) Contradicts() error {
 	switch {
 	case d.Unmarked():
-		return &Conflict{d.Place, "a monolith is beside the live collection: a program that knows only the old " +
-			"layout has written it after the entity moved; both are kept; stop that program, and decide which one " +
-			"stays (itemize migrate settle -keep monolith or -keep collection)"}
+		return &Conflict{d.Place, "a program with the old layout wrote a monolith after the entity moved: both are " +
+			"kept: stop that program, and keep one (itemize migrate settle -keep monolith or -keep collection)"}
 	case d.Changed():
 		return &Conflict{d.Place, changedSince}
 	}
@@ -165,8 +164,8 @@ func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (b
 	r := m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
 	if len(d.Attributes) > write.MaxTerms-4 && r.Expect.Version == nil || r.Longest() > cost.MaxExpression ||
 		r.NewSize > cost.MaxItem {
-		return false, &Unmovable{fmt.Errorf("the monolith has %d attributes and %d bytes, and cannot be marked as "+
-			"deleted on condition of what was read: delete it with the program that wrote it", len(d.Attributes),
+		return false, &Unmovable{fmt.Errorf("the monolith has %d attributes and %d bytes, too large for a "+
+			"condition on its whole content: delete it with the program that wrote it", len(d.Attributes),
 			r.OldSize)}
 	}
 	o := m.one(ctx, r, d.Attributes, t)

@@ -23,7 +23,7 @@ func (m *Mover) Content(d *Monolith) (item.Attributes, error) {
 	if m.Reshape.Forth != nil {
 		var err error
 		if doc, err = m.Reshape.Forth(attr.CopyItem(doc)); err != nil {
-			return nil, fmt.Errorf("the program's function makes nothing of it: %w", err)
+			return nil, fmt.Errorf("the program's function failed for it: %w", err)
 		}
 		doc = maps.Clone(doc) // it may be the program's
 	}
@@ -53,7 +53,7 @@ func (m *Mover) monolith(at item.Place, doc item.Attributes) (item.Attributes, e
 	if m.Reshape.Back != nil {
 		var err error
 		if whole, err = m.Reshape.Back(attr.CopyItem(doc)); err != nil {
-			return nil, fmt.Errorf("the program's function makes no monolith of it: %w", err)
+			return nil, fmt.Errorf("the program's function failed to return a monolith for it: %w", err)
 		}
 		if whole = maps.Clone(whole); whole == nil { // it may be the program's
 			whole = item.Attributes{}
@@ -74,17 +74,18 @@ func (m *Mover) comesBack(d *Monolith, doc item.Attributes) error {
 		return err
 	}
 	if produced, err := m.Content(d); err != nil || !attr.SameItem(produced, doc) {
-		return fmt.Errorf("the program's function makes something else of it each time (%v)", err)
+		return fmt.Errorf("the program's function returns different monoliths for it each time (%v): make it "+
+			"deterministic", err)
 	}
 	is := d.bare()
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		if !attr.Same(is[name], back[name]) {
-			return fmt.Errorf("%s: the program's functions do not give it back as it is", name)
+			return fmt.Errorf("%s: the program's functions change it on the way there and back", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(back)) {
 		if is[name] == nil {
-			return fmt.Errorf("%s: the program's functions give it back, and it is not there", name)
+			return fmt.Errorf("%s: the program's functions return it, but the monolith does not have it", name)
 		}
 	}
 	return nil
@@ -101,7 +102,7 @@ func (m *Mover) goesForth(at item.Place, whole, doc item.Attributes) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
 		if !attr.Same(doc[name], produced[name]) {
-			return fmt.Errorf("%s: the program's functions would not keep it as it is", name)
+			return fmt.Errorf("%s: the program's functions would change it", name)
 		}
 	}
 	return nil

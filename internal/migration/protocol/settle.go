@@ -47,15 +47,15 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 		case !r.live():
 			return &Conflict{root, notBoth(&r, d)}
 		case r.Incarnation == nil:
-			return &Conflict{root, "another program has put its root item, without _a: give it the attribute _a with " +
-				"8 random bytes, or keep the monolith"}
+			return &Conflict{root, "another program wrote the root item without _a: add the attribute _a with 8 " +
+				"random bytes, or keep the monolith"}
 		case d.Contradicts() == nil:
 			return &Conflict{doc, inOneLayout}
 		}
 		w := m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
 		if w.NewSize > cost.MaxItem || w.Longest() > cost.MaxExpression {
-			return &Unmovable{fmt.Errorf("the monolith has %d bytes, and no room for its mark or the condition of "+
-				"it: remove it by hand", d.Size())}
+			return &Unmovable{fmt.Errorf("the monolith has %d bytes, and no room for its mark or a condition: "+
+				"delete it with the program that wrote it", d.Size())}
 		}
 		switch o := m.one(ctx, w, d.Attributes, t); o.State {
 		case write.Written:
@@ -80,16 +80,16 @@ func notBoth(r *Root, d *Monolith) string {
 		return "its move stopped halfway, and then its monolith was written: itemize migrate settle -keep monolith " +
 			"keeps the monolith, and the next run moves it"
 	case r.is(item.RollingBack):
-		return "it is rolled back, or was settled in part: repeat itemize migrate rollback, or itemize migrate " +
-			"settle -keep monolith"
+		return "its rollback or settle is not finished: repeat itemize migrate rollback, or itemize migrate settle " +
+			"-keep monolith"
 	}
-	return "its collection is not live, so that there is nothing to settle: a run moves the monolith"
+	return "its collection is not live: nothing to settle: a run moves the monolith"
 }
 
 // foreignKey is the reason for a monolith with the key of another migration's entity.
-const foreignKey = "another migration has moved an entity of that key from another table: rename one of the two"
+const foreignKey = "another migration moved an entity with that key from another table: rename one of the two"
 
-const inOneLayout = "the entity is in one layout: there is nothing to settle"
+const inOneLayout = "the entity is in one layout: nothing to settle"
 
 // settle begins to make an entity that is in both layouts the monolith that it has.
 func (b *Return) settle(ctx context.Context, d *Monolith) error {

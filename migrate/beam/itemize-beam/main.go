@@ -31,11 +31,11 @@ func run(ctx context.Context) error {
 	flag.StringVar(&j.Hash, "key", "", "`template` of the partition keys of the monoliths")
 	flag.StringVar(&j.Sort, "sort", "", "`template` of their sort keys")
 	flag.IntVar(&j.Segments, "segments", 8, "`number` of segments, each an element")
-	flag.Float64Var(&j.WriteRate, "rate", 0, "`WCU` a second of all segments together")
+	flag.Float64Var(&j.WriteRate, "rate", 0, "`WCU` per second of all segments together")
 	flag.Func("table", "`NAME=REAL`: the real name of a table of the model; may be repeated", func(s string) error {
 		name, to, ok := strings.Cut(s, "=")
 		if !ok {
-			return errors.New("write NAME=REAL")
+			return errors.New("no = in it: write NAME=REAL")
 		}
 		j.Tables[name] = to
 		return nil
@@ -43,7 +43,7 @@ func run(ctx context.Context) error {
 	flag.Parse()
 	sdk.Init()
 	if flag.NArg() != 1 {
-		return errors.New("name one table of monoliths: itemize-beam -model NAME SOURCE")
+		return errors.New("no source: name one table of monoliths: itemize-beam -model NAME SOURCE")
 	}
 	j.Source = flag.Arg(0)
 	var err error

@@ -236,7 +236,7 @@ func TestMaxValue(t *testing.T) {
 	all, m := newReports(t), newReports(t, mapper.MaxValue(100_000))
 	must(all.Save(ctx, all.New(report{ID: "a", Scan: make([]byte, 500_000)})))(t)
 	if _, err := m.Save(ctx, m.New(report{ID: "a", Scan: make([]byte, 500_000)})); err == nil ||
-		!strings.Contains(err.Error(), "no more than 100000 could be read again") {
+		!strings.Contains(err.Error(), "bytes are over the limit of") {
 		t.Errorf("what could not be loaded was saved: %v", err)
 	}
 	m.Mapper = must(mapper.New[report](enginetest.Start(t).Client(), compress.Zstd(), compress.Snappy(),
@@ -245,7 +245,7 @@ func TestMaxValue(t *testing.T) {
 		}), mapper.MaxValue(100_000)))(t)
 	m.table = all.table
 	if _, err := m.Load(ctx, m.Key("a")); err == nil ||
-		!strings.Contains(err.Error(), "no more than 100000 are read: allow more (mapper.MaxValue)") {
+		!strings.Contains(err.Error(), "over the limit of 100000 for reading: raise the limit (mapper.MaxValue)") {
 		t.Errorf("%v", err)
 	}
 	client := enginetest.Start(t).Client()

@@ -111,7 +111,7 @@ func TestPointersStay(t *testing.T) {
 	e := must(old.Load(ctx, old.Key("1")))(t)
 	e.Value.ID = "2"
 	if _, err := old.Save(ctx, e, mapper.Move()); err == nil ||
-		!strings.Contains(err.Error(), "move it with the model that has it") {
+		!strings.Contains(err.Error(), "move it with the model that declares it") {
 		t.Errorf("%v", err)
 	}
 	now := must(mapper.New[renamed](client, mapper.Table(table)))(t)

@@ -134,16 +134,16 @@ func TestSetReaderRefused(t *testing.T) {
 		m   *mapper.Mapper[article]
 		set func(*article)
 	}{
-		"keep it open until the save is over": {m, func(a *article) {
+		"keep it open until the save has ended": {m, func(a *article) {
 			f := must(os.Open(os.DevNull))(t)
 			_ = f.Close()
 			a.Text.SetReader(f)
 		}},
-		"article.Text: attribute \"Text\": what SetReader was given: the line went dead": {m, func(a *article) {
+		"article.Text: attribute \"Text\": the reader passed to SetReader: the line went dead": {m, func(a *article) {
 			a.Text.SetReader(io.MultiReader(strings.NewReader(strings.Repeat("x", 500_000)), iotest.ErrReader(broken)))
 		}},
-		"it is no reader: give one, or use Clear": {m, func(a *article) { a.Text.SetReader(nil) }},
-		"let the field be a blob.Value[[]byte]": {
+		"the reader is nil: pass one, or use Clear": {m, func(a *article) { a.Text.SetReader(nil) }},
+		"it is not UTF-8 text: declare the field as a blob.Value[[]byte]": {
 			m,
 			func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xff")) },
 		},
@@ -151,7 +151,7 @@ func TestSetReaderRefused(t *testing.T) {
 			m,
 			func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xe6\x97")) },
 		},
-		"a map[string][]int is neither: use Set": {m, func(a *article) { a.Tables.SetReader(once("x")) }},
+		"SetReader is for text and bytes, not for a": {m, func(a *article) { a.Tables.SetReader(once("x")) }},
 	} {
 		e := c.m.New(article{ID: "a"})
 		c.set(&e.Value)
@@ -171,7 +171,8 @@ func TestMaxValueOfStreams(t *testing.T) {
 	e.Value.Text.SetReader(once(strings.Repeat("x", 600_001)))
 	must(m.Save(ctx, e))(t)
 	if s, err := e.Value.Text.Get(ctx); err == nil ||
-		!strings.Contains(err.Error(), "allow more (mapper.MaxValue), or read it as a stream (blob.Value, Reader)") {
+		!strings.Contains(err.Error(), "raise the limit (mapper.MaxValue), or read it as a stream (blob.Value, "+
+			"Reader)") {
 		t.Errorf("%d bytes, %v", len(s), err)
 	}
 	r := must(e.Value.Text.Reader(ctx))(t)
@@ -204,7 +205,7 @@ func TestSetAndSaved(t *testing.T) {
 		t.Errorf("%d, %v, %s", n, ok, address)
 	}
 	if _, err := e.Value.Image.PresignGet(ctx, 365*24*time.Hour); err == nil ||
-		!strings.Contains(err.Error(), "an address is valid for up to 168h0m0s") {
+		!strings.Contains(err.Error(), "an address is valid for at most 168h0m0s") {
 		t.Errorf("%v", err)
 	}
 	if _, err := e.Value.Text.PresignGet(ctx, time.Minute); err == nil ||
@@ -266,11 +267,11 @@ func TestLargeRefusedAtNew(t *testing.T) {
 	}
 	gateway, _ := enginetest.S3(t)
 	for text, makes := range map[string]func() error{
-		"the records of its values cannot lie in the table raws, which is the model's own": func() error {
+		"the records of its external values cannot be in the table raws, which is the model's own": func() error {
 			_, err := mapper.New[raw](client, mapper.LargeRecords("raws"))
 			return err
 		},
-		"table= next to chunk names the table of the parts": func() error {
+		"table= with chunk is the table of the parts": func() error {
 			_, err := mapper.New[own](client)
 			return err
 		},
@@ -282,16 +283,16 @@ func TestLargeRefusedAtNew(t *testing.T) {
 			_, err := mapper.New[list](client)
 			return err
 		},
-		`"My_Bucket" cannot be the name of a bucket`: func() error {
+		`"My_Bucket" is not a valid name of a bucket`: func() error {
 			_, err := mapper.New[article](client, compress.Zstd(),
 				s3store.Objects(clientOf(gateway), s3store.Buckets(func(string) string { return "My_Bucket" })))
 			return err
 		},
-		"and the mapper has no client of it": func() error {
+		"its values may be objects in S3, but the mapper has no S3 client": func() error {
 			_, err := mapper.New[article](client, compress.Zstd(), s3store.Objects((*s3.Client)(nil)))
 			return err
 		},
-		"MaxValue(-1): give a number of bytes": func() error {
+		"MaxValue(-1): pass a positive number of bytes": func() error {
 			_, err := mapper.New[own](client, mapper.MaxValue(-1))
 			return err
 		},
@@ -514,7 +515,7 @@ func TestSetReaderChanges(t *testing.T) {
 			e := must(m.Load(ctx, m.Key("a")))(t)
 			set(&e.Value, &changing{Reader: bytes.NewReader(one), other: bytes.NewReader(other)})
 			if _, err := m.Save(ctx, e); err == nil ||
-				!strings.Contains(err.Error(), "what the reader gives has changed since it was read first") {
+				!strings.Contains(err.Error(), "the bytes of the reader changed during the save") {
 				t.Errorf("%s, %s: %v", name, how, err)
 			}
 			got := must(m.Load(ctx, m.Key("a")))(t)
@@ -555,7 +556,7 @@ func TestSetReaderOnce(t *testing.T) {
 	e.Value.Text.SetReader(body)
 	e.Value.Notes[0].Text.SetReader(body)
 	if _, err := m.Save(ctx, e); err == nil ||
-		!strings.Contains(err.Error(), "its reader was given to another value too") {
+		!strings.Contains(err.Error(), "another value has the same reader") {
 		t.Errorf("one reader for two values: %v", err)
 	}
 	r, w := must2(os.Pipe())(t)
@@ -694,7 +695,7 @@ func TestTooSlow(t *testing.T) {
 		slow = 100
 		_, err := m.Save(ctx, m.New(albumOf(fmt.Sprint(n, "b"), "x")))
 		if err == nil ||
-			!strings.Contains(err.Error(), "it took longer than the values of a save may take to be stored") ||
+			!strings.Contains(err.Error(), "storing the external values of the save took too long") ||
 			slow < 80 {
 			t.Errorf("slow each time, %d left: %v", slow, err)
 		}

@@ -321,7 +321,7 @@ func TestOneReaderForTwo(t *testing.T) {
 		a.Text.SetReader(r)
 		a.Image.SetReader(r)
 		b.Text.SetReader(r)
-		if err := do(a, b); err == nil || !strings.Contains(err.Error(), "its reader was given to another value too") {
+		if err := do(a, b); err == nil || !strings.Contains(err.Error(), "another value has the same reader") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

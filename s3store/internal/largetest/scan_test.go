@@ -131,7 +131,7 @@ func TestCollectStrays(t *testing.T) {
 		"scan/0/" + base64.RawURLEncoding.EncodeToString([]byte("x")),
 	} {
 		if done, err := collectAll(ctx, m, blob.Scan(), blob.Resume(from)); err == nil ||
-			!strings.Contains(err.Error(), "is not where a collection ended") {
+			!strings.Contains(err.Error(), "is not the end of a collection") {
 			t.Errorf("%s: %+v, %v", from, done, err)
 		}
 	}
