@@ -88,7 +88,8 @@ func TestMove(t *testing.T) {
 	e.Value.ID = "4"
 	receipt, err = users.Save(ctx, e, mapper.Move(), mapper.Independent())
 	wantError(t, receipt, err,
-		"mapper_test.user: Independent and Move exclude each other, since an entity moves in one transaction: leave one out")
+		"mapper_test.user: Independent and Move exclude each other, since an entity moves in one transaction: leave "+
+			"one out")
 	for i := range 100 {
 		e.Value.Public = append(e.Value.Public, wish{AddedAt: day(12, 1).Add(time.Duration(i) * time.Hour)})
 	}

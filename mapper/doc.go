@@ -55,8 +55,8 @@
 //
 // A value counts as changed if attributevalue would encode it differently. Nil and empty differ inside
 // an attribute. For elements that are items they are equal, and elements have the order of their keys.
-// An item whose fields are all zero is not stored, except the root item, which means that the entity
-// exists.
+// A fixed item whose fields are all zero is not stored, except the root item, which means that the
+// entity exists. Elements are always stored.
 //
 // # Writing without a read
 //

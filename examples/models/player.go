@@ -19,7 +19,7 @@ type Player struct {
 	Friends map[string]Friend `ddb:"sk=FRIEND#{key}"`             // one item for each entry
 	Titles  []string          `ddb:"sk=TITLE#{.}"`                // one item for each string, all in its key
 	Session *Session          `ddb:"sk=SESSION"`                  // expires by itself
-	Notes   map[string]string `ddb:"sk=NOTES"`                    // no placeholder of an entry: one attribute
+	Notes   map[string]string `ddb:"sk=NOTES"`                    // no placeholder of an entry: the map is one attribute
 	Home    Address           `ddb:"sk=PROFILE,nested"`           // one attribute, a map
 	Cache   []byte            `ddb:"-"`                           // not stored
 	Rank    int               `ddb:"sk=STAT#Rank,name=WorldRank"` // generated code calls it WorldRank

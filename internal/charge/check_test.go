@@ -16,7 +16,8 @@ func TestCheckItem(t *testing.T) {
 		t.Error(err)
 	}
 	for want, item := range map[string]Item{
-		`the item has 409601 bytes (limit 409600); the largest attribute is "v" with 409598: split the item, or compress that attribute`: {
+		`the item has 409601 bytes (limit 409600); the largest attribute is "v" with 409598: split the item, or ` +
+			`compress that attribute`: {
 			"PK": text("a"), "v": text(strings.Repeat("x", cost.MaxItem-3)),
 		},
 		`attribute "n": the number is invalid`: {"n": &types.AttributeValueMemberN{Value: "abc"}},

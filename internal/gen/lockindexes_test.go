@@ -76,7 +76,8 @@ func TestLostIndexes(t *testing.T) {
 			"declared on what is stored",
 			none{},
 			byA{},
-			`does not find them: run itemize gen -accept ./... and save each with mapper.Reindex (if the table has items)`,
+			`does not find them: run itemize gen -accept ./... and save each with mapper.Reindex (if the table has ` +
+				`items)`,
 		},
 		{"over an attribute as it is, which DynamoDB fills", none{}, own{}, ""},
 		{"another projection", byA{}, projected{}, "the index one had the projection all and has B, _a, _s now, a " +

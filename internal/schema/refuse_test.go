@@ -442,7 +442,8 @@ func TestRefused(t *testing.T) {
 			At time.Time `ddb:"pk={At}#x"`
 			A  string    `ddb:"sk=A"`
 		}](), []string{
-			`struct._: the table name "events_{At:year}_{At:month}" has two placeholders, but a table is of one period: keep one`,
+			`struct._: the table name "events_{At:year}_{At:month}" has two placeholders, but a table is of one ` +
+				`period: keep one`,
 		}},
 		{"a table of a day by another name", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:day}"`
@@ -457,7 +458,8 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"pk={I}"`
 			A string `ddb:"sk=A"`
 		}](), []string{
-			`struct._: the table name "events{{x}}" has braces, but no placeholder: write a field and a period, as in events_{At:month}`,
+			`struct._: the table name "events{{x}}" has braces, but no placeholder: write a field and a period, as ` +
+				`in events_{At:month}`,
 		}},
 		{"a table with a sign that none has", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events {At:month}"`
@@ -678,7 +680,8 @@ func TestRefused(t *testing.T) {
 			L []wish `ddb:"sk=ORDER#LINE#{Rank:03}"`
 			M []wish `ddb:"sk=ORDER#{^N:06}x{Rank:03}"`
 		}](), []string{
-			`struct.L: the key of L (ORDER#LINE#{Rank:03}) lacks N, which distinguishes the entities of a partition: add {^N}`,
+			`struct.L: the key of L (ORDER#LINE#{Rank:03}) lacks N, which distinguishes the entities of a ` +
+				`partition: add {^N}`,
 			`struct.M: the key of M (ORDER#{^N:06}x{Rank:03}) continues without a delimiter after the entity's own ` +
 				`part, so that entities would mix: put the delimiter # behind it`,
 		}},
@@ -741,7 +744,8 @@ func TestRefused(t *testing.T) {
 			`schema.Embedding.Embedding: schema.Embedding embeds itself: add a name to the field`,
 		}},
 		{"a struct that contains itself", reflect.TypeFor[loop](), []string{
-			`schema.loop.Next: a schema.loop would contain itself without end: store the key of the other value (such as NextID string, or NextIDs []string), or use another type`,
+			`schema.loop.Next: a schema.loop would contain itself without end: store the key of the other value ` +
+				`(such as NextID string, or NextIDs []string), or use another type`,
 		}},
 		{"a generic model", reflect.TypeFor[box[int]](), []string{
 			`schema.box[int]: a generic type cannot be a model: declare a struct for each instance`,
