@@ -353,8 +353,7 @@ func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], o
 func (g *engine) planBulkLoad(entities iter.Seq2[any, error], options []BulkOption) (*BulkPlan, error) {
 	x, err := g.newBulk(options)
 	if err == nil && entities == nil {
-		err = g.model.Errorf("the sequence of PlanBulkLoad is nil: pass one, such as " +
-			"mapper.NoErrors(slices.Values(all))")
+		err = g.model.Errorf("the sequence of PlanBulkLoad is nil: pass one")
 	}
 	if err != nil {
 		return nil, g.public(err)

@@ -52,8 +52,7 @@ func NewCache(store CacheStore, ttl time.Duration) *Cache {
 	c := &Cache{id: rand.Text()}
 	switch {
 	case store == nil:
-		c.err = fmt.Errorf("the cache has no store: pass NewCache one, such as that of " +
-			"github.com/itemize/itemize/cache")
+		c.err = fmt.Errorf("the cache has no store: pass NewCache that of github.com/itemize/itemize/cache")
 	case ttl <= 0:
 		c.err = fmt.Errorf("the cache's time to live is %v: pass NewCache a time of 0 or more, after which it "+
 			"reads other programs' writes",

@@ -127,7 +127,7 @@ func TestFromItems(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := m.FromItems(m.Key("1"), map[string][]map[string]types.AttributeValue{"else": nil}); err == nil ||
-		!strings.Contains(err.Error(), ", which is not a table of the model: pass one of the model's tables") {
+		!strings.Contains(err.Error(), "FromItems got items of the table else: pass a table of the model") {
 		t.Error(err)
 	}
 	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "is only for reading") {

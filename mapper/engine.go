@@ -296,8 +296,11 @@ func (g *engine) update(ctx context.Context, sel selection.Selection, next func(
 		}
 		return x.Run(ctx, &t.Tally)
 	})
+	var conflict *ConflictError
 	if err = g.public(err); own != nil {
 		err = own
+	} else if errors.As(err, &conflict) {
+		conflict.update = true
 	}
 	end(&t, err)
 	return t.receipt(), err

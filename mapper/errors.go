@@ -103,10 +103,10 @@ type ConflictError struct {
 	model string
 	Items []ItemConflict
 
-	insert bool // an insert of an entity whose root item is missing
-	patch  bool // the condition of a patch failed
-	raw    bool // of a raw item
-	unmet  []error
+	// insert is of an insert whose root item is missing, patch of the condition of a patch, raw of a raw item, and
+	// update of an Update whose tries all failed.
+	insert, patch, raw, update bool
+	unmet                      []error
 	// pending says which staged write of another program is pending, "" for none.
 	pending string
 	// tag says why the state differs from that of a tag, "" if no tag was compared.
@@ -118,6 +118,9 @@ func (e *ConflictError) Error() string {
 	s := make([]string, len(e.Items))
 	for i, it := range e.Items {
 		s[i] = fmt.Sprintf("%s (%s) was %s", it.Key, it.Field, it.Conflict)
+		if it.Field == it.Key.Sort {
+			s[i] = fmt.Sprintf("%s was %s", it.Key, it.Conflict)
+		}
 	}
 	if e.pending != "" {
 		return fmt.Sprintf("%s: conflict: %s: %s", e.model, joinFew(s), e.pending)
@@ -136,15 +139,18 @@ func (e *ConflictError) Error() string {
 		for i, it := range e.Items {
 			keys[i] = it.Key
 		}
+		text := fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.model, joinKeys(keys))
 		if len(e.unmet) > 0 {
-			return fmt.Sprintf("%s: the condition of the patch does not hold for %s: %s", e.model, joinKeys(keys),
-				joinErrors(e.unmet))
+			text += ": " + joinErrors(e.unmet)
 		}
-		return fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.model, joinKeys(keys))
+		return text
 	}
 	if e.insert {
 		return fmt.Sprintf("%s: conflict: %s, but the entity does not exist: these are leftover items: delete it "+
 			"by its key, which removes them, and insert again", e.model, joinFew(s))
+	}
+	if e.update {
+		return fmt.Sprintf("%s: conflict: %s by another writer in each try: try again later", e.model, joinFew(s))
 	}
 	return fmt.Sprintf("%s: conflict: %s by another writer after the read: load again and repeat the change, or "+
 		"use Update", e.model, joinFew(s))

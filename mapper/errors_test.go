@@ -42,6 +42,10 @@ func TestErrorTexts(t *testing.T) {
 		{conflict, "store.User: conflict: USER#1 U#Information (Email) was changed, USER#1 M#Card#visa (Cards) was " +
 			"deleted by another writer after the read: load again and repeat the change, or use Update", nil},
 		{
+			&ConflictError{model: "store.User", update: true, Items: []ItemConflict{{key, key.Sort, "changed"}}},
+			"store.User: conflict: USER#1 U#Information was changed by another writer in each try: try again later", nil,
+		},
+		{
 			&OutcomeUnknownError{model: "store.User", Items: []Key{key}, Err: cause},
 			"store.User: the outcome for USER#1 U#Information is unknown: save again, which checks it first, or " +
 				"load: cause",

@@ -30,8 +30,7 @@ func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[strin
 	for name, all := range items {
 		t := g.model.TableNamed(name)
 		if t == nil {
-			return nil, g.model.Errorf("FromItems got items of the table %s, which is not a table of the model: "+
-				"pass one of the model's tables", name)
+			return nil, g.model.Errorf("FromItems got items of the table %s: pass a table of the model", name)
 		}
 		some, err := g.model.Describe(t, all)
 		if err != nil {

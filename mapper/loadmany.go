@@ -34,8 +34,7 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 			continue
 		}
 		if s == nil {
-			sels[i].Err = m.engine.model.Errorf("the selection %d of LoadMany is nil: make it with the mapper's "+
-				"Key, or with generated code", i+1)
+			sels[i].Err = m.engine.model.Errorf("the selection %d of LoadMany is nil: use the mapper's Key", i+1)
 			continue
 		}
 		sels[i] = m.resolved(s)

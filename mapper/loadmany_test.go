@@ -108,7 +108,7 @@ func TestLoadMany(t *testing.T) {
 	}
 	stub := must(mapper.New[account](failingClient{}))(t)
 	for text, sels := range map[string][]query.Selection[account]{
-		"the selection 2 of LoadMany is nil: make it with the mapper's Key, or with generated code": {
+		"the selection 2 of LoadMany is nil: use the mapper's Key": {
 			stub.Key("1"),
 			nil,
 		},

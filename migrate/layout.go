@@ -18,7 +18,7 @@ type Layout struct{ of *layout.Layout }
 func ReadLayout(lock, model string) (*Layout, error) {
 	content, err := os.ReadFile(lock)
 	if err != nil {
-		return nil, fmt.Errorf("%w: run itemize gen in the package of the model, which writes it", err)
+		return nil, fmt.Errorf("%w: name the file that itemize gen wrote in the model's package (-lock)", err)
 	}
 	l, err := ParseLayout(content, model)
 	if err != nil {

@@ -217,7 +217,7 @@ func TestWholeMigration(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := s.migration().Contract(ctx, "wrong", false); err == nil ||
-		!strings.Contains(err.Error(), "confirm it with its name") {
+		!strings.Contains(err.Error(), "does not confirm it") {
 		t.Errorf("a contract without the word: %v", err)
 	}
 	if _, err := s.migration().Rollback(ctx); err != nil {

@@ -251,6 +251,9 @@ func (x *planning) updates() {
 func (x *planning) advise() {
 	p := x.p
 	add := func(format string, args ...any) { p.Advice = append(p.Advice, fmt.Sprintf(format, args...)) }
+	if p.Entities == 0 && p.Foreign > 0 {
+		add("no item has the keys of a monolith: check -key and -sort (migrate.Keys)")
+	}
 	if p.Dead > 0 {
 		add("%d entities cannot be moved as they are: fix them, or the model; they stay monoliths, and the "+
 			"cut-over waits for them", p.Dead)

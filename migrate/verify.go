@@ -234,7 +234,7 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	case p.Phase != phaseCutOver && p.Phase != phaseRemoving:
 		return refuse("it needs the cut-over first: run itemize migrate cutover")
 	case word != m.source.Name:
-		return refuse("confirm it with its name")
+		return refuse("%q does not confirm it: write the name of the table (-confirm)", word)
 	}
 	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}}
 	if p.Phase == phaseRemoving && !m.own {

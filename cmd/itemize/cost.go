@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 const costOverview = `usage: itemize cost COMMAND [flags] [files]
@@ -88,11 +87,9 @@ func (c *command) costFlags(name string, args []string, least, most int, more fu
 	if files, err = f.parseAll(args); err != nil {
 		return nil, false, err
 	}
-	switch {
-	case len(files) == 0 && least > 0:
-		return nil, false, fmt.Errorf("cost %s takes %s: add it", name, counted(least, most))
-	case len(files) < least, len(files) > most:
-		return nil, false, fmt.Errorf("cost %s takes %s: %s", name, counted(least, most), strings.Join(files, " "))
+	if len(files) < least || len(files) > most {
+		return nil, false, usagef("cost %s takes %s, not %d: see itemize cost %s -h", name, counted(least, most),
+			len(files), name)
 	}
 	return files, *j, nil
 }

@@ -62,7 +62,13 @@ func (a *capacityAsked) check() error {
 	if a.in != 0 && a.items == 0 {
 		errs = append(errs, errors.New("-in without -items: write the number of items to load"))
 	}
-	return errors.Join(errs...)
+	if *a == (capacityAsked{bytes: a.bytes}) {
+		errs = append(errs, errors.New("no flags: write -size, -rcu and -wcu, or -items and -in, or -keys"))
+	}
+	if errs != nil {
+		return usageError{errors.Join(errs...)}
+	}
+	return nil
 }
 
 // answer computes the answer.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -68,12 +67,12 @@ func (c *command) costScaletest(args []string) error {
 
 func (c *command) scaletest(a *scaletestAsked) (out scaletestAnswer, err error) {
 	if a.size == 0 && a.rcu == 0 && a.wcu == 0 && a.test.Table == "" {
-		return out, errors.New("no settings and no table: add -size, -rcu and -wcu of the grown table, or -table " +
+		return out, usagef("no settings and no table: add -size, -rcu and -wcu of the grown table, or -table " +
 			"to test on, or both")
 	}
 	if a.size != 0 || a.rcu != 0 || a.wcu != 0 {
 		if a.size == 0 || a.rcu == 0 && a.wcu == 0 {
-			return out, errors.New("the settings of an empty table follow from the size and capacity of the grown " +
+			return out, usagef("the settings of an empty table follow from the size and capacity of the grown " +
 				"one: add -size, and -rcu, -wcu or both")
 		}
 		s, err := charge.Capacity{Bytes: a.size * (1 << 30), RCU: a.rcu, WCU: a.wcu}.AtScale()

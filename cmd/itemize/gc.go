@@ -64,11 +64,11 @@ const least = 20 * time.Minute
 func (a *gcAsked) check() error {
 	switch {
 	case a.rate < 0:
-		return fmt.Errorf("-rate %v: write a number of capacity units per second, or leave it out for no limit", a.rate)
+		return usagef("-rate %v: write a number of capacity units per second, or leave it out for no limit", a.rate)
 	case a.grace < least:
-		return fmt.Errorf("-grace %v: a signed request may arrive up to %v later: write that or more", a.grace, least)
+		return usagef("-grace %v: a signed request may arrive up to %v later: write that or more", a.grace, least)
 	case a.scan && a.remove && (a.endpoint == "") != (a.s3 == ""):
-		return errors.New("-scan -delete with one of -endpoint and -s3-endpoint: objects would be compared with " +
+		return usagef("-scan -delete with one of -endpoint and -s3-endpoint: objects would be compared with " +
 			"the tables of another place: use both, or neither")
 	}
 	return nil

@@ -103,6 +103,8 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 // usageError is an error of the command line.
 type usageError struct{ error }
 
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
 func buildFlags(tags string) []string {
 	if tags == "" {
 		return nil

@@ -216,15 +216,15 @@ var stepsOf = map[string][]string{
 func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migration, error) {
 	switch {
 	case len(source) != 1:
-		return nil, errors.New("no source: name one table of monoliths: itemize migrate plan -model NAME SOURCE")
+		return nil, usagef("no source: name one table of monoliths: itemize migrate plan -model NAME SOURCE")
 	case a.model == "":
-		return nil, errors.New("no model: write -model NAME, as in " + a.lock)
+		return nil, usagef("no model: write -model NAME, one of %s", a.lock)
 	case a.plan.Sample < 0:
-		return nil, errors.New("-sample is negative: write a number of monoliths, 0 for all")
+		return nil, usagef("-sample is negative: write a number of monoliths, 0 for all")
 	case a.live && a.to == "":
-		return nil, errors.New("-live is for -import: entities that a run moves are live at once")
+		return nil, usagef("-live is for -import: entities that a run moves are live at once")
 	case (a.segment >= 0) != (a.of > 0):
-		return nil, errors.New("-segment without -of, or -of without -segment: write both, such as -segment 0 -of 4")
+		return nil, usagef("-segment without -of, or -of without -segment: write both, such as -segment 0 -of 4")
 	}
 	l, err := migrate.ReadLayout(c.path(a.lock), a.model)
 	if err != nil {
@@ -280,12 +280,12 @@ func (a *migrateAsked) check(l *migrate.Layout) error {
 	names := migrate.Internal.Tables(door.Key{}, l)
 	for name := range a.rename {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("-table %s: %s has no table of that name, only %s", name, a.model,
+			return usagef("-table %s: %s has no table of that name, only %s", name, a.model,
 				strings.Join(names, ", "))
 		}
 	}
 	if a.rate < 0 || a.readRate < 0 {
-		return errors.New("-rate or -read-rate is negative: write units per second, 0 for no limit")
+		return usagef("-rate or -read-rate is negative: write units per second, 0 for no limit")
 	}
 	return nil
 }
@@ -390,7 +390,7 @@ func (c *command) migrateSettle(a *migrateAsked, m *migrate.Migration) error {
 		"collection": m.KeepCollection,
 	}[a.keep]
 	if keep == nil {
-		return errors.New("no -keep: write -keep monolith or -keep collection")
+		return usagef("-keep %q: write -keep monolith or -keep collection", a.keep)
 	}
 	key, err := migrate.Internal.KeyOf(door.Key{}, c.ctx, m, a.keys)
 	if err != nil {

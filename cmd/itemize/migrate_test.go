@@ -128,7 +128,7 @@ func TestMigrateCommand(t *testing.T) {
 		"updates of NONE, which is not an item: the items are City, Prices, Visits")
 	m.says(m.itemize(1, "cutover"), "the migration is \"not begun\": run and verify it first")
 	m.says(m.itemize(1, "verify"), "no migration of "+m.source+" was begun into the table "+m.target)
-	m.says(m.itemize(1, "plan", "-table", "shop=x"), "-table shop: Shop has no table of that name, only shops")
+	m.says(m.itemize(2, "plan", "-table", "shop=x"), "-table shop: Shop has no table of that name, only shops")
 	m.says(m.itemize(0, "run", "-rate", "5000"), "12 entities in ",
 		"12 moved, 0 were before, 0 cannot be moved, 0 were left")
 	m.says(m.itemize(1, "cutover"), "nothing is verified: run itemize migrate verify")
@@ -141,7 +141,7 @@ func TestMigrateCommand(t *testing.T) {
 	m.says(m.itemize(0, "status"), "running since ", "8 of 8 segments done; ", "clean true")
 	m.says(m.itemize(1, "contract", "-confirm", m.source), "it needs the cut-over first: run itemize migrate cutover")
 	m.says(m.itemize(0, "cutover"), "cut over: 12 monoliths")
-	m.says(m.itemize(1, "contract"), "confirm it with its name")
+	m.says(m.itemize(1, "contract"), "does not confirm it")
 	m.says(m.itemize(0, "rollback"), "12 moved")
 	m.same()
 	m.says(m.itemize(0, "status"), "not begun")
@@ -174,7 +174,7 @@ func TestMigrateSettles(t *testing.T) {
 		}
 	}
 	m.says(m.itemize(1, "verify"), "itemize migrate settle -keep monolith or -keep collection")
-	m.says(m.itemize(1, "settle", "s0"), "no -keep: write -keep monolith or -keep collection")
+	m.says(m.itemize(2, "settle", "s0"), "-keep \"\": write -keep monolith or -keep collection")
 	m.says(m.itemize(1, "settle", "-keep", "monolith"), "the key of a monolith in "+m.source+" is name")
 	m.says(m.itemize(1, "settle", "-keep", "monolith", "none"), "Shop: none: no monolith has that key")
 	m.says(m.itemize(1, "settle", "-keep", "monolith", "s2"), "Shop: s2: the entity is in one layout")
@@ -199,7 +199,7 @@ func TestMigrateCommandWrong(t *testing.T) {
 		"plan -model X":                      "name one table of monoliths",
 		"plan docs":                          "no model: write -model NAME",
 		"plan -model X -segment 3 docs":      "-segment without -of, or -of without -segment",
-		"plan -model X -lock none.json docs": "run itemize gen in the package of the model",
+		"plan -model X -lock none.json docs": "name the file that itemize gen wrote in the model's package (-lock)",
 		"plan -model X -table shops docs":    "write NAME=REAL",
 		"plan -model X -update HEAD=many docs": "no number in it: write ITEM=N, with N updates a " +
 			"month",

@@ -55,7 +55,7 @@ func TestMigrateFiles(t *testing.T) {
 	m.says(m.itemize(2, "run", "-sample", "5"), "unknown flag -sample: it belongs to plan: leave it out")
 	m.says(m.itemize(2, "rollback", "-item-by-item"),
 		"unknown flag -item-by-item: it belongs to contract: leave it out")
-	m.says(m.itemize(1, "run", "-live"), "-live is for -import")
+	m.says(m.itemize(2, "run", "-live"), "-live is for -import")
 	m.says(m.itemize(1, "run", "-import", "s3://"), "write s3://BUCKET/PREFIX")
 	m.says(m.itemize(0, "run", "-import", "out", "-table", "shops=not-there"),
 		"12 monoliths: 0 cannot be moved, 0 were moved before; ", "not-there")

@@ -93,7 +93,10 @@ func (t *scaleTest) Check() error {
 	bad(t.For <= 0, "a test of %v: write a time, such as 30s", t.For)
 	bad(t.Rate < 0, "%v requests per second: write a number above 0, or none", t.Rate)
 	bad(t.Parallel < 1 || t.Parallel > 10_000, "%d requests at a time: write 1 to 10000", t.Parallel)
-	return errors.Join(errs...)
+	if errs != nil {
+		return usageError{errors.Join(errs...)}
+	}
+	return nil
 }
 
 const maxScaleKeys = 10_000_000

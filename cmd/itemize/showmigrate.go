@@ -147,8 +147,9 @@ func (c *command) showMigrationStatus(s *migrate.Status) {
 		phase += " since " + s.Since.Format(time.RFC3339)
 	}
 	fmt.Fprintln(c.stdout, phase)
-	fmt.Fprintf(c.stdout, "%d of %d segments done; %d entities looked at, %d moved, into %d items, for %s WCU\n",
-		s.Done, s.Of, s.Entities, s.Moved, s.Items, number(s.WCU))
+	fmt.Fprintf(c.stdout, "%d of %d segments done; %d entities looked at, %d moved, %d moved before, into %d items, "+
+		"for %s WCU\n",
+		s.Done, s.Of, s.Entities, s.Moved, s.Before, s.Items, number(s.WCU))
 	if v := s.Verified; v != nil {
 		fmt.Fprintf(c.stdout, "verified at %s: clean %v\n", v.Ended.Format(time.RFC3339), v.Clean())
 	}

@@ -161,7 +161,11 @@ func (l *loader) list(ctx context.Context, cfg Config, patterns []string) error 
 func missing(p *packages.Package) error {
 	var errs []error
 	for _, e := range p.Errors {
-		if e.Kind == packages.ListError {
+		switch {
+		case e.Kind != packages.ListError:
+		case e.Pos == "" || e.Pos == "-": // the package, not a file of it
+			errs = append(errs, fmt.Errorf("%s: name a folder such as ./models, or ./...", e.Msg))
+		default:
 			errs = append(errs, e)
 		}
 	}

@@ -40,7 +40,7 @@ type Engine struct {
 // ErrNoEngine says that no engine was found, and how to get one.
 var ErrNoEngine = errors.New("no DynamoDB engine: install Java 17 or later and Maven (DynamoDB Local is then " +
 	"fetched), " +
-	"or put dynoxide on the PATH (cargo install dynoxide-rs), or start Docker, or set DYNAMODB_ENDPOINT")
+	"or start Docker, or set ITEMIZE_ENGINE=dynoxide (needs cargo) or DYNAMODB_ENDPOINT")
 
 // Start finds or starts an engine, and waits until it answers. Stop it when
 // done. The error is ErrNoEngine where there is none. If the engine is minidyn, a line

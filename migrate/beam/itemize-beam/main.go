@@ -48,7 +48,7 @@ func run(ctx context.Context) error {
 	j.Source = flag.Arg(0)
 	var err error
 	if j.Lock, err = os.ReadFile(*lock); err != nil {
-		return fmt.Errorf("%w: run itemize gen in the package of the model, which writes it", err)
+		return fmt.Errorf("%w: name the file that itemize gen wrote in the model's package (-lock)", err)
 	}
 	p, s := sdk.NewPipelineWithRoot()
 	if _, err := beam.Move(s, j); err != nil {
