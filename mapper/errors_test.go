@@ -43,7 +43,8 @@ func TestErrorTexts(t *testing.T) {
 			"deleted by another writer after the read: load again and repeat the change, or use Update", nil},
 		{
 			&ConflictError{model: "store.User", update: true, Items: []ItemConflict{{key, key.Sort, "changed"}}},
-			"store.User: conflict: USER#1 U#Information was changed by another writer in each try: try again later", nil,
+			"store.User: conflict: USER#1 U#Information was changed by another writer in each try: try again later",
+			nil,
 		},
 		{
 			&OutcomeUnknownError{model: "store.User", Items: []Key{key}, Err: cause},

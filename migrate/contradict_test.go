@@ -322,7 +322,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 	same := migrate.Tables(func(string) string { return s.target })
 	_, err = migrate.Open(ctx, s.client, l, s.target, same)
-	refused(t, err, "write the templates of both for the monoliths (-key, -sort; migrate.Keys)")
+	refused(t, err, "write its template for monoliths, such as -sort DOC")
 	_, err = migrate.Open(ctx, s.client, l, s.source, same, migrate.ReadRate(-1))
 	refused(t, err, "ReadRate is -1")
 	_, err = migrate.Open(ctx, s.client, l, s.source, same, migrate.Segment(3, 3))

@@ -284,7 +284,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 	for _, x := range []struct {
 		source, hash, sort, want string
 	}{
-		{own, "", "", "write the templates of both for the monoliths (-key, -sort; migrate.Keys)"},
+		{own, "", "", "write its template for monoliths, such as -sort DOC"},
 		{own, "", "DOC", "the field no is in the keys of the model's root, but not of the monoliths"},
 		{own, "", "ROOM#{Number}#A", "contains the monoliths, whose sort key could be that of"},
 		{own, "", "ROOM#{Number}#{Building}", "contains the monoliths, whose sort key could be that of"},
@@ -296,7 +296,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 			"cannot be found: name one of [{Building} {Number:04}]"},
 		{own, "", "DOC#{Number", "of monoliths"},
 		{other, "", "", "the key PK of the monoliths is not in the keys of the model's root"},
-		{plain, "{Building}", "DOC", "write the templates of both for the monoliths (-key, -sort; migrate.Keys)"},
+		{plain, "{Building}", "DOC", "has no sort key: leave -sort out (migrate.Keys)"},
 		{plain, "", "", "the key id of the monoliths is not in the keys of the model's root"},
 		{plain, "{Building}", "", "the field no is in the keys of the model's root, but not of the monoliths"},
 	} {

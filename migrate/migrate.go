@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -281,12 +280,16 @@ func (m *Migration) keys(from *item.Table, own bool) (*layout.Keys, error) {
 	for _, name := range []string{from.Hash, from.Range} {
 		if m.layout.Claims(name) {
 			return nil, fmt.Errorf("the key %s of the table %s is a field of the model, but also written by a "+
-				"template: rename the field (dynamodbav)", name, from.Name)
+				"template: leave -key and -sort out, or rename the field (dynamodbav)", name, from.Name)
 		}
 	}
-	if (m.sort == "") != (from.Range == "") {
-		return nil, fmt.Errorf("the table %s has the keys %s and %s: write the templates of both for the monoliths "+
-			"(-key, -sort; migrate.Keys)", from.Name, from.Hash, cmp.Or(from.Range, "none"))
+	switch {
+	case m.sort == "" && from.Range != "":
+		return nil, fmt.Errorf("the table %s has the sort key %s: write its template for monoliths, such as -sort "+
+			"DOC, "+
+			"and -key if their partition keys differ from the model's (migrate.Keys)", from.Name, from.Range)
+	case m.sort != "" && from.Range == "":
+		return nil, fmt.Errorf("the table %s has no sort key: leave -sort out (migrate.Keys)", from.Name)
 	}
 	return m.layout.KeyTemplates(m.key, m.sort)
 }

@@ -255,8 +255,8 @@ func (x *planning) advise() {
 		add("no item has the keys of a monolith: check -key and -sort (migrate.Keys)")
 	}
 	if p.Dead > 0 {
-		add("%d entities cannot be moved as they are: fix them, or the model; they stay monoliths, and the "+
-			"cut-over waits for them", p.Dead)
+		add("entities that cannot be moved as they are: %d: fix them, or the model; until then cutover is refused",
+			p.Dead)
 	}
 	if len(p.Unclaimed) > 0 {
 		names := slices.SortedFunc(maps.Keys(p.Unclaimed),

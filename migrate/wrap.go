@@ -153,7 +153,7 @@ func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content
 		return nil, why
 	}
 	if w.g.mover.Layout.Expired(doc, w.g.mover.Now()) {
-		return nil, notFound(at)
+		return nil, w.notFound(at)
 	}
 	var value T
 	if err := attributevalue.UnmarshalMap(doc, &value); err != nil {
@@ -191,7 +191,7 @@ func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at plac
 			return nil, err
 		}
 		if !whole && !after.SameAs(&before) {
-			return nil, notFound(at)
+			return nil, w.notFound(at)
 		}
 	}
 	if w.both {
@@ -212,7 +212,7 @@ func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at plac
 func (w *Wrapped[T]) liveRoot(ctx context.Context, at places, t *write.Tally) (protocol.Root, error) {
 	r, err := w.g.mover.Root(ctx, at.root, t)
 	if err == nil && !r.Live() {
-		err = notFound(at)
+		err = w.notFound(at)
 	}
 	return r, err
 }
@@ -236,7 +236,9 @@ func (w *Wrapped[T]) unexpired(ctx context.Context, at places) (bool, error) {
 	return r.Live() && !w.g.mover.Expired(&r), err
 }
 
-func notFound(at places) error { return fmt.Errorf("%s: %w", at.root, mapper.ErrNotFound) }
+func (w *Wrapped[T]) notFound(at places) error {
+	return fmt.Errorf("%s: %s does not exist (%w)", w.g.layout.Model, at.root, mapper.ErrNotFound)
+}
 
 // conflict turns the reason why an entity is blocked into a *ConflictError.
 func (w *Wrapped[T]) conflict(at places, err error) error {
@@ -314,7 +316,7 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 	missed := 0
 	for try := range wrapTries {
 		if _, err := w.move(ctx, at); errors.As(err, new(*endedError)) {
-			return nil, notFound(at)
+			return nil, w.notFound(at)
 		} else if err != nil {
 			return nil, err
 		}
@@ -449,7 +451,7 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 			return err
 		}
 		if before != nil && attr.SameItem(before.Attributes, d.Attributes) && !d.Unmarked() {
-			return notFound(at)
+			return w.notFound(at)
 		}
 		before = d
 		if err := flow.Pause(ctx, try); err != nil {

@@ -138,7 +138,7 @@ func TestMigrateCommand(t *testing.T) {
 	m.says(m.itemize(1, "run", "-segment", "0", "-of", "4"),
 		"the migration was begun with 8 segments, not 4")
 	m.says(m.itemize(0, "verify"), "12 monoliths: 12 as they were moved", "clean")
-	m.says(m.itemize(0, "status"), "running since ", "8 of 8 segments done; ", "clean true")
+	m.says(m.itemize(0, "status"), "running since ", "8 of 8 segments done; ", ": clean")
 	m.says(m.itemize(1, "contract", "-confirm", m.source), "it needs the cut-over first: run itemize migrate cutover")
 	m.says(m.itemize(0, "cutover"), "cut over: 12 monoliths")
 	m.says(m.itemize(1, "contract"), "does not confirm it")

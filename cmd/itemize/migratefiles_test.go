@@ -89,7 +89,7 @@ func TestMigrateOwnTable(t *testing.T) {
 		}
 	}
 	m.source = m.target
-	m.says(m.itemize(1, "plan"), "write the templates of both for the monoliths (-key, -sort; migrate.Keys)")
+	m.says(m.itemize(1, "plan"), "write its template for monoliths, such as -sort DOC")
 	m.says(m.itemize(0, "plan", "-sort", "DOC"), "4 monoliths read\n",
 		"until the contract a load of a whole entity reads its monolith too")
 	m.says(m.itemize(0, "run", "-sort", "DOC"), "4 moved")

@@ -151,7 +151,8 @@ func (c *command) showMigrationStatus(s *migrate.Status) {
 		"for %s WCU\n",
 		s.Done, s.Of, s.Entities, s.Moved, s.Before, s.Items, number(s.WCU))
 	if v := s.Verified; v != nil {
-		fmt.Fprintf(c.stdout, "verified at %s: clean %v\n", v.Ended.Format(time.RFC3339), v.Clean())
+		found := map[bool]string{true: "clean", false: "it found faults"}[v.Clean()]
+		fmt.Fprintf(c.stdout, "verified at %s: %s\n", v.Ended.Format(time.RFC3339), found)
 	}
 	c.showDeadLetters(len(s.DeadLetters), s.DeadLetters)
 }

@@ -82,8 +82,7 @@ func (o Options) contradiction() string {
 	case o.Independent && o.Move:
 		return "Independent and Move exclude each other, since an entity moves in one transaction: leave one out"
 	case o.RootInTransaction && (o.Independent || o.Staged || o.Move):
-		return "an insert of a migration is one transaction with its root item: leave Independent, Staged and Move " +
-			"out"
+		return "additions during a migration are one transaction: leave Independent, Staged and Move out"
 	case o.CheckRoot && o.Blind:
 		return "CheckRoot and Blind exclude each other: leave one out"
 	}

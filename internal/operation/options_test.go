@@ -47,7 +47,7 @@ func TestOptionsAreCheckedByUse(t *testing.T) {
 		"migrated and independent": {
 			forSave,
 			Options{RootInTransaction: true, Independent: true},
-			"one transaction with its root item",
+			"additions during a migration are one transaction",
 		},
 		"patch without a look":  {forPatch, Options{Blind: true}, ""},
 		"delete one by one":     {forDelete, Options{Independent: true}, ""},
