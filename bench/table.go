@@ -72,13 +72,14 @@ type section struct{ title, text, bench, unit string }
 var sections = []section{
 	{"Time of the program alone", "Microseconds. A transport answers immediately with the recorded answers of an " +
 		"engine. The factor in brackets compares with the SDK by hand: 2 is twice as fast.", "AtOnce", "ns/op"},
-	{"Allocations", "", "AtOnce", "allocs/op"},
+	{"Allocations", "Allocations of one job.", "AtOnce", "allocs/op"},
 	{"Memory", "Bytes allocated.", "AtOnce", "B/op"},
 	{"Time on an engine", "Microseconds, including the time of the engine.", "Engine", "ns/op"},
-	{"Requests", "", "AtOnce", "requests"},
+	{"Requests", "Requests of one job.", "AtOnce", "requests"},
 	{"Bytes sent", "Bodies of requests.", "AtOnce", "sent-B"},
 	{"Bytes received", "Bodies of answers.", "AtOnce", "received-B"},
-	{"Write units", "WCU reported by the engine.", "AtOnce", "WCU"},
+	{"Write units", "WCU reported by the engine. DynamoDB Local counts transactions wrongly: DynamoDB charges 40 " +
+		"for insert-20-items.", "AtOnce", "WCU"},
 	{"Read units", "RCU reported by the engine, for eventually consistent reads.", "AtOnce", "RCU"},
 }
 

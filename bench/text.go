@@ -5,14 +5,15 @@ const head = `# Benchmarks
 Each library does the same jobs, written as its documentation recommends (module bench). The libraries are the SDK with
 attributevalue and expression, github.com/guregu/dynamo/v2, and gocloud.dev/docstore/awsdynamodb/v2. *itemize* is
 generated code and a mapper without options. *itemize-shared* adds ` + "`mapper.ShareStrings()`" + `, and
-*itemize-reflected* has no generated code. Rows in which another library is better are listed like all others.
+*itemize-reflected* has no generated code. Rows in which another library is better are listed like all others. A
+library with "-" does not do the job.
 
-Every library does the same work. An update compares a version and the old value. An insert requires that the item is
-missing, and an insert of several items is one transaction. After it adds a wish, a job reads the user's root item,
-strongly consistent. A bulk load overwrites. itemize does more: it keeps a snapshot of each entity, reports the consumed
-capacity, and gives each item a version and the incarnation of its entity (20 bytes). Docstore does less: it compares a
-revision and reads nothing after an added wish. It stores documents of one kind in a collection, does not load several
-kinds at once, and has no transaction for many documents.
+Except for docstore, every library does the same work. An update compares a version and the old value. An insert
+requires that the item is missing, and an insert of several items is one transaction. After it adds a wish, a job
+reads the user's root item, strongly consistent. A bulk load overwrites. itemize does more: it keeps a snapshot of
+each entity, reports the consumed capacity, and gives each item a version and the incarnation of its entity (20
+bytes). Docstore does less: it compares a revision and reads nothing after an added wish. It stores documents of one
+kind in a collection, does not load several kinds at once, and has no transaction for many documents.
 
 | job | description |
 |---|---|

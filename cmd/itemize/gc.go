@@ -134,7 +134,7 @@ func (c *command) gc(args []string) error {
 	f := c.flags(help{
 		"gc", "[packages]", "Find parts and objects of large values (chunk, s3=) that no item points " +
 			"to. With -delete, delete those that\n" +
-			"an earlier run found at least -grace ago. Run it regularly, for example every hour.",
+			"an earlier run with -delete found at least -grace ago. Run it regularly, for example every hour.",
 		[]string{"gc ./store", "gc -table Reply=prod-Reply -bucket images=prod-images -delete ./store"},
 	})
 	asJSON, tags := f.common()
