@@ -17,7 +17,8 @@ const costOverview = `usage: itemize cost COMMAND [flags] [files]
   capacity         partitions, bulk loads and hot keys of a table
   scaletest        settings to test a table at scale, and a load that finds the hottest key
 
-Items are plain JSON or DynamoDB JSON. itemize cost COMMAND -h prints the flags of a command.
+Items are plain JSON or DynamoDB JSON. docs/costs.md describes workloads.
+itemize cost COMMAND -h prints the flags of a command.
 `
 
 // costWords are the commands of the overview, and costHelp their help.
@@ -30,7 +31,8 @@ var (
 		},
 		"plan": {
 			"cost plan", "OLD NEW",
-			"Print the price of the write that turns the item OLD into the item NEW. \"-\" is no item.",
+			"Print the price of the write that turns the item OLD into the item NEW. Write - for\n" +
+				"OLD if there is no old item, and for NEW if it is deleted.",
 			[]string{"cost plan old.json new.json", "cost plan -key PK,SK - new.json"},
 		},
 		"measure": {

@@ -22,7 +22,7 @@ func (a *capacityAsked) flags(f *flags) {
 	f.Float64Var(&a.wcu, "wcu", 0, "write capacity, in `units` per second")
 	f.Float64Var(&a.share, "share", 0, "`share` of the requests for the busiest key, 0 to 1")
 	f.IntVar(&a.keys, "keys", 0, "`number` of partition keys, with -skew")
-	f.Float64Var(&a.skew, "skew", 0, "`exponent`: the key of rank k gets a share of 1/k^skew of the requests")
+	f.Float64Var(&a.skew, "skew", 0, "Zipf `exponent`: the key of rank k gets a share of 1/k^skew")
 	f.IntVar(&a.items, "items", 0, "`number` of items to load, with -in")
 	f.IntVar(&a.bytes, "bytes", 1024, "`size` of an item to load")
 	f.Func("in", "`time` of the load, such as 30m", func(text string) (err error) {

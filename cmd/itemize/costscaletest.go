@@ -18,12 +18,12 @@ type scaletestAsked struct {
 func (a *scaletestAsked) flags(f *flags) {
 	f.Float64Var(&a.size, "size", 0,
 		"future size of the table in `GB`")
-	f.Float64Var(&a.rcu, "rcu", 0, "its read capacity, in `units` per second")
-	f.Float64Var(&a.wcu, "wcu", 0, "its write capacity, in `units` per second")
+	f.Float64Var(&a.rcu, "rcu", 0, "future read capacity of the table, in `units` per second")
+	f.Float64Var(&a.wcu, "wcu", 0, "future write capacity of the table, in `units` per second")
 	f.StringVar(&a.test.Table, "table", "", "`table` to send requests to; its other items do not change")
 	a.remote.flags(f)
 	f.IntVar(&a.test.Keys, "keys", 1000, "`number` of partition keys")
-	f.Float64Var(&a.test.Skew, "skew", 1, "`exponent`: the key of rank k gets a share of 1/k^skew of the requests")
+	f.Float64Var(&a.test.Skew, "skew", 1, "Zipf `exponent`: the key of rank k gets a share of 1/k^skew")
 	f.Float64Var(&a.test.Writes, "writes", 0.5, "`share` of the requests that write, 0 to 1")
 	f.IntVar(&a.test.Bytes, "bytes", 1024, "`size` of an item")
 	f.Float64Var(&a.test.Rate, "rate", 0, "`requests` per second (default: no limit)")

@@ -45,8 +45,8 @@ func (a *gcAsked) flags(f *flags) {
 			return nil
 		}
 	}
-	f.Func("table", "`NAME=REAL` name of a table of the model; repeatable", renames(a.tables))
-	f.Func("bucket", "`NAME=REAL` name of a bucket of the model; repeatable", renames(a.buckets))
+	f.Func("table", "real name of a table of the model: `NAME=REAL`; repeatable", renames(a.tables))
+	f.Func("bucket", "real name of a bucket of the model: `NAME=REAL`; repeatable", renames(a.buckets))
 	f.StringVar(&a.records, "records", "", "`table` of mapper.LargeRecords, if programs use that option")
 	f.BoolVar(&a.remove, "delete", false, "delete unreferenced values; the default only reports")
 	f.DurationVar(&a.grace, "grace", time.Hour,
@@ -54,7 +54,7 @@ func (a *gcAsked) flags(f *flags) {
 	f.BoolVar(&a.scan, "scan", false,
 		"also search tables of parts and buckets for values without a record")
 	f.Float64Var(&a.rate, "rate", 0, "capacity `units` per second, reads and writes together (default: no limit)")
-	f.StringVar(&a.from, "from", "", "continue at the `next` of an earlier run")
+	f.StringVar(&a.from, "from", "", "continue where an earlier run ended, at its `next`")
 }
 
 // least is the smallest grace: a signed request may arrive that much later.

@@ -115,7 +115,7 @@ func (a *migrateAsked) flags(f *flags) {
 	a.remote.flags(f)
 	f.StringVar(&a.lock, "lock", gen.LockName, "lock `file` of the model's package")
 	f.StringVar(&a.model, "model", "", "`name` of the model")
-	f.Func("table", "`NAME=REAL` name of a table of the model; repeatable", func(s string) error {
+	f.Func("table", "real name of a table of the model: `NAME=REAL`; repeatable", func(s string) error {
 		name, to, ok := strings.Cut(s, "=")
 		if !ok {
 			return errors.New("no = in it: write NAME=REAL")
@@ -124,11 +124,9 @@ func (a *migrateAsked) flags(f *flags) {
 		return nil
 	})
 	f.StringVar(&a.key, "key", "",
-		"`template` of the partition keys of monoliths: PACKAGE#{Name} (default: fields)")
-	f.StringVar(&a.sort, "sort", "", "`template` of the sort keys of monoliths, such as DOC")
+		"partition key `template`: P#{Name} (default: fields; with -sort the model's)")
+	f.StringVar(&a.sort, "sort", "", "sort key `template` of monoliths, such as DOC")
 	f.IntVar(&a.segments, "segments", 8, "`number` of segments of the source that are read in parallel")
-	f.IntVar(&a.segment, "segment", -1, "`number` of the only segment to process, from 0; with -of")
-	f.IntVar(&a.of, "of", 0, "`number` of segments, with -segment")
 	f.Float64Var(&a.readRate, "read-rate", 0, "`RCU` per second of the scan (default: no limit)")
 	f.BoolVar(&a.asJSON, "json", false, "print JSON, and the progress as lines of JSON on standard error")
 	own := map[string]func(){
@@ -138,6 +136,10 @@ func (a *migrateAsked) flags(f *flags) {
 		"import": func() {
 			f.StringVar(&a.to, "import", "", "write files for ImportTable to a `folder`, or s3://BUCKET/PREFIX")
 		},
+		"segment": func() {
+			f.IntVar(&a.segment, "segment", -1, "`number` of the only segment to process, from 0; with -of")
+		},
+		"of": func() { f.IntVar(&a.of, "of", 0, "`number` of segments, with -segment") },
 		"live": func() {
 			f.BoolVar(&a.live, "live", false,
 				"with -import: collections are live at once; no program may write the data")
@@ -148,7 +150,7 @@ func (a *migrateAsked) flags(f *flags) {
 		"s3-endpoint": func() { f.StringVar(&a.s3, "s3-endpoint", "", "`URL` of S3 (default: that of the region)") },
 		"sample":      func() { f.IntVar(&a.plan.Sample, "sample", 0, "`number` of monoliths to read (default: all)") },
 		"update": func() {
-			f.Func("update", "`ITEM=N`: N updates a month of an item of this kind; repeatable", a.update)
+			f.Func("update", "updates a month of an item of this kind: `ITEM=N`; repeatable", a.update)
 		},
 		"rate":    func() { f.Float64Var(&a.rate, "rate", 0, "`WCU` per second (default: no limit)") },
 		"confirm": func() { f.StringVar(&a.confirm, "confirm", "", "`name` of the source, to confirm the deletion") },
@@ -207,6 +209,7 @@ func (c *command) migrate(args []string) error {
 // stepsOf lists the steps of flags that only some steps have.
 var stepsOf = map[string][]string{
 	"from": {"plan", "run"}, "import": {"plan", "run"}, "live": {"run"}, "replace": {"plan", "run"},
+	"segment": {"plan", "run", "verify"}, "of": {"plan", "run", "verify"},
 	"s3-endpoint": {"plan", "run"}, "sample": {"plan"}, "update": {"plan"},
 	"rate": {"plan", "run", "rollback", "contract"}, "confirm": {"contract"}, "item-by-item": {"contract"},
 	"keep": {"settle"},

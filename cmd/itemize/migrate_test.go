@@ -132,8 +132,8 @@ func TestMigrateCommand(t *testing.T) {
 	m.says(m.itemize(0, "run", "-rate", "5000"), "12 entities in ",
 		"12 moved, 0 were before, 0 cannot be moved, 0 were left")
 	m.says(m.itemize(1, "cutover"), "nothing is verified: run itemize migrate verify")
-	m.says(m.itemize(1, "cutover", "-segment", "0", "-of", "8"),
-		"a cut-over works on all segments: leave Segment (-segment) out")
+	m.says(m.itemize(2, "cutover", "-segment", "0", "-of", "8"),
+		"unknown flag -segment: it belongs to plan, run, verify: leave it out")
 	m.says(m.itemize(0, "run"), "0 moved, 12 were before")
 	m.says(m.itemize(1, "run", "-segment", "0", "-of", "4"),
 		"the migration was begun with 8 segments, not 4")
