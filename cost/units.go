@@ -24,7 +24,7 @@ type Units struct {
 	Expected float64 `json:"expected"`
 	// Max is the largest possible number.
 	Max float64 `json:"max"`
-	// If says when the number is larger than expected, for example "an expired item lies there"; "" for
+	// If says when the number is larger than expected, for example "an expired item has the same key"; "" for
 	// no reason.
 	If string `json:"if,omitempty"`
 }
@@ -58,7 +58,7 @@ func (u Units) Times(n float64) Units { return Units{u.Min * n, u.Expected * n, 
 func (u Units) Contains(n float64) bool { return u.Min <= n && n <= u.Max }
 
 // String returns the number. If it is not exact, it returns the expected one and the bounds: "4 (up to
-// 1,600 if an expired item lies there)", "41 (1 to 400)".
+// 1,600 if an expired item has the same key)", "41 (1 to 400)".
 func (u Units) String() string {
 	if u.Exact() {
 		return format(u.Min)

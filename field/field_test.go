@@ -311,10 +311,10 @@ func TestChanges(t *testing.T) {
 		t.Errorf("the removal is %+v", u)
 	}
 	if u := changesOf(w.Count.Increment(3))[0]; u.Least != "0" || u.Most != "255" {
-		t.Errorf("a uint8 lies between %s and %s", u.Least, u.Most)
+		t.Errorf("a uint8 is between %s and %s", u.Least, u.Most)
 	}
 	if u := changesOf(w.Counts.Key("a").Decrement(3))[0]; u.Least != "-128" || u.Most != "127" || u.By != "-3" {
-		t.Errorf("an int8 lies between %s and %s, by %s", u.Least, u.Most, u.By)
+		t.Errorf("an int8 is between %s and %s, by %s", u.Least, u.Most, u.By)
 	}
 }
 

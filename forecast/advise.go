@@ -31,7 +31,7 @@ const (
 // Advise returns the layout with the lowest price a month. It is optimal for up to 16 attributes if the
 // cost of each operation is the sum over its items. If whole-document reads and transactions connect
 // items, it is optimal for up to 10. For more attributes it is the best result of a search with
-// restarts, with a lower bound for comparison. Items are assumed to lie in the order of their first
+// restarts, with a lower bound for comparison. Items are assumed to be in the order of their first
 // attributes, which matters for answers of more than 1 MB.
 func (w Workload) Advise(p Prices) (*Advice, error) {
 	if err := errors.Join(w.check(), p.check()); err != nil {

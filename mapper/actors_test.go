@@ -163,7 +163,7 @@ func TestGoingLiveLate(t *testing.T) {
 		}
 	}
 	if _, err := m.Save(ctx, e, mapper.Staged()); err != nil {
-		t.Errorf("the insert's own going live stands in its way: %v", err)
+		t.Errorf("the insert's own going live is in its way: %v", err)
 	}
 	if got := stored(t, m, "1"); !same(got, &e.Value) {
 		t.Errorf("stored %+v", got)

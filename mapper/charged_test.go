@@ -154,7 +154,7 @@ func TestUnguardedItemsAreBounds(t *testing.T) {
 	}
 }
 
-// What a table's indexes take stands apart in the receipt, which no longer calls the price
+// The units of indexes are separate in the receipt, which no longer calls the price
 // known: a model does not declare them.
 func TestIndexesAreSeparate(t *testing.T) {
 	t.Parallel()

@@ -109,7 +109,7 @@ func isNil(client Client) bool {
 // minCursorKey is the smallest size of a key that encrypts cursors, in bytes.
 const minCursorKey = 16
 
-// anyTime stands for any time in the names of tables.
+// anyTime is the placeholder of any time in the names of tables.
 var anyTime = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // tableNames returns the real names of a model's tables.
@@ -306,7 +306,7 @@ func (g *engine) update(ctx context.Context, sel selection.Selection, next func(
 	return t.receipt(), err
 }
 
-// errUpdate stands for an error of the function that Update calls.
+// errUpdate is returned for an error of the function that Update calls.
 var errUpdate = errors.New("the function of Update returned an error")
 
 // delete is Mapper.Delete, or Mapper.DeleteByKey if s is nil.

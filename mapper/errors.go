@@ -103,8 +103,8 @@ type ConflictError struct {
 	model string
 	Items []ItemConflict
 
-	// insert is of an insert whose root item is missing, patch of the condition of a patch, raw of a raw item, and
-	// update of an Update whose tries all failed.
+	// insert: of an insert whose root item is missing. patch: of the condition of a patch. raw: of a raw item.
+	// update: of an Update whose tries all failed.
 	insert, patch, raw, update bool
 	unmet                      []error
 	// pending says which staged write of another program is pending, "" for none.

@@ -38,7 +38,7 @@ func (m *Mapper[T]) Unchanged(e *Entity[T]) error {
 // SetNow has the model's clock show another time.
 func (m *Mapper[T]) SetNow(now func() time.Time) { m.engine.model.Now = now }
 
-// SetPartSize has large values lie in parts of so many bytes.
+// SetPartSize stores large values in parts of that many bytes.
 func (m *Mapper[T]) SetPartSize(bytes int) { m.engine.model.PartSize = bytes }
 
 // Total is a row of totals.

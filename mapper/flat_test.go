@@ -70,7 +70,7 @@ func TestFlatModel(t *testing.T) {
 	}
 }
 
-// topic is a flat model whose roots lie at the prefix of their other items.
+// topic is a flat model whose roots are at the prefix of their other items.
 type topic struct {
 	_     struct{} `ddb:"table=topics"`
 	Board string   `ddb:"pk=BOARD#{Board}"`

@@ -171,7 +171,7 @@ func TestIndexKeyTooLongIsRefused(t *testing.T) {
 	}
 }
 
-// Times before 1970 lie in an index by epoch seconds, and in its ranges.
+// Times before 1970 are in an index by epoch seconds, and in its ranges.
 func TestIndexKeyBefore1970(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -404,7 +404,7 @@ type sharing struct {
 	Lines []lossyLine `ddb:"sk=T#{No:04}"`
 }
 
-// An item that lies in an index which is not declared on it is refused, or priced.
+// An item in an index that is not declared on it is refused, or priced.
 func TestItemInUndeclaredIndexIsRefusedOrPriced(t *testing.T) {
 	t.Parallel()
 	if !enginetest.ReportsTransactions(t) {

@@ -196,7 +196,7 @@ func TestOwnMarkArrivesLate(t *testing.T) {
 		}
 	}
 	if _, err := m.Delete(ctx, e, mapper.Staged()); err != nil {
-		t.Errorf("its own mark stands in its way: %v", err)
+		t.Errorf("its own mark is in its way: %v", err)
 	}
 }
 

@@ -101,8 +101,8 @@ type memo struct {
 	Text string `ddb:"sk=NOTE#{ID}#TEXT"`
 }
 
-// issue has four indexes: a GSI on its root with a key of its own, a sparse GSI on an ordinary
-// attribute that projects a list, a GSI on its elements that projects keys, and an LSI.
+// issue has four indexes. A GSI on its root has a key of its own. A sparse GSI on an ordinary attribute
+// projects a list. A GSI on its elements projects keys. The last one is an LSI.
 type issue struct {
 	_      struct{}    `ddb:"table=tickets"`
 	_      struct{}    `ddb:"index=byState,hash=GSI1PK,range=GSI1SK,pk=STATE#{State},sk={Opened:millis}"`

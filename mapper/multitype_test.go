@@ -11,7 +11,7 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// buyer and purchase are two models whose items lie in one partition: a buyer, and its purchases.
+// buyer and purchase are two models whose items are in one partition: a buyer, and its purchases.
 type buyer struct {
 	_      struct{}    `ddb:"table=shop"`
 	ID     string      `ddb:"pk=BUYER#{ID}"`

@@ -18,7 +18,7 @@ import (
 )
 
 // An element's key that names a field of another item cannot be made where that
-// item was not loaded: it would hold the zero value, and lie elsewhere.
+// item was not loaded: it would hold the zero value, and be elsewhere.
 func TestKeysOfFieldsThatWereNotLoaded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

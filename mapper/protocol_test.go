@@ -198,7 +198,7 @@ func TestExpiredRootIsNotRevived(t *testing.T) {
 }
 
 // One actor alone: the root was written by another program, without `_a`, and a part of an entity that is
-// no more lies in the way of an element. Load does not show the part (it is hidden), Save ends in a conflict
+// nothing else is in the way of an element. Load does not show the part (it is hidden), Save ends in a conflict
 // with "someone else" for ever, and Update tries a hundred times. Breaks "An item of another incarnation in
 // one's way is dead if a strong GetItem of the root [...] shows another `_a`"; stuck for a single actor.
 func TestForeignRootWithLeftoverItemCanBeSaved(t *testing.T) {

@@ -250,7 +250,7 @@ func TestRootOnlyQueryReadsNoMoreThanLimit(t *testing.T) {
 	}
 }
 
-// The same where the entities lie apart, and elements under the root's prefix.
+// The same if the entities are separate, and elements under the root's prefix.
 func TestRootOnlyQueryBetweenElementsReadsNoMoreThanLimit(t *testing.T) {
 	t.Parallel()
 	type thing struct {

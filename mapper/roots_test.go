@@ -36,7 +36,7 @@ func manyTickets(t *testing.T, m *mapper.Mapper[models.Ticket], n int) []models.
 	return all
 }
 
-// Roots that lie side by side are read at their own price, in either order, with limits, filters and
+// Roots that are adjacent are read at their own price, in either order, with limits, filters and
 // pages; the plain query yields whole entities.
 func TestRootOnlyQueries(t *testing.T) {
 	t.Parallel()
@@ -112,7 +112,7 @@ func TestRootOnlyQueries(t *testing.T) {
 	}
 }
 
-// Entities whose items lie in two tables are queried by their roots.
+// Entities whose items are in two tables are queried by their roots.
 func TestRootOnlyQueryOfTwoTables(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -36,7 +36,7 @@ func ReadRate(rcu float64) ScanOption {
 
 // OnStray calls report with each item that does not belong to a live entity. Calls do not overlap.
 // Before it reports an item without a root item, the scan reads the root item strongly consistently.
-// That is one read for each such entity, or for every entity if other items can lie between the items
+// That is one read for each such entity, or for every entity if other items can be between the items
 // of an entity. For a model with several tables it scans all of them. Without OnStray such items are
 // skipped.
 func OnStray(report func(Stray)) ScanOption {

@@ -429,7 +429,7 @@ func TestTimeTablesMissing(t *testing.T) {
 }
 
 // A time that moves an entity to another table is a move, in one transaction over both tables; other
-// calls find it where it lies.
+// calls find it where it is stored.
 func TestTimeTablesMove(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -579,7 +579,7 @@ func TestTimeTablesCached(t *testing.T) {
 	}
 }
 
-// An index lies in the table of each period: a query of it asks one after the other, where that is its
+// An index is in the table of each period: a query of it asks one after the other, where that is its
 // order, and is refused where it is not.
 func TestTimeTablesIndexed(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ import (
 	"github.com/itemize/itemize/tables"
 )
 
-// Ticket lies in indexes, and expires.
+// Ticket is in indexes, and expires.
 type Ticket struct {
 	_      struct{}  `ddb:"table=tickets,ttl=gone"`
 	_      struct{}  `ddb:"index=byOwner,pk={Owner},sk={Opened:unix}"`

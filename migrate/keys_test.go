@@ -23,7 +23,7 @@ import (
 	"github.com/itemize/itemize/migrate"
 )
 
-// Room lies in a partition with the other rooms of its building.
+// Room is in a partition with the other rooms of its building.
 type Room struct {
 	_        struct{}  `ddb:"table=rooms"`
 	Building string    `ddb:"pk=BUILDING#{Building}"`
@@ -226,7 +226,7 @@ func (s *rooms) contract(ctx context.Context, n, strangers int) {
 	}
 }
 
-// A table with a sort key, of which both keys are fields; several entities lie in one partition of the model's.
+// A table with a sort key, of which both keys are fields; several entities are in one partition of the model's.
 func TestHashAndRange(t *testing.T) {
 	t.Parallel()
 	s := newRooms(t, enginetest.Table(t, "Building:S", "no:N"), enginetest.Table(t, "PK:S", "SK:S"))
@@ -275,7 +275,7 @@ func TestKeysOfTexts(t *testing.T) {
 	s.migrateAll(1)
 }
 
-// Keys that do not tell where the monolith of an entity lies, or that are those of items, are refused
+// Keys from which the monolith of an entity cannot be found, or that are those of items, are refused
 // before anything is read.
 func TestKeysThatAreRefused(t *testing.T) {
 	t.Parallel()
@@ -504,7 +504,7 @@ func TestKeysThatResemble(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	items, err := m.Import(d, false) // a claim that stands
+	items, err := m.Import(d, false) // a stored claim
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,7 +142,8 @@ func TestKeepMonolithDuringAnInsert(t *testing.T) {
 	result := settles("monolith", s.over(c), ctx, "a")
 	e, err := w.Load(ctx, m.Key("a"))
 	if inserted == nil && result == nil && s.unmarked() == "a" && len(s.collections()) > 0 {
-		t.Errorf("insert %v, settle %v: both stand; a load shows %v, %v", inserted, result, e.Value.Description, err)
+		t.Errorf("insert %v, settle %v: both succeeded; a load shows %v, %v", inserted, result, e.Value.Description,
+			err)
 	}
 }
 

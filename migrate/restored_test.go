@@ -257,7 +257,7 @@ func TestClaimBehindAContract(t *testing.T) {
 		claims.release()
 		s.waits(ran)
 		if keys := s.keys(); !strings.Contains(keys, "PACKAGE#late/HEAD") {
-			t.Fatal("no claim stands: ", keys)
+			t.Fatal("no claim exists: ", keys)
 		}
 		if deletes {
 			if err := w.Delete(ctx, m.Key("late")); !errors.Is(err, mapper.ErrNotFound) {

@@ -40,7 +40,7 @@ type Merged struct {
 }
 
 // Merge merges several queries into one request. They must be over one table, one partition and one
-// range, of one model or of several models in that partition. If other items of the models can lie
+// range, of one model or of several models in that partition. If other items of the models can be
 // between them, the query is refused.
 //
 //	for x, err := range query.Merge(a.On(users), b.On(orders)).All(ctx) {

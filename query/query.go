@@ -318,7 +318,7 @@ func (q Query[T, E]) Input(src Source[T], options ...ReadOption) (*dynamodb.Quer
 }
 
 // Roots returns the query of the root items of a flat model's entities: each entity with only the
-// fields of its root item. It reads only the range in which root items lie. If no other items lie
+// fields of its root item. It reads only the range in which root items are. If no other items are
 // between them, it costs no more than the root items. Order, limit, filter and projection stay. Other
 // queries fail when they run.
 func (q Query[T, E]) Roots() Query[T, T] {

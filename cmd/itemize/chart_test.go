@@ -15,7 +15,7 @@ func layoutOf(name string, insert, month float64) forecast.Forecast {
 	return forecast.Forecast{Layout: forecast.Layout{Name: name}, Insert: insert, Total: month}
 }
 
-// points returns the places of a line, checked to lie within the plot.
+// points returns the places of a line, checked to be within the plot.
 func points(t *testing.T, l line) (x, y []float64) {
 	t.Helper()
 	for _, p := range strings.Fields(l.Points) {

@@ -73,7 +73,7 @@ func TestMigrateFiles(t *testing.T) {
 	m.says(m.itemize(0, "verify"), "clean")
 }
 
-// The command moves monoliths that lie in the model's table, and removes them one by one.
+// The command moves monoliths that are in the model's table, and removes them one by one.
 func TestMigrateOwnTable(t *testing.T) {
 	m := newMigrating(t, 0)
 	for i := range 4 {

@@ -82,7 +82,7 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err erro
 }
 
 // maintain creates the tables of the present month and of the next one, as a program that runs once a
-// day does. The tables of the two months before stand for those that earlier runs created.
+// day does. The tables of the two months before are like those that earlier runs created.
 func (p *program) maintain(ctx context.Context) error {
 	old, err := tables.At(p.events, p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0))
 	if err != nil {

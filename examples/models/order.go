@@ -1,7 +1,7 @@
 package models
 
 // Order is a flat model of several items: ORDER#000042#HEAD, ORDER#000042#LINE#001 and
-// so on lie together in the customer's partition. Its prices lie in another table.
+// so on are together in the customer's partition. Its prices are in another table.
 type Order struct {
 	_        struct{} `ddb:"table=shop"`
 	_        struct{} `ddb:"table=prices,range=SK,name=PriceTable"`

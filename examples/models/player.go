@@ -38,7 +38,7 @@ type Avatar struct {
 	Type  string
 }
 
-// Match is an element. Start and ID lie in its key, and are not stored a second time.
+// Match is an element. Start and ID are in its key, and are not stored a second time.
 type Match struct {
 	Start  time.Time
 	ID     string

@@ -25,7 +25,7 @@ type Change struct {
 	Pos    codec.Pos
 	// mayMake reports that the item is made if it is missing, by a later request.
 	mayMake bool
-	// external are the values that may lie outside the item, and are new.
+	// external are the values that may be outside the item, and are new.
 	external []external
 }
 

@@ -525,7 +525,7 @@ func TestReplacedForManyAttributes(t *testing.T) {
 }
 
 // The size that a change predicts is that of the item as it is stored then, whatever the
-// change; prices stand on it.
+// change; prices depend on it.
 func TestSizes(t *testing.T) {
 	m := Of[Shop](t)
 	s, v := load[Shop](t, m, whole(m, "1"),

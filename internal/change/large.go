@@ -16,11 +16,11 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// external is a value of an attribute that may lie outside its item.
+// external is a value of an attribute that may be outside its item.
 type external struct {
 	*large.Encoded
 	index int
-	// value is how it lies there, nil for one that stays in the item.
+	// value is the external value, nil for one that stays in the item.
 	value *large.Value
 }
 
@@ -114,7 +114,7 @@ func Settle(m *model.Model, changes []*Change, requests []*write.Request) {
 	})
 }
 
-// sameLarge reports whether a value that may lie outside its item is the one that is stored.
+// sameLarge reports whether a value that may be outside its item is the one that is stored.
 func sameLarge(m *model.Model, r *snapshot.Stored, a *schema.Attribute, i int, now types.AttributeValue) bool {
 	was := r.Opaque[i]
 	if was == nil || now == nil {
@@ -203,7 +203,7 @@ func (ch *Change) spill(m *model.Model) error {
 			}
 		}
 		if at < 0 {
-			return nil // nothing of it may lie elsewhere
+			return nil // no part of it may be outside the item
 		}
 		if err := ch.takeOut(m, at); err != nil {
 			return err
@@ -215,7 +215,7 @@ func (ch *Change) spill(m *model.Model) error {
 // leastOut is the size below which taking a value out makes no item smaller, since its pointer takes as much, in bytes.
 const leastOut = 512
 
-// inline returns the size of an attribute that lies in the item yet, 0 for one that does not.
+// inline returns the size of an attribute that is in the item, 0 for an external one.
 func (ch *Change) inline(i int) int {
 	now := ch.now(i)
 	if now == nil {
@@ -248,7 +248,7 @@ func (ch *Change) now(i int) types.AttributeValue {
 	return ch.Stored.Opaque[i]
 }
 
-// takeOut makes an attribute's value one that lies outside the item.
+// takeOut makes the value of an attribute an external value.
 func (ch *Change) takeOut(m *model.Model, i int) error {
 	a := ch.Item.Attributes[i]
 	before := attr.AttributeSize(a.Name, ch.now(i))
@@ -276,7 +276,7 @@ func (ch *Change) takeOut(m *model.Model, i int) error {
 	return nil
 }
 
-// plainOrEncoded returns what compare returns of an attribute: a value that may lie outside its item as
+// plainOrEncoded returns what compare returns of an attribute: a value that may be outside its item as
 // it would be in it.
 func plainOrEncoded(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeValue, error) {
 	if it.Attributes[i].Large.External() {

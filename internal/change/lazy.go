@@ -16,7 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/snapshot"
 )
 
-// lazy is a lazy value where it lies in a model's value.
+// lazy is a lazy value in a value of the model.
 type lazy struct {
 	it   *schema.Item
 	attr int

@@ -312,7 +312,7 @@ func (ch *PatchItem) assign(a item.Assignment) {
 	}
 }
 
-// place returns where the item of a change lies.
+// place returns the place of a change's item.
 func (x *Patch) place(it *schema.Item, p expr.Change) (item.Place, error) {
 	m := x.m
 	at := m.Place(it, x.partition, key.Scalar{})
@@ -781,7 +781,7 @@ func (ch *PatchItem) Leftover(m *model.Model, stored item.Attributes) *Change {
 }
 
 // Repeats reports whether the item may take a second request: where an attribute is stored as NULL,
-// or has no map to lie in.
+// or its map is missing.
 func (ch *PatchItem) Repeats() bool {
 	return ch.Kind == write.Update &&
 		slices.ContainsFunc(ch.Operations, func(o item.Operation) bool { return o.Needs() != nil })

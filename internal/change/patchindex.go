@@ -35,8 +35,8 @@ func (x *Patch) indexKeys(ch *PatchItem) error {
 type patchedKeys struct {
 	*Patch
 	ch *PatchItem
-	// rec is the record as far as the patch knows it, encoded are the attributes whose values it knows, and
-	// operated are those that it changes depending on their stored values.
+	// rec is the record as far as the patch knows it. encoded are the attributes whose values it knows.
+	// operated are those whose new values depend on the stored ones.
 	rec               any
 	encoded, operated []int
 	// inKey are the values in the item's own sort key.

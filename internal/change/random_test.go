@@ -183,7 +183,7 @@ func TestAnyEditsWithoutVersions(t *testing.T) {
 	}, cmpopts.IgnoreFields(Plain{}, "_"))
 }
 
-// later is no time, or one of some that lie ahead.
+// later is no time, or a time in the future.
 func later(r *rand.Rand) time.Time {
 	if n := r.IntN(4); n > 0 {
 		return Now.Add(time.Duration(n) * time.Hour).UTC()

@@ -81,7 +81,7 @@ func (x *Patch) items(p *expr.Change) []*schema.Item {
 	return all
 }
 
-// attributesOf finds the item that a change's field lies on, and its attributes there: several
+// attributesOf finds the item that a change's field is on, and its attributes there: several
 // of a struct that is spread.
 func (x *Patch) attributesOf(p *expr.Change) (*schema.Item, []int, error) {
 	for _, it := range x.items(p) {

@@ -89,7 +89,7 @@ type Record interface {
 	IndexKey(rec any, derived, source int) (value key.Value, err error)
 }
 
-// Pos is where an element lies: its index in a slice, or its key in a map.
+// Pos is the position of an element: its index in a slice, or its key in a map.
 type Pos struct {
 	Index int
 	Key   any
@@ -109,8 +109,8 @@ type Elements interface {
 	Equal(a, b any) bool
 	// Clone copies all elements, as Record.Clone does.
 	Clone(dst, src any)
-	// NewElement returns a pointer to a new zero element, and NewElements those of so
-	// many, which lie side by side.
+	// NewElement returns a pointer to a new zero element, and NewElements returns n
+	// adjacent ones.
 	NewElement() any
 	NewElements(n int) []any
 	// Reset makes the field empty (nil for none), with room for n elements;

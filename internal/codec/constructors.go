@@ -182,7 +182,7 @@ func PointerOf[E any](elem Typed[E]) Typed[*E] {
 // OpaqueOf returns the form of a type that only attributevalue knows how to encode.
 func OpaqueOf[V any]() Typed[V] { return Typed[V]{opaqueForm(typed[V]())} }
 
-// TextOf returns the form of a struct that lies in keys alone, as the text of its
+// TextOf returns the form of a struct that only keys hold, as the text of its
 // MarshalText.
 func TextOf[V any]() Typed[V] {
 	f := opaqueForm(typed[V]())

@@ -7,7 +7,7 @@ import (
 )
 
 // newElements returns the codecs of an item's records, and of the slice or map that they
-// lie in.
+// are in.
 func newElements(it *schema.Item, table *Form, codings compression.Codings) (*record, Elements) {
 	path, field := table.Path(it.Field.Path)
 	c := collection{path: path, field: field}

@@ -88,8 +88,7 @@ func (f *Form) IsZero(p any) bool {
 	return reflect.ValueOf(p).Elem().IsZero()
 }
 
-// New returns a pointer to a new zero value, and NewN those of so many, which lie side
-// by side.
+// New returns a pointer to a new zero value, and NewN returns n adjacent ones.
 func (f *Form) New() any { return f.make() }
 
 // NewN is described at New.

@@ -7,7 +7,7 @@ import (
 	"github.com/itemize/itemize/internal/redact"
 )
 
-// inKey is how a leaf stands in a key; it is empty for types that cannot.
+// inKey is the form of a leaf in a key. It is empty for types that keys cannot hold.
 type inKey struct {
 	get func(p any, kind key.Kind) key.Value
 	set func(p any, v key.Value) error

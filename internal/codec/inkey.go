@@ -7,7 +7,7 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// inModelKey is a field that a key names: the way to it, and how it stands in the key.
+// inModelKey is a field that a key names: the path to it, and its form in the key.
 type inModelKey struct {
 	path Path
 	form *Form

@@ -4,7 +4,7 @@ package codec
 // The empty Path ends where it begins.
 type Path struct {
 	steps []step
-	// direct is the way where no pointer lies on it, nil for another.
+	// direct is the path if it has no pointer, nil otherwise.
 	direct func(p any) any
 }
 
@@ -36,7 +36,7 @@ func (f *Form) Path(indexes []int) (Path, *Form) {
 	return x, f
 }
 
-// direct returns the way as one function, nil where pointers lie on it.
+// direct returns the path as one function, nil if the path has pointers.
 func direct(steps []step) func(p any) any {
 	switch {
 	case len(steps) == 1 && steps[0].pointer == nil:

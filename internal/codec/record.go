@@ -216,7 +216,7 @@ func (r *record) sameExpiry(a, b any) bool {
 	return ok == had && at.Unix() == was.Unix()
 }
 
-// isNil reports whether the singleton's pointer is nil, or lies in a struct that is.
+// isNil reports whether the singleton's pointer is nil, or inside a nil pointer.
 func (r *record) isNil(rec any) bool {
 	p := r.pointer.At(rec)
 	return p == nil || r.pointerForm.Pointer.Load(p) == nil

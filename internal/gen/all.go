@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// All returns the files of all packages, as [Package.Generate] does for one. Lock files are read from where they lie.
+// All returns the files of all packages, as [Package.Generate] does for one. Lock files are read from their folders.
 func All(packages []*Package, accept bool) (files []File, faults []Diagnostic, err error) {
 	locks := map[string][]byte{} // as they become: a package and its external tests share one
 	for _, p := range packages {

@@ -241,7 +241,7 @@ func (f *finder) placeIn(v *types.Var, from, to int) (pos, end token.Pos) {
 	return placeInTag(decl.Tag, from, to)
 }
 
-// placeInTag is where bytes of a tag's value stand in its literal.
+// placeInTag is the place of bytes of a tag's value in its literal.
 func placeInTag(tag *ast.BasicLit, from, to int) (pos, end token.Pos) {
 	lit := tag.Value
 	if lit[0] == '`' {
@@ -250,7 +250,7 @@ func placeInTag(tag *ast.BasicLit, from, to int) (pos, end token.Pos) {
 	return tag.Pos() + 1 + token.Pos(quotedOffset(lit, from)), tag.Pos() + 1 + token.Pos(quotedOffset(lit, to))
 }
 
-// quotedOffset returns where the byte at an offset of a string's value stands in
+// quotedOffset returns the offset of a byte of a string's value in
 // its literal, behind the quote.
 func quotedOffset(lit string, offset int) int {
 	rest, n := lit[1:len(lit)-1], 0

@@ -241,7 +241,7 @@ func (g *generator) promoted(s *structure) []promoted {
 	return out
 }
 
-// resolves reports whether a name stands for the field at a path.
+// resolves reports whether a name selects the field at a path.
 func (g *generator) resolves(s *structure, name string, path []int) bool {
 	obj, index, indirect := types.LookupFieldOrMethod(goType(s.t), true, g.p.types, name)
 	if obj == nil || indirect || len(index) != len(path) {

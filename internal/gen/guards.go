@@ -139,7 +139,7 @@ func tagLiteral(tag string) string {
 	return strconv.Quote(tag)
 }
 
-// keyTypes lists the types whose values lie in keys by their text.
+// keyTypes lists the types of which keys hold the text.
 func keyTypes(e *schema.Entity) []*schema.Type {
 	keys := []*schema.Key{e.PK}
 	for _, it := range e.Items {

@@ -153,7 +153,7 @@ func (n *nodeWriter) noQuery(l level) {
 			l.it.Name + " alone"})
 }
 
-// between returns an item that lies between those of a level, nil for none.
+// between returns an item between those of a level, nil for none.
 func (n *nodeWriter) between(l level) *schema.Item {
 	values := make([]key.Value, len(l.it.Key.Sources))
 	for i := range values {
@@ -169,7 +169,7 @@ func (n *nodeWriter) between(l level) *schema.Item {
 	return nil
 }
 
-// only reports whether no items but elements of its type lie at a level. The placeholders
+// only reports whether a level has only elements of its type. The placeholders
 // are tried with a sample; what they make at run time is checked then.
 func (n *nodeWriter) only(l level) bool {
 	if l.it.Key == nil || l.parts == 0 && l.it.Key.Template.Type != 'S' {

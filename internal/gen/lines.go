@@ -52,8 +52,8 @@ type brackets struct {
 	open, close int // offsets, of the brackets themselves
 	elements    []ast.Node
 	block       bool
-	// inner says that the brackets stand on other lines: just the elements of one line
-	// lie between open and close.
+	// inner says that the brackets are on other lines: just the elements of one line
+	// are between open and close.
 	inner bool
 }
 

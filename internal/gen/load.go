@@ -134,7 +134,7 @@ func (l *loader) list(ctx context.Context, cfg Config, patterns []string) error 
 		}
 	}
 	if len(best) == 0 && len(all) == 0 {
-		return fmt.Errorf("the pattern %s matches no package: name a folder such as ./models, or ./...",
+		return fmt.Errorf("the pattern %s matches no package: name a folder such as ./models, or ./... for all",
 			strings.Join(patterns, " "))
 	}
 	var order func(p *packages.Package)
@@ -164,7 +164,7 @@ func missing(p *packages.Package) error {
 		switch {
 		case e.Kind != packages.ListError:
 		case e.Pos == "" || e.Pos == "-": // the package, not a file of it
-			errs = append(errs, fmt.Errorf("%s: name a folder such as ./models, or ./...", e.Msg))
+			errs = append(errs, fmt.Errorf("%s: name a folder such as ./models, or ./... for all", e.Msg))
 		default:
 			errs = append(errs, e)
 		}

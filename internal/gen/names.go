@@ -84,7 +84,7 @@ func typeWord(t types.Type) string {
 	return identifier("X " + r.Replace(text))[1:]
 }
 
-// parameter returns the name of a parameter that stands for a field, and takes it: one
+// parameter returns the name of the parameter for a field, and takes it: one
 // that hides nothing, and that no other parameter of the function has.
 func (n *names) parameter(field string, remaining *[]string) string {
 	name := lowerFirst(field)

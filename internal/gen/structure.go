@@ -37,7 +37,7 @@ const (
 	stored use = 1 << iota
 	// keyed: keys name it, or an expiry does.
 	keyed
-	// text: it lies in keys by its text.
+	// text: keys hold its text.
 	text
 	// way: it is a struct through which ways to other fields lead.
 	steps
@@ -297,7 +297,7 @@ func (s *structure) handled(p *types.Package) bool {
 	return slices.ContainsFunc(s.uses, func(u use) bool { return u&(stored|steps) != 0 })
 }
 
-// byText are the fields that lie in keys by their text, and nowhere else.
+// byText are the fields whose text only keys hold.
 func (u use) byText(t *schema.Type) bool {
 	return u&text != 0 && u&stored == 0 && t.Kind == schema.Struct
 }

@@ -1,4 +1,4 @@
-// Package item knows items as they are stored: where they lie, what they hold, and the
+// Package item knows items as they are stored: their places, their attributes, and the
 // attributes that the library keeps for itself.
 package item
 
@@ -39,7 +39,7 @@ func (t *Table) KeyAttributes() int {
 	return 2
 }
 
-// Place is where an item lies. Two places are the same item's if they are equal.
+// Place is the place of an item: its table and its key. Two places are the same item's if they are equal.
 type Place struct {
 	Table  *Table
 	PK, SK key.Scalar
@@ -132,7 +132,7 @@ type Image struct {
 	Former []string
 	// Expired reports that its time to live is over.
 	Expired bool
-	// Loaded are values that lie outside of the item, by the attributes that point to them. Partial
+	// Loaded are the external values of the item, by the attributes that point to them. Partial
 	// says that others are left out.
 	Loaded  Attributes
 	Partial bool

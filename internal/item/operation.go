@@ -43,7 +43,7 @@ type Operation struct {
 // Repeatable reports that the operation may be applied twice.
 func (o *Operation) Repeatable() bool { return o.Op != OpIncrement && o.Op != OpAppend }
 
-// Clause returns the word that the operation stands behind in an update expression.
+// Clause returns the keyword of the operation in an update expression.
 func (o *Operation) Clause() string {
 	switch o.Op {
 	case OpRemove:
@@ -56,7 +56,7 @@ func (o *Operation) Clause() string {
 	return "SET"
 }
 
-// Text returns the operation as it stands behind its clause.
+// Text returns the operation as it follows the keyword.
 func (o *Operation) Text(x *attr.Expression) string {
 	path := x.Path(o.Path)
 	or := func(v types.AttributeValue) string {

@@ -139,7 +139,7 @@ func TestIsNumber(t *testing.T) {
 }
 
 // Law 4: rendered keys give their values back, also where values hold the
-// delimiter, percent signs and tildes, and where placeholders stand side by side.
+// delimiter, percent signs and tildes, and where placeholders are adjacent.
 func TestTemplateRoundTrip(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -11,7 +11,7 @@ type state struct {
 	aux  int
 }
 
-// Where a Plain string stands: before its first byte, after a whole one, or
+// Where a Plain string is: before its first byte, after a whole one, or
 // within an escape, whose bytes so far aux holds.
 const (
 	plainStart = iota

@@ -1,6 +1,6 @@
 package key
 
-// Partition is where an item collection lies: under a partition key, in the table of a period where
+// Partition is the place of an item collection: a partition key, in the table of a period where
 // tables follow the time of their items, and "" where they do not.
 type Partition struct {
 	PK     Scalar

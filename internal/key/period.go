@@ -2,11 +2,11 @@ package key
 
 import "time"
 
-// The widths of the beginnings of a time's text that stand for a period, with the sign
+// The widths of the beginnings of a time's text that represent a period, with the sign
 // that ends them: "2021-", "2021-11-", "2021-11-14T", "2021-11-14T09:".
 var periodWidths = [...]int{0, len("2021-"), len("2021-11-"), len("2021-11-14T"), len("2021-11-14T09:")}
 
-// PeriodWidth returns how much of the format's text stands for a calendar period: 1 a
+// PeriodWidth returns the length of the format's text that is a calendar period: 1 a
 // year, 2 a month, 3 a day, 4 an hour, 5 an ISO week. ok is false where no beginning of
 // the text does.
 func (f Format) PeriodWidth(unit int) (width int, ok bool) {
@@ -57,7 +57,7 @@ func PeriodAdd(period FormatKind, start time.Time, n int) time.Time {
 	return start.AddDate(0, 0, n)
 }
 
-// Period names the calendar period that a format stands for, "" for one that stands for instants.
+// Period names the calendar period that a format represents, "" for one that represents instants.
 func (k FormatKind) Period() string {
 	switch k {
 	case Date:

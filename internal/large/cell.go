@@ -130,7 +130,7 @@ func (c *Cell) own() (types.AttributeValue, error) {
 	return v, err
 }
 
-// Size returns how many bytes the value has that lies outside of its item, or is to be read of a reader.
+// Size returns the number of bytes of an external value, or of a reader.
 func (c *Cell) Size() (n int64, ok bool) {
 	p := c.Pointer()
 	if g := c.input(); g != nil && g.prepare() == nil && g.few == nil {
@@ -156,7 +156,7 @@ func (c *Cell) Beginning() (types.AttributeValue, error) {
 	return av, err
 }
 
-// Pointer returns the pointer that it holds, nil for a new value or one that lies in its item.
+// Pointer returns the pointer that it holds, nil for a new value, and for a value in its item.
 func (c *Cell) Pointer() *Pointer {
 	if c.held == nil {
 		return nil

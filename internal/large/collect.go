@@ -58,7 +58,7 @@ type Collected struct {
 	// Foreign are records that it left alone, since they are of other models, or of other tables and
 	// buckets than the mapper's: collect with mappers of these.
 	Foreign int `json:"foreign"`
-	// Unreadable are items that lie among the records and are none, or damaged ones: they are left alone.
+	// Unreadable counts items among the records that are not records, or are damaged. They are left alone.
 	Unreadable int `json:"unreadable"`
 	// Removed are values that it removed: so many parts and objects.
 	Removed int `json:"removed"`

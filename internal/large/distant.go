@@ -55,8 +55,8 @@ func (s *Source) lost(ctx context.Context, p *Pointer, err error) error {
 	var damaged *Damaged
 	var u read.Usage
 	if errors.As(err, &damaged) {
-		if stands := s.stands(ctx, Wanted{p, s.At, s.Attribute}, &u); stands != nil {
-			err = stands
+		if changed := s.unchanged(ctx, Wanted{p, s.At, s.Attribute}, &u); changed != nil {
+			err = changed
 		}
 	}
 	return s.explain(err)

@@ -19,14 +19,14 @@ import (
 	"github.com/itemize/itemize/internal/read"
 )
 
-// Fetcher reads values that lie outside their items.
+// Fetcher reads external values.
 type Fetcher struct {
 	Locations *Locations
 	// Codings are the codecs that values are decompressed by.
 	Codings compression.Codings
 	// Reader reads parts, and Parents the items that point to them.
 	Reader, Parents *read.Reader
-	// Objects are where objects lie; nil for none.
+	// Objects is the store of objects, nil for none.
 	Objects Objects
 	// Limit is the most that a value may have, in bytes.
 	Limit int64
@@ -87,14 +87,14 @@ func (f *Fetcher) Fetch(ctx context.Context, w Wanted, u *read.Usage) (types.Att
 	if !errors.As(err, &damaged) {
 		return v, err
 	}
-	if err := f.stands(ctx, w, u); err != nil {
+	if err := f.unchanged(ctx, w, u); err != nil {
 		return nil, err
 	}
 	return f.once(ctx, p, e, true, u)
 }
 
-// stands returns a *Replaced unless the item still holds the pointer, which is read strongly.
-func (f *Fetcher) stands(ctx context.Context, w Wanted, u *read.Usage) error {
+// unchanged returns a *Replaced unless the item still holds the pointer, which is read strongly.
+func (f *Fetcher) unchanged(ctx context.Context, w Wanted, u *read.Usage) error {
 	at := w.Parent
 	now, err := f.Parents.One(ctx, at, read.Options{Strong: true}, u)
 	if err != nil {

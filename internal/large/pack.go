@@ -16,7 +16,7 @@ import (
 )
 
 // mark is the entry of a map that says how a large value is stored in it: a codec, plain, or where it
-// lies. A value that is a map with such an entry of its own is stored as the plain one of such a map,
+// is. A value that is a map with such an entry of its own is stored as the plain one of such a map,
 // so that nothing can be mistaken.
 const (
 	mark  = "~"

@@ -29,7 +29,7 @@ type Pointer struct {
 	At string
 	// Parts is the number of parts. Each has PartSize bytes, except the last.
 	Parts, PartSize int
-	// Stored is how many bytes lie there, and Length how many the value has, whose kind is Kind and whose
+	// Stored is the number of stored bytes, and Length the number of bytes of the value, whose kind is Kind and whose
 	// SHA-256 is Sum.
 	Stored, Length int64
 	Kind           Kind

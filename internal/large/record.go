@@ -70,7 +70,7 @@ const (
 	deletedName, realName                               = "gone", "real"
 )
 
-// Locations are where records and parts lie.
+// Locations are the tables of records and parts.
 type Locations struct {
 	// Records is the table of the records and of the parts that have none of their own; nil where there is none.
 	Records *item.Table
@@ -310,7 +310,7 @@ func (v *Value) Entry() *Entry {
 // number the key is within DynamoDB's limit.
 const longest = cost.MaxPartitionKey - 64
 
-// Part returns where a part of a value lies.
+// Part returns the place of a part of a value.
 func (h *Locations) Part(e *Entry, i int) item.Place {
 	id := string(h.Delim) + "~" + e.ID
 	n := fmt.Sprintf("%06d", i)

@@ -20,7 +20,7 @@ type Report struct {
 // Strays are parts and objects of values without a record. They exist after a restore, or after a
 // request that arrived hours after it was sent.
 type Strays struct {
-	// Seen are the values that lie outside of their items, Unrecorded those of them that have no record.
+	// Seen counts the external values, Unrecorded those without a record.
 	Seen       int `json:"seen"`
 	Unrecorded int `json:"unrecorded"`
 	// Pointed is the number of those that an item points to. Foreign is the number of those of other

@@ -138,8 +138,8 @@ func (x *stream) damaged(err error) error {
 	}
 	x.checked = true
 	var u read.Usage
-	if stands := x.src.stands(x.ctx, Wanted{x.p, x.src.At, x.src.Attribute}, &u); stands != nil {
-		return stands
+	if changed := x.src.unchanged(x.ctx, Wanted{x.p, x.src.At, x.src.Attribute}, &u); changed != nil {
+		return changed
 	}
 	return err
 }

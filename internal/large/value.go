@@ -17,7 +17,7 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// PartSize is how many bytes of a value lie in a part. Decoding a part's answer takes the SDK four to five times its
+// PartSize is the number of bytes of a value in a part. Decoding a part's answer takes the SDK four to five times its
 // size, so that parts near the limit of 400 KB would make parallel reads costly in memory.
 const PartSize = 256 << 10
 
@@ -70,7 +70,7 @@ func Encode(av types.AttributeValue, codings compression.Codings, a *schema.Attr
 // Length returns how many bytes the value has.
 func (e *Encoded) Length() int64 { return int64(len(e.content.Bytes)) }
 
-// External returns the value as one that lies outside its item, at the attribute of a parent, in parts
+// External returns the value as an external value, at the attribute of a parent, in parts
 // of a size in bytes.
 func (e *Encoded) External(a *schema.Attribute, parent item.Place, now time.Time, partSize int) *Value {
 	v := &Value{Parent: parent, Attribute: a.Name, Frame: inMemory(e.frame)}

@@ -72,7 +72,7 @@ func partsOf(keys []*schema.IndexKey, n int) int {
 	return parts
 }
 
-// entry returns how the items that a name means lie in an index.
+// entry returns the entry of an index for the items of a name.
 func (m *Model) entry(name string) (*schema.Entry, error) {
 	index, on, named := strings.Cut(name, "/")
 	var names, items []string

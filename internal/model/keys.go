@@ -16,7 +16,7 @@ type Record struct {
 	Pos   codec.Pos
 }
 
-// Place returns where an item lies, by its kind, its partition and its sort key.
+// Place returns the place of an item, by its kind, its partition and its sort key.
 func (m *Model) Place(it *schema.Item, at key.Partition, sk key.Scalar) item.Place {
 	return item.Place{Table: m.Table(it.Table.Index, at.Period), PK: at.PK, SK: sk}
 }

@@ -1,5 +1,5 @@
-// Package model is a model as one mapper has it: its schema, its codec, and the real
-// tables; where its items lie, and what an item that was read is.
+// Package model is a model as one mapper has it: its schema, its codec, and the real tables. It knows
+// the places of the items, and the kind of an item that was read.
 package model
 
 import (
@@ -37,7 +37,7 @@ type Model struct {
 	plans atomic.Pointer[[]*plan] // of shapes of items
 	// MaxValue is how many bytes a large value may have that is read with its item, and so written.
 	MaxValue int64
-	// PartSize is how many bytes lie in a part of a value outside of its item.
+	// PartSize is the number of bytes in a part of an external value.
 	PartSize int
 	// Codings are the codecs of large values in addition to those of the standard library.
 	Codings compression.Codings
@@ -137,7 +137,7 @@ func (m *Model) KeyFields(v any) ([]key.Value, error) {
 }
 
 // Identity returns those of the key fields' values that an entity is known by, and the shard that
-// it lies on.
+// it is on.
 func (m *Model) Identity(keyFields []key.Value) []key.Value {
 	return keyFields[:m.Schema.KeyFieldsInKey()]
 }

@@ -19,7 +19,7 @@ func (m *Model) Root() *schema.Item { return m.Schema.Root }
 // IsRoot reports whether items of a kind are roots.
 func (m *Model) IsRoot(it *schema.Item) bool { return it == m.Schema.Root }
 
-// RootPlace returns where the root of an entity lies.
+// RootPlace returns the place of an entity's root.
 func (m *Model) RootPlace(identity []key.Value) (item.Place, error) {
 	pk, err := m.Schema.Partition(identity)
 	if err != nil {

@@ -175,7 +175,7 @@ func (m *Model) periods(s selection.Span) ([]string, error) {
 	return all, nil
 }
 
-// inPeriod reports whether an item lies in the table that its keys tell.
+// inPeriod reports whether an item is in the table of its keys.
 func (m *Model) inPeriod(img *item.Image) bool {
 	p := m.Schema.Periods
 	placed := func(k *schema.Key, values []key.Value) (ok, is bool) {

@@ -10,10 +10,10 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// While the number of shards changes (shards='400,200') an entity may lie on one of several shards. An
+// While the number of shards changes (shards='400,200') an entity may be on one of several shards. An
 // operation with a key alone finds the entity first.
 
-// DeleteLocated deletes a selection whose entity may lie on several shards. If nothing was deleted it
+// DeleteLocated deletes a selection whose entity may be on several shards. If nothing was deleted it
 // may have moved, and is located again.
 func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Options, t *Tally) error {
 	if err := o.check(env.Model, forDelete); err != nil {
@@ -54,7 +54,7 @@ func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Opt
 	return env.fault(err)
 }
 
-// locatePatch returns a patch with the selection of the entity where it lies.
+// locatePatch returns a patch with the selection of the shard that the entity is on.
 func locatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (PatchSpec, error) {
 	if spec.Selection.Err != nil || len(spec.Selection.Elsewhere) == 0 {
 		return spec, nil
@@ -74,7 +74,7 @@ func locatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (Patch
 	return spec, nil
 }
 
-// PatchLocated writes a patch of an entity that may lie on several shards. If nothing was written, the
+// PatchLocated writes a patch of an entity that may be on several shards. If nothing was written, the
 // entity may have moved, and is located again.
 func PatchLocated(ctx context.Context, env *Env, spec PatchSpec, o Options, t *Tally) (returned func() (Record, error),
 	err error,

@@ -143,7 +143,7 @@ func (p *modify) returnItem() error {
 // Record is an item after a write, as its Go value.
 type Record struct {
 	// Item is a pointer to the element, or to a value of the model. Part is a pointer to the struct in
-	// it whose fields lie on the item, nil for none.
+	// it whose fields are on the item, nil for none.
 	Item, Part any
 }
 

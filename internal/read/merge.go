@@ -11,7 +11,7 @@ import (
 )
 
 // Merged yields the items of the parts in the order of their sort keys, whichever range
-// they lie in, each item once. It holds a page of each range in memory.
+// they are in, each item once. It holds a page of each range in memory.
 func Merged(ctx context.Context, src Source, parts []selection.Part, o Options, u *Usage) iter.Seq2[Page, error] {
 	ranges := src.Ranges(ctx, parts, o, u)
 	if len(ranges) == 1 {

@@ -120,7 +120,7 @@ func keysOf(pages iter.Seq2[read.Page, error]) (string, error) {
 	return strings.Join(all, " "), nil
 }
 
-// Ranges are merged in the order of the sort keys, in both directions, an item that lies
+// Ranges are merged in the order of the sort keys, in both directions, an item that is
 // in several of them once.
 func TestMerged(t *testing.T) {
 	keys := [][]string{{"a1", "a2", "a3", "b1", "b2", "c1", "c2"}}

@@ -121,7 +121,7 @@ func (r *Reader) one(ctx context.Context, at item.Place, o Options, u *Usage) ([
 }
 
 // described makes images of the items of an answer: of a page from the wire, nil for none, or of those that the SDK
-// has decoded. at is where they lie, as far as it is known.
+// has decoded. at is their place, as far as it is known.
 func (r *Reader) described(at item.Place, page *wire.Page, light bool, items []item.Attributes) ([]item.Image, error) {
 	if page != nil {
 		images := imagesFor(len(page.Items), light)

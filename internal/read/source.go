@@ -18,7 +18,7 @@ import (
 // Source is where images of items come from: a [Reader], or whatever else has them.
 type Source interface {
 	// Ranges yields the items of the parts in several sequences, each in the order of its
-	// sort keys, answer by answer. An item that lies in several parts may come with each.
+	// sort keys, answer by answer. An item that is in several parts may come with each.
 	// The slices in the pages are the caller's to keep.
 	Ranges(ctx context.Context, parts []selection.Part, o Options, u *Usage) []iter.Seq2[Page, error]
 }

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Value is an attribute value for the details of an error. It stands behind the noun that it is the
+// Value is an attribute value for the details of an error. It follows the noun that it is the
 // value of, without a space: "the string%v is not valid UTF-8".
 type Value struct {
 	text *string // a pointer, so that %#v of a struct with a Value does not print it
@@ -149,7 +149,7 @@ func Detail(err error) string {
 	return d.text
 }
 
-// details is a text in which those of errors are replaced. Those that are found lie from a position on,
+// details is a text in which those of errors are replaced. It finds them from a position on,
 // since a text names its causes in their order.
 type details struct {
 	text string

@@ -322,7 +322,7 @@ func (b *builder) item(t *Table, text string) *Item {
 	return nil
 }
 
-// table returns the table that a field lies in, nil after a fault.
+// table returns the table that a field is in, nil after a fault.
 func (b *builder) table(m *taggedField) *Table {
 	o, ok := m.tag.Option("table")
 	if !ok || m.Name == "_" || m.tag.Has("chunk") { // which is about the parts

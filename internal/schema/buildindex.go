@@ -28,7 +28,7 @@ func (b *builder) indexes() {
 	b.keyTypes()
 }
 
-// undeclared adds the kinds of items that lie in an index without having been declared to: whose keys
+// undeclared adds the kinds of items in an index that no declaration names: whose keys
 // are all attributes that they have. They cost, and no query asks for them.
 func (b *builder) undeclared(x *Index) {
 	for _, it := range b.e.Items {
@@ -108,7 +108,7 @@ func (b *builder) renamedInIndex(e *Entry) {
 // indexOptions are those that a declaration of an index may have.
 var indexOptions = []string{"index", "hash", "range", "pk", "sk", "on", "local", "project", "name"}
 
-// index reads one declaration: an index, or how items of a further kind lie in one.
+// index reads one declaration: an index, or the entry of a further kind of items.
 func (b *builder) index(m *taggedField) {
 	for _, o := range m.tag.Options {
 		if !slices.Contains(indexOptions, o.Word) {
@@ -394,7 +394,7 @@ func (b *builder) scopeOf(it *Item) scope {
 	return sc
 }
 
-// indexSource finds what a placeholder of an index on a singleton names: a field that lies on the
+// indexSource finds what a placeholder of an index on a singleton names: a field that is on the
 // item, or one that its keys hold.
 func (b *builder) indexSource(at place, p tags.Part, it *Item) (Source, bool) {
 	var nested []*Attribute
@@ -419,7 +419,7 @@ func (b *builder) indexSource(at place, p tags.Part, it *Item) (Source, bool) {
 				"%s is not stored by itself, but the key of an index consists of stored attributes", p)
 			return Source{}, false
 		}
-		where := "lies on " + o.Name
+		where := "is in " + o.Name
 		if it.Element() {
 			b.fault(at, "store the field in the element as well, or name a field of the element or of the item's "+
 				"keys",

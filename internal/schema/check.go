@@ -152,10 +152,10 @@ func (b *builder) ownNames() {
 	}
 }
 
-// keyAt is where a key's template stands.
+// keyAt is where a key's template is.
 func (b *builder) keyAt(k *Key) place { return place{b.declaring(k.At), k.At, k.Pos, k.End} }
 
-// at is where an item's template stands.
+// at is where an item's template is.
 func (b *builder) at(it *Item) place {
 	pl := place{in: b.e.Type, field: it.Decl}
 	if it.Key != nil {

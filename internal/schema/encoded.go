@@ -56,7 +56,7 @@ func (t *Type) EncodedFields() []Encoded {
 	return out
 }
 
-// dominates reports whether a field is the one that its name stands for.
+// dominates reports whether a field is the one that its name represents.
 func dominates(e Encoded, all []Encoded) bool {
 	for _, o := range all {
 		if o.Name != e.Name || slices.Equal(o.Path, e.Path) {

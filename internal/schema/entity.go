@@ -95,7 +95,7 @@ type Key struct {
 	names []string // what its placeholders name
 }
 
-// From says where a placeholder's value lies.
+// From is the source of a placeholder's value.
 type From uint8
 
 // The sources of placeholders: a field of the model, a field of the element, a map's key, a scalar
@@ -173,7 +173,7 @@ type Item struct {
 	Attributes []*Attribute
 	Opaque     bool
 	Renamed    bool
-	// Entries are how the items lie in indexes, Derived the attributes that are written for these
+	// Entries are the items' entries in indexes, Derived the attributes that are written for these
 	// alone.
 	Entries []*Entry
 	Derived []*IndexKey
@@ -181,7 +181,7 @@ type Item struct {
 	// root's field (ttl,all) and not the item's own.
 	Expiry       *Value
 	ExpiryOfRoot bool
-	// Decl is the first field that lies on the item; MethodName is name= of it.
+	// Decl is the first field that is on the item; MethodName is name= of it.
 	Decl       *Field
 	MethodName string
 	// OneName is one= of an element: the method that selects one by its whole key.

@@ -31,7 +31,7 @@ type Index struct {
 	// and Include.
 	All     bool
 	Include []string
-	// Entries are the kinds of items that lie in it.
+	// Entries are the kinds of items in it.
 	Entries []*Entry
 	// Number is its index in Entity.Indexes.
 	Number int
@@ -93,7 +93,7 @@ func (x *Index) Missing(it *Item) []*Attribute {
 	return out
 }
 
-// Entry is how the items of one kind lie in an index.
+// Entry is the entry of one kind of items in an index.
 type Entry struct {
 	Index *Index
 	Item  *Item
@@ -134,7 +134,7 @@ func (k *IndexKey) Ordered(source int) bool {
 	return f.Kind == key.Native || f.Kind == key.Raw || f.Kind == key.Digits || f.Kind == key.Sortable
 }
 
-// Where the value of an IndexKey lies, if it is no attribute of the item's own.
+// The sources of the value of an IndexKey that is not an attribute of the item.
 const (
 	Derived = -1 - iota
 	Primary

@@ -19,7 +19,7 @@ func (e *Entity) Identities() int {
 	return n
 }
 
-// Partition returns where the items of the key fields' values lie. A partition key that is too long is
+// Partition returns the partition of the key fields' values. A partition key that is too long is
 // an error, and so is a time that no table's name can have.
 func (e *Entity) Partition(keyFields []key.Value) (at key.Partition, err error) {
 	if at.PK, err = e.PartitionKey(keyFields); err != nil {

@@ -12,7 +12,7 @@ import (
 type Large struct {
 	// Codec is the compression codec, "" for none.
 	Codec string `json:"codec,omitempty"`
-	// Chunk says that a value which does not stay in its item lies in parts, Bucket that it is an object there.
+	// Chunk says that an external value is stored in parts, Bucket that it is an object in that bucket.
 	// Parts is the table of the parts, "" for the model's own.
 	Chunk  bool   `json:"chunk,omitempty"`
 	Parts  string `json:"parts,omitempty"`
@@ -29,10 +29,10 @@ const (
 	LazyName    = "Value"
 )
 
-// External reports whether values may lie outside their item.
+// External reports whether values may be outside their item.
 func (l *Large) External() bool { return l != nil && (l.Chunk || l.Bucket != "") }
 
-// HasExternal reports whether values of the item may lie outside of it.
+// HasExternal reports whether values of the item may be stored outside it.
 func (it *Item) HasExternal() bool {
 	return slices.ContainsFunc(it.Attributes, func(a *Attribute) bool { return a.Large.External() })
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/tags"
 )
 
-// Layout is a schema as data: all that says where values lie and how they are
+// Layout is a schema as data: the places and the forms of values, as they are
 // encoded, and nothing of Go beyond the names of fields.
 type Layout struct {
 	Model        string        `json:"model"`
@@ -113,7 +113,7 @@ type LayoutAttribute struct {
 	Field   string   `json:"field"`
 	Type    string   `json:"type"`
 	Options []string `json:"options,omitempty"`
-	// In is the attribute of a monolith that holds the struct which the attribute lies in, "" for none.
+	// In is the attribute of a monolith that holds the struct which the attribute is in, "" for none.
 	In string `json:"in,omitempty"`
 	// Was are the names that it had before.
 	Was []string `json:"was,omitempty"`

@@ -9,7 +9,7 @@ import (
 )
 
 // Periods is how tables follow the time: each holds the entities of one period, which is part of its
-// name. All tables of such a model do, so that an entity lies whole in the tables of one period.
+// name. All tables of such a model do, so that all items of an entity are in the tables of one period.
 type Periods struct {
 	// Kind is the period: a date, a month, a week or a year.
 	Kind key.FormatKind

@@ -301,7 +301,7 @@ func (b *builder) notEmpty(m *taggedField, t *Type) {
 	}
 }
 
-// attribute adds an attribute to an item. v is where the value lies, of which place
+// attribute adds an attribute to an item. v is the place of the value, of which place
 // leads to the field with the place.
 func (b *builder) attribute(it *Item, m *taggedField, v Value, place int) {
 	if m.tag.AV.Ignore {

@@ -674,7 +674,7 @@ func TestRefused(t *testing.T) {
 			`schema.right.Same: Same is also a field of schema.left at the same depth: each hides the other: rename ` +
 				`one of them, or tag one ddb:"-"`,
 		}},
-		{"an entity is what lies under its prefix", reflect.TypeFor[struct {
+		{"an entity has the items under its prefix", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,pk=ORDERS"`
 			N int    `ddb:"sk=ORDER#{N:06}#HEAD"`
 			L []wish `ddb:"sk=ORDER#LINE#{Rank:03}"`
@@ -788,7 +788,7 @@ type tree struct {
 
 type forest []forest
 
-// Types that contain themselves may lie inside attributes.
+// Types that contain themselves may be inside attributes.
 func TestRecursiveTypes(t *testing.T) {
 	e, err := Of(reflect.TypeFor[struct {
 		_     table  `ddb:"table=models"`

@@ -49,7 +49,7 @@ func (e *Entity) PartitionFields() int {
 	return n
 }
 
-// ShardsOf returns the shards that an entity may lie on, each once: first the one that it is written
+// ShardsOf returns the shards that an entity may be on, each once: first the one that it is written
 // on, then those of the other counts. It is nil where the values that are given do not tell.
 func (e *Entity) ShardsOf(identity []key.Value) ([]key.Value, error) {
 	s := e.Shards

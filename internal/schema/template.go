@@ -273,7 +273,7 @@ func (b *builder) format(at place, p tags.Part, src *Source, bare, last bool) (k
 	return f, b.readable(at, src, f.Value)
 }
 
-// readable refuses a value that a key could not give back, or that stands in keys as
+// readable refuses a value that a key could not give back, or that is in keys as
 // values of two kinds.
 func (b *builder) readable(at place, src *Source, kind key.Kind) bool {
 	t := src.Value.Type

@@ -137,7 +137,7 @@ func (t *Type) holdsBig(seen map[*Type]bool) bool {
 }
 
 // Scalar reports whether the type does not encode as a map of its fields: it is
-// no struct, or a struct that stands for one value.
+// no struct, or a struct that represents one value.
 func (t *Type) Scalar() bool { return t.Kind != Struct || t.Time || t.Marshals }
 
 // Spreads reports whether a field of this type is spread over its item: a struct

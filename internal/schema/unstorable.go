@@ -8,7 +8,7 @@ type Unstorable struct {
 	Label, Field string
 	// In is the placeholder and the key that the value is for, "" of an attribute.
 	In string
-	// Table, PK and SK are where the item lies, as far as that is known.
+	// Table, PK and SK are the place of the item, as far as it is known.
 	Table  string
 	PK, SK key.Scalar
 	// Err is the fault of the value, with the remedy.

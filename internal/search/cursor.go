@@ -75,7 +75,7 @@ type cursorPosition struct {
 	After []byte `json:"a,omitempty"`
 	// Keys are those of an item in a secondary index.
 	Keys []cursorKey `json:"k,omitempty"`
-	// Shard is, of a query over shards, where the last hit lies, and the key that it came with.
+	// Shard is, of a query over shards, the shard of the last hit, and the key that it came with.
 	Shard *cursorShard `json:"h,omitempty"`
 }
 

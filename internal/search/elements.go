@@ -303,7 +303,7 @@ func (r *elementReader) wants() int {
 	return r.left
 }
 
-// keeps reports whether one of the parts that an item lies in keeps it: by the instant that
+// keeps reports whether one of the parts that an item is in keeps it: by the instant that
 // it stores, where its key holds less.
 func (x *Search) keeps(f *item.Image, instant func(*selection.Filter) (key.Value, error)) (bool, error) {
 	if len(x.s.Parts) == 1 && x.s.Parts[0].Keep == nil {
@@ -352,7 +352,7 @@ func (x *Search) onlyElements() error {
 	return nil
 }
 
-// canHold reports whether items of a kind can lie in the selection.
+// canHold reports whether items of a kind can be in the selection.
 func (x *Search) canHold(it *schema.Item) bool {
 	for _, p := range x.s.Parts {
 		if p.Table != it.Table.Index {

@@ -54,7 +54,7 @@ func (s *Search) expression() (*read.Expression, error) {
 	return e, nil
 }
 
-// filterable refuses a filter on a field that lies in several attributes, or in none.
+// filterable refuses a filter on a field that is in several attributes, or in none.
 func (s *Search) filterable(f expr.Condition) error {
 	for _, field := range f.Fields {
 		if field[0].Name == "" {

@@ -385,7 +385,7 @@ func (x *Search) instant() schema.Source {
 	return it.Derived[k.Derived].Sources[k.Source]
 }
 
-// keepsInIndex reports whether the instant that is stored lies in the range, where the key holds less.
+// keepsInIndex reports whether the instant that is stored is in the range, where the key holds less.
 func (x *Search) keepsInIndex(v, rec any) (bool, error) {
 	k, it := x.in().Keep, x.in().Entry.Item
 	if k == nil {

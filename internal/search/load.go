@@ -139,7 +139,7 @@ func (e *Engine) Decode(ctx context.Context, f *Found, v any, t *write.Tally) (*
 	return s, err
 }
 
-// Recall is Decode without reading anything: a value that lies outside of its item is an error.
+// Recall is Decode without reading anything: an external value is an error.
 func (e *Engine) Recall(f *Found, v any) (*snapshot.Snapshot, error) {
 	c := *e
 	c.Fetcher = nil

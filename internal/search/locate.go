@@ -102,8 +102,8 @@ func (e *Engine) FindWhere(ctx context.Context, sels []selection.Selection, o re
 	return nil, e.Model.Errorf("it moved to another shard and back during the read: read again")
 }
 
-// shards returns where the root of an entity may lie: first where it would be written. It is nil where
-// that is one place.
+// shards returns the shards that the root of an entity may be on, first the one for a new entity. It is
+// nil if there is only one.
 func (e *Engine) shards(s selection.Selection) ([]selection.Part, error) {
 	if len(s.Elsewhere) == 0 {
 		return nil, nil

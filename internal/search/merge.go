@@ -147,7 +147,7 @@ func common(a, b string) string {
 	return strings.ToValidUTF8(a[:n], "")
 }
 
-// between refuses searches between whose ranges other items of their models may lie, which would be
+// between refuses searches between whose ranges other items of their models may be, which would be
 // read, and paid for, in vain.
 func between(sides []*side) error {
 	low, high := sides[0].low, sides[len(sides)-1].high

@@ -102,7 +102,7 @@ func (x *Search) isHead(f *item.Image) bool {
 	return f.Kind != nil && m.IsRoot(f.Kind) && f.Header.Live() && !f.Expired && m.Agrees(f, x.s.Identity)
 }
 
-// loadEach searches for entities whose items do not all lie together: it meets their roots, and reads
+// loadEach searches for entities whose items are not all together: it meets their roots, and reads
 // each of them as a load does, those of an answer together.
 func (x *Search) loadEach(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	found := 0

@@ -60,7 +60,7 @@ type scan struct {
 // returns false. What it takes is added to t.
 //
 // The items of a partition come one after the other, so that no more is kept than an answer of each
-// segment, and one entity. Where an entity's items do not lie together, its root is met by the scan,
+// segment, and one entity. Where an entity's items are not together, its root is met by the scan,
 // and it is read by itself.
 func (e *Engine) Scan(ctx context.Context, o ScanOptions, t *write.Tally, give func(*Found) bool) error {
 	scanning, cancel := context.WithCancel(ctx)

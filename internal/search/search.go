@@ -128,7 +128,7 @@ func (h *Hit) Placeholders() (map[string]any, error) {
 	return all, nil
 }
 
-// Field returns the model's field that the hit lies in, "" for an entity.
+// Field returns the model's field that the hit is in, "" for an entity.
 func (h *Hit) Field() string {
 	if h.Item == nil {
 		return ""

@@ -421,7 +421,7 @@ func TestElements(t *testing.T) {
 	}
 }
 
-// What an element holds comes with it, and where it lies.
+// An element comes with its external values and its place.
 func TestElementsAreDecoded(t *testing.T) {
 	m := Of[Shop](t)
 	x, err := engine(m, &Client{Answers: []Answer{Page("", line("c", item.Attributes{"Text": S("t")}))}}).New(lines(m),

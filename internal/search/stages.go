@@ -26,7 +26,7 @@ func (x *Search) spanned() bool {
 	return slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Span.On })
 }
 
-// timed reports whether the order of the search is that of the tables of a span of time. Elements that lie
+// timed reports whether the order of the search is that of the tables of a span of time. Elements that are
 // apart from their roots have an order of their own.
 func (x *Search) timed() bool {
 	if !x.spanned() || x.in() == nil && !x.flat() && x.Model.Schema.Scattered {

@@ -12,7 +12,7 @@ import (
 // Span is a range of time over the tables of several periods, in seconds since 1970, both ends
 // included.
 type Span struct {
-	// On reports that a part lies in the tables of the span; the zero Span is of one that lies in one
+	// On reports that a part is in the tables of the span; the zero Span is of one that is in one
 	// table.
 	On bool
 	// From is math.MinInt64, and To math.MaxInt64, for no end.
@@ -23,7 +23,7 @@ type Span struct {
 	Ordered bool
 }
 
-// spread says in which tables the entities lie that share some values: it completes the partition with
+// spread says in which tables the entities are that share some values: it completes the partition with
 // its period where these tell, and returns the span otherwise.
 func spread(e *schema.Entity, keyFields []key.Value, at *key.Partition) Span {
 	p := e.Periods
@@ -211,7 +211,7 @@ func unitOf(f key.Format, before, text string) (start, next time.Time, ok bool) 
 	return start, next, false
 }
 
-// span is where a range of an index lies in the tables of several periods, by the values of its keys.
+// span returns the place of a range of an index in the tables of several periods, by the values of its keys.
 func (w *inside) span(t Target) Span {
 	p := w.e.Periods
 	s := Span{On: true, From: math.MinInt64, To: math.MaxInt64}
@@ -238,7 +238,7 @@ func (w *inside) span(t Target) Span {
 	return s
 }
 
-// clipUnit narrows a span to the period that a value in a key stands for, or to its instant.
+// clipUnit narrows a span to the period that a value in a key represents, or to its instant.
 func (s Span) clipUnit(f key.Format, v key.Value, delim byte) Span {
 	text, err := f.Append(nil, v, delim)
 	if err != nil {

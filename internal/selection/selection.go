@@ -49,7 +49,7 @@ type Part struct {
 	Range Range
 	// Keep filters what the range holds, nil for no filter. It is for queries.
 	Keep *Filter
-	// In is the secondary index that the part lies in, nil for the table itself. Table is the
+	// In is the secondary index that the part is in, nil for the table itself. Table is the
 	// index's then, PK and Range mean nothing.
 	In *Inside
 }
@@ -73,7 +73,7 @@ type KeepRange struct {
 	From, To        Bound
 }
 
-// Keeps reports whether an instant lies in the range.
+// Keeps reports whether an instant is in the range.
 func (f *KeepRange) Keeps(t time.Time) bool { return (&Filter{From: f.From, To: f.To}).Keeps(t) }
 
 // Selection is a part of an item collection.
@@ -86,7 +86,7 @@ type Selection struct {
 	Identity []key.Value
 	// Entity reports that the selection belongs to one entity, and Whole that it is the whole entity.
 	Entity, Whole bool
-	// Elsewhere are the other shards that the entity may lie on, from before or after their number
+	// Elsewhere are the other shards that the entity may be on, from before or after their number
 	// has changed.
 	Elsewhere []key.Value
 	// Err is the error of an invalid value. It is returned when the selection is used.
@@ -101,7 +101,7 @@ func (s *Selection) In(e *schema.Entity) (key.Partition, error) {
 	return e.Partition(s.Identity)
 }
 
-// Contains reports whether an item's key lies in the selection.
+// Contains reports whether an item's key is in the selection.
 func (s *Selection) Contains(table int, sk key.Scalar) bool {
 	for _, p := range s.Parts {
 		if p.Table == table && p.Range.Contains(sk) {
@@ -111,7 +111,7 @@ func (s *Selection) Contains(table int, sk key.Scalar) bool {
 	return false
 }
 
-// Contains reports whether a sort key lies in the range.
+// Contains reports whether a sort key is in the range.
 func (r Range) Contains(sk key.Scalar) bool {
 	switch r.Kind {
 	case One:
@@ -143,7 +143,7 @@ func Entity(e *schema.Entity, keyFields []key.Value) Selection {
 	return s
 }
 
-// inPartition adds the parts that lie in the partition of the key fields' values.
+// inPartition adds the parts that are in the partition of the key fields' values.
 func (s *Selection) inPartition(e *schema.Entity, keyFields []key.Value) {
 	at, err := e.Partition(keyFields)
 	if err != nil {
@@ -156,13 +156,13 @@ func (s *Selection) inPartition(e *schema.Entity, keyFields []key.Value) {
 	}
 	for _, t := range e.Tables {
 		if !s.Entity && t != e.Root.Table {
-			continue // many entities are looked for where their roots lie
+			continue // many entities are found by their roots
 		}
 		s.inTable(e, t, Part{Table: t.Index, Partition: at, Span: span})
 	}
 }
 
-// inTable adds the parts of a table that an entity's items lie in, in one partition.
+// inTable adds the parts of a table that an entity's items are in, in one partition.
 func (s *Selection) inTable(e *schema.Entity, t *schema.Table, in Part) {
 	add := func(r Range) {
 		in.Range = r
@@ -194,8 +194,8 @@ func (s *Selection) inTable(e *schema.Entity, t *schema.Table, in Part) {
 	}
 }
 
-// flatRanges returns where an entity of a flat model lies in a table: under its prefixes,
-// and, where an item's key is such a prefix itself, at that key.
+// flatRanges returns the ranges of an entity of a flat model in a table: under its prefixes.
+// If an item's key is such a prefix, the key is a range too.
 func flatRanges(e *schema.Entity, t *schema.Table, keyFields []key.Value, fail *error) []Range {
 	if len(keyFields) < e.KeyFieldsInKey() {
 		return []Range{rootsRange(e)}

@@ -12,7 +12,7 @@ var errDrawn = errors.New("its shard is random (shardby=random), so that its key
 	"for it, or compute shards from a field (shardby=FIELD)")
 
 // sharded is [Entity] where the shard is not given: that of one entity is computed, and many entities
-// lie on all shards, or on those that the values tell.
+// are on all shards, or on those of the values.
 func sharded(e *schema.Entity, keyFields []key.Value) Selection {
 	s := Selection{Identity: keyFields, Entity: len(keyFields) == e.Identities()}
 	s.Whole = s.Entity
@@ -65,7 +65,7 @@ func (s Selection) On(e *schema.Entity, shard key.Value) Selection {
 	return to
 }
 
-// Everywhere returns the selection on all shards that the entity may lie on, as one of many entities.
+// Everywhere returns the selection on all shards that the entity may be on, as one of many entities.
 func (s Selection) Everywhere(e *schema.Entity) Selection {
 	if s.Err != nil || len(s.Elsewhere) == 0 {
 		return s

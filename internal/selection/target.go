@@ -13,8 +13,8 @@ import (
 // TargetKind is the kind of a target.
 type TargetKind uint8
 
-// The kinds of targets: the whole entity, a whole table, the items of a table whose keys begin with a
-// text or with parts of one template, and the items of a secondary index.
+// The kinds of targets are the whole entity, a whole table, and the items of a secondary index. Two
+// kinds are items of a table whose keys begin with a text, or with parts of one template.
 const (
 	TargetWhole TargetKind = iota
 	TargetTable
@@ -52,7 +52,7 @@ type Order struct {
 
 // Time is a range of instants, both ends included.
 type Time struct {
-	// Unit is the calendar period that the range is, which a prefix may stand for.
+	// Unit is the calendar period of the range, which can be a prefix.
 	Unit     Unit
 	From, To Bound
 	// Err is the error of an invalid period.
@@ -96,7 +96,7 @@ type Filter struct {
 	From, To               Bound
 }
 
-// Keeps reports whether an instant lies in the range.
+// Keeps reports whether an instant is in the range.
 func (f *Filter) Keeps(t time.Time) bool {
 	return !(f.From.Set && t.Before(f.From.At)) && !(f.To.Set && t.After(f.To.At))
 }

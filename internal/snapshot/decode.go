@@ -111,7 +111,7 @@ func (s *Snapshot) afterLoad(v any) error {
 	return s.checkIdentity(v)
 }
 
-// refreshElements finds the elements of a slice or map again, wherever they lie now.
+// refreshElements finds the elements of a slice or map again, wherever they are now.
 func (s *Snapshot) refreshElements(v any, it *schema.Item, keyFields []key.Value) error {
 	m := s.Model
 	bySK := make(map[key.Scalar]*Stored, len(s.Items[it.Index]))

@@ -21,7 +21,7 @@ func (s *Snapshot) DrawBy(text []byte) {
 	}
 }
 
-// Shard returns the shard that the entity lies on, a value of no kind where there are none.
+// Shard returns the shard that the entity is on, a value of no kind where there are none.
 func (s *Snapshot) Shard() key.Value {
 	if s.Fresh {
 		return s.drawn

@@ -27,7 +27,7 @@ type Snapshot struct {
 	// Old holds the values as they are stored, as far as they are typed; a pointer to the
 	// model.
 	Old any
-	// Partition is where it lies.
+	// Partition is its partition.
 	Partition key.Partition
 	// KeyFields are the values in Old of the fields that keys name; nil where they are not
 	// at hand.
@@ -53,7 +53,7 @@ type Snapshot struct {
 	hasIncarnation bool
 
 	// unread are the key fields whose values were not loaded, by index: what Old holds of
-	// them is no more than zero. Nil stands for none.
+	// them is no more than zero. Nil is none.
 	unread []bool
 }
 
@@ -61,7 +61,7 @@ type Snapshot struct {
 type Stored struct {
 	item.Place
 	Header item.Header
-	// Pos is where the element lies in Old; Order where it lies in the value that was
+	// Pos is the position of the element in Old; Order is its position in the value that was
 	// compared last.
 	Pos   codec.Pos
 	Order int

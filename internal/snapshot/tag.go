@@ -23,7 +23,7 @@ type Tag struct {
 	entity    [placeSize]byte
 	selection [selectionSize]byte
 	entries   []tagEntry
-	// digest stands for the entries of more items than a token has room for.
+	// digest represents the entries of more items than a token has room for.
 	digest []byte
 }
 
@@ -170,7 +170,7 @@ func ReadTag(token string) *Tag {
 	return t
 }
 
-// Large reports whether the token stands for more items than it has versions of.
+// Large reports whether the token covers more items than it has versions of.
 func (t *Tag) Large() bool { return t.digest != nil }
 
 // OfEntity reports whether the tag is of the entity with a root item at a place.

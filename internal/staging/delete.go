@@ -140,14 +140,14 @@ func (p *Protocol) Delete(ctx context.Context, e *Entity, plan *write.Plan, t *w
 	return result
 }
 
-// parts deletes the items as they are now. That the mark still stands, read after them, says
+// parts deletes the items as they are now. That the mark still exists, read after them, says
 // that no other insert can have put any of them.
 func (d *deletion) parts(ctx context.Context) error {
 	c, err := d.p.collect(ctx, d.e, reading{Options: read.Options{Strong: true}}, d.t)
 	if err != nil {
 		return err
 	}
-	if err := d.standing(ctx, d.t); err != nil {
+	if err := d.stillMarked(ctx, d.t); err != nil {
 		return err
 	}
 	var all []*write.Request
@@ -161,8 +161,8 @@ func (d *deletion) parts(ctx context.Context) error {
 	})
 }
 
-// standing returns errOver unless the mark stands.
-func (d *deletion) standing(ctx context.Context, t *write.Tally) error {
+// stillMarked returns errOver unless the mark still exists.
+func (d *deletion) stillMarked(ctx context.Context, t *write.Tally) error {
 	root, err := d.p.ReadRoot(ctx, d.e, t)
 	switch {
 	case err != nil:
@@ -177,7 +177,7 @@ func (d *deletion) standing(ctx context.Context, t *write.Tally) error {
 }
 
 // one deletes an item as it was read. One that was written since is deleted as it is now, if
-// the mark, read after it, still stands.
+// the mark, read after it, still exists.
 func (d *deletion) one(ctx context.Context, r *write.Request, t *write.Tally) error {
 	for try := 0; ; try++ {
 		o := d.p.Sender.One(ctx, r, t)
@@ -191,7 +191,7 @@ func (d *deletion) one(ctx context.Context, r *write.Request, t *write.Tally) er
 		if len(stored) == 0 {
 			return nil // gone
 		}
-		if err := d.standing(ctx, t); err != nil {
+		if err := d.stillMarked(ctx, t); err != nil {
 			return err
 		}
 		f, err := d.p.Describe(r.Table, stored)

@@ -186,7 +186,7 @@ func (in *insert) repeatRoot(ctx context.Context) error {
 	return nil
 }
 
-// overtaken is the outcome of an insert whose claim does not stand any more.
+// overtaken is the outcome of an insert whose claim no longer exists.
 func (in *insert) overtaken(o write.Outcome) error {
 	if o.State != write.Rejected {
 		return unless(o)
@@ -202,8 +202,8 @@ func (in *insert) incarnation() types.AttributeValue {
 	return in.claim.Reserved.Header(in.claim.Put).Incarnation
 }
 
-// standing returns an error unless the claim stands.
-func (in *insert) standing(ctx context.Context, t *write.Tally) error {
+// stillClaimed returns an error unless the claim still exists.
+func (in *insert) stillClaimed(ctx context.Context, t *write.Tally) error {
 	root, err := in.p.ReadRoot(ctx, in.e, t)
 	switch {
 	case err != nil:
@@ -245,9 +245,9 @@ func (in *insert) putPart(ctx context.Context, i int, t *write.Tally) error {
 			o.Unsure = false // a part that was put is not this
 			return unless(o)
 		default:
-			// It is of another incarnation. If our claim stands, which is read after it, that
+			// It is of another incarnation. If our claim still exists, which is read after it, that
 			// is no more.
-			if err := in.standing(ctx, t); err != nil {
+			if err := in.stillClaimed(ctx, t); err != nil {
 				return err
 			}
 			r.Expect.Instead = r.Reserved.HiddenOf(stored)

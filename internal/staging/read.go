@@ -271,7 +271,7 @@ func (p *Protocol) collect(ctx context.Context, e *Entity, x reading, t *write.T
 				return nil, err
 			}
 			c.answers++
-			if turn > 0 { // a part may lie in another
+			if turn > 0 { // a part may be in another
 				page.Items = slices.DeleteFunc(page.Items, c.has)
 			}
 			c.paged, c.endsWithRoot = c.paged || page.More, false

@@ -411,7 +411,7 @@ func TestDead(t *testing.T) {
 		{"in the way of an insert, and no root", "HEAD:x a:x", "_ a:y", "", "a"},
 		{"in the way of an insert, and another's root", "HEAD:x a:x", "_ a:y", "HEAD:z", "a"},
 		{"in the way of an insert, and of the live entity", "HEAD:x a:x", "_ a:y", "HEAD:y", ""},
-		{"in the way of an insert, and of a claim that stands", "HEAD:x a:x", "_ a~y", "HEAD*y", ""},
+		{"in the way of an insert, and of a claim that still exists", "HEAD:x a:x", "_ a~y", "HEAD*y", ""},
 		{"in the way of an insert that takes the claim over", "HEAD:x<HEAD*y a:x", "_ a~y", "HEAD*y", "a"},
 		{"in the way of an insert that takes another claim over", "HEAD:x<HEAD*z a:x", "_ a~y", "HEAD*y", ""},
 		{"in the way of an insert that takes over what went live", "HEAD:x<HEAD*y a:x", "_ a~y", "HEAD=y", ""},

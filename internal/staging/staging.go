@@ -58,7 +58,7 @@ type Entity struct {
 	Root     item.Place
 	// RootLast reports that the root is the last of the entity's items in its partition.
 	RootLast bool
-	// Parts are where the items lie, and WithRoot reports that the root is among them.
+	// Parts are the parts of tables with the items, and WithRoot reports that the root is among them.
 	Parts    []selection.Part
 	WithRoot bool
 	// Belongs reports whether a staged delete removes an item: one of the entity, or that
@@ -99,7 +99,7 @@ func (e *Entity) Name() string { return e.Model.Label() + ": " + e.Model.EntityN
 
 func (e *Entity) isRoot(f *item.Image) bool { return e.Model.IsRoot(f.Kind) && f.SK == e.Root.SK }
 
-// rootIn reports whether the root lies in a part.
+// rootIn reports whether the root is in a part.
 func (e *Entity) rootIn(p selection.Part) bool {
 	return p.Table == e.Root.Table.Index && p.Partition == e.Root.Partition() && p.Range.Contains(e.Root.SK)
 }

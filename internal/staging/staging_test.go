@@ -414,7 +414,7 @@ func TestInsert(t *testing.T) {
 
 		// The parts.
 		{
-			name: "a part of another incarnation is in the way, and the claim stands",
+			name: "a part of another incarnation is in the way, and the claim still exists",
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead), OK()}, "PutItem LINE#b": ok,
 				"GetItem HEAD": {Stored(own)}, "UpdateItem HEAD": ok,
@@ -635,10 +635,10 @@ func TestClaims(t *testing.T) {
 	first, second := item.Attributes{}, item.Attributes{}
 	absent, instead := "attribute_not_exists(PK)", "attribute_not_exists(PK) OR _v = b'v-HEAD'"
 	for _, c := range []struct {
-		name     string
-		claims   []Answer
-		want     []string // the conditions
-		standing int      // the claim that stands
+		name    string
+		claims  []Answer
+		want    []string // the conditions
+		current int      // the claim that still exists
 	}{
 		{"put", ok, []string{absent}, 0},
 		{"taken over", []Answer{Refused(one("HEAD*y")), OK()}, []string{absent, instead}, 1},
@@ -692,7 +692,7 @@ func TestClaims(t *testing.T) {
 				t.Errorf("%s: claimed if %q, with %d versions", c.name, got, len(versions))
 			}
 			claims, calls := puts(client), client.Calls()
-			if live := calls[len(calls)-1].Input; Condition(live) != "_v = "+Show(claims[c.standing]["_v"]) {
+			if live := calls[len(calls)-1].Input; Condition(live) != "_v = "+Show(claims[c.current]["_v"]) {
 				t.Errorf("%s: live if %s", c.name, Condition(live))
 			}
 		})

@@ -8,7 +8,7 @@ import (
 	"github.com/itemize/itemize/internal/near"
 )
 
-// Where says which fields an option may stand on.
+// Where says which fields an option may be on.
 type Where uint8
 
 const (

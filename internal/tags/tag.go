@@ -10,7 +10,7 @@ import (
 
 // Tag is one parsed struct tag.
 type Tag struct {
-	// Raw is the whole tag as it stands in the source, without the back quotes.
+	// Raw is the whole tag as written in the source, without the back quotes.
 	Raw string
 	// Present reports whether the tag has a ddb key.
 	Present bool
@@ -75,7 +75,7 @@ func (e *Error) Error() string {
 	return e.Msg + ": " + e.Cure
 }
 
-// Parse parses a raw struct tag that stands on a field, or on a blank field.
+// Parse parses the raw struct tag of a field, or on a blank field.
 // The tag is usable as far as it could be read; the errors are all its faults.
 func Parse(raw string, where Where) (*Tag, []*Error) {
 	p := &parser{tag: &Tag{Raw: raw}, where: where}
@@ -238,7 +238,7 @@ func (p *parser) ddb(kv pair) {
 	}
 }
 
-// split cuts at the commas that stand outside quotes. A quote opens only
+// split cuts at the commas outside quotes. A quote opens only
 // right after the first = of an option.
 func (p *parser) split(s span) []span {
 	var out []span

@@ -76,7 +76,7 @@ func TestOptionsParse(t *testing.T) {
 }
 
 // Templates parse into literals and placeholders; quotes keep commas, doubled
-// signs stand for themselves.
+// signs represent themselves.
 func TestTemplatesParse(t *testing.T) {
 	for _, c := range []struct {
 		raw  string
@@ -221,7 +221,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// FuzzParse: no tag makes the parser panic, every fault lies in the tag, and what
+// FuzzParse: no tag makes the parser panic, every fault is in the tag, and what
 // has no fault can be put together again from its parts.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{

@@ -66,7 +66,7 @@ func Width(format string) (int, bool) {
 	return n, true
 }
 
-// ParseTemplate parses a template that stands alone, outside a tag.
+// ParseTemplate parses a template outside a tag.
 func ParseTemplate(text string) (*Template, []*Error) {
 	p := &parser{tag: &Tag{Raw: text}}
 	t := p.template(span{text: text})

@@ -73,7 +73,7 @@ func (o *Operation) read(p *Page, out smithy.Deserializable) (rest []byte, ok bo
 	}
 	r := newReader(p)
 	defer r.release()
-	var cut [2]int // where the items lie
+	var cut [2]int // the bytes of the items
 	var t response
 	var instead string
 	ok = r.fields(func(name []byte) (ok bool) {

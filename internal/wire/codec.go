@@ -18,7 +18,7 @@ type Codec struct {
 }
 
 // For returns the codec for a client: nil for one that is not the SDK's own, or that
-// speaks another protocol than the one this package knows. share has strings lie in the
+// speaks another protocol than the one this package knows. share keeps strings in the
 // memory of the page that they came with.
 func For(client any, share bool) *Codec {
 	c, ok := client.(*dynamodb.Client)

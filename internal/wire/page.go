@@ -9,7 +9,7 @@ import (
 
 // Page is the items of an answer.
 type Page struct {
-	// share has strings lie in the answer's memory, which they keep alive; otherwise each
+	// share keeps strings in the answer's memory, which they keep alive; otherwise each
 	// is a copy.
 	share bool
 	body  []byte

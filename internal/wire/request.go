@@ -26,7 +26,7 @@ type maker struct {
 	smithyhttp.ClientProtocol
 	headerSets *headerSets
 	body       bytes.Reader
-	// values are the headers', and room what a short body lies in.
+	// values are the headers', and room the memory of a short body.
 	values [4]string
 	room   [512]byte
 	used   atomic.Bool

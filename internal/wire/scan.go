@@ -70,7 +70,7 @@ type cell struct {
 	kind Kind
 }
 
-// aside is the bit of a cell's kind that says that it lies in the side memory.
+// aside is the bit of a cell's kind for the side memory.
 const deferred Kind = 1 << 7
 
 // maxDepth is more than DynamoDB's depth limit of 32 levels. The SDK decodes deeper values.
@@ -238,7 +238,7 @@ func unescape(to, raw []byte) []byte {
 
 var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// text passes over a string, and notes where it lies.
+// text passes over a string, and notes its bytes.
 func (s *scanner) text() (c cell, ok bool) {
 	raw, escaped, ok := s.quoted()
 	if !ok {

@@ -32,7 +32,7 @@ type Expect struct {
 	Sizes  []Attribute
 	// Present requires that the item exists and is not expired.
 	Present bool
-	// Terms are further conditions. One that holds an OR stands in parentheses of its own.
+	// Terms are further conditions. One that holds an OR is in parentheses of its own.
 	Terms []attr.Condition
 	// Blind reports that the item was not read, so that a changed item cannot be detected.
 	Blind bool

@@ -77,7 +77,7 @@ type Request struct {
 	Likely           int
 	// Counted reports that Set has the results of increments or appends, so that the request must not be applied twice.
 	Counted bool
-	// External is how many values the item points to by this request that lie outside of it: it is sent
+	// External is the number of external values that the request makes the item point to: it is sent
 	// with the flip of their record alone.
 	External int
 	// Commits says that it is the request about such a record.

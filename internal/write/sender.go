@@ -302,7 +302,7 @@ func storedIn(err error) item.Attributes {
 	return orEmpty(failed.Item)
 }
 
-// orEmpty returns an empty item for none: nil stands for a condition that held.
+// orEmpty returns an empty item for none: nil is a condition that held.
 func orEmpty(a item.Attributes) item.Attributes {
 	if a == nil {
 		return item.Attributes{}

@@ -798,7 +798,7 @@ func TestTallyAddAll(t *testing.T) {
 }
 
 // A request needs no model: an item of a table of its own is arranged, sent and recognized
-// like any other, which migrations and large values stand on.
+// like any other, on which migrations and large values depend.
 func TestPlainItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blobs := &item.Table{Name: "blobs", Hash: "id"}

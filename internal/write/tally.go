@@ -16,7 +16,7 @@ type Tally struct {
 	// WCU and RCU are the predicted units of the applied requests, in tables and indexes. Refused are
 	// the WCU of writes whose condition failed, which DynamoDB charges and does not report.
 	WCU, RCU, Refused cost.Units
-	// Predicted are those of WCU that indexes take, with all that the items written may lie in.
+	// Predicted are those of WCU that indexes take, with all that can contain the written items.
 	Predicted IndexUnits
 	// ConsumedWCU and ConsumedRCU are those that DynamoDB reported; Indexes are the WCU
 	// among them that indexes took, by "table/index".

@@ -13,8 +13,8 @@ import (
 )
 
 // The table of draws lists how often each test draws: the calls of draws.Times and draws.For. A row has
-// the package, the test, the kind of draw, the number before there were three runs, and the numbers for
-// the default run, .ci/run and .ci/long. The tool computes the package, the test and the last three
+// the package, the test and the kind of draw. Then come the number from before there were three runs,
+// and the numbers for the default run, .ci/run and .ci/long. The tool computes the package, the test and the last three
 // columns; the others are written by hand.
 
 // row is a call: in which test, and its three arguments as they are written.

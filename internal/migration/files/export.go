@@ -39,7 +39,7 @@ type dataFile struct {
 	Key   string `json:"dataFileS3Key"`
 }
 
-// name is where the file lies in the folder of the export, wherever that was copied to.
+// name is the path of the file in the folder of the export, also in a copy of the folder.
 func (f dataFile) name() string { return "data/" + path.Base(f.Key) }
 
 const (

@@ -15,7 +15,7 @@ func (d Folder) Open(_ context.Context, name string) (io.ReadCloser, error) {
 	return os.Open(filepath.Join(string(d), filepath.FromSlash(name)))
 }
 
-// Put writes a file, and the folders that it lies in.
+// Put writes a file, and its folders.
 func (d Folder) Put(_ context.Context, name string, content []byte) error {
 	at := filepath.Join(string(d), filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {

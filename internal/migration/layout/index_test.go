@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// ticket lies in indexes by keys of its own and by such as are written for them, and expires.
+// ticket is in indexes by its own keys and by derived keys, and expires.
 type ticket struct {
 	_        struct{}  `ddb:"table=tickets,ttl=gone"`
 	_        struct{}  `ddb:"index=byOwner,pk={Owner},sk={Opened:unix}"`

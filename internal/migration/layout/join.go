@@ -77,7 +77,7 @@ func (j *joiner) noted(name, what string) types.AttributeValue {
 	return nil
 }
 
-// keys sets the fields of the model that stand in keys.
+// keys sets the fields of the model that are in keys.
 func (j *joiner) keys(items []*Item) error {
 	if err := j.fromKey(&j.pk, j.root.PK, false); err != nil {
 		return err

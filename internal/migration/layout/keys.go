@@ -12,7 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/tags"
 )
 
-// Keys tell where the monolith of an entity lies, by the fields in the keys of its root.
+// Keys compute the key of an entity's monolith from the fields in the keys of its root.
 type Keys struct{ hash, sort keyFrom }
 
 // keyFrom makes a key: it is a field that is an attribute of that name, or written by a template. The
@@ -134,7 +134,7 @@ func (f keyFrom) has(s key.Scalar) bool {
 }
 
 // Suspect reports whether an item of another key has what makes it a monolith: keys that begin as the
-// templates do, and the fields that stand in them.
+// templates do, and the fields that are in them.
 func (k *Keys) Suspect(pk, sk key.Scalar, doc item.Attributes) bool {
 	if !k.hash.begins(pk) || k.sort.template != nil && !k.sort.begins(sk) {
 		return false

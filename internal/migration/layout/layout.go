@@ -57,7 +57,7 @@ type template struct {
 	from []source
 }
 
-// source is where a placeholder's value lies.
+// source is the source of a placeholder's value.
 type source struct {
 	from, attribute, field string
 	kind                   key.Kind
@@ -215,7 +215,7 @@ func (x *Layout) claim(k *Kind) {
 
 func (k *Kind) element() bool { return k.Kind != "singleton" }
 
-// structs are the structs of the monolith whose attributes lie on items of the kind, in their order.
+// structs are the structs of the monolith whose attributes are on items of the kind, in their order.
 func (k *Kind) structs() []string {
 	var all []string
 	for _, a := range k.Attributes {

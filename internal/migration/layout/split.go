@@ -113,7 +113,7 @@ func (t *template) name(err error) string {
 }
 
 // values returns what a key's placeholders take of the monolith and of an element: its attributes, or the
-// element itself, and its key in a map. It is nil where something stands against that.
+// element itself, and its key in a map. It is nil if that is impossible.
 func (s *splitter) values(t *template, elem item.Attributes, self types.AttributeValue, mapKey string) []key.Value {
 	values := make([]key.Value, len(t.from))
 	bad := false
@@ -132,7 +132,7 @@ func (s *splitter) values(t *template, elem item.Attributes, self types.Attribut
 	return values
 }
 
-// source returns what one placeholder takes, and where it lies in the monolith or the element.
+// source returns what one placeholder takes, and its place in the monolith or the element.
 func (s *splitter) source(from *source, elem item.Attributes, self types.AttributeValue,
 	mapKey string,
 ) (v types.AttributeValue, name string) {
@@ -432,7 +432,7 @@ func (k *Kind) sources() []source {
 	return k.key.from
 }
 
-// keepOriginal keeps on the root a field of the model that stands in keys alone, and is written otherwise there.
+// keepOriginal keeps on the root a field of the model that only keys hold, in another form.
 func (s *splitter) keepOriginal(root *Item, t *template, i int) {
 	from := &t.from[i]
 	if from.from != "model" || s.onItem(from.attribute) {
@@ -510,7 +510,7 @@ func (x *Layout) RootKey(doc item.Attributes) (pk, sk key.Scalar, err error) {
 	return s.out.PK, it.SK, errors.Join(s.errs...)
 }
 
-// Fields returns the fields of the model that stand in the keys of a root, as a monolith holds them.
+// Fields returns the fields of the model that are in the keys of a root, as a monolith holds them.
 func (x *Layout) Fields(pk, sk key.Scalar) (item.Attributes, error) {
 	j := &joiner{Layout: x, doc: item.Attributes{}}
 	err := j.fromKey(&x.pk, pk, true)

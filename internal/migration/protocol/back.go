@@ -22,7 +22,7 @@ import (
 
 // Return is an entity that becomes a monolith again, and the result.
 type Return struct {
-	// Doc is where its monolith lies, or will lie; Root where its root does.
+	// Doc is the place of its monolith, Root that of its root.
 	Doc, Root item.Place
 	// Back reports that this call has changed something.
 	Back bool
@@ -406,7 +406,7 @@ func (b *Return) freeze(ctx context.Context) (item.Attributes, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.stands(ctx, &b.t); err != nil { // or what another rollback has copied would be frozen again
+	if err := b.ownsMark(ctx, &b.t); err != nil { // or what another rollback has copied would be frozen again
 		return nil, err
 	}
 	err = b.atOnce(ctx, len(all), func(ctx context.Context, i int, t *write.Tally) error {
@@ -437,8 +437,8 @@ func (b *Return) atOnce(ctx context.Context, n int, do func(ctx context.Context,
 	return flow.AtOnce(ctx, n, func(ctx context.Context, i int) error { return do(ctx, i, &tallies[i]) })
 }
 
-// stands returns errRestart if another rollback has marked the root.
-func (b *Return) stands(ctx context.Context, t *write.Tally) error {
+// ownsMark returns errRestart if another rollback has marked the root.
+func (b *Return) ownsMark(ctx context.Context, t *write.Tally) error {
 	root, err := b.m.readRoot(ctx, b.Root, t)
 	if err == nil && !attr.Same(root.By, b.stage.By) {
 		err = errRestart
@@ -472,7 +472,7 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 		if now = o.Stored[0]; len(now) == 0 || !b.root.Belongs(now) {
 			return nil, nil
 		}
-		if err := b.stands(ctx, t); err != nil {
+		if err := b.ownsMark(ctx, t); err != nil {
 			return nil, err
 		}
 	}
@@ -687,7 +687,7 @@ func (b *Return) drop(ctx context.Context, d *Monolith) error {
 	return nil
 }
 
-// RootOf is where the root of a monolith's entity lies.
+// RootOf returns the place of the root of a monolith's entity.
 func (m *Mover) RootOf(d *Monolith) (item.Place, error) {
 	doc, err := m.Content(d)
 	if err != nil {
@@ -710,7 +710,7 @@ func (m *Mover) OwnRoot(d *Monolith) (item.Place, error) {
 	return at, nil
 }
 
-// DocOf is where the monolith of an entity lies, by the fields in its keys.
+// DocOf returns the place of an entity's monolith, by the fields in its keys.
 func (m *Mover) DocOf(pk, sk key.Scalar) (item.Place, error) {
 	fields, err := m.Layout.Fields(pk, sk)
 	if err != nil {

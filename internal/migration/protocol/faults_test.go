@@ -33,7 +33,7 @@ func TestFaultsEverywhere(t *testing.T) {
 	newSetup(t).faultsEverywhere(t, draws.Times(30, 3, 1)) // .ci/long asks for every request
 }
 
-// The same where the monoliths lie among the items.
+// The same where the monoliths are stored among the items.
 func TestFaultsInOneTable(t *testing.T) {
 	t.Parallel()
 	newOwnSetup(t).faultsEverywhere(t, draws.Times(60, 12, 1))

@@ -44,7 +44,7 @@ func (e *Entity) isWhole(ctx context.Context, root *Root) (bool, error) {
 
 // imported continues the claim of an import whose parts still equal the monolith.
 func (e *Entity) imported(ctx context.Context, root *Root) error {
-	e.standing, e.token, e.incarnation, e.took, e.left = root.Attributes, root.Version, root.Incarnation, root.Took, nil
+	e.current, e.token, e.incarnation, e.took, e.left = root.Attributes, root.Version, root.Incarnation, root.Took, nil
 	e.sum, e.shared = [item.TokenSize]byte{}, true
 	copy(e.sum[:], root.Sum)
 	return e.end(ctx)

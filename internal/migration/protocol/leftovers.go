@@ -32,7 +32,7 @@ func (e *Entity) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	root, err := e.m.readRoot(ctx, e.at, &e.t) // behind the items: a claim may stand yet, for the next to take over
+	root, err := e.m.readRoot(ctx, e.at, &e.t) // behind the items: a claim may still exist, for the next to take over
 	if err != nil {
 		return err
 	}

@@ -63,8 +63,8 @@ func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 }
 
 // commit marks the monolith. At this moment the entity moves. It also marks a monolith that another
-// program has marked for the same claim, or for one that was taken over, because takeBack depends on
-// the program that has marked it last.
+// program has marked for the same claim, or for one that was taken over. For takeBack the last program
+// counts.
 func (e *Entity) commit(ctx context.Context) error {
 	for range tries {
 		commit := e.commitRequest(e.incarnation)

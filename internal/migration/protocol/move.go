@@ -38,8 +38,8 @@ type Entity struct {
 	m     *Mover
 	parts *layout.Collection
 	at    item.Place // of the root
-	// standing is the claim that stands as its root; token and incarnation are the claim's.
-	standing           item.Attributes
+	// current is the stored claim; token and incarnation are the claim's.
+	current            item.Attributes
 	token, incarnation types.AttributeValue
 	took               []types.AttributeValue
 	// claims are the incarnations of the claims that this call has put, and live is the one that went live.
@@ -53,7 +53,7 @@ type Entity struct {
 	// lost reports that a part may have been put, and doubts counts the claims that were put again for that.
 	lost   bool
 	doubts int
-	// asked reports that a migration was under way when the claim stood.
+	// asked reports that a migration was under way when the claim existed.
 	asked bool
 	// committed reports that the monolith is marked already, by a claim that was taken over.
 	committed bool
@@ -257,7 +257,7 @@ func (e *Entity) restage(ctx context.Context, now *Monolith, committed bool) err
 	}
 	e.committed = committed
 	e.took = append(slices.Clone(e.took), e.incarnation)
-	if err := e.claim(ctx, e.standing); err != nil {
+	if err := e.claim(ctx, e.current); err != nil {
 		return err
 	}
 	if err := e.m.putAll(ctx, []*Entity{e}, &e.t); err != nil {
@@ -287,7 +287,7 @@ func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValu
 	r := e.rootRequest(item.Attributes{})
 	r.Kind, r.Put, r.New = write.Delete, nil, false
 	r.Expect = write.Expect{Version: e.token}
-	o := e.m.one(ctx, r, e.standing, &e.t)
+	o := e.m.one(ctx, r, e.current, &e.t)
 	switch o.State {
 	case write.Failed:
 		return o.Err
@@ -325,7 +325,7 @@ func (e *Entity) ofOtherRuns() bool {
 	})
 }
 
-// own are the incarnations of the claim that stands and of those that it took over.
+// own are the incarnations of the stored claim and of those that it took over.
 // Of an import there are none: others may work under its claim.
 func (e *Entity) own() []types.AttributeValue {
 	if e.shared {
@@ -356,7 +356,7 @@ func (m *Mover) clear(ctx context.Context, root item.Place, all []Stored,
 
 // goLive makes the root live, with all that it holds.
 func (e *Entity) goLive(ctx context.Context) error {
-	o := e.m.one(ctx, e.liveRequest(), e.standing, &e.t)
+	o := e.m.one(ctx, e.liveRequest(), e.current, &e.t)
 	switch o.State {
 	case write.Written:
 		e.live = e.incarnation
@@ -630,7 +630,7 @@ func (e *Entity) stale(ctx context.Context, root *Root) error {
 	if !attr.SameItem(d.Attributes, e.Doc.Attributes) {
 		return errRestart
 	}
-	e.standing, e.token = root.Attributes, root.Version
+	e.current, e.token = root.Attributes, root.Version
 	// The monolith can no longer be marked for this claim. Its parts are deleted too, or queries would
 	// return them.
 	if err := e.unclaim(ctx, append(slices.Clone(root.Took), root.Incarnation)); !errors.Is(err, errRestart) {

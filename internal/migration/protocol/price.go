@@ -34,7 +34,7 @@ func (m *Mover) Predict(d *Monolith) (*Price, error) {
 	}
 	e.incarnation = item.NewToken()
 	claim, commit := e.claimRequest(nil, item.NewToken()), e.commitRequest(e.incarnation)
-	e.standing = stored(claim)
+	e.current = stored(claim)
 	p := &Price{Items: len(e.parts.Items), Kinds: map[string]Kind{}}
 	count := func(to *float64, r *write.Request, before item.Attributes) {
 		all, indexes := m.units(r, before)
@@ -44,7 +44,7 @@ func (m *Mover) Predict(d *Monolith) (*Price, error) {
 	count(&p.Mark, commit, d.Attributes)
 	p.Back, p.Removal = p.Mark, m.removal(commit, d.Attributes)
 	for i, it := range e.parts.Items {
-		r, before := e.liveRequest(), e.standing
+		r, before := e.liveRequest(), e.current
 		if i > 0 {
 			r, before = e.partRequest(&part{Item: it, place: m.place(it)}), nil
 		}

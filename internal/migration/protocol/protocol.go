@@ -76,7 +76,7 @@ type NotUnderway struct{ Reason string }
 // Error returns the reason.
 func (e *NotUnderway) Error() string { return e.Reason }
 
-// New returns a mover of a layout's entities, from a table where they lie under keys, to others.
+// New returns a mover of a layout's entities, from a table with these keys, to others.
 func New(c Client, l *layout.Layout, source *item.Table, keys *layout.Keys, tables []*item.Table) *Mover {
 	return &Mover{
 		Layout: l, Source: source, Keys: keys, Tables: tables, Client: c, Now: time.Now,
@@ -295,7 +295,7 @@ func described(e *layout.Entity, table *item.Table, pk key.Scalar, a item.Attrib
 	return Stored{at, &layout.Item{Kind: k, PK: pk, SK: at.SK, Attributes: a}}, true
 }
 
-// place is where an item of a collection lies.
+// place returns the place of an item of a collection.
 func (m *Mover) place(it *layout.Item) item.Place {
 	return item.Place{Table: m.Tables[it.Kind.Table], PK: it.PK, SK: it.SK}
 }

@@ -40,7 +40,7 @@ type Shop struct {
 	Notes   map[string]string `ddb:"sk=NOTES"`
 }
 
-// Address is where a shop lies.
+// Address is where a shop is stored.
 type Address struct{ Street, City string }
 
 // Order is an order.

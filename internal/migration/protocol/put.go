@@ -20,7 +20,7 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// claimAll puts the claims of entities, where nothing is, and returns those that stand.
+// claimAll puts the claims of entities that have no root item, and returns the stored ones.
 func (m *Mover) claimAll(ctx context.Context, all []*Entity, t *write.Tally) ([]*Entity, error) {
 	items, requests := make([]*bulk.Item, len(all)), make([]*write.Request, len(all))
 	for i, e := range all {
@@ -51,9 +51,9 @@ func stored(r *write.Request) item.Attributes {
 	return a
 }
 
-// claimed notes the claim that stands.
+// claimed notes the claim that still exists.
 func (e *Entity) claimed(r *write.Request) {
-	e.standing, e.token, e.incarnation, e.shared = stored(r), r.Token, source.Header(r.Put).Incarnation, false
+	e.current, e.token, e.incarnation, e.shared = stored(r), r.Token, source.Header(r.Put).Incarnation, false
 	e.left, e.sum, e.asked, e.lost, e.claims = nil, [item.TokenSize]byte{}, false, false,
 		append(e.claims, e.incarnation)
 	for _, it := range e.parts.Items[1:] {

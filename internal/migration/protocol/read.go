@@ -184,7 +184,7 @@ func (m *Mover) Discard(ctx context.Context, root *Root, t *write.Tally) error {
 	if !root.is(item.Migrating) || m.Foreign(root.Attributes) {
 		return nil
 	}
-	e := &Entity{m: m, at: root.Place, standing: root.Attributes, token: root.Version}
+	e := &Entity{m: m, at: root.Place, current: root.Attributes, token: root.Version}
 	err := e.unclaim(ctx, append(slices.Clone(root.Took), root.Incarnation))
 	t.AddAll([]write.Tally{e.t})
 	if errors.Is(err, errRestart) {

@@ -12,8 +12,8 @@ import (
 //
 // The SDK closes a body as soon as it has the answer. At that moment net/http may still want to know
 // that the body has ended. For that, WriteTo of smithy-go (v1.28.8, safeWriteToReadCloser) returns
-// io.EOF, an error to net/http, which closes the connection before the answer's body is read: "use of
-// closed network connection". An engine on the same machine is fast enough for this. With Read the end
+// io.EOF. For net/http that is an error, so it closes the connection before the answer's body is read:
+// "use of closed network connection". An engine on the same machine is fast enough for this. With Read the end
 // is no error.
 type plainBody struct{ io.ReadSeeker }
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// cacheDir is the folder that fetched engines lie in.
+// cacheDir is the folder of fetched engines.
 func cacheDir() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {

@@ -57,7 +57,7 @@ type last struct {
 	Until  time.Time `ddb:"-"`
 }
 
-// The root lies between the parts.
+// The root is between the parts.
 type middle struct {
 	_      struct{} `ddb:"table=docs"`
 	_      struct{}
@@ -72,7 +72,7 @@ type middle struct {
 	Until  time.Time `ddb:"-"`
 }
 
-// The parts lie in another table.
+// The parts are in another table.
 type invoice struct {
 	_      struct{} `ddb:"table=docs"`
 	_      struct{} `ddb:"table=parts,hash=PK,range=SK,name=Parts"`
@@ -163,7 +163,7 @@ type indexed struct {
 	Until  time.Time `ddb:"-"`
 }
 
-// The entity lies in the table of its month, which another key may change.
+// The entity is in the table of its month, which another key may change.
 type timed struct {
 	_      struct{} `ddb:"table=docs_{Until:month}"`
 	_      struct{}
@@ -228,7 +228,7 @@ func (c *cast[T]) mapper(n *explore.Transport) *mapper.Mapper[T] {
 	return m
 }
 
-// inGroups reports whether entities share partitions, and scattered whether their items do not all lie
+// inGroups reports whether entities share partitions, and scattered whether their items are not all
 // together, so that a load reads several ranges.
 func inGroups[T model]() bool {
 	switch any(*new(T)).(type) {
@@ -589,11 +589,11 @@ func (c *cast[T]) saving(name string, was, now *explore.Entity) explore.Op {
 				e := w.At(c.id)
 				return e != nil && e.Origin == was.Origin && w.MaySee(c.id, item, old)
 			}
-			stood := going && w.WriteGoing(c.id, was.Origin, item, old, value)
+			wrote := going && w.WriteGoing(c.id, was.Origin, item, old, value)
 			switch {
 			case !going && w.MaySee(c.id, item, old):
 				at = at.With(item, value)
-			case !going, !stood && !c.overtaken() && !slices.ContainsFunc(past, there):
+			case !going, !wrote && !c.overtaken() && !slices.ContainsFunc(past, there):
 				return false
 			case isBlind(item, old):
 				w.Loosen(c.id, item, value)
@@ -846,7 +846,7 @@ func (c *cast[T]) foreign(name, item string) explore.Actor {
 	})
 }
 
-// place returns where a part lies.
+// place returns where a part is stored.
 func (c *cast[T]) place(n *explore.Transport, item string) (table string, key map[string]types.AttributeValue) {
 	pk, sk, table := "DOC#"+c.id, "M#"+item, c.table["docs"]
 	switch any(*new(T)).(type) {

@@ -98,7 +98,7 @@ func findings() []finding {
 			model: "mortal", setup: plain, before: []role{does("b", "insert expired")},
 			actors: []role{does("A", "join"), insert("B", 2)},
 		}},
-		{"an element that is added to parts that were loaded while a claim stood", play{
+		{"an element that is added to parts that were loaded while a claim existed", play{
 			setup: plain, before: []role{stagedInsert("b", 2).crashing(3)}, actors: []role{
 				does("A", "join"),
 				insert("B", 2),

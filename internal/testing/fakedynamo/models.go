@@ -116,7 +116,7 @@ type Ledger struct {
 // Now is the time of the models' clocks.
 var Now = time.Unix(1_700_000_000, 0)
 
-// Of returns a model by reflection, whose clock stands at Now and whose tables have their
+// Of returns a model by reflection, whose clock shows Now and whose tables have their
 // declared names.
 func Of[T any](t testing.TB) *model.Model {
 	t.Helper()

@@ -342,7 +342,7 @@ type OwnerKeys struct {
 	Cells map[string]int `ddb:"sk=C#{^Shard:sortable}#{key}"`
 }
 
-// Product lies in three tables without sort keys.
+// Product is in three tables without sort keys.
 type Product struct {
 	_      struct{} `ddb:"table=ProductCatalog,hash=Id,range=-"`
 	_      struct{} `ddb:"table=ProductAvailability,name=Availability"`
@@ -578,7 +578,7 @@ type Node struct {
 // Paths are paths that part.
 type Paths map[string]Paths
 
-// Ticket is flat, with its heads side by side: the texts and comments lie under prefixes of their
+// Ticket is flat, with its heads side by side: the texts and comments are under prefixes of their
 // own.
 type Ticket struct {
 	_        struct{} `ddb:"table=tickets"`
@@ -597,7 +597,7 @@ type TicketComment struct {
 	Text string
 }
 
-// Page is flat, and its entities' items lie in two tables.
+// Page is flat, and its entities' items are in two tables.
 type Page struct {
 	_    struct{} `ddb:"table=pages"`
 	_    struct{} `ddb:"table=bodies,name=Bodies"`

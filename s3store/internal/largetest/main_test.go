@@ -1,5 +1,5 @@
 // Package largetest tests large values as their users meet them: saves, loads and collections of values
-// in parts and in S3, on engines, with faults. It lies in this module since most of its models have
+// in parts and in S3, on engines, with faults. It is in this module since most of its models have
 // both.
 package largetest_test
 
@@ -31,7 +31,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 // setNow has the clock of a mapper show another time.
 func setNow(m any, now func() time.Time) { mapper.Internal.Model(door.Key{}, m).Now = now }
 
-// setPartSize has large values of a mapper lie in parts of so many bytes.
+// setPartSize stores large values of a mapper in parts of that many bytes.
 func setPartSize(m any, bytes int) { mapper.Internal.Model(door.Key{}, m).PartSize = bytes }
 
 func clientOf(g *engines.S3) *s3.Client { return s3.NewFromConfig(g.Config()) }

@@ -92,7 +92,7 @@ func TestSetReader(t *testing.T) {
 	}
 }
 
-// A file is read from where it stands; after the save it is not needed any more. An object of more than
+// A file is read from its position; after the save it is not needed any more. An object of more than
 // 64 MiB goes up in parts.
 func TestSetReaderFile(t *testing.T) {
 	t.Parallel()
