@@ -164,11 +164,11 @@ func TestOptionsThatContradict(t *testing.T) {
 	other := must(mapper.New[user](enginetest.Start(t).Client()))(t)
 	receipt, err = other.Save(ctx, e)
 	wantError(t, receipt, err,
-		"mapper_test.user: the entity is of another mapper: make it with New or Load of this mapper")
+		"mapper_test.user: the entity is nil or of another mapper: make it with New or Load of this mapper")
 	receipt, err = users.Save(ctx, nil)
-	wantError(t, receipt, err, "the entity is of another mapper")
+	wantError(t, receipt, err, "the entity is nil or of another mapper")
 	receipt, err = users.Save(ctx, &mapper.Entity[user]{})
-	wantError(t, receipt, err, "the entity is of another mapper")
+	wantError(t, receipt, err, "the entity is nil or of another mapper")
 }
 
 // The fault of a selection is reported when it is used, before any request.
@@ -180,7 +180,7 @@ func TestBadSelections(t *testing.T) {
 	for want, sel := range map[string]query.Selection[user]{
 		"mapper_test.user: Key got 2 values, but takes 1: ID":                          users.Key("1", "2"),
 		"mapper_test.user: Key got 0 values, but takes 1: ID":                          users.Key(),
-		"mapper_test.user: the key field ID takes a string: its type is int":           users.Key(1),
+		"mapper_test.user: the key field ID takes a string: not a int":                 users.Key(1),
 		"mapper_test.user: the key field ID takes a string: the value is nil":          users.Key(nil),
 		`mapper_test.user: {ID} in "USER#{ID}": an empty string in a key: set a value`: users.Key(""),
 		`mapper_test.user: the prefix "U#Add" ends within a segment`:                   k.Prefix("U#Add"),
@@ -404,7 +404,7 @@ func TestWrongSetups(t *testing.T) {
 	other := enginetest.Table(t, "Id:S", "")
 	wrong := must(mapper.New[user](engine.Client(), mapper.Table(other)))(t)
 	wantError(t, nil, load(wrong), `mapper_test.user: the key attributes of the table "`+other+
-		`" differ from the model's (which has PK and SK, and the table `)
+		`" differ from the model's (the model has PK and SK, and the table `)
 	number := enginetest.Table(t, "PK:N", "SK:S")
 	wrong = must(mapper.New[user](engine.Client(), mapper.Table(number)))(t)
 	wantError(t, nil, load(wrong), `differ from the model's`)

@@ -122,7 +122,7 @@ func (e *Entity[T]) set(s *state) {
 // owns refuses an entity of another mapper.
 func (m *Mapper[T]) owns(e *Entity[T]) error {
 	if e == nil || e.state == nil || e.state.engine != m.engine {
-		return m.engine.model.Errorf("the entity is of another mapper: make it with New or Load of this mapper")
+		return m.engine.model.Errorf("the entity is nil or of another mapper: make it with New or Load of this mapper")
 	}
 	if e.state.notStored {
 		return m.engine.model.Errorf("the entity was made of items by FromItems, and is only for reading: load it, " +

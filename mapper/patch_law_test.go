@@ -290,7 +290,7 @@ func TestPatchLaw(t *testing.T) {
 			send = func() (*mapper.Receipt, error) { return mapper.Transact(ctx, parts...) }
 		}
 		if err != nil {
-			if !strings.Contains(err.Error(), "use two patches") {
+			if !strings.Contains(err.Error(), "two patches") {
 				t.Fatalf("seed %d, patch %d: %v", seed, i, err)
 			}
 			continue

@@ -142,7 +142,7 @@ func TestTransactRefuses(t *testing.T) {
 		},
 		"foreign": {
 			[]mapper.Part{accounts.SavePart(other.accounts.New(account{}))},
-			"the entity is of another mapper",
+			"the entity is nil or of another mapper",
 		},
 		"not there": {[]mapper.Part{accounts.DeletePart(a)}, "nothing to delete"},
 		"value":     {[]mapper.Part{accounts.SavePart(accounts.New(account{}))}, "an empty string in a key"},

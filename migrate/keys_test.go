@@ -470,7 +470,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 		enginetest.Table(t, "PK:N", "SK:S")
 	to := func(name string) migrate.Option { return migrate.Tables(func(string) string { return name }) }
 	_, err := migrate.Open(ctx, client, layoutOf[FieldKey](t), plain, migrate.Keys("pkg#{Name}", ""), to(own))
-	refused(t, err, "the key id of the table "+plain+" is a field of the model, but also written by a template")
+	refused(t, err, "the key id of the table "+plain+" is a field of the model, so that it needs no template")
 	_, err = migrate.Open(ctx, client, layoutOf[Repo](t), plain, migrate.Keys("pkg#{Org}#{Repo}", ""), to(numbers))
 	refused(t, err, "are of the types N and S, but S and S in the layout")
 	_, err = migrate.Open(ctx, client, layoutOf[Repo](t), "not-there", to(own))

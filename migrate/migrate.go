@@ -279,7 +279,7 @@ func (m *Migration) keys(from *item.Table, own bool) (*layout.Keys, error) {
 	}
 	for _, name := range []string{from.Hash, from.Range} {
 		if m.layout.Claims(name) {
-			return nil, fmt.Errorf("the key %s of the table %s is a field of the model, but also written by a "+
+			return nil, fmt.Errorf("the key %s of the table %s is a field of the model, so that it needs no "+
 				"template: leave -key and -sort out, or rename the field (dynamodbav)", name, from.Name)
 		}
 	}

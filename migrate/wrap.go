@@ -236,6 +236,11 @@ func (w *Wrapped[T]) unexpired(ctx context.Context, at places) (bool, error) {
 	return r.Live() && !w.g.mover.Expired(&r), err
 }
 
+func (w *Wrapped[T]) exists(at places) error {
+	return fmt.Errorf("%s: %s exists already: load it, and save the change (%w)", w.g.layout.Model, at.root,
+		mapper.ErrExists)
+}
+
 func (w *Wrapped[T]) notFound(at places) error {
 	return fmt.Errorf("%s: %s does not exist (%w)", w.g.layout.Model, at.root, mapper.ErrNotFound)
 }
@@ -369,11 +374,11 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 		switch {
 		case ended:
 		case errors.As(err, new(*UnmovableError)):
-			return nil, fmt.Errorf("%s: %w: %w", at.root, mapper.ErrExists, err)
+			return nil, fmt.Errorf("%w: %w", w.exists(at), err)
 		case err != nil:
 			return nil, err
 		case live:
-			return nil, fmt.Errorf("%s: %w", at.root, mapper.ErrExists)
+			return nil, w.exists(at)
 		}
 		r, err := mapper.Transact(ctx, append([]mapper.Part{w.m.SavePart(e)}, w.checks(at, ended)...)...)
 		var conflict *mapper.ConflictError
@@ -382,7 +387,7 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 		}
 		var t write.Tally
 		if d, readErr := w.g.mover.Monolith(ctx, at.doc, &t); readErr == nil && d.Unmarked() {
-			return r, fmt.Errorf("%s: %w", at.root, mapper.ErrExists)
+			return r, w.exists(at)
 		}
 		if !errors.As(w.g.underway(ctx), new(*protocol.NotUnderway)) {
 			return r, err

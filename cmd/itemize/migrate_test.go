@@ -130,11 +130,11 @@ func TestMigrateCommand(t *testing.T) {
 	m.says(m.itemize(1, "verify"), "no migration of "+m.source+" was begun into the table "+m.target)
 	m.says(m.itemize(2, "plan", "-table", "shop=x"), "-table shop: Shop has no table of that name, only shops")
 	m.says(m.itemize(0, "run", "-rate", "5000"), "12 entities in ",
-		"12 moved, 0 were before, 0 cannot be moved, 0 were left")
+		"12 moved, 0 moved before, 0 cannot be moved, 0 left for the next run")
 	m.says(m.itemize(1, "cutover"), "nothing is verified: run itemize migrate verify")
 	m.says(m.itemize(2, "cutover", "-segment", "0", "-of", "8"),
 		"unknown flag -segment: it belongs to plan, run, verify: leave it out")
-	m.says(m.itemize(0, "run"), "0 moved, 12 were before")
+	m.says(m.itemize(0, "run"), "0 moved, 12 moved before")
 	m.says(m.itemize(1, "run", "-segment", "0", "-of", "4"),
 		"the migration was begun with 8 segments, not 4")
 	m.says(m.itemize(0, "verify"), "12 monoliths: 12 as they were moved", "clean")
@@ -180,7 +180,7 @@ func TestMigrateSettles(t *testing.T) {
 	m.says(m.itemize(1, "settle", "-keep", "monolith", "s2"), "Shop: s2: the entity is in one layout")
 	m.says(m.itemize(0, "settle", "-keep", "monolith", "s0"), "settled: the monolith of s0 stays")
 	m.says(m.itemize(0, "settle", "-keep", "collection", "s1"), "settled: the collection of s1 stays")
-	m.says(m.itemize(0, "run"), "1 moved, 2 were before")
+	m.says(m.itemize(0, "run"), "1 moved, 2 moved before")
 	m.says(m.itemize(0, "verify"), "clean")
 	m.itemize(0, "rollback")
 	m.docs["s0"]["City"] = &types.AttributeValueMemberS{Value: "Graz"}
@@ -290,7 +290,7 @@ func TestMigrateKilled(t *testing.T) {
 			killed++
 		}
 		if step == "run" {
-			m.says(m.itemize(0, "run"), fmt.Sprintf("%d were before", n))
+			m.says(m.itemize(0, "run"), fmt.Sprintf("%d moved before", n))
 			m.says(m.itemize(0, "verify"), fmt.Sprintf("%d monoliths: %d as they were moved", n, n))
 		}
 	}

@@ -97,7 +97,7 @@ func (c *command) showDeadLetters(n int, all []migrate.DeadLetter) {
 }
 
 func (c *command) showMigrated(r *migrate.Report) {
-	fmt.Fprintf(c.stdout, "%s in %v: %d moved, %d were before, %d cannot be moved, %d were left\n",
+	fmt.Fprintf(c.stdout, "%s in %v: %d moved, %d moved before, %d cannot be moved, %d left for the next run\n",
 		number(float64(r.This.Entities))+" entities", r.Elapsed.Round(time.Millisecond), r.This.Moved, r.This.Before,
 		r.This.Dead, r.This.Conflicts)
 	fmt.Fprintf(c.stdout, "%s put; %s WCU and %s RCU, of which DynamoDB reported %s and %s\n",

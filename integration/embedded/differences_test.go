@@ -148,7 +148,7 @@ var wrong = []struct {
 		"put an item with an empty key value", func(l *lab) string { return l.put(key("", "1")) }, "accepted",
 		"ValidationException",
 	},
-	{"put with ReturnValues ALL_OLD: the attribute a, stored as old", func(l *lab) string {
+	{"put a=new over a=old with ReturnValues ALL_OLD: the returned a", func(l *lab) string {
 		l.put(key("p", "1", "a", str("old")))
 		out, err := l.PutItem(l.Context(),
 			&dynamodb.PutItemInput{
@@ -206,7 +206,7 @@ var wrong = []struct {
 		}
 		return fmt.Sprint(out.ScannedCount)
 	}, "0", "1"},
-	{"put (a.b, c) and (a, b.c): items", func(l *lab) string {
+	{"put two items, with the keys (a.b, c) and (a, b.c): number of items", func(l *lab) string {
 		l.put(key("a.b", "c"))
 		l.put(key("a", "b.c"))
 		out, err := l.Scan(l.Context(), &dynamodb.ScanInput{TableName: l.table})

@@ -325,7 +325,7 @@ func TestFaults(t *testing.T) {
 		},
 		{
 			"an entry without a key", func(v *Shop) { v.Stock[""] = Stock{} },
-			[]string{"Shop.Stock: {key} in \"STOCK#{key}\": an empty string in a key", "(the entry )"},
+			[]string{"Shop.Stock: {key} in \"STOCK#{key}\": an empty string in a key", `(the entry "")`},
 		},
 		{
 			"no UTF-8", func(v *Shop) { v.Name = "\xff" },

@@ -109,6 +109,9 @@ func (x *elementDiff) moved(rec model.Record) *snapshot.Stored {
 
 func posName(p codec.Pos) string {
 	if p.Key != nil {
+		if p.Key == "" {
+			return `the entry ""`
+		}
 		return fmt.Sprintf("the entry %v", p.Key)
 	}
 	return "the element " + strconv.Itoa(p.Index)

@@ -69,7 +69,8 @@ func (x *Patch) expires(it *schema.Item, a *schema.Attribute) bool {
 // value, or of values inside it, exclude each other.
 func (x *Patch) join(ch *PatchItem, field string, path []string, o *item.Operation) error {
 	twice := func() error {
-		return x.m.FieldErrorf(field, "the patch changes it twice, or it and the value around it: use two patches, "+
+		return x.m.FieldErrorf(field, "the patch changes it twice, or it and the value around it: use one of them, "+
+			"or two patches, "+
 			"each with an Exec of its own")
 	}
 	for i := range ch.Operations {

@@ -53,6 +53,9 @@ func Error(ctx context.Context, client any, prefix string, tables []*item.Table,
 		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it, or set "+
 			"the right name with mapper.Table or mapper.Tables: %w", prefix, which, err)}
 	case !errors.As(err, &api):
+	case api.ErrorCode() == "ValidationException" && strings.Contains(api.ErrorMessage(), "specified index"):
+		return fmt.Errorf("%s: an index of the model does not exist in %s: create it (tables.Of, tables.Check): %w",
+			prefix, which, err)
 	case api.ErrorCode() == "AccessDeniedException":
 		return fmt.Errorf("%s: access to %s is denied: allow the operation in the caller's IAM policy: %w", prefix,
 			which, err)
@@ -68,7 +71,7 @@ func keys(ctx context.Context, client any, tables []*item.Table) string {
 	d, ok := client.(describer)
 	var text []string
 	for _, t := range tables {
-		has := "which has " + list(t.Hash, t.Range)
+		has := "the model has " + list(t.Hash, t.Range)
 		if len(tables) > 1 {
 			has += " in " + t.Name
 		}

@@ -18,7 +18,7 @@ func TestError(t *testing.T) {
 	invalid := func(message string) error {
 		return &smithy.GenericAPIError{Code: "ValidationException", Message: message}
 	}
-	const keys = `P: the key attributes of the table "t" differ from the model's (which has PK and SK): declare ` +
+	const keys = `P: the key attributes of the table "t" differ from the model's (the model has PK and SK): declare ` +
 		`them with hash= and range=, and with the same types: `
 	for _, c := range []struct {
 		name   string

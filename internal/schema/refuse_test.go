@@ -157,7 +157,8 @@ func TestRefused(t *testing.T) {
 			`struct.C: {key} is only for maps: name a field of the element, or use {.}`,
 			`struct.D: {.} is only for slices: use {key}`,
 			`struct.E: {Nope} does not name a field of the element schema.wish: its fields are AddedAt, SKU, Rank`,
-			`struct.F: {H} does not name a field of the element schema.wish: write {^H} for the field of struct`,
+			`struct.F: {H} does not name a field of the element schema.wish: write {^H} for the field of struct, or ` +
+				`{key} for the key of a map`,
 			`struct.G: {SKU} names a field, but string has no fields: use {key} of a map or {.} of a slice of scalars`,
 			`struct.I: the number {Rank} needs a width to sort: write {Rank:010}, or :sortable for any sign`,
 			`struct.J: {SKU:raw} can contain the delimiter, so that it must be the last placeholder: move it to the ` +

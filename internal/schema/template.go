@@ -153,8 +153,9 @@ func (b *builder) elementSource(at place, p tags.Part, sc scope) (Source, bool) 
 	case find(b.fields, p.Name) != nil && !held:
 		return b.indexSource(at, p, sc.index)
 	case find(b.fields, p.Name) != nil:
-		b.fault(at, "write {^"+p.Name+"} for the field of "+b.e.Type.Name, "%s does not name a field of the "+
-			"element %s", p,
+		b.fault(at, "write {^"+p.Name+"} for the field of "+b.e.Type.Name+", or {key} for the key of a map",
+			"%s does not name a field of the "+
+				"element %s", p,
 			elem.Name)
 	case len(sc.fieldsOf) == 0:
 		b.fault(at, "use {key} of a map or {.} of a slice of scalars", "%s names a field, but %s has no fields", p,

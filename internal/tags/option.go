@@ -133,6 +133,8 @@ func (p *parser) cureInIndex(name, low string) string {
 		return "remove it: an index is global unless it has local"
 	case p.index && (low == "lsi" || low == "localindex"):
 		return "write local"
+	case !p.index && (low == "sort" || low == "sortkey" || low == "rangekey") && p.tag.Has("hash"):
+		return "write range=ATTR"
 	case p.index && (low == "sort" || low == "sortkey" || low == "rangekey"):
 		return "write range=ATTR for the attribute's name, and sk=TEMPLATE for its value"
 	case p.index && (low == "projection" || low == "include"):
