@@ -195,7 +195,7 @@ func TestIndexesAreSeparate(t *testing.T) {
 		!r.Predicted.WCU.Contains(9) {
 		t.Errorf("%+v", r)
 	}
-	want := "one request: 3 WCU; consumed 9 WCU by table and indexes: " + name +
+	want := "one request: 3 WCU; consumed 9 WCU, of these in indexes: " + name +
 		"/byEmail 3 (the model does not declare it), " + name + "/own 3 (the model does not declare it)\n"
 	if !strings.HasPrefix(r.String(), want) {
 		t.Errorf("%s\nwant\n%s", r, want)

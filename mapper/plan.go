@@ -324,7 +324,7 @@ func (r *Receipt) charged(b *strings.Builder) {
 
 // byIndex returns the units of each index, and marks undeclared ones.
 func (r *Receipt) byIndex() string {
-	text := " by table and indexes:"
+	text := ", of these in indexes:"
 	for i, name := range slices.Sorted(maps.Keys(r.Consumed.Indexes)) {
 		if i > 0 {
 			text += ","

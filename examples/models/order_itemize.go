@@ -12,7 +12,7 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// OrderByCustomerN selects the Order with the partition key CUSTOMER#{Customer}.
+// OrderByCustomerN selects the Order with the keys CUSTOMER#{Customer} and ORDER#{N:06}#HEAD.
 func OrderByCustomerN(customer string, nValue int) OrderKey {
 	return OrderKey{mapperimpl.Entity[Order](mapperimpl.StringValue(customer), mapperimpl.IntValue(nValue))}
 }

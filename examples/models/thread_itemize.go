@@ -11,7 +11,7 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// ThreadByForumSubject selects the Thread with the partition key {Forum}.
+// ThreadByForumSubject selects the Thread with the keys {Forum} and {Subject}.
 func ThreadByForumSubject(forum string, subject string) ThreadKey {
 	return ThreadKey{mapperimpl.Entity[Thread](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject))}
 }

@@ -254,7 +254,11 @@ func (n *nodeWriter) keyType() {
 		params, args = append(params, p), append(args, a)
 	}
 	fn := n.global(n.m.Name+"By"+strings.Join(names, ""), "function")
-	n.w.comment(fmt.Sprintf("%s selects the %s with the partition key %s.", fn, n.m.Name, n.e.PK.Text))
+	keys := "partition key " + n.e.PK.Text
+	if n.e.Flat {
+		keys = "keys " + n.e.PK.Text + " and " + n.e.Root.Key.Text
+	}
+	n.w.comment(fmt.Sprintf("%s selects the %s with the %s.", fn, n.m.Name, keys))
 	n.w.p("func ", fn, "(", list(params...), ") ", typ, " {")
 	n.w.p("return ", typ, "{", call(of(impl("Entity"), n.model()), args...), "}\n}\n")
 	t := n.declare(typ, fmt.Sprintf("%s is the key of one %s. Its methods select parts of it.", typ, n.m.Name))

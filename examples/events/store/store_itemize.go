@@ -13,7 +13,7 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// EventBySiteAtID selects the Event with the partition key SITE#{Site}#{shard}.
+// EventBySiteAtID selects the Event with the keys SITE#{Site}#{shard} and {At}#{ID}.
 func EventBySiteAtID(site string, atValue time.Time, id string) EventKey {
 	return EventKey{
 		mapperimpl.Entity[Event](

@@ -35,7 +35,7 @@ func (n ForumKey) Category() mapper.ItemNode[Forum, Forum] {
 
 type forumNode = query.Node[Forum]
 
-// ThreadByForumSubject selects the Thread with the partition key {Forum}.
+// ThreadByForumSubject selects the Thread with the keys {Forum} and {Subject}.
 func ThreadByForumSubject(forum string, subject string) ThreadKey {
 	return ThreadKey{mapperimpl.Entity[Thread](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject))}
 }
@@ -231,7 +231,7 @@ func (n threadEntitiesHoursSince) Before(to time.Time) query.Query[Thread, Threa
 	return n.times.Between(n.from, to)
 }
 
-// ReplyByForumSubjectAt selects the Reply with the partition key {Forum}#{Subject}.
+// ReplyByForumSubjectAt selects the Reply with the keys {Forum}#{Subject} and {At}.
 func ReplyByForumSubjectAt(forum string, subject string, atValue time.Time) ReplyKey {
 	return ReplyKey{
 		mapperimpl.Entity[Reply](

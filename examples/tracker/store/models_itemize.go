@@ -327,7 +327,8 @@ func (n projectEventHoursSince) Before(to time.Time) query.Elements[Project, Eve
 	return n.times.Between(n.from, to)
 }
 
-// TicketByTenantProjectNumber selects the Ticket with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}.
+// TicketByTenantProjectNumber selects the Ticket with the keys TENANT#{TenantID}#TICKETS#{ProjectID} and
+// TICKET#{Number:06}.
 func TicketByTenantProjectNumber(tenantID string, projectID string, number int) TicketKey {
 	return TicketKey{
 		mapperimpl.Entity[Ticket](

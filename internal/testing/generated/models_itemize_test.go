@@ -740,7 +740,7 @@ func (n logListEventHoursSince) Before(to time.Time) query.Elements[Log, ListEve
 	return n.times.Between(n.from, to)
 }
 
-// VisitBySiteAtUser selects the Visit with the partition key SITE#{Site}.
+// VisitBySiteAtUser selects the Visit with the keys SITE#{Site} and {At:seconds}#{User}.
 func VisitBySiteAtUser(site string, atValue time.Time, user string) VisitKey {
 	return VisitKey{
 		mapperimpl.Entity[Visit](
@@ -907,7 +907,7 @@ func (n visitEntitiesHoursSince) Before(to time.Time) query.Query[Visit, Visit] 
 	return n.times.Between(n.from, to)
 }
 
-// TicketByQueueN selects the Ticket with the partition key QUEUE#{Queue}.
+// TicketByQueueN selects the Ticket with the keys QUEUE#{Queue} and T#{N:04}.
 func TicketByQueueN(queue string, nValue int) TicketKey {
 	return TicketKey{mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue), mapperimpl.IntValue(nValue))}
 }
@@ -1031,7 +1031,7 @@ func (n ticketNoteItems) Put(element Note) mapper.Patch[Ticket] {
 	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
 }
 
-// HappeningByAtID selects the Happening with the partition key DAY#{At:date}.
+// HappeningByAtID selects the Happening with the keys DAY#{At:date} and {At}#{ID}.
 func HappeningByAtID(atValue time.Time, id string) HappeningKey {
 	return HappeningKey{mapperimpl.Entity[Happening](mapperimpl.TimeValue(atValue), mapperimpl.StringValue(id))}
 }
