@@ -178,7 +178,7 @@ var differences = []struct {
 		return notReported
 	}, 6, 6, 6},
 	{
-		"number 120 in an item of 1,024 bytes by the rule of costs.md, WCU (2: the engine counts more bytes)",
+		"item with the number 120 and 1,024 bytes by cost.NumberSize, WCU (2: the engine counts more bytes)",
 		func(p probe) float64 {
 			// PK 2+1, SK 2+1, x 1, n 1, and 2 for the number by the rule of docs/costs.md
 			i := item("a", 1024-2-1-2-1-1-1-2)
@@ -187,7 +187,7 @@ var differences = []struct {
 		}, 2, 1, unknown,
 	},
 	{
-		"number 0.012 in an item of 1,024 bytes by the rule of costs.md, WCU (2: the engine counts more bytes)",
+		"item with the number 0.012 and 1,024 bytes by cost.NumberSize, WCU (2: the engine counts more bytes)",
 		func(p probe) float64 {
 			i := item("a", 1024-2-1-2-1-1-1-2)
 			i["n"] = num("0.012")
