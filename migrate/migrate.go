@@ -299,8 +299,8 @@ func (m *Migration) describe(ctx context.Context, t *item.Table) (*types.TableDe
 	few := func(o *dynamodb.Options) { o.RetryMaxAttempts = min(o.RetryMaxAttempts, 3) }
 	out, err := m.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}, few)
 	if errors.As(err, new(*types.ResourceNotFoundException)) {
-		return nil, fmt.Errorf("%s: %w %s in this account and region: name the source, and the model's tables by "+
-			"-table NAME=REAL (migrate.Tables), unless a contract deleted it",
+		return nil, fmt.Errorf("%s: %w %s in this account and region: check the name of the source; "+
+			"-table NAME=REAL (migrate.Tables) renames tables of the model",
 			m.layout.Model, errNoTable, t.Name)
 	}
 	if err != nil {

@@ -274,10 +274,10 @@ func TestRefused(t *testing.T) {
 	s := newSetup(t, 1)
 	for want, change := range map[string]func(*Job){
 		"no model Other: the models are Shop": func(j *Job) { j.Model = "Other" },
-		"a segment or more":                   func(j *Job) { j.Segments = 0 },
+		"at least one segment":                func(j *Job) { j.Segments = 0 },
 		"the lock file cannot be read":        func(j *Job) { j.Lock = nil },
-		"a job has a source":                  func(j *Job) { j.Source = "" },
-		"there is no table not-there":         func(j *Job) { j.Source = "not-there" },
+		"a job needs a source":                func(j *Job) { j.Source = "" },
+		"missing table not-there":             func(j *Job) { j.Source = "not-there" },
 	} {
 		j := s.job
 		change(&j)
