@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/itemize/itemize/internal/attr"
 )
 
 const (
@@ -82,9 +84,7 @@ func (u Units) String() string {
 func format(n float64) string {
 	text := strconv.FormatFloat(n, 'f', -1, 64)
 	whole, part, fraction := strings.Cut(text, ".")
-	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
+	whole = attr.Thousands(whole)
 	if fraction {
 		return whole + "." + part
 	}

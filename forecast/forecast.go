@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/charge"
 )
 
@@ -196,8 +197,8 @@ func (m *model) tooLarge(l Layout, items []uint) string {
 		if more := len(l.Items[i]) - 1; more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
-		return fmt.Sprintf("the item with %s has up to %d bytes (limit %d): split it", names,
-			m.largest(set), cost.MaxItem)
+		return fmt.Sprintf("the item with %s has up to %s (limit 400 KB): split it", names,
+			attr.Bytes(m.largest(set)))
 	}
 	return ""
 }

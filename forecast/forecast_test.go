@@ -45,7 +45,7 @@ func TestForecastOfALargeDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const reason = `the item with "a0" and 1 more has up to 512060 bytes (limit 409600): split it`
+	const reason = `the item with "a0" and 1 more has up to 512,060 bytes (limit 400 KB): split it`
 	if m := all[0]; m.NotStorable != reason || m.Total != 0 || m.Items[0] != 512060 || m.Operations == nil {
 		t.Errorf("%+v", m)
 	}
@@ -124,7 +124,7 @@ func TestBadForecasts(t *testing.T) {
 			w.Single(),
 		},
 		{
-			`the attribute "a0" has the size 409600, over the limit of an item with 60 bytes of keys (409600)`,
+			`the attribute "a0" has 409,600 bytes, over the limit of an item with 60 bytes of keys (400 KB)`,
 			large(1, cost.MaxItem, false),
 			Prices{},
 			w.Single(),

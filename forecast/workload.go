@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 )
 
 // Workload is a document and the operations of a month.
@@ -118,9 +119,9 @@ func (w Workload) check() error {
 		case slices.Min(a.Sizes) < 0:
 			bad("the attribute %q has the size %d: write 0 or more", a.Name, slices.Min(a.Sizes))
 		case slices.Max(a.Sizes)+w.perItem() > cost.MaxItem:
-			bad("the attribute %q has the size %d, over the limit of an item with %d bytes of keys (%d): list its "+
-				"parts as attributes, compress it, or store it elsewhere", a.Name, slices.Max(a.Sizes), w.perItem(),
-				cost.MaxItem)
+			bad("the attribute %q has %s, over the limit of an item with %s of keys (400 KB): list its "+
+				"parts as attributes, compress it, or store it elsewhere", a.Name, attr.Bytes(slices.Max(a.Sizes)),
+				attr.Bytes(w.perItem()))
 		}
 		seen[a.Name] = true
 		samples = max(samples, len(a.Sizes))

@@ -156,7 +156,7 @@ func TestOptionsThatContradict(t *testing.T) {
 		e.Value.Public = append(e.Value.Public, wish{AddedAt: day(1, 1).Add(time.Duration(i) * time.Hour)})
 	}
 	receipt, err = users.Save(ctx, e)
-	wantError(t, receipt, err, "in all (limits 100 and 4194304): save with Independent, one by one, or save in parts")
+	wantError(t, receipt, err, "in all (limit 4 MB): save with Independent, one by one, or save in parts")
 	receipt = must(users.Save(ctx, e, mapper.Independent()))(t)
 	if receipt.Predicted.Requests != 122 || receipt.Consumed.WCU != 121 {
 		t.Errorf("%v", receipt)

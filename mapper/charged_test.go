@@ -309,7 +309,7 @@ func TestExpectedPatch(t *testing.T) {
 	wantError(t, nil, err,
 		`SizeEstimate of "none", which is not a kind of item of the model: name one of U#Information`)
 	_, err = mapper.New[store.User](enginetest.Start(t).Client(), mapper.SizeEstimate("U#Information", -1))
-	wantError(t, nil, err, "an item has at most 409600")
+	wantError(t, nil, err, "an item has at most 400 KB")
 }
 
 // A receipt of an engine that reports something else than was predicted says once which

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
@@ -325,22 +325,22 @@ func (e *TooLargeError) Unwrap() error { return e.err }
 // Error names the item, its size, and its largest attributes.
 func (e *TooLargeError) Error() string {
 	if e.err != nil {
-		return fmt.Sprintf("%s.%s: the item %s would be over the limit of %d bytes: load it to see its large "+
+		return fmt.Sprintf("%s.%s: the item %s would be over the limit of 400 KB: load it to see its large "+
 			"attributes, and move them to an item of their own (sk=): %v",
-			e.model, e.Field, e.Key, cost.MaxItem, e.err)
+			e.model, e.Field, e.Key, e.err)
 	}
 	if len(e.heaviest) == 0 { // a raw request
-		return fmt.Sprintf("%s.%s: the item %s would have %d bytes, over the limit of %d: make it smaller, or split it",
-			e.model, e.Field, e.Key, e.Size, cost.MaxItem)
+		return fmt.Sprintf("%s.%s: the item %s would have %s (limit 400 KB): make it smaller, or split it",
+			e.model, e.Field, e.Key, attr.Bytes(e.Size))
 	}
 	if e.local > 0 {
-		return fmt.Sprintf("%s.%s: the item %s would have %d bytes, with %d in local indexes (limit %d); largest "+
+		return fmt.Sprintf("%s.%s: the item %s would have %s and %s in local indexes (limit 400 KB in all); largest "+
 			"attributes: %s: project less (project=), or split it (sk=)",
-			e.model, e.Field, e.Key, e.Size, e.local, cost.MaxItem, strings.Join(e.heaviest, ", "))
+			e.model, e.Field, e.Key, attr.Bytes(e.Size), attr.Bytes(e.local), strings.Join(e.heaviest, ", "))
 	}
-	return fmt.Sprintf("%s.%s: the item %s would have %d bytes (limit %d); largest attributes: %s: split the item "+
+	return fmt.Sprintf("%s.%s: the item %s would have %s (limit 400 KB); largest attributes: %s: split the item "+
 		"(sk=), or store a large value in another way (compress=, chunk, s3=)",
-		e.model, e.Field, e.Key, e.Size, cost.MaxItem, strings.Join(e.heaviest, ", "))
+		e.model, e.Field, e.Key, attr.Bytes(e.Size), strings.Join(e.heaviest, ", "))
 }
 
 // PartialError says that a write of several requests ended early: a save or delete with Independent, or

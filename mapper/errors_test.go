@@ -63,14 +63,14 @@ func TestErrorTexts(t *testing.T) {
 				model: "store.User", Field: "Body", Key: key, Size: 409601,
 				heaviest: []string{"Body 400000", "Notes 9000"},
 			},
-			"store.User.Body: the item USER#1 U#Information would have 409601 bytes (limit 409600); largest " +
+			"store.User.Body: the item USER#1 U#Information would have 409,601 bytes (limit 400 KB); largest " +
 				"attributes: Body 400000, Notes 9000: split the item (sk=), or store a large value in another way " +
 				"(compress=, chunk, s3=)",
 			nil,
 		},
 		{
 			&TooLargeError{model: "mapper", Field: "Put", Key: key, Size: 409601}, // a raw request
-			"mapper.Put: the item USER#1 U#Information would have 409601 bytes, over the limit of 409600: make it " +
+			"mapper.Put: the item USER#1 U#Information would have 409,601 bytes (limit 400 KB): make it " +
 				"smaller, or split it",
 			nil,
 		},

@@ -387,7 +387,7 @@ func TestIndexLocalLimit(t *testing.T) {
 	}
 	var large *mapper.TooLargeError
 	if err := big(206_000); !errors.As(err, &large) ||
-		!strings.Contains(err.Error(), "in local indexes (limit 409600); largest attributes: Text 206004") {
+		!strings.Contains(err.Error(), "in local indexes (limit 400 KB in all); largest attributes: Text 206004") {
 		t.Error(err)
 	}
 }

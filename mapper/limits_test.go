@@ -53,7 +53,7 @@ func TestItemSizeLimit(t *testing.T) {
 	receipt, err := docs.Save(ctx, e)
 	var large *mapper.TooLargeError
 	if !errors.As(err, &large) || large.Size != 409_601 ||
-		!strings.Contains(err.Error(), fmt.Sprintf("(limit 409600); largest attributes: Body %d",
+		!strings.Contains(err.Error(), fmt.Sprintf("(limit 400 KB); largest attributes: Body %d",
 			len(fit)+5)) || receipt.Predicted.Requests != 0 {
 		t.Errorf("%v", err)
 	}

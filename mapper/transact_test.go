@@ -126,8 +126,8 @@ func TestTransactRefuses(t *testing.T) {
 	}{
 		"none":  {nil, "the transaction has no parts"},
 		"empty": {[]mapper.Part{{}}, "part 1 of the transaction is empty"},
-		"many":  {[]mapper.Part{accounts.SavePart(accounts.New(many))}, "121 items of"},
-		"heavy": {[]mapper.Part{accounts.SavePart(accounts.New(heavy))}, "(limits 100 and 4194304)"},
+		"many":  {[]mapper.Part{accounts.SavePart(accounts.New(many))}, "121 items (limit 100)"},
+		"heavy": {[]mapper.Part{accounts.SavePart(accounts.New(heavy))}, "in all (limit 4 MB)"},
 		"one twice": {
 			[]mapper.Part{accounts.SavePart(a), accounts.SavePart(accounts.New(account{ID: "1"}))},
 			"two parts of the transaction write or check ACCOUNT#1 HEAD",

@@ -89,8 +89,8 @@ func (o *objects) Reaches(other large.Objects) bool {
 func (o *objects) Copy(ctx context.Context, p large.Put, bucket, key string) error {
 	const most = 5 << 30 // S3 API Reference, "CopyObject"
 	if p.Size > most {
-		return fmt.Errorf("copying s3://%s/%s: S3 copies objects of at most %d bytes by one request, but it has "+
-			"%d: Get it, and SetReader here", bucket, key, int64(most), p.Size)
+		return fmt.Errorf("copying s3://%s/%s: S3 copies objects of at most 5 GB by one request, but it has "+
+			"%d bytes: Get it, and SetReader here", bucket, key, p.Size)
 	}
 	_, err := o.client.CopyObject(ctx, &s3.CopyObjectInput{
 		Bucket: &p.Bucket, Key: &p.Key, CopySource: aws.String(url.PathEscape(bucket) + "/" + key),

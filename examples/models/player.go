@@ -10,7 +10,7 @@ import "time"
 type Player struct {
 	_       struct{}          `ddb:"table=players,ttl=expires"`
 	ID      string            `ddb:"pk=PLAYER#{ID}"`
-	Name    string            `ddb:"sk=PROFILE"` // the first singleton: the root
+	Name    string            `ddb:"sk=PROFILE"` // the first fixed item: the root
 	Joined  time.Time         `ddb:"sk=PROFILE"`
 	Badges  []string          `ddb:"sk=PROFILE" dynamodbav:"badges,omitempty,stringset"`
 	Score   Score             `ddb:"sk=STAT#Score"`               // spread: its fields are the item's attributes

@@ -48,7 +48,7 @@ type Weight struct {
 	Bytes int
 }
 
-func (e *TooLarge) Error() string { return fmt.Sprintf("%s would have %d bytes", e.Field, e.Size) }
+func (e *TooLarge) Error() string { return e.Field + ": too large: " + attr.Bytes(e.Size) }
 
 // check refuses an item over the limit.
 func (ch *Change) check() error {

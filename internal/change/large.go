@@ -152,8 +152,8 @@ func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
 	if n := e.Length(); m.MaxValue > 0 && n > m.MaxValue && !a.Value.Type.Lazy {
-		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: its %d bytes are over the limit of %d for reading: "+
-			"raise the limit (mapper.MaxValue)", a.Name, n, m.MaxValue)
+		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: its %s are over the limit of %s for reading: "+
+			"raise the limit (mapper.MaxValue)", a.Name, attr.Bytes(n), attr.Bytes(m.MaxValue))
 	}
 	x := external{Encoded: e, index: i}
 	size := attr.ValueSize(e.In)

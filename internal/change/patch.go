@@ -437,8 +437,8 @@ func (x *Patch) finish() error {
 			return err
 		}
 		if n := ch.Longest(); n > cost.MaxExpression {
-			return x.m.FieldErrorf(ch.Field, "the patch makes an expression of %d bytes (limit %d): change fewer "+
-				"fields and entries at once, or use Update", n, cost.MaxExpression)
+			return x.m.FieldErrorf(ch.Field, "the patch makes an expression of %s (limit 4 KB): change fewer "+
+				"fields and entries at once, or use Update", attr.Bytes(n))
 		}
 	}
 	return nil

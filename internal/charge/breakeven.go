@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 )
 
 // Split compares one large item with the items that it is split into, by the WCU spent
@@ -21,7 +22,7 @@ type Split struct {
 func (s Split) check() error {
 	switch {
 	case s.Whole < 0 || s.Whole > cost.MaxItem:
-		return fmt.Errorf("an item of %d bytes: write 0 to %d", s.Whole, cost.MaxItem)
+		return fmt.Errorf("an item of %s: write 0 to 409600 (400 KB)", attr.Bytes(s.Whole))
 	case len(s.Parts) == 0:
 		return fmt.Errorf("a split into no parts: write the sizes of at least one")
 	case s.Updated < 0 || s.Updated >= len(s.Parts):
@@ -29,7 +30,7 @@ func (s Split) check() error {
 	}
 	for i, n := range s.Parts {
 		if n < 0 || n > cost.MaxItem {
-			return fmt.Errorf("part %d of %d bytes: write 0 to %d", i, n, cost.MaxItem)
+			return fmt.Errorf("part %d of %s: write 0 to 409600 (400 KB)", i, attr.Bytes(n))
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 )
 
 // partitionBytes is the capacity of one partition (Developer Guide, "Guidelines for Working with
@@ -96,8 +97,8 @@ func LoadIn(items, bytes int, in time.Duration) (float64, error) {
 	case items < 0 || bytes < 0:
 		return 0, fmt.Errorf("%d items of %d bytes: write numbers of 0 or more", items, bytes)
 	case bytes > cost.MaxItem:
-		return 0, fmt.Errorf("items of %d bytes: an item has at most %d: write the parts of each item", bytes,
-			cost.MaxItem)
+		return 0, fmt.Errorf("items of %s: an item has at most 400 KB: write the parts of each item",
+			attr.Bytes(bytes))
 	case in <= 0:
 		return 0, fmt.Errorf("a load in %v: write a longer time", in)
 	}

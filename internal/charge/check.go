@@ -30,9 +30,9 @@ func CheckItem(item Item) error {
 		}
 	}
 	if n := cost.ItemSize(item); n > cost.MaxItem {
-		return fmt.Errorf("the item has %d bytes (limit %d); the largest attribute is %q with %d: split the item, "+
+		return fmt.Errorf("the item has %s (limit 400 KB); the largest attribute is %q with %s: split the item, "+
 			"or compress that attribute",
-			n, cost.MaxItem, largest, cost.AttributeSize(largest, item[largest]))
+			attr.Bytes(n), largest, attr.Bytes(cost.AttributeSize(largest, item[largest])))
 	}
 	return nil
 }
@@ -94,8 +94,8 @@ func checkKey(which string, item Item, name string, limit int) error {
 	case n == 0:
 		return fmt.Errorf("the key attribute %s of the %s item is empty: add its value", name, which)
 	case n > limit:
-		return fmt.Errorf("the key attribute %s of the %s item has %d bytes (limit %d): shorten it", name,
-			which, n, limit)
+		return fmt.Errorf("the key attribute %s of the %s item has %s (limit %s): shorten it", name,
+			which, attr.Bytes(n), attr.Bytes(limit))
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ func TestCheckItem(t *testing.T) {
 		t.Error(err)
 	}
 	for want, item := range map[string]Item{
-		`the item has 409601 bytes (limit 409600); the largest attribute is "v" with 409598: split the item, or ` +
+		`the item has 409,601 bytes (limit 400 KB); the largest attribute is "v" with 409,598 bytes: split the ` +
+			`item, or ` +
 			`compress that attribute`: {
 			"PK": text("a"), "v": text(strings.Repeat("x", cost.MaxItem-3)),
 		},
@@ -53,7 +54,7 @@ func TestCheckWrite(t *testing.T) {
 		{"the old item lacks the key attribute PK", table, Item{"SK": text("b")}, nil},
 		{"the key attribute PK of the new item is empty", table, nil, item("", "b")},
 		{
-			"the key attribute SK of the new item has 1025 bytes (limit 1024)", table, nil,
+			"the key attribute SK of the new item has 1,025 bytes (limit 1,024 bytes)", table, nil,
 			item("a", strings.Repeat("x", 1025)),
 		},
 		{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 )
 
 // PartSizes returns the sizes of the items that hold a value in parts. There are as few as possible,
@@ -17,7 +18,7 @@ func PartSizes(bytes, overhead int) ([]int, error) {
 	case bytes > 1<<40:
 		return nil, fmt.Errorf("a value of %d bytes in parts: the limit is 1 TB: store it elsewhere", bytes)
 	case overhead >= cost.MaxItem:
-		return nil, fmt.Errorf("parts with %d bytes of overhead: an item has at most %d", overhead, cost.MaxItem)
+		return nil, fmt.Errorf("parts with %s of overhead: an item has at most 400 KB", attr.Bytes(overhead))
 	}
 	var sizes []int
 	for ; bytes > cost.MaxItem-overhead; bytes -= cost.MaxItem - overhead {

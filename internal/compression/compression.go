@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/itemize/itemize/internal/attr"
 )
 
 // Codec is a codec by its name.
@@ -126,7 +128,7 @@ func (e *MissingError) Error() string {
 var ErrDamaged = errors.New("damaged")
 
 // ErrMemory says that a frame needs more than Window bytes of memory.
-var ErrMemory = fmt.Errorf("its frame needs more memory than %d bytes", Window)
+var ErrMemory = errors.New("its frame needs more memory than 8 MB")
 
 // Window is the largest window of a frame, in bytes, which every decoder of zstd should support (RFC
 // 8878, section 3.1.1.1.2). The other codecs have smaller windows.
@@ -136,7 +138,7 @@ const Window = 8 << 20
 type LimitError struct{ Limit int64 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("it decompresses to more than %d bytes", e.Limit)
+	return fmt.Sprintf("it decompresses to more than %s", attr.Bytes(e.Limit))
 }
 
 // NewWriter returns a writer that compresses. Close ends the frame, and does not close w.

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -45,7 +46,7 @@ func NewSizes(m *model.Model, sizes map[string]int) (*Sizes, error) {
 				strings.Join(names, ", "))
 		}
 		if bytes < 0 || bytes > cost.MaxItem {
-			return nil, m.Errorf("SizeEstimate of %q is %d bytes: an item has at most %d", name, bytes, cost.MaxItem)
+			return nil, m.Errorf("SizeEstimate of %q is %s: an item has at most 400 KB", name, attr.Bytes(bytes))
 		}
 		s.kinds[i].Store(int64(bytes))
 	}

@@ -55,8 +55,8 @@ func Plain(t *item.Table, items []item.Attributes) ([]item.Image, error) {
 type LimitError struct{ Length, Limit int64 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("the value has %d bytes, over the limit of %d for reading: raise the limit "+
-		"(mapper.MaxValue), or read it as a stream (blob.Value, Reader)", e.Length, e.Limit)
+	return fmt.Sprintf("the value has %s, over the limit of %s for reading: raise the limit "+
+		"(mapper.MaxValue), or read it as a stream (blob.Value, Reader)", attr.Bytes(e.Length), attr.Bytes(e.Limit))
 }
 
 // Replaced says that a value was replaced, or removed, while it was read.

@@ -100,8 +100,8 @@ func Pack(av types.AttributeValue, codings compression.Codings, codec compressio
 		return nil, err
 	}
 	if len(c.Bytes) > MaxPacked {
-		return nil, fmt.Errorf("its %d bytes are over the limit of %d for compression in an item: add chunk or s3 "+
-			"to its tag", len(c.Bytes), MaxPacked)
+		return nil, fmt.Errorf("its %s are over the limit of %s for compression in an item: add chunk or s3 "+
+			"to its tag", attr.Bytes(len(c.Bytes)), attr.Bytes(MaxPacked))
 	}
 	frame, err := codings.Compress(codec, c.Bytes)
 	if err != nil {

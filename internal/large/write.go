@@ -52,9 +52,9 @@ func (w *Writer) Group(values []*Value, now time.Time) (*Group, error) {
 	g := &Group{Record: w.Locations.NewRecord(values, now, w.Bound), Values: values}
 	record := g.Put(w.Label)
 	if record.NewSize+noted*(len(values)+1) > cost.MaxItem {
-		return nil, fmt.Errorf("%s: the record of %d external values in one save would have %d bytes: save fewer "+
+		return nil, fmt.Errorf("%s: the record of %d external values in one save would have %s: save fewer "+
 			"at once", w.Label,
-			len(values), record.NewSize)
+			len(values), attr.Bytes(record.NewSize))
 	}
 	g.Steps = []write.Step{{Requests: []*write.Request{record}, How: write.Each}}
 	var parts []*write.Request

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
@@ -100,7 +101,7 @@ type TooLarge struct {
 	Size int
 }
 
-func (e *TooLarge) Error() string { return fmt.Sprintf("%s would have %d bytes", e.Place, e.Size) }
+func (e *TooLarge) Error() string { return e.Place.String() + ": too large: " + attr.Bytes(e.Size) }
 
 // Fault is an error of a model's value or selection, from packages change and search.
 type Fault struct {

@@ -273,9 +273,9 @@ func (x *Operation) plan() (*write.Plan, error) {
 		return nil, err
 	}
 	if !write.Fits(all) {
-		return nil, fmt.Errorf("mapper: transaction too large: %d items of %d bytes in all (limits %d and %d): use "+
+		return nil, fmt.Errorf("mapper: transaction too large: %d items (limit 100), %s in all (limit 4 MB): use "+
 			"several transactions, or save a large entity by itself",
-			len(all), write.Bytes(all), cost.MaxTransactItems, cost.MaxTransactBytes)
+			len(all), attr.Bytes(write.Bytes(all)))
 	}
 	plan, err := write.TransactionOf(all)
 	if err == nil {

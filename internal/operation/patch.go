@@ -196,9 +196,8 @@ func (p *modify) requests(*change.Readers) (r Requests, err error) {
 	}
 	r = Requests{Writes: p.Requests(), Unread: unread, Choice: write.Choice{ExactlyOnce: p.options.ExactlyOnce}}
 	if !write.Fits(r.Writes) {
-		return r, p.env.Model.Errorf("the patch changes %d items of %d bytes in all (limits of a transaction: %d "+
-			"and %d): use several patches", len(r.Writes), write.Bytes(r.Writes), cost.MaxTransactItems,
-			cost.MaxTransactBytes)
+		return r, p.env.Model.Errorf("the patch is too large for a transaction: %d items (limit 100), %s in all "+
+			"(limit 4 MB): use several patches", len(r.Writes), attr.Bytes(write.Bytes(r.Writes)))
 	}
 	return r, nil
 }

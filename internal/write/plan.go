@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 )
 
@@ -149,9 +150,9 @@ func (c *Choice) commitAndRest(requests []*Request) (*Plan, error) {
 	}
 	first := append(pointing, c.Commit)
 	if !Fits(first) {
-		return nil, fmt.Errorf("%s: %d items have external values, which need one transaction (%d items, %d bytes) "+
-			"also with Independent: save fewer of them at once",
-			first[0].Label, len(pointing), cost.MaxTransactItems-1, cost.MaxTransactBytes)
+		return nil, fmt.Errorf("%s: %d items have external values, which need one transaction (limits 99 items and "+
+			"4 MB), also with Independent: save fewer of them at once",
+			first[0].Label, len(pointing))
 	}
 	p := oneByOne(rest, alone(c.ExactlyOnce))
 	at := 0
@@ -189,9 +190,9 @@ func (p *Plan) tooLarge() error {
 	for _, st := range p.Steps {
 		for _, r := range st.Requests {
 			if r.NewSize > cost.MaxItem {
-				return fmt.Errorf("%s.%s: the item %s would have %d bytes with the mark of a staged write, over "+
-					"the limit of %d: write with Independent, or make it smaller",
-					r.Label, r.Field, r.Place, r.NewSize, cost.MaxItem)
+				return fmt.Errorf("%s.%s: the item %s would have %s with the mark of a staged write (limit 400 "+
+					"KB): write with Independent, or make it smaller",
+					r.Label, r.Field, r.Place, attr.Bytes(r.NewSize))
 			}
 		}
 	}
@@ -296,8 +297,8 @@ func tooMany(all []*Request, c Choice) error {
 	if slices.ContainsFunc(all, func(r *Request) bool { return r.Kind == Check }) {
 		cure = "load less, so that fewer items are checked, or save without CheckLoaded"
 	}
-	return fmt.Errorf("%s: transaction too large: %d items of %d bytes in all (limits %d and %d): %s",
-		all[0].Label, len(all), Bytes(all), cost.MaxTransactItems, cost.MaxTransactBytes, cure)
+	return fmt.Errorf("%s: transaction too large: %d items (limit 100), %s in all (limit 4 MB): %s",
+		all[0].Label, len(all), attr.Bytes(Bytes(all)), cure)
 }
 
 // Alternative is another way to send the same requests.

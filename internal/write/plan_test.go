@@ -225,7 +225,7 @@ func TestArrangeTooMany(t *testing.T) {
 			"one more does not", many(101, 10), nil,
 			choice{},
 			"", 0,
-			"Thing: transaction too large: 101 items of 1010 bytes in all (limits 100 and 4194304): save with " +
+			"Thing: transaction too large: 101 items (limit 100), 1,010 bytes in all (limit 4 MB): save with " +
 				"Independent, one by one, or save in parts",
 		},
 		{"one by one", many(101, 10), nil, choice{Independent: true}, write.OneByOne, 101, ""},
@@ -240,28 +240,28 @@ func TestArrangeTooMany(t *testing.T) {
 			"a delete, exactly once", many(101, 10), nil,
 			choice{Delete: true, ExactlyOnce: true, Steps: staging},
 			"", 0,
-			"Thing: transaction too large: 101 items of 1010 bytes in all (limits 100 and 4194304): delete without " +
+			"Thing: transaction too large: 101 items (limit 100), 1,010 bytes in all (limit 4 MB): delete without " +
 				"ExactlyOnce, or with Independent, one by one",
 		},
 		{
 			"an insert, exactly once", many(101, 10), nil,
 			choice{ExactlyOnce: true, Steps: staging},
 			"", 0,
-			"Thing: transaction too large: 101 items of 1010 bytes in all (limits 100 and 4194304): insert without " +
+			"Thing: transaction too large: 101 items (limit 100), 1,010 bytes in all (limit 4 MB): insert without " +
 				"ExactlyOnce, which stages it, or with Independent, one by one",
 		},
 		{
 			"a mark that takes an item over the limit", many(2, 409_601), nil,
 			choice{Staged: true, Steps: staging},
 			"", 0,
-			"Thing.I000: the item p I000 would have 409601 bytes with the mark of a staged write, over the limit of " +
-				"409600: write with Independent, or make it smaller",
+			"Thing.I000: the item p I000 would have 409,601 bytes with the mark of a staged write (limit " +
+				"400 KB): write with Independent, or make it smaller",
 		},
 		{
 			"a move", many(101, 10), nil,
 			choice{Move: true},
 			"", 0,
-			"Thing: transaction too large: 101 items of 1010 bytes in all (limits 100 and 4194304): an entity " +
+			"Thing: transaction too large: 101 items (limit 100), 1,010 bytes in all (limit 4 MB): an entity " +
 				"moves in one transaction: insert a copy under the new key, with Staged, and delete the old one",
 		},
 		{"4 MB fit", many(16, 4<<20/16), nil, choice{}, write.Transaction, 1, ""},
@@ -269,7 +269,7 @@ func TestArrangeTooMany(t *testing.T) {
 			"more do not", many(16, 4<<20/16+1), nil,
 			choice{},
 			"", 0,
-			"Thing: transaction too large: 16 items of 4194320 bytes in all (limits 100 and 4194304): save with " +
+			"Thing: transaction too large: 16 items (limit 100), 4,194,320 bytes in all (limit 4 MB): save with " +
 				"Independent, one by one, or save in parts",
 		},
 		{"more, staged by itself", many(16, 4<<20/16+1), nil, choice{Steps: staging}, write.Staged, 2, ""},
@@ -283,7 +283,7 @@ func TestArrangeTooMany(t *testing.T) {
 			}(),
 			choice{},
 			"", 0,
-			"Thing: transaction too large: 101 items of 1010 bytes in all (limits 100 and 4194304): load less, so " +
+			"Thing: transaction too large: 101 items (limit 100), 1,010 bytes in all (limit 4 MB): load less, so " +
 				"that fewer items are checked, or save without CheckLoaded",
 		},
 	} {

@@ -460,8 +460,8 @@ func (s *splitter) check() {
 	}
 	for _, it := range s.out.Items {
 		if n := s.Size(it); n > cost.MaxItem {
-			s.fault(it.Kind.Name, "the item %s would have %d bytes, over the limit of %d: split it further",
-				it.SK.Plain(), n, cost.MaxItem)
+			s.fault(it.Kind.Name, "the item %s would have %s (limit 400 KB): split it further",
+				it.SK.Plain(), attr.Bytes(n))
 		}
 	}
 	back, err := s.Join(s.out.Items)

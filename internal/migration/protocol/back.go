@@ -154,8 +154,8 @@ func (b *Return) whole(doc item.Attributes) (item.Attributes, error) {
 	if n <= cost.MaxItem {
 		return whole, nil
 	}
-	return nil, &Unmovable{fmt.Errorf("the monolith %s would have %d bytes, over the limit of %d: the entity has "+
-		"grown since it moved: make it smaller, and roll back again", b.Doc, n, cost.MaxItem)}
+	return nil, &Unmovable{fmt.Errorf("the monolith %s would have %s (limit 400 KB): the entity has "+
+		"grown since it moved: make it smaller, and roll back again", b.Doc, attr.Bytes(n))}
 }
 
 // stay makes the root live again, of an entity whose monolith was not written.

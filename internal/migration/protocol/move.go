@@ -192,8 +192,8 @@ func (e *Entity) split() error {
 	commit := e.commitRequest(item.NewToken())
 	switch {
 	case commit.NewSize > cost.MaxItem:
-		return &Unmovable{fmt.Errorf("the monolith would have %d bytes with its mark, over the limit of %d: make it "+
-			"smaller by %d", commit.NewSize, cost.MaxItem, commit.NewSize-cost.MaxItem)}
+		return &Unmovable{fmt.Errorf("the monolith would have %s with its mark (limit 400 KB): make it smaller "+
+			"by %s", attr.Bytes(commit.NewSize), attr.Bytes(commit.NewSize-cost.MaxItem))}
 	case commit.Expect.Version == nil &&
 		(commit.Longest() > cost.MaxExpression || len(e.Doc.Attributes) > write.MaxTerms-4):
 		return &Unmovable{fmt.Errorf("the monolith has %d attributes and no version, too many for one condition: "+

@@ -164,9 +164,9 @@ func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (b
 	r := m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
 	if len(d.Attributes) > write.MaxTerms-4 && r.Expect.Version == nil || r.Longest() > cost.MaxExpression ||
 		r.NewSize > cost.MaxItem {
-		return false, &Unmovable{fmt.Errorf("the monolith has %d attributes and %d bytes, too large for a "+
+		return false, &Unmovable{fmt.Errorf("the monolith has %d attributes and %s, too large for a "+
 			"condition on its whole content: delete it with the program that wrote it", len(d.Attributes),
-			r.OldSize)}
+			attr.Bytes(r.OldSize))}
 	}
 	o := m.one(ctx, r, d.Attributes, t)
 	switch o.State {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/schema"
@@ -54,8 +55,8 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 		}
 		w := m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
 		if w.NewSize > cost.MaxItem || w.Longest() > cost.MaxExpression {
-			return &Unmovable{fmt.Errorf("the monolith has %d bytes, and no room for its mark or a condition: "+
-				"delete it with the program that wrote it", d.Size())}
+			return &Unmovable{fmt.Errorf("the monolith has %s, and no room for its mark or a condition: "+
+				"delete it with the program that wrote it", attr.Bytes(d.Size()))}
 		}
 		switch o := m.one(ctx, w, d.Attributes, t); o.State {
 		case write.Written:

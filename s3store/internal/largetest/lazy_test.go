@@ -245,7 +245,8 @@ func TestMaxValue(t *testing.T) {
 		}), mapper.MaxValue(100_000)))(t)
 	m.table = all.table
 	if _, err := m.Load(ctx, m.Key("a")); err == nil ||
-		!strings.Contains(err.Error(), "over the limit of 100000 for reading: raise the limit (mapper.MaxValue)") {
+		!strings.Contains(err.Error(), "over the limit of 100,000 bytes for reading: raise the limit "+
+			"(mapper.MaxValue)") {
 		t.Errorf("%v", err)
 	}
 	client := enginetest.Start(t).Client()
