@@ -221,7 +221,7 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	case len(source) != 1:
 		return nil, usagef("no source: name one table of monoliths: itemize migrate plan -model NAME SOURCE")
 	case a.model == "":
-		return nil, usagef("no model: write -model NAME, one of %s", a.lock)
+		return nil, usagef("no model: write -model NAME, a model of %s", a.lock)
 	case a.plan.Sample < 0:
 		return nil, usagef("-sample is negative: write a number of monoliths, 0 for all")
 	case a.live && a.to == "":

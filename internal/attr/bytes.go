@@ -4,6 +4,9 @@ import "strconv"
 
 // Bytes returns a number of bytes for a message: "13,161 bytes".
 func Bytes[N int | int64](n N) string {
+	if n == 1 {
+		return "1 byte"
+	}
 	return Thousands(strconv.FormatInt(int64(n), 10)) + " bytes"
 }
 

@@ -20,7 +20,8 @@ func CheckItem(item Item) error {
 	largest := ""
 	for _, name := range slices.Sorted(maps.Keys(item)) {
 		if name == "" {
-			return fmt.Errorf("an attribute without a name, of %s: add its name", bytesOf(cost.ValueSize(item[name])))
+			return fmt.Errorf("an attribute without a name, of %s: add its name",
+				attr.Bytes(cost.ValueSize(item[name])))
 		}
 		if err := checkValue(item[name]); err != nil {
 			return fmt.Errorf("attribute %q: %w", name, err)
@@ -35,13 +36,6 @@ func CheckItem(item Item) error {
 			attr.Bytes(n), largest, attr.Bytes(cost.AttributeSize(largest, item[largest])))
 	}
 	return nil
-}
-
-func bytesOf(n int) string {
-	if n == 1 {
-		return "1 byte"
-	}
-	return fmt.Sprintf("%d bytes", n)
 }
 
 // checkValue returns the reason why DynamoDB would refuse a value.
