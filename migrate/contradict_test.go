@@ -382,30 +382,52 @@ func TestContractThatIsRefused(t *testing.T) {
 	s.came()
 }
 
-// Ver is a model with a version of its own name.
+// Ver is a model with other names for the library's attributes.
 type Ver struct {
-	_    struct{} `ddb:"table=vers,version=ver"`
+	_    struct{} `ddb:"table=vers,version=ver,state=phase,incarnation=life,migration=moved"`
 	Name string   `ddb:"pk=V#{Name}" dynamodbav:"name"`
 	Text string   `ddb:"sk=A"`
+	Old  string   `ddb:"sk=B" dynamodbav:"_a"`
 }
 
-// A monolith's own attribute of the name that the library uses is a dead letter, also where the model
-// names its versions otherwise.
-func TestOwnVersion(t *testing.T) {
+// A monolith's own attributes with the default names of the library's are moved and restored if the model
+// renames these. A monolith's own attribute with the name of the version is a dead letter.
+func TestOwnNames(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newSetup(t)
-	s.put(attributes{"name": textValue("a"), "Text": textValue("x"), "_v": textValue("mine")})
+	s.put(attributes{
+		"name": textValue("a"), "Text": textValue("x"), "_v": textValue("mine"), "_a": textValue("of A"),
+		"_s": textValue("new"), "_m": &types.AttributeValueMemberM{Value: attributes{"state": textValue("moved")}},
+	})
+	s.put(attributes{"name": textValue("b"), "Text": textValue("x"), "ver": textValue("mine")})
 	m, err := migrate.Open(ctx, s.client, layoutOf[Ver](t), s.source,
 		migrate.Tables(func(string) string { return s.target }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := m.Run(ctx)
-	if err != nil || r.This.Dead != 1 {
-		t.Errorf("%+v, %v", r, err)
+	if err != nil || r.This.Dead != 1 || r.This.Moved != 1 {
+		t.Fatalf("%+v, %v", r, err)
 	}
-	if all := s.all(s.source); !attr.SameItem(all[0], s.docs["a"]) {
-		t.Errorf("%v was %v", all[0], s.docs["a"])
+	vers, err := mapper.New[Ver](s.client, mapper.Table(s.target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := vers.Load(ctx, vers.Key("a")); err != nil || e.Value != (Ver{Name: "a", Text: "x", Old: "of A"}) {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := m.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range s.all(s.source) {
+		delete(a, "ver")
+		was := s.docs[text(a["name"])]
+		if text(a["name"]) == "b" {
+			a["ver"] = textValue("mine")
+		}
+		if !attr.SameItem(a, was) {
+			t.Errorf("%v was %v", a, was)
+		}
 	}
 }

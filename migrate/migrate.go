@@ -385,7 +385,7 @@ func (m *Migration) monoliths(p read.Page) []*protocol.Monolith {
 	all := make([]*protocol.Monolith, 0, len(p.Items))
 	for i := range p.Items {
 		if f := &p.Items[i]; m.isMonolith(f) {
-			all = append(all, monolithOf(f))
+			all = append(all, m.monolithOf(f))
 		}
 	}
 	return all

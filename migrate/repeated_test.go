@@ -74,7 +74,7 @@ func TestDeleteOfADeletingRoot(t *testing.T) {
 	s := newSetup(t)
 	s.put(document("a", 2))
 	w, m := s.wrapped()
-	stage := item.NewStage(item.Deleting, time.Now()).Assign()
+	stage := item.Reserved{}.AssignStage(item.NewStage(item.Deleting, time.Now()))
 	root := attributes{
 		"PK": &types.AttributeValueMemberS{Value: "PACKAGE#a"},
 		"SK": &types.AttributeValueMemberS{Value: "HEAD"}, stage.Name: stage.Value, "_v": item.NewToken(),

@@ -215,7 +215,7 @@ func (r *run) ofMonolith(_ context.Context, f item.Image) (*protocol.Return, err
 	if !r.isMonolith(&f) {
 		return nil, nil
 	}
-	d := monolithOf(&f)
+	d := r.monolithOf(&f)
 	root, err := r.mover.OwnRoot(d)
 	if err != nil {
 		if d.Unmarked() {

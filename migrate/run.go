@@ -386,8 +386,8 @@ func (r *run) reportProgress(ended bool) {
 }
 
 // monolithOf returns the monolith of an image.
-func monolithOf(f *item.Image) *protocol.Monolith {
-	return &protocol.Monolith{Place: f.Place, Attributes: f.Attributes()}
+func (m *Migration) monolithOf(f *item.Image) *protocol.Monolith {
+	return &protocol.Monolith{Place: f.Place, Attributes: f.Attributes(), Reserved: m.layout.Reserved}
 }
 
 // imageOf makes an image of an item that belongs to no model.

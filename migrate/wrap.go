@@ -18,7 +18,6 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/migration/protocol"
-	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/write"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -414,7 +413,7 @@ func (w *Wrapped[T]) checks(at places, ended bool) []mapper.Part {
 	return []mapper.Part{part(&types.ConditionCheck{
 		TableName: &at.doc.Table.Name, Key: at.doc.Key(),
 		ConditionExpression:      aws.String("attribute_not_exists(#k) OR attribute_exists(#m)"),
-		ExpressionAttributeNames: map[string]string{"#k": at.doc.Table.Hash, "#m": schema.Moved},
+		ExpressionAttributeNames: map[string]string{"#k": at.doc.Table.Hash, "#m": w.g.layout.Reserved.MovedName()},
 	}), part(w.g.phaseCheck(underway...))}
 }
 

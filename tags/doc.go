@@ -30,8 +30,11 @@
 //	name=WORD          the name of a generated method, or of a further table
 //	one=WORD           the generated method that selects one element by its whole key
 //	prefix=SEGMENT     the key segment that name= renames
-//	version=ATTR       the attribute of each item's version
+//	version=ATTR       the attribute of each item's version, default _v
 //	noversion          items have no version
+//	state=ATTR         the attribute of an unfinished insert or delete, default _s
+//	incarnation=ATTR   the attribute of an item's incarnation, default _a
+//	migration=ATTR     the attribute of a migration's record, default _m
 //	ttl=ATTR           on a blank field: the TTL attribute of the table
 //	ttl                on a time field: the expiry of its item
 //	all                together with ttl: the expiry of every item

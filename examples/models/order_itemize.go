@@ -289,7 +289,7 @@ func samePrice(a, b *Price) bool {
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Order) ItemizeCodec(*Order) *mapperimpl.Codec[Order] {
-	return &mapperimpl.Codec[Order]{Layout: "599c622539b6242d508e62a3", Table: orderForm}
+	return &mapperimpl.Codec[Order]{Layout: "d3b1782aa4ef1756a4d28dbd", Table: orderForm}
 }
 
 type orderLayout_changed_run_go_generate = struct {

@@ -708,7 +708,7 @@ func sameResult(a, b *Result) bool {
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Player) ItemizeCodec(*Player) *mapperimpl.Codec[Player] {
-	return &mapperimpl.Codec[Player]{Layout: "badd6482c42fd37ddb020de4", Table: playerForm}
+	return &mapperimpl.Codec[Player]{Layout: "23b6a7b88aab271976cc5134", Table: playerForm}
 }
 
 type playerLayout_changed_run_go_generate = struct {

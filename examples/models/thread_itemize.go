@@ -53,7 +53,7 @@ var threadForm = mapperimpl.Struct(mapperimpl.Funcs[Thread]{},
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Thread) ItemizeCodec(*Thread) *mapperimpl.Codec[Thread] {
-	return &mapperimpl.Codec[Thread]{Layout: "475abba6c3b1521c6fbab80e", Table: threadForm}
+	return &mapperimpl.Codec[Thread]{Layout: "6793190873b7009c95b0ac12", Table: threadForm}
 }
 
 type threadLayout_changed_run_go_generate = struct {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -87,7 +86,7 @@ func (x *Patch) Live() (live types.AttributeValue, ok bool) { return x.live, x.b
 // without an incarnation, which is visible in every entity.
 func (x *Patch) Written() (live types.AttributeValue, ok bool) {
 	if x.FitsIncarnation() {
-		a := x.Items[0].Returned[schema.Incarnation]
+		a := x.Items[0].Returned[x.Items[0].Reserved.IncarnationName()]
 		return a, a != nil
 	}
 	return x.Live()
@@ -112,7 +111,7 @@ func (x *Patch) LostRoot(stored []item.Attributes) bool {
 func (x *Patch) ReckonIncarnation() {
 	for _, ch := range x.Items {
 		if ch.Kind == write.Put && !ch.Root {
-			ch.NewSize = attr.ItemSize(ch.Put) + ch.Reserved.VersionSize() + item.IncarnationSize
+			ch.NewSize = attr.ItemSize(ch.Put) + ch.Reserved.VersionSize() + ch.Reserved.IncarnationSize()
 			if len(ch.Item.Entries) > 0 {
 				put := ch.Put
 				ch.carry(item.NewToken())
@@ -186,8 +185,8 @@ func (ch *PatchItem) make(live types.AttributeValue) {
 		ch.Defaults = slices.Concat(ch.Defaults, ch.ofKey)
 	}
 	if live != nil && !slices.ContainsFunc(ch.Defaults,
-		func(a item.Assignment) bool { return a.Name == schema.Incarnation }) {
-		ch.Defaults = append(slices.Clip(ch.Defaults), item.AssignIncarnation(live))
+		func(a item.Assignment) bool { return a.Name == ch.Reserved.IncarnationName() }) {
+		ch.Defaults = append(slices.Clip(ch.Defaults), ch.Reserved.AssignIncarnation(live))
 	}
 	ch.OldSize, ch.Unread = 0, false
 	ch.NewSize = attr.ItemSize(ch.itemOfInsert()) + ch.Reserved.VersionSize()

@@ -72,8 +72,8 @@ func (ch *Change) expectStored() {
 			}
 		}
 	}
-	if names != nil && !slices.Contains(names, schema.Incarnation) {
-		names = append(names, schema.Incarnation) // an item of another incarnation is another item
+	if names != nil && !slices.Contains(names, ch.Reserved.IncarnationName()) {
+		names = append(names, ch.Reserved.IncarnationName()) // an item of another incarnation is another item
 	}
 	ch.Expect.Old = write.OldValues(ch.Place, r.Raw, names)
 }
@@ -82,7 +82,7 @@ func (ch *Change) expectStored() {
 // that its entity is live.
 func (ch *Change) dropMark(m *model.Model) {
 	if ch.Stored.Header.Stage != nil && m.DropsMark(ch.Item) {
-		ch.Remove = append(ch.Remove, item.DropMark)
+		ch.Remove = append(ch.Remove, m.Reserved.DropMark())
 	}
 }
 

@@ -61,8 +61,10 @@ func (del *Deletion) Single() (p selection.Part, ok bool) {
 	return s.Parts[0], true
 }
 
-// Unread is the condition of a delete of a single item that was not read: no staged insert has put it.
-var Unread = write.Expect{Blind: true, Terms: []attr.Condition{item.Unstaged}}
+// Unread returns the condition of a delete of a single item that was not read: no staged insert has put it.
+func Unread(names item.Reserved) write.Expect {
+	return write.Expect{Blind: true, Terms: []attr.Condition{names.Unstaged}}
+}
 
 // Blind adds the delete of a single item, whatever it holds.
 func (del *Deletion) Blind(p selection.Part) error {
@@ -78,7 +80,7 @@ func (del *Deletion) Blind(p selection.Part) error {
 	}
 	ch := start(m, write.Delete, it, m.Place(it, p.Partition, p.Range.Low))
 	ch.Unread = true
-	ch.Expect = Unread
+	ch.Expect = Unread(ch.Reserved)
 	ch.index(m)
 	del.Rest = append(del.Rest, ch)
 	return nil

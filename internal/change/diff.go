@@ -172,12 +172,12 @@ func (d *differ) requireRoot() error {
 	}
 	ch := start(d.m, write.Check, d.m.Root(), at)
 	ch.Unread = true
-	of := func(x *attr.Expression) string { return item.IncarnationIs(x, d.incarnation) }
+	of := func(x *attr.Expression) string { return d.m.Reserved.IncarnationIs(x, d.incarnation) }
 	if d.incarnation == nil {
-		of = item.NoIncarnation
+		of = d.m.Reserved.NoIncarnation
 	}
 	ch.ForAdditions, ch.PinsEntity, ch.OfEntity = true, !d.NeedsRoot, d.incarnation
-	ch.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{item.LiveRoot, of}}
+	ch.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{d.m.Reserved.LiveRoot, of}}
 	d.Checks = append(d.Checks, ch)
 	return nil
 }

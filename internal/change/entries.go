@@ -39,7 +39,7 @@ type indexing struct {
 func (x *indexing) entry(e *schema.Entry) write.Entry {
 	in := e.Index
 	out := write.Entry{Index: x.Table.Name + "/" + in.Name, Always: e.Always(), Staged: in.All ||
-		slices.Contains(in.Include, schema.State)}
+		slices.Contains(in.Include, x.m.Reserved.StateName())}
 	out.Old, out.New = x.projected(in, x.Stored != nil, x.before, x.OldSize), x.projected(in, x.Kind != write.Delete,
 		x.size, x.NewSize)
 	out.Moves = slices.ContainsFunc(in.Attributes(), func(a schema.KeyAttribute) bool { return x.changes(a.Name) })
@@ -80,7 +80,7 @@ func (x *indexing) touches(in *schema.Index) bool {
 // changes reports whether the change gives an attribute another value.
 func (x *indexing) changes(name string) bool {
 	if x.Shown != nil {
-		return slices.Contains(x.Shown, name) || name == schema.State && x.before(name) != x.size(name)
+		return slices.Contains(x.Shown, name) || name == x.m.Reserved.StateName() && x.before(name) != x.size(name)
 	}
 	is := func(a item.Assignment) bool { return a.Name == name }
 	operates := func(o item.Operation) bool { return o.Path[0] == name }
@@ -134,9 +134,9 @@ func sizeOf(m *model.Model, it *schema.Item, r *snapshot.Stored, name string) in
 	}
 	v := r.Unknown[name]
 	switch {
-	case name == schema.State:
+	case name == m.Reserved.StateName():
 		v = r.Header.Stage
-	case name == schema.Incarnation:
+	case name == m.Reserved.IncarnationName():
 		v = r.Header.Incarnation
 	case m.Reserved.Has(name, it):
 		v = r.Header.Expiry

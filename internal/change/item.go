@@ -343,9 +343,9 @@ func (d *differ) incarnate(ch *Change) {
 	}
 	switch {
 	case d.incarnation != nil:
-		ch.NewSize += item.AssignIncarnation(d.incarnation).Into(ch.Put)
+		ch.NewSize += d.m.Reserved.AssignIncarnation(d.incarnation).Into(ch.Put)
 	case d.NeedsRoot:
-		ch.NewSize += item.IncarnationSize // which most roots have
+		ch.NewSize += d.m.Reserved.IncarnationSize() // which most roots have
 	}
 	if fresh && ch.Root {
 		ch.Incarnation, ch.PinsEntity = d.incarnation, true
@@ -440,10 +440,10 @@ func (d *differ) replace(ch *Change) error {
 	}
 	h := ch.Stored.Header
 	if h.Incarnation != nil {
-		ch.NewSize += item.AssignIncarnation(h.Incarnation).Into(ch.Put)
+		ch.NewSize += d.m.Reserved.AssignIncarnation(h.Incarnation).Into(ch.Put)
 	}
 	if h.Stage != nil && !d.m.DropsMark(ch.Item) {
-		ch.NewSize += item.Assignment{Name: item.DropMark.Name, Value: h.Stage}.Into(ch.Put)
+		ch.NewSize += item.Assignment{Name: d.m.Reserved.StateName(), Value: h.Stage}.Into(ch.Put)
 	}
 	// cleared attributes are not put again
 	for _, a := range removed {

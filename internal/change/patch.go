@@ -481,25 +481,25 @@ func (ch *PatchItem) missing() attr.Condition {
 
 // ours requires an item of the live entity, as far as staged writes decide it.
 func (ch *PatchItem) ours() attr.Condition {
-	of := func(x *attr.Expression) string { return item.IncarnationIs(x, ch.incarnation) }
+	of := func(x *attr.Expression) string { return ch.Reserved.IncarnationIs(x, ch.incarnation) }
 	if ch.incarnation == nil {
-		of = item.NoIncarnation
+		of = ch.Reserved.NoIncarnation
 	}
 	switch {
 	case ch.Root && (ch.bound || ch.incarnation != nil):
-		return func(x *attr.Expression) string { return item.LiveRoot(x) + " AND " + of(x) }
+		return func(x *attr.Expression) string { return ch.Reserved.LiveRoot(x) + " AND " + of(x) }
 	case ch.Root:
-		return item.LiveRoot
+		return ch.Reserved.LiveRoot
 	case ch.bound && ch.incarnation != nil:
-		return func(x *attr.Expression) string { return "(" + item.NoIncarnation(x) + " OR " + of(x) + ")" }
+		return func(x *attr.Expression) string { return "(" + ch.Reserved.NoIncarnation(x) + " OR " + of(x) + ")" }
 	case ch.bound, ch.incarnation != nil:
 		return of
 	case ch.likely != nil:
 		return func(x *attr.Expression) string {
-			return item.Unstaged(x) + " AND (" + item.NoIncarnation(x) + " OR " + item.IncarnationIs(x, ch.likely) + ")"
+			return ch.Reserved.Unstaged(x) + " AND (" + ch.Reserved.NoIncarnation(x) + " OR " + ch.Reserved.IncarnationIs(x, ch.likely) + ")"
 		}
 	}
-	return item.Unstaged
+	return ch.Reserved.Unstaged
 }
 
 // Bind makes the patch one of the entity whose root was read: its items have to be of that, or of
@@ -517,13 +517,13 @@ func (x *Patch) Bind(live types.AttributeValue) {
 		// of none
 		case ch.Root && live == nil:
 			ch.Defaults = slices.DeleteFunc(slices.Clone(ch.Defaults),
-				func(a item.Assignment) bool { return a.Name == schema.Incarnation })
+				func(a item.Assignment) bool { return a.Name == ch.Reserved.IncarnationName() })
 		case ch.Root:
 		case ch.Kind == write.Put:
 			ch.carry(live)
 		// with a request for the root item. Make gives an incarnation to others that have none.
 		case live != nil && ch.makes() && !ch.fixed:
-			ch.Defaults = append(slices.Clip(ch.Defaults), item.AssignIncarnation(live))
+			ch.Defaults = append(slices.Clip(ch.Defaults), ch.Reserved.AssignIncarnation(live))
 		}
 		ch.expect()
 		ch.plain = ch.saved()
@@ -774,7 +774,7 @@ func (ch *PatchItem) Leftover(m *model.Model, stored item.Attributes) *Change {
 	if h.Version == nil {
 		d.Expect.Old = write.SomeOldValues(ch.Place, stored)
 	}
-	of := func(x *attr.Expression) string { return item.IncarnationIs(x, h.Incarnation) }
+	of := func(x *attr.Expression) string { return m.Reserved.IncarnationIs(x, h.Incarnation) }
 	d.Expect.Terms, d.OldSize = []attr.Condition{of}, attr.ItemSize(stored)
 	d.Entries = m.Entries(ch.Item, ch.Table.Name, stored, nil)
 	return d
@@ -816,7 +816,7 @@ func (ch *PatchItem) carry(incarnation types.AttributeValue) {
 	}
 	if incarnation != nil {
 		ch.Put = maps.Clone(ch.Put) // stances share it
-		item.AssignIncarnation(incarnation).Into(ch.Put)
+		ch.Reserved.AssignIncarnation(incarnation).Into(ch.Put)
 	}
 	ch.NewSize = attr.ItemSize(ch.Put) + ch.Reserved.VersionSize()
 }
@@ -830,7 +830,7 @@ func (x *Patch) fillKeys(ch *PatchItem) error {
 	}
 	if ch.Root {
 		x.token = item.NewToken()
-		ch.Defaults = append(ch.Defaults, item.AssignIncarnation(x.token))
+		ch.Defaults = append(ch.Defaults, ch.Reserved.AssignIncarnation(x.token))
 	}
 	v := m.Codec.New()
 	for i, o := range x.Identity[:m.Schema.Identities()] {

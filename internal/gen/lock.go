@@ -2,6 +2,7 @@ package gen
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"go/token"
@@ -222,6 +223,18 @@ func lost(old, now schema.Layout) []string {
 	if old.Version != now.Version && old.Version != "" {
 		say("the version attribute was %q and is %q now, so that stored versions are not compared", old.Version,
 			now.Version)
+	}
+	for _, name := range []struct{ tag, old, now, then string }{
+		{"state", cmp.Or(old.State, schema.DefaultState), cmp.Or(now.State, schema.DefaultState),
+			"unfinished inserts and deletes are not recognized, and deleted entities may be found again"},
+		{"incarnation", cmp.Or(old.Incarnation, schema.DefaultIncarnation),
+			cmp.Or(now.Incarnation, schema.DefaultIncarnation), "leftover items of deleted entities are found"},
+		{"migration", cmp.Or(old.Moved, schema.DefaultMoved), cmp.Or(now.Moved, schema.DefaultMoved),
+			"moved monoliths and their entities are not recognized"},
+	} {
+		if name.old != name.now {
+			say("the attribute of %s= was %q and is %q now, so that %s", name.tag, name.old, name.now, name.then)
+		}
 	}
 	if now.TTL != "" && old.TTL != now.TTL &&
 		slices.ContainsFunc(old.Items, func(it schema.LayoutItem) bool { return stillHolds(it, now.TTL) }) {

@@ -195,7 +195,7 @@ func (x *attributes) renamed(a schema.LayoutAttribute) *schema.LayoutAttribute {
 
 // origin is where a placeholder has the fields of an item's attributes from.
 func origin(it schema.LayoutItem) string {
-	if it.Kind == "singleton" {
+	if it.Kind == "fixed" {
 		return "model"
 	}
 	return "element"
@@ -214,7 +214,7 @@ func holds(l schema.Layout, it schema.LayoutItem, from, field string) bool {
 		return attributeOf(it, field) || inKey(it.SortKey)
 	case "model":
 		return inKey(&l.PartitionKey) || slices.ContainsFunc(l.Items, func(x schema.LayoutItem) bool {
-			return x.Kind == "singleton" && attributeOf(x, field) || inKey(x.SortKey)
+			return x.Kind == "fixed" && attributeOf(x, field) || inKey(x.SortKey)
 		})
 	}
 	return false
@@ -251,7 +251,7 @@ func namedInKey(l schema.Layout, it schema.LayoutItem, field string) bool {
 		return slices.ContainsFunc(k.Placeholders,
 			func(p schema.LayoutPlaceholder) bool { return p.Field == field && p.From == from })
 	}
-	if it.Kind != "singleton" {
+	if it.Kind != "fixed" {
 		return it.SortKey != nil && (names(*it.SortKey, "element") || names(*it.SortKey, "self"))
 	}
 	return names(l.PartitionKey, "model") || it.SortKey != nil && names(*it.SortKey, "model")

@@ -1,6 +1,7 @@
 package item
 
 import (
+	"cmp"
 	"crypto/rand"
 	"strconv"
 	"time"
@@ -22,17 +23,30 @@ import (
 type Reserved struct {
 	// Version is "" for a model without versions, TTL for one whose items do not expire.
 	Version, TTL string
+	// State, Incarnation and Moved are "" for the default names.
+	State, Incarnation, Moved string
 }
 
 // ReservedOf returns the names of a model.
-func ReservedOf(e *schema.Entity) Reserved { return Reserved{Version: e.Version, TTL: e.TTL} }
+func ReservedOf(e *schema.Entity) Reserved {
+	return Reserved{Version: e.Version, TTL: e.TTL, State: e.State, Incarnation: e.Incarnation, Moved: e.Moved}
+}
+
+// StateName returns the name of the attribute of the stage.
+func (r Reserved) StateName() string { return cmp.Or(r.State, schema.DefaultState) }
+
+// IncarnationName returns the name of the attribute of the incarnation.
+func (r Reserved) IncarnationName() string { return cmp.Or(r.Incarnation, schema.DefaultIncarnation) }
+
+// MovedName returns the name of the attribute of the record of a migration.
+func (r Reserved) MovedName() string { return cmp.Or(r.Moved, schema.DefaultMoved) }
 
 // Header has the values of an item's reserved attributes; nil is an attribute that is not stored.
 type Header struct{ Version, Expiry, Stage, Incarnation types.AttributeValue }
 
 // Header returns an item's header.
 func (r Reserved) Header(a Attributes) Header {
-	h := Header{Stage: a[schema.State], Incarnation: a[schema.Incarnation]}
+	h := Header{Stage: a[r.StateName()], Incarnation: a[r.IncarnationName()]}
 	if r.Version != "" {
 		h.Version = a[r.Version]
 	}
@@ -54,19 +68,19 @@ func (r Reserved) Places(s *wire.Shape) Places {
 		}
 		return s.Index(name)
 	}
-	return Places{at(r.Version), at(r.TTL), at(schema.State), at(schema.Incarnation)}
+	return Places{at(r.Version), at(r.TTL), at(r.StateName()), at(r.IncarnationName())}
 }
 
 // Has reports whether a name is reserved on items of a kind: the TTL attribute is where
 // the kind has an expiry.
 func (r Reserved) Has(name string, it *schema.Item) bool {
-	return name == schema.State || name == schema.Incarnation || name != "" &&
+	return name == r.StateName() || name == r.IncarnationName() || name != "" &&
 		(name == r.Version || name == r.TTL && it.Expiry != nil)
 }
 
 // Names lists the attribute names that show whether an item exists.
 func (r Reserved) Names() []string {
-	names := []string{schema.Incarnation, schema.State}
+	names := []string{r.IncarnationName(), r.StateName()}
 	if r.TTL != "" {
 		names = append(names, r.TTL)
 	}
@@ -131,7 +145,7 @@ func (r Reserved) Grows(h Header, drop bool) int {
 		n -= attr.AttributeSize(r.Version, h.Version)
 	}
 	if drop && h.Stage != nil {
-		n -= attr.AttributeSize(schema.State, h.Stage)
+		n -= attr.AttributeSize(r.StateName(), h.Stage)
 	}
 	return n
 }

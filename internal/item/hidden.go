@@ -39,7 +39,7 @@ func (r Reserved) Instead(x *attr.Expression, h *Hidden) string {
 	case h.Header.Version != nil:
 		return r.VersionIs(x, h.Header.Version)
 	case h.Header.Incarnation != nil:
-		return IncarnationIs(x, h.Header.Incarnation)
+		return r.IncarnationIs(x, h.Header.Incarnation)
 	}
 	return ""
 }

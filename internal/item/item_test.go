@@ -106,7 +106,7 @@ func TestExpired(t *testing.T) {
 // A write changes the size of a header by the version that it adds or replaces, and the mark
 // of a staged insert that it drops. The incarnation stays.
 func TestGrows(t *testing.T) {
-	marked := Header{Version: NewToken(), Stage: MarkStaged.Value, Incarnation: NewToken()}
+	marked := Header{Version: NewToken(), Stage: Reserved{}.MarkStaged().Value, Incarnation: NewToken()}
 	for _, c := range []struct {
 		name     string
 		reserved Reserved
@@ -117,7 +117,7 @@ func TestGrows(t *testing.T) {
 		{"the first version", Reserved{Version: "_v"}, Header{}, false, 10},
 		{"the next", Reserved{Version: "_v"}, Header{Version: NewToken()}, false, 0},
 		{"in place of a longer one", Reserved{Version: "_v"}, Header{Version: text("0123456789")}, false, -2},
-		{"dropping the mark", Reserved{Version: "_v"}, marked, true, -MarkStaged.Size()},
+		{"dropping the mark", Reserved{Version: "_v"}, marked, true, -Reserved{}.MarkStaged().Size()},
 		{"dropping none", Reserved{Version: "_v"}, Header{Version: NewToken(), Incarnation: NewToken()}, true, 0},
 		{"keeping it", Reserved{Version: "_v"}, marked, false, 0},
 		{"without versions", Reserved{}, Header{Version: NewToken()}, false, 0},
@@ -183,17 +183,18 @@ func TestHidden(t *testing.T) {
 // Assignments know their size, and change a header where they are to it.
 func TestAssignments(t *testing.T) {
 	var h Header
-	stage, incarnation := NewStage(Inserting, time.Unix(7, 0)).Assign(), AssignIncarnation(bytesOf("x"))
-	if !h.Set(stage) || !h.Set(incarnation) || h.Set(Assignment{Name: "x", Value: text("y")}) || h.Stage == nil ||
-		h.Incarnation == nil {
+	names := Reserved{State: "state", Incarnation: "of"}
+	stage, incarnation := names.AssignStage(NewStage(Inserting, time.Unix(7, 0))), names.AssignIncarnation(bytesOf("x"))
+	if !names.Set(&h, stage) || !names.Set(&h, incarnation) || names.Set(&h, Assignment{Name: "x", Value: text("y")}) ||
+		names.Set(&h, Assignment{Name: "_s", Value: text("y")}) || h.Stage == nil || h.Incarnation == nil {
 		t.Errorf("%+v", h)
 	}
-	if !h.Set(DropMark) || h.Stage != nil || h.Incarnation == nil {
+	if !names.Set(&h, names.DropMark()) || h.Stage != nil || h.Incarnation == nil {
 		t.Errorf("%+v", h)
 	}
 	to := Attributes{}
-	if n := incarnation.Into(to); n != incarnation.Size() || n != attr.ItemSize(to) || DropMark.Size() != 0 ||
-		to[schema.Incarnation] == nil {
+	if n := incarnation.Into(to); n != incarnation.Size() || n != attr.ItemSize(to) || names.DropMark().Size() != 0 ||
+		to["of"] == nil {
 		t.Errorf("%d bytes: %v", n, to)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/schema"
 )
 
 // An entity has a random incarnation, which its root and its items carry (_a). An item belongs to the
@@ -33,7 +32,7 @@ const (
 	RollingBack State = "rollingback"
 	// Restored is the state of a rollback that has written the monolith. The rollback records it before
 	// it deletes the first item.
-	Restored State = "back"
+	Restored State = "restored"
 )
 
 // Stage is the stage of a root.
@@ -91,8 +90,10 @@ func (s Stage) Value() types.AttributeValue {
 
 const stateName = "state"
 
-// Assign returns the assignment of the stage to its attribute.
-func (s Stage) Assign() Assignment { return Assignment{schema.State, Unlisted, s.Value()} }
+// AssignStage returns the assignment of a stage to its attribute.
+func (r Reserved) AssignStage(s Stage) Assignment {
+	return Assignment{r.StateName(), Unlisted, s.Value()}
+}
 
 // ReadStage returns the stage of a root, the zero Stage for one without.
 func (h Header) ReadStage() Stage {
@@ -167,32 +168,34 @@ func (s Stage) Pending() string {
 }
 
 // AssignIncarnation returns the assignment of an incarnation. It changes no attribute of the model.
-func AssignIncarnation(a types.AttributeValue) Assignment {
-	return Assignment{schema.Incarnation, Unlisted, a}
+func (r Reserved) AssignIncarnation(a types.AttributeValue) Assignment {
+	return Assignment{r.IncarnationName(), Unlisted, a}
 }
 
-// IncarnationSize is the number of bytes that an incarnation takes in an item.
-const IncarnationSize = len(schema.Incarnation) + TokenSize
+// IncarnationSize returns the number of bytes that an incarnation takes in an item.
+func (r Reserved) IncarnationSize() int { return len(r.IncarnationName()) + TokenSize }
 
-// MarkStaged is the mark of an item that a staged insert puts, and DropMark its removal.
-var (
-	MarkStaged = Assignment{schema.State, Unlisted, &types.AttributeValueMemberBOOL{Value: true}}
-	DropMark   = Assignment{Name: schema.State, Index: Unlisted}
-)
+// MarkStaged returns the mark of an item that a staged insert puts, and DropMark its removal.
+func (r Reserved) MarkStaged() Assignment {
+	return Assignment{r.StateName(), Unlisted, &types.AttributeValueMemberBOOL{Value: true}}
+}
+
+// DropMark is described at MarkStaged.
+func (r Reserved) DropMark() Assignment { return Assignment{Name: r.StateName(), Index: Unlisted} }
 
 // Frozen returns the mark of an item that a rollback has copied. The mark has this version and a digest
 // of the content. A later write of the item changes the version, removes the mark or changes the
 // content.
-func Frozen(version types.AttributeValue, content Attributes) Assignment {
-	return Assignment{schema.State, Unlisted, &types.AttributeValueMemberM{Value: Attributes{
+func (r Reserved) Frozen(version types.AttributeValue, content Attributes) Assignment {
+	return Assignment{r.StateName(), Unlisted, &types.AttributeValueMemberM{Value: Attributes{
 		stateName: &types.AttributeValueMemberS{Value: string(RollingBack)}, "by": version,
-		"d": &types.AttributeValueMemberB{Value: ContentDigest(content)},
+		"d": &types.AttributeValueMemberB{Value: r.ContentDigest(content)},
 	}}}
 }
 
 // ContentDigest is a digest of an item without its version and its stage.
-func ContentDigest(a Attributes) []byte {
-	return attr.Hash(a, schema.State, schema.DefaultVersion)[:TokenSize]
+func (r Reserved) ContentDigest(a Attributes) []byte {
+	return attr.Hash(a, r.StateName(), r.Version)[:TokenSize]
 }
 
 // IsFrozen reports whether an item is as a rollback has copied it.
@@ -200,16 +203,16 @@ func (r Reserved) IsFrozen(a Attributes) bool {
 	h := r.Header(a)
 	s := h.ReadStage()
 	return s.State == RollingBack && s.By != nil && attr.Same(s.By, h.Version) &&
-		bytes.Equal(s.Digest, ContentDigest(a))
+		bytes.Equal(s.Digest, r.ContentDigest(a))
 }
 
 // Set notes in a header the new value of a reserved attribute; it reports whether the
 // assignment is to one.
-func (h *Header) Set(a Assignment) bool {
+func (r Reserved) Set(h *Header, a Assignment) bool {
 	switch a.Name {
-	case schema.State:
+	case r.StateName():
 		h.Stage = a.Value
-	case schema.Incarnation:
+	case r.IncarnationName():
 		h.Incarnation = a.Value
 	default:
 		return false
@@ -220,8 +223,8 @@ func (h *Header) Set(a Assignment) bool {
 // Conditions on reserved attributes, rendered into an expression.
 
 // LiveRoot requires a root that is live.
-func LiveRoot(x *attr.Expression) string {
-	name := x.Name(schema.State)
+func (r Reserved) LiveRoot(x *attr.Expression) string {
+	name := x.Name(r.StateName())
 	return "(attribute_not_exists(" + name + ") OR " + name + "." + x.Name(stateName) + " = " +
 		x.Value(&types.AttributeValueMemberS{Value: string(Live)}) + ")"
 }
@@ -230,7 +233,7 @@ func LiveRoot(x *attr.Expression) string {
 // deleted, or one whose time to live is over by a clock.
 func (r Reserved) NoLiveRoot(at Place, now func() time.Time) attr.Condition {
 	return func(x *attr.Expression) string {
-		state := x.Name(schema.State) + "." + x.Name(stateName)
+		state := x.Name(r.StateName()) + "." + x.Name(stateName)
 		text := "(attribute_not_exists(" + x.Name(at.Table.Hash) + ") OR attribute_exists(" + state + ") AND NOT " +
 			state + " = " +
 			x.Value(&types.AttributeValueMemberS{Value: string(Live)})
@@ -242,18 +245,18 @@ func (r Reserved) NoLiveRoot(at Place, now func() time.Time) attr.Condition {
 }
 
 // Unstaged requires an item that no staged insert has put, or that was saved since.
-func Unstaged(x *attr.Expression) string {
-	return "attribute_not_exists(" + x.Name(schema.State) + ")"
+func (r Reserved) Unstaged(x *attr.Expression) string {
+	return "attribute_not_exists(" + x.Name(r.StateName()) + ")"
 }
 
 // IncarnationIs requires the incarnation of an item.
-func IncarnationIs(x *attr.Expression, incarnation types.AttributeValue) string {
-	return x.Name(schema.Incarnation) + " = " + x.Value(incarnation)
+func (r Reserved) IncarnationIs(x *attr.Expression, incarnation types.AttributeValue) string {
+	return x.Name(r.IncarnationName()) + " = " + x.Value(incarnation)
 }
 
 // NoIncarnation requires an item without one.
-func NoIncarnation(x *attr.Expression) string {
-	return "attribute_not_exists(" + x.Name(schema.Incarnation) + ")"
+func (r Reserved) NoIncarnation(x *attr.Expression) string {
+	return "attribute_not_exists(" + x.Name(r.IncarnationName()) + ")"
 }
 
 // Unexpired requires that an item's time to live is not over.
@@ -268,8 +271,8 @@ func (r Reserved) NotExpired(now func() time.Time) attr.Condition {
 }
 
 // NotRollingBack requires of a root that no rollback of a migration has marked it.
-func NotRollingBack(x *attr.Expression) string {
-	return "NOT " + x.Name(schema.State) + "." + x.Name(stateName) + " = " +
+func (r Reserved) NotRollingBack(x *attr.Expression) string {
+	return "NOT " + x.Name(r.StateName()) + "." + x.Name(stateName) + " = " +
 		x.Value(&types.AttributeValueMemberS{Value: string(RollingBack)})
 }
 

@@ -60,7 +60,7 @@ func TestDeletesAreReported(t *testing.T) {
 // A stage in an unknown format is still a stage: its root is not live. The same holds for the mark of a
 // part.
 func TestStageOfAnotherForm(t *testing.T) {
-	for _, v := range []types.AttributeValue{text("x"), &types.AttributeValueMemberM{}, MarkStaged.Value} {
+	for _, v := range []types.AttributeValue{text("x"), &types.AttributeValueMemberM{}, Reserved{}.MarkStaged().Value} {
 		h := Header{Stage: v}
 		if h.Live() || !h.LiveSince().IsZero() || h.ReadStage().Pending() != "its root is not live" {
 			t.Errorf("%v: %+v", v, h.ReadStage())
@@ -72,10 +72,10 @@ func TestStageOfAnotherForm(t *testing.T) {
 func TestReservedConditions(t *testing.T) {
 	r := Reserved{Version: "_v", TTL: "ttl"}
 	for want, condition := range map[string]attr.Condition{
-		"(attribute_not_exists(#0) OR #0.#1 = :0) _s state": LiveRoot,
-		"attribute_not_exists(#0) _s":                       Unstaged,
+		"(attribute_not_exists(#0) OR #0.#1 = :0) _s state": Reserved{}.LiveRoot,
+		"attribute_not_exists(#0) _s":                       Reserved{}.Unstaged,
 		"#0 = :0 _a": func(x *attr.Expression) string {
-			return IncarnationIs(x, bytesOf("x"))
+			return Reserved{}.IncarnationIs(x, bytesOf("x"))
 		},
 		"(attribute_not_exists(#0) OR #0 > :0 OR #0 = :1) ttl": func(x *attr.Expression) string {
 			return r.Unexpired(x, time.Unix(7, 0))

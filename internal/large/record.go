@@ -26,7 +26,7 @@ type State string
 const (
 	Open      State = "open"
 	Aborted   State = "aborted"
-	Committed State = "flipped"
+	Committed State = "committed"
 )
 
 // Partitions is over how many partition keys the records are spread.
@@ -66,8 +66,8 @@ type Entry struct {
 const (
 	stateName, untilName, sinceName, valuesName         = "~state", "~until", "~since", "~values"
 	rootName                                            = "~root"
-	className, tableName, pkName, skName, attributeName = "way", "table", "pk", "sk", "attribute"
-	deletedName, realName                               = "gone", "real"
+	className, tableName, pkName, skName, attributeName = "class", "table", "pk", "sk", "attribute"
+	deletedName, realName                               = "unused", "real"
 )
 
 // Locations are the tables of records and parts.
@@ -246,7 +246,7 @@ func (r *Record) turn(to State, label string) *write.Request {
 	return q
 }
 
-// Commit returns the request that marks the record flipped, if it is open, and Abort that which marks it aborted.
+// Commit returns the request that marks the record committed, if it is open, and Abort that which marks it aborted.
 func (r *Record) Commit(label string) *write.Request {
 	q := r.turn(Committed, label)
 	q.Commits = true

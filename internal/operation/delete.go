@@ -365,7 +365,7 @@ func (p *remove) refusedUnread(ctx context.Context, o *write.Outcome, t *Tally) 
 	r, stored := o.Requests[0], o.Stored[0]
 	h := r.Reserved.Header(stored)
 	if !r.Expect.Blind || len(stored) == 0 || h.Stage == nil { // it has changed since then
-		r.Expect = change.Unread
+		r.Expect = change.Unread(r.Reserved)
 		return true, p.changed(r)
 	}
 	if pending := staging.Pending(root); pending != "" && !root.Header.Live() && staging.Holds(root, h.Incarnation) {

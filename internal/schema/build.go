@@ -13,7 +13,8 @@ import (
 // all that is wrong; the schema is nil then.
 func Build(t *Type) (*Entity, error) {
 	b := &builder{
-		e:       &Entity{Name: baseName(t.Name), Type: t, Delim: '#', Version: DefaultVersion},
+		e: &Entity{Name: baseName(t.Name), Type: t, Delim: '#', Version: DefaultVersion,
+			State: DefaultState, Incarnation: DefaultIncarnation, Moved: DefaultMoved},
 		parsed:  map[*Field]*tags.Tag{},
 		spreads: map[*Type][]*taggedField{},
 		onItem:  map[*Field]*Item{},
@@ -147,6 +148,12 @@ func (b *builder) mainOptions(m *taggedField, main *Table, seen map[string]*tagg
 			main.Range = rangeName(o.Value)
 		case "version":
 			b.e.Version = o.Value
+		case "state":
+			b.e.State = o.Value
+		case "incarnation":
+			b.e.Incarnation = o.Value
+		case "migration":
+			b.e.Moved = o.Value
 		case "noversion":
 			b.e.Version = ""
 		case "ttl":

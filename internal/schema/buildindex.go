@@ -485,7 +485,7 @@ func (b *builder) projection(m *taggedField, x *Index) {
 			"%q is not a projection", o.Value)
 		return
 	}
-	for _, name := range []string{State, Incarnation, b.e.TTL} {
+	for _, name := range []string{b.e.State, b.e.Incarnation, b.e.TTL} {
 		if name != "" && !slices.ContainsFunc(x.Attributes(), func(k KeyAttribute) bool { return k.Name == name }) {
 			x.Include = append(x.Include, name)
 		}

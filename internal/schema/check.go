@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -132,7 +133,7 @@ func (b *builder) check() {
 // ownNames checks the attributes that the library writes by itself.
 func (b *builder) ownNames() {
 	for _, m := range b.blanks {
-		for _, w := range []string{"version", "ttl"} {
+		for _, w := range []string{"version", "state", "incarnation", "migration", "ttl"} {
 			o, ok := m.tag.Option(w)
 			if !ok {
 				continue
@@ -143,13 +144,28 @@ func (b *builder) ownNames() {
 						"the attribute %q of %s= is a key attribute of the table %s", o.Value, w, t.Name)
 				}
 			}
-			if o.Value == State || o.Value == Incarnation || o.Value == Moved || w == "ttl" &&
-				(o.Value == DefaultVersion || o.Value == b.e.Version) {
+			if of := b.reserved(o.Value); of != "" && of != w {
 				b.fault(m.option(w), "use another name", "the attribute %q of %s= is reserved by the library",
 					o.Value, w)
 			}
 		}
 	}
+}
+
+// reserved returns the option that renames the attribute of this name which the library keeps for itself,
+// "" for another attribute.
+func (b *builder) reserved(name string) string {
+	switch name {
+	case b.e.State:
+		return "state"
+	case b.e.Incarnation:
+		return "incarnation"
+	case b.e.Moved:
+		return "migration"
+	case cmp.Or(b.e.Version, DefaultVersion):
+		return "version"
+	}
+	return ""
 }
 
 // keyAt is where a key's template is.
@@ -244,11 +260,8 @@ func witness(w key.Scalar, x, y *Key) string {
 // attribute.
 func (b *builder) collisions(it *Item) {
 	taken := map[string]string{
-		State: "reserved by the library", Incarnation: "reserved by the library", Moved: "reserved by the library",
-		DefaultVersion: "reserved by the library",
-	}
-	if b.e.Version != "" {
-		taken[b.e.Version] = "the item's version"
+		cmp.Or(b.e.Version, DefaultVersion): "the item's version", b.e.State: "the item's state",
+		b.e.Incarnation: "the item's incarnation", b.e.Moved: "the record of a migration",
 	}
 	taken[it.Table.Hash] = "the partition key"
 	if it.Table.Range != "" {
@@ -272,6 +285,9 @@ func (b *builder) collisions(it *Item) {
 			cure := `rename it: dynamodbav:"other"`
 			if strings.HasPrefix(what, "a key of the index") {
 				cure = "name another attribute in hash= or range= of the index"
+			}
+			if of := b.reserved(a.Name); of != "" {
+				cure += fmt.Sprintf(", or rename the library's attribute with %s= on _", of)
 			}
 			b.fault(pl, cure, "the attribute %q of %s is also %s of the item %q", a.Name, a.Value.Name, what, it.Name)
 			continue

@@ -7,17 +7,17 @@ import (
 	"github.com/itemize/itemize/internal/tags"
 )
 
-// Names of attributes that the library keeps for itself.
+// Names of the attributes that the library keeps for itself, unless a tag renames them.
 const (
 	// DefaultVersion is the attribute of an item's version token.
 	DefaultVersion = "_v"
-	// State is the attribute of the state of a staged write.
-	State = "_s"
-	// Incarnation is the attribute that ties an item to the entity that it is of.
-	Incarnation = "_a"
-	// Moved is the attribute with the record of a migration. On a root it has the attributes of the
+	// DefaultState is the attribute of the state of a staged write.
+	DefaultState = "_s"
+	// DefaultIncarnation is the attribute that ties an item to the entity that it is of.
+	DefaultIncarnation = "_a"
+	// DefaultMoved is the attribute with the record of a migration. On a root it has the attributes of the
 	// monolith that the keys do not have, and on a monolith the fact that it was moved.
-	Moved = "_m"
+	DefaultMoved = "_m"
 )
 
 // Entity is the layout of a model.
@@ -53,6 +53,8 @@ type Entity struct {
 	Hooks bool
 	// Version is the attribute of the items' versions, "" for none.
 	Version string
+	// State, Incarnation and Moved are the other attributes that the library keeps for itself.
+	State, Incarnation, Moved string
 	// TTL is the tables' TTL attribute, "" for none.
 	TTL string
 	// Names are the generated names of segments, by prefix.

@@ -15,10 +15,14 @@ import (
 // Layout is a schema as data: the places and the forms of values, as they are
 // encoded, and nothing of Go beyond the names of fields.
 type Layout struct {
-	Model        string        `json:"model"`
-	Delim        string        `json:"delim"`
-	Version      string        `json:"version,omitempty"`
-	TTL          string        `json:"ttl,omitempty"`
+	Model   string `json:"model"`
+	Delim   string `json:"delim"`
+	Version string `json:"version,omitempty"`
+	TTL     string `json:"ttl,omitempty"`
+	// State, Incarnation and Moved are the names of the library's other attributes if tags rename them.
+	State        string        `json:"state,omitempty"`
+	Incarnation  string        `json:"incarnation,omitempty"`
+	Moved        string        `json:"migration,omitempty"`
 	Flat         bool          `json:"flat,omitempty"`
 	Tables       []LayoutTable `json:"tables"`
 	PartitionKey LayoutKey     `json:"partitionKey"`
@@ -70,7 +74,7 @@ type LayoutPlaceholder struct {
 type LayoutItem struct {
 	Name  string `json:"name"`
 	Table string `json:"table"`
-	Kind  string `json:"kind"` // singleton, slice, map
+	Kind  string `json:"kind"` // fixed, slice, map
 	Root  bool   `json:"root,omitempty"`
 	// From is the attribute of a monolith that holds the elements, and Scalar reports that each is one
 	// value, and no struct whose fields are spread over its item.
@@ -82,7 +86,7 @@ type LayoutItem struct {
 	ExpiryAll  bool              `json:"expiryAll,omitempty"`
 	Attributes []LayoutAttribute `json:"attributes,omitempty"`
 	// Removed are attributes that the item had before, and stored items may still hold.
-	Removed []LayoutAttribute `json:"gone,omitempty"`
+	Removed []LayoutAttribute `json:"removed,omitempty"`
 }
 
 // LayoutIndex has the position of the items of one kind in a secondary index. These are its key
@@ -130,7 +134,8 @@ func (a LayoutAttribute) IsLarge() bool { return a.Large != nil }
 func (e *Entity) Layout() Layout {
 	l := Layout{
 		Model: e.Name, Delim: string(e.Delim), Version: e.Version, TTL: e.TTL, Flat: e.Flat,
-		PartitionKey: e.PK.layout(),
+		PartitionKey: e.PK.layout(), State: other(e.State, DefaultState),
+		Incarnation: other(e.Incarnation, DefaultIncarnation), Moved: other(e.Moved, DefaultMoved),
 	}
 	if s := e.Shards; s != nil {
 		l.Shards = &LayoutShards{Counts: s.Counts}
@@ -154,6 +159,14 @@ func (e *Entity) Layout() Layout {
 		}
 	}
 	return l
+}
+
+// other returns a name that is not the default, "" for the default.
+func other(name, usual string) string {
+	if name == usual {
+		return ""
+	}
+	return name
 }
 
 func (n *Entry) layout() LayoutIndex {
@@ -181,7 +194,7 @@ func layoutKeys(keys []*IndexKey) []LayoutIndexKey {
 
 func (it *Item) layout(e *Entity, root bool) LayoutItem {
 	li := LayoutItem{
-		Name: it.Name, Table: it.Table.Name, Kind: "singleton", Root: root, Pointer: it.Pointer,
+		Name: it.Name, Table: it.Table.Name, Kind: "fixed", Root: root, Pointer: it.Pointer,
 		ExpiryAll: it.ExpiryOfRoot,
 	}
 	if it.Element() {

@@ -85,7 +85,7 @@ func TestRefused(t *testing.T) {
 			`struct.C: unknown dynamodbav option "omitEmpty", which attributevalue would ignore: write omitempty`,
 			`struct.D: unknown option "verion": write version=ATTR`,
 			`struct.E: unknown option "frobnicate": the options are pk, sk, table, hash, range, index, on, local, ` +
-				`project, root, stored, was, nested, name, one, prefix, version, noversion, ttl, all, delim, ` +
+				`project, root, stored, was, nested, name, one, prefix, version, noversion, state, incarnation, migration, ttl, all, delim, ` +
 				`compress, chunk, s3, preview, inline, shards, shardby and -`,
 		}},
 		{"an option twice, a malformed tag, a repeated key", tagged(
@@ -219,9 +219,9 @@ func TestRefused(t *testing.T) {
 			`struct.C: the attribute "PK" of C is also the partition key of the item "X": rename it: ` +
 				`dynamodbav:"other"`,
 			`struct.D: the attribute "_v" of D is also the item's version of the item "X": rename it: ` +
-				`dynamodbav:"other"`,
-			`struct.E: the attribute "_a" of E is also reserved by the library of the item "X": rename it: ` +
-				`dynamodbav:"other"`,
+				`dynamodbav:"other", or rename the library's attribute with version= on _`,
+			`struct.E: the attribute "_a" of E is also the item's incarnation of the item "X": rename it: ` +
+				`dynamodbav:"other", or rename the library's attribute with incarnation= on _`,
 			`struct.F: the attribute "gone" of F is the table's TTL attribute, by which DynamoDB would delete ` +
 				`items: rename one of them, or tag a time field ttl and dynamodbav unixtime`,
 			`struct.H: the attribute "City" of H is also that of G.City of the item "X": rename it: dynamodbav:"other"`,
@@ -649,7 +649,7 @@ func TestRefused(t *testing.T) {
 			`struct._: no field is stored in the table unused: remove it, or add table=unused to a field`,
 		}},
 		{"reserved by the library names", reflect.TypeFor[struct {
-			_ table  `ddb:"table=models,version=SK,ttl=_v"`
+			_ table  `ddb:"table=models,version=SK,state=rev,incarnation=rev,migration=_v,ttl=rev"`
 			I string `ddb:"pk=~X#{I}"`
 			A string `ddb:"sk=A#~B"`
 		}](), []string{
@@ -658,7 +658,8 @@ func TestRefused(t *testing.T) {
 			`struct.A: the key segment "~B" begins with ~, which is reserved by the library: begin it with another ` +
 				`character`,
 			`struct._: the attribute "SK" of version= is a key attribute of the table models: use another name`,
-			`struct._: the attribute "_v" of ttl= is reserved by the library: use another name`,
+			`struct._: the attribute "rev" of incarnation= is reserved by the library: use another name`,
+			`struct._: the attribute "rev" of ttl= is reserved by the library: use another name`,
 		}},
 		{"embedding", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models"`

@@ -99,8 +99,7 @@ func (b *builder) oldNames(it *Item, a *Attribute, m *taggedField, old map[strin
 			what = "is also that of " + old[name]
 		case name == it.Table.Hash, name == it.Table.Range:
 			what = "is a key attribute of the table " + it.Table.Name
-		case name == State, name == Incarnation, name == Moved, name == DefaultVersion, name == b.e.Version,
-			name == b.e.TTL:
+		case b.reserved(name) != "", name == b.e.TTL:
 			what = "is reserved by the library"
 		}
 		if what != "" {

@@ -240,13 +240,13 @@ func live(incarnation string, recent bool) item.Attributes {
 		since = Now.Add(-time.Hour)
 	}
 	a := of(incarnation)
-	item.NewStage(item.Live, since).Assign().Into(a)
+	item.Reserved{}.AssignStage(item.NewStage(item.Live, since)).Into(a)
 	return a
 }
 
 func marked(incarnation string) item.Attributes {
 	a := of(incarnation)
-	item.MarkStaged.Into(a)
+	item.Reserved{}.MarkStaged().Into(a)
 	return a
 }
 
@@ -258,7 +258,7 @@ func head(more item.Attributes) Answer { return Stored(Item("SHOP#1", "HEAD", mo
 func TestElements(t *testing.T) {
 	m := Of[Shop](t)
 	claim := of("x")
-	item.NewStage(item.Inserting, Now).Assign().Into(claim)
+	item.Reserved{}.AssignStage(item.NewStage(item.Inserting, Now)).Into(claim)
 	for _, c := range []struct {
 		name    string
 		answers []Answer

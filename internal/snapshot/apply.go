@@ -251,10 +251,10 @@ func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 		r.Seen, r.Inexact = nil, nil
 	}
 	for _, a := range e.Removed {
-		r.set(e.Item, a)
+		r.set(s.Model.Reserved, e.Item, a)
 	}
 	for _, a := range e.Set {
-		r.set(e.Item, a)
+		r.set(s.Model.Reserved, e.Item, a)
 	}
 	if e.Put != nil {
 		h := s.Model.Reserved.Header(e.Put)
@@ -283,7 +283,7 @@ func rawAfter(r *Stored, e *Effect) item.Attributes {
 }
 
 // set notes an attribute's new value, nil for a removed one.
-func (r *Stored) set(it *schema.Item, a item.Assignment) {
+func (r *Stored) set(names item.Reserved, it *schema.Item, a item.Assignment) {
 	n := 0
 	if a.Value != nil {
 		n = attr.AttributeSize(a.Name, a.Value)
@@ -314,7 +314,7 @@ func (r *Stored) set(it *schema.Item, a item.Assignment) {
 		if it.Attributes[a.Index].Opaque {
 			r.setOpaque(a.Index, a.Value)
 		}
-	case r.Header.Set(a):
+	case names.Set(&r.Header, a):
 	default: // one that moved along with its item
 		if r.Unknown == nil {
 			r.Unknown = item.Attributes{}

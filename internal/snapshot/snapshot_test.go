@@ -446,7 +446,7 @@ func TestApplyWithoutRecord(t *testing.T) {
 	r := s.Root()
 	stage := item.NewStage(item.Deleting, Now)
 	s.Apply(snapshot.Keys{}, []snapshot.Effect{{
-		Place: r.Place, Item: it, Stored: r, Set: []item.Assignment{stage.Assign()},
+		Place: r.Place, Item: it, Stored: r, Set: []item.Assignment{item.Reserved{}.AssignStage(stage)},
 		Removed: []item.Assignment{{Name: "Name", Index: it.Attribute("Name")}, {Name: "_a", Index: item.Unlisted}},
 		Version: B("w"), Size: 30,
 	}})

@@ -259,7 +259,7 @@ func (in *insert) putPart(ctx context.Context, i int, t *write.Tally) error {
 
 // goLive makes the root live, on condition of the claim's version.
 func (in *insert) goLive(ctx context.Context) error {
-	since := item.NewStage(item.Live, in.p.Now()).Assign()
+	since := in.e.Reserved.AssignStage(item.NewStage(item.Live, in.p.Now()))
 	in.live.NewSize += since.Size() - in.live.Set[0].Size()
 	in.live.Set = append([]item.Assignment{since}, in.live.Set[1:]...)
 	o := in.sendLive(ctx)

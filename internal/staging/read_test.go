@@ -22,10 +22,16 @@ import (
 // stages are the signs between an item's name and its incarnation. A root that was staged is
 // live since just now, or with "!" behind its incarnation for an hour.
 var stages = map[string]func(since time.Time) item.Assignment{
-	"=": func(since time.Time) item.Assignment { return item.NewStage(item.Live, since).Assign() },
-	"*": func(since time.Time) item.Assignment { return item.NewStage(item.Inserting, since).Assign() },
-	"-": func(since time.Time) item.Assignment { return item.NewStage(item.Deleting, since).Assign() },
-	"~": func(time.Time) item.Assignment { return item.MarkStaged },
+	"=": func(since time.Time) item.Assignment {
+		return item.Reserved{}.AssignStage(item.NewStage(item.Live, since))
+	},
+	"*": func(since time.Time) item.Assignment {
+		return item.Reserved{}.AssignStage(item.NewStage(item.Inserting, since))
+	},
+	"-": func(since time.Time) item.Assignment {
+		return item.Reserved{}.AssignStage(item.NewStage(item.Deleting, since))
+	},
+	"~": func(time.Time) item.Assignment { return item.Reserved{}.MarkStaged() },
 }
 
 // parse returns the items of a text. A root is "HEAD" without incarnation, "HEAD:x" if it was not
@@ -47,7 +53,7 @@ func parse(text string) []item.Attributes {
 				stage(since).Into(more)
 			}
 			if of != "" {
-				item.AssignIncarnation(B(of)).Into(more)
+				item.Reserved{}.AssignIncarnation(B(of)).Into(more)
 			}
 		}
 		if name != "HEAD" && name != "ADDRESS" {

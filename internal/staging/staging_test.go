@@ -61,7 +61,7 @@ func inserts(t *testing.T, m *model.Model) []*write.Request {
 	}
 	requests := change.Requests(d.Changes)
 	for _, r := range requests {
-		item.AssignIncarnation(B("x-------")).Into(r.Put)
+		item.Reserved{}.AssignIncarnation(B("x-------")).Into(r.Put)
 		if r.Root {
 			r.Incarnation = B("x-------")
 		}
@@ -135,7 +135,7 @@ func TestInsertSteps(t *testing.T) {
 		t.Errorf("a claim is told by %v, a live root by %v", claim.Incarnation, live.Incarnation)
 	}
 	for _, r := range append(steps[1].Requests, claim) {
-		if r != claim && (Show(r.Put["_a"]) != "b'x-------'" || !attr.Same(r.Put["_s"], item.MarkStaged.Value) ||
+		if r != claim && (Show(r.Put["_a"]) != "b'x-------'" || !attr.Same(r.Put["_s"], item.Reserved{}.MarkStaged().Value) ||
 			!r.Expect.Absent || r.Root) {
 			t.Errorf("the part %s: %+v", r.Place, r)
 		}

@@ -17,11 +17,11 @@ func InsertSteps(now time.Time) func([]*write.Request) []write.Step {
 	return func(requests []*write.Request) []write.Step {
 		root, parts := split(requests)
 		for i := range parts {
-			parts[i] = with(parts[i], item.MarkStaged)
+			parts[i] = with(parts[i], root.Reserved.MarkStaged())
 		}
-		claim, shown := unindexed(with(root, item.NewStage(item.Inserting, now).Assign()))
+		claim, shown := unindexed(with(root, root.Reserved.AssignStage(item.NewStage(item.Inserting, now))))
 		claim.Incarnation = nil // a claim proves nothing: it may belong to either attempt
-		live := item.NewStage(item.Live, now).Assign()
+		live := root.Reserved.AssignStage(item.NewStage(item.Live, now))
 		goLive := *claim
 		goLive.Incarnation = root.Incarnation
 		goLive.Kind, goLive.Put, goLive.OldSize = write.Update, nil, claim.NewSize
@@ -50,7 +50,7 @@ func InsertPrice(now time.Time, requests []*write.Request) write.Alternative {
 	}
 	for _, r := range parts {
 		c := *r
-		enlarge(&c, item.MarkStaged.Size())
+		enlarge(&c, root.Reserved.MarkStaged().Size())
 		price(&c)
 	}
 	return write.Alternative{Mode: write.Staged, Calls: len(requests) + 1, WCU: sum.Add(indexes.Sum())}
@@ -151,12 +151,12 @@ func DeleteSteps(now time.Time) func([]*write.Request) []write.Step {
 // if there is none, so that leftover items have a root for the delete.
 func markOf(root *write.Request, st item.Stage) *write.Request {
 	mark := *root
-	a := st.Assign()
+	a := root.Reserved.AssignStage(st)
 	mark.Set = []item.Assignment{a}
 	if root.OldSize == 0 {
 		mark.Kind, mark.Put, mark.New = write.Put, root.Key(), true
 		mark.Expect = write.Expect{Absent: true}
-		item.AssignIncarnation(item.NewToken()).Into(mark.Put)
+		root.Reserved.AssignIncarnation(item.NewToken()).Into(mark.Put)
 		a.Into(mark.Put)
 		mark.NewSize = attr.ItemSize(mark.Put) + root.Reserved.VersionSize()
 	} else {

@@ -142,7 +142,7 @@ func (r *Request) absent(x *attr.Expression, now time.Time) string {
 	if r.Reserved.Expires() {
 		text += " OR " + r.Reserved.ExpiredBy(x, now)
 		if r.Root {
-			text += " AND " + item.NotRollingBack(x)
+			text += " AND " + r.Reserved.NotRollingBack(x)
 		}
 	}
 	if term := r.Reserved.Instead(x, r.Expect.Instead); term != "" {

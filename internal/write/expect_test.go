@@ -98,7 +98,7 @@ func TestConditions(t *testing.T) {
 		},
 		{
 			"present with terms", versioned,
-			write.Expect{Present: true, Blind: true, Terms: []attr.Condition{item.Unstaged}},
+			write.Expect{Present: true, Blind: true, Terms: []attr.Condition{item.Reserved{}.Unstaged}},
 			"attribute_exists(PK) AND attribute_not_exists(_s)",
 		},
 		{
@@ -261,7 +261,7 @@ func TestWrote(t *testing.T) {
 		}
 		return a
 	}
-	stage := func(s item.State) item.Assignment { return item.NewStage(s, Now).Assign() }
+	stage := func(s item.State) item.Assignment { return item.Reserved{}.AssignStage(item.NewStage(s, Now)) }
 	mine, other := item.Attributes{"_v": B("mine")}, item.Attributes{"_v": B("theirs")}
 	for _, c := range []struct {
 		name   string
@@ -341,7 +341,7 @@ func TestUpdateExpression(t *testing.T) {
 		{"without versions", false, write.Request{Set: []item.Assignment{a}}, "SET a = 'x'"},
 		{
 			"removed", true,
-			write.Request{Remove: []item.Assignment{removed, item.DropMark}},
+			write.Request{Remove: []item.Assignment{removed, item.Reserved{}.DropMark()}},
 			"SET _v = b'v' REMOVE c, _s",
 		},
 		{"removed without versions", false, write.Request{Remove: []item.Assignment{removed}}, "REMOVE c"},

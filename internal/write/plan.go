@@ -78,7 +78,7 @@ type Choice struct {
 	// Delete reports that the requests delete an entity, Move that they move one, which is
 	// done by one transaction or not at all.
 	Delete, Move bool
-	// Commit, of requests whose items point to values outside of them, marks the record of these flipped, in the same
+	// Commit, of requests whose items point to values outside of them, marks the record of these committed, in the same
 	// transaction.
 	Commit *Request
 }
@@ -87,7 +87,7 @@ type Choice struct {
 // several parts. The error says that they do not fit one transaction,
 // and what to choose.
 func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
-	if err := unflipped(requests, c.Commit != nil); err != nil {
+	if err := uncommitted(requests, c.Commit != nil); err != nil {
 		return nil, err
 	}
 	if c.Commit != nil && c.Independent {
@@ -126,8 +126,8 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	return nil, tooMany(all, c)
 }
 
-// unflipped refuses requests that point to values whose record no request commits.
-func unflipped(requests []*Request, committed bool) error {
+// uncommitted refuses requests that point to values whose record no request commits.
+func uncommitted(requests []*Request, committed bool) error {
 	for _, r := range requests {
 		if r.External > 0 && !committed {
 			return fmt.Errorf("%s.%s: the item %s has a value too large for an item, which only Save, Update, "+
@@ -172,9 +172,9 @@ func TransactionOf(all []*Request) (*Plan, error) {
 	case len(all) == 0:
 		return &Plan{Mode: Nothing}, nil
 	case len(all) == 1 && all[0].Writes() && !all[0].IsRaw():
-		return single(all, Each), unflipped(all, false)
+		return single(all, Each), uncommitted(all, false)
 	}
-	return inTransaction(all), unflipped(all, slices.ContainsFunc(all, func(r *Request) bool { return r.Commits }))
+	return inTransaction(all), uncommitted(all, slices.ContainsFunc(all, func(r *Request) bool { return r.Commits }))
 }
 
 // lastWith joins checks to the last step of a staged write, which makes it one transaction.

@@ -457,7 +457,7 @@ func TestAlternatives(t *testing.T) {
 func TestAttributes(t *testing.T) {
 	r := update("A")
 	r.Set = []item.Assignment{{Name: "z", Value: S("1")}, {Name: "b", Value: S("1")}}
-	r.Remove = []item.Assignment{{Name: "c"}, item.DropMark}
+	r.Remove = []item.Assignment{{Name: "c"}, item.Reserved{}.DropMark()}
 	r.Operations = []item.Operation{{Op: item.OpIncrement, Path: []string{"a"}, Value: N("1")}}
 	if got := strings.Join(r.Attributes(nil), " "); got != "a b c z" {
 		t.Errorf("shown: %s", got)

@@ -173,7 +173,7 @@ func (r *Request) Undo(exact bool, entries []Entry) *Request {
 	case own != nil && (!exact || r.Token == nil):
 		d.Expect = Expect{
 			Blind: true,
-			Terms: []attr.Condition{func(x *attr.Expression) string { return item.IncarnationIs(x, own) }},
+			Terms: []attr.Condition{func(x *attr.Expression) string { return r.Reserved.IncarnationIs(x, own) }},
 		}
 	case r.Token != nil:
 		d.Expect.Version = r.Token
@@ -288,7 +288,7 @@ func (r *Request) Attributes(room *[]string) []string {
 		}
 		for _, list := range [][]item.Assignment{r.Set, r.Remove} {
 			for _, a := range list {
-				if a != item.DropMark {
+				if a != r.Reserved.DropMark() {
 					names = append(names, a.Name)
 				}
 			}

@@ -345,12 +345,12 @@ var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
-	return &mapperimpl.Codec[User]{Layout: "0e3f9530a12d6d671dfd3d8c", Table: userForm}
+	return &mapperimpl.Codec[User]{Layout: "17e3af50972f89873ef4e26d", Table: userForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Session) ItemizeCodec(*Session) *mapperimpl.Codec[Session] {
-	return &mapperimpl.Codec[Session]{Layout: "af74db1676af2d1b327f81d5", Table: sessionForm}
+	return &mapperimpl.Codec[Session]{Layout: "8f0515122fe85c43dd9e1d33", Table: sessionForm}
 }
 
 type userLayout_changed_run_go_generate = struct {

@@ -380,17 +380,17 @@ var oneItemForm = mapperimpl.Struct(mapperimpl.Funcs[OneItem]{},
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Product) ItemizeCodec(*Product) *mapperimpl.Codec[Product] {
-	return &mapperimpl.Codec[Product]{Layout: "baa25453a89740fc90339a7a", Table: productForm}
+	return &mapperimpl.Codec[Product]{Layout: "e0cc751d96c0fd2ed649b473", Table: productForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
-	return &mapperimpl.Codec[Shelf]{Layout: "79dc49eb36a7a55e5af93edc", Table: shelfForm}
+	return &mapperimpl.Codec[Shelf]{Layout: "7e1459ec00b08a73e248b9d6", Table: shelfForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*OneItem) ItemizeCodec(*OneItem) *mapperimpl.Codec[OneItem] {
-	return &mapperimpl.Codec[OneItem]{Layout: "34bf438d1a19a1f8a896d6b4", Table: oneItemForm}
+	return &mapperimpl.Codec[OneItem]{Layout: "b4aad7667a59b7f65f8e450b", Table: oneItemForm}
 }
 
 type productLayout_changed_run_go_generate = struct {

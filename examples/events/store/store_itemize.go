@@ -199,7 +199,7 @@ var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{},
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Event) ItemizeCodec(*Event) *mapperimpl.Codec[Event] {
-	return &mapperimpl.Codec[Event]{Layout: "faecb0d5faed48e726e20642", Table: eventForm}
+	return &mapperimpl.Codec[Event]{Layout: "74afe44f62aba653d47d46f8", Table: eventForm}
 }
 
 type eventLayout_changed_run_go_generate = struct {

@@ -565,17 +565,17 @@ var replyForm = mapperimpl.Struct(mapperimpl.Funcs[Reply]{},
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Forum) ItemizeCodec(*Forum) *mapperimpl.Codec[Forum] {
-	return &mapperimpl.Codec[Forum]{Layout: "51d42d705a0854c1bfccfc1a", Table: forumForm}
+	return &mapperimpl.Codec[Forum]{Layout: "4d1dd37af530a99ac4e63c91", Table: forumForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Thread) ItemizeCodec(*Thread) *mapperimpl.Codec[Thread] {
-	return &mapperimpl.Codec[Thread]{Layout: "3d1c80152e7323ef29523a17", Table: threadForm}
+	return &mapperimpl.Codec[Thread]{Layout: "ebe292d3b801bfec2bd5f56b", Table: threadForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Reply) ItemizeCodec(*Reply) *mapperimpl.Codec[Reply] {
-	return &mapperimpl.Codec[Reply]{Layout: "992a7b45074263b2a54d61a8", Table: replyForm}
+	return &mapperimpl.Codec[Reply]{Layout: "67a691bcbe514a5dd4a63bbf", Table: replyForm}
 }
 
 type forumLayout_changed_run_go_generate = struct {

@@ -513,12 +513,12 @@ var documentForm = mapperimpl.Struct(mapperimpl.Funcs[Document]{},
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Package) ItemizeCodec(*Package) *mapperimpl.Codec[Package] {
-	return &mapperimpl.Codec[Package]{Layout: "f832cab6bd96c6906087d8cb", Table: packageForm}
+	return &mapperimpl.Codec[Package]{Layout: "7e7d45e4c811836b53785f8c", Table: packageForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
-	return &mapperimpl.Codec[Document]{Layout: "6e5dc0e21cdf445f6cf2a007", Table: documentForm}
+	return &mapperimpl.Codec[Document]{Layout: "436ca88e577ba8bc98e796d3", Table: documentForm}
 }
 
 type packageLayout_changed_run_go_generate = struct {

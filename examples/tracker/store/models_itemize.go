@@ -660,12 +660,12 @@ func sameComment(a, b *Comment) bool {
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Project) ItemizeCodec(*Project) *mapperimpl.Codec[Project] {
-	return &mapperimpl.Codec[Project]{Layout: "617ade15bf61512df528602c", Table: projectForm}
+	return &mapperimpl.Codec[Project]{Layout: "753b71a8019ebe912299ca77", Table: projectForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
-	return &mapperimpl.Codec[Ticket]{Layout: "2e33addca12a7ca3bf535f65", Table: ticketForm}
+	return &mapperimpl.Codec[Ticket]{Layout: "0ab3f1440f032922772cac16", Table: ticketForm}
 }
 
 type projectLayout_changed_run_go_generate = struct {

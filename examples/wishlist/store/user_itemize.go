@@ -644,22 +644,22 @@ var profileDocumentForm = mapperimpl.Struct(mapperimpl.Funcs[ProfileDocument]{},
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
-	return &mapperimpl.Codec[User]{Layout: "54b5839663f3974f41539980", Table: userForm}
+	return &mapperimpl.Codec[User]{Layout: "60ba4a8716affce37889a8b7", Table: userForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
-	return &mapperimpl.Codec[Document]{Layout: "1681b89f5aed12e1d0f8776b", Table: documentForm}
+	return &mapperimpl.Codec[Document]{Layout: "d99e8a89ab5e18e000a59a6c", Table: documentForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Profile) ItemizeCodec(*Profile) *mapperimpl.Codec[Profile] {
-	return &mapperimpl.Codec[Profile]{Layout: "2f4b174ea36c12cf4bff3315", Table: profileForm}
+	return &mapperimpl.Codec[Profile]{Layout: "091eac6f21edec0adca7b719", Table: profileForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*ProfileDocument) ItemizeCodec(*ProfileDocument) *mapperimpl.Codec[ProfileDocument] {
-	return &mapperimpl.Codec[ProfileDocument]{Layout: "e292062fe46c64bc11e969ce", Table: profileDocumentForm}
+	return &mapperimpl.Codec[ProfileDocument]{Layout: "30bb13b7e3e984aae3243db4", Table: profileDocumentForm}
 }
 
 type userLayout_changed_run_go_generate = struct {

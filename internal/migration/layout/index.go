@@ -148,7 +148,7 @@ func (s *splitter) sparse(it *Item, n *indexKey) {
 	switch {
 	case null(v), scalar && held.Type != 'N' && held.Text == "", n.timed && attr.Same(v, zeroTime):
 		delete(it.Attributes, n.name)
-		noteOn(it, n.name, v)
+		s.noteOn(it, n.name, v)
 	case n.index == "" && (!scalar || held.Type != n.kind):
 		s.fault(n.name, "it is a %s, but an expiry is a number of epoch seconds", attr.TypeName(v))
 	case !scalar || held.Type != n.kind:
@@ -166,18 +166,18 @@ const leftOut = "empty"
 // kept is the word of the note that the monolith, too, holds what an item does for indexes, or for its expiry.
 const kept = "kept"
 
-func noteOn(it *Item, name string, v types.AttributeValue) {
-	all, ok := it.Attributes[schema.Moved].(*types.AttributeValueMemberM)
+func (x *Layout) noteOn(it *Item, name string, v types.AttributeValue) {
+	all, ok := it.Attributes[x.Reserved.MovedName()].(*types.AttributeValueMemberM)
 	if !ok {
 		all = &types.AttributeValueMemberM{Value: item.Attributes{}}
-		it.Attributes[schema.Moved] = all
+		it.Attributes[x.Reserved.MovedName()] = all
 	}
 	all.Value[name] = &types.AttributeValueMemberM{Value: item.Attributes{leftOut: v}}
 }
 
 // whole are the attributes of an item, with those that were left out since an index cannot hold them.
-func (it *Item) whole() item.Attributes {
-	all, _ := it.Attributes[schema.Moved].(*types.AttributeValueMemberM)
+func (x *Layout) whole(it *Item) item.Attributes {
+	all, _ := it.Attributes[x.Reserved.MovedName()].(*types.AttributeValueMemberM)
 	if all == nil || len(it.Kind.keys) == 0 {
 		return it.Attributes
 	}

@@ -21,12 +21,12 @@ func (x *Layout) Join(items []*Item) (item.Attributes, error) {
 	j := &joiner{Layout: x, doc: item.Attributes{}, elements: map[*Kind][]*Item{}}
 	items = slices.Clone(items)
 	for i, it := range items {
-		it = &Item{Kind: it.Kind, PK: it.PK, SK: it.SK, Attributes: it.whole()}
+		it = &Item{Kind: it.Kind, PK: it.PK, SK: it.SK, Attributes: x.whole(it)}
 		items[i] = it
 		switch {
 		case it.Kind == x.Root:
 			j.root = it
-			j.residue = residueOf(it)
+			j.residue = j.residueOf(it)
 		case it.Kind.element():
 			j.elements[it.Kind] = append(j.elements[it.Kind], it)
 		}
@@ -62,8 +62,8 @@ type joiner struct {
 }
 
 // residueOf returns the root's record of its monolith.
-func residueOf(root *Item) item.Attributes {
-	if m, ok := root.Attributes[schema.Moved].(*types.AttributeValueMemberM); ok {
+func (x *Layout) residueOf(root *Item) item.Attributes {
+	if m, ok := root.Attributes[x.Reserved.MovedName()].(*types.AttributeValueMemberM); ok {
 		return m.Value
 	}
 	return nil
@@ -304,4 +304,4 @@ func ordered(sorted []*Item, values []types.AttributeValue, note types.Attribute
 func Same(a, b item.Attributes) bool { return attr.SameItem(a, b) }
 
 // Noted are the attributes of a monolith of which its root notes something, in order.
-func Noted(root *Item) []string { return slices.Sorted(maps.Keys(residueOf(root))) }
+func (x *Layout) Noted(root *Item) []string { return slices.Sorted(maps.Keys(x.residueOf(root))) }

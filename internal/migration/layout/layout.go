@@ -67,7 +67,9 @@ type source struct {
 
 // New makes a layout ready. The error says what of it cannot be migrated by data alone.
 func New(l schema.Layout) (*Layout, error) {
-	x := &Layout{Layout: l, Reserved: item.Reserved{Version: l.Version}, top: map[string]bool{}}
+	x := &Layout{Layout: l, top: map[string]bool{}, Reserved: item.Reserved{
+		Version: l.Version, State: l.State, Incarnation: l.Incarnation, Moved: l.Moved,
+	}}
 	if err := x.supported(); err != nil {
 		return nil, fmt.Errorf("%s: %w", l.Model, err)
 	}
@@ -106,9 +108,9 @@ func New(l schema.Layout) (*Layout, error) {
 // checkIdentities requires that the keys of the items in one partition identify their entity. Each key
 // has in full the fields that the root's key has beyond the partition key.
 func (x *Layout) checkIdentities() error {
-	if x.top[schema.DefaultVersion] {
+	if x.top[x.Version] {
 		return fmt.Errorf("%s: the field %s has the name of the library's version of monoliths: rename it",
-			x.Model, schema.DefaultVersion)
+			x.Model, x.Version)
 	}
 	names, _ := x.identities()
 	for _, name := range names {
@@ -213,7 +215,7 @@ func (x *Layout) claim(k *Kind) {
 	}
 }
 
-func (k *Kind) element() bool { return k.Kind != "singleton" }
+func (k *Kind) element() bool { return k.Kind != "fixed" }
 
 // structs are the structs of the monolith whose attributes are on items of the kind, in their order.
 func (k *Kind) structs() []string {

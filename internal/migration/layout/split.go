@@ -240,8 +240,8 @@ func (s *splitter) spread(it *Item, name string) bool {
 // reserved reports whether an attribute of an item has another meaning than the monolith's.
 func (x *Layout) reserved(k *Kind, name string) bool {
 	t := x.Tables[k.Table]
-	return name == t.Hash || name == t.Range || name == x.Version || name == schema.State ||
-		name == schema.Incarnation || name == schema.Moved || x.adds(k, name) ||
+	return name == t.Hash || name == t.Range || name == x.Version || name == x.Reserved.StateName() ||
+		name == x.Reserved.IncarnationName() || name == x.Reserved.MovedName() || x.adds(k, name) ||
 		name == x.TTL && name != "" && !k.listed[name] || x.forIndexes(k, name)
 }
 
@@ -414,13 +414,13 @@ func (s *splitter) rest(root *Item) {
 			s.keepOriginal(root, k.key, i)
 		}
 	}
-	if m, ok := root.Attributes[schema.Moved].(*types.AttributeValueMemberM); ok {
+	if m, ok := root.Attributes[s.Reserved.MovedName()].(*types.AttributeValueMemberM); ok {
 		for name, note := range m.Value {
 			s.note(name, leftOut, note.(*types.AttributeValueMemberM).Value[leftOut])
 		}
 	}
 	if len(s.residue) > 0 {
-		root.Attributes[schema.Moved] = &types.AttributeValueMemberM{Value: s.residue}
+		root.Attributes[s.Reserved.MovedName()] = &types.AttributeValueMemberM{Value: s.residue}
 	}
 }
 
@@ -479,7 +479,7 @@ func (s *splitter) check() {
 // header returns the maximum size of the reserved attributes of an item, in bytes: version, incarnation
 // and, on a root, stage.
 func (x *Layout) header(root bool) int {
-	n := x.Reserved.VersionSize() + len(schema.Incarnation) + item.TokenSize
+	n := x.Reserved.VersionSize() + x.Reserved.IncarnationSize()
 	if root {
 		n += 100 // its stage, and the sum of the versions
 	}

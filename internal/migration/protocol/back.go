@@ -16,7 +16,6 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/migration/layout"
-	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -125,7 +124,7 @@ func (b *Return) fits(ctx context.Context) error {
 		return err
 	}
 	if b.m.rootReplaced(&b.root, all) {
-		return &Conflict{b.Root, rootReplaced}
+		return &Conflict{b.Root, b.m.replaced()}
 	}
 	for _, s := range all {
 		if n := attr.ItemSize(s.Attributes) + frozenSize; n > cost.MaxItem {
@@ -150,7 +149,7 @@ func (b *Return) whole(doc item.Attributes) (item.Attributes, error) {
 	if err != nil {
 		return nil, &Unmovable{fmt.Errorf("the monolith %s has changed since it moved: %w", b.Doc, err)}
 	}
-	n := attr.ItemSize(whole) + source.VersionSize()
+	n := attr.ItemSize(whole) + b.m.Layout.Reserved.VersionSize()
 	if n <= cost.MaxItem {
 		return whole, nil
 	}
@@ -161,7 +160,7 @@ func (b *Return) whole(doc item.Attributes) (item.Attributes, error) {
 // stay makes the root live again, of an entity whose monolith was not written.
 func (b *Return) stay(ctx context.Context) error {
 	r := b.rootRequest(write.Update, write.Expect{Version: b.token})
-	r.Set = []item.Assignment{item.NewStage(item.Live, b.m.Now()).Assign()}
+	r.Set = []item.Assignment{b.m.Layout.Reserved.AssignStage(item.NewStage(item.Live, b.m.Now()))}
 	r.Prepare()
 	return b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t))
 }
@@ -181,7 +180,7 @@ func (b *Return) rootRequest(kind write.Kind, expect write.Expect) *write.Reques
 
 // unmarkRoot gives the root item the stage that it had before the mark.
 func (b *Return) unmarkRoot(ctx context.Context) error {
-	before := item.Assignment{Name: schema.State, Index: item.Unlisted, Value: b.root.Attributes[schema.State]}
+	before := item.Assignment{Name: b.m.Layout.Reserved.StateName(), Index: item.Unlisted, Value: b.root.Attributes[b.m.Layout.Reserved.StateName()]}
 	r := b.rootRequest(write.Update, write.Expect{Version: b.token})
 	if before.Value == nil {
 		r.Remove = []item.Assignment{before}
@@ -229,19 +228,19 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 		st.Digest = b.root.Digest
 	case state == item.RollingBack && from == item.Live:
 		if st.Digest = b.root.Digest; st.Digest == nil || b.stale {
-			st.Digest, b.stale = item.ContentDigest(b.root.Attributes), false
+			st.Digest, b.stale = b.m.Layout.Reserved.ContentDigest(b.root.Attributes), false
 		}
 	}
 	b.digest = st.Digest
 	r := &write.Request{
 		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true,
 		Reserved: b.m.Layout.Reserved,
-		Header:   b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{st.Assign()},
+		Header:   b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{b.m.Layout.Reserved.AssignStage(st)},
 	}
 	b.expect(r, b.root.Attributes)
-	r.NewSize = r.OldSize + st.Assign().Size() - item.Assignment{
-		Name:  schema.State,
-		Value: b.root.Attributes[schema.State],
+	r.NewSize = r.OldSize + b.m.Layout.Reserved.AssignStage(st).Size() - item.Assignment{
+		Name:  b.m.Layout.Reserved.StateName(),
+		Value: b.root.Attributes[b.m.Layout.Reserved.StateName()],
 	}.Size() + r.Reserved.Grows(r.Header, false)
 	r.Prepare()
 	if err := b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t)); err != nil {
@@ -273,7 +272,7 @@ func (b *Return) expect(r *write.Request, stored item.Attributes) {
 	}
 	var values []item.Assignment
 	for _, a := range write.SomeOldValues(r.Place, stored).Values {
-		if a.Name != schema.DefaultVersion && len(values) < write.MaxTerms-6 && attr.ValueSize(a.Value) <= maxCompared {
+		if a.Name != b.m.Layout.Version && len(values) < write.MaxTerms-6 && attr.ValueSize(a.Value) <= maxCompared {
 			values = append(values, a)
 		}
 	}
@@ -378,7 +377,7 @@ func (b *Return) isCopy(ctx context.Context, d *Monolith) error {
 		}
 	}
 	whole, err := b.whole(doc)
-	if err == nil && !bytes.Equal(d.Hash(), (&Monolith{d.Place, whole}).Hash()) {
+	if err == nil && !bytes.Equal(d.Hash(), (&Monolith{d.Place, whole, d.Reserved}).Hash()) {
 		err = &Conflict{d.Place, writtenDuring}
 	}
 	return err
@@ -389,7 +388,7 @@ func (b *Return) isCopy(ctx context.Context, d *Monolith) error {
 func (b *Return) noteRestored(ctx context.Context) error {
 	b.stage.From = item.Restored
 	r := b.rootRequest(write.Update, write.Expect{Version: b.token})
-	r.Set = []item.Assignment{b.stage.Assign()}
+	r.Set = []item.Assignment{b.m.Layout.Reserved.AssignStage(b.stage)}
 	r.Prepare()
 	if err := b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t)); err != nil {
 		return err
@@ -422,7 +421,7 @@ func (b *Return) freeze(ctx context.Context) (item.Attributes, error) {
 		return nil, err
 	}
 	for _, s := range all {
-		if s.Place == b.Root && !bytes.Equal(b.digest, item.ContentDigest(s.Attributes)) {
+		if s.Place == b.Root && !bytes.Equal(b.digest, b.m.Layout.Reserved.ContentDigest(s.Attributes)) {
 			b.stale = true
 			return nil, errRestart // the mark shows the program that finishes this which parts were copied
 		}
@@ -458,9 +457,9 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 		}
 		b.expect(r, now)
 		r.Prepare()
-		mark := item.Frozen(r.Token, now)
+		mark := b.m.Layout.Reserved.Frozen(r.Token, now)
 		r.Set = []item.Assignment{mark}
-		r.NewSize = r.OldSize + mark.Size() - item.Assignment{Name: schema.State, Value: now[schema.State]}.Size() +
+		r.NewSize = r.OldSize + mark.Size() - item.Assignment{Name: b.m.Layout.Reserved.StateName(), Value: now[b.m.Layout.Reserved.StateName()]}.Size() +
 			r.Reserved.Grows(h, false)
 		o := b.m.one(ctx, r, now, t)
 		if o.State == write.Written {
@@ -483,15 +482,15 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 // that the condition of a late copy of a mark fails.
 func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes) error {
 	r := &write.Request{
-		Kind: write.Put, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
-		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Put: whole,
+		Kind: write.Put, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: b.m.Layout.Reserved,
+		Header: b.m.Layout.Reserved.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Put: whole,
 	}
 	if d.There() {
 		b.m.expectDoc(r, d)
 	} else {
 		r.New, r.Expect = true, write.Expect{Absent: true}
 	}
-	r.NewSize = attr.ItemSize(whole) + source.VersionSize()
+	r.NewSize = attr.ItemSize(whole) + b.m.Layout.Reserved.VersionSize()
 	r.Prepare()
 	r.Token = b.restoredVersion()
 	if d.There() {
@@ -514,27 +513,27 @@ func (b *Return) restoredVersion() types.AttributeValue {
 }
 
 func (b *Return) hasRestored(d *Monolith) bool {
-	return attr.Same(b.restoredVersion(), source.Header(d.Attributes).Version)
+	return attr.Same(b.restoredVersion(), b.m.Layout.Reserved.Header(d.Attributes).Version)
 }
 
 // unmark gives a monolith that is the truth a new version, and takes its mark away: nothing else of it
 // is written, so that what another program writes stays.
 func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 	r := &write.Request{
-		Kind: write.Update, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
-		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
-		Remove: []item.Assignment{{Name: schema.Moved}},
+		Kind: write.Update, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: b.m.Layout.Reserved,
+		Header: b.m.Layout.Reserved.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
+		Remove: []item.Assignment{{Name: b.m.Layout.Reserved.MovedName()}},
 	}
 	r.Expect = write.Expect{
 		Version: r.Header.Version,
 		Terms: []attr.Condition{
-			write.Values([]item.Assignment{{Name: schema.Moved, Value: d.Attributes[schema.Moved]}}),
+			write.Values([]item.Assignment{{Name: b.m.Layout.Reserved.MovedName(), Value: d.Attributes[b.m.Layout.Reserved.MovedName()]}}),
 		},
 	}
 	if r.Header.Version == nil {
 		r.Expect.Version, r.Expect.Old = nil, &write.Old{}
 	}
-	r.NewSize = r.OldSize + source.Grows(r.Header, false)
+	r.NewSize = r.OldSize + b.m.Layout.Reserved.Grows(r.Header, false)
 	r.Prepare()
 	if b.settles && !b.root.there() { // or an insert comes between
 		return b.inOneTransaction(ctx, r, d.Attributes, write.Expect{Absent: true})
@@ -569,7 +568,7 @@ func (b *Return) remove(ctx context.Context, copied bool) error {
 	if !attr.Same(root.By, b.stage.By) {
 		return errRestart // another rollback continues
 	}
-	if copied && !bytes.Equal(b.digest, item.ContentDigest(root.Attributes)) {
+	if copied && !bytes.Equal(b.digest, b.m.Layout.Reserved.ContentDigest(root.Attributes)) {
 		return writtenSince(b.Root)
 	}
 	err = b.atOnce(ctx, len(all), func(ctx context.Context, i int, t *write.Tally) error {
@@ -663,7 +662,7 @@ func (b *Return) dropDeleted(ctx context.Context, d *Monolith) error {
 			return err
 		}
 		if slices.ContainsFunc(all,
-			func(s Stored) bool { return attr.Same(source.Header(s.Attributes).Incarnation, keep) }) {
+			func(s Stored) bool { return attr.Same(b.m.Layout.Reserved.Header(s.Attributes).Incarnation, keep) }) {
 			return &Conflict{b.Root, rootMissing}
 		}
 	}
@@ -676,8 +675,8 @@ func (b *Return) dropDeleted(ctx context.Context, d *Monolith) error {
 // drop removes a marked monolith that is as it was read.
 func (b *Return) drop(ctx context.Context, d *Monolith) error {
 	r := &write.Request{
-		Kind: write.Delete, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
-		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
+		Kind: write.Delete, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: b.m.Layout.Reserved,
+		Header: b.m.Layout.Reserved.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
 	}
 	b.m.expectDoc(r, d)
 	if err := b.sent(b.m.one(ctx, r, d.Attributes, &b.t)); err != nil {

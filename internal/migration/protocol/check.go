@@ -12,7 +12,6 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/layout"
-	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -32,13 +31,17 @@ const (
 const rootMissing = "a program without this library removed the root item, but other items exist: both are kept: " +
 	"put the root item back, or delete these items and the monolith"
 
-const rootReplaced = "another program wrote the root item without _a, but items with _a exist: add their _a to the " +
-	"root item, or delete these items"
+// replaced describes an entity whose root item was written without an incarnation.
+func (m *Mover) replaced() string {
+	name := m.Layout.Reserved.IncarnationName()
+	return fmt.Sprintf("another program wrote the root item without %[1]s, but items with %[1]s exist: add their "+
+		"%[1]s to the root item, or delete these items", name)
+}
 
 // rootReplaced reports whether a live root has no incarnation, and another item of its collection has one.
 func (m *Mover) rootReplaced(root *Root, all []Stored) bool {
 	return root.live() && root.Incarnation == nil && slices.ContainsFunc(all, func(s Stored) bool {
-		return s.Place != root.Place && source.Header(s.Attributes).Incarnation != nil
+		return s.Place != root.Place && m.Layout.Reserved.Header(s.Attributes).Incarnation != nil
 	})
 }
 
@@ -67,7 +70,7 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 			root = m.root(at, s.Attributes)
 		}
 	}
-	of := func(s Stored) types.AttributeValue { return source.Header(s.Attributes).Incarnation }
+	of := func(s Stored) types.AttributeValue { return m.Layout.Reserved.Header(s.Attributes).Incarnation }
 	if !root.there() || root.live() && root.Incarnation != nil {
 		keep := m.kept(k)
 		if root.there() {
@@ -94,7 +97,7 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 	case !root.live():
 		return Wrong, root.Pending(), nil
 	case m.rootReplaced(&root, all):
-		return Wrong, rootReplaced, nil
+		return Wrong, m.replaced(), nil
 	}
 	var items []*layout.Item
 	var sum [item.TokenSize]byte
@@ -125,7 +128,7 @@ func (m *Mover) compare(d *Monolith, root *Root, items []*layout.Item, sum [item
 		return Moved, ""
 	}
 	if attr.Same(root.Incarnation, d.Mark().Incarnation) && !d.Mark().Resolved &&
-		bytes.Equal(sumOf(root.Attributes), sum[:]) {
+		bytes.Equal(m.sumOf(root.Attributes), sum[:]) {
 		return Wrong, "its collection differs from the monolith, though no program has written it since it moved: " +
 			"roll it back, and report this bug"
 	}
@@ -136,18 +139,18 @@ func (m *Mover) compare(d *Monolith, root *Root, items []*layout.Item, sum [item
 }
 
 // sumOf is the sum of the items' versions when the entity moved.
-func sumOf(root item.Attributes) []byte {
-	sum, _ := notedOn(root)
+func (m *Mover) sumOf(root item.Attributes) []byte {
+	sum, _ := m.notedOn(root)
 	return sum
 }
 
 // notedOn returns the root's record of its move: the sum, and the migration, nil if there is none.
-func notedOn(root item.Attributes) (sum, origin []byte) {
-	m, ok := root[schema.Moved].(*types.AttributeValueMemberM)
+func (m *Mover) notedOn(root item.Attributes) (sum, origin []byte) {
+	note, ok := root[m.Layout.Reserved.MovedName()].(*types.AttributeValueMemberM)
 	if !ok {
 		return nil, nil
 	}
-	b, ok := m.Value[schema.DefaultVersion].(*types.AttributeValueMemberB)
+	b, ok := note.Value[m.Layout.Version].(*types.AttributeValueMemberB)
 	switch {
 	case !ok:
 		return nil, nil
@@ -165,15 +168,15 @@ func (m *Mover) origin() []byte {
 
 // Own reports whether a root was put by the migration of this source.
 func (m *Mover) Own(root item.Attributes) bool {
-	_, origin := notedOn(root)
+	_, origin := m.notedOn(root)
 	return bytes.Equal(origin, m.origin())
 }
 
 // Foreign reports whether a root was put by the migration of another source.
 func (m *Mover) Foreign(root item.Attributes) bool {
-	origin := source.Header(root).ReadStage().Origin
+	origin := m.Layout.Reserved.Header(root).ReadStage().Origin
 	if origin == nil {
-		_, origin = notedOn(root)
+		_, origin = m.notedOn(root)
 	}
 	return origin != nil && !bytes.Equal(origin, m.origin())
 }

@@ -459,7 +459,7 @@ func TestFrozenTwice(t *testing.T) {
 				continue
 			}
 			version := item.NewToken()
-			mark := item.Frozen(version, a)
+			mark := s.Layout.Reserved.Frozen(version, a)
 			_, err := s.client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
 				TableName: &s.Tables[0].Name, Key: item.Attributes{"PK": a["PK"], "SK": a["SK"]},
 				UpdateExpression:          aws.String("SET #v = :v, #s = :s"),

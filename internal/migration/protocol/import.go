@@ -30,8 +30,8 @@ func (m *Mover) Import(d *Monolith, live bool) ([]*bulk.Item, error) {
 	st := item.NewStage(item.Migrating, m.Now())
 	st.Whole, st.Sum, st.Origin = d.Hash(), e.sum[:], m.origin()
 	r := e.rootRequest(item.Attributes{})
-	st.Assign().Into(r.Put)
-	item.AssignIncarnation(e.incarnation).Into(r.Put)
+	m.Layout.Reserved.AssignStage(st).Into(r.Put)
+	m.Layout.Reserved.AssignIncarnation(e.incarnation).Into(r.Put)
 	items[0] = m.itemOf(e.sized(r))
 	return items, nil
 }

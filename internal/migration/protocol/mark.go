@@ -10,14 +10,13 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/write"
 )
 
 // commitRequest returns the request that marks the monolith as moved, if it is as it was read.
 func (e *Entity) commitRequest(incarnation types.AttributeValue) *write.Request {
 	k := &Mark{Incarnation: incarnation, Hash: e.Doc.Hash()}
-	return e.m.docRequest(e.Doc, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
+	return e.m.docRequest(e.Doc, item.Assignment{Name: e.m.Layout.Reserved.MovedName(), Index: item.Unlisted, Value: k.value()})
 }
 
 // docRequest returns the request that writes an attribute of a monolith, if that is unmarked and as it
@@ -25,12 +24,12 @@ func (e *Entity) commitRequest(incarnation types.AttributeValue) *write.Request 
 // are absent.
 func (m *Mover) docRequest(d *Monolith, set item.Assignment) *write.Request {
 	r := &write.Request{
-		Kind: write.Update, Place: d.Place, Label: m.Layout.Model, Field: "the monolith", Reserved: source,
-		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Set: []item.Assignment{set},
+		Kind: write.Update, Place: d.Place, Label: m.Layout.Model, Field: "the monolith", Reserved: m.Layout.Reserved,
+		Header: m.Layout.Reserved.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Set: []item.Assignment{set},
 	}
 	m.expectDoc(r, d)
 	r.NewSize = r.OldSize + set.Size() - item.Assignment{Name: set.Name, Value: d.Attributes[set.Name]}.Size() +
-		source.Grows(r.Header, false)
+		m.Layout.Reserved.Grows(r.Header, false)
 	r.Prepare()
 	return r
 }
@@ -41,11 +40,11 @@ func (m *Mover) docRequest(d *Monolith, set item.Assignment) *write.Request {
 func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 	var values []item.Assignment
 	for _, a := range write.OldValues(d.Place, d.Attributes, nil).Values {
-		if a.Name != schema.Moved && a.Name != schema.DefaultVersion {
+		if a.Name != m.Layout.Reserved.MovedName() && a.Name != m.Layout.Version {
 			values = append(values, a)
 		}
 	}
-	values = append(values, item.Assignment{Name: schema.Moved, Value: d.Attributes[schema.Moved]})
+	values = append(values, item.Assignment{Name: m.Layout.Reserved.MovedName(), Value: d.Attributes[m.Layout.Reserved.MovedName()]})
 	for _, name := range slices.Sorted(slices.Values(m.Layout.Tops())) {
 		if len(values) < write.MaxTerms-4 && d.Attributes[name] == nil && name != m.Source.Hash &&
 			name != m.Source.Range {
@@ -79,7 +78,7 @@ func (e *Entity) commit(ctx context.Context) error {
 		case write.Failed, write.Unknown:
 			return o.Err
 		}
-		now := &Monolith{e.Doc.Place, o.Stored[0]}
+		now := &Monolith{e.Doc.Place, o.Stored[0], e.m.Layout.Reserved}
 		k := now.Mark()
 		r := Root{
 			Header: item.Header{Incarnation: e.incarnation}, Stage: item.Stage{Took: e.took},

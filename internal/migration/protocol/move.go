@@ -16,7 +16,6 @@ import (
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/layout"
-	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -173,9 +172,9 @@ func (e *Entity) split() error {
 	if err != nil {
 		return err
 	}
-	if v := e.Doc.Attributes[schema.DefaultVersion]; v != nil && !isToken(v) {
+	if v := e.Doc.Attributes[e.m.Layout.Version]; v != nil && !isToken(v) {
 		return &Unmovable{fmt.Errorf("%s: the library stores its versions of monoliths there, but it has another "+
-			"value: rename the attribute", schema.DefaultVersion)}
+			"value: rename the attribute", e.m.Layout.Version)}
 	}
 	for _, it := range parts.Items {
 		if err := e.m.indexable(e.m.place(it), it.Attributes); err != nil {
@@ -371,8 +370,8 @@ func (e *Entity) goLive(ctx context.Context) error {
 
 func (e *Entity) liveRequest() *write.Request {
 	r := e.rootRequest(e.parts.Root().Attributes)
-	item.NewStage(item.Live, e.m.Now()).Assign().Into(r.Put)
-	item.AssignIncarnation(e.incarnation).Into(r.Put)
+	e.m.Layout.Reserved.AssignStage(item.NewStage(item.Live, e.m.Now())).Into(r.Put)
+	e.m.Layout.Reserved.AssignIncarnation(e.incarnation).Into(r.Put)
 	r.New, r.Incarnation = false, e.incarnation
 	r.Expect = write.Expect{Version: e.token}
 	r.Prepare()
@@ -384,13 +383,14 @@ func (e *Entity) liveRequest() *write.Request {
 // noteSum notes, with the residue, the sum of the versions of the parts and of the root, and which migration this is.
 func (m *Mover) noteSum(put item.Attributes, sum [item.TokenSize]byte, version types.AttributeValue) {
 	add(&sum, version)
+	name := m.Layout.Reserved.MovedName()
 	residue := item.Attributes{
-		schema.DefaultVersion: &types.AttributeValueMemberB{Value: append(sum[:], m.origin()...)},
+		m.Layout.Version: &types.AttributeValueMemberB{Value: append(sum[:], m.origin()...)},
 	}
-	if m, ok := put[schema.Moved].(*types.AttributeValueMemberM); ok {
-		maps.Copy(residue, m.Value)
+	if note, ok := put[name].(*types.AttributeValueMemberM); ok {
+		maps.Copy(residue, note.Value)
 	}
-	put[schema.Moved] = &types.AttributeValueMemberM{Value: residue}
+	put[name] = &types.AttributeValueMemberM{Value: residue}
 }
 
 // finish handles a marked monolith: its root is live, unless a move was not finished.
@@ -469,7 +469,7 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 	case root.is(item.Migrating) && k != nil && !root.Has(k):
 		return e.stale(ctx, root)
 	case k != nil && !root.there() && e.marked != nil && !e.unsure &&
-		attr.Same(e.marked, source.Header(e.Doc.Attributes).Version):
+		attr.Same(e.marked, e.m.Layout.Reserved.Header(e.Doc.Attributes).Version):
 		return e.takeBack(ctx)
 	case k != nil && k.Deleted, k != nil && !root.is(item.Migrating): // deleted, before it was moved or since
 		return e.m.Leftovers(ctx, e.at, e.m.kept(k), &e.t)
@@ -602,7 +602,7 @@ func (e *Entity) sumOfParts(ctx context.Context, incarnation types.AttributeValu
 ) {
 	all, err := e.m.Items(ctx, e.at, &e.t)
 	for _, s := range all {
-		if s.Place != e.at && attr.Same(source.Header(s.Attributes).Incarnation, incarnation) {
+		if s.Place != e.at && attr.Same(e.m.Layout.Reserved.Header(s.Attributes).Incarnation, incarnation) {
 			n++
 			add(&sum, e.m.Layout.Reserved.Header(s.Attributes).Version)
 		}

@@ -63,10 +63,10 @@ func (m *Mover) Predict(d *Monolith) (*Price, error) {
 func (m *Mover) backUnits(put *write.Request) float64 {
 	is := stored(put)
 	st := item.NewStage(item.RollingBack, m.Now())
-	st.From, st.Digest = item.Live, item.ContentDigest(is)
-	mark := st.Assign()
+	st.From, st.Digest = item.Live, m.Layout.Reserved.ContentDigest(is)
+	mark := m.Layout.Reserved.AssignStage(st)
 	if !put.Root {
-		mark = item.Frozen(put.Token, is)
+		mark = m.Layout.Reserved.Frozen(put.Token, is)
 	}
 	r := &write.Request{
 		Kind: write.Update, Place: put.Place, Reserved: put.Reserved, Header: put.Reserved.Header(is),
@@ -92,7 +92,7 @@ func (m *Mover) removal(marked *write.Request, before item.Attributes) float64 {
 
 // notes returns the root's record, and the attributes that belong to no field.
 func (m *Mover) notes(c *layout.Collection, d *Monolith) (residue, unclaimed []string) {
-	residue = layout.Noted(c.Root())
+	residue = m.Layout.Noted(c.Root())
 	doc, _ := m.Content(d) // as it was split
 	for name := range doc {
 		if !m.Layout.Claims(name) {

@@ -11,6 +11,7 @@ package protocol
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -87,15 +88,17 @@ func New(c Client, l *layout.Layout, source *item.Table, keys *layout.Keys, tabl
 // tries is the maximum number of attempts after changes by other writers.
 const tries = 10
 
-// source are the reserved attributes of monoliths.
-var source = item.Reserved{Version: schema.DefaultVersion}
-
 // Monolith is an item of the old layout, as it was read.
 type Monolith struct {
 	item.Place
 	// Attributes are all that it holds; nil for none.
 	Attributes item.Attributes
+	// Reserved names the library's own attributes: the version, and the mark of the migration.
+	Reserved item.Reserved
 }
+
+// version returns the name of the version that the library gives a monolith.
+func (d *Monolith) version() string { return cmp.Or(d.Reserved.Version, schema.DefaultVersion) }
 
 // Mark is the content of a monolith's mark.
 type Mark struct {
@@ -120,7 +123,7 @@ const (
 
 // Mark returns the mark, nil for none: an attribute of that name and another form is the monolith's own.
 func (d *Monolith) Mark() *Mark {
-	m, ok := d.Attributes[schema.Moved].(*types.AttributeValueMemberM)
+	m, ok := d.Attributes[d.Reserved.MovedName()].(*types.AttributeValueMemberM)
 	if !ok {
 		return nil
 	}
@@ -162,7 +165,7 @@ func (d *Monolith) There() bool { return len(d.Attributes) > 0 }
 func (d *Monolith) Unmarked() bool { return d.There() && d.Mark() == nil }
 
 // Hash returns the hash of its content, without the reserved attributes.
-func (d *Monolith) Hash() []byte { return attr.Hash(d.Attributes, schema.DefaultVersion, schema.Moved) }
+func (d *Monolith) Hash() []byte { return attr.Hash(d.Attributes, d.version(), d.Reserved.MovedName()) }
 
 // Changed reports whether a marked monolith was written by a program that knows only the old layout.
 func (d *Monolith) Changed() bool {
@@ -176,11 +179,12 @@ type Root struct {
 	Attributes item.Attributes
 	item.Header
 	item.Stage
+	reserved item.Reserved
 }
 
 func (m *Mover) root(at item.Place, a item.Attributes) Root {
 	h := m.Layout.Reserved.Header(a)
-	return Root{at, a, h, h.ReadStage()}
+	return Root{at, a, h, h.ReadStage(), m.Layout.Reserved}
 }
 
 func (r *Root) there() bool { return len(r.Attributes) > 0 }
@@ -204,7 +208,7 @@ func (r *Root) took(incarnation types.AttributeValue) bool {
 
 // Belongs reports whether an item is the entity's.
 func (r *Root) Belongs(a item.Attributes) bool {
-	of := source.Header(a).Incarnation
+	of := r.reserved.Header(a).Incarnation
 	return of == nil || attr.Same(of, r.Incarnation)
 }
 
@@ -216,7 +220,7 @@ func (m *Mover) stored(ctx context.Context, at item.Place, t *write.Tally) (item
 // Monolith reads a monolith strongly.
 func (m *Mover) Monolith(ctx context.Context, at item.Place, t *write.Tally) (*Monolith, error) {
 	a, err := m.stored(ctx, at, t)
-	return &Monolith{at, a}, err
+	return &Monolith{at, a, m.Layout.Reserved}, err
 }
 
 func (m *Mover) readRoot(ctx context.Context, at item.Place, t *write.Tally) (Root, error) {

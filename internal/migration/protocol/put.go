@@ -53,7 +53,7 @@ func stored(r *write.Request) item.Attributes {
 
 // claimed notes the claim that still exists.
 func (e *Entity) claimed(r *write.Request) {
-	e.current, e.token, e.incarnation, e.shared = stored(r), r.Token, source.Header(r.Put).Incarnation, false
+	e.current, e.token, e.incarnation, e.shared = stored(r), r.Token, e.m.Layout.Reserved.Header(r.Put).Incarnation, false
 	e.left, e.sum, e.asked, e.lost, e.claims = nil, [item.TokenSize]byte{}, false, false,
 		append(e.claims, e.incarnation)
 	for _, it := range e.parts.Items[1:] {
@@ -68,8 +68,8 @@ func (e *Entity) claimRequest(instead item.Attributes, incarnation types.Attribu
 	r := e.rootRequest(item.Attributes{})
 	st := item.NewStage(item.Migrating, e.m.Now())
 	st.Took, st.Origin = e.took, e.m.origin()
-	st.Assign().Into(r.Put)
-	item.AssignIncarnation(incarnation).Into(r.Put)
+	e.m.Layout.Reserved.AssignStage(st).Into(r.Put)
+	e.m.Layout.Reserved.AssignIncarnation(incarnation).Into(r.Put)
 	over(r, instead)
 	if r.Expect.Instead != nil && r.Expect.Instead.Header.Version != nil {
 		r.Expect, r.New = write.Expect{Version: r.Expect.Instead.Header.Version}, false
@@ -142,7 +142,7 @@ func add(sum *[item.TokenSize]byte, version types.AttributeValue) {
 func (e *Entity) partRequest(p *part) *write.Request {
 	put := maps.Clone(p.Attributes)
 	maps.Copy(put, p.place.Key())
-	item.AssignIncarnation(e.incarnation).Into(put)
+	e.m.Layout.Reserved.AssignIncarnation(e.incarnation).Into(put)
 	r := &write.Request{
 		Kind: write.Put, Place: p.place, Label: e.m.Layout.Model, Field: p.Kind.Name, New: true,
 		Reserved: e.m.Layout.Reserved,

@@ -9,7 +9,6 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -80,12 +79,12 @@ func (m *Mover) shown(ctx context.Context, r *Root, t *write.Tally) (map[string]
 	found := false
 	for _, s := range all {
 		if s.Place == r.Place {
-			found = attr.Same(source.Header(s.Attributes).Incarnation, r.Incarnation)
+			found = attr.Same(m.Layout.Reserved.Header(s.Attributes).Incarnation, r.Incarnation)
 		} else if !r.Belongs(s.Attributes) {
 			continue
 		}
 		a := attr.CopyItem(s.Attributes)
-		delete(a, schema.State)
+		delete(a, m.Layout.Reserved.StateName())
 		items[s.Place.Table.Name] = append(items[s.Place.Table.Name], a)
 	}
 	if !found {
@@ -161,7 +160,7 @@ func (d *Monolith) Contradicts() error {
 // whether it was.
 func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (bool, error) {
 	k := &Mark{Deleted: true, Hash: d.Hash()}
-	r := m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
+	r := m.docRequest(d, item.Assignment{Name: m.Layout.Reserved.MovedName(), Index: item.Unlisted, Value: k.value()})
 	if len(d.Attributes) > write.MaxTerms-4 && r.Expect.Version == nil || r.Longest() > cost.MaxExpression ||
 		r.NewSize > cost.MaxItem {
 		return false, &Unmovable{fmt.Errorf("the monolith has %d attributes and %s, too large for a "+

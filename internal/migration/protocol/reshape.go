@@ -7,7 +7,6 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/schema"
 )
 
 // Reshape are a program's functions between its monoliths, with the keys of their table, and what
@@ -39,7 +38,7 @@ func (m *Mover) Content(d *Monolith) (item.Attributes, error) {
 func (d *Monolith) bare() item.Attributes {
 	doc := item.Attributes{}
 	for name, v := range d.Attributes {
-		if name == schema.DefaultVersion && isToken(v) || name == schema.Moved && d.Mark() != nil {
+		if name == d.version() && isToken(v) || name == d.Reserved.MovedName() && d.Mark() != nil {
 			continue
 		}
 		doc[name] = v
@@ -60,7 +59,7 @@ func (m *Mover) monolith(at item.Place, doc item.Attributes) (item.Attributes, e
 		}
 	}
 	maps.Copy(whole, at.Key())
-	delete(whole, schema.DefaultVersion)
+	delete(whole, m.Layout.Version)
 	return whole, nil
 }
 
@@ -96,7 +95,7 @@ func (m *Mover) goesForth(at item.Place, whole, doc item.Attributes) error {
 	if m.Reshape.Forth == nil {
 		return nil
 	}
-	produced, err := m.Content(&Monolith{at, whole})
+	produced, err := m.Content(&Monolith{at, whole, m.Layout.Reserved})
 	if err != nil {
 		return err
 	}

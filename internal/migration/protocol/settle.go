@@ -9,7 +9,6 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -48,12 +47,12 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 		case !r.live():
 			return &Conflict{root, notBoth(&r, d)}
 		case r.Incarnation == nil:
-			return &Conflict{root, "another program wrote the root item without _a: add the attribute _a with 8 " +
-				"random bytes, or keep the monolith"}
+			return &Conflict{root, fmt.Sprintf("another program wrote the root item without %[1]s: add the attribute "+
+				"%[1]s with 8 random bytes, or keep the monolith", m.Layout.Reserved.IncarnationName())}
 		case d.Contradicts() == nil:
 			return &Conflict{doc, inOneLayout}
 		}
-		w := m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
+		w := m.docRequest(d, item.Assignment{Name: m.Layout.Reserved.MovedName(), Index: item.Unlisted, Value: k.value()})
 		if w.NewSize > cost.MaxItem || w.Longest() > cost.MaxExpression {
 			return &Unmovable{fmt.Errorf("the monolith has %s, and no room for its mark or a condition: "+
 				"delete it with the program that wrote it", attr.Bytes(d.Size()))}

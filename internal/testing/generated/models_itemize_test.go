@@ -2339,37 +2339,37 @@ func cloneLedgerEntry(dst, src *LedgerEntry) {
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Log) ItemizeCodec(*Log) *mapperimpl.Codec[Log] {
-	return &mapperimpl.Codec[Log]{Layout: "c904ca3124f98261add087c8", Table: logForm}
+	return &mapperimpl.Codec[Log]{Layout: "69f46f08819f475de71a9563", Table: logForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Visit) ItemizeCodec(*Visit) *mapperimpl.Codec[Visit] {
-	return &mapperimpl.Codec[Visit]{Layout: "77c51cf96109049be03f84b2", Table: visitForm}
+	return &mapperimpl.Codec[Visit]{Layout: "40cd454537720ec7dc9f2d46", Table: visitForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
-	return &mapperimpl.Codec[Ticket]{Layout: "577b98111dfe3db61c72f235", Table: ticketForm}
+	return &mapperimpl.Codec[Ticket]{Layout: "cfc3c69fd80f15c95cb39ef1", Table: ticketForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Happening) ItemizeCodec(*Happening) *mapperimpl.Codec[Happening] {
-	return &mapperimpl.Codec[Happening]{Layout: "b9b59e3cba70e467ac03913b", Table: happeningForm}
+	return &mapperimpl.Codec[Happening]{Layout: "24e498b269490b64355afbbe", Table: happeningForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
-	return &mapperimpl.Codec[Shelf]{Layout: "f54d1aa9c979e04aa1565aeb", Table: shelfForm}
+	return &mapperimpl.Codec[Shelf]{Layout: "ab8aa6a90c8f33e3b99c728d", Table: shelfForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Score) ItemizeCodec(*Score) *mapperimpl.Codec[Score] {
-	return &mapperimpl.Codec[Score]{Layout: "cba2560e364d78a113770439", Table: scoreForm}
+	return &mapperimpl.Codec[Score]{Layout: "9709c33b78dd0f372b94ebce", Table: scoreForm}
 }
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Ledger) ItemizeCodec(*Ledger) *mapperimpl.Codec[Ledger] {
-	return &mapperimpl.Codec[Ledger]{Layout: "c32307c7a61dea667a226076", Table: ledgerForm}
+	return &mapperimpl.Codec[Ledger]{Layout: "1d407168afe45fdde4f5b594", Table: ledgerForm}
 }
 
 type logLayout_changed_run_go_generate = struct {

@@ -14,7 +14,7 @@ var All = []any{
 	&Pointers{}, &Nested{}, &Embedding{}, &EmbeddedPointer{}, &Spread{}, &SharedSpread{}, &Interfaces{}, &Marshalers{},
 	&Decimals{}, &NamedTypes{}, &TimeElements{}, &MapElements{}, &ScalarElements{}, &SetItems{}, &PointerElements{},
 	&Composite{}, &OwnerKeys{}, &Product{}, &SecondaryItems{}, &Thread{}, &Reading{}, &Chunk{}, &Order{}, &Bare{},
-	&OneTable{}, &NoVersion{}, &NamedVersion{}, &Expiring{}, &ExpiringAll{}, &Slashes{}, &TextKeys{}, &BinaryKey{},
+	&OneTable{}, &NoVersion{}, &NamedVersion{}, &NamedAll{}, &Expiring{}, &ExpiringAll{}, &Slashes{}, &TextKeys{}, &BinaryKey{},
 	&Wide{}, &EmbeddedElements{}, &SameKeys{}, &Lossy{}, &Nothing{}, &Trees{}, &Ticket{}, &Page{},
 }
 
@@ -449,6 +449,18 @@ type NamedVersion struct {
 	ID    string   `ddb:"pk={ID}"`
 	Text  string   `ddb:"sk=A"`
 	Lines []Line   `ddb:"sk=L#{Line:03}"`
+}
+
+// NamedAll names all attributes of the library, and has fields with the default names.
+type NamedAll struct {
+	_      struct{} `ddb:"table=namedall,version=rev,state=phase,incarnation=life,migration=moved"`
+	ID     string   `ddb:"pk={ID}"`
+	Text   string   `ddb:"sk=A"`
+	State  string   `ddb:"sk=A" dynamodbav:"_s"`
+	Author string   `ddb:"sk=A" dynamodbav:"_a"`
+	Memo   string   `ddb:"sk=A" dynamodbav:"_m"`
+	Value  int      `ddb:"sk=B" dynamodbav:"_v"`
+	Lines  []Line   `ddb:"sk=L#{Line:03}"`
 }
 
 // Expiring has items that expire, each at its own time.
