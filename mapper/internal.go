@@ -41,13 +41,16 @@ func (internal) Collector(_ door.Key, m any) (*large.Collector, error) {
 	return engineOf(m).collector()
 }
 
-// CollectorOf is Collector for the command itemize, which knows a model by its source.
-func (internal) CollectorOf(_ door.Key, client Client, e *schema.Entity, options []Option) (*large.Collector, error) {
+// CollectorOf is Collector for the command itemize, which knows a model by its source. It also returns the model.
+func (internal) CollectorOf(_ door.Key, client Client, e *schema.Entity, options []Option) (*model.Model,
+	*large.Collector, error,
+) {
 	g, err := newEngine(client, e, nil, settingsOf(options))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return g.collector()
+	c, err := g.collector()
+	return g.model, c, err
 }
 
 // Tables returns the present tables of the model of a *Mapper. TablesAt returns those for some times,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,23 +19,27 @@ import (
 	"github.com/itemize/itemize/s3store"
 )
 
-// gcAsked has the flags of itemize gc.
-type gcAsked struct {
+// stores has the flags that say where the items and values of models are stored.
+type stores struct {
 	remote
-	model           string
 	tables, buckets map[string]string
 	records         string
-	remove, scan    bool
-	grace           time.Duration
-	rate            float64
-	from            string
 }
 
-func (a *gcAsked) flags(f *flags) {
+// gcAsked has the flags of itemize gc.
+type gcAsked struct {
+	stores
+	model        string
+	remove, scan bool
+	grace        time.Duration
+	rate         float64
+	from         string
+}
+
+func (a *stores) flags(f *flags) {
 	a.tables, a.buckets = map[string]string{}, map[string]string{}
 	a.remote.flags(f)
 	f.StringVar(&a.s3, "s3-endpoint", "", "`URL` of S3 (default: that of the region)")
-	f.StringVar(&a.model, "model", "", "`name` of the model, if the packages have several with large values")
 	renames := func(to map[string]string) func(string) error {
 		return func(s string) error {
 			name, real, ok := strings.Cut(s, "=")
@@ -48,6 +53,11 @@ func (a *gcAsked) flags(f *flags) {
 	f.Func("table", "real name of a table of the model: `NAME=REAL`; repeatable", renames(a.tables))
 	f.Func("bucket", "real name of a bucket of the model: `NAME=REAL`; repeatable", renames(a.buckets))
 	f.StringVar(&a.records, "records", "", "`table` of mapper.LargeRecords, if programs use that option")
+}
+
+func (a *gcAsked) flags(f *flags) {
+	a.stores.flags(f)
+	f.StringVar(&a.model, "model", "", "`name` of the model, if the packages have several with large values")
 	f.BoolVar(&a.remove, "delete", false, "delete unreferenced values; the default only reports")
 	f.DurationVar(&a.grace, "grace", time.Hour,
 		"`time` that unreferenced values stay, at least 20m")
@@ -75,7 +85,7 @@ func (a *gcAsked) check() error {
 }
 
 // options returns the options of the mapper, as programs use them.
-func (a *gcAsked) options() ([]mapper.Option, error) {
+func (a *stores) options() ([]mapper.Option, error) {
 	named := func(names map[string]string) func(string) string {
 		return func(declared string) string {
 			if real, ok := names[declared]; ok {
@@ -99,17 +109,20 @@ func (a *gcAsked) options() ([]mapper.Option, error) {
 }
 
 // refuseUnknown refuses names of tables and buckets that the model does not have.
-func (a *gcAsked) refuseUnknown(e *schema.Entity) error {
-	var tables, buckets []string
-	for _, t := range e.Tables {
-		tables = append(tables, t.Name)
-	}
-	for _, it := range e.Items {
-		for _, x := range it.Attributes {
-			if l := x.Large; l.External() && l.Bucket != "" {
-				buckets = append(buckets, l.Bucket)
-			} else if l.External() && l.Parts != "" {
-				tables = append(tables, l.Parts)
+func (a *stores) refuseUnknown(models ...*schema.Entity) error {
+	var tables, buckets, named []string
+	for _, e := range models {
+		named = append(named, e.Name)
+		for _, t := range e.Tables {
+			tables = append(tables, t.Name)
+		}
+		for _, it := range e.Items {
+			for _, x := range it.Attributes {
+				if l := x.Large; l.External() && l.Bucket != "" {
+					buckets = append(buckets, l.Bucket)
+				} else if l.External() && l.Parts != "" {
+					tables = append(tables, l.Parts)
+				}
 			}
 		}
 	}
@@ -121,7 +134,7 @@ func (a *gcAsked) refuseUnknown(e *schema.Entity) error {
 		slices.Sort(x.names)
 		for name := range x.renamed {
 			if !slices.Contains(x.names, name) {
-				return fmt.Errorf("-%s %s: %s has no %s of that name, only %s", x.word, name, e.Name, x.word,
+				return fmt.Errorf("-%s %s: %s has no %s of that name, only %s", x.word, name, strings.Join(named, ", "), x.word,
 					strings.Join(slices.Compact(x.names), ", "))
 			}
 		}
@@ -171,7 +184,7 @@ func (c *command) gc(args []string) error {
 	if a.scan {
 		options = append(options, blob.Scan())
 	}
-	collector, err := mapper.Internal.CollectorOf(door.Key{}, client, e, of)
+	_, collector, err := mapper.Internal.CollectorOf(door.Key{}, client, e, of)
 	if err != nil && a.records == "" && strings.Contains(err.Error(), "mapper.LargeRecords") {
 		return fmt.Errorf("%w; or name it here by -records", err)
 	}
@@ -190,35 +203,19 @@ func (c *command) gc(args []string) error {
 
 // largeModel returns the model with large values, by its name if that is set.
 func (c *command) largeModel(name string, packages []string, tags string, asJSON bool) (*schema.Entity, error) {
-	loaded, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(tags)}, packages...)
+	found, err := c.models(packages, tags, asJSON, func(full string, e *schema.Entity) bool {
+		return slices.ContainsFunc(e.Items, (*schema.Item).HasExternal) &&
+			(name == "" || name == e.Name || name == full)
+	})
 	if err != nil {
 		return nil, err
 	}
-	var faults []gen.Diagnostic
-	found := map[string]*schema.Entity{}
-	var names []string
-	for _, p := range loaded {
-		faults = append(faults, p.Diagnostics...)
-		for _, m := range p.Models {
-			if m.Schema == nil || !slices.ContainsFunc(m.Schema.Items, (*schema.Item).HasExternal) {
-				continue
-			}
-			full := p.Path + "." + m.Schema.Name
-			if name != "" && name != m.Schema.Name && name != full {
-				continue
-			}
-			names = append(names, full)
-			found[full] = m.Schema
-		}
-	}
+	names := slices.Sorted(maps.Keys(found))
 	where := strings.Join(packages, " ")
 	switch {
-	case len(faults) > 0:
-		return nil, c.report(faults, asJSON)
 	case len(names) == 1:
 		return found[names[0]], nil
 	case len(names) > 1:
-		slices.Sort(names)
 		return nil, fmt.Errorf("the models %s in %s have external values: choose one by -model, with its package "+
 			"if two have one name", strings.Join(names, ", "), where)
 	case name != "":
@@ -226,6 +223,33 @@ func (c *command) largeModel(name string, packages []string, tags string, asJSON
 			name, where)
 	}
 	return nil, fmt.Errorf("no model in %s has external values (chunk, s3= in a tag): nothing to collect", where)
+}
+
+// models returns the models of packages that are wanted, by their packages and names.
+func (c *command) models(packages []string, tags string, asJSON bool,
+	wanted func(full string, e *schema.Entity) bool,
+) (map[string]*schema.Entity, error) {
+	loaded, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(tags)}, packages...)
+	if err != nil {
+		return nil, err
+	}
+	var faults []gen.Diagnostic
+	found := map[string]*schema.Entity{}
+	for _, p := range loaded {
+		faults = append(faults, p.Diagnostics...)
+		for _, m := range p.Models {
+			if m.Schema == nil {
+				continue
+			}
+			if full := p.Path + "." + m.Schema.Name; wanted(full, m.Schema) {
+				found[full] = m.Schema
+			}
+		}
+	}
+	if len(faults) > 0 {
+		return nil, c.report(faults, asJSON)
+	}
+	return found, nil
 }
 
 // collected prints the result of a collection.

@@ -50,6 +50,9 @@ func (o *Owner) attribute() types.AttributeValue {
 	return &types.AttributeValueMemberM{Value: m}
 }
 
+// OwnerOf reads the owner in the attributes of a part. ok is false if there is none.
+func OwnerOf(part item.Attributes) (o *Owner, ok bool) { return ownerOf(part[ofName]) }
+
 // ownerOf reads the owner in a part. ok is false if there is none.
 func ownerOf(av types.AttributeValue) (o *Owner, ok bool) {
 	m, ok := av.(*types.AttributeValueMemberM)

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/inspect"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/mapper"
+)
+
+// checkAsked has the flags of itemize check.
+type checkAsked struct {
+	stores
+	sample   int
+	all      bool
+	plan     bool
+	rate     float64
+	remember string
+	pending  time.Duration
+}
+
+func (a *checkAsked) flags(f *flags) {
+	a.stores.flags(f)
+	f.IntVar(&a.sample, "sample", 1000, "`number` of items to read, at random places of the table")
+	f.BoolVar(&a.all, "all", false, "read the whole table")
+	f.BoolVar(&a.plan, "plan", false, "print the units of the scan, and read nothing")
+	f.Float64Var(&a.rate, "rate", 0, "`RCU` per second (default: no limit)")
+	f.StringVar(&a.remember, "remember", "", "`file` for keys and versions: a later run reports items that changed "+
+		"and kept their versions")
+	f.DurationVar(&a.pending, "pending", time.Hour, "`age` from which an unfinished insert or delete is reported")
+}
+
+// check refuses invalid flags.
+func (a *checkAsked) check() error {
+	switch {
+	case a.rate < 0:
+		return usagef("-rate %v: write a number of RCU per second, or leave it out for no limit", a.rate)
+	case a.sample < 1:
+		return usagef("-sample %d: write a number of items, or -all", a.sample)
+	case a.pending < 0:
+		return usagef("-pending %v: write a time such as 1h", a.pending)
+	}
+	return nil
+}
+
+// checkTable runs itemize check.
+func (c *command) checkTable(args []string) error {
+	f := c.flags(help{
+		"check", "TABLE [packages]", "Look in a live table for items that break the rules of docs/format.md, as programs " +
+			"without this library\nmay have written them: changes without a new version, leftover items, values that are " +
+			"missing. It reads\na sample, prints the units first, and writes nothing. Exit status 1: it found some.",
+		[]string{
+			"check users ./store", "check -table users=prod-users -sample 10000 -rate 100 prod-users ./store",
+			"check -remember seen.json users ./store",
+		},
+	})
+	asJSON, tags := f.common()
+	var a checkAsked
+	a.flags(f)
+	rest, err := f.parseAll(args)
+	if err != nil {
+		return err
+	}
+	if err := a.check(); err != nil {
+		return err
+	}
+	if len(rest) == 0 {
+		return usagef("no table: write itemize check TABLE [packages]")
+	}
+	packages := rest[1:]
+	if len(packages) == 0 {
+		packages = []string{"."}
+	}
+	x, err := c.inspector(&a, rest[0], packages, *tags, *asJSON)
+	if err != nil || a.plan {
+		return err
+	}
+	r, err := x.Run(c.ctx)
+	if err != nil {
+		return err
+	}
+	if a.remember != "" {
+		if err := c.writeRemembered(a.remember, r.Seen); err != nil {
+			return err
+		}
+	}
+	if *asJSON {
+		enc := json.NewEncoder(c.stdout)
+		enc.SetIndent("", "\t")
+		err = enc.Encode(r)
+	} else {
+		c.inspected(r, x)
+	}
+	if err == nil && len(r.Findings) > 0 {
+		err = errFaults
+	}
+	return err
+}
+
+// inspector returns an inspector of the table, and announces what it reads.
+func (c *command) inspector(a *checkAsked, table string, packages []string, tags string, asJSON bool) (
+	*inspect.Inspector, error,
+) {
+	found, err := c.models(packages, tags, asJSON, func(string, *schema.Entity) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	if err := a.refuseUnknown(slices.Collect(maps.Values(found))...); err != nil {
+		return nil, err
+	}
+	client, err := a.client(10)
+	if err != nil {
+		return nil, err
+	}
+	options, err := a.options()
+	if err != nil {
+		return nil, err
+	}
+	x := &inspect.Inspector{
+		Client: client, Sample: a.sample, Pending: a.pending, Pause: 2 * time.Second, Now: time.Now,
+		Announce: func(step string, rcu float64) {
+			fmt.Fprintf(c.stderr, "reading %s: about %.0f RCU\n", step, max(rcu, 1))
+		},
+	}
+	if a.all {
+		x.Sample = 0
+	}
+	if a.rate > 0 {
+		x.Rate = flow.NewLimiter(a.rate)
+	}
+	var declared []string
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		m, collector, err := mapper.Internal.CollectorOf(door.Key{}, client, found[name], options)
+		external := slices.ContainsFunc(found[name].Items, (*schema.Item).HasExternal)
+		if err != nil && (external || m == nil) {
+			return nil, err
+		}
+		for _, t := range found[name].Tables {
+			declared = append(declared, t.Name)
+		}
+		t := m.TableNamed(table)
+		if t == nil {
+			continue
+		}
+		x.Table = t
+		one := &inspect.Model{Model: m}
+		if external {
+			one.Fetcher = collector.Fetcher
+		}
+		x.Models = append(x.Models, one)
+	}
+	if x.Table == nil {
+		slices.Sort(declared)
+		return nil, fmt.Errorf("no model in %s has items in the table %s, only in %s: write the declared name "+
+			"of the table: -table NAME=%s", strings.Join(packages, " "), table, strings.Join(slices.Compact(declared), ", "), table)
+	}
+	if x.Earlier, err = c.readRemembered(a.remember); err != nil {
+		return nil, err
+	}
+	return x, c.announce(x, client)
+}
+
+// announce prints the units of the scan, and checks that the table can be read.
+func (c *command) announce(x *inspect.Inspector, client *dynamodb.Client) error {
+	out, err := client.DescribeTable(c.ctx, &dynamodb.DescribeTableInput{TableName: &x.Table.Name})
+	if err != nil {
+		return fmt.Errorf("the table %s cannot be described: %w", x.Table.Name, err)
+	}
+	if err := sameKeys(x.Table, out); err != nil {
+		return err
+	}
+	items, bytes := int(aws.ToInt64(out.Table.ItemCount)), float64(aws.ToInt64(out.Table.TableSizeBytes))
+	x.Items = items
+	n := items
+	if x.Sample > 0 {
+		n = min(items, x.Sample)
+	}
+	if items == 0 {
+		x.Announce("the table, which was empty when DynamoDB last counted its items", 0.5)
+		return nil
+	}
+	x.Announce(fmt.Sprintf("%d of about %d items", n, items), bytes/float64(items)*float64(n)/8192)
+	return nil
+}
+
+// sameKeys requires that the table has the key attributes of the models.
+func sameKeys(t *item.Table, out *dynamodb.DescribeTableOutput) error {
+	var names []string
+	for _, k := range out.Table.KeySchema {
+		names = append(names, aws.ToString(k.AttributeName))
+	}
+	want := []string{t.Hash}
+	if t.Range != "" {
+		want = append(want, t.Range)
+	}
+	if !slices.Equal(names, want) {
+		return fmt.Errorf("the table %s has the keys %s, but the model has %s: name another table, or correct hash= and "+
+			"range=", t.Name, strings.Join(names, ", "), strings.Join(want, ", "))
+	}
+	return nil
+}
+
+// readRemembered reads the file of an earlier run, nil if there is none.
+func (c *command) readRemembered(file string) (*inspect.Remembered, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(c.path(file))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := inspect.ReadRemembered(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("-remember %s: %w", file, err), f.Close())
+	}
+	return m, f.Close()
+}
+
+// writeRemembered writes the file for a later run. It has keys, so that only its owner may read it.
+func (c *command) writeRemembered(file string, m *inspect.Remembered) error {
+	f, err := os.OpenFile(c.path(file), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.Write(f), f.Close())
+}
+
+// inspected prints a report.
+func (c *command) inspected(r *inspect.Report, x *inspect.Inspector) {
+	printf := func(format string, args ...any) { fmt.Fprintf(c.stdout, format+"\n", args...) }
+	for _, f := range r.Findings {
+		printf("%s: %s: %s: %s: %s", f.Rule, f.Model, f.Item, f.What, f.Cure)
+	}
+	printf("%d items of %d entities in %s: %d findings", r.Items, r.Entities, x.Table.Name, len(r.Findings))
+	line := func(n int, text string) {
+		if n > 0 {
+			printf("  %d %s", n, text)
+		}
+	}
+	line(r.Compared, "items compared with the earlier run")
+	line(r.Values, "external values read")
+	line(r.Own, "records, parts and notes of the library")
+	line(r.Unknown, "items of no model")
+	line(r.Unversioned, "items without a version: a save compares old values")
+	line(r.Unborn, "items without an incarnation: they belong to every entity with their key")
+	line(r.Expired, "expired items that DynamoDB has not deleted yet")
+	printf("it took %v RCU (predicted %v)", r.Consumed, r.RCU)
+}
