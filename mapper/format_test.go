@@ -173,7 +173,8 @@ func TestFormatValues(t *testing.T) {
 		m, typ := madeModel(t,
 			madeField("_", reflect.TypeFor[struct{}](), `ddb:"table=made"`),
 			madeField("ID", reflect.TypeFor[string](), `ddb:"pk=X#{ID}"`),
-			madeField("V", g.typ, nested(g.typ)+` dynamodbav:"`+strings.Join(append([]string{"V"}, v.Options...), ",")+`"`))
+			madeField("V", g.typ, nested(g.typ)+` dynamodbav:"`+strings.Join(append([]string{"V"}, v.Options...),
+				",")+`"`))
 		made := reflect.New(typ)
 		made.Elem().FieldByName("ID").SetString("1")
 		if g.value != nil {
@@ -252,7 +253,7 @@ func sameJSON(t *testing.T, want json.RawMessage, got any) string {
 	return cmp.Diff(x, y)
 }
 
-// An entity is loaded from the items of its vector, and the items that are part of it are those that an insert of it puts.
+// An entity is loaded from the items of its vector, and an insert of it puts the items that are part of it.
 func TestFormatEntities(t *testing.T) {
 	t.Parallel()
 	clinics, err := mapper.New[models.Clinic](enginetest.Start(t).Client())
@@ -299,7 +300,8 @@ func TestFormatEntities(t *testing.T) {
 			for name, value := range put {
 				if was := was[name]; name != "_a" && name != "Letter" && was != nil && !attr.Same(value, was) &&
 					!sameTime(value, was) {
-					t.Errorf("%d: %s of %s is %s, and not %s", i, name, models.ShowJSON(put["SK"]), models.ShowJSON(value),
+					t.Errorf("%d: %s of %s is %s, and not %s", i, name, models.ShowJSON(put["SK"]),
+						models.ShowJSON(value),
 						models.ShowJSON(was))
 				}
 			}
@@ -347,7 +349,8 @@ func TestFormatRecords(t *testing.T) {
 			put["~since"] = a["~since"]
 		}
 		if !strings.Contains(v.Meaning, string(r.State)) || !attr.SameItem(put, a) {
-			t.Errorf("%d: %s: %v comes back as %v", i, v.Meaning, models.ShowJSON(a["~values"]), models.ShowJSON(put["~values"]))
+			t.Errorf("%d: %s: %v comes back as %v", i, v.Meaning, models.ShowJSON(a["~values"]),
+				models.ShowJSON(put["~values"]))
 		}
 	}
 }

@@ -59,8 +59,10 @@ func (a *checkAsked) check() error {
 // checkTable runs itemize check.
 func (c *command) checkTable(args []string) error {
 	f := c.flags(help{
-		"check", "TABLE [packages]", "Look in a live table for items that break the rules of docs/format.md, as programs " +
-			"without this library\nmay have written them: changes without a new version, leftover items, values that are " +
+		"check", "TABLE [packages]", "Look in a live table for items that break the rules of docs/format.md, as " +
+			"programs " +
+			"without this library\nmay have written them: changes without a new version, leftover items, values " +
+			"that are " +
 			"missing. It reads\na sample, prints the units first, and writes nothing. Exit status 1: it found some.",
 		[]string{
 			"check users ./store", "check -table users=prod-users -sample 10000 -rate 100 prod-users ./store",
@@ -165,7 +167,8 @@ func (c *command) inspector(a *checkAsked, table string, packages []string, tags
 	if x.Table == nil {
 		slices.Sort(declared)
 		return nil, fmt.Errorf("no model in %s has items in the table %s, only in %s: write the declared name "+
-			"of the table: -table NAME=%s", strings.Join(packages, " "), table, strings.Join(slices.Compact(declared), ", "), table)
+			"of the table: -table NAME=%s", strings.Join(packages, " "), table, strings.Join(slices.Compact(declared),
+			", "), table)
 	}
 	if x.Earlier, err = c.readRemembered(a.remember); err != nil {
 		return nil, err
@@ -207,7 +210,8 @@ func sameKeys(t *item.Table, out *dynamodb.DescribeTableOutput) error {
 		want = append(want, t.Range)
 	}
 	if !slices.Equal(names, want) {
-		return fmt.Errorf("the table %s has the keys %s, but the model has %s: name another table, or correct hash= and "+
+		return fmt.Errorf("the table %s has the keys %s, but the model has %s: name another table, or correct hash= "+
+			"and "+
 			"range=", t.Name, strings.Join(names, ", "), strings.Join(want, ", "))
 	}
 	return nil
@@ -245,7 +249,7 @@ func (c *command) writeRemembered(file string, m *inspect.Remembered) error {
 func (c *command) inspected(r *inspect.Report, x *inspect.Inspector) {
 	printf := func(format string, args ...any) { fmt.Fprintf(c.stdout, format+"\n", args...) }
 	for _, f := range r.Findings {
-		printf("%s: %s: %s: %s: %s", f.Rule, f.Model, f.Item, f.What, f.Cure)
+		printf("%s: %s: %s: %s: %s", f.Rule, f.Model, f.Item, f.Fact, f.Cure)
 	}
 	printf("%d items of %d entities in %s: %d findings", r.Items, r.Entities, x.Table.Name, len(r.Findings))
 	line := func(n int, text string) {
@@ -257,8 +261,8 @@ func (c *command) inspected(r *inspect.Report, x *inspect.Inspector) {
 	line(r.Values, "external values read")
 	line(r.Own, "records, parts and notes of the library")
 	line(r.Unknown, "items of no model")
-	line(r.Unversioned, "items without a version: a save compares old values")
-	line(r.Unborn, "items without an incarnation: they belong to every entity with their key")
+	line(r.NoVersion, "items without a version: a save compares old values")
+	line(r.NoIncarnation, "items without an incarnation: they belong to every entity with their key")
 	line(r.Expired, "expired items that DynamoDB has not deleted yet")
 	printf("it took %v RCU (predicted %v)", r.Consumed, r.RCU)
 }

@@ -20,20 +20,20 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// Club is a model with an index, expiries and large values, as clubSource has it.
+// Club is a model with an index, large values and items that expire, as clubSource has it.
 type Club struct {
-	_       struct{}         `ddb:"table=clubs,ttl=expires"`
-	_       struct{}         `ddb:"index=byCity,hash=GSI1PK,range=GSI1SK,pk=CITY#{City},sk=NAME#{Name}"`
-	ID      string           `ddb:"pk=CLUB#{ID}"`
-	Name    string           `ddb:"sk=HEAD"`
-	City    string           `ddb:"sk=HEAD"`
-	Seats   int              `ddb:"sk=HEAD"`
-	Members []Person         `ddb:"sk=MEMBER#{Joined:date}#{ID}"`
-	Offer   *Offer           `ddb:"sk=OFFER"`
-	Rooms   map[string]*Room `ddb:"sk=ROOM#{key}"`
+	_      struct{}         `ddb:"table=clubs,ttl=expires"`
+	_      struct{}         `ddb:"index=byCity,hash=GSI1PK,range=GSI1SK,pk=CITY#{City},sk=NAME#{Name}"`
+	ID     string           `ddb:"pk=CLUB#{ID}"`
+	Name   string           `ddb:"sk=HEAD"`
+	City   string           `ddb:"sk=HEAD"`
+	Seats  int              `ddb:"sk=HEAD"`
+	People []Person         `ddb:"sk=PERSON#{Joined:date}#{ID}"`
+	Offer  *Offer           `ddb:"sk=OFFER"`
+	Rooms  map[string]*Room `ddb:"sk=ROOM#{key}"`
 }
 
-// Person is a member of a club.
+// Person is in a club.
 type Person struct {
 	Joined time.Time
 	ID     string
@@ -53,7 +53,7 @@ const clubSource = "package clubs\n\nimport \"time\"\n\ntype Club struct {\n" +
 	"\t_ struct{} `ddb:\"table=clubs,ttl=expires\"`\n" +
 	"\t_ struct{} `ddb:\"index=byCity,hash=GSI1PK,range=GSI1SK,pk=CITY#{City},sk=NAME#{Name}\"`\n" +
 	"\tID string `ddb:\"pk=CLUB#{ID}\"`\n\tName string `ddb:\"sk=HEAD\"`\n\tCity string `ddb:\"sk=HEAD\"`\n" +
-	"\tSeats int `ddb:\"sk=HEAD\"`\n\tMembers []Person `ddb:\"sk=MEMBER#{Joined:date}#{ID}\"`\n" +
+	"\tSeats int `ddb:\"sk=HEAD\"`\n\tPeople  []Person `ddb:\"sk=PERSON#{Joined:date}#{ID}\"`\n" +
 	"\tOffer *Offer `ddb:\"sk=OFFER\"`\n\tRooms map[string]*Room `ddb:\"sk=ROOM#{key}\"`\n}\n\n" +
 	"type Person struct {\n\tJoined time.Time\n\tID string\n\tLetter string `ddb:\"chunk,inline=1KB\"`\n}\n\n" +
 	"type Offer struct {\n\tText string\n\tUntil time.Time `ddb:\"ttl\"`\n}\n\ntype Room struct{ Beds int }\n"
@@ -73,7 +73,7 @@ func (s *clubs) club(id string) map[string]attributes {
 	joined := time.Date(2021, 11, 14, 9, 30, 0, 0, time.UTC)
 	e := s.m.New(Club{
 		ID: id, Name: "n" + id, City: "Oslo", Seats: 3,
-		Members: []Person{
+		People: []Person{
 			{joined, "a", strings.Repeat("letter of a ", 200)}, {joined, "b", strings.Repeat("letter of b ", 200)},
 		},
 		Offer: &Offer{"o", time.Now().Add(time.Hour)},
@@ -121,7 +121,8 @@ func (s *clubs) items(pk string) map[string]attributes {
 // put writes an item as a program without the library does.
 func (s *clubs) put(a attributes) {
 	s.Helper()
-	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.table, Item: a}); err != nil {
+	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.table,
+		Item: a}); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -149,19 +150,20 @@ func with(a attributes, changes attributes) attributes {
 // plants notes that a check has to find a fault.
 func (s *clubs) plants(rule, id, sk string) { s.want[rule+" CLUB#"+id+" "+sk]++ }
 
-// parts returns the parts of the letter of a member.
-func (s *clubs) parts(member attributes) map[string]attributes {
-	p := member["Letter"].(*types.AttributeValueMemberM).Value
-	return s.items(member["PK"].(*types.AttributeValueMemberS).Value + "#~" + p["id"].(*types.AttributeValueMemberS).Value)
+// parts returns the parts of the letter of a person.
+func (s *clubs) parts(person attributes) map[string]attributes {
+	p := person["Letter"].(*types.AttributeValueMemberM).Value
+	pk, id := person["PK"].(*types.AttributeValueMemberS), p["id"].(*types.AttributeValueMemberS)
+	return s.items(pk.Value + "#~" + id.Value)
 }
 
 const (
-	memberA = "MEMBER#2021-11-14#a"
-	memberB = "MEMBER#2021-11-14#b"
+	personA = "PERSON#2021-11-14#a"
+	personB = "PERSON#2021-11-14#b"
 )
 
-// A check of a table with 22 planted faults finds all of them, and nothing else: not in what other programs
-// may do, and not in operations that have just begun.
+// A check of a table with planted faults finds all of them and nothing else. It finds none in operations that
+// have just begun, and none in items that other programs may write.
 func TestCheckFindsPlantedFaults(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -202,7 +204,7 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 	}
 	seen := filepath.Join(dir, "seen.json")
 
-	// What is allowed.
+	// Allowed items.
 	s.club("fine")
 	foreign := s.club("foreign")
 	s.put(with(foreign["ROOM#x"], attributes{"SK": str("ROOM#y"), "_a": nil, "_v": nil}))
@@ -213,9 +215,9 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 	for _, a := range bare {
 		s.put(with(a, attributes{"_v": nil, "_a": nil}))
 	}
-	young := s.club("young")
-	s.put(with(young["HEAD"], attributes{"_s": stage("inserting", time.Minute), "GSI1PK": nil, "GSI1SK": nil}))
-	s.put(with(young["ROOM#x"], attributes{"_s": &types.AttributeValueMemberBOOL{Value: true}}))
+	recent := s.club("recent")
+	s.put(with(recent["HEAD"], attributes{"_s": stage("inserting", time.Minute), "GSI1PK": nil, "GSI1SK": nil}))
+	s.put(with(recent["ROOM#x"], attributes{"_s": &types.AttributeValueMemberBOOL{Value: true}}))
 	moved := s.club("moved")
 	claim := stage("migrating", time.Minute).(*types.AttributeValueMemberM)
 	claim.Value["took"] = &types.AttributeValueMemberL{Value: []types.AttributeValue{moved["HEAD"]["_a"]}}
@@ -235,14 +237,14 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 	for id, plant := range map[string]func(id string, a map[string]attributes){
 		"hidden": func(id string, a map[string]attributes) {
 			s.put(with(a["HEAD"], attributes{"_a": nil}))
-			for _, sk := range []string{memberA, memberB, "OFFER"} {
+			for _, sk := range []string{personA, personB, "OFFER"} {
 				s.delete(a[sk])
 			}
 			s.plants("hidden", id, "ROOM#x")
 		},
 		"rootless": func(id string, a map[string]attributes) {
 			s.delete(a["HEAD"])
-			for _, sk := range []string{memberA, memberB, "OFFER"} {
+			for _, sk := range []string{personA, personB, "OFFER"} {
 				s.delete(a[sk])
 			}
 			s.put(with(a["ROOM#x"], attributes{"SK": str("ROOM#z"), "_a": nil}))
@@ -276,16 +278,16 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 			s.plants("incarnation", id, "ROOM#x")
 		},
 		"keyed": func(id string, a map[string]attributes) {
-			s.put(with(a[memberA], attributes{"SK": str("MEMBER#2021-11-14T09:30:00Z#c"), "Letter": nil}))
+			s.put(with(a[personA], attributes{"SK": str("PERSON#2021-11-14T09:30:00Z#c"), "Letter": nil}))
 			s.put(with(a["OFFER"], attributes{"SK": str("Offer")}))
-			s.plants("key", id, "MEMBER#2021-11-14T09:30:00Z#c")
+			s.plants("key", id, "PERSON#2021-11-14T09:30:00Z#c")
 			s.plants("key", id, "Offer")
 		},
 		"typed": func(id string, a map[string]attributes) {
 			s.put(with(a["HEAD"], attributes{"Seats": str("three")}))
-			s.put(with(a[memberA], attributes{"Joined": &types.AttributeValueMemberN{Value: "1636882200"}}))
+			s.put(with(a[personA], attributes{"Joined": &types.AttributeValueMemberN{Value: "1636882200"}}))
 			s.plants("type", id, "HEAD")
-			s.plants("type", id, memberA)
+			s.plants("type", id, personA)
 		},
 		"expiring": func(id string, a map[string]attributes) {
 			s.put(with(a["OFFER"], attributes{"expires": str("1636882200")}))
@@ -301,20 +303,20 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 			s.plants("index", id, "HEAD")
 		},
 		"pointing": func(id string, a map[string]attributes) {
-			for _, part := range s.parts(a[memberA]) {
+			for _, part := range s.parts(a[personA]) {
 				s.delete(part)
 			}
-			for _, part := range s.parts(a[memberB]) {
+			for _, part := range s.parts(a[personB]) {
 				data := part["~data"].(*types.AttributeValueMemberB).Value
 				data[7] ^= 1
 				s.put(part)
 			}
-			s.plants("value", id, memberA)
-			s.plants("value", id, memberB)
+			s.plants("value", id, personA)
+			s.plants("value", id, personB)
 		},
 		"copied": func(id string, a map[string]attributes) {
-			s.put(with(a[memberA], attributes{"Letter": a[memberB]["Letter"]}))
-			s.plants("value", id, memberA)
+			s.put(with(a[personA], attributes{"Letter": a[personB]["Letter"]}))
+			s.plants("value", id, personA)
 		},
 	} {
 		plant(id, s.club(id))
@@ -346,7 +348,8 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 			t.Errorf("the value %q is in the report", value)
 		}
 	}
-	s.put(attributes{"PK": str("~format#Club"), "SK": str("format"), "version": &types.AttributeValueMemberN{Value: "2"}})
+	s.put(attributes{"PK": str("~format#Club"), "SK": str("format"),
+		"version": &types.AttributeValueMemberN{Value: "2"}})
 	says(check(1, s.table), "has a later format than this version of itemize reads: update itemize")
 	says(check(1, "nosuch"), "no model in . has items in the table nosuch, only in clubs: write the declared name of "+
 		"the table: -table NAME=nosuch")

@@ -496,7 +496,9 @@ func (ch *PatchItem) ours() attr.Condition {
 		return of
 	case ch.likely != nil:
 		return func(x *attr.Expression) string {
-			return ch.Reserved.Unstaged(x) + " AND (" + ch.Reserved.NoIncarnation(x) + " OR " + ch.Reserved.IncarnationIs(x, ch.likely) + ")"
+			names := ch.Reserved
+			own := names.NoIncarnation(x) + " OR " + names.IncarnationIs(x, ch.likely)
+			return names.Unstaged(x) + " AND (" + own + ")"
 		}
 	}
 	return ch.Reserved.Unstaged

@@ -48,8 +48,8 @@ type Finding struct {
 	Table string `json:"table"`
 	// Item is the key of the item.
 	Item string `json:"item"`
-	// What is the fact, and Cure what to do.
-	What string `json:"what"`
+	// Fact is the fault, and Cure its remedy.
+	Fact string `json:"fact"`
 	Cure string `json:"cure"`
 }
 
@@ -91,9 +91,9 @@ type Report struct {
 	// Own are records, parts and notes of the library. Unknown are items of no model.
 	Own     int `json:"own"`
 	Unknown int `json:"unknown"`
-	// Unversioned are items without version, and Unborn without incarnation.
-	Unversioned int `json:"withoutVersion"`
-	Unborn      int `json:"withoutIncarnation"`
+	// NoVersion are items without a version, and NoIncarnation without an incarnation.
+	NoVersion     int `json:"withoutVersion"`
+	NoIncarnation int `json:"withoutIncarnation"`
 	// Expired are items that DynamoDB has not deleted yet.
 	Expired int `json:"expired"`
 	// Values are external values that were read.
@@ -238,10 +238,10 @@ func (x *Inspector) subjectOf(a item.Attributes, r *Report) *subject {
 
 func (x *Inspector) count(m *Model, img *item.Image, r *Report) {
 	if m.Reserved.Versions() && img.Header.Version == nil {
-		r.Unversioned++
+		r.NoVersion++
 	}
 	if img.Header.Incarnation == nil {
-		r.Unborn++
+		r.NoIncarnation++
 	}
 	if img.Expired {
 		r.Expired++
@@ -309,8 +309,8 @@ func (x *Inspector) readerOf(m *Model) *read.Reader {
 	return &read.Reader{Client: x.Client, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe}
 }
 
-// secondLook reads the items that seem to break a rule again, and after each its root item. What remains is
-// a finding: nobody was at work.
+// secondLook reads the items that seem to break a rule again, and after each its root item. If an item breaks
+// the rule in both reads, no program is at work on it, and it is a finding.
 func (x *Inspector) secondLook(ctx context.Context, doubtful []*subject, r *Report) error {
 	if len(doubtful) == 0 {
 		return nil
@@ -350,9 +350,9 @@ func (x *Inspector) secondLook(ctx context.Context, doubtful []*subject, r *Repo
 }
 
 // found returns a finding about an item.
-func (s *subject) found(rule Rule, what, cure string) Finding {
+func (s *subject) found(rule Rule, fact, cure string) Finding {
 	return Finding{
-		Rule: rule, Model: s.m.Label(), Table: s.img.Table.Name, Item: s.img.Place.String(), What: what, Cure: cure,
+		Rule: rule, Model: s.m.Label(), Table: s.img.Table.Name, Item: s.img.Place.String(), Fact: fact, Cure: cure,
 	}
 }
 

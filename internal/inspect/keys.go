@@ -39,7 +39,8 @@ func (x *Inspector) unknown(a item.Attributes, r *Report) {
 			}
 			r.Findings = append(r.Findings, Finding{
 				Rule: Key, Model: m.Label(), Table: t.Name, Item: item.Place{Table: t, PK: pk, SK: sk}.String(),
-				What: fmt.Sprintf("the sort key begins like %s, but differs from it: no load finds the item", it.Key.Text),
+				Fact: fmt.Sprintf("the sort key begins like %s, but differs from it: no load finds the item",
+					it.Key.Text),
 				Cure: "put the item under the right key, and delete this one",
 			})
 			return
@@ -72,13 +73,13 @@ func (s *subject) indexKeys(root *item.Image, add func(Rule, string, string)) {
 	identity, _ := s.m.Whose(&s.img)
 	for _, k := range s.img.Kind.Derived {
 		values := make([]key.Value, len(k.Sources))
-		known := true
+		complete := true
 		for i, src := range k.Sources {
 			var ok bool
 			values[i], ok = s.sourceOf(src, identity)
-			known = known && ok
+			complete = complete && ok
 		}
-		if !known {
+		if !complete {
 			continue
 		}
 		want, there, err := s.m.RenderIndexKey(s.img.Kind, k, values)

@@ -48,7 +48,8 @@ func (x *Inspector) values(ctx context.Context, subjects []*subject, r *Report) 
 			return err
 		}
 		if what != "" {
-			r.Findings = append(r.Findings, p.found(Value, fmt.Sprintf("%s points to a value that %s", p.Attribute, what),
+			r.Findings = append(r.Findings, p.found(Value, fmt.Sprintf("%s points to a value that %s", p.Attribute,
+				what),
 				"restore the value, or set the field again"))
 		}
 	}

@@ -85,7 +85,8 @@ func TestRefused(t *testing.T) {
 			`struct.C: unknown dynamodbav option "omitEmpty", which attributevalue would ignore: write omitempty`,
 			`struct.D: unknown option "verion": write version=ATTR`,
 			`struct.E: unknown option "frobnicate": the options are pk, sk, table, hash, range, index, on, local, ` +
-				`project, root, stored, was, nested, name, one, prefix, version, noversion, state, incarnation, migration, ttl, all, delim, ` +
+				`project, root, stored, was, nested, name, one, prefix, version, noversion, state, incarnation, ` +
+				`migration, ttl, all, delim, ` +
 				`compress, chunk, s3, preview, inline, shards, shardby and -`,
 		}},
 		{"an option twice, a malformed tag, a repeated key", tagged(

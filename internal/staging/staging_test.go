@@ -135,7 +135,8 @@ func TestInsertSteps(t *testing.T) {
 		t.Errorf("a claim is told by %v, a live root by %v", claim.Incarnation, live.Incarnation)
 	}
 	for _, r := range append(steps[1].Requests, claim) {
-		if r != claim && (Show(r.Put["_a"]) != "b'x-------'" || !attr.Same(r.Put["_s"], item.Reserved{}.MarkStaged().Value) ||
+		if r != claim && (Show(r.Put["_a"]) != "b'x-------'" || !attr.Same(r.Put["_s"],
+			item.Reserved{}.MarkStaged().Value) ||
 			!r.Expect.Absent || r.Root) {
 			t.Errorf("the part %s: %+v", r.Place, r)
 		}

@@ -180,7 +180,8 @@ func (b *Return) rootRequest(kind write.Kind, expect write.Expect) *write.Reques
 
 // unmarkRoot gives the root item the stage that it had before the mark.
 func (b *Return) unmarkRoot(ctx context.Context) error {
-	before := item.Assignment{Name: b.m.Layout.Reserved.StateName(), Index: item.Unlisted, Value: b.root.Attributes[b.m.Layout.Reserved.StateName()]}
+	before := item.Assignment{Name: b.m.Layout.Reserved.StateName(), Index: item.Unlisted,
+		Value: b.root.Attributes[b.m.Layout.Reserved.StateName()]}
 	r := b.rootRequest(write.Update, write.Expect{Version: b.token})
 	if before.Value == nil {
 		r.Remove = []item.Assignment{before}
@@ -235,7 +236,8 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 	r := &write.Request{
 		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true,
 		Reserved: b.m.Layout.Reserved,
-		Header:   b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{b.m.Layout.Reserved.AssignStage(st)},
+		Header:   b.root.Header, OldSize: attr.ItemSize(b.root.Attributes),
+		Set: []item.Assignment{b.m.Layout.Reserved.AssignStage(st)},
 	}
 	b.expect(r, b.root.Attributes)
 	r.NewSize = r.OldSize + b.m.Layout.Reserved.AssignStage(st).Size() - item.Assignment{
@@ -459,7 +461,8 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 		r.Prepare()
 		mark := b.m.Layout.Reserved.Frozen(r.Token, now)
 		r.Set = []item.Assignment{mark}
-		r.NewSize = r.OldSize + mark.Size() - item.Assignment{Name: b.m.Layout.Reserved.StateName(), Value: now[b.m.Layout.Reserved.StateName()]}.Size() +
+		r.NewSize = r.OldSize + mark.Size() - item.Assignment{Name: b.m.Layout.Reserved.StateName(),
+			Value: now[b.m.Layout.Reserved.StateName()]}.Size() +
 			r.Reserved.Grows(h, false)
 		o := b.m.one(ctx, r, now, t)
 		if o.State == write.Written {
@@ -520,14 +523,16 @@ func (b *Return) hasRestored(d *Monolith) bool {
 // is written, so that what another program writes stays.
 func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 	r := &write.Request{
-		Kind: write.Update, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: b.m.Layout.Reserved,
-		Header: b.m.Layout.Reserved.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
+		Kind: write.Update, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith",
+		Reserved: b.m.Layout.Reserved,
+		Header:   b.m.Layout.Reserved.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
 		Remove: []item.Assignment{{Name: b.m.Layout.Reserved.MovedName()}},
 	}
 	r.Expect = write.Expect{
 		Version: r.Header.Version,
 		Terms: []attr.Condition{
-			write.Values([]item.Assignment{{Name: b.m.Layout.Reserved.MovedName(), Value: d.Attributes[b.m.Layout.Reserved.MovedName()]}}),
+			write.Values([]item.Assignment{{Name: b.m.Layout.Reserved.MovedName(),
+				Value: d.Attributes[b.m.Layout.Reserved.MovedName()]}}),
 		},
 	}
 	if r.Header.Version == nil {
@@ -675,8 +680,9 @@ func (b *Return) dropDeleted(ctx context.Context, d *Monolith) error {
 // drop removes a marked monolith that is as it was read.
 func (b *Return) drop(ctx context.Context, d *Monolith) error {
 	r := &write.Request{
-		Kind: write.Delete, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: b.m.Layout.Reserved,
-		Header: b.m.Layout.Reserved.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
+		Kind: write.Delete, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith",
+		Reserved: b.m.Layout.Reserved,
+		Header:   b.m.Layout.Reserved.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
 	}
 	b.m.expectDoc(r, d)
 	if err := b.sent(b.m.one(ctx, r, d.Attributes, &b.t)); err != nil {

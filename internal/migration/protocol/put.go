@@ -53,7 +53,8 @@ func stored(r *write.Request) item.Attributes {
 
 // claimed notes the claim that still exists.
 func (e *Entity) claimed(r *write.Request) {
-	e.current, e.token, e.incarnation, e.shared = stored(r), r.Token, e.m.Layout.Reserved.Header(r.Put).Incarnation, false
+	e.current, e.token, e.incarnation, e.shared = stored(r), r.Token, e.m.Layout.Reserved.Header(r.Put).Incarnation,
+		false
 	e.left, e.sum, e.asked, e.lost, e.claims = nil, [item.TokenSize]byte{}, false, false,
 		append(e.claims, e.incarnation)
 	for _, it := range e.parts.Items[1:] {

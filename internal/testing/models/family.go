@@ -14,7 +14,8 @@ var All = []any{
 	&Pointers{}, &Nested{}, &Embedding{}, &EmbeddedPointer{}, &Spread{}, &SharedSpread{}, &Interfaces{}, &Marshalers{},
 	&Decimals{}, &NamedTypes{}, &TimeElements{}, &MapElements{}, &ScalarElements{}, &SetItems{}, &PointerElements{},
 	&Composite{}, &OwnerKeys{}, &Product{}, &SecondaryItems{}, &Thread{}, &Reading{}, &Chunk{}, &Order{}, &Bare{},
-	&OneTable{}, &NoVersion{}, &NamedVersion{}, &NamedAll{}, &Expiring{}, &ExpiringAll{}, &Slashes{}, &TextKeys{}, &BinaryKey{},
+	&OneTable{}, &NoVersion{}, &NamedVersion{}, &NamedAll{}, &Expiring{}, &ExpiringAll{}, &Slashes{}, &TextKeys{},
+	&BinaryKey{},
 	&Wide{}, &EmbeddedElements{}, &SameKeys{}, &Lossy{}, &Nothing{}, &Trees{}, &Ticket{}, &Page{},
 }
 

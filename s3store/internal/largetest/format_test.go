@@ -41,7 +41,8 @@ func TestFormatCompressed(t *testing.T) {
 				models.ShowJSON(v.Attribute.AttributeValue), err)
 			continue
 		}
-		if again, err := large.Unpack(packed, codings, isText); err != nil || !attr.Same(again, v.Value.AttributeValue) {
+		if again, err := large.Unpack(packed, codings, isText); err != nil || !attr.Same(again,
+			v.Value.AttributeValue) {
 			t.Errorf("%d: it comes back as %s, %v", i, models.ShowJSON(again), err)
 		}
 	}

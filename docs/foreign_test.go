@@ -1,0 +1,369 @@
+//go:build foreign
+
+package docs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/mapper"
+)
+
+// The tests of this file run programs in Python and TypeScript, and a Go program without the library. They need
+// python3, node and npm: go test -tags foreign -run TestForeign ./docs
+
+// user is the model of the README.
+type user struct {
+	_      struct{} `ddb:"table=users"`
+	ID     string   `ddb:"pk=USER#{ID}"`
+	Email  string   `ddb:"sk=U#Information" dynamodbav:"email"`
+	Name   string   `ddb:"sk=U#Information" dynamodbav:"name,omitempty"`
+	Home   address  `ddb:"sk=U#Address#Home"`
+	Wishes []wish   `ddb:"sk=M#WishList#{AddedAt}"`
+}
+
+type address struct{ Street, City string }
+
+type wish struct {
+	AddedAt time.Time
+	Title   string
+}
+
+// foreign runs a program in another language against an engine.
+type foreign struct {
+	*testing.T
+	endpoint string
+	command  []string
+}
+
+// run runs the program, and returns its output and exit status.
+func (f *foreign) run(input string, args ...string) (string, int) {
+	f.Helper()
+	cmd := exec.Command(f.command[0], append(f.command[1:len(f.command):len(f.command)], args...)...)
+	cmd.Env = append(os.Environ(), "ENDPOINT="+f.endpoint, "AWS_ACCESS_KEY_ID=itemize", "AWS_SECRET_ACCESS_KEY=itemize",
+		"AWS_REGION=us-east-1", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Stdin = strings.NewReader(input)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		f.Fatal(err)
+	}
+	if errs.Len() > 0 {
+		f.Logf("%v: %s", args, errs.String())
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+// says runs the program, which has to print a text.
+func (f *foreign) says(want string, args ...string) {
+	f.Helper()
+	out, code := f.run("", args...)
+	if code != 0 || strings.ReplaceAll(strings.TrimSpace(out), " ", "") != strings.ReplaceAll(want, " ", "") {
+		f.Errorf("%v: exit status %d: %s, and not %s", args, code, out, want)
+	}
+}
+
+// in runs a command in a folder.
+func in(t *testing.T, dir string, command ...string) {
+	t.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", command, err, out)
+	}
+}
+
+// python returns the interpreter of an environment with boto3.
+func python(t *testing.T) string {
+	t.Helper()
+	env := filepath.Join(t.TempDir(), "env")
+	in(t, ".", "python3", "-m", "venv", env)
+	in(t, ".", filepath.Join(env, "bin", "pip"), "install", "--quiet", "--requirement",
+		"recipes/foreign/requirements.txt")
+	return filepath.Join(env, "bin", "python")
+}
+
+// typescript returns the compiled program of the recipe.
+func typescript(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"package.json", "tsconfig.json", "run.ts", "user.ts"} {
+		b, err := os.ReadFile(filepath.Join("recipes", "foreign", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	in(t, dir, "npm", "install", "--no-package-lock", "--no-audit", "--no-fund")
+	in(t, dir, "npm", "run", "build")
+	return filepath.Join(dir, "node_modules", ".built", "run.js")
+}
+
+// The programs of the recipe read what the library saves, and the library what they write. A change by one
+// that the other has not read is a conflict.
+func TestForeignRecipe(t *testing.T) {
+	page, err := os.ReadFile("recipes/foreign-writers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"user.py", "user.ts"} {
+		b, err := os.ReadFile(filepath.Join("recipes", "foreign", name))
+		if err != nil || !bytes.Contains(page, b) {
+			t.Errorf("the recipe does not show %s, %v", name, err)
+		}
+	}
+	for language, command := range map[string][]string{
+		"python":     {python(t), "recipes/foreign/run.py"},
+		"typescript": {"node", typescript(t)},
+	} {
+		t.Run(language, func(t *testing.T) {
+			ctx := context.Background()
+			engine := enginetest.Start(t)
+			f := &foreign{t, engine.Endpoint, command}
+			table := enginetest.Table(t, "PK:S", "SK:S")
+			users, err := mapper.New[user](engine.Client(), mapper.Table(table))
+			if err != nil {
+				t.Fatal(err)
+			}
+			const id = "~a#b%"
+			at := time.Date(2021, 11, 14, 9, 30, 0, 0, time.UTC)
+			e := users.New(user{ID: id, Email: "a@example.com", Wishes: []wish{{at, "a lamp"}}})
+			if _, err := users.Save(ctx, e); err != nil {
+				t.Fatal(err)
+			}
+			f.says(`{"email":"a@example.com","wishes":["a lamp"]}`, "read", table, id)
+			f.says("null", "read", table, "none")
+			f.says("", "email", table, id, "b@example.com")
+			f.says("", "wish", table, id, "2021-11-15T09:30:00.000000000Z", "a chair")
+			e.Value.Email = "c@example.com"
+			var conflict *mapper.ConflictError
+			if _, err := users.Save(ctx, e); !errors.As(err, &conflict) {
+				t.Errorf("a save over a change of another program: %v", err)
+			}
+			if e, err = users.Load(ctx, users.Key(id)); err != nil || e.Value.Email != "b@example.com" ||
+				len(e.Value.Wishes) != 2 || e.Value.Wishes[1].Title != "a chair" {
+				t.Fatalf("%+v, %v", e, err)
+			}
+			e.Value.Email, e.Value.Wishes = "c@example.com", e.Value.Wishes[1:]
+			if _, err := users.Save(ctx, e); err != nil {
+				t.Fatal(err)
+			}
+			f.says(`{"email":"c@example.com","wishes":["a chair"]}`, "read", table, id)
+			if _, err := users.Delete(ctx, e); err != nil {
+				t.Fatal(err)
+			}
+			f.says("null", "read", table, id)
+			if _, code := f.run("", "email", table, id, "d@example.com"); code != 0 {
+				t.Errorf("exit status %d", code)
+			}
+			f.says("null", "wish", table, id, "2021-11-15T09:30:00.000000000Z", "a chair")
+			if _, err := users.Load(ctx, users.Key(id)); !errors.Is(err, mapper.ErrNotFound) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// clinic returns a random clinic, without a large scan.
+func clinic(r *rand.Rand, g *models.Gen, id string) models.Clinic {
+	c := *g.New().(*models.Clinic)
+	c.ID = id
+	if len(c.Scan) > 1000 {
+		c.Scan = c.Scan[:1000]
+	}
+	if r.IntN(2) == 0 {
+		c.Letter = strings.Repeat("Dear patient, ", r.IntN(100))
+	}
+	if c.Offer != nil {
+		c.Offer.Until = time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	}
+	return c
+}
+
+// The exit statuses of the programs of testdata/foreign.
+const (
+	statusExists = 3
+	statusFaster = 4
+)
+
+// A reader and writer in Python, and one in Go without the library, were written from docs/format.md alone. What the
+// library saves is the same for them, and what they write is the same for the library.
+func TestForeignPrograms(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "clinic")
+	in(t, "../testdata/foreign/go", "go", "build", "-o", program, ".")
+	for language, command := range map[string][]string{
+		"python": {python(t), "../testdata/foreign/clinic.py"},
+		"go":     {program},
+	} {
+		t.Run(language, func(t *testing.T) {
+			ctx := context.Background()
+			engine := enginetest.Start(t)
+			f := &foreign{t, engine.Endpoint, command}
+			table := enginetest.Table(t, "PK:S", "SK:S")
+			clinics, err := mapper.New[models.Clinic](engine.Client(), mapper.Table(table))
+			if err != nil {
+				t.Fatal(err)
+			}
+			entity, err := schema.Of(reflect.TypeFor[models.Clinic]())
+			if err != nil {
+				t.Fatal(err)
+			}
+			seed := draws.Seed(t)
+			r := rand.New(rand.NewPCG(seed, 1))
+			g := models.NewGen(r, entity)
+			for i := range draws.Times(10, 30, 100) {
+				f.roundTrip(ctx, clinics, table, clinic(r, g, fmt.Sprintf("%c%d#%%", "~a"[i%2], i)), i%3 == 2)
+				if t.Failed() {
+					t.Fatalf("seed %d, clinic %d", seed, i)
+				}
+			}
+		})
+	}
+}
+
+// loaded loads a clinic and compares it.
+func (f *foreign) loaded(ctx context.Context, clinics *mapper.Mapper[models.Clinic],
+	want models.Clinic) *mapper.Entity[models.Clinic] {
+	f.Helper()
+	e, err := clinics.Load(ctx, clinics.Key(want.ID), mapper.Strong())
+	if err != nil {
+		f.Fatal(err)
+	}
+	if d := diff(f.T, want, e.Value); d != "" {
+		f.Errorf("the library loads (-want +got):\n%s", d)
+	}
+	return e
+}
+
+// reads compares what the program reads.
+func (f *foreign) reads(table string, want models.Clinic) {
+	f.Helper()
+	out, code := f.run("", "read", table, want.ID)
+	var got models.Clinic
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 {
+		f.Fatalf("exit status %d: %s, %v", code, out, err)
+	}
+	if d := diff(f.T, want, got); d != "" {
+		f.Errorf("the program reads (-want +got):\n%s", d)
+	}
+}
+
+// status runs the program, which has to end with an exit status.
+func (f *foreign) status(want int, input string, args ...string) {
+	f.Helper()
+	if out, code := f.run(input, args...); code != want {
+		f.Errorf("%v: exit status %d, and not %d: %s", args, code, want, out)
+	}
+}
+
+// diff compares two clinics as the programs print them.
+func diff(t *testing.T, a, b models.Clinic) string {
+	t.Helper()
+	var x, y any
+	for to, c := range map[*any]models.Clinic{&x: a, &y: b} {
+		text, err := json.Marshal(c)
+		if err == nil {
+			err = json.Unmarshal(text, to)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cmp.Diff(x, y)
+}
+
+// roundTrip writes a clinic by one side, and reads, changes and deletes it by the other.
+func (f *foreign) roundTrip(ctx context.Context, clinics *mapper.Mapper[models.Clinic], table string, c models.Clinic,
+	large bool,
+) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if large { // more items than a transaction has
+		for i := range 120 {
+			c.Wards = append(c.Wards, fmt.Sprintf("ward %03d", i))
+		}
+		if text, err = json.Marshal(c); err != nil {
+			f.Fatal(err)
+		}
+	}
+	// The library inserts, and the program reads.
+	e := clinics.New(c)
+	if _, err := clinics.Save(ctx, e); err != nil {
+		f.Fatal(err)
+	}
+	c = f.loaded(ctx, clinics, c).Value
+	f.reads(table, c)
+	f.status(statusExists, string(text), "insert", table)
+	// The program changes what the library has loaded.
+	f.status(0, "", "rename", table, c.ID, "new name")
+	e.Value.Name = "other name"
+	var conflict *mapper.ConflictError
+	if _, err := clinics.Save(ctx, e); !errors.As(err, &conflict) {
+		f.Errorf("a save over a change of the program: %v", err)
+	}
+	visit := models.Visit{At: time.Date(2031, 1, 2, 3, 4, 5, 600, time.UTC), Patient: "~p#1", Reason: "flu", Cost: 7}
+	added, err := json.Marshal(visit)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.status(0, string(added), "visit", table, c.ID)
+	c.Name, c.Visits = "new name", append(c.Visits, visit)
+	e = f.loaded(ctx, clinics, c)
+	e.Value.Name, e.Value.Scan = "third name", bytes.Repeat([]byte{1, 2, 3}, 100_000) // in parts
+	if _, err := clinics.Save(ctx, e); err != nil {
+		f.Fatal(err)
+	}
+	f.reads(table, e.Value)
+	// The library deletes, the program inserts, and so on.
+	if _, err := clinics.Delete(ctx, e); err != nil {
+		f.Fatal(err)
+	}
+	if out, code := f.run("", "read", table, c.ID); strings.TrimSpace(out) != "null" || code != 0 {
+		f.Errorf("exit status %d: %s, of a deleted entity", code, out)
+	}
+	f.status(statusExists, "", "rename", table, c.ID, "x")
+	f.status(0, string(text), "insert", table)
+	var back models.Clinic
+	if err := json.Unmarshal(text, &back); err != nil {
+		f.Fatal(err)
+	}
+	e = f.loaded(ctx, clinics, back)
+	e.Value.Rooms, e.Value.Beds = nil, 77
+	if _, err := clinics.Save(ctx, e); err != nil {
+		f.Fatal(err)
+	}
+	f.reads(table, e.Value)
+	f.status(0, "", "delete", table, c.ID)
+	if _, err := clinics.Load(ctx, clinics.Key(c.ID)); !errors.Is(err, mapper.ErrNotFound) {
+		f.Errorf("a load after the program has deleted the entity: %v", err)
+	}
+	f.status(statusExists, "", "delete", table, c.ID)
+	if _, err := clinics.Save(ctx, clinics.New(models.Clinic{ID: c.ID, Name: "again"})); err != nil {
+		f.Error(err)
+	}
+	f.loaded(ctx, clinics, models.Clinic{ID: c.ID, Name: "again"})
+}
