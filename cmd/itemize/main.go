@@ -8,6 +8,7 @@
 //	itemize migrate          turn large items into item collections, and back
 //	itemize gc               delete unreferenced large values
 //	itemize check            look for items that other programs have written wrongly
+//	itemize eject            write the items, keys and requests of models as code without this library
 //
 // In a module that uses itemize:
 //
@@ -53,6 +54,7 @@ const overview = `itemize maps Go structs to DynamoDB item collections.
   itemize migrate COMMAND     turn large items into item collections, live, and back
   itemize gc [packages]       delete unreferenced large values
   itemize check TABLE         look for items that other programs have written wrongly
+  itemize eject [packages]    write models as code without this library
   itemize version             print the version of this command
 
 itemize COMMAND -h prints the flags of a command, with examples. Packages are those of the go
@@ -60,7 +62,7 @@ command; the default is the current folder.
 `
 
 // commands are the words of the overview.
-var commands = []string{"gen", "vet", "tables", "cost", "migrate", "gc", "check", "version"}
+var commands = []string{"gen", "vet", "tables", "cost", "migrate", "gc", "check", "eject", "version"}
 
 // command is a call of the program.
 type command struct {
@@ -84,7 +86,7 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	err := c.subcommand("", overview, commands, args, func(word string, args []string) error {
 		return map[string]func([]string) error{
 			"gen": c.gen, "vet": c.vet, "tables": c.tables, "cost": c.cost, "migrate": c.migrate, "gc": c.gc,
-			"check": c.checkTable, "version": c.version,
+			"check": c.checkTable, "eject": c.eject, "version": c.version,
 		}[word](args)
 	})
 	switch {

@@ -212,9 +212,11 @@ func importable(path, by string) bool {
 }
 
 // content returns the formatted file.
-func (w *writer) content(constraint string) ([]byte, error) {
+func (w *writer) content(constraint string) ([]byte, error) { return w.contentWith(header, constraint) }
+
+func (w *writer) contentWith(first, constraint string) ([]byte, error) {
 	var out bytes.Buffer
-	out.WriteString(header + "\n\n")
+	out.WriteString(first + "\n\n")
 	if constraint != "" {
 		out.WriteString(constraint + "\n\n")
 	}

@@ -83,6 +83,9 @@ func (f *Format) Fixed() (width int, ok bool) {
 	return len(l), l != ""
 }
 
+// Layout returns the format of a time as package time writes it, "" for another format.
+func (f *Format) Layout() string { return layouts[f.Kind] }
+
 // Append appends the text of a value. delim is the delimiter that strings
 // escape.
 func (f Format) Append(dst []byte, v Value, delim byte) ([]byte, error) {

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/itemize/itemize/internal/gen"
+)
+
+// eject runs itemize eject.
+func (c *command) eject(args []string) error {
+	f := c.flags(help{
+		"eject", "[packages]", "Write ejected.go into the folder of each package: structs for the items of its models with " +
+			"attributevalue\ntags, functions for their keys, and functions that make the requests of queries and saves. They " +
+			"import\nonly the SDK. Print what the code does not do. Nothing is deleted.",
+		[]string{"eject ./store"},
+	})
+	asJSON, tags := f.common()
+	force := f.Bool("force", false, "replace a file ejected.go that differs")
+	if err := f.parse(args); err != nil {
+		return err
+	}
+	packages, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
+	if err != nil {
+		return err
+	}
+	found := false
+	for _, p := range packages {
+		out, faults, err := p.Eject()
+		if err != nil {
+			return err
+		}
+		if len(faults) > 0 {
+			return c.report(faults, *asJSON)
+		}
+		if out == nil {
+			continue
+		}
+		found = true
+		if err := c.writeEjected(out, *force); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return errors.New("no models in the packages: a model is a struct with a ddb:\"pk=...\" tag")
+	}
+	return nil
+}
+
+// writeEjected writes a file, and prints what its code does not do.
+func (c *command) writeEjected(out *gen.Ejected, force bool) error {
+	old, err := os.ReadFile(out.Path)
+	switch {
+	case err == nil && !force && !bytes.Equal(old, out.Content):
+		return fmt.Errorf("%s exists and differs, as a file that was edited does: rename it, or use -force", c.rel(out.Path))
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := os.WriteFile(out.Path, out.Content, 0o644); err != nil { //nolint:gosec // source code
+		return err
+	}
+	fmt.Fprintf(c.stdout, "%s\nnot in it:\n", c.rel(out.Path))
+	for _, line := range out.Lost {
+		fmt.Fprintf(c.stdout, "  %s\n", line)
+	}
+	return nil
+}

@@ -1,0 +1,765 @@
+package gen
+
+import (
+	_ "embed" // the text of ejected
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// ejected is the code that is the same for all models of an ejected package.
+//
+//go:embed ejected.txt
+var ejected string
+
+// ejectedHeader is the first line of an ejected file.
+const ejectedHeader = "// Items, keys and requests of models without the library, by itemize eject. The file is yours to edit."
+
+// EjectedName is the name of the file that Eject makes.
+const EjectedName = "ejected.go"
+
+// ejectedImports are the imports of ejected.
+var ejectedImports = []string{
+	"bytes", "cmp", "crypto/rand", "encoding", "errors", "fmt", "maps", "math/big", "reflect", "slices", "strconv", "strings",
+	"time", "unicode/utf8", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb",
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types", "github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue",
+}
+
+// Ejected is the code of a package's models without the library.
+type Ejected struct {
+	File
+	// Lost lists for each model what its code does not do.
+	Lost []string
+}
+
+// Eject returns the models of a package as code that imports only the SDK. It has a struct for each kind of item,
+// functions for keys, and functions that make requests. Models with features that need the library are diagnostics.
+func (p *Package) Eject() (*Ejected, []Diagnostic, error) {
+	if len(p.Diagnostics) > 0 || len(p.Models) == 0 {
+		return nil, p.Diagnostics, nil
+	}
+	n := &names{taken: map[string]bool{}, imported: map[string]bool{}}
+	for _, name := range p.types.Scope().Names() {
+		n.taken[name] = true
+	}
+	w := newWriter(p.types, n)
+	out := &Ejected{}
+	var faults []error
+	for _, m := range p.Models {
+		if why := cannotEject(m.Schema); why != "" {
+			faults = append(faults, fmt.Errorf("%s.%s: %s", p.Name, m.Schema.Name, why))
+			continue
+		}
+		x := &ejecting{writer: w, e: m.Schema}
+		x.model()
+		out.Lost = append(out.Lost, x.lost()...)
+	}
+	if len(faults) > 0 {
+		return nil, nil, errors.Join(faults...)
+	}
+	if len(w.errs) > 0 {
+		return nil, nil, fmt.Errorf("%s: %s", p.Name, strings.Join(w.errs, "; "))
+	}
+	for _, path := range ejectedImports {
+		w.imports[path] = filepath.Base(path)
+	}
+	w.body.WriteString(ejected)
+	content, err := w.contentWith(ejectedHeader, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	out.File = File{filepath.Join(filepath.Dir(p.LockPath()), EjectedName), content}
+	return out, nil, nil
+}
+
+// cannotEject says why the code of a model needs the library, "" if it does not.
+func cannotEject(e *schema.Entity) string {
+	switch {
+	case e.Shards != nil:
+		return "its partition keys have shards: move to one shard first (docs/recipes/sharding.md)"
+	case e.Periods != nil:
+		return "its tables rotate by time: eject a model of one of them"
+	case len(e.Tables) > 1:
+		return "it has a secondary table: eject a model for each table"
+	}
+	keys := []*schema.Key{e.PK}
+	for _, it := range e.Items {
+		keys = append(keys, it.Key)
+		for _, k := range it.Derived {
+			keys = append(keys, k.Key)
+		}
+		for _, a := range it.Attributes {
+			if a.Large != nil {
+				return a.Value.Name + " is a large value: save it without compress=, chunk and s3= first"
+			}
+			if a.Value.Type.Opaque() && holdsBig(a.Value.Type) {
+				return a.Value.Name + " has a big number, which attributevalue does not store: use attributevalue.Number"
+			}
+		}
+		if it.Key == nil {
+			return "a table without a sort key has one item for each entity: use attributevalue with the struct itself"
+		}
+	}
+	for _, k := range keys {
+		for _, part := range k.Template.Parts {
+			if part.Format.Kind == key.Native && part.Format.Value != key.String {
+				return k.Text + " is a key of another type than text: write its functions by hand"
+			}
+		}
+	}
+	return ""
+}
+
+func holdsBig(t *schema.Type) bool { return t.Kind == schema.BigInt || t.Kind == schema.BigFloat }
+
+// ejecting writes the code of one model.
+type ejecting struct {
+	*writer
+	e *schema.Entity
+	// kinds are the names of the kinds of items.
+	kinds map[*schema.Item]string
+}
+
+// sdk returns a name of the SDK's package of DynamoDB.
+func sdk(name string) ident {
+	return ident{"github.com/aws/aws-sdk-go-v2/service/dynamodb", "dynamodb", name}
+}
+
+// lost lists what the code does not do.
+func (x *ejecting) lost() []string {
+	m := x.e.Name
+	all := []string{
+		m + ": inserts, saves and deletes of more than 100 items, which readers see at once (staged writes)",
+		m + ": the check after a write whose answer was lost: read again before you repeat it",
+		m + ": leftover items are ignored, but not deleted or replaced",
+		m + ": predictions, receipts, typed patches, conditions and cursors: write expressions, and use LastEvaluatedKey",
+		m + ": loads of more than one page can see parts of two states: read strongly, and read the root item again",
+	}
+	for _, it := range x.e.Items {
+		for _, a := range it.Attributes {
+			if len(a.Was) > 0 {
+				all = append(all, fmt.Sprintf("%s: the old names %s of %s: rewrite the items first", m, strings.Join(a.Was, ", "),
+					a.Value.Name))
+			}
+		}
+	}
+	if x.e.Hooks {
+		all = append(all, m+": AfterLoad is not called")
+	}
+	return all
+}
+
+// model writes all code of the model.
+func (x *ejecting) model() {
+	x.kinds = map[*schema.Item]string{}
+	n := &nodeWriter{e: x.e}
+	for _, it := range x.e.Items {
+		word := upperFirst(identifier(n.itemName(it)))
+		if word == "" {
+			word = "Item" + strconv.Itoa(it.Index)
+		}
+		x.kinds[it] = x.names.declare(x.e.Name + word)
+	}
+	x.keys()
+	for _, it := range x.e.Items {
+		x.item(it)
+	}
+	x.config()
+	x.entity()
+	x.queries()
+	x.requests()
+}
+
+// template writes a variable with the template of a key.
+func (x *ejecting) template(name string, k *schema.Key) {
+	x.p("var ", name, " = ejectedKey{", quotedByte(x.e.Delim), ", []ejectedPart{")
+	for _, part := range k.Template.Parts {
+		if part.Format.Kind == key.Literal {
+			x.p("{text: ", quoted(part.Text), "},")
+			continue
+		}
+		f := part.Format
+		x.p("{format: ", quoted(formatWord(&f)), ", width: ", f.Width, "},")
+	}
+	x.p("}}")
+	x.p()
+}
+
+// quotedByte returns the literal of a character.
+func quotedByte(c byte) string { return strconv.QuoteRune(rune(c)) }
+
+// formatWord returns the format of a placeholder as ejectedPart has it.
+func formatWord(f *key.Format) string {
+	switch f.Kind {
+	case key.Plain:
+		return "text"
+	case key.Raw, key.Native:
+		return "raw"
+	case key.Digits:
+		return "digits"
+	case key.Sortable:
+		return "sortable"
+	case key.Unix:
+		return "unix"
+	case key.Week:
+		return "week"
+	}
+	return f.Layout()
+}
+
+// keys writes the templates and functions of the keys.
+func (x *ejecting) keys() {
+	x.keyFunction(x.e.Name+"PK", lowerFirst(x.e.Name)+"PK", x.e.PK, "the partition key of a "+x.e.Name)
+	for _, it := range x.e.Items {
+		x.keyFunction(x.kinds[it]+"SK", lowerFirst(x.kinds[it])+"SK", it.Key, "the sort key of an item "+x.kinds[it])
+	}
+}
+
+func (x *ejecting) keyFunction(name, variable string, k *schema.Key, what string) {
+	x.template(variable, k)
+	params, args := x.parameters(k)
+	x.comment(name + " returns " + what + ": " + k.Text)
+	x.p("func ", name, "(", list(params...), ") (string, error) {")
+	x.p("return ", call(code{variable, ".write"}, args...))
+	x.p("}")
+	x.p()
+}
+
+// parameters returns the parameters of the values of a key, and the arguments of its template.
+func (x *ejecting) parameters(k *schema.Key) (params, args []any) {
+	var taken []string
+	for i, src := range k.Sources {
+		name := x.names.parameter(sourceName(src), &taken)
+		params = append(params, code{name, " ", goType(src.Value.Type)})
+		args = append(args, keyArgument(src.Value.Type, k.Format(i).Value, name))
+	}
+	return params, args
+}
+
+// keyArgument converts an expression into the value of a key.
+func keyArgument(t *schema.Type, kind key.Kind, text string) code {
+	if schema.KeyText(t, kind) {
+		return call("ejectedText", "&"+text)
+	}
+	switch kind {
+	case key.Int:
+		return call("int64", text)
+	case key.Uint:
+		return call("uint64", text)
+	case key.Time:
+		return call(std("time", "Time"), text)
+	}
+	return call("string", text)
+}
+
+// fieldNames returns the names of the fields of an item's struct, by attribute.
+func fieldNames(it *schema.Item) []string {
+	taken := map[string]bool{"PK": true, "SK": true, "Version": true, "Incarnation": true, "State": true, "Expires": true}
+	var all []string
+	for _, a := range it.Attributes {
+		name := upperFirst(identifier(a.Value.Name[strings.LastIndexByte(a.Value.Name, '.')+1:]))
+		if name == "" || taken[name] {
+			name = upperFirst(identifier(strings.ReplaceAll(a.Value.Name, ".", " "))) + "Attribute"
+		}
+		taken[name] = true
+		all = append(all, name)
+	}
+	return all
+}
+
+// item writes the struct of a kind of item.
+func (x *ejecting) item(it *schema.Item) {
+	e, name := x.e, x.kinds[it]
+	tag := func(attribute string, options ...string) string {
+		return "`dynamodbav:" + strconv.Quote(strings.Join(append([]string{attribute}, options...), ",")) + "`"
+	}
+	x.comment(name + " is an item with the sort key " + it.Key.Text + ".")
+	x.p("type ", name, " struct {")
+	x.p("PK string ", tag(it.Table.Hash))
+	x.p("SK string ", tag(it.Table.Range))
+	if e.Version != "" {
+		x.p("Version []byte ", tag(e.Version, "omitempty"))
+	}
+	x.p("Incarnation []byte ", tag(e.Incarnation, "omitempty"))
+	x.p("State any ", tag(e.State, "omitempty"))
+	if it.Expiry != nil {
+		x.p("Expires int64 ", tag(e.TTL, "omitempty"))
+	}
+	for i, field := range fieldNames(it) {
+		a := it.Attributes[i]
+		x.p(field, " ", goType(a.Value.Type), " ", tag(a.Name, a.AV.Options...))
+	}
+	for _, k := range it.Derived {
+		x.p(derivedName(it, k), " string ", tag(k.Name, "omitempty"), " // ", k.Text)
+	}
+	x.p("}")
+	x.p()
+}
+
+// derivedName returns the field of an attribute that exists only for indexes.
+func derivedName(it *schema.Item, k *schema.IndexKey) string {
+	name := upperFirst(identifier(k.Name))
+	if name == "" || slices.Contains(fieldNames(it), name) {
+		return "Index" + name
+	}
+	return name
+}
+
+// config writes the names of the model's attributes.
+func (x *ejecting) config() {
+	e := x.e
+	variable := x.variable()
+	x.p("var ", variable, " = ejectedModel{")
+	x.p("name: ", quoted(e.Name), ", hash: ", quoted(e.Tables[0].Hash), ", sort: ", quoted(e.Tables[0].Range), ", version: ",
+		quoted(e.Version), ",")
+	x.p("state: ", quoted(e.State), ", incarnation: ", quoted(e.Incarnation), ", ttl: ", quoted(e.TTL), ",")
+	x.p("attributes: ", variable, "Attributes, root: ", lowerFirst(x.kinds[e.Root]), "SK,")
+	x.p("}")
+	x.p()
+	x.p("func ", variable, "Attributes(item map[string]", attrValue("AttributeValue"), ") []string {")
+	x.p("sk, _ := item[", quoted(e.Tables[0].Range), "].(*", attrValue("AttributeValueMemberS"), ")")
+	x.p("if sk == nil {")
+	x.p("return nil")
+	x.p("}")
+	for _, it := range e.Items {
+		x.p("if _, ok := ", lowerFirst(x.kinds[it]), "SK.read(sk.Value); ok {")
+		all := []any{quoted(it.Table.Hash)} // never nil
+		for _, a := range it.Attributes {
+			all = append(all, quoted(a.Name))
+		}
+		for _, k := range it.Derived {
+			all = append(all, quoted(k.Name))
+		}
+		if it.Expiry != nil && !slices.ContainsFunc(it.Attributes, func(a *schema.Attribute) bool { return a.Name == e.TTL }) {
+			all = append(all, quoted(e.TTL))
+		}
+		x.p("return []string{", list(all...), "}")
+		x.p("}")
+	}
+	x.p("return nil")
+	x.p("}")
+	x.p()
+}
+
+func (x *ejecting) variable() string { return lowerFirst(x.e.Name) + "Ejected" }
+
+// entity writes the functions that convert an entity into its items, and back.
+func (x *ejecting) entity() {
+	e := x.e
+	x.comment(e.Name + "Items returns the items of an entity, without versions.")
+	x.p("func ", e.Name, "Items(v *", goType(e.Type), ") (items []map[string]", attrValue("AttributeValue"), ", err error) {")
+	x.p("pk, err := ", call(e.Name+"PK", x.arguments(e.PK, "v", "", "")...))
+	x.p("if err != nil {")
+	x.p("return nil, err")
+	x.p("}")
+	x.p("add := func(it any) {")
+	x.p("var item map[string]", attrValue("AttributeValue"))
+	x.p("if err == nil {")
+	x.p("item, err = ", attributevalue("MarshalMap"), "(it)")
+	x.p("}")
+	x.p("items = append(items, item)")
+	x.p("}")
+	for _, it := range e.Items {
+		x.encode(it)
+	}
+	x.p("return items, err")
+	x.p("}")
+	x.p()
+	x.comment(e.Name + "Of returns the entity of items that were read: nil if it does not exist.")
+	x.p("func ", e.Name, "Of(items []map[string]", attrValue("AttributeValue"), ") (*", goType(e.Type), ", error) {")
+	x.p("items, root := ", x.variable(), ".live(items)")
+	x.p("if root == nil {")
+	x.p("return nil, nil")
+	x.p("}")
+	x.p("v := &", goType(e.Type), "{}")
+	x.p("var keys struct {")
+	x.p("PK, SK string")
+	x.p("}")
+	x.p("keys.PK, keys.SK = ejectedScalar(root[", quoted(e.Tables[0].Hash), "]), ejectedScalar(root[",
+		quoted(e.Tables[0].Range), "])")
+	x.keyFields(e.PK, lowerFirst(e.Name)+"PK", "keys.PK")
+	if hasModelValues(e.Root.Key) {
+		x.keyFields(e.Root.Key, lowerFirst(x.kinds[e.Root])+"SK", "keys.SK")
+	}
+	x.p("for _, item := range items {")
+	x.p("sk := ejectedScalar(item[", quoted(e.Tables[0].Range), "])")
+	for _, it := range e.Items {
+		x.decode(it)
+	}
+	x.p("}")
+	x.p("return v, nil")
+	x.p("}")
+	x.p()
+}
+
+func hasModelValues(k *schema.Key) bool {
+	return slices.ContainsFunc(k.Sources, func(s schema.Source) bool { return s.From == schema.FromModel })
+}
+
+func attributevalue(name string) ident {
+	return ident{"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue", "attributevalue", name}
+}
+
+// arguments returns the arguments of a key function, with the model, element and map key in variables.
+func (x *ejecting) arguments(k *schema.Key, model, element, mapKey string) (args []any) {
+	for _, src := range k.Sources {
+		switch src.From {
+		case schema.FromModel:
+			args = append(args, model+"."+src.Value.Name)
+		case schema.FromMapKey:
+			args = append(args, mapKey)
+		case schema.FromSelf:
+			args = append(args, element)
+		default:
+			args = append(args, element+"."+src.Value.Name)
+		}
+	}
+	return args
+}
+
+// encode writes how the items of a kind are made.
+func (x *ejecting) encode(it *schema.Item) {
+	name := x.kinds[it]
+	element := "v"
+	switch {
+	case it.Map():
+		x.p("for key, e := range v.", it.Field.Name, " {")
+		element = "e"
+	case it.Element():
+		x.p("for _, e := range v.", it.Field.Name, " {")
+		element = "e"
+	case it.Pointer:
+		x.p("if v.", it.Field.Name, " != nil {")
+	default:
+		x.p("{")
+	}
+	if it.ElemPointer {
+		x.p("if e == nil {")
+		x.p("continue")
+		x.p("}")
+	}
+	x.p("it := ", name, "{}")
+	for i, field := range fieldNames(it) {
+		x.p("it.", field, " = ", x.attribute(it, it.Attributes[i], element))
+	}
+	for _, k := range it.Derived {
+		x.derived(it, k, element)
+	}
+	if x2 := it.Expiry; x2 != nil {
+		at := element
+		if it.ExpiryOfRoot || !it.Element() {
+			at = "v"
+		}
+		x.expiry(at+"."+x2.Name, x2.Type)
+	}
+	fixed := !it.Element() && it != x.e.Root && !it.Pointer
+	if fixed {
+		x.p("if !", std("reflect", "ValueOf"), "(it).IsZero() {")
+	}
+	x.p("sk, failed := ", call(name+"SK", x.arguments(it.Key, "v", element, "key")...))
+	x.p("if failed != nil {")
+	x.p("return nil, failed")
+	x.p("}")
+	x.p("it.PK, it.SK = pk, sk")
+	x.p("add(it)")
+	if fixed {
+		x.p("}")
+	}
+	x.p("}")
+}
+
+// attribute returns the value of an attribute.
+func (x *ejecting) attribute(it *schema.Item, a *schema.Attribute, element string) string {
+	if it.Element() && a.Field == nil {
+		return element
+	}
+	return element + "." + a.Value.Name
+}
+
+// expiry writes the TTL attribute.
+func (x *ejecting) expiry(field string, t *schema.Type) {
+	text := field
+	if t.Kind == schema.Pointer {
+		x.p("if ", field, " != nil && !", field, ".IsZero() {")
+		text = "(*" + field + ")"
+	} else {
+		x.p("if !", call(std("time", "Time"), field), ".IsZero() {")
+	}
+	x.p("it.Expires = ", call(std("time", "Time"), text), ".Unix()")
+	x.p("}")
+}
+
+// derived writes an attribute that exists only for indexes: left out if a value is empty.
+func (x *ejecting) derived(it *schema.Item, k *schema.IndexKey, element string) {
+	name := lowerFirst(x.kinds[it]) + upperFirst(identifier(k.Name)) + "Key"
+	var args []any
+	for i, src := range k.Sources {
+		at := x.arguments(&schema.Key{Sources: []schema.Source{src}}, "v", element, "key")[0].(string)
+		if src.From == schema.FromItem {
+			at = "v." + src.Value.Name
+		}
+		args = append(args, keyArgument(src.Value.Type, k.Format(i).Value, at))
+	}
+	x.p("if text, empty := ", name, ".write(", list(args...), "); empty == nil {")
+	x.p("it.", derivedName(it, k), " = text")
+	x.p("}")
+}
+
+// keyFields writes the model's fields that a key of the root item gives back.
+func (x *ejecting) keyFields(k *schema.Key, variable, text string) {
+	used := false
+	for _, src := range k.Sources {
+		used = used || src.From == schema.FromModel && src.Lossless
+	}
+	values := "values"
+	if !used {
+		values = "_"
+	}
+	x.p("if ", values, ", ok := ", variable, ".read(", text, "); ok {")
+	for i, src := range k.Sources {
+		if src.From == schema.FromModel && src.Lossless {
+			x.parsed("v."+src.Value.Name, src.Value.Type, k.Format(i), "values["+strconv.Itoa(i)+"]")
+		}
+	}
+	x.p("} else {")
+	x.p("return nil, ", std("fmt", "Errorf"), "(", quoted(x.e.Name+": the key %q is not one of the model"), ", ", text, ")")
+	x.p("}")
+}
+
+// parsed writes an assignment of the value of a key's text.
+func (x *ejecting) parsed(to string, t *schema.Type, f key.Format, text string) {
+	if schema.KeyText(t, f.Value) {
+		x.p("_ = ", to, ".UnmarshalText([]byte(", text, "))")
+		return
+	}
+	sortable := strconv.FormatBool(f.Kind == key.Sortable)
+	var v code
+	switch f.Value {
+	case key.Int:
+		v = call("ejectedInt", text, sortable)
+	case key.Uint:
+		v = call("ejectedUint", text, sortable)
+	case key.Time:
+		v = call("ejectedTime", text, quoted(formatWord(&f)))
+	default:
+		v = code{text}
+	}
+	x.p(to, " = ", call(code{"(", goType(t), ")"}, v))
+}
+
+// decode writes how an item of a kind is read.
+func (x *ejecting) decode(it *schema.Item) {
+	name := x.kinds[it]
+	reads := it.Element() && slices.ContainsFunc(it.Key.Sources, func(s schema.Source) bool {
+		return s.From != schema.FromModel && s.Lossless
+	})
+	values := "_"
+	if reads {
+		values = "values"
+	}
+	x.p("if ", values, ", ok := ", lowerFirst(name), "SK.read(sk); ok {")
+	x.p("var it ", name)
+	x.p("if err := ", attributevalue("UnmarshalMap"), "(item, &it); err != nil {")
+	x.p("return nil, err")
+	x.p("}")
+	element := "v"
+	switch {
+	case it.Element():
+		element = "e"
+		x.p("var e ", goType(it.Elem))
+		if it.Map() {
+			x.p("var key ", goType(it.Field.Type.Key))
+		}
+	case it.Pointer:
+		x.p("v.", it.Field.Name, " = new(", goType(it.Field.Type.Elem), ")")
+	}
+	for i, field := range fieldNames(it) {
+		x.p(x.attribute(it, it.Attributes[i], element), " = it.", field)
+	}
+	for i, src := range it.Key.Sources {
+		text := "values[" + strconv.Itoa(i) + "]"
+		switch {
+		case !src.Lossless || !it.Element():
+		case src.From == schema.FromMapKey:
+			x.parsed("key", src.Value.Type, it.Key.Format(i), text)
+		case src.From == schema.FromSelf:
+			x.parsed("e", src.Value.Type, it.Key.Format(i), text)
+		case src.From == schema.FromElement:
+			x.parsed("e."+src.Value.Name, src.Value.Type, it.Key.Format(i), text)
+		}
+	}
+	x.p("if want, err := ", call(name+"SK", x.arguments(it.Key, "v", "e", "key")...), "; err != nil || want != sk {")
+	x.p("continue // an item of another entity, or with a key in another form")
+	x.p("}")
+	if it.Element() {
+		x.addElement(it)
+	}
+	x.p("continue")
+	x.p("}")
+}
+
+// addElement writes how an element is added to its slice or map.
+func (x *ejecting) addElement(it *schema.Item) {
+	value := "e"
+	if it.ElemPointer {
+		value = "&e"
+	}
+	field := "v." + it.Field.Name
+	if !it.Map() {
+		x.p(field, " = append(", field, ", ", value, ")")
+		return
+	}
+	x.p("if ", field, " == nil {")
+	x.p(field, " = ", goType(it.Field.Type), "{}")
+	x.p("}")
+	x.p(field, "[key] = ", value)
+}
+
+// queries writes the requests that read: an entity, the items of a kind, and the entries of an index.
+func (x *ejecting) queries() {
+	e := x.e
+	pk := func() (params []any, args []any) {
+		params, _ = x.parameters(e.PK)
+		return params, argumentsOf(params)
+	}
+	if !e.Flat {
+		params, args := pk()
+		x.comment(e.Name + "Query returns the query of all items of an entity. Read every page, and pass the items to " +
+			e.Name + "Of.")
+		x.queryFunction(e.Name+"Query", params, func() { x.keyOf("pk", e.Name+"PK", args) }, "")
+	}
+	for _, it := range e.Items {
+		params, args := pk()
+		leading, prefix := x.prefix(it, params)
+		if prefix == "" {
+			continue
+		}
+		x.comment(x.kinds[it] + "Query returns the query of the items " + x.kinds[it] + " with a partition key, of one entity " +
+			"or, in a model with several entities in a partition, of all.")
+		x.queryFunction(x.kinds[it]+"Query", append(params, leading...), func() { x.keyOf("pk", e.Name+"PK", args) }, prefix)
+	}
+	for _, index := range e.Indexes {
+		for _, n := range index.Entries {
+			x.indexQuery(n)
+		}
+	}
+}
+
+// argumentsOf returns the names of parameters.
+func argumentsOf(params []any) (args []any) {
+	for _, p := range params {
+		args = append(args, p.(code)[0])
+	}
+	return args
+}
+
+// keyOf writes a variable with a key.
+func (x *ejecting) keyOf(name, function string, args []any) {
+	x.p(name, ", err := ", call(function, args...))
+	x.p("if err != nil {")
+	x.p("return nil, err")
+	x.p("}")
+}
+
+// prefix returns the text before the first value of an element, or of another entity, with the parameters of the model
+// in it.
+func (x *ejecting) prefix(it *schema.Item, have []any) (params []any, text string) {
+	if first := it.Key.Template.Parts[0]; first.Format.Kind == key.Literal {
+		return nil, first.Text
+	}
+	return nil, ""
+}
+
+// queryFunction writes a function that returns a query.
+func (x *ejecting) queryFunction(name string, params []any, keys func(), prefix string) {
+	t := x.e.Tables[0]
+	x.p("func ", name, "(", list(append([]any{"table string"}, params...)...), ") (*", sdk("QueryInput"), ", error) {")
+	keys()
+	condition, names := "#pk = :pk", code{quoted("#pk"), ": ", quoted(t.Hash)}
+	values := code{quoted(":pk"), ": &", attrValue("AttributeValueMemberS"), "{Value: pk}"}
+	if prefix != "" {
+		condition += " AND begins_with(#sk, :sk)"
+		names = append(names, ", ", quoted("#sk"), ": ", quoted(t.Range))
+		values = append(values, ", ", quoted(":sk"), ": &", attrValue("AttributeValueMemberS"), "{Value: ", quoted(prefix), "}")
+	}
+	x.p("return &", sdk("QueryInput"), "{")
+	x.p("TableName: &table, KeyConditionExpression: ", ident{"github.com/aws/aws-sdk-go-v2/aws", "aws", "String"}, "(",
+		quoted(condition), "),")
+	x.p("ExpressionAttributeNames: map[string]string{", names, "},")
+	x.p("ExpressionAttributeValues: map[string]", attrValue("AttributeValue"), "{", values, "},")
+	x.p("}, nil")
+	x.p("}")
+	x.p()
+}
+
+// indexQuery writes the templates of an index, and the query of a partition of it.
+func (x *ejecting) indexQuery(n *schema.Entry) {
+	if n.Index.Local || len(n.Hash) != 1 {
+		return
+	}
+	k := n.Hash[0]
+	word := upperFirst(identifier(n.Index.Name))
+	name := x.names.declare(x.kinds[n.Item] + word + "Query")
+	params, args := x.parameters(k.Key)
+	x.comment(name + " returns the query of the items " + x.kinds[n.Item] + " in the index " + n.Index.Name + ": " + k.Text)
+	x.p("func ", name, "(", list(append([]any{"table string"}, params...)...), ") (*", sdk("QueryInput"), ", error) {")
+	variable := lowerFirst(name) + "Key"
+	x.p("pk, err := ", variable, ".write(", list(args...), ")")
+	x.p("if err != nil {")
+	x.p("return nil, err")
+	x.p("}")
+	x.p("return &", sdk("QueryInput"), "{")
+	str := ident{"github.com/aws/aws-sdk-go-v2/aws", "aws", "String"}
+	x.p("TableName: &table, IndexName: ", str, "(", quoted(n.Index.Name), "), KeyConditionExpression: ", str, "(",
+		quoted("#pk = :pk"), "),")
+	x.p("ExpressionAttributeNames: map[string]string{", quoted("#pk"), ": ", quoted(k.Name), "},")
+	x.p("ExpressionAttributeValues: map[string]", attrValue("AttributeValue"), "{", quoted(":pk"), ": &",
+		attrValue("AttributeValueMemberS"), "{Value: pk}},")
+	x.p("}, nil")
+	x.p("}")
+	x.p()
+	x.template(variable, k.Key)
+}
+
+// requests writes the functions that make the requests of writes.
+func (x *ejecting) requests() {
+	e, variable := x.e, x.variable()
+	for _, it := range e.Items {
+		for _, k := range it.Derived {
+			x.template(lowerFirst(x.kinds[it])+upperFirst(identifier(k.Name))+"Key", k.Key)
+		}
+	}
+	in := code{"*", sdk("TransactWriteItemsInput")}
+	items := code{"[]map[string]", attrValue("AttributeValue")}
+	x.comment(e.Name + "Insert returns the transaction that inserts an entity. It fails if the entity exists.")
+	x.p("func ", e.Name, "Insert(table string, v *", goType(e.Type), ") (", in, ", error) {")
+	x.p("items, err := ", e.Name, "Items(v)")
+	x.p("if err != nil {")
+	x.p("return nil, err")
+	x.p("}")
+	x.p("return ", variable, ".insert(table, items)")
+	x.p("}")
+	x.p()
+	x.comment(e.Name + "Save returns the transaction that writes the differences between the items that were read and " +
+		"those of the entity now. It is nil if there are none. It fails if another program has changed one of these items.")
+	x.p("func ", e.Name, "Save(table string, read ", items, ", v *", goType(e.Type), ") (", in, ", error) {")
+	x.p("now, err := ", e.Name, "Items(v)")
+	x.p("if err != nil {")
+	x.p("return nil, err")
+	x.p("}")
+	x.p("return ", variable, ".save(table, read, now)")
+	x.p("}")
+	x.p()
+	x.comment(e.Name + "Delete returns the transaction that deletes the items of an entity as they were read. It is nil if " +
+		"the entity does not exist.")
+	x.p("func ", e.Name, "Delete(table string, read ", items, ") (", in, ", error) {")
+	x.p("return ", variable, ".delete(table, read)")
+	x.p("}")
+	x.p()
+}
