@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/itemize/itemize/internal/gen"
 )
@@ -16,9 +17,14 @@ func (c *command) eject(args []string) error {
 		"eject", "[packages]", "Write ejected.go into the folder of each package: structs for the items of its models with " +
 			"attributevalue\ntags, functions for their keys, and functions that make the requests of queries and saves. They " +
 			"import\nonly the SDK. Print what the code does not do. Nothing is deleted.",
-		[]string{"eject ./store"},
+		[]string{"eject ./store", "eject -model User ./store"},
 	})
 	asJSON, tags := f.common()
+	var models []string
+	f.Func("model", "`name` of a model; repeatable (default: all)", func(s string) error {
+		models = append(models, s)
+		return nil
+	})
 	force := f.Bool("force", false, "replace a file ejected.go that differs")
 	if err := f.parse(args); err != nil {
 		return err
@@ -29,7 +35,7 @@ func (c *command) eject(args []string) error {
 	}
 	found := false
 	for _, p := range packages {
-		out, faults, err := p.Eject()
+		out, faults, err := p.Eject(models)
 		if err != nil {
 			return err
 		}
@@ -45,7 +51,8 @@ func (c *command) eject(args []string) error {
 		}
 	}
 	if !found {
-		return errors.New("no models in the packages: a model is a struct with a ddb:\"pk=...\" tag")
+		return fmt.Errorf("no models in %s, or none of those names: a model is a struct with a ddb:\"pk=...\" tag",
+			strings.Join(patterns(f), " "))
 	}
 	return nil
 }

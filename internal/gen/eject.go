@@ -39,19 +39,24 @@ type Ejected struct {
 }
 
 // Eject returns the models of a package as code that imports only the SDK. It has a struct for each kind of item,
-// functions for keys, and functions that make requests. Models with features that need the library are diagnostics.
-func (p *Package) Eject() (*Ejected, []Diagnostic, error) {
-	if len(p.Diagnostics) > 0 || len(p.Models) == 0 {
+// functions for keys, and functions that make requests. The models are those with these names, none for all. The error
+// lists models with features that need the library.
+func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
+	models := slices.DeleteFunc(slices.Clone(p.Models), func(m *Model) bool {
+		return len(only) > 0 && !slices.Contains(only, m.Name)
+	})
+	if len(p.Diagnostics) > 0 || len(models) == 0 {
 		return nil, p.Diagnostics, nil
 	}
 	n := &names{taken: map[string]bool{}, imported: map[string]bool{}}
 	for _, name := range p.types.Scope().Names() {
-		n.taken[name] = true
+		declared := p.fset.Position(p.types.Scope().Lookup(name).Pos()).Filename
+		n.taken[name] = n.taken[name] || filepath.Base(declared) != EjectedName
 	}
 	w := newWriter(p.types, n)
 	out := &Ejected{}
 	var faults []error
-	for _, m := range p.Models {
+	for _, m := range models {
 		if why := cannotEject(m.Schema); why != "" {
 			faults = append(faults, fmt.Errorf("%s.%s: %s", p.Name, m.Schema.Name, why))
 			continue
@@ -98,6 +103,9 @@ func cannotEject(e *schema.Entity) string {
 			if a.Large != nil {
 				return a.Value.Name + " is a large value: save it without compress=, chunk and s3= first"
 			}
+			if isThroughPointer(e, it, a) {
+				return a.Value.Name + " is in a struct behind a pointer, which shares its item or is embedded: use the struct itself"
+			}
 			if a.Value.Type.Opaque() && holdsBig(a.Value.Type) {
 				return a.Value.Name + " has a big number, which attributevalue does not store: use attributevalue.Number"
 			}
@@ -114,6 +122,28 @@ func cannotEject(e *schema.Entity) string {
 		}
 	}
 	return ""
+}
+
+// isThroughPointer reports whether a field is reached through a pointer that is not the item's own.
+func isThroughPointer(e *schema.Entity, it *schema.Item, a *schema.Attribute) bool {
+	t := e.Type
+	if it.Element() {
+		t = it.Elem
+	}
+	for i, n := range a.Value.Path {
+		if t.Kind == schema.Pointer {
+			if !it.Pointer || i > a.Place {
+				return true
+			}
+			t = t.Elem
+		}
+		j := slices.IndexFunc(t.Fields, func(f *schema.Field) bool { return f.Index == n })
+		if j < 0 {
+			return true
+		}
+		t = t.Fields[j].Type
+	}
+	return false
 }
 
 func holdsBig(t *schema.Type) bool { return t.Kind == schema.BigInt || t.Kind == schema.BigFloat }
@@ -160,8 +190,11 @@ func (x *ejecting) model() {
 	x.kinds = map[*schema.Item]string{}
 	n := &nodeWriter{e: x.e}
 	for _, it := range x.e.Items {
-		word := upperFirst(identifier(n.itemName(it)))
-		if word == "" {
+		word := identifier(n.itemName(it))
+		switch {
+		case word == "" && it == x.e.Root:
+			word = "Root"
+		case word == "":
 			word = "Item" + strconv.Itoa(it.Index)
 		}
 		x.kinds[it] = x.names.declare(x.e.Name + word)
@@ -199,8 +232,10 @@ func formatWord(f *key.Format) string {
 	switch f.Kind {
 	case key.Plain:
 		return "text"
-	case key.Raw, key.Native:
+	case key.Raw:
 		return "raw"
+	case key.Native:
+		return "native"
 	case key.Digits:
 		return "digits"
 	case key.Sortable:
@@ -263,9 +298,9 @@ func fieldNames(it *schema.Item) []string {
 	taken := map[string]bool{"PK": true, "SK": true, "Version": true, "Incarnation": true, "State": true, "Expires": true}
 	var all []string
 	for _, a := range it.Attributes {
-		name := upperFirst(identifier(a.Value.Name[strings.LastIndexByte(a.Value.Name, '.')+1:]))
+		name := identifier(a.Value.Name[strings.LastIndexByte(a.Value.Name, '.')+1:])
 		if name == "" || taken[name] {
-			name = upperFirst(identifier(strings.ReplaceAll(a.Value.Name, ".", " "))) + "Attribute"
+			name = identifier(strings.ReplaceAll(a.Value.Name, ".", " ")) + "Attribute"
 		}
 		taken[name] = true
 		all = append(all, name)
@@ -288,7 +323,7 @@ func (x *ejecting) item(it *schema.Item) {
 	}
 	x.p("Incarnation []byte ", tag(e.Incarnation, "omitempty"))
 	x.p("State any ", tag(e.State, "omitempty"))
-	if it.Expiry != nil {
+	if it.Expiry != nil && it.Attribute(e.TTL) < 0 {
 		x.p("Expires int64 ", tag(e.TTL, "omitempty"))
 	}
 	for i, field := range fieldNames(it) {
@@ -304,7 +339,7 @@ func (x *ejecting) item(it *schema.Item) {
 
 // derivedName returns the field of an attribute that exists only for indexes.
 func derivedName(it *schema.Item, k *schema.IndexKey) string {
-	name := upperFirst(identifier(k.Name))
+	name := identifier(k.Name)
 	if name == "" || slices.Contains(fieldNames(it), name) {
 		return "Index" + name
 	}
@@ -336,7 +371,7 @@ func (x *ejecting) config() {
 		for _, k := range it.Derived {
 			all = append(all, quoted(k.Name))
 		}
-		if it.Expiry != nil && !slices.ContainsFunc(it.Attributes, func(a *schema.Attribute) bool { return a.Name == e.TTL }) {
+		if it.Expiry != nil && it.Attribute(e.TTL) < 0 {
 			all = append(all, quoted(e.TTL))
 		}
 		x.p("return []string{", list(all...), "}")
@@ -358,10 +393,13 @@ func (x *ejecting) entity() {
 	x.p("if err != nil {")
 	x.p("return nil, err")
 	x.p("}")
-	x.p("add := func(it any) {")
-	x.p("var item map[string]", attrValue("AttributeValue"))
-	x.p("if err == nil {")
-	x.p("item, err = ", attributevalue("MarshalMap"), "(it)")
+	x.p("add := func(it any, sparse ...string) {")
+	x.p("item, failed := ", avName("MarshalMap"), "(it)")
+	x.p("err = ", std("errors", "Join"), "(err, failed)")
+	x.p("for _, name := range sparse {")
+	x.p("if ejectedEmpty(item[name]) {")
+	x.p("delete(item, name)")
+	x.p("}")
 	x.p("}")
 	x.p("items = append(items, item)")
 	x.p("}")
@@ -402,7 +440,7 @@ func hasModelValues(k *schema.Key) bool {
 	return slices.ContainsFunc(k.Sources, func(s schema.Source) bool { return s.From == schema.FromModel })
 }
 
-func attributevalue(name string) ident {
+func avName(name string) ident {
 	return ident{"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue", "attributevalue", name}
 }
 
@@ -428,21 +466,29 @@ func (x *ejecting) encode(it *schema.Item) {
 	name := x.kinds[it]
 	element := "v"
 	switch {
-	case it.Map():
-		x.p("for key, e := range v.", it.Field.Name, " {")
-		element = "e"
 	case it.Element():
-		x.p("for _, e := range v.", it.Field.Name, " {")
 		element = "e"
+		index, value := "_", "e"
+		if it.Map() {
+			index = "key"
+		}
+		if it.ElemPointer {
+			value = "p"
+		}
+		x.p("for ", index, ", ", value, " := range v.", it.Field.Name, " {")
 	case it.Pointer:
 		x.p("if v.", it.Field.Name, " != nil {")
 	default:
 		x.p("{")
 	}
 	if it.ElemPointer {
-		x.p("if e == nil {")
+		x.p("if p == nil {")
 		x.p("continue")
 		x.p("}")
+		x.p("e := *p")
+	}
+	if it.Element() && !usesElement(it) {
+		x.p("_ = e // all of it is in the key")
 	}
 	x.p("it := ", name, "{}")
 	for i, field := range fieldNames(it) {
@@ -451,32 +497,46 @@ func (x *ejecting) encode(it *schema.Item) {
 	for _, k := range it.Derived {
 		x.derived(it, k, element)
 	}
-	if x2 := it.Expiry; x2 != nil {
+	fixed := !it.Element() && it != x.e.Root && !it.Pointer
+	if fixed {
+		x.p("if !", std("reflect", "ValueOf"), "(it).IsZero() {")
+	}
+	if it.Expiry != nil && it.Attribute(x.e.TTL) < 0 {
 		at := element
 		if it.ExpiryOfRoot || !it.Element() {
 			at = "v"
 		}
-		x.expiry(at+"."+x2.Name, x2.Type)
-	}
-	fixed := !it.Element() && it != x.e.Root && !it.Pointer
-	if fixed {
-		x.p("if !", std("reflect", "ValueOf"), "(it).IsZero() {")
+		x.expiry(at+"."+it.Expiry.Name, it.Expiry.Type)
 	}
 	x.p("sk, failed := ", call(name+"SK", x.arguments(it.Key, "v", element, "key")...))
 	x.p("if failed != nil {")
 	x.p("return nil, failed")
 	x.p("}")
 	x.p("it.PK, it.SK = pk, sk")
-	x.p("add(it)")
+	sparse := []any{"&it"} // methods of attributevalue may have pointer receivers
+	for i, a := range it.Attributes {
+		if it.Sparse(i) {
+			sparse = append(sparse, quoted(a.Name))
+		}
+	}
+	x.p("add(", list(sparse...), ")")
 	if fixed {
 		x.p("}")
 	}
 	x.p("}")
 }
 
+// usesElement reports whether an item has an attribute, key or expiry of its element.
+func usesElement(it *schema.Item) bool {
+	return len(it.Attributes)+len(it.Derived) > 0 || it.Expiry != nil ||
+		slices.ContainsFunc(it.Key.Sources, func(s schema.Source) bool {
+			return s.From == schema.FromElement || s.From == schema.FromSelf
+		})
+}
+
 // attribute returns the value of an attribute.
 func (x *ejecting) attribute(it *schema.Item, a *schema.Attribute, element string) string {
-	if it.Element() && a.Field == nil {
+	if it.Element() && len(a.Value.Path) == 0 {
 		return element
 	}
 	return element + "." + a.Value.Name
@@ -497,7 +557,7 @@ func (x *ejecting) expiry(field string, t *schema.Type) {
 
 // derived writes an attribute that exists only for indexes: left out if a value is empty.
 func (x *ejecting) derived(it *schema.Item, k *schema.IndexKey, element string) {
-	name := lowerFirst(x.kinds[it]) + upperFirst(identifier(k.Name)) + "Key"
+	name := lowerFirst(x.kinds[it]) + identifier(k.Name) + "Key"
 	var args []any
 	for i, src := range k.Sources {
 		at := x.arguments(&schema.Key{Sources: []schema.Source{src}}, "v", element, "key")[0].(string)
@@ -564,8 +624,11 @@ func (x *ejecting) decode(it *schema.Item) {
 		values = "values"
 	}
 	x.p("if ", values, ", ok := ", lowerFirst(name), "SK.read(sk); ok {")
+	if !it.Element() {
+		x.sameKey(it)
+	}
 	x.p("var it ", name)
-	x.p("if err := ", attributevalue("UnmarshalMap"), "(item, &it); err != nil {")
+	x.p("if err := ", avName("UnmarshalMap"), "(item, &it); err != nil {")
 	x.p("return nil, err")
 	x.p("}")
 	element := "v"
@@ -594,13 +657,21 @@ func (x *ejecting) decode(it *schema.Item) {
 			x.parsed("e."+src.Value.Name, src.Value.Type, it.Key.Format(i), text)
 		}
 	}
-	x.p("if want, err := ", call(name+"SK", x.arguments(it.Key, "v", "e", "key")...), "; err != nil || want != sk {")
-	x.p("continue // an item of another entity, or with a key in another form")
-	x.p("}")
 	if it.Element() {
+		x.sameKey(it)
 		x.addElement(it)
 	}
 	x.p("continue")
+	x.p("}")
+}
+
+// sameKey writes a check that the key is that of the values.
+func (x *ejecting) sameKey(it *schema.Item) {
+	if len(it.Key.Sources) == 0 {
+		return
+	}
+	x.p("if want, err := ", call(x.kinds[it]+"SK", x.arguments(it.Key, "v", "e", "key")...), "; err != nil || want != sk {")
+	x.p("continue // an item of another entity, or with a key in another form")
 	x.p("}")
 }
 
@@ -632,17 +703,13 @@ func (x *ejecting) queries() {
 		params, args := pk()
 		x.comment(e.Name + "Query returns the query of all items of an entity. Read every page, and pass the items to " +
 			e.Name + "Of.")
-		x.queryFunction(e.Name+"Query", params, func() { x.keyOf("pk", e.Name+"PK", args) }, "")
+		x.queryFunction(e.Name+"Query", params, func() { x.keyOf("pk", e.Name+"PK", args) }, false)
 	}
 	for _, it := range e.Items {
-		params, args := pk()
-		leading, prefix := x.prefix(it, params)
-		if prefix == "" {
-			continue
+		if it.Element() || e.Flat {
+			params, args := pk()
+			x.rangeQuery(it, params, args)
 		}
-		x.comment(x.kinds[it] + "Query returns the query of the items " + x.kinds[it] + " with a partition key, of one entity " +
-			"or, in a model with several entities in a partition, of all.")
-		x.queryFunction(x.kinds[it]+"Query", append(params, leading...), func() { x.keyOf("pk", e.Name+"PK", args) }, prefix)
 	}
 	for _, index := range e.Indexes {
 		for _, n := range index.Entries {
@@ -667,26 +734,57 @@ func (x *ejecting) keyOf(name, function string, args []any) {
 	x.p("}")
 }
 
-// prefix returns the text before the first value of an element, or of another entity, with the parameters of the model
-// in it.
-func (x *ejecting) prefix(it *schema.Item, have []any) (params []any, text string) {
-	if first := it.Key.Template.Parts[0]; first.Format.Kind == key.Literal {
-		return nil, first.Text
+// rangeQuery writes the query of the elements of an entity, or of the fixed items of all entities in a partition.
+func (x *ejecting) rangeQuery(it *schema.Item, params, args []any) {
+	parts, source := 0, 0
+	for _, part := range it.Key.Template.Parts {
+		if part.Format.Kind != key.Literal {
+			if !it.Element() || it.Key.Sources[source].From != schema.FromModel {
+				break
+			}
+			source++
+		}
+		parts++
 	}
-	return nil, ""
+	if parts == 0 {
+		return
+	}
+	var taken []string
+	for _, src := range x.e.PK.Sources {
+		x.names.parameter(sourceName(src), &taken)
+	}
+	var values []any
+	for i, src := range it.Key.Sources[:source] {
+		name := x.names.parameter(sourceName(src), &taken)
+		params = append(params, code{name, " ", goType(src.Value.Type)})
+		values = append(values, keyArgument(src.Value.Type, it.Key.Format(i).Value, name))
+	}
+	what := "the elements " + x.kinds[it] + " of an entity"
+	if !it.Element() {
+		what = "the items " + x.kinds[it] + " of all entities with a partition key"
+	}
+	x.comment(x.kinds[it] + "Query returns the query of " + what + ".")
+	x.queryFunction(x.kinds[it]+"Query", params, func() {
+		x.keyOf("pk", x.e.Name+"PK", args)
+		x.p("sk, err := ejectedKey{", quotedByte(x.e.Delim), ", ", lowerFirst(x.kinds[it]), "SK.parts[:", parts, "]}.write(",
+			list(values...), ")")
+		x.p("if err != nil {")
+		x.p("return nil, err")
+		x.p("}")
+	}, true)
 }
 
 // queryFunction writes a function that returns a query.
-func (x *ejecting) queryFunction(name string, params []any, keys func(), prefix string) {
+func (x *ejecting) queryFunction(name string, params []any, keys func(), prefix bool) {
 	t := x.e.Tables[0]
 	x.p("func ", name, "(", list(append([]any{"table string"}, params...)...), ") (*", sdk("QueryInput"), ", error) {")
 	keys()
 	condition, names := "#pk = :pk", code{quoted("#pk"), ": ", quoted(t.Hash)}
 	values := code{quoted(":pk"), ": &", attrValue("AttributeValueMemberS"), "{Value: pk}"}
-	if prefix != "" {
+	if prefix {
 		condition += " AND begins_with(#sk, :sk)"
 		names = append(names, ", ", quoted("#sk"), ": ", quoted(t.Range))
-		values = append(values, ", ", quoted(":sk"), ": &", attrValue("AttributeValueMemberS"), "{Value: ", quoted(prefix), "}")
+		values = append(values, ", ", quoted(":sk"), ": &", attrValue("AttributeValueMemberS"), "{Value: sk}")
 	}
 	x.p("return &", sdk("QueryInput"), "{")
 	x.p("TableName: &table, KeyConditionExpression: ", ident{"github.com/aws/aws-sdk-go-v2/aws", "aws", "String"}, "(",
@@ -704,7 +802,7 @@ func (x *ejecting) indexQuery(n *schema.Entry) {
 		return
 	}
 	k := n.Hash[0]
-	word := upperFirst(identifier(n.Index.Name))
+	word := identifier(n.Index.Name)
 	name := x.names.declare(x.kinds[n.Item] + word + "Query")
 	params, args := x.parameters(k.Key)
 	x.comment(name + " returns the query of the items " + x.kinds[n.Item] + " in the index " + n.Index.Name + ": " + k.Text)
@@ -732,7 +830,7 @@ func (x *ejecting) requests() {
 	e, variable := x.e, x.variable()
 	for _, it := range e.Items {
 		for _, k := range it.Derived {
-			x.template(lowerFirst(x.kinds[it])+upperFirst(identifier(k.Name))+"Key", k.Key)
+			x.template(lowerFirst(x.kinds[it])+identifier(k.Name)+"Key", k.Key)
 		}
 	}
 	in := code{"*", sdk("TransactWriteItemsInput")}
