@@ -143,15 +143,9 @@ func TestFormatShards(t *testing.T) {
 	}
 }
 
-// goValue is a value of Go, with its expression.
-type goValue struct {
-	expression string
-	typ        reflect.Type
-	value      any
-}
-
-func valueOf[V any](expression string, v V) goValue {
-	return goValue{expression, reflect.TypeFor[V](), v}
+// valueOf returns a value of Go, with its expression.
+func valueOf[V any](expression string, v V) models.GoValue {
+	return models.GoValue{Expression: expression, Type: reflect.TypeFor[V](), Value: v}
 }
 
 // A value is stored as its vector, and loaded from it.
@@ -167,18 +161,18 @@ func TestFormatValues(t *testing.T) {
 	}
 	for i, v := range all {
 		g := goValues[i]
-		if v.Value != g.expression {
-			t.Fatalf("%d: %s is not %s", i, v.Value, g.expression)
+		if v.Value != g.Expression {
+			t.Fatalf("%d: %s is not %s", i, v.Value, g.Expression)
 		}
 		m, typ := madeModel(t,
 			madeField("_", reflect.TypeFor[struct{}](), `ddb:"table=made"`),
 			madeField("ID", reflect.TypeFor[string](), `ddb:"pk=X#{ID}"`),
-			madeField("V", g.typ, nested(g.typ)+` dynamodbav:"`+strings.Join(append([]string{"V"}, v.Options...),
+			madeField("V", g.Type, nested(g.Type)+` dynamodbav:"`+strings.Join(append([]string{"V"}, v.Options...),
 				",")+`"`))
 		made := reflect.New(typ)
 		made.Elem().FieldByName("ID").SetString("1")
-		if g.value != nil {
-			made.Elem().FieldByName("V").Set(reflect.ValueOf(g.value))
+		if g.Value != nil {
+			made.Elem().FieldByName("V").Set(reflect.ValueOf(g.Value))
 		}
 		put := putsOf(t, m, made.Interface())[0]
 		if !attr.Same(put["V"], v.Attribute.AttributeValue) {
@@ -369,24 +363,10 @@ func TestFormatHashes(t *testing.T) {
 	}
 }
 
-// Package is the model of monoliths.json.
-type Package struct {
-	_        struct{}         `ddb:"table=packages"`
-	Name     string           `ddb:"pk=PKG#{Name}" dynamodbav:"name"`
-	Title    string           `ddb:"sk=HEAD"`
-	Versions []PackageVersion `ddb:"sk=VERSION#{Number}"`
-}
-
-// PackageVersion is a version of a package.
-type PackageVersion struct {
-	Number string
-	Size   int
-}
-
 // A monolith and its items are made of each other as in their vectors.
 func TestFormatMonoliths(t *testing.T) {
 	t.Parallel()
-	e, err := schema.Of(reflect.TypeFor[Package]())
+	e, err := schema.Of(reflect.TypeFor[models.Package]())
 	if err != nil {
 		t.Fatal(err)
 	}

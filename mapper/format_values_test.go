@@ -1,9 +1,13 @@
 package mapper_test
 
-import "time"
+import (
+	"time"
+
+	"github.com/itemize/itemize/internal/testing/models"
+)
 
 // goValues are the values of testdata/format/values.json, in its order: the Go expression, and its value.
-var goValues = []goValue{
+var goValues = []models.GoValue{
 	valueOf[string](`"text"`, "text"),
 	valueOf[string](`""`, ""),
 	valueOf[string](`"Zoë 日本 😀"`, "Zoë 日本 😀"),

@@ -35,22 +35,19 @@ func (internal) RootInTransaction(_ door.Key) WriteOption {
 	return writeFunc(func(o *operation.Options) { o.RootInTransaction = true })
 }
 
-// Collector returns the collector of large values of a *Mapper. It returns an error if no value of the
-// model can be external.
+// Collector returns the collector of a *Mapper. It returns an error if no value of the model can be external.
 func (internal) Collector(_ door.Key, m any) (*large.Collector, error) {
 	return engineOf(m).collector()
 }
 
-// CollectorOf is Collector for the command itemize, which knows a model by its source. It also returns the model.
-func (internal) CollectorOf(_ door.Key, client Client, e *schema.Entity, options []Option) (*model.Model,
-	*large.Collector, error,
-) {
-	g, err := newEngine(client, e, nil, settingsOf(options))
+// ModelOf returns a model that the command itemize knows by its source, and its collector as Collector does.
+func (internal) ModelOf(_ door.Key, c Client, e *schema.Entity, o []Option) (*model.Model, *large.Collector, error) {
+	g, err := newEngine(c, e, nil, settingsOf(o))
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := g.collector()
-	return g.model, c, err
+	collector, err := g.collector()
+	return g.model, collector, err
 }
 
 // Tables returns the present tables of the model of a *Mapper. TablesAt returns those for some times,

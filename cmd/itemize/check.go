@@ -145,7 +145,7 @@ func (c *command) inspector(a *checkAsked, table string, packages []string, tags
 	}
 	var declared []string
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		m, collector, err := mapper.Internal.CollectorOf(door.Key{}, client, found[name], options)
+		m, collector, err := mapper.Internal.ModelOf(door.Key{}, client, found[name], options)
 		external := slices.ContainsFunc(found[name].Items, (*schema.Item).HasExternal)
 		if err != nil && (external || m == nil) {
 			return nil, err

@@ -14,8 +14,10 @@ import (
 // eject runs itemize eject.
 func (c *command) eject(args []string) error {
 	f := c.flags(help{
-		"eject", "[packages]", "Write ejected.go into the folder of each package: structs for the items of its models with " +
-			"attributevalue\ntags, functions for their keys, and functions that make the requests of queries and saves. They " +
+		"eject", "[packages]", "Write ejected.go into the folder of each package: structs for the items of its " +
+			"models with " +
+			"attributevalue\ntags, functions for their keys, and functions that make the requests of queries and " +
+			"saves. They " +
 			"import\nonly the SDK. Print what the code does not do. Nothing is deleted.",
 		[]string{"eject ./store", "eject -model User ./store"},
 	})
@@ -62,7 +64,8 @@ func (c *command) writeEjected(out *gen.Ejected, force bool) error {
 	old, err := os.ReadFile(out.Path)
 	switch {
 	case err == nil && !force && !bytes.Equal(old, out.Content):
-		return fmt.Errorf("%s exists and differs, as a file that was edited does: rename it, or use -force", c.rel(out.Path))
+		return fmt.Errorf("%s exists and differs, as a file that was edited does: rename it, or use -force",
+			c.rel(out.Path))
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

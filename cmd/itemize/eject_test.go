@@ -46,7 +46,8 @@ func TestEjectedExample(t *testing.T) {
 			}
 		}
 	}
-	says(eject(0, "./store"), "store/ejected.go\nnot in it:\n", "Project: inserts, saves and deletes of more than 100 items",
+	says(eject(0, "./store"), "store/ejected.go\nnot in it:\n", "Project: inserts, saves and deletes of more than "+
+		"100 items",
 		"Ticket: predictions, receipts")
 	path := filepath.Join(dir, "store", "ejected.go")
 	made, err := os.ReadFile(path)

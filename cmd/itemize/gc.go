@@ -185,7 +185,7 @@ func (c *command) gc(args []string) error {
 	if a.scan {
 		options = append(options, blob.Scan())
 	}
-	_, collector, err := mapper.Internal.CollectorOf(door.Key{}, client, e, of)
+	_, collector, err := mapper.Internal.ModelOf(door.Key{}, client, e, of)
 	if err != nil && a.records == "" && strings.Contains(err.Error(), "mapper.LargeRecords") {
 		return fmt.Errorf("%w; or name it here by -records", err)
 	}

@@ -1,5 +1,6 @@
-// Ejected is the tracker of examples/tracker without the library: on the code that itemize eject has written, and the SDK.
-// It reads and writes the same items, and passes the same tests. It needs a table named tracker with the keys PK and SK.
+// Ejected is the tracker of examples/tracker without the library: on the code that itemize eject has written,
+// and the SDK. It reads and writes the same items, and passes the same tests. It needs a table named tracker with
+// the keys PK and SK.
 package main
 
 import (

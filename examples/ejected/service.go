@@ -21,7 +21,8 @@ import (
 type Client interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
-	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput,
+		error)
 	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
 		...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
@@ -67,9 +68,10 @@ var (
 
 type attributes = map[string]types.AttributeValue
 
-// transact sends a transaction, and repeats it if others work on its items. failed are the indexes of the requests whose
-// conditions are not true.
-func (t *Tracker) transact(ctx context.Context, in *dynamodb.TransactWriteItemsInput) (r *Receipt, failed map[int]attributes,
+// transact sends a transaction, and repeats it if others work on its items. failed are the indexes of the requests
+// whose conditions are not true.
+func (t *Tracker) transact(ctx context.Context, in *dynamodb.TransactWriteItemsInput) (r *Receipt,
+	failed map[int]attributes,
 	err error,
 ) {
 	r = &Receipt{}
@@ -147,7 +149,7 @@ func (t *Tracker) head(ctx context.Context, tenant, id string) (*store.ProjectHE
 		return nil, err
 	}
 	if item == nil {
-		return nil, fmt.Errorf("project %s/%s %w", tenant, id, errNotFound)
+		return nil, fmt.Errorf("project %s/%s: %w", tenant, id, errNotFound)
 	}
 	var head store.ProjectHEAD
 	return &head, attributevalue.UnmarshalMap(item, &head)
@@ -160,7 +162,8 @@ func (t *Tracker) same(pk, sk string, incarnation []byte) types.TransactWriteIte
 		ConditionExpression:      aws.String("#a = :a AND (attribute_not_exists(#s) OR #s.#state = :live)"),
 		ExpressionAttributeNames: map[string]string{"#a": "_a", "#s": "_s", "#state": "state"},
 		ExpressionAttributeValues: attributes{
-			":a": &types.AttributeValueMemberB{Value: incarnation}, ":live": &types.AttributeValueMemberS{Value: "live"},
+			":a":    &types.AttributeValueMemberB{Value: incarnation},
+			":live": &types.AttributeValueMemberS{Value: "live"},
 		},
 	}}
 }
@@ -218,7 +221,7 @@ func (t *Tracker) CreateProject(ctx context.Context, tenant, id, name string) (*
 	}
 	r, failed, err := t.transact(ctx, in)
 	if failed != nil {
-		err = fmt.Errorf("project %s/%s %w", tenant, id, errExists)
+		err = fmt.Errorf("project %s/%s: %w", tenant, id, errExists)
 	}
 	return r, err
 }
@@ -235,7 +238,7 @@ func (t *Tracker) Project(ctx context.Context, tenant, id string) (*store.Projec
 	}
 	p, err := store.ProjectOf(items)
 	if err == nil && p == nil {
-		err = fmt.Errorf("project %s/%s %w", tenant, id, errNotFound)
+		err = fmt.Errorf("project %s/%s: %w", tenant, id, errNotFound)
 	}
 	return p, err
 }
@@ -262,8 +265,8 @@ func (t *Tracker) SetMember(ctx context.Context, tenant, id, name string, m stor
 	return r, err
 }
 
-// OpenTicket gives a ticket the project's next number, and inserts it. The same transaction changes the project's counters
-// and its activity. No number is given twice; a number can be skipped.
+// OpenTicket gives a ticket the project's next number, and inserts it. The same transaction changes the project's
+// counters and its activity. No number is given twice; a number can be skipped.
 func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, body string) (int, *Receipt, error) {
 	head, err := t.head(ctx, tenant, id)
 	if err != nil {
@@ -300,7 +303,8 @@ func (t *Tracker) nextNumber(ctx context.Context, head *store.ProjectHEAD) (int,
 		return 0, err
 	}
 	out, err := t.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &t.table, Key: key(head.PK, sk), UpdateExpression: aws.String("SET #v = :v, #a = :a ADD LastTicket :one"),
+		TableName: &t.table, Key: key(head.PK, sk), UpdateExpression: aws.String("SET #v = :v, #a = :a ADD " +
+			"LastTicket :one"),
 		ConditionExpression:      aws.String("attribute_not_exists(PK) OR attribute_not_exists(#a) OR #a = :a"),
 		ExpressionAttributeNames: map[string]string{"#v": "_v", "#a": "_a"},
 		ExpressionAttributeValues: attributes{
@@ -341,13 +345,14 @@ func (t *Tracker) CloseTicket(ctx context.Context, at At) (*Receipt, error) {
 		return nil, err
 	}
 	r, failed, err := t.transact(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-		t.update(ticket, "SET #v = :v, #state = :closed, UpdatedAt = :now", "#state = :open", map[string]string{"#state": "State"},
+		t.update(ticket, "SET #v = :v, #state = :closed, UpdatedAt = :now", "#state = :open",
+			map[string]string{"#state": "State"},
 			attributes{":closed": text("closed"), ":open": text("open"), ":now": when}),
 		counters, event,
 	}})
 	switch item, ok := failed[0]; {
 	case ok && item == nil:
-		return r, fmt.Errorf("ticket %d %w", at.Number, errNotFound)
+		return r, fmt.Errorf("ticket %d: %w", at.Number, errNotFound)
 	case ok:
 		return r, fmt.Errorf("ticket %d: %w: State = ? is not true", at.Number, errConflict)
 	}
@@ -369,7 +374,7 @@ func (t *Tracker) Comment(ctx context.Context, at At, c store.Comment) (*Receipt
 		return nil, err
 	}
 	if item == nil {
-		return nil, fmt.Errorf("ticket %d %w", at.Number, errNotFound)
+		return nil, fmt.Errorf("ticket %d: %w", at.Number, errNotFound)
 	}
 	var head store.TicketTICKET
 	if err := attributevalue.UnmarshalMap(item, &head); err != nil {
@@ -414,7 +419,7 @@ func (t *Tracker) Label(ctx context.Context, at At, add, remove []string) (*Rece
 			attributes{":labels": &types.AttributeValueMemberSS{Value: labels}}),
 	}})
 	if failed != nil {
-		err = fmt.Errorf("ticket %d %w", at.Number, errNotFound)
+		err = fmt.Errorf("ticket %d: %w", at.Number, errNotFound)
 	}
 	return r, err
 }
@@ -453,7 +458,7 @@ func (t *Tracker) Ticket(ctx context.Context, at At) (*store.Ticket, error) {
 	}
 	ticket, err := store.TicketOf(items)
 	if err == nil && ticket == nil {
-		err = fmt.Errorf("ticket %d %w", at.Number, errNotFound)
+		err = fmt.Errorf("ticket %d: %w", at.Number, errNotFound)
 	}
 	return ticket, err
 }
@@ -470,7 +475,7 @@ func (t *Tracker) Edit(ctx context.Context, at At, title, body string) (*Receipt
 			return nil, err
 		}
 		if ticket == nil {
-			return nil, fmt.Errorf("ticket %d %w", at.Number, errNotFound)
+			return nil, fmt.Errorf("ticket %d: %w", at.Number, errNotFound)
 		}
 		ticket.Title, ticket.Text, ticket.UpdatedAt = title, body, t.now()
 		in, err := store.TicketSave(t.table, items, ticket)
@@ -491,7 +496,7 @@ type Page struct {
 	RCU   float64
 }
 
-// Number returns the number of a ticket from its sort key.
+// numberOf returns the number of a ticket from its sort key.
 func numberOf(head store.TicketTICKET) (n int) {
 	_, _ = fmt.Sscanf(strings.TrimPrefix(head.SK, "TICKET#"), "%d", &n) // as TicketTICKETSK writes it
 	return n

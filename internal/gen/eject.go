@@ -19,16 +19,19 @@ import (
 var ejected string
 
 // ejectedHeader is the first line of an ejected file.
-const ejectedHeader = "// Items, keys and requests of models without the library, by itemize eject. The file is yours to edit."
+const ejectedHeader = "// Items, keys and requests of models without the library, by itemize eject. The file is " +
+	"yours to edit."
 
 // EjectedName is the name of the file that Eject makes.
 const EjectedName = "ejected.go"
 
 // ejectedImports are the imports of ejected.
 var ejectedImports = []string{
-	"bytes", "cmp", "crypto/rand", "encoding", "errors", "fmt", "maps", "math/big", "reflect", "slices", "strconv", "strings",
+	"bytes", "cmp", "crypto/rand", "encoding", "errors", "fmt", "maps", "math/big", "reflect", "slices", "strconv",
+	"strings",
 	"time", "unicode/utf8", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb",
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types", "github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue",
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types",
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue",
 }
 
 // Ejected is the code of a package's models without the library.
@@ -104,10 +107,12 @@ func cannotEject(e *schema.Entity) string {
 				return a.Value.Name + " is a large value: save it without compress=, chunk and s3= first"
 			}
 			if isThroughPointer(e, it, a) {
-				return a.Value.Name + " is in a struct behind a pointer, which shares its item or is embedded: use the struct itself"
+				return a.Value.Name + " is in a struct behind a pointer, which shares its item or is embedded: use " +
+					"the struct itself"
 			}
 			if a.Value.Type.Opaque() && holdsBig(a.Value.Type) {
-				return a.Value.Name + " has a big number, which attributevalue does not store: use attributevalue.Number"
+				return a.Value.Name + " has a big number, which attributevalue does not store: use " +
+					"attributevalue.Number"
 			}
 		}
 		if it.Key == nil {
@@ -168,13 +173,15 @@ func (x *ejecting) lost() []string {
 		m + ": inserts, saves and deletes of more than 100 items, which readers see at once (staged writes)",
 		m + ": the check after a write whose answer was lost: read again before you repeat it",
 		m + ": leftover items are ignored, but not deleted or replaced",
-		m + ": predictions, receipts, typed patches, conditions and cursors: write expressions, and use LastEvaluatedKey",
+		m + ": predictions, receipts, typed patches, conditions and cursors: write expressions, and use " +
+			"LastEvaluatedKey",
 		m + ": loads of more than one page can see parts of two states: read strongly, and read the root item again",
 	}
 	for _, it := range x.e.Items {
 		for _, a := range it.Attributes {
 			if len(a.Was) > 0 {
-				all = append(all, fmt.Sprintf("%s: the old names %s of %s: rewrite the items first", m, strings.Join(a.Was, ", "),
+				all = append(all, fmt.Sprintf("%s: the old names %s of %s: rewrite the items first", m,
+					strings.Join(a.Was, ", "),
 					a.Value.Name))
 			}
 		}
@@ -295,7 +302,8 @@ func keyArgument(t *schema.Type, kind key.Kind, text string) code {
 
 // fieldNames returns the names of the fields of an item's struct, by attribute.
 func fieldNames(it *schema.Item) []string {
-	taken := map[string]bool{"PK": true, "SK": true, "Version": true, "Incarnation": true, "State": true, "Expires": true}
+	taken := map[string]bool{"PK": true, "SK": true, "Version": true, "Incarnation": true, "State": true,
+		"Expires": true}
 	var all []string
 	for _, a := range it.Attributes {
 		name := identifier(a.Value.Name[strings.LastIndexByte(a.Value.Name, '.')+1:])
@@ -351,7 +359,8 @@ func (x *ejecting) config() {
 	e := x.e
 	variable := x.variable()
 	x.p("var ", variable, " = ejectedModel{")
-	x.p("name: ", quoted(e.Name), ", hash: ", quoted(e.Tables[0].Hash), ", sort: ", quoted(e.Tables[0].Range), ", version: ",
+	x.p("name: ", quoted(e.Name), ", hash: ", quoted(e.Tables[0].Hash), ", sort: ", quoted(e.Tables[0].Range),
+		", version: ",
 		quoted(e.Version), ",")
 	x.p("state: ", quoted(e.State), ", incarnation: ", quoted(e.Incarnation), ", ttl: ", quoted(e.TTL), ",")
 	x.p("attributes: ", variable, "Attributes, root: ", lowerFirst(x.kinds[e.Root]), "SK,")
@@ -388,7 +397,8 @@ func (x *ejecting) variable() string { return lowerFirst(x.e.Name) + "Ejected" }
 func (x *ejecting) entity() {
 	e := x.e
 	x.comment(e.Name + "Items returns the items of an entity, without versions.")
-	x.p("func ", e.Name, "Items(v *", goType(e.Type), ") (items []map[string]", attrValue("AttributeValue"), ", err error) {")
+	x.p("func ", e.Name, "Items(v *", goType(e.Type), ") (items []map[string]", attrValue("AttributeValue"),
+		", err error) {")
 	x.p("pk, err := ", call(e.Name+"PK", x.arguments(e.PK, "v", "", "")...))
 	x.p("if err != nil {")
 	x.p("return nil, err")
@@ -588,7 +598,8 @@ func (x *ejecting) keyFields(k *schema.Key, variable, text string) {
 		}
 	}
 	x.p("} else {")
-	x.p("return nil, ", std("fmt", "Errorf"), "(", quoted(x.e.Name+": the key %q is not one of the model"), ", ", text, ")")
+	x.p("return nil, ", std("fmt", "Errorf"), "(", quoted(x.e.Name+": the key %q is not one of the model"), ", ",
+		text, ")")
 	x.p("}")
 }
 
@@ -670,7 +681,8 @@ func (x *ejecting) sameKey(it *schema.Item) {
 	if len(it.Key.Sources) == 0 {
 		return
 	}
-	x.p("if want, err := ", call(x.kinds[it]+"SK", x.arguments(it.Key, "v", "e", "key")...), "; err != nil || want != sk {")
+	x.p("if want, err := ", call(x.kinds[it]+"SK", x.arguments(it.Key, "v", "e", "key")...),
+		"; err != nil || want != sk {")
 	x.p("continue // an item of another entity, or with a key in another form")
 	x.p("}")
 }
@@ -701,7 +713,8 @@ func (x *ejecting) queries() {
 	}
 	if !e.Flat {
 		params, args := pk()
-		x.comment(e.Name + "Query returns the query of all items of an entity. Read every page, and pass the items to " +
+		x.comment(e.Name + "Query returns the query of all items of an entity. Read every page, and pass the items " +
+			"to " +
 			e.Name + "Of.")
 		x.queryFunction(e.Name+"Query", params, func() { x.keyOf("pk", e.Name+"PK", args) }, false)
 	}
@@ -766,7 +779,8 @@ func (x *ejecting) rangeQuery(it *schema.Item, params, args []any) {
 	x.comment(x.kinds[it] + "Query returns the query of " + what + ".")
 	x.queryFunction(x.kinds[it]+"Query", params, func() {
 		x.keyOf("pk", x.e.Name+"PK", args)
-		x.p("sk, err := ejectedKey{", quotedByte(x.e.Delim), ", ", lowerFirst(x.kinds[it]), "SK.parts[:", parts, "]}.write(",
+		x.p("sk, err := ejectedKey{", quotedByte(x.e.Delim), ", ", lowerFirst(x.kinds[it]), "SK.parts[:", parts,
+			"]}.write(",
 			list(values...), ")")
 		x.p("if err != nil {")
 		x.p("return nil, err")
@@ -805,7 +819,8 @@ func (x *ejecting) indexQuery(n *schema.Entry) {
 	word := identifier(n.Index.Name)
 	name := x.names.declare(x.kinds[n.Item] + word + "Query")
 	params, args := x.parameters(k.Key)
-	x.comment(name + " returns the query of the items " + x.kinds[n.Item] + " in the index " + n.Index.Name + ": " + k.Text)
+	what := x.kinds[n.Item] + " in the index " + n.Index.Name
+	x.comment(name + " returns the query of the items " + what + ": " + k.Text)
 	x.p("func ", name, "(", list(append([]any{"table string"}, params...)...), ") (*", sdk("QueryInput"), ", error) {")
 	variable := lowerFirst(name) + "Key"
 	x.p("pk, err := ", variable, ".write(", list(args...), ")")
@@ -844,8 +859,10 @@ func (x *ejecting) requests() {
 	x.p("return ", variable, ".insert(table, items)")
 	x.p("}")
 	x.p()
-	x.comment(e.Name + "Save returns the transaction that writes the differences between the items that were read and " +
-		"those of the entity now. It is nil if there are none. It fails if another program has changed one of these items.")
+	x.comment(e.Name + "Save returns the transaction that writes the differences between the items that were read " +
+		"and " +
+		"those of the entity now. It is nil if there are none. It fails if another program has changed one of these " +
+		"items.")
 	x.p("func ", e.Name, "Save(table string, read ", items, ", v *", goType(e.Type), ") (", in, ", error) {")
 	x.p("now, err := ", e.Name, "Items(v)")
 	x.p("if err != nil {")
@@ -854,7 +871,8 @@ func (x *ejecting) requests() {
 	x.p("return ", variable, ".save(table, read, now)")
 	x.p("}")
 	x.p()
-	x.comment(e.Name + "Delete returns the transaction that deletes the items of an entity as they were read. It is nil if " +
+	x.comment(e.Name + "Delete returns the transaction that deletes the items of an entity as they were read. It is " +
+		"nil if " +
 		"the entity does not exist.")
 	x.p("func ", e.Name, "Delete(table string, read ", items, ") (", in, ", error) {")
 	x.p("return ", variable, ".delete(table, read)")

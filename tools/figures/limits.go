@@ -25,7 +25,7 @@ var limits = []limit{
 	{"public names", func(f *figures) int { return f.publicNames() }, 831},
 	{"functions over 100 lines", func(f *figures) int { return f.Long.Count }, 0},
 	{"functions with more than 5 parameters", func(f *figures) int { return f.Wide.Count }, 0},
-	{"packages in all modules", func(f *figures) int { return f.Packages.Count }, 86},
+	{"packages in all modules", func(f *figures) int { return f.Packages.Count }, 90},
 	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 4600},
 	{"lines of package internal/operation", func(f *figures) int { return f.PackageLines["internal/operation"] }, 3700},
 	{"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 52},
@@ -33,7 +33,7 @@ var limits = []limit{
 	{"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 179},
 	{"packages that a save reaches", func(f *figures) int { return f.Reach[0].Packages }, 22},
 	{"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 122},
-	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 765},
+	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 767},
 }
 
 // overLimits returns an error that names the figures over their limits.

@@ -29,7 +29,7 @@ var layers = []struct {
 		"mapper/mapperimpl", "query", "field", "tags",
 	}},
 	{"migration", []string{
-		"internal/migration/protocol", "internal/migration/report", "internal/migration/layout",
+		"internal/migration/protocol", "internal/migration/report", "internal/inspect", "internal/migration/layout",
 		"internal/migration/files",
 	}},
 	{"entities", []string{

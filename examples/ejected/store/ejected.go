@@ -711,9 +711,9 @@ func (p ejectedPart) write(value any, delim byte) (string, error) {
 	case string:
 		switch {
 		case v == "" || !utf8.ValidString(v):
-			return "", errors.New("a text in a key is empty, or not valid UTF-8")
+			return "", errors.New("text in a key: empty, or not valid UTF-8: set it")
 		case p.format == "raw" && v[0] == '~':
-			return "", errors.New("a text in a key begins with ~")
+			return "", errors.New("text in a key: it begins with ~: use another text")
 		case p.format == "text":
 			v = strings.ReplaceAll(strings.ReplaceAll(v, "%", "%25"), string(delim), fmt.Sprintf("%%%02X", delim))
 			if v[0] == '~' {
@@ -727,7 +727,7 @@ func (p ejectedPart) write(value any, delim byte) (string, error) {
 		}
 		text := fmt.Sprintf("%0*d", p.width, v)
 		if v < 0 || len(text) > p.width {
-			return "", fmt.Errorf("a number in a key is negative, or has more than %d digits", p.width)
+			return "", fmt.Errorf("number in a key: negative, or more than %d digits", p.width)
 		}
 		return text, nil
 	case uint64:
@@ -737,14 +737,14 @@ func (p ejectedPart) write(value any, delim byte) (string, error) {
 		}
 		text := fmt.Sprintf("%0*d", p.width, v)
 		if len(text) > p.width {
-			return "", fmt.Errorf("a number in a key has more than %d digits", p.width)
+			return "", fmt.Errorf("number in a key: more than %d digits", p.width)
 		}
 		return text, nil
 	case time.Time:
 		v = v.UTC()
 		switch {
 		case v.IsZero() || v.Year() < 0 || v.Year() > 9999:
-			return "", errors.New("a time in a key is zero, or not in the years 0 to 9999")
+			return "", errors.New("time in a key: zero, or not in the years 0 to 9999: set it")
 		case p.format == "unix":
 			return fmt.Sprintf("%010d", v.Unix()), nil
 		case p.format == "week":
@@ -755,7 +755,7 @@ func (p ejectedPart) write(value any, delim byte) (string, error) {
 	case error:
 		return "", v
 	}
-	return "", fmt.Errorf("a %T in a key", value)
+	return "", fmt.Errorf("key: %T is not the type of a value in it", value)
 }
 
 // read returns the texts of the values in a key; ok is false for a key of another template.

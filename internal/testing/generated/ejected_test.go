@@ -52,10 +52,12 @@ func TestEjectedStoresTheSame(t *testing.T) {
 		write(t, filepath.Join(dir, name), text)
 	}
 	var tests strings.Builder
-	fmt.Fprintf(&tests, "package models\n\nimport (\n\t\"testing\"\n\n\tvalues \"%s\"\n)\n\nfunc TestEjected(t *testing.T) {\n",
+	fmt.Fprintf(&tests, "package models\n\nimport (\n\t\"testing\"\n\n\tvalues \"%s\"\n)\n\nfunc TestEjected(t "+
+		"*testing.T) {\n",
 		modelsPath)
 	for _, name := range names {
-		fmt.Fprintf(&tests, "\tt.Run(%q, func(t *testing.T) { values.Ejected(t, %d, %d, %[1]sItems, %[1]sOf) })\n", name, seed,
+		fmt.Fprintf(&tests, "\tt.Run(%q, func(t *testing.T) { values.Ejected(t, %d, %d, %[1]sItems, %[1]sOf) })\n",
+			name, seed,
 			draws.Times(20, 100, 1000))
 	}
 	tests.WriteString("}\n")

@@ -15,8 +15,8 @@ import (
 	"github.com/itemize/itemize/internal/snapshot"
 )
 
-// Ejected requires that the code of itemize eject makes the same items of random values as an insert of the library, and
-// that it reads them back.
+// Ejected requires that the code of itemize eject makes the same items of random values as an insert of the library,
+// and that it reads them back.
 func Ejected[T any](t *testing.T, seed uint64, n int, items func(*T) ([]map[string]types.AttributeValue, error),
 	of func([]map[string]types.AttributeValue) (*T, error),
 ) {
@@ -86,7 +86,8 @@ func sameItems(t *testing.T, e *schema.Entity, want, got []map[string]types.Attr
 			found = true
 			for name := range union(a, b) {
 				if name != e.Incarnation && name != e.Version && !attr.Same(a[name], b[name]) {
-					t.Errorf("%s of %s is %s, and not %s", name, ShowJSON(a[table.Range]), ShowJSON(b[name]), ShowJSON(a[name]))
+					t.Errorf("%s of %s is %s, and not %s", name, ShowJSON(a[table.Range]), ShowJSON(b[name]),
+						ShowJSON(a[name]))
 				}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -83,4 +84,25 @@ func ShowJSON(v types.AttributeValue) string {
 		return err.Error()
 	}
 	return attr.TypeName(v) + " " + string(b)
+}
+
+// GoValue is a value of Go, with its expression.
+type GoValue struct {
+	Expression string
+	Type       reflect.Type
+	Value      any
+}
+
+// Package is the model of monoliths.json.
+type Package struct {
+	_        struct{}         `ddb:"table=packages"`
+	Name     string           `ddb:"pk=PKG#{Name}" dynamodbav:"name"`
+	Title    string           `ddb:"sk=HEAD"`
+	Versions []PackageVersion `ddb:"sk=VERSION#{Number}"`
+}
+
+// PackageVersion is a version of a package.
+type PackageVersion struct {
+	Number string
+	Size   int
 }
