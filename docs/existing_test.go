@@ -43,8 +43,10 @@ func (s *shop) put(changes map[string]types.AttributeValue, id, sk string, attri
 		a[attributes[i]] = &types.AttributeValueMemberS{Value: attributes[i+1]}
 	}
 	maps.Copy(a, changes)
-	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.table,
-		Item: a}); err != nil {
+	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{
+		TableName: &s.table,
+		Item:      a,
+	}); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -113,44 +115,56 @@ func TestExistingTables(t *testing.T) {
 	}{
 		"the same attribute": {
 			func(id string) { s.update(id, "HEAD", "Mail", "other") },
-			func(c *customer) { c.Mail = "mine" }, conflict, [3]string{"HEAD", "Mail", "other"},
+			func(c *customer) { c.Mail = "mine" }, conflict,
+			[3]string{"HEAD", "Mail", "other"},
 		},
 		"another attribute": {
 			func(id string) { s.update(id, "HEAD", "Name", "other") },
-			func(c *customer) { c.Mail = "mine" }, "", [3]string{"HEAD", "Name", "other"},
+			func(c *customer) { c.Mail = "mine" }, "",
+			[3]string{"HEAD", "Name", "other"},
 		},
 		"an unknown attribute": {
 			func(id string) { s.update(id, "HEAD", "Color", "red") },
-			func(c *customer) { c.Mail = "mine" }, "", [3]string{"HEAD", "Color", "red"},
+			func(c *customer) { c.Mail = "mine" }, "",
+			[3]string{"HEAD", "Color", "red"},
 		},
 		"a large attribute of another size": {
 			func(id string) { s.update(id, "TEXT", "Text", long+"y") },
-			func(c *customer) { c.Text = "mine" }, conflict, [3]string{"TEXT", "Text", long + "y"},
+			func(c *customer) { c.Text = "mine" }, conflict,
+			[3]string{"TEXT", "Text", long + "y"},
 		},
 		"a large attribute of the same size": {
 			func(id string) { s.update(id, "TEXT", "Text", "y"+long[1:]) },
-			func(c *customer) { c.Text = "mine" }, "", [3]string{"TEXT", "Text", "mine"},
+			func(c *customer) { c.Text = "mine" }, "",
+			[3]string{"TEXT", "Text", "mine"},
 		},
 		"the whole item": {
 			func(id string) { s.put(nil, id, "HEAD", "Name", "n", "Mail", "other") },
-			func(c *customer) { c.Mail = "mine" }, conflict, [3]string{"HEAD", "Mail", "other"},
+			func(c *customer) { c.Mail = "mine" }, conflict,
+			[3]string{"HEAD", "Mail", "other"},
 		},
 		"another item": {
 			func(id string) { s.put(nil, id, "ORDER#9", "State", "other") },
-			func(c *customer) { c.Mail = "mine" }, "", [3]string{"ORDER#9", "State", "other"},
+			func(c *customer) { c.Mail = "mine" }, "",
+			[3]string{"ORDER#9", "State", "other"},
 		},
 		"a delete of the item": {
 			func(id string) { s.delete(id, "ORDER#1") },
-			func(c *customer) { c.Orders[0].State = "mine" }, conflict, [3]string{"ORDER#1", "State", ""},
+			func(c *customer) { c.Orders[0].State = "mine" }, conflict,
+			[3]string{"ORDER#1", "State", ""},
 		},
 		"a delete of the root item, and a new element": {
 			func(id string) { s.delete(id, "HEAD") },
-			func(c *customer) { c.Orders = append(c.Orders, order{"2", "mine"}) }, missing, [3]string{"ORDER#2",
-				"State", ""},
+			func(c *customer) { c.Orders = append(c.Orders, order{"2", "mine"}) }, missing,
+			[3]string{
+				"ORDER#2",
+				"State", "",
+			},
 		},
 		"a delete of the root item, and a change": {
 			func(id string) { s.delete(id, "HEAD") },
-			func(c *customer) { c.Orders[0].State = "mine" }, "", [3]string{"ORDER#1", "State", "mine"},
+			func(c *customer) { c.Orders[0].State = "mine" }, "",
+			[3]string{"ORDER#1", "State", "mine"},
 		},
 	} {
 		for _, versions := range []bool{false, true} {

@@ -121,8 +121,10 @@ func (s *clubs) items(pk string) map[string]attributes {
 // put writes an item as a program without the library does.
 func (s *clubs) put(a attributes) {
 	s.Helper()
-	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.table,
-		Item: a}); err != nil {
+	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{
+		TableName: &s.table,
+		Item:      a,
+	}); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -187,8 +189,10 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 	check := func(code int, args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		args = append([]string{"check", "-endpoint", engine.Endpoint, "-s3-endpoint", "http://127.0.0.1:1", "-table",
-			"clubs=" + s.table}, args...)
+		args = append([]string{
+			"check", "-endpoint", engine.Endpoint, "-s3-endpoint", "http://127.0.0.1:1", "-table",
+			"clubs=" + s.table,
+		}, args...)
 		if got := run(ctx, args, dir, &out, &errs); got != code {
 			t.Fatalf("%v: exit status %d, and not %d: %s %s", args, got, code, out.String(), errs.String())
 		}
@@ -348,8 +352,10 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 			t.Errorf("the value %q is in the report", value)
 		}
 	}
-	s.put(attributes{"PK": str("~format#Club"), "SK": str("format"),
-		"version": &types.AttributeValueMemberN{Value: "2"}})
+	s.put(attributes{
+		"PK": str("~format#Club"), "SK": str("format"),
+		"version": &types.AttributeValueMemberN{Value: "2"},
+	})
 	says(check(1, s.table), "has a later format than this version of itemize reads: update itemize")
 	says(check(1, "nosuch"), "no model in . has items in the table nosuch, only in clubs: write the declared name of "+
 		"the table: -table NAME=nosuch")

@@ -56,8 +56,8 @@ func TestEjectedExample(t *testing.T) {
 	}
 	kept, err := os.ReadFile("../../examples/ejected/store/ejected.go")
 	if err != nil || !bytes.Equal(made, kept) {
-		t.Errorf("examples/ejected/store/ejected.go is not what eject writes: go run ./cmd/itemize eject -force "+
-			"./examples/ejected/store, %v", err)
+		t.Errorf("examples/ejected/store/ejected.go is not what eject writes: eject "+
+			"./examples/tracker/store, and move the file there, %v", err)
 	}
 	says(eject(0, "./store"), "ejected.go")
 	if err := os.WriteFile(path, append(made, "// mine\n"...), 0o600); err != nil {

@@ -75,15 +75,31 @@ func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 		return nil, nil, fmt.Errorf("%s: %s", p.Name, strings.Join(w.errs, "; "))
 	}
 	for _, path := range ejectedImports {
-		w.imports[path] = filepath.Base(path)
+		if path != "encoding" || strings.Contains(w.body.String(), "ejectedText(") {
+			w.imports[path] = filepath.Base(path)
+		}
 	}
-	w.body.WriteString(ejected)
+	w.body.WriteString(shared(w.body.String()))
 	content, err := w.contentWith(ejectedHeader, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	out.File = File{filepath.Join(filepath.Dir(p.LockPath()), EjectedName), content}
 	return out, nil, nil
+}
+
+// shared returns the code that is the same for all models, without the functions that the models do not need.
+func shared(models string) string {
+	text := ejected
+	for _, name := range []string{"ejectedText", "ejectedInt", "ejectedUint", "ejectedTime"} {
+		if strings.Contains(models, name+"(") {
+			continue
+		}
+		i := strings.Index(text, "// "+name+" returns")
+		j := i + strings.Index(text[i:], "\n}\n") + len("\n}\n\n")
+		text = text[:i] + text[j:]
+	}
+	return text
 }
 
 // cannotEject says why the code of a model needs the library, "" if it does not.
@@ -291,19 +307,34 @@ func keyArgument(t *schema.Type, kind key.Kind, text string) code {
 	}
 	switch kind {
 	case key.Int:
-		return call("int64", text)
+		return converted("int64", t, code{text}, true)
 	case key.Uint:
-		return call("uint64", text)
+		return converted("uint64", t, code{text}, true)
 	case key.Time:
-		return call(std("time", "Time"), text)
+		return converted("time.Time", t, code{text}, true)
 	}
-	return call("string", text)
+	return converted("string", t, code{text}, true)
+}
+
+// converted converts a value between the type of a field and one of the types of keys.
+func converted(as string, t *schema.Type, v code, from bool) code {
+	switch {
+	case goType(t).String() == as:
+		return v
+	case from && as == "time.Time":
+		return call(std("time", "Time"), v)
+	case from:
+		return call(as, v)
+	}
+	return call(goType(t), v)
 }
 
 // fieldNames returns the names of the fields of an item's struct, by attribute.
 func fieldNames(it *schema.Item) []string {
-	taken := map[string]bool{"PK": true, "SK": true, "Version": true, "Incarnation": true, "State": true,
-		"Expires": true}
+	taken := map[string]bool{
+		"PK": true, "SK": true, "Version": true, "Incarnation": true, "State": true,
+		"Expires": true,
+	}
 	var all []string
 	for _, a := range it.Attributes {
 		name := identifier(a.Value.Name[strings.LastIndexByte(a.Value.Name, '.')+1:])
@@ -610,18 +641,16 @@ func (x *ejecting) parsed(to string, t *schema.Type, f key.Format, text string) 
 		return
 	}
 	sortable := strconv.FormatBool(f.Kind == key.Sortable)
-	var v code
+	v, as := code{text}, "string"
 	switch f.Value {
 	case key.Int:
-		v = call("ejectedInt", text, sortable)
+		v, as = call("ejectedInt", text, sortable), "int64"
 	case key.Uint:
-		v = call("ejectedUint", text, sortable)
+		v, as = call("ejectedUint", text, sortable), "uint64"
 	case key.Time:
-		v = call("ejectedTime", text, quoted(formatWord(&f)))
-	default:
-		v = code{text}
+		v, as = call("ejectedTime", text, quoted(formatWord(&f))), "time.Time"
 	}
-	x.p(to, " = ", call(code{"(", goType(t), ")"}, v))
+	x.p(to, " = ", converted(as, t, v, false))
 }
 
 // decode writes how an item of a kind is read.

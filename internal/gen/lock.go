@@ -225,12 +225,18 @@ func lost(old, now schema.Layout) []string {
 			now.Version)
 	}
 	for _, name := range []struct{ tag, old, now, then string }{
-		{"state", cmp.Or(old.State, schema.DefaultState), cmp.Or(now.State, schema.DefaultState),
-			"unfinished inserts and deletes are not recognized, and deleted entities may be found again"},
-		{"incarnation", cmp.Or(old.Incarnation, schema.DefaultIncarnation),
-			cmp.Or(now.Incarnation, schema.DefaultIncarnation), "leftover items of deleted entities are found"},
-		{"migration", cmp.Or(old.Moved, schema.DefaultMoved), cmp.Or(now.Moved, schema.DefaultMoved),
-			"moved monoliths and their entities are not recognized"},
+		{
+			"state", cmp.Or(old.State, schema.DefaultState), cmp.Or(now.State, schema.DefaultState),
+			"unfinished inserts and deletes are not recognized, and deleted entities may be found again",
+		},
+		{
+			"incarnation", cmp.Or(old.Incarnation, schema.DefaultIncarnation),
+			cmp.Or(now.Incarnation, schema.DefaultIncarnation), "leftover items of deleted entities are found",
+		},
+		{
+			"migration", cmp.Or(old.Moved, schema.DefaultMoved), cmp.Or(now.Moved, schema.DefaultMoved),
+			"moved monoliths and their entities are not recognized",
+		},
 	} {
 		if name.old != name.now {
 			say("the attribute of %s= was %q and is %q now, so that %s", name.tag, name.old, name.now, name.then)

@@ -13,8 +13,10 @@ import (
 // all that is wrong; the schema is nil then.
 func Build(t *Type) (*Entity, error) {
 	b := &builder{
-		e: &Entity{Name: baseName(t.Name), Type: t, Delim: '#', Version: DefaultVersion,
-			State: DefaultState, Incarnation: DefaultIncarnation, Moved: DefaultMoved},
+		e: &Entity{
+			Name: baseName(t.Name), Type: t, Delim: '#', Version: DefaultVersion,
+			State: DefaultState, Incarnation: DefaultIncarnation, Moved: DefaultMoved,
+		},
 		parsed:  map[*Field]*tags.Tag{},
 		spreads: map[*Type][]*taggedField{},
 		onItem:  map[*Field]*Item{},

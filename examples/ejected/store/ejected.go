@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/rand"
-	"encoding"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,7 +32,7 @@ var projectPK = ejectedKey{'#', []ejectedPart{
 
 // ProjectPK returns the partition key of a Project: TENANT#{TenantID}#PROJECT#{ProjectID}
 func ProjectPK(tenantID string, projectID string) (string, error) {
-	return projectPK.write(string(tenantID), string(projectID))
+	return projectPK.write(tenantID, projectID)
 }
 
 var projectHEADSK = ejectedKey{'#', []ejectedPart{
@@ -61,7 +60,7 @@ var projectMembersSK = ejectedKey{'#', []ejectedPart{
 
 // ProjectMembersSK returns the sort key of an item ProjectMembers: MEMBER#{key}
 func ProjectMembersSK(key string) (string, error) {
-	return projectMembersSK.write(string(key))
+	return projectMembersSK.write(key)
 }
 
 var projectActivitySK = ejectedKey{'#', []ejectedPart{
@@ -73,7 +72,7 @@ var projectActivitySK = ejectedKey{'#', []ejectedPart{
 
 // ProjectActivitySK returns the sort key of an item ProjectActivity: ACTIVITY#{At}#{Ticket:06}
 func ProjectActivitySK(atValue time.Time, ticket int) (string, error) {
-	return projectActivitySK.write(time.Time(atValue), int64(ticket))
+	return projectActivitySK.write(atValue, int64(ticket))
 }
 
 // ProjectHEAD is an item with the sort key HEAD.
@@ -221,8 +220,8 @@ func ProjectOf(items []map[string]types.AttributeValue) (*Project, error) {
 	}
 	keys.PK, keys.SK = ejectedScalar(root["PK"]), ejectedScalar(root["SK"])
 	if values, ok := projectPK.read(keys.PK); ok {
-		v.TenantID = (string)(values[0])
-		v.ProjectID = (string)(values[1])
+		v.TenantID = values[0]
+		v.ProjectID = values[1]
 	} else {
 		return nil, fmt.Errorf("Project: the key %q is not one of the model", keys.PK)
 	}
@@ -255,7 +254,7 @@ func ProjectOf(items []map[string]types.AttributeValue) (*Project, error) {
 			var key string
 			e.Role = it.Role
 			e.Email = it.Email
-			key = (string)(values[0])
+			key = values[0]
 			if want, err := ProjectMembersSK(key); err != nil || want != sk {
 				continue // an item of another entity, or with a key in another form
 			}
@@ -272,8 +271,8 @@ func ProjectOf(items []map[string]types.AttributeValue) (*Project, error) {
 			}
 			var e Event
 			e.Text = it.Text
-			e.At = (time.Time)(ejectedTime(values[0], "2006-01-02T15:04:05.000000000Z"))
-			e.Ticket = (int)(ejectedInt(values[1], false))
+			e.At = ejectedTime(values[0], "2006-01-02T15:04:05.000000000Z")
+			e.Ticket = int(ejectedInt(values[1], false))
 			if want, err := ProjectActivitySK(e.At, e.Ticket); err != nil || want != sk {
 				continue // an item of another entity, or with a key in another form
 			}
@@ -371,7 +370,7 @@ var ticketPK = ejectedKey{'#', []ejectedPart{
 
 // TicketPK returns the partition key of a Ticket: TENANT#{TenantID}#TICKETS#{ProjectID}
 func TicketPK(tenantID string, projectID string) (string, error) {
-	return ticketPK.write(string(tenantID), string(projectID))
+	return ticketPK.write(tenantID, projectID)
 }
 
 var ticketTICKETSK = ejectedKey{'#', []ejectedPart{
@@ -403,7 +402,7 @@ var ticketCommentsSK = ejectedKey{'#', []ejectedPart{
 
 // TicketCommentsSK returns the sort key of an item TicketComments: COMMENT#{^Number:06}#{At}
 func TicketCommentsSK(number int, atValue time.Time) (string, error) {
-	return ticketCommentsSK.write(int64(number), time.Time(atValue))
+	return ticketCommentsSK.write(int64(number), atValue)
 }
 
 // TicketTICKET is an item with the sort key TICKET#{Number:06}.
@@ -530,13 +529,13 @@ func TicketOf(items []map[string]types.AttributeValue) (*Ticket, error) {
 	}
 	keys.PK, keys.SK = ejectedScalar(root["PK"]), ejectedScalar(root["SK"])
 	if values, ok := ticketPK.read(keys.PK); ok {
-		v.TenantID = (string)(values[0])
-		v.ProjectID = (string)(values[1])
+		v.TenantID = values[0]
+		v.ProjectID = values[1]
 	} else {
 		return nil, fmt.Errorf("Ticket: the key %q is not one of the model", keys.PK)
 	}
 	if values, ok := ticketTICKETSK.read(keys.SK); ok {
-		v.Number = (int)(ejectedInt(values[0], false))
+		v.Number = int(ejectedInt(values[0], false))
 	} else {
 		return nil, fmt.Errorf("Ticket: the key %q is not one of the model", keys.SK)
 	}
@@ -575,7 +574,7 @@ func TicketOf(items []map[string]types.AttributeValue) (*Ticket, error) {
 			var e Comment
 			e.Author = it.Author
 			e.Text = it.Text
-			e.At = (time.Time)(ejectedTime(values[1], "2006-01-02T15:04:05.000000000Z"))
+			e.At = ejectedTime(values[1], "2006-01-02T15:04:05.000000000Z")
 			if want, err := TicketCommentsSK(v.Number, e.At); err != nil || want != sk {
 				continue // an item of another entity, or with a key in another form
 			}
@@ -824,16 +823,7 @@ func (k ejectedKey) fixed(p ejectedPart) int {
 	return len(p.format)
 }
 
-// ejectedText returns the text of a value, or the error of MarshalText.
-func ejectedText(v encoding.TextMarshaler) any {
-	text, err := v.MarshalText()
-	if err != nil {
-		return err
-	}
-	return string(text)
-}
-
-// ejectedInt, ejectedUint and ejectedTime return the values of texts in keys, zero for others.
+// ejectedInt returns the number of a text in a key, 0 for another text.
 func ejectedInt(text string, sortable bool) int64 {
 	if sortable {
 		n, _ := strconv.ParseUint(text, 10, 64)
@@ -843,17 +833,7 @@ func ejectedInt(text string, sortable bool) int64 {
 	return n
 }
 
-func ejectedUint(text string, sortable bool) uint64 {
-	n, ok := new(big.Int).SetString(text, 10)
-	if !ok {
-		return 0
-	}
-	if sortable {
-		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), 63))
-	}
-	return n.Uint64()
-}
-
+// ejectedTime returns the time of a text in a key, the zero time for another text.
 func ejectedTime(text, format string) time.Time {
 	if format == "unix" {
 		n, _ := strconv.ParseInt(text, 10, 64)

@@ -1,4 +1,4 @@
-// Package store has the models of the project tracker.
+// Package store has the models of the project tracker without tags of the library, and their ejected code.
 package store
 
 import "time"
@@ -6,14 +6,13 @@ import "time"
 // Project is an item collection: its head, its counters, one item for each member and one item for each
 // event.
 type Project struct {
-	_         struct{} `ddb:"table=tracker"`
-	TenantID  string   `ddb:"pk=TENANT#{TenantID}#PROJECT#{ProjectID}"`
+	TenantID  string
 	ProjectID string
-	Name      string            `ddb:"sk=HEAD"`
-	CreatedAt time.Time         `ddb:"sk=HEAD"`
-	Counters  Counters          `ddb:"sk=COUNTERS"`
-	Members   map[string]Member `ddb:"sk=MEMBER#{key},one=Member"`
-	Activity  []Event           `ddb:"sk=ACTIVITY#{At}#{Ticket:06},one=Event"`
+	Name      string
+	CreatedAt time.Time
+	Counters  Counters
+	Members   map[string]Member
+	Activity  []Event
 }
 
 // Counters are in an item of their own: they change often, and each change costs 1 WCU.
@@ -38,16 +37,15 @@ type Event struct {
 // Ticket is one of many entities in a partition. The heads of all tickets are next to each other, so a
 // list is charged for the heads alone. The text is an item, and each comment is an item.
 type Ticket struct {
-	_         struct{} `ddb:"table=tracker"`
-	TenantID  string   `ddb:"pk=TENANT#{TenantID}#TICKETS#{ProjectID}"`
+	TenantID  string
 	ProjectID string
 	Number    int
-	Title     string    `ddb:"sk=TICKET#{Number:06}"`
-	State     string    `ddb:"sk=TICKET#{Number:06}"`
-	Labels    []string  `ddb:"sk=TICKET#{Number:06}" dynamodbav:",stringset,omitempty"`
-	UpdatedAt time.Time `ddb:"sk=TICKET#{Number:06}"`
-	Text      string    `ddb:"sk=TEXT#{Number:06}"`
-	Comments  []Comment `ddb:"sk=COMMENT#{^Number:06}#{At}"`
+	Title     string
+	State     string
+	Labels    []string `dynamodbav:",stringset,omitempty"`
+	UpdatedAt time.Time
+	Text      string
+	Comments  []Comment
 }
 
 // Comment is a comment on a ticket.

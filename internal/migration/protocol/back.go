@@ -180,8 +180,10 @@ func (b *Return) rootRequest(kind write.Kind, expect write.Expect) *write.Reques
 
 // unmarkRoot gives the root item the stage that it had before the mark.
 func (b *Return) unmarkRoot(ctx context.Context) error {
-	before := item.Assignment{Name: b.m.Layout.Reserved.StateName(), Index: item.Unlisted,
-		Value: b.root.Attributes[b.m.Layout.Reserved.StateName()]}
+	before := item.Assignment{
+		Name: b.m.Layout.Reserved.StateName(), Index: item.Unlisted,
+		Value: b.root.Attributes[b.m.Layout.Reserved.StateName()],
+	}
 	r := b.rootRequest(write.Update, write.Expect{Version: b.token})
 	if before.Value == nil {
 		r.Remove = []item.Assignment{before}
@@ -461,8 +463,10 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 		r.Prepare()
 		mark := b.m.Layout.Reserved.Frozen(r.Token, now)
 		r.Set = []item.Assignment{mark}
-		r.NewSize = r.OldSize + mark.Size() - item.Assignment{Name: b.m.Layout.Reserved.StateName(),
-			Value: now[b.m.Layout.Reserved.StateName()]}.Size() +
+		r.NewSize = r.OldSize + mark.Size() - item.Assignment{
+			Name:  b.m.Layout.Reserved.StateName(),
+			Value: now[b.m.Layout.Reserved.StateName()],
+		}.Size() +
 			r.Reserved.Grows(h, false)
 		o := b.m.one(ctx, r, now, t)
 		if o.State == write.Written {
@@ -531,8 +535,10 @@ func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 	r.Expect = write.Expect{
 		Version: r.Header.Version,
 		Terms: []attr.Condition{
-			write.Values([]item.Assignment{{Name: b.m.Layout.Reserved.MovedName(),
-				Value: d.Attributes[b.m.Layout.Reserved.MovedName()]}}),
+			write.Values([]item.Assignment{{
+				Name:  b.m.Layout.Reserved.MovedName(),
+				Value: d.Attributes[b.m.Layout.Reserved.MovedName()],
+			}}),
 		},
 	}
 	if r.Header.Version == nil {

@@ -16,8 +16,10 @@ import (
 // commitRequest returns the request that marks the monolith as moved, if it is as it was read.
 func (e *Entity) commitRequest(incarnation types.AttributeValue) *write.Request {
 	k := &Mark{Incarnation: incarnation, Hash: e.Doc.Hash()}
-	return e.m.docRequest(e.Doc, item.Assignment{Name: e.m.Layout.Reserved.MovedName(), Index: item.Unlisted,
-		Value: k.value()})
+	return e.m.docRequest(e.Doc, item.Assignment{
+		Name: e.m.Layout.Reserved.MovedName(), Index: item.Unlisted,
+		Value: k.value(),
+	})
 }
 
 // docRequest returns the request that writes an attribute of a monolith, if that is unmarked and as it
@@ -46,8 +48,10 @@ func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 			values = append(values, a)
 		}
 	}
-	values = append(values, item.Assignment{Name: m.Layout.Reserved.MovedName(),
-		Value: d.Attributes[m.Layout.Reserved.MovedName()]})
+	values = append(values, item.Assignment{
+		Name:  m.Layout.Reserved.MovedName(),
+		Value: d.Attributes[m.Layout.Reserved.MovedName()],
+	})
 	for _, name := range slices.Sorted(slices.Values(m.Layout.Tops())) {
 		if len(values) < write.MaxTerms-4 && d.Attributes[name] == nil && name != m.Source.Hash &&
 			name != m.Source.Range {

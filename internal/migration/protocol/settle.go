@@ -52,8 +52,10 @@ func (m *Mover) KeepCollection(ctx context.Context, root, doc item.Place, t *wri
 		case d.Contradicts() == nil:
 			return &Conflict{doc, inOneLayout}
 		}
-		w := m.docRequest(d, item.Assignment{Name: m.Layout.Reserved.MovedName(), Index: item.Unlisted,
-			Value: k.value()})
+		w := m.docRequest(d, item.Assignment{
+			Name: m.Layout.Reserved.MovedName(), Index: item.Unlisted,
+			Value: k.value(),
+		})
 		if w.NewSize > cost.MaxItem || w.Longest() > cost.MaxExpression {
 			return &Unmovable{fmt.Errorf("the monolith has %s, and no room for its mark or a condition: "+
 				"delete it with the program that wrote it", attr.Bytes(d.Size()))}

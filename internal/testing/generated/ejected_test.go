@@ -62,7 +62,8 @@ func TestEjectedStoresTheSame(t *testing.T) {
 	}
 	tests.WriteString("}\n")
 	for _, command := range [][]string{
-		{"run", "github.com/itemize/itemize/cmd/itemize", "eject", "./" + dir}, {"vet", "./" + dir},
+		{"run", "github.com/itemize/itemize/cmd/itemize", "eject", "./" + dir},
+		{"vet", "./" + dir},
 		{"test", "-count=1", "-gcflags=-N -l", "./" + dir},
 	} {
 		if command[0] == "test" {
