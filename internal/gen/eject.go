@@ -189,6 +189,9 @@ func (x *ejecting) lost() []string {
 		m + ": inserts, saves and deletes of more than 100 items, which readers see at once (staged writes)",
 		m + ": the check after a write whose answer was lost: read again before you repeat it",
 		m + ": leftover items are ignored, but not deleted or replaced",
+		m + ": unknown entries of a nested struct stay only while the struct does not change; a delete of an item without a " +
+			"version does not notice an attribute that another program adds at this moment",
+		m + ": changes of fields in keys of fixed items and of the partition key (mapper.Move)",
 		m + ": predictions, receipts, typed patches, conditions and cursors: write expressions, and use " +
 			"LastEvaluatedKey",
 		m + ": loads of more than one page can see parts of two states: read strongly, and read the root item again",
@@ -394,7 +397,8 @@ func (x *ejecting) config() {
 		", version: ",
 		quoted(e.Version), ",")
 	x.p("state: ", quoted(e.State), ", incarnation: ", quoted(e.Incarnation), ", ttl: ", quoted(e.TTL), ",")
-	x.p("attributes: ", variable, "Attributes, root: ", lowerFirst(x.kinds[e.Root]), "SK,")
+	x.p("attributes: ", variable, "Attributes, root: ", lowerFirst(x.kinds[e.Root]), "SK, fixed: ",
+		variable, "Fixed,")
 	x.p("}")
 	x.p()
 	x.p("func ", variable, "Attributes(item map[string]", attrValue("AttributeValue"), ") []string {")
@@ -418,6 +422,21 @@ func (x *ejecting) config() {
 		x.p("}")
 	}
 	x.p("return nil")
+	x.p("}")
+	x.p()
+	x.p("func ", variable, "Fixed(item map[string]", attrValue("AttributeValue"), ") bool {")
+	var fixed []any
+	for _, it := range e.Items {
+		if !it.Element() {
+			fixed = append(fixed, lowerFirst(x.kinds[it])+"SK")
+		}
+	}
+	x.p("for _, k := range []ejectedKey{", list(fixed...), "} {")
+	x.p("if _, ok := k.read(ejectedScalar(item[", quoted(e.Tables[0].Range), "])); ok {")
+	x.p("return true")
+	x.p("}")
+	x.p("}")
+	x.p("return false")
 	x.p("}")
 	x.p()
 }
@@ -452,9 +471,9 @@ func (x *ejecting) entity() {
 	x.p()
 	x.comment(e.Name + "Of returns the entity of items that were read: nil if it does not exist.")
 	x.p("func ", e.Name, "Of(items []map[string]", attrValue("AttributeValue"), ") (*", goType(e.Type), ", error) {")
-	x.p("items, root := ", x.variable(), ".live(items)")
-	x.p("if root == nil {")
-	x.p("return nil, nil")
+	x.p("items, root, err := ", x.variable(), ".live(items)")
+	x.p("if root == nil || err != nil {")
+	x.p("return nil, err")
 	x.p("}")
 	x.p("v := &", goType(e.Type), "{}")
 	x.p("var keys struct {")
@@ -668,8 +687,8 @@ func (x *ejecting) decode(it *schema.Item) {
 		x.sameKey(it)
 	}
 	x.p("var it ", name)
-	x.p("if err := ", avName("UnmarshalMap"), "(item, &it); err != nil {")
-	x.p("return nil, err")
+	x.p("if err := ", avName("UnmarshalMap"), "(", x.variable(), ".values(item), &it); err != nil {")
+	x.p("return nil, ", std("fmt", "Errorf"), "(", quoted(x.e.Name+": the item %s: %w"), ", sk, err)")
 	x.p("}")
 	element := "v"
 	switch {
@@ -834,6 +853,9 @@ func (x *ejecting) queryFunction(name string, params []any, keys func(), prefix 
 		quoted(condition), "),")
 	x.p("ExpressionAttributeNames: map[string]string{", names, "},")
 	x.p("ExpressionAttributeValues: map[string]", attrValue("AttributeValue"), "{", values, "},")
+	if !prefix {
+		x.p("ConsistentRead: ", ident{"github.com/aws/aws-sdk-go-v2/aws", "aws", "Bool"}, "(true),")
+	}
 	x.p("}, nil")
 	x.p("}")
 	x.p()
@@ -893,18 +915,35 @@ func (x *ejecting) requests() {
 		"those of the entity now. It is nil if there are none. It fails if another program has changed one of these " +
 		"items.")
 	x.p("func ", e.Name, "Save(table string, read ", items, ", v *", goType(e.Type), ") (", in, ", error) {")
+	x.p("was, err := ", variable, "Was(read)")
+	x.p("if err != nil {")
+	x.p("return nil, err")
+	x.p("}")
 	x.p("now, err := ", e.Name, "Items(v)")
 	x.p("if err != nil {")
 	x.p("return nil, err")
 	x.p("}")
-	x.p("return ", variable, ".save(table, read, now)")
+	x.p("return ", variable, ".save(table, read, was, now)")
 	x.p("}")
 	x.p()
 	x.comment(e.Name + "Delete returns the transaction that deletes the items of an entity as they were read. It is " +
 		"nil if " +
 		"the entity does not exist.")
 	x.p("func ", e.Name, "Delete(table string, read ", items, ") (", in, ", error) {")
-	x.p("return ", variable, ".delete(table, read)")
+	x.p("was, err := ", variable, "Was(read)")
+	x.p("if err != nil {")
+	x.p("return nil, err")
+	x.p("}")
+	x.p("return ", variable, ".delete(table, read, was)")
+	x.p("}")
+	x.p()
+	x.comment(variable + "Was returns the items of the value that items have: as this code would write them.")
+	x.p("func ", variable, "Was(read ", items, ") (", items, ", error) {")
+	x.p("v, err := ", e.Name, "Of(read)")
+	x.p("if v == nil || err != nil {")
+	x.p("return nil, err")
+	x.p("}")
+	x.p("return ", e.Name, "Items(v)")
 	x.p("}")
 	x.p()
 }

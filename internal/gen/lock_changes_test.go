@@ -35,6 +35,33 @@ func TestLockRefusesLosingChanges(t *testing.T) {
 			B  string `ddb:"sk=HEAD"`
 			L  []note `ddb:"sk=L#{N:03}"`
 		}{}},
+		"renamed: state=phase": {struct {
+			_  blank  `ddb:"table=shops"`
+			ID string `ddb:"pk=SHOP#{ID}"`
+			B  string `ddb:"sk=HEAD"`
+		}{}, struct {
+			_  blank  `ddb:"table=shops,state=phase"`
+			ID string `ddb:"pk=SHOP#{ID}"`
+			B  string `ddb:"sk=HEAD"`
+		}{}},
+		"renamed: incarnation=life": {struct {
+			_  blank  `ddb:"table=shops"`
+			ID string `ddb:"pk=SHOP#{ID}"`
+			B  string `ddb:"sk=HEAD"`
+		}{}, struct {
+			_  blank  `ddb:"table=shops,incarnation=life"`
+			ID string `ddb:"pk=SHOP#{ID}"`
+			B  string `ddb:"sk=HEAD"`
+		}{}},
+		"renamed: migration=moved": {struct {
+			_  blank  `ddb:"table=shops"`
+			ID string `ddb:"pk=SHOP#{ID}"`
+			B  string `ddb:"sk=HEAD"`
+		}{}, struct {
+			_  blank  `ddb:"table=shops,migration=moved"`
+			ID string `ddb:"pk=SHOP#{ID}"`
+			B  string `ddb:"sk=HEAD"`
+		}{}},
 		"2 was= goes too early, and a new field takes the old name": {struct {
 			_        blank  `ddb:"table=shops"`
 			ID       string `ddb:"pk=SHOP#{ID}"`

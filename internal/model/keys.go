@@ -78,8 +78,9 @@ func (m *Model) sourceValue(r Record, i int, s schema.Source, keyFields []key.Va
 // SameInKey reports whether two values give the same text at a placeholder.
 func (m *Model) SameInKey(k *schema.Key, source int, a, b key.Value) bool {
 	f := k.Format(source)
-	x, errX := f.Append(nil, a, k.Template.Delim)
-	y, errY := f.Append(nil, b, k.Template.Delim)
+	var room [2][64]byte
+	x, errX := f.Append(room[0][:0], a, k.Template.Delim)
+	y, errY := f.Append(room[1][:0], b, k.Template.Delim)
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 

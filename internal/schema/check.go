@@ -123,10 +123,23 @@ func (b *builder) check() {
 	for _, it := range b.e.Items {
 		b.collisions(it)
 		b.zeroTimes(it)
+		it.keyStored()
 	}
 	if len(b.faults) == 0 {
 		b.flat()
 		b.periods()
+	}
+}
+
+// keyStored sets KeyStored.
+func (it *Item) keyStored() {
+	for i := 0; it.Element() && it.Key != nil && i < len(it.Key.Sources); i++ {
+		src := it.Key.Sources[i]
+		if src.From == FromElement && slices.ContainsFunc(it.Attributes, func(a *Attribute) bool {
+			return slices.Equal(a.Value.Path, src.Value.Path)
+		}) {
+			it.KeyStored = append(it.KeyStored, i)
+		}
 	}
 }
 

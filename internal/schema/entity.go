@@ -175,6 +175,8 @@ type Item struct {
 	Attributes []*Attribute
 	Opaque     bool
 	Renamed    bool
+	// KeyStored are the placeholders of an element's key whose fields are attributes as well.
+	KeyStored []int
 	// Entries are the items' entries in indexes, Derived the attributes that are written for these
 	// alone.
 	Entries []*Entry

@@ -303,8 +303,18 @@ func decodeElement(m *model.Model, f *item.Image, r *Stored, rec any) (Element, 
 			return e, m.FieldErrorf(it.Name, "item %s: %w", f.Place, err)
 		}
 	}
-	if err := DecodeItem(m, f, rec); err != nil || !m.Schema.Hooks {
+	if err := DecodeItem(m, f, rec); err != nil {
 		return e, err
+	}
+	for _, i := range it.KeyStored {
+		value, err := m.Codec.Record(it.Index).Key(rec, i)
+		if err != nil || !m.SameInKey(it.Key, i, value, f.Values[i]) {
+			return e, m.FieldErrorf(it.Name, "item %s: its attribute and its key have different values of %s, as another "+
+				"program wrote them: correct one of them", f.Place, it.Key.Sources[i].Text)
+		}
+	}
+	if !m.Schema.Hooks {
+		return e, nil
 	}
 	for i, src := range it.Key.Sources {
 		if src.From != schema.FromElement && src.From != schema.FromSelf {

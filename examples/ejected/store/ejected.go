@@ -121,7 +121,7 @@ type ProjectActivity struct {
 var projectEjected = ejectedModel{
 	name: "Project", hash: "PK", sort: "SK", version: "_v",
 	state: "_s", incarnation: "_a", ttl: "",
-	attributes: projectEjectedAttributes, root: projectHEADSK,
+	attributes: projectEjectedAttributes, root: projectHEADSK, fixed: projectEjectedFixed,
 }
 
 func projectEjectedAttributes(item map[string]types.AttributeValue) []string {
@@ -142,6 +142,15 @@ func projectEjectedAttributes(item map[string]types.AttributeValue) []string {
 		return []string{"PK", "Text"}
 	}
 	return nil
+}
+
+func projectEjectedFixed(item map[string]types.AttributeValue) bool {
+	for _, k := range []ejectedKey{projectHEADSK, projectCountersSK} {
+		if _, ok := k.read(ejectedScalar(item["SK"])); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // ProjectItems returns the items of an entity, without versions.
@@ -210,9 +219,9 @@ func ProjectItems(v *Project) (items []map[string]types.AttributeValue, err erro
 
 // ProjectOf returns the entity of items that were read: nil if it does not exist.
 func ProjectOf(items []map[string]types.AttributeValue) (*Project, error) {
-	items, root := projectEjected.live(items)
-	if root == nil {
-		return nil, nil
+	items, root, err := projectEjected.live(items)
+	if root == nil || err != nil {
+		return nil, err
 	}
 	v := &Project{}
 	var keys struct {
@@ -229,8 +238,8 @@ func ProjectOf(items []map[string]types.AttributeValue) (*Project, error) {
 		sk := ejectedScalar(item["SK"])
 		if _, ok := projectHEADSK.read(sk); ok {
 			var it ProjectHEAD
-			if err := attributevalue.UnmarshalMap(item, &it); err != nil {
-				return nil, err
+			if err := attributevalue.UnmarshalMap(projectEjected.values(item), &it); err != nil {
+				return nil, fmt.Errorf("Project: the item %s: %w", sk, err)
 			}
 			v.Name = it.Name
 			v.CreatedAt = it.CreatedAt
@@ -238,8 +247,8 @@ func ProjectOf(items []map[string]types.AttributeValue) (*Project, error) {
 		}
 		if _, ok := projectCountersSK.read(sk); ok {
 			var it ProjectCounters
-			if err := attributevalue.UnmarshalMap(item, &it); err != nil {
-				return nil, err
+			if err := attributevalue.UnmarshalMap(projectEjected.values(item), &it); err != nil {
+				return nil, fmt.Errorf("Project: the item %s: %w", sk, err)
 			}
 			v.Counters.LastTicket = it.LastTicket
 			v.Counters.Open = it.Open
@@ -247,8 +256,8 @@ func ProjectOf(items []map[string]types.AttributeValue) (*Project, error) {
 		}
 		if values, ok := projectMembersSK.read(sk); ok {
 			var it ProjectMembers
-			if err := attributevalue.UnmarshalMap(item, &it); err != nil {
-				return nil, err
+			if err := attributevalue.UnmarshalMap(projectEjected.values(item), &it); err != nil {
+				return nil, fmt.Errorf("Project: the item %s: %w", sk, err)
 			}
 			var e Member
 			var key string
@@ -266,8 +275,8 @@ func ProjectOf(items []map[string]types.AttributeValue) (*Project, error) {
 		}
 		if values, ok := projectActivitySK.read(sk); ok {
 			var it ProjectActivity
-			if err := attributevalue.UnmarshalMap(item, &it); err != nil {
-				return nil, err
+			if err := attributevalue.UnmarshalMap(projectEjected.values(item), &it); err != nil {
+				return nil, fmt.Errorf("Project: the item %s: %w", sk, err)
 			}
 			var e Event
 			e.Text = it.Text
@@ -293,6 +302,7 @@ func ProjectQuery(table string, tenantID string, projectID string) (*dynamodb.Qu
 		TableName: &table, KeyConditionExpression: aws.String("#pk = :pk"),
 		ExpressionAttributeNames:  map[string]string{"#pk": "PK"},
 		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: pk}},
+		ConsistentRead:            aws.Bool(true),
 	}, nil
 }
 
@@ -348,17 +358,34 @@ func ProjectInsert(table string, v *Project) (*dynamodb.TransactWriteItemsInput,
 func ProjectSave(
 	table string, read []map[string]types.AttributeValue, v *Project,
 ) (*dynamodb.TransactWriteItemsInput, error) {
+	was, err := projectEjectedWas(read)
+	if err != nil {
+		return nil, err
+	}
 	now, err := ProjectItems(v)
 	if err != nil {
 		return nil, err
 	}
-	return projectEjected.save(table, read, now)
+	return projectEjected.save(table, read, was, now)
 }
 
 // ProjectDelete returns the transaction that deletes the items of an entity as they were read. It is nil if the entity
 // does not exist.
 func ProjectDelete(table string, read []map[string]types.AttributeValue) (*dynamodb.TransactWriteItemsInput, error) {
-	return projectEjected.delete(table, read)
+	was, err := projectEjectedWas(read)
+	if err != nil {
+		return nil, err
+	}
+	return projectEjected.delete(table, read, was)
+}
+
+// projectEjectedWas returns the items of the value that items have: as this code would write them.
+func projectEjectedWas(read []map[string]types.AttributeValue) ([]map[string]types.AttributeValue, error) {
+	v, err := ProjectOf(read)
+	if v == nil || err != nil {
+		return nil, err
+	}
+	return ProjectItems(v)
 }
 
 var ticketPK = ejectedKey{'#', []ejectedPart{
@@ -442,7 +469,7 @@ type TicketComments struct {
 var ticketEjected = ejectedModel{
 	name: "Ticket", hash: "PK", sort: "SK", version: "_v",
 	state: "_s", incarnation: "_a", ttl: "",
-	attributes: ticketEjectedAttributes, root: ticketTICKETSK,
+	attributes: ticketEjectedAttributes, root: ticketTICKETSK, fixed: ticketEjectedFixed,
 }
 
 func ticketEjectedAttributes(item map[string]types.AttributeValue) []string {
@@ -460,6 +487,15 @@ func ticketEjectedAttributes(item map[string]types.AttributeValue) []string {
 		return []string{"PK", "Author", "Text"}
 	}
 	return nil
+}
+
+func ticketEjectedFixed(item map[string]types.AttributeValue) bool {
+	for _, k := range []ejectedKey{ticketTICKETSK, ticketTextSK} {
+		if _, ok := k.read(ejectedScalar(item["SK"])); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // TicketItems returns the items of an entity, without versions.
@@ -519,9 +555,9 @@ func TicketItems(v *Ticket) (items []map[string]types.AttributeValue, err error)
 
 // TicketOf returns the entity of items that were read: nil if it does not exist.
 func TicketOf(items []map[string]types.AttributeValue) (*Ticket, error) {
-	items, root := ticketEjected.live(items)
-	if root == nil {
-		return nil, nil
+	items, root, err := ticketEjected.live(items)
+	if root == nil || err != nil {
+		return nil, err
 	}
 	v := &Ticket{}
 	var keys struct {
@@ -546,8 +582,8 @@ func TicketOf(items []map[string]types.AttributeValue) (*Ticket, error) {
 				continue // an item of another entity, or with a key in another form
 			}
 			var it TicketTICKET
-			if err := attributevalue.UnmarshalMap(item, &it); err != nil {
-				return nil, err
+			if err := attributevalue.UnmarshalMap(ticketEjected.values(item), &it); err != nil {
+				return nil, fmt.Errorf("Ticket: the item %s: %w", sk, err)
 			}
 			v.Title = it.Title
 			v.State = it.StateAttribute
@@ -560,16 +596,16 @@ func TicketOf(items []map[string]types.AttributeValue) (*Ticket, error) {
 				continue // an item of another entity, or with a key in another form
 			}
 			var it TicketText
-			if err := attributevalue.UnmarshalMap(item, &it); err != nil {
-				return nil, err
+			if err := attributevalue.UnmarshalMap(ticketEjected.values(item), &it); err != nil {
+				return nil, fmt.Errorf("Ticket: the item %s: %w", sk, err)
 			}
 			v.Text = it.Text
 			continue
 		}
 		if values, ok := ticketCommentsSK.read(sk); ok {
 			var it TicketComments
-			if err := attributevalue.UnmarshalMap(item, &it); err != nil {
-				return nil, err
+			if err := attributevalue.UnmarshalMap(ticketEjected.values(item), &it); err != nil {
+				return nil, fmt.Errorf("Ticket: the item %s: %w", sk, err)
 			}
 			var e Comment
 			e.Author = it.Author
@@ -656,17 +692,34 @@ func TicketInsert(table string, v *Ticket) (*dynamodb.TransactWriteItemsInput, e
 func TicketSave(
 	table string, read []map[string]types.AttributeValue, v *Ticket,
 ) (*dynamodb.TransactWriteItemsInput, error) {
+	was, err := ticketEjectedWas(read)
+	if err != nil {
+		return nil, err
+	}
 	now, err := TicketItems(v)
 	if err != nil {
 		return nil, err
 	}
-	return ticketEjected.save(table, read, now)
+	return ticketEjected.save(table, read, was, now)
 }
 
 // TicketDelete returns the transaction that deletes the items of an entity as they were read. It is nil if the entity
 // does not exist.
 func TicketDelete(table string, read []map[string]types.AttributeValue) (*dynamodb.TransactWriteItemsInput, error) {
-	return ticketEjected.delete(table, read)
+	was, err := ticketEjectedWas(read)
+	if err != nil {
+		return nil, err
+	}
+	return ticketEjected.delete(table, read, was)
+}
+
+// ticketEjectedWas returns the items of the value that items have: as this code would write them.
+func ticketEjectedWas(read []map[string]types.AttributeValue) ([]map[string]types.AttributeValue, error) {
+	v, err := TicketOf(read)
+	if v == nil || err != nil {
+		return nil, err
+	}
+	return TicketItems(v)
 }
 
 // The rest of this file is the same for all models.
@@ -848,8 +901,9 @@ type ejectedModel struct {
 	name, hash, sort, version, state, incarnation, ttl string
 	// attributes returns the attributes that the model writes to an item, nil for an item of no kind.
 	attributes func(item map[string]types.AttributeValue) []string
-	// root is the sort key of root items.
-	root ejectedKey
+	// root is the sort key of root items, and fixed reports whether an item is no element.
+	root  ejectedKey
+	fixed func(item map[string]types.AttributeValue) bool
 }
 
 // key returns the key of an item as text, to compare it.
@@ -870,6 +924,27 @@ func ejectedScalar(v types.AttributeValue) string {
 	return ""
 }
 
+// values returns the attributes of an item that the model knows: by their exact names, which attributevalue does not
+// compare exactly, and without a TTL attribute of another type, which has no effect.
+func (m ejectedModel) values(item map[string]types.AttributeValue) map[string]types.AttributeValue {
+	out := map[string]types.AttributeValue{}
+	for _, name := range m.attributes(item) {
+		if item[name] != nil && (name != m.ttl || ejectedInteger(item[name])) {
+			out[name] = item[name]
+		}
+	}
+	return out
+}
+
+func ejectedInteger(v types.AttributeValue) bool {
+	n, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		return false
+	}
+	_, err := strconv.ParseInt(n.Value, 10, 64)
+	return err == nil
+}
+
 func (m ejectedModel) isRoot(item map[string]types.AttributeValue) bool {
 	sk, ok := item[m.sort].(*types.AttributeValueMemberS)
 	if !ok {
@@ -880,22 +955,26 @@ func (m ejectedModel) isRoot(item map[string]types.AttributeValue) bool {
 }
 
 // live returns the items of the entity: the root item first, and the others in the order of their sort keys. It returns
-// nil if the entity does not exist.
+// nil if the entity does not exist. The items have to be those of one entity.
 func (m ejectedModel) live(items []map[string]types.AttributeValue) (own []map[string]types.AttributeValue,
-	root map[string]types.AttributeValue,
+	root map[string]types.AttributeValue, err error,
 ) {
 	for _, item := range items {
-		if m.isRoot(item) {
-			root = item
+		if !m.isRoot(item) {
+			continue
 		}
+		if root != nil && m.key(root) != m.key(item) {
+			return nil, nil, fmt.Errorf("%s: the items have several root items: pass those of one entity", m.name)
+		}
+		root = item
 	}
 	if root == nil || m.expired(root) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if s := root[m.state]; s != nil {
 		state, _ := s.(*types.AttributeValueMemberM)
 		if state == nil || !reflect.DeepEqual(state.Value["state"], &types.AttributeValueMemberS{Value: "live"}) {
-			return nil, nil
+			return nil, nil, nil
 		}
 	}
 	for _, item := range items {
@@ -910,7 +989,7 @@ func (m ejectedModel) live(items []map[string]types.AttributeValue) (own []map[s
 		return m.key(item)
 	}
 	slices.SortFunc(own, func(a, b map[string]types.AttributeValue) int { return cmp.Compare(order(a), order(b)) })
-	return own, root
+	return own, root, nil
 }
 
 func (m ejectedModel) expired(item map[string]types.AttributeValue) bool {
@@ -953,31 +1032,54 @@ func (m ejectedModel) put(table string, item map[string]types.AttributeValue, in
 	if incarnation != nil {
 		item[m.incarnation] = incarnation
 	}
-	return types.TransactWriteItem{Put: &types.Put{
+	p := &types.Put{
 		TableName: &table, Item: item, ConditionExpression: aws.String("attribute_not_exists(#k)"),
 		ExpressionAttributeNames:            map[string]string{"#k": m.hash},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
+	}
+	if m.ttl != "" { // an expired item does not exist
+		p.ConditionExpression = aws.String("attribute_not_exists(#k) OR #t <= :now AND #t <> :never AND " +
+			"NOT #s.#state IN (:migrating, :back)") // root items of a migration stay
+		p.ExpressionAttributeNames["#t"] = m.ttl
+		p.ExpressionAttributeNames["#s"], p.ExpressionAttributeNames["#state"] = m.state, "state"
+		p.ExpressionAttributeValues = map[string]types.AttributeValue{
+			":now": ejectedEpoch(time.Now()), ":never": ejectedEpoch(time.Time{}),
+			":migrating": &types.AttributeValueMemberS{Value: "migrating"},
+			":back":      &types.AttributeValueMemberS{Value: "rollingback"},
+		}
+	}
+	return types.TransactWriteItem{Put: p}
 }
 
-// save writes the differences between the items that were read and those of the value now. It returns nil if there are
-// none.
-func (m ejectedModel) save(
-	table string, read, now []map[string]types.AttributeValue,
-) (*dynamodb.TransactWriteItemsInput,
-	error,
+func ejectedEpoch(t time.Time) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(t.Unix(), 10)}
+}
+
+// save writes the differences between the items of the value that was read and of the value now. It returns nil if
+// there are none. Attributes that other programs have written in another way stay, unless the value has changed.
+func (m ejectedModel) save(table string, read, was, now []map[string]types.AttributeValue) (
+	*dynamodb.TransactWriteItemsInput, error,
 ) {
-	own, root := m.live(read)
+	own, root, err := m.live(read)
+	if err != nil {
+		return nil, err
+	}
 	if root == nil {
 		return nil, fmt.Errorf("%s: the entity does not exist", m.name)
 	}
-	before := map[string]map[string]types.AttributeValue{}
+	before, encoded := map[string]map[string]types.AttributeValue{}, map[string]map[string]types.AttributeValue{}
 	for _, item := range own {
 		before[m.key(item)] = item
+	}
+	for _, item := range was {
+		encoded[m.key(item)] = item
 	}
 	out := &dynamodb.TransactWriteItemsInput{}
 	adds, writesRoot := false, false
 	for _, item := range now {
+		if ejectedScalar(item[m.hash]) != ejectedScalar(root[m.hash]) {
+			return nil, fmt.Errorf("%s: a field of the partition key has changed: insert a new entity", m.name)
+		}
 		old := before[m.key(item)]
 		delete(before, m.key(item))
 		if old == nil {
@@ -985,7 +1087,7 @@ func (m ejectedModel) save(
 			out.TransactItems = append(out.TransactItems, m.put(table, item, root[m.incarnation]))
 			continue
 		}
-		u, err := m.update(table, old, item)
+		u, err := m.update(table, old, encoded[m.key(item)], item)
 		if err != nil {
 			return nil, err
 		}
@@ -994,22 +1096,44 @@ func (m ejectedModel) save(
 			out.TransactItems = append(out.TransactItems, types.TransactWriteItem{Update: u})
 		}
 	}
-	for _, old := range before {
-		if m.attributes(old) != nil {
+	for key, old := range before {
+		if encoded[key] == nil {
+			continue // an item that the value did not have
+		}
+		if !m.hasOthers(old) || !m.fixed(old) {
 			out.TransactItems = append(out.TransactItems, m.remove(table, old))
+			continue
+		}
+		u, err := m.update(table, old, encoded[key], nil)
+		if err != nil {
+			return nil, err
+		}
+		if u != nil {
+			out.TransactItems = append(out.TransactItems, types.TransactWriteItem{Update: u})
 		}
 	}
 	if len(out.TransactItems) == 0 {
 		return nil, nil
 	}
 	if adds && !writesRoot {
-		e := m.unchanged(root)
+		e := m.unchanged(root, []string{m.incarnation, m.state, m.ttl})
 		out.TransactItems = append(out.TransactItems, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 			TableName: &table, Key: m.keyOf(root), ConditionExpression: &e.text, ExpressionAttributeNames: e.names,
 			ExpressionAttributeValues: e.values,
 		}})
 	}
 	return out, m.check(out)
+}
+
+// hasOthers reports whether an item has attributes that the model does not know.
+func (m ejectedModel) hasOthers(item map[string]types.AttributeValue) bool {
+	own := append(m.attributes(item), m.hash, m.sort, m.version, m.state, m.incarnation, m.ttl)
+	for name := range item {
+		if !slices.Contains(own, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // keyOf returns the primary key of an item.
@@ -1040,21 +1164,22 @@ func (e *ejectedExpression) value(v types.AttributeValue) string {
 	return p
 }
 
-// unchanged is the condition that an item has the version that was read. Without a version it compares values.
-func (m ejectedModel) unchanged(old map[string]types.AttributeValue) *ejectedExpression {
+// unchanged is the condition that an item has the version, and the values of some attributes, that were read.
+func (m ejectedModel) unchanged(old map[string]types.AttributeValue, attributes []string) *ejectedExpression {
 	e := &ejectedExpression{names: map[string]string{}}
 	e.text = "attribute_exists(" + e.name(m.hash) + ")"
-	compare := []string{m.version}
-	if m.version == "" || old[m.version] == nil {
-		compare = m.attributes(old)
-		if m.version != "" {
-			compare = append(compare, m.version)
-		}
+	if m.version == "" || old[m.version] == nil { // then the entity has to be the same, too
+		attributes = append([]string{m.incarnation, m.state}, attributes...)
 	}
-	for _, name := range compare {
+	var seen []string
+	for _, name := range append([]string{m.version}, attributes...) {
+		if slices.Contains(seen, name) || name == "" || name != m.version && ejectedSize(old[name]) > 4<<10 {
+			continue
+		}
 		if name == m.hash || name == m.sort {
 			continue
 		}
+		seen = append(seen, name)
 		if old[name] == nil {
 			e.text += " AND attribute_not_exists(" + e.name(name) + ")"
 			continue
@@ -1067,16 +1192,19 @@ func (m ejectedModel) unchanged(old map[string]types.AttributeValue) *ejectedExp
 	return e
 }
 
-// update returns the update of an item, nil if nothing has changed. Attributes that the model does not know stay.
-func (m ejectedModel) update(table string, old, now map[string]types.AttributeValue) (*types.Update, error) {
-	e := m.unchanged(old)
+// update returns the update of an item, nil if nothing has changed. It compares the old values that it changes.
+// Attributes that the model does not know stay.
+func (m ejectedModel) update(table string, old, was, now map[string]types.AttributeValue) (*types.Update, error) {
+	changed := slices.DeleteFunc(m.attributes(old), func(name string) bool {
+		return name == m.hash || name == m.sort || ejectedSame(was[name], now[name])
+	})
+	e := m.unchanged(old, changed)
 	if e.values == nil {
 		e.values = map[string]types.AttributeValue{}
 	}
 	var set, remove []string
-	for _, name := range m.attributes(old) {
+	for _, name := range changed {
 		switch v := now[name]; {
-		case name == m.hash || name == m.sort || ejectedSame(old[name], v):
 		case v == nil:
 			remove = append(remove, e.name(name))
 		default:
@@ -1140,7 +1268,7 @@ func ejectedSame(a, b types.AttributeValue) bool {
 
 // remove deletes an item as it was read.
 func (m ejectedModel) remove(table string, old map[string]types.AttributeValue) types.TransactWriteItem {
-	e := m.unchanged(old)
+	e := m.unchanged(old, m.attributes(old))
 	return types.TransactWriteItem{Delete: &types.Delete{
 		TableName: &table, Key: m.keyOf(old), ConditionExpression: &e.text, ExpressionAttributeNames: e.names,
 		ExpressionAttributeValues:           e.values,
@@ -1148,17 +1276,21 @@ func (m ejectedModel) remove(table string, old map[string]types.AttributeValue) 
 	}}
 }
 
-// delete deletes the items of an entity as they were read, nil if it does not exist.
-func (m ejectedModel) delete(table string, read []map[string]types.AttributeValue) (*dynamodb.TransactWriteItemsInput,
-	error,
+// delete deletes the items of the value that was read, as they were read. It returns nil if the entity does not exist.
+func (m ejectedModel) delete(table string, read, was []map[string]types.AttributeValue) (
+	*dynamodb.TransactWriteItemsInput, error,
 ) {
-	own, root := m.live(read)
-	if root == nil {
-		return nil, nil
+	own, root, err := m.live(read)
+	if root == nil || err != nil {
+		return nil, err
+	}
+	encoded := map[string]bool{}
+	for _, item := range was {
+		encoded[m.key(item)] = true
 	}
 	out := &dynamodb.TransactWriteItemsInput{}
 	for _, old := range own {
-		if m.attributes(old) != nil {
+		if encoded[m.key(old)] || m.attributes(old) != nil && m.fixed(old) && m.key(old) == m.key(root) {
 			out.TransactItems = append(out.TransactItems, m.remove(table, old))
 		}
 	}
