@@ -201,3 +201,45 @@ func TestExistingTables(t *testing.T) {
 		}
 	}
 }
+
+// shelf has elements whose number is in the key and in an attribute.
+type shelf struct {
+	_     struct{} `ddb:"table=shelves"`
+	ID    string   `ddb:"pk=SHELF#{ID}"`
+	Name  string   `ddb:"sk=HEAD"`
+	Loans []loan   `ddb:"sk=LOAN#{No:02}"`
+}
+
+type loan struct {
+	No  int `ddb:"stored"`
+	Fee int
+}
+
+// An element whose attribute and key differ is an error of the load. A save would move the item to the key of the attribute,
+// without the attributes of other programs.
+func TestStoredDiffersFromKey(t *testing.T) {
+	ctx := context.Background()
+	s := &shop{T: t, client: enginetest.Start(t).Client(), table: enginetest.Table(t, "PK:S", "SK:S")}
+	shelves, err := mapper.New[shelf](s.client, mapper.Table(s.table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for no, differs := range map[string]bool{"1": false, "5": true} {
+		for sk, number := range map[string]types.AttributeValue{"HEAD": nil,
+			"LOAN#01": &types.AttributeValueMemberN{Value: no}} {
+			item := s.key("", sk)
+			item["PK"] = &types.AttributeValueMemberS{Value: "SHELF#" + no}
+			if number != nil {
+				item["No"] = number
+			}
+			if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.table, Item: item}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := shelves.Load(ctx, shelves.Key(no))
+		if (err != nil) != differs || differs && !strings.Contains(err.Error(),
+			"its attribute and its key have different values") {
+			t.Errorf("%s: %v", no, err)
+		}
+	}
+}

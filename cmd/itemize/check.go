@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,7 +135,7 @@ func (c *command) inspector(a *checkAsked, table string, packages []string, tags
 	x := &inspect.Inspector{
 		Client: client, Sample: a.sample, Pending: a.pending, Pause: 2 * time.Second, Now: time.Now,
 		Announce: func(step string, rcu float64) {
-			fmt.Fprintf(c.stderr, "reading %s: about %.0f RCU\n", step, max(rcu, 1))
+			fmt.Fprintf(c.stderr, "to read %s: about %.0f RCU\n", step, max(rcu, 1))
 		},
 	}
 	if a.all {
@@ -147,11 +148,16 @@ func (c *command) inspector(a *checkAsked, table string, packages []string, tags
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		m, collector, err := mapper.Internal.ModelOf(door.Key{}, client, found[name], options)
 		external := slices.ContainsFunc(found[name].Items, (*schema.Item).HasExternal)
-		if err != nil && (external || m == nil) {
-			return nil, err
-		}
+		here := false
 		for _, t := range found[name].Tables {
 			declared = append(declared, t.Name)
+			here = here || cmp.Or(a.tables[t.Name], t.Name) == table
+		}
+		if err != nil && (external || m == nil) {
+			if !here { // a model of another table
+				continue
+			}
+			return nil, err
 		}
 		t := m.TableNamed(table)
 		if t == nil {
@@ -165,10 +171,15 @@ func (c *command) inspector(a *checkAsked, table string, packages []string, tags
 		x.Models = append(x.Models, one)
 	}
 	if x.Table == nil {
-		slices.Sort(declared)
+		if declared = slices.Compact(slices.Sorted(slices.Values(declared))); len(declared) == 0 {
+			return nil, fmt.Errorf("no models in %s: name their packages behind the table", strings.Join(packages, " "))
+		}
+		name := "NAME"
+		if len(declared) == 1 {
+			name = declared[0]
+		}
 		return nil, fmt.Errorf("no model in %s has items in the table %s, only in %s: write the declared name "+
-			"of the table: -table NAME=%s", strings.Join(packages, " "), table, strings.Join(slices.Compact(declared),
-			", "), table)
+			"of the table: -table %s=%s", strings.Join(packages, " "), table, strings.Join(declared, ", "), name, table)
 	}
 	if x.Earlier, err = c.readRemembered(a.remember); err != nil {
 		return nil, err
@@ -259,6 +270,7 @@ func (c *command) inspected(r *inspect.Report, x *inspect.Inspector) {
 	}
 	line(r.Compared, "items compared with the earlier run")
 	line(r.Values, "external values read")
+	line(r.Changing, "items that changed while they were checked: run it again to check them")
 	line(r.Own, "records, parts and notes of the library")
 	line(r.Unknown, "items of no model")
 	line(r.NoVersion, "items without a version: a save compares old values")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -164,18 +165,18 @@ const (
 	personB = "PERSON#2021-11-14#b"
 )
 
-// A check of a table with planted faults finds all of them and nothing else. It finds none in operations that
-// have just begun, and none in items that other programs may write.
-func TestCheckFindsPlantedFaults(t *testing.T) {
+// newClubs returns a table for clubs, a folder with the source of the model, and a function that runs itemize check.
+func newClubs(t *testing.T) (s *clubs, dir string, check func(code int, args ...string) string) {
+	t.Helper()
 	ctx := context.Background()
-	dir := t.TempDir()
+	dir = t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module clubs\n\ngo 1.26\n", "clubs.go": clubSource} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	engine := enginetest.Start(t)
-	s := &clubs{T: t, client: engine.Client(), table: enginetest.Table(t, "PK:S", "SK:S"), want: map[string]int{}}
+	s = &clubs{T: t, client: engine.Client(), table: enginetest.Table(t, "PK:S", "SK:S"), want: map[string]int{}}
 	var err error
 	if s.m, err = mapper.New[Club](s.client, mapper.Table(s.table)); err != nil {
 		t.Fatal(err)
@@ -186,7 +187,7 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", as.AccessKeyID)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", as.SecretAccessKey)
-	check := func(code int, args ...string) string {
+	check = func(code int, args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
 		args = append([]string{
@@ -198,6 +199,13 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 		}
 		return out.String() + errs.String()
 	}
+	return s, dir, check
+}
+
+// A check of a table with planted faults finds all of them and nothing else. It finds none in operations that
+// have just begun, and none in items that other programs may write.
+func TestCheckFindsPlantedFaults(t *testing.T) {
+	s, dir, check := newClubs(t)
 	says := func(text string, all ...string) {
 		t.Helper()
 		for _, want := range all {
@@ -229,7 +237,7 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 	old := s.club("old")
 	s.put(with(old["OFFER"], attributes{"expires": &types.AttributeValueMemberN{Value: "1"}, "_a": random()}))
 	s.put(with(s.club("nulls")["HEAD"], attributes{"Name": &types.AttributeValueMemberNULL{Value: true}}))
-	says(check(0, "-plan", s.table), "reading")
+	says(check(0, "-plan", s.table), "to read")
 	says(check(0, "-remember", seen, s.table), ": 0 findings", "items of no model", "external values")
 
 	// Faults.
@@ -280,22 +288,33 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 		"incarnated": func(id string, a map[string]attributes) {
 			s.put(with(a["ROOM#x"], attributes{"_a": str("one")}))
 			s.plants("incarnation", id, "ROOM#x")
+			b := s.club(id + "-root")
+			s.put(with(b["HEAD"], attributes{"_a": str("one")}))
+			s.plants("incarnation", id+"-root", "HEAD")
 		},
 		"keyed": func(id string, a map[string]attributes) {
 			s.put(with(a[personA], attributes{"SK": str("PERSON#2021-11-14T09:30:00Z#c"), "Letter": nil}))
 			s.put(with(a["OFFER"], attributes{"SK": str("Offer")}))
 			s.plants("key", id, "PERSON#2021-11-14T09:30:00Z#c")
 			s.plants("key", id, "Offer")
+			s.put(with(a["ROOM#x"], attributes{"PK": str("CLUB#a%2db")}))
+			s.plants("key", "a%2db", "ROOM#x")
+			s.put(with(a["ROOM#x"], attributes{"SK": str("ROOM#x#NOTE#1")})) // of another program
 		},
 		"typed": func(id string, a map[string]attributes) {
 			s.put(with(a["HEAD"], attributes{"Seats": str("three")}))
-			s.put(with(a[personA], attributes{"Joined": &types.AttributeValueMemberN{Value: "1636882200"}}))
+			s.put(with(a[personA], attributes{"Joined": str("yesterday")}))
+			s.put(with(a["ROOM#x"], attributes{"Beds": &types.AttributeValueMemberN{Value: "1.5"}}))
 			s.plants("type", id, "HEAD")
 			s.plants("type", id, personA)
+			s.plants("type", id, "ROOM#x")
 		},
 		"expiring": func(id string, a map[string]attributes) {
 			s.put(with(a["OFFER"], attributes{"expires": str("1636882200")}))
 			s.plants("expiry", id, "OFFER")
+			b := s.club(id + "-ms")
+			s.put(with(b["OFFER"], attributes{"expires": &types.AttributeValueMemberN{Value: "1900000000000"}}))
+			s.plants("expiry", id+"-ms", "OFFER")
 		},
 		"indexed": func(id string, a map[string]attributes) {
 			s.put(with(a["HEAD"], attributes{"GSI1PK": nil, "GSI1SK": nil}))
@@ -358,7 +377,66 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 	})
 	says(check(1, s.table), "has a later format than this version of itemize reads: update itemize")
 	says(check(1, "nosuch"), "no model in . has items in the table nosuch, only in clubs: write the declared name of "+
-		"the table: -table NAME=nosuch")
+		"the table: -table clubs=nosuch")
 	says(check(2), "no table: write itemize check TABLE [packages]")
 	says(check(2, "-sample", "0", s.table), "-sample 0: write a number of items, or -all")
+}
+
+// A sample has the number of items that was asked for, at several places of the table.
+func TestCheckSample(t *testing.T) {
+	s, _, check := newClubs(t)
+	for range 20 {
+		var all []types.WriteRequest
+		for range 25 {
+			all = append(all, types.WriteRequest{PutRequest: &types.PutRequest{Item: attributes{
+				"PK": str("CLUB#" + fmt.Sprintf("%x", random().(*types.AttributeValueMemberB).Value)),
+				"SK": str("HEAD"),
+			}}})
+		}
+		if _, err := s.client.BatchWriteItem(context.Background(), &dynamodb.BatchWriteItemInput{
+			RequestItems: map[string][]types.WriteRequest{s.table: all},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := check(0, "-sample", "100", s.table); !strings.Contains(text, "100 items of 100 entities in") {
+		t.Error(text)
+	}
+	if text := check(0, "-sample", "400", s.table); !strings.Contains(text, "400 items of 400 entities in") {
+		t.Error(text)
+	}
+}
+
+// A check reports nothing while the library inserts, saves and deletes entities with the same keys.
+func TestCheckDuringWrites(t *testing.T) {
+	s, _, check := newClubs(t)
+	ctx, stop := context.WithCancel(context.Background())
+	var writers sync.WaitGroup
+	for n := range 3 {
+		writers.Go(func() {
+			for ctx.Err() == nil {
+				e := s.m.New(Club{ID: fmt.Sprint(n), Name: "n", City: "Oslo", Rooms: map[string]*Room{}})
+				for i := range 20 {
+					e.Value.Rooms[fmt.Sprint(i)] = &Room{i}
+				}
+				_, err := s.m.Save(context.Background(), e, mapper.Staged())
+				if err == nil {
+					e.Value.Rooms["more"] = &Room{1}
+					_, err = s.m.Save(context.Background(), e)
+				}
+				if err == nil {
+					_, err = s.m.Delete(context.Background(), e)
+				}
+				if err != nil {
+					t.Errorf("writer %d: %v", n, err)
+					return
+				}
+			}
+		})
+	}
+	for range 3 {
+		check(0, "-all", s.table)
+	}
+	stop()
+	writers.Wait()
 }

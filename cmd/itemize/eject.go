@@ -53,8 +53,18 @@ func (c *command) eject(args []string) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("no models in %s, or none of those names: a model is a struct with a ddb:\"pk=...\" tag",
-			strings.Join(patterns(f), " "))
+		var names []string
+		for _, p := range packages {
+			for _, m := range p.Models {
+				names = append(names, m.Name)
+			}
+		}
+		if len(names) > 0 {
+			return fmt.Errorf("no such model in %s: the models are %s", strings.Join(patterns(f), " "),
+				strings.Join(names, ", "))
+		}
+		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag", strings.Join(patterns(f),
+			" "))
 	}
 	return nil
 }

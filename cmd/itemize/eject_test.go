@@ -65,7 +65,7 @@ func TestEjectedExample(t *testing.T) {
 	}
 	says(eject(1, "./store"), "ejected.go exists and differs, as a file that was edited does: rename it, or use -force")
 	eject(0, "-force", "./store")
-	says(eject(1, "./none"), "no models in ./none, or none of those names")
-	says(eject(1, "-model", "Nothing", "./store"), "no models in ./store, or none of those names")
-	says(eject(1, "./large"), "large.Large: Text is a large value: save it without compress=, chunk and s3= first")
+	says(eject(1, "./none"), "no models in ./none: a model is a struct")
+	says(eject(1, "-model", "Nothing", "./store"), "no such model in ./store: the models are Project, Ticket")
+	says(eject(1, "./large"), "large.Large: Text is a large value: remove compress=, chunk and s3= from its tag")
 }

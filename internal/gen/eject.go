@@ -120,7 +120,8 @@ func cannotEject(e *schema.Entity) string {
 		}
 		for _, a := range it.Attributes {
 			if a.Large != nil {
-				return a.Value.Name + " is a large value: save it without compress=, chunk and s3= first"
+				return a.Value.Name + " is a large value: remove compress=, chunk and s3= from its tag, and save " +
+					"all entities first"
 			}
 			if isThroughPointer(e, it, a) {
 				return a.Value.Name + " is in a struct behind a pointer, which shares its item or is embedded: use " +
@@ -189,7 +190,8 @@ func (x *ejecting) lost() []string {
 		m + ": inserts, saves and deletes of more than 100 items, which readers see at once (staged writes)",
 		m + ": the check after a write whose answer was lost: read again before you repeat it",
 		m + ": leftover items are ignored, but not deleted or replaced",
-		m + ": unknown entries of a nested struct stay only while the struct does not change; a delete of an item without a " +
+		m + ": unknown entries of a nested struct stay only while the struct does not change; a delete of an item " +
+			"without a " +
 			"version does not notice an attribute that another program adds at this moment",
 		m + ": changes of fields in keys of fixed items and of the partition key (mapper.Move)",
 		m + ": predictions, receipts, typed patches, conditions and cursors: write expressions, and use " +

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
@@ -96,6 +97,8 @@ type Report struct {
 	NoIncarnation int `json:"withoutIncarnation"`
 	// Expired are items that DynamoDB has not deleted yet.
 	Expired int `json:"expired"`
+	// Changing are items that seemed to break a rule, and changed between two looks.
+	Changing int `json:"changing,omitempty"`
 	// Values are external values that were read.
 	Values int `json:"values"`
 	// RCU are the predicted units, and Consumed those that DynamoDB reported.
@@ -173,7 +176,7 @@ func (x *Inspector) format(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// segments is the number of places of the table at which a sample is read.
+// segments is the least number of places of the table at which a sample is read.
 const segments = 16
 
 // sample reads items, and notes those of the models.
@@ -198,18 +201,22 @@ func (x *Inspector) sample(ctx context.Context, r *Report) ([]*subject, error) {
 	if x.Sample == 0 || x.Items <= 2*x.Sample {
 		return all, scan(read.Segment{Table: x.Table, Number: 0, Of: 1, Rate: x.Rate}, x.Sample)
 	}
-	for range segments { // each a random place
-		share := (x.Sample + segments - 1) / segments
-		at := read.Segment{Table: x.Table, Number: rand.IntN(places), Of: places, Rate: x.Rate, Limit: share}
-		if err := scan(at, share); err != nil {
+	share := (x.Sample + segments - 1) / segments
+	of := min(max(x.Items/share, segments), maxSegments)
+	for _, n := range rand.Perm(of) { // random places, until the sample is complete
+		if r.Items >= x.Sample {
+			break
+		}
+		at := read.Segment{Table: x.Table, Number: n, Of: of, Rate: x.Rate, Limit: share}
+		if err := scan(at, min(share, x.Sample-r.Items)); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// places is the number of segments from which those of a sample are drawn.
-const places = 10_000
+// maxSegments is the most segments from which those of a sample are drawn.
+const maxSegments = 100_000
 
 // subjectOf finds the model of an item, nil for an item of no model.
 func (x *Inspector) subjectOf(a item.Attributes, r *Report) *subject {
@@ -317,7 +324,7 @@ func (x *Inspector) secondLook(ctx context.Context, doubtful []*subject, r *Repo
 	}
 	units := 0.0
 	for _, s := range doubtful {
-		units += 2 * cost.ReadUnits(s.img.Size)
+		units += 3 * cost.ReadUnits(s.img.Size)
 	}
 	x.Announce(fmt.Sprintf("%d items and their root items again", len(doubtful)), units)
 	select {
@@ -326,7 +333,7 @@ func (x *Inspector) secondLook(ctx context.Context, doubtful []*subject, r *Repo
 		return ctx.Err()
 	}
 	for _, s := range doubtful {
-		if err := x.Rate.Take(ctx, 2*cost.ReadUnits(s.img.Size)); err != nil {
+		if err := x.Rate.Take(ctx, 3*cost.ReadUnits(s.img.Size)); err != nil {
 			return err
 		}
 		reader := x.readerOf(s.m)
@@ -342,6 +349,17 @@ func (x *Inspector) secondLook(ctx context.Context, doubtful []*subject, r *Repo
 			if root, err = reader.One(ctx, s.root, read.Options{Strong: true}, &r.used); err != nil {
 				return err
 			}
+		}
+		again := now
+		if !s.isRoot() { // the item and the root item have to be of one moment
+			if again, err = reader.One(ctx, s.img.Place, read.Options{Strong: true}, &r.used); err != nil {
+				return err
+			}
+		}
+		if again == nil || !attr.SameItem(again.Attributes(), s.img.Attributes()) ||
+			!attr.SameItem(now.Attributes(), s.img.Attributes()) {
+			r.Changing++
+			continue
 		}
 		s.img = *now
 		r.Findings = append(r.Findings, x.judge(s, root)...)

@@ -3,13 +3,13 @@ package inspect
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/schema"
 )
 
 // judge returns the findings about an item, whose root item was read after it: nil for a missing one.
@@ -28,12 +28,7 @@ func (x *Inspector) judge(s *subject, root *item.Image) []Finding {
 	} else if h.Stage != nil && !isMark(h) {
 		add(State, fmt.Sprintf("%s is not a mark", s.m.Reserved.StateName()), "remove the attribute")
 	}
-	if name := s.m.Reserved.TTL; name != "" && h.Expiry != nil {
-		if _, ok := h.Expiry.(*types.AttributeValueMemberN); !ok {
-			add(Expiry, fmt.Sprintf("%s is a %s, so that the item never expires", name, attr.TypeName(h.Expiry)),
-				"write epoch seconds as a number")
-		}
-	}
+	s.expiry(add)
 	s.types(add)
 	s.indexKeys(root, add)
 	return all
@@ -50,6 +45,7 @@ func (s *subject) belongs(root *item.Image, add func(Rule, string, string)) {
 	case root == nil:
 		add(Leftover, "the root item is missing", "delete the entity by its key, which removes the item")
 	case own == nil || attr.Same(own, root.Header.Incarnation):
+	case root.Header.Incarnation != nil && !isToken(root.Header.Incarnation): // a finding about the root item
 	case root.Header.Incarnation == nil && root.Header.Live():
 		name := s.m.Reserved.IncarnationName()
 		add(Hidden, fmt.Sprintf("the item has %[1]s, but its root item has none: loads hide the item", name),
@@ -102,29 +98,23 @@ func isMark(h item.Header) bool {
 	return h.ReadStage().State == item.RollingBack
 }
 
-// types compares the types of the attributes with those of the model.
-func (s *subject) types(add func(Rule, string, string)) {
-	for _, a := range s.img.Kind.Attributes {
-		v := s.img.Attribute(a.Name)
-		if v == nil || fits(a, v) {
-			continue
-		}
-		want := a.Value.Type.Stored(a.AV.Options)
-		add(Type, fmt.Sprintf("%s is a %s, but the field %s is stored as %s", a.Name, attr.TypeName(v), a.Value.Name,
-			want), "convert the attribute: a load of it fails")
-	}
-}
+// latest is the largest time to live in epoch seconds that is not one in milliseconds: the year 5138.
+const latest = 100_000_000_000
 
-// fits reports whether a load can read a value of this type.
-func fits(a *schema.Attribute, v types.AttributeValue) bool {
-	got, want := attr.TypeName(v), a.Value.Type.Stored(a.AV.Options)
-	switch {
-	case got == want, got == "NULL", want == "any", want == "own", want == "again":
-		return true
-	case a.Large != nil:
-		return got == "M" || got == "B" && want == "S"
-	case want == "SS" || want == "NS" || want == "BS":
-		return got == "L"
+// expiry judges the TTL attribute of an item.
+func (s *subject) expiry(add func(Rule, string, string)) {
+	name, v := s.m.Reserved.TTL, s.img.Header.Expiry
+	if name == "" || v == nil {
+		return
 	}
-	return false
+	n, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		add(Expiry, fmt.Sprintf("%s is of type %s, so that the item never expires", name, attr.TypeName(v)),
+			"write epoch seconds as a number")
+		return
+	}
+	if at, err := strconv.ParseFloat(n.Value, 64); err == nil && at > latest {
+		add(Expiry, fmt.Sprintf("%s is not in seconds, so that the item does not expire", name),
+			"write epoch seconds, not milliseconds")
+	}
 }

@@ -28,24 +28,39 @@ func (x *Inspector) unknown(a item.Attributes, r *Report) {
 	}
 	r.Unknown++
 	for _, m := range x.Models {
-		t := m.TableNamed(x.Table.Name)
-		template := m.Schema.PK.Template
-		if t == nil || !template.Parse(pk, make([]key.Value, template.Placeholders())) {
-			continue
-		}
-		for _, it := range m.Schema.Items {
-			if it.Table.Index != t.Index || it.Key == nil || !isLike(it.Key.Template, sk) {
-				continue
-			}
+		if what := misspelled(m, m.TableNamed(x.Table.Name), pk, sk); what != "" {
 			r.Findings = append(r.Findings, Finding{
-				Rule: Key, Model: m.Label(), Table: t.Name, Item: item.Place{Table: t, PK: pk, SK: sk}.String(),
-				Fact: fmt.Sprintf("the sort key begins like %s, but differs from it: no load finds the item",
-					it.Key.Text),
-				Cure: "put the item under the right key, and delete this one",
+				Rule: Key, Model: m.Label(), Table: x.Table.Name, Item: item.Place{
+					Table: x.Table, PK: pk,
+					SK: sk,
+				}.String(),
+				Fact: what + ": no load finds the item",
+				Cure: "put the item under the right key, and delete this one; or rename the key if it is of another " +
+					"program",
 			})
 			return
 		}
 	}
+}
+
+// misspelled describes a key that is almost one of a model's, "" for another key.
+func misspelled(m *Model, t *item.Table, pk, sk key.Scalar) string {
+	template := m.Schema.PK.Template
+	if t == nil {
+		return ""
+	}
+	if !template.Parse(pk, make([]key.Value, template.Placeholders())) {
+		if it, _ := m.Schema.Match(t.Index, sk); it != nil && it.Key != nil && isLike(template, pk) {
+			return fmt.Sprintf("the partition key begins like %s, but differs from it", m.Schema.PK.Text)
+		}
+		return ""
+	}
+	for _, it := range m.Schema.Items {
+		if it.Table.Index == t.Index && it.Key != nil && isLike(it.Key.Template, sk) {
+			return fmt.Sprintf("the sort key begins like %s, but differs from it", it.Key.Text)
+		}
+	}
+	return ""
 }
 
 // isOwn reports whether an item is a record, part or note of the library.
@@ -61,7 +76,12 @@ func isLike(t *key.Template, sk key.Scalar) bool {
 	if t.Placeholders() == 0 {
 		return strings.EqualFold(prefix, sk.Text)
 	}
-	return prefix != "" && prefix[len(prefix)-1] == t.Delim && strings.HasPrefix(sk.Text, prefix)
+	delims := 0
+	for _, p := range t.Parts {
+		delims += strings.Count(p.Text, string(t.Delim))
+	}
+	return prefix != "" && prefix[len(prefix)-1] == t.Delim && strings.HasPrefix(sk.Text, prefix) &&
+		strings.Count(sk.Text, string(t.Delim)) <= delims // one with more segments is of another kind
 }
 
 // indexKeys compares the attributes that exist only for indexes with those that they are made of. The root

@@ -359,7 +359,7 @@ func (b *builder) own(it *Item, k *Key) int {
 		if a.Field == nil || a.Field != src.field {
 			return false
 		}
-		w := a.Value.Type.wire(a.AV.Options)
+		w := a.Value.Type.Wire(a.AV.Options)
 		return w.Type == string(k.Template.Type) && (f.Value != key.Time || w.Format == "unixtime")
 	})
 }

@@ -158,8 +158,10 @@ func (b *builder) ownNames() {
 				}
 			}
 			if of := b.reserved(o.Value); of != "" && of != w {
-				b.fault(m.option(w), "use another name", "the attribute %q of %s= is reserved by the library",
-					o.Value, w)
+				b.fault(m.option(w), "use another name", "the attribute %q of %s= is also that of %s=", o.Value, w, of)
+			}
+			if o.Value == "-" && w == "version" {
+				b.fault(m.option(w), "write noversion", "a model without versions")
 			}
 		}
 	}

@@ -213,7 +213,7 @@ func (it *Item) layout(e *Entity, root bool) LayoutItem {
 		li.Attributes = append(li.Attributes,
 			LayoutAttribute{
 				Name: a.Name, Field: a.Value.Name, Type: a.Value.Type.describe(), Options: a.AV.Options,
-				In: it.in(e, a), Was: a.Was, Wire: a.Value.Type.wire(a.AV.Options), Large: a.Large,
+				In: it.in(e, a), Was: a.Was, Wire: a.Value.Type.Wire(a.AV.Options), Large: a.Large,
 			})
 	}
 	return li

@@ -659,8 +659,8 @@ func TestRefused(t *testing.T) {
 			`struct.A: the key segment "~B" begins with ~, which is reserved by the library: begin it with another ` +
 				`character`,
 			`struct._: the attribute "SK" of version= is a key attribute of the table models: use another name`,
-			`struct._: the attribute "rev" of incarnation= is reserved by the library: use another name`,
-			`struct._: the attribute "rev" of ttl= is reserved by the library: use another name`,
+			`struct._: the attribute "rev" of incarnation= is also that of state=: use another name`,
+			`struct._: the attribute "rev" of ttl= is also that of state=: use another name`,
 		}},
 		{"embedding", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models"`

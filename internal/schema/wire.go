@@ -28,11 +28,8 @@ type WireField struct {
 	Wire
 }
 
-// wire describes how values are stored with dynamodbav options.
-func (t *Type) wire(options []string) Wire { return t.wireInside(options, nil) }
-
-// Stored returns DynamoDB's type of stored values with dynamodbav options, as in Wire.
-func (t *Type) Stored(options []string) string { return t.wire(options).Type }
+// Wire describes how values are stored with dynamodbav options.
+func (t *Type) Wire(options []string) Wire { return t.wireInside(options, nil) }
 
 // sets are the options that make a set of a list.
 var sets = map[string]string{"stringset": "SS", "numberset": "NS", "binaryset": "BS"}

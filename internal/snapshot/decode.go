@@ -309,7 +309,8 @@ func decodeElement(m *model.Model, f *item.Image, r *Stored, rec any) (Element, 
 	for _, i := range it.KeyStored {
 		value, err := m.Codec.Record(it.Index).Key(rec, i)
 		if err != nil || !m.SameInKey(it.Key, i, value, f.Values[i]) {
-			return e, m.FieldErrorf(it.Name, "item %s: its attribute and its key have different values of %s, as another "+
+			return e, m.FieldErrorf(it.Name, "item %s: its attribute and its key have different values of %s, as "+
+				"another "+
 				"program wrote them: correct one of them", f.Place, it.Key.Sources[i].Text)
 		}
 	}

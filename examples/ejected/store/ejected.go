@@ -1100,7 +1100,7 @@ func (m ejectedModel) save(table string, read, was, now []map[string]types.Attri
 		if encoded[key] == nil {
 			continue // an item that the value did not have
 		}
-		if !m.hasOthers(old) || !m.fixed(old) {
+		if !m.hasUnknown(old) || !m.fixed(old) {
 			out.TransactItems = append(out.TransactItems, m.remove(table, old))
 			continue
 		}
@@ -1125,8 +1125,8 @@ func (m ejectedModel) save(table string, read, was, now []map[string]types.Attri
 	return out, m.check(out)
 }
 
-// hasOthers reports whether an item has attributes that the model does not know.
-func (m ejectedModel) hasOthers(item map[string]types.AttributeValue) bool {
+// hasUnknown reports whether an item has attributes that the model does not know.
+func (m ejectedModel) hasUnknown(item map[string]types.AttributeValue) bool {
 	own := append(m.attributes(item), m.hash, m.sort, m.version, m.state, m.incarnation, m.ttl)
 	for name := range item {
 		if !slices.Contains(own, name) {

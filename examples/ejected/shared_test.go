@@ -15,16 +15,16 @@ import (
 	"github.com/itemize/itemize/integration/enginetest"
 )
 
-// beside is a project in a table that other programs write as well.
-type beside struct {
+// shared is a project in a table that other programs write as well.
+type shared struct {
 	*testing.T
 	client *dynamodb.Client
 	table  string
 }
 
-func newBeside(t *testing.T) *beside {
+func newShared(t *testing.T) *shared {
 	t.Helper()
-	s := &beside{t, enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")}
+	s := &shared{t, enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")}
 	in, err := store.ProjectInsert(s.table, &store.Project{
 		TenantID: "t", ProjectID: "p", Name: "n", CreatedAt: time.Unix(1, 0).UTC(),
 		Members: map[string]store.Member{"ada": {Role: "lead"}}, Counters: store.Counters{Open: 1},
@@ -35,10 +35,10 @@ func newBeside(t *testing.T) *beside {
 	return s
 }
 
-const besidePK = "TENANT#t#PROJECT#p"
+const sharedPK = "TENANT#t#PROJECT#p"
 
 // send sends a transaction, nil for none.
-func (s *beside) send(in *dynamodb.TransactWriteItemsInput) error {
+func (s *shared) send(in *dynamodb.TransactWriteItemsInput) error {
 	if in == nil {
 		return nil
 	}
@@ -47,23 +47,27 @@ func (s *beside) send(in *dynamodb.TransactWriteItemsInput) error {
 }
 
 // put puts an item as another program does.
-func (s *beside) put(sk string, texts ...string) {
+func (s *shared) put(sk string, texts ...string) {
 	s.Helper()
-	item := key(besidePK, sk)
+	item := key(sharedPK, sk)
 	for i := 0; i < len(texts); i += 2 {
 		item[texts[i]] = text(texts[i+1])
 	}
-	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.table, Item: item}); err != nil {
+	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{
+		TableName: &s.table,
+		Item:      item,
+	}); err != nil {
 		s.Fatal(err)
 	}
 }
 
 // set sets an attribute as another program does, which keeps the version.
-func (s *beside) set(sk, name, value string) {
+func (s *shared) set(sk, name, value string) {
 	s.Helper()
 	_, err := s.client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
-		TableName: &s.table, Key: key(besidePK, sk), UpdateExpression: aws.String("SET #n = :v"),
-		ExpressionAttributeNames: map[string]string{"#n": name}, ExpressionAttributeValues: attributes{":v": text(value)},
+		TableName: &s.table, Key: key(sharedPK, sk), UpdateExpression: aws.String("SET #n = :v"),
+		ExpressionAttributeNames:  map[string]string{"#n": name},
+		ExpressionAttributeValues: attributes{":v": text(value)},
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -71,7 +75,7 @@ func (s *beside) set(sk, name, value string) {
 }
 
 // read reads the items of the project by their sort keys.
-func (s *beside) read() (all []attributes, bySK map[string]attributes) {
+func (s *shared) read() (all []attributes, bySK map[string]attributes) {
 	s.Helper()
 	q, err := store.ProjectQuery(s.table, "t", "p")
 	if err != nil {
@@ -89,7 +93,7 @@ func (s *beside) read() (all []attributes, bySK map[string]attributes) {
 }
 
 // change reads the project, and returns the transaction of a change.
-func (s *beside) change(do func(*store.Project)) *dynamodb.TransactWriteItemsInput {
+func (s *shared) change(do func(*store.Project)) *dynamodb.TransactWriteItemsInput {
 	s.Helper()
 	items, _ := s.read()
 	p, err := store.ProjectOf(items)
@@ -109,7 +113,7 @@ func rename(p *store.Project) { p.Name = "new" }
 // A save and a delete leave the items and attributes of other programs alone: other keys, other names, attributes that
 // differ in case.
 func TestEjectedKeepsOtherItems(t *testing.T) {
-	s := newBeside(t)
+	s := newShared(t)
 	for _, sk := range []string{"MEMBER#50%", "MEMBER#a%2db", "ACTIVITY#2021#1", "LOG#1"} {
 		s.put(sk, "Text", "of another program")
 	}
@@ -140,7 +144,7 @@ func TestEjectedKeepsOtherItems(t *testing.T) {
 
 // A save does not overwrite a change that it has not read, also if that keeps the version.
 func TestEjectedSeesChanges(t *testing.T) {
-	s := newBeside(t)
+	s := newShared(t)
 	in := s.change(rename)
 	s.set("HEAD", "Name", "of another program")
 	if err := s.send(in); err == nil {
@@ -159,11 +163,11 @@ func TestEjectedSeesChanges(t *testing.T) {
 // A save adds no items to a deleted entity, or to another one with its key.
 func TestEjectedAddsToItsOwnEntity(t *testing.T) {
 	for _, again := range []bool{false, true} {
-		s := newBeside(t)
+		s := newShared(t)
 		in := s.change(func(p *store.Project) { p.Members["bob"] = store.Member{Role: "dev"} })
 		items, _ := s.read()
-		gone, err := store.ProjectDelete(s.table, items)
-		if err := errors.Join(err, s.send(gone)); err != nil {
+		deleted, err := store.ProjectDelete(s.table, items)
+		if err := errors.Join(err, s.send(deleted)); err != nil {
 			t.Fatal(err)
 		}
 		if again {
@@ -184,7 +188,10 @@ func TestEjectedRefuses(t *testing.T) {
 	if _, err := store.TicketOf(items); err == nil {
 		t.Error("two tickets are one")
 	}
-	if _, err := store.TicketSave("t", items[:1], &store.Ticket{TenantID: "other", ProjectID: "p", Number: 1}); err == nil {
+	if _, err := store.TicketSave("t", items[:1], &store.Ticket{
+		TenantID: "other", ProjectID: "p",
+		Number: 1,
+	}); err == nil {
 		t.Error("the partition key has changed")
 	}
 	_, err := store.TicketSave("t", items[:1], &store.Ticket{
