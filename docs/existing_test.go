@@ -215,8 +215,8 @@ type loan struct {
 	Fee int
 }
 
-// An element whose attribute and key differ is an error of the load. A save would move the item to the key of the attribute,
-// without the attributes of other programs.
+// An element whose attribute and key differ is an error of the load. A save would move the item to the key of the
+// attribute, without the attributes of other programs.
 func TestStoredDiffersFromKey(t *testing.T) {
 	ctx := context.Background()
 	s := &shop{T: t, client: enginetest.Start(t).Client(), table: enginetest.Table(t, "PK:S", "SK:S")}
@@ -225,8 +225,10 @@ func TestStoredDiffersFromKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for no, differs := range map[string]bool{"1": false, "5": true} {
-		for sk, number := range map[string]types.AttributeValue{"HEAD": nil,
-			"LOAN#01": &types.AttributeValueMemberN{Value: no}} {
+		for sk, number := range map[string]types.AttributeValue{
+			"HEAD":    nil,
+			"LOAN#01": &types.AttributeValueMemberN{Value: no},
+		} {
 			item := s.key("", sk)
 			item["PK"] = &types.AttributeValueMemberS{Value: "SHELF#" + no}
 			if number != nil {

@@ -32,7 +32,7 @@ const (
 	RollingBack State = "rollingback"
 	// Restored is the state of a rollback that has written the monolith. The rollback records it before
 	// it deletes the first item.
-	Restored State = "restored"
+	Restored State = "back"
 )
 
 // Stage is the stage of a root.
