@@ -270,15 +270,19 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 		"inserting": func(id string, a map[string]attributes) {
 			s.put(with(a["HEAD"], attributes{"_s": stage("inserting", 2*time.Hour)}))
 			s.plants("pending", id, "HEAD")
+			s.plants("index", id, "HEAD")
+			s.plants("index", id, "HEAD")
 		},
 		"deleting": func(id string, a map[string]attributes) {
-			s.put(with(a["HEAD"], attributes{"_s": stage("deleting", 2*time.Hour)}))
+			s.put(with(a["HEAD"], attributes{
+				"_s": stage("deleting", 2*time.Hour), "GSI1PK": nil, "GSI1SK": nil,
+			}))
 			s.put(with(a["ROOM#x"], attributes{"_a": random()}))
 			s.plants("pending", id, "HEAD")
 			s.plants("leftover", id, "ROOM#x")
 		},
 		"stated": func(id string, a map[string]attributes) {
-			s.put(with(a["HEAD"], attributes{"_s": str("live")}))
+			s.put(with(a["HEAD"], attributes{"_s": str("live"), "GSI1PK": nil, "GSI1SK": nil}))
 			s.plants("state", id, "HEAD")
 		},
 		"marked": func(id string, a map[string]attributes) {

@@ -87,7 +87,13 @@ func isLike(t *key.Template, sk key.Scalar) bool {
 // indexKeys compares the attributes that exist only for indexes with those that they are made of. The root
 // item of an entity that is not live has none of them.
 func (s *subject) indexKeys(root *item.Image, add func(Rule, string, string)) {
-	if len(s.img.Kind.Derived) == 0 || s.isRoot() && !s.img.Header.Live() {
+	if s.isRoot() && !s.img.Header.Live() {
+		for _, k := range s.img.Kind.Derived {
+			if s.img.Has(k.Name) {
+				add(Index, fmt.Sprintf("%s is stored, but the entity is not live: the index %s shows it", k.Name,
+					s.img.Kind.IndexOf(k.Name)), "remove the attribute")
+			}
+		}
 		return
 	}
 	identity, _ := s.m.Whose(&s.img)

@@ -458,9 +458,12 @@ def insert_staged(table, items, old):
         if not write(table, put(table, root, claim)):
             raise Failure('another writer has taken over', 4)
     except Exception:
+        if not write(table, delete_item(table, claim)):
+            now = get(table, root['PK'])
+            if live(now) and now.get('_a') == claim['_a']:
+                return  # it was successful, and has been changed since
         for item in items[1:]:
             write(table, action(table, 'Delete', item, same(item, '_a')))
-        write(table, delete_item(table, claim))
         if live(get(table, root['PK'])):
             raise Failure('the clinic exists', 3) from None
         raise
@@ -468,7 +471,8 @@ def insert_staged(table, items, old):
 
 def put_free(table, item, old, claim):
     """Put an item of a staged insert; old is what was read at its key."""
-    while not write(table, put(table, item, old)):
+    check = action(table, 'ConditionCheck', claim, same(claim, '_v'))
+    while not write(table, put(table, item, old), check):
         old = get(table, item['PK'], item['SK'])
         root = get(table, item['PK']) or {}
         if root.get('_v') != claim['_v']:

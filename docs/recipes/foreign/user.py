@@ -10,26 +10,30 @@ def partition(user_id):
     return "USER#" + ("%7E" + text[1:] if text.startswith("~") else text)
 
 
+def get_root(table, user_id):
+    key = {"PK": partition(user_id), "SK": "U#Information"}
+    return table.get_item(Key=key, ConsistentRead=True).get("Item")
+
+
 def is_live(root):
-    """The root item means that the user exists."""
+    """The root item means that the user exists. (In a table with a TTL it must not have expired.)"""
     return root is not None and root.get("_s", {"state": "live"}).get("state") == "live"
 
 
 def read_user(table, user_id):
-    """Return the items of a user by their sort keys, or None."""
+    """Return the items of a user by their sort keys, or None. The root item is read before and after them."""
     query = {"KeyConditionExpression": Key("PK").eq(partition(user_id)), "ConsistentRead": True}
-    items = {}
-    while True:
+    while is_live(root := get_root(table, user_id)):
         page = table.query(**query)
-        items.update((item["SK"], item) for item in page["Items"])
-        if "LastEvaluatedKey" not in page:
-            break
-        query["ExclusiveStartKey"] = page["LastEvaluatedKey"]
-    root = items.get("U#Information")
-    if not is_live(root):
-        return None
-    # Items with another _a were left over from a deleted user.
-    return {sk: item for sk, item in items.items() if item.get("_a") in (None, root.get("_a"))}
+        items = page["Items"]
+        while "LastEvaluatedKey" in page:
+            page = table.query(**query, ExclusiveStartKey=page["LastEvaluatedKey"])
+            items += page["Items"]
+        after = get_root(table, user_id)
+        if is_live(after) and after.get("_a") == root.get("_a"):
+            # Items with another _a were left over from a deleted user.
+            return {item["SK"]: item for item in items if item.get("_a") in (None, root.get("_a"))}
+    return None
 
 
 def change_email(table, item, email):
@@ -50,7 +54,10 @@ def change_email(table, item, email):
 
 
 def add_wish(table, root, added_at, title):
-    """Add an element to a user whose root item was read. added_at is UTC, with nine digits of a second."""
+    """Add an element to a user whose root item was read. added_at is UTC, with nine digits of a second.
+
+    A leftover item of a deleted user can have the key. Then this is refused, and the library replaces it.
+    """
     wish = {
         "PK": root["PK"], "SK": "M#WishList#" + added_at, "Title": title, "_v": secrets.token_bytes(8),
     }

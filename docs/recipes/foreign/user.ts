@@ -2,7 +2,9 @@
 
 import { randomBytes } from "node:crypto";
 
-import { DynamoDBDocumentClient, QueryCommand, TransactWriteCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import {
+	DynamoDBDocumentClient, GetCommand, QueryCommand, TransactWriteCommand, UpdateCommand,
+} from "@aws-sdk/lib-dynamodb";
 
 export type Item = Record<string, any>;
 
@@ -10,39 +12,47 @@ function partition(id: string): string {
 	return "USER#" + id.replaceAll("%", "%25").replaceAll("#", "%23").replace(/^~/, "%7E");
 }
 
-// The root item means that the user exists.
-function isLive(root: Item | undefined): boolean {
+// The root item means that the user exists. (In a table with a TTL it must not have expired.)
+function isLive(root: Item | undefined): root is Item {
 	return root !== undefined && (root._s === undefined || root._s.state === "live");
 }
 
 function same(a?: Uint8Array, b?: Uint8Array): boolean {
-	return a !== undefined && b !== undefined && Buffer.compare(a, b) === 0;
+	return a === b || a !== undefined && b !== undefined && Buffer.compare(a, b) === 0;
 }
 
-// readUser returns the items of a user by their sort keys, undefined if there is no such user.
+async function getRoot(db: DynamoDBDocumentClient, table: string, id: string): Promise<Item | undefined> {
+	const key = { PK: partition(id), SK: "U#Information" };
+	return (await db.send(new GetCommand({ TableName: table, Key: key, ConsistentRead: true }))).Item;
+}
+
+// readUser returns the items of a user by their sort keys, undefined if there is no such user. The root item is read
+// before and after them.
 export async function readUser(db: DynamoDBDocumentClient, table: string, id: string): Promise<Map<string, Item> | undefined> {
-	const items = new Map<string, Item>();
-	let start: Item | undefined;
-	do {
-		const page = await db.send(new QueryCommand({
-			TableName: table, ConsistentRead: true, ExclusiveStartKey: start,
-			KeyConditionExpression: "PK = :pk", ExpressionAttributeValues: { ":pk": partition(id) },
-		}));
-		for (const item of page.Items ?? []) {
-			items.set(item.SK, item);
+	for (;;) {
+		const root = await getRoot(db, table, id);
+		if (!isLive(root)) {
+			return undefined;
 		}
-		start = page.LastEvaluatedKey;
-	} while (start !== undefined);
-	const root = items.get("U#Information");
-	if (!isLive(root)) {
-		return undefined;
-	}
-	for (const [sk, item] of items) { // items with another _a were left over from a deleted user
-		if (item._a !== undefined && !same(item._a, root?._a)) {
-			items.delete(sk);
+		const items = new Map<string, Item>();
+		let start: Item | undefined;
+		do {
+			const page = await db.send(new QueryCommand({
+				TableName: table, ConsistentRead: true, ExclusiveStartKey: start,
+				KeyConditionExpression: "PK = :pk", ExpressionAttributeValues: { ":pk": partition(id) },
+			}));
+			for (const item of page.Items ?? []) {
+				if (item._a === undefined || same(item._a, root._a)) { // others were left over from a deleted user
+					items.set(item.SK, item);
+				}
+			}
+			start = page.LastEvaluatedKey;
+		} while (start !== undefined);
+		const after = await getRoot(db, table, id);
+		if (isLive(after) && same(after._a, root._a)) {
+			return items;
 		}
 	}
-	return items;
 }
 
 // changeEmail changes an item that was read. ConditionalCheckFailedException: another program was faster.
@@ -62,7 +72,8 @@ export async function changeEmail(db: DynamoDBDocumentClient, table: string, ite
 	}));
 }
 
-// addWish adds an element to a user whose root item was read. addedAt is UTC, with nine digits of a second.
+// addWish adds an element to a user whose root item was read. addedAt is UTC, with nine digits of a second. A leftover item
+// of a deleted user can have the key. Then this is refused, and the library replaces it.
 export async function addWish(db: DynamoDBDocumentClient, table: string, root: Item, addedAt: string, title: string): Promise<void> {
 	const wish: Item = { PK: root.PK, SK: "M#WishList#" + addedAt, Title: title, _v: randomBytes(8) };
 	const values: Item = { ":live": "live" };

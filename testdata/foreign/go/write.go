@@ -234,12 +234,12 @@ func stagedInsert(pk string, root item, others []item) error {
 }
 
 // abandon deletes the claim of a staged insert, and then its items. If the root item is not the claim, but has its
-// incarnation, the insert was successful.
+// incarnation and is live, the insert was successful.
 func abandon(pk string, claim item, cause error) error {
 	err := write(op{key: rootKey(pk), remove: true, when: same(claim, "_v")})
 	if errors.Is(err, errFaster) {
 		var root item
-		if root, err = getRoot(pk); err == nil && equal(root["_a"], claim["_a"]) {
+		if root, err = getRoot(pk); err == nil && live(root) && equal(root["_a"], claim["_a"]) {
 			return nil
 		}
 	}
