@@ -245,3 +245,37 @@ func TestStoredDiffersFromKey(t *testing.T) {
 		}
 	}
 }
+
+// A root item with a state of a later version is not replaced or deleted: format.md promises that versions work together.
+func TestLaterStateStays(t *testing.T) {
+	ctx := context.Background()
+	s := &shop{T: t, client: enginetest.Start(t).Client(), table: enginetest.Table(t, "PK:S", "SK:S")}
+	var err error
+	if s.m, err = mapper.New[customer](s.client, mapper.Table(s.table)); err != nil {
+		t.Fatal(err)
+	}
+	state := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+		"state": &types.AttributeValueMemberS{Value: "evolving"}, "since": &types.AttributeValueMemberN{Value: "1"},
+	}}
+	s.put(map[string]types.AttributeValue{"_s": state}, "1", "HEAD", "Name", "n")
+	if _, err := s.m.Load(ctx, s.m.Key("1")); err == nil || !strings.Contains(err.Error(),
+		"a state of a later version") {
+		t.Errorf("a load: %v", err)
+	}
+	if _, err := s.m.Save(ctx, s.m.New(customer{ID: "1", Name: "new"})); err == nil {
+		t.Error("an insert succeeded")
+	}
+	many := customer{ID: "1", Name: "new"}
+	for i := range 150 {
+		many.Orders = append(many.Orders, order{strings.Repeat("x", i+1), "new"})
+	}
+	if _, err := s.m.Save(ctx, s.m.New(many)); err == nil {
+		t.Error("a staged insert succeeded")
+	}
+	if _, err := s.m.DeleteByKey(ctx, s.m.Key("1")); err == nil {
+		t.Error("a delete succeeded")
+	}
+	if s.get("1", "HEAD", "Name") != "n" {
+		t.Error("the root item was replaced")
+	}
+}

@@ -126,10 +126,14 @@ func (h Header) ReadStage() Stage {
 	return s
 }
 
-// Moving reports whether a root belongs to a migration, so that no other writer may take it over.
+// Moving reports whether a root belongs to a migration, or has a state of a later version, so that no other writer may
+// take it over.
 func (h Header) Moving() bool {
-	s := h.ReadStage().State
-	return s == Migrating || s == RollingBack
+	switch h.ReadStage().State {
+	case "", Live, Inserting, Deleting:
+		return false
+	}
+	return true
 }
 
 // Live reports whether a root is live, as far as its stage decides it.
@@ -163,6 +167,9 @@ func (s Stage) Pending() string {
 		}
 		return "a rollback of a migration that began at " + s.Since.UTC().Format(time.RFC3339) +
 			" is not finished: run itemize migrate rollback to finish it"
+	}
+	if s.State != "" && s.State != Live {
+		return "its root item has a state of a later version: update the library"
 	}
 	return "its root is not live"
 }

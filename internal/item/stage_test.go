@@ -27,7 +27,7 @@ func TestStages(t *testing.T) {
 			"a delete that began at 1970-01-01T00:00:07Z is not finished: delete again to finish it, or insert",
 		},
 		Live:    {true, "its root is not live"},
-		"other": {false, "its root is not live"},
+		"other": {false, "its root item has a state of a later version: update the library"},
 	} {
 		s := NewStage(state, since)
 		h := Header{Stage: s.Value()}
