@@ -246,7 +246,8 @@ func TestStoredDiffersFromKey(t *testing.T) {
 	}
 }
 
-// A root item with a state of a later version is not replaced or deleted: format.md promises that versions work together.
+// A root item with a state of a later version is not replaced or deleted: format.md promises that versions work
+// together.
 func TestLaterStateStays(t *testing.T) {
 	ctx := context.Background()
 	s := &shop{T: t, client: enginetest.Start(t).Client(), table: enginetest.Table(t, "PK:S", "SK:S")}
