@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
 	format "github.com/itemize/itemize/internal/item"
@@ -203,13 +202,9 @@ func nested(t reflect.Type) string {
 // putsOf returns the items that an insert of a value puts.
 func putsOf(t *testing.T, m *model.Model, v any) []format.Attributes {
 	t.Helper()
-	d, err := change.Of(snapshot.New(m, v), nil, v, change.Options{})
+	all, err := models.PutsOf(m, v)
 	if err != nil {
 		t.Fatal(err)
-	}
-	var all []format.Attributes
-	for _, ch := range d.Changes {
-		all = append(all, ch.Put)
 	}
 	return all
 }

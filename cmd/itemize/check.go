@@ -36,7 +36,7 @@ type checkAsked struct {
 func (a *checkAsked) flags(f *flags) {
 	a.stores.flags(f)
 	f.IntVar(&a.sample, "sample", 1000, "`number` of items to read, at random places of the table")
-	f.BoolVar(&a.all, "all", false, "read the whole table")
+	f.BoolVar(&a.all, "all", false, "read the whole table, and keep the items of the models in memory")
 	f.BoolVar(&a.plan, "plan", false, "print the units of the scan, and read nothing")
 	f.Float64Var(&a.rate, "rate", 0, "`RCU` per second (default: no limit)")
 	f.StringVar(&a.remember, "remember", "", "`file` for keys and versions: a later run reports items that changed "+
@@ -60,11 +60,10 @@ func (a *checkAsked) check() error {
 // checkTable runs itemize check.
 func (c *command) checkTable(args []string) error {
 	f := c.flags(help{
-		"check", "TABLE [packages]", "Look in a live table for items that break the rules of docs/format.md, as " +
-			"programs " +
-			"without this library\nmay have written them: changes without a new version, leftover items, values " +
-			"that are " +
-			"missing. It reads\na sample, prints the units first, and writes nothing. Exit status 1: it found some.",
+		"check", "TABLE [packages]",
+		"Look in a live table for items that break the rules of docs/format.md, as programs without this library\n" +
+			"may have written them: changes without a new version, leftover items, values that are missing.\n" +
+			"It reads a sample, prints the units first, and writes nothing. Exit status 1: it found some.",
 		[]string{
 			"check users ./store", "check -table users=prod-users -sample 10000 -rate 100 prod-users ./store",
 			"check -remember seen.json users ./store",
@@ -221,9 +220,9 @@ func sameKeys(t *item.Table, out *dynamodb.DescribeTableOutput) error {
 		want = append(want, t.Range)
 	}
 	if !slices.Equal(names, want) {
-		return fmt.Errorf("the table %s has the keys %s, but the model has %s: name another table, or correct hash= "+
-			"and "+
-			"range=", t.Name, strings.Join(names, ", "), strings.Join(want, ", "))
+		return fmt.Errorf("the table %s has the keys %s, but the model has %s: "+
+			"name another table, or correct hash= and range=",
+			t.Name, strings.Join(names, ", "), strings.Join(want, ", "))
 	}
 	return nil
 }

@@ -14,11 +14,10 @@ import (
 // eject runs itemize eject.
 func (c *command) eject(args []string) error {
 	f := c.flags(help{
-		"eject", "[packages]", "Write ejected.go into the folder of each package: structs for the items of its " +
-			"models with " +
-			"attributevalue\ntags, functions for their keys, and functions that make the requests of queries and " +
-			"saves. They " +
-			"import\nonly the SDK. Print what the code does not do. Nothing is deleted.",
+		"eject", "[packages]",
+		"Write ejected.go into the folder of each package: structs for the items of its models with attributevalue\n" +
+			"tags, functions for their keys, and functions that make the requests of queries and saves. They import\n" +
+			"only the SDK. Print what the code does not do. Nothing is deleted.",
 		[]string{"eject ./store", "eject -model User ./store"},
 	})
 	asJSON, tags := f.common()
@@ -63,8 +62,8 @@ func (c *command) eject(args []string) error {
 			return fmt.Errorf("no such model in %s: the models are %s", strings.Join(patterns(f), " "),
 				strings.Join(names, ", "))
 		}
-		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag", strings.Join(patterns(f),
-			" "))
+		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag",
+			strings.Join(patterns(f), " "))
 	}
 	return nil
 }

@@ -134,9 +134,8 @@ func (a *stores) refuseUnknown(models ...*schema.Entity) error {
 		slices.Sort(x.names)
 		for name := range x.renamed {
 			if !slices.Contains(x.names, name) {
-				return fmt.Errorf("-%s %s: %s has no %s of that name, only %s", x.word, name, strings.Join(named,
-					", "), x.word,
-					strings.Join(slices.Compact(x.names), ", "))
+				return fmt.Errorf("-%s %s: %s has no %s of that name, only %s", x.word, name,
+					strings.Join(named, ", "), x.word, strings.Join(slices.Compact(x.names), ", "))
 			}
 		}
 	}

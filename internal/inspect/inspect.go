@@ -199,7 +199,8 @@ func (x *Inspector) sample(ctx context.Context, r *Report) ([]*subject, error) {
 		})
 	}
 	if x.Sample == 0 || x.Items <= 2*x.Sample {
-		return all, scan(read.Segment{Table: x.Table, Number: 0, Of: 1, Rate: x.Rate}, x.Sample)
+		err := scan(read.Segment{Table: x.Table, Number: 0, Of: 1, Rate: x.Rate}, x.Sample)
+		return all, err
 	}
 	share := (x.Sample + segments - 1) / segments
 	of := min(max(x.Items/share, segments), maxSegments)
@@ -372,9 +373,4 @@ func (s *subject) found(rule Rule, fact, cure string) Finding {
 	return Finding{
 		Rule: rule, Model: s.m.Label(), Table: s.img.Table.Name, Item: s.img.Place.String(), Fact: fact, Cure: cure,
 	}
-}
-
-func isToken(v types.AttributeValue) bool {
-	b, ok := v.(*types.AttributeValueMemberB)
-	return ok && len(b.Value) == item.TokenSize
 }

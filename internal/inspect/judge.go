@@ -17,7 +17,7 @@ func (x *Inspector) judge(s *subject, root *item.Image) []Finding {
 	var all []Finding
 	add := func(rule Rule, what, cure string) { all = append(all, s.found(rule, what, cure)) }
 	h := s.img.Header
-	if h.Incarnation != nil && !isToken(h.Incarnation) {
+	if h.Incarnation != nil && !item.IsToken(h.Incarnation) {
 		add(Incarnation, fmt.Sprintf("%s is not 8 bytes", s.m.Reserved.IncarnationName()),
 			"copy the value of the root item, or remove it from all items of the entity")
 	} else if !s.img.Expired {
@@ -45,7 +45,7 @@ func (s *subject) belongs(root *item.Image, add func(Rule, string, string)) {
 	case root == nil:
 		add(Leftover, "the root item is missing", "delete the entity by its key, which removes the item")
 	case own == nil || attr.Same(own, root.Header.Incarnation):
-	case root.Header.Incarnation != nil && !isToken(root.Header.Incarnation): // a finding about the root item
+	case root.Header.Incarnation != nil && !item.IsToken(root.Header.Incarnation): // a finding about the root item
 	case root.Header.Incarnation == nil && root.Header.Live():
 		name := s.m.Reserved.IncarnationName()
 		add(Hidden, fmt.Sprintf("the item has %[1]s, but its root item has none: loads hide the item", name),

@@ -109,6 +109,12 @@ func (h Header) Expired(now time.Time) bool {
 // compared with the one that was read only.
 const TokenSize = 8
 
+// IsToken reports whether an attribute value has the form of a token.
+func IsToken(v types.AttributeValue) bool {
+	b, ok := v.(*types.AttributeValueMemberB)
+	return ok && len(b.Value) == TokenSize
+}
+
 // Token is a version, or an incarnation: an attribute value together with its bytes.
 type Token struct {
 	value types.AttributeValueMemberB

@@ -172,7 +172,7 @@ func (e *Entity) split() error {
 	if err != nil {
 		return err
 	}
-	if v := e.Doc.Attributes[e.m.Layout.Version]; v != nil && !isToken(v) {
+	if v := e.Doc.Attributes[e.m.Layout.Version]; v != nil && !item.IsToken(v) {
 		return &Unmovable{fmt.Errorf("%s: the library stores its versions of monoliths there, but it has another "+
 			"value: rename the attribute", e.m.Layout.Version)}
 	}

@@ -133,15 +133,10 @@ func (d *Monolith) Mark() *Mark {
 	case state == nil:
 	case state.Value == markDeleted && hash != nil:
 		return &Mark{Deleted: true, Hash: hash.Value}
-	case state.Value == markMoved && isToken(m.Value[markOf]) && hash != nil:
+	case state.Value == markMoved && item.IsToken(m.Value[markOf]) && hash != nil:
 		return &Mark{Incarnation: m.Value[markOf], Hash: hash.Value, Resolved: m.Value[markResolved] != nil}
 	}
 	return nil
-}
-
-func isToken(v types.AttributeValue) bool {
-	b, ok := v.(*types.AttributeValueMemberB)
-	return ok && len(b.Value) == item.TokenSize
 }
 
 func (k *Mark) value() types.AttributeValue {

@@ -38,7 +38,7 @@ func (m *Mover) Content(d *Monolith) (item.Attributes, error) {
 func (d *Monolith) bare() item.Attributes {
 	doc := item.Attributes{}
 	for name, v := range d.Attributes {
-		if name == d.version() && isToken(v) || name == d.Reserved.MovedName() && d.Mark() != nil {
+		if name == d.version() && item.IsToken(v) || name == d.Reserved.MovedName() && d.Mark() != nil {
 			continue
 		}
 		doc[name] = v

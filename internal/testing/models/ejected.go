@@ -30,7 +30,7 @@ func Ejected[T any](t *testing.T, seed uint64, n int, items func(*T) ([]map[stri
 	compared := 0
 	for i := range n {
 		v := g.New().(*T)
-		want, err := putsOf(m, v)
+		want, err := PutsOf(m, v)
 		if err != nil {
 			continue // a value that cannot be stored
 		}
@@ -44,7 +44,7 @@ func Ejected[T any](t *testing.T, seed uint64, n int, items func(*T) ([]map[stri
 		if err != nil || back == nil {
 			t.Fatalf("seed %d, %d: %v, %v", seed, i, back, err)
 		}
-		again, err := putsOf(m, back)
+		again, err := PutsOf(m, back)
 		if err != nil {
 			t.Fatalf("seed %d, %d: %v", seed, i, err)
 		}
@@ -58,8 +58,8 @@ func Ejected[T any](t *testing.T, seed uint64, n int, items func(*T) ([]map[stri
 	}
 }
 
-// putsOf returns the items that an insert puts.
-func putsOf[T any](m *model.Model, v *T) (all []map[string]types.AttributeValue, err error) {
+// PutsOf returns the items that an insert of a value puts.
+func PutsOf(m *model.Model, v any) (all []map[string]types.AttributeValue, err error) {
 	d, err := change.Of(snapshot.New(m, v), nil, v, change.Options{})
 	if err != nil {
 		return nil, err
