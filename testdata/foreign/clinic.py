@@ -7,6 +7,8 @@ Usage: clinic.py read|delete TABLE ID
 
 Exit status: 0 done, 1 other error, 3 exists (insert) or does not exist
 (others), 4 another writer was faster, 5 the scan is too large.
+
+Environment: ENDPOINT, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY.
 """
 
 import base64
@@ -564,8 +566,7 @@ def main():
     if len(sys.argv) < 3 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     table = boto3.resource(
-        'dynamodb', 'us-east-1', endpoint_url=os.environ['ENDPOINT'],
-        aws_access_key_id='any', aws_secret_access_key='any',
+        'dynamodb', os.environ['AWS_REGION'], endpoint_url=os.environ['ENDPOINT'],
     ).Table(sys.argv[2])
     try:
         note = get(table, '~format#Clinic', 'format')
