@@ -1,11 +1,14 @@
 package forecast
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/itemize/itemize/cost"
 )
@@ -28,16 +31,44 @@ const (
 	maxPartitions = 10
 )
 
+// maxWork bounds the work of trying all choices of elements: the number of prices of an operation in a sample. Beyond,
+// choices are changed one at a time, with a shorter search for each.
+const maxWork = 30_000_000
+
+// work estimates the work of trying all choices of so many lists.
+func (m *model) work(lists int) float64 {
+	layouts := 0.0
+	for n := range lists + 1 { // lists that are split
+		tried := 20_000.0 // of a search
+		if k := len(m.w.Attributes) - n; k <= maxPartitions && k >= 0 {
+			tried = bell[k]
+		}
+		layouts += choose(lists, n) * tried
+	}
+	return layouts * float64(len(m.ops)*m.samples)
+}
+
+// bell has the numbers of partitions of so many attributes.
+var bell = [...]float64{1, 1, 2, 5, 15, 52, 203, 877, 4140, 21147, 115975}
+
+func choose(n, k int) float64 {
+	out := 1.0
+	for i := range k {
+		out = out * float64(n-i) / float64(i+1)
+	}
+	return out
+}
+
 // Advise returns the layout with the lowest price a month. It is optimal for up to 16 attributes if the
 // cost of each operation is the sum over its items. If whole-document reads and transactions connect
 // items, it is optimal for up to 10. For more attributes it is the best result of a search with
 // restarts, with a lower bound for comparison. Items are assumed to be in the order of their first
-// attributes, which matters for answers of more than 1 MB.
+// attributes, which matters for answers of more than 1 MB. Lists whose elements the workload describes become
+// items, element by element, where that costs less: all choices are tried if that takes seconds at most.
 func (w Workload) Advise(p Prices) (*Advice, error) {
 	if err := errors.Join(w.check(), p.check()); err != nil {
 		return nil, err
 	}
-	n := len(w.Attributes)
 	m := newModel(w, p)
 	a := &Advice{}
 	if m.fits(m.all()) {
@@ -45,8 +76,80 @@ func (w Workload) Advise(p Prices) (*Advice, error) {
 		today.Layout = w.Monolith()
 		a.Today = &today
 	}
+	var lists uint
+	for i, l := range m.lists {
+		if l != nil {
+			lists |= 1 << i
+		}
+	}
+	tried := map[uint]*Advice{}
+	try := func(split uint, find func(*model) *Advice) *Advice {
+		if tried[split] == nil {
+			tried[split] = find(m.without(split))
+		}
+		return tried[split]
+	}
+	all := lists == 0 || m.work(bits.OnesCount(lists)) <= maxWork
+	find := (*model).quick
+	if all {
+		find = (*model).best
+	}
+	chosen, best := uint(0), try(0, find)
+	better := func(split uint) {
+		x := try(split, find)
+		if best.Best.Layout.Items == nil || x.Best.Layout.Items != nil && x.Best.Total < best.Best.Total {
+			chosen, best = split, x
+		}
+	}
+	if all {
+		for split := lists; split != 0; split = (split - 1) & lists {
+			better(split)
+		}
+	} else {
+		better(lists)
+		for before := (*Advice)(nil); before != best; {
+			before = best
+			for i := range bitsOf(lists) {
+				better(chosen ^ 1<<i)
+			}
+		}
+		if x := m.without(chosen).best(); x.Best.Layout.Items != nil {
+			tried[chosen], best = x, x
+		}
+	}
+	if best.Best.Layout.Items == nil {
+		return nil, errors.New("no layout fits: each has an item over the limit: split attributes, or store them " +
+			"elsewhere")
+	}
+	a.Best, a.Bound, a.Exact = best.Best, math.Inf(1), all
+	for _, x := range tried {
+		if x.Best.Layout.Items != nil {
+			a.Bound, a.Exact = min(a.Bound, x.Bound), a.Exact && x.Exact
+		}
+	}
+	if a.Exact {
+		a.Bound = a.Best.Total
+	}
+	return a, nil
+}
+
+// without returns the model of layouts whose items do not have some lists: their elements are items.
+func (m *model) without(split uint) *model {
+	var l Layout
+	for a := range bitsOf(split) {
+		l.Elements = append(l.Elements, m.w.Attributes[a].Name)
+	}
+	return m.of(l)
+}
+
+// best returns the best layout of the attributes that are not split. It has no items if none fits.
+func (m *model) best() *Advice {
+	a := &Advice{}
 	var items []uint
+	n := bits.OnesCount(m.all())
 	switch {
+	case n == 0: // the root item needs an attribute
+		return a
 	case n <= maxSubsets && m.separable():
 		items, a.Exact = m.subsets(m.itemCost), true
 	case n <= maxPartitions:
@@ -54,23 +157,81 @@ func (w Workload) Advise(p Prices) (*Advice, error) {
 	default:
 		items = m.search()
 	}
-	if items == nil {
-		return nil, errors.New("no layout fits: each has an item over the limit: split attributes, or store them " +
-			"elsewhere") // impossible: each attribute fits an item of its own
+	if items == nil || math.IsInf(m.price(items), 1) {
+		return a
 	}
 	a.Best = m.named(items)
 	a.Bound = a.Best.Total
 	if !a.Exact {
 		a.Bound = m.bound()
 	}
-	return a, nil
+	return a
+}
+
+// quick is a shorter search than best, for comparisons.
+func (m *model) quick() *Advice {
+	a := &Advice{}
+	if m.all() == 0 {
+		return a
+	}
+	items, _ := m.climb(m.alike())
+	if math.IsInf(m.price(items), 1) {
+		return a
+	}
+	a.Best, a.Bound = m.named(items), m.bound()
+	return a
+}
+
+// alike returns items with the attributes that all operations use alike.
+func (m *model) alike() []uint {
+	var items []uint
+	at := map[string]int{}
+	for a := range bitsOf(m.all()) {
+		var use strings.Builder
+		for _, op := range m.ops {
+			fmt.Fprint(&use, op.writes>>a&1, op.reads>>a&1)
+		}
+		i, ok := at[use.String()]
+		if !ok || !m.fits(items[i]|1<<a) {
+			i = len(items)
+			items, at[use.String()] = append(items, 0), i
+		}
+		items[i] |= 1 << a
+	}
+	return items
+}
+
+// rootFirst returns the items with the root item in front. If additions read it, it is the one that costs least to
+// read, and of several the one with the most attributes. Otherwise it is the one of the first attribute.
+func (m *model) rootFirst(items []uint) []uint {
+	items = slices.Clone(items)
+	slices.SortFunc(items, func(a, b uint) int { return bits.TrailingZeros(a) - bits.TrailingZeros(b) })
+	adds := slices.ContainsFunc(m.ops, func(op modelOp) bool {
+		return slices.ContainsFunc(op.elements, func(e elementCost) bool { return e.adds })
+	})
+	if adds {
+		i := 0
+		for k := range items {
+			by := cmp.Compare(cost.ReadUnits(m.largest(items[k])), cost.ReadUnits(m.largest(items[i])))
+			if by < 0 || by == 0 && bits.OnesCount(items[k]) > bits.OnesCount(items[i]) {
+				i = k
+			}
+		}
+		root := items[i]
+		items = slices.Insert(slices.Delete(items, i, i+1), 0, root)
+	}
+	return items
 }
 
 // separable reports whether the cost of each operation is the sum over its items: no operation reads
 // the whole document or several attributes, or writes several items in a transaction.
 func (m *model) separable() bool {
 	for _, op := range m.ops {
-		if op.All || bits.OnesCount(op.reads) > 1 || op.Atomic && bits.OnesCount(op.writes) > 1 {
+		reads, touched := bits.OnesCount(op.reads&^m.split), 0.0
+		for _, e := range op.elements {
+			reads, touched = max(reads, e.queries+bits.OnesCount(op.reads&^m.split)), max(touched, e.touched)
+		}
+		if op.All || reads > 1 || op.Atomic && float64(bits.OnesCount(op.writes&^m.split))+touched > 1 {
 			return false
 		}
 	}
@@ -82,21 +243,28 @@ func (m *model) itemCost(set uint) float64 {
 	if !m.fits(set) {
 		return math.Inf(1)
 	}
-	total, bytes := 0.0, 0.0
+	total, bytes, entries := 0.0, 0.0, 0.0
 	for s := range m.sizes {
 		n := m.size(s, set)
 		bytes += float64(n)
 		for _, op := range m.ops {
+			wcu, rcu := m.entries(&op, s, []uint{set})
 			if set&op.writes != 0 {
-				total += op.PerMonth * m.p.Units(cost.WriteUnits(n), 0)
+				wcu += cost.WriteUnits(n)
 			}
 			if set&op.reads != 0 {
-				total += op.PerMonth * m.p.Units(0, cost.ReadUnits(n)*times(op.Strong))
+				rcu += cost.ReadUnits(n)
+			}
+			total += op.PerMonth * m.p.Units(wcu, rcu*times(op.Strong))
+		}
+		for _, x := range m.w.Indexes {
+			if entry, _, _ := m.entry(x, s, []uint{set}); entry > 0 {
+				entries, bytes = entries+1, bytes+float64(entry)
 			}
 		}
 	}
 	k := float64(len(m.sizes))
-	return float64(m.w.Entities) * (total/k + m.p.store(1, int(bytes/k)))
+	return float64(m.w.Entities) * (total/k + m.p.store(1+entries/k, bytes/k))
 }
 
 // subsets returns the partition of the attributes with the lowest sum of item costs, by dynamic
@@ -138,7 +306,16 @@ func (m *model) price(items []uint) float64 {
 			return math.Inf(1)
 		}
 	}
-	return m.sum(items).Total
+	items = m.rootFirst(items)
+	stored, bytes, _ := m.store(items)
+	total := m.p.store(stored, bytes) + m.p.orZero("s3Storage")*m.objectBytes()/gigabyte
+	for i := range m.ops {
+		if op := &m.ops[i]; op.PerMonth > 0 {
+			u := m.once(op, items)
+			total += op.PerMonth * (m.p.Units(u.wcu, u.rcu) + m.objects(u.puts, u.gets))
+		}
+	}
+	return total * float64(m.w.Entities)
 }
 
 // partitions returns the best of all partitions.
@@ -146,6 +323,9 @@ func (m *model) partitions() []uint {
 	least, best := math.Inf(1), []uint(nil)
 	var place func(i int, items []uint)
 	place = func(i int, items []uint) {
+		for i < len(m.w.Attributes) && m.split&(1<<i) != 0 {
+			i++
+		}
 		if i == len(m.w.Attributes) {
 			if c := m.price(items); c < least {
 				least, best = c, slices.Clone(items)
@@ -166,15 +346,18 @@ func (m *model) partitions() []uint {
 // search climbs from several layouts by moving attributes and joining items.
 func (m *model) search() []uint {
 	var single []uint
-	for i := range m.w.Attributes {
+	for i := range bitsOf(m.all()) {
 		single = append(single, 1<<i)
 	}
-	starts := [][]uint{single, {m.all()}}
+	starts, restarts := [][]uint{single, {m.all()}}, 20
+	if len(single) > maxSubsets { // each start takes long
+		starts, restarts = [][]uint{m.alike(), {m.all()}}, 2
+	}
 	r := rand.New(rand.NewPCG(1, 2)) // a fixed seed, so that the advice is always the same
-	for range 20 {
+	for range restarts {
 		items := make([]uint, 1+r.IntN(len(single)))
-		for i := range single {
-			items[r.IntN(len(items))] |= 1 << i
+		for _, bit := range single {
+			items[r.IntN(len(items))] |= bit
 		}
 		starts = append(starts, slices.DeleteFunc(items, func(s uint) bool { return s == 0 }))
 	}
@@ -230,41 +413,51 @@ func (m *model) climb(items []uint) ([]uint, float64) {
 // bound returns a lower bound of the price: each operation costs at least the units of the bytes that
 // it needs, and each write at least one.
 func (m *model) bound() float64 {
-	total, bytes := 0.0, 0.0
-	for s := range m.sizes {
-		for _, op := range m.ops {
-			var wcu, rcu float64
-			if op.writes != 0 {
-				wcu = cost.WriteUnits(m.size(s, op.writes))
+	total, bytes, stored := 0.0, 0.0, 1.0
+	for s := range m.samples {
+		elements, n := 0, 0
+		for a := range bitsOf(m.split) {
+			for _, size := range m.elements(a, s) {
+				elements, n = elements+size, n+1
 			}
-			reads := op.reads
-			if op.All {
-				reads = m.all()
-			}
-			if reads != 0 {
-				rcu = cost.ReadUnits(m.size(s, reads)) * times(op.Strong)
-			}
-			total += op.PerMonth * m.p.Units(wcu, rcu)
 		}
-		bytes += float64(m.size(s, m.all()))
+		for _, op := range m.ops {
+			e := op.elements[s]
+			wcu, rcu := e.write, 0.0
+			if writes := op.writes &^ m.split; writes != 0 {
+				wcu += cost.WriteUnits(m.size(s, writes))
+			}
+			reads := op.reads &^ m.split
+			switch {
+			case op.All:
+				rcu = cost.ReadUnits(m.size(s, m.all()) + elements)
+			case reads != 0:
+				rcu = cost.ReadUnits(m.size(s, reads) + e.bytes)
+			case e.queries > 0:
+				rcu = cost.ReadUnits(e.bytes)
+			}
+			total += op.PerMonth * m.p.Units(wcu, rcu*times(op.Strong))
+		}
+		bytes, stored = bytes+float64(m.size(s, m.all())+elements), stored+float64(n)/float64(m.samples)
 	}
-	k := float64(len(m.sizes))
-	return float64(m.w.Entities) * (total/k + m.p.store(1, int(bytes/k)))
+	k := float64(m.samples)
+	return float64(m.w.Entities) * (total/k + m.p.store(stored, bytes/k))
 }
 
-// named returns the forecast of items with their names, in attribute order.
+// named returns the forecast of items with their names, the root item first.
 func (m *model) named(items []uint) Forecast {
-	slices.SortFunc(items, func(a, b uint) int { return bits.TrailingZeros(a) - bits.TrailingZeros(b) })
+	items = m.rootFirst(items)
 	f := m.sum(items)
 	f.Layout.Name = "advised"
 	for _, set := range items {
 		var names []string
-		for i, a := range m.w.Attributes {
-			if set&(1<<i) != 0 {
-				names = append(names, a.Name)
-			}
+		for a := range bitsOf(set) {
+			names = append(names, m.w.Attributes[a].Name)
 		}
 		f.Layout.Items = append(f.Layout.Items, names)
+	}
+	for a := range bitsOf(m.split) {
+		f.Layout.Elements = append(f.Layout.Elements, m.w.Attributes[a].Name)
 	}
 	return f
 }

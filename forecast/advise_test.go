@@ -112,7 +112,10 @@ func TestSixteenAttributes(t *testing.T) {
 // The article's user: splitting off the e-mail address pays at once.
 func TestAdviceForTheArticle(t *testing.T) {
 	w := Workload{
-		Attributes: []Attribute{{"email", []int{25}}, {"name", []int{20}}, {"rest", []int{150 << 10}}},
+		Attributes: []Attribute{{Name: "email", Sizes: []int{25}}, {Name: "name", Sizes: []int{20}}, {
+			Name:  "rest",
+			Sizes: []int{150 << 10},
+		}},
 		Operations: []Operation{
 			{Name: "change the e-mail address", PerMonth: 1000, Writes: []string{"email"}},
 			{Name: "show the head", PerMonth: 100_000, Reads: []string{"email", "name"}},
@@ -137,13 +140,13 @@ func TestAdviceForTheArticle(t *testing.T) {
 func TestBadWorkloads(t *testing.T) {
 	err := Workload{
 		Entities: -1, Attributes: []Attribute{
-			{"a", []int{-1}},
-			{"a", []int{1}},
-			{"b", nil},
-			{"", []int{1}},
-			{"c", []int{cost.MaxItem + 1}},
-			{"d", []int{1, 2}},
-			{"e", []int{1, 2, 3}},
+			{Name: "a", Sizes: []int{-1}},
+			{Name: "a", Sizes: []int{1}},
+			{Name: "b", Sizes: nil},
+			{Name: "", Sizes: []int{1}},
+			{Name: "c", Sizes: []int{cost.MaxItem + 1}},
+			{Name: "d", Sizes: []int{1, 2}},
+			{Name: "e", Sizes: []int{1, 2, 3}},
 		},
 		Operations: []Operation{{Name: "x", PerMonth: -1, Reads: []string{"nope"}}, {Name: "y"}},
 	}.check()
@@ -160,8 +163,11 @@ func TestBadWorkloads(t *testing.T) {
 	if err := (Workload{}).check(); err == nil || !strings.Contains(err.Error(), "no operations") {
 		t.Error(err)
 	}
-	w := Workload{Attributes: []Attribute{{"a", []int{1}}}, Operations: []Operation{{Name: "x", All: true}}}
-	for _, l := range []Layout{{"", nil}, {"", [][]string{{"a"}, {"a"}}}, {"", [][]string{{"a", "z"}}}} {
+	w := Workload{Attributes: []Attribute{{Name: "a", Sizes: []int{1}}}, Operations: []Operation{{
+		Name: "x",
+		All:  true,
+	}}}
+	for _, l := range []Layout{{}, {Items: [][]string{{"a"}, {"a"}}}, {Items: [][]string{{"a", "z"}}}} {
 		if _, err := w.Forecast(DefaultPrices(), l); err == nil {
 			t.Errorf("%v", l)
 		}

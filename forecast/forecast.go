@@ -8,7 +8,6 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/charge"
 )
 
 // Forecast is the cost of a layout in a month.
@@ -17,14 +16,25 @@ type Forecast struct {
 	// NotStorable says why DynamoDB cannot store the items of the layout, "" if it can. Such a forecast
 	// has no units and prices.
 	NotStorable string `json:"notStorable,omitempty"`
-	// Items are the mean sizes of the items, in bytes.
-	Items []int `json:"items"`
+	// Items are the mean sizes of the items, in bytes, and Elements those of all elements together, by
+	// attribute.
+	Items    []int          `json:"items"`
+	Elements map[string]int `json:"elements,omitempty"`
 	// Insert is the price of the first write of all entities, in dollars, without transactions.
 	Insert float64 `json:"insert"`
-	// WCU and RCU are the units of a month, for all entities.
-	WCU float64 `json:"wcu"`
-	RCU float64 `json:"rcu"`
-	// Requests and Storage are prices in dollars, and Total is their sum.
+	// WCU and RCU are the units of a month, for all entities. IndexWCU is the part of WCU for indexes.
+	WCU      float64 `json:"wcu"`
+	RCU      float64 `json:"rcu"`
+	IndexWCU float64 `json:"indexWcu,omitempty"`
+	// Puts and Gets are the requests to S3 of a month.
+	Puts float64 `json:"s3Puts,omitempty"`
+	Gets float64 `json:"s3Gets,omitempty"`
+	// Bytes is the storage of items and entries of indexes, with the 100 bytes that DynamoDB adds to each.
+	// ObjectBytes is the storage in S3.
+	Bytes       float64 `json:"bytes"`
+	ObjectBytes float64 `json:"s3Bytes,omitempty"`
+	// Requests and Storage are prices in dollars, and Total is their sum: of a standard table on demand, and of
+	// S3. Bill has others.
 	Requests float64 `json:"requests"`
 	Storage  float64 `json:"storage"`
 	Total    float64 `json:"total"`
@@ -39,17 +49,20 @@ type OperationCost struct {
 	PerDocument float64 `json:"timesPerDocument"`
 	Times       float64 `json:"timesInAll"`
 	// WCU and RCU are the units of a month, for all entities. OnceWCU and OnceRCU are those of one
-	// operation.
+	// operation: the mean over the samples.
 	WCU     float64 `json:"wcu"`
 	RCU     float64 `json:"rcu"`
 	OnceWCU float64 `json:"onceWcu"`
 	OnceRCU float64 `json:"onceRcu"`
+	// Dollars is the price of a month on demand.
+	Dollars float64 `json:"dollars"`
 }
 
 // Forecast returns the monthly cost of layouts, in their order. For a read of several items it uses the
-// cheaper of BatchGetItem and a Query of the whole document. A Query has answers of 1 MB, in the order
-// of the layout's items. If an item is too large, the layout is not storable, and its forecast says
-// why.
+// cheaper of BatchGetItem and a Query of the whole document; elements are read by one Query for each list. A
+// Query has answers of 1 MB, in the order of the layout's items. A write that adds elements also reads the root
+// item, strongly consistent, as package mapper does, unless it is a transaction that writes the root item.
+// If an item is too large, the layout is not storable, and its forecast says why.
 func (w Workload) Forecast(p Prices, layouts ...Layout) ([]Forecast, error) {
 	if err := errors.Join(w.check(), p.check()); err != nil {
 		return nil, err
@@ -60,120 +73,12 @@ func (w Workload) Forecast(p Prices, layouts ...Layout) ([]Forecast, error) {
 		if err := w.checkLayout(l); err != nil {
 			return nil, err
 		}
-		out = append(out, m.forecast(l))
+		out = append(out, m.of(l).forecast(l))
 	}
 	return out, nil
 }
 
-// model is a workload with sets of attributes as bits.
-type model struct {
-	w       Workload
-	p       Prices
-	sizes   [][]int // by sample, of each attribute
-	ops     []modelOp
-	index   map[string]int
-	perItem int // bytes
-}
-
-type modelOp struct {
-	Operation
-	writes, reads uint
-}
-
-func newModel(w Workload, p Prices) *model {
-	m := &model{w: w, p: p, index: map[string]int{}, perItem: w.perItem()}
-	if m.w.Entities == 0 {
-		m.w.Entities = 1
-	}
-	samples := 1
-	for i, a := range w.Attributes {
-		m.index[a.Name] = i
-		samples = max(samples, len(a.Sizes))
-	}
-	for s := range samples {
-		row := make([]int, len(w.Attributes))
-		for i, a := range w.Attributes {
-			row[i] = a.Sizes[min(s, len(a.Sizes)-1)]
-		}
-		m.sizes = append(m.sizes, row)
-	}
-	for _, op := range w.Operations {
-		m.ops = append(m.ops, modelOp{op, m.set(op.Writes), m.set(op.Reads)})
-	}
-	return m
-}
-
-func (m *model) set(names []string) uint {
-	var s uint
-	for _, n := range names {
-		s |= 1 << m.index[n]
-	}
-	return s
-}
-
-// all returns the set of all attributes.
-func (m *model) all() uint { return 1<<len(m.w.Attributes) - 1 }
-
-// size returns the size of an item with a set of attributes, in a sample.
-func (m *model) size(sample int, set uint) int {
-	n := m.perItem
-	for s := set; s != 0; s &= s - 1 {
-		n += m.sizes[sample][bits.TrailingZeros(s)]
-	}
-	return n
-}
-
-// largest returns the largest size of an item with a set of attributes.
-func (m *model) largest(set uint) int {
-	most := 0
-	for s := range m.sizes {
-		most = max(most, m.size(s, set))
-	}
-	return most
-}
-
-// fits reports whether the item fits into 400 KB in every sample.
-func (m *model) fits(set uint) bool { return m.largest(set) <= cost.MaxItem }
-
-func times(strong bool) float64 {
-	if strong {
-		return 1
-	}
-	return 0.5
-}
-
-// once returns the units of one operation on items that are sets of attributes: the mean
-// over the samples.
-func (m *model) once(op modelOp, items []uint) (wcu, rcu float64) {
-	for s := range m.sizes {
-		var write, get, touched float64
-		var whole charge.Answers
-		read := 0
-		for _, set := range items {
-			n := m.size(s, set)
-			whole.Add(n)
-			if set&op.writes != 0 {
-				write += cost.WriteUnits(n)
-				touched++
-			}
-			if set&op.reads != 0 {
-				get += cost.ReadUnits(n)
-				read++
-			}
-		}
-		if op.Atomic && touched > 1 {
-			write *= 2
-		}
-		wcu += write
-		if query := whole.End(); op.All || read > 1 && query < get {
-			get = query
-		}
-		rcu += get * times(op.Strong)
-	}
-	n := float64(len(m.sizes))
-	return wcu / n, rcu / n
-}
-
+// forecast returns the forecast of a layout, for which the model was made.
 func (m *model) forecast(l Layout) Forecast {
 	items := make([]uint, len(l.Items))
 	for i, names := range l.Items {
@@ -190,15 +95,18 @@ func (m *model) forecast(l Layout) Forecast {
 // tooLarge names an item of a layout that is too large, "" if none is.
 func (m *model) tooLarge(l Layout, items []uint) string {
 	for i, set := range items {
-		if m.fits(set) {
+		most := 0
+		for s := range m.samples {
+			most = max(most, m.item(s, items, i))
+		}
+		if most <= cost.MaxItem {
 			continue
 		}
-		names := strconv.Quote(l.Items[i][0])
-		if more := len(l.Items[i]) - 1; more > 0 {
-			names += fmt.Sprintf(" and %d more", more)
+		names := strconv.Quote(m.w.Attributes[bits.TrailingZeros(set)].Name)
+		if more := bits.OnesCount(set) - 1; more > 0 {
+			names = strconv.Quote(l.Items[i][0]) + fmt.Sprintf(" and %d more", more)
 		}
-		return fmt.Sprintf("the item with %s has up to %s (limit 400 KB): split it", names,
-			attr.Bytes(m.largest(set)))
+		return fmt.Sprintf("the item with %s has up to %s (limit 400 KB): split it", names, attr.Bytes(most))
 	}
 	return ""
 }
@@ -206,45 +114,57 @@ func (m *model) tooLarge(l Layout, items []uint) string {
 // means returns the mean sizes of items, over the samples.
 func (m *model) means(items []uint) []int {
 	out := make([]int, len(items))
-	for i, set := range items {
-		for s := range m.sizes {
-			out[i] += m.size(s, set)
+	for i := range items {
+		for s := range m.samples {
+			out[i] += m.item(s, items, i)
 		}
-		out[i] /= len(m.sizes)
+		out[i] /= m.samples
 	}
 	return out
-}
-
-// insert returns the WCU of writing the items of one entity: the mean over the samples.
-func (m *model) insert(items []uint) float64 {
-	wcu := 0.0
-	for s := range m.sizes {
-		for _, set := range items {
-			wcu += cost.WriteUnits(m.size(s, set))
-		}
-	}
-	return wcu / float64(len(m.sizes))
 }
 
 // sum returns the forecast of items.
 func (m *model) sum(items []uint) Forecast {
 	entities := float64(m.w.Entities)
-	f := Forecast{Items: m.means(items), Insert: m.p.Units(m.insert(items)*entities, 0)}
-	bytes := 0
-	for _, n := range f.Items {
-		bytes += n
-	}
-	for _, op := range m.ops {
-		wcu, rcu := m.once(op, items)
+	f := Forecast{Items: m.means(items)}
+	stored, bytes, insert := m.store(items)
+	f.Insert = m.p.Units(insert*entities, 0)
+	for i := range m.ops {
+		op := &m.ops[i]
+		u := m.once(op, items)
 		n := op.PerMonth * entities
-		f.Operations = append(f.Operations, OperationCost{op.Name, op.PerMonth, n, wcu * n, rcu * n, wcu, rcu})
-		f.WCU += wcu * n
-		f.RCU += rcu * n
+		f.Operations = append(f.Operations, OperationCost{
+			op.Name, op.PerMonth, n, u.wcu * n, u.rcu * n, u.wcu, u.rcu,
+			m.p.Units(u.wcu*n, u.rcu*n) + m.objects(u.puts*n, u.gets*n),
+		})
+		f.WCU += u.wcu * n
+		f.RCU += u.rcu * n
+		f.IndexWCU += u.index * n
+		f.Puts += u.puts * n
+		f.Gets += u.gets * n
 	}
-	f.Requests = m.p.Units(f.WCU, f.RCU)
-	f.Storage = m.p.store(len(items), bytes) * entities
+	f.Bytes = (bytes + itemOverhead*stored) * entities
+	f.Requests = m.p.Units(f.WCU, f.RCU) + m.objects(f.Puts, f.Gets)
+	f.ObjectBytes = m.objectBytes() * entities
+	f.Storage = m.p.store(stored, bytes)*entities + m.p.orZero("s3Storage")*f.ObjectBytes/gigabyte
 	f.Total = f.Requests + f.Storage
+	for a := range bitsOf(m.split) {
+		if f.Elements == nil {
+			f.Elements = map[string]int{}
+		}
+		for s := range m.samples {
+			for _, n := range m.elements(a, s) {
+				f.Elements[m.w.Attributes[a].Name] += n
+			}
+		}
+		f.Elements[m.w.Attributes[a].Name] /= m.samples
+	}
 	return f
+}
+
+// objects returns the price of requests to S3, in dollars.
+func (m *model) objects(puts, gets float64) float64 {
+	return (m.p.orZero("s3Put")*puts + m.p.orZero("s3Get")*gets) / 1000
 }
 
 // BreakEven returns the number of months after which the layout of f has cost less than that of g, and

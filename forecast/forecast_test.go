@@ -9,11 +9,19 @@ import (
 	"github.com/itemize/itemize/cost"
 )
 
+// pricesOf returns prices on demand.
+func pricesOf(write, read, storage float64) Prices {
+	return Prices{Figures: map[string]Figure{
+		"write": {Dollars: write, Source: "test"}, "read": {Dollars: read, Source: "test"},
+		"storage": {Dollars: storage, Source: "test"},
+	}}
+}
+
 // large returns a workload over a document of equal attributes, read whole.
 func large(attributes, bytes int, strong bool) Workload {
 	w := Workload{Operations: []Operation{{Name: "open it", PerMonth: 10, All: true, Strong: strong}}}
 	for i := range attributes {
-		w.Attributes = append(w.Attributes, Attribute{fmt.Sprint("a", i), []int{bytes}})
+		w.Attributes = append(w.Attributes, Attribute{Name: fmt.Sprint("a", i), Sizes: []int{bytes}})
 	}
 	return w
 }
@@ -40,7 +48,7 @@ func TestForecastPagesReads(t *testing.T) {
 // take it, and the others are computed.
 func TestForecastOfALargeDocument(t *testing.T) {
 	w := large(2, 250<<10, false)
-	byHand := Layout{"by hand", [][]string{{"a1"}, {"a0"}}}
+	byHand := Layout{Name: "by hand", Items: [][]string{{"a1"}, {"a0"}}}
 	all, err := w.Forecast(DefaultPrices(), w.Monolith(), byHand)
 	if err != nil {
 		t.Fatal(err)
@@ -62,14 +70,14 @@ func TestForecastOfALargeDocument(t *testing.T) {
 func TestForecastOfManyDocuments(t *testing.T) {
 	w := large(2, 1000, true)
 	w.Entities = 1000
-	all, err := w.Forecast(Prices{Write: 1, Read: 1}, w.Single())
+	all, err := w.Forecast(pricesOf(1, 1, 0), w.Single())
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := all[0]
 	if want := (OperationCost{
 		Name: "open it", PerDocument: 10, Times: 10_000, RCU: 10_000,
-		OnceRCU: 1,
+		OnceRCU: 1, Dollars: 0.01,
 	}); f.Operations[0] != want {
 		t.Errorf("%+v; want %+v", f.Operations[0], want)
 	}
@@ -111,12 +119,12 @@ func TestBadForecasts(t *testing.T) {
 		p      Prices
 		layout Layout
 	}{
-		{"the price writePerMillion is -1: write dollars, 0 or more", w, Prices{Write: -1}, w.Single()},
-		{"the price storagePerGBMonth is NaN", w, Prices{Storage: math.NaN()}, w.Single()},
+		{"the price write is -1: write dollars, 0 or more", w, pricesOf(-1, 0, 0), w.Single()},
+		{"the price storage is NaN", w, pricesOf(0, 0, math.NaN()), w.Single()},
 		{
 			`the layout "x" has an item without attributes: leave it out`, w,
 			Prices{},
-			Layout{"x", [][]string{{"a0"}, {"a1"}, {}}},
+			Layout{Name: "x", Items: [][]string{{"a0"}, {"a1"}, {}}},
 		},
 		{
 			"63 attributes: join those that are always used together, to 62 or fewer", large(63, 10, false),
@@ -134,7 +142,7 @@ func TestBadForecasts(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 		}
 	}
-	if _, err := w.Advise(Prices{Read: -1}); err == nil {
+	if _, err := w.Advise(pricesOf(0, -1, 0)); err == nil {
 		t.Error("advice at a negative price")
 	}
 }

@@ -1,49 +1,100 @@
 package forecast
 
 import (
+	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 )
 
-// Prices are the on-demand prices of a Region, in US dollars.
+// Prices are the prices of a Region, in US dollars. Figures has them by name; the file prices.json of
+// this package lists the known ones. A name that is missing, and a figure without a source, mean that the
+// price is unknown.
 type Prices struct {
-	// Region and Date say where and when the prices were valid.
-	Region string `json:"region"`
-	Date   string `json:"date"`
-	// Write and Read are the prices of a million request units.
-	Write float64 `json:"writePerMillion"`
-	Read  float64 `json:"readPerMillion"`
-	// Storage is the price of a GB (2^30 bytes) for a month.
-	Storage float64 `json:"storagePerGBMonth"`
-	// Export and Import are the prices for a GB of ExportTableToPointInTime and ImportTable.
-	Export float64 `json:"exportPerGB"`
-	Import float64 `json:"importPerGB"`
+	Region  string            `json:"region"`
+	Figures map[string]Figure `json:"prices"`
 }
 
-// DefaultPrices returns the on-demand prices of us-east-1 on 2026-11-20.
+// Figure is a price with its source.
+type Figure struct {
+	Dollars float64 `json:"dollars"`
+	// Per is the amount that costs so much. It depends on the name, and is for readers only.
+	Per string `json:"per,omitempty"`
+	// Source and Date say where the price was found, and when.
+	Source string `json:"source"`
+	Date   string `json:"date"`
+}
+
+// priceNames are the names of all prices, with the amounts that they are for.
+var priceNames = map[string]string{
+	"write":                      "1,000,000 write request units",
+	"read":                       "1,000,000 read request units",
+	"storage":                    "GB-month",
+	"provisionedWrite":           "WCU-hour",
+	"provisionedRead":            "RCU-hour",
+	"infrequentWrite":            "1,000,000 write request units",
+	"infrequentRead":             "1,000,000 read request units",
+	"infrequentStorage":          "GB-month",
+	"infrequentProvisionedWrite": "WCU-hour",
+	"infrequentProvisionedRead":  "RCU-hour",
+	"replicatedWrite":            "1,000,000 replicated write request units",
+	"streamRead":                 "1,000,000 stream read request units",
+	"recovery":                   "GB-month",
+	"backup":                     "GB-month",
+	"export":                     "GB",
+	"import":                     "GB",
+	"s3Storage":                  "GB-month",
+	"s3Put":                      "1,000 requests",
+	"s3Get":                      "1,000 requests",
+}
+
+//go:embed prices.json
+var defaultPrices []byte
+
+// DefaultPrices returns the prices of prices.json, which are those of us-east-1.
 func DefaultPrices() Prices {
-	return Prices{
-		Region: "us-east-1", Date: "2026-11-20", Write: 0.625, Read: 0.125, Storage: 0.25, Export: 0.1,
-		Import: 0.15,
+	var p Prices
+	if err := json.Unmarshal(defaultPrices, &p); err != nil {
+		panic(err) // a test reads it
 	}
+	return p
+}
+
+// Of returns a price. ok is false if it is unknown.
+func (p Prices) Of(name string) (dollars float64, ok bool) {
+	f := p.Figures[name]
+	return f.Dollars, f.Source != ""
+}
+
+// orZero returns a price, 0 if it is unknown.
+func (p Prices) orZero(name string) float64 {
+	dollars, ok := p.Of(name)
+	if !ok {
+		return 0
+	}
+	return dollars
+}
+
+// Units returns the price of write and read request units on demand, in dollars.
+func (p Prices) Units(wcu, rcu float64) float64 {
+	return (wcu*p.orZero("write") + rcu*p.orZero("read")) / 1e6
 }
 
 // check returns all faults of the prices.
 func (p Prices) check() error {
 	var errs []error
-	for _, c := range []struct {
-		name  string
-		price float64
-	}{
-		{"writePerMillion", p.Write},
-		{"readPerMillion", p.Read},
-		{"storagePerGBMonth", p.Storage},
-		{"exportPerGB", p.Export},
-		{"importPerGB", p.Import},
-	} {
-		if c.price < 0 || math.IsNaN(c.price) || math.IsInf(c.price, 0) {
-			errs = append(errs, fmt.Errorf("the price %s is %v: write dollars, 0 or more", c.name, c.price))
+	for _, name := range slices.Sorted(maps.Keys(p.Figures)) {
+		f := p.Figures[name]
+		if priceNames[name] == "" {
+			errs = append(errs, fmt.Errorf("unknown price %s: write one of %s", name,
+				strings.Join(slices.Sorted(maps.Keys(priceNames)), ", ")))
+		}
+		if f.Dollars < 0 || math.IsNaN(f.Dollars) || math.IsInf(f.Dollars, 0) {
+			errs = append(errs, fmt.Errorf("the price %s is %v: write dollars, 0 or more", name, f.Dollars))
 		}
 	}
 	return errors.Join(errs...)
@@ -53,10 +104,7 @@ func (p Prices) check() error {
 // item sizes and formats").
 const itemOverhead = 100
 
-// Units returns the price of write and read request units, in dollars.
-func (p Prices) Units(wcu, rcu float64) float64 { return (wcu*p.Write + rcu*p.Read) / 1e6 }
-
 // store returns the price of storing items for a month, in dollars, including the overhead.
-func (p Prices) store(items, bytes int) float64 {
-	return p.Storage * (float64(bytes) + itemOverhead*float64(items)) / (1 << 30)
+func (p Prices) store(items, bytes float64) float64 {
+	return p.orZero("storage") * (bytes + itemOverhead*items) / (1 << 30)
 }

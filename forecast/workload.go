@@ -1,14 +1,8 @@
 package forecast
 
 import (
-	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
-
-	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/attr"
 )
 
 // Workload is a document and the operations of a month.
@@ -20,6 +14,7 @@ type Workload struct {
 	// their names. 0 means 60.
 	Overhead   int         `json:"overhead,omitempty"`
 	Attributes []Attribute `json:"attributes"`
+	Indexes    []Index     `json:"indexes,omitempty"`
 	Operations []Operation `json:"operations"`
 }
 
@@ -43,8 +38,35 @@ type Attribute struct {
 	Name string `json:"name"`
 	// Sizes are its sizes in bytes, name included, in samples of the document: one size, or one for
 	// each sample. All attributes with several sizes have the same number of them, in the same order.
-	// Sizes are rounded up for each item, so a mean would be wrong.
-	Sizes []int `json:"sizes"`
+	// Sizes are rounded up for each item, so a mean would be wrong. A list or map with Elements needs none.
+	Sizes []int `json:"sizes,omitempty"`
+	// Compressed are the sizes after compression, for layouts that compress it.
+	Compressed []int `json:"compressed,omitempty"`
+	// Elements describe the elements of a list or map, which a layout can store as items.
+	Elements *Elements `json:"elements,omitempty"`
+}
+
+// Elements are the elements of a list or map, in the order of their keys: the newest last.
+type Elements struct {
+	// Counts are the numbers of elements, one for each sample, or one for all.
+	Counts []int `json:"counts"`
+	// Keys are the sizes of the keys of a map, in bytes. A list has none.
+	Keys []int `json:"keys,omitempty"`
+	// Attributes are those of the elements. Their sizes are used one after the other, for the elements of
+	// all samples in turn, and from the start again. Without attributes, elements are single values of Sizes bytes.
+	Attributes []Attribute `json:"attributes,omitempty"`
+	Sizes      []int       `json:"sizes,omitempty"`
+}
+
+// Index is a secondary index.
+type Index struct {
+	Name string `json:"name"`
+	// Hash and Range are the attributes that are its keys. The item that has Hash is in the index.
+	Hash  string `json:"hash"`
+	Range string `json:"range,omitempty"`
+	// All means that it projects all attributes of the item, otherwise the keys and Attributes.
+	All        bool     `json:"all,omitempty"`
+	Attributes []string `json:"attributes,omitempty"`
 }
 
 // Operation is an operation on one document.
@@ -58,15 +80,40 @@ type Operation struct {
 	Writes []string `json:"writes,omitempty"`
 	Reads  []string `json:"reads,omitempty"`
 	All    bool     `json:"all,omitempty"`
+	// Add, Change, Remove and Read are numbers of elements, by attribute. Added, changed and read
+	// elements are the last ones, removed ones the first. An addition is priced at the sizes after it.
+	Add    map[string]int `json:"add,omitempty"`
+	Change map[string]int `json:"change,omitempty"`
+	Remove map[string]int `json:"remove,omitempty"`
+	Read   map[string]int `json:"read,omitempty"`
+	// Query has the number of entries that one query of an index reads, by index.
+	Query map[string]int `json:"query,omitempty"`
 	// Strong reads cost double. An Atomic write of several items is a transaction, at the double price.
 	Strong bool `json:"strong,omitempty"`
 	Atomic bool `json:"atomic,omitempty"`
 }
 
-// Layout lists the attributes of each item.
+// Layout lists the attributes of each item. The first item is the root item.
 type Layout struct {
 	Name  string     `json:"name"`
 	Items [][]string `json:"items"`
+	// Elements are lists and maps whose elements are items of their own.
+	Elements []string `json:"elements,omitempty"`
+	// Compress are attributes that are stored compressed, and External those that are objects in S3.
+	Compress []string `json:"compress,omitempty"`
+	External []string `json:"external,omitempty"`
+	// Sizes are exact sizes of the items, where they are known. The default is computed from the workload.
+	Sizes *Sizes `json:"sizes,omitempty"`
+}
+
+// Sizes are exact sizes of the items of a layout in bytes, in the samples of a workload.
+type Sizes struct {
+	// Items are the sizes by item and sample; 0 for no item.
+	Items [][]int `json:"items"`
+	// Elements are the sizes by attribute, sample and element.
+	Elements map[string][][]int `json:"elements,omitempty"`
+	// Entries are the sizes of the entries in indexes, by index and sample; 0 for none.
+	Entries map[string][]int `json:"entries,omitempty"`
 }
 
 // Monolith returns the layout with one item.
@@ -75,102 +122,24 @@ func (w Workload) Monolith() Layout {
 	for i, a := range w.Attributes {
 		all[i] = a.Name
 	}
-	return Layout{"monolith", [][]string{all}}
+	return Layout{Name: "monolith", Items: [][]string{all}}
 }
 
-// Single returns the layout with one item for each attribute.
+// Single returns the layout with one item for each attribute, and for each element.
 func (w Workload) Single() Layout {
 	l := Layout{Name: "one item per attribute"}
 	for _, a := range w.Attributes {
+		if a.Elements != nil && len(w.Attributes) > 1 {
+			l.Elements = append(l.Elements, a.Name)
+			l.Name = "one item per attribute and element"
+			continue
+		}
 		l.Items = append(l.Items, []string{a.Name})
 	}
+	if l.Items == nil { // the root item
+		l.Items, l.Elements = [][]string{{l.Elements[0]}}, l.Elements[1:]
+	}
 	return l
-}
-
-// check returns all faults of a workload.
-func (w Workload) check() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if len(w.Attributes) == 0 {
-		bad("the workload has no attributes: list them with their sizes")
-	}
-	if len(w.Operations) == 0 {
-		bad("the workload has no operations: list reads and writes, with their number per month")
-	}
-	if w.Entities < 0 || w.Overhead < 0 {
-		bad("%d entities, %d bytes of overhead: write 0 or more", w.Entities, w.Overhead)
-	}
-	if n := len(w.Attributes); n > maxAttributes {
-		bad("%d attributes: join those that are always used together, to %d or fewer", n, maxAttributes)
-	}
-	seen := map[string]bool{}
-	samples := 1
-	for _, a := range w.Attributes {
-		switch {
-		case a.Name == "":
-			bad("an attribute without a name: add its name")
-		case seen[a.Name]:
-			bad("the workload has the attribute %q twice: keep one", a.Name)
-		case len(a.Sizes) == 0:
-			bad("the attribute %q has no sizes: write at least one, in bytes", a.Name)
-		case len(a.Sizes) > 1 && samples > 1 && len(a.Sizes) != samples:
-			bad("the attribute %q has %d sizes, but another has %d: write one for each, or one for each sample", a.Name,
-				len(a.Sizes), samples)
-		case slices.Min(a.Sizes) < 0:
-			bad("the attribute %q has the size %d: write 0 or more", a.Name, slices.Min(a.Sizes))
-		case slices.Max(a.Sizes)+w.perItem() > cost.MaxItem:
-			bad("the attribute %q has %s, over the limit of an item with %s of keys (400 KB): list its "+
-				"parts as attributes, compress it, or store it elsewhere", a.Name, attr.Bytes(slices.Max(a.Sizes)),
-				attr.Bytes(w.perItem()))
-		}
-		seen[a.Name] = true
-		samples = max(samples, len(a.Sizes))
-	}
-	for _, op := range w.Operations {
-		if op.PerMonth < 0 || math.IsNaN(op.PerMonth) || math.IsInf(op.PerMonth, 0) {
-			bad("the operation %q happens %v times a month: write 0 or more", op.Name, op.PerMonth)
-		}
-		if len(op.Writes) == 0 && len(op.Reads) == 0 && !op.All {
-			bad("the operation %q has no reads and no writes: add writes, reads or all", op.Name)
-		}
-		for _, name := range slices.Concat(op.Writes, op.Reads) {
-			if !seen[name] {
-				bad("the operation %q names the attribute %q, which the workload does not have", op.Name, name)
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// checkLayout returns the faults of a layout. Each attribute must be in exactly one item.
-func (w Workload) checkLayout(l Layout) error {
-	seen := map[string]bool{}
-	for _, it := range l.Items {
-		if len(it) == 0 {
-			return fmt.Errorf("the layout %q has an item without attributes: leave it out", l.Name)
-		}
-		for _, name := range it {
-			if seen[name] {
-				return fmt.Errorf("the layout %q has the attribute %q twice: keep it in one item", l.Name, name)
-			}
-			seen[name] = true
-		}
-	}
-	var missing []string
-	for _, a := range w.Attributes {
-		if !seen[a.Name] {
-			missing = append(missing, a.Name)
-		}
-		delete(seen, a.Name)
-	}
-	if len(missing) > 0 {
-		return fmt.Errorf("the layout %q lacks %s: add each attribute to an item", l.Name, strings.Join(missing, ", "))
-	}
-	for name := range seen {
-		return fmt.Errorf("the layout %q has the attribute %q, which is missing in the workload: add it there",
-			l.Name, name)
-	}
-	return nil
 }
 
 // Tags returns the tags for the fields of a model with this layout, one line for each attribute.
@@ -180,6 +149,9 @@ func (l Layout) Tags() string {
 		for _, name := range it {
 			fmt.Fprintf(&b, "%s\t`ddb:\"sk=%s\"`\n", name, segment(it[0]))
 		}
+	}
+	for _, name := range l.Elements {
+		fmt.Fprintf(&b, "%s\t`ddb:\"sk=%s#{KEY}\"` // KEY: the fields that identify an element\n", name, segment(name))
 	}
 	return b.String()
 }

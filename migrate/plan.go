@@ -212,11 +212,23 @@ func (x *planning) end() {
 // means computes the cost of exports and imports for the same data.
 func (x *planning) means() {
 	p := x.p
-	exported, imported := (p.Bytes+x.otherBytes)*x.prices.Export/(1<<30), p.ItemBytes*x.prices.Import/(1<<30)
+	priceOf := func(name string, bytes float64) *float64 {
+		dollars, ok := x.prices.Of(name)
+		if dollars *= bytes / (1 << 30); !ok {
+			return nil
+		}
+		return &dollars
+	}
 	puts := x.prices.Units(p.Parts, 0)
 	p.Means = []report.Mean{
-		{Name: "ExportTableToPointInTime", InPlaceOf: "the scan", Costs: x.prices.Units(0, p.RCU), Price: &exported},
-		{Name: "ImportTable", InPlaceOf: "the puts of the items, into new tables", Costs: puts, Price: &imported},
+		{
+			Name: "ExportTableToPointInTime", InPlaceOf: "the scan", Costs: x.prices.Units(0, p.RCU),
+			Price: priceOf("export", p.Bytes+x.otherBytes),
+		},
+		{
+			Name: "ImportTable", InPlaceOf: "the puts of the items, into new tables", Costs: puts,
+			Price: priceOf("import", p.ItemBytes),
+		},
 		{Name: "StartBulkPutItems", InPlaceOf: "the puts of the items, into new and empty tables", Costs: puts},
 	}
 	if x.exported != nil {

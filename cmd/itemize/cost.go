@@ -13,6 +13,7 @@ const costOverview = `usage: itemize cost COMMAND [flags] [files]
   plan OLD NEW     the price of the write that turns one item into another
   measure FILE...  the attributes of documents with their sizes
   forecast FILE    the price of a workload in a month, for several layouts
+  model PACKAGE    the price of a workload in a month, for a model with tags
   advise FILE      the best layout of a workload, with its tags
   capacity         partitions, bulk loads and hot keys of a table
   scaletest        settings to test a table at scale, and a load that finds the hottest key
@@ -23,7 +24,7 @@ itemize cost COMMAND -h prints the flags of a command.
 
 // costWords are the commands of the overview, and costHelp their help.
 var (
-	costWords = []string{"item", "plan", "measure", "forecast", "advise", "capacity", "scaletest"}
+	costWords = []string{"item", "plan", "measure", "forecast", "model", "advise", "capacity", "scaletest"}
 	costHelp  = map[string]help{
 		"item": {
 			"cost item", "FILE", "Print the size of an item by attribute, and its price to write and read.",
@@ -45,6 +46,17 @@ var (
 			"cost forecast", "FILE", "Print the price of a workload in a month: as one item, in its " +
 				"layouts, and with one item for each attribute.",
 			[]string{"cost forecast workload.json", "cost forecast -html page.html workload.json"},
+		},
+		"model": {
+			"cost model", "[packages]", "Print the price of a workload in a month for a model: as one item, as the " +
+				"model stores it, in the layouts\n" +
+				"of the workload, and with one item for each attribute. The sizes of the model's items are exact: " +
+				"its keys are\n" +
+				"in them, and the attributes of the library.",
+			[]string{
+				"cost model -workload month.json ./store", "cost model -workload month.json -model User -html " +
+					"page.html ./store",
+			},
 		},
 		"advise": {
 			"cost advise", "FILE", "Print the best layout of a workload, with the tags to write.",
@@ -72,7 +84,7 @@ func (c *command) cost(args []string) error {
 	return c.subcommand("cost", costOverview, costWords, args, func(word string, args []string) error {
 		return map[string]func([]string) error{
 			"item": c.costItem, "plan": c.costPlan, "measure": c.costMeasure, "forecast": c.costForecast,
-			"advise": c.costAdvise, "capacity": c.costCapacity, "scaletest": c.costScaletest,
+			"model": c.costModel, "advise": c.costAdvise, "capacity": c.costCapacity, "scaletest": c.costScaletest,
 		}[word](args)
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/itemize/itemize/forecast"
@@ -16,6 +15,7 @@ type workloadFile struct {
 	forecast.Workload
 	Layouts []forecast.Layout `json:"layouts"`
 	Prices  json.RawMessage   `json:"prices"`
+	Billing forecast.Billing  `json:"billing"`
 }
 
 // workload is the content of a file, with its prices and their source.
@@ -24,9 +24,11 @@ type workload struct {
 	layouts []forecast.Layout
 	prices  forecast.Prices
 	basis   string
+	billing forecast.Billing
 }
 
-func (c *command) workload(path string) (workload, error) {
+// workload reads a workload. Its prices replace those of a price file, and these the default ones.
+func (c *command) workload(path, priceFile string) (workload, error) {
 	b, err := c.read(path)
 	if err != nil {
 		return workload{}, err
@@ -36,11 +38,11 @@ func (c *command) workload(path string) (workload, error) {
 		return workload{}, fmt.Errorf("%s is not a workload: %w (itemize cost measure -json FILE... begins one)", path,
 			err)
 	}
-	w := workload{Workload: f.Workload, layouts: f.Layouts}
+	w := workload{Workload: f.Workload, layouts: f.Layouts, billing: f.Billing}
 	if err := errors.Join(named(w), timed(b)); err != nil {
 		return workload{}, fmt.Errorf("%s: %w", path, err)
 	}
-	if w.prices, w.basis, err = prices(f.Prices); err != nil {
+	if w.prices, w.basis, err = c.prices(priceFile, f.Prices); err != nil {
 		return workload{}, fmt.Errorf("%s: prices: %w", path, err)
 	}
 	if _, err := w.Forecast(w.prices); err != nil { // without layouts, this only checks the workload
@@ -98,45 +100,6 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// prices replaces default prices with those of the file, and says where they are valid.
-func prices(values json.RawMessage) (p forecast.Prices, basis string, err error) {
-	p = forecast.DefaultPrices()
-	defaults := fmt.Sprintf("of %s, on demand, %s", p.Region, p.Date)
-	var fields map[string]any
-	if values != nil {
-		if err = decode(values, &p); err == nil {
-			err = json.Unmarshal(values, &fields)
-		}
-	}
-	if err != nil {
-		return p, "", err
-	}
-	if len(fields) == 0 {
-		return forecast.DefaultPrices(), "prices " + defaults, nil
-	}
-	p.Region, p.Date = text(fields["region"]), text(fields["date"])
-	basis = "prices as given"
-	if where := strings.Trim(p.Region+", "+p.Date, ", "); where != "" {
-		basis += ", " + where
-	}
-	var missing []string
-	for _, name := range []string{"writePerMillion", "readPerMillion", "storagePerGBMonth"} {
-		if fields[name] == nil {
-			missing = append(missing, name)
-		}
-	}
-	if len(missing) > 0 {
-		basis += "; " + strings.Join(missing, ", ") + " " + defaults
-	}
-	return p, basis, nil
-}
-
-// text returns a string, "" for a value of another type.
-func text(v any) string {
-	s, _ := v.(string)
-	return s
-}
-
 // breakEven says when a layout becomes cheaper than another.
 type breakEven struct {
 	Layout string `json:"layout"`
@@ -183,21 +146,28 @@ type forecastAnswer struct {
 	Basis     string              `json:"basis"`
 	Forecasts []forecast.Forecast `json:"forecasts"`
 	BreakEven []breakEven         `json:"breakEven"`
+	Bills     []bill              `json:"bills"`
+
+	operations []forecast.Operation
 }
 
 func (w workload) answer(all []forecast.Forecast) forecastAnswer {
-	return forecastAnswer{w.Name, max(1, w.Entities), w.prices, w.basis, all, breakEvens(all)}
+	return forecastAnswer{
+		w.Name, max(1, w.Entities), w.prices, w.basis, all, breakEvens(all), billsOf(all, w.prices, w.billing),
+		w.Operations,
+	}
 }
 
 func (c *command) costForecast(args []string) error {
-	var page string
+	var page, priceFile string
 	files, asJSON, err := c.costFlags("forecast", args, 1, 1, func(f *flags) {
 		f.StringVar(&page, "html", "", "also write an HTML page to `FILE`")
+		f.prices(&priceFile)
 	})
 	if err != nil {
 		return err
 	}
-	w, err := c.workload(files[0])
+	w, err := c.workload(files[0], priceFile)
 	if err != nil {
 		return err
 	}
@@ -208,22 +178,19 @@ func (c *command) costForecast(args []string) error {
 	}
 	answer := w.answer(all)
 	if page != "" {
-		if !filepath.IsAbs(page) {
-			page = filepath.Join(c.dir, page)
-		}
-		if err := writePage(page, answer, w.Operations); err != nil {
+		if err := writePage(c.path(page), pageOf(answer)); err != nil {
 			return err
 		}
 	}
 	if asJSON {
 		return c.printJSON(answer)
 	}
-	c.showForecasts(answer, w.Operations)
+	c.showForecasts(answer)
 	return nil
 }
 
-// showForecasts prints forecasts as a table, and the price of each operation.
-func (c *command) showForecasts(a forecastAnswer, ops []forecast.Operation) {
+// showForecasts prints forecasts as a table, the price of each operation, and the bills.
+func (c *command) showForecasts(a forecastAnswer) {
 	most := 0.0
 	for _, f := range a.Forecasts {
 		most = max(most, f.Total)
@@ -232,10 +199,10 @@ func (c *command) showForecasts(a forecastAnswer, ops []forecast.Operation) {
 	fmt.Fprintf(t, "  layout\titems\tfirst write\tWCU\tRCU\trequests\tstorage\ta month\t\n")
 	for _, f := range a.Forecasts {
 		if f.NotStorable != "" {
-			fmt.Fprintf(t, "  %s\t%d\t-\t-\t-\t-\t-\tnot storable\t\n", f.Layout.Name, len(f.Items))
+			fmt.Fprintf(t, "  %s\t%s\t-\t-\t-\t-\t-\tnot storable\t\n", f.Layout.Name, itemsOf(f))
 			continue
 		}
-		fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Layout.Name, len(f.Items), dollars(f.Insert),
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Layout.Name, itemsOf(f), dollars(f.Insert),
 			number(f.WCU), number(f.RCU), dollars(f.Requests), dollars(f.Storage), dollars(f.Total), bar(f.Total, most))
 	}
 	t.Flush()
@@ -248,11 +215,17 @@ func (c *command) showForecasts(a forecastAnswer, ops []forecast.Operation) {
 	for _, b := range a.BreakEven {
 		fmt.Fprintf(c.stdout, "  %s\n", b)
 	}
-	for i, op := range ops {
-		fmt.Fprintf(c.stdout, "\n  %s, a month: %s\n", op.Name, timesOf(op, a.Documents))
-		c.showOperation(a.Forecasts, i)
-	}
+	c.showOperations(a)
+	c.showBills(a)
 	fmt.Fprintf(c.stdout, "\n  %s\n", a.Basis)
+}
+
+// itemsOf is the number of fixed items, with a plus sign if elements are items too.
+func itemsOf(f forecast.Forecast) string {
+	if len(f.Layout.Elements) > 0 {
+		return fmt.Sprint(len(f.Items), "+")
+	}
+	return fmt.Sprint(len(f.Items))
 }
 
 // timesOf says how often an operation is done.
@@ -263,23 +236,47 @@ func timesOf(op forecast.Operation, documents int) string {
 	return fmt.Sprintf("%s per document, %s in all", number(op.PerMonth), number(op.PerMonth*float64(documents)))
 }
 
-func (c *command) showOperation(all []forecast.Forecast, i int) {
+// showOperations prints the units of one operation, and its price in a month, for each layout.
+func (c *command) showOperations(a forecastAnswer) {
 	t := c.table()
-	for _, f := range all {
+	fmt.Fprintf(t, "\n  one operation, and a month\ttimes")
+	for _, f := range a.Forecasts {
 		if f.NotStorable == "" {
-			o := f.Operations[i]
-			fmt.Fprintf(t, "    %s\t%s WCU\t%s RCU\n", f.Layout.Name, number(o.OnceWCU), number(o.OnceRCU))
+			fmt.Fprintf(t, "\t%s", f.Layout.Name)
 		}
+	}
+	fmt.Fprintln(t)
+	for i, op := range a.operations {
+		fmt.Fprintf(t, "  %s\t%s", op.Name, timesOf(op, a.Documents))
+		for _, f := range a.Forecasts {
+			if f.NotStorable == "" {
+				o := f.Operations[i]
+				fmt.Fprintf(t, "\t%s, %s", once(o.OnceWCU, o.OnceRCU), dollars(o.Dollars))
+			}
+		}
+		fmt.Fprintln(t)
 	}
 	t.Flush()
 }
 
+// once formats the units of an operation.
+func once(wcu, rcu float64) string {
+	switch {
+	case rcu == 0:
+		return number(wcu) + " WCU"
+	case wcu == 0:
+		return number(rcu) + " RCU"
+	}
+	return number(wcu) + " WCU + " + number(rcu) + " RCU"
+}
+
 func (c *command) costAdvise(args []string) error {
-	files, asJSON, err := c.costFlags("advise", args, 1, 1, nil)
+	var priceFile string
+	files, asJSON, err := c.costFlags("advise", args, 1, 1, func(f *flags) { f.prices(&priceFile) })
 	if err != nil {
 		return err
 	}
-	w, err := c.workload(files[0])
+	w, err := c.workload(files[0], priceFile)
 	if err != nil {
 		return err
 	}
@@ -297,7 +294,7 @@ func (c *command) costAdvise(args []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", files[0], err)
 	}
-	c.showForecasts(w.answer(append(layouts, a.Best)), w.Operations)
+	c.showForecasts(w.answer(append(layouts, a.Best)))
 	if a.Exact {
 		fmt.Fprintf(c.stdout, "  no layout costs less\n")
 	} else {

@@ -12,6 +12,7 @@ require (
 	github.com/itemize/itemize/compress v0.1.0
 	github.com/itemize/itemize/internal/gen v0.1.0
 	github.com/itemize/itemize/s3store v0.1.0
+	golang.org/x/mod v0.42.0
 	golang.org/x/tools v0.52.0
 )
 
@@ -31,7 +32,6 @@ require (
 	github.com/aws/smithy-go v1.28.9 // indirect
 	github.com/klauspost/compress v1.20.4 // indirect
 	github.com/pierrec/lz4/v4 v4.1.33 // indirect
-	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 )
 

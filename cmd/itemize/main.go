@@ -1,6 +1,7 @@
 // Itemize is the command for models: it generates their code, checks their tags, prints their tables and costs, and
 // moves stored data. docs/command.md has all commands and flags.
 //
+//	itemize discover TABLE   see what a table costs, what splitting saves, and get the model
 //	itemize gen [packages]   generate typed keys, queries, patches and codecs
 //	itemize vet [packages]   report faults of tags; also for go vet -vettool
 //	itemize tables           print table definitions
@@ -47,6 +48,7 @@ var errFaults = errors.New("faults were reported")
 
 const overview = `itemize maps Go structs to DynamoDB item collections.
 
+  itemize discover TABLE      see what a table costs, what splitting saves, and get the model
   itemize gen [packages]      generate typed keys, queries, patches and codecs
   itemize vet [packages]      report faults of tags
   itemize tables [packages]   print the tables of models, as CloudFormation, Terraform or JSON
@@ -62,7 +64,7 @@ command; the default is the current folder.
 `
 
 // commands are the words of the overview.
-var commands = []string{"gen", "vet", "tables", "cost", "migrate", "gc", "check", "eject", "version"}
+var commands = []string{"discover", "gen", "vet", "tables", "cost", "migrate", "gc", "check", "eject", "version"}
 
 // command is a call of the program.
 type command struct {
@@ -85,7 +87,8 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	}
 	err := c.subcommand("", overview, commands, args, func(word string, args []string) error {
 		return map[string]func([]string) error{
-			"gen": c.gen, "vet": c.vet, "tables": c.tables, "cost": c.cost, "migrate": c.migrate, "gc": c.gc,
+			"discover": c.discover, "gen": c.gen, "vet": c.vet, "tables": c.tables, "cost": c.cost,
+			"migrate": c.migrate, "gc": c.gc,
 			"check": c.checkTable, "eject": c.eject, "version": c.version,
 		}[word](args)
 	})

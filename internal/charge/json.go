@@ -19,7 +19,14 @@ import (
 // object. As in attributevalue, the numbers of a plain object become N, its arrays L and its objects M.
 // Values that DynamoDB would refuse are refused. Any size is accepted, so that documents can be read
 // before they are split; see CheckItem.
-func ItemFromJSON(text []byte) (Item, error) {
+func ItemFromJSON(text []byte) (Item, error) { return itemFrom(text, typed) }
+
+// ItemFromPlainJSON reads an item as a plain JSON object, also one that looks like DynamoDB JSON.
+func ItemFromPlainJSON(text []byte) (Item, error) {
+	return itemFrom(text, func(map[string]any) bool { return false })
+}
+
+func itemFrom(text []byte, typed func(map[string]any) bool) (Item, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var m map[string]any
@@ -49,10 +56,13 @@ func ItemFromJSON(text []byte) (Item, error) {
 	return item, nil
 }
 
-// ItemsFromJSON reads the items of a file: one item, or the output of a read (aws dynamodb scan
-// --table-name ...), which has them under "Items", "Item" or "Responses".
+// ItemsFromJSON reads the items of a file: one item, an array of items, an item on each line, or the output of a read
+// (aws dynamodb scan --table-name ...), which has them under "Items", "Item" or "Responses".
 func ItemsFromJSON(text []byte) ([]Item, error) {
 	raw, ok := answered(text)
+	if !ok {
+		raw, ok = several(text)
+	}
 	if !ok {
 		item, err := ItemFromJSON(text)
 		return []Item{item}, err
@@ -66,6 +76,28 @@ func ItemsFromJSON(text []byte) ([]Item, error) {
 		out = append(out, item)
 	}
 	return out, nil
+}
+
+// several returns the objects of an array, or those of several lines.
+func several(text []byte) (items []json.RawMessage, ok bool) {
+	if json.Unmarshal(text, &items) == nil && items != nil {
+		return items, true
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	if len(lines) < 2 {
+		return nil, false
+	}
+	items = nil
+	for _, line := range lines {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if line[0] != '{' || !json.Valid(line) {
+			return nil, false
+		}
+		items = append(items, line)
+	}
+	return items, true
 }
 
 // answered returns the items in the output of a read. ok is false for anything else, such as a document
@@ -277,4 +309,38 @@ func typedSet(name string, v any) (types.AttributeValue, error) {
 		bs.Value = append(bs.Value, b)
 	}
 	return bs, nil
+}
+
+// PlainJSON returns a value for encoding/json: the opposite of reading a plain JSON object. Sets become arrays, and
+// bytes base64.
+func PlainJSON(v types.AttributeValue) any {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return json.Number(v.Value)
+	case *types.AttributeValueMemberB:
+		return v.Value
+	case *types.AttributeValueMemberBOOL:
+		return v.Value
+	case *types.AttributeValueMemberL:
+		all := make([]any, len(v.Value))
+		for i, e := range v.Value {
+			all[i] = PlainJSON(e)
+		}
+		return all
+	case *types.AttributeValueMemberM:
+		all := map[string]any{}
+		for name, e := range v.Value {
+			all[name] = PlainJSON(e)
+		}
+		return all
+	case *types.AttributeValueMemberSS:
+		return v.Value
+	case *types.AttributeValueMemberNS:
+		return v.Value
+	case *types.AttributeValueMemberBS:
+		return v.Value
+	}
+	return nil
 }

@@ -23,7 +23,7 @@ var layers = []struct {
 	name     string
 	packages []string
 }{
-	{"commands", []string{"cmd/itemize", "codegen", "internal/gen"}},
+	{"commands", []string{"cmd/itemize", "codegen", "internal/gen", "internal/discover"}},
 	{"what applications import", []string{
 		"blob", "s3store", "compress", "migrate", "forecast", "tables", "mapper",
 		"mapper/mapperimpl", "query", "field", "tags",

@@ -13,6 +13,8 @@ type Price struct {
 	// kind, by its name.
 	Items, Bytes int
 	Kinds        map[string]Kind
+	// Sizes are the sizes of the items, in the order of the collection.
+	Sizes []int
 	// WCU is the cost of all writes. Parts are the units of the items, Mark those of the mark, and
 	// Claim those of the claim, each with those of its indexes; Indexes is the sum of these.
 	WCU, Parts, Mark, Claim, Indexes float64
@@ -49,7 +51,7 @@ func (m *Mover) Predict(d *Monolith) (*Price, error) {
 			r, before = e.partRequest(&part{Item: it, place: m.place(it)}), nil
 		}
 		count(&p.Parts, r, before)
-		p.Bytes += r.NewSize
+		p.Bytes, p.Sizes = p.Bytes+r.NewSize, append(p.Sizes, r.NewSize)
 		k := p.Kinds[it.Kind.Name]
 		p.Kinds[it.Kind.Name] = Kind{k.Items + 1, k.Bytes + r.NewSize}
 		p.Back += m.backUnits(r)

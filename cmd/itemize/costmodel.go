@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/discover"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// costModel runs itemize cost model.
+func (c *command) costModel(args []string) error {
+	f := c.flags(costHelp["model"])
+	asJSON, tags := f.common()
+	var file, name, page, priceFile string
+	f.StringVar(&file, "workload", "", "`file` with the attributes, their sizes, and the operations of a month")
+	f.StringVar(&name, "model", "", "`name` of the model, if the packages have several")
+	f.StringVar(&page, "html", "", "also write an HTML page to `FILE`")
+	f.prices(&priceFile)
+	packages, err := f.parseAll(args)
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		return usagef("no workload: write -workload FILE; itemize discover -write and itemize cost measure -json " +
+			"write one")
+	}
+	if len(packages) == 0 {
+		packages = []string{"."}
+	}
+	w, err := c.workload(file, priceFile)
+	if err != nil {
+		return err
+	}
+	found, err := c.models(packages, *tags, *asJSON, func(_ string, e *schema.Entity) bool {
+		return name == "" || e.Name == name
+	})
+	if err != nil {
+		return err
+	}
+	names := slices.Sorted(maps.Keys(found))
+	switch {
+	case len(names) == 0 && name != "":
+		return fmt.Errorf("no model %s in %s: name another, or its package", name, strings.Join(packages, " "))
+	case len(names) == 0:
+		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag", strings.Join(packages, " "))
+	case len(names) > 1:
+		return fmt.Errorf("the packages have the models %s: name one with -model", strings.Join(names, ", "))
+	}
+	l, notes, err := discover.LayoutOf(found[names[0]], w.Workload)
+	if err != nil {
+		return fmt.Errorf("%s: %w", names[0], err)
+	}
+	layouts := slices.Concat([]forecast.Layout{w.Monolith()}, w.layouts, []forecast.Layout{l, w.Single()})
+	all, err := w.Forecast(w.prices, layouts...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	answer := w.answer(all)
+	if page != "" {
+		if err := writePage(c.path(page), pageOf(answer)); err != nil {
+			return err
+		}
+	}
+	if *asJSON {
+		return c.printJSON(answer)
+	}
+	c.showForecasts(answer)
+	for _, n := range notes {
+		fmt.Fprintf(c.stdout, "  note: %s\n", n)
+	}
+	return nil
+}

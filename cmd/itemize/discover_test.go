@@ -1,0 +1,343 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/internal/testing/enginetest"
+)
+
+// discovery is a table that is discovered in a module.
+type discovery struct {
+	*script
+	client          *dynamodb.Client
+	endpoint, table string
+}
+
+// newDiscovery stores items in a table.
+func newDiscovery(t *testing.T, hash, sort string, items []attributes) *discovery {
+	t.Helper()
+	e := enginetest.Start(t)
+	as, err := e.Client().Options().Credentials.Retrieve(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_ACCESS_KEY_ID", as.AccessKeyID) // tables belong to who made them
+	t.Setenv("AWS_SECRET_ACCESS_KEY", as.SecretAccessKey)
+	d := &discovery{&script{T: t, dir: t.TempDir()}, e.Client(), e.Endpoint, enginetest.Table(t, hash, sort)}
+	d.module()
+	for _, it := range items {
+		if _, err := d.client.PutItem(context.Background(), &dynamodb.PutItemInput{
+			TableName: &d.table,
+			Item:      it,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+// itemize runs the command, which has to end with a status.
+func (d *discovery) itemize(want int, args ...string) string {
+	d.Helper()
+	var out, errs bytes.Buffer
+	if code := run(context.Background(), args, d.dir, &out, &errs); code != want {
+		d.Fatalf("itemize %s: status %d\n%s%s", strings.Join(args, " "), code, out.String(), errs.String())
+	}
+	return out.String()
+}
+
+// discovered is the part of the JSON of discover that tests read.
+type discovered struct {
+	Types []struct {
+		Name, Key, Sort, NoModel string
+		Reshaped                 bool
+		Sampled                  int
+		Workload                 *forecast.Workload
+		Forecasts                []forecast.Forecast
+		Migration                *struct {
+			WCU       float64
+			Unmovable int
+			Reasons   []string
+		}
+	}
+}
+
+// discover writes the models, and returns the report.
+func (d *discovery) discover(args ...string) discovered {
+	d.Helper()
+	args = append([]string{
+		"discover", "-json", "-endpoint", d.endpoint, "-sample", "0", "-write", "store", "-force",
+	}, append(args, d.table)...)
+	text := d.itemize(0, args...)
+	text, _, _ = strings.Cut(text, "\nNext:")
+	var r discovered
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		d.Fatal(err)
+	}
+	return r
+}
+
+// migrate generates code, makes the table of a model, and moves its entities.
+func (d *discovery) migrate(r discovered, model int) {
+	d.Helper()
+	ctx := context.Background()
+	d.itemize(0, "gen", "./store")
+	d.itemize(0, "vet", "./store")
+	x := r.Types[model]
+	dec := json.NewDecoder(strings.NewReader(d.itemize(0, "tables", "-format", "json", "./store")))
+	for dec.More() {
+		var in dynamodb.CreateTableInput
+		if err := dec.Decode(&in); err != nil {
+			d.Fatal(err)
+		}
+		if _, err := d.client.CreateTable(ctx, &in); err != nil {
+			d.Fatal(err)
+		}
+		d.Cleanup(func() {
+			_, _ = d.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: in.TableName})
+		})
+	}
+	flags := []string{"-lock", "store/itemize.lock.json", "-model", x.Name, "-endpoint", d.endpoint}
+	if x.Key != "" {
+		flags = append(flags, "-key", x.Key)
+	}
+	if x.Sort != "" {
+		flags = append(flags, "-sort", x.Sort)
+	}
+	for _, step := range []string{"plan", "run", "verify", "cutover"} {
+		if x.Reshaped {
+			d.goRun("./store/migrate", "-lock", "store/itemize.lock.json", "-model", x.Name, "-endpoint", d.endpoint,
+				step)
+			continue
+		}
+		out := d.itemize(0, slices.Concat([]string{"migrate", step}, flags, []string{d.table})...)
+		if want := "run: " + number(x.Migration.WCU) + " WCU"; step == "plan" && !strings.Contains(out, want) {
+			d.Errorf("discover predicts %s, and the plan is\n%s", want, out)
+		}
+	}
+}
+
+// goRun runs a program of the module.
+func (d *discovery) goRun(args ...string) []byte {
+	d.Helper()
+	var errs bytes.Buffer
+	cmd := exec.Command("go", append([]string{"run"}, args...)...)
+	cmd.Dir, cmd.Stderr = d.dir, &errs
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod '-gcflags=-N -l'", "GOPROXY=off", "GOWORK=off")
+	out, err := cmd.Output()
+	if err != nil {
+		d.Fatalf("go run %s: %v\n%s%s", strings.Join(args, " "), err, out, errs.Bytes())
+	}
+	return out
+}
+
+// replay runs the operations on the migrated entities, and compares the consumed units with those of the forecast.
+func (d *discovery) replay(r discovered, model int) {
+	d.Helper()
+	x := r.Types[model]
+	text, err := os.ReadFile("testdata/replay/main.go.txt")
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.write("replay/main.go", bytes.ReplaceAll(text, []byte("MODEL"), []byte(x.Name)))
+	out := d.goRun("./replay", d.endpoint, filepath.Join("store", strings.ToLower(x.Name)+".workload.json"))
+	var got []struct {
+		Name     string
+		WCU, RCU float64
+		N        int
+	}
+	if err := json.Unmarshal(out, &got); err != nil {
+		d.Fatal(err)
+	}
+	for i, op := range x.Forecasts[1].Operations {
+		n := float64(x.Sampled)
+		d.Logf("%-40s predicted %8s WCU %8s RCU, consumed %8s WCU %8s RCU, for %v entities", op.Name,
+			number(op.OnceWCU*n),
+			number(op.OnceRCU*n), number(got[i].WCU), number(got[i].RCU), n)
+		same := math.Abs(got[i].WCU-op.OnceWCU*n) < 1e-6 && math.Abs(got[i].RCU-op.OnceRCU*n) < 1e-6
+		if got[i].N != x.Sampled || !same {
+			d.Errorf("%s: predicted %v WCU and %v RCU, consumed %v and %v", op.Name, op.OnceWCU*n, op.OnceRCU*n,
+				got[i].WCU,
+				got[i].RCU)
+		}
+	}
+}
+
+// itemsOfFiles reads items from JSON files.
+func itemsOfFiles(t *testing.T, names ...string) []attributes {
+	t.Helper()
+	var out []attributes
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []json.RawMessage
+		if json.Unmarshal(text, &all) != nil {
+			all = []json.RawMessage{text}
+		}
+		for _, one := range all {
+			it, err := charge.ItemFromJSON(one)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// The documents of the example as monoliths: the written model compiles, the migration costs what discover predicts,
+// and so does each operation afterwards.
+func TestDiscoverPackages(t *testing.T) {
+	enginetest.Need(t, enginetest.Transactions)
+	d := newDiscovery(t, "name:S", "", itemsOfFiles(t, "../../examples/packages/testdata/express.json"))
+	r := d.discover()
+	d.migrate(r, 0)
+	d.replay(r, 0)
+}
+
+// The same for other documents. ITEMIZE_DOCUMENTS are files, ITEMIZE_KEYS the key attributes, and ITEMIZE_WORKLOAD is
+// a workload for the first type.
+func TestDiscoverDocuments(t *testing.T) {
+	pattern := os.Getenv("ITEMIZE_DOCUMENTS")
+	if pattern == "" {
+		t.Skip("set ITEMIZE_DOCUMENTS to the files of documents")
+	}
+	enginetest.Need(t, enginetest.Transactions)
+	names, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, sort, two := strings.Cut(os.Getenv("ITEMIZE_KEYS"), ",")
+	if two {
+		sort += ":S"
+	}
+	d := newDiscovery(t, hash+":S", sort, itemsOfFiles(t, names...))
+	var args []string
+	if w := os.Getenv("ITEMIZE_WORKLOAD"); w != "" {
+		args = []string{"-workload", w}
+	}
+	r := d.discover(args...)
+	d.migrate(r, 0)
+	d.replay(r, 0)
+}
+
+// mapOf and listOf make values.
+func mapOf(entries attributes) types.AttributeValue {
+	return &types.AttributeValueMemberM{Value: entries}
+}
+
+func listOf(all ...types.AttributeValue) types.AttributeValue {
+	return &types.AttributeValueMemberL{Value: all}
+}
+
+func num(n int) types.AttributeValue { return &types.AttributeValueMemberN{Value: fmt.Sprint(n)} }
+
+// patient is a document of a clinic, with visits.
+func patient(n int) attributes {
+	d := attributes{
+		"name": str(fmt.Sprint("secret", n)), "born": num(1950 + n), "notes": str(strings.Repeat("a long note ",
+			200+n)),
+	}
+	var visits []types.AttributeValue
+	for k := range 10 + n {
+		visits = append(visits, mapOf(attributes{
+			"at": str(fmt.Sprintf("2024-03-%02dT10:%02d:00Z", k%28+1, k/28)), "text": str(strings.Repeat("x", 300)),
+		}))
+	}
+	slices.SortFunc(visits, func(a, b types.AttributeValue) int {
+		at := func(v types.AttributeValue) string {
+			return v.(*types.AttributeValueMemberM).Value["at"].(*types.AttributeValueMemberS).Value
+		}
+		return strings.Compare(at(a), at(b))
+	})
+	d["visits"] = listOf(visits...)
+	return d
+}
+
+func joined(d attributes, more attributes) attributes {
+	maps.Copy(d, more)
+	return d
+}
+
+// Monoliths of each form that discover converts: the written code compiles, and moves all entities.
+func TestDiscoverForms(t *testing.T) {
+	for _, c := range []struct {
+		name, hash, sort string
+		item             func(n int) attributes
+	}{
+		{"a key that is an attribute", "id:S", "", func(n int) attributes {
+			return joined(patient(n), attributes{"id": str(fmt.Sprint("p", n))})
+		}},
+		{"a number as key", "id:N", "", func(n int) attributes {
+			return joined(patient(n),
+				attributes{"id": num(n + 1)})
+		}},
+		{"templates of attributes", "PK:S", "SK:S", func(n int) attributes {
+			return joined(patient(n), attributes{
+				"PK": str(fmt.Sprint("PATIENT#p", n)), "SK": str("DATA"),
+				"id": str(fmt.Sprint("p", n)),
+			})
+		}},
+		{"a value only in the key", "PK:S", "SK:S", func(n int) attributes {
+			return joined(patient(n), attributes{"PK": str(fmt.Sprint("PATIENT#p", n)), "SK": str("DATA")})
+		}},
+		{"a sort key that varies", "clinic:S", "no:S", func(n int) attributes {
+			return joined(patient(n), attributes{"clinic": str(fmt.Sprint("c", n%3)), "no": str(fmt.Sprint("p", n))})
+		}},
+		{"one map", "id:S", "", func(n int) attributes {
+			return attributes{"id": str(fmt.Sprint("p", n)), "data": mapOf(patient(n)), "rev": num(1)}
+		}},
+		{"JSON", "id:S", "", func(n int) attributes {
+			text, err := json.Marshal(charge.PlainJSON(mapOf(patient(n))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return attributes{"id": str(fmt.Sprint("p", n)), "data": str(string(text))}
+		}},
+		{"hostile names", "id:S", "", func(n int) attributes {
+			return joined(patient(n), attributes{
+				"id": str(fmt.Sprint("p", n)), "type": str("a"), "func": str("b"), "PK": str("c"), "SK": str("d"),
+				"_v": str("e"),
+				"_a": num(1), "a,b": str("f"), "q\"`": str("g"), "ü b": str("h"), "1st": str("i"), "Name": str("j"),
+				"_": str("k"),
+				"line\nbreak": str("l"), "{x}": str("m"), "a#b": str("n"), strings.Repeat("long", 60): str("o"),
+				"Limit": str("p"),
+			})
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			enginetest.Need(t)
+			var items []attributes
+			for n := range 12 {
+				items = append(items, c.item(n))
+			}
+			d := newDiscovery(t, c.hash, c.sort, items)
+			r := d.discover()
+			if r.Types[0].NoModel != "" || r.Types[0].Migration.Unmovable > 0 {
+				t.Fatalf("%+v", r.Types[0])
+			}
+			d.migrate(r, 0)
+			if text := d.itemize(0, "discover", "-endpoint", d.endpoint, d.table); strings.Contains(text, "secret") {
+				t.Errorf("the report has values:\n%s", text)
+			}
+		})
+	}
+}

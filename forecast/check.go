@@ -1,0 +1,214 @@
+package forecast
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+)
+
+// checker collects the faults of a workload.
+type checker struct {
+	Workload
+	errs    []error
+	samples int
+	seen    map[string]bool
+	lists   map[string]bool
+	indexes map[string]bool
+}
+
+func (c *checker) bad(format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf(format, args...))
+}
+
+// check returns all faults of a workload.
+func (w Workload) check() error {
+	c := &checker{
+		Workload: w, samples: 1, seen: map[string]bool{}, lists: map[string]bool{}, indexes: map[string]bool{},
+	}
+	if len(w.Attributes) == 0 {
+		c.bad("the workload has no attributes: list them with their sizes")
+	}
+	if len(w.Operations) == 0 {
+		c.bad("the workload has no operations: list reads and writes, with their number per month")
+	}
+	if w.Entities < 0 || w.Overhead < 0 {
+		c.bad("%d entities, %d bytes of overhead: write 0 or more", w.Entities, w.Overhead)
+	}
+	if n := len(w.Attributes); n > maxAttributes {
+		c.bad("%d attributes: join those that are always used together, to %d or fewer", n, maxAttributes)
+	}
+	for _, a := range w.Attributes {
+		c.attribute(a)
+	}
+	for _, x := range w.Indexes {
+		c.index(x)
+	}
+	for _, op := range w.Operations {
+		c.operation(op)
+	}
+	return errors.Join(c.errs...)
+}
+
+// sizes checks a list of sizes or counts: one, or one for each sample.
+func (c *checker) sizes(name, what string, sizes []int) {
+	switch {
+	case len(sizes) > 1 && c.samples > 1 && len(sizes) != c.samples:
+		c.bad("the attribute %q has %d %s, but another has %d: write one for each, or one for each sample", name,
+			len(sizes), what, c.samples)
+	case len(sizes) > 0 && slices.Min(sizes) < 0:
+		c.bad("the attribute %q has the size %d: write 0 or more", name, slices.Min(sizes))
+	}
+	c.samples = max(c.samples, len(sizes))
+}
+
+func (c *checker) attribute(a Attribute) {
+	switch {
+	case a.Name == "":
+		c.bad("an attribute without a name: add its name")
+	case c.seen[a.Name]:
+		c.bad("the workload has the attribute %q twice: keep one", a.Name)
+	case len(a.Sizes) == 0 && a.Elements == nil:
+		c.bad("the attribute %q has no sizes: write at least one, in bytes", a.Name)
+	}
+	c.seen[a.Name] = true
+	c.sizes(a.Name, "sizes", a.Sizes)
+	c.sizes(a.Name, "compressed sizes", a.Compressed)
+	if a.Elements == nil {
+		if len(a.Sizes) > 0 && len(a.Compressed) == 0 && slices.Max(a.Sizes)+c.perItem() > cost.MaxItem {
+			c.bad("the attribute %q has %s, over the limit of an item with %s of keys (400 KB): list its "+
+				"parts as attributes, compress it, or store it elsewhere", a.Name, attr.Bytes(slices.Max(a.Sizes)),
+				attr.Bytes(c.perItem()))
+		}
+		return
+	}
+	c.lists[a.Name] = true
+	e := a.Elements
+	if len(e.Counts) == 0 {
+		c.bad("the elements of %q have no counts: write their number", a.Name)
+	}
+	c.sizes(a.Name, "counts", e.Counts)
+	if len(e.Attributes) == 0 && len(e.Sizes) == 0 {
+		c.bad("the elements of %q have no attributes and no sizes: write their sizes, in bytes", a.Name)
+	}
+	if len(e.Attributes) > 0 && len(e.Sizes) > 0 {
+		c.bad("the elements of %q have attributes and sizes: write the sizes of the attributes only", a.Name)
+	}
+	for _, x := range e.Attributes {
+		switch {
+		case x.Elements != nil:
+			c.bad("the attribute %q of the elements of %q has elements itself: write its sizes only", x.Name, a.Name)
+		case len(x.Sizes) == 0 || slices.Min(x.Sizes) < 0:
+			c.bad("the attribute %q of the elements of %q has the sizes %v: write 0 or more", x.Name, a.Name, x.Sizes)
+		}
+	}
+}
+
+func (c *checker) index(x Index) {
+	if x.Name == "" || c.indexes[x.Name] {
+		c.bad("two indexes with the name %q, or one without a name: name each", x.Name)
+	}
+	c.indexes[x.Name] = true
+	for _, name := range slices.Concat([]string{x.Hash, x.Range}, x.Attributes) {
+		if name != "" && !c.seen[name] || name == "" && x.Hash == "" {
+			c.bad("the index %q names the attribute %q, which the workload does not have", x.Name, name)
+		}
+	}
+}
+
+func (c *checker) operation(op Operation) {
+	if op.PerMonth < 0 || math.IsNaN(op.PerMonth) || math.IsInf(op.PerMonth, 0) {
+		c.bad("the operation %q happens %v times a month: write 0 or more", op.Name, op.PerMonth)
+	}
+	elements := []map[string]int{op.Add, op.Change, op.Remove, op.Read}
+	n := len(op.Writes) + len(op.Reads) + len(op.Query)
+	for _, counts := range elements {
+		n += len(counts)
+	}
+	if n == 0 && !op.All {
+		c.bad("the operation %q has no reads and no writes: add writes, reads, all, or numbers of elements", op.Name)
+	}
+	for _, name := range slices.Concat(op.Writes, op.Reads) {
+		if !c.seen[name] {
+			c.bad("the operation %q names the attribute %q, which the workload does not have", op.Name, name)
+		}
+	}
+	for _, counts := range elements {
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			if !c.lists[name] {
+				c.bad("the operation %q has elements of %q, which the workload does not describe: add \"elements\" to "+
+					"the attribute", op.Name, name)
+			}
+			if counts[name] < 1 {
+				c.bad("the operation %q has %d elements of %q: write 1 or more", op.Name, counts[name], name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(op.Query)) {
+		if !c.indexes[name] || op.Query[name] < 0 {
+			c.bad("the operation %q reads %d entries of the index %q: name an index of the workload, and 0 or more",
+				op.Name, op.Query[name], name)
+		}
+	}
+}
+
+// checkLayout returns the faults of a layout. Each attribute must be in exactly one item, or be stored as
+// elements.
+func (w Workload) checkLayout(l Layout) error {
+	seen := map[string]bool{}
+	lists := map[string]bool{}
+	for _, a := range w.Attributes {
+		lists[a.Name] = a.Elements != nil
+	}
+	if len(l.Items) == 0 {
+		return fmt.Errorf("the layout %q has no items: it needs one for the root", l.Name)
+	}
+	for _, it := range l.Items {
+		if len(it) == 0 {
+			return fmt.Errorf("the layout %q has an item without attributes: leave it out", l.Name)
+		}
+	}
+	for _, name := range slices.Concat(append(slices.Clone(l.Items), l.Elements)...) {
+		if seen[name] {
+			return fmt.Errorf("the layout %q has the attribute %q twice: keep it in one item", l.Name, name)
+		}
+		seen[name] = true
+	}
+	for _, name := range l.Elements {
+		if !lists[name] {
+			return fmt.Errorf("the layout %q has the elements of %q as items, but the workload does not describe "+
+				"them: "+
+				"add \"elements\" to the attribute", l.Name, name)
+		}
+	}
+	for _, name := range slices.Concat(l.Compress, l.External) {
+		if !seen[name] || slices.Contains(l.Elements, name) {
+			return fmt.Errorf("the layout %q compresses or moves %q, which is no attribute of an item: leave it out",
+				l.Name, name)
+		}
+	}
+	var missing []string
+	for _, a := range w.Attributes {
+		if !seen[a.Name] {
+			missing = append(missing, a.Name)
+		}
+		if slices.Contains(l.Compress, a.Name) && len(a.Compressed) == 0 {
+			return fmt.Errorf("the layout %q compresses %q, whose compressed sizes the workload lacks: add "+
+				"\"compressed\"", l.Name, a.Name)
+		}
+		delete(seen, a.Name)
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("the layout %q lacks %s: add each attribute to an item", l.Name, strings.Join(missing, ", "))
+	}
+	for name := range seen {
+		return fmt.Errorf("the layout %q has the attribute %q, which is missing in the workload: add it there",
+			l.Name, name)
+	}
+	return nil
+}

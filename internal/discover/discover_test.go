@@ -1,0 +1,258 @@
+package discover
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/testing/draws"
+)
+
+func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func num(n int) types.AttributeValue { return &types.AttributeValueMemberN{Value: fmt.Sprint(n)} }
+
+func list(all ...types.AttributeValue) types.AttributeValue {
+	return &types.AttributeValueMemberL{Value: all}
+}
+
+func entries(m item.Attributes) types.AttributeValue { return &types.AttributeValueMemberM{Value: m} }
+
+// sampled returns a sample of a table with the keys PK and SK.
+func sampled(items ...item.Attributes) *Sample {
+	return &Sample{
+		Table: &Table{Name: "things", Hash: "PK", Range: "SK", HashType: "S", RangeType: "S", Items: len(items)},
+		Items: items, Read: len(items),
+	}
+}
+
+func reported(t *testing.T, s *Sample) *Report {
+	t.Helper()
+	r, err := Discover(s, Options{Prices: forecast.DefaultPrices(), Mix: Mix{30, 60}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Literals are words that at least 5 partitions share; everything else of a key is data.
+func TestKeyPatterns(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		keys []string
+		want string
+	}{
+		{"a prefix", []string{"USER#1", "USER#2", "USER#3", "USER#4", "USER#5"}, "USER#{...}"},
+		{"a prefix of 4", []string{"USER#1", "USER#2", "USER#3", "USER#4"}, "{...}#{...}"},
+		{"no delimiter", []string{"a", "b", "c", "d", "e"}, "{...}"},
+		{"a suffix", []string{"1#HEAD", "2#HEAD", "3#HEAD", "4#HEAD", "5#HEAD"}, "{...}#HEAD"},
+		{"numbers are data", []string{"1#a", "1#b", "1#c", "1#d", "1#e"}, "{...}#{...}"},
+		{"another delimiter", []string{"a|1", "a|2", "a|3", "a|4", "a|5"}, "a|{...}"},
+	} {
+		var keys []types.AttributeValue
+		for _, k := range c.keys {
+			keys = append(keys, str(k))
+		}
+		for i, p := range patternsOf(keys, c.keys) {
+			if p.String() != c.want {
+				t.Errorf("%s: %s is %s; want %s", c.name, c.keys[i], p, c.want)
+			}
+		}
+	}
+}
+
+// Items of several types in one table are told apart by their keys, and without words in these by their attributes.
+func TestEntityTypes(t *testing.T) {
+	var items []item.Attributes
+	for i := range 8 {
+		pk := str(fmt.Sprint("USER#", i))
+		items = append(items, item.Attributes{"PK": pk, "SK": str("PROFILE"), "name": str("n"), "mail": str("m")})
+		for k := range 3 {
+			items = append(items, item.Attributes{"PK": pk, "SK": str(fmt.Sprint("ORDER#", k)), "total": num(k)})
+		}
+	}
+	var got []string
+	for _, x := range reported(t, sampled(items...)).Types {
+		got = append(got, fmt.Sprint(x.Name, " ", x.Keys, " ", x.Sampled))
+	}
+	if want := "[Order USER#{...} ORDER#{...} 24 User USER#{...} PROFILE 8]"; fmt.Sprint(got) != want {
+		t.Errorf("%v; want %s", got, want)
+	}
+	items = nil
+	for i := range 10 {
+		items = append(items, item.Attributes{
+			"PK": str(fmt.Sprint(i)), "name": str("n"), "mail": str("m"),
+			"age": num(i),
+		},
+			item.Attributes{"PK": str(fmt.Sprint("x", i)), "title": str("n"), "price": num(i)})
+	}
+	s := sampled(items...)
+	s.Table.Range = ""
+	if r := reported(t, s); len(r.Types) != 2 || r.Types[0].Sampled != 10 {
+		t.Errorf("%+v", r.Types)
+	}
+}
+
+// The fields of a key identify the elements in every list, and are in the order of the list if possible.
+func TestElementKeys(t *testing.T) {
+	element := func(id int, at, text string) types.AttributeValue {
+		return entries(item.Attributes{"id": str(fmt.Sprint("i", id)), "at": str(at), "text": str(text)})
+	}
+	const a, b, c = "2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z"
+	for _, x := range []struct {
+		name string
+		list types.AttributeValue
+		want string
+	}{
+		{"times that differ", list(element(3, a, "x"), element(1, b, "x"), element(2, c, "x")), "{at}"},
+		{"times that repeat", list(element(1, a, "x"), element(2, a, "x"), element(1, c, "x")), "{at}#{id}"},
+		{"ids", list(element(1, c, "x"), element(2, a, "x"), element(3, b, "x")), "{id}"},
+		{"nothing differs", list(element(1, a, "x"), element(1, a, "x")), ""},
+		{"texts", list(str("a"), str("b")), "{.}"},
+		{"equal texts", list(str("a"), str("a")), ""},
+		{"empty text", list(str("a"), str("")), ""},
+		{"numbers", list(num(1), num(2)), ""},
+		{"several types", list(str("a"), num(2)), ""},
+		{"NULL", list(str("a"), &types.AttributeValueMemberNULL{Value: true}), ""},
+	} {
+		p := newProfile(0)
+		p.add(x.list)
+		got := ""
+		if e := elementsOf("l", p, []item.Attributes{{"l": x.list}}); e != nil {
+			got = e.keyNames()
+		}
+		if got != x.want {
+			t.Errorf("%s: %q; want %q", x.name, got, x.want)
+		}
+	}
+}
+
+// secretive returns an item whose values, keys and names of entries have a secret text.
+func secretive(r *rand.Rand, i int, secret func() string) item.Attributes {
+	it := item.Attributes{
+		"PK": str(secret()), "SK": str(secret()), "name": str(secret()), "note": str(strings.Repeat(secret(), 300)),
+		"bytes": &types.AttributeValueMemberB{Value: []byte(secret())},
+		"set":   &types.AttributeValueMemberSS{Value: []string{secret()}},
+		"map":   entries(item.Attributes{secret(): str(secret()), secret(): num(r.IntN(9))}),
+	}
+	var all []types.AttributeValue
+	for k := range 5 + r.IntN(20) {
+		all = append(all, entries(item.Attributes{
+			"id": str(secret()), "n": num(k), "inner": entries(item.Attributes{secret(): str(secret())}),
+		}))
+	}
+	it["list"] = list(all...)
+	byID := item.Attributes{}
+	for range 5 + i {
+		byID[secret()] = entries(item.Attributes{"at": str(secret())})
+	}
+	it["byID"] = entries(byID)
+	if i%7 == 0 {
+		it[secret()] = str("a name that one item has")
+	}
+	return it
+}
+
+// No value, key or name that is data is in a report, in its JSON, or in the written files.
+func TestReportHasNoValues(t *testing.T) {
+	seed := draws.Seed(t)
+	r := rand.New(rand.NewPCG(seed, 0))
+	n := 0
+	secret := func() string {
+		n++
+		return fmt.Sprintf("se%dcret%d", n, r.IntN(1_000_000))
+	}
+	for range draws.Times(3, 10, 100) {
+		var items []item.Attributes
+		for i := range 60 {
+			items = append(items, secretive(r, i, secret))
+		}
+		s := sampled(items...)
+		if r.IntN(2) == 0 { // one type, with a simple key
+			s.Table.Range = ""
+			for _, it := range s.Items {
+				delete(it, "SK")
+			}
+		}
+		x := reported(t, s)
+		text, err := json.Marshal(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := string(text) + strings.Join(x.About(), "\n")
+		for _, typ := range x.Types {
+			out += strings.Join(typ.About(), "\n") + typ.NoModel
+		}
+		files, err := x.Files("store", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			out += string(f.Content)
+		}
+		if i := strings.Index(out, "cret"); i >= 0 {
+			t.Fatalf("a value: ...%.200s", out[max(0, i-100):])
+		}
+	}
+}
+
+// Any names give a file that parses, with a model that has no faults.
+func TestSourceOfHostileNames(t *testing.T) {
+	seed := draws.Seed(t)
+	r := rand.New(rand.NewPCG(seed, 0))
+	letters := []rune("aAzZ09_-.#|/:{}%~'\"`,\\ \n\tüß日😀\x00")
+	word := func() string {
+		var b strings.Builder
+		for range 1 + r.IntN(6) {
+			b.WriteRune(letters[r.IntN(len(letters))])
+		}
+		return b.String()
+	}
+	for range draws.Times(20, 60, 1000) {
+		names := []string{"type", "Key", "Limit", "PK2", "_v", "_a"}
+		for range 1 + r.IntN(12) {
+			names = append(names, word())
+		}
+		var items []item.Attributes
+		for i := range 8 {
+			it := item.Attributes{"PK": str(fmt.Sprint("k", i)), "big": str(strings.Repeat("x", 3000))}
+			for k, name := range names {
+				switch k % 4 {
+				case 0:
+					it[name] = str(word())
+				case 1:
+					it[name] = entries(item.Attributes{word(): num(i), word(): str("x")})
+				case 2:
+					it[name] = list(entries(item.Attributes{"id": str("a"), word(): num(1)}),
+						entries(item.Attributes{"id": str("b")}))
+				default:
+					it[name] = num(k)
+				}
+			}
+			items = append(items, it)
+		}
+		s := sampled(items...)
+		s.Table.Range = ""
+		x := reported(t, s)
+		for _, typ := range x.Types {
+			if typ.NoModel != "" {
+				t.Fatalf("%q: %s", names, typ.NoModel)
+			}
+		}
+		source, err := x.Source("store")
+		if err != nil {
+			t.Fatalf("%q: %v", names, err)
+		}
+		if _, err := parser.ParseFile(token.NewFileSet(), "models.go", source, 0); err != nil {
+			t.Fatalf("%q: %v\n%s", names, err, source)
+		}
+	}
+}

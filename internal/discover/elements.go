@@ -1,0 +1,229 @@
+package discover
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+)
+
+// elements is a list or map whose elements could be items.
+type elements struct {
+	attribute string
+	// list is a list, otherwise it is a map; scalar elements are single values.
+	list, scalar bool
+	// keys are the attributes in the sort key: none for {key} and {.}.
+	keys []string
+	// sorted reports that the order of the keys is that of the list in all samples.
+	sorted bool
+	// growing says why it looks as if it grows, "" if it does not.
+	growing string
+	counts  Stats
+}
+
+// maxKey is the largest size of a value that goes into a sort key, in bytes.
+const maxKey = 200
+
+// elementsOf finds out whether the elements of an attribute could be items, nil if not. docs are all items of the type.
+func elementsOf(name string, p *profile, docs []item.Attributes) *elements {
+	e := &elements{attribute: name, counts: statsOf(p.counts)}
+	if e.counts.Max < 2 || p.values == nil || p.values.types["NULL"] > 0 || len(p.values.types) != 1 {
+		return nil
+	}
+	switch {
+	case p.only("L") && p.values.only("M"):
+		e.list = true
+		if p.values.dynamic() || !e.choose(name, p, docs) {
+			return nil
+		}
+	case p.only("L") && p.values.only("S"):
+		e.list, e.scalar, e.sorted = true, true, true
+		for _, d := range docs {
+			sorted, unique := texts(name, d)
+			if !unique {
+				return nil
+			}
+			e.sorted = e.sorted && sorted
+		}
+	case p.only("M") && (p.dynamic() || e.counts.Max >= 20):
+		if p.values.only("M") && p.values.dynamic() {
+			return nil
+		}
+		e.scalar, e.sorted = !p.values.only("M"), true
+		for _, d := range docs {
+			if m, ok := d[name].(*types.AttributeValueMemberM); ok {
+				for k := range m.Value {
+					if k == "" || len(k) > maxKey {
+						return nil
+					}
+				}
+			}
+		}
+	default:
+		return nil
+	}
+	e.growing = e.growth(p)
+	return e
+}
+
+// growth says why a list looks as if it grows.
+func (e *elements) growth(p *profile) string {
+	least := slices.Min(p.counts)
+	switch {
+	case !e.scalar && slices.ContainsFunc(slices.Collect(maps.Values(p.values.fields)), func(f *profile) bool {
+		return f.moment() && f.n == p.values.n
+	}):
+		return "each element has a time"
+	case e.scalar && p.values.moment():
+		return "each element is a time"
+	case e.counts.Max >= 10 && e.counts.Max >= 2*max(1, least):
+		return "the number of elements differs"
+	case e.counts.Max >= 50:
+		return "it is long"
+	}
+	return ""
+}
+
+// moment reports whether all values are times.
+func (p *profile) moment() bool { return p.times == p.n || p.epochs == p.n }
+
+// texts reports whether a list of texts is sorted, and can be keys: different, and not empty or too long.
+func texts(name string, d item.Attributes) (sorted, unique bool) {
+	l, ok := d[name].(*types.AttributeValueMemberL)
+	if !ok {
+		return true, true
+	}
+	seen := map[string]bool{}
+	sorted = true
+	last := ""
+	for _, v := range l.Value {
+		s, ok := v.(*types.AttributeValueMemberS)
+		if !ok || s.Value == "" || len(s.Value) > maxKey || seen[s.Value] {
+			return false, false
+		}
+		seen[s.Value], sorted = true, sorted && s.Value >= last
+		last = s.Value
+	}
+	return sorted, true
+}
+
+// candidate is a field of elements that could be in their keys.
+type candidate struct {
+	name           string
+	moment         bool
+	sorted, unique bool
+	bytes          int // the mean size
+}
+
+// choose finds the fields for the sort key of a list's elements: preferably times in the order of the list, and as few
+// as possible.
+func (e *elements) choose(name string, p *profile, docs []item.Attributes) bool {
+	var all []candidate
+	for field, f := range p.values.fields {
+		if f.n != p.values.n || !printable(field) || !(f.only("S") || f.only("N") && f.whole == f.n) ||
+			f.types["NULL"] > 0 || f.zeros > 0 && f.only("S") || statsOf(f.sizes).Max > maxKey {
+			continue
+		}
+		c := candidate{name: field, moment: f.moment(), bytes: sum(f.sizes) / f.n}
+		c.sorted, c.unique = ordered(name, []string{field}, docs)
+		all = append(all, c)
+	}
+	rank := func(c candidate) int {
+		lower := strings.ToLower(c.name)
+		switch {
+		case c.sorted && c.unique && c.moment:
+			return 0
+		case c.sorted && c.unique:
+			return 1
+		case c.unique && c.moment:
+			return 2
+		case c.unique && (lower == "id" || strings.HasSuffix(lower, "id")):
+			return 3
+		}
+		return 4
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.bytes, b.bytes), strings.Compare(a.name, b.name))
+	})
+	var pairs [][2]candidate
+	for _, t := range all {
+		for _, c := range all {
+			if t.moment && c.name != t.name && !c.moment && !t.unique {
+				pairs = append(pairs, [2]candidate{t, c})
+			}
+		}
+	}
+	single := len(all) > 0 && all[0].unique
+	if single && rank(all[0]) < 2 {
+		e.keys, e.sorted = []string{all[0].name}, true
+		return true
+	}
+	for _, wants := range []bool{true, false} { // in the order of the list first
+		for _, pair := range pairs {
+			names := []string{pair[0].name, pair[1].name}
+			if sorted, unique := ordered(name, names, docs); unique && (sorted || !wants && !single) {
+				e.keys, e.sorted = names, sorted
+				return true
+			}
+		}
+	}
+	if single {
+		e.keys, e.sorted = []string{all[0].name}, all[0].sorted
+	}
+	return single
+}
+
+// ordered reports whether the elements of a list are in the order of some fields, and whether these differ.
+func ordered(name string, fields []string, docs []item.Attributes) (sorted, unique bool) {
+	sorted = true
+	for _, d := range docs {
+		l, ok := d[name].(*types.AttributeValueMemberL)
+		if !ok {
+			continue
+		}
+		seen := map[string]bool{}
+		last := ""
+		for _, v := range l.Value {
+			m, _ := v.(*types.AttributeValueMemberM)
+			if m == nil {
+				return false, false
+			}
+			var key strings.Builder
+			for _, f := range fields {
+				key.WriteString(sortable(m.Value[f]) + "\x00")
+			}
+			if seen[key.String()] {
+				return false, false
+			}
+			seen[key.String()], sorted = true, sorted && key.String() >= last
+			last = key.String()
+		}
+	}
+	return sorted, true
+}
+
+// sortable returns a text that sorts as the key does.
+func sortable(v types.AttributeValue) string {
+	if n, ok := v.(*types.AttributeValueMemberN); ok {
+		i, err := strconv.ParseInt(n.Value, 10, 64)
+		if err == nil {
+			return fmt.Sprintf("%020d", uint64(i)+1<<63)
+		}
+	}
+	return keyText(v)
+}
+
+// sizeOf returns the size of an attribute with its name, 0 if it does not exist.
+func sizeOf(name string, v types.AttributeValue) int {
+	if v == nil {
+		return 0
+	}
+	return attr.AttributeSize(name, v)
+}

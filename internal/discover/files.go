@@ -1,0 +1,124 @@
+package discover
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/itemize/itemize/forecast"
+)
+
+// File is a file to write. Its name is relative to the folder of the models.
+type File struct {
+	Name    string
+	Content []byte
+}
+
+// written are the types whose models are written: those that save money, or the first one if none does, or the one
+// that the caller named.
+func (r *Report) written() []*Type {
+	var out, any []*Type
+	for _, t := range r.Types {
+		if t.NoModel != "" || r.only != "" && t.Name != r.only {
+			continue
+		}
+		any = append(any, t)
+		if t.Saves() {
+			out = append(out, t)
+		}
+	}
+	if out == nil && len(any) > 0 {
+		out = any[:1]
+	}
+	return out
+}
+
+// Saves reports whether the model costs at least a tenth less than the items as they are.
+func (t *Type) Saves() bool {
+	return t.NoModel == "" && (t.Forecasts[0].NotStorable != "" || t.Forecasts[1].Total < 0.9*t.Forecasts[0].Total)
+}
+
+// Files returns models.go with the models, and a workload for each. For monoliths in other forms it also returns
+// functions and a program.
+// module is the import path of the folder, "" if it is unknown.
+func (r *Report) Files(dir, module string) ([]File, error) {
+	source, err := r.Source(dir)
+	if err != nil {
+		return nil, err
+	}
+	out := []File{{"models.go", source}}
+	for _, t := range r.written() {
+		w := struct {
+			forecast.Workload
+			Layouts []forecast.Layout `json:"layouts,omitempty"`
+		}{Workload: *t.Workload}
+		w.Attributes = append(t.x.keySizes(), w.Attributes...)
+		b, err := json.Marshal(w)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, File{t.workloadName(), append(b, '\n')})
+	}
+	functions, err := r.reshapeSource(dir)
+	if err != nil || functions == nil {
+		return out, err
+	}
+	program, err := r.program(dir)
+	if module == "" {
+		module = packageName(dir)
+	}
+	return append(out, File{"reshape.go", functions},
+		File{programName(), bytes.ReplaceAll(program, []byte("IMPORT"), []byte(module))}), err
+}
+
+func (t *Type) workloadName() string { return strings.ToLower(t.Name) + ".workload.json" }
+
+// Next returns the next commands, for models in a folder. flags are those of the endpoint. table reports that the
+// sample is of a table, which can be migrated.
+func (r *Report) Next(folder, flags string, table bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Next:\n\n  itemize gen %s\n", folder)
+	for _, t := range r.written() {
+		fmt.Fprintf(&b, "  itemize cost model -model %s -workload %s/%s %s\n", t.Name, folder, t.workloadName(), folder)
+	}
+	fmt.Fprintf(&b, "  itemize tables %s\n", folder)
+	if !table {
+		return b.String()
+	}
+	for _, t := range r.written() {
+		key := ""
+		if t.Key != "" {
+			key += fmt.Sprintf(" -key '%s'", t.Key)
+		}
+		if t.Sort != "" {
+			key += fmt.Sprintf(" -sort '%s'", t.Sort)
+		}
+		for _, step := range []string{"plan", "run", "verify", "cutover"} {
+			if t.Reshaped {
+				at, _, _ := strings.Cut(flags, " -region") // the program takes it from AWS_REGION
+				fmt.Fprintf(&b, "  go run %s/%s -lock %s/itemize.lock.json -model %s%s %s\n", folder, programPath,
+					folder, t.Name, at,
+					step)
+				continue
+			}
+			fmt.Fprintf(&b, "  itemize migrate %s -lock %s/itemize.lock.json -model %s%s%s %s\n", step, folder,
+				t.Name, key, flags,
+				r.Table.Name)
+		}
+	}
+	return b.String()
+}
+
+// keySizes are the key fields as attributes of the workload, so that the model is priced with the sizes of its keys.
+func (x *entityType) keySizes() []forecast.Attribute {
+	var out []forecast.Attribute
+	for _, f := range x.fields {
+		a := forecast.Attribute{Name: f.attribute}
+		for _, d := range x.priced() {
+			a.Sizes = append(a.Sizes, sizeOf(f.attribute, d[f.attribute]))
+		}
+		out = append(out, a)
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package discover
+
+import (
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// capitals are words that Go writes in capitals.
+var capitals = []string{"api", "html", "http", "id", "ip", "json", "sku", "sql", "ttl", "uri", "url", "uuid", "xml"}
+
+// queryMethods are the methods of generated queries, which no field in a key can be named after.
+var queryMethods = []string{
+	"All", "Collect", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
+	"Roots", "Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Patch", "Key", "Item", "Delete",
+}
+
+// words splits a name at signs and at capitals.
+func words(name string) []string {
+	var out []string
+	var word []rune
+	end := func() {
+		if len(word) > 0 {
+			out = append(out, string(word))
+			word = nil
+		}
+	}
+	runes := []rune(name)
+	for i, r := range runes {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			end()
+			continue
+		case unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || unicode.IsUpper(runes[i-1]) &&
+			i+1 < len(runes) && unicode.IsLower(runes[i+1])):
+			end()
+		}
+		word = append(word, r)
+	}
+	end()
+	return out
+}
+
+// goName makes an exported Go identifier of a name, "Field" where nothing is left of it.
+func goName(name string) string {
+	var b strings.Builder
+	for _, w := range words(name) {
+		switch lower := strings.ToLower(w); {
+		case slices.Contains(capitals, lower):
+			b.WriteString(strings.ToUpper(w))
+		case lower == "ids" || lower == "urls":
+			b.WriteString(strings.ToUpper(w[:len(w)-1]) + "s")
+		default:
+			if w == strings.ToUpper(w) && len(w) > 1 {
+				w = lower
+			}
+			r := []rune(w)
+			b.WriteString(string(unicode.ToUpper(r[0])) + string(r[1:]))
+		}
+	}
+	s := b.String()
+	if s == "" {
+		return "Field"
+	}
+	if r := []rune(s)[0]; !unicode.IsUpper(r) {
+		s = "F" + s
+	}
+	return s
+}
+
+// singular returns the singular of an English plural, roughly.
+func singular(s string) string {
+	switch {
+	case strings.HasSuffix(s, "ies") && len(s) > 4:
+		return s[:len(s)-3] + "y"
+	case strings.HasSuffix(s, "sses"), strings.HasSuffix(s, "xes"), strings.HasSuffix(s, "ches"):
+		return s[:len(s)-2]
+	case strings.HasSuffix(s, "s") && !strings.HasSuffix(s, "ss") && !strings.HasSuffix(s, "us") && len(s) > 2:
+		return s[:len(s)-1]
+	}
+	return s
+}
+
+// scope has the names that are taken.
+type scope map[string]bool
+
+// take returns a free name: name, or name with a number.
+func (s scope) take(name string) string {
+	out := name
+	for i := 2; s[out] || token.IsKeyword(out); i++ {
+		out = name + strconv.Itoa(i)
+	}
+	s[out] = true
+	return out
+}
+
+// segment makes the literal of a sort key of a Go name: capitals, words joined by a minus sign.
+func segment(name string) string {
+	return strings.ToUpper(strings.Join(words(name), "-"))
+}

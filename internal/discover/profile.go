@@ -1,0 +1,265 @@
+package discover
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/charge"
+)
+
+// Limits of a profile.
+const (
+	// maxVariants is the number of names from which those of map entries count as data.
+	maxVariants = 50
+	// maxNames and maxDepth bound the memory of a profile.
+	maxNames = 400
+	maxDepth = 8
+)
+
+// profile describes the values of an attribute.
+type profile struct {
+	n     int // values that exist
+	types map[string]int
+	// sizes are the sizes of values in bytes, without the name.
+	sizes []int
+	// whole counts numbers without fraction that fit an int64, and exact those that a float64 holds.
+	whole, exact int
+	// times counts texts that a time.Time writes in the same form, and epochs numbers that may be times.
+	times, epochs   int
+	zeros, negative int
+	// fields are the entries of maps by name, until there are too many: they are data then.
+	fields   map[string]*profile
+	overflow bool
+	// values are all entries of maps, or elements of lists, together.
+	values *profile
+	// counts are the numbers of entries or elements.
+	counts []int
+	depth  int
+}
+
+func newProfile(depth int) *profile {
+	return &profile{types: map[string]int{}, depth: depth}
+}
+
+// kindOf returns the DynamoDB type of a value.
+func kindOf(v types.AttributeValue) string {
+	switch v.(type) {
+	case *types.AttributeValueMemberS:
+		return "S"
+	case *types.AttributeValueMemberN:
+		return "N"
+	case *types.AttributeValueMemberB:
+		return "B"
+	case *types.AttributeValueMemberBOOL:
+		return "BOOL"
+	case *types.AttributeValueMemberL:
+		return "L"
+	case *types.AttributeValueMemberM:
+		return "M"
+	case *types.AttributeValueMemberSS:
+		return "SS"
+	case *types.AttributeValueMemberNS:
+		return "NS"
+	case *types.AttributeValueMemberBS:
+		return "BS"
+	}
+	return "NULL"
+}
+
+// add notes a value.
+func (p *profile) add(v types.AttributeValue) {
+	p.n++
+	p.types[kindOf(v)]++
+	p.sizes = append(p.sizes, attr.ValueSize(v))
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		if v.Value == "" {
+			p.zeros++
+		}
+		if isTime(v.Value) {
+			p.times++
+		}
+	case *types.AttributeValueMemberN:
+		p.number(v.Value)
+	case *types.AttributeValueMemberBOOL:
+		if !v.Value {
+			p.zeros++
+		}
+	case *types.AttributeValueMemberL:
+		if len(v.Value) == 0 {
+			p.zeros++
+		}
+		p.counts = append(p.counts, len(v.Value))
+		for _, e := range v.Value {
+			p.value(e)
+		}
+	case *types.AttributeValueMemberM:
+		if len(v.Value) == 0 {
+			p.zeros++
+		}
+		p.counts = append(p.counts, len(v.Value))
+		for name, e := range v.Value {
+			p.field(name, e)
+			p.value(e)
+		}
+	}
+}
+
+var wholeNumber = regexp.MustCompile(`^(0|-?[1-9]\d*)$`)
+
+func (p *profile) number(s string) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if wholeNumber.MatchString(s) && err == nil {
+		p.whole++
+		switch {
+		case n == 0:
+			p.zeros++
+		case n < 0:
+			p.negative++
+		case n >= firstEpoch && n < lastEpoch:
+			p.epochs++
+		}
+	}
+	if f, err := strconv.ParseFloat(s, 64); err == nil {
+		if back := strconv.FormatFloat(f, 'f', -1, 64); back == s {
+			p.exact++
+		}
+	}
+}
+
+// Epoch seconds of the years 2001 to 2100: a number of this size is probably a time.
+const (
+	firstEpoch = 1_000_000_000
+	lastEpoch  = 4_102_444_800
+)
+
+// isTime reports whether time.Time writes an instant like this.
+func isTime(s string) bool {
+	if len(s) < len("2006-01-02T15:04:05Z") || len(s) > len(time.RFC3339Nano) || s[4] != '-' {
+		return false
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	return err == nil && t.Format(time.RFC3339Nano) == s
+}
+
+func (p *profile) value(v types.AttributeValue) {
+	if p.depth >= maxDepth {
+		return
+	}
+	if p.values == nil {
+		p.values = newProfile(p.depth + 1)
+	}
+	p.values.add(v)
+}
+
+func (p *profile) field(name string, v types.AttributeValue) {
+	if p.depth >= maxDepth || p.overflow {
+		return
+	}
+	if p.fields == nil {
+		p.fields = map[string]*profile{}
+	}
+	f := p.fields[name]
+	if f == nil {
+		if len(p.fields) >= maxNames {
+			p.overflow, p.fields = true, nil
+			return
+		}
+		f = newProfile(p.depth + 1)
+		p.fields[name] = f
+	}
+	f.add(v)
+}
+
+// only reports whether all values have a type, NULL aside.
+func (p *profile) only(kind string) bool {
+	return p.types[kind] > 0 && p.types[kind]+p.types["NULL"] == p.n
+}
+
+var identifierLike = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// dynamic reports whether the names of a map's entries are data: there are many, most are no identifiers, or no two
+// maps have many in common.
+func (p *profile) dynamic() bool {
+	if p.overflow || len(p.fields) > maxVariants {
+		return true
+	}
+	shared, odd := 0, 0
+	for name, f := range p.fields {
+		if 2*f.n > p.types["M"] {
+			shared++
+		}
+		if !identifierLike.MatchString(name) {
+			odd++
+		}
+	}
+	switch alike := p.values != nil && len(p.values.types) == 1; {
+	case 2*odd > len(p.fields), len(p.fields) >= 4 && 4*shared < len(p.fields):
+		return true
+	case alike && p.types["M"] < 3:
+		return len(p.fields) >= 8
+	case alike:
+		return len(p.fields) >= 8 && 2*shared < len(p.fields)
+	}
+	return false
+}
+
+// Stats are percentiles of sizes or counts.
+type Stats struct {
+	P50 int `json:"p50"`
+	P99 int `json:"p99"`
+	Max int `json:"max"`
+}
+
+func statsOf(sizes []int) Stats {
+	if len(sizes) == 0 {
+		return Stats{}
+	}
+	sorted := slices.Sorted(slices.Values(sizes))
+	at := func(p int) int { return sorted[(len(sorted)*p+99)/100-1] }
+	return Stats{at(50), at(99), sorted[len(sorted)-1]}
+}
+
+// compressed returns the size of a value after compression with gzip, of its text, its bytes, or its JSON.
+func compressed(v types.AttributeValue) int {
+	var content []byte
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		content = []byte(v.Value)
+	case *types.AttributeValueMemberB:
+		content = v.Value
+	default:
+		b, err := json.Marshal(charge.PlainJSON(v))
+		if err != nil {
+			return 0
+		}
+		content = b
+	}
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write(content) // to memory
+	_ = w.Close()
+	return out.Len()
+}
+
+// printable reports whether a name can be printed, and be written in a tag.
+func printable(name string) bool {
+	if name == "" || name == "-" || !utf8.ValidString(name) {
+		return false
+	}
+	for _, r := range name {
+		if r == '"' || r == '`' || r == ',' || r == '\\' || r == '\'' || !strconv.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,424 @@
+package discover
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/migration/layout"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// entityType is an entity type with its model.
+type entityType struct {
+	table *Table
+	*group
+	name string
+	// docs are its items as the model takes them: after the conversions of reshape.
+	docs       []item.Attributes
+	attributes map[string]*profile
+	lists      map[string]*elements
+	*keying
+	// remaining are the attributes that are not in the document which a conversion replaces.
+	remaining []string
+	// joined has the attributes of a name of the workload that means several.
+	joined   map[string][]string
+	workload forecast.Workload
+	// arranged is the advised layout by attributes.
+	arranged forecast.Layout
+	why      map[string]string
+
+	tableName string
+	model     *structure
+	structs   []*structure
+	schema    *schema.Entity
+	layout    *layout.Layout
+	notes     []string
+}
+
+// itemName is a kind of item of the model: the literal of its sort key, and its attributes.
+type itemName struct {
+	literal    string
+	attributes []string
+}
+
+// prepare profiles the attributes and finds the keys.
+func prepare(t *Table, g *group, name string, single bool) (*entityType, error) {
+	x := &entityType{
+		table: t, group: g, name: name, attributes: map[string]*profile{}, lists: map[string]*elements{},
+		joined: map[string][]string{}, why: map[string]string{},
+	}
+	k, err := keyingOf(t, g, name, single)
+	x.docs = g.items
+	if err == nil {
+		x.keying = k
+		if c := containerOf(t, g.items); c != nil {
+			x.remaining = remainder(t, g.items, c)
+			k.reshape = append([]step{*c}, k.reshape...)
+			if k.Key == "" { // templates find the monoliths, because conversions hide their keys
+				x.notes = append(x.notes, "the document is in the attribute "+c.Attribute)
+			}
+		}
+		x.docs = nil
+		for _, it := range g.items {
+			d := it
+			for _, s := range k.reshape {
+				if d, err = s.forth(d); err != nil {
+					return x, err
+				}
+			}
+			x.docs = append(x.docs, d)
+		}
+	}
+	for _, d := range x.docs {
+		for attribute, v := range d {
+			if x.isKey(attribute) {
+				continue
+			}
+			p := x.attributes[attribute]
+			if p == nil {
+				p = newProfile(0)
+				x.attributes[attribute] = p
+			}
+			p.add(v)
+		}
+	}
+	for attribute, p := range x.attributes {
+		if e := elementsOf(attribute, p, x.docs); e != nil && printable(attribute) {
+			x.lists[attribute] = e
+		}
+	}
+	x.fewLists()
+	return x, err
+}
+
+// shown reports whether the name of an attribute can be printed. In a large sample, a name that few items have counts
+// as data.
+func (x *entityType) shown(attribute string) bool {
+	return printable(attribute) && (len(x.docs) < largeSample || x.attributes[attribute].n >= leastShared)
+}
+
+// largeSample is the number of items from which names that few have count as data.
+const largeSample = 25
+
+// isKey reports whether an attribute is in the keys of the model, or a key of the table.
+func (x *entityType) isKey(attribute string) bool {
+	if attribute == x.table.Hash || attribute == x.table.Range {
+		return true
+	}
+	return x.keying != nil && slices.ContainsFunc(x.fields, func(f keyField) bool { return f.attribute == attribute })
+}
+
+// mostLists is the largest number of lists that are considered: the largest ones.
+const mostLists = 6
+
+func (x *entityType) fewLists() {
+	names := slices.SortedFunc(maps.Keys(x.lists), func(a, b string) int {
+		return cmp.Or(sum(x.attributes[b].sizes)-sum(x.attributes[a].sizes), strings.Compare(a, b))
+	})
+	for _, name := range names[min(len(names), mostLists):] {
+		delete(x.lists, name)
+	}
+}
+
+// propose makes the model for a workload.
+func (x *entityType) propose() error {
+	if x.keying == nil {
+		return errors.New("unknown keys: name the key attributes")
+	}
+	a, err := thinned(x.workload).Advise(forecast.DefaultPrices())
+	if err != nil {
+		return err
+	}
+	x.arranged = a.Best.Layout
+	x.rootKeeps()
+	return x.build()
+}
+
+// advisedSamples is the number of documents from which a layout is advised.
+const advisedSamples = 16
+
+// thinned returns a workload with few of its samples, evenly spread by their order.
+func thinned(w forecast.Workload) forecast.Workload {
+	n := 0
+	for _, a := range w.Attributes {
+		n = max(n, len(a.Sizes))
+	}
+	if n <= advisedSamples {
+		return w
+	}
+	pick := func(all []int) []int {
+		if len(all) != n {
+			return all
+		}
+		var out []int
+		for i := range advisedSamples {
+			out = append(out, all[i*n/advisedSamples])
+		}
+		return out
+	}
+	w.Attributes = slices.Clone(w.Attributes)
+	for i, a := range w.Attributes {
+		a.Sizes, a.Compressed = pick(a.Sizes), pick(a.Compressed)
+		if e := a.Elements; e != nil {
+			few := *e
+			few.Counts = pick(e.Counts)
+			a.Elements = &few
+		}
+		w.Attributes[i] = a
+	}
+	return w
+}
+
+// rootKeeps moves attributes to the root item that have to be there: keys of indexes, and the time to live.
+func (x *entityType) rootKeeps() {
+	move := map[string]bool{}
+	for _, i := range x.table.Indexes {
+		for _, name := range append(slices.Clone(i.hash), i.sort...) {
+			move[name] = x.attributes[name] != nil
+		}
+	}
+	if x.attributes[x.table.TTL] != nil {
+		move[x.table.TTL] = true
+	}
+	items := x.arranged.Items
+	for i := range items {
+		items[i] = slices.DeleteFunc(slices.Clone(items[i]), func(name string) bool { return i > 0 && move[name] })
+	}
+	for _, name := range slices.Sorted(maps.Keys(move)) {
+		if move[name] && !slices.Contains(items[0], name) {
+			items[0] = append(items[0], name)
+		}
+	}
+	x.arranged.Items = slices.DeleteFunc(items, func(it []string) bool { return len(it) == 0 })
+}
+
+// expanded returns the attributes that a name of the workload means.
+func (x *entityType) expanded(name string) []string {
+	if all := x.joined[name]; all != nil {
+		return all
+	}
+	return []string{name}
+}
+
+// itemNames names the kinds of items of the arranged layout: HEAD for the root item, otherwise the largest attribute.
+func (x *entityType) itemNames() []itemName {
+	taken := scope{"HEAD": true}
+	for _, name := range x.arranged.Elements {
+		taken[x.segmentOf(name)] = true
+	}
+	var out []itemName
+	for i, names := range x.arranged.Items {
+		it := itemName{literal: "HEAD"}
+		for _, name := range names {
+			it.attributes = append(it.attributes, x.expanded(name)...)
+		}
+		if i > 0 {
+			largest := slices.MaxFunc(it.attributes, func(a, b string) int {
+				return sum(x.attributes[a].sizes) - sum(x.attributes[b].sizes)
+			})
+			it.literal = taken.take(x.segmentOf(largest))
+		}
+		out = append(out, it)
+	}
+	return out
+}
+
+// segmentOf is the literal of an attribute in sort keys.
+func (x *entityType) segmentOf(attribute string) string { return segment(goName(attribute)) }
+
+// build makes the Go types and the layout.
+func (x *entityType) build() error {
+	n := &namer{types: scope{x.name: true}}
+	m := &structure{name: x.name}
+	taken := scope{}
+	m.fields = append(m.fields, field{name: "_", typ: typeFor[struct{}]("struct{}"), ddb: x.tableTag()})
+	items := x.itemNames()
+	root := x.prefix + items[0].literal
+	onRoot := 0
+	for i, f := range x.fields {
+		typ := typeFor[string]("string")
+		if f.number {
+			typ = typeFor[int64]("int64")
+		}
+		ddb := "sk=" + root
+		if i == 0 {
+			ddb = "pk=" + x.partition
+		}
+		taken[f.name] = true
+		m.fields = append(m.fields, field{name: f.name, attribute: f.attribute, typ: typ, ddb: ddb})
+	}
+	for i, it := range items {
+		for _, attribute := range it.attributes {
+			p := x.attributes[attribute]
+			if !x.shown(attribute) {
+				x.notes = append(x.notes, "an attribute whose name cannot be in a tag, or counts as data, stays on "+
+					"the root item as it is")
+				continue
+			}
+			f := n.fieldOf(attribute, p, owner{x.name, len(x.docs), taken}, false)
+			f.ddb = "sk=" + x.prefix + it.literal
+			if f.typ.structure != nil && (f.typ.rt.Kind() == reflect.Struct || f.typ.rt.Kind() == reflect.Pointer) {
+				f.ddb += ",nested"
+			}
+			if i == 0 {
+				onRoot++
+			}
+			if attribute == x.table.TTL && f.typ.expr == "time.Time" {
+				f.ddb += ",ttl,all"
+			}
+			f.comment = strings.TrimPrefix(f.comment+"; "+x.why[attribute], "; ")
+			f.comment = strings.TrimSuffix(f.comment, "; ")
+			m.fields = append(m.fields, f)
+		}
+	}
+	if onRoot == 0 && !slices.ContainsFunc(m.fields, func(f field) bool { return f.ddb == "sk="+root }) {
+		m.fields = append(m.fields, field{name: "_", typ: typeFor[struct{}]("struct{}"), ddb: "sk=" + root + ",root"})
+	}
+	for _, name := range x.arranged.Elements {
+		m.fields = append(m.fields, x.elementField(n, name, taken))
+	}
+	m.fields = slices.Insert(m.fields, 1, x.indexFields(m.fields)...)
+	x.model, x.structs = m, n.out
+	return x.compile()
+}
+
+// tableTag is the tag of the model's table.
+func (x *entityType) tableTag() string {
+	tag := "table=" + x.tableName
+	for i, name := range []string{"PK", "SK"} {
+		if x.attributes[name] != nil {
+			tag += []string{",hash=ItemPK", ",range=ItemSK"}[i]
+		}
+	}
+	if p := x.attributes[x.table.TTL]; p != nil && p.epochs == p.n {
+		tag += ",ttl=" + scopeOf(x.attributes).take("expiresAt")
+	}
+	for _, r := range [][2]string{{"_v", "version"}, {"_s", "state"}, {"_a", "incarnation"}, {"_m", "migration"}} {
+		if x.attributes[r[0]] != nil {
+			tag += "," + r[1] + "=" + scopeOf(x.attributes).take(r[0]+"_")
+		}
+	}
+	return tag
+}
+
+func scopeOf(attributes map[string]*profile) scope {
+	s := scope{}
+	for name := range attributes {
+		s[name] = true
+	}
+	return s
+}
+
+// elementField is the field of a list or map whose elements are items.
+func (x *entityType) elementField(n *namer, attribute string, taken scope) field {
+	e, p := x.lists[attribute], x.attributes[attribute]
+	f := field{name: taken.take(goName(attribute)), attribute: attribute}
+	f.ddb = "sk=" + x.elementPrefix + x.segmentOf(attribute) + "#"
+	var elem goType
+	switch {
+	case e.list && e.scalar:
+		elem = typeFor[string]("string")
+		f.ddb += "{.}"
+	case e.list:
+		s := n.structOf(p.values, x.name+singular(f.name), e.keys)
+		elem = goType{expr: s.name, rt: s.reflected(), structure: s}
+		f.ddb += keyTemplate(s, p.values, e.keys)
+	default:
+		elem = n.typeOf(p.values, x.name+singular(f.name))
+		f.ddb += "{key}"
+	}
+	if e.list {
+		f.typ = goType{expr: "[]" + elem.expr, rt: reflect.SliceOf(elem.rt), structure: elem.structure}
+	} else {
+		f.typ = goType{
+			expr: "map[string]" + elem.expr, rt: reflect.MapOf(reflect.TypeFor[string](), elem.rt),
+			structure: elem.structure,
+		}
+	}
+	f.comment = x.why[attribute]
+	return f
+}
+
+// keyTemplate is the template of the fields in the key of an element.
+func keyTemplate(s *structure, p *profile, keys []string) string {
+	var parts []string
+	for _, key := range keys {
+		i := slices.IndexFunc(s.fields, func(f field) bool { return f.attribute == key })
+		f := s.fields[i]
+		switch {
+		case f.typ.expr == "int64":
+			parts = append(parts, "{"+f.name+":sortable}")
+		default:
+			parts = append(parts, "{"+f.name+"}")
+		}
+	}
+	return strings.Join(parts, "#")
+}
+
+// indexFields are the declarations of the table's indexes whose keys are fields of the root item.
+func (x *entityType) indexFields(fields []field) []field {
+	var out []field
+	for _, i := range x.table.Indexes {
+		names := func(attributes []string) (string, bool) {
+			var all []string
+			for _, a := range attributes {
+				k := slices.IndexFunc(fields, func(f field) bool { return f.attribute == a && f.name != "_" })
+				if k < 0 || !slices.Contains([]string{"string", "int64"}, fields[k].typ.expr) {
+					return "", false
+				}
+				all = append(all, "{"+fields[k].name+"}")
+			}
+			return strings.Join(all, ";"), true
+		}
+		hash, ok1 := names(i.hash)
+		sort, ok2 := names(i.sort)
+		if !ok1 || !ok2 || i.Local {
+			x.notes = append(x.notes, fmt.Sprintf("the index %s is not declared: its keys are not texts or integers "+
+				"of the "+
+				"root item that always exist, or it is a local index: see docs/indexes.md", i.Name))
+			continue
+		}
+		tag := fmt.Sprintf("index=%s,pk=%s", i.Name, hash)
+		if sort != "" {
+			tag += ",sk=" + sort
+		}
+		switch i.Projection {
+		case "KEYS_ONLY":
+			tag += ",project=keys"
+		case "INCLUDE":
+			var list []string
+			for _, a := range i.Attributes {
+				if k := slices.IndexFunc(fields, func(f field) bool {
+					return f.attribute == a && f.name != "_" && slices.Contains(x.arranged.Items[0], a)
+				}); k >= 0 {
+					list = append(list, fields[k].name)
+				}
+			}
+			if tag += ",project=keys"; len(list) > 0 {
+				tag = strings.TrimSuffix(tag, "keys") + "'" + strings.Join(list, ",") + "'"
+			}
+		}
+		out = append(out, field{name: "_", typ: typeFor[struct{}]("struct{}"), ddb: tag})
+	}
+	return out
+}
+
+// compile builds the layout of the model, as gen does from the written file.
+func (x *entityType) compile() error {
+	t := schema.TypeOf(x.model.reflected())
+	t.Name = x.name
+	e, err := schema.Build(t)
+	if err != nil {
+		return fmt.Errorf("the model of %s has faults: %w", x.name, err)
+	}
+	x.schema = e
+	x.layout, err = layout.New(e.Layout())
+	return err
+}

@@ -1,0 +1,121 @@
+package discover
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/migration/layout"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// placing says which items of a layout a forecast has.
+type placing struct {
+	layout *layout.Layout
+	schema *schema.Entity
+	// items are the fixed items by their sort key templates, the root item as number 0.
+	items map[string]int
+	// elements are the attributes whose elements are items, and indexes those of the workload.
+	elements, indexes []string
+	// exact returns the sizes of the items of a document, in the order of its collection; nil for items that the mapper
+	// inserts.
+	exact func(sample int) ([]int, error)
+}
+
+// sizes divides documents, and returns the sizes of their items.
+func (p *placing) sizes(docs []item.Attributes) (*forecast.Sizes, error) {
+	n := 1
+	for _, i := range p.items {
+		n = max(n, i+1)
+	}
+	s := &forecast.Sizes{Items: make([][]int, n), Elements: map[string][][]int{}, Entries: map[string][]int{}}
+	for i, d := range docs {
+		c, err := p.layout.Split(d)
+		if err != nil {
+			return nil, fmt.Errorf("entity %d of the sample: %w", i+1, err)
+		}
+		for k := range s.Items {
+			s.Items[k] = append(s.Items[k], 0)
+		}
+		for _, name := range p.elements {
+			s.Elements[name] = append(s.Elements[name], nil)
+		}
+		for _, name := range p.indexes {
+			s.Entries[name] = append(s.Entries[name], 0)
+		}
+		var bytes []int
+		if p.exact != nil {
+			if bytes, err = p.exact(i); err != nil {
+				return nil, fmt.Errorf("entity %d of the sample: %w", i+1, err)
+			}
+		} else {
+			for _, it := range c.Items {
+				bytes = append(bytes, p.inserted(it))
+			}
+		}
+		p.place(s, i, c, bytes)
+	}
+	return s, nil
+}
+
+// inserted is the size of an item that the mapper inserts: with its keys, version and incarnation.
+func (p *placing) inserted(it *layout.Item) int {
+	t := p.layout.Tables[it.Kind.Table]
+	at := item.Place{Table: &item.Table{Name: t.Name, Hash: t.Hash, Range: t.Range}, PK: it.PK, SK: it.SK}
+	n := attr.ItemSize(it.Attributes) + at.KeySize()
+	for _, name := range []string{p.layout.Reserved.Version, cmp.Or(p.layout.Incarnation, schema.DefaultIncarnation)} {
+		if name != "" {
+			n += attr.AttributeSize(name, item.NewToken())
+		}
+	}
+	return n
+}
+
+// place notes the sizes of the items of one document.
+func (p *placing) place(s *forecast.Sizes, sample int, c *layout.Collection, bytes []int) {
+	type sized struct {
+		key  string
+		size int
+	}
+	parts := map[string][]sized{}
+	for i, it := range c.Items {
+		n := bytes[i]
+		switch {
+		case it.Kind.From != "":
+			parts[it.Kind.From] = append(parts[it.Kind.From], sized{it.SK.Text, n})
+		case it.Kind.Root:
+			s.Items[0][sample] = n
+			p.entries(s, sample, it, n)
+		default:
+			s.Items[p.items[it.Kind.SortKey.Template]][sample] = n
+		}
+	}
+	for name, all := range parts {
+		slices.SortFunc(all, func(a, b sized) int { return strings.Compare(a.key, b.key) })
+		for _, x := range all {
+			s.Elements[name][sample] = append(s.Elements[name][sample], x.size)
+		}
+	}
+}
+
+// entries notes the sizes of the entries of a root item in the indexes.
+func (p *placing) entries(s *forecast.Sizes, sample int, it *layout.Item, size int) {
+	for _, ix := range p.schema.Indexes {
+		if s.Entries[ix.Name] == nil {
+			continue
+		}
+		s.Entries[ix.Name][sample] = ix.EntrySize(func(name string) int {
+			switch name {
+			case ix.Table.Hash:
+				return len(name) + len(it.PK.Text)
+			case ix.Table.Range:
+				return len(name) + len(it.SK.Text)
+			}
+			return sizeOf(name, it.Attributes[name])
+		}, size)
+	}
+}
