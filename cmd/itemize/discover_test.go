@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -170,7 +171,9 @@ func (d *discovery) replay(r discovered, model int) {
 		d.Logf("%-40s predicted %8s WCU %8s RCU, consumed %8s WCU %8s RCU, for %v entities", op.Name,
 			number(op.OnceWCU*n),
 			number(op.OnceRCU*n), number(got[i].WCU), number(got[i].RCU), n)
-		same := math.Abs(got[i].WCU-op.OnceWCU*n) < 1e-6 && math.Abs(got[i].RCU-op.OnceRCU*n) < 1e-6
+		// the units of transactions and numbers are wrong on some engines
+		same := !enginetest.ReportsTransactions(d) || math.Abs(got[i].WCU-op.OnceWCU*n) < 1e-6 &&
+			math.Abs(got[i].RCU-op.OnceRCU*n) < 1e-6
 		if got[i].N != x.Sampled || !same {
 			d.Errorf("%s: predicted %v WCU and %v RCU, consumed %v and %v", op.Name, op.OnceWCU*n, op.OnceRCU*n,
 				got[i].WCU,
@@ -203,29 +206,15 @@ func itemsOfFiles(t *testing.T, names ...string) []attributes {
 	return out
 }
 
-// The documents of the example as monoliths: the written model compiles, the migration costs what discover predicts,
-// and so does each operation afterwards.
-func TestDiscoverPackages(t *testing.T) {
-	enginetest.Need(t, enginetest.Transactions)
-	d := newDiscovery(t, "name:S", "", itemsOfFiles(t, "../../examples/packages/testdata/express.json"))
-	r := d.discover()
-	d.migrate(r, 0)
-	d.replay(r, 0)
-}
-
-// The same for other documents. ITEMIZE_DOCUMENTS are files, ITEMIZE_KEYS the key attributes, and ITEMIZE_WORKLOAD is
-// a workload for the first type.
+// The document of the example as a monolith: the written model compiles, the migration costs what discover predicts,
+// and so does each operation afterwards. For other documents, ITEMIZE_DOCUMENTS are files, ITEMIZE_KEYS the key
+// attributes, and ITEMIZE_WORKLOAD is a workload for the first type.
 func TestDiscoverDocuments(t *testing.T) {
-	pattern := os.Getenv("ITEMIZE_DOCUMENTS")
-	if pattern == "" {
-		t.Skip("set ITEMIZE_DOCUMENTS to the files of documents")
-	}
-	enginetest.Need(t, enginetest.Transactions)
-	names, err := filepath.Glob(pattern)
+	names, err := filepath.Glob(cmp.Or(os.Getenv("ITEMIZE_DOCUMENTS"), "../../examples/packages/testdata/express.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash, sort, two := strings.Cut(os.Getenv("ITEMIZE_KEYS"), ",")
+	hash, sort, two := strings.Cut(cmp.Or(os.Getenv("ITEMIZE_KEYS"), "name"), ",")
 	if two {
 		sort += ":S"
 	}
@@ -317,7 +306,7 @@ func TestDiscoverForms(t *testing.T) {
 				"id": str(fmt.Sprint("p", n)), "type": str("a"), "func": str("b"), "PK": str("c"), "SK": str("d"),
 				"_v": str("e"),
 				"_a": num(1), "a,b": str("f"), "q\"`": str("g"), "ü b": str("h"), "1st": str("i"), "Name": str("j"),
-				"_": str("k"),
+				"_":           str("k"),
 				"line\nbreak": str("l"), "{x}": str("m"), "a#b": str("n"), strings.Repeat("long", 60): str("o"),
 				"Limit": str("p"),
 			})
@@ -340,4 +329,82 @@ func TestDiscoverForms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A table with indexes and a time to live: the model has them, each operation on the migrated entities costs what the
+// forecast says, also in the indexes, and entities are found by the index.
+func TestDiscoverIndexes(t *testing.T) {
+	ctx := context.Background()
+	var items []attributes
+	for n := range 12 {
+		items = append(items, joined(patient(n), attributes{
+			"id": str(fmt.Sprint("p", n)), "email": str(fmt.Sprintf("secret%d@example.com", n)), "doctor": str(fmt.Sprint("d", n%3)),
+			"ward": num(n % 2), "until": num(1_900_000_000 + n), "state": str("open"),
+		}))
+	}
+	d := newDiscovery(t, "id:S", "", nil)
+	name := d.table + "-indexed"
+	key := func(hash, sort string) []types.KeySchemaElement {
+		out := []types.KeySchemaElement{{AttributeName: &hash, KeyType: types.KeyTypeHash}}
+		if sort != "" {
+			out = append(out, types.KeySchemaElement{AttributeName: &sort, KeyType: types.KeyTypeRange})
+		}
+		return out
+	}
+	definition := func(name string, kind types.ScalarAttributeType) types.AttributeDefinition {
+		return types.AttributeDefinition{AttributeName: &name, AttributeType: kind}
+	}
+	_, err := d.client.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: types.BillingModePayPerRequest, KeySchema: key("id", ""),
+		AttributeDefinitions: []types.AttributeDefinition{
+			definition("id", "S"), definition("email", "S"), definition("doctor", "S"), definition("ward", "N"),
+		},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{
+			{
+				IndexName: new("byEmail"), KeySchema: key("email", ""),
+				Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+			},
+			{
+				IndexName: new("byDoctor"), KeySchema: key("doctor", "ward"),
+				Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"name"}},
+			},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = d.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}) }()
+	if _, err := d.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName: &name, TimeToLiveSpecification: &types.TimeToLiveSpecification{
+			AttributeName: new("until"), Enabled: new(true),
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range items {
+		if _, err := d.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &name, Item: it}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.table = name
+	r := d.discover()
+	source := string(readAll(t, filepath.Join(d.dir, "store/models.go")))
+	for _, text := range []string{
+		"index=byEmail,pk={Email}", "index=byDoctor,pk={Doctor},sk={Ward}", ",ttl=expiresAt", ",ttl,all",
+	} {
+		if !strings.Contains(source, text) {
+			t.Errorf("the model lacks %s:\n%s", text, source)
+		}
+	}
+	d.migrate(r, 0)
+	d.replay(r, 0)
+}
+
+func readAll(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

@@ -243,24 +243,32 @@ func (x *entityType) use(ops []forecast.Operation) {
 	}
 }
 
-// assume sets the operations of a month. Each part of an entity that can change alone changes equally often. Half of
-// the reads are of the whole entity, and half of the small attributes.
+// assume sets the operations of a month. Each part of an entity that can change alone changes equally often. Keys of
+// indexes do not change. Half of the reads are of the whole entity, and half of the small attributes.
 func (x *entityType) assume(m Mix) {
-	var small []string
+	var small, changed []string
 	var ops []forecast.Operation
+	keys := map[string]bool{} // of indexes, which change rarely
+	for _, i := range x.workload.Indexes {
+		keys[i.Hash], keys[i.Range] = true, true
+	}
 	for _, a := range x.workload.Attributes {
 		switch {
 		case a.Elements != nil:
 			ops = append(ops, forecast.Operation{Name: "add to " + a.Name, Add: map[string]int{a.Name: 1}})
 		case statsOf(a.Sizes).P99 <= smallBytes:
-			small = append(small, a.Name)
+			if small = append(small, a.Name); !keys[a.Name] {
+				changed = append(changed, a.Name)
+			}
 		default:
 			ops = append(ops, forecast.Operation{Name: "change " + a.Name, Writes: []string{a.Name}})
 		}
 	}
 	reads := []forecast.Operation{{Name: "open it", All: true}}
+	if changed != nil {
+		ops = append(ops, forecast.Operation{Name: "change the small attributes", Writes: changed})
+	}
 	if small != nil {
-		ops = append(ops, forecast.Operation{Name: "change the small attributes", Writes: small})
 		reads = append(reads, forecast.Operation{Name: "read the small attributes", Reads: small})
 	}
 	for i := range ops {

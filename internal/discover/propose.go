@@ -230,8 +230,13 @@ func (x *entityType) itemNames() []itemName {
 	return out
 }
 
-// segmentOf is the literal of an attribute in sort keys.
-func (x *entityType) segmentOf(attribute string) string { return segment(goName(attribute)) }
+// segmentOf is the literal of an attribute in sort keys: of elements in the singular.
+func (x *entityType) segmentOf(attribute string) string {
+	if slices.Contains(x.arranged.Elements, attribute) {
+		return segment(singular(goName(attribute)))
+	}
+	return segment(goName(attribute))
+}
 
 // build makes the Go types and the layout.
 func (x *entityType) build() error {

@@ -17,6 +17,8 @@
 		}
 		return "";
 	};
+	// times are the marks of the time axis.
+	const times = (from, to) => [1 / 86400, 1 / 1440, 1 / 24, 1, 30, 365, 3650].filter(d => d >= from * 0.999 && d <= to);
 	const money = n => n === null || n === undefined ? "" :
 		"$" + (n >= 100 ? Math.round(n).toLocaleString("en") : String(Number(n.toPrecision(3))));
 
@@ -52,7 +54,9 @@
 		const plot = new uPlot({
 			width: width(), height: 340, series,
 			scales: { x: { time: false, distr: 3 }, y: { distr: 3 } },
-			axes: [axis((u, all) => all.map(v => v === null ? "" : time(v))),
+			axes: [Object.assign(axis((u, all) => all.map(time)), {
+				splits: () => times(chart.from, chart.to), filter: (u, all) => all,
+			}),
 				Object.assign(axis((u, all) => all.map(v => v === null ? "" : money(v))), { size: 76 })],
 			cursor: { drag: { x: false, y: false } },
 			hooks: { draw: [crossings] },
