@@ -89,11 +89,12 @@ func (c *command) discover(args []string) error {
 	}
 	o := discover.Options{Mix: a.mix, Type: a.typeName}
 	basis := ""
+	var billing forecast.Billing
 	if o.Prices, basis, err = c.prices(a.prices, nil); err != nil {
 		return err
 	}
 	if a.workload != "" {
-		if o.Operations, err = c.operations(a.workload); err != nil {
+		if o.Operations, billing, err = c.operations(a.workload); err != nil {
 			return err
 		}
 	}
@@ -110,6 +111,7 @@ func (c *command) discover(args []string) error {
 	if err != nil {
 		return err
 	}
+	r.Features = billing
 	next := ""
 	if a.write != "" {
 		if next, err = c.writeModels(r, &a, rest); err != nil {
@@ -131,24 +133,25 @@ func (c *command) discover(args []string) error {
 	return nil
 }
 
-// operations reads the operations of a workload.
-func (c *command) operations(path string) ([]forecast.Operation, error) {
-	b, err := c.read(path)
+// operations reads the operations and the billing of a workload.
+func (c *command) operations(path string) (ops []forecast.Operation, b forecast.Billing, err error) {
+	text, err := c.read(path)
 	if err != nil {
-		return nil, err
+		return nil, b, err
 	}
 	var f workloadFile
-	if err := decode(b, &f); err != nil {
-		return nil, fmt.Errorf("%s is not a workload: %w (docs/costs.md describes it; only its operations are used)",
+	if err := decode(text, &f); err != nil {
+		return nil, b, fmt.Errorf("%s is not a workload: %w (docs/costs.md describes it; only its operations and "+
+			"billing are used)",
 			path, err)
 	}
-	if err := timed(b); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err := timed(text); err != nil {
+		return nil, b, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(f.Operations) == 0 {
-		return nil, fmt.Errorf("%s has no operations: add reads and writes, with their number per month", path)
+		return nil, b, fmt.Errorf("%s has no operations: add reads and writes, with their number per month", path)
 	}
-	return f.Operations, nil
+	return f.Operations, f.Billing, nil
 }
 
 // sample reads the sample, nil for a plan.
@@ -351,6 +354,9 @@ func migrationLines(t *discover.Type, now time.Time) []string {
 	return lines
 }
 
+// movedBytes is the size from which a value may be better stored elsewhere: reading it costs 8 units more.
+const movedBytes = 64 << 10
+
 // attributeRows are the attributes of a type as texts.
 func attributeRows(t *discover.Type) []attributeRow {
 	var out []attributeRow
@@ -364,6 +370,9 @@ func attributeRows(t *discover.Type) []attributeRow {
 				text += ", " + e.Growing
 			}
 			notes = append(notes, text)
+		}
+		if a.Elements == nil && a.Size.P99 >= movedBytes {
+			notes = append(notes, "consider S3 or parts (s3=, chunk)")
 		}
 		if a.Compressed > 0 {
 			notes = append(notes, "compresses to "+count(a.Compressed))

@@ -338,8 +338,9 @@ func TestDiscoverIndexes(t *testing.T) {
 	var items []attributes
 	for n := range 12 {
 		items = append(items, joined(patient(n), attributes{
-			"id": str(fmt.Sprint("p", n)), "email": str(fmt.Sprintf("secret%d@example.com", n)), "doctor": str(fmt.Sprint("d", n%3)),
-			"ward": num(n % 2), "until": num(1_900_000_000 + n), "state": str("open"),
+			"id": str(fmt.Sprint("p", n)), "email": str(fmt.Sprintf("secret%d@example.com", n)),
+			"doctor": str(fmt.Sprint("d", n%3)),
+			"ward":   num(n % 2), "until": num(1_900_000_000 + n), "state": str("open"),
 		}))
 	}
 	d := newDiscovery(t, "id:S", "", nil)
@@ -366,7 +367,9 @@ func TestDiscoverIndexes(t *testing.T) {
 			},
 			{
 				IndexName: new("byDoctor"), KeySchema: key("doctor", "ward"),
-				Projection: &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"name"}},
+				Projection: &types.Projection{
+					ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: []string{"name"},
+				},
 			},
 		},
 	})

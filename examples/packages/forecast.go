@@ -16,8 +16,7 @@ import (
 )
 
 // workload returns the operations on a package in a month: 30 releases, 60 moved tags, and 100,000
-// reads of the head. The release that is written is separate from the others, because an item
-// collection does not write those.
+// reads of the head. A layout can store the releases as items, one for each.
 func workload(d registry.Document) (forecast.Workload, error) {
 	p := d.Package()
 	size := func(name string, v any) (forecast.Attribute, error) {
@@ -26,9 +25,8 @@ func workload(d registry.Document) (forecast.Workload, error) {
 	}
 	slices.SortFunc(p.Releases,
 		func(a, b registry.Release) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Version, b.Version)) })
-	release := p.Releases[0]
 	w := forecast.Workload{Name: d.Name, Operations: []forecast.Operation{
-		{Name: "a new release", PerMonth: 30, Writes: []string{"release"}},
+		{Name: "a new release", PerMonth: 30, Add: map[string]int{"releases": 1}},
 		{Name: "a moved tag", PerMonth: 60, Writes: []string{"tags"}},
 		{Name: "read the head", PerMonth: 100_000, Reads: []string{"description", "license", "keywords"}},
 	}}
@@ -40,8 +38,7 @@ func workload(d registry.Document) (forecast.Workload, error) {
 		{"license", d.License},
 		{"keywords", d.Keywords},
 		{"tags", d.Tags},
-		{"release", release},
-		{"other releases", p.Releases[1:]},
+		{"releases", p.Releases},
 		{"dependencies", d.Dependencies},
 		{"devDependencies", d.DevDependencies},
 		{"scripts", d.Scripts},
@@ -52,6 +49,9 @@ func workload(d registry.Document) (forecast.Workload, error) {
 		if err != nil {
 			return w, err
 		}
+		if a.name == "releases" {
+			attribute.Elements = elementsOf(p.Releases)
+		}
 		w.Attributes = append(w.Attributes, attribute)
 	}
 	return w, nil
@@ -61,13 +61,26 @@ func workload(d registry.Document) (forecast.Workload, error) {
 var handMade = forecast.Layout{Name: "this example's", Items: [][]string{
 	{"description", "license", "keywords"},
 	{"tags"},
-	{"release"},
-	{"other releases"},
 	{"dependencies"},
 	{"devDependencies"},
 	{"scripts"},
 	{"files", "exports"},
-}}
+}, Elements: []string{"releases"}}
+
+// elementsOf describes the releases. Their times and versions are in the keys, with 30 bytes for a time.
+func elementsOf(releases []registry.Release) *forecast.Elements {
+	e := &forecast.Elements{Counts: []int{len(releases)}}
+	var versions []int
+	for _, r := range releases {
+		versions = append(versions, len("Version")+len(r.Version))
+	}
+	e.Attributes = []forecast.Attribute{
+		{Name: "At", Sizes: []int{len("At") + 30}},
+		{Name: "Version", Sizes: versions},
+		{Name: "Listed", Sizes: []int{len("Listed") + 1}},
+	}
+	return e
+}
 
 // month prints the cost of a month in several layouts.
 func month(w io.Writer, d registry.Document) error {
@@ -90,6 +103,9 @@ func month(w io.Writer, d registry.Document) error {
 		if len(f.Items) == 1 {
 			items = "item"
 		}
+		if f.Elements != nil {
+			items += ", and releases"
+		}
 		fmt.Fprintf(t, "  %s\t%d %s\t%.0f WCU\t%.0f RCU\t$%.5f\n", f.Layout.Name, len(f.Items), items, f.WCU, f.RCU,
 			f.Total)
 	}
@@ -100,6 +116,7 @@ func month(w io.Writer, d registry.Document) error {
 	for _, it := range advice.Best.Layout.Items {
 		groups = append(groups, strings.Join(it, " + "))
 	}
+	groups = append(groups, advice.Best.Layout.Elements...)
 	fmt.Fprintf(w, "\n  advised: %s\n", strings.Join(groups, "; "))
 	return nil
 }

@@ -35,8 +35,8 @@ func monoliths[T any](t *testing.T, n int, value func(i int) T) []item.Attribute
 
 func words100(n int) string { return strings.Repeat("some words ", n) }
 
-// The models that discover writes for the documents of the examples cost no more than the models that were made by hand,
-// with the operations that the examples are about.
+// The models that discover writes for the documents of the examples cost no more than the models that were made by
+// hand, with the operations that the examples are about.
 func TestAdviceBeatsTheExamples(t *testing.T) {
 	text, err := os.ReadFile("../../examples/packages/testdata/express.json")
 	if err != nil {

@@ -27,6 +27,9 @@ type Report struct {
 	// Notes are about the table.
 	Notes []string `json:"notes,omitempty"`
 
+	// Features are those of the bill that the table does not show: backups and reads of the stream.
+	Features forecast.Billing `json:"features"`
+
 	only string
 }
 
@@ -340,12 +343,12 @@ func (m *Migration) PaidOn(from time.Time) (time.Time, bool) {
 	return from.AddDate(0, 0, int(math.Ceil(*m.Days))), true
 }
 
-// Billing is the billing of the table.
+// Billing is the billing of the table, with the other features.
 func (r *Report) Billing() forecast.Billing {
-	return forecast.Billing{
-		Provisioned: r.Table.Provisioned, Infrequent: r.Table.Infrequent, Replicas: r.Table.Replicas,
-		Recovery: r.Table.Recovery,
-	}
+	b := r.Features
+	b.Provisioned, b.Infrequent = r.Table.Provisioned, r.Table.Infrequent
+	b.Replicas, b.Recovery = max(b.Replicas, r.Table.Replicas), b.Recovery || r.Table.Recovery
+	return b
 }
 
 // About describes the table in some lines.
