@@ -33,7 +33,7 @@ const (
 
 // maxWork bounds the work of trying all choices of elements: the number of prices of an operation in a sample. Beyond,
 // choices are changed one at a time, with a shorter search for each.
-const maxWork = 30_000_000
+const maxWork = 5_000_000
 
 // work estimates the work of trying all choices of so many lists.
 func (m *model) work(lists int) float64 {
@@ -152,7 +152,7 @@ func (m *model) best() *Advice {
 		return a
 	case n <= maxSubsets && m.separable():
 		items, a.Exact = m.subsets(m.itemCost), true
-	case n <= maxPartitions:
+	case n <= maxPartitions && bell[n]*float64(len(m.ops)*m.samples) <= 4*maxWork:
 		items, a.Exact = m.partitions(), true
 	default:
 		items = m.search()
@@ -248,14 +248,15 @@ func (m *model) itemCost(set uint) float64 {
 		n := m.size(s, set)
 		bytes += float64(n)
 		for _, op := range m.ops {
-			wcu, rcu := m.entries(&op, s, []uint{set})
+			wcu, query := m.entries(&op, s, []uint{set})
+			rcu := 0.0
 			if set&op.writes != 0 {
 				wcu += cost.WriteUnits(n)
 			}
 			if set&op.reads != 0 {
 				rcu += cost.ReadUnits(n)
 			}
-			total += op.PerMonth * m.p.Units(wcu, rcu*times(op.Strong))
+			total += op.PerMonth * m.p.Units(wcu, rcu*times(op.Strong)+query/2)
 		}
 		for _, x := range m.w.Indexes {
 			if entry, _, _ := m.entry(x, s, []uint{set}); entry > 0 {

@@ -55,12 +55,12 @@ func (f Forecast) Bill(p Prices, b Billing) []Charge {
 		return name
 	}
 	regions := float64(1 + b.Replicas)
+	used := b.Utilization
+	if used <= 0 {
+		used = 0.7
+	}
+	hours := func(units float64) float64 { return units / 3600 / math.Min(used, 1) }
 	if b.Provisioned {
-		used := b.Utilization
-		if used <= 0 {
-			used = 0.7
-		}
-		hours := func(units float64) float64 { return units / 3600 / math.Min(used, 1) }
 		add("writes", hours(f.WCU-f.IndexWCU), "WCU-hours", class("provisionedWrite", "infrequentProvisionedWrite"), 1)
 		add("writes to indexes", hours(f.IndexWCU), "WCU-hours", class("provisionedWrite",
 			"infrequentProvisionedWrite"), 1)
@@ -70,14 +70,19 @@ func (f Forecast) Bill(p Prices, b Billing) []Charge {
 		add("writes to indexes", f.IndexWCU, "WRU", class("write", "infrequentWrite"), 1e6)
 		add("reads", f.RCU, "RRU", class("read", "infrequentRead"), 1e6)
 	}
-	add("replicated writes", f.WCU*float64(b.Replicas), "rWRU", "replicatedWrite", 1e6)
-	gb := f.Bytes / gigabyte
+	replicated := (f.WCU - f.IndexWCU) * float64(b.Replicas)
+	if b.Provisioned {
+		add("replicated writes", hours(replicated), "rWCU-hours", "provisionedReplicatedWrite", 1)
+	} else {
+		add("replicated writes", replicated, "rWRU", "replicatedWrite", 1e6)
+	}
+	gb, table := f.Bytes/gigabyte, (f.Bytes-f.IndexBytes)/gigabyte
 	add("storage", gb*regions, "GB-months", class("storage", "infrequentStorage"), 1)
 	add("reads of the stream", b.StreamReads, "requests", "streamRead", 1e6)
 	if b.Recovery {
-		add("point-in-time recovery", gb*regions, "GB-months", "recovery", 1)
+		add("point-in-time recovery", table*regions, "GB-months", "recovery", 1)
 	}
-	add("backups", gb*b.Backups, "GB-months", "backup", 1)
+	add("backups", table*b.Backups, "GB-months", "backup", 1)
 	add("S3 puts", f.Puts, "requests", "s3Put", 1000)
 	add("S3 gets", f.Gets, "requests", "s3Get", 1000)
 	add("S3 storage", f.ObjectBytes/gigabyte, "GB-months", "s3Storage", 1)

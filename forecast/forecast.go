@@ -31,7 +31,9 @@ type Forecast struct {
 	Gets float64 `json:"s3Gets,omitempty"`
 	// Bytes is the storage of items and entries of indexes, with the 100 bytes that DynamoDB adds to each.
 	// ObjectBytes is the storage in S3.
-	Bytes       float64 `json:"bytes"`
+	Bytes float64 `json:"bytes"`
+	// IndexBytes is the part of Bytes for entries of indexes, which backups do not include.
+	IndexBytes  float64 `json:"indexBytes,omitempty"`
 	ObjectBytes float64 `json:"s3Bytes,omitempty"`
 	// Requests and Storage are prices in dollars, and Total is their sum: of a standard table on demand, and of
 	// S3. Bill has others.
@@ -53,7 +55,9 @@ type OperationCost struct {
 	WCU     float64 `json:"wcu"`
 	RCU     float64 `json:"rcu"`
 	OnceWCU float64 `json:"onceWcu"`
-	OnceRCU float64 `json:"onceRcu"`
+	// TransactionWCU are the WCU of one operation if it is a transaction, as a save of several items is by default.
+	TransactionWCU float64 `json:"transactionWcu"`
+	OnceRCU        float64 `json:"onceRcu"`
 	// Dollars is the price of a month on demand.
 	Dollars float64 `json:"dollars"`
 }
@@ -134,8 +138,9 @@ func (m *model) sum(items []uint) Forecast {
 		u := m.once(op, items)
 		n := op.PerMonth * entities
 		f.Operations = append(f.Operations, OperationCost{
-			op.Name, op.PerMonth, n, u.wcu * n, u.rcu * n, u.wcu, u.rcu,
-			m.p.Units(u.wcu*n, u.rcu*n) + m.objects(u.puts*n, u.gets*n),
+			Name: op.Name, PerDocument: op.PerMonth, Times: n, WCU: u.wcu * n, RCU: u.rcu * n, OnceWCU: u.wcu,
+			TransactionWCU: u.atomic, OnceRCU: u.rcu,
+			Dollars: m.p.Units(u.wcu*n, u.rcu*n) + m.objects(u.puts*n, u.gets*n),
 		})
 		f.WCU += u.wcu * n
 		f.RCU += u.rcu * n
@@ -144,6 +149,7 @@ func (m *model) sum(items []uint) Forecast {
 		f.Gets += u.gets * n
 	}
 	f.Bytes = (bytes + itemOverhead*stored) * entities
+	f.IndexBytes = m.entryBytes(items) * entities
 	f.Requests = m.p.Units(f.WCU, f.RCU) + m.objects(f.Puts, f.Gets)
 	f.ObjectBytes = m.objectBytes() * entities
 	f.Storage = m.p.store(stored, bytes)*entities + m.p.orZero("s3Storage")*f.ObjectBytes/gigabyte

@@ -50,7 +50,8 @@ type elementCost struct {
 }
 
 // units are the costs of one operation: the mean over the samples.
-type units struct{ wcu, index, rcu, puts, gets float64 }
+// atomic is wcu as a transaction.
+type units struct{ wcu, atomic, index, rcu, puts, gets float64 }
 
 func newModel(w Workload, p Prices) *model {
 	m := &model{w: w, p: p, samples: 1, index: map[string]int{}, perItem: w.perItem()}
@@ -319,8 +320,12 @@ func (m *model) once(op *modelOp, items []uint) units {
 				reads++
 			}
 		}
-		if op.Atomic && touched > 1 {
-			write *= 2
+		atomic := write
+		if touched > 1 {
+			atomic *= 2
+		}
+		if op.Atomic {
+			write = atomic
 		}
 		if op.All || reads > 1 {
 			if query := m.whole(s, items); op.All || query < get {
@@ -328,14 +333,15 @@ func (m *model) once(op *modelOp, items []uint) units {
 			}
 		}
 		index, query := m.entries(op, s, items)
-		get = (get + query) * times(op.Strong)
+		get = get*times(op.Strong) + query/2 // an index is read eventually consistent
 		if checked := op.Atomic && touched > 1 && items[0]&op.writes != 0; e.adds && !checked {
 			get += cost.ReadUnits(m.item(s, items, 0))
 		}
 		u.wcu, u.index, u.rcu = u.wcu+write+index, u.index+index, u.rcu+get
+		u.atomic += atomic + index
 	}
 	n := float64(m.samples)
-	u.wcu, u.index, u.rcu = u.wcu/n, u.index/n, u.rcu/n
+	u.wcu, u.atomic, u.index, u.rcu = u.wcu/n, u.atomic/n, u.index/n, u.rcu/n
 	u.puts = float64(bits.OnesCount(op.writes & m.external))
 	if u.gets = float64(bits.OnesCount(op.reads & m.external)); op.All {
 		u.gets = float64(bits.OnesCount(m.external))
@@ -439,6 +445,19 @@ func (m *model) store(items []uint) (stored, bytes, wcu float64) {
 	}
 	n := float64(m.samples)
 	return stored / n, bytes / n, wcu / n
+}
+
+// entryBytes returns the bytes of one document in indexes, with those that DynamoDB adds: the mean over the samples.
+func (m *model) entryBytes(items []uint) float64 {
+	n := 0
+	for s := range m.samples {
+		for _, x := range m.w.Indexes {
+			if size, _, _ := m.entry(x, s, items); size > 0 {
+				n += size + itemOverhead
+			}
+		}
+	}
+	return float64(n) / float64(m.samples)
 }
 
 // objectBytes returns the bytes of one document in S3: the mean over the samples.

@@ -41,6 +41,7 @@ var priceNames = map[string]string{
 	"infrequentStorage":          "GB-month",
 	"infrequentProvisionedWrite": "WCU-hour",
 	"infrequentProvisionedRead":  "RCU-hour",
+	"provisionedReplicatedWrite": "rWCU-hour",
 	"replicatedWrite":            "1,000,000 replicated write request units",
 	"streamRead":                 "1,000,000 stream read request units",
 	"recovery":                   "GB-month",

@@ -136,7 +136,7 @@ func (w Workload) Single() Layout {
 		}
 		l.Items = append(l.Items, []string{a.Name})
 	}
-	if l.Items == nil { // the root item
+	if l.Items == nil && l.Elements != nil { // the root item
 		l.Items, l.Elements = [][]string{{l.Elements[0]}}, l.Elements[1:]
 	}
 	return l

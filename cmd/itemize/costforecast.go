@@ -257,6 +257,29 @@ func (c *command) showOperations(a forecastAnswer) {
 		fmt.Fprintln(t)
 	}
 	t.Flush()
+	for _, n := range atomicNotes(a) {
+		fmt.Fprintf(c.stdout, "  note: %s\n", n)
+	}
+}
+
+// atomicNotes say what operations on several items cost as transactions, in the layouts of the library.
+func atomicNotes(a forecastAnswer) []string {
+	var out []string
+	for i, op := range a.operations {
+		for _, f := range a.Forecasts {
+			if f.NotStorable != "" || len(f.Items) < 2 && len(f.Layout.Elements) == 0 {
+				continue
+			}
+			if o := f.Operations[i]; o.TransactionWCU > o.OnceWCU {
+				out = append(out, fmt.Sprintf("%s writes several items: %s with Independent(), %s as one "+
+					"transaction, which is the "+
+					"default of a save (\"atomic\": true in the workload)", op.Name, once(o.OnceWCU, 0),
+					once(o.TransactionWCU, 0)))
+				break
+			}
+		}
+	}
+	return out
 }
 
 // once formats the units of an operation.

@@ -103,6 +103,11 @@ func (c *command) discover(args []string) error {
 			return fmt.Errorf("%s exists: remove it, or pass -force to replace it", filepath.Join(a.write, modelsName))
 		}
 	}
+	if a.page != "" {
+		if _, err := os.Stat(filepath.Dir(c.path(a.page))); err != nil {
+			return fmt.Errorf("-html %s: its folder does not exist: make it", a.page)
+		}
+	}
 	s, err := c.sample(&a, rest)
 	if err != nil || s == nil {
 		return err
@@ -170,7 +175,10 @@ func (c *command) sample(a *discoverAsked, from []string) (*discover.Sample, err
 		}
 		return keys(discover.ReadExport(c.ctx, files, a.sample))
 	}
-	if _, err := os.Stat(c.path(from[0])); err == nil || len(from) > 1 || strings.ContainsAny(from[0], `/\`) {
+	if _, err := os.Stat(c.path(from[0])); err != nil && len(from) > 1 {
+		return nil, usagef("%s: not a file, and several names: write one table, or files that exist", from[0])
+	}
+	if _, err := os.Stat(c.path(from[0])); err == nil || strings.ContainsAny(from[0], `/\`) {
 		if _, err := os.Stat(filepath.Join(c.path(from[0]), "manifest-summary.json")); err == nil {
 			files, err := c.files(&a.remote, from[0])
 			if err != nil {
@@ -183,6 +191,9 @@ func (c *command) sample(a *discoverAsked, from []string) (*discover.Sample, err
 			paths[i] = c.path(p)
 		}
 		return keys(discover.ReadFiles(paths, a.sample))
+	}
+	if ext := filepath.Ext(from[0]); ext == ".json" || ext == ".jsonl" {
+		return nil, fmt.Errorf("no file %s: check its name and folder", from[0])
 	}
 	if a.key != "" {
 		return nil, usagef("-key %s: the keys of a table are known: leave it out", a.key)

@@ -291,6 +291,23 @@ func TestDiscoverForms(t *testing.T) {
 		{"a sort key that varies", "clinic:S", "no:S", func(n int) attributes {
 			return joined(patient(n), attributes{"clinic": str(fmt.Sprint("c", n%3)), "no": str(fmt.Sprint("p", n))})
 		}},
+		{
+			"values only in both keys, and a type that has the name of a placeholder", "PK:S", "SK:S",
+			func(n int) attributes {
+				if n%2 == 0 {
+					return attributes{"PK": str(fmt.Sprint("IMPORT#p", n)), "SK": str("MODELS"), "x": str("y")}
+				}
+				return joined(patient(n), attributes{"PK": str(fmt.Sprint("PATIENT#p", n)), "SK": str(fmt.Sprint("CASE#",
+					n))})
+			},
+		},
+		{"lists with names of generated code", "id:S", "", func(n int) attributes {
+			d := attributes{"id": str(fmt.Sprint("p", n)), "text": str(strings.Repeat("long ", 500))}
+			for _, name := range []string{"limit", "filter", "keys", "orderLines", "order_lines", "fields"} {
+				d[name] = patient(n)["visits"]
+			}
+			return d
+		}},
 		{"one map", "id:S", "", func(n int) attributes {
 			return attributes{"id": str(fmt.Sprint("p", n)), "data": mapOf(patient(n)), "rev": num(1)}
 		}},
@@ -315,7 +332,7 @@ func TestDiscoverForms(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			enginetest.Need(t)
 			var items []attributes
-			for n := range 12 {
+			for n := range 24 {
 				items = append(items, c.item(n))
 			}
 			d := newDiscovery(t, c.hash, c.sort, items)
@@ -342,6 +359,9 @@ func TestDiscoverIndexes(t *testing.T) {
 			"doctor": str(fmt.Sprint("d", n%3)),
 			"ward":   num(n % 2), "until": num(1_900_000_000 + n), "state": str("open"),
 		}))
+		if n%3 == 0 {
+			delete(items[n], "until") // never expires
+		}
 	}
 	d := newDiscovery(t, "id:S", "", nil)
 	name := d.table + "-indexed"
@@ -393,7 +413,7 @@ func TestDiscoverIndexes(t *testing.T) {
 	r := d.discover()
 	source := string(readAll(t, filepath.Join(d.dir, "store/models.go")))
 	for _, text := range []string{
-		"index=byEmail,pk={Email}", "index=byDoctor,pk={Doctor},sk={Ward}", ",ttl=expiresAt", ",ttl,all",
+		"index=byEmail,pk={Email}", "index=byDoctor,pk={Doctor},sk={Ward}", ",ttl=until", ",ttl,all",
 	} {
 		if !strings.Contains(source, text) {
 			t.Errorf("the model lacks %s:\n%s", text, source)

@@ -40,6 +40,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"times":      timesOf,
 	"items":      itemsOf,
 	"charges":    chargesOf,
+	"atomic":     atomicNotes,
 	"charge":     chargeText,
 	"chart":      newChart,
 	"bars":       bars,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,8 @@ import (
 type remote struct{ endpoint, region, s3 string }
 
 func (r *remote) flags(f *flags) {
-	f.StringVar(&r.endpoint, "endpoint", "", "`URL` of DynamoDB (default: that of the region)")
+	f.StringVar(&r.endpoint, "endpoint", cmp.Or(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), os.Getenv("AWS_ENDPOINT_URL")),
+		"`URL` of DynamoDB (default: that of the region)")
 	f.StringVar(&r.region, "region", os.Getenv("AWS_REGION"),
 		"AWS `region` (default: AWS_REGION); credentials come from the environment")
 }
@@ -29,6 +31,9 @@ func (r *remote) flags(f *flags) {
 func (r *remote) client(attempts int) (*dynamodb.Client, error) {
 	o := dynamodb.Options{RetryMaxAttempts: attempts}
 	if r.endpoint != "" {
+		if !strings.HasPrefix(r.endpoint, "http://") && !strings.HasPrefix(r.endpoint, "https://") {
+			return nil, usagef("-endpoint %s: write http:// or https:// in front of it", r.endpoint)
+		}
 		o.BaseEndpoint = &r.endpoint
 	}
 	var err error

@@ -6,12 +6,17 @@ import (
 	"go/parser"
 	"go/token"
 	"math/rand/v2"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/charge"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/testing/draws"
 )
@@ -123,7 +128,7 @@ func TestElementKeys(t *testing.T) {
 		{"several types", list(str("a"), num(2)), ""},
 		{"NULL", list(str("a"), &types.AttributeValueMemberNULL{Value: true}), ""},
 	} {
-		p := newProfile(0)
+		p := newProfile(new(int), 0)
 		p.add(x.list)
 		got := ""
 		if e := elementsOf("l", p, []item.Attributes{{"l": x.list}}); e != nil {
@@ -255,4 +260,165 @@ func TestSourceOfHostileNames(t *testing.T) {
 			t.Fatalf("%q: %v\n%s", names, err, source)
 		}
 	}
+}
+
+// randomValue returns a value of any type, of the form that a seed determines, so that items are alike.
+func randomValue(r *rand.Rand, form, depth int) types.AttributeValue {
+	switch form % 16 {
+	case 0:
+		return str([]string{"", "a", "2024-03-01T10:00:00Z", "x"}[r.IntN(4)])
+	case 1:
+		return num(1_700_000_000 + r.IntN(9))
+	case 2:
+		return &types.AttributeValueMemberN{
+			Value: []string{"0", "1.5", "-3", "1E30", "123456789012345678901234567890"}[r.IntN(5)],
+		}
+	case 3:
+		return &types.AttributeValueMemberBOOL{Value: r.IntN(2) == 0}
+	case 4:
+		return &types.AttributeValueMemberNULL{Value: true}
+	case 5:
+		return &types.AttributeValueMemberSS{Value: []string{"a", "b"}}
+	case 6:
+		return &types.AttributeValueMemberNS{Value: []string{"1", "2.5"}}
+	case 7:
+		return &types.AttributeValueMemberB{Value: []byte{1, 2}}
+	case 8:
+		return str(fmt.Sprintf("2024-03-01T10:00:%02dZ", r.IntN(60)))
+	case 9:
+		return num(r.IntN(1000))
+	}
+	if depth > 2 {
+		return num(r.IntN(9))
+	}
+	inner := rand.New(rand.NewPCG(uint64(form), 0)) // the same forms in each item
+	if form%16 < 13 {
+		l := &types.AttributeValueMemberL{}
+		kind := inner.IntN(1000)
+		for range r.IntN(4) {
+			l.Value = append(l.Value, randomValue(r, kind, depth+1))
+		}
+		return l
+	}
+	m := item.Attributes{}
+	for k := range 1 + inner.IntN(4) {
+		kind := inner.IntN(1000)
+		if r.IntN(4) > 0 {
+			m[fmt.Sprint("f", k)] = randomValue(r, kind, depth+1)
+		}
+	}
+	return entries(m)
+}
+
+// A value that is read into a field and written again is the same value: a change of one part does not change others in
+// the same value. Only empty and missing values of a whole attribute may replace each other, since such an attribute is
+// written only if it changes.
+func TestFieldsKeepValues(t *testing.T) {
+	seed := draws.Seed(t)
+	r := rand.New(rand.NewPCG(seed, 0))
+	fields := 0
+	for range draws.Times(40, 200, 5000) {
+		forms := make([]int, 6)
+		for i := range forms {
+			forms[i] = r.IntN(1000)
+		}
+		var items []item.Attributes
+		for i := range 12 {
+			it := item.Attributes{"PK": str(fmt.Sprint("k", i)), "big": str(strings.Repeat("x", 2000))}
+			for k, form := range forms {
+				if r.IntN(5) > 0 {
+					it[fmt.Sprint("a", k)] = randomValue(r, form, 0)
+				}
+			}
+			items = append(items, it)
+		}
+		s := sampled(items...)
+		s.Table.Range = ""
+		x := reported(t, s)
+		for _, typ := range x.Types {
+			if typ.NoModel != "" {
+				continue
+			}
+			for _, f := range typ.x.model.fields[1:] {
+				if f.name == "_" || f.attribute == "PK" {
+					continue
+				}
+				fields++
+				keeps(t, typ.x, f)
+			}
+		}
+	}
+	if fields == 0 {
+		t.Error("no fields")
+	}
+}
+
+// keeps checks a field with the values of all items.
+func keeps(t *testing.T, x *entityType, f field) {
+	t.Helper()
+	one := (&structure{fields: []field{f}}).reflected()
+	for _, d := range x.docs {
+		v := d[f.attribute]
+		if v == nil || empty(v) {
+			continue
+		}
+		value := reflect.New(one)
+		if err := attributevalue.UnmarshalMap(item.Attributes{f.attribute: v}, value.Interface()); err != nil {
+			t.Fatalf("%s %s: %v", f.name, f.typ.expr, err)
+		}
+		again, err := attributevalue.MarshalMap(value.Interface())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(x.arranged.Elements, f.attribute) { // each element is an item with attributes
+			keepsElements(t, f, v, again[f.attribute])
+			continue
+		}
+		if !attr.Same(again[f.attribute], v) {
+			a, _ := json.Marshal(charge.PlainJSON(v))
+			b, _ := json.Marshal(charge.PlainJSON(again[f.attribute]))
+			t.Fatalf("the field %s %s changes %s %s to %s %s", f.name, f.typ.expr, kindOf(v), a,
+				kindOf(again[f.attribute]), b)
+		}
+	}
+}
+
+// keepsElements checks elements that are items.
+func keepsElements(t *testing.T, f field, a, b types.AttributeValue) {
+	t.Helper()
+	before, after := sequence(a, &elements{}), sequence(b, &elements{})
+	if len(before) != len(after) {
+		t.Fatalf("%s %s: %d elements, %d afterwards", f.name, f.typ.expr, len(before), len(after))
+	}
+	for i := range before {
+		x, ok := before[i].value.(*types.AttributeValueMemberM)
+		y, same := after[i].value.(*types.AttributeValueMemberM)
+		if !ok || !same {
+			if !attr.Same(before[i].value, after[i].value) {
+				t.Fatalf("%s %s changes an element", f.name, f.typ.expr)
+			}
+			continue
+		}
+		for name, v := range x.Value {
+			if !empty(v) && !attr.Same(v, y.Value[name]) {
+				p, _ := json.Marshal(charge.PlainJSON(v))
+				q, _ := json.Marshal(charge.PlainJSON(y.Value[name]))
+				t.Fatalf("%s %s changes %s of an element, a %s: %s, %s", f.name, f.typ.expr, name, kindOf(v), p, q)
+			}
+		}
+	}
+}
+
+func empty(v types.AttributeValue) bool {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberNULL:
+		return true
+	case *types.AttributeValueMemberS:
+		return v.Value == ""
+	case *types.AttributeValueMemberL:
+		return len(v.Value) == 0
+	case *types.AttributeValueMemberM:
+		return len(v.Value) == 0
+	}
+	return false
 }

@@ -34,16 +34,16 @@ const maxKey = 200
 // elementsOf finds out whether the elements of an attribute could be items, nil if not. docs are all items of the type.
 func elementsOf(name string, p *profile, docs []item.Attributes) *elements {
 	e := &elements{attribute: name, counts: statsOf(p.counts)}
-	if e.counts.Max < 2 || p.values == nil || p.values.types["NULL"] > 0 || len(p.values.types) != 1 {
+	if e.counts.Max < 2 || p.all() == nil || p.all().types["NULL"] > 0 || len(p.all().types) != 1 {
 		return nil
 	}
 	switch {
-	case p.only("L") && p.values.only("M"):
+	case p.only("L") && p.all().only("M"):
 		e.list = true
-		if p.values.dynamic() || !e.choose(name, p, docs) {
+		if p.all().dynamic() || !e.choose(name, p, docs) {
 			return nil
 		}
-	case p.only("L") && p.values.only("S"):
+	case p.only("L") && p.all().only("S"):
 		e.list, e.scalar, e.sorted = true, true, true
 		for _, d := range docs {
 			sorted, unique := texts(name, d)
@@ -53,10 +53,10 @@ func elementsOf(name string, p *profile, docs []item.Attributes) *elements {
 			e.sorted = e.sorted && sorted
 		}
 	case p.only("M") && (p.dynamic() || e.counts.Max >= 20):
-		if p.values.only("M") && p.values.dynamic() {
+		if p.all().only("M") && p.all().dynamic() {
 			return nil
 		}
-		e.scalar, e.sorted = !p.values.only("M"), true
+		e.scalar, e.sorted = !p.all().only("M"), true
 		for _, d := range docs {
 			if m, ok := d[name].(*types.AttributeValueMemberM); ok {
 				for k := range m.Value {
@@ -73,15 +73,24 @@ func elementsOf(name string, p *profile, docs []item.Attributes) *elements {
 	return e
 }
 
+// unsafe reports whether a change of an element would change parts of it that stay the same.
+func (e *elements) unsafe(p *profile) bool {
+	n := &namer{types: scope{}}
+	if e.scalar || !e.list {
+		return n.elementType(p, "X").unsafe
+	}
+	return slices.ContainsFunc(n.structOf(p, "X", e.keys).fields, func(f field) bool { return f.typ.unsafe })
+}
+
 // growth says why a list looks as if it grows.
 func (e *elements) growth(p *profile) string {
 	least := slices.Min(p.counts)
 	switch {
-	case !e.scalar && slices.ContainsFunc(slices.Collect(maps.Values(p.values.fields)), func(f *profile) bool {
-		return f.moment() && f.n == p.values.n
+	case !e.scalar && slices.ContainsFunc(slices.Collect(maps.Values(p.all().fields)), func(f *profile) bool {
+		return f.moment() && f.n == p.all().n
 	}):
 		return "each element has a time"
-	case e.scalar && p.values.moment():
+	case e.scalar && p.all().moment():
 		return "each element is a time"
 	case e.counts.Max >= 10 && e.counts.Max >= 2*max(1, least):
 		return "the number of elements differs"
@@ -126,8 +135,8 @@ type candidate struct {
 // as possible.
 func (e *elements) choose(name string, p *profile, docs []item.Attributes) bool {
 	var all []candidate
-	for field, f := range p.values.fields {
-		if f.n != p.values.n || !printable(field) || !(f.only("S") || f.only("N") && f.whole == f.n) ||
+	for field, f := range p.all().fields {
+		if f.n != p.all().n || !printable(field) || !(f.only("S") || f.only("N") && f.whole == f.n) ||
 			f.types["NULL"] > 0 || f.zeros > 0 && f.only("S") || statsOf(f.sizes).Max > maxKey {
 			continue
 		}

@@ -3,6 +3,7 @@ package discover
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -49,27 +50,51 @@ func (r *Report) Files(dir, module string) ([]File, error) {
 	}
 	out := []File{{"models.go", source}}
 	for _, t := range r.written() {
-		w := struct {
-			forecast.Workload
-			Layouts []forecast.Layout `json:"layouts,omitempty"`
-		}{Workload: *t.Workload}
+		w := *t.Workload
 		w.Attributes = append(t.x.keySizes(), w.Attributes...)
-		b, err := json.Marshal(w)
+		b, err := workloadText(w)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, File{t.workloadName(), append(b, '\n')})
+		out = append(out, File{t.workloadName(), b})
 	}
 	functions, err := r.reshapeSource(dir)
 	if err != nil || functions == nil {
 		return out, err
 	}
-	program, err := r.program(dir)
 	if module == "" {
 		module = packageName(dir)
 	}
+	program, err := r.program(dir, module)
 	return append(out, File{"reshape.go", functions},
-		File{programName(), bytes.ReplaceAll(program, []byte("IMPORT"), []byte(module))}), err
+		File{programName(), program}), err
+}
+
+// workloadText returns a workload as JSON, with each operation, index and attribute on a line: the operations first,
+// since they are to be changed.
+func workloadText(w forecast.Workload) ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{\n\t\"name\": %q,\n\t\"entities\": %d,\n\t\"overhead\": %d", w.Name, w.Entities, w.Overhead)
+	var err error
+	lines := func(name string, n int, value func(i int) any) {
+		fmt.Fprintf(&b, ",\n\t%q: [", name)
+		for i := range n {
+			text, e := json.Marshal(value(i))
+			err = errors.Join(err, e)
+			if i > 0 {
+				b.WriteString(",")
+			}
+			fmt.Fprintf(&b, "\n\t\t%s", text)
+		}
+		b.WriteString("\n\t]")
+	}
+	lines("operations", len(w.Operations), func(i int) any { return w.Operations[i] })
+	if len(w.Indexes) > 0 {
+		lines("indexes", len(w.Indexes), func(i int) any { return w.Indexes[i] })
+	}
+	lines("attributes", len(w.Attributes), func(i int) any { return w.Attributes[i] })
+	b.WriteString("\n}\n")
+	return b.Bytes(), err
 }
 
 func (t *Type) workloadName() string { return strings.ToLower(t.Name) + ".workload.json" }

@@ -28,19 +28,21 @@ type keyField struct {
 	number          bool
 }
 
-// mainWords are words of sort keys that name no type of their own.
-var mainWords = []string{"PROFILE", "METADATA", "META", "INFO", "DATA", "DOC", "DOCUMENT", "MAIN", "HEAD", "DETAILS"}
-
-// typeName returns the name of an entity type.
-func (g *group) typeName(table string) string {
+// typeName returns a name of an entity type that is free: of the partition key if each partition has one such item,
+// otherwise of the sort key.
+func (g *group) typeName(table string, taken scope) string {
+	word := func(all []string) string { return goName(strings.ToLower(all[0])) }
 	pk, sk := g.pk.words(), g.sk.words()
 	switch {
-	case len(sk) > 0 && !slices.Contains(mainWords, strings.ToUpper(sk[0])):
-		return goName(strings.ToLower(sk[0]))
-	case len(pk) > 0:
-		return goName(strings.ToLower(pk[0]))
+	case len(pk) > 0 && (len(sk) == 0 || g.sk.fixed()):
+		if name := word(pk); len(sk) == 0 || !taken[name] {
+			return taken.take(name)
+		}
+		return taken.take(word(pk) + word(sk))
+	case len(sk) > 0:
+		return taken.take(word(sk))
 	}
-	return singular(goName(table))
+	return taken.take(singular(goName(table)))
 }
 
 // keyingOf decides how to identify the entities of a type. single reports that the table has no other types.

@@ -195,6 +195,9 @@ func (m *maker) value(a forecast.Attribute, sample int) types.AttributeValue {
 	}
 	for _, k := range m.Kinds {
 		for _, f := range k.Attributes {
+			if f.Name == a.Name && f.In == "" && k.From == "" && f.Wire.Type == "N" {
+				return digits(size - len(a.Name))
+			}
 			if f.In == a.Name { // a struct that is spread
 				return &types.AttributeValueMemberM{Value: item.Attributes{
 					f.Name: text(size - len(a.Name) - len(f.Name)),
@@ -227,6 +230,11 @@ func (m *maker) inside(a forecast.Attribute, sample int) (n int) {
 		}
 	}
 	return n
+}
+
+// digits is a number of n bytes: it has two digits in each byte but the first.
+func digits(n int) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strings.Repeat("1", min(38, max(1, 2*(n-1))))}
 }
 
 // text is a text of n bytes, or of none.

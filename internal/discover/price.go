@@ -2,7 +2,9 @@ package discover
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -89,6 +91,7 @@ func (x *entityType) measureWorkload(entities int, ops []forecast.Operation) {
 		}
 		w.Indexes = append(w.Indexes, f)
 	}
+	w.Operations = x.workload.Operations
 	x.workload = w
 }
 
@@ -128,7 +131,10 @@ func (x *entityType) measured(name string, docs []item.Attributes) forecast.Attr
 	e := &forecast.Elements{}
 	fields := map[string][]int{}
 	if !l.scalar {
-		for f := range x.attributes[name].values.fields {
+		for f, p := range x.attributes[name].all().fields {
+			if !printable(f) || len(x.docs) >= largeSample && p.docs < leastShared {
+				f = "{...}" // its name counts as data
+			}
 			fields[f] = nil
 		}
 	}
@@ -148,6 +154,13 @@ func (x *entityType) measured(name string, docs []item.Attributes) forecast.Attr
 				n := 0
 				if m != nil {
 					n = sizeOf(f, m.Value[f])
+				}
+				if f == "{...}" && m != nil {
+					for name, v := range m.Value {
+						if _, named := fields[name]; !named {
+							n += sizeOf(name, v)
+						}
+					}
 				}
 				fields[f] = append(fields[f], n)
 			}
@@ -373,6 +386,48 @@ func (x *entityType) monolith(source *item.Table, it item.Attributes) *protocol.
 	return &protocol.Monolith{Place: place, Attributes: it, Reserved: x.layout.Reserved}
 }
 
+// dropUnmovable removes the sampled entities that cannot be moved, and returns their number and the reasons, without
+// values. It is an error if none is left.
+func (x *entityType) dropUnmovable() (n int, reasons []string, err error) {
+	mover, source, err := x.mover()
+	if err != nil {
+		return 0, nil, err
+	}
+	var items, docs []item.Attributes
+	var sizes []int
+	for i, it := range x.items {
+		_, err := mover.Predict(x.monolith(source, it))
+		if err == nil {
+			items, docs, sizes = append(items, it), append(docs, x.docs[i]), append(sizes, x.sizes[i])
+			continue
+		}
+		n++
+		for _, r := range strings.Split(err.Error(), "\n") {
+			if r = redacted(r); !slices.Contains(reasons, r) {
+				reasons = append(reasons, r)
+			}
+		}
+	}
+	if len(items) == 0 {
+		return n, reasons, fmt.Errorf("no sampled entity can be moved: %s", strings.Join(reasons[:min(3,
+			len(reasons))], "; "))
+	}
+	x.items, x.docs, x.sizes = items, docs, sizes
+	return n, reasons, nil
+}
+
+var quoted = regexp.MustCompile(`"[^"]*"|\[\d+\]`)
+
+// redacted returns a message without the values in it.
+func redacted(text string) string { return quoted.ReplaceAllString(text, "{...}") }
+
+// onlyDeclared leaves indexes that the model does not declare out of the workload: they have no entries then.
+func (x *entityType) onlyDeclared() {
+	x.workload.Indexes = slices.DeleteFunc(x.workload.Indexes, func(i forecast.Index) bool {
+		return !slices.ContainsFunc(x.schema.Indexes, func(d *schema.Index) bool { return d.Name == i.Name })
+	})
+}
+
 // Migration is the cost of moving the entities of a type.
 type Migration struct {
 	// WCU and RCU are for all entities, Dollars the price of both on demand.
@@ -393,22 +448,16 @@ func (x *entityType) migration(entities int, p forecast.Prices) (*Migration, err
 		return nil, err
 	}
 	out := &Migration{}
-	reasons := map[string]bool{}
 	n := 0
 	for _, it := range x.items[:len(x.priced())] {
 		price, err := mover.Predict(x.monolith(source, it))
 		out.RCU += cost.ReadUnits(attr.ItemSize(it)) / 2
 		if err != nil {
-			out.Unmovable++
-			for _, r := range strings.Split(err.Error(), "\n") {
-				reasons[r] = true
-			}
 			continue
 		}
 		n++
 		out.WCU += price.WCU
 	}
-	out.Reasons = slices.Sorted(maps.Keys(reasons))
 	if n == 0 {
 		return out, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -44,10 +45,54 @@ type profile struct {
 	// counts are the numbers of entries or elements.
 	counts []int
 	depth  int
+	// docs is the number of items that have a value, last the latest of them, and clock counts items.
+	docs, last int
+	clock      *int
 }
 
-func newProfile(depth int) *profile {
-	return &profile{types: map[string]int{}, depth: depth}
+// newProfile returns a profile. The caller counts items with clock.
+func newProfile(clock *int, depth int) *profile {
+	return &profile{types: map[string]int{}, depth: depth, clock: clock, last: -1}
+}
+
+// all returns a profile of all entries of maps, or elements of lists; nil if there are none.
+func (p *profile) all() *profile {
+	if p.values == nil && len(p.fields) > 0 {
+		p.values = newProfile(p.clock, p.depth+1)
+		for _, name := range slices.Sorted(maps.Keys(p.fields)) {
+			p.values.merge(p.fields[name])
+		}
+	}
+	return p.values
+}
+
+// merge adds the values of another profile.
+func (p *profile) merge(q *profile) {
+	p.n, p.docs = p.n+q.n, max(p.docs, q.docs)
+	for kind, n := range q.types {
+		p.types[kind] += n
+	}
+	p.sizes, p.counts = append(p.sizes, q.sizes...), append(p.counts, q.counts...)
+	p.whole, p.exact, p.times, p.epochs = p.whole+q.whole, p.exact+q.exact, p.times+q.times, p.epochs+q.epochs
+	p.zeros, p.negative, p.overflow = p.zeros+q.zeros, p.negative+q.negative, p.overflow || q.overflow
+	for name, f := range q.fields {
+		if p.fields == nil {
+			p.fields = map[string]*profile{}
+		}
+		if p.fields[name] == nil {
+			p.fields[name] = newProfile(p.clock, p.depth+1)
+		}
+		p.fields[name].merge(f)
+	}
+	if len(p.fields) > maxNames {
+		p.overflow = true
+	}
+	if q.values != nil && (q.types["L"] > 0 || q.overflow) {
+		if p.values == nil {
+			p.values = newProfile(p.clock, p.depth+1)
+		}
+		p.values.merge(q.values)
+	}
 }
 
 // kindOf returns the DynamoDB type of a value.
@@ -78,6 +123,9 @@ func kindOf(v types.AttributeValue) string {
 // add notes a value.
 func (p *profile) add(v types.AttributeValue) {
 	p.n++
+	if p.last != *p.clock {
+		p.docs, p.last = p.docs+1, *p.clock
+	}
 	p.types[kindOf(v)]++
 	p.sizes = append(p.sizes, attr.ValueSize(v))
 	switch v := v.(type) {
@@ -109,7 +157,6 @@ func (p *profile) add(v types.AttributeValue) {
 		p.counts = append(p.counts, len(v.Value))
 		for name, e := range v.Value {
 			p.field(name, e)
-			p.value(e)
 		}
 	}
 }
@@ -156,13 +203,17 @@ func (p *profile) value(v types.AttributeValue) {
 		return
 	}
 	if p.values == nil {
-		p.values = newProfile(p.depth + 1)
+		p.values = newProfile(p.clock, p.depth+1)
 	}
 	p.values.add(v)
 }
 
 func (p *profile) field(name string, v types.AttributeValue) {
-	if p.depth >= maxDepth || p.overflow {
+	if p.depth >= maxDepth {
+		return
+	}
+	if p.overflow {
+		p.value(v)
 		return
 	}
 	if p.fields == nil {
@@ -171,13 +222,35 @@ func (p *profile) field(name string, v types.AttributeValue) {
 	f := p.fields[name]
 	if f == nil {
 		if len(p.fields) >= maxNames {
+			p.all()
 			p.overflow, p.fields = true, nil
+			p.value(v)
 			return
 		}
-		f = newProfile(p.depth + 1)
+		f = newProfile(p.clock, p.depth+1)
 		p.fields[name] = f
 	}
 	f.add(v)
+}
+
+// inexact reports whether some numbers are not those that a float64 holds, at any depth.
+func (p *profile) inexact() bool {
+	for _, f := range p.fields {
+		if f.inexact() {
+			return true
+		}
+	}
+	return p.exact < p.types["N"] || p.values != nil && p.values.inexact()
+}
+
+// hasSets reports whether values are sets, at any depth.
+func (p *profile) hasSets() bool {
+	for _, f := range p.fields {
+		if f.hasSets() {
+			return true
+		}
+	}
+	return p.types["SS"]+p.types["NS"]+p.types["BS"] > 0 || p.values != nil && p.values.hasSets()
 }
 
 // only reports whether all values have a type, NULL aside.
@@ -202,12 +275,12 @@ func (p *profile) dynamic() bool {
 			odd++
 		}
 	}
-	switch alike := p.values != nil && len(p.values.types) == 1; {
+	switch all := p.all(); {
 	case 2*odd > len(p.fields), len(p.fields) >= 4 && 4*shared < len(p.fields):
 		return true
-	case alike && p.types["M"] < 3:
+	case all != nil && len(all.types) == 1 && p.types["M"] < 3:
 		return len(p.fields) >= 8
-	case alike:
+	case all != nil && len(all.types) == 1:
 		return len(p.fields) >= 8 && 2*shared < len(p.fields)
 	}
 	return false

@@ -35,7 +35,7 @@ func (r *Report) reshapeSource(dir string) ([]byte, error) {
 	if uses[readJSON] {
 		b.WriteString("\"io\"\n")
 	}
-	if uses[cutKey] {
+	if uses[cutKey] || uses[readJSON] {
 		b.WriteString("\"regexp\"\n")
 	}
 	if uses[readJSON] {
@@ -52,10 +52,11 @@ func (r *Report) reshapeSource(dir string) ([]byte, error) {
 
 // functions writes the two functions of a model.
 func (x *entityType) functions(b *bytes.Buffer) {
+	declared := map[string]bool{}
 	for _, s := range x.reshape {
-		if s.Kind == cutKey {
+		if s.Kind == cutKey && !declared[s.From] {
+			declared[s.From] = true
 			fmt.Fprintf(b, "\nvar %s = regexp.MustCompile(%s)\n", x.keyVariable(s.From), "`"+x.expression(s.From)+"`")
-			break
 		}
 	}
 	fmt.Fprintf(b, "\n// Forth%s returns the attributes that attributevalue would make of a %s, for one large item. "+
@@ -173,7 +174,7 @@ func (x *entityType) number(s step) int {
 }
 
 // program returns a program that runs the steps of the migration of models that need functions, nil if none does.
-func (r *Report) program(dir string) ([]byte, error) {
+func (r *Report) program(dir, module string) ([]byte, error) {
 	var models bytes.Buffer
 	for _, t := range r.written() {
 		if !t.Reshaped {
@@ -189,7 +190,7 @@ func (r *Report) program(dir string) ([]byte, error) {
 	if models.Len() == 0 {
 		return nil, nil
 	}
-	text := strings.NewReplacer("STORE", packageName(dir), "MODELS", models.String(), "SOURCE",
+	text := strings.NewReplacer("IMPORT", module, "MODELS", models.String(), "SOURCE",
 		strconv.Quote(r.Table.Name)).
 		Replace(programText)
 	return []byte(text), nil

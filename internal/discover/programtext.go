@@ -122,6 +122,9 @@ func decodeJSON(text string) (attributes, error) {
 	if !ok {
 		return nil, errors.New("the document is no JSON object")
 	}
+	if !storedAlike(v) {
+		return nil, errors.New("the document has numbers such as 1.0, which DynamoDB stores in another form")
+	}
 	again, err := encodeJSON(v.Value)
 	if err != nil {
 		return nil, err
@@ -139,6 +142,29 @@ func encodeJSON(m attributes) (string, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(plainOf(&types.AttributeValueMemberM{Value: m}))
 	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+var storedNumber = regexp.MustCompile("^(0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)[.][0-9]*[1-9])$")
+
+// storedAlike reports whether DynamoDB stores all numbers in the form that they have.
+func storedAlike(v types.AttributeValue) bool {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberN:
+		return storedNumber.MatchString(v.Value) && len(v.Value) < 38
+	case *types.AttributeValueMemberL:
+		for _, e := range v.Value {
+			if !storedAlike(e) {
+				return false
+			}
+		}
+	case *types.AttributeValueMemberM:
+		for _, e := range v.Value {
+			if !storedAlike(e) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func valueOf(v any) types.AttributeValue {

@@ -8,7 +8,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/forecast"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/layout"
@@ -20,6 +22,8 @@ type entityType struct {
 	table *Table
 	*group
 	name string
+	// types are the names of types in the package.
+	types scope
 	// docs are its items as the model takes them: after the conversions of reshape.
 	docs       []item.Attributes
 	attributes map[string]*profile
@@ -32,8 +36,11 @@ type entityType struct {
 	workload forecast.Workload
 	// arranged is the advised layout by attributes.
 	arranged forecast.Layout
-	why      map[string]string
+	// why has comments about attributes, and alone those about elements that are items.
+	why, alone map[string]string
 
+	// literals are those of elements in sort keys.
+	literals  map[string]string
 	tableName string
 	model     *structure
 	structs   []*structure
@@ -49,10 +56,10 @@ type itemName struct {
 }
 
 // prepare profiles the attributes and finds the keys.
-func prepare(t *Table, g *group, name string, single bool) (*entityType, error) {
+func prepare(t *Table, g *group, name string, single bool, types scope) (*entityType, error) {
 	x := &entityType{
-		table: t, group: g, name: name, attributes: map[string]*profile{}, lists: map[string]*elements{},
-		joined: map[string][]string{}, why: map[string]string{},
+		table: t, group: g, name: name, types: types, attributes: map[string]*profile{}, lists: map[string]*elements{},
+		joined: map[string][]string{}, why: map[string]string{}, alone: map[string]string{},
 	}
 	k, err := keyingOf(t, g, name, single)
 	x.docs = g.items
@@ -76,14 +83,16 @@ func prepare(t *Table, g *group, name string, single bool) (*entityType, error) 
 			x.docs = append(x.docs, d)
 		}
 	}
+	clock := 0
 	for _, d := range x.docs {
+		clock++
 		for attribute, v := range d {
 			if x.isKey(attribute) {
 				continue
 			}
 			p := x.attributes[attribute]
 			if p == nil {
-				p = newProfile(0)
+				p = newProfile(&clock, 0)
 				x.attributes[attribute] = p
 			}
 			p.add(v)
@@ -91,7 +100,9 @@ func prepare(t *Table, g *group, name string, single bool) (*entityType, error) 
 	}
 	for attribute, p := range x.attributes {
 		if e := elementsOf(attribute, p, x.docs); e != nil && printable(attribute) {
-			x.lists[attribute] = e
+			if !e.unsafe(p.all()) {
+				x.lists[attribute] = e
+			}
 		}
 	}
 	x.fewLists()
@@ -101,7 +112,9 @@ func prepare(t *Table, g *group, name string, single bool) (*entityType, error) 
 // shown reports whether the name of an attribute can be printed. In a large sample, a name that few items have counts
 // as data.
 func (x *entityType) shown(attribute string) bool {
-	return printable(attribute) && (len(x.docs) < largeSample || x.attributes[attribute].n >= leastShared)
+	declared := attribute == x.table.TTL || x.keyOfIndex(attribute)
+	return printable(attribute) &&
+		(declared || len(x.docs) < largeSample || x.attributes[attribute].n >= leastShared)
 }
 
 // largeSample is the number of items from which names that few have count as data.
@@ -137,12 +150,13 @@ func (x *entityType) propose() error {
 		return err
 	}
 	x.arranged = a.Best.Layout
+	x.unusedToRoot()
 	x.rootKeeps()
 	return x.build()
 }
 
 // advisedSamples is the number of documents from which a layout is advised.
-const advisedSamples = 16
+const advisedSamples = 8
 
 // thinned returns a workload with few of its samples, evenly spread by their order.
 func thinned(w forecast.Workload) forecast.Workload {
@@ -174,6 +188,34 @@ func thinned(w forecast.Workload) forecast.Workload {
 		w.Attributes[i] = a
 	}
 	return w
+}
+
+// unusedToRoot moves small attributes that no operation names to the root item, if it costs no more units there: where
+// they are is equal for the workload, and a later write of them is cheap.
+func (x *entityType) unusedToRoot() {
+	used := usedBy(x.workload.Operations)
+	largest := map[string]int{}
+	for _, a := range x.workload.Attributes {
+		if len(a.Sizes) > 0 {
+			largest[a.Name] = slices.Max(a.Sizes)
+		}
+	}
+	items := x.arranged.Items
+	root := x.workload.Overhead
+	for _, name := range items[0] {
+		root += largest[name]
+	}
+	for i := 1; i < len(items); i++ {
+		items[i] = slices.DeleteFunc(slices.Clone(items[i]), func(name string) bool {
+			n := largest[name]
+			if used[name] || n == 0 || n > smallBytes || cost.WriteUnits(root+n) > cost.WriteUnits(root) {
+				return false
+			}
+			items[0], root = append(items[0], name), root+n
+			return true
+		})
+	}
+	x.arranged.Items = slices.DeleteFunc(items, func(it []string) bool { return len(it) == 0 })
 }
 
 // rootKeeps moves attributes to the root item that have to be there: keys of indexes, and the time to live.
@@ -210,8 +252,9 @@ func (x *entityType) expanded(name string) []string {
 // itemNames names the kinds of items of the arranged layout: HEAD for the root item, otherwise the largest attribute.
 func (x *entityType) itemNames() []itemName {
 	taken := scope{"HEAD": true}
+	x.literals = map[string]string{}
 	for _, name := range x.arranged.Elements {
-		taken[x.segmentOf(name)] = true
+		x.literals[name] = taken.take(x.segmentOf(name))
 	}
 	var out []itemName
 	for i, names := range x.arranged.Items {
@@ -240,7 +283,7 @@ func (x *entityType) segmentOf(attribute string) string {
 
 // build makes the Go types and the layout.
 func (x *entityType) build() error {
-	n := &namer{types: scope{x.name: true}}
+	n := &namer{types: x.types}
 	m := &structure{name: x.name}
 	taken := scope{}
 	m.fields = append(m.fields, field{name: "_", typ: typeFor[struct{}]("struct{}"), ddb: x.tableTag()})
@@ -268,15 +311,31 @@ func (x *entityType) build() error {
 				continue
 			}
 			f := n.fieldOf(attribute, p, owner{x.name, len(x.docs), taken}, false)
+			if x.keyOfIndex(attribute) && strings.HasSuffix(f.typ.expr, "time.Time") && attribute != x.table.TTL {
+				f = plainField(f, p)
+			}
+			list := f.typ.rt.Kind() == reflect.Slice || f.typ.rt.Kind() == reflect.Map
+			if list && x.prefix != "" && f.typ.structure != nil {
+				f.typ = anyType(p, "a list of structs in a model whose sort keys have a field")
+			}
+			if f.typ.unsafe {
+				x.notes = append(x.notes, attribute+" has sets or numbers of many digits inside other values: it "+
+					"stays on the "+
+					"root item as it is")
+				continue
+			}
 			f.ddb = "sk=" + x.prefix + it.literal
+			if i > 0 {
+				f.ddb += methodName(f.name)
+			}
 			if f.typ.structure != nil && (f.typ.rt.Kind() == reflect.Struct || f.typ.rt.Kind() == reflect.Pointer) {
 				f.ddb += ",nested"
 			}
 			if i == 0 {
 				onRoot++
 			}
-			if attribute == x.table.TTL && f.typ.expr == "time.Time" {
-				f.ddb += ",ttl,all"
+			if attribute == x.table.TTL {
+				f = x.expiring(f, p)
 			}
 			f.comment = strings.TrimPrefix(f.comment+"; "+x.why[attribute], "; ")
 			f.comment = strings.TrimSuffix(f.comment, "; ")
@@ -294,6 +353,48 @@ func (x *entityType) build() error {
 	return x.compile()
 }
 
+// keyOfIndex reports whether an attribute is a key of an index of the table.
+func (x *entityType) keyOfIndex(attribute string) bool {
+	return slices.ContainsFunc(x.table.Indexes, func(i Index) bool {
+		return slices.Contains(i.hash, attribute) || slices.Contains(i.sort, attribute)
+	})
+}
+
+// plainField makes a field of a time one of a text or integer: keys of indexes are stored as they are.
+func plainField(f field, p *profile) field {
+	f.options = slices.DeleteFunc(f.options, func(o string) bool { return o == "unixtime" })
+	if f.typ = typeFor[string]("string"); p.types["N"] > 0 {
+		f.typ = typeFor[int64]("int64")
+	}
+	return f
+}
+
+// expiring makes the field of the time to live expire all items of its entity.
+func (x *entityType) expiring(f field, p *profile) field {
+	if p.epochs+p.types["NULL"] < p.n {
+		x.notes = append(x.notes, "the time to live in "+f.attribute+" has other values than epoch seconds: set "+
+			"ttl= by hand")
+		return f
+	}
+	pointer := strings.HasPrefix(f.typ.expr, "*")
+	f.typ = typeFor[time.Time]("time.Time", "unixtime")
+	if pointer || p.n < len(x.docs) || p.types["NULL"] > 0 {
+		f.typ = typeFor[*time.Time]("*time.Time", "unixtime")
+	}
+	f.options = slices.DeleteFunc(f.options, func(o string) bool { return o == "unixtime" })
+	f.options = append([]string{"unixtime"}, f.options...)
+	f.ddb += ",ttl,all"
+	return f
+}
+
+// methodName is the option that renames the generated method of an item, where queries have a method of that name.
+func methodName(field string) string {
+	if slices.Contains(queryMethods, field) {
+		return ",name=" + field + "Item"
+	}
+	return ""
+}
+
 // tableTag is the tag of the model's table.
 func (x *entityType) tableTag() string {
 	tag := "table=" + x.tableName
@@ -302,8 +403,8 @@ func (x *entityType) tableTag() string {
 			tag += []string{",hash=ItemPK", ",range=ItemSK"}[i]
 		}
 	}
-	if p := x.attributes[x.table.TTL]; p != nil && p.epochs == p.n {
-		tag += ",ttl=" + scopeOf(x.attributes).take("expiresAt")
+	if p := x.attributes[x.table.TTL]; p != nil && p.epochs+p.types["NULL"] == p.n && printable(x.table.TTL) {
+		tag += ",ttl=" + x.table.TTL
 	}
 	for _, r := range [][2]string{{"_v", "version"}, {"_s", "state"}, {"_a", "incarnation"}, {"_m", "migration"}} {
 		if x.attributes[r[0]] != nil {
@@ -325,18 +426,18 @@ func scopeOf(attributes map[string]*profile) scope {
 func (x *entityType) elementField(n *namer, attribute string, taken scope) field {
 	e, p := x.lists[attribute], x.attributes[attribute]
 	f := field{name: taken.take(goName(attribute)), attribute: attribute}
-	f.ddb = "sk=" + x.elementPrefix + x.segmentOf(attribute) + "#"
+	f.ddb = "sk=" + x.elementPrefix + x.literals[attribute] + "#"
 	var elem goType
 	switch {
 	case e.list && e.scalar:
 		elem = typeFor[string]("string")
 		f.ddb += "{.}"
 	case e.list:
-		s := n.structOf(p.values, x.name+singular(f.name), e.keys)
+		s := n.structOf(p.all(), x.name+singular(f.name), e.keys)
 		elem = goType{expr: s.name, rt: s.reflected(), structure: s}
-		f.ddb += keyTemplate(s, p.values, e.keys)
+		f.ddb += keyTemplate(s, p.all(), e.keys)
 	default:
-		elem = n.typeOf(p.values, x.name+singular(f.name))
+		elem = n.typeOf(p.all(), x.name+singular(f.name))
 		f.ddb += "{key}"
 	}
 	if e.list {
@@ -347,7 +448,8 @@ func (x *entityType) elementField(n *namer, attribute string, taken scope) field
 			structure: elem.structure,
 		}
 	}
-	f.comment = x.why[attribute]
+	f.ddb += methodName(f.name)
+	f.comment = x.why[attribute] + x.alone[attribute]
 	return f
 }
 
@@ -386,8 +488,7 @@ func (x *entityType) indexFields(fields []field) []field {
 		sort, ok2 := names(i.sort)
 		if !ok1 || !ok2 || i.Local {
 			x.notes = append(x.notes, fmt.Sprintf("the index %s is not declared: its keys are not texts or integers "+
-				"of the "+
-				"root item that always exist, or it is a local index: see docs/indexes.md", i.Name))
+				"of the root item, or it is local: see docs/indexes.md. The prices leave it out", i.Name))
 			continue
 		}
 		tag := fmt.Sprintf("index=%s,pk=%s", i.Name, hash)

@@ -10,10 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/forecast"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/charge"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/near"
 )
 
 // Report is the result of a discovery. It has no values of the data.
@@ -131,9 +135,24 @@ func Discover(s *Sample, o Options) (*Report, error) {
 	}
 	taken := scope{}
 	single := len(groups) == 1
+	types := scope{}
+	for names, i := (scope{}), 0; i < len(groups); i++ { // and the names of generated code
+		name := groups[i].typeName(cmp.Or(s.Table.Name, "Item"), names)
+		for _, suffix := range []string{"", "Key", "Fields", "Index", "Path", "Items", "Entities", "Query", "Patch"} {
+			types[name+suffix] = true
+		}
+	}
+	used := map[string]bool{}
+	for name := range usedBy(o.Operations) {
+		used[name] = true
+	}
+	of, err := typeOf(groups, s.Table, o, used)
+	if err != nil {
+		return nil, err
+	}
 	for _, g := range groups {
-		name := taken.take(g.typeName(cmp.Or(s.Table.Name, "Item")))
-		x, err := prepare(s.Table, g, name, single)
+		name := g.typeName(cmp.Or(s.Table.Name, "Item"), taken)
+		x, err := prepare(s.Table, g, name, single, types)
 		t := &Type{
 			Name: name, Keys: strings.TrimSpace(g.pk.String() + " " + g.sk.String()), Sampled: len(g.items), x: x,
 			Entities: len(g.items) * max(1, s.Table.Items) / max(1, s.Read), Size: statsOf(g.sizes),
@@ -152,9 +171,9 @@ func Discover(s *Sample, o Options) (*Report, error) {
 		}
 		x.tableName = tableName(s.Table, name, single)
 		if err == nil {
-			ops := o.Operations
-			if o.Type != "" && o.Type != name {
-				ops = nil
+			var ops []forecast.Operation
+			if g == of {
+				ops = o.Operations
 			}
 			x.measureWorkload(t.Entities, ops)
 			x.explain()
@@ -166,12 +185,85 @@ func Discover(s *Sample, o Options) (*Report, error) {
 			err = t.model(o)
 		}
 		if err != nil {
-			t.NoModel = err.Error()
+			t.NoModel = redacted(err.Error())
 		}
 		t.describe()
 		r.Types = append(r.Types, t)
 	}
 	return r, nil
+}
+
+// typeOf returns the type that operations are for: the named one, or the first one that has all their attributes. It is
+// nil if there are no operations.
+func typeOf(groups []*group, t *Table, o Options, used map[string]bool) (*group, error) {
+	if o.Operations == nil && o.Type == "" {
+		return nil, nil
+	}
+	taken := scope{}
+	var names []string
+	var first error
+	for _, g := range groups {
+		name := g.typeName(cmp.Or(t.Name, "Item"), taken)
+		names = append(names, name)
+		if o.Type != "" && o.Type != name {
+			continue
+		}
+		err := g.lacks(name, o.Operations, used)
+		if err == nil {
+			return g, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if first == nil {
+		return nil, fmt.Errorf("no type %s: the types are %s: name one with -type", o.Type, strings.Join(names, ", "))
+	}
+	return nil, first
+}
+
+// lacks returns the error of operations on attributes that no item of a type has.
+func (g *group) lacks(name string, ops []forecast.Operation, used map[string]bool) error {
+	have := map[string]bool{}
+	for _, it := range g.items {
+		for attribute := range it {
+			have[attribute] = true
+		}
+		if len(it) < 4 { // the document may be in one of the attributes
+			for _, v := range it {
+				if m, ok := v.(*types.AttributeValueMemberM); ok {
+					for attribute := range m.Value {
+						have[attribute] = true
+					}
+				}
+				if s, ok := v.(*types.AttributeValueMemberS); ok && strings.HasPrefix(s.Value, "{") {
+					entries, _ := charge.ItemFromPlainJSON([]byte(s.Value)) // or it is no document
+					for attribute := range entries {
+						have[attribute] = true
+					}
+				}
+			}
+		}
+	}
+	var errs []error
+	for _, attribute := range slices.Sorted(maps.Keys(used)) {
+		if have[attribute] {
+			continue
+		}
+		cure := "correct the name"
+		if n := near.Of(attribute, slices.Collect(maps.Keys(have))); n != "" {
+			cure = "did you mean " + n + "?"
+		}
+		for _, op := range ops {
+			if usedBy([]forecast.Operation{op})[attribute] {
+				errs = append(errs, fmt.Errorf("the operation %q names the attribute %q, which no sampled item of "+
+					"%s has: %s",
+					op.Name, attribute, name, cure))
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // withoutOwn leaves out items of this library, which no model is made for.
@@ -207,6 +299,12 @@ func (t *Type) model(o Options) error {
 	if err := x.propose(); err != nil {
 		return err
 	}
+	unmovable, reasons, err := x.dropUnmovable()
+	if err != nil {
+		return err
+	}
+	x.measureWorkload(t.Entities, x.workload.Operations)
+	x.onlyDeclared()
 	placed, err := x.placed()
 	if err != nil {
 		return err
@@ -222,6 +320,9 @@ func (t *Type) model(o Options) error {
 	}
 	t.Workload, t.Key, t.Sort, t.Reshaped, t.Notes = &x.workload, x.Key, x.Sort, len(x.reshape) > 0, x.notes
 	t.Migration, err = x.migration(t.Entities, o.Prices)
+	if err == nil {
+		t.Migration.Unmovable, t.Migration.Reasons = unmovable, reasons
+	}
 	if err == nil && t.Forecasts[0].NotStorable == "" {
 		if saved := t.Forecasts[0].Total - t.Forecasts[1].Total; saved > 0 {
 			days := t.Migration.Dollars / saved * 30
@@ -253,14 +354,17 @@ func (x *entityType) explain() {
 			if e.growing != "" {
 				x.why[name] += ", " + e.growing
 			}
-			x.why[name] += fmt.Sprintf(": an element costs about %s WCU, not %s", units(elementSize(p)), units(p50))
+			x.alone[name] = fmt.Sprintf(": an element costs about %s WCU, not %s", units(elementSize(p)), units(p50))
+			if e.list && !e.sorted {
+				x.alone[name] += "; loaded in the order of the keys, not of the list"
+			}
 		} else if s.P99 > smallBytes {
 			x.why[name] = fmt.Sprintf("%s, p99 %s", attr.Bytes(s.P50), attr.Bytes(s.P99))
 		}
 	}
 }
 
-func elementSize(p *profile) int { return statsOf(p.values.sizes).P50 + 80 }
+func elementSize(p *profile) int { return statsOf(p.all().sizes).P50 + 80 }
 
 func units(bytes int) string { return attr.Thousands(fmt.Sprint(int(cost.WriteUnits(bytes)))) }
 
@@ -286,7 +390,7 @@ func (t *Type) describe() {
 		}
 		if e := x.lists[name]; e != nil {
 			a.AloneWCU = cost.WriteUnits(elementSize(p))
-			a.Elements = &ElementReport{e.counts, statsOf(p.values.sizes), e.keyNames(), e.growing}
+			a.Elements = &ElementReport{e.counts, statsOf(p.all().sizes), e.keyNames(), e.growing}
 		}
 		for _, w := range x.workload.Attributes {
 			if w.Name == name && w.Compressed != nil {
@@ -311,8 +415,8 @@ func (e *elements) keyNames() string {
 // names are the names of entries. {...} replaces those that are data, or that fewer than 5 maps have.
 func (p *profile) names() []string {
 	q := p
-	if p.only("L") && p.values != nil {
-		q = p.values
+	if p.only("L") && p.all() != nil {
+		q = p.all()
 	}
 	switch {
 	case q.types["M"] == 0:
@@ -323,7 +427,7 @@ func (p *profile) names() []string {
 	var out []string
 	hidden := false
 	for _, name := range slices.Sorted(maps.Keys(q.fields)) {
-		if q.fields[name].n >= leastShared && printable(name) {
+		if q.fields[name].docs >= leastShared && printable(name) {
 			out = append(out, name)
 		} else {
 			hidden = true

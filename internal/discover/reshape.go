@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,8 +41,34 @@ const (
 // containerOf finds the attribute that holds the document: a map, or a text with a JSON object, that has most of the
 // bytes of every item. It returns nil for none.
 func containerOf(t *Table, docs []item.Attributes) *step {
+	s := sameContainer(t, docs)
+	if s == nil {
+		return nil
+	}
+	clock := 0
+	p := newProfile(&clock, 0) // entries that are data are no attributes
+	for _, d := range docs {
+		clock++
+		inner, err := s.forth(d)
+		if err != nil {
+			return nil
+		}
+		for name := range d {
+			delete(inner, name)
+		}
+		p.add(&types.AttributeValueMemberM{Value: inner})
+	}
+	if p.dynamic() {
+		return nil
+	}
+	return s
+}
+
+// sameContainer returns the conversion that all items need.
+func sameContainer(t *Table, docs []item.Attributes) *step {
 	var found *step
 	for i, d := range docs {
+		var here *step
 		for name, v := range d {
 			if name == t.Hash || name == t.Range || 5*attr.AttributeSize(name, v) < 4*(attr.ItemSize(d)-keyBytes(t,
 				d)) {
@@ -67,9 +94,9 @@ func containerOf(t *Table, docs []item.Attributes) *step {
 			} else if back, err := s.back(out, d); err != nil || !attr.SameItem(back, d) {
 				return nil
 			}
-			found = s
+			here = s
 		}
-		if found == nil {
+		if found = here; found == nil {
 			return nil
 		}
 	}
@@ -127,6 +154,10 @@ func (s step) forth(d item.Attributes) (item.Attributes, error) {
 		}
 		out[name] = v
 	}
+	if !storedAlike(&types.AttributeValueMemberM{Value: entries}) {
+		return nil, errors.New("the JSON has numbers such as 1.0, which DynamoDB stores in another form: convert it " +
+			"by hand")
+	}
 	if again, err := compactJSON(entries); err != nil || again != text.Value {
 		return nil, errors.Join(err, errors.New("the JSON has another form: sort its keys, and leave out spaces"))
 	}
@@ -156,6 +187,25 @@ func (s step) back(doc, d item.Attributes) (item.Attributes, error) {
 	text, err := compactJSON(inner)
 	out[s.Attribute] = &types.AttributeValueMemberS{Value: text}
 	return out, err
+}
+
+var storedNumber = regexp.MustCompile(`^(0|-?[1-9]\d*|-?(0|[1-9]\d*)\.\d*[1-9])$`)
+
+// storedAlike reports whether DynamoDB stores all numbers in the form that they have.
+func storedAlike(v types.AttributeValue) bool {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberN:
+		return storedNumber.MatchString(v.Value) && len(v.Value) < 38
+	case *types.AttributeValueMemberL:
+		return !slices.ContainsFunc(v.Value, func(e types.AttributeValue) bool { return !storedAlike(e) })
+	case *types.AttributeValueMemberM:
+		for _, e := range v.Value {
+			if !storedAlike(e) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // compactJSON writes attributes as a JSON object without spaces, with its entries in order.

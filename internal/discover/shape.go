@@ -21,6 +21,9 @@ type goType struct {
 	// structure is the struct type that it is or has, nil for none.
 	structure *structure
 	comment   string
+	// unsafe reports that a change of the value would change parts of it that stay the same: sets, and numbers that
+	// attributevalue does not write in the same form.
+	unsafe bool
 }
 
 // structure is a struct type that a model declares.
@@ -76,9 +79,9 @@ func typeFor[T any](expr string, options ...string) goType {
 }
 
 // anyType holds values of several types. attributevalue reads a number into it as a float64, so that a comment warns.
-func anyType(comment string) goType {
+func anyType(p *profile, comment string) goType {
 	t := typeFor[any]("any")
-	t.comment = comment
+	t.comment, t.unsafe = comment, p.inexact() || p.hasSets()
 	return t
 }
 
@@ -93,7 +96,7 @@ func (n *namer) typeOf(p *profile, name string) goType {
 	kinds := slices.Sorted(maps.Keys(p.types))
 	kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == "NULL" })
 	if len(kinds) != 1 {
-		return anyType("values of several types: as numbers, only those that a float64 holds stay exact")
+		return anyType(p, "values of several types: as numbers, only those that a float64 holds stay exact")
 	}
 	switch kinds[0] {
 	case "S":
@@ -102,7 +105,7 @@ func (n *namer) typeOf(p *profile, name string) goType {
 		}
 		return typeFor[string]("string")
 	case "N":
-		return numberType(p)
+		return numberType(p, name)
 	case "B":
 		return typeFor[[]byte]("[]byte")
 	case "BOOL":
@@ -114,21 +117,40 @@ func (n *namer) typeOf(p *profile, name string) goType {
 	case "BS":
 		return typeFor[[][]byte]("[][]byte", "binaryset")
 	case "L":
-		if p.values == nil {
-			return anyType("always empty in the sample")
+		if p.all() == nil {
+			return anyType(p, "always empty in the sample")
 		}
-		if p.values.types["NULL"] > 0 {
-			return anyType("has NULL among its elements")
+		if p.all().types["NULL"] > 0 {
+			return anyType(p, "has NULL among its elements")
 		}
-		e := n.typeOf(p.values, singular(name))
-		return goType{expr: "[]" + e.expr, rt: reflect.SliceOf(e.rt), structure: e.structure, comment: e.comment}
+		e := n.elementType(p.all(), singular(name))
+		if e.expr == "[]byte" { // attributevalue writes a list of bytes as a set
+			e.unsafe = true
+		}
+		return goType{
+			expr: "[]" + e.expr, rt: reflect.SliceOf(e.rt), structure: e.structure, comment: e.comment,
+			unsafe: e.unsafe,
+		}
 	}
 	return n.mapType(p, name)
 }
 
-func numberType(p *profile) goType {
+// timeWords are words of names of times.
+var timeWords = []string{
+	"at", "date", "day", "expires", "expiry", "from", "on", "since", "time", "timestamp", "ts", "ttl", "until", "when",
+}
+
+// timely reports whether one of the last two words of a name is one of a time: others may be numbers of ten digits.
+func timely(name string) bool {
+	all := words(name)
+	return slices.ContainsFunc(all[max(0, len(all)-2):], func(w string) bool {
+		return slices.Contains(timeWords, strings.ToLower(w))
+	})
+}
+
+func numberType(p *profile, name string) goType {
 	switch numbers := p.types["N"]; {
-	case p.whole == numbers && p.epochs == numbers:
+	case p.whole == numbers && p.epochs == numbers && timely(name):
 		return typeFor[time.Time]("time.Time", "unixtime")
 	case p.whole == numbers:
 		return typeFor[int64]("int64")
@@ -144,26 +166,57 @@ func (n *namer) mapType(p *profile, name string) goType {
 		return !printable(f)
 	})
 	if bad || p.dynamic() || n.rare(p) || p.loose() {
-		if p.values == nil || len(p.values.types) != 1 || p.values.types["NULL"] > 0 {
-			return anyType("the names of its entries differ")
+		if p.all() == nil || len(p.all().types) != 1 || p.all().types["NULL"] > 0 {
+			return anyType(p, "the names of its entries differ")
 		}
-		e := n.typeOf(p.values, singular(name))
-		if len(e.options) > 0 { // options are those of a field
-			return anyType("the names of its entries differ")
-		}
+		e := n.elementType(p.all(), singular(name))
 		return goType{
 			expr: "map[string]" + e.expr, rt: reflect.MapOf(reflect.TypeFor[string](), e.rt), structure: e.structure,
-			comment: e.comment,
+			comment: e.comment, unsafe: e.unsafe,
 		}
 	}
+	if p.blurred() {
+		t := typeFor[map[string]any]("map[string]any")
+		t.comment, t.unsafe = "some entries are NULL or empty here, and missing there", p.inexact() || p.hasSets()
+		return t
+	}
 	s := n.structOf(p, name, nil)
-	return goType{expr: s.name, rt: s.reflected(), structure: s}
+	t := goType{expr: s.name, rt: s.reflected(), structure: s}
+	for _, f := range s.fields {
+		t.unsafe = t.unsafe || f.typ.unsafe
+	}
+	return t
+}
+
+// elementType is the type of elements and entries, which cannot have the options of a field.
+func (n *namer) elementType(p *profile, name string) goType {
+	t := n.typeOf(p, name)
+	if len(t.options) == 0 {
+		return t
+	}
+	if slices.Contains(t.options, "unixtime") {
+		return typeFor[int64]("int64")
+	}
+	t.unsafe, t.options = true, nil
+	return t
+}
+
+// blurred reports whether a struct could not tell entries that are NULL or empty from missing ones.
+func (p *profile) blurred() bool {
+	for _, f := range p.fields {
+		null, absent := f.types["NULL"] > 0, f.n < p.types["M"]
+		list := f.types["L"]+f.types["M"] > 0
+		if null && (absent || f.types["NULL"] == f.n) || absent && list && f.zeros > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // loose reports whether a Go map is the better type: all values are of one simple type, and a struct would have one
 // field, or not be certain. A Go map keeps entries that the sample does not show.
 func (p *profile) loose() bool {
-	if p.values == nil || !p.values.only("S") && !p.values.only("N") && !p.values.only("BOOL") {
+	if p.all() == nil || !p.all().only("S") && !p.all().only("N") && !p.all().only("BOOL") {
 		return false
 	}
 	for _, f := range p.fields {
@@ -177,7 +230,7 @@ func (p *profile) loose() bool {
 // rare reports whether some maps have entries that others rarely have: more of them may exist than the sample shows.
 func (n *namer) rare(p *profile) bool {
 	for _, f := range p.fields {
-		if f.n*50 < p.types["M"] || f.n < leastShared && p.types["M"] >= largeSample {
+		if f.n*50 < p.types["M"] || f.docs < leastShared && p.docs >= largeSample {
 			return true
 		}
 	}
@@ -199,6 +252,9 @@ func (n *namer) structOf(p *profile, name string, keys []string) *structure {
 	})
 	for _, attribute := range order {
 		f := p.fields[attribute]
+		if keys != nil && f.docs < leastShared && p.docs >= largeSample {
+			continue // its name counts as data, and it stays as it is
+		}
 		s.fields = append(s.fields, n.fieldOf(attribute, f, in, slices.Contains(keys, attribute)))
 	}
 	n.out = append(n.out, s)

@@ -16,10 +16,9 @@ import (
 func (r *Report) Source(dir string) ([]byte, error) {
 	var body bytes.Buffer
 	n := 0
-	names := scope{}
 	for _, t := range r.written() {
 		n++
-		t.declare(&body, names)
+		t.declare(&body)
 	}
 	if len(r.Types) == 0 {
 		return nil, errors.New("no items but those of this library: there is nothing to write")
@@ -81,7 +80,7 @@ func packageName(dir string) string {
 }
 
 // declare writes the types of a model.
-func (t *Type) declare(b *bytes.Buffer, names scope) {
+func (t *Type) declare(b *bytes.Buffer) {
 	x := t.x
 	fmt.Fprintf(b, "\n// %s is one item collection of the table %s.\n", t.Name, x.tableName)
 	today, model := t.Forecasts[0], t.Forecasts[1]
@@ -99,9 +98,6 @@ func (t *Type) declare(b *bytes.Buffer, names scope) {
 	for _, s := range x.structs {
 		fmt.Fprintf(b, "\n// %s is a part of [%s].\n", s.name, t.Name)
 		s.write(b)
-	}
-	for _, s := range append(x.structs, x.model) {
-		names[s.name] = true
 	}
 }
 
