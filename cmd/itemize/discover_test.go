@@ -297,8 +297,9 @@ func TestDiscoverForms(t *testing.T) {
 				if n%2 == 0 {
 					return attributes{"PK": str(fmt.Sprint("IMPORT#p", n)), "SK": str("MODELS"), "x": str("y")}
 				}
-				return joined(patient(n), attributes{"PK": str(fmt.Sprint("PATIENT#p", n)), "SK": str(fmt.Sprint("CASE#",
-					n))})
+				return joined(patient(n), attributes{
+					"PK": str(fmt.Sprint("PATIENT#p", n)), "SK": str(fmt.Sprint("CASE#", n)),
+				})
 			},
 		},
 		{"lists with names of generated code", "id:S", "", func(n int) attributes {
