@@ -80,7 +80,7 @@ func TestForecastOfIndexes(t *testing.T) {
 			{Name: "rest", PerMonth: 1, Writes: []string{"rest"}},
 			{Name: "name", PerMonth: 1, Writes: []string{"name"}},
 			{Name: "email", PerMonth: 1, Writes: []string{"email"}},
-			{Name: "look up", PerMonth: 1, Query: map[string]int{"few": 40}},
+			{Name: "look up", PerMonth: 1, Query: map[string]int{"few": 40}, Strong: true}, // an index never is
 		},
 	}
 	split := Layout{Name: "split", Items: [][]string{{"email", "name"}, {"rest"}}}
@@ -174,7 +174,7 @@ func TestAdviceOnElementsIsOptimal(t *testing.T) {
 
 // A bill has a line for each charge. A price without a source is unknown, and not zero.
 func TestBill(t *testing.T) {
-	f := Forecast{WCU: 2_520_000, IndexWCU: 520_000, RCU: 1e6, Bytes: 2 << 30, Puts: 1000}
+	f := Forecast{WCU: 2_520_000, IndexWCU: 520_000, RCU: 1e6, Bytes: 2 << 30, IndexBytes: 1 << 30, Puts: 1000}
 	lines := map[string]Charge{}
 	for _, c := range f.Bill(DefaultPrices(), Billing{Replicas: 1, Recovery: true, Backups: 2, StreamReads: 10}) {
 		lines[c.What] = c
@@ -191,7 +191,12 @@ func TestBill(t *testing.T) {
 			t.Errorf("%s: %+v; want an unknown price", what, c)
 		}
 	}
-	// 1,000 WCU-hours at 70 %
+	if c := lines["backups"]; c.Amount != 2 { // without the indexes
+		t.Errorf("%+v", c)
+	}
+	if c := lines["replicated writes"]; c.Amount != 2_000_000 {
+		t.Errorf("%+v", c)
+	}
 	provisioned := f.Bill(DefaultPrices(), Billing{Provisioned: true})
 	if c := provisioned[0]; math.Abs(c.Amount-2e6/3600/0.7) > 1e-9 || math.Abs(*c.Dollars-2e6/3600/0.7*0.00065) > 1e-9 {
 		t.Errorf("%+v", c)

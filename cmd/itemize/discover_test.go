@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -431,4 +433,43 @@ func readAll(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// discover reads an export from a folder: the name of the table is that of the export.
+func TestDiscoverExport(t *testing.T) {
+	dir := t.TempDir()
+	var data bytes.Buffer
+	zip := gzip.NewWriter(&data)
+	for n := range 12 {
+		text, err := attributevalue.MarshalMapJSON(joined(patient(n), attributes{"id": str(fmt.Sprint("p", n))}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(zip, "{\"Item\":%s}\n", text)
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "data"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"manifest-summary.json": `{"itemCount":12,"outputFormat":"DYNAMODB_JSON",` +
+			`"tableArn":"arn:aws:dynamodb:us-east-1:1:table/patients"}`,
+		"manifest-files.json": `{"itemCount":12,"dataFileS3Key":"AWSDynamoDB/1/data/a.json.gz"}` + "\n",
+		"data/a.json.gz":      data.String(),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, errs bytes.Buffer
+	if code := run(context.Background(), []string{"discover", "-key", "id", dir}, dir, &out, &errs); code != 0 {
+		t.Fatal(errs.String())
+	}
+	for _, text := range []string{"patients: about 12 items", "12 items read", "Patient\n", "key {at}"} {
+		if !strings.Contains(out.String(), text) {
+			t.Errorf("the report lacks %q:\n%s", text, out.String())
+		}
+	}
 }

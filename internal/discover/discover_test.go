@@ -422,3 +422,60 @@ func empty(v types.AttributeValue) bool {
 	}
 	return false
 }
+
+// An entity that cannot be moved is counted, with a reason that has no values, and the others have a model.
+func TestUnmovableEntities(t *testing.T) {
+	var items []item.Attributes
+	for i := range 30 {
+		var visits []types.AttributeValue
+		for k := range 10 {
+			visits = append(visits, entries(item.Attributes{
+				"at": str(fmt.Sprintf("2024-03-%02dT10:00:00Z", k+1)), "text": str(strings.Repeat("x", 3000)),
+			}))
+		}
+		if i == 7 { // one instant, written in two zones
+			visits = append(visits, entries(item.Attributes{"at": str("2024-03-02T12:00:00+02:00"), "text": str("y")}))
+		}
+		items = append(items, item.Attributes{"PK": str(fmt.Sprint("k", i)), "visits": list(visits...)})
+	}
+	s := sampled(items...)
+	s.Table.Range = ""
+	x := reported(t, s).Types[0]
+	if x.NoModel != "" || x.Migration.Unmovable != 1 || len(x.Migration.Reasons) == 0 {
+		t.Fatalf("%+v, %+v", x.NoModel, x.Migration)
+	}
+	if text := strings.Join(x.Migration.Reasons, " "); strings.Contains(text, "2024") {
+		t.Errorf("a reason has values: %s", text)
+	}
+}
+
+// Maps in maps take time and memory in proportion to their size.
+func TestProfilesOfDeepMaps(t *testing.T) {
+	deep := func() types.AttributeValue {
+		v := num(1)
+		for range 12 {
+			v = entries(item.Attributes{"a": v, "b": v})
+		}
+		return v
+	}()
+	clock := 0
+	p := newProfile(&clock, 0)
+	for range 50 {
+		clock++
+		p.add(deep)
+	}
+	n := 0
+	var count func(*profile)
+	count = func(p *profile) {
+		n++
+		for _, f := range p.fields {
+			count(f)
+		}
+		if p.values != nil {
+			count(p.values)
+		}
+	}
+	if count(p); n > 1<<(maxDepth+2) {
+		t.Errorf("%d profiles of maps with two entries, %d levels deep", n, maxDepth)
+	}
+}

@@ -125,7 +125,7 @@ func TestAdviceBeatsTheExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := x.workload
-		w.Attributes = append(x.keySizes(), w.Attributes...)
+		w.Attributes = append(x.keySizes(w.Attributes), w.Attributes...)
 		for _, it := range byHand.Layout().Items { // also lists that are too short to be items for discover
 			for i, a := range w.Attributes {
 				if it.From == a.Name && a.Elements == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/itemize/itemize/forecast"
@@ -51,7 +52,7 @@ func (r *Report) Files(dir, module string) ([]File, error) {
 	out := []File{{"models.go", source}}
 	for _, t := range r.written() {
 		w := *t.Workload
-		w.Attributes = append(t.x.keySizes(), w.Attributes...)
+		w.Attributes = append(t.x.keySizes(w.Attributes), w.Attributes...)
 		b, err := workloadText(w)
 		if err != nil {
 			return nil, err
@@ -135,10 +136,14 @@ func (r *Report) Next(folder, flags string, table bool) string {
 	return b.String()
 }
 
-// keySizes are the key fields as attributes of the workload, so that the model is priced with the sizes of its keys.
-func (x *entityType) keySizes() []forecast.Attribute {
+// keySizes are the key fields as attributes of the workload, if they are not present yet: so the model is priced with the
+// sizes of its keys.
+func (x *entityType) keySizes(present []forecast.Attribute) []forecast.Attribute {
 	var out []forecast.Attribute
 	for _, f := range x.fields {
+		if slices.ContainsFunc(present, func(a forecast.Attribute) bool { return a.Name == f.attribute }) {
+			continue
+		}
 		a := forecast.Attribute{Name: f.attribute}
 		for _, d := range x.priced() {
 			a.Sizes = append(a.Sizes, sizeOf(f.attribute, d[f.attribute]))

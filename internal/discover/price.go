@@ -91,6 +91,9 @@ func (x *entityType) measureWorkload(entities int, ops []forecast.Operation) {
 		}
 		w.Indexes = append(w.Indexes, f)
 	}
+	if !slices.ContainsFunc(w.Attributes, func(a forecast.Attribute) bool { return a.Elements == nil }) {
+		w.Attributes = append(x.keySizes(nil), w.Attributes...) // the root item needs an attribute
+	}
 	w.Operations = x.workload.Operations
 	x.workload = w
 }
@@ -267,6 +270,7 @@ func (x *entityType) assume(m Mix) {
 	}
 	for _, a := range x.workload.Attributes {
 		switch {
+		case x.isKey(a.Name):
 		case a.Elements != nil:
 			ops = append(ops, forecast.Operation{Name: "add to " + a.Name, Add: map[string]int{a.Name: 1}})
 		case statsOf(a.Sizes).P99 <= smallBytes:

@@ -260,7 +260,9 @@ func (x *entityType) itemNames() []itemName {
 	for i, names := range x.arranged.Items {
 		it := itemName{literal: "HEAD"}
 		for _, name := range names {
-			it.attributes = append(it.attributes, x.expanded(name)...)
+			if !x.isKey(name) {
+				it.attributes = append(it.attributes, x.expanded(name)...)
+			}
 		}
 		if i > 0 {
 			largest := slices.MaxFunc(it.attributes, func(a, b string) int {

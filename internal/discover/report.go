@@ -185,7 +185,7 @@ func Discover(s *Sample, o Options) (*Report, error) {
 			err = t.model(o)
 		}
 		if err != nil {
-			t.NoModel = redacted(err.Error())
+			t.NoModel = err.Error()
 		}
 		t.describe()
 		r.Types = append(r.Types, t)

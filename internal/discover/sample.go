@@ -285,7 +285,7 @@ func nameOf(path string) string {
 		abs = path
 	}
 	name := filepath.Base(abs)
-	if ext := filepath.Ext(name); ext == ".json" {
+	if ext := filepath.Ext(name); slices.Contains([]string{".json", ".jsonl", ".ndjson"}, ext) {
 		name = strings.TrimSuffix(name, ext)
 	}
 	return name
