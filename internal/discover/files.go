@@ -136,8 +136,8 @@ func (r *Report) Next(folder, flags string, table bool) string {
 	return b.String()
 }
 
-// keySizes are the key fields as attributes of the workload, if they are not present yet. With them, the model is priced
-// with the sizes of its keys.
+// keySizes are the key fields as attributes of the workload, if they are not present yet. With them, the price has
+// the sizes of the model's keys.
 func (x *entityType) keySizes(present []forecast.Attribute) []forecast.Attribute {
 	var out []forecast.Attribute
 	for _, f := range x.fields {
