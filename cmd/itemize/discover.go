@@ -235,16 +235,18 @@ func (c *command) writeModels(r *discover.Report, a *discoverAsked, from []strin
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	for _, f := range files {
-		path := filepath.Join(dir, f.Name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return "", err
-		}
-		old, err := os.ReadFile(path)
+	for _, f := range files { // before one is written
+		old, err := os.ReadFile(filepath.Join(dir, f.Name))
 		if err == nil && !a.force && string(old) != string(f.Content) {
 			return "", fmt.Errorf("%s exists: remove it, or pass -force to replace it", filepath.Join(a.write, f.Name))
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+	}
+	for _, f := range files {
+		path := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return "", err
 		}
 		if err := os.WriteFile(path, f.Content, 0o644); err != nil {

@@ -377,8 +377,8 @@ func keeps(t *testing.T, x *entityType, f field) {
 		if !attr.Same(again[f.attribute], v) {
 			a, _ := json.Marshal(charge.PlainJSON(v))
 			b, _ := json.Marshal(charge.PlainJSON(again[f.attribute]))
-			t.Fatalf("the field %s %s changes %s %s to %s %s", f.name, f.typ.expr, kindOf(v), a,
-				kindOf(again[f.attribute]), b)
+			t.Fatalf("the field %s %s changes %s %s to %s %s", f.name, f.typ.expr, attr.TypeName(v), a,
+				attr.TypeName(again[f.attribute]), b)
 		}
 	}
 }
@@ -403,7 +403,8 @@ func keepsElements(t *testing.T, f field, a, b types.AttributeValue) {
 			if !empty(v) && !attr.Same(v, y.Value[name]) {
 				p, _ := json.Marshal(charge.PlainJSON(v))
 				q, _ := json.Marshal(charge.PlainJSON(y.Value[name]))
-				t.Fatalf("%s %s changes %s of an element, a %s: %s, %s", f.name, f.typ.expr, name, kindOf(v), p, q)
+				t.Fatalf("%s %s changes %s of an element, a %s: %s, %s", f.name, f.typ.expr, name,
+					attr.TypeName(v), p, q)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 )
 
@@ -101,7 +102,7 @@ func patternsOf(keys []types.AttributeValue, partitions []string) []pattern {
 			texts = append(texts, i)
 		case nil:
 		default:
-			out[i] = pattern{[]keyPart{{}}, kindOf(v)}
+			out[i] = pattern{[]keyPart{{}}, attr.TypeName(v)}
 		}
 	}
 	literals(all, texts, 0)

@@ -345,17 +345,8 @@ func (x *entityType) placed() (forecast.Layout, error) {
 		}
 		docs = append(docs, doc)
 	}
-	mover, source, err := x.mover()
-	if err != nil {
-		return l, err
-	}
-	p.exact = func(i int) ([]int, error) {
-		price, err := mover.Predict(x.monolith(source, x.items[i]))
-		if err != nil {
-			return nil, err
-		}
-		return price.Sizes, nil
-	}
+	p.exact = func(i int) []int { return x.prices[i].Sizes }
+	var err error
 	l.Sizes, err = p.sizes(docs)
 	return l, err
 }
@@ -390,8 +381,8 @@ func (x *entityType) monolith(source *item.Table, it item.Attributes) *protocol.
 	return &protocol.Monolith{Place: place, Attributes: it, Reserved: x.layout.Reserved}
 }
 
-// dropUnmovable removes the sampled entities that cannot be moved, and returns their number and the reasons, without
-// values. It is an error if none is left.
+// dropUnmovable predicts the move of each sampled entity. It removes those that cannot be moved, and returns their
+// number and the reasons, without values. It is an error if none is left.
 func (x *entityType) dropUnmovable() (n int, reasons []string, err error) {
 	mover, source, err := x.mover()
 	if err != nil {
@@ -400,8 +391,9 @@ func (x *entityType) dropUnmovable() (n int, reasons []string, err error) {
 	var items, docs []item.Attributes
 	var sizes []int
 	for i, it := range x.items {
-		_, err := mover.Predict(x.monolith(source, it))
+		price, err := mover.Predict(x.monolith(source, it))
 		if err == nil {
+			x.prices = append(x.prices, price)
 			items, docs, sizes = append(items, it), append(docs, x.docs[i]), append(sizes, x.sizes[i])
 			continue
 		}
@@ -445,30 +437,17 @@ type Migration struct {
 	Reasons   []string `json:"reasons,omitempty"`
 }
 
-// migration predicts the move of the sample, and scales it.
-func (x *entityType) migration(entities int, p forecast.Prices) (*Migration, error) {
-	mover, source, err := x.mover()
-	if err != nil {
-		return nil, err
-	}
+// migration sums the predicted moves of the sample, and scales them.
+func (x *entityType) migration(entities int, p forecast.Prices) *Migration {
 	out := &Migration{}
-	n := 0
-	for _, it := range x.items[:len(x.priced())] {
-		price, err := mover.Predict(x.monolith(source, it))
-		out.RCU += cost.ReadUnits(attr.ItemSize(it)) / 2
-		if err != nil {
-			continue
-		}
-		n++
+	for i, price := range x.prices {
+		out.RCU += cost.ReadUnits(attr.ItemSize(x.items[i])) / 2
 		out.WCU += price.WCU
 	}
-	if n == 0 {
-		return out, nil
-	}
-	scale := float64(entities) / float64(len(x.priced()))
+	scale := float64(entities) / float64(len(x.prices))
 	out.WCU, out.RCU = out.WCU*scale, out.RCU*scale
 	out.Dollars = p.Units(out.WCU, out.RCU)
-	return out, nil
+	return out
 }
 
 // forth and back are the conversions of the model.

@@ -95,38 +95,13 @@ func (p *profile) merge(q *profile) {
 	}
 }
 
-// kindOf returns the DynamoDB type of a value.
-func kindOf(v types.AttributeValue) string {
-	switch v.(type) {
-	case *types.AttributeValueMemberS:
-		return "S"
-	case *types.AttributeValueMemberN:
-		return "N"
-	case *types.AttributeValueMemberB:
-		return "B"
-	case *types.AttributeValueMemberBOOL:
-		return "BOOL"
-	case *types.AttributeValueMemberL:
-		return "L"
-	case *types.AttributeValueMemberM:
-		return "M"
-	case *types.AttributeValueMemberSS:
-		return "SS"
-	case *types.AttributeValueMemberNS:
-		return "NS"
-	case *types.AttributeValueMemberBS:
-		return "BS"
-	}
-	return "NULL"
-}
-
 // add notes a value.
 func (p *profile) add(v types.AttributeValue) {
 	p.n++
 	if p.last != *p.clock {
 		p.docs, p.last = p.docs+1, *p.clock
 	}
-	p.types[kindOf(v)]++
+	p.types[attr.TypeName(v)]++
 	p.sizes = append(p.sizes, attr.ValueSize(v))
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:

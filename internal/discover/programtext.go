@@ -34,29 +34,31 @@ func main() {
 	endpoint := flag.String("endpoint", "", "URL of DynamoDB (default: that of the region)")
 	rate := flag.Float64("rate", 0, "WCU per second (default: no limit)")
 	flag.Parse()
-	if err := run(ctx, *model, *lock, *source, *endpoint, *rate, flag.Arg(0)); err != nil {
+	own, ok := options[*model]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "migrate: no model %q: write -model with one of this program\n", *model)
+		os.Exit(2)
+	}
+	if *rate > 0 {
+		own = append(own, migrate.WriteRate(*rate))
+	}
+	l, err := migrate.ReadLayout(*lock, *model)
+	if err == nil {
+		var g *migrate.Migration
+		if g, err = migrate.Open(ctx, client(*endpoint), l, *source, own...); err == nil {
+			err = run(ctx, g, flag.Arg(0))
+		}
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "migrate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, model, lock, source, endpoint string, rate float64, step string) error {
-	own, ok := options[model]
-	if !ok {
-		return fmt.Errorf("no model %q: write -model with one of this program", model)
-	}
-	l, err := migrate.ReadLayout(lock, model)
-	if err != nil {
-		return err
-	}
-	if rate > 0 {
-		own = append(own, migrate.WriteRate(rate))
-	}
-	g, err := migrate.Open(ctx, client(endpoint), l, source, own...)
-	if err != nil {
-		return err
-	}
+// run runs one step, and prints its result.
+func run(ctx context.Context, g *migrate.Migration, step string) error {
 	var result any
+	var err error
 	switch step {
 	case "plan":
 		result, err = g.Plan(ctx, migrate.PlanOptions{})

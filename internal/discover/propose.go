@@ -14,6 +14,7 @@ import (
 	"github.com/itemize/itemize/forecast"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/layout"
+	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -46,7 +47,9 @@ type entityType struct {
 	structs   []*structure
 	schema    *schema.Entity
 	layout    *layout.Layout
-	notes     []string
+	// prices are the predicted moves of the items.
+	prices []*protocol.Price
+	notes  []string
 }
 
 // itemName is a kind of item of the model: the literal of its sort key, and its attributes.
@@ -68,9 +71,7 @@ func prepare(t *Table, g *group, name string, single bool, types scope) (*entity
 		if c := containerOf(t, g.items); c != nil {
 			x.remaining = remainder(t, g.items, c)
 			k.reshape = append([]step{*c}, k.reshape...)
-			if k.Key == "" { // templates find the monoliths, because conversions hide their keys
-				x.notes = append(x.notes, "the document is in the attribute "+c.Attribute)
-			}
+			x.notes = append(x.notes, "the document is in the attribute "+c.Attribute)
 		}
 		x.docs = nil
 		for _, it := range g.items {
@@ -322,8 +323,7 @@ func (x *entityType) build() error {
 			}
 			if f.typ.unsafe {
 				x.notes = append(x.notes, attribute+" has sets or numbers of many digits inside other values: it "+
-					"stays on the "+
-					"root item as it is")
+					"stays on the root item as it is")
 				continue
 			}
 			f.ddb = "sk=" + x.prefix + it.literal

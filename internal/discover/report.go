@@ -133,25 +133,21 @@ func Discover(s *Sample, o Options) (*Report, error) {
 	for _, g := range groups {
 		total += sum(g.sizes)
 	}
-	taken := scope{}
 	single := len(groups) == 1
-	types := scope{}
-	for names, i := (scope{}), 0; i < len(groups); i++ { // and the names of generated code
-		name := groups[i].typeName(cmp.Or(s.Table.Name, "Item"), names)
+	taken, types := scope{}, scope{}
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = g.typeName(cmp.Or(s.Table.Name, "Item"), taken)
 		for _, suffix := range []string{"", "Key", "Fields", "Index", "Path", "Items", "Entities", "Query", "Patch"} {
-			types[name+suffix] = true
+			types[names[i]+suffix] = true // also the names of generated code
 		}
 	}
-	used := map[string]bool{}
-	for name := range usedBy(o.Operations) {
-		used[name] = true
-	}
-	of, err := typeOf(groups, s.Table, o, used)
+	of, err := typeOf(groups, names, o)
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range groups {
-		name := g.typeName(cmp.Or(s.Table.Name, "Item"), taken)
+	for i, g := range groups {
+		name := names[i]
 		x, err := prepare(s.Table, g, name, single, types)
 		t := &Type{
 			Name: name, Keys: strings.TrimSpace(g.pk.String() + " " + g.sk.String()), Sampled: len(g.items), x: x,
@@ -195,20 +191,16 @@ func Discover(s *Sample, o Options) (*Report, error) {
 
 // typeOf returns the type that operations are for: the named one, or the first one that has all their attributes. It is
 // nil if there are no operations.
-func typeOf(groups []*group, t *Table, o Options, used map[string]bool) (*group, error) {
+func typeOf(groups []*group, names []string, o Options) (*group, error) {
 	if o.Operations == nil && o.Type == "" {
 		return nil, nil
 	}
-	taken := scope{}
-	var names []string
 	var first error
-	for _, g := range groups {
-		name := g.typeName(cmp.Or(t.Name, "Item"), taken)
-		names = append(names, name)
-		if o.Type != "" && o.Type != name {
+	for i, g := range groups {
+		if o.Type != "" && o.Type != names[i] {
 			continue
 		}
-		err := g.lacks(name, o.Operations, used)
+		err := g.lacks(names[i], o.Operations)
 		if err == nil {
 			return g, nil
 		}
@@ -223,7 +215,7 @@ func typeOf(groups []*group, t *Table, o Options, used map[string]bool) (*group,
 }
 
 // lacks returns the error of operations on attributes that no item of a type has.
-func (g *group) lacks(name string, ops []forecast.Operation, used map[string]bool) error {
+func (g *group) lacks(name string, ops []forecast.Operation) error {
 	have := map[string]bool{}
 	for _, it := range g.items {
 		for attribute := range it {
@@ -246,7 +238,7 @@ func (g *group) lacks(name string, ops []forecast.Operation, used map[string]boo
 		}
 	}
 	var errs []error
-	for _, attribute := range slices.Sorted(maps.Keys(used)) {
+	for _, attribute := range slices.Sorted(maps.Keys(usedBy(ops))) {
 		if have[attribute] {
 			continue
 		}
@@ -292,8 +284,7 @@ func tableName(t *Table, name string, single bool) string {
 	return base + "-" + strings.ToLower(name)
 }
 
-// model proposes the model and its price: the layout that costs least with the sizes that the items have. A list that
-// is not in the order of its keys costs bytes on the root item, so that other choices are tried as well.
+// model proposes the model, and prices it with the sizes that its items have after the migration.
 func (t *Type) model(o Options) error {
 	x := t.x
 	if err := x.propose(); err != nil {
@@ -319,17 +310,15 @@ func (t *Type) model(o Options) error {
 		return err
 	}
 	t.Workload, t.Key, t.Sort, t.Reshaped, t.Notes = &x.workload, x.Key, x.Sort, len(x.reshape) > 0, x.notes
-	t.Migration, err = x.migration(t.Entities, o.Prices)
-	if err == nil {
-		t.Migration.Unmovable, t.Migration.Reasons = unmovable, reasons
-	}
-	if err == nil && t.Forecasts[0].NotStorable == "" {
+	t.Migration = x.migration(t.Entities, o.Prices)
+	t.Migration.Unmovable, t.Migration.Reasons = unmovable, reasons
+	if t.Forecasts[0].NotStorable == "" {
 		if saved := t.Forecasts[0].Total - t.Forecasts[1].Total; saved > 0 {
 			days := t.Migration.Dollars / saved * 30
 			t.Migration.Days = &days
 		}
 	}
-	return err
+	return nil
 }
 
 // compressible are the attributes of items for which compression saves a fifth.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,10 +168,6 @@ func (t *Table) Predicted(n int) float64 {
 	return max(0.5, float64(t.Bytes)/float64(t.Items)*float64(n)/8192)
 }
 
-// segments is the least number of places at which a table is sampled, and maxSegments the largest number of which they
-// are drawn.
-const segments, maxSegments = 16, 100_000
-
 // ReadTable reads n items of a table at random places, 0 for all.
 func ReadTable(ctx context.Context, c Client, t *Table, n int, rate *flow.Limiter) (*Sample, error) {
 	s := &Sample{Table: t}
@@ -180,34 +175,13 @@ func ReadTable(ctx context.Context, c Client, t *Table, n int, rate *flow.Limite
 	reader := &read.Reader{Client: c, Label: "discover", Describe: large.Plain}
 	var used read.Usage
 	bytes := 0
-	scan := func(at read.Segment, most int) error {
-		got := 0
-		return reader.Scan(ctx, at, &used, func(p read.Page) bool {
-			for i := range p.Items {
-				if most > 0 && got == most || bytes > maxBytes {
-					return false
-				}
-				it := p.Items[i].Attributes()
-				bytes += attr.ItemSize(it)
-				s.Items, got = append(s.Items, it), got+1
-			}
-			return (most == 0 || got < most) && bytes <= maxBytes
-		})
-	}
-	err := error(nil)
-	if n == 0 || t.Items <= 2*n {
-		err = scan(read.Segment{Table: table, Of: 1, Rate: rate}, n)
-	} else {
-		share := (n + segments - 1) / segments
-		of := min(max(t.Items/share, segments), maxSegments)
-		for _, k := range rand.Perm(of) { // random places, until the sample is complete
-			if len(s.Items) >= n || bytes > maxBytes || err != nil {
-				break
-			}
-			err = scan(read.Segment{Table: table, Number: k, Of: of, Rate: rate, Limit: share}, min(share,
-				n-len(s.Items)))
-		}
-	}
+	at, draw := read.Segment{Table: table, Rate: rate}, read.Draw{Number: n, Items: t.Items}
+	err := reader.Sample(ctx, at, draw, &used, func(img item.Image) bool {
+		it := img.Attributes()
+		bytes += attr.ItemSize(it)
+		s.Items = append(s.Items, it)
+		return bytes <= maxBytes
+	})
 	s.Read, s.RCU = len(s.Items), used.Consumed
 	return s, err
 }
@@ -237,12 +211,15 @@ func ReadExport(ctx context.Context, f files.Files, n int) (*Sample, error) {
 	return s, err
 }
 
-// ReadFiles reads items from JSON files, and from the files *.json of folders.
+// extensions are those of files with items.
+var extensions = []string{".json", ".jsonl", ".ndjson"}
+
+// ReadFiles reads items from JSON files, and from those of folders.
 func ReadFiles(paths []string, n int) (*Sample, error) {
 	var all []string
 	for _, p := range paths {
 		err := filepath.WalkDir(p, func(name string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && (name == p || strings.HasSuffix(name, ".json")) {
+			if err == nil && !d.IsDir() && (name == p || slices.Contains(extensions, filepath.Ext(name))) {
 				all = append(all, name)
 			}
 			return err
@@ -252,7 +229,8 @@ func ReadFiles(paths []string, n int) (*Sample, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("no files *.json in %s: name files with items", strings.Join(paths, ", "))
+		return nil, fmt.Errorf("no files %s in %s: name files with items", strings.Join(extensions, ", "),
+			strings.Join(paths, ", "))
 	}
 	s := &Sample{Table: &Table{Name: nameOf(paths[0])}}
 	bytes := 0
@@ -285,7 +263,7 @@ func nameOf(path string) string {
 		abs = path
 	}
 	name := filepath.Base(abs)
-	if ext := filepath.Ext(name); slices.Contains([]string{".json", ".jsonl", ".ndjson"}, ext) {
+	if ext := filepath.Ext(name); slices.Contains(extensions, ext) {
 		name = strings.TrimSuffix(name, ext)
 	}
 	return name
@@ -356,9 +334,9 @@ func (s *Sample) kinds() error {
 	if len(s.Items) == 0 {
 		return errors.New("no items: name files or a table with items")
 	}
-	s.Table.HashType = kindOf(s.Items[0][s.Table.Hash])
+	s.Table.HashType = attr.TypeName(s.Items[0][s.Table.Hash])
 	if s.Table.Range != "" {
-		s.Table.RangeType = kindOf(s.Items[0][s.Table.Range])
+		s.Table.RangeType = attr.TypeName(s.Items[0][s.Table.Range])
 	}
 	return nil
 }

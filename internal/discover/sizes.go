@@ -23,7 +23,7 @@ type placing struct {
 	elements, indexes []string
 	// exact returns the sizes of the items of a document, in the order of its collection; nil for items that the mapper
 	// inserts.
-	exact func(sample int) ([]int, error)
+	exact func(sample int) []int
 }
 
 // sizes divides documents, and returns the sizes of their items.
@@ -49,9 +49,7 @@ func (p *placing) sizes(docs []item.Attributes) (*forecast.Sizes, error) {
 		}
 		var bytes []int
 		if p.exact != nil {
-			if bytes, err = p.exact(i); err != nil {
-				return nil, fmt.Errorf("entity %d of the sample: %w", i+1, err)
-			}
+			bytes = p.exact(i)
 		} else {
 			for _, it := range c.Items {
 				bytes = append(bytes, p.inserted(it))

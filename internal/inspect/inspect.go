@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -176,48 +175,19 @@ func (x *Inspector) format(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// segments is the least number of places of the table at which a sample is read.
-const segments = 16
-
 // sample reads items, and notes those of the models.
 func (x *Inspector) sample(ctx context.Context, r *Report) ([]*subject, error) {
 	reader := &read.Reader{Client: x.Client, Label: "check", Describe: large.Plain}
 	var all []*subject
-	scan := func(s read.Segment, most int) error {
-		n := 0
-		return reader.Scan(ctx, s, &r.used, func(p read.Page) bool {
-			for i := range p.Items {
-				if most > 0 && n == most {
-					return false
-				}
-				n++
-				if s := x.subjectOf(p.Items[i].Arguments, r); s != nil {
-					all = append(all, s)
-				}
-			}
-			return most == 0 || n < most
-		})
-	}
-	if x.Sample == 0 || x.Items <= 2*x.Sample {
-		err := scan(read.Segment{Table: x.Table, Number: 0, Of: 1, Rate: x.Rate}, x.Sample)
-		return all, err
-	}
-	share := (x.Sample + segments - 1) / segments
-	of := min(max(x.Items/share, segments), maxSegments)
-	for _, n := range rand.Perm(of) { // random places, until the sample is complete
-		if r.Items >= x.Sample {
-			break
+	at := read.Segment{Table: x.Table, Rate: x.Rate}
+	err := reader.Sample(ctx, at, read.Draw{Number: x.Sample, Items: x.Items}, &r.used, func(img item.Image) bool {
+		if s := x.subjectOf(img.Arguments, r); s != nil {
+			all = append(all, s)
 		}
-		at := read.Segment{Table: x.Table, Number: n, Of: of, Rate: x.Rate, Limit: share}
-		if err := scan(at, min(share, x.Sample-r.Items)); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+		return true
+	})
+	return all, err
 }
-
-// maxSegments is the most segments from which those of a sample are drawn.
-const maxSegments = 100_000
 
 // subjectOf finds the model of an item, nil for an item of no model.
 func (x *Inspector) subjectOf(a item.Attributes, r *Report) *subject {

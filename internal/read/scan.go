@@ -2,6 +2,7 @@ package read
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -85,4 +86,45 @@ func pageItems(l *flow.Limiter, segments, items, bytes int, strong bool) *int32 
 		size = float64(bytes) / float64(items)
 	}
 	return aws.Int32(int32(min(max(share/max(size, 1), 1), 1<<20)))
+}
+
+// A sample is drawn from at least minSegments places of a table, of at most maxSegments.
+const minSegments, maxSegments = 16, 100_000
+
+// Draw is a number of items to read, 0 for all, of a table that has about so many.
+type Draw struct{ Number, Items int }
+
+// Sample reads items of a table at random places, until yield returns false.
+func (r *Reader) Sample(ctx context.Context, s Segment, d Draw, u *Usage, yield func(item.Image) bool) error {
+	n, read, more := d.Number, 0, true
+	scan := func(s Segment, most int) error {
+		got := 0
+		return r.Scan(ctx, s, u, func(p Page) bool {
+			for i := range p.Items {
+				if most > 0 && got == most {
+					return false
+				}
+				got, read = got+1, read+1
+				if more = yield(p.Items[i]); !more {
+					return false
+				}
+			}
+			return most == 0 || got < most
+		})
+	}
+	if n == 0 || d.Items <= 2*n {
+		s.Number, s.Of = 0, 1
+		return scan(s, n)
+	}
+	share := (n + minSegments - 1) / minSegments
+	s.Of, s.Limit = min(max(d.Items/share, minSegments), maxSegments), share
+	for _, s.Number = range rand.Perm(s.Of) { // random places, until the sample is complete
+		if read >= n || !more {
+			break
+		}
+		if err := scan(s, min(share, n-read)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
