@@ -142,11 +142,11 @@ func (x *entityType) fewLists() {
 }
 
 // propose makes the model for a workload.
-func (x *entityType) propose() error {
+func (x *entityType) propose(p forecast.Prices) error {
 	if x.keying == nil {
 		return errors.New("unknown keys: name the key attributes")
 	}
-	a, err := thinned(x.workload).Advise(forecast.DefaultPrices())
+	a, err := thinned(x.workload).Advise(p)
 	if err != nil {
 		return err
 	}

@@ -287,7 +287,7 @@ func tableName(t *Table, name string, single bool) string {
 // model proposes the model, and prices it with the sizes that its items have after the migration.
 func (t *Type) model(o Options) error {
 	x := t.x
-	if err := x.propose(); err != nil {
+	if err := x.propose(o.Prices); err != nil {
 		return err
 	}
 	unmovable, reasons, err := x.dropUnmovable()
