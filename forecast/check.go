@@ -7,9 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/attr"
 )
 
 // checker collects the faults of a workload.
@@ -80,11 +77,6 @@ func (c *checker) attribute(a Attribute) {
 	c.sizes(a.Name, "sizes", a.Sizes)
 	c.sizes(a.Name, "compressed sizes", a.Compressed)
 	if a.Elements == nil {
-		if len(a.Sizes) > 0 && len(a.Compressed) == 0 && slices.Max(a.Sizes)+c.perItem() > cost.MaxItem {
-			c.bad("the attribute %q has %s, over the limit of an item with %s of keys (400 KB): list its "+
-				"parts as attributes, compress it, or store it elsewhere", a.Name, attr.Bytes(slices.Max(a.Sizes)),
-				attr.Bytes(c.perItem()))
-		}
 		return
 	}
 	c.lists[a.Name] = true
@@ -126,14 +118,17 @@ func (c *checker) operation(op Operation) {
 		c.bad("the operation %q happens %v times a month: write 0 or more", op.Name, op.PerMonth)
 	}
 	elements := []map[string]int{op.Add, op.Change, op.Remove, op.Read}
-	n := len(op.Writes) + len(op.Reads) + len(op.Query)
+	n := len(op.Writes) + len(op.Reads) + len(op.Query) + len(op.Scan) + len(op.Preview)
 	for _, counts := range elements {
 		n += len(counts)
 	}
 	if n == 0 && !op.All {
 		c.bad("the operation %q has no reads and no writes: add writes, reads, all, or numbers of elements", op.Name)
 	}
-	for _, name := range slices.Concat(op.Writes, op.Reads) {
+	if op.Scan != nil && n > len(op.Scan)+len(op.Reads) || op.Scan != nil && op.All || op.Found < 0 {
+		c.bad("the operation %q is a scan and more: a scan has only reads, and found (0 or more)", op.Name)
+	}
+	for _, name := range slices.Concat(op.Writes, op.Reads, op.Scan) {
 		if !c.seen[name] {
 			c.bad("the operation %q names the attribute %q, which the workload does not have", op.Name, name)
 		}
@@ -147,6 +142,12 @@ func (c *checker) operation(op Operation) {
 			if counts[name] < 1 {
 				c.bad("the operation %q has %d elements of %q: write 1 or more", op.Name, counts[name], name)
 			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(op.Preview)) {
+		if !c.seen[name] || op.Preview[name] < 1 {
+			c.bad("the operation %q reads %d bytes of %q: name an attribute of the workload, and 1 byte or more", op.Name,
+				op.Preview[name], name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(op.Query)) {
@@ -192,6 +193,9 @@ func (w Workload) checkLayout(l Layout) error {
 				l.Name, name)
 		}
 	}
+	if err := w.checkGroups(l, seen); err != nil {
+		return err
+	}
 	var missing []string
 	for _, a := range w.Attributes {
 		if !seen[a.Name] {
@@ -209,6 +213,44 @@ func (w Workload) checkLayout(l Layout) error {
 	for name := range seen {
 		return fmt.Errorf("the layout %q has the attribute %q, which is missing in the workload: add it there",
 			l.Name, name)
+	}
+	return nil
+}
+
+// checkGroups returns the faults of a layout's groups.
+func (w Workload) checkGroups(l Layout, known map[string]bool) error {
+	block := map[string]int{}
+	for i, it := range l.Items {
+		for _, name := range it {
+			block[name] = i
+		}
+	}
+	for i, name := range l.Elements {
+		block[name] = len(l.Items) + i
+	}
+	var sets []map[int]bool
+	for _, g := range l.Groups {
+		set := map[int]bool{}
+		for _, name := range g {
+			if !known[name] {
+				return fmt.Errorf("the layout %q has a group with %q, which is in none of its items: leave it out", l.Name,
+					name)
+			}
+			set[block[name]] = true
+		}
+		for _, other := range sets {
+			both := 0
+			for b := range set {
+				if other[b] {
+					both++
+				}
+			}
+			if both != 0 && both != len(set) && both != len(other) {
+				return fmt.Errorf("the layout %q has two groups that share items, and neither includes the other: a "+
+					"sort key has one prefix", l.Name)
+			}
+		}
+		sets = append(sets, set)
 	}
 	return nil
 }

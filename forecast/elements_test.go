@@ -1,13 +1,9 @@
 package forecast
 
 import (
-	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 // clinic is a patient with 80 visits of about 0.4 KB.
@@ -57,7 +53,7 @@ func TestForecastOfElements(t *testing.T) {
 	if all[0].Items[0] != 34339 || all[1].Elements["visits"] != 80*482 {
 		t.Errorf("%+v", all)
 	}
-	a, err := w.Advise(DefaultPrices())
+	a, err := w.Advise(DefaultPrices(), w.Monolith())
 	if err != nil || !a.Exact || len(a.Best.Layout.Elements) != 1 || math.Abs(a.Best.Total-all[1].Total) > 1e-15 {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -127,48 +123,6 @@ func TestForecastOfLargeValues(t *testing.T) {
 	if c.Operations[0].OnceWCU != 9 || s.Operations[0].OnceWCU != 1 || s.Puts != 1 || s.Gets != 1 ||
 		s.ObjectBytes != 50_000 {
 		t.Errorf("%+v\n%+v", c, s)
-	}
-}
-
-// The advice about elements is the best of all choices: against all partitions of the other attributes.
-func TestAdviceOnElementsIsOptimal(t *testing.T) {
-	seed := draws.Seed(t)
-	r := rand.New(rand.NewPCG(seed, 0))
-	for range draws.Times(20, 60, 200) {
-		w := randomWorkload(r, 2+r.IntN(4), false)
-		for i := range 1 + r.IntN(2) {
-			name := fmt.Sprint("list", i)
-			e := &Elements{Counts: []int{1 + r.IntN(60)}, Sizes: []int{20 + r.IntN(900)}}
-			w.Attributes = append(w.Attributes, Attribute{Name: name, Elements: e})
-			w.Operations = append(w.Operations,
-				Operation{Name: "add " + name, PerMonth: float64(r.IntN(1000)), Add: map[string]int{name: 1}},
-				Operation{
-					Name: "read " + name, PerMonth: float64(r.IntN(1000)),
-					Read: map[string]int{name: 1 + r.IntN(20)},
-				})
-		}
-		a, err := w.Advise(DefaultPrices())
-		if err != nil || !a.Exact {
-			t.Fatalf("%+v, %v", a, err)
-		}
-		best := math.Inf(1)
-		m := newModel(w, DefaultPrices())
-		var lists uint
-		for i, l := range m.lists {
-			if l != nil {
-				lists |= 1 << i
-			}
-		}
-		for split := lists; ; split = (split - 1) & lists {
-			v := m.without(split)
-			best = min(best, v.price(v.partitions()))
-			if split == 0 {
-				break
-			}
-		}
-		if math.Abs(best-a.Best.Total) > 1e-9*best {
-			t.Fatalf("advised %v, and the best is %v", a.Best.Total, best)
-		}
 	}
 }
 

@@ -22,7 +22,7 @@ func ExampleWorkload_Advise() {
 		},
 	}
 	prices := forecast.DefaultPrices()
-	advice, err := users.Advise(prices)
+	advice, err := users.Advise(prices, users.Monolith())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -33,8 +33,10 @@ func ExampleWorkload_Advise() {
 	for _, f := range all {
 		fmt.Printf("%d items: %.0f WCU, %.0f RCU\n", len(f.Items), f.WCU, f.RCU)
 	}
+	fmt.Println(advice.Changes[0].What)
 	// Output:
 	// 1 items: 147000 WCU, 370000 RCU
 	// 3 items: 1000 WCU, 20000 RCU
 	// 2 items: 1000 WCU, 10000 RCU
+	// move email and address to a new item
 }

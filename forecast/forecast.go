@@ -137,11 +137,15 @@ func (m *model) sum(items []uint) Forecast {
 		op := &m.ops[i]
 		u := m.once(op, items)
 		n := op.PerMonth * entities
-		f.Operations = append(f.Operations, OperationCost{
+		o := OperationCost{
 			Name: op.Name, PerDocument: op.PerMonth, Times: n, WCU: u.wcu * n, RCU: u.rcu * n, OnceWCU: u.wcu,
 			TransactionWCU: u.atomic, OnceRCU: u.rcu,
 			Dollars: m.p.Units(u.wcu*n, u.rcu*n) + m.objects(u.puts*n, u.gets*n),
-		})
+		}
+		if op.Scan != nil { // one scan is for all documents
+			o.PerDocument, o.Times, o.OnceRCU = op.PerMonth/entities, op.PerMonth, u.rcu*entities
+		}
+		f.Operations = append(f.Operations, o)
 		f.WCU += u.wcu * n
 		f.RCU += u.rcu * n
 		f.IndexWCU += u.index * n

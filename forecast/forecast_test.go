@@ -5,8 +5,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/itemize/itemize/cost"
 )
 
 // pricesOf returns prices on demand.
@@ -60,8 +58,8 @@ func TestForecastOfALargeDocument(t *testing.T) {
 	if f := all[1]; f.NotStorable != "" || f.Operations[0].OnceRCU != 63 || f.Total == 0 {
 		t.Errorf("%+v", f)
 	}
-	a, err := w.Advise(DefaultPrices())
-	if err != nil || a.Today != nil || len(a.Best.Items) != 2 {
+	a, err := w.Advise(DefaultPrices(), w.Monolith())
+	if err != nil || a.Today.NotStorable != reason || len(a.Best.Items) != 2 {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
@@ -131,18 +129,12 @@ func TestBadForecasts(t *testing.T) {
 			Prices{},
 			w.Single(),
 		},
-		{
-			`the attribute "a0" has 409,600 bytes, over the limit of an item with 60 bytes of keys (400 KB)`,
-			large(1, cost.MaxItem, false),
-			Prices{},
-			w.Single(),
-		},
 	} {
 		if _, err := c.w.Forecast(c.p, c.layout); err == nil || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v", c.text, err)
 		}
 	}
-	if _, err := w.Advise(pricesOf(0, -1, 0)); err == nil {
+	if _, err := w.Advise(pricesOf(0, -1, 0), w.Monolith()); err == nil {
 		t.Error("advice at a negative price")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/charge"
 )
 
 // model is a workload with sets of attributes as bits, and with the properties of a layout other than its items.
@@ -23,16 +22,26 @@ type model struct {
 	perItem int // bytes
 	// split are the attributes whose elements are items, and external those in S3.
 	split, external uint
+	// groups are the sets of attributes whose items share a prefix, each before those that include it. contiguous
+	// means that all that an operation reads is read by one Query: no layout reads for less.
+	groups     []uint
+	contiguous bool
 	// exact are known sizes, nil for computed ones.
 	exact *Sizes
 }
 
-// list has the sizes of the elements of an attribute, by sample: in an item, and as items of their own.
-type list struct{ inside, own [][]int }
+// list has the sizes of the elements of an attribute, by sample: in an item, and as items of their own. bytes are the sums
+// of own.
+type list struct {
+	inside, own [][]int
+	bytes       []int
+}
 
 type modelOp struct {
 	Operation
 	writes, reads uint
+	// previews are external attributes of which it reads only the bytes in the item.
+	previews uint
 	// adds, changes, removes and gets are the numbers of elements.
 	adds, changes, removes, gets []listCount
 	// elements is the cost of elements that are items, by sample.
@@ -44,10 +53,14 @@ type listCount struct{ attribute, n int }
 
 // elementCost is the cost of an operation's elements that are items.
 type elementCost struct {
-	write, touched, read float64
-	queries, bytes       int // of reads
-	adds                 bool
+	write, touched float64
+	// reads are what the operation reads of a list, by attribute, and its bytes.
+	reads []listRead
+	adds  bool
 }
+
+// listRead is a read of elements of the attribute with an index, and their bytes.
+type listRead struct{ attribute, bytes int }
 
 // units are the costs of one operation: the mean over the samples.
 // atomic is wcu as a transaction.
@@ -104,7 +117,7 @@ func (m *model) inItem(i, s int) int {
 // list computes the sizes of elements. A map or list has 3 bytes, and 1 for each entry (Developer Guide, "DynamoDB
 // item sizes and formats").
 func (e *Elements) list(samples, perItem int) *list {
-	l := &list{make([][]int, samples), make([][]int, samples)}
+	l := &list{make([][]int, samples), make([][]int, samples), make([]int, samples)}
 	k := 0
 	for s := range samples {
 		for range at(e.Counts, s) {
@@ -125,6 +138,7 @@ func (e *Elements) list(samples, perItem int) *list {
 				}
 			}
 			l.inside[s], l.own[s] = append(l.inside[s], inside), append(l.own[s], own)
+			l.bytes[s] += own
 			k++
 		}
 	}
@@ -161,14 +175,38 @@ func (m *model) of(l Layout) *model {
 			for a := range bitsOf(n.external) {
 				if n.sizes[s][a] > 0 {
 					n.moved[s][a] = n.sizes[s][a]
-					n.sizes[s][a] = len(m.w.Attributes[a].Name) + pointerSize
+					n.sizes[s][a] = len(m.w.Attributes[a].Name) + pointerSize + l.Preview[m.w.Attributes[a].Name]
 				}
 			}
 		}
 	}
 	n.ops = slices.Clone(m.ops)
 	n.priceElements()
+	for i := range n.ops {
+		op := &n.ops[i]
+		op.previews = 0
+		for name, bytes := range op.Preview {
+			if bytes <= l.Preview[name] && !slices.Contains(op.Reads, name) && !op.All {
+				op.previews |= n.external & n.set([]string{name})
+			}
+		}
+	}
+	n.groups = nil
+	for _, names := range l.Groups {
+		n.groups = append(n.groups, m.set(names)&n.split|n.whole(m.set(names), l.Items))
+	}
+	slices.SortStableFunc(n.groups, func(a, b uint) int { return bits.OnesCount(a) - bits.OnesCount(b) })
 	return &n
+}
+
+// whole returns the attributes of all items of which a set has one.
+func (m *model) whole(set uint, items [][]string) (all uint) {
+	for _, names := range items {
+		if of := m.set(names); of&set != 0 {
+			all |= of
+		}
+	}
+	return all
 }
 
 // bitsOf returns the attributes of a set.
@@ -252,6 +290,9 @@ func (m *model) priceElements() {
 		for _, c := range op.gets {
 			op.reads |= 1 << c.attribute
 		}
+		for name := range op.Preview {
+			op.reads |= 1 << m.index[name]
+		}
 		for s := range m.samples {
 			op.elements[s] = m.elementCost(op, s)
 		}
@@ -267,20 +308,19 @@ func (m *model) elementCost(op *modelOp, s int) elementCost {
 			c.touched++
 		}
 	}
-	read := func(sizes []int) {
+	read := func(a int, sizes []int) {
 		bytes := 0
 		for _, n := range sizes {
 			bytes += n
 		}
-		c.read += cost.ReadUnits(bytes)
-		c.queries, c.bytes = c.queries+1, c.bytes+bytes
+		c.reads = append(c.reads, listRead{a, bytes})
 	}
 	last := func(sizes []int, n int) []int { return sizes[len(sizes)-min(n, len(sizes)):] }
 	for a := range bitsOf(m.set(op.Writes) & m.split) {
 		write(m.elements(a, s))
 	}
 	for a := range bitsOf(m.set(op.Reads) & m.split) {
-		read(m.elements(a, s))
+		read(a, m.elements(a, s))
 	}
 	for k, all := range [][]listCount{op.adds, op.changes, op.removes, op.gets} {
 		for _, l := range all {
@@ -292,7 +332,7 @@ func (m *model) elementCost(op *modelOp, s int) elementCost {
 			case 2:
 				write(sizes[:min(l.n, len(sizes))])
 			case 3:
-				read(last(sizes, l.n))
+				read(l.attribute, last(sizes, l.n))
 			default:
 				write(last(sizes, l.n))
 				c.adds = c.adds || k == 0 && len(sizes) > 0
@@ -308,16 +348,10 @@ func (m *model) once(op *modelOp, items []uint) units {
 	for s := range m.samples {
 		e := op.elements[s]
 		write, touched := e.write, e.touched
-		get, reads := e.read, e.queries
 		for i, set := range items {
-			n := m.item(s, items, i)
-			if set&op.writes != 0 && n > 0 {
+			if n := m.item(s, items, i); set&op.writes != 0 && n > 0 {
 				write += cost.WriteUnits(n)
 				touched++
-			}
-			if set&op.reads != 0 {
-				get += cost.ReadUnits(n)
-				reads++
 			}
 		}
 		atomic := write
@@ -327,13 +361,8 @@ func (m *model) once(op *modelOp, items []uint) units {
 		if op.Atomic {
 			write = atomic
 		}
-		if op.All || reads > 1 {
-			if query := m.whole(s, items); op.All || query < get {
-				get = query
-			}
-		}
 		index, query := m.entries(op, s, items)
-		get = get*times(op.Strong) + query/2 // an index is read eventually consistent
+		get := m.read(op, s, items)*times(op.Strong) + query/2 // an index is read eventually consistent
 		if checked := op.Atomic && touched > 1 && items[0]&op.writes != 0; e.adds && !checked {
 			get += cost.ReadUnits(m.item(s, items, 0))
 		}
@@ -342,25 +371,17 @@ func (m *model) once(op *modelOp, items []uint) units {
 	}
 	n := float64(m.samples)
 	u.wcu, u.atomic, u.index, u.rcu = u.wcu/n, u.atomic/n, u.index/n, u.rcu/n
-	u.puts = float64(bits.OnesCount(op.writes & m.external))
-	if u.gets = float64(bits.OnesCount(op.reads & m.external)); op.All {
-		u.gets = float64(bits.OnesCount(m.external))
-	}
+	u.puts, u.gets = m.requests(op)
 	return u
 }
 
-// whole returns the units of a strongly consistent Query of the whole document.
-func (m *model) whole(s int, items []uint) float64 {
-	var all charge.Answers
-	for i := range items {
-		all.Add(m.item(s, items, i))
+// requests returns the requests of an operation to S3.
+func (m *model) requests(op *modelOp) (puts, gets float64) {
+	read := op.reads & m.external &^ op.previews
+	if op.All {
+		read = m.external
 	}
-	for a := range bitsOf(m.split) {
-		for _, n := range m.elements(a, s) {
-			all.Add(n)
-		}
-	}
-	return all.End()
+	return float64(bits.OnesCount(op.writes & m.external)), float64(bits.OnesCount(read))
 }
 
 // entries returns the WCU of an operation in indexes, and the RCU of its queries of indexes.

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -86,8 +87,14 @@ type Operation struct {
 	Change map[string]int `json:"change,omitempty"`
 	Remove map[string]int `json:"remove,omitempty"`
 	Read   map[string]int `json:"read,omitempty"`
+	// Preview has attributes of which it reads only the first bytes, and their number.
+	Preview map[string]int `json:"preview,omitempty"`
 	// Query has the number of entries that one query of an index reads, by index.
 	Query map[string]int `json:"query,omitempty"`
+	// Scan is an operation that reads all documents to find some: the attributes that its filter compares. PerMonth
+	// is then the number of scans of the table. Found is the number of documents that one finds, 0 means 1.
+	Scan  []string `json:"scan,omitempty"`
+	Found int      `json:"found,omitempty"`
 	// Strong reads cost double. An Atomic write of several items is a transaction, at the double price.
 	Strong bool `json:"strong,omitempty"`
 	Atomic bool `json:"atomic,omitempty"`
@@ -99,9 +106,14 @@ type Layout struct {
 	Items [][]string `json:"items"`
 	// Elements are lists and maps whose elements are items of their own.
 	Elements []string `json:"elements,omitempty"`
+	// Groups are items and lists whose sort keys share a prefix, so that one Query reads a group. Each has an attribute
+	// of each item, and lists. Two groups have nothing in common, or one includes the other.
+	Groups [][]string `json:"groups,omitempty"`
 	// Compress are attributes that are stored compressed, and External those that are objects in S3.
 	Compress []string `json:"compress,omitempty"`
 	External []string `json:"external,omitempty"`
+	// Preview has the number of first bytes of external attributes that also stay in their items.
+	Preview map[string]int `json:"preview,omitempty"`
 	// Sizes are exact sizes of the items, where they are known. The default is computed from the workload.
 	Sizes *Sizes `json:"sizes,omitempty"`
 }
@@ -145,16 +157,51 @@ func (w Workload) Single() Layout {
 // Tags returns the tags for the fields of a model with this layout, one line for each attribute.
 func (l Layout) Tags() string {
 	var b strings.Builder
-	for _, it := range l.Items {
-		for _, name := range it {
-			fmt.Fprintf(&b, "%s\t`ddb:\"sk=%s\"`\n", name, segment(it[0]))
-		}
-	}
-	for _, name := range l.Elements {
-		fmt.Fprintf(&b, "%s\t`ddb:\"sk=%s#{KEY}\"` // KEY: the fields that identify an element\n", name, segment(name))
+	tags := l.tags()
+	for _, name := range append(slices.Concat(l.Items...), l.Elements...) {
+		b.WriteString(tags[name] + "\n")
 	}
 	return b.String()
 }
+
+// tags returns the line of each attribute. The sort keys of a group begin with a segment of its own, which needs a better
+// name.
+func (l Layout) tags() map[string]string {
+	groups := slices.Clone(l.Groups)
+	slices.SortStableFunc(groups, func(a, b []string) int { return len(b) - len(a) }) // outer groups first
+	prefix := func(names []string) string {
+		var p strings.Builder
+		for i, g := range groups {
+			if slices.ContainsFunc(g, func(n string) bool { return slices.Contains(names, n) }) {
+				fmt.Fprintf(&p, "GROUP%d#", i+1)
+			}
+		}
+		return p.String()
+	}
+	out := map[string]string{}
+	for _, it := range l.Items {
+		for _, name := range it {
+			tag := "sk=" + prefix(it) + segment(it[0])
+			if slices.Contains(l.Compress, name) {
+				tag += ",compress=zstd"
+			}
+			if slices.Contains(l.External, name) {
+				if tag += ",s3=BUCKET"; l.Preview[name] > 0 {
+					tag += fmt.Sprint(",preview=", l.Preview[name])
+				}
+			}
+			out[name] = tagLine(name, tag)
+		}
+	}
+	for _, name := range l.Elements {
+		out[name] = tagLine(name, "sk="+prefix([]string{name})+segment(name)+"#{KEY}") +
+			" // KEY: the fields that identify an element"
+	}
+	return out
+}
+
+// tagLine is the line of an attribute.
+func tagLine(name, tag string) string { return name + "\t`ddb:\"" + tag + "\"`" }
 
 // segment turns the name of an attribute into a key segment.
 func segment(name string) string {

@@ -14,7 +14,7 @@ const costOverview = `usage: itemize cost COMMAND [flags] [files]
   measure FILE...  the attributes of documents with their sizes
   forecast FILE    the price of a workload in a month, for several layouts
   model PACKAGE    the price of a workload in a month, for a model with tags
-  advise FILE      the best layout of a workload, with its tags
+  advise FILE      what to change in a model for a workload, with savings and tags
   capacity         partitions, bulk loads and hot keys of a table
   scaletest        settings to test a table at scale, and a load that finds the hottest key
 
@@ -59,8 +59,15 @@ var (
 			},
 		},
 		"advise": {
-			"cost advise", "FILE", "Print the best layout of a workload, with the tags to write.",
-			[]string{"cost advise workload.json"},
+			"cost advise", "FILE [packages]", "Compare the present layout with the best one for a workload: print what to " +
+				"change, the change that saves\n" +
+				"most first, with the saving, the risk, and the tags to write. The present layout is the model in the " +
+				"packages;\n" +
+				"without packages it is one item.",
+			[]string{
+				"cost advise workload.json", "cost advise -model User workload.json ./store",
+				"cost advise -html page.html workload.json",
+			},
 		},
 		"capacity": {
 			"cost capacity", "",

@@ -292,37 +292,3 @@ func once(wcu, rcu float64) string {
 	}
 	return number(wcu) + " WCU + " + number(rcu) + " RCU"
 }
-
-func (c *command) costAdvise(args []string) error {
-	var priceFile string
-	files, asJSON, err := c.costFlags("advise", args, 1, 1, func(f *flags) { f.prices(&priceFile) })
-	if err != nil {
-		return err
-	}
-	w, err := c.workload(files[0], priceFile)
-	if err != nil {
-		return err
-	}
-	a, err := w.Advise(w.prices)
-	if err != nil {
-		return fmt.Errorf("%s: %w", files[0], err)
-	}
-	if asJSON {
-		return c.printJSON(struct {
-			*forecast.Advice
-			Tags string `json:"tags"`
-		}{a, a.Best.Layout.Tags()})
-	}
-	layouts, err := w.Forecast(w.prices, append([]forecast.Layout{w.Monolith()}, w.layouts...)...)
-	if err != nil {
-		return fmt.Errorf("%s: %w", files[0], err)
-	}
-	c.showForecasts(w.answer(append(layouts, a.Best)))
-	if a.Exact {
-		fmt.Fprintf(c.stdout, "  no layout costs less\n")
-	} else {
-		fmt.Fprintf(c.stdout, "  no layout costs less than %s; this is the best layout found\n", dollars(a.Bound))
-	}
-	fmt.Fprintf(c.stdout, "\n%s", a.Best.Layout.Tags())
-	return nil
-}

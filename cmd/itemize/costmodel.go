@@ -28,31 +28,13 @@ func (c *command) costModel(args []string) error {
 		return usagef("no workload: write -workload FILE; itemize discover -write and itemize cost measure -json " +
 			"write one")
 	}
-	if len(packages) == 0 {
-		packages = []string{"."}
-	}
 	w, err := c.workload(file, priceFile)
 	if err != nil {
 		return err
 	}
-	found, err := c.models(packages, *tags, *asJSON, func(_ string, e *schema.Entity) bool {
-		return name == "" || e.Name == name
-	})
+	l, notes, err := c.layoutOf(packages, *tags, name, *asJSON, w)
 	if err != nil {
 		return err
-	}
-	names := slices.Sorted(maps.Keys(found))
-	switch {
-	case len(names) == 0 && name != "":
-		return fmt.Errorf("no model %s in %s: name another, or its package", name, strings.Join(packages, " "))
-	case len(names) == 0:
-		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag", strings.Join(packages, " "))
-	case len(names) > 1:
-		return fmt.Errorf("the packages have the models %s: name one with -model", strings.Join(names, ", "))
-	}
-	l, notes, err := discover.LayoutOf(found[names[0]], w.Workload)
-	if err != nil {
-		return fmt.Errorf("%s: %w", names[0], err)
 	}
 	layouts := slices.Concat([]forecast.Layout{w.Monolith()}, w.layouts, []forecast.Layout{l, w.Single()})
 	all, err := w.Forecast(w.prices, layouts...)
@@ -73,4 +55,35 @@ func (c *command) costModel(args []string) error {
 		fmt.Fprintf(c.stdout, "  note: %s\n", n)
 	}
 	return nil
+}
+
+// layoutOf returns the layout of the model with a name, or of the only one in packages, for a workload.
+func (c *command) layoutOf(packages []string, tags, name string, asJSON bool, w workload) (forecast.Layout, []string,
+	error,
+) {
+	none := forecast.Layout{}
+	if len(packages) == 0 {
+		packages = []string{"."}
+	}
+	found, err := c.models(packages, tags, asJSON, func(_ string, e *schema.Entity) bool {
+		return name == "" || e.Name == name
+	})
+	if err != nil {
+		return none, nil, err
+	}
+	names := slices.Sorted(maps.Keys(found))
+	switch {
+	case len(names) == 0 && name != "":
+		return none, nil, fmt.Errorf("no model %s in %s: name another, or its package", name, strings.Join(packages, " "))
+	case len(names) == 0:
+		return none, nil, fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag",
+			strings.Join(packages, " "))
+	case len(names) > 1:
+		return none, nil, fmt.Errorf("the packages have the models %s: name one with -model", strings.Join(names, ", "))
+	}
+	l, notes, err := discover.LayoutOf(found[names[0]], w.Workload)
+	if err != nil {
+		return none, nil, fmt.Errorf("%s: %w", names[0], err)
+	}
+	return l, notes, nil
 }

@@ -44,6 +44,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"charge":     chargeText,
 	"chart":      newChart,
 	"bars":       bars,
+	"saving":     savingOf,
 	"join":       func(names []string) string { return strings.Join(names, ", ") },
 	"wcu":        cost.WriteUnits,
 	"rcu":        cost.ReadUnits,
@@ -82,6 +83,7 @@ type pagePart struct {
 	About      []string
 	Attributes []attributeRow
 	Answer     *forecastAnswer
+	Changes    []forecast.Change
 	Commands   string
 }
 

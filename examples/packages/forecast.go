@@ -88,7 +88,7 @@ func month(w io.Writer, d registry.Document) error {
 	if err != nil {
 		return err
 	}
-	advice, err := load.Advise(forecast.DefaultPrices())
+	advice, err := load.Advise(forecast.DefaultPrices(), load.Monolith())
 	if err != nil {
 		return err
 	}

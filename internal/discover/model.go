@@ -78,6 +78,19 @@ func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string,
 			"field",
 			e.Name)
 	}
+	l.Groups = prefixesOf(x, e.Delim, func(k *layout.Kind) string {
+		switch {
+		case k.From != "" && slices.Contains(l.Elements, k.From):
+			return k.From
+		case k.From == "" && k.Root:
+			return l.Items[0][0]
+		case k.From == "":
+			if names := groups[p.items[k.SortKey.Template]]; len(names) > 0 {
+				return names[0]
+			}
+		}
+		return ""
+	})
 	p.elements = l.Elements
 	for _, ix := range w.Indexes {
 		p.indexes = append(p.indexes, ix.Name)
@@ -94,6 +107,38 @@ func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string,
 	s.Items = items
 	l.Sizes = s
 	return l, notes, nil
+}
+
+// prefixesOf returns the groups of items whose sort keys share literal segments. name returns an attribute of a kind of
+// item, "" for none of the workload.
+func prefixesOf(x *layout.Layout, delim byte, name func(*layout.Kind) string) [][]string {
+	var prefixes []string
+	groups, all := map[string][]string{}, 0
+	for _, k := range x.Kinds {
+		attribute := name(k)
+		if attribute == "" || k.SortKey == nil {
+			continue
+		}
+		all++
+		literal, _, _ := strings.Cut(k.SortKey.Template, "{")
+		for i := range len(literal) {
+			if literal[i] != delim {
+				continue
+			}
+			if groups[literal[:i]] == nil {
+				prefixes = append(prefixes, literal[:i])
+			}
+			groups[literal[:i]] = append(groups[literal[:i]], attribute)
+		}
+	}
+	var out [][]string
+	for _, p := range prefixes {
+		same := func(g []string) bool { return slices.Equal(g, groups[p]) }
+		if n := len(groups[p]); n > 1 && n < all && !slices.ContainsFunc(out, same) {
+			out = append(out, groups[p])
+		}
+	}
+	return out
 }
 
 func firstOf(a, b string) string {

@@ -146,14 +146,56 @@ func (x *entityType) propose(p forecast.Prices) error {
 	if x.keying == nil {
 		return errors.New("unknown keys: name the key attributes")
 	}
-	a, err := thinned(x.workload).Advise(p)
+	w := thinned(x.workload)
+	a, err := w.Advise(p, w.Monolith())
 	if err != nil {
 		return err
 	}
 	x.arranged = a.Best.Layout
 	x.unusedToRoot()
 	x.rootKeeps()
+	x.regroup(a.Best.Layout)
 	return x.build()
+}
+
+// regroup corrects the groups of the advised layout after attributes have moved to the root item: an item that another
+// attribute stands for has that one.
+func (x *entityType) regroup(advised forecast.Layout) {
+	var groups [][]string
+	for _, g := range advised.Groups {
+		var names []string
+		for _, name := range g {
+			if slices.Contains(advised.Elements, name) {
+				names = append(names, name)
+				continue
+			}
+			i := slices.IndexFunc(advised.Items, func(it []string) bool { return slices.Contains(it, name) })
+			for k, it := range x.arranged.Items {
+				left := slices.IndexFunc(it, func(n string) bool { return slices.Contains(advised.Items[i], n) })
+				if left >= 0 && (k > 0 || i == 0) {
+					names = append(names, it[left])
+					break
+				}
+			}
+		}
+		if len(names) > 1 {
+			groups = append(groups, names)
+		}
+	}
+	x.arranged.Groups = groups
+}
+
+// grouped adds the segments of an item's groups to its literal. The largest group comes first.
+func (x *entityType) grouped(literal string, names []string) string {
+	groups := slices.Clone(x.arranged.Groups)
+	slices.SortStableFunc(groups, func(a, b []string) int { return len(b) - len(a) })
+	prefix := ""
+	for i, g := range groups {
+		if slices.ContainsFunc(g, func(n string) bool { return slices.Contains(names, n) }) {
+			prefix += fmt.Sprintf("GROUP%d#", i+1)
+		}
+	}
+	return prefix + literal
 }
 
 // advisedSamples is the number of documents from which a layout is advised.
@@ -255,7 +297,7 @@ func (x *entityType) itemNames() []itemName {
 	taken := scope{"HEAD": true}
 	x.literals = map[string]string{}
 	for _, name := range x.arranged.Elements {
-		x.literals[name] = taken.take(x.segmentOf(name))
+		x.literals[name] = x.grouped(taken.take(x.segmentOf(name)), []string{name})
 	}
 	var out []itemName
 	for i, names := range x.arranged.Items {
@@ -271,6 +313,7 @@ func (x *entityType) itemNames() []itemName {
 			})
 			it.literal = taken.take(x.segmentOf(largest))
 		}
+		it.literal = x.grouped(it.literal, names)
 		out = append(out, it)
 	}
 	return out

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/itemize/itemize/forecast"
+)
+
+// costAdvise runs itemize cost advise.
+func (c *command) costAdvise(args []string) error {
+	f := c.flags(costHelp["advise"])
+	asJSON, tags := f.common()
+	var page, priceFile, name string
+	f.StringVar(&name, "model", "", "`name` of the model, if the packages have several")
+	f.StringVar(&page, "html", "", "also write an HTML page to `FILE`")
+	f.prices(&priceFile)
+	rest, err := f.parseAll(args)
+	if err != nil {
+		return err
+	}
+	if len(rest) == 0 {
+		return usagef("cost advise takes a workload, and packages with its model: itemize cost workload, itemize discover " +
+			"-write and itemize cost measure -json write a workload")
+	}
+	w, err := c.workload(rest[0], priceFile)
+	if err != nil {
+		return err
+	}
+	present, notes := w.Monolith(), []string(nil)
+	if len(rest) > 1 || name != "" {
+		if present, notes, err = c.layoutOf(rest[1:], *tags, name, *asJSON, w); err != nil {
+			return err
+		}
+	}
+	a, err := w.Advise(w.prices, present)
+	if err != nil {
+		return fmt.Errorf("%s: %w", rest[0], err)
+	}
+	layouts, err := w.Forecast(w.prices, w.layouts...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", rest[0], err)
+	}
+	answer := w.answer(append(append([]forecast.Forecast{a.Today}, layouts...), a.Best))
+	if page != "" {
+		p := pageOf(answer)
+		p.Parts[0].Changes, p.Parts[0].About = a.Changes, append(notes, proof(a), rewriting(a))
+		p.Title = strings.Replace(p.Title, "Forecast", "Advice", 1)
+		if err := writePage(c.path(page), p); err != nil {
+			return err
+		}
+	}
+	if *asJSON {
+		return c.printJSON(struct {
+			*forecast.Advice
+			Tags  string   `json:"tags"`
+			Notes []string `json:"notes,omitempty"`
+		}{a, a.Best.Layout.Tags(), notes})
+	}
+	c.showForecasts(answer)
+	for _, n := range notes {
+		fmt.Fprintf(c.stdout, "  note: %s\n", n)
+	}
+	c.showChanges(a)
+	fmt.Fprintf(c.stdout, "\n  the tags of the advised layout\n\n%s", a.Best.Layout.Tags())
+	return nil
+}
+
+// proof says how far the advised layout is from the best one.
+func proof(a *forecast.Advice) string {
+	if a.Exact {
+		return "no layout costs less than the advised one"
+	}
+	more := 0.0
+	if a.Bound > 0 {
+		more = 100 * (a.Best.Total/a.Bound - 1)
+	}
+	return fmt.Sprintf("no layout costs less than %s a month: the advised one is at most %s %% above the best",
+		dollars(a.Bound), number(more))
+}
+
+// rewriting says what it costs to change the stored entities.
+func rewriting(a *forecast.Advice) string {
+	saved := a.Today.Total - a.Best.Total
+	switch {
+	case a.Once == 0 || a.Today.NotStorable != "":
+		return "rewriting the stored entities costs " + dollars(a.Once)
+	case saved <= 0:
+		return "rewriting the stored entities costs " + dollars(a.Once) + ", and saves nothing"
+	}
+	return fmt.Sprintf("rewriting the stored entities costs %s, which is saved in %s", dollars(a.Once),
+		span(a.Once/saved))
+}
+
+// showChanges prints the changes, the most important one first.
+func (c *command) showChanges(a *forecast.Advice) {
+	fmt.Fprintf(c.stdout, "\n  %s\n  %s\n", proof(a), rewriting(a))
+	c.changeList("from the present to the advised layout, the change that saves most first", a.Changes, true)
+	c.changeList("possible too, at another price than dollars", a.Changes, false)
+}
+
+// changeList prints the changes that the advised layout includes, or the others.
+func (c *command) changeList(heading string, all []forecast.Change, included bool) {
+	n := 0
+	for _, x := range all {
+		if x.Included != included {
+			continue
+		}
+		if n++; n == 1 {
+			fmt.Fprintf(c.stdout, "\n  %s\n", heading)
+		}
+		fmt.Fprintf(c.stdout, "\n  %d. %s\n", n, x.What)
+		fmt.Fprintf(c.stdout, "     %s\n", savingOf(x))
+		if x.Risk != "" {
+			fmt.Fprintf(c.stdout, "     risk: %s\n", x.Risk)
+		}
+		for line := range strings.Lines(x.Tags) {
+			fmt.Fprintf(c.stdout, "     %s\n", strings.TrimSuffix(line, "\n"))
+		}
+	}
+}
+
+// savingOf says what a change saves in a month, and what it costs once.
+func savingOf(x forecast.Change) string {
+	text := fmt.Sprintf("saves %s a month (%s WCU, %s RCU)", dollars(x.Dollars), number(x.WCU), number(x.RCU))
+	switch {
+	case x.Dollars == 0 && x.WCU == 0 && x.RCU == 0:
+		text = "saves nothing yet"
+	case x.Dollars < 0:
+		text = fmt.Sprintf("costs %s a month more (%s WCU, %s RCU)", dollars(-x.Dollars), number(-x.WCU), number(-x.RCU))
+	}
+	if x.Once > 0 {
+		text += "; rewriting the stored entities costs " + dollars(x.Once)
+	}
+	return text
+}

@@ -1,0 +1,579 @@
+package forecast
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+)
+
+// Change is a change of a model or of a program, with its saving.
+type Change struct {
+	// Kind is "move", "elements", "attribute", "prefix", "root", "s3", "compress", "independent", "index" or
+	// "headroom".
+	Kind string `json:"kind"`
+	// What says what to do.
+	What string `json:"what"`
+	// WCU, RCU and Dollars are saved in a month, for all entities, in addition to the changes before it in the advice.
+	// A negative number is more cost. Changes that are not Included are priced by themselves, in the best layout.
+	WCU     float64 `json:"wcu"`
+	RCU     float64 `json:"rcu"`
+	Dollars float64 `json:"dollars"`
+	// Once is the price in dollars of rewriting the stored entities: each is read, and its changed items are written.
+	Once float64 `json:"once"`
+	// Risk says what the change can break, or what it makes worse.
+	Risk string `json:"risk,omitempty"`
+	// Tags are the tags to write.
+	Tags string `json:"tags,omitempty"`
+	// Included reports that the best layout has the change.
+	Included bool `json:"included"`
+}
+
+// state is a layout on the way from one layout to another. Items have numbers: those of the first layout, and higher ones
+// for new items.
+type state struct {
+	item   []int // of each attribute; ignored for the lists in split
+	split  uint
+	root   int
+	groups [][]string
+}
+
+// layout returns the layout of a state.
+func (x state) layout(m *model) Layout {
+	var l Layout
+	items := map[int][]string{}
+	for a, i := range x.item {
+		name := m.w.Attributes[a].Name
+		if x.split>>a&1 != 0 {
+			l.Elements = append(l.Elements, name)
+			continue
+		}
+		items[i] = append(items[i], name)
+	}
+	order := slices.Sorted(maps.Keys(items))
+	slices.SortStableFunc(order, func(i, j int) int { return b2i(j == x.root) - b2i(i == x.root) })
+	for _, i := range order {
+		l.Items = append(l.Items, items[i])
+	}
+	l.Groups = x.groups
+	return l
+}
+
+// way is the way from one layout to another.
+type way struct {
+	m        *model
+	tags     map[string]string // of the last layout
+	from, to state
+	// base are the properties that all layouts on the way have.
+	base Layout
+}
+
+// step is a change of a state.
+type step struct {
+	Change
+	apply func(*state)
+}
+
+// numbered returns the states of two layouts. An item of the second layout has the number of the item of the first with
+// which it shares most bytes.
+func numbered(m *model, from, to Layout) (x, y state) {
+	x = state{item: make([]int, len(m.w.Attributes)), split: m.set(from.Elements), groups: from.Groups}
+	y = state{item: make([]int, len(m.w.Attributes)), split: m.set(to.Elements), groups: to.Groups}
+	for i, names := range from.Items {
+		for a := range bitsOf(m.set(names)) {
+			x.item[a] = i
+		}
+	}
+	type match struct{ old, new, bytes int }
+	var all []match
+	for i, names := range to.Items {
+		shared := map[int]int{}
+		for a := range bitsOf(m.set(names) &^ x.split) {
+			shared[x.item[a]] += m.sizes[0][a] + 1
+		}
+		for old, bytes := range shared {
+			all = append(all, match{old, i, bytes})
+		}
+	}
+	slices.SortFunc(all, func(a, b match) int {
+		return cmp.Or(b.bytes-a.bytes, a.old-b.old, a.new-b.new)
+	})
+	number, used := map[int]int{}, map[int]bool{}
+	for _, c := range all {
+		if _, ok := number[c.new]; !ok && !used[c.old] {
+			number[c.new], used[c.old] = c.old, true
+		}
+	}
+	next := len(from.Items)
+	for i, names := range to.Items {
+		n, ok := number[i]
+		if !ok {
+			n, next = next, next+1
+		}
+		if i == 0 {
+			y.root = n
+		}
+		for a := range bitsOf(m.set(names)) {
+			y.item[a] = n
+		}
+	}
+	for a := range bitsOf(x.split) { // where a list is if it becomes an attribute
+		x.item[a] = y.item[a]
+	}
+	for a := range bitsOf(y.split) {
+		y.item[a] = x.item[a]
+	}
+	return x, y
+}
+
+// steps returns the changes that lead to the last layout, in no order.
+func (w *way) steps() []step {
+	m := w.m
+	var out []step
+	moves := map[[2]int][]int{}
+	var pairs [][2]int
+	for a := range w.from.item {
+		bit := uint(1) << a
+		name := m.w.Attributes[a].Name
+		switch {
+		case w.to.split&^w.from.split&bit != 0:
+			out = append(out, step{Change{
+				Kind: "elements", What: "store each element of " + name + " as an item",
+				Risk: "a read of the whole list costs up to " + attr.Bytes(m.perItem) + " more for each element; the " +
+					"elements need fields that identify them",
+				Tags: w.tags[name],
+			}, func(x *state) { x.split |= bit }})
+		case w.from.split&^w.to.split&bit != 0:
+			out = append(out, step{Change{
+				Kind: "attribute", What: "store " + name + " as one attribute",
+				Risk: "each change of an element writes the whole list, and the list must fit into its item",
+				Tags: w.tags[name],
+			}, func(x *state) { x.split &^= bit }})
+		case w.from.split&bit == 0 && w.from.item[a] != w.to.item[a]:
+			p := [2]int{w.from.item[a], w.to.item[a]}
+			if moves[p] == nil {
+				pairs = append(pairs, p)
+			}
+			moves[p] = append(moves[p], a)
+		}
+	}
+	for _, p := range pairs {
+		out = append(out, w.move(p[1], moves[p]))
+	}
+	if w.to.root != w.from.root {
+		root := w.to.root
+		out = append(out, step{Change{
+			Kind: "root", What: "make the item with " + w.example(root) + " the root item",
+			Risk: "the root item exists if the entity exists: programs that check it must read the new one",
+			Tags: "declare its fields first",
+		}, func(x *state) { x.root = root }})
+	}
+	for _, g := range w.to.groups {
+		if !slices.ContainsFunc(w.from.groups, func(h []string) bool { return w.blocks(g) == w.blocks(h) }) {
+			out = append(out, w.prefix(g))
+		}
+	}
+	return out
+}
+
+// example returns an attribute of an item of the last layout.
+func (w *way) example(item int) string {
+	for a, i := range w.to.item {
+		if i == item && w.to.split>>a&1 == 0 {
+			return w.m.w.Attributes[a].Name
+		}
+	}
+	return "no attributes"
+}
+
+// move returns the step that moves attributes to an item.
+func (w *way) move(to int, attributes []int) step {
+	var names, tags, others []string
+	for _, a := range attributes {
+		names = append(names, w.m.w.Attributes[a].Name)
+		tags = append(tags, w.tags[w.m.w.Attributes[a].Name])
+	}
+	for a, i := range w.from.item {
+		if i == to && w.to.item[a] == to && w.from.split>>a&1 == 0 {
+			others = append(others, w.m.w.Attributes[a].Name)
+		}
+	}
+	where := "a new item"
+	if len(others) > 0 {
+		where = "the item of " + listed(others)
+	}
+	return step{Change{
+		Kind: "move", What: "move " + listed(names) + " to " + where,
+		Risk: "a save that changes attributes of several items is a transaction, at twice the WCU",
+		Tags: strings.Join(tags, "\n"),
+	}, func(x *state) {
+		for _, a := range attributes {
+			x.item[a] = to
+		}
+	}}
+}
+
+// prefix returns the step that gives the items of a group a common prefix.
+func (w *way) prefix(group []string) step {
+	var tags []string
+	for _, name := range group {
+		tags = append(tags, w.tags[name])
+	}
+	return step{Change{
+		Kind: "prefix", What: "give the items of " + listed(group) + " sort keys with a common prefix: one query reads them",
+		Risk: "programs must select the prefix, and sort keys of stored items change",
+		Tags: strings.Join(tags, "\n"),
+	}, func(x *state) {
+		groups := slices.DeleteFunc(slices.Clone(x.groups), func(g []string) bool { return !w.kept(g) })
+		x.groups = append(groups, group)
+	}}
+}
+
+// blocks returns the attributes of a group in the last layout.
+func (w *way) blocks(g []string) uint {
+	set := w.m.set(g)
+	return w.m.whole(set, w.to.layout(w.m).Items) | set&w.to.split
+}
+
+// kept reports whether the last layout has a group.
+func (w *way) kept(g []string) bool {
+	return slices.ContainsFunc(w.to.groups, func(h []string) bool { return w.blocks(g) == w.blocks(h) })
+}
+
+// listed joins names: at most four.
+func listed(names []string) string {
+	if len(names) > 4 {
+		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+// forecast returns the forecast of a state. ok is false if an item is too large, or none exists.
+func (w *way) forecast(x state) (f Forecast, ok bool) {
+	l := x.layout(w.m)
+	l.Compress, l.External, l.Preview = w.base.Compress, w.base.External, w.base.Preview
+	if len(l.Items) == 0 || w.m.w.checkLayout(l) != nil {
+		return Forecast{}, false
+	}
+	f = w.m.of(l).forecast(l)
+	return f, f.NotStorable == ""
+}
+
+// changes returns the changes that lead to the last layout: first the one that saves most.
+func (w *way) changes() []Change {
+	x := w.from
+	x.item = slices.Clone(x.item)
+	before, ok := w.forecast(x)
+	rest := w.steps()
+	var out []Change
+	for len(rest) > 0 {
+		best, after := -1, Forecast{}
+		for i, s := range rest {
+			next := x
+			next.item = slices.Clone(x.item)
+			s.apply(&next)
+			f, storable := w.forecast(next)
+			if best < 0 || storable && (after.Layout.Items == nil || f.Total < after.Total) {
+				best = i
+				if after = f; !storable {
+					after = Forecast{}
+				}
+			}
+		}
+		c := rest[best].Change
+		old := x.layout(w.m)
+		rest[best].apply(&x)
+		c.Included = true
+		if ok && after.Layout.Items != nil {
+			c.WCU, c.RCU, c.Dollars = before.WCU-after.WCU, before.RCU-after.RCU, before.Total-after.Total
+		}
+		c.Once = w.m.rewrite(old, x.layout(w.m))
+		if after.Layout.Items != nil {
+			before, ok = after, true
+		}
+		if c.Kind != "root" || c.Dollars != 0 {
+			out = append(out, c)
+		}
+		rest = slices.Delete(rest, best, best+1)
+	}
+	return out
+}
+
+// rewrite returns the price of changing the layout of all stored entities, in dollars. Each entity is read as a whole;
+// items that change are written, and items that are missing in the new layout are deleted.
+func (m *model) rewrite(from, to Layout) float64 {
+	a, b := m.of(from), m.of(to)
+	x, y := numbered(m, from, to)
+	groups := func(s state) map[int]uint {
+		out := map[int]uint{}
+		for i, item := range s.item {
+			if s.split>>i&1 == 0 {
+				out[item] |= 1 << i
+			}
+		}
+		return out
+	}
+	old, new := groups(x), groups(y)
+	key := func(l Layout, set uint) string { // what the layout's groups add to the sort key of an item
+		var k strings.Builder
+		for _, g := range l.Groups {
+			if s := m.of(l).whole(m.set(g), l.Items) | m.set(g); s&set != 0 {
+				fmt.Fprint(&k, strings.Join(g, " "), "#")
+			}
+		}
+		return k.String()
+	}
+	wcu, rcu := 0.0, 0.0
+	for s := range m.samples {
+		var items []uint
+		for _, set := range old {
+			items = append(items, set)
+		}
+		rcu += a.query(s, items, a.all()|a.split) / 2
+		for i := range len(m.w.Attributes) + len(from.Items) + len(to.Items) {
+			was, is := old[i], new[i]
+			switch moved := key(from, was) != key(to, is); {
+			case was == is && (was == 0 || !moved):
+			case was != 0 && is != 0 && !moved:
+				wcu += cost.Put(a.size(s, was), b.size(s, is))
+			default:
+				if was != 0 {
+					wcu += cost.WriteUnits(a.size(s, was))
+				}
+				if is != 0 {
+					wcu += cost.WriteUnits(b.size(s, is))
+				}
+			}
+		}
+		for i := range bitsOf(a.split ^ b.split) {
+			sizes := m.lists[i].own[s]
+			for _, n := range sizes {
+				wcu += cost.WriteUnits(n)
+			}
+		}
+	}
+	if wcu == 0 { // no item changes
+		return 0
+	}
+	n := float64(m.w.Entities) / float64(m.samples)
+	return m.p.Units(wcu*n, rcu*n)
+}
+
+// others returns changes of the best layout that it does not include, because they have a price other than dollars:
+// those that save something, and items whose next bytes cost a unit.
+func (m *model) others(best Forecast, tags map[string]string) []Change {
+	var out []Change
+	try := func(c Change, w Workload, l Layout) {
+		l.Sizes = nil
+		v := newModel(w, m.p).of(l)
+		if w.checkLayout(l) != nil {
+			return
+		}
+		f := v.forecast(l)
+		if c.Dollars = best.Total - f.Total; f.NotStorable != "" || c.Dollars <= 1e-12*best.Total {
+			return
+		}
+		c.WCU, c.RCU = best.WCU-f.WCU, best.RCU-f.RCU
+		out = append(out, c)
+	}
+	for i, op := range m.w.Operations {
+		if op.Atomic {
+			w := m.w
+			w.Operations = slices.Clone(w.Operations)
+			w.Operations[i].Atomic = false
+			try(Change{
+				Kind: "independent", What: "write the items of “" + op.Name + "” one by one",
+				Risk: "readers, and a crash, can see some of the items written and others not",
+				Tags: "users.Save(ctx, e, mapper.Independent())",
+			}, w, best.Layout)
+		}
+		if op.Scan != nil {
+			m.tryIndex(i, best.Layout, try)
+		}
+	}
+	for a, x := range m.w.Attributes {
+		l := best.Layout
+		if m.set(l.Elements)>>a&1 != 0 || slices.Contains(l.External, x.Name) {
+			continue
+		}
+		if len(x.Compressed) > 0 && !slices.Contains(l.Compress, x.Name) {
+			compressed := l
+			compressed.Compress = append(slices.Clone(l.Compress), x.Name)
+			try(Change{
+				Kind: "compress", What: "compress " + x.Name,
+				Risk: "DynamoDB cannot filter by the value or change a part of it; each read and write takes CPU",
+				Tags: withOption(tags[x.Name], "compress=zstd"),
+			}, m.w, compressed)
+		}
+		if m.sizes[0][a] >= leastExternal {
+			c, external := m.inS3(l, a, tags)
+			try(c, m.w, external)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Compare(b.Dollars, a.Dollars) })
+	return append(out, m.headrooms(best)...)
+}
+
+// leastExternal is the least size in bytes of a value for which an object in S3 is considered.
+const leastExternal = 4096
+
+// inS3 returns the change that stores an attribute in S3, and the layout with it: its item has no other attributes, because
+// a save with other attributes of the item would be a transaction.
+func (m *model) inS3(l Layout, a int, tags map[string]string) (Change, Layout) {
+	name := m.w.Attributes[a].Name
+	l.External = append(slices.Clone(l.External), name)
+	own := slices.ContainsFunc(l.Items, func(it []string) bool { return len(it) == 1 && it[0] == name })
+	tag := tags[name]
+	if !own {
+		l.Items = slices.Clone(l.Items)
+		for i, it := range l.Items {
+			l.Items[i] = slices.DeleteFunc(slices.Clone(it), func(n string) bool { return n == name })
+		}
+		l.Items = append(l.Items, []string{name})
+		tag = tagLine(name, "sk="+segment(name))
+		l.Groups = slices.DeleteFunc(slices.Clone(l.Groups), func(g []string) bool { return slices.Contains(g, name) })
+	}
+	option := "s3=BUCKET"
+	for _, op := range m.w.Operations {
+		if n := op.Preview[name]; n > 0 {
+			if l.Preview = maps.Clone(l.Preview); l.Preview == nil {
+				l.Preview = map[string]int{}
+			}
+			l.Preview[name] = max(l.Preview[name], n)
+		}
+	}
+	if n := l.Preview[name]; n > 0 {
+		option += fmt.Sprint(",preview=", n)
+	}
+	return Change{
+		Kind: "s3", What: "store " + name + " as an object in S3, or with chunk in parts of 256 KB beside the item (same " +
+			"units as one item)",
+		Risk: "a read of the value takes a request to S3 more; objects that no item refers to must be collected",
+		Tags: withOption(tag, option),
+	}, l
+}
+
+// tryIndex tries an index in place of a scan. It is queried by the first attribute of the filter.
+func (m *model) tryIndex(i int, l Layout, try func(Change, Workload, Layout)) {
+	op := m.w.Operations[i]
+	for _, a := range op.Scan {
+		if m.lists[m.index[a]] != nil {
+			return // an element cannot be the key of an index
+		}
+	}
+	name := "by-" + op.Scan[0]
+	x := Index{Name: name, Hash: op.Scan[0], Attributes: slices.DeleteFunc(slices.Clone(op.Reads), func(n string) bool {
+		return n == op.Scan[0] || m.set([]string{n})&m.itemOf(l, op.Scan[0]) == 0
+	})}
+	w := m.w
+	w.Indexes = append(slices.Clone(w.Indexes), x)
+	w.Operations = slices.Clone(w.Operations)
+	per := op
+	per.Scan, per.Found, per.Reads = nil, 0, nil
+	per.Query = map[string]int{name: max(1, op.Found)}
+	per.PerMonth = op.PerMonth / float64(m.w.Entities)
+	w.Operations[i] = per
+	risk := "each write of " + op.Scan[0] + " writes the index too, and it is read eventually consistent"
+	if len(x.Attributes) < len(op.Reads) {
+		risk += "; attributes of other items take a read for each document found"
+	}
+	more := ""
+	if len(x.Attributes) > 0 {
+		more = ",project='" + strings.Join(x.Attributes, ",") + "'"
+	}
+	if !slices.Contains(l.Items[0], op.Scan[0]) {
+		more += ",on=" + op.Scan[0]
+	}
+	try(Change{
+		Kind: "index", What: "query an index on " + op.Scan[0] + " instead of the scan “" + op.Name + "”",
+		Risk: risk,
+		Tags: "_\tstruct{} `ddb:\"index=" + name + ",pk={" + op.Scan[0] + "}" + more + "\"`",
+	}, w, l)
+}
+
+// itemOf returns the attributes of the item of a layout that has an attribute.
+func (m *model) itemOf(l Layout, name string) uint {
+	for _, it := range l.Items {
+		if slices.Contains(it, name) {
+			return m.set(it)
+		}
+	}
+	return 0
+}
+
+// few is the number of bytes before a boundary that count as no headroom.
+const few = 32
+
+// headrooms returns the items that are just below, or just above, a boundary of 1 KB in at least a tenth of the
+// documents, and that are written.
+func (m *model) headrooms(best Forecast) []Change {
+	v := m.of(best.Layout)
+	price := m.p.orZero("write") / 1e6
+	var out []Change
+	for _, names := range best.Layout.Items {
+		set := m.set(names)
+		writes, each := 0.0, 1.0
+		for i := range v.ops {
+			if op := &v.ops[i]; op.writes&set != 0 {
+				if each = 1; op.Atomic {
+					each = 2
+				}
+				writes += op.PerMonth * each * float64(m.w.Entities)
+			}
+		}
+		below, above, least := 0, 0, few
+		for s := range m.samples {
+			n := v.size(s, set)
+			if left := (1024 - n%1024) % 1024; left < few {
+				below, least = below+1, min(least, left+1)
+			}
+			if over := n % 1024; n > 1024 && over > 0 && over <= few {
+				above++
+			}
+		}
+		units := func(n int) float64 { return writes * float64(n) / float64(m.samples) }
+		if below*10 >= m.samples && writes > 0 {
+			out = append(out, Change{
+				Kind: "headroom", What: fmt.Sprintf("shorten the item of %s before it grows", listed(names)),
+				Risk: fmt.Sprintf("in %d of %d documents, %d more bytes cost 1 WCU more for each write: up to %.0f WCU "+
+					"and $%.4g a month", below, m.samples, least, units(below), units(below)*price),
+				Tags: "shorter names of attributes (dynamodbav), or another item for some",
+			})
+		}
+		if above*10 >= m.samples && writes > 0 {
+			out = append(out, Change{
+				Kind: "headroom", WCU: units(above), Dollars: units(above) * price,
+				What: fmt.Sprintf("shorten the item of %s by up to %d bytes", listed(names), few),
+				Risk: fmt.Sprintf("%d of %d documents are just over a boundary of 1 KB", above, m.samples),
+				Tags: "shorter names of attributes (dynamodbav), or another item for some",
+			})
+		}
+	}
+	return out
+}
+
+// tooLargeAlone returns the attributes that no item can hold.
+func (m *model) tooLargeAlone() (names []string) {
+	for a, x := range m.w.Attributes {
+		if m.lists[a] == nil && m.largest(1<<a) > cost.MaxItem {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+// withOption adds an option to the tag of a line.
+func withOption(line, option string) string {
+	i := strings.LastIndex(line, "\"`")
+	if i < 0 {
+		return line
+	}
+	return line[:i] + "," + option + line[i:]
+}
