@@ -12,6 +12,7 @@ import (
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/estimate"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
@@ -87,6 +88,13 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 	g := &engine{
 		client: client, model: m, reader: reader, observers: s.observers,
 		search: &search.Engine{Model: m, Source: reader, Reader: reader, Protocol: protocol, CursorKey: cursorKey},
+	}
+	for _, o := range s.observers {
+		if x, ok := o.(interface {
+			InternalModel(door.Key, *schema.Entity)
+		}); ok {
+			x.InternalModel(door.Key{}, e)
+		}
 	}
 	g.env = &operation.Env{
 		Model: m, Search: g.search, Protocol: protocol, Sender: sender,

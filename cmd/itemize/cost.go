@@ -12,6 +12,7 @@ const costOverview = `usage: itemize cost COMMAND [flags] [files]
   item FILE        the size of an item by attribute, and its price to write and read
   plan OLD NEW     the price of the write that turns one item into another
   measure FILE...  the attributes of documents with their sizes
+  workload FILE... a workload from recordings of programs (package record), and from metrics
   forecast FILE    the price of a workload in a month, for several layouts
   model PACKAGE    the price of a workload in a month, for a model with tags
   advise FILE      what to change in a model for a workload, with savings and tags
@@ -24,7 +25,7 @@ itemize cost COMMAND -h prints the flags of a command.
 
 // costWords are the commands of the overview, and costHelp their help.
 var (
-	costWords = []string{"item", "plan", "measure", "forecast", "model", "advise", "capacity", "scaletest"}
+	costWords = []string{"item", "plan", "measure", "workload", "forecast", "model", "advise", "capacity", "scaletest"}
 	costHelp  = map[string]help{
 		"item": {
 			"cost item", "FILE", "Print the size of an item by attribute, and its price to write and read.",
@@ -41,6 +42,16 @@ var (
 				"are the start of a workload.\n" +
 				"A file may be the output of aws dynamodb scan.",
 			[]string{"cost measure documents/*.json", "cost measure -json scan.json"},
+		},
+		"workload": {
+			"cost workload", "FILE...", "Print the workload of recordings, which programs write with package record. " +
+				"Recordings of several processes merge.\n" +
+				"Metrics of CloudWatch scale it to all requests. Without recordings, metrics scale the operations of " +
+				"-sizes.",
+			[]string{
+				"cost workload recording.json > month.json",
+				"cost workload -kind User -sizes user.workload.json -metrics requests.json host1.json host2.json > month.json",
+			},
 		},
 		"forecast": {
 			"cost forecast", "FILE", "Print the price of a workload in a month: as one item, in its " +
@@ -90,7 +101,7 @@ var (
 func (c *command) cost(args []string) error {
 	return c.subcommand("cost", costOverview, costWords, args, func(word string, args []string) error {
 		return map[string]func([]string) error{
-			"item": c.costItem, "plan": c.costPlan, "measure": c.costMeasure, "forecast": c.costForecast,
+			"item": c.costItem, "plan": c.costPlan, "measure": c.costMeasure, "workload": c.costWorkload, "forecast": c.costForecast,
 			"model": c.costModel, "advise": c.costAdvise, "capacity": c.costCapacity, "scaletest": c.costScaletest,
 		}[word](args)
 	})

@@ -78,8 +78,8 @@ func createTable(ctx context.Context, client *dynamodb.Client, name string) erro
 
 // day runs the operations of a day, and prints the charge of each. The units of transactions are
 // predicted, because local engines do not report all of them.
-func day(ctx context.Context, out io.Writer, client mapper.Client) error {
-	t, err := NewTracker(client, []byte(cursorKey()))
+func day(ctx context.Context, out io.Writer, client mapper.Client, options ...mapper.Option) error {
+	t, err := NewTracker(client, []byte(cursorKey()), options...)
 	if err != nil {
 		return err
 	}

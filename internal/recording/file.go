@@ -1,0 +1,256 @@
+package recording
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+)
+
+// Format is the format of files that this package writes.
+const Format = "itemize recording 1"
+
+// File is a recording of a process.
+type File struct {
+	Format string `json:"format"`
+	// From and To are the time of the recording.
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Rate is the share of calls that was recorded.
+	Rate  float64 `json:"rate"`
+	Kinds []*Kind `json:"kinds"`
+	// Dropped is the number of recorded operations that had no room.
+	Dropped int `json:"dropped,omitempty"`
+
+	// spans are the times of all files that were merged.
+	spans []span
+}
+
+type span struct{ from, to time.Time }
+
+// Kind is a kind of entities: those of a model, or items of a table with similar keys.
+type Kind struct {
+	Table string `json:"table"`
+	// Name is the name of the model, or the literal beginnings of the keys.
+	Name  string `json:"name"`
+	Model bool   `json:"model,omitempty"`
+	// Keys are the key attributes.
+	Keys []string `json:"keys,omitempty"`
+	// Entities estimates the number of different entities that were recorded.
+	Entities   Sketch       `json:"entities"`
+	Operations []*Operation `json:"operations"`
+	// Documents are a random sample of entities, and Seen is the number of those that it is from.
+	Documents []Document `json:"documents,omitempty"`
+	Seen      int        `json:"seen,omitempty"`
+}
+
+// Operation is what one call does to one entity. Elements are counted in sum over all calls.
+type Operation struct {
+	// Name is the name that the program gave the operation, or that of the call.
+	Name string `json:"name"`
+	// Count is the number of recorded calls: after a merge, of all calls.
+	Count  float64  `json:"count"`
+	Writes []string `json:"writes,omitempty"`
+	Reads  []string `json:"reads,omitempty"`
+	All    bool     `json:"all,omitempty"`
+	// Insert writes, and Delete deletes, a whole entity. Unknown replaces one: the recorder does not know what changed.
+	Insert  bool `json:"insert,omitempty"`
+	Delete  bool `json:"delete,omitempty"`
+	Unknown bool `json:"unknown,omitempty"`
+	Atomic  bool `json:"atomic,omitempty"`
+	Strong  bool `json:"strong,omitempty"`
+	// Add, Change, Remove and Read are numbers of elements, by attribute.
+	Add    map[string]int `json:"add,omitempty"`
+	Change map[string]int `json:"change,omitempty"`
+	Remove map[string]int `json:"remove,omitempty"`
+	Read   map[string]int `json:"read,omitempty"`
+	// Query is the number of entries that queries of an index read, by index.
+	Query map[string]int `json:"query,omitempty"`
+	// Scan are the attributes that the filter of a scan compares, and Found is the number of items found.
+	Scan  []string `json:"scan,omitempty"`
+	Found int      `json:"found,omitempty"`
+}
+
+// Document has the sizes of the attributes of an entity in bytes, with their names.
+type Document struct {
+	Sizes map[string]int  `json:"sizes"`
+	Lists map[string]List `json:"lists,omitempty"`
+}
+
+// List describes the elements of a list or map.
+type List struct {
+	Count int `json:"count"`
+	// Attributes are the sizes of the attributes of some elements, Sizes those of single values, and Keys those of the
+	// keys of a map.
+	Attributes []map[string]int `json:"attributes,omitempty"`
+	Sizes      []int            `json:"sizes,omitempty"`
+	Keys       []int            `json:"keys,omitempty"`
+}
+
+// Element adds the sizes of an element.
+func (l *List) Element(v types.AttributeValue) {
+	m, ok := v.(*types.AttributeValueMemberM)
+	if !ok {
+		l.Sizes = append(l.Sizes, attr.ValueSize(v))
+		return
+	}
+	row := map[string]int{}
+	for name, x := range m.Value {
+		row[name] = attr.AttributeSize(name, x)
+	}
+	l.Attributes = append(l.Attributes, row)
+}
+
+// Read reads a recording.
+func Read(text []byte) (*File, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	f := new(File)
+	if err := d.Decode(f); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.Format != Format:
+		return nil, fmt.Errorf("the format is %q: this version reads %q", f.Format, Format)
+	case f.Rate <= 0 || f.Rate > 1 || f.To.Before(f.From):
+		return nil, fmt.Errorf("rate %v, from %v to %v: the recording is damaged", f.Rate, f.From, f.To)
+	}
+	return f, nil
+}
+
+// signature identifies equal operations.
+func (o *Operation) signature() string {
+	return fmt.Sprint(o.Name, o.Writes, o.Reads, o.All, o.Insert, o.Delete, o.Unknown, o.Atomic, o.Strong, keys(o.Add),
+		keys(o.Change), keys(o.Remove), keys(o.Read), keys(o.Query), o.Scan)
+}
+
+func keys(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Merge adds an operation to the counts of an equal one.
+func (o *Operation) Merge(p *Operation) {
+	o.Count += p.Count
+	o.Found += p.Found
+	for _, pair := range [][2]*map[string]int{
+		{&o.Add, &p.Add}, {&o.Change, &p.Change}, {&o.Remove, &p.Remove}, {&o.Read, &p.Read}, {&o.Query, &p.Query},
+	} {
+		for name, n := range *pair[1] {
+			(*pair[0])[name] += n
+		}
+	}
+}
+
+// Signature identifies equal operations.
+func (o *Operation) Signature() string { return o.signature() }
+
+// scaled returns an operation whose counts stand for all calls of a process that recorded a share of them.
+func (o *Operation) scaled(rate float64) *Operation {
+	s := *o
+	s.Count /= rate
+	scale := func(m map[string]int) map[string]int {
+		out := maps.Clone(m)
+		for name, n := range out {
+			out[name] = int(float64(n)/rate + 0.5)
+		}
+		return out
+	}
+	s.Add, s.Change, s.Remove = scale(o.Add), scale(o.Change), scale(o.Remove)
+	s.Read, s.Query, s.Found = scale(o.Read), scale(o.Query), int(float64(o.Found)/rate+0.5)
+	return &s
+}
+
+// MaxDocuments is the largest number of sampled documents of a kind.
+const MaxDocuments = 40
+
+// Merge merges recordings. Operations add up, over the time that at least one process recorded.
+func Merge(files ...*File) *File {
+	out := &File{Format: Format, Rate: 1}
+	kinds := map[string]*Kind{}
+	operations := map[string]*Operation{}
+	for _, f := range files {
+		if out.From.IsZero() || f.From.Before(out.From) {
+			out.From = f.From
+		}
+		if f.To.After(out.To) {
+			out.To = f.To
+		}
+		out.Dropped += f.Dropped
+		if out.spans = append(out.spans, f.spans...); len(f.spans) == 0 {
+			out.spans = append(out.spans, span{f.From, f.To})
+		}
+		for _, k := range f.Kinds {
+			at := k.Table + "\x00" + k.Name
+			to := kinds[at]
+			if to == nil {
+				to = &Kind{Table: k.Table, Name: k.Name, Model: k.Model, Keys: k.Keys}
+				kinds[at] = to
+				out.Kinds = append(out.Kinds, to)
+			}
+			to.Entities.scaled(k.Entities, f.Rate)
+			for _, o := range k.Operations {
+				s := o.scaled(f.Rate)
+				id := at + "\x00" + o.signature()
+				if operations[id] != nil {
+					operations[id].Merge(s)
+					continue
+				}
+				operations[id] = s
+				to.Operations = append(to.Operations, s)
+			}
+			to.documents(k)
+		}
+	}
+	slices.SortFunc(out.Kinds, func(a, b *Kind) int {
+		return cmp.Or(strings.Compare(a.Table, b.Table), strings.Compare(a.Name, b.Name))
+	})
+	for _, k := range out.Kinds {
+		slices.SortStableFunc(k.Operations, func(a, b *Operation) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.signature(), b.signature()))
+		})
+	}
+	return out
+}
+
+// documents adds the documents of another sample: of both, each has its share.
+func (k *Kind) documents(l *Kind) {
+	total := k.Seen + l.Seen
+	if total == 0 {
+		return
+	}
+	if len(k.Documents)+len(l.Documents) > MaxDocuments {
+		share := min(len(l.Documents), (MaxDocuments*l.Seen+total-1)/total)
+		keep := min(len(k.Documents), MaxDocuments-share)
+		k.Documents = append(slices.Clone(k.Documents[:keep]), l.Documents[:share]...)
+	} else {
+		k.Documents = append(slices.Clone(k.Documents), l.Documents...)
+	}
+	k.Seen = total
+}
+
+// Duration is the time that at least one process recorded.
+func (f *File) Duration() time.Duration {
+	spans := slices.Clone(f.spans)
+	if len(spans) == 0 {
+		spans = []span{{f.From, f.To}}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
+	var sum time.Duration
+	var end time.Time
+	for _, s := range spans {
+		if s.from.Before(end) {
+			s.from = end
+		}
+		if s.to.After(s.from) {
+			sum += s.to.Sub(s.from)
+			end = s.to
+		}
+	}
+	return sum
+}

@@ -1,0 +1,96 @@
+package recording
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// registers is the number of registers of a sketch: it errs by about 1.04/sqrt(registers), 3 %.
+const registers = 1024
+
+// Sketch estimates the number of different keys (HyperLogLog: Flajolet, Fusy, Gandouet and Meunier, 2007). It keeps
+// no keys, and no hash of one.
+type Sketch struct {
+	registers []byte
+	// sum is the estimate of merged sketches.
+	sum float64
+}
+
+// Hash returns the hash of the parts of a key. It is the same in all processes.
+func Hash(parts ...string) uint64 {
+	h := uint64(14695981039346656037) // FNV-1a
+	for _, p := range parts {
+		for i := range len(p) {
+			h = (h ^ uint64(p[i])) * 1099511628211
+		}
+		h = (h ^ 0xff) * 1099511628211
+	}
+	// the finalizer of SplitMix64: FNV alone leaves the upper bits of short keys alike
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+// Add adds the hash of a key.
+func (s *Sketch) Add(hash uint64) {
+	if s.registers == nil {
+		s.registers = make([]byte, registers)
+	}
+	i := hash % registers
+	s.registers[i] = max(s.registers[i], byte(bits.LeadingZeros64(hash|registers-1)+1))
+}
+
+// Count returns the estimate.
+func (s *Sketch) Count() float64 {
+	if s.registers == nil {
+		return s.sum
+	}
+	sum, zeros := 0.0, 0
+	for _, r := range s.registers {
+		if sum += math.Ldexp(1, -int(r)); r == 0 {
+			zeros++
+		}
+	}
+	n := 0.7213 / (1 + 1.079/registers) * registers * registers / sum
+	if n <= 2.5*registers && zeros > 0 {
+		n = registers * math.Log(registers/float64(zeros))
+	}
+	return max(s.sum, n)
+}
+
+// scaled merges a sketch of a share of all keys. Processes with the same rate record the same keys.
+func (s *Sketch) scaled(o Sketch, rate float64) {
+	if o.registers == nil {
+		s.sum = max(s.sum, o.sum)
+		return
+	}
+	if s.registers == nil {
+		s.registers = make([]byte, registers)
+	}
+	for i, r := range o.registers {
+		s.registers[i] = max(s.registers[i], r)
+	}
+	s.sum = max(s.sum, s.unscaled()/rate)
+}
+
+// unscaled is the estimate of the registers alone.
+func (s *Sketch) unscaled() float64 { return (&Sketch{registers: s.registers}).Count() }
+
+// MarshalText returns the registers in base64.
+func (s Sketch) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, s.registers), nil
+}
+
+// UnmarshalText reads the registers.
+func (s *Sketch) UnmarshalText(text []byte) error {
+	b, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err == nil && len(b) != 0 && len(b) != registers {
+		err = fmt.Errorf("%d registers: the recording is damaged", len(b))
+	}
+	if len(b) > 0 {
+		s.registers = b
+	}
+	return err
+}

@@ -1,0 +1,279 @@
+package record
+
+import (
+	"container/list"
+	"hash/maphash"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/recording"
+)
+
+// content has hashes of the attributes of an item, and of the elements of its lists and maps.
+type content map[string]value
+
+type value struct {
+	hash uint64
+	// elements are hashes: of the elements of a list, or of the entries of a map by their keys.
+	elements []uint64
+	entries  map[uint64]uint64
+}
+
+// maxElements is the number of elements of an attribute that are compared one by one.
+const maxElements = 1000
+
+// contentOf hashes an item.
+func (r *Recorder) contentOf(it map[string]types.AttributeValue) content {
+	c := content{}
+	var h maphash.Hash
+	h.SetSeed(r.seed)
+	sum := func(v types.AttributeValue) uint64 {
+		h.Reset()
+		write(&h, v)
+		return h.Sum64()
+	}
+	for name, v := range it {
+		x := value{hash: sum(v)}
+		switch v := v.(type) {
+		case *types.AttributeValueMemberL:
+			if len(v.Value) <= maxElements {
+				x.elements = make([]uint64, len(v.Value))
+				for i, e := range v.Value {
+					x.elements[i] = sum(e)
+				}
+			}
+		case *types.AttributeValueMemberM:
+			if len(v.Value) <= maxElements {
+				x.entries = make(map[uint64]uint64, len(v.Value))
+				for k, e := range v.Value {
+					x.entries[maphash.String(r.seed, k)] = sum(e)
+				}
+			}
+		}
+		c[name] = x
+	}
+	return c
+}
+
+// write writes a value so that different values have different texts. Sets and maps are sorted.
+func write(h *maphash.Hash, v types.AttributeValue) {
+	text := func(kind byte, s string) {
+		h.WriteByte(kind)
+		h.WriteString(strconv.Itoa(len(s)))
+		h.WriteByte(':')
+		h.WriteString(s)
+	}
+	texts := func(kind byte, all []string) {
+		text(kind, strconv.Itoa(len(all)))
+		for _, s := range slices.Sorted(slices.Values(all)) {
+			text('s', s)
+		}
+	}
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		text('S', v.Value)
+	case *types.AttributeValueMemberN:
+		text('N', attr.Canonical(v.Value))
+	case *types.AttributeValueMemberB:
+		text('B', string(v.Value))
+	case *types.AttributeValueMemberBOOL:
+		text('b', strconv.FormatBool(v.Value))
+	case *types.AttributeValueMemberNULL:
+		text('0', "")
+	case *types.AttributeValueMemberSS:
+		texts('T', v.Value)
+	case *types.AttributeValueMemberNS:
+		texts('M', v.Value)
+	case *types.AttributeValueMemberBS:
+		texts('C', attr.Texts(v.Value))
+	case *types.AttributeValueMemberL:
+		text('L', strconv.Itoa(len(v.Value)))
+		for _, e := range v.Value {
+			write(h, e)
+		}
+	case *types.AttributeValueMemberM:
+		text('m', strconv.Itoa(len(v.Value)))
+		names := make([]string, 0, len(v.Value))
+		for k := range v.Value {
+			names = append(names, k)
+		}
+		slices.Sort(names)
+		for _, k := range names {
+			text('k', k)
+			write(h, v.Value[k])
+		}
+	}
+}
+
+// compare adds the differences of two contents to an operation: changed attributes, and of lists and maps the numbers of
+// elements.
+func compare(was, is content, keys []string, o *recording.Operation) {
+	for name, old := range was {
+		if _, ok := is[name]; !ok && !slices.Contains(keys, name) {
+			include(&o.Writes, name)
+			if n := old.size(); n > 0 {
+				o.Remove[name] += n
+			}
+		}
+	}
+	for name, v := range is {
+		old, ok := was[name]
+		switch {
+		case slices.Contains(keys, name) || ok && v.hash == old.hash:
+		case v.elements != nil && (old.elements != nil || !ok):
+			compareLists(name, old.elements, v.elements, o)
+		case v.entries != nil && (old.entries != nil || !ok):
+			compareMaps(name, old.entries, v.entries, o)
+		default:
+			include(&o.Writes, name)
+		}
+	}
+}
+
+func (v value) size() int { return len(v.elements) + len(v.entries) }
+
+// compareLists counts the elements between the equal beginning and the equal end of two lists.
+func compareLists(name string, was, is []uint64, o *recording.Operation) {
+	for len(was) > 0 && len(is) > 0 && was[0] == is[0] {
+		was, is = was[1:], is[1:]
+	}
+	for len(was) > 0 && len(is) > 0 && was[len(was)-1] == is[len(is)-1] {
+		was, is = was[:len(was)-1], is[:len(is)-1]
+	}
+	left := map[uint64]int{}
+	for _, h := range was {
+		left[h]++
+	}
+	added, removed := 0, len(was)
+	for _, h := range is {
+		if left[h] > 0 {
+			left[h]--
+			removed--
+		} else {
+			added++
+		}
+	}
+	changed := min(added, removed)
+	count(o.Change, name, changed)
+	count(o.Add, name, added-changed)
+	count(o.Remove, name, removed-changed)
+	if added+removed == 0 { // only the order
+		count(o.Change, name, max(1, len(is)))
+	}
+}
+
+func compareMaps(name string, was, is map[uint64]uint64, o *recording.Operation) {
+	for k, h := range is {
+		if old, ok := was[k]; !ok {
+			count(o.Add, name, 1)
+		} else if old != h {
+			count(o.Change, name, 1)
+		}
+	}
+	for k := range was {
+		if _, ok := is[k]; !ok {
+			count(o.Remove, name, 1)
+		}
+	}
+}
+
+func count(all map[string]int, name string, n int) {
+	if n > 0 {
+		all[name] += n
+	}
+}
+
+// contents has the contents of the items that were used last.
+type contents struct {
+	order *list.List // of *known, the last used first
+	at    map[uint64]*list.Element
+	size  int // hashes
+}
+
+type known struct {
+	key     uint64
+	content content // nil for a deleted item
+	size    int
+}
+
+// Limits of the memory: of items, and of hashes.
+const (
+	maxItems  = 1000
+	maxHashes = 500_000
+)
+
+func newContents() *contents { return &contents{list.New(), map[uint64]*list.Element{}, 0} }
+
+// get returns the content of an item. ok is false if it is unknown.
+func (c *contents) get(key uint64) (_ content, ok bool) {
+	e := c.at[key]
+	if e == nil {
+		return nil, false
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*known).content, true
+}
+
+// set keeps the content of an item, and forgets the items that were not used for longest.
+func (c *contents) set(key uint64, x content) {
+	c.forget(key)
+	k := &known{key, x, 1}
+	for _, v := range x {
+		k.size += 1 + v.size()
+	}
+	c.at[key] = c.order.PushFront(k)
+	c.size += k.size
+	for len(c.at) > maxItems || c.size > maxHashes {
+		c.forget(c.order.Back().Value.(*known).key)
+	}
+}
+
+func (c *contents) forget(key uint64) {
+	if e := c.at[key]; e != nil {
+		c.size -= e.Value.(*known).size
+		c.order.Remove(e)
+		delete(c.at, key)
+	}
+}
+
+// maxRows is the number of elements of a list whose sizes a document has.
+const maxRows = 60
+
+// documentOf returns the sizes of an item.
+func documentOf(it map[string]types.AttributeValue, keys []string) recording.Document {
+	d := recording.Document{Sizes: map[string]int{}, Lists: map[string]recording.List{}}
+	for name, v := range it {
+		if slices.Contains(keys, name) {
+			continue
+		}
+		d.Sizes[name] = attr.AttributeSize(name, v)
+		switch v := v.(type) {
+		case *types.AttributeValueMemberL:
+			l := recording.List{Count: len(v.Value)}
+			for i := range min(maxRows, len(v.Value)) { // evenly spread
+				l.Element(v.Value[i*len(v.Value)/min(maxRows, len(v.Value))])
+			}
+			d.Lists[name] = l
+		case *types.AttributeValueMemberM:
+			// a map is a list if its entries are alike: maps
+			l := recording.List{Count: len(v.Value)}
+			for k, e := range v.Value {
+				if _, ok := e.(*types.AttributeValueMemberM); !ok {
+					l = recording.List{}
+					break
+				}
+				if len(l.Attributes) < maxRows {
+					l.Keys = append(l.Keys, len(k))
+					l.Element(e)
+				}
+			}
+			if len(l.Attributes) > 0 {
+				d.Lists[name] = l
+			}
+		}
+	}
+	return d
+}
