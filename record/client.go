@@ -17,22 +17,26 @@ func (r *Recorder) Client(o *dynamodb.Options) {
 }
 
 func (r *Recorder) install(stack *middleware.Stack) error {
-	if err := stack.Initialize.Add(initialize{r}, middleware.After); err != nil {
-		return err
+	if r.hasModels.Load() {
+		if err := stack.Deserialize.Add(deserialize{}, middleware.After); err != nil {
+			return err
+		}
 	}
-	return stack.Deserialize.Add(deserialize{}, middleware.After)
+	return stack.Initialize.Add((*initialize)(r), middleware.After)
 }
 
 // initialize sees the input and the output of a request, once for all its attempts.
-type initialize struct{ r *Recorder }
+type initialize Recorder
 
-func (initialize) ID() string { return "itemize/record" }
+func (*initialize) ID() string { return "itemize/record" }
 
-func (m initialize) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+func (m *initialize) HandleInitialize(ctx context.Context, in middleware.InitializeInput,
+	next middleware.InitializeHandler,
 ) (out middleware.InitializeOutput, md middleware.Metadata, err error) {
+	r := (*Recorder)(m)
 	c := callOf(ctx)
 	if c != nil && c.mapped != nil {
-		if c.mapped.ended.Load() || !c.decide(m.r.draw) {
+		if c.mapped.ended.Load() || !c.decide(r.draw) {
 			return next.HandleInitialize(ctx, in)
 		}
 		b := new(body)
@@ -44,7 +48,7 @@ func (m initialize) HandleInitialize(ctx context.Context, in middleware.Initiali
 	}
 	out, md, err = next.HandleInitialize(ctx, in)
 	if err == nil {
-		m.r.request(c, in.Parameters, out.Result)
+		r.request(c, in.Parameters, out.Result)
 	}
 	return out, md, err
 }

@@ -3,6 +3,7 @@ package record
 import (
 	"container/list"
 	"hash/maphash"
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -26,30 +27,23 @@ type value struct {
 const maxElements = 1000
 
 // contentOf hashes an item.
-func (r *Recorder) contentOf(it map[string]types.AttributeValue) content {
-	c := content{}
-	var h maphash.Hash
-	h.SetSeed(r.seed)
-	sum := func(v types.AttributeValue) uint64 {
-		h.Reset()
-		write(&h, v)
-		return h.Sum64()
-	}
+func (r *Recorder) contentOf(it attributes) content {
+	c := make(content, len(it))
 	for name, v := range it {
-		x := value{hash: sum(v)}
+		x := value{hash: r.hash(v)}
 		switch v := v.(type) {
 		case *types.AttributeValueMemberL:
 			if len(v.Value) <= maxElements {
 				x.elements = make([]uint64, len(v.Value))
 				for i, e := range v.Value {
-					x.elements[i] = sum(e)
+					x.elements[i] = r.hash(e)
 				}
 			}
 		case *types.AttributeValueMemberM:
 			if len(v.Value) <= maxElements {
 				x.entries = make(map[uint64]uint64, len(v.Value))
 				for k, e := range v.Value {
-					x.entries[maphash.String(r.seed, k)] = sum(e)
+					x.entries[maphash.String(r.seed, k)] = r.hash(e)
 				}
 			}
 		}
@@ -58,54 +52,53 @@ func (r *Recorder) contentOf(it map[string]types.AttributeValue) content {
 	return c
 }
 
-// write writes a value so that different values have different texts. Sets and maps are sorted.
-func write(h *maphash.Hash, v types.AttributeValue) {
-	text := func(kind byte, s string) {
-		h.WriteByte(kind)
-		h.WriteString(strconv.Itoa(len(s)))
-		h.WriteByte(':')
-		h.WriteString(s)
-	}
-	texts := func(kind byte, all []string) {
-		text(kind, strconv.Itoa(len(all)))
-		for _, s := range slices.Sorted(slices.Values(all)) {
-			text('s', s)
-		}
-	}
+// hash returns the hash of a value with the random seed. The order of sets and of entries does not matter.
+func (r *Recorder) hash(v types.AttributeValue) uint64 {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
-		text('S', v.Value)
+		return mix(maphash.String(r.seed, v.Value), 1)
 	case *types.AttributeValueMemberN:
-		text('N', attr.Canonical(v.Value))
+		return mix(maphash.String(r.seed, attr.Canonical(v.Value)), 2)
 	case *types.AttributeValueMemberB:
-		text('B', string(v.Value))
+		return mix(maphash.Bytes(r.seed, v.Value), 3)
 	case *types.AttributeValueMemberBOOL:
-		text('b', strconv.FormatBool(v.Value))
+		return mix(uint64(len(strconv.FormatBool(v.Value))), 4)
 	case *types.AttributeValueMemberNULL:
-		text('0', "")
+		return mix(0, 5)
 	case *types.AttributeValueMemberSS:
-		texts('T', v.Value)
+		return r.set(v.Value, 6)
 	case *types.AttributeValueMemberNS:
-		texts('M', v.Value)
+		return r.set(v.Value, 7)
 	case *types.AttributeValueMemberBS:
-		texts('C', attr.Texts(v.Value))
+		return r.set(attr.Texts(v.Value), 8)
 	case *types.AttributeValueMemberL:
-		text('L', strconv.Itoa(len(v.Value)))
+		h := uint64(len(v.Value))
 		for _, e := range v.Value {
-			write(h, e)
+			h = mix(h, r.hash(e))
 		}
+		return mix(h, 9)
 	case *types.AttributeValueMemberM:
-		text('m', strconv.Itoa(len(v.Value)))
-		names := make([]string, 0, len(v.Value))
-		for k := range v.Value {
-			names = append(names, k)
+		h := uint64(len(v.Value))
+		for k, e := range v.Value {
+			h += mix(maphash.String(r.seed, k), r.hash(e))
 		}
-		slices.Sort(names)
-		for _, k := range names {
-			text('k', k)
-			write(h, v.Value[k])
-		}
+		return mix(h, 10)
 	}
+	return 0
+}
+
+func (r *Recorder) set(members []string, kind uint64) uint64 {
+	h := uint64(len(members))
+	for _, s := range members {
+		h += mix(maphash.String(r.seed, s), kind)
+	}
+	return mix(h, kind)
+}
+
+// mix joins two hashes. The order matters.
+func mix(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xd6e8feb86659fd93)
+	return hi ^ lo ^ a<<1
 }
 
 // compare adds the differences of two contents to an operation: changed attributes, and of lists and maps the numbers of
@@ -243,7 +236,7 @@ func (c *contents) forget(key uint64) {
 const maxRows = 60
 
 // documentOf returns the sizes of an item.
-func documentOf(it map[string]types.AttributeValue, keys []string) recording.Document {
+func documentOf(it attributes, keys []string) recording.Document {
 	d := recording.Document{Sizes: map[string]int{}, Lists: map[string]recording.List{}}
 	for name, v := range it {
 		if slices.Contains(keys, name) {

@@ -31,6 +31,7 @@ func (r *Recorder) Observer() mapper.Observer { return observer{r} }
 
 // InternalModel is called by a new mapper.
 func (o observer) InternalModel(_ door.Key, e *schema.Entity) {
+	o.hasModels.Store(true)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !slices.ContainsFunc(o.models, func(m *model) bool { return m.e == e }) {

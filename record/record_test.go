@@ -191,7 +191,7 @@ func TestRequests(t *testing.T) {
 	}
 	_, err = p.client.Scan(ctx, &dynamodb.ScanInput{
 		TableName: &p.table, FilterExpression: aws.String("#s = :s AND visits > :n"),
-		ExpressionAttributeNames: map[string]string{"#s": "state"},
+		ExpressionAttributeNames:  map[string]string{"#s": "state"},
 		ExpressionAttributeValues: item{":s": str("x"), ":n": &types.AttributeValueMemberN{Value: "0"}},
 	})
 	p.check(err)

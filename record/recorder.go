@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/itemize/itemize/internal/recording"
@@ -19,7 +20,8 @@ import (
 
 // Options are the options of a recorder.
 type Options struct {
-	// Rate is the share of items, and of calls, that is recorded. 0 means 1/16.
+	// Rate is the share of items, and of calls, that is recorded. 0 means 1/64. A table with few items, or a test, needs
+	// a higher one.
 	Rate float64
 	// Keys are the key attributes of tables, by table. The recorder learns them from requests with keys; a program that
 	// only sends PutItem and Scan has none.
@@ -27,7 +29,7 @@ type Options struct {
 }
 
 // defaultRate is the rate of a recorder without one.
-const defaultRate = 1.0 / 16
+const defaultRate = 1.0 / 64
 
 // Recorder records the requests of clients. Make one with New.
 type Recorder struct {
@@ -36,6 +38,8 @@ type Recorder struct {
 	least uint64
 	seed  maphash.Seed
 	keys  sync.Map // []string by table
+	// hasModels reports that a mapper has the observer.
+	hasModels atomic.Bool
 
 	mu       sync.Mutex
 	from     time.Time

@@ -18,6 +18,9 @@ type attributes = map[string]types.AttributeValue
 func (r *Recorder) request(c *call, in, out any) {
 	own := c == nil
 	if own {
+		if r.skips(in) {
+			return
+		}
 		c = &call{r: r, ops: map[entity]*recording.Operation{}}
 	}
 	q := &request{r: r, call: c}
@@ -105,6 +108,26 @@ func (r *Recorder) request(c *call, in, out any) {
 	}
 }
 
+// skips reports whether a request is on an item that is not sampled: as most are.
+func (r *Recorder) skips(in any) bool {
+	var table *string
+	var it attributes
+	switch in := in.(type) {
+	case *dynamodb.GetItemInput:
+		table, it = in.TableName, in.Key
+	case *dynamodb.PutItemInput:
+		table, it = in.TableName, in.Item
+	case *dynamodb.UpdateItemInput:
+		table, it = in.TableName, in.Key
+	case *dynamodb.DeleteItemInput:
+		table, it = in.TableName, in.Key
+	default:
+		return false
+	}
+	hash, ok := r.identify(*table, it)
+	return ok && !r.isSampled(hash)
+}
+
 // isInsert reports whether a condition requires that no item exists.
 func isInsert(condition *string) bool {
 	return condition != nil && strings.Contains(strings.ToLower(*condition), "attribute_not_exists")
@@ -154,16 +177,15 @@ func (r *Recorder) identify(table string, it attributes) (hash uint64, ok bool) 
 	if names == nil {
 		return 0, false
 	}
-	parts := make([]string, 1, 3)
-	parts[0] = table
+	h := recording.Begin.Add(table)
 	for _, name := range names {
 		s, ok := attr.ScalarOf(it[name])
 		if !ok {
 			return 0, false
 		}
-		parts = append(parts, string(s.Type)+s.Text)
+		h = h.Add(s.Text)
 	}
-	return recording.Hash(parts...), true
+	return h.Sum(), true
 }
 
 // entity returns the entity of an item. r.mu is locked.

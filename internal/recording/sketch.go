@@ -20,17 +20,33 @@ type Sketch struct {
 
 // Hash returns the hash of the parts of a key. It is the same in all processes.
 func Hash(parts ...string) uint64 {
-	h := uint64(14695981039346656037) // FNV-1a
+	h := Begin
 	for _, p := range parts {
-		for i := range len(p) {
-			h = (h ^ uint64(p[i])) * 1099511628211
-		}
-		h = (h ^ 0xff) * 1099511628211
+		h = h.Add(p)
 	}
+	return h.Sum()
+}
+
+// Hashing is an unfinished hash.
+type Hashing uint64
+
+// Begin is the hash of no parts (FNV-1a).
+const Begin Hashing = 14695981039346656037
+
+// Add adds a part.
+func (h Hashing) Add(part string) Hashing {
+	for i := range len(part) {
+		h = (h ^ Hashing(part[i])) * 1099511628211
+	}
+	return (h ^ 0xff) * 1099511628211
+}
+
+// Sum returns the hash.
+func (h Hashing) Sum() uint64 {
 	// the finalizer of SplitMix64: FNV alone leaves the upper bits of short keys alike
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return h ^ h>>31
+	return uint64(h ^ h>>31)
 }
 
 // Add adds the hash of a key.

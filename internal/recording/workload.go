@@ -22,11 +22,11 @@ func (f *File) Workload(k *Kind, entities int, sizes forecast.Workload) (forecas
 	w.Operations, w.Name = nil, cmp.Or(sizes.Name, k.Name)
 	var notes []string
 	d := f.Duration()
-	if d < time.Second {
-		return w, nil, fmt.Errorf("the recording has %v: record at least a second", d)
+	if d <= 0 {
+		return w, nil, fmt.Errorf("the recording has no time: record for a day")
 	}
 	if d < 24*time.Hour {
-		notes = append(notes, fmt.Sprintf("recorded for %v only: a month is computed from it", d.Round(time.Second)))
+		notes = append(notes, fmt.Sprintf("recorded for %v only: a month is computed from it", d.Round(time.Millisecond)))
 	}
 	if w.Entities = cmp.Or(entities, sizes.Entities); w.Entities == 0 {
 		w.Entities = max(1, int(k.Entities.Count()+0.5))
