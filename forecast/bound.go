@@ -357,31 +357,6 @@ func (m *model) constant() float64 {
 // square of the attributes.
 const climbWork = 600_000
 
-// thinned returns a workload with n of its samples, evenly spread.
-func (w Workload) thinned(n int) Workload {
-	pick := func(all []int) []int {
-		if len(all) <= n {
-			return all
-		}
-		var out []int
-		for i := range n {
-			out = append(out, all[i*len(all)/n])
-		}
-		return out
-	}
-	w.Attributes = slices.Clone(w.Attributes)
-	for i, a := range w.Attributes {
-		a.Sizes, a.Compressed = pick(a.Sizes), pick(a.Compressed)
-		if a.Elements != nil {
-			e := *a.Elements
-			e.Counts = pick(e.Counts)
-			a.Elements = &e
-		}
-		w.Attributes[i] = a
-	}
-	return w
-}
-
 // climb finds a first layout by local search, for the choices of lists that change one list at a time.
 func (b *bounding) climb() {
 	var lists uint
@@ -391,7 +366,7 @@ func (b *bounding) climb() {
 	// many samples take long: the local search is for some of them
 	few, n := b, len(b.order)
 	if most := max(12, climbWork/(n*n*len(b.m.ops))); b.m.samples > most {
-		few = newBounding(newModel(b.m.w.thinned(most), b.m.p), b.base)
+		few = newBounding(newModel(b.m.w.Thinned(most), b.m.p), b.base)
 	}
 	try := func(split uint, random int) bool {
 		m := few.without(split)

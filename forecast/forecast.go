@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"github.com/itemize/itemize/cost"
@@ -189,4 +190,31 @@ func (f Forecast) BreakEven(g Forecast) (months float64, ok bool) {
 		return 0, true
 	}
 	return more / saved, true
+}
+
+// SizesOf returns the sizes of the items of a layout in bytes, in each sample.
+func (w Workload) SizesOf(l Layout) (*Sizes, error) {
+	if err := errors.Join(w.check(), w.checkLayout(l)); err != nil {
+		return nil, err
+	}
+	m := newModel(w, Prices{}).of(l)
+	s := &Sizes{Elements: map[string][][]int{}}
+	items := make([]uint, len(l.Items))
+	for i, names := range l.Items {
+		items[i] = m.set(names)
+	}
+	for i := range items {
+		var sizes []int
+		for k := range m.samples {
+			sizes = append(sizes, m.item(k, items, i))
+		}
+		s.Items = append(s.Items, sizes)
+	}
+	for a := range bitsOf(m.split) {
+		name := w.Attributes[a].Name
+		for k := range m.samples {
+			s.Elements[name] = append(s.Elements[name], slices.Clone(m.elements(a, k)))
+		}
+	}
+	return s, nil
 }

@@ -128,6 +128,31 @@ type Sizes struct {
 	Entries map[string][]int `json:"entries,omitempty"`
 }
 
+// Thinned returns the workload with n of its samples, evenly spread by their order, or with all if it has fewer.
+func (w Workload) Thinned(n int) Workload {
+	pick := func(all []int) []int {
+		if len(all) <= n {
+			return all
+		}
+		var out []int
+		for i := range n {
+			out = append(out, all[i*len(all)/n])
+		}
+		return out
+	}
+	w.Attributes = slices.Clone(w.Attributes)
+	for i, a := range w.Attributes {
+		a.Sizes, a.Compressed = pick(a.Sizes), pick(a.Compressed)
+		if a.Elements != nil {
+			e := *a.Elements
+			e.Counts = pick(e.Counts)
+			a.Elements = &e
+		}
+		w.Attributes[i] = a
+	}
+	return w
+}
+
 // Monolith returns the layout with one item.
 func (w Workload) Monolith() Layout {
 	all := make([]string, len(w.Attributes))

@@ -12,9 +12,11 @@ func (c *command) costAdvise(args []string) error {
 	f := c.flags(costHelp["advise"])
 	asJSON, tags := f.common()
 	var page, priceFile, name string
+	var v verifying
 	f.StringVar(&name, "model", "", "`name` of the model, if the packages have several")
 	f.StringVar(&page, "html", "", "also write an HTML page to `FILE`")
 	f.prices(&priceFile)
+	v.flags(f)
 	rest, err := f.parseAll(args)
 	if err != nil {
 		return err
@@ -49,6 +51,9 @@ func (c *command) costAdvise(args []string) error {
 		if err := writePage(c.path(page), p); err != nil {
 			return err
 		}
+	}
+	if v.verify {
+		return c.verify(v, w.Workload, answer.Forecasts, *asJSON)
 	}
 	if *asJSON {
 		return c.printJSON(struct {

@@ -160,9 +160,11 @@ func (w workload) answer(all []forecast.Forecast) forecastAnswer {
 
 func (c *command) costForecast(args []string) error {
 	var page, priceFile string
+	var v verifying
 	files, asJSON, err := c.costFlags("forecast", args, 1, 1, func(f *flags) {
 		f.StringVar(&page, "html", "", "also write an HTML page to `FILE`")
 		f.prices(&priceFile)
+		v.flags(f)
 	})
 	if err != nil {
 		return err
@@ -181,6 +183,9 @@ func (c *command) costForecast(args []string) error {
 		if err := writePage(c.path(page), pageOf(answer)); err != nil {
 			return err
 		}
+	}
+	if v.verify {
+		return c.verify(v, w.Workload, all, asJSON)
 	}
 	if asJSON {
 		return c.printJSON(answer)

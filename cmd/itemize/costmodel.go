@@ -16,10 +16,12 @@ func (c *command) costModel(args []string) error {
 	f := c.flags(costHelp["model"])
 	asJSON, tags := f.common()
 	var file, name, page, priceFile string
+	var v verifying
 	f.StringVar(&file, "workload", "", "`file` with the attributes, their sizes, and the operations of a month")
 	f.StringVar(&name, "model", "", "`name` of the model, if the packages have several")
 	f.StringVar(&page, "html", "", "also write an HTML page to `FILE`")
 	f.prices(&priceFile)
+	v.flags(f)
 	packages, err := f.parseAll(args)
 	if err != nil {
 		return err
@@ -46,6 +48,9 @@ func (c *command) costModel(args []string) error {
 		if err := writePage(c.path(page), pageOf(answer)); err != nil {
 			return err
 		}
+	}
+	if v.verify {
+		return c.verify(v, w.Workload, all, *asJSON)
 	}
 	if *asJSON {
 		return c.printJSON(answer)

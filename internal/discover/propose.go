@@ -146,7 +146,7 @@ func (x *entityType) propose(p forecast.Prices) error {
 	if x.keying == nil {
 		return errors.New("unknown keys: name the key attributes")
 	}
-	w := thinned(x.workload)
+	w := x.workload.Thinned(advisedSamples)
 	a, err := w.Advise(p, w.Monolith())
 	if err != nil {
 		return err
@@ -200,38 +200,6 @@ func (x *entityType) grouped(literal string, names []string) string {
 
 // advisedSamples is the number of documents from which a layout is advised.
 const advisedSamples = 8
-
-// thinned returns a workload with few of its samples, evenly spread by their order.
-func thinned(w forecast.Workload) forecast.Workload {
-	n := 0
-	for _, a := range w.Attributes {
-		n = max(n, len(a.Sizes))
-	}
-	if n <= advisedSamples {
-		return w
-	}
-	pick := func(all []int) []int {
-		if len(all) != n {
-			return all
-		}
-		var out []int
-		for i := range advisedSamples {
-			out = append(out, all[i*n/advisedSamples])
-		}
-		return out
-	}
-	w.Attributes = slices.Clone(w.Attributes)
-	for i, a := range w.Attributes {
-		a.Sizes, a.Compressed = pick(a.Sizes), pick(a.Compressed)
-		if e := a.Elements; e != nil {
-			few := *e
-			few.Counts = pick(e.Counts)
-			a.Elements = &few
-		}
-		w.Attributes[i] = a
-	}
-	return w
-}
 
 // unusedToRoot moves small attributes that no operation names to the root item, if it costs no more units there: where
 // they are is equal for the workload, and a later write of them is cheap.

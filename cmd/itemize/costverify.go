@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/replay"
+)
+
+// verifying are the flags of -verify.
+type verifying struct {
+	verify bool
+	remote
+}
+
+func (v *verifying) flags(f *flags) {
+	f.BoolVar(&v.verify, "verify", false, "replay each operation on tables of an engine, and compare the consumed capacity "+
+		"with the forecast: needs -endpoint")
+	v.remote.flags(f)
+}
+
+// verified is the replay of a layout.
+type verified struct {
+	Layout     string          `json:"layout"`
+	Operations []replay.Result `json:"operations"`
+}
+
+// verify replays the operations of a workload in the layouts of forecasts, and prints the predicted and the consumed
+// capacity. It returns an error if they differ.
+func (c *command) verify(v verifying, w forecast.Workload, all []forecast.Forecast, asJSON bool) error {
+	if v.endpoint == "" {
+		return usagef("-verify creates tables and writes items: name a local engine with -endpoint, such as DynamoDB Local")
+	}
+	client, err := v.client(3)
+	if err != nil {
+		return err
+	}
+	var out []verified
+	same := true
+	for _, f := range all {
+		if f.NotStorable != "" {
+			continue
+		}
+		results, err := replay.Run(context.Background(), client, w, f.Layout)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Layout.Name, err)
+		}
+		out = append(out, verified{f.Layout.Name, results})
+		for _, r := range results {
+			same = same && r.Same()
+		}
+	}
+	if asJSON {
+		if err := c.printJSON(out); err != nil {
+			return err
+		}
+	} else {
+		c.showReplays(out)
+	}
+	if !same {
+		return fmt.Errorf("the engine consumed other units than predicted; docs/engines.md lists what engines report " +
+			"differently")
+	}
+	return nil
+}
+
+func (c *command) showReplays(all []verified) {
+	t := c.table()
+	for _, v := range all {
+		fmt.Fprintf(t, "  %s\tpredicted\t\tconsumed\t\t\n", v.Layout)
+		for _, r := range v.Operations {
+			if r.Skipped != "" {
+				fmt.Fprintf(t, "    %s\tnot replayed: %s\t\t\t\t\n", r.Name, r.Skipped)
+				continue
+			}
+			differs := ""
+			if !r.Same() {
+				if differs = "differs"; r.Transaction {
+					differs = "differs (a transaction)"
+				}
+			}
+			fmt.Fprintf(t, "    %s\t%s WCU\t%s RCU\t%s WCU\t%s RCU\t%s\n", r.Name, number(r.PredictedWCU),
+				number(r.PredictedRCU), number(r.ConsumedWCU), number(r.ConsumedRCU), differs)
+		}
+	}
+	t.Flush()
+}
