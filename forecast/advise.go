@@ -30,7 +30,7 @@ type Advice struct {
 // their sort keys, and which item is the root. It is proven optimal if the search ends before its limit. Otherwise Bound
 // says how much a better layout could save at most. The result depends only on the workload, the prices and the layout.
 //
-// Attributes that no item can hold are stored in S3. If the present layout has exact sizes, the overhead of the workload is
+// Attributes that no item can hold are stored in S3. If the present layout has exact sizes, the overheads of the workload are
 // computed from them.
 func (w Workload) Advise(p Prices, present Layout) (*Advice, error) {
 	if err := errors.Join(w.check(), p.check()); err != nil {
@@ -41,7 +41,7 @@ func (w Workload) Advise(p Prices, present Layout) (*Advice, error) {
 	}
 	exact := newModel(w, p).of(present).forecast(present)
 	if present.Sizes != nil {
-		w.Overhead = newModel(w, p).overheadOf(present)
+		w.Overhead, w.ElementOverhead = newModel(w, p).overheadOf(present)
 		present.Sizes = nil
 	}
 	m := newModel(w, p)
@@ -68,8 +68,8 @@ func (w Workload) Advise(p Prices, present Layout) (*Advice, error) {
 	return a, nil
 }
 
-// overheadOf returns the mean overhead of the items of a layout with exact sizes, in bytes.
-func (m *model) overheadOf(l Layout) int {
+// overheadOf returns the mean overheads of items and of elements, in a layout with exact sizes, in bytes.
+func (m *model) overheadOf(l Layout) (item, element int) {
 	v := m.of(l)
 	bytes, n := 0, 0
 	for s := range m.samples {
@@ -79,7 +79,21 @@ func (m *model) overheadOf(l Layout) int {
 			}
 		}
 	}
-	return max(1, bytes/max(1, n))
+	item = max(1, bytes/max(1, n))
+	bytes, n = 0, 0
+	for a := range bitsOf(v.split) {
+		for s, sizes := range l.Sizes.Elements[m.w.Attributes[a].Name] {
+			for k, size := range sizes {
+				if own := m.lists[a].own[s]; k < len(own) {
+					bytes, n = bytes+size-(own[k]-m.w.perElement()), n+1
+				}
+			}
+		}
+	}
+	if n == 0 {
+		return item, item
+	}
+	return item, max(1, bytes/n)
 }
 
 // without returns the model of layouts whose items do not have some lists: their elements are items.

@@ -143,7 +143,7 @@ func (w *way) steps() []step {
 		case w.to.split&^w.from.split&bit != 0:
 			out = append(out, step{Change{
 				Kind: "elements", What: "store each element of " + name + " as an item",
-				Risk: "a read of the whole list costs up to " + attr.Bytes(m.perItem) + " more for each element; the " +
+				Risk: "a read of the whole list costs up to " + attr.Bytes(m.w.perElement()) + " more for each element; the " +
 					"elements need fields that identify them",
 				Tags: w.tags[name],
 			}, func(x *state) { x.split |= bit }})

@@ -34,7 +34,7 @@ func (w Workload) check() error {
 	if len(w.Operations) == 0 {
 		c.bad("the workload has no operations: list reads and writes, with their number per month")
 	}
-	if w.Entities < 0 || w.Overhead < 0 {
+	if w.Entities < 0 || w.Overhead < 0 || w.ElementOverhead < 0 {
 		c.bad("%d entities, %d bytes of overhead: write 0 or more", w.Entities, w.Overhead)
 	}
 	if n := len(w.Attributes); n > maxAttributes {

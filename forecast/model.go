@@ -85,7 +85,7 @@ func newModel(w Workload, p Prices) *model {
 	m.lists = make([]*list, len(w.Attributes))
 	for i, a := range w.Attributes {
 		if a.Elements != nil {
-			m.lists[i] = a.Elements.list(m.samples, m.perItem)
+			m.lists[i] = a.Elements.list(m.samples, w.perElement())
 		}
 		for s := range m.samples {
 			m.sizes[s][i] = m.inItem(i, s)

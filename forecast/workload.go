@@ -13,10 +13,12 @@ type Workload struct {
 	Entities int `json:"entities,omitempty"`
 	// Overhead is the size of an item in addition to its attributes, in bytes: keys and version, with
 	// their names. 0 means 60.
-	Overhead   int         `json:"overhead,omitempty"`
-	Attributes []Attribute `json:"attributes"`
-	Indexes    []Index     `json:"indexes,omitempty"`
-	Operations []Operation `json:"operations"`
+	Overhead int `json:"overhead,omitempty"`
+	// ElementOverhead is that of an element that is an item. 0 means Overhead.
+	ElementOverhead int         `json:"elementOverhead,omitempty"`
+	Attributes      []Attribute `json:"attributes"`
+	Indexes         []Index     `json:"indexes,omitempty"`
+	Operations      []Operation `json:"operations"`
 }
 
 // defaultOverhead is the overhead of an item with keys PK and SK of 20 bytes each, and a version.
@@ -28,6 +30,14 @@ func (w Workload) perItem() int {
 		return defaultOverhead
 	}
 	return w.Overhead
+}
+
+// perElement returns the overhead of elements, or the default.
+func (w Workload) perElement() int {
+	if w.ElementOverhead == 0 {
+		return w.perItem()
+	}
+	return w.ElementOverhead
 }
 
 // maxAttributes is the largest number of attributes: a set of them is the bits of a word.

@@ -304,9 +304,15 @@ func keyValue(p schema.LayoutPlaceholder, n, size int) types.AttributeValue {
 	return &types.AttributeValueMemberS{Value: sequential(n, size)}
 }
 
-// sequential is a text of a size that sorts by n. It is longer if the number needs it.
+// sequential is a text of a size that sorts by n, as the elements of most lists do. It has at least three characters.
 func sequential(n, size int) string {
-	return strings.Repeat("x", max(0, size-7)) + fmt.Sprintf("%0*d", min(7, max(1, size)), n)
+	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	b := []byte(strings.Repeat("0", max(3, size)))
+	for i := len(b) - 1; i >= 0 && n > 0; i-- {
+		b[i] = digits[n%len(digits)]
+		n /= len(digits)
+	}
+	return string(b)
 }
 
 // elements returns a list or map with the elements of a sample.
