@@ -25,13 +25,14 @@ type Advice struct {
 	Changes []Change `json:"changes"`
 }
 
-// Advise returns the layout with the lowest price a month, and the changes that lead from the present layout to it. The
-// best layout says which attributes share an item, the elements of which lists are items, which items share a prefix of
-// their sort keys, and which item is the root. It is proven optimal if the search ends before its limit. Otherwise Bound
-// says how much a better layout could save at most. The result depends only on the workload, the prices and the layout.
+// Advise returns the layout with the lowest price a month, and the changes that lead from the present layout to it.
 //
-// Attributes that no item can hold are stored in S3. If the present layout has exact sizes, the overheads of the workload are
-// computed from them.
+// The layout has items of attributes, lists whose elements are items, groups of items whose sort keys share a prefix,
+// and a root item. It is proven optimal if the search ends before its limit. Otherwise Bound says how much a better
+// layout could save at most. The result depends only on the workload, the prices and the present layout.
+//
+// Attributes that no item can hold are stored in S3. If the present layout has exact sizes, the overheads of the
+// workload are computed from them.
 func (w Workload) Advise(p Prices, present Layout) (*Advice, error) {
 	if err := errors.Join(w.check(), p.check()); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (w Workload) Advise(p Prices, present Layout) (*Advice, error) {
 	a.Bound = min(b.bound, a.Best.Total)
 	tags := a.Best.Layout.tags()
 	from, to := numbered(m, present, a.Best.Layout)
-	a.Changes = slices.Concat((&way{m, tags, from, to, base}).changes(), m.others(a.Best, tags))
+	a.Changes = slices.Concat((&route{m, tags, from, to, base}).changes(), m.optional(a.Best, tags))
 	a.Once = m.rewrite(present, a.Best.Layout)
 	return a, nil
 }

@@ -124,8 +124,8 @@ func families(n int) [][]uint {
 
 var allFamilies [][][]uint // by the number of blocks
 
-// bruteForce returns the lowest price of all layouts: all partitions, all choices of lists whose elements are items, all
-// groups, and all root items.
+// bruteForce returns the lowest price of all layouts: all partitions, all choices of lists whose elements are items,
+// all groups, and all root items.
 func bruteForce(w Workload) float64 {
 	m := newModel(w, DefaultPrices())
 	var lists uint
@@ -150,7 +150,7 @@ func bruteForce(w Workload) float64 {
 				allFamilies = append(allFamilies, families(len(allFamilies)))
 			}
 			v.groups = nil
-			apart := lowestRoot(v, items)
+			separate := lowestRoot(v, items)
 			reads := readPrice(v, items)
 			for _, f := range allFamilies[len(blocks)] {
 				v.groups = v.groups[:0]
@@ -161,7 +161,7 @@ func bruteForce(w Workload) float64 {
 					}
 					v.groups = append(v.groups, set)
 				}
-				best = min(best, apart-reads+readPrice(v, items))
+				best = min(best, separate-reads+readPrice(v, items))
 			}
 		})
 		if split == 0 {
@@ -235,11 +235,11 @@ func TestAdviceIsOptimal(t *testing.T) {
 		if n := len(a.Best.Layout.Groups); n > 0 {
 			l := a.Best.Layout
 			l.Groups = nil
-			apart, err := w.Forecast(DefaultPrices(), l)
+			separate, err := w.Forecast(DefaultPrices(), l)
 			if err != nil {
 				t.Fatal(err)
 			}
-			grouped, most = grouped+1, max(most, apart[0].Total/a.Best.Total)
+			grouped, most = grouped+1, max(most, separate[0].Total/a.Best.Total)
 		}
 	}
 	t.Logf("%d of %d proven; groups save in %d, at most %.3f times", exact, runs, grouped, most)

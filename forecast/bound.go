@@ -19,7 +19,8 @@ type bounding struct {
 	base Layout
 	// order are the attributes in the order of their placing: lists first, then those that cost most.
 	order []int
-	// unplaced have the bytes of the attributes from a depth on, by operation and sample: [depth][op*samples+sample].
+	// writes and reads have the bytes of the attributes from a depth on, by operation and sample:
+	// [depth][op*samples+sample].
 	writes, reads [][]int
 	// bytes are those of all attributes from a depth on, by sample.
 	bytes [][]int
@@ -37,8 +38,8 @@ type bounding struct {
 	exact bool
 }
 
-// Limits of the search: of its work, in prices of an operation in a sample, of that for the groups of one layout, and of
-// the nodes in memory. A price with groups counts as several.
+// Limits of the search: of its work, in prices of an operation in a sample, of that for the groups of one layout, and
+// of the nodes in memory. A price with groups counts as several.
 const (
 	maxWork      = 400_000_000
 	maxGroupWork = 4_000_000
@@ -499,7 +500,7 @@ func (b *bounding) run() {
 	}
 }
 
-// beaten reports whether the best layout costs no more than a bound, but for rounding.
+// beaten reports whether the best layout costs no more than a bound, except for rounding.
 func (b *bounding) beaten(bound float64) bool {
 	return b.best != nil && bound >= b.best.price*(1-1e-10)
 }

@@ -33,8 +33,8 @@ type Change struct {
 	Included bool `json:"included"`
 }
 
-// state is a layout on the way from one layout to another. Items have numbers: those of the first layout, and higher ones
-// for new items.
+// state is a layout on the route from one layout to another. Items have numbers: those of the first layout, and
+// higher ones for new items.
 type state struct {
 	item   []int // of each attribute; ignored for the lists in split
 	split  uint
@@ -63,12 +63,12 @@ func (x state) layout(m *model) Layout {
 	return l
 }
 
-// way is the way from one layout to another.
-type way struct {
+// route leads from one layout to another.
+type route struct {
 	m        *model
 	tags     map[string]string // of the last layout
 	from, to state
-	// base are the properties that all layouts on the way have.
+	// base are the properties that all layouts on the route have.
 	base Layout
 }
 
@@ -131,7 +131,7 @@ func numbered(m *model, from, to Layout) (x, y state) {
 }
 
 // steps returns the changes that lead to the last layout, in no order.
-func (w *way) steps() []step {
+func (w *route) steps() []step {
 	m := w.m
 	var out []step
 	moves := map[[2]int][]int{}
@@ -143,7 +143,8 @@ func (w *way) steps() []step {
 		case w.to.split&^w.from.split&bit != 0:
 			out = append(out, step{Change{
 				Kind: "elements", What: "store each element of " + name + " as an item",
-				Risk: "a read of the whole list costs up to " + attr.Bytes(m.w.perElement()) + " more for each element; the " +
+				Risk: "a read of the whole list costs up to " + attr.Bytes(m.w.perElement()) + " more for each " +
+					"element; the " +
 					"elements need fields that identify them",
 				Tags: w.tags[name],
 			}, func(x *state) { x.split |= bit }})
@@ -181,7 +182,7 @@ func (w *way) steps() []step {
 }
 
 // example returns an attribute of an item of the last layout.
-func (w *way) example(item int) string {
+func (w *route) example(item int) string {
 	for a, i := range w.to.item {
 		if i == item && w.to.split>>a&1 == 0 {
 			return w.m.w.Attributes[a].Name
@@ -191,20 +192,20 @@ func (w *way) example(item int) string {
 }
 
 // move returns the step that moves attributes to an item.
-func (w *way) move(to int, attributes []int) step {
-	var names, tags, others []string
+func (w *route) move(to int, attributes []int) step {
+	var names, tags, neighbors []string
 	for _, a := range attributes {
 		names = append(names, w.m.w.Attributes[a].Name)
 		tags = append(tags, w.tags[w.m.w.Attributes[a].Name])
 	}
 	for a, i := range w.from.item {
 		if i == to && w.to.item[a] == to && w.from.split>>a&1 == 0 {
-			others = append(others, w.m.w.Attributes[a].Name)
+			neighbors = append(neighbors, w.m.w.Attributes[a].Name)
 		}
 	}
 	where := "a new item"
-	if len(others) > 0 {
-		where = "the item of " + listed(others)
+	if len(neighbors) > 0 {
+		where = "the item of " + listed(neighbors)
 	}
 	return step{Change{
 		Kind: "move", What: "move " + listed(names) + " to " + where,
@@ -218,13 +219,14 @@ func (w *way) move(to int, attributes []int) step {
 }
 
 // prefix returns the step that gives the items of a group a common prefix.
-func (w *way) prefix(group []string) step {
+func (w *route) prefix(group []string) step {
 	var tags []string
 	for _, name := range group {
 		tags = append(tags, w.tags[name])
 	}
 	return step{Change{
-		Kind: "prefix", What: "give the items of " + listed(group) + " sort keys with a common prefix: one query reads them",
+		Kind: "prefix", What: "give the items of " + listed(group) + " sort keys with a common prefix: one query " +
+			"reads them",
 		Risk: "programs must select the prefix, and sort keys of stored items change",
 		Tags: strings.Join(tags, "\n"),
 	}, func(x *state) {
@@ -234,13 +236,13 @@ func (w *way) prefix(group []string) step {
 }
 
 // blocks returns the attributes of a group in the last layout.
-func (w *way) blocks(g []string) uint {
+func (w *route) blocks(g []string) uint {
 	set := w.m.set(g)
 	return w.m.whole(set, w.to.layout(w.m).Items) | set&w.to.split
 }
 
 // kept reports whether the last layout has a group.
-func (w *way) kept(g []string) bool {
+func (w *route) kept(g []string) bool {
 	return slices.ContainsFunc(w.to.groups, func(h []string) bool { return w.blocks(g) == w.blocks(h) })
 }
 
@@ -256,7 +258,7 @@ func listed(names []string) string {
 }
 
 // forecast returns the forecast of a state. ok is false if an item is too large, or none exists.
-func (w *way) forecast(x state) (f Forecast, ok bool) {
+func (w *route) forecast(x state) (f Forecast, ok bool) {
 	l := x.layout(w.m)
 	l.Compress, l.External, l.Preview = w.base.Compress, w.base.External, w.base.Preview
 	if len(l.Items) == 0 || w.m.w.checkLayout(l) != nil {
@@ -267,7 +269,7 @@ func (w *way) forecast(x state) (f Forecast, ok bool) {
 }
 
 // changes returns the changes that lead to the last layout: first the one that saves most.
-func (w *way) changes() []Change {
+func (w *route) changes() []Change {
 	x := w.from
 	x.item = slices.Clone(x.item)
 	before, ok := w.forecast(x)
@@ -366,9 +368,9 @@ func (m *model) rewrite(from, to Layout) float64 {
 	return m.p.Units(wcu*n, rcu*n)
 }
 
-// others returns changes of the best layout that it does not include, because they have a price other than dollars:
-// those that save something, and items whose next bytes cost a unit.
-func (m *model) others(best Forecast, tags map[string]string) []Change {
+// optional returns changes that the best layout does not include, because they have a price other than dollars. They
+// save something, or name an item whose next bytes cost a unit.
+func (m *model) optional(best Forecast, tags map[string]string) []Change {
 	var out []Change
 	try := func(c Change, w Workload, l Layout) {
 		l.Sizes = nil
@@ -418,14 +420,14 @@ func (m *model) others(best Forecast, tags map[string]string) []Change {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Compare(b.Dollars, a.Dollars) })
-	return append(out, m.headrooms(best)...)
+	return append(out, m.boundaries(best)...)
 }
 
 // leastExternal is the least size in bytes of a value for which an object in S3 is considered.
 const leastExternal = 4096
 
-// inS3 returns the change that stores an attribute in S3, and the layout with it: its item has no other attributes, because
-// a save with other attributes of the item would be a transaction.
+// inS3 returns the change that stores an attribute in S3, and the layout with it. The item has no other attributes: a
+// save that changes some of them too would be a transaction.
 func (m *model) inS3(l Layout, a int, tags map[string]string) (Change, Layout) {
 	name := m.w.Attributes[a].Name
 	l.External = append(slices.Clone(l.External), name)
@@ -453,7 +455,8 @@ func (m *model) inS3(l Layout, a int, tags map[string]string) (Change, Layout) {
 		option += fmt.Sprint(",preview=", n)
 	}
 	return Change{
-		Kind: "s3", What: "store " + name + " as an object in S3, or with chunk in parts of 256 KB beside the item (same " +
+		Kind: "s3", What: "store " + name + " as an object in S3, or with chunk in parts of 256 KB next to the item " +
+			"(same " +
 			"units as one item)",
 		Risk: "a read of the value takes a request to S3 more; objects that no item refers to must be collected",
 		Tags: withOption(tag, option),
@@ -511,9 +514,9 @@ func (m *model) itemOf(l Layout, name string) uint {
 // few is the number of bytes before a boundary that count as no headroom.
 const few = 32
 
-// headrooms returns the items that are just below, or just above, a boundary of 1 KB in at least a tenth of the
+// boundaries returns the items that are just below, or just above, a boundary of 1 KB in at least a tenth of the
 // documents, and that are written.
-func (m *model) headrooms(best Forecast) []Change {
+func (m *model) boundaries(best Forecast) []Change {
 	v := m.of(best.Layout)
 	price := m.p.orZero("write") / 1e6
 	var out []Change
@@ -542,7 +545,8 @@ func (m *model) headrooms(best Forecast) []Change {
 		if below*10 >= m.samples && writes > 0 {
 			out = append(out, Change{
 				Kind: "headroom", What: fmt.Sprintf("shorten the item of %s before it grows", listed(names)),
-				Risk: fmt.Sprintf("in %d of %d documents, %d more bytes cost 1 WCU more for each write: up to %.0f WCU "+
+				Risk: fmt.Sprintf("in %d of %d documents, %d more bytes cost 1 WCU more for each write: up to %.0f "+
+					"WCU "+
 					"and $%.4g a month", below, m.samples, least, units(below), units(below)*price),
 				Tags: "shorter names of attributes (dynamodbav), or another item for some",
 			})

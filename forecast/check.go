@@ -146,7 +146,8 @@ func (c *checker) operation(op Operation) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(op.Preview)) {
 		if !c.seen[name] || op.Preview[name] < 1 {
-			c.bad("the operation %q reads %d bytes of %q: name an attribute of the workload, and 1 byte or more", op.Name,
+			c.bad("the operation %q reads %d bytes of %q: name an attribute of the workload, and 1 byte or more",
+				op.Name,
 				op.Preview[name], name)
 		}
 	}
@@ -218,7 +219,7 @@ func (w Workload) checkLayout(l Layout) error {
 }
 
 // checkGroups returns the faults of a layout's groups.
-func (w Workload) checkGroups(l Layout, known map[string]bool) error {
+func (w Workload) checkGroups(l Layout, names map[string]bool) error {
 	block := map[string]int{}
 	for i, it := range l.Items {
 		for _, name := range it {
@@ -232,8 +233,9 @@ func (w Workload) checkGroups(l Layout, known map[string]bool) error {
 	for _, g := range l.Groups {
 		set := map[int]bool{}
 		for _, name := range g {
-			if !known[name] {
-				return fmt.Errorf("the layout %q has a group with %q, which is in none of its items: leave it out", l.Name,
+			if !names[name] {
+				return fmt.Errorf("the layout %q has a group with %q, which is in none of its items: leave it out",
+					l.Name,
 					name)
 			}
 			set[block[name]] = true

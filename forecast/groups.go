@@ -17,8 +17,9 @@ type part struct {
 	units float64
 }
 
-// read returns the units of a strongly consistent read. The operation reads each item that it needs by its key, and each
-// list with a Query. It reads a whole group with one Query instead, if that costs less. The document is the last group.
+// read returns the units of a strongly consistent read. The operation reads each item that it needs by its key, and
+// each list with a Query. It reads a whole group with one Query instead, if that costs less. The document is the last
+// group.
 func (m *model) read(op *modelOp, s int, items []uint) float64 {
 	if op.Scan != nil {
 		return m.scan(s, items)
@@ -28,7 +29,7 @@ func (m *model) read(op *modelOp, s int, items []uint) float64 {
 	}
 	e := &op.elements[s]
 	if m.contiguous {
-		return m.readTogether(op, e, s, items)
+		return m.readContiguous(op, e, s, items)
 	}
 	var room [16]part
 	parts, needed := room[:0], 0
@@ -66,20 +67,20 @@ func (m *model) read(op *modelOp, s int, items []uint) float64 {
 
 // join replaces the parts of a group by the group, with the lower price of reading them one by one, or together.
 func (m *model) join(parts []part, group uint, s int, items []uint) []part {
-	apart, n := 0.0, 0
+	separate, n := 0.0, 0
 	for _, p := range parts {
 		if p.set&group != 0 {
-			apart += p.units
+			separate += p.units
 			if p.units > 0 {
 				n++
 			}
 		}
 	}
 	if n > 1 {
-		apart = min(apart, m.query(s, items, group))
+		separate = min(separate, m.query(s, items, group))
 	}
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.set&group != 0 })
-	return append(parts, part{group, apart})
+	return append(parts, part{group, separate})
 }
 
 // query returns the units of a strongly consistent Query of the items of a group: one for each answer of 1 MB.
@@ -112,8 +113,8 @@ func (m *model) query(s int, items []uint, group uint) float64 {
 	return all.End()
 }
 
-// readTogether returns the units of reading exactly what an operation needs, with one Query.
-func (m *model) readTogether(op *modelOp, e *elementCost, s int, items []uint) float64 {
+// readContiguous returns the units of reading exactly what an operation needs, with one Query.
+func (m *model) readContiguous(op *modelOp, e *elementCost, s int, items []uint) float64 {
 	bytes, needed := 0, 0
 	for i, set := range items {
 		if set&op.reads != 0 {
@@ -146,8 +147,8 @@ func (m *model) scan(s int, items []uint) float64 {
 }
 
 // grouped returns the groups with the lowest price for items, and whether no others cost less. Each group is a set of
-// items and lists that some operations read together. most is the work of trying all groups that may be done, in prices of
-// an operation in a sample, and work the work that was done.
+// items and lists that some operations read together. most is the work of trying all groups that may be done, in
+// prices of an operation in a sample, and work the work that was done.
 func (m *model) grouped(items []uint, most int) (groups []uint, exact bool, work int) {
 	blocks := slices.Clone(items)
 	for a := range bitsOf(m.split) {
@@ -168,7 +169,7 @@ func (m *model) grouped(items []uint, most int) (groups []uint, exact bool, work
 		if bits.OnesCount(needs) > 1 && !m.reachesBound(op, g.items) {
 			g.ops, g.needs = append(g.ops, op), append(g.needs, needs)
 			for s := range m.samples {
-				g.bound += op.PerMonth * times(op.Strong) * m.readTogether(op, &op.elements[s], s, items)
+				g.bound += op.PerMonth * times(op.Strong) * m.readContiguous(op, &op.elements[s], s, items)
 			}
 		}
 	}
@@ -185,7 +186,7 @@ func (m *model) reachesBound(op *modelOp, items []uint) bool {
 	flat := *m
 	flat.groups = nil
 	for s := range m.samples {
-		if flat.read(op, s, items) > m.readTogether(op, &op.elements[s], s, items) {
+		if flat.read(op, s, items) > m.readContiguous(op, &op.elements[s], s, items) {
 			return false
 		}
 	}
@@ -200,8 +201,8 @@ type grouping struct {
 	ops    []*modelOp
 	needs  []uint
 
-	// alone are the units of reading what an operation needs of each block, [operation*samples+sample][block], and whole
-	// those of a Query of a group, by sample.
+	// alone are the units of reading what an operation needs of each block, [operation*samples+sample][block], and
+	// whole those of a Query of a group, by sample.
 	alone [][]float64
 	whole map[uint][]float64
 
@@ -216,8 +217,8 @@ type grouping struct {
 	best       []uint
 }
 
-// mostBlocks is the number of items and lists of which all sets are candidates for groups, and greedySamples the number of
-// samples for which a first choice is made.
+// mostBlocks is the number of items and lists of which all sets are candidates for groups, and greedySamples the
+// number of samples for which a first choice is made.
 const (
 	mostBlocks    = 10
 	greedySamples = 12
@@ -352,7 +353,7 @@ func (g *grouping) greedy() {
 	}
 }
 
-// compatible reports whether a group includes, or is apart from, each other group.
+// compatible reports whether a group includes, or is separate from, each other group.
 func compatible(family []uint, c uint) bool {
 	return !slices.ContainsFunc(family, func(f uint) bool {
 		both := f & c
@@ -395,17 +396,17 @@ func (g *grouping) price(groups []uint) float64 {
 		for _, s := range g.samples {
 			copy(units, g.alone[o*g.m.samples+s])
 			for i, set := range family {
-				apart, n := 0.0, 0
+				separate, n := 0.0, 0
 				for k := range bitsOf(set) {
 					if units[k] > 0 {
-						apart, n = apart+units[k], n+1
+						separate, n = separate+units[k], n+1
 						units[k] = 0
 					}
 				}
 				if n > 1 {
-					apart = min(apart, queries[i][s])
+					separate = min(separate, queries[i][s])
 				}
-				units[bits.TrailingZeros(set)] = apart
+				units[bits.TrailingZeros(set)] = separate
 			}
 			once += units[0]
 		}

@@ -30,8 +30,8 @@ type model struct {
 	exact *Sizes
 }
 
-// list has the sizes of the elements of an attribute, by sample: in an item, and as items of their own. bytes are the sums
-// of own.
+// list has the sizes of the elements of an attribute, by sample: in an item, and as items of their own. bytes are the
+// sums of own.
 type list struct {
 	inside, own [][]int
 	bytes       []int
@@ -54,7 +54,7 @@ type listCount struct{ attribute, n int }
 // elementCost is the cost of an operation's elements that are items.
 type elementCost struct {
 	write, touched float64
-	// reads are what the operation reads of a list, by attribute, and its bytes.
+	// reads are the reads of lists.
 	reads []listRead
 	adds  bool
 }

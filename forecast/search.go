@@ -88,11 +88,10 @@ func (m *model) starts(random int) [][]uint {
 
 // climbing is a search that improves a layout by single changes.
 type climbing struct {
-	m       *model
-	items   []uint
-	storage float64
-	ops     []float64 // the price of each operation
-	adds    bool
+	m     *model
+	items []uint
+	ops   []float64 // the price of each operation
+	adds  bool
 }
 
 // climb moves attributes between items and joins items, as long as the price falls.

@@ -14,7 +14,7 @@ type Workload struct {
 	// Overhead is the size of an item in addition to its attributes, in bytes: keys and version, with
 	// their names. 0 means 60.
 	Overhead int `json:"overhead,omitempty"`
-	// ElementOverhead is that of an element that is an item. 0 means Overhead.
+	// ElementOverhead is the same for an item of an element. 0 means Overhead.
 	ElementOverhead int         `json:"elementOverhead,omitempty"`
 	Attributes      []Attribute `json:"attributes"`
 	Indexes         []Index     `json:"indexes,omitempty"`
@@ -199,8 +199,8 @@ func (l Layout) Tags() string {
 	return b.String()
 }
 
-// tags returns the line of each attribute. The sort keys of a group begin with a segment of its own, which needs a better
-// name.
+// tags returns the line of each attribute. The sort keys of a group begin with a segment of its own, which needs a
+// better name.
 func (l Layout) tags() map[string]string {
 	groups := slices.Clone(l.Groups)
 	slices.SortStableFunc(groups, func(a, b []string) int { return len(b) - len(a) }) // outer groups first

@@ -10,8 +10,8 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// Client makes a client of the SDK record its requests: it is an option of dynamodb.New and dynamodb.NewFromConfig, and of
-// libraries that pass such options on.
+// Client makes a client of the SDK record its requests: it is an option of dynamodb.New and dynamodb.NewFromConfig,
+// and of libraries that pass such options on.
 func (r *Recorder) Client(o *dynamodb.Options) {
 	o.APIOptions = append(o.APIOptions, r.install)
 }
@@ -58,7 +58,7 @@ type body struct{ bytes.Buffer }
 
 type bodyKey struct{}
 
-// deserialize keeps the answers of recorded calls of mappers.
+// deserialize is the middleware that keeps the answers of recorded calls of mappers.
 type deserialize struct{}
 
 func (deserialize) ID() string { return "itemize/record body" }
@@ -78,7 +78,7 @@ func (deserialize) HandleDeserialize(ctx context.Context, in middleware.Deserial
 	return out, md, err
 }
 
-// tee copies what is read of an answer.
+// tee copies the bytes that are read of an answer.
 type tee struct {
 	io.ReadCloser
 	to *body

@@ -87,9 +87,9 @@ func (r *Recorder) hash(v types.AttributeValue) uint64 {
 	return 0
 }
 
-func (r *Recorder) set(members []string, kind uint64) uint64 {
-	h := uint64(len(members))
-	for _, s := range members {
+func (r *Recorder) set(elements []string, kind uint64) uint64 {
+	h := uint64(len(elements))
+	for _, s := range elements {
 		h += mix(maphash.String(r.seed, s), kind)
 	}
 	return mix(h, kind)
@@ -101,8 +101,8 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo ^ a<<1
 }
 
-// compare adds the differences of two contents to an operation: changed attributes, and of lists and maps the numbers of
-// elements.
+// compare adds the differences of two contents to an operation: changed attributes, and of lists and maps the numbers
+// of elements.
 func compare(was, is content, keys []string, o *recording.Operation) {
 	for name, old := range was {
 		if _, ok := is[name]; !ok && !slices.Contains(keys, name) {
@@ -181,12 +181,12 @@ func count(all map[string]int, name string, n int) {
 
 // contents has the contents of the items that were used last.
 type contents struct {
-	order *list.List // of *known, the last used first
+	order *list.List // of *entry, the last used first
 	at    map[uint64]*list.Element
 	size  int // hashes
 }
 
-type known struct {
+type entry struct {
 	key     uint64
 	content content // nil for a deleted item
 	size    int
@@ -207,26 +207,26 @@ func (c *contents) get(key uint64) (_ content, ok bool) {
 		return nil, false
 	}
 	c.order.MoveToFront(e)
-	return e.Value.(*known).content, true
+	return e.Value.(*entry).content, true
 }
 
 // set keeps the content of an item, and forgets the items that were not used for longest.
 func (c *contents) set(key uint64, x content) {
 	c.forget(key)
-	k := &known{key, x, 1}
+	k := &entry{key, x, 1}
 	for _, v := range x {
 		k.size += 1 + v.size()
 	}
 	c.at[key] = c.order.PushFront(k)
 	c.size += k.size
 	for len(c.at) > maxItems || c.size > maxHashes {
-		c.forget(c.order.Back().Value.(*known).key)
+		c.forget(c.order.Back().Value.(*entry).key)
 	}
 }
 
 func (c *contents) forget(key uint64) {
 	if e := c.at[key]; e != nil {
-		c.size -= e.Value.(*known).size
+		c.size -= e.Value.(*entry).size
 		c.order.Remove(e)
 		delete(c.at, key)
 	}

@@ -23,10 +23,11 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// Observer is the mapper.Observer of a recorder, for mapper.Observe.
+// observer is the mapper.Observer of a recorder.
 type observer struct{ *Recorder }
 
-// Observer returns the observer that makes a call of a mapper one operation. The mapper's client needs [Recorder.Client].
+// Observer returns the observer that makes a call of a mapper one operation. The mapper's client needs
+// [Recorder.Client].
 func (r *Recorder) Observer() mapper.Observer { return observer{r} }
 
 // InternalModel is called by a new mapper.
@@ -180,7 +181,8 @@ func (x *mapped) read(in, out any, b *body) {
 		if out, ok := out.(*dynamodb.QueryOutput); ok {
 			x.query(in, out, b)
 		}
-	case *dynamodb.PutItemInput, *dynamodb.UpdateItemInput, *dynamodb.DeleteItemInput, *dynamodb.TransactWriteItemsInput,
+	case *dynamodb.PutItemInput, *dynamodb.UpdateItemInput, *dynamodb.DeleteItemInput,
+		*dynamodb.TransactWriteItemsInput,
 		*dynamodb.BatchWriteItemInput:
 		x.wrote = true
 	}

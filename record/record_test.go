@@ -91,7 +91,7 @@ func recorded(t *testing.T, r *record.Recorder) (string, *recording.File) {
 	return string(text), recording.Merge(f)
 }
 
-// find returns the operation with a name that does what is wanted.
+// find returns the operation with a name that matches.
 func find(t *testing.T, k *recording.Kind, name string, match func(*recording.Operation) bool) *recording.Operation {
 	t.Helper()
 	for _, o := range k.Operations {
@@ -132,7 +132,7 @@ func TestReplacedItemsAreCompared(t *testing.T) {
 		t.Fatalf("%+v", f.Kinds)
 	}
 	k := f.Kinds[0]
-	if n := k.Entities.Count(); n < 5.5 || n > 6.5 {
+	if n := k.Count(); n < 4.5 || n > 6.5 {
 		t.Errorf("%v entities", n)
 	}
 	for _, c := range []struct {
@@ -144,7 +144,9 @@ func TestReplacedItemsAreCompared(t *testing.T) {
 		{"PutItem", func(o *recording.Operation) bool {
 			return strings.Join(o.Writes, " ") == "state" && len(o.Add) == 0 && o.Count == 6
 		}},
-		{"PutItem", func(o *recording.Operation) bool { return o.Add["log"] == 12 && len(o.Writes) == 0 && o.Count == 6 }},
+		{"PutItem", func(o *recording.Operation) bool {
+			return o.Add["log"] == 12 && len(o.Writes) == 0 && o.Count == 6
+		}},
 		{"PutItem", func(o *recording.Operation) bool { return o.Change["log"] == 6 && o.Remove["log"] == 6 }},
 	} {
 		find(t, k, c.name, c.match)
@@ -217,10 +219,16 @@ func TestRequests(t *testing.T) {
 		{"UpdateItem", func(o *recording.Operation) bool { return o.Add["log"] == 12 && o.Count == 6 }},
 		{"UpdateItem", func(o *recording.Operation) bool { return o.Change["log"] == 6 && o.Remove["log"] == 6 }},
 		{"UpdateItem", func(o *recording.Operation) bool { return strings.Join(o.Writes, " ") == "visits" }},
-		{"show a row", func(o *recording.Operation) bool { return strings.Join(o.Reads, " ") == "state text" && o.Count == 1 }},
+		{"show a row", func(o *recording.Operation) bool {
+			return strings.Join(o.Reads,
+				" ") == "state text" && o.Count == 1
+		}},
 		{"GetItem", func(o *recording.Operation) bool { return strings.Join(o.Reads, " ") == "log state" && o.Strong }},
 		{"Scan", func(o *recording.Operation) bool { return strings.Join(o.Scan, " ") == "state" && o.Found == 6 }},
-		{"TransactWriteItems", func(o *recording.Operation) bool { return o.Atomic && strings.Join(o.Writes, " ") == "visitor" }},
+		{"TransactWriteItems", func(o *recording.Operation) bool {
+			return o.Atomic && strings.Join(o.Writes,
+				" ") == "visitor"
+		}},
 		{"TransactWriteItems", func(o *recording.Operation) bool { return o.Atomic && o.Delete }},
 	} {
 		find(t, k, c.name, c.match)

@@ -20,8 +20,8 @@ import (
 
 // Options are the options of a recorder.
 type Options struct {
-	// Rate is the share of items, and of calls, that is recorded. 0 means 1/64. A table with few items, or a test, needs
-	// a higher one.
+	// Rate is the share of items, and of calls, that is recorded. 0 means 1/64. A table with few items, or a test,
+	// needs a higher one.
 	Rate float64
 	// Keys are the key attributes of tables, by table. The recorder learns them from requests with keys; a program that
 	// only sends PutItem and Scan has none.
@@ -161,7 +161,7 @@ const (
 	manyEntities = 25
 )
 
-// hidden stands for names of attributes that count as values, and otherKinds for such beginnings of keys.
+// hidden replaces names of attributes that count as values, and otherKinds such beginnings of keys.
 const (
 	hidden     = "rare attributes"
 	otherKinds = "{...}"
@@ -192,7 +192,8 @@ func (k *kind) public() *recording.Kind {
 		x.Name = otherKinds
 	}
 	show := func(name string) string {
-		if !x.Model && k.entities >= manyEntities && k.attributes[name] < leastShared && !slices.Contains(x.Keys, name) {
+		if !x.Model && k.entities >= manyEntities && k.attributes[name] < leastShared && !slices.Contains(x.Keys,
+			name) {
 			return hidden
 		}
 		return name
@@ -249,8 +250,8 @@ func renamed(o recording.Operation, name func(string) string) *recording.Operati
 // MarshalJSON returns the recording so far, for itemize cost workload.
 func (r *Recorder) MarshalJSON() ([]byte, error) { return json.Marshal(r.file()) }
 
-// WriteFile writes the recording so far to a file, for itemize cost workload. It replaces the file as a whole. Each process
-// needs a file of its own.
+// WriteFile writes the recording so far to a file, for itemize cost workload. It replaces the file as a whole. Each
+// process needs a file of its own.
 func (r *Recorder) WriteFile(path string) error {
 	text, err := json.MarshalIndent(r.file(), "", "\t")
 	if err != nil {
@@ -270,8 +271,8 @@ func (r *Recorder) WriteFile(path string) error {
 	return nil
 }
 
-// Begin joins the requests of a context to one operation with a name, up to the call of end. If attributes are named, the
-// operation counts as a read of these alone, and not of all attributes of the items that it reads.
+// Begin joins the requests of a context to one operation with a name, up to the call of end. If attributes are named,
+// the operation counts as a read of these alone, and not of all attributes of the items that it reads.
 func (r *Recorder) Begin(ctx context.Context, name string, attributes ...string) (_ context.Context, end func()) {
 	c := &call{r: r, name: name, uses: attributes, ops: map[entity]*recording.Operation{}}
 	return context.WithValue(ctx, callKey{}, c), c.end

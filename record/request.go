@@ -29,8 +29,10 @@ func (r *Recorder) request(c *call, in, out any) {
 		q.learn(*in.TableName, in.Key)
 		if out, ok := out.(*dynamodb.GetItemOutput); ok && len(out.Item) > 0 {
 			q.name("GetItem")
-			q.readItem(*in.TableName, out.Item, in.Key, projectionOf(in.ProjectionExpression, in.ExpressionAttributeNames),
-				aws.ToBool(in.ConsistentRead), false)
+			q.readItem(itemRead{
+				table: *in.TableName, item: out.Item, key: in.Key, strong: aws.ToBool(in.ConsistentRead),
+				fields: projectionOf(in.ProjectionExpression, in.ExpressionAttributeNames),
+			})
 		}
 	case *dynamodb.PutItemInput:
 		q.name("PutItem")
@@ -62,7 +64,9 @@ func (r *Recorder) request(c *call, in, out any) {
 				}
 				fields := projectionOf(keys.ProjectionExpression, keys.ExpressionAttributeNames)
 				for _, it := range items {
-					q.readItem(table, it, nil, fields, aws.ToBool(keys.ConsistentRead), false)
+					q.readItem(itemRead{
+						table: table, item: it, fields: fields, strong: aws.ToBool(keys.ConsistentRead),
+					})
 				}
 			}
 		}
@@ -83,8 +87,10 @@ func (r *Recorder) request(c *call, in, out any) {
 			for i, g := range in.TransactItems {
 				if g.Get != nil && i < len(out.Responses) && len(out.Responses[i].Item) > 0 {
 					q.learn(*g.Get.TableName, g.Get.Key)
-					q.readItem(*g.Get.TableName, out.Responses[i].Item, g.Get.Key,
-						projectionOf(g.Get.ProjectionExpression, g.Get.ExpressionAttributeNames), true, false)
+					q.readItem(itemRead{
+						table: *g.Get.TableName, item: out.Responses[i].Item, key: g.Get.Key, strong: true,
+						fields: projectionOf(g.Get.ProjectionExpression, g.Get.ExpressionAttributeNames),
+					})
 				}
 			}
 		}
@@ -226,8 +232,22 @@ func literal(key string) string {
 	return ""
 }
 
-// readItem records a read of an item. From a query, sampled items are compared later, but the call was drawn.
-func (q *request) readItem(table string, it, key attributes, fields []string, strong, drawn bool) {
+// itemRead is a read of an item.
+type itemRead struct {
+	table string
+	item  attributes
+	// key has the key attributes if a projection can lack them.
+	key attributes
+	// fields are the attributes of a projection, nil for all.
+	fields []string
+	strong bool
+	// drawn reports that the call was drawn, because a query or scan has no key.
+	drawn bool
+}
+
+// readItem records a read of an item.
+func (q *request) readItem(x itemRead) {
+	table, it, key, fields := x.table, x.item, x.key, x.fields
 	if key == nil {
 		key = it
 	}
@@ -236,7 +256,7 @@ func (q *request) readItem(table string, it, key attributes, fields []string, st
 		return
 	}
 	sampled := q.r.isSampled(hash)
-	recorded := q.call.decide(func() bool { return sampled }) || drawn && q.call.sampled
+	recorded := q.call.decide(func() bool { return sampled }) || x.drawn && q.call.sampled
 	if !sampled && !recorded {
 		return
 	}
@@ -244,13 +264,13 @@ func (q *request) readItem(table string, it, key attributes, fields []string, st
 	defer q.r.mu.Unlock()
 	e := q.r.entity(table, key, hash)
 	if fields == nil && sampled {
-		q.known(e, it, table)
+		q.remember(e, it, table)
 	}
 	if recorded {
 		q.call.mu.Lock()
 		defer q.call.mu.Unlock()
 		o := q.call.of(e)
-		if o.Strong = o.Strong || strong; fields != nil {
+		if o.Strong = o.Strong || x.strong; fields != nil {
 			include(&o.Reads, without(fields, q.r.keysOf(table))...)
 		} else {
 			o.All = true
@@ -258,13 +278,13 @@ func (q *request) readItem(table string, it, key attributes, fields []string, st
 	}
 }
 
-// without returns names without others.
-func without(names, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(others, n) })
+// without returns names without excluded ones.
+func without(names, excluded []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(excluded, n) })
 }
 
-// known keeps the content of an item. r.mu is locked.
-func (q *request) known(e entity, it attributes, table string) {
+// remember keeps the content of an item. r.mu is locked.
+func (q *request) remember(e entity, it attributes, table string) {
 	_, before := q.r.contents.get(e.hash)
 	q.r.contents.set(e.hash, q.r.contentOf(it))
 	if e.kind != nil && !before {
@@ -288,22 +308,22 @@ func (q *request) put(table string, it attributes, isNew bool) {
 	q.r.mu.Lock()
 	defer q.r.mu.Unlock()
 	e := q.r.entity(table, it, hash)
-	was, known := q.r.contents.get(hash)
+	was, remembered := q.r.contents.get(hash)
 	if recorded {
 		q.call.mu.Lock()
 		o := q.call.of(e)
 		o.Atomic = o.Atomic || q.atomic
 		switch {
-		case isNew || known && was == nil:
+		case isNew || remembered && was == nil:
 			o.Insert = true
-		case !known:
+		case !remembered:
 			o.Unknown = true
 		default:
 			compare(was, q.r.contentOf(it), q.r.keysOf(table), o)
 		}
 		q.call.mu.Unlock()
 	}
-	q.known(e, it, table)
+	q.remember(e, it, table)
 }
 
 // delete records that an item is deleted.
@@ -399,7 +419,9 @@ func (q *request) query(in *dynamodb.QueryInput, out *dynamodb.QueryOutput) {
 	q.call.decide(q.r.draw)
 	fields := projectionOf(in.ProjectionExpression, in.ExpressionAttributeNames)
 	for _, it := range out.Items {
-		q.readItem(*in.TableName, it, nil, fields, aws.ToBool(in.ConsistentRead), true)
+		q.readItem(itemRead{
+			table: *in.TableName, item: it, fields: fields, strong: aws.ToBool(in.ConsistentRead), drawn: true,
+		})
 	}
 }
 
@@ -428,7 +450,7 @@ func (q *request) scan(in *dynamodb.ScanInput, out *dynamodb.ScanOutput) {
 		for _, it := range out.Items { // contents to compare with
 			if hash, ok := q.r.identify(*in.TableName, it); ok && q.r.isSampled(hash) {
 				q.r.mu.Lock()
-				q.known(q.r.entity(*in.TableName, it, hash), it, *in.TableName)
+				q.remember(q.r.entity(*in.TableName, it, hash), it, *in.TableName)
 				q.r.mu.Unlock()
 			}
 		}

@@ -50,7 +50,8 @@ var (
 				"-sizes.",
 			[]string{
 				"cost workload recording.json > month.json",
-				"cost workload -kind User -sizes user.workload.json -metrics requests.json host1.json host2.json > month.json",
+				"cost workload -kind User -sizes user.workload.json -metrics requests.json host1.json host2.json > " +
+					"month.json",
 			},
 		},
 		"forecast": {
@@ -70,11 +71,10 @@ var (
 			},
 		},
 		"advise": {
-			"cost advise", "FILE [packages]", "Compare the present layout with the best one for a workload: print what to " +
-				"change, the change that saves\n" +
-				"most first, with the saving, the risk, and the tags to write. The present layout is the model in the " +
-				"packages;\n" +
-				"without packages it is one item.",
+			"cost advise", "FILE [packages]", "Compare the present layout with the best one for a workload. " +
+				"Print the changes, first the one that\n" +
+				"saves most, with saving, risk and tags. The present layout is the model in the packages. Without " +
+				"packages it\nis one item.",
 			[]string{
 				"cost advise workload.json", "cost advise -model User workload.json ./store",
 				"cost advise -html page.html workload.json",
@@ -101,8 +101,9 @@ var (
 func (c *command) cost(args []string) error {
 	return c.subcommand("cost", costOverview, costWords, args, func(word string, args []string) error {
 		return map[string]func([]string) error{
-			"item": c.costItem, "plan": c.costPlan, "measure": c.costMeasure, "workload": c.costWorkload, "forecast": c.costForecast,
-			"model": c.costModel, "advise": c.costAdvise, "capacity": c.costCapacity, "scaletest": c.costScaletest,
+			"item": c.costItem, "plan": c.costPlan, "measure": c.costMeasure, "workload": c.costWorkload,
+			"forecast": c.costForecast,
+			"model":    c.costModel, "advise": c.costAdvise, "capacity": c.costCapacity, "scaletest": c.costScaletest,
 		}[word](args)
 	})
 }

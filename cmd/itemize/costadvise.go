@@ -22,7 +22,8 @@ func (c *command) costAdvise(args []string) error {
 		return err
 	}
 	if len(rest) == 0 {
-		return usagef("cost advise takes a workload, and packages with its model: itemize cost workload, itemize discover " +
+		return usagef("cost advise takes a workload, and packages with its model: itemize cost workload, itemize " +
+			"discover " +
 			"-write and itemize cost measure -json write a workload")
 	}
 	w, err := c.workload(rest[0], priceFile)
@@ -132,7 +133,8 @@ func savingOf(x forecast.Change) string {
 	case x.Dollars == 0 && x.WCU == 0 && x.RCU == 0:
 		text = "saves nothing yet"
 	case x.Dollars < 0:
-		text = fmt.Sprintf("costs %s a month more (%s WCU, %s RCU)", dollars(-x.Dollars), number(-x.WCU), number(-x.RCU))
+		text = fmt.Sprintf("costs %s a month more (%s WCU, %s RCU)", dollars(-x.Dollars), number(-x.WCU),
+			number(-x.RCU))
 	}
 	if x.Once > 0 {
 		text += "; rewriting the stored entities costs " + dollars(x.Once)

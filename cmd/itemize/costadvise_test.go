@@ -76,7 +76,8 @@ func TestTagsOfAdvice(t *testing.T) {
 // pasted is a model with the tags of an advice.
 func pasted(w forecast.Workload, tags string) string {
 	var b strings.Builder
-	b.WriteString("package store\n\ntype Doc struct {\n\t_ struct{} `ddb:\"table=docs\"`\n\tDocID string `ddb:\"pk=DOC#{DocID}\"`\n")
+	b.WriteString("package store\n\ntype Doc struct {\n\t_ struct{} `ddb:\"table=docs\"`\n\tDocID string " +
+		"`ddb:\"pk=DOC#{DocID}\"`\n")
 	types := ""
 	for line := range strings.Lines(tags) {
 		name, tag, _ := strings.Cut(strings.TrimSpace(line), "\t")

@@ -79,7 +79,8 @@ func (c *command) layoutOf(packages []string, tags, name string, asJSON bool, w 
 	names := slices.Sorted(maps.Keys(found))
 	switch {
 	case len(names) == 0 && name != "":
-		return none, nil, fmt.Errorf("no model %s in %s: name another, or its package", name, strings.Join(packages, " "))
+		return none, nil, fmt.Errorf("no model %s in %s: name another, or its package", name, strings.Join(packages,
+			" "))
 	case len(names) == 0:
 		return none, nil, fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag",
 			strings.Join(packages, " "))

@@ -15,7 +15,8 @@ type verifying struct {
 }
 
 func (v *verifying) flags(f *flags) {
-	f.BoolVar(&v.verify, "verify", false, "replay each operation on tables of an engine, and compare the consumed capacity "+
+	f.BoolVar(&v.verify, "verify", false, "replay each operation on tables of an engine, and compare the consumed "+
+		"capacity "+
 		"with the forecast: needs -endpoint")
 	v.remote.flags(f)
 }
@@ -30,7 +31,8 @@ type verified struct {
 // capacity. It returns an error if they differ.
 func (c *command) verify(v verifying, w forecast.Workload, all []forecast.Forecast, asJSON bool) error {
 	if v.endpoint == "" {
-		return usagef("-verify creates tables and writes items: name a local engine with -endpoint, such as DynamoDB Local")
+		return usagef("-verify creates tables and writes items: name a local engine with -endpoint, such as " +
+			"DynamoDB Local")
 	}
 	client, err := v.client(3)
 	if err != nil {
@@ -59,7 +61,8 @@ func (c *command) verify(v verifying, w forecast.Workload, all []forecast.Foreca
 		c.showReplays(out)
 	}
 	if !same {
-		return fmt.Errorf("the engine consumed other units than predicted; docs/engines.md lists what engines report " +
+		return fmt.Errorf("the engine consumed other units than predicted: see docs/engines.md for what engines " +
+			"report " +
 			"differently")
 	}
 	return nil

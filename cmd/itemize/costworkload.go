@@ -21,7 +21,7 @@ func (c *command) costWorkload(args []string) error {
 	f.StringVar(&sizes, "sizes", "", "`file` with a workload whose attributes and sizes are used, as itemize discover "+
 		"-write and itemize cost measure -json write it")
 	f.IntVar(&entities, "entities", 0, "`number` of all entities (default: an estimate of those that were used)")
-	f.Var(&metrics, "metrics", "`file` with the output of aws cloudwatch get-metric-data, get-metric-statistics or "+
+	f.Var(&metrics, "metrics", "`file` with the output of get-metric-data, get-metric-statistics or "+
 		"get-insight-rule-report: the requests are scaled to it; the flag can be repeated")
 	files, err := f.parseAll(args)
 	switch {

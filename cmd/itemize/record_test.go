@@ -17,8 +17,8 @@ import (
 	"github.com/itemize/itemize/record"
 )
 
-// A program with the SDK alone and large items is recorded. The recording becomes a workload, for which discover writes a
-// model; the items are migrated, and the operations replayed: they consume what was predicted.
+// A program with the SDK alone and large items is recorded. The recording becomes a workload, for which discover
+// writes a model; the items are migrated, and the operations replayed: they consume what was predicted.
 func TestRecordedProgram(t *testing.T) {
 	const patients = 12
 	var items []attributes

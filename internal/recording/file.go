@@ -50,9 +50,44 @@ type Kind struct {
 	// Documents are a random sample of entities, and Seen is the number of those that it is from.
 	Documents []Document `json:"documents,omitempty"`
 	Seen      int        `json:"seen,omitempty"`
+
+	// sketches are those of merged files, by their rate: processes with the same rate record the same keys.
+	sketches map[float64]*Sketch
 }
 
-// Operation is what one call does to one entity. Elements are counted in sum over all calls.
+// Count estimates the number of entities that were used. Calls of mappers are drawn, whatever their entities, so that
+// the number of a model is a lower bound.
+func (k *Kind) Count() float64 {
+	n := k.Entities.Count()
+	for rate, s := range k.sketches {
+		if k.Model {
+			rate = 1
+		}
+		n = max(n, s.Count()/rate)
+	}
+	return n
+}
+
+// merge adds the keys of another kind, which recorded a share of them.
+func (k *Kind) merge(l *Kind, rate float64) {
+	add := func(rate float64, s Sketch) {
+		if k.sketches[rate] == nil {
+			k.sketches[rate] = new(Sketch)
+		}
+		k.sketches[rate].merge(s)
+	}
+	if k.sketches == nil {
+		k.sketches = map[float64]*Sketch{}
+	}
+	for r, s := range l.sketches {
+		add(r, *s)
+	}
+	if l.sketches == nil {
+		add(rate, l.Entities)
+	}
+}
+
+// Operation describes equal calls on one entity each. Elements are counted in sum over all calls.
 type Operation struct {
 	// Name is the name that the program gave the operation, or that of the call.
 	Name string `json:"name"`
@@ -61,7 +96,7 @@ type Operation struct {
 	Writes []string `json:"writes,omitempty"`
 	Reads  []string `json:"reads,omitempty"`
 	All    bool     `json:"all,omitempty"`
-	// Insert writes, and Delete deletes, a whole entity. Unknown replaces one: the recorder does not know what changed.
+	// Insert writes, and Delete deletes, a whole entity. Unknown replaces one, with unknown changes.
 	Insert  bool `json:"insert,omitempty"`
 	Delete  bool `json:"delete,omitempty"`
 	Unknown bool `json:"unknown,omitempty"`
@@ -193,7 +228,8 @@ func Merge(files ...*File) *File {
 				kinds[at] = to
 				out.Kinds = append(out.Kinds, to)
 			}
-			to.Entities.scaled(k.Entities, f.Rate)
+			to.Entities.merge(k.Entities)
+			to.merge(k, f.Rate)
 			for _, o := range k.Operations {
 				s := o.scaled(f.Rate)
 				id := at + "\x00" + o.signature()

@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/forecast"
 )
 
-// Metrics are what CloudWatch and Contributor Insights say of a table.
+// Metrics are the requests and units of a table, by CloudWatch and Contributor Insights.
 type Metrics struct {
 	// Reads and Writes are requests of a month, and ReadUnits and WriteUnits consumed units; 0 for unknown.
 	Reads, Writes, ReadUnits, WriteUnits float64
@@ -44,7 +44,7 @@ type answer struct {
 	Contributors           []struct{ ApproximateAggregateValue float64 }
 }
 
-// Add adds the answer of a command: aws cloudwatch get-metric-data, whose labels name requests (such as PutItem) or
+// Add adds the answer of a command of CloudWatch: get-metric-data, whose labels name requests (such as PutItem) or
 // consumed units, get-metric-statistics, or get-insight-rule-report. name is that of the file.
 func (m *Metrics) Add(name string, text []byte) error {
 	var a answer
@@ -84,7 +84,7 @@ func (m *Metrics) Add(name string, text []byte) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("neither metrics nor a report: pass the output of aws cloudwatch get-metric-data, " +
+	return fmt.Errorf("neither metrics nor a report: pass the output of get-metric-data, " +
 		"get-metric-statistics or get-insight-rule-report")
 }
 
@@ -162,16 +162,18 @@ func (f *File) Rates(table string) (reads, writes float64) {
 }
 
 // Scale multiplies the operations of a workload so that the requests of its table are those of the metrics. reads and
-// writes are the requests of a month in the table that the workload is a part of, 0 for those of the workload. It returns
-// notes for people.
+// writes are the requests of a month in the table that the workload is a part of, 0 for those of the workload. It
+// returns notes for people.
 func (m Metrics) Scale(w *forecast.Workload, reads, writes float64) ([]string, error) {
 	var notes []string
 	if m.Keys > 0 {
-		notes = append(notes, fmt.Sprintf("Contributor Insights counted about %d partition keys: the number of entities, "+
+		notes = append(notes, fmt.Sprintf("Contributor Insights counted about %d partition keys: the number of "+
+			"entities, "+
 			"unless -entities says another", m.Keys))
 	}
 	if m.Hottest > 0.01 {
-		notes = append(notes, fmt.Sprintf("the most used key has %.0f %% of the requests: a partition serves 1,000 WCU "+
+		notes = append(notes, fmt.Sprintf("the most used key has %.0f %% of the requests: a partition serves 1,000 "+
+			"WCU "+
 			"and 3,000 RCU a second (itemize cost capacity)", 100*m.Hottest))
 	}
 	entities := float64(max(1, w.Entities))
@@ -197,7 +199,8 @@ func (m Metrics) Scale(w *forecast.Workload, reads, writes float64) ([]string, e
 			if m.Writes == 0 {
 				byWrites = ratio(m.WriteUnits, f.WCU)
 			}
-			notes = append(notes, "scaled by consumed units, which include those of other programs, and of entities of "+
+			notes = append(notes, "scaled by consumed units, which include those of other programs, and of entities "+
+				"of "+
 				"other kinds")
 		}
 	}
@@ -209,7 +212,8 @@ func (m Metrics) Scale(w *forecast.Workload, reads, writes float64) ([]string, e
 			op.PerMonth = rounded(op.PerMonth * byReads)
 		}
 	}
-	notes = append(notes, fmt.Sprintf("by the metrics, reads count %.3g times, and writes %.3g times", byReads, byWrites))
+	notes = append(notes, fmt.Sprintf("by the metrics, reads count %.3g times, and writes %.3g times", byReads,
+		byWrites))
 	return notes, nil
 }
 

@@ -10,13 +10,9 @@ import (
 // registers is the number of registers of a sketch: it errs by about 1.04/sqrt(registers), 3 %.
 const registers = 1024
 
-// Sketch estimates the number of different keys (HyperLogLog: Flajolet, Fusy, Gandouet and Meunier, 2007). It keeps
+// Sketch estimates the number of different keys (HyperLogLog). It keeps
 // no keys, and no hash of one.
-type Sketch struct {
-	registers []byte
-	// sum is the estimate of merged sketches.
-	sum float64
-}
+type Sketch struct{ registers []byte }
 
 // Hash returns the hash of the parts of a key. It is the same in all processes.
 func Hash(parts ...string) uint64 {
@@ -61,7 +57,7 @@ func (s *Sketch) Add(hash uint64) {
 // Count returns the estimate.
 func (s *Sketch) Count() float64 {
 	if s.registers == nil {
-		return s.sum
+		return 0
 	}
 	sum, zeros := 0.0, 0
 	for _, r := range s.registers {
@@ -73,13 +69,12 @@ func (s *Sketch) Count() float64 {
 	if n <= 2.5*registers && zeros > 0 {
 		n = registers * math.Log(registers/float64(zeros))
 	}
-	return max(s.sum, n)
+	return n
 }
 
-// scaled merges a sketch of a share of all keys. Processes with the same rate record the same keys.
-func (s *Sketch) scaled(o Sketch, rate float64) {
+// merge adds the keys of another sketch.
+func (s *Sketch) merge(o Sketch) {
 	if o.registers == nil {
-		s.sum = max(s.sum, o.sum)
 		return
 	}
 	if s.registers == nil {
@@ -88,11 +83,7 @@ func (s *Sketch) scaled(o Sketch, rate float64) {
 	for i, r := range o.registers {
 		s.registers[i] = max(s.registers[i], r)
 	}
-	s.sum = max(s.sum, s.unscaled()/rate)
 }
-
-// unscaled is the estimate of the registers alone.
-func (s *Sketch) unscaled() float64 { return (&Sketch{registers: s.registers}).Count() }
 
 // MarshalText returns the registers in base64.
 func (s Sketch) MarshalText() ([]byte, error) {

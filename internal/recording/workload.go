@@ -15,8 +15,9 @@ import (
 // Month is the time of a workload.
 const Month = 30 * 24 * time.Hour
 
-// Workload returns the workload of a kind of entities, with the attributes of another workload if that has some. entities is
-// their number, 0 for that of the other workload, or the estimate of the recording. The second result are notes for people.
+// Workload returns the workload of a kind of entities, with the attributes of another workload if that has some.
+// entities is their number, 0 for that of the other workload, or the estimate of the recording. The second result are
+// notes for people.
 func (f *File) Workload(k *Kind, entities int, sizes forecast.Workload) (forecast.Workload, []string, error) {
 	w := sizes
 	w.Operations, w.Name = nil, cmp.Or(sizes.Name, k.Name)
@@ -26,32 +27,38 @@ func (f *File) Workload(k *Kind, entities int, sizes forecast.Workload) (forecas
 		return w, nil, fmt.Errorf("the recording has no time: record for a day")
 	}
 	if d < 24*time.Hour {
-		notes = append(notes, fmt.Sprintf("recorded for %v only: a month is computed from it", d.Round(time.Millisecond)))
+		notes = append(notes, fmt.Sprintf("recorded for %v only: a month is computed from it",
+			d.Round(time.Millisecond)))
 	}
 	if w.Entities = cmp.Or(entities, sizes.Entities); w.Entities == 0 {
-		w.Entities = max(1, int(k.Entities.Count()+0.5))
-		notes = append(notes, fmt.Sprintf("about %d entities were used in that time: -entities sets the number of all",
+		w.Entities = max(1, int(k.Count()+0.5))
+		at := "about"
+		if k.Model {
+			at = "at least"
+		}
+		notes = append(notes, fmt.Sprintf("%s %d entities were used in that time: -entities sets the number of all", at,
 			w.Entities))
 	}
 	if f.Dropped > 0 {
-		notes = append(notes, fmt.Sprintf("%d operations are missing: the recorder had no room for more kinds", f.Dropped))
+		notes = append(notes, fmt.Sprintf("%d operations are missing: the recorder had no room for more kinds",
+			f.Dropped))
 	}
 	if len(w.Attributes) == 0 {
 		w.Attributes = k.attributes()
 	}
-	known := map[string]bool{} // attributes, and those with elements
+	names := map[string]bool{} // attributes, and those with elements
 	for _, a := range w.Attributes {
-		known[a.Name] = a.Elements != nil
+		names[a.Name] = a.Elements != nil
 	}
 	if len(w.Attributes) == 0 {
-		known = k.used()
+		names = k.used()
 		notes = append(notes, "no whole entity was read: -sizes adds attributes with their sizes; itemize discover "+
 			"measures them")
 	}
 	ops, more := k.operations()
 	notes = append(notes, more...)
 	for _, o := range ops {
-		op := o.forecast(known)
+		op := o.forecast(names)
 		op.PerMonth = rounded(o.Count * float64(Month) / float64(d) / float64(w.Entities))
 		if op.Scan != nil {
 			op.PerMonth = rounded(o.Count * float64(Month) / float64(d))
@@ -62,7 +69,8 @@ func (f *File) Workload(k *Kind, entities int, sizes forecast.Workload) (forecas
 	}
 	name(w.Operations)
 	if len(w.Operations) == 0 {
-		return w, nil, fmt.Errorf("no operations of %s were recorded", cmp.Or(k.Name, k.Table))
+		return w, nil, fmt.Errorf("no operations of %s were recorded: record longer, or with a higher rate",
+			cmp.Or(k.Name, k.Table))
 	}
 	return w, notes, nil
 }
@@ -99,12 +107,12 @@ func rounded(n float64) float64 {
 
 // operations returns the operations whose changes are known, with the counts of those whose changes are not.
 func (k *Kind) operations() (out []*Operation, notes []string) {
-	unknown, known := map[string]float64{}, map[string]float64{}
+	unknown, understood := map[string]float64{}, map[string]float64{}
 	for _, o := range k.Operations {
 		if o.Unknown {
 			unknown[o.Name] += o.Count
 		} else if len(o.Writes)+len(o.Add)+len(o.Change)+len(o.Remove) > 0 && !o.Insert && !o.Delete {
-			known[o.Name] += o.Count
+			understood[o.Name] += o.Count
 		}
 	}
 	lost := 0.0
@@ -113,19 +121,19 @@ func (k *Kind) operations() (out []*Operation, notes []string) {
 		case !o.Unknown:
 			scaled := o
 			isWrite := len(o.Writes)+len(o.Add)+len(o.Change)+len(o.Remove) > 0 && !o.Insert && !o.Delete
-			if n := known[o.Name]; isWrite && n > 0 && unknown[o.Name] > 0 {
+			if n := understood[o.Name]; isWrite && n > 0 && unknown[o.Name] > 0 {
 				scaled = o.scaled(1 / (1 + unknown[o.Name]/n))
 			}
 			out = append(out, scaled)
-		case known[o.Name] == 0:
+		case understood[o.Name] == 0:
 			lost += o.Count
 			out = append(out, o)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(unknown)) {
-		if known[name] > 0 {
+		if understood[name] > 0 {
 			notes = append(notes, fmt.Sprintf("%.0f of %.0f calls of %s replaced items of unknown content: they count "+
-				"like the others", unknown[name], unknown[name]+known[name], name))
+				"like the other calls", unknown[name], unknown[name]+understood[name], name))
 		}
 	}
 	if lost > 0 {
@@ -135,14 +143,14 @@ func (k *Kind) operations() (out []*Operation, notes []string) {
 	return out, notes
 }
 
-// forecast returns an operation with the mean numbers of elements. known has the attributes, and whether their elements are
-// described.
-func (o *Operation) forecast(known map[string]bool) forecast.Operation {
+// forecast returns an operation with the mean numbers of elements. described has the attributes, and whether their
+// elements are described.
+func (o *Operation) forecast(described map[string]bool) forecast.Operation {
 	op := forecast.Operation{Name: o.Name, All: o.All, Atomic: o.Atomic, Strong: o.Strong}
 	has := func(names []string) []string {
 		var out []string
 		for _, n := range names {
-			if _, ok := known[n]; ok {
+			if _, ok := described[n]; ok {
 				out = append(out, n)
 			}
 		}
@@ -150,7 +158,7 @@ func (o *Operation) forecast(known map[string]bool) forecast.Operation {
 	}
 	op.Writes, op.Reads, op.Scan = has(o.Writes), has(o.Reads), has(o.Scan)
 	if o.Insert || o.Delete || o.Unknown {
-		op.Writes = slices.Sorted(maps.Keys(known))
+		op.Writes = slices.Sorted(maps.Keys(described))
 	}
 	if o.Scan != nil {
 		op.Found = max(1, int(float64(o.Found)/max(1, o.Count)+0.5))
@@ -163,7 +171,7 @@ func (o *Operation) forecast(known map[string]bool) forecast.Operation {
 	counts := func(all map[string]int, to *[]string) map[string]int {
 		var out map[string]int
 		for _, name := range keys(all) {
-			elements, ok := known[name]
+			elements, ok := described[name]
 			switch {
 			case !ok:
 			case !elements || o.Insert || o.Delete || o.Unknown:
@@ -254,7 +262,7 @@ func (k *Kind) attributes() []forecast.Attribute {
 // maxAttributes is the number of attributes of a workload.
 const maxAttributes = 60
 
-// rest returns the attribute that stands for several.
+// rest returns one attribute for several.
 func (k *Kind) rest(names []string) forecast.Attribute {
 	a := forecast.Attribute{Name: "other attributes"}
 	for _, d := range k.Documents {

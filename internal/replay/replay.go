@@ -22,7 +22,7 @@ import (
 // Result compares an operation in a layout, in sum over the samples.
 type Result struct {
 	Name string `json:"name"`
-	// Predicted and Consumed are WCU and RCU.
+	// PredictedWCU and PredictedRCU are the units of the forecast, ConsumedWCU and ConsumedRCU those of the engine.
 	PredictedWCU float64 `json:"predictedWcu"`
 	PredictedRCU float64 `json:"predictedRcu"`
 	ConsumedWCU  float64 `json:"consumedWcu"`
@@ -72,8 +72,8 @@ func pick[T any](all []T, n int) []T {
 	return out
 }
 
-// Run creates a table, stores the samples of a workload in a layout (at most 20), runs each operation once on each, and deletes the
-// table.
+// Run creates a table, stores the samples of a workload in a layout (at most 20), runs each operation once on each,
+// and deletes the table.
 func Run(ctx context.Context, client *dynamodb.Client, w forecast.Workload, l forecast.Layout) (_ []Result, err error) {
 	w, l.Sizes = w.Thinned(maxSamples), thinned(l.Sizes)
 	sizes, err := w.SizesOf(l)
@@ -88,7 +88,8 @@ func Run(ctx context.Context, client *dynamodb.Client, w forecast.Workload, l fo
 	if all[0].NotStorable != "" {
 		return nil, fmt.Errorf("the layout %q is not storable: %s", l.Name, all[0].NotStorable)
 	}
-	r := &run{ctx: ctx, client: client, w: w, l: l, sizes: sizes, table: "itemize-verify-" + strings.ToLower(rand.Text())}
+	r := &run{ctx: ctx, client: client, w: w, l: l, sizes: sizes,
+		table: "itemize-verify-" + strings.ToLower(rand.Text())}
 	if err := r.create(); err != nil {
 		return nil, err
 	}
@@ -135,7 +136,8 @@ func (r *run) create() error {
 			{AttributeName: aws.String("SK"), KeyType: types.KeyTypeRange},
 		},
 		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"), AttributeType: "S"},
+			{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"),
+				AttributeType: "S"},
 		},
 	})
 	if err != nil {
@@ -307,7 +309,10 @@ func (r *run) writes(op forecast.Operation, s int, x *Result) error {
 			names := slices.Concat(op.Writes, slices.Collect(maps.Keys(op.Add)), slices.Collect(maps.Keys(op.Change)),
 				slices.Collect(maps.Keys(op.Remove)))
 			size := r.sizes.Items[b.item][s]
-			if size > 0 && slices.ContainsFunc(r.l.Items[b.item], func(n string) bool { return slices.Contains(names, n) }) {
+			if size > 0 && slices.ContainsFunc(r.l.Items[b.item], func(n string) bool {
+				return slices.Contains(names,
+					n)
+			}) {
 				all, root = append(all, write{b.prefix, size, false}), root || i == 0
 			}
 			continue
@@ -387,7 +392,8 @@ func (r *run) transaction(s int, all []write, x *Result) error {
 		if err != nil {
 			return err
 		}
-		in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Put: &types.Put{TableName: &r.table, Item: it}})
+		in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Put: &types.Put{TableName: &r.table,
+			Item: it}})
 	}
 	out, err := r.client.TransactWriteItems(r.ctx, in)
 	if err != nil {
@@ -452,7 +458,8 @@ func (r *run) scan(strong bool, units *float64) error {
 	}
 }
 
-// reads runs the reads of an operation on a sample: each part by itself, or with a query of a group where that costs less.
+// reads runs the reads of an operation on a sample: each part by itself, or with a query of a group where that costs
+// less.
 func (r *run) reads(op forecast.Operation, s int, x *Result) error {
 	if op.All {
 		return r.query(s, "", 0, op.Strong, &x.ConsumedRCU)
@@ -498,21 +505,21 @@ func (r *run) reads(op forecast.Operation, s int, x *Result) error {
 	prefixes = append(prefixes, slices.Collect(maps.Keys(p))...)
 	slices.SortFunc(prefixes, func(a, b string) int { return len(b) - len(a) })
 	for _, prefix := range prefixes {
-		apart, n := 0.0, 0
+		separate, n := 0.0, 0
 		for at, units := range parts {
 			if strings.HasPrefix(at, prefix) {
-				apart, n = apart+units, n+1
+				separate, n = separate+units, n+1
 			}
 		}
 		if n < 2 {
 			continue
 		}
-		together := 0.0
-		if err := r.query(s, prefix, 0, op.Strong, &together); err != nil {
+		grouped := 0.0
+		if err := r.query(s, prefix, 0, op.Strong, &grouped); err != nil {
 			return err
 		}
 		maps.DeleteFunc(parts, func(at string, _ float64) bool { return strings.HasPrefix(at, prefix) })
-		parts[prefix] = min(apart, together)
+		parts[prefix] = min(separate, grouped)
 	}
 	for _, units := range parts {
 		x.ConsumedRCU += units

@@ -23,10 +23,10 @@ var layers = []struct {
 	name     string
 	packages []string
 }{
-	{"commands", []string{"cmd/itemize", "codegen", "internal/gen", "internal/discover"}},
+	{"commands", []string{"cmd/itemize", "codegen", "internal/gen", "internal/discover", "internal/replay"}},
 	{"what applications import", []string{
-		"blob", "s3store", "compress", "migrate", "forecast", "tables", "mapper",
-		"mapper/mapperimpl", "query", "field", "tags",
+		"blob", "s3store", "compress", "migrate", "record", "forecast", "tables", "mapper",
+		"mapper/mapperimpl", "query", "field", "tags", "internal/recording",
 	}},
 	{"migration", []string{
 		"internal/migration/protocol", "internal/migration/report", "internal/inspect", "internal/migration/layout",
