@@ -46,6 +46,7 @@ func (w Workload) Advise(p Prices, present Layout) (*Advice, error) {
 		present.Sizes = nil
 	}
 	m := newModel(w, p)
+	m.pinned = pinnedBy(m, present)
 	base := Layout{Compress: present.Compress, External: present.External, Preview: present.Preview}
 	for _, name := range m.of(base).tooLargeAlone() {
 		base.External = append(slices.Clone(base.External), name)
@@ -62,11 +63,25 @@ func (w Workload) Advise(p Prices, present Layout) (*Advice, error) {
 	a := &Advice{Today: exact, Best: v.named(b.best.items), Exact: b.exact}
 	a.Best.Layout.Compress, a.Best.Layout.External, a.Best.Layout.Preview = base.Compress, base.External, base.Preview
 	a.Bound = min(b.bound, a.Best.Total)
-	tags := a.Best.Layout.tags()
 	from, to := numbered(m, present, a.Best.Layout)
-	a.Changes = slices.Concat((&route{m, tags, from, to, base}).changes(), m.optional(a.Best, tags))
+	r := &route{m: m, from: from, to: to, base: base}
+	if present.Fields != nil {
+		a.Best.Layout.Fields = r.fields(present, a.Best.Layout)
+	}
+	r.tags = a.Best.Layout.tags()
+	a.Changes = slices.Concat(r.changes(), m.optional(a.Best, r.tags))
 	a.Once = m.rewrite(present, a.Best.Layout)
 	return a, nil
+}
+
+// pinnedBy returns the attributes that cannot leave the root item of a model.
+func pinnedBy(m *model, l Layout) (set uint) {
+	for i, a := range m.w.Attributes {
+		if l.Fields[a.Name].Pinned && m.lists[i] == nil {
+			set |= 1 << i
+		}
+	}
+	return set
 }
 
 // overheadOf returns the mean overheads of items and of elements, in a layout with exact sizes, in bytes.
@@ -154,11 +169,17 @@ func (m *model) exampleOf(set uint) int {
 }
 
 // rootFirst returns the items with the root item in front. If additions read it, it is the one for which these reads
-// cost least, and of several the one with the most attributes. Otherwise it is the one of the first attribute.
+// cost least, and of several the one with the most attributes. Otherwise it is the one of the first attribute. Pinned
+// attributes are in the root item.
 func (m *model) rootFirst(items []uint) []uint {
 	items = slices.Clone(items)
-	slices.SortFunc(items, func(a, b uint) int { return bits.TrailingZeros(a) - bits.TrailingZeros(b) })
-	if !m.adds() {
+	slices.SortFunc(items, func(a, b uint) int {
+		if m.pinned&(a|b) != 0 {
+			return b2i(m.pinned&b != 0) - b2i(m.pinned&a != 0)
+		}
+		return bits.TrailingZeros(a) - bits.TrailingZeros(b)
+	})
+	if m.pinned != 0 || !m.adds() {
 		return items
 	}
 	i, least := 0, math.Inf(1)

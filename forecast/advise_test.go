@@ -126,8 +126,9 @@ var allFamilies [][][]uint // by the number of blocks
 
 // bruteForce returns the lowest price of all layouts: all partitions, all choices of lists whose elements are items,
 // all groups, and all root items.
-func bruteForce(w Workload) float64 {
+func bruteForce(w Workload, present Layout) float64 {
 	m := newModel(w, DefaultPrices())
+	m.pinned = pinnedBy(m, present)
 	var lists uint
 	for i, l := range m.lists {
 		if l != nil {
@@ -139,7 +140,9 @@ func bruteForce(w Workload) float64 {
 		v := newBounding(m, Layout{}).without(split)
 		v.contiguous = false
 		partitions(v.all(), func(items []uint) {
-			if len(items) == 0 {
+			if len(items) == 0 || slices.ContainsFunc(items, func(set uint) bool {
+				return set&m.pinned != 0 && set&m.pinned != m.pinned
+			}) {
 				return
 			}
 			blocks := slices.Clone(items)
@@ -189,6 +192,9 @@ func readPrice(m *model, items []uint) float64 {
 func lowestRoot(m *model, items []uint) float64 {
 	best := math.Inf(1)
 	for k := range items {
+		if m.pinned&^items[k] != 0 {
+			continue
+		}
 		rooted := append([]uint{items[k]}, slices.Delete(slices.Clone(items), k, k+1)...)
 		total := m.storage(rooted)
 		for i := range m.ops {
@@ -220,11 +226,15 @@ func TestAdviceIsOptimal(t *testing.T) {
 			w.Indexes = []Index{{Name: "index", Hash: "a0", All: r.IntN(2) == 0, Attributes: []string{"a1"}}}
 			w.Operations[0].Query = map[string]int{"index": 1 + r.IntN(9)}
 		}
-		a, err := w.Advise(DefaultPrices(), w.Monolith())
+		present := w.Monolith()
+		if r.IntN(4) == 0 {
+			present.Fields = map[string]Field{"a0": {Pinned: true}, "a1": {Pinned: true}}
+		}
+		a, err := w.Advise(DefaultPrices(), present)
 		if err != nil {
 			t.Fatal(err)
 		}
-		best := bruteForce(w)
+		best := bruteForce(w, present)
 		if a.Exact {
 			exact++
 		}
@@ -428,7 +438,7 @@ func TestOtherChanges(t *testing.T) {
 	if c := found["independent"]; c.WCU <= 0 || c.WCU != a.Best.Operations[2].WCU/2 {
 		t.Errorf("%+v", c)
 	}
-	if c := found["compress"]; c.WCU <= 0 || !strings.Contains(c.Tags, ",compress=zstd") {
+	if c := found["compress"]; c.WCU <= 0 || !strings.Contains(c.Tags, ",compress=gzip") {
 		t.Errorf("%+v", c)
 	}
 	if c := found["s3"]; c.Kind == "" || !strings.Contains(c.Tags, "text\t`ddb:\"sk=text,s3=BUCKET,preview=50\"`") {

@@ -17,7 +17,7 @@ type bounding struct {
 	m, raw *model
 	// base are the properties of all layouts, without items.
 	base Layout
-	// order are the attributes in the order of their placing: lists first, then those that cost most.
+	// order are the attributes in the order of their placing: pinned ones and lists first, then those that cost most.
 	order []int
 	// writes and reads have the bytes of the attributes from a depth on, by operation and sample:
 	// [depth][op*samples+sample].
@@ -99,6 +99,9 @@ func newBounding(m *model, base Layout) *bounding {
 		b.hashes |= m.set([]string{x.Hash})
 	}
 	slices.SortStableFunc(b.order, func(x, y int) int {
+		if p := int(m.pinned>>y&1) - int(m.pinned>>x&1); p != 0 {
+			return p
+		}
 		if l := b2i(m.lists[y] != nil) - b2i(m.lists[x] != nil); l != 0 {
 			return l
 		}
@@ -367,7 +370,9 @@ func (b *bounding) climb() {
 	// many samples take long: the local search is for some of them
 	few, n := b, len(b.order)
 	if most := max(12, climbWork/(n*n*len(b.m.ops))); b.m.samples > most {
-		few = newBounding(newModel(b.m.w.Thinned(most), b.m.p), b.base)
+		thin := newModel(b.m.w.Thinned(most), b.m.p)
+		thin.pinned = b.m.pinned
+		few = newBounding(thin, b.base)
 	}
 	try := func(split uint, random int) bool {
 		m := few.without(split)
@@ -408,7 +413,7 @@ func (b *bounding) polish() bool {
 		return false
 	}
 	for i, set := range before.items {
-		for a := range bitsOf(set) {
+		for a := range bitsOf(set &^ b.m.pinned) {
 			for j := range len(before.items) + 1 {
 				items := append(slices.Clone(before.items), 0)
 				items[i] &^= 1 << a
@@ -478,7 +483,7 @@ func (b *bounding) run() {
 		}
 		a := b.order[depth]
 		for i := range len(base.items) + 2 {
-			if i--; i < 0 && b.lists[a] == nil {
+			if i--; i < 0 && b.lists[a] == nil || i > 0 && b.m.pinned>>a&1 != 0 {
 				continue
 			}
 			next.copy(base)

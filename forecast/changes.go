@@ -103,6 +103,9 @@ func numbered(m *model, from, to Layout) (x, y state) {
 		return cmp.Or(b.bytes-a.bytes, a.old-b.old, a.new-b.new)
 	})
 	number, used := map[int]int{}, map[int]bool{}
+	if m.pinned != 0 { // the root item of a model stays
+		number[0], used[0] = 0, true
+	}
 	for _, c := range all {
 		if _, ok := number[c.new]; !ok && !used[c.old] {
 			number[c.new], used[c.old] = c.old, true
@@ -174,11 +177,127 @@ func (w *route) steps() []step {
 		}, func(x *state) { x.root = root }})
 	}
 	for _, g := range w.to.groups {
-		if !slices.ContainsFunc(w.from.groups, func(h []string) bool { return w.blocks(g) == w.blocks(h) }) {
+		if !w.hasGroup(w.from.groups, g) {
 			out = append(out, w.prefix(g))
 		}
 	}
 	return out
+}
+
+// fields returns the fields of a model with the sort keys of the last layout. An item that stays keeps its sort key, and a
+// new group adds a segment to those of its items.
+func (w *route) fields(present, best Layout) map[string]Field {
+	out := map[string]Field{}
+	old := map[int]string{} // sort keys by item
+	for a, i := range w.from.item {
+		if w.from.split>>a&1 == 0 {
+			old[i] = present.Fields[w.m.w.Attributes[a].Name].SortKey
+		}
+	}
+	taken := map[string]bool{}
+	for _, f := range present.Fields {
+		taken[f.SortKey] = true
+	}
+	names := map[int]string{} // sort keys of new items
+	for a, i := range w.to.item {
+		name := w.m.w.Attributes[a].Name
+		f := present.Fields[name]
+		if f.Name == "" || f.SortKey == "" { // it is in the partition key
+			continue
+		}
+		split := w.to.split>>a&1 != 0
+		switch key, ok := old[i]; {
+		case split && w.from.split>>a&1 != 0:
+		case split:
+			f.SortKey = segment(f.Name) + "#{KEY}"
+		case ok:
+			f.SortKey = key
+		default:
+			if names[i] == "" {
+				names[i] = segment(f.Name)
+				for taken[names[i]] {
+					names[i] += "2"
+				}
+			}
+			f.SortKey = names[i]
+		}
+		out[name] = f
+	}
+	for _, g := range best.Groups {
+		if w.hasGroup(w.from.groups, g) {
+			continue
+		}
+		prefix, members := w.extended(g, present.Fields), w.members(w.to, g)
+		for n := 1; prefix == ""; n++ {
+			if p := fmt.Sprintf("GROUP%d#", n); !slices.ContainsFunc(slices.Collect(maps.Values(out)), func(f Field) bool {
+				return strings.Contains(f.SortKey, p)
+			}) {
+				prefix = p
+			}
+		}
+		for a := range w.to.item {
+			name := w.m.w.Attributes[a].Name
+			f := out[name]
+			if f.SortKey != "" && members[w.block(w.to, a)] && !strings.HasPrefix(f.SortKey, prefix) {
+				f.SortKey = prefix + f.SortKey
+				out[name] = f
+			}
+		}
+	}
+	return out
+}
+
+// block is the number of the item of an attribute, or a negative number for a list whose elements are items.
+func (w *route) block(x state, a int) int {
+	if x.split>>a&1 != 0 {
+		return -1 - a
+	}
+	return x.item[a]
+}
+
+// members returns the items and lists of a group.
+func (w *route) members(x state, g []string) map[int]bool {
+	out := map[int]bool{}
+	for _, name := range g {
+		out[w.block(x, w.m.index[name])] = true
+	}
+	return out
+}
+
+// hasGroup reports whether groups of the present layout have the items of a group.
+func (w *route) hasGroup(groups [][]string, g []string) bool {
+	return slices.ContainsFunc(groups, func(h []string) bool { return w.same(h, g) })
+}
+
+// extended returns the prefix of a group of the present layout whose items are all in a new group, "" for none.
+func (w *route) extended(g []string, fields map[string]Field) string {
+	members := w.members(w.to, g)
+	for _, h := range w.from.groups {
+		old := w.members(w.from, h)
+		kept := slices.ContainsFunc(w.to.groups, func(g []string) bool { return w.same(h, g) })
+		inside := true
+		for i := range old {
+			inside = inside && members[i]
+		}
+		if kept || !inside {
+			continue
+		}
+		prefix, first := "", true
+		for a, x := range w.m.w.Attributes {
+			key := fields[x.Name].SortKey
+			if !old[w.block(w.from, a)] || key == "" {
+				continue
+			}
+			if first {
+				prefix, first = key, false
+			}
+			for !strings.HasPrefix(key, prefix) {
+				prefix = prefix[:len(prefix)-1]
+			}
+		}
+		return prefix[:strings.LastIndex(prefix, "#")+1]
+	}
+	return ""
 }
 
 // example returns an attribute of an item of the last layout.
@@ -207,9 +326,13 @@ func (w *route) move(to int, attributes []int) step {
 	if len(neighbors) > 0 {
 		where = "the item of " + listed(neighbors)
 	}
+	risk := "a save that changes attributes of several items is a transaction, at twice the WCU"
+	if len(w.m.w.Indexes) > 0 && (to == w.from.root || w.from.item[attributes[0]] == w.from.root) {
+		risk += "; entries of an index have only the attributes of the root item, so that queries of indexes change"
+	}
 	return step{Change{
 		Kind: "move", What: "move " + listed(names) + " to " + where,
-		Risk: "a save that changes attributes of several items is a transaction, at twice the WCU",
+		Risk: risk,
 		Tags: strings.Join(tags, "\n"),
 	}, func(x *state) {
 		for _, a := range attributes {
@@ -230,21 +353,15 @@ func (w *route) prefix(group []string) step {
 		Risk: "programs must select the prefix, and sort keys of stored items change",
 		Tags: strings.Join(tags, "\n"),
 	}, func(x *state) {
-		groups := slices.DeleteFunc(slices.Clone(x.groups), func(g []string) bool { return !w.kept(g) })
+		groups := slices.DeleteFunc(slices.Clone(x.groups), func(h []string) bool {
+			return !slices.ContainsFunc(w.to.groups, func(g []string) bool { return slices.Equal(g, h) || w.same(h, g) })
+		})
 		x.groups = append(groups, group)
 	}}
 }
 
-// blocks returns the attributes of a group in the last layout.
-func (w *route) blocks(g []string) uint {
-	set := w.m.set(g)
-	return w.m.whole(set, w.to.layout(w.m).Items) | set&w.to.split
-}
-
-// kept reports whether the last layout has a group.
-func (w *route) kept(g []string) bool {
-	return slices.ContainsFunc(w.to.groups, func(h []string) bool { return w.blocks(g) == w.blocks(h) })
-}
+// same reports whether a group of the present layout has the items of one of the last layout.
+func (w *route) same(h, g []string) bool { return maps.Equal(w.members(w.from, h), w.members(w.to, g)) }
 
 // listed joins names: at most four.
 func listed(names []string) string {
@@ -411,7 +528,7 @@ func (m *model) optional(best Forecast, tags map[string]string) []Change {
 			try(Change{
 				Kind: "compress", What: "compress " + x.Name,
 				Risk: "DynamoDB cannot filter by the value or change a part of it; each read and write takes CPU",
-				Tags: withOption(tags[x.Name], "compress=zstd"),
+				Tags: withOption(tags[x.Name], "compress=gzip"),
 			}, m.w, compressed)
 		}
 		if m.sizes[0][a] >= leastExternal {
@@ -439,7 +556,9 @@ func (m *model) inS3(l Layout, a int, tags map[string]string) (Change, Layout) {
 			l.Items[i] = slices.DeleteFunc(slices.Clone(it), func(n string) bool { return n == name })
 		}
 		l.Items = append(l.Items, []string{name})
-		tag = tagLine(name, "sk="+segment(name))
+		if tag = tagLine(name, "sk="+segment(name)); l.Fields != nil {
+			tag = l.Fields[name].Name + "\tsk=" + segment(l.Fields[name].Name)
+		}
 		l.Groups = slices.DeleteFunc(slices.Clone(l.Groups), func(g []string) bool { return slices.Contains(g, name) })
 	}
 	option := "s3=BUCKET"
@@ -466,12 +585,18 @@ func (m *model) inS3(l Layout, a int, tags map[string]string) (Change, Layout) {
 // tryIndex tries an index in place of a scan. It is queried by the first attribute of the filter.
 func (m *model) tryIndex(i int, l Layout, try func(Change, Workload, Layout)) {
 	op := m.w.Operations[i]
+	if len(op.Scan) == 0 {
+		return
+	}
 	for _, a := range op.Scan {
 		if m.lists[m.index[a]] != nil {
 			return // an element cannot be the key of an index
 		}
 	}
-	name := "by-" + op.Scan[0]
+	name, field := "by-"+op.Scan[0], op.Scan[0]
+	if f, ok := l.Fields[op.Scan[0]]; ok {
+		field = f.Name
+	}
 	x := Index{Name: name, Hash: op.Scan[0], Attributes: slices.DeleteFunc(slices.Clone(op.Reads), func(n string) bool {
 		return n == op.Scan[0] || m.set([]string{n})&m.itemOf(l, op.Scan[0]) == 0
 	})}
@@ -492,12 +617,12 @@ func (m *model) tryIndex(i int, l Layout, try func(Change, Workload, Layout)) {
 		more = ",project='" + strings.Join(x.Attributes, ",") + "'"
 	}
 	if !slices.Contains(l.Items[0], op.Scan[0]) {
-		more += ",on=" + op.Scan[0]
+		more += ",on=" + field
 	}
 	try(Change{
 		Kind: "index", What: "query an index on " + op.Scan[0] + " instead of the scan “" + op.Name + "”",
 		Risk: risk,
-		Tags: "_\tstruct{} `ddb:\"index=" + name + ",pk={" + op.Scan[0] + "}" + more + "\"`",
+		Tags: "_\tstruct{} `ddb:\"index=" + name + ",pk={" + field + "}" + more + "\"`",
 	}, w, l)
 }
 
@@ -576,8 +701,8 @@ func (m *model) tooLargeAlone() (names []string) {
 // withOption adds an option to the tag of a line.
 func withOption(line, option string) string {
 	i := strings.LastIndex(line, "\"`")
-	if i < 0 {
-		return line
+	if i < 0 { // of a field
+		return line + "," + option
 	}
 	return line[:i] + "," + option + line[i:]
 }

@@ -20,6 +20,8 @@ type model struct {
 	ops     []modelOp
 	index   map[string]int
 	perItem int // bytes
+	// pinned are attributes that cannot leave the root item.
+	pinned uint
 	// split are the attributes whose elements are items, and external those in S3.
 	split, external uint
 	// groups are the sets of attributes whose items share a prefix, each before those that include it. contiguous

@@ -83,7 +83,26 @@ func (m *model) starts(random int) [][]uint {
 		}
 		all = append(all, slices.DeleteFunc(items, func(s uint) bool { return s == 0 }))
 	}
+	for i := range all {
+		all[i] = m.pin(all[i])
+	}
 	return all
+}
+
+// pin moves the pinned attributes to one item.
+func (m *model) pin(items []uint) []uint {
+	if m.pinned == 0 {
+		return items
+	}
+	out := []uint{m.pinned}
+	for _, set := range items {
+		if set&m.pinned&-m.pinned != 0 {
+			out[0] |= set
+		} else if set &^= m.pinned; set != 0 {
+			out = append(out, set)
+		}
+	}
+	return out
 }
 
 // climbing is a search that improves a layout by single changes.
@@ -103,6 +122,7 @@ func (m *model) climb(items []uint) ([]uint, float64) {
 		for a := range bitsOf(m.all()) {
 			c.items = append(c.items, 1<<a)
 		}
+		c.items = m.pin(c.items)
 		if math.IsInf(c.try(c.items, ^uint(0), c.ops), 1) {
 			return c.items, math.Inf(1)
 		}
@@ -161,6 +181,9 @@ func (c *climbing) step() bool {
 		}
 		for s := set; s != 0 && bits.OnesCount(set) > 0; s &= s - 1 {
 			bit := s & -s
+			if bit&c.m.pinned != 0 {
+				continue
+			}
 			for j := range len(c.items) + 1 {
 				if j == i || j == len(c.items) && set == bit {
 					continue

@@ -126,6 +126,17 @@ type Layout struct {
 	Preview map[string]int `json:"preview,omitempty"`
 	// Sizes are exact sizes of the items, where they are known. The default is computed from the workload.
 	Sizes *Sizes `json:"sizes,omitempty"`
+	// Fields are those of a model, by attribute; nil without a model.
+	Fields map[string]Field `json:"-"`
+}
+
+// Field is the field of a model for an attribute.
+type Field struct {
+	Name string
+	// SortKey is the template of the sort key of its item.
+	SortKey string
+	// Pinned fields cannot leave the root item: they are in the keys of the model or of an index, or the time to live.
+	Pinned bool
 }
 
 // Sizes are exact sizes of the items of a layout in bytes, in the samples of a workload.
@@ -189,12 +200,15 @@ func (w Workload) Single() Layout {
 	return l
 }
 
-// Tags returns the tags for the fields of a model with this layout, one line for each attribute.
+// Tags returns the tags for the fields of a model with this layout, one line for each attribute. If the layout has fields,
+// the lines have their names and the sort keys alone, because a field has other options too.
 func (l Layout) Tags() string {
 	var b strings.Builder
 	tags := l.tags()
 	for _, name := range append(slices.Concat(l.Items...), l.Elements...) {
-		b.WriteString(tags[name] + "\n")
+		if line := tags[name]; line != "" { // of a field in the partition key
+			b.WriteString(line + "\n")
+		}
 	}
 	return b.String()
 }
@@ -202,6 +216,15 @@ func (l Layout) Tags() string {
 // tags returns the line of each attribute. The sort keys of a group begin with a segment of its own, which needs a
 // better name.
 func (l Layout) tags() map[string]string {
+	if l.Fields != nil {
+		out := map[string]string{}
+		for name, f := range l.Fields {
+			if f.SortKey != "" {
+				out[name] = f.Name + "\tsk=" + f.SortKey
+			}
+		}
+		return out
+	}
 	groups := slices.Clone(l.Groups)
 	slices.SortStableFunc(groups, func(a, b []string) int { return len(b) - len(a) }) // outer groups first
 	prefix := func(names []string) string {
@@ -218,7 +241,7 @@ func (l Layout) tags() map[string]string {
 		for _, name := range it {
 			tag := "sk=" + prefix(it) + segment(it[0])
 			if slices.Contains(l.Compress, name) {
-				tag += ",compress=zstd"
+				tag += ",compress=gzip"
 			}
 			if slices.Contains(l.External, name) {
 				if tag += ",s3=BUCKET"; l.Preview[name] > 0 {

@@ -91,6 +91,7 @@ func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string,
 		}
 		return ""
 	})
+	l.Fields = fieldsOf(e, &data, x)
 	p.elements = l.Elements
 	for _, ix := range w.Indexes {
 		p.indexes = append(p.indexes, ix.Name)
@@ -109,6 +110,58 @@ func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string,
 	return l, notes, nil
 }
 
+// fieldsOf returns the fields of a model by the attributes of a monolith.
+func fieldsOf(e *schema.Entity, data *schema.Layout, x *layout.Layout) map[string]forecast.Field {
+	out := map[string]forecast.Field{}
+	root := map[string]bool{}
+	for _, k := range x.Kinds {
+		key := ""
+		if k.SortKey != nil {
+			key = k.SortKey.Template
+		}
+		if k.From != "" {
+			name := k.From
+			for _, it := range e.Items {
+				if it.Field != nil && it.Key != nil && it.Key.Text == key {
+					name = it.Field.Name
+				}
+			}
+			out[k.From] = forecast.Field{Name: name, SortKey: key}
+			continue
+		}
+		for _, a := range k.Attributes {
+			name, _, _ := strings.Cut(a.Field, ".")
+			in := firstOf(a.In, a.Name)
+			pinned := k.Root && (a.Name == data.TTL || a.Name == k.Expiry)
+			out[in], root[in] = forecast.Field{Name: name, SortKey: key, Pinned: out[in].Pinned || pinned}, k.Root
+		}
+	}
+	pin := func(all []schema.LayoutPlaceholder, isKey bool) {
+		for _, p := range all {
+			name := firstOf(p.Attribute, p.Field)
+			f := out[name]
+			if p.From != "model" && p.From != "item" || !isKey && !root[name] {
+				continue
+			}
+			if f.Name == "" {
+				f.Name = p.Field
+			}
+			f.Pinned = true
+			out[name] = f
+		}
+	}
+	pin(data.PartitionKey.Placeholders, true)
+	if x.Root.SortKey != nil {
+		pin(x.Root.SortKey.Placeholders, true)
+	}
+	for _, ix := range data.Indexes {
+		for _, k := range append(slices.Clone(ix.Hash), ix.Range...) {
+			pin(k.Placeholders, false)
+		}
+	}
+	return out
+}
+
 // prefixesOf returns the groups of items whose sort keys share literal segments. name returns an attribute of a kind of
 // item, "" for none of the workload.
 func prefixesOf(x *layout.Layout, delim byte, name func(*layout.Kind) string) [][]string {
@@ -120,7 +173,7 @@ func prefixesOf(x *layout.Layout, delim byte, name func(*layout.Kind) string) []
 			continue
 		}
 		all++
-		literal, _, _ := strings.Cut(k.SortKey.Template, "{")
+		literal := behindFields(k.SortKey)
 		for i := range len(literal) {
 			if literal[i] != delim {
 				continue
@@ -139,6 +192,26 @@ func prefixesOf(x *layout.Layout, delim byte, name func(*layout.Kind) string) []
 		}
 	}
 	return out
+}
+
+// behindFields returns the text of a template up to its first placeholder that is no field of the model. In a flat
+// model, the key of an entity is the beginning of the sort keys of its items.
+func behindFields(k *schema.LayoutKey) string {
+	text, at := k.Template, 0
+	for _, p := range k.Placeholders {
+		i := strings.IndexByte(text[at:], '{')
+		if i < 0 {
+			return text
+		}
+		if p.From != "model" {
+			return text[:at+i]
+		}
+		at += i + strings.IndexByte(text[at+i:], '}') + 1
+	}
+	if i := strings.IndexByte(text[at:], '{'); i >= 0 {
+		return text[:at+i]
+	}
+	return text
 }
 
 func firstOf(a, b string) string {
