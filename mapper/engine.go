@@ -91,9 +91,9 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 	}
 	for _, o := range s.observers {
 		if x, ok := o.(interface {
-			InternalModel(door.Key, *schema.Entity)
+			InternalModel(door.Key, *schema.Entity, []string)
 		}); ok {
-			x.InternalModel(door.Key{}, e)
+			x.InternalModel(door.Key{}, e, tables)
 		}
 	}
 	g.env = &operation.Env{

@@ -17,10 +17,13 @@ func (r *Recorder) Client(o *dynamodb.Options) {
 }
 
 func (r *Recorder) install(stack *middleware.Stack) error {
-	if r.hasModels.Load() {
+	if _, ok := stack.Deserialize.Get(deserialize{}.ID()); r.hasModels.Load() && !ok {
 		if err := stack.Deserialize.Add(deserialize{}, middleware.After); err != nil {
 			return err
 		}
+	}
+	if _, ok := stack.Initialize.Get(r.id); ok { // the option was used twice
+		return nil
 	}
 	return stack.Initialize.Add((*initialize)(r), middleware.After)
 }
@@ -28,15 +31,15 @@ func (r *Recorder) install(stack *middleware.Stack) error {
 // initialize sees the input and the output of a request, once for all its attempts.
 type initialize Recorder
 
-func (*initialize) ID() string { return "itemize/record" }
+func (m *initialize) ID() string { return m.id }
 
 func (m *initialize) HandleInitialize(ctx context.Context, in middleware.InitializeInput,
 	next middleware.InitializeHandler,
 ) (out middleware.InitializeOutput, md middleware.Metadata, err error) {
 	r := (*Recorder)(m)
-	c := callOf(ctx)
+	c := r.callOf(ctx)
 	if c != nil && c.mapped != nil {
-		if c.mapped.ended.Load() || !c.decide(r.draw) {
+		if !c.mapped.drawn {
 			return next.HandleInitialize(ctx, in)
 		}
 		b := new(body)

@@ -107,9 +107,7 @@ func compare(was, is content, keys []string, o *recording.Operation) {
 	for name, old := range was {
 		if _, ok := is[name]; !ok && !slices.Contains(keys, name) {
 			include(&o.Writes, name)
-			if n := old.size(); n > 0 {
-				o.Remove[name] += n
-			}
+			count(&o.Remove, name, old.size())
 		}
 	}
 	for name, v := range is {
@@ -150,32 +148,26 @@ func compareLists(name string, was, is []uint64, o *recording.Operation) {
 		}
 	}
 	changed := min(added, removed)
-	count(o.Change, name, changed)
-	count(o.Add, name, added-changed)
-	count(o.Remove, name, removed-changed)
+	count(&o.Change, name, changed)
+	count(&o.Add, name, added-changed)
+	count(&o.Remove, name, removed-changed)
 	if added+removed == 0 { // only the order
-		count(o.Change, name, max(1, len(is)))
+		count(&o.Change, name, max(1, len(is)))
 	}
 }
 
 func compareMaps(name string, was, is map[uint64]uint64, o *recording.Operation) {
 	for k, h := range is {
 		if old, ok := was[k]; !ok {
-			count(o.Add, name, 1)
+			count(&o.Add, name, 1)
 		} else if old != h {
-			count(o.Change, name, 1)
+			count(&o.Change, name, 1)
 		}
 	}
 	for k := range was {
 		if _, ok := is[k]; !ok {
-			count(o.Remove, name, 1)
+			count(&o.Remove, name, 1)
 		}
-	}
-}
-
-func count(all map[string]int, name string, n int) {
-	if n > 0 {
-		all[name] += n
 	}
 }
 

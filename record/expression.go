@@ -1,12 +1,18 @@
 package record
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
 
 // path is a document path in an expression: an attribute, and whether a part of its value is meant.
 type path struct {
 	attribute string
-	// element reports that it is a list element or a map entry, or a part of one.
-	element bool
+	// element is the list element or map entry in the attribute, "" for the attribute itself. whole reports that the path
+	// means all of it, and not a part.
+	element string
+	whole   bool
 }
 
 // change is an action of an update expression.
@@ -52,7 +58,10 @@ func pathAt(t []string, names map[string]string) (p path, rest []string, ok bool
 	p.attribute = named(t[0], names)
 	t = t[1:]
 	for len(t) >= 2 && (t[0] == "." || t[0] == "[") {
-		p.element = true
+		p.whole = p.element == ""
+		if p.whole {
+			p.element = t[0] + t[1]
+		}
 		if t[0] == "[" {
 			if len(t) < 3 || t[2] != "]" {
 				return p, t, false
@@ -112,6 +121,51 @@ func changesOf(expression string, names map[string]string) []change {
 		t = rest
 	}
 	return out
+}
+
+// appended returns the number of elements that an action appends to a list: list_append of the list itself, or of nothing if
+// it is missing, and a value. It returns 0 for other actions.
+func (c change) appended(names map[string]string, values attributes) int {
+	if c.clause != "set" || len(c.value) < 3 || c.value[0] != "=" || !strings.EqualFold(c.value[1], "list_append") {
+		return 0
+	}
+	args, depth := [][]string{nil}, 0
+	for _, t := range c.value[2:] {
+		switch {
+		case t == "(":
+			if depth++; depth == 1 {
+				continue
+			}
+		case t == ")":
+			depth--
+		case t == "," && depth == 1:
+			args = append(args, nil)
+			continue
+		}
+		if depth > 0 {
+			args[len(args)-1] = append(args[len(args)-1], t)
+		}
+	}
+	if len(args) != 2 {
+		return 0
+	}
+	self, added := false, 0
+	for _, arg := range args {
+		switch {
+		case len(arg) == 1 && arg[0][0] == ':':
+			if l, ok := values[arg[0]].(*types.AttributeValueMemberL); ok {
+				added = len(l.Value)
+			}
+		case len(arg) == 1:
+			self = named(arg[0], names) == c.path.attribute
+		case len(arg) > 2 && strings.EqualFold(arg[0], "if_not_exists"):
+			self = named(arg[2], names) == c.path.attribute
+		}
+	}
+	if !self {
+		return 0
+	}
+	return added
 }
 
 // projectionOf returns the attributes of a projection expression.

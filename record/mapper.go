@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -30,24 +28,27 @@ type observer struct{ *Recorder }
 // [Recorder.Client].
 func (r *Recorder) Observer() mapper.Observer { return observer{r} }
 
-// InternalModel is called by a new mapper.
-func (o observer) InternalModel(_ door.Key, e *schema.Entity) {
+// InternalModel is called by a new mapper, with the real names of the model's tables.
+func (o observer) InternalModel(_ door.Key, e *schema.Entity, tables []string) {
 	o.hasModels.Store(true)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !slices.ContainsFunc(o.models, func(m *model) bool { return m.e == e }) {
-		o.models = append(o.models, newModel(e))
+	same := func(m *model) bool { return m.e.Label() == e.Label() && slices.Equal(m.tables, tables) }
+	if len(o.models) < maxKinds && !slices.ContainsFunc(o.models, same) {
+		o.models = append(o.models, &model{e, e.Layout(), tables})
 	}
 }
 
 // Begin begins a call of a mapper.
 func (o observer) Begin(ctx context.Context, c mapper.Call) (context.Context, func(*mapper.Receipt, error)) {
-	outer := callOf(ctx)
 	x := &call{r: o.Recorder, name: c.Operation, ops: map[entity]*recording.Operation{}}
-	if outer != nil && outer.mapped == nil {
-		x.name, x.uses = outer.name, outer.uses
+	if p := o.callOf(ctx); p != nil && p.mapped == nil {
+		x.parent, x.name, x.uses = p, p.name, p.uses
 	}
-	x.mapped = &mapped{call: x, operation: c.Operation, reads: map[readKey]*reads{}}
+	x.mapped = &mapped{
+		call: x, operation: c.Operation, reads: map[readKey]*reads{}, covered: map[*model]map[int]bool{},
+		indexes: map[*model]map[string]int{}, drawn: o.draw(),
+	}
 	return context.WithValue(ctx, callKey{}, x), x.mapped.end
 }
 
@@ -55,9 +56,24 @@ func (o observer) Begin(ctx context.Context, c mapper.Call) (context.Context, fu
 type model struct {
 	e *schema.Entity
 	l schema.Layout
+	// tables are the real names of its tables. Those that rotate have a placeholder.
+	tables []string
 }
 
-func newModel(e *schema.Entity) *model { return &model{e, e.Layout()} }
+// table returns the table of the model with a real name, nil for none.
+func (m *model) table(name string) *schema.Table {
+	for i, t := range m.tables {
+		before, after, rotates := strings.Cut(t, "{")
+		if rotates {
+			_, after, _ = strings.Cut(after, "}")
+		}
+		if t == name || rotates && len(name) > len(before)+len(after) && strings.HasPrefix(name, before) &&
+			strings.HasSuffix(name, after) {
+			return m.e.Tables[i]
+		}
+	}
+	return nil
+}
 
 // list returns the attribute of an item's elements, "" for a fixed item.
 func (m *model) list(item int) string { return m.l.Items[item].From }
@@ -95,40 +111,52 @@ func (m *model) hasPartition(pk key.Scalar) bool {
 	return m.e.PK.Template.Parse(pk, make([]key.Value, m.e.PK.Template.Placeholders()))
 }
 
-// item returns the item with a key, -1 for none, and the identity of its entity.
-func (m *model) item(pk, sk key.Scalar) (item int, identity string) {
+// item returns the item with a key in a table, -1 for none, and the identity of its entity.
+func (m *model) item(t *schema.Table, it attributes) (item int, identity string) {
+	pk, ok := attr.ScalarOf(it[t.Hash])
+	if !ok {
+		return -1, ""
+	}
+	sk, _ := attr.ScalarOf(it[t.Range])
+	return m.itemOf(t, pk, sk)
+}
+
+func (m *model) itemOf(t *schema.Table, pk, sk key.Scalar) (item int, identity string) {
 	if !m.hasPartition(pk) {
 		return -1, ""
 	}
-	for _, t := range m.e.Tables {
-		it, values := m.e.Match(t.Index, sk)
-		if it == nil {
-			continue
-		}
-		if identity = pk.Text; m.e.Flat { // a partition has many entities
-			for i, s := range it.Key.Sources {
-				if s.From == schema.FromModel {
-					identity += fmt.Sprintf("\x00%v", values[i])
-				}
+	x, values := m.e.Match(t.Index, sk)
+	if x == nil {
+		return -1, ""
+	}
+	if identity = pk.Text; m.e.Flat && x.Key != nil { // a partition has many entities
+		for i, s := range x.Key.Sources {
+			if s.From == schema.FromModel {
+				identity += fmt.Sprintf("\x00%v", values[i])
 			}
 		}
-		return it.Index, identity
 	}
-	return -1, ""
+	return x.Index, identity
 }
 
 // mapped is a call of a mapper.
 type mapped struct {
 	call      *call
 	operation string
-	ended     atomic.Bool
+
+	// drawn reports that the call is recorded.
+	drawn bool
 
 	mu    sync.Mutex
 	wrote bool
 	reads map[readKey]*reads
+	// covered are the items that requests of the call read whole, of any entity, by model.
+	covered map[*model]map[int]bool
+	// indexes are numbers of entries that queries of indexes read.
+	indexes map[*model]map[string]int
 }
 
-// readKey is an entity of a model, or the part of a partition that a query reads.
+// readKey is an entity of a model.
 type readKey struct {
 	m        *model
 	identity string
@@ -136,11 +164,16 @@ type readKey struct {
 
 // reads are the parts of an entity that were read.
 type reads struct {
-	whole   map[int]bool // items that were read whole
-	counts  map[int]int  // of elements, and of roots of several entities
-	index   map[string]int
+	whole   map[int]bool // items and lists that were read whole
+	counts  map[int]int  // of elements
 	strong  bool
-	content []charge.Item
+	content []read
+}
+
+// read is an item that was read from a table.
+type read struct {
+	table string
+	item  attributes
 }
 
 func (r *Recorder) modelOf(match func(*model) bool) *model {
@@ -158,7 +191,7 @@ func (r *Recorder) modelOf(match func(*model) bool) *model {
 func (x *mapped) of(m *model, identity string) *reads {
 	at := readKey{m, identity}
 	if x.reads[at] == nil {
-		x.reads[at] = &reads{whole: map[int]bool{}, counts: map[int]int{}, index: map[string]int{}}
+		x.reads[at] = &reads{whole: map[int]bool{}, counts: map[int]int{}}
 	}
 	return x.reads[at]
 }
@@ -169,13 +202,17 @@ func (x *mapped) read(in, out any, b *body) {
 	defer x.mu.Unlock()
 	switch in := in.(type) {
 	case *dynamodb.GetItemInput:
-		x.one(in.Key, aws.ToBool(in.ConsistentRead), b)
+		x.one(aws.ToString(in.TableName), in.Key, aws.ToBool(in.ConsistentRead), b)
 	case *dynamodb.BatchGetItemInput:
-		for _, keys := range in.RequestItems {
+		for table, keys := range in.RequestItems {
 			for _, k := range keys.Keys {
-				x.one(k, aws.ToBool(keys.ConsistentRead), b)
+				x.one(table, k, aws.ToBool(keys.ConsistentRead), b)
 				b = nil // once
 			}
+		}
+	case *dynamodb.ScanInput:
+		if out, ok := out.(*dynamodb.ScanOutput); ok {
+			x.scan(in, out)
 		}
 	case *dynamodb.QueryInput:
 		if out, ok := out.(*dynamodb.QueryOutput); ok {
@@ -188,32 +225,17 @@ func (x *mapped) read(in, out any, b *body) {
 	}
 }
 
-// keyOf returns the keys of an item of a model.
-func (m *model) keyOf(it attributes) (pk, sk key.Scalar, ok bool) {
-	for _, t := range m.e.Tables {
-		if pk, ok = attr.ScalarOf(it[t.Hash]); !ok {
-			continue
-		}
-		if t.Range != "" {
-			sk, ok = attr.ScalarOf(it[t.Range])
-		}
-		return pk, sk, ok
-	}
-	return pk, sk, false
-}
-
 // one records a read of an item by its key.
-func (x *mapped) one(k attributes, strong bool, b *body) {
+func (x *mapped) one(table string, k attributes, strong bool, b *body) {
 	if x.wrote {
 		return
 	}
 	item, identity := -1, ""
 	m := x.call.r.modelOf(func(m *model) bool {
-		pk, sk, ok := m.keyOf(k)
-		if ok {
-			item, identity = m.item(pk, sk)
+		if t := m.table(table); t != nil {
+			item, identity = m.item(t, k)
 		}
-		return ok && item >= 0
+		return item >= 0
 	})
 	if m == nil {
 		return
@@ -224,14 +246,54 @@ func (x *mapped) one(k attributes, strong bool, b *body) {
 		r.counts[item]++
 	} else {
 		r.whole[item] = true
+		x.cover(m, item)
 	}
-	r.keep(b)
+	if x.isEntity() {
+		for _, it := range itemsOf(b) {
+			r.keep(table, it)
+		}
+	}
 }
 
-// keep keeps the items of an answer.
-func (r *reads) keep(b *body) {
-	if b == nil || b.Len() == 0 {
+// isEntity reports whether the call reads one entity, whose sizes can be sampled.
+func (x *mapped) isEntity() bool { return x.operation == "Load" || x.operation == "Update" }
+
+// maxContent is the number of items of an entity whose sizes are kept.
+const maxContent = 5000
+
+// keep keeps an item for the sizes of its entity.
+func (r *reads) keep(table string, it attributes) {
+	if len(r.content) < maxContent {
+		r.content = append(r.content, read{table, it})
+	}
+}
+
+// scan records a scan: once for all its pages and segments.
+func (x *mapped) scan(in *dynamodb.ScanInput, out *dynamodb.ScanOutput) {
+	m := x.call.r.modelOf(func(m *model) bool { return m.table(aws.ToString(in.TableName)) != nil })
+	if m == nil || in.ExclusiveStartKey != nil || in.Segment != nil && *in.Segment > 0 {
 		return
+	}
+	e := x.entity(m, "")
+	x.call.r.mu.Lock()
+	defer x.call.r.mu.Unlock()
+	x.call.r.add(e, &recording.Operation{
+		Name: x.call.name, Count: 1, Scan: []string{}, Found: int(out.Count), Strong: aws.ToBool(in.ConsistentRead),
+	})
+}
+
+// cover notes that an item was read whole.
+func (x *mapped) cover(m *model, item int) {
+	if x.covered[m] == nil {
+		x.covered[m] = map[int]bool{}
+	}
+	x.covered[m][item] = true
+}
+
+// itemsOf returns the items of an answer.
+func itemsOf(b *body) (out []charge.Item) {
+	if b == nil || b.Len() == 0 {
+		return nil
 	}
 	var answer struct {
 		Item      json.RawMessage
@@ -239,7 +301,7 @@ func (r *reads) keep(b *body) {
 		Responses map[string][]json.RawMessage
 	}
 	if json.Unmarshal(b.Bytes(), &answer) != nil {
-		return
+		return nil
 	}
 	all := answer.Items
 	if answer.Item != nil {
@@ -250,9 +312,10 @@ func (r *reads) keep(b *body) {
 	}
 	for _, text := range all {
 		if it, err := charge.ItemFromJSON(text); err == nil {
-			r.content = append(r.content, it)
+			out = append(out, it)
 		}
 	}
+	return out
 }
 
 // query records the items that a query covers.
@@ -262,58 +325,94 @@ func (x *mapped) query(in *dynamodb.QueryInput, out *dynamodb.QueryOutput, b *bo
 	}
 	expression := aws.ToString(in.KeyConditionExpression)
 	var k keyCondition
-	var pk key.Scalar
 	var table *schema.Table
 	m := x.call.r.modelOf(func(m *model) bool {
-		for _, t := range m.e.Tables {
-			hash := t.Hash
-			k = keyConditionOf(expression, in.ExpressionAttributeNames, hash)
-			if p, ok := attr.ScalarOf(in.ExpressionAttributeValues[k.partition]); ok && m.hasPartition(p) {
-				pk, table = p, t
-				return true
-			}
+		if table = m.table(aws.ToString(in.TableName)); table == nil {
+			return false
 		}
-		return in.IndexName != nil && slices.ContainsFunc(m.e.Indexes, func(i *schema.Index) bool {
-			return i.Name == *in.IndexName
-		})
+		if in.IndexName != nil {
+			return slices.ContainsFunc(m.e.Indexes, func(i *schema.Index) bool { return i.Name == *in.IndexName })
+		}
+		k = keyConditionOf(expression, in.ExpressionAttributeNames, table.Hash)
+		p, ok := attr.ScalarOf(in.ExpressionAttributeValues[k.partition])
+		return ok && m.hasPartition(p)
 	})
 	switch {
 	case m == nil:
 		return
 	case in.IndexName != nil:
-		x.of(m, "").index[*in.IndexName] += int(out.Count)
+		if x.indexes[m] == nil {
+			x.indexes[m] = map[string]int{}
+		}
+		x.indexes[m][*in.IndexName] += int(out.Count)
 		return
 	}
-	r := x.of(m, pk.Text)
-	r.strong = r.strong || aws.ToBool(in.ConsistentRead)
 	low, _ := attr.ScalarOf(in.ExpressionAttributeValues[k.low])
+	whole := map[int]bool{}
 	for _, it := range m.e.Items {
-		if it.Table != table {
+		if it.Table != table || !m.covers(it, k, low.Text) {
 			continue
 		}
-		literal := ""
-		if it.Key != nil {
-			literal = it.Key.Template.LiteralPrefix()
-		}
-		whole := k.kind == "" || k.kind == "begins_with" && strings.HasPrefix(literal, low.Text)
-		part := strings.HasPrefix(low.Text, literal) && literal != ""
-		flatRoot := m.e.Flat && it == m.e.Root && x.operation != "Load" && x.operation != "LoadMany"
-		switch {
-		case whole && in.Limit == nil && !flatRoot && m.list(it.Index) != "":
-			r.whole[it.Index] = true
-		case whole && m.list(it.Index) == "" && !flatRoot:
-			r.whole[it.Index] = true
-		case whole || part:
-			r.counts[it.Index] += int(out.Count)
+		isList := m.list(it.Index) != ""
+		if !isList || in.Limit == nil && strings.Count(low.Text, string(m.e.Delim)) <= m.segments(it.Index) {
+			whole[it.Index] = true
+			x.cover(m, it.Index)
 		}
 	}
-	r.keep(b)
+	for _, it := range itemsOf(b) {
+		i, identity := m.item(table, it)
+		if i < 0 {
+			continue
+		}
+		r := x.of(m, identity)
+		if r.strong = r.strong || aws.ToBool(in.ConsistentRead); x.isEntity() {
+			r.keep(aws.ToString(in.TableName), it)
+		}
+		if whole[i] {
+			r.whole[i] = true
+		} else {
+			r.counts[i]++
+		}
+	}
+}
+
+// covers reports whether a query reads items of a kind.
+func (m *model) covers(it *schema.Item, k keyCondition, low string) bool {
+	switch {
+	case k.kind == "" || it.Key == nil:
+		return true
+	case k.kind == "begins_with":
+		return it.Key.Template.CanBegin(low)
+	}
+	literal := it.Key.Template.LiteralPrefix()
+	return strings.HasPrefix(low, literal) || strings.HasPrefix(literal, low)
+}
+
+// segments returns the number of segments in front of the values of an element's sort key.
+func (m *model) segments(item int) int {
+	k := m.l.Items[item].SortKey
+	if k == nil {
+		return 0
+	}
+	at := 0
+	for _, p := range k.Placeholders {
+		i := strings.IndexByte(k.Template[at:], '{')
+		if i < 0 || p.From != "model" {
+			break
+		}
+		at += i + strings.IndexByte(k.Template[at+i:], '}') + 1
+	}
+	text := k.Template[at:]
+	if i := strings.IndexByte(text, '{'); i >= 0 {
+		text = text[:i]
+	}
+	return strings.Count(k.Template[:at]+text, string(m.e.Delim))
 }
 
 // end records the call.
 func (x *mapped) end(receipt *mapper.Receipt, err error) {
-	x.ended.Store(true)
-	if !x.call.decide(x.call.r.draw) || err != nil {
+	if !x.drawn || err != nil {
+		x.call.ended.Store(true)
 		return
 	}
 	x.mu.Lock()
@@ -327,47 +426,12 @@ func (x *mapped) end(receipt *mapper.Receipt, err error) {
 func (x *mapped) entity(m *model, identity string) entity {
 	x.call.r.mu.Lock()
 	defer x.call.r.mu.Unlock()
-	k := x.call.r.kindOf(m.e.Tables[0].Name, m.e.Name, true, nil)
+	k := x.call.r.kindOf(m.tables[0], m.e.Name, true, nil)
 	hash := recording.Hash(identity)
 	if k != nil && identity != "" {
 		k.used(hash)
 	}
 	return entity{k, hash}
-}
-
-// join adds what queries read of the partition of a flat model to its entity, if the call reads a single one.
-func (x *mapped) join() {
-	for at, r := range x.reads {
-		if !at.m.e.Flat || at.partition() != at.identity {
-			continue
-		}
-		var of *reads
-		n := 0
-		for b, s := range x.reads {
-			if b.m == at.m && b.identity != at.identity && b.partition() == at.identity {
-				of, n = s, n+1
-			}
-		}
-		if n != 1 {
-			continue
-		}
-		maps.Copy(of.whole, r.whole)
-		for i, c := range r.counts {
-			// a query for the elements of an entity covers them all
-			if of.whole[i] = at.m.list(i) != "" && x.operation == "Load"; !of.whole[i] {
-				delete(of.whole, i)
-				of.counts[i] += c
-			}
-		}
-		of.strong, of.content = of.strong || r.strong, append(of.content, r.content...)
-		delete(x.reads, at)
-	}
-}
-
-// partition returns the partition key of an identity.
-func (k readKey) partition() string {
-	pk, _, _ := strings.Cut(k.identity, "\x00")
-	return pk
 }
 
 // recordReads records the reads of the call.
@@ -376,58 +440,81 @@ func (x *mapped) recordReads() {
 	case "Save", "Delete", "Patch", "Transact", "BulkLoad": // their reads are in the price of the write
 		return
 	}
-	x.join()
+	for m, all := range x.indexes {
+		e := x.entity(m, "")
+		x.call.r.mu.Lock()
+		if o := x.call.of(e); o != nil {
+			for name, n := range all {
+				count(&o.Query, name, n)
+			}
+		}
+		if e.kind != nil {
+			declare(m, e.kind)
+		}
+		x.call.r.mu.Unlock()
+	}
 	for at, r := range x.reads {
-		identity := at.identity
-		if at.m.e.Flat && len(r.counts) > 0 && r.counts[at.m.e.Root.Index] > 0 {
-			identity = "" // of several entities
+		e := x.entity(at.m, at.identity)
+		x.call.r.mu.Lock()
+		if o := x.call.of(e); o != nil {
+			x.recordRead(at.m, r, o)
+			if o.All && e.kind != nil && x.isEntity() {
+				e.kind.document(e.hash, sizesOf(at.m, r.content))
+			}
 		}
-		e := x.entity(at.m, identity)
-		x.call.mu.Lock()
-		o := x.call.of(e)
-		o.Strong = r.strong
-		for name, n := range r.index {
-			o.Query[name] += n
-		}
-		if len(r.whole) == len(at.m.e.Items) {
-			o.All = true
+		x.call.r.mu.Unlock()
+	}
+}
+
+// recordRead adds the read of an entity to an operation. r.mu is locked.
+func (x *mapped) recordRead(m *model, r *reads, o *recording.Operation) {
+	o.Strong = o.Strong || r.strong
+	if (x.isEntity() || x.operation == "LoadMany") && len(x.covered[m]) == len(m.e.Items) {
+		o.All = true
+		return
+	}
+	for item := range r.whole {
+		if name := m.list(item); name != "" {
+			include(&o.Reads, name)
 		} else {
-			for item := range r.whole {
-				if name := at.m.list(item); name != "" {
-					include(&o.Reads, name)
-				} else {
-					include(&o.Reads, at.m.names(item)...)
-				}
-			}
+			include(&o.Reads, m.names(item)...)
 		}
-		for item, n := range r.counts {
-			switch name := at.m.list(item); {
-			case name != "" && !r.whole[item]:
-				count(o.Read, name, n)
-			case name == "" && !r.whole[item] && n > 0: // the root items of several entities
-				include(&o.Reads, at.m.names(item)...)
-				o.Count = float64(n)
-			}
-		}
-		x.call.mu.Unlock()
-		if o.All && e.kind != nil && (x.operation == "Load" || x.operation == "Update") {
-			x.document(at.m, e.kind, r.content)
+	}
+	for item, n := range r.counts {
+		if name := m.list(item); name != "" && !r.whole[item] {
+			count(&o.Read, name, n)
 		}
 	}
 }
 
-// document adds the sizes of a loaded entity to the sample.
-func (x *mapped) document(m *model, k *kind, items []charge.Item) {
+// declare adds the indexes of a model to its kind. r.mu is locked.
+func declare(m *model, k *kind) {
+	for _, i := range m.l.Indexes {
+		if len(i.Hash) != 1 || !i.Hash[0].Own || len(i.Range) > 1 || len(i.Range) == 1 && !i.Range[0].Own {
+			continue // its keys are no attributes of a monolith
+		}
+		r := ""
+		if len(i.Range) == 1 {
+			r = i.Range[0].Attribute
+		}
+		k.index(recording.Index{Name: i.Name, Hash: i.Hash[0].Attribute, Range: r, All: i.Include == nil,
+			Attributes: i.Include})
+	}
+}
+
+// sizesOf returns the sizes of a loaded entity.
+func sizesOf(m *model, items []read) recording.Document {
 	d := recording.Document{Sizes: map[string]int{}, Lists: map[string]recording.List{}}
-	for _, it := range items {
-		pk, sk, ok := m.keyOf(it)
-		if !ok {
+	for _, x := range items {
+		it, t := x.item, m.table(x.table)
+		if t == nil {
 			continue
 		}
-		i, _ := m.item(pk, sk)
+		i, _ := m.item(t, it)
 		if i < 0 {
 			continue
 		}
+		sk, _ := attr.ScalarOf(it[t.Range])
 		element := attributes{}
 		for _, a := range m.l.Items[i].Attributes {
 			v, ok := it[a.Name]
@@ -454,9 +541,7 @@ func (x *mapped) document(m *model, k *kind, items []charge.Item) {
 			d.Sizes[name] += 4 + attr.ItemSize(element)
 		}
 	}
-	x.call.r.mu.Lock()
-	defer x.call.r.mu.Unlock()
-	k.document(d)
+	return d
 }
 
 // element adds an element to a list. Fields that are only in the key count as attributes.
@@ -505,14 +590,11 @@ func (x *mapped) recordWrites(receipt *mapper.Receipt) {
 		}
 		item, identity := -1, ""
 		m := x.call.r.modelOf(func(m *model) bool {
-			for _, t := range m.e.Tables {
-				item, identity = m.item(key.Scalar{Type: t.HashType, Text: w.Partition},
+			if t := m.table(w.Table); t != nil {
+				item, identity = m.itemOf(t, key.Scalar{Type: t.HashType, Text: w.Partition},
 					key.Scalar{Type: t.RangeType, Text: w.Sort})
-				if item >= 0 {
-					return true
-				}
 			}
-			return false
+			return item >= 0
 		})
 		if m != nil {
 			e := x.entity(m, identity)
@@ -520,8 +602,12 @@ func (x *mapped) recordWrites(receipt *mapper.Receipt) {
 		}
 	}
 	for e, all := range changes {
-		x.call.mu.Lock()
+		x.call.r.mu.Lock()
 		o := x.call.of(e)
+		if o == nil {
+			x.call.r.mu.Unlock()
+			continue
+		}
 		o.Atomic = o.Atomic || p.Mode == "transaction" && len(p.Items) > 1
 		for _, c := range all {
 			w, isRoot := c.write, c.m.e.Items[c.item] == c.m.e.Root
@@ -533,17 +619,17 @@ func (x *mapped) recordWrites(receipt *mapper.Receipt) {
 			case isRoot && w.Kind == "delete":
 				o.Delete = true
 			case name != "" && isNew:
-				o.Add[name]++
+				count(&o.Add, name, 1)
 			case name != "" && w.Kind == "delete":
-				o.Remove[name]++
+				count(&o.Remove, name, 1)
 			case name != "":
-				o.Change[name]++
+				count(&o.Change, name, 1)
 			case w.Kind == "delete" || isNew:
 				include(&o.Writes, c.m.names(c.item)...)
 			default:
 				include(&o.Writes, c.m.named(c.item, w.Attributes)...)
 			}
 		}
-		x.call.mu.Unlock()
+		x.call.r.mu.Unlock()
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,9 +37,11 @@ const defaultRate = 1.0 / 64
 type Recorder struct {
 	rate float64
 	// least is the least hash of a key that is not recorded.
-	least uint64
-	seed  maphash.Seed
-	keys  sync.Map // []string by table
+	least     uint64
+	seed      maphash.Seed
+	id        string
+	keys      sync.Map // []string by table
+	partition sync.Map // the partition key's attribute by table, if it is known
 	// hasModels reports that a mapper has the observer.
 	hasModels atomic.Bool
 
@@ -47,24 +51,32 @@ type Recorder struct {
 	contents *contents
 	models   []*model
 	dropped  int
+	// unkeyed are numbers of requests on tables whose key attributes are unknown.
+	unkeyed map[string]int
 }
 
-// kind collects what a recording has of a kind of entities.
+// kind collects the recording of a kind of entities.
 type kind struct {
 	recording.Kind
 	operations map[string]*recording.Operation
-	// keys are hashes of the first entities, and attributes the numbers of entities that have each attribute.
-	keys       map[uint64]bool
-	attributes map[string]int
-	entities   int
+	// keys are hashes of the first entities, and names those of the first entities that have an attribute.
+	keys  map[uint64]bool
+	names map[string][]uint64
+	// rows are the positions of entities in the sample.
+	rows map[uint64]int
 }
 
 // Limits of the memory.
 const (
-	maxKinds      = 64
+	maxKinds      = 128
+	maxOfTable    = 16  // kinds
 	maxOperations = 200 // of a kind
 	maxNames      = 200 // of attributes of a kind
+	maxIndexes    = 20  // of a kind
 )
+
+// recorders numbers the recorders of the process.
+var recorders atomic.Int64
 
 // New returns a recorder. Its time begins now.
 func New(o Options) *Recorder {
@@ -72,18 +84,32 @@ func New(o Options) *Recorder {
 		o.Rate = defaultRate
 	}
 	r := &Recorder{
+		id:   fmt.Sprint("itemize/record ", recorders.Add(1)),
 		rate: o.Rate, least: math.MaxUint64, seed: maphash.MakeSeed(), from: time.Now(), kinds: map[string]*kind{},
-		contents: newContents(),
+		contents: newContents(), unkeyed: map[string]int{},
 	}
 	if o.Rate < 1 {
 		r.least = uint64(o.Rate * math.MaxUint64)
 	}
 	for table, names := range o.Keys {
-		names = slices.Clone(names)
-		slices.Sort(names)
-		r.keys.Store(table, names)
+		r.setKeys(table, names)
+		if len(names) > 0 {
+			r.partition.Store(table, names[0])
+		}
 	}
 	return r
+}
+
+// setKeys keeps the key attributes of a table.
+func (r *Recorder) setKeys(table string, names []string) {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	r.keys.Store(table, names)
+	for _, name := range names {
+		if len(names) == 1 || strings.EqualFold(name, "pk") {
+			r.partition.Store(table, name)
+		}
+	}
 }
 
 // isSampled reports whether the item with the hash of its key is recorded.
@@ -98,27 +124,58 @@ func (r *Recorder) kindOf(table, name string, isModel bool, keys []string) *kind
 	if k := r.kinds[at]; k != nil {
 		return k
 	}
+	of := 0
+	for _, k := range r.kinds {
+		if k.Table == table {
+			of++
+		}
+	}
+	if of >= maxOfTable && name != otherKinds { // the beginnings of keys count as values
+		return r.kindOf(table, otherKinds, isModel, keys)
+	}
 	if len(r.kinds) >= maxKinds {
 		return nil
 	}
 	k := &kind{
 		Kind:       recording.Kind{Table: table, Name: name, Model: isModel, Keys: keys},
-		operations: map[string]*recording.Operation{}, keys: map[uint64]bool{}, attributes: map[string]int{},
+		operations: map[string]*recording.Operation{}, keys: map[uint64]bool{}, names: map[string][]uint64{},
+		rows: map[uint64]int{},
 	}
 	r.kinds[at] = k
 	return k
 }
 
 // add records an operation. r.mu is locked.
-func (r *Recorder) add(k *kind, o *recording.Operation) {
+func (r *Recorder) add(e entity, o *recording.Operation) {
+	k := e.kind
 	if k == nil {
 		r.dropped++
 		return
+	}
+	k.has(e.hash, o.Writes...)
+	k.has(e.hash, o.Reads...)
+	for _, all := range []map[string]int{o.Add, o.Change, o.Remove, o.Read} {
+		for name := range all {
+			k.has(e.hash, name)
+		}
 	}
 	id := o.Signature()
 	if at := k.operations[id]; at != nil {
 		at.Merge(o)
 		return
+	}
+	if len(k.operations) >= maxOperations/2 { // names that few entities have are not worth the room
+		o = renamed(*o, func(name string) string {
+			if !k.Model && len(k.names[name]) < leastShared {
+				return hidden
+			}
+			return name
+		})
+		if at := k.operations[o.Signature()]; at != nil {
+			at.Merge(o)
+			return
+		}
+		id = o.Signature()
 	}
 	if len(k.operations) >= maxOperations {
 		r.dropped++
@@ -130,29 +187,65 @@ func (r *Recorder) add(k *kind, o *recording.Operation) {
 // used counts an entity. r.mu is locked.
 func (k *kind) used(hash uint64) {
 	k.Entities.Add(hash)
-	if len(k.keys) < leastShared {
+	if len(k.keys) < manyEntities {
 		k.keys[hash] = true
 	}
 }
 
-// document adds the sizes of an entity to the sample.
-func (k *kind) document(d recording.Document) {
-	k.Seen++
-	if len(k.Documents) < recording.MaxDocuments {
-		k.Documents = append(k.Documents, d)
-	} else if i := rand.IntN(k.Seen); i < len(k.Documents) {
-		k.Documents[i] = d
+// has notes that an entity has attributes. r.mu is locked.
+func (k *kind) has(hash uint64, names ...string) {
+	for _, name := range names {
+		all, ok := k.names[name]
+		if !ok && len(k.names) >= maxNames || len(all) >= leastShared || slices.Contains(all, hash) {
+			continue
+		}
+		k.names[name] = append(all, hash)
 	}
 }
 
-// has counts the names of the attributes of an entity.
-func (k *kind) has(d recording.Document) {
-	k.entities++
-	for name := range d.Sizes {
-		if _, ok := k.attributes[name]; ok || len(k.attributes) < maxNames {
-			k.attributes[name]++
+// index adds an index, or attributes to it. r.mu is locked.
+func (k *kind) index(x recording.Index) {
+	for i := range k.Indexes {
+		if y := &k.Indexes[i]; y.Name == x.Name {
+			y.All = y.All || x.All
+			include(&y.Attributes, x.Attributes...)
+			return
 		}
 	}
+	if len(k.Indexes) < maxIndexes {
+		slices.Sort(x.Attributes)
+		k.Indexes = append(k.Indexes, x)
+	}
+}
+
+// isRow reports whether the sizes of an entity are in the sample. r.mu is locked.
+func (k *kind) isRow(hash uint64) bool {
+	_, ok := k.rows[hash]
+	return ok
+}
+
+// document adds the sizes of an entity to the sample, or replaces them. r.mu is locked.
+func (k *kind) document(hash uint64, d recording.Document) {
+	if i, ok := k.rows[hash]; ok {
+		k.Documents[i] = d
+		return
+	}
+	k.Seen++
+	i := len(k.Documents)
+	if i >= recording.MaxDocuments {
+		if i = rand.IntN(k.Seen); i >= len(k.Documents) {
+			return
+		}
+		for old, at := range k.rows {
+			if at == i {
+				delete(k.rows, old)
+			}
+		}
+		k.Documents[i] = d
+	} else {
+		k.Documents = append(k.Documents, d)
+	}
+	k.rows[hash] = i
 }
 
 // Names and literals that fewer entities share count as values. Of few entities, as in a test, all names are shown.
@@ -161,10 +254,12 @@ const (
 	manyEntities = 25
 )
 
-// hidden replaces names of attributes that count as values, and otherKinds such beginnings of keys.
+// hidden replaces names of attributes that count as values, and otherKinds such beginnings of keys. plainKind is the
+// name of a kind whose keys have no common beginning.
 const (
 	hidden     = "rare attributes"
 	otherKinds = "{...}"
+	plainKind  = "items"
 )
 
 // file returns the recording so far.
@@ -173,7 +268,8 @@ func (r *Recorder) file() *recording.File {
 	defer r.mu.Unlock()
 	f := &recording.File{
 		Format: recording.Format, From: r.from, To: time.Now(), Rate: r.rate, Dropped: r.dropped,
-		Kinds: []*recording.Kind{},
+		Unkeyed: maps.Clone(r.unkeyed),
+		Kinds:   []*recording.Kind{},
 	}
 	for _, k := range r.kinds {
 		x := k.public()
@@ -188,20 +284,29 @@ func (r *Recorder) file() *recording.File {
 // public returns a kind without names that count as values.
 func (k *kind) public() *recording.Kind {
 	x := k.Kind
-	if !x.Model && len(k.keys) < leastShared {
+	switch {
+	case x.Model:
+	case len(k.keys) < leastShared && x.Name != plainKind:
 		x.Name = otherKinds
 	}
 	show := func(name string) string {
-		if !x.Model && k.entities >= manyEntities && k.attributes[name] < leastShared && !slices.Contains(x.Keys,
-			name) {
+		if !x.Model && len(k.keys) >= manyEntities && len(k.names[name]) < leastShared && !slices.Contains(x.Keys, name) {
 			return hidden
 		}
 		return name
 	}
-	x.Operations, x.Documents = nil, nil
+	x.Operations, x.Documents, x.Indexes = nil, nil, nil
+	for _, i := range k.Indexes {
+		i.Hash, i.Attributes = show(i.Hash), renamed(recording.Operation{Reads: i.Attributes}, show).Reads
+		if i.Range != "" {
+			i.Range = show(i.Range)
+		}
+		x.Indexes = append(x.Indexes, i)
+	}
 	for _, o := range k.operations {
 		x.Operations = append(x.Operations, renamed(*o, show))
 	}
+	parts := k.shownParts()
 	for _, d := range k.Documents {
 		to := recording.Document{Sizes: map[string]int{}, Lists: map[string]recording.List{}}
 		for name, n := range d.Sizes {
@@ -209,12 +314,48 @@ func (k *kind) public() *recording.Kind {
 		}
 		for name, l := range d.Lists {
 			if show(name) == name {
-				to.Lists[name] = l
+				to.Lists[name] = parts(name, l)
 			}
 		}
 		x.Documents = append(x.Documents, to)
 	}
 	return &x
+}
+
+// shownParts returns the function that hides names of attributes of elements which few elements have.
+func (k *kind) shownParts() func(string, recording.List) recording.List {
+	rows, names := map[string]int{}, map[string]map[string]int{}
+	for _, d := range k.Documents {
+		for name, l := range d.Lists {
+			if names[name] == nil {
+				names[name] = map[string]int{}
+			}
+			rows[name] += len(l.Attributes)
+			for _, row := range l.Attributes {
+				for part := range row {
+					names[name][part]++
+				}
+			}
+		}
+	}
+	return func(name string, l recording.List) recording.List {
+		if k.Model || rows[name] < manyEntities {
+			return l
+		}
+		all := l.Attributes
+		l.Attributes = nil
+		for _, row := range all {
+			to := map[string]int{}
+			for part, n := range row {
+				if names[name][part] < leastShared {
+					part = hidden
+				}
+				to[part] += n
+			}
+			l.Attributes = append(l.Attributes, to)
+		}
+		return l
+	}
 }
 
 // renamed returns an operation with other names of attributes.
@@ -275,5 +416,6 @@ func (r *Recorder) WriteFile(path string) error {
 // the operation counts as a read of these alone, and not of all attributes of the items that it reads.
 func (r *Recorder) Begin(ctx context.Context, name string, attributes ...string) (_ context.Context, end func()) {
 	c := &call{r: r, name: name, uses: attributes, ops: map[entity]*recording.Operation{}}
+	c.parent = r.callOf(ctx)
 	return context.WithValue(ctx, callKey{}, c), c.end
 }

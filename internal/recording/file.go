@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -29,12 +31,24 @@ type File struct {
 	Kinds []*Kind `json:"kinds"`
 	// Dropped is the number of recorded operations that had no room.
 	Dropped int `json:"dropped,omitempty"`
+	// Unkeyed are numbers of requests on tables whose key attributes the recorder did not know.
+	Unkeyed map[string]int `json:"unkeyed,omitempty"`
 
-	// spans are the times of all files that were merged.
-	spans []span
+	// spans are the times of all files that were merged, by table.
+	spans map[string][]span
 }
 
 type span struct{ from, to time.Time }
+
+// Index is an index that was queried.
+type Index struct {
+	Name  string `json:"name"`
+	Hash  string `json:"hash"`
+	Range string `json:"range,omitempty"`
+	// Attributes are those that its entries had, All means all of the item.
+	Attributes []string `json:"attributes,omitempty"`
+	All        bool     `json:"all,omitempty"`
+}
 
 // Kind is a kind of entities: those of a model, or items of a table with similar keys.
 type Kind struct {
@@ -47,6 +61,7 @@ type Kind struct {
 	// Entities estimates the number of different entities that were recorded.
 	Entities   Sketch       `json:"entities"`
 	Operations []*Operation `json:"operations"`
+	Indexes    []Index      `json:"indexes,omitempty"`
 	// Documents are a random sample of entities, and Seen is the number of those that it is from.
 	Documents []Document `json:"documents,omitempty"`
 	Seen      int        `json:"seen,omitempty"`
@@ -89,8 +104,10 @@ func (k *Kind) merge(l *Kind, rate float64) {
 
 // Operation describes equal calls on one entity each. Elements are counted in sum over all calls.
 type Operation struct {
-	// Name is the name that the program gave the operation, or that of the call.
-	Name string `json:"name"`
+	// Name is the name that the program gave the operation, or that of the call. Requests are its requests to
+	// DynamoDB, without those of mappers.
+	Name     string   `json:"name"`
+	Requests []string `json:"requests,omitempty"`
 	// Count is the number of recorded calls: after a merge, of all calls.
 	Count  float64  `json:"count"`
 	Writes []string `json:"writes,omitempty"`
@@ -109,8 +126,9 @@ type Operation struct {
 	Read   map[string]int `json:"read,omitempty"`
 	// Query is the number of entries that queries of an index read, by index.
 	Query map[string]int `json:"query,omitempty"`
-	// Scan are the attributes that the filter of a scan compares, and Found is the number of items found.
-	Scan  []string `json:"scan,omitempty"`
+	// Scan are the attributes that the filter of a scan compares with a value, and Found is the number of items found.
+	// A scan without such a filter has an empty list.
+	Scan  []string `json:"scan,omitzero"`
 	Found int      `json:"found,omitempty"`
 }
 
@@ -149,25 +167,87 @@ func Read(text []byte) (*File, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	f := new(File)
-	if err := d.Decode(f); err != nil {
+	switch err := d.Decode(f); {
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, errors.New("it is empty")
+	case err != nil:
 		return nil, err
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("text after its end, at byte %d: pass each recording as a file", d.InputOffset())
 	}
 	switch {
 	case f.Format != Format:
 		return nil, fmt.Errorf("the format is %q: this version reads %q", f.Format, Format)
-	case f.Rate <= 0 || f.Rate > 1 || f.To.Before(f.From):
+	case f.Rate <= 0 || f.Rate > 1 || f.To.Before(f.From) || slices.Contains(f.Kinds, nil):
 		return nil, fmt.Errorf("rate %v, from %v to %v: the recording is damaged", f.Rate, f.From, f.To)
 	}
 	return f, nil
 }
 
+// errDamaged is the error of a file that no recorder has written.
+var errDamaged = errors.New("the recording is damaged: record again")
+
+// check refuses contents that no recorder writes.
+func (f *File) check() error {
+	for _, k := range f.Kinds {
+		if k == nil || k.Seen < 0 || len(k.Documents) > MaxDocuments || len(k.Documents) > 0 && k.Seen < len(k.Documents) {
+			return errDamaged
+		}
+		for _, d := range k.Documents {
+			for name, n := range d.Sizes {
+				if name == "" || n < 0 {
+					return errDamaged
+				}
+			}
+			for _, l := range d.Lists {
+				if l.Count < 0 {
+					return errDamaged
+				}
+			}
+		}
+		for _, o := range k.Operations {
+			if o == nil || !(o.Count >= 0 && o.Count < 1e15) || o.Found < 0 {
+				return errDamaged
+			}
+			for _, all := range []map[string]int{o.Add, o.Change, o.Remove, o.Read, o.Query} {
+				for name, n := range all {
+					if name == "" || n < 0 {
+						return errDamaged
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // signature identifies equal operations.
 func (o *Operation) signature() string {
-	return fmt.Sprint(o.Name, o.Writes, o.Reads, o.All, o.Insert, o.Delete, o.Unknown, o.Atomic, o.Strong, keys(o.Add),
-		keys(o.Change), keys(o.Remove), keys(o.Read), keys(o.Query), o.Scan)
+	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %q %v %v", o.Name, o.Requests, o.Writes, o.Reads, keys(o.Add),
+		keys(o.Change), keys(o.Remove), keys(o.Read), keys(o.Query), o.Scan, o.Scan == nil,
+		[]bool{o.All, o.Insert, o.Delete, o.Unknown, o.Atomic, o.Strong})
 }
 
 func keys(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
+
+// isWrite reports whether the operation sends a write. Of a call of a mapper, one that changes something does.
+func (o *Operation) isWrite() bool {
+	if o.Insert || o.Delete || o.Unknown || len(o.Writes)+len(o.Add)+len(o.Change)+len(o.Remove) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(o.Requests, func(r string) bool { return slices.Contains(writeRequests, r) })
+}
+
+// isPut reports whether the operation replaces items that exist.
+func (o *Operation) isPut() bool {
+	return !o.Insert && !o.Delete && slices.ContainsFunc(append([]string{o.Name}, o.Requests...), func(r string) bool {
+		return r == "PutItem" || r == "BatchWriteItem" || r == "TransactWriteItems"
+	})
+}
 
 // Merge adds an operation to the counts of an equal one.
 func (o *Operation) Merge(p *Operation) {
@@ -177,6 +257,9 @@ func (o *Operation) Merge(p *Operation) {
 		{&o.Add, &p.Add}, {&o.Change, &p.Change}, {&o.Remove, &p.Remove}, {&o.Read, &p.Read}, {&o.Query, &p.Query},
 	} {
 		for name, n := range *pair[1] {
+			if *pair[0] == nil {
+				*pair[0] = map[string]int{}
+			}
 			(*pair[0])[name] += n
 		}
 	}
@@ -206,7 +289,7 @@ const MaxDocuments = 40
 
 // Merge merges recordings. Operations add up, over the time that at least one process recorded.
 func Merge(files ...*File) *File {
-	out := &File{Format: Format, Rate: 1}
+	out := &File{Format: Format, Rate: 1, spans: map[string][]span{}}
 	kinds := map[string]*Kind{}
 	operations := map[string]*Operation{}
 	for _, f := range files {
@@ -217,8 +300,14 @@ func Merge(files ...*File) *File {
 			out.To = f.To
 		}
 		out.Dropped += f.Dropped
-		if out.spans = append(out.spans, f.spans...); len(f.spans) == 0 {
-			out.spans = append(out.spans, span{f.From, f.To})
+		for table, n := range f.Unkeyed {
+			if out.Unkeyed == nil {
+				out.Unkeyed = map[string]int{}
+			}
+			out.Unkeyed[table] += n
+		}
+		for table, spans := range f.spansOf() {
+			out.spans[table] = append(out.spans[table], spans...)
 		}
 		for _, k := range f.Kinds {
 			at := k.Table + "\x00" + k.Name
@@ -230,6 +319,7 @@ func Merge(files ...*File) *File {
 			}
 			to.Entities.merge(k.Entities)
 			to.merge(k, f.Rate)
+			to.indexes(k.Indexes)
 			for _, o := range k.Operations {
 				s := o.scaled(f.Rate)
 				id := at + "\x00" + o.signature()
@@ -270,12 +360,39 @@ func (k *Kind) documents(l *Kind) {
 	k.Seen = total
 }
 
-// Duration is the time that at least one process recorded.
-func (f *File) Duration() time.Duration {
-	spans := slices.Clone(f.spans)
-	if len(spans) == 0 {
-		spans = []span{{f.From, f.To}}
+// indexes adds indexes.
+func (k *Kind) indexes(all []Index) {
+	for _, x := range all {
+		i := slices.IndexFunc(k.Indexes, func(y Index) bool { return y.Name == x.Name })
+		if i < 0 {
+			k.Indexes = append(k.Indexes, x)
+			continue
+		}
+		y := &k.Indexes[i]
+		y.All = y.All || x.All
+		for _, a := range x.Attributes {
+			if !slices.Contains(y.Attributes, a) {
+				y.Attributes = append(slices.Clone(y.Attributes), a)
+			}
+		}
 	}
+}
+
+// spansOf returns the times of a recording, by table.
+func (f *File) spansOf() map[string][]span {
+	if f.spans != nil {
+		return f.spans
+	}
+	out := map[string][]span{}
+	for _, k := range f.Kinds {
+		out[k.Table] = []span{{f.From, f.To}}
+	}
+	return out
+}
+
+// Duration is the time that at least one process recorded requests on a table.
+func (f *File) Duration(table string) time.Duration {
+	spans := slices.Clone(f.spansOf()[table])
 	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
 	var sum time.Duration
 	var end time.Time

@@ -144,14 +144,14 @@ func timeOf(stamps []string) (time.Duration, error) {
 
 // Rates returns the requests of a month in a table that a recording has.
 func (f *File) Rates(table string) (reads, writes float64) {
-	month := float64(Month) / float64(max(time.Second, f.Duration()))
+	month := float64(Month) / float64(max(1, f.Duration(table)))
 	for _, k := range f.Kinds {
 		if k.Table != table {
 			continue
 		}
 		for _, o := range k.Operations {
 			n := o.Count * month
-			if o.Insert || o.Delete || o.Unknown || len(o.Writes)+len(o.Add)+len(o.Change)+len(o.Remove) > 0 {
+			if o.isWrite() {
 				writes += n
 			} else {
 				reads += n

@@ -40,7 +40,7 @@ func aRecording(from, hours int, rate float64, keys int) *File {
 // Operations of several processes add up over the time that at least one of them recorded, whatever their rates.
 func TestRecordingsMerge(t *testing.T) {
 	f := Merge(aRecording(0, 10, 1, 50), aRecording(5, 10, 0.5, 25), aRecording(100, 5, 1, 10))
-	if d := f.Duration(); d != 20*time.Hour {
+	if d := f.Duration("t"); d != 20*time.Hour {
 		t.Errorf("%v recorded", d)
 	}
 	k := f.Kinds[0]
@@ -54,7 +54,7 @@ func TestRecordingsMerge(t *testing.T) {
 		t.Errorf("%v entities", n)
 	}
 	again := Merge(Merge(aRecording(0, 10, 1, 50), aRecording(5, 10, 0.5, 25)), aRecording(100, 5, 1, 10))
-	if again.Duration() != f.Duration() || !reflect.DeepEqual(again.Kinds[0].Operations, k.Operations) {
+	if again.Duration("t") != f.Duration("t") || !reflect.DeepEqual(again.Kinds[0].Operations, k.Operations) {
 		t.Errorf("%+v; in two steps %+v", k, again.Kinds[0])
 	}
 	w, notes, err := f.Workload(k, 10, forecast.Workload{})

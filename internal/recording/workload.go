@@ -22,7 +22,7 @@ func (f *File) Workload(k *Kind, entities int, sizes forecast.Workload) (forecas
 	w := sizes
 	w.Operations, w.Name = nil, cmp.Or(sizes.Name, k.Name)
 	var notes []string
-	d := f.Duration()
+	d := f.Duration(k.Table)
 	if d <= 0 {
 		return w, nil, fmt.Errorf("the recording has no time: record for a day")
 	}
@@ -38,6 +38,10 @@ func (f *File) Workload(k *Kind, entities int, sizes forecast.Workload) (forecas
 		}
 		notes = append(notes, fmt.Sprintf("%s %d entities were used in that time: -entities sets the number of all", at,
 			w.Entities))
+	}
+	if n := f.Unkeyed[k.Table]; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d requests came before the recorder knew the key attributes of %s: set "+
+			"record.Options.Keys", n, k.Table))
 	}
 	if f.Dropped > 0 {
 		notes = append(notes, fmt.Sprintf("%d operations are missing: the recorder had no room for more kinds",
@@ -57,8 +61,12 @@ func (f *File) Workload(k *Kind, entities int, sizes forecast.Workload) (forecas
 	}
 	ops, more := k.operations()
 	notes = append(notes, more...)
+	notes = append(notes, k.addMissing(&w, names, len(sizes.Attributes) > 0)...)
+	queried, more := k.addIndexes(&w, names)
+	notes = append(notes, more...)
 	for _, o := range ops {
 		op := o.forecast(names)
+		maps.DeleteFunc(op.Query, func(name string, _ int) bool { return !queried[name] })
 		op.PerMonth = rounded(o.Count * float64(Month) / float64(d) / float64(w.Entities))
 		if op.Scan != nil {
 			op.PerMonth = rounded(o.Count * float64(Month) / float64(d))
@@ -73,6 +81,77 @@ func (f *File) Workload(k *Kind, entities int, sizes forecast.Workload) (forecas
 			cmp.Or(k.Name, k.Table))
 	}
 	return w, notes, nil
+}
+
+// addMissing adds attributes that operations use and no sampled entity has, with a guess of their size. Those that are missing
+// in another workload (fixed) do not count.
+func (k *Kind) addMissing(w *forecast.Workload, names map[string]bool, fixed bool) (notes []string) {
+	if len(w.Attributes) == 0 {
+		return nil
+	}
+	missing := map[string]bool{}
+	for _, o := range k.Operations {
+		used := slices.Concat(o.Writes, o.Reads, keys(o.Add), keys(o.Change), keys(o.Remove), keys(o.Read))
+		for _, n := range used {
+			if _, ok := names[n]; !ok && !slices.Contains(k.Keys, n) {
+				missing[n] = true
+			}
+		}
+	}
+	all := slices.Sorted(maps.Keys(missing))
+	switch text := strings.Join(all, ", "); {
+	case len(all) == 0:
+	case fixed:
+		notes = append(notes, fmt.Sprintf("operations use %s, which the workload of -sizes lacks: they do not count", text))
+	default:
+		notes = append(notes, fmt.Sprintf("operations use %s, which no sampled entity has: the sizes are guesses", text))
+		for _, n := range all {
+			if len(w.Attributes) < maxAttributes {
+				w.Attributes = append(w.Attributes, forecast.Attribute{Name: n, Sizes: []int{len(n) + guessed}})
+				names[n] = false
+			}
+		}
+	}
+	return notes
+}
+
+// guessed is the guess of the size of a value, in bytes.
+const guessed = 8
+
+// addIndexes adds the indexes that operations query to a workload. It returns those that the workload has.
+func (k *Kind) addIndexes(w *forecast.Workload, names map[string]bool) (known map[string]bool, notes []string) {
+	known = map[string]bool{}
+	for _, x := range w.Indexes {
+		known[x.Name] = true
+	}
+	for _, x := range k.Indexes {
+		if known[x.Name] {
+			continue
+		}
+		_, hash := names[x.Hash]
+		if _, ok := names[x.Range]; !hash || !ok && x.Range != "" {
+			notes = append(notes, fmt.Sprintf("queries of the index %s do not count: its keys %s are no attributes of the "+
+				"sampled entities", x.Name, strings.TrimSpace(x.Hash+" "+x.Range)))
+			continue
+		}
+		i := forecast.Index{Name: x.Name, Hash: x.Hash, Range: x.Range, All: x.All}
+		for _, a := range x.Attributes {
+			if _, ok := names[a]; ok && a != x.Hash && a != x.Range {
+				i.Attributes = append(i.Attributes, a)
+			}
+		}
+		rest := 0
+		for a := range names {
+			if a != x.Hash && a != x.Range {
+				rest++
+			}
+		}
+		if i.All = i.All || len(i.Attributes) == rest; i.All {
+			i.Attributes = nil
+		}
+		w.Indexes, known[x.Name] = append(slices.Clone(w.Indexes), i), true
+	}
+	return known, notes
 }
 
 // used returns the attributes that operations name, and whether they use their elements.
@@ -93,7 +172,7 @@ func (k *Kind) used() map[string]bool {
 
 func empty(op forecast.Operation) bool {
 	return !op.All && len(op.Writes)+len(op.Reads)+len(op.Add)+len(op.Change)+len(op.Remove)+len(op.Read)+
-		len(op.Query)+len(op.Scan) == 0
+		len(op.Query) == 0 && op.Scan == nil
 }
 
 // rounded returns a number with four significant digits.
@@ -111,20 +190,22 @@ func (k *Kind) operations() (out []*Operation, notes []string) {
 	for _, o := range k.Operations {
 		if o.Unknown {
 			unknown[o.Name] += o.Count
-		} else if len(o.Writes)+len(o.Add)+len(o.Change)+len(o.Remove) > 0 && !o.Insert && !o.Delete {
+		} else if o.isPut() {
 			understood[o.Name] += o.Count
 		}
 	}
-	lost := 0.0
+	lost, idle := 0.0, 0.0
 	for _, o := range k.Operations {
 		switch {
 		case !o.Unknown:
 			scaled := o
-			isWrite := len(o.Writes)+len(o.Add)+len(o.Change)+len(o.Remove) > 0 && !o.Insert && !o.Delete
-			if n := understood[o.Name]; isWrite && n > 0 && unknown[o.Name] > 0 {
+			if n := understood[o.Name]; o.isPut() && n > 0 && unknown[o.Name] > 0 {
 				scaled = o.scaled(1 / (1 + unknown[o.Name]/n))
 			}
 			out = append(out, scaled)
+			if scaled.isPut() && len(o.Writes)+len(o.Add)+len(o.Change)+len(o.Remove) == 0 {
+				idle += scaled.Count
+			}
 		case understood[o.Name] == 0:
 			lost += o.Count
 			out = append(out, o)
@@ -135,6 +216,10 @@ func (k *Kind) operations() (out []*Operation, notes []string) {
 			notes = append(notes, fmt.Sprintf("%.0f of %.0f calls of %s replaced items of unknown content: they count "+
 				"like the other calls", unknown[name], unknown[name]+understood[name], name))
 		}
+	}
+	if idle > 0 {
+		notes = append(notes, fmt.Sprintf("%.0f calls replaced items by the same content: they cost write units today, and "+
+			"nothing with a mapper", idle))
 	}
 	if lost > 0 {
 		notes = append(notes, fmt.Sprintf("%.0f calls replaced items of unknown content: they count as writes of all "+
@@ -162,10 +247,10 @@ func (o *Operation) forecast(described map[string]bool) forecast.Operation {
 	}
 	if o.Scan != nil {
 		op.Found = max(1, int(float64(o.Found)/max(1, o.Count)+0.5))
-		if len(op.Scan) == 0 {
-			op.Scan, op.Found = nil, 0
-		}
 		op.All = false
+		if op.Scan == nil {
+			op.Scan = []string{}
+		}
 		return op
 	}
 	counts := func(all map[string]int, to *[]string) map[string]int {
@@ -211,12 +296,16 @@ func name(ops []forecast.Operation) {
 	for i := range ops {
 		op := &ops[i]
 		if n[op.Name] > 1 {
-			parts := slices.Concat(op.Writes, op.Reads, keys(op.Add), keys(op.Change), keys(op.Remove), keys(op.Read))
+			parts := slices.Concat(op.Writes, op.Reads, keys(op.Add), keys(op.Change), keys(op.Remove), keys(op.Read),
+				keys(op.Query), op.Scan)
 			if op.All {
 				parts = append(parts, "all")
 			}
 			if len(parts) > 4 {
 				parts = append(parts[:3:3], fmt.Sprintf("%d more", len(parts)-3))
+			}
+			if len(parts) == 0 {
+				parts = []string{"nothing known"}
 			}
 			op.Name += ": " + strings.Join(parts, ", ")
 		}
