@@ -18,6 +18,9 @@ type Advice struct {
 	// is proven optimal.
 	Bound float64 `json:"bound"`
 	Exact bool    `json:"exact"`
+	// Overhead and ElementOverhead are those of the workload, or those of the exact sizes of the present layout.
+	Overhead        int `json:"overhead,omitempty"`
+	ElementOverhead int `json:"elementOverhead,omitempty"`
 	// Once is the price in dollars of rewriting all stored entities from the present to the best layout.
 	Once float64 `json:"once"`
 	// Changes lead from the present to the best layout; each is the one that saves most after those before it. Changes
@@ -60,18 +63,39 @@ func (w Workload) Advise(p Prices, present Layout) (*Advice, error) {
 	}
 	v := b.without(b.best.split)
 	v.contiguous, v.groups = false, b.best.groups
-	a := &Advice{Today: exact, Best: v.named(b.best.items), Exact: b.exact}
-	a.Best.Layout.Compress, a.Best.Layout.External, a.Best.Layout.Preview = base.Compress, base.External, base.Preview
+	a := &Advice{Today: exact, Best: v.named(b.best.items), Exact: b.exact, Overhead: w.Overhead, ElementOverhead: w.ElementOverhead}
+	a.Best.Layout = a.Best.Layout.with(base)
+	if exact.NotStorable == "" && exact.Total <= a.Best.Total { // sizes of a model are better than means
+		a.Best, a.Exact = exact, a.Exact && exact.Total == a.Best.Total
+		a.Best.Layout.Name = "advised"
+		a.Bound = min(b.bound, exact.Total)
+		a.Changes = m.optional(a.Best, a.Best.Layout.tags())
+		return a, nil
+	}
 	a.Bound = min(b.bound, a.Best.Total)
 	from, to := numbered(m, present, a.Best.Layout)
-	r := &route{m: m, from: from, to: to, base: base}
-	if present.Fields != nil {
+	r := &route{m: m, model: present.Fields != nil, from: from, to: to, base: base}
+	if r.model {
 		a.Best.Layout.Fields = r.fields(present, a.Best.Layout)
 	}
 	r.tags = a.Best.Layout.tags()
 	a.Changes = slices.Concat(r.changes(), m.optional(a.Best, r.tags))
 	a.Once = m.rewrite(present, a.Best.Layout)
 	return a, nil
+}
+
+// with returns the layout with compressed and external attributes, of those that share items.
+func (l Layout) with(base Layout) Layout {
+	some := func(names []string) (out []string) {
+		for _, n := range names {
+			if !slices.Contains(l.Elements, n) {
+				out = append(out, n)
+			}
+		}
+		return out
+	}
+	l.Compress, l.External, l.Preview = some(base.Compress), some(base.External), base.Preview
+	return l
 }
 
 // pinnedBy returns the attributes that cannot leave the root item of a model.
@@ -114,11 +138,28 @@ func (m *model) overheadOf(l Layout) (item, element int) {
 
 // without returns the model of layouts whose items do not have some lists: their elements are items.
 func (b *bounding) without(split uint) *model {
-	l := b.base
-	for a := range bitsOf(split) {
-		l.Elements = append(l.Elements, b.m.w.Attributes[a].Name)
+	if m := b.models[split]; m != nil {
+		return m
 	}
-	return b.raw.of(l)
+	m := *b.m
+	m.split, m.ops = split, slices.Clone(b.m.ops)
+	for i := range m.ops {
+		op := &m.ops[i]
+		op.elements = make([]elementCost, m.samples)
+		for a := range bitsOf(split) {
+			of := b.lists[a].ops[i].elements
+			for s := range op.elements {
+				e := &op.elements[s]
+				e.write, e.touched = e.write+of[s].write, e.touched+of[s].touched
+				e.reads, e.adds = append(e.reads, of[s].reads...), e.adds || of[s].adds
+			}
+		}
+	}
+	if len(b.models) > 1000 {
+		clear(b.models)
+	}
+	b.models[split] = &m
+	return &m
 }
 
 // named returns the forecast of items with their names, the root item first.

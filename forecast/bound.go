@@ -13,8 +13,7 @@ import (
 // of a list are items. The cost of the placed attributes can only grow with those that follow. So it is a lower bound,
 // together with the bytes that each operation still has to write and read.
 type bounding struct {
-	// m has the properties of base, and raw none. The reads of both are contiguous.
-	m, raw *model
+	m *model // with the properties of base; its reads are contiguous
 	// base are the properties of all layouts, without items.
 	base Layout
 	// order are the attributes in the order of their placing: pinned ones and lists first, then those that cost most.
@@ -24,8 +23,9 @@ type bounding struct {
 	writes, reads [][]int
 	// bytes are those of all attributes from a depth on, by sample.
 	bytes [][]int
-	// lists have the costs of elements that are items, by attribute and operation.
-	lists map[int]*model
+	// lists are the models in which the elements of one list are items, and models those of other sets of lists.
+	lists  map[int]*model
+	models map[uint]*model
 	// indexes are prices of the entries of an item's attributes.
 	indexes map[uint]float64
 	hashes  uint
@@ -42,6 +42,8 @@ type bounding struct {
 // of the nodes in memory. A price with groups counts as several.
 const (
 	maxWork      = 400_000_000
+	maxClimb     = 150_000_000
+	maxPolish    = 60_000_000
 	maxGroupWork = 4_000_000
 	maxNodes     = 400_000
 	groupWork    = 8
@@ -75,7 +77,7 @@ func newBounding(m *model, base Layout) *bounding {
 	raw.contiguous = true
 	m = raw.of(base)
 	b := &bounding{
-		m: m, raw: &raw, base: base, lists: map[int]*model{}, indexes: map[uint]float64{},
+		m: m, base: base, models: map[uint]*model{}, lists: map[int]*model{}, indexes: map[uint]float64{},
 	}
 	weight := make([]float64, len(m.w.Attributes))
 	for a := range m.w.Attributes {
@@ -92,7 +94,9 @@ func newBounding(m *model, base Layout) *bounding {
 			}
 		}
 		if m.lists[a] != nil {
-			b.lists[a] = b.without(1 << a)
+			l := base
+			l.Elements = []string{m.w.Attributes[a].Name}
+			b.lists[a] = raw.of(l)
 		}
 	}
 	for _, x := range m.w.Indexes {
@@ -116,6 +120,11 @@ func b2i(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// canSplit reports whether the elements of an attribute can be items.
+func (b *bounding) canSplit(a int) bool {
+	return b.lists[a] != nil && b.m.lists[a].largest <= cost.MaxItem
 }
 
 // unplaced sums up the attributes from each depth on. Lists count as nothing: their elements can be items.
@@ -284,9 +293,7 @@ func (b *bounding) lower(p *placed, depth int) float64 {
 			}
 			wcu += float64(units)
 			switch bytes := p.read[k] + b.reads[depth][k]; {
-			case op.Scan != nil:
-				all := (p.total[s] + b.bytes[depth][s]) * m.w.Entities
-				rcu += times(op.Strong) * cost.ReadUnits(all) / float64(m.w.Entities)
+			case op.Scan != nil: // below
 			case op.All:
 				rcu += times(op.Strong) * cost.ReadUnits(p.total[s]+b.bytes[depth][s])
 			case bytes > 0:
@@ -295,6 +302,9 @@ func (b *bounding) lower(p *placed, depth int) float64 {
 			if p.adds[k] && !op.Atomic { // the root item
 				rcu++
 			}
+		}
+		if op.Scan != nil {
+			rcu = times(op.Strong) * b.scan(p, depth) * float64(m.samples)
 		}
 		sum += op.PerMonth * (wcu*write + rcu*read)
 	}
@@ -308,6 +318,15 @@ func (b *bounding) lower(p *placed, depth int) float64 {
 		sum += b.entries(p.items)
 	}
 	return sum * float64(m.w.Entities)
+}
+
+// scan returns the units of a Scan of all documents, for each of them.
+func (b *bounding) scan(p *placed, depth int) float64 {
+	bytes, n := 0, float64(b.m.w.Entities)
+	for s := range b.m.samples {
+		bytes += p.total[s] + b.bytes[depth][s]
+	}
+	return cost.ReadUnits(int(float64(bytes)*n/float64(b.m.samples))) / n
 }
 
 // entries returns the price of the entries of items in indexes, at least that of the key attributes.
@@ -365,10 +384,13 @@ const climbWork = 600_000
 func (b *bounding) climb() {
 	var lists uint
 	for a := range b.lists {
-		lists |= 1 << a
+		if b.canSplit(a) {
+			lists |= 1 << a
+		}
 	}
 	// many samples take long: the local search is for some of them
 	few, n := b, len(b.order)
+	work := new(int)
 	if most := max(12, climbWork/(n*n*len(b.m.ops))); b.m.samples > most {
 		thin := newModel(b.m.w.Thinned(most), b.m.p)
 		thin.pinned = b.m.pinned
@@ -381,7 +403,7 @@ func (b *bounding) climb() {
 			return false
 		}
 		for _, s := range m.starts(random) {
-			items, _ := m.climb(s)
+			items, _ := m.climb(s, work)
 			better = b.offer(split, items) || better
 		}
 		return better
@@ -391,7 +413,7 @@ func (b *bounding) climb() {
 	for again := true; again; {
 		again = false
 		for a := range bitsOf(lists) {
-			if b.best != nil {
+			if b.best != nil && *work < maxClimb {
 				again = try(b.best.split^1<<a, 0) || again
 			}
 		}
@@ -399,22 +421,22 @@ func (b *bounding) climb() {
 	if b.best != nil {
 		try(b.best.split, 2)
 	}
-	for b.polish() {
+	for b.work < maxPolish && b.polish() {
 	}
 }
-
-// polishWork bounds the changes that polish tries, times operations and samples.
-const polishWork = 20_000_000
 
 // polish tries all changes of one attribute of the best layout, each with its best groups.
 func (b *bounding) polish() bool {
 	before := b.best
-	if before == nil || len(b.order)*len(before.items)*len(b.m.ops)*b.m.samples > polishWork {
+	if before == nil {
 		return false
 	}
 	for i, set := range before.items {
 		for a := range bitsOf(set &^ b.m.pinned) {
 			for j := range len(before.items) + 1 {
+				if b.work > maxPolish {
+					return false
+				}
 				items := append(slices.Clone(before.items), 0)
 				items[i] &^= 1 << a
 				items[j] |= 1 << a
@@ -447,7 +469,8 @@ func (b *bounding) complete(m *model, split uint, items []uint, most int) (bette
 	v.contiguous = false
 	work := 0
 	v.groups, exact, work = v.grouped(items, most)
-	b.work += groupWork * work
+	b.work += groupWork*work + len(v.ops)*v.samples*len(items)
+	exact = exact && !v.paged(items)
 	if p := v.price(items); b.best == nil || p < b.best.price {
 		b.best = &found{slices.Clone(items), v.groups, split, p}
 		return true, exact
@@ -459,8 +482,9 @@ func (b *bounding) complete(m *model, split uint, items []uint, most int) (bette
 func (b *bounding) run() {
 	b.bound = math.Inf(1)
 	constant := b.m.constant()
-	heap.Push(&b.queue, node{})
+	b.work = 0
 	base, next := b.empty(), b.empty()
+	heap.Push(&b.queue, node{bound: b.lower(base, 0) + constant})
 	for len(b.queue) > 0 && b.work < maxWork && len(b.queue) < maxNodes {
 		n := heap.Pop(&b.queue).(node)
 		if b.beaten(n.bound) {
@@ -473,7 +497,7 @@ func (b *bounding) run() {
 			b.place(base, b.order[d], int(i))
 		}
 		if depth == len(b.order) {
-			if base.items == nil { // the root item needs an attribute
+			if len(base.items) == 0 { // the root item needs an attribute
 				continue
 			}
 			if _, exact := b.complete(b.without(base.split), base.split, base.items, maxGroupWork); !exact {
@@ -483,7 +507,7 @@ func (b *bounding) run() {
 		}
 		a := b.order[depth]
 		for i := range len(base.items) + 2 {
-			if i--; i < 0 && b.lists[a] == nil || i > 0 && b.m.pinned>>a&1 != 0 {
+			if i--; i < 0 && !b.canSplit(a) || i > 0 && b.m.pinned>>a&1 != 0 {
 				continue
 			}
 			next.copy(base)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -59,13 +60,28 @@ func (x state) layout(m *model) Layout {
 	for _, i := range order {
 		l.Items = append(l.Items, items[i])
 	}
-	l.Groups = x.groups
+	for _, g := range x.groups { // groups that cross after a move are none
+		if m.w.checkGroups(Layout{Items: l.Items, Elements: l.Elements, Groups: append(l.Groups, g)}, namesOf(l)) == nil {
+			l.Groups = append(l.Groups, g)
+		}
+	}
 	return l
+}
+
+// namesOf returns the attributes of a layout.
+func namesOf(l Layout) map[string]bool {
+	out := map[string]bool{}
+	for _, name := range slices.Concat(append(slices.Clone(l.Items), l.Elements)...) {
+		out[name] = true
+	}
+	return out
 }
 
 // route leads from one layout to another.
 type route struct {
-	m        *model
+	m *model
+	// model reports that the present layout is that of a model.
+	model    bool
 	tags     map[string]string // of the last layout
 	from, to state
 	// base are the properties that all layouts on the route have.
@@ -176,6 +192,16 @@ func (w *route) steps() []step {
 			Tags: "declare its fields first",
 		}, func(x *state) { x.root = root }})
 	}
+	for _, h := range w.from.groups {
+		if !slices.ContainsFunc(w.to.groups, func(g []string) bool { return w.same(h, g) }) {
+			out = append(out, step{Change{
+				Kind: "prefix", What: "give the items of " + listed(h) + " sort keys without their common prefix",
+				Risk: "queries of the prefix end, and sort keys of stored items change", Tags: w.tagsOf(w.from, h),
+			}, func(x *state) {
+				x.groups = slices.DeleteFunc(slices.Clone(x.groups), func(g []string) bool { return slices.Equal(g, h) })
+			}})
+		}
+	}
 	for _, g := range w.to.groups {
 		if !w.hasGroup(w.from.groups, g) {
 			out = append(out, w.prefix(g))
@@ -194,9 +220,10 @@ func (w *route) fields(present, best Layout) map[string]Field {
 			old[i] = present.Fields[w.m.w.Attributes[a].Name].SortKey
 		}
 	}
-	taken := map[string]bool{}
+	taken := map[string]bool{} // beginnings of sort keys
 	for _, f := range present.Fields {
-		taken[f.SortKey] = true
+		key, _, _ := strings.Cut(f.SortKey, "#{")
+		taken[key] = true
 	}
 	names := map[int]string{} // sort keys of new items
 	for a, i := range w.to.item {
@@ -209,15 +236,12 @@ func (w *route) fields(present, best Layout) map[string]Field {
 		switch key, ok := old[i]; {
 		case split && w.from.split>>a&1 != 0:
 		case split:
-			f.SortKey = segment(f.Name) + "#{KEY}"
+			f.SortKey = unused(segment(f.Name), taken) + "#{KEY}"
 		case ok:
 			f.SortKey = key
 		default:
 			if names[i] == "" {
-				names[i] = segment(f.Name)
-				for taken[names[i]] {
-					names[i] += "2"
-				}
+				names[i] = unused(segment(f.Name), taken)
 			}
 			f.SortKey = names[i]
 		}
@@ -315,7 +339,14 @@ func (w *route) move(to int, attributes []int) step {
 	var names, tags, neighbors []string
 	for _, a := range attributes {
 		names = append(names, w.m.w.Attributes[a].Name)
-		tags = append(tags, w.tags[w.m.w.Attributes[a].Name])
+		if w.model {
+			tags = append(tags, w.tags[w.m.w.Attributes[a].Name])
+		}
+	}
+	for a, i := range w.to.item { // without a model, all fields of the item need tags
+		if i == to && !w.model && w.to.split>>a&1 == 0 {
+			tags = append(tags, w.tags[w.m.w.Attributes[a].Name])
+		}
 	}
 	for a, i := range w.from.item {
 		if i == to && w.to.item[a] == to && w.from.split>>a&1 == 0 {
@@ -343,21 +374,23 @@ func (w *route) move(to int, attributes []int) step {
 
 // prefix returns the step that gives the items of a group a common prefix.
 func (w *route) prefix(group []string) step {
-	var tags []string
-	for _, name := range group {
-		tags = append(tags, w.tags[name])
-	}
 	return step{Change{
-		Kind: "prefix", What: "give the items of " + listed(group) + " sort keys with a common prefix: one query " +
-			"reads them",
+		Kind: "prefix", What: "give the items of " + listed(group) + " sort keys with a common prefix: one query reads them",
 		Risk: "programs must select the prefix, and sort keys of stored items change",
-		Tags: strings.Join(tags, "\n"),
-	}, func(x *state) {
-		groups := slices.DeleteFunc(slices.Clone(x.groups), func(h []string) bool {
-			return !slices.ContainsFunc(w.to.groups, func(g []string) bool { return slices.Equal(g, h) || w.same(h, g) })
-		})
-		x.groups = append(groups, group)
-	}}
+		Tags: w.tagsOf(w.to, group),
+	}, func(x *state) { x.groups = append(slices.Clone(x.groups), group) }}
+}
+
+// tagsOf returns the tags of all attributes in the items of a group.
+func (w *route) tagsOf(x state, group []string) string {
+	members := w.members(x, group)
+	var tags []string
+	for a := range x.item {
+		if t := w.tags[w.m.w.Attributes[a].Name]; members[w.block(x, a)] && t != "" {
+			tags = append(tags, t)
+		}
+	}
+	return strings.Join(tags, "\n")
 }
 
 // same reports whether a group of the present layout has the items of one of the last layout.
@@ -377,7 +410,7 @@ func listed(names []string) string {
 // forecast returns the forecast of a state. ok is false if an item is too large, or none exists.
 func (w *route) forecast(x state) (f Forecast, ok bool) {
 	l := x.layout(w.m)
-	l.Compress, l.External, l.Preview = w.base.Compress, w.base.External, w.base.Preview
+	l = l.with(w.base)
 	if len(l.Items) == 0 || w.m.w.checkLayout(l) != nil {
 		return Forecast{}, false
 	}
@@ -390,36 +423,51 @@ func (w *route) changes() []Change {
 	x := w.from
 	x.item = slices.Clone(x.item)
 	before, ok := w.forecast(x)
-	rest := w.steps()
 	var out []Change
-	for len(rest) > 0 {
-		best, after := -1, Forecast{}
-		for i, s := range rest {
-			next := x
-			next.item = slices.Clone(x.item)
-			s.apply(&next)
-			f, storable := w.forecast(next)
-			if best < 0 || storable && (after.Layout.Items == nil || f.Total < after.Total) {
-				best = i
-				if after = f; !storable {
-					after = Forecast{}
-				}
-			}
-		}
-		c := rest[best].Change
-		old := x.layout(w.m)
-		rest[best].apply(&x)
-		c.Included = true
-		if ok && after.Layout.Items != nil {
+	for _, s := range w.sorted(w.steps()) {
+		c, old := s.Change, x.layout(w.m)
+		s.apply(&x)
+		after, storable := w.forecast(x)
+		if c.Included = true; ok && storable {
 			c.WCU, c.RCU, c.Dollars = before.WCU-after.WCU, before.RCU-after.RCU, before.Total-after.Total
 		}
 		c.Once = w.m.rewrite(old, x.layout(w.m))
-		if after.Layout.Items != nil {
+		if storable {
 			before, ok = after, true
 		}
 		if c.Kind != "root" || c.Dollars != 0 {
 			out = append(out, c)
 		}
+	}
+	return out
+}
+
+// sortWork bounds the samples by which changes are sorted.
+const sortWork = 300_000
+
+// sorted returns the changes in the order of their savings, each after those before it.
+func (w *route) sorted(rest []step) []step {
+	few := *w
+	if n := max(2, sortWork/max(1, len(rest)*len(rest)*len(w.m.ops))); n < w.m.samples {
+		m := newModel(w.m.w.Thinned(n), w.m.p)
+		m.pinned = w.m.pinned
+		few.m = m
+	}
+	x := w.from
+	x.item = slices.Clone(x.item)
+	var out []step
+	for len(rest) > 0 {
+		best, least := 0, math.Inf(1)
+		for i, s := range rest {
+			next := x
+			next.item = slices.Clone(x.item)
+			s.apply(&next)
+			if f, ok := few.forecast(next); ok && f.Total < least {
+				best, least = i, f.Total
+			}
+		}
+		rest[best].apply(&x)
+		out = append(out, rest[best])
 		rest = slices.Delete(rest, best, best+1)
 	}
 	return out
@@ -443,7 +491,7 @@ func (m *model) rewrite(from, to Layout) float64 {
 	key := func(l Layout, set uint) string { // what the layout's groups add to the sort key of an item
 		var k strings.Builder
 		for _, g := range l.Groups {
-			if s := m.of(l).whole(m.set(g), l.Items) | m.set(g); s&set != 0 {
+			if s := m.whole(m.set(g), l.Items) | m.set(g)&m.set(l.Elements); s&set != 0 {
 				fmt.Fprint(&k, strings.Join(g, " "), "#")
 			}
 		}
@@ -452,8 +500,8 @@ func (m *model) rewrite(from, to Layout) float64 {
 	wcu, rcu := 0.0, 0.0
 	for s := range m.samples {
 		var items []uint
-		for _, set := range old {
-			items = append(items, set)
+		for _, i := range slices.Sorted(maps.Keys(old)) {
+			items = append(items, old[i])
 		}
 		rcu += a.query(s, items, a.all()|a.split) / 2
 		for i := range len(m.w.Attributes) + len(from.Items) + len(to.Items) {
@@ -471,11 +519,14 @@ func (m *model) rewrite(from, to Layout) float64 {
 				}
 			}
 		}
-		for i := range bitsOf(a.split ^ b.split) {
-			sizes := m.lists[i].own[s]
-			for _, n := range sizes {
-				wcu += cost.WriteUnits(n)
+		for i := range bitsOf(a.split | b.split) {
+			times := 1.0
+			if a.split&b.split>>i&1 != 0 { // other keys: new items in place of the old ones
+				if times = 2; key(from, 1<<i) == key(to, 1<<i) {
+					times = 0
+				}
 			}
+			wcu += times * float64(m.lists[i].writes[s])
 		}
 	}
 	if wcu == 0 { // no item changes
@@ -519,8 +570,25 @@ func (m *model) optional(best Forecast, tags map[string]string) []Change {
 	}
 	for a, x := range m.w.Attributes {
 		l := best.Layout
-		if m.set(l.Elements)>>a&1 != 0 || slices.Contains(l.External, x.Name) {
+		if m.set(l.Elements)>>a&1 != 0 {
 			continue
+		}
+		if slices.Contains(l.External, x.Name) {
+			inline := l
+			inline.External = slices.DeleteFunc(slices.Clone(l.External), func(n string) bool { return n == x.Name })
+			try(Change{
+				Kind: "s3", What: "store " + x.Name + " in its item, and not in S3",
+				Risk: "values that stay in S3 need the option until they are written again", Tags: tags[x.Name],
+			}, m.w, inline)
+			continue
+		}
+		if slices.Contains(best.Layout.Compress, x.Name) {
+			plain := l
+			plain.Compress = slices.DeleteFunc(slices.Clone(l.Compress), func(n string) bool { return n == x.Name })
+			try(Change{
+				Kind: "compress", What: "store " + x.Name + " without compression",
+				Risk: "values that stay compressed need the option until they are written again", Tags: tags[x.Name],
+			}, m.w, plain)
 		}
 		if len(x.Compressed) > 0 && !slices.Contains(l.Compress, x.Name) {
 			compressed := l

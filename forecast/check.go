@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/itemize/itemize/cost"
 )
 
 // checker collects the faults of a workload.
@@ -40,6 +42,11 @@ func (w Workload) check() error {
 	if n := len(w.Attributes); n > maxAttributes {
 		c.bad("%d attributes: join those that are always used together, to %d or fewer", n, maxAttributes)
 	}
+	for _, n := range []int{w.Overhead, w.ElementOverhead} {
+		if n > maxBytes {
+			c.bad("an overhead of %d bytes: write %d or less", n, maxBytes)
+		}
+	}
 	for _, a := range w.Attributes {
 		c.attribute(a)
 	}
@@ -60,9 +67,17 @@ func (c *checker) sizes(name, what string, sizes []int) {
 			len(sizes), what, c.samples)
 	case len(sizes) > 0 && slices.Min(sizes) < 0:
 		c.bad("the attribute %q has the size %d: write 0 or more", name, slices.Min(sizes))
+	case len(sizes) > 0 && slices.Max(sizes) > maxBytes:
+		c.bad("the attribute %q has the size %d: write %d or less", name, slices.Max(sizes), maxBytes)
 	}
 	c.samples = max(c.samples, len(sizes))
 }
+
+// maxBytes is the largest size, in bytes, and maxTimes the largest number of operations in a month.
+const (
+	maxBytes = 1 << 40
+	maxTimes = 1e15
+)
 
 func (c *checker) attribute(a Attribute) {
 	switch {
@@ -91,8 +106,17 @@ func (c *checker) attribute(a Attribute) {
 	if len(e.Attributes) > 0 && len(e.Sizes) > 0 {
 		c.bad("the elements of %q have attributes and sizes: write the sizes of the attributes only", a.Name)
 	}
+	for _, all := range [][]int{e.Sizes, e.Keys} {
+		if len(all) > 0 && (slices.Min(all) < 0 || slices.Max(all) > maxBytes) {
+			c.bad("the elements of %q have sizes of %d to %d bytes: write 0 to %d", a.Name, slices.Min(all), slices.Max(all),
+				maxBytes)
+		}
+	}
 	for _, x := range e.Attributes {
 		switch {
+		case len(x.Sizes) > 0 && slices.Max(x.Sizes) > maxBytes:
+			c.bad("the attribute %q of the elements of %q has the size %d: write %d or less", x.Name, a.Name,
+				slices.Max(x.Sizes), maxBytes)
 		case x.Elements != nil:
 			c.bad("the attribute %q of the elements of %q has elements itself: write its sizes only", x.Name, a.Name)
 		case len(x.Sizes) == 0 || slices.Min(x.Sizes) < 0:
@@ -111,11 +135,14 @@ func (c *checker) index(x Index) {
 			c.bad("the index %q names the attribute %q, which the workload does not have", x.Name, name)
 		}
 	}
+	if c.lists[x.Hash] || c.lists[x.Range] {
+		c.bad("the index %q has a list as its key: name an attribute without elements", x.Name)
+	}
 }
 
 func (c *checker) operation(op Operation) {
-	if op.PerMonth < 0 || math.IsNaN(op.PerMonth) || math.IsInf(op.PerMonth, 0) {
-		c.bad("the operation %q happens %v times a month: write 0 or more", op.Name, op.PerMonth)
+	if op.PerMonth > maxTimes || op.PerMonth < 0 || math.IsNaN(op.PerMonth) || math.IsInf(op.PerMonth, 0) {
+		c.bad("the operation %q happens %v times a month: write 0 to %.0e", op.Name, op.PerMonth, maxTimes)
 	}
 	elements := []map[string]int{op.Add, op.Change, op.Remove, op.Read}
 	n := len(op.Writes) + len(op.Reads) + len(op.Query) + len(op.Scan) + len(op.Preview)
@@ -145,8 +172,8 @@ func (c *checker) operation(op Operation) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(op.Preview)) {
-		if !c.seen[name] || op.Preview[name] < 1 {
-			c.bad("the operation %q reads %d bytes of %q: name an attribute of the workload, and 1 byte or more",
+		if !c.seen[name] || op.Preview[name] < 1 || c.lists[name] {
+			c.bad("the operation %q reads %d bytes of %q: name an attribute without elements, and 1 byte or more",
 				op.Name,
 				op.Preview[name], name)
 		}
@@ -197,6 +224,14 @@ func (w Workload) checkLayout(l Layout) error {
 	if err := w.checkGroups(l, seen); err != nil {
 		return err
 	}
+	for name, n := range l.Preview {
+		if n < 0 || n > cost.MaxItem {
+			return fmt.Errorf("the layout %q has a preview of %q of %d bytes: write 0 to %d", l.Name, name, n, cost.MaxItem)
+		}
+	}
+	if err := w.checkSizes(l); err != nil {
+		return err
+	}
 	var missing []string
 	for _, a := range w.Attributes {
 		if !seen[a.Name] {
@@ -214,6 +249,34 @@ func (w Workload) checkLayout(l Layout) error {
 	for name := range seen {
 		return fmt.Errorf("the layout %q has the attribute %q, which is missing in the workload: add it there",
 			l.Name, name)
+	}
+	return nil
+}
+
+// checkSizes returns the faults of exact sizes: each item, list and index has one for each sample.
+func (w Workload) checkSizes(l Layout) error {
+	if l.Sizes == nil {
+		return nil
+	}
+	n := 1
+	for _, a := range w.Attributes {
+		n = max(n, len(a.Sizes), len(a.Compressed))
+		if a.Elements != nil {
+			n = max(n, len(a.Elements.Counts))
+		}
+	}
+	wrong := len(l.Sizes.Items) != len(l.Items)
+	for _, sizes := range l.Sizes.Items {
+		wrong = wrong || len(sizes) != 1 && len(sizes) != n
+	}
+	for _, name := range l.Elements {
+		wrong = wrong || len(l.Sizes.Elements[name]) != n
+	}
+	for _, x := range w.Indexes {
+		wrong = wrong || len(l.Sizes.Entries[x.Name]) == 0
+	}
+	if wrong {
+		return fmt.Errorf("the layout %q has sizes of other items or samples than the workload: leave the sizes out", l.Name)
 	}
 	return nil
 }

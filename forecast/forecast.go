@@ -113,6 +113,16 @@ func (m *model) tooLarge(l Layout, items []uint) string {
 		}
 		return fmt.Sprintf("the item with %s has up to %s (limit 400 KB): split it", names, attr.Bytes(most))
 	}
+	for a := range bitsOf(m.split) {
+		for s := range m.samples {
+			for _, n := range m.elements(a, s) {
+				if n > cost.MaxItem {
+					return fmt.Sprintf("an element of %q has %s (limit 400 KB): split it", m.w.Attributes[a].Name,
+						attr.Bytes(n))
+				}
+			}
+		}
+	}
 	return ""
 }
 

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -22,7 +23,7 @@ type part struct {
 // group.
 func (m *model) read(op *modelOp, s int, items []uint) float64 {
 	if op.Scan != nil {
-		return m.scan(s, items)
+		return m.scan(items)
 	}
 	if op.All {
 		return m.query(s, items, m.all()|m.split)
@@ -46,7 +47,7 @@ func (m *model) read(op *modelOp, s int, items []uint) float64 {
 	}
 	for _, r := range e.reads {
 		i := slices.IndexFunc(parts, func(p part) bool { return p.set == 1<<r.attribute })
-		parts[i].units += cost.ReadUnits(r.bytes)
+		parts[i].units += r.units
 		needed++
 	}
 	if needed == 0 {
@@ -133,17 +134,42 @@ func (m *model) readContiguous(op *modelOp, e *elementCost, s int, items []uint)
 }
 
 // scan returns the units of a strongly consistent Scan of all documents, for each of them.
-func (m *model) scan(s int, items []uint) float64 {
+func (m *model) scan(items []uint) float64 {
 	bytes := 0
-	for i := range items {
-		bytes += m.item(s, items, i)
-	}
-	for a := range bitsOf(m.split) {
-		for _, n := range m.elements(a, s) {
-			bytes += n
+	for s := range m.samples {
+		for i := range items {
+			bytes += m.item(s, items, i)
+		}
+		for a := range bitsOf(m.split) {
+			if m.exact == nil {
+				bytes += m.lists[a].bytes[s]
+				continue
+			}
+			for _, n := range m.elements(a, s) {
+				bytes += n
+			}
 		}
 	}
-	return cost.ReadUnits(bytes*m.w.Entities) / float64(m.w.Entities)
+	n := float64(m.w.Entities)
+	return cost.ReadUnits(int(math.Ceil(float64(bytes)*n/float64(m.samples)))) / n
+}
+
+// paged reports whether a document has more bytes than one answer. Then the order of its items changes the price of a
+// Query, and only one order is tried.
+func (m *model) paged(items []uint) bool {
+	for s := range m.samples {
+		bytes := 0
+		for i := range items {
+			bytes += m.item(s, items, i)
+		}
+		for a := range bitsOf(m.split) {
+			bytes += m.lists[a].bytes[s]
+		}
+		if bytes >= cost.MaxPage {
+			return true
+		}
+	}
+	return false
 }
 
 // grouped returns the groups with the lowest price for items, and whether no others cost less. Each group is a set of
@@ -237,7 +263,7 @@ func (g *grouping) measure() {
 				}
 			}
 			for _, r := range op.elements[s].reads {
-				units[slices.Index(g.blocks, 1<<r.attribute)] += cost.ReadUnits(r.bytes)
+				units[slices.Index(g.blocks, 1<<r.attribute)] += r.units
 			}
 			g.alone = append(g.alone, units)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/charge"
 )
 
 // model is a workload with sets of attributes as bits, and with the properties of a layout other than its items.
@@ -32,11 +33,12 @@ type model struct {
 	exact *Sizes
 }
 
-// list has the sizes of the elements of an attribute, by sample: in an item, and as items of their own. bytes are the
-// sums of own.
+// list has the sizes of the elements of an attribute, by sample: in an item, and as items of their own. bytes and writes
+// are the sums of own, and of their write units. largest is the largest of own.
 type list struct {
-	inside, own [][]int
-	bytes       []int
+	inside, own   [][]int
+	bytes, writes []int
+	largest       int
 }
 
 type modelOp struct {
@@ -61,8 +63,11 @@ type elementCost struct {
 	adds  bool
 }
 
-// listRead is a read of elements of the attribute with an index, and their bytes.
-type listRead struct{ attribute, bytes int }
+// listRead is a read of elements of the attribute with an index: their bytes, and the units of one Query.
+type listRead struct {
+	attribute, bytes int
+	units            float64
+}
 
 // units are the costs of one operation: the mean over the samples.
 // atomic is wcu as a transaction.
@@ -119,7 +124,10 @@ func (m *model) inItem(i, s int) int {
 // list computes the sizes of elements. A map or list has 3 bytes, and 1 for each entry (Developer Guide, "DynamoDB
 // item sizes and formats").
 func (e *Elements) list(samples, perItem int) *list {
-	l := &list{make([][]int, samples), make([][]int, samples), make([]int, samples)}
+	l := &list{
+		inside: make([][]int, samples), own: make([][]int, samples), bytes: make([]int, samples),
+		writes: make([]int, samples),
+	}
 	k := 0
 	for s := range samples {
 		for range at(e.Counts, s) {
@@ -140,7 +148,8 @@ func (e *Elements) list(samples, perItem int) *list {
 				}
 			}
 			l.inside[s], l.own[s] = append(l.inside[s], inside), append(l.own[s], own)
-			l.bytes[s] += own
+			l.bytes[s], l.writes[s] = l.bytes[s]+own, l.writes[s]+int(cost.WriteUnits(own))
+			l.largest = max(l.largest, own)
 			k++
 		}
 	}
@@ -310,19 +319,25 @@ func (m *model) elementCost(op *modelOp, s int) elementCost {
 			c.touched++
 		}
 	}
-	read := func(a int, sizes []int) {
+	read := func(a int, sizes []int, backward bool) {
 		bytes := 0
-		for _, n := range sizes {
+		var answers charge.Answers
+		for i := range sizes {
+			n := sizes[i]
+			if backward {
+				n = sizes[len(sizes)-1-i]
+			}
 			bytes += n
+			answers.Add(n)
 		}
-		c.reads = append(c.reads, listRead{a, bytes})
+		c.reads = append(c.reads, listRead{a, bytes, answers.End()})
 	}
 	last := func(sizes []int, n int) []int { return sizes[len(sizes)-min(n, len(sizes)):] }
 	for a := range bitsOf(m.set(op.Writes) & m.split) {
 		write(m.elements(a, s))
 	}
 	for a := range bitsOf(m.set(op.Reads) & m.split) {
-		read(a, m.elements(a, s))
+		read(a, m.elements(a, s), false)
 	}
 	for k, all := range [][]listCount{op.adds, op.changes, op.removes, op.gets} {
 		for _, l := range all {
@@ -334,7 +349,9 @@ func (m *model) elementCost(op *modelOp, s int) elementCost {
 			case 2:
 				write(sizes[:min(l.n, len(sizes))])
 			case 3:
-				read(l.attribute, last(sizes, l.n))
+				if m.set(op.Reads)>>l.attribute&1 == 0 { // otherwise all are read
+					read(l.attribute, last(sizes, l.n), true)
+				}
 			default:
 				write(last(sizes, l.n))
 				c.adds = c.adds || k == 0 && len(sizes) > 0
@@ -457,6 +474,11 @@ func (m *model) store(items []uint) (stored, bytes, wcu float64) {
 			add(m.item(s, items, i))
 		}
 		for a := range bitsOf(m.split) {
+			if l := m.lists[a]; m.exact == nil {
+				stored, bytes = stored+float64(len(l.own[s])), bytes+float64(l.bytes[s])
+				wcu += float64(l.writes[s])
+				continue
+			}
 			for _, n := range m.elements(a, s) {
 				add(n)
 			}

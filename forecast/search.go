@@ -107,15 +107,17 @@ func (m *model) pin(items []uint) []uint {
 
 // climbing is a search that improves a layout by single changes.
 type climbing struct {
+	// work counts prices of an operation for an item in a sample.
+	work  *int
 	m     *model
 	items []uint
 	ops   []float64 // the price of each operation
 	adds  bool
 }
 
-// climb moves attributes between items and joins items, as long as the price falls.
-func (m *model) climb(items []uint) ([]uint, float64) {
-	c := &climbing{m: m, items: items, ops: make([]float64, len(m.ops)), adds: m.adds()}
+// climb moves attributes between items and joins items, as long as the price falls and the work is less than maxClimb.
+func (m *model) climb(items []uint, work *int) ([]uint, float64) {
+	c := &climbing{work: work, m: m, items: items, ops: make([]float64, len(m.ops)), adds: m.adds()}
 	if total := c.try(items, ^uint(0), c.ops); math.IsInf(total, 1) {
 		// from items that fit, each with one attribute
 		c.items = nil
@@ -127,7 +129,7 @@ func (m *model) climb(items []uint) ([]uint, float64) {
 			return c.items, math.Inf(1)
 		}
 	}
-	for c.step() {
+	for *work < maxClimb && c.step() {
 	}
 	return c.items, m.price(c.items)
 }
@@ -150,6 +152,7 @@ func (c *climbing) try(items []uint, changed uint, ops []float64) float64 {
 		whole := op.All || op.Scan != nil || len(op.Add) > 0 || len(op.Query) > 0 || len(c.m.w.Indexes) > 0
 		if whole || (op.writes|op.reads)&changed != 0 {
 			ops[i] = c.m.priceOf(op, items)
+			*c.work += len(items) * c.m.samples
 		}
 		total += ops[i]
 	}
@@ -194,7 +197,7 @@ func (c *climbing) step() bool {
 				try(set|moved[j], moved)
 			}
 		}
-		if next != nil && len(c.m.w.Attributes) > fewAttributes {
+		if next != nil && len(c.m.w.Attributes) > fewAttributes || *c.work > maxClimb {
 			break
 		}
 	}

@@ -225,6 +225,20 @@ func (l Layout) tags() map[string]string {
 		}
 		return out
 	}
+	options := func(name string) string {
+		o := ""
+		if slices.Contains(l.Compress, name) {
+			o += ",compress=gzip"
+		}
+		if slices.Contains(l.External, name) {
+			if o += ",s3=BUCKET"; l.Preview[name] > 0 {
+				o += fmt.Sprint(",preview=", l.Preview[name])
+			}
+		}
+		return o
+	}
+	out := map[string]string{}
+	taken := map[string]bool{}
 	groups := slices.Clone(l.Groups)
 	slices.SortStableFunc(groups, func(a, b []string) int { return len(b) - len(a) }) // outer groups first
 	prefix := func(names []string) string {
@@ -236,26 +250,28 @@ func (l Layout) tags() map[string]string {
 		}
 		return p.String()
 	}
-	out := map[string]string{}
 	for _, it := range l.Items {
+		key := prefix(it) + unused(segment(it[0]), taken)
 		for _, name := range it {
-			tag := "sk=" + prefix(it) + segment(it[0])
-			if slices.Contains(l.Compress, name) {
-				tag += ",compress=gzip"
-			}
-			if slices.Contains(l.External, name) {
-				if tag += ",s3=BUCKET"; l.Preview[name] > 0 {
-					tag += fmt.Sprint(",preview=", l.Preview[name])
-				}
-			}
-			out[name] = tagLine(name, tag)
+			out[name] = tagLine(name, "sk="+key+options(name))
 		}
 	}
 	for _, name := range l.Elements {
-		out[name] = tagLine(name, "sk="+prefix([]string{name})+segment(name)+"#{KEY}") +
-			" // KEY: the fields that identify an element"
+		out[name] = tagLine(name, "sk="+prefix([]string{name})+unused(segment(name), taken)+"#{KEY}") + keyComment
 	}
 	return out
+}
+
+const keyComment = " // KEY: the fields that identify an element"
+
+// unused returns a segment that is not taken, and takes it.
+func unused(segment string, taken map[string]bool) string {
+	s := segment
+	for n := 2; taken[s]; n++ {
+		s = fmt.Sprint(segment, n)
+	}
+	taken[s] = true
+	return s
 }
 
 // tagLine is the line of an attribute.
@@ -264,7 +280,7 @@ func tagLine(name, tag string) string { return name + "\t`ddb:\"" + tag + "\"`" 
 // segment turns the name of an attribute into a key segment.
 func segment(name string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune("#{},'\"` ~%", r) {
+		if r < ' ' || r == 0x7f || strings.ContainsRune("#{},'\"` ~%\\", r) {
 			return '-'
 		}
 		return r
