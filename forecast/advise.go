@@ -63,7 +63,10 @@ func (w Workload) Advise(p Prices, present Layout) (*Advice, error) {
 	}
 	v := b.without(b.best.split)
 	v.contiguous, v.groups = false, b.best.groups
-	a := &Advice{Today: exact, Best: v.named(b.best.items), Exact: b.exact, Overhead: w.Overhead, ElementOverhead: w.ElementOverhead}
+	a := &Advice{
+		Today: exact, Best: v.named(b.best.items), Exact: b.exact, Overhead: w.Overhead,
+		ElementOverhead: w.ElementOverhead,
+	}
 	a.Best.Layout = a.Best.Layout.with(base)
 	if exact.NotStorable == "" && exact.Total <= a.Best.Total { // sizes of a model are better than means
 		a.Best, a.Exact = exact, a.Exact && exact.Total == a.Best.Total

@@ -453,7 +453,9 @@ func TestOtherChanges(t *testing.T) {
 func TestGroups(t *testing.T) {
 	w := Workload{
 		Attributes: []Attribute{
-			{Name: "a", Sizes: []int{1000}}, {Name: "b", Sizes: []int{2000}}, {Name: "c", Sizes: []int{9000}},
+			{Name: "a", Sizes: []int{1000}},
+			{Name: "b", Sizes: []int{2000}},
+			{Name: "c", Sizes: []int{9000}},
 			{Name: "list", Elements: &Elements{Counts: []int{10}, Sizes: []int{40}}},
 		},
 		Operations: []Operation{
@@ -486,6 +488,177 @@ func TestGroups(t *testing.T) {
 	} {
 		l.Groups = groups
 		if _, err := w.Forecast(DefaultPrices(), l); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// A document whose attributes are all lists keeps one of them as an attribute, because the root item needs one.
+func TestAdviceOnListsAlone(t *testing.T) {
+	w := Workload{
+		Attributes: []Attribute{
+			{Name: "a", Elements: &Elements{Counts: []int{20}, Sizes: []int{600}}},
+			{Name: "b", Elements: &Elements{Counts: []int{5}, Sizes: []int{100}}},
+		},
+		Operations: []Operation{{Name: "add", PerMonth: 9, Add: map[string]int{"a": 1}}, {
+			Name: "all", PerMonth: 1,
+			All: true,
+		}},
+	}
+	a, err := w.Advise(DefaultPrices(), w.Monolith())
+	if err != nil || !a.Exact || len(a.Best.Layout.Items) != 1 || !slices.Equal(a.Best.Layout.Elements, []string{"a"}) {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// An operation that reads a whole list and some of its elements reads it once, in a forecast and in the bound.
+func TestListsAreReadOnce(t *testing.T) {
+	w := clinic()
+	w.Operations = []Operation{{
+		Name: "read", PerMonth: 100, Reads: []string{"name", "visits"}, Read: map[string]int{"visits": 70},
+	}}
+	a, err := w.Advise(DefaultPrices(), w.Monolith())
+	if err != nil || a.Bound > a.Best.Total {
+		t.Fatal(a, err)
+	}
+	elements := Layout{Items: [][]string{{"name"}}, Elements: []string{"visits"}, Groups: nil}
+	all, err := w.Forecast(DefaultPrices(), elements)
+	// the name is one unit of 4 KB, and the 80 elements of 482 bytes are ten; together they are ten
+	if err != nil || all[0].Operations[0].OnceRCU != 5 || all[0].Total < a.Bound {
+		t.Errorf("%+v, %v; the bound is %v", all[0], err, a.Bound)
+	}
+}
+
+// Elements that no item can hold stay in a value, which is stored in S3.
+func TestElementsOverTheLimit(t *testing.T) {
+	w := clinic()
+	w.Attributes[1].Elements.Attributes[1].Sizes = []int{500_000}
+	l := Layout{Name: "elements", Items: [][]string{{"name"}}, Elements: []string{"visits"}}
+	all, err := w.Forecast(DefaultPrices(), l)
+	if err != nil || !strings.Contains(all[0].NotStorable, "an element of \"visits\" has 500,0") {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if a, err := w.Advise(DefaultPrices(), w.Monolith()); err == nil && len(a.Best.Layout.Elements) > 0 {
+		t.Errorf("%+v", a.Best.Layout)
+	}
+}
+
+// The units of a scan are those of the sum of all documents.
+func TestScansAreOneSum(t *testing.T) {
+	w := Workload{
+		Entities: 4, Overhead: 1, Attributes: []Attribute{{Name: "a", Sizes: []int{999, 2999}}},
+		Operations: []Operation{
+			{Name: "some", PerMonth: 10, Scan: []string{"a"}}, {
+				Name: "all", PerMonth: 10, Scan: []string{},
+				Strong: true,
+			},
+		},
+	}
+	f, err := w.Forecast(DefaultPrices(), w.Monolith()) // 8,000 bytes
+	if err != nil || f[0].Operations[0].OnceRCU != 1 || f[0].Operations[1].RCU != 20 {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// The tags of a change that moves attributes are those of the whole item. Two items never have the same sort key.
+func TestTagsOfChanges(t *testing.T) {
+	w := Workload{
+		Attributes: []Attribute{
+			{Name: "a b", Sizes: []int{20}}, {Name: "c", Sizes: []int{9000}}, {Name: "a-b", Sizes: []int{9000}},
+		},
+		Operations: []Operation{
+			{Name: "1", PerMonth: 9, Writes: []string{"a b"}},
+			{Name: "2", PerMonth: 9, Writes: []string{"c"}},
+			{Name: "3", PerMonth: 9, Writes: []string{"a-b"}},
+		},
+	}
+	a, err := w.Advise(DefaultPrices(), w.Monolith())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(a.Best.Layout.Tags()) {
+		_, tag, _ := strings.Cut(line, "\t")
+		if seen[tag] {
+			t.Errorf("two items have the tag %s", tag)
+		}
+		seen[tag] = true
+	}
+	present := Layout{Items: [][]string{{"c", "a b"}, {"a-b"}}}
+	w.Operations = []Operation{{Name: "1", PerMonth: 9, Writes: []string{"a b", "a-b"}}}
+	if a, err = w.Advise(DefaultPrices(), present); err != nil {
+		t.Fatal(err)
+	}
+	if c := a.Changes[0]; c.Kind != "move" || strings.Count(c.Tags, "\n") != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// The advice for a model keeps the sort keys of items that stay, and does not move fields of keys and indexes.
+func TestAdviceForAModel(t *testing.T) {
+	w := Workload{
+		Attributes: []Attribute{
+			{Name: "id", Sizes: []int{10}},
+			{Name: "email", Sizes: []int{30}},
+			{Name: "text", Sizes: []int{20_000}},
+			{Name: "note", Sizes: []int{900}},
+		},
+		Operations: []Operation{
+			{Name: "1", PerMonth: 90, Writes: []string{"note"}},
+			{Name: "2", PerMonth: 9, Reads: []string{
+				"email",
+				"note",
+			}},
+			{Name: "3", PerMonth: 9, Writes: []string{"text"}},
+			{Name: "4", PerMonth: 9, Writes: []string{"email"}},
+		},
+	}
+	present := Layout{Items: [][]string{{"id", "email", "text", "note"}}, Fields: map[string]Field{
+		"id":   {Name: "ID", Pinned: true}, // in the partition key
+		"text": {Name: "Text", SortKey: "HEAD"}, "note": {Name: "Note", SortKey: "HEAD"},
+		"email": {Name: "Email", SortKey: "HEAD", Pinned: true},
+	}}
+	a, err := w.Advise(DefaultPrices(), present)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tags := a.Best.Layout.Tags(); !strings.Contains(tags, "Email\tsk=HEAD\n") || strings.Contains(tags, "ID\t") ||
+		!strings.Contains(tags, "Text\tsk=Text\n") {
+		t.Error(tags)
+	}
+	if root := a.Best.Layout.Items[0]; !slices.Contains(root, "id") || !slices.Contains(root, "email") {
+		t.Errorf("%v", a.Best.Layout.Items)
+	}
+	for _, c := range a.Changes {
+		if c.Included && strings.Contains(c.What, "email") && c.Kind == "move" && !strings.Contains(c.What,
+			"to the item of") {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// Sizes and numbers that overflow, and exact sizes of another layout, are refused.
+func TestBadSizes(t *testing.T) {
+	for text, change := range map[string]func(*Workload, *Layout){
+		"sizes of -1 to": func(w *Workload, _ *Layout) { w.Attributes[1].Elements.Keys = []int{-1} },
+		"has the size":   func(w *Workload, _ *Layout) { w.Attributes[0].Sizes = []int{math.MaxInt} },
+		"an overhead of": func(w *Workload, _ *Layout) { w.Overhead = math.MaxInt },
+		"times a month":  func(w *Workload, _ *Layout) { w.Operations[0].PerMonth = 1e308 },
+		"a list as its key": func(w *Workload, _ *Layout) {
+			w.Indexes = []Index{{Name: "x", Hash: "visits"}}
+		},
+		"without elements, and 1 byte": func(w *Workload, _ *Layout) {
+			w.Operations[0].Preview = map[string]int{"visits": 10}
+		},
+		"sizes of other items":       func(_ *Workload, l *Layout) { l.Sizes = &Sizes{} },
+		"a preview of":               func(_ *Workload, l *Layout) { l.Preview = map[string]int{"name": -1} },
+		"has a group twice":          func(_ *Workload, l *Layout) { l.Groups = [][]string{{"name"}, {"name"}} },
+		"is a scan and more: a scan": func(w *Workload, _ *Layout) { w.Operations[0].Scan = []string{} },
+	} {
+		w := clinic()
+		l := w.Monolith()
+		change(&w, &l)
+		if _, err := w.Advise(DefaultPrices(), l); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -61,7 +61,8 @@ func (x state) layout(m *model) Layout {
 		l.Items = append(l.Items, items[i])
 	}
 	for _, g := range x.groups { // groups that cross after a move are none
-		if m.w.checkGroups(Layout{Items: l.Items, Elements: l.Elements, Groups: append(l.Groups, g)}, namesOf(l)) == nil {
+		if m.w.checkGroups(Layout{Items: l.Items, Elements: l.Elements, Groups: append(l.Groups, g)},
+			namesOf(l)) == nil {
 			l.Groups = append(l.Groups, g)
 		}
 	}
@@ -198,7 +199,10 @@ func (w *route) steps() []step {
 				Kind: "prefix", What: "give the items of " + listed(h) + " sort keys without their common prefix",
 				Risk: "queries of the prefix end, and sort keys of stored items change", Tags: w.tagsOf(w.from, h),
 			}, func(x *state) {
-				x.groups = slices.DeleteFunc(slices.Clone(x.groups), func(g []string) bool { return slices.Equal(g, h) })
+				x.groups = slices.DeleteFunc(slices.Clone(x.groups), func(g []string) bool {
+					return slices.Equal(g,
+						h)
+				})
 			}})
 		}
 	}
@@ -210,8 +214,8 @@ func (w *route) steps() []step {
 	return out
 }
 
-// fields returns the fields of a model with the sort keys of the last layout. An item that stays keeps its sort key, and a
-// new group adds a segment to those of its items.
+// fields returns the fields of a model with the sort keys of the last layout. An item that stays keeps its sort key,
+// and a new group adds a segment to those of its items.
 func (w *route) fields(present, best Layout) map[string]Field {
 	out := map[string]Field{}
 	old := map[int]string{} // sort keys by item
@@ -251,18 +255,19 @@ func (w *route) fields(present, best Layout) map[string]Field {
 		if w.hasGroup(w.from.groups, g) {
 			continue
 		}
-		prefix, members := w.extended(g, present.Fields), w.members(w.to, g)
+		prefix, blocks := w.extended(g, present.Fields), w.blocks(w.to, g)
 		for n := 1; prefix == ""; n++ {
-			if p := fmt.Sprintf("GROUP%d#", n); !slices.ContainsFunc(slices.Collect(maps.Values(out)), func(f Field) bool {
-				return strings.Contains(f.SortKey, p)
-			}) {
+			if p := fmt.Sprintf("GROUP%d#", n); !slices.ContainsFunc(slices.Collect(maps.Values(out)),
+				func(f Field) bool {
+					return strings.Contains(f.SortKey, p)
+				}) {
 				prefix = p
 			}
 		}
 		for a := range w.to.item {
 			name := w.m.w.Attributes[a].Name
 			f := out[name]
-			if f.SortKey != "" && members[w.block(w.to, a)] && !strings.HasPrefix(f.SortKey, prefix) {
+			if f.SortKey != "" && blocks[w.block(w.to, a)] && !strings.HasPrefix(f.SortKey, prefix) {
 				f.SortKey = prefix + f.SortKey
 				out[name] = f
 			}
@@ -279,8 +284,8 @@ func (w *route) block(x state, a int) int {
 	return x.item[a]
 }
 
-// members returns the items and lists of a group.
-func (w *route) members(x state, g []string) map[int]bool {
+// blocks returns the items and lists of a group.
+func (w *route) blocks(x state, g []string) map[int]bool {
 	out := map[int]bool{}
 	for _, name := range g {
 		out[w.block(x, w.m.index[name])] = true
@@ -295,13 +300,13 @@ func (w *route) hasGroup(groups [][]string, g []string) bool {
 
 // extended returns the prefix of a group of the present layout whose items are all in a new group, "" for none.
 func (w *route) extended(g []string, fields map[string]Field) string {
-	members := w.members(w.to, g)
+	blocks := w.blocks(w.to, g)
 	for _, h := range w.from.groups {
-		old := w.members(w.from, h)
+		old := w.blocks(w.from, h)
 		kept := slices.ContainsFunc(w.to.groups, func(g []string) bool { return w.same(h, g) })
 		inside := true
 		for i := range old {
-			inside = inside && members[i]
+			inside = inside && blocks[i]
 		}
 		if kept || !inside {
 			continue
@@ -375,7 +380,8 @@ func (w *route) move(to int, attributes []int) step {
 // prefix returns the step that gives the items of a group a common prefix.
 func (w *route) prefix(group []string) step {
 	return step{Change{
-		Kind: "prefix", What: "give the items of " + listed(group) + " sort keys with a common prefix: one query reads them",
+		Kind: "prefix", What: "give the items of " + listed(group) + " sort keys with a common prefix: one query " +
+			"reads them",
 		Risk: "programs must select the prefix, and sort keys of stored items change",
 		Tags: w.tagsOf(w.to, group),
 	}, func(x *state) { x.groups = append(slices.Clone(x.groups), group) }}
@@ -383,10 +389,10 @@ func (w *route) prefix(group []string) step {
 
 // tagsOf returns the tags of all attributes in the items of a group.
 func (w *route) tagsOf(x state, group []string) string {
-	members := w.members(x, group)
+	blocks := w.blocks(x, group)
 	var tags []string
 	for a := range x.item {
-		if t := w.tags[w.m.w.Attributes[a].Name]; members[w.block(x, a)] && t != "" {
+		if t := w.tags[w.m.w.Attributes[a].Name]; blocks[w.block(x, a)] && t != "" {
 			tags = append(tags, t)
 		}
 	}
@@ -394,7 +400,7 @@ func (w *route) tagsOf(x state, group []string) string {
 }
 
 // same reports whether a group of the present layout has the items of one of the last layout.
-func (w *route) same(h, g []string) bool { return maps.Equal(w.members(w.from, h), w.members(w.to, g)) }
+func (w *route) same(h, g []string) bool { return maps.Equal(w.blocks(w.from, h), w.blocks(w.to, g)) }
 
 // listed joins names: at most four.
 func listed(names []string) string {

@@ -108,7 +108,8 @@ func (c *checker) attribute(a Attribute) {
 	}
 	for _, all := range [][]int{e.Sizes, e.Keys} {
 		if len(all) > 0 && (slices.Min(all) < 0 || slices.Max(all) > maxBytes) {
-			c.bad("the elements of %q have sizes of %d to %d bytes: write 0 to %d", a.Name, slices.Min(all), slices.Max(all),
+			c.bad("the elements of %q have sizes of %d to %d bytes: write 0 to %d", a.Name, slices.Min(all),
+				slices.Max(all),
 				maxBytes)
 		}
 	}
@@ -149,7 +150,7 @@ func (c *checker) operation(op Operation) {
 	for _, counts := range elements {
 		n += len(counts)
 	}
-	if n == 0 && !op.All {
+	if n == 0 && !op.All && op.Scan == nil {
 		c.bad("the operation %q has no reads and no writes: add writes, reads, all, or numbers of elements", op.Name)
 	}
 	if op.Scan != nil && n > len(op.Scan)+len(op.Reads) || op.Scan != nil && op.All || op.Found < 0 {
@@ -226,7 +227,8 @@ func (w Workload) checkLayout(l Layout) error {
 	}
 	for name, n := range l.Preview {
 		if n < 0 || n > cost.MaxItem {
-			return fmt.Errorf("the layout %q has a preview of %q of %d bytes: write 0 to %d", l.Name, name, n, cost.MaxItem)
+			return fmt.Errorf("the layout %q has a preview of %q of %d bytes: write 0 to %d", l.Name, name, n,
+				cost.MaxItem)
 		}
 	}
 	if err := w.checkSizes(l); err != nil {
@@ -276,7 +278,8 @@ func (w Workload) checkSizes(l Layout) error {
 		wrong = wrong || len(l.Sizes.Entries[x.Name]) == 0
 	}
 	if wrong {
-		return fmt.Errorf("the layout %q has sizes of other items or samples than the workload: leave the sizes out", l.Name)
+		return fmt.Errorf("the layout %q has sizes of other items or samples than the workload: leave the sizes out",
+			l.Name)
 	}
 	return nil
 }
@@ -309,6 +312,9 @@ func (w Workload) checkGroups(l Layout, names map[string]bool) error {
 				if other[b] {
 					both++
 				}
+			}
+			if both == len(set) && both == len(other) {
+				return fmt.Errorf("the layout %q has a group twice: keep one", l.Name)
 			}
 			if both != 0 && both != len(set) && both != len(other) {
 				return fmt.Errorf("the layout %q has two groups that share items, and neither includes the other: a "+

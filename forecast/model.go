@@ -33,8 +33,8 @@ type model struct {
 	exact *Sizes
 }
 
-// list has the sizes of the elements of an attribute, by sample: in an item, and as items of their own. bytes and writes
-// are the sums of own, and of their write units. largest is the largest of own.
+// list has the sizes of the elements of an attribute, by sample: in an item, and as items of their own. bytes and
+// writes are the sums of own, and of their write units. largest is the largest of own.
 type list struct {
 	inside, own   [][]int
 	bytes, writes []int

@@ -101,8 +101,9 @@ type Operation struct {
 	Preview map[string]int `json:"preview,omitempty"`
 	// Query has the number of entries that one query of an index reads, by index.
 	Query map[string]int `json:"query,omitempty"`
-	// Scan is an operation that reads all documents to find some: the attributes that its filter compares with a value, if any. PerMonth
-	// is then the number of scans of the table. Found is the number of documents that one finds, 0 means 1.
+	// Scan is an operation that reads all documents to find some: the attributes that its filter compares with a
+	// value, if any. PerMonth is then the number of scans of the table. Found is the number of documents that one
+	// finds, 0 means 1.
 	Scan  []string `json:"scan,omitzero"`
 	Found int      `json:"found,omitempty"`
 	// Strong reads cost double. An Atomic write of several items is a transaction, at the double price.
@@ -200,8 +201,8 @@ func (w Workload) Single() Layout {
 	return l
 }
 
-// Tags returns the tags for the fields of a model with this layout, one line for each attribute. If the layout has fields,
-// the lines have their names and the sort keys alone, because a field has other options too.
+// Tags returns the tags for the fields of a model with this layout, one line for each attribute. If the layout has
+// fields, the lines have their names and the sort keys alone, because a field has other options too.
 func (l Layout) Tags() string {
 	var b strings.Builder
 	tags := l.tags()

@@ -9,8 +9,8 @@ import (
 // path is a document path in an expression: an attribute, and whether a part of its value is meant.
 type path struct {
 	attribute string
-	// element is the list element or map entry in the attribute, "" for the attribute itself. whole reports that the path
-	// means all of it, and not a part.
+	// element is the list element or map entry in the attribute, "" for the attribute itself. whole reports that the
+	// path means all of it, and not a part.
 	element string
 	whole   bool
 }
@@ -123,8 +123,8 @@ func changesOf(expression string, names map[string]string) []change {
 	return out
 }
 
-// appended returns the number of elements that an action appends to a list: list_append of the list itself, or of nothing if
-// it is missing, and a value. It returns 0 for other actions.
+// appended returns the number of elements that an action appends to a list: list_append of the list itself, or of
+// nothing if it is missing, and a value. It returns 0 for other actions.
 func (c change) appended(names map[string]string, values attributes) int {
 	if c.clause != "set" || len(c.value) < 3 || c.value[0] != "=" || !strings.EqualFold(c.value[1], "list_append") {
 		return 0

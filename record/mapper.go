@@ -497,8 +497,10 @@ func declare(m *model, k *kind) {
 		if len(i.Range) == 1 {
 			r = i.Range[0].Attribute
 		}
-		k.index(recording.Index{Name: i.Name, Hash: i.Hash[0].Attribute, Range: r, All: i.Include == nil,
-			Attributes: i.Include})
+		k.index(recording.Index{
+			Name: i.Name, Hash: i.Hash[0].Attribute, Range: r, All: i.Include == nil,
+			Attributes: i.Include,
+		})
 	}
 }
 

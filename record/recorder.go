@@ -290,7 +290,8 @@ func (k *kind) public() *recording.Kind {
 		x.Name = otherKinds
 	}
 	show := func(name string) string {
-		if !x.Model && len(k.keys) >= manyEntities && len(k.names[name]) < leastShared && !slices.Contains(x.Keys, name) {
+		if !x.Model && len(k.keys) >= manyEntities && len(k.names[name]) < leastShared && !slices.Contains(x.Keys,
+			name) {
 			return hidden
 		}
 		return name

@@ -236,8 +236,8 @@ func (q *request) of(e entity) *recording.Operation {
 	return o
 }
 
-// identify returns the hash of an item's key if the item is sampled. It counts a request on a table whose key attributes
-// are unknown.
+// identify returns the hash of an item's key if the item is sampled. It counts a request on a table whose key
+// attributes are unknown.
 func (q *request) identify(table string, it attributes) (hash uint64, sampled bool) {
 	hash, ok := q.r.identify(table, it)
 	if !ok && q.r.keysOf(table) == nil {

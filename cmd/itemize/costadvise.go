@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,7 +19,7 @@ func (c *command) costAdvise(args []string) error {
 	f.prices(&priceFile)
 	v.flags(f)
 	rest, err := f.parseAll(args)
-	if err != nil {
+	if err = cmp.Or(err, v.check()); err != nil {
 		return err
 	}
 	if len(rest) == 0 {
@@ -54,6 +55,7 @@ func (c *command) costAdvise(args []string) error {
 		}
 	}
 	if v.verify {
+		w.Overhead, w.ElementOverhead = a.Overhead, a.ElementOverhead
 		return c.verify(v, w.Workload, answer.Forecasts, *asJSON)
 	}
 	if *asJSON {

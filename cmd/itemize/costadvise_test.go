@@ -33,7 +33,8 @@ func TestTagsOfAdvice(t *testing.T) {
 			advise := func(args ...string) (a struct {
 				*forecast.Advice
 				Tags string
-			}) {
+			},
+			) {
 				t.Helper()
 				out := d.itemize(0, append([]string{"cost", "advise", "-json", "month.json"}, args...)...)
 				if err := json.Unmarshal([]byte(out), &a); err != nil {

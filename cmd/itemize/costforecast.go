@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/recording"
 )
 
 // workloadFile is a workload with the layouts to compare.
@@ -35,8 +38,7 @@ func (c *command) workload(path, priceFile string) (workload, error) {
 	}
 	var f workloadFile
 	if err := decode(b, &f); err != nil {
-		return workload{}, fmt.Errorf("%s is not a workload: %w (itemize cost measure -json FILE... begins one)", path,
-			err)
+		return workload{}, fmt.Errorf("%s is not a workload: %w", path, notWorkload(b, err))
 	}
 	w := workload{Workload: f.Workload, layouts: f.Layouts, billing: f.Billing}
 	if err := errors.Join(named(w), timed(b)); err != nil {
@@ -49,6 +51,19 @@ func (c *command) workload(path, priceFile string) (workload, error) {
 		return workload{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return w, nil
+}
+
+// notWorkload says what a file is that is no workload.
+func notWorkload(text []byte, err error) error {
+	var f struct{ Format string }
+	switch {
+	case len(bytes.TrimSpace(text)) == 0:
+		return errors.New("it is empty: itemize cost workload, cost measure -json and discover -write write one")
+	case json.Unmarshal(text, &f) == nil && f.Format == recording.Format:
+		return errors.New("it is a recording: itemize cost workload makes a workload of it")
+	}
+	return fmt.Errorf("%w (docs/costs.md lists the fields; itemize cost workload, cost measure -json and discover "+
+		"-write write one)", err)
 }
 
 // named names layouts without a name, and refuses duplicate names.
@@ -166,7 +181,7 @@ func (c *command) costForecast(args []string) error {
 		f.prices(&priceFile)
 		v.flags(f)
 	})
-	if err != nil {
+	if err = cmp.Or(err, v.check()); err != nil {
 		return err
 	}
 	w, err := c.workload(files[0], priceFile)
@@ -235,7 +250,7 @@ func itemsOf(f forecast.Forecast) string {
 
 // timesOf says how often an operation is done.
 func timesOf(op forecast.Operation, documents int) string {
-	if documents == 1 {
+	if documents == 1 || op.Scan != nil {
 		return number(op.PerMonth)
 	}
 	return fmt.Sprintf("%s per document, %s in all", number(op.PerMonth), number(op.PerMonth*float64(documents)))
@@ -276,9 +291,10 @@ func atomicNotes(a forecastAnswer) []string {
 				continue
 			}
 			if o := f.Operations[i]; o.TransactionWCU > o.OnceWCU {
-				out = append(out, fmt.Sprintf("%s writes several items: %s with Independent(), %s as one "+
+				out = append(out, fmt.Sprintf("in the layout %s, %s writes several items: %s with Independent(), %s "+
+					"as one "+
 					"transaction, which is the "+
-					"default of a save (\"atomic\": true in the workload)", op.Name, once(o.OnceWCU, 0),
+					"default of a save (\"atomic\": true in the workload)", f.Layout.Name, op.Name, once(o.OnceWCU, 0),
 					once(o.TransactionWCU, 0)))
 				break
 			}

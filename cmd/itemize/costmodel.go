@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,7 +24,7 @@ func (c *command) costModel(args []string) error {
 	f.prices(&priceFile)
 	v.flags(f)
 	packages, err := f.parseAll(args)
-	if err != nil {
+	if err = cmp.Or(err, v.check()); err != nil {
 		return err
 	}
 	if file == "" {

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
+	"strings"
 
 	"github.com/itemize/itemize/forecast"
 	"github.com/itemize/itemize/internal/replay"
@@ -21,6 +21,15 @@ func (v *verifying) flags(f *flags) {
 	v.remote.flags(f)
 }
 
+// check refuses to create tables in AWS.
+func (v *verifying) check() error {
+	if v.verify && (v.endpoint == "" || strings.Contains(v.endpoint, "amazonaws.")) {
+		return usagef("-verify creates tables and writes items: name a local engine with -endpoint, such as " +
+			"DynamoDB Local")
+	}
+	return nil
+}
+
 // verified is the replay of a layout.
 type verified struct {
 	Layout     string          `json:"layout"`
@@ -30,10 +39,6 @@ type verified struct {
 // verify replays the operations of a workload in the layouts of forecasts, and prints the predicted and the consumed
 // capacity. It returns an error if they differ.
 func (c *command) verify(v verifying, w forecast.Workload, all []forecast.Forecast, asJSON bool) error {
-	if v.endpoint == "" {
-		return usagef("-verify creates tables and writes items: name a local engine with -endpoint, such as " +
-			"DynamoDB Local")
-	}
 	client, err := v.client(3)
 	if err != nil {
 		return err
@@ -44,7 +49,7 @@ func (c *command) verify(v verifying, w forecast.Workload, all []forecast.Foreca
 		if f.NotStorable != "" {
 			continue
 		}
-		results, err := replay.Run(context.Background(), client, w, f.Layout)
+		results, err := replay.Run(c.ctx, client, w, f.Layout)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Layout.Name, err)
 		}
@@ -52,6 +57,9 @@ func (c *command) verify(v verifying, w forecast.Workload, all []forecast.Foreca
 		for _, r := range results {
 			same = same && r.Same()
 		}
+	}
+	if n := samplesOf(w); n > replay.MaxSamples {
+		fmt.Fprintf(c.stderr, "note: %d of %d samples were replayed\n", replay.MaxSamples, n)
 	}
 	if asJSON {
 		if err := c.printJSON(out); err != nil {
@@ -66,6 +74,18 @@ func (c *command) verify(v verifying, w forecast.Workload, all []forecast.Foreca
 			"differently")
 	}
 	return nil
+}
+
+// samplesOf returns the number of samples of a workload.
+func samplesOf(w forecast.Workload) int {
+	n := 1
+	for _, a := range w.Attributes {
+		n = max(n, len(a.Sizes))
+		if a.Elements != nil {
+			n = max(n, len(a.Elements.Counts))
+		}
+	}
+	return n
 }
 
 func (c *command) showReplays(all []verified) {

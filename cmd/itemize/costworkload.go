@@ -7,17 +7,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/discover"
 	"github.com/itemize/itemize/internal/recording"
 )
 
 // costWorkload runs itemize cost workload.
 func (c *command) costWorkload(args []string) error {
 	f := c.flags(costHelp["workload"])
-	var sizes, kind string
+	var sizes, kind, table string
 	var metrics list
 	var entities int
 	f.StringVar(&kind, "kind", "", "`name` of the model, or of the kind of items, if the recordings have several")
+	f.StringVar(&table, "table", "", "`name` of the table, if kinds of several tables have the same name")
 	f.StringVar(&sizes, "sizes", "", "`file` with a workload whose attributes and sizes are used, as itemize discover "+
 		"-write and itemize cost measure -json write it")
 	f.IntVar(&entities, "entities", 0, "`number` of all entities (default: an estimate of those that were used)")
@@ -45,21 +46,22 @@ func (c *command) costWorkload(args []string) error {
 			return err
 		}
 	}
-	w, notes, reads, writes := base.Workload, []string(nil), 0.0, 0.0
+	w, notes, inTable := base.Workload, []string(nil), ""
+	var all *recording.File
 	if len(files) > 0 {
-		all, k, err := c.recordings(files, kind)
-		if err != nil {
+		var k *recording.Kind
+		if all, k, err = c.recordings(files, kind, table); err != nil {
 			return err
 		}
 		if w, notes, err = all.Workload(k, entities, base.Workload); err != nil {
 			return fmt.Errorf("%s: %w", strings.Join(files, " "), err)
 		}
-		reads, writes = all.Rates(k.Table)
+		inTable = k.Table
 	} else if entities > 0 {
 		w.Entities = entities
 	}
 	if len(metrics) > 0 {
-		more, err := m.Scale(&w, reads, writes)
+		more, err := m.Scale(&w, all, inTable)
 		if err != nil {
 			return err
 		}
@@ -68,14 +70,11 @@ func (c *command) costWorkload(args []string) error {
 	for _, n := range notes {
 		fmt.Fprintf(c.stderr, "note: %s\n", n)
 	}
-	return c.printJSON(struct {
-		Name       string               `json:"name,omitempty"`
-		Entities   int                  `json:"entities,omitempty"`
-		Overhead   int                  `json:"overhead,omitempty"`
-		Operations []forecast.Operation `json:"operations"`
-		Indexes    []forecast.Index     `json:"indexes,omitempty"`
-		Attributes []forecast.Attribute `json:"attributes"`
-	}{w.Name, w.Entities, w.Overhead, w.Operations, w.Indexes, w.Attributes})
+	text, err := discover.WorkloadText(w)
+	if err == nil {
+		_, err = c.stdout.Write(text)
+	}
+	return err
 }
 
 // list is a flag that can be repeated.
@@ -99,16 +98,21 @@ func (c *command) metrics(files []string) (m recording.Metrics, err error) {
 }
 
 // recordings reads and merges recordings, and finds the kind of entities with a name.
-func (c *command) recordings(files []string, kind string) (*recording.File, *recording.Kind, error) {
+func (c *command) recordings(files []string, kind, table string) (*recording.File, *recording.Kind, error) {
 	var all []*recording.File
+	read := map[string]string{}
 	for _, file := range files {
 		text, err := c.read(file)
 		if err != nil {
 			return nil, nil, err
 		}
+		if other, ok := read[string(text)]; ok {
+			return nil, nil, fmt.Errorf("%s and %s are the same recording: pass it once", other, file)
+		}
+		read[string(text)] = file
 		f, err := recording.Read(text)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s is not a recording: %w", file, err)
+			return nil, nil, fmt.Errorf("%s is not a recording: %w (record.Recorder.WriteFile writes one)", file, err)
 		}
 		all = append(all, f)
 	}
@@ -118,16 +122,18 @@ func (c *command) recordings(files []string, kind string) (*recording.File, *rec
 	for _, k := range f.Kinds {
 		names = append(names, fmt.Sprintf("%q (table %s)", k.Name, k.Table))
 	}
-	if kind != "" {
-		found = slices.DeleteFunc(slices.Clone(found), func(k *recording.Kind) bool { return k.Name != kind })
-	}
+	found = slices.DeleteFunc(slices.Clone(found), func(k *recording.Kind) bool {
+		return kind != "" && k.Name != kind || table != "" && k.Table != table
+	})
 	switch {
 	case len(names) == 0:
-		return nil, nil, errors.New("the recordings have no operations: record longer, or with a higher rate")
+		return nil, nil, errors.New("the recordings have no operations: record longer, with a higher " +
+			"record.Options.Rate, " +
+			"or set record.Options.Keys if the program only puts items")
 	case len(found) == 0:
-		return nil, nil, fmt.Errorf("no kind %q: the recordings have %s", kind, strings.Join(names, ", "))
+		return nil, nil, fmt.Errorf("no kind %q in that table: the recordings have %s", kind, strings.Join(names, ", "))
 	case len(found) > 1:
-		return nil, nil, usagef("the recordings have %s: name one with -kind", strings.Join(names, ", "))
+		return nil, nil, usagef("the recordings have %s: name one with -kind, and -table", strings.Join(names, ", "))
 	}
 	return f, found[0], nil
 }

@@ -53,7 +53,7 @@ func (r *Report) Files(dir, module string) ([]File, error) {
 	for _, t := range r.written() {
 		w := *t.Workload
 		w.Attributes = append(t.x.keySizes(w.Attributes), w.Attributes...)
-		b, err := workloadText(w)
+		b, err := WorkloadText(w)
 		if err != nil {
 			return nil, err
 		}
@@ -71,12 +71,15 @@ func (r *Report) Files(dir, module string) ([]File, error) {
 		File{programName(), program}), err
 }
 
-// workloadText returns a workload as JSON, with each operation, index and attribute on a line: the operations first,
+// WorkloadText returns a workload as JSON, with each operation, index and attribute on a line: the operations first,
 // since they are to be changed.
-func workloadText(w forecast.Workload) ([]byte, error) {
+func WorkloadText(w forecast.Workload) ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "{\n\t\"name\": %q,\n\t\"entities\": %d,\n\t\"overhead\": %d", w.Name, w.Entities, w.Overhead)
-	var err error
+	title, err := json.Marshal(w.Name)
+	fmt.Fprintf(&b, "{\n\t\"name\": %s,\n\t\"entities\": %d,\n\t\"overhead\": %d", title, w.Entities, w.Overhead)
+	if w.ElementOverhead > 0 {
+		fmt.Fprintf(&b, ",\n\t\"elementOverhead\": %d", w.ElementOverhead)
+	}
 	lines := func(name string, n int, value func(i int) any) {
 		fmt.Fprintf(&b, ",\n\t%q: [", name)
 		for i := range n {

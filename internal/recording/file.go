@@ -169,7 +169,7 @@ func Read(text []byte) (*File, error) {
 	f := new(File)
 	switch err := d.Decode(f); {
 	case len(bytes.TrimSpace(text)) == 0:
-		return nil, errors.New("it is empty")
+		return nil, errors.New("the file is empty: write the recording again")
 	case err != nil:
 		return nil, err
 	}
@@ -194,7 +194,7 @@ var errDamaged = errors.New("the recording is damaged: record again")
 // check refuses contents that no recorder writes.
 func (f *File) check() error {
 	for _, k := range f.Kinds {
-		if k == nil || k.Seen < 0 || len(k.Documents) > MaxDocuments || len(k.Documents) > 0 && k.Seen < len(k.Documents) {
+		if k == nil || len(k.Documents) > MaxDocuments || k.Seen < len(k.Documents) {
 			return errDamaged
 		}
 		for _, d := range k.Documents {

@@ -18,6 +18,8 @@ type Metrics struct {
 	// unknown.
 	Keys    int
 	Hottest float64
+	// requests are the requests that the metrics count.
+	requests map[string]bool
 }
 
 // The requests of DynamoDB that a metric counts by operation. A batch counts as one.
@@ -67,9 +69,12 @@ func (m *Metrics) Add(name string, text []byte) error {
 			stamps = append(stamps, p.Timestamp)
 			sums, counts = sums+p.Sum, counts+p.SampleCount
 		}
-		n := sums
-		if n == 0 || !strings.Contains(a.Label, "Capacity") {
-			n = counts
+		n, statistic := counts, "SampleCount" // of latencies: the number of requests
+		if strings.Contains(a.Label, "Capacity") {
+			n, statistic = sums, "Sum"
+		}
+		if n == 0 {
+			return fmt.Errorf("the points of %s have no %s: ask for this statistic", a.Label, statistic)
 		}
 		return m.add(a.Label+" "+name, n, stamps)
 	case len(a.MetricDataResults) > 0:
@@ -96,9 +101,17 @@ func (m *Metrics) add(label string, n float64, stamps []string) error {
 	}
 	n *= float64(Month) / float64(span)
 	names := func(all []string) bool {
-		return slices.ContainsFunc(all, func(r string) bool {
+		i := slices.IndexFunc(all, func(r string) bool {
 			return strings.Contains(strings.ToLower(label), strings.ToLower(r))
 		})
+		if i < 0 {
+			return false
+		}
+		if m.requests == nil {
+			m.requests = map[string]bool{}
+		}
+		m.requests[all[i]] = true
+		return true
 	}
 	switch {
 	case strings.Contains(label, "ConsumedWriteCapacityUnits"):
@@ -161,11 +174,43 @@ func (f *File) Rates(table string) (reads, writes float64) {
 	return reads, writes
 }
 
-// Scale multiplies the operations of a workload so that the requests of its table are those of the metrics. reads and
-// writes are the requests of a month in the table that the workload is a part of, 0 for those of the workload. It
-// returns notes for people.
-func (m Metrics) Scale(w *forecast.Workload, reads, writes float64) ([]string, error) {
+// missing returns the requests on a table that a recording has and the metrics do not count, of reads or of writes. If one is
+// missing, the sum says nothing.
+func (m Metrics) missing(f *File, table string, of []string) (names []string) {
+	if f == nil {
+		return nil
+	}
+	for _, k := range f.Kinds {
+		for _, o := range k.Operations {
+			for _, r := range o.Requests {
+				if k.Table == table && slices.Contains(of, r) && !m.requests[r] && !slices.Contains(names, r) {
+					names = append(names, r)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Scale multiplies the operations of a workload so that the requests of its table are those of the metrics. f is the
+// recording that the workload is from, and table its table; nil for a workload of all requests. It returns notes for
+// people.
+func (m Metrics) Scale(w *forecast.Workload, f *File, table string) ([]string, error) {
 	var notes []string
+	reads, writes := 0.0, 0.0
+	if f != nil {
+		reads, writes = f.Rates(table)
+	}
+	lacking := func(of *float64, all []string) {
+		if names := m.missing(f, table, all); *of > 0 && len(names) > 0 {
+			*of = 0
+			notes = append(notes, fmt.Sprintf("the metrics lack %s, which the recording has: they do not scale these "+
+				"requests", strings.Join(names, ", ")))
+		}
+	}
+	lacking(&m.Reads, readRequests)
+	lacking(&m.Writes, writeRequests)
 	if m.Keys > 0 {
 		notes = append(notes, fmt.Sprintf("Contributor Insights counted about %d partition keys: the number of "+
 			"entities, "+
@@ -177,7 +222,7 @@ func (m Metrics) Scale(w *forecast.Workload, reads, writes float64) ([]string, e
 			"and 3,000 RCU a second (itemize cost capacity)", 100*m.Hottest))
 	}
 	entities := float64(max(1, w.Entities))
-	if reads == 0 && writes == 0 {
+	if f == nil {
 		for _, op := range w.Operations {
 			if isWrite(op) {
 				writes += op.PerMonth * entities

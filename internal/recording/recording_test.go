@@ -135,7 +135,7 @@ func TestMetrics(t *testing.T) {
 	w := forecast.Workload{Entities: 80, Operations: []forecast.Operation{
 		{Name: "put", PerMonth: 1, Writes: []string{"a"}}, {Name: "get", PerMonth: 10, All: true},
 	}}
-	notes, err := m.Scale(&w, 0, 0)
+	notes, err := m.Scale(&w, nil, "")
 	if err != nil || w.Operations[0].PerMonth != 45 || math.Abs(w.Operations[1].PerMonth-m.Reads/80) > 0.5 {
 		t.Errorf("%+v, %v", w.Operations, err)
 	}
@@ -145,10 +145,12 @@ func TestMetrics(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"not metrics": {`{"Items": []}`, "neither metrics nor a report"},
 		"no request": {`{"Label": "SuccessfulRequestLatency", "Datapoints": [{"Timestamp": ` +
-			`"2026-11-01T00:00:00Z"}, {"Timestamp": "2026-11-02T00:00:00Z"}]}`, "set its label"},
-		"one point": {`{"Label": "PutItem", "Datapoints": [{"Timestamp": "2026-11-01T00:00:00Z", "Sum": 1}]}`,
-			"pass several points"},
-		"a wrong time": {`{"Label": "PutItem", "Datapoints": [{"Timestamp": "today", "Sum": 1}]}`, "cannot parse"},
+			`"2026-11-01T00:00:00Z", "SampleCount": 1}, {"Timestamp": "2026-11-02T00:00:00Z"}]}`, "set its label"},
+		"one point": {
+			`{"Label": "PutItem", "Datapoints": [{"Timestamp": "2026-11-01T00:00:00Z", "SampleCount": 1}]}`,
+			"pass several points",
+		},
+		"a wrong time": {`{"Label": "PutItem", "Datapoints": [{"Timestamp": "today", "SampleCount": 1}]}`, "cannot parse"},
 	} {
 		if err := new(Metrics).Add("x.json", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -168,7 +170,54 @@ func TestMetricsOfUnits(t *testing.T) {
 		Entities: 2, Attributes: []forecast.Attribute{{Name: "a", Sizes: []int{1500}}},
 		Operations: []forecast.Operation{{Name: "put", PerMonth: 5, Writes: []string{"a"}}},
 	}
-	if _, err := m.Scale(&w, 0, 0); err != nil || w.Operations[0].PerMonth != 10 { // of 2 units each
+	if _, err := m.Scale(&w, nil, ""); err != nil || w.Operations[0].PerMonth != 10 { // of 2 units each
 		t.Errorf("%+v, %v", w.Operations, err)
+	}
+}
+
+// A damaged recording is refused, or merges; it never panics.
+func FuzzRead(f *testing.F) {
+	text, err := json.Marshal(aRecording(0, 1, 0.5, 3))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	for _, kinds := range []string{
+		`[null]`, `[{"operations": [null]}]`, `[{"seen": -1}]`, `[{"operations": [{"add": {"": 1}}]}]`,
+		`[{"operations": [{"count": 1e308}]}]`, `[{"documents": [{"sizes": {"a": -1}}], "seen": 1}]`,
+	} {
+		f.Add([]byte(`{"format": "` + Format + `", "rate": 1, "kinds": ` + kinds + `}`))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		a, err := Read(text)
+		if err != nil {
+			return
+		}
+		b := Merge(a, aRecording(0, 1, 1, 1), a)
+		for _, k := range b.Kinds {
+			if w, _, err := b.Workload(k, 0, forecast.Workload{}); err == nil {
+				if _, err := json.Marshal(w); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+}
+
+// A file has one recording, and nothing else.
+func TestFilesHaveOneRecording(t *testing.T) {
+	text, err := json.Marshal(aRecording(0, 1, 1, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"two recordings": {string(text) + string(text), "pass each recording as a file"},
+		"nothing":        {" \n", "the file is empty"},
+		"a workload":     {`{"operations": []}`, "unknown field"},
+		"another format": {`{"format": "itemize recording 9"}`, "this version reads"},
+	} {
+		if _, err := Read([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -83,8 +83,8 @@ func (f *File) Workload(k *Kind, entities int, sizes forecast.Workload) (forecas
 	return w, notes, nil
 }
 
-// addMissing adds attributes that operations use and no sampled entity has, with a guess of their size. Those that are missing
-// in another workload (fixed) do not count.
+// addMissing adds attributes that operations use and no sampled entity has, with a guess of their size. Those that
+// are missing in another workload (fixed) do not count.
 func (k *Kind) addMissing(w *forecast.Workload, names map[string]bool, fixed bool) (notes []string) {
 	if len(w.Attributes) == 0 {
 		return nil
@@ -102,9 +102,11 @@ func (k *Kind) addMissing(w *forecast.Workload, names map[string]bool, fixed boo
 	switch text := strings.Join(all, ", "); {
 	case len(all) == 0:
 	case fixed:
-		notes = append(notes, fmt.Sprintf("operations use %s, which the workload of -sizes lacks: they do not count", text))
+		notes = append(notes, fmt.Sprintf("operations use %s, which the workload of -sizes lacks: they do not count",
+			text))
 	default:
-		notes = append(notes, fmt.Sprintf("operations use %s, which no sampled entity has: the sizes are guesses", text))
+		notes = append(notes, fmt.Sprintf("operations use %s, which no sampled entity has: the sizes are guesses",
+			text))
 		for _, n := range all {
 			if len(w.Attributes) < maxAttributes {
 				w.Attributes = append(w.Attributes, forecast.Attribute{Name: n, Sizes: []int{len(n) + guessed}})
@@ -119,18 +121,19 @@ func (k *Kind) addMissing(w *forecast.Workload, names map[string]bool, fixed boo
 const guessed = 8
 
 // addIndexes adds the indexes that operations query to a workload. It returns those that the workload has.
-func (k *Kind) addIndexes(w *forecast.Workload, names map[string]bool) (known map[string]bool, notes []string) {
-	known = map[string]bool{}
+func (k *Kind) addIndexes(w *forecast.Workload, names map[string]bool) (declared map[string]bool, notes []string) {
+	declared = map[string]bool{}
 	for _, x := range w.Indexes {
-		known[x.Name] = true
+		declared[x.Name] = true
 	}
 	for _, x := range k.Indexes {
-		if known[x.Name] {
+		if declared[x.Name] {
 			continue
 		}
 		_, hash := names[x.Hash]
 		if _, ok := names[x.Range]; !hash || !ok && x.Range != "" {
-			notes = append(notes, fmt.Sprintf("queries of the index %s do not count: its keys %s are no attributes of the "+
+			notes = append(notes, fmt.Sprintf("queries of the index %s do not count: its keys %s are no attributes "+
+				"of the "+
 				"sampled entities", x.Name, strings.TrimSpace(x.Hash+" "+x.Range)))
 			continue
 		}
@@ -149,9 +152,9 @@ func (k *Kind) addIndexes(w *forecast.Workload, names map[string]bool) (known ma
 		if i.All = i.All || len(i.Attributes) == rest; i.All {
 			i.Attributes = nil
 		}
-		w.Indexes, known[x.Name] = append(slices.Clone(w.Indexes), i), true
+		w.Indexes, declared[x.Name] = append(slices.Clone(w.Indexes), i), true
 	}
-	return known, notes
+	return declared, notes
 }
 
 // used returns the attributes that operations name, and whether they use their elements.
@@ -218,7 +221,8 @@ func (k *Kind) operations() (out []*Operation, notes []string) {
 		}
 	}
 	if idle > 0 {
-		notes = append(notes, fmt.Sprintf("%.0f calls replaced items by the same content: they cost write units today, and "+
+		notes = append(notes, fmt.Sprintf("%.0f calls replaced items by the same content: they cost write units "+
+			"today, and "+
 			"nothing with a mapper", idle))
 	}
 	if lost > 0 {

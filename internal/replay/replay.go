@@ -39,12 +39,12 @@ func (r Result) Same() bool {
 	return r.Skipped != "" || near(r.PredictedWCU, r.ConsumedWCU) && near(r.PredictedRCU, r.ConsumedRCU)
 }
 
-// maxSamples is the largest number of samples that are replayed.
-const maxSamples = 20
+// MaxSamples is the largest number of samples that are replayed.
+const MaxSamples = 20
 
-// thinned returns the sizes of maxSamples samples, evenly spread, as Workload.Thinned does.
+// thinned returns the sizes of MaxSamples samples, evenly spread, as Workload.Thinned does.
 func thinned(s *forecast.Sizes) *forecast.Sizes {
-	if s == nil || len(s.Items) == 0 || len(s.Items[0]) <= maxSamples {
+	if s == nil || len(s.Items) == 0 || len(s.Items[0]) <= MaxSamples {
 		return s
 	}
 	n := len(s.Items[0])
@@ -66,8 +66,8 @@ func pick[T any](all []T, n int) []T {
 		return all
 	}
 	var out []T
-	for i := range maxSamples {
-		out = append(out, all[i*n/maxSamples])
+	for i := range MaxSamples {
+		out = append(out, all[i*n/MaxSamples])
 	}
 	return out
 }
@@ -75,7 +75,7 @@ func pick[T any](all []T, n int) []T {
 // Run creates a table, stores the samples of a workload in a layout (at most 20), runs each operation once on each,
 // and deletes the table.
 func Run(ctx context.Context, client *dynamodb.Client, w forecast.Workload, l forecast.Layout) (_ []Result, err error) {
-	w, l.Sizes = w.Thinned(maxSamples), thinned(l.Sizes)
+	w, l.Sizes = w.Thinned(MaxSamples), thinned(l.Sizes)
 	sizes, err := w.SizesOf(l)
 	if err != nil {
 		return nil, err
@@ -88,15 +88,19 @@ func Run(ctx context.Context, client *dynamodb.Client, w forecast.Workload, l fo
 	if all[0].NotStorable != "" {
 		return nil, fmt.Errorf("the layout %q is not storable: %s", l.Name, all[0].NotStorable)
 	}
-	r := &run{ctx: ctx, client: client, w: w, l: l, sizes: sizes,
-		table: "itemize-verify-" + strings.ToLower(rand.Text())}
+	r := &run{
+		ctx: ctx, client: client, w: w, l: l, sizes: sizes,
+		table: "itemize-verify-" + strings.ToLower(rand.Text()),
+	}
+	defer func() { // also after a failed wait, or a lost answer
+		_, e := client.DeleteTable(context.WithoutCancel(ctx), &dynamodb.DeleteTableInput{TableName: &r.table})
+		if missing := new(types.ResourceNotFoundException); !errors.As(e, &missing) {
+			err = errors.Join(err, e)
+		}
+	}()
 	if err := r.create(); err != nil {
 		return nil, err
 	}
-	defer func() {
-		_, e := client.DeleteTable(context.WithoutCancel(ctx), &dynamodb.DeleteTableInput{TableName: &r.table})
-		err = errors.Join(err, e)
-	}()
 	if err := r.store(); err != nil {
 		return nil, err
 	}
@@ -136,8 +140,10 @@ func (r *run) create() error {
 			{AttributeName: aws.String("SK"), KeyType: types.KeyTypeRange},
 		},
 		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"),
-				AttributeType: "S"},
+			{AttributeName: aws.String("PK"), AttributeType: "S"}, {
+				AttributeName: aws.String("SK"),
+				AttributeType: "S",
+			},
 		},
 	})
 	if err != nil {
@@ -303,6 +309,7 @@ func (r *run) operation(op forecast.Operation, x *Result) error {
 func (r *run) writes(op forecast.Operation, s int, x *Result) error {
 	r.turn++
 	var all []write
+	var added []string
 	adds, root := false, false
 	for i, b := range r.blocks() {
 		if b.item >= 0 {
@@ -327,10 +334,8 @@ func (r *run) writes(op forecast.Operation, s int, x *Result) error {
 			some(0, len(sizes), false)
 		}
 		n := min(op.Add[b.list], len(sizes))
-		for k := len(sizes) - n; k < len(sizes); k++ { // they are added again
-			if err := r.remove(s, element(b, k), nil); err != nil {
-				return err
-			}
+		for k := len(sizes) - n; k < len(sizes); k++ { // they are deleted first, and added again
+			added = append(added, element(b, k))
 		}
 		adds = adds || n > 0
 		some(len(sizes)-n, len(sizes), false)
@@ -339,7 +344,17 @@ func (r *run) writes(op forecast.Operation, s int, x *Result) error {
 	}
 	if op.Atomic && len(all) > 1 {
 		x.Transaction = true
-		if err := r.transaction(s, all, x); err != nil || x.Skipped != "" {
+		if x.Skipped = skipped(all); x.Skipped != "" {
+			return nil
+		}
+	}
+	for _, sk := range added {
+		if err := r.remove(s, sk, nil); err != nil {
+			return err
+		}
+	}
+	if op.Atomic && len(all) > 1 {
+		if err := r.transaction(s, all, x); err != nil {
 			return err
 		}
 	} else {
@@ -368,20 +383,25 @@ func (r *run) writes(op forecast.Operation, s int, x *Result) error {
 	return nil
 }
 
-// transaction writes items in one transaction.
-func (r *run) transaction(s int, all []write, x *Result) error {
+// skipped says why items cannot be written in one transaction, "" if they can.
+func skipped(all []write) string {
 	if len(all) > 100 {
-		x.Skipped = fmt.Sprintf("it is a transaction of %d items (limit 100)", len(all))
-		return nil
+		return fmt.Sprintf("it is a transaction of %d items (limit 100)", len(all))
 	}
-	in := &dynamodb.TransactWriteItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	seen := map[string]bool{}
 	for _, w := range all {
 		if seen[w.sk] {
-			x.Skipped = "it writes an element twice in one transaction"
-			return nil
+			return "it writes an element twice in one transaction"
 		}
 		seen[w.sk] = true
+	}
+	return ""
+}
+
+// transaction writes items in one transaction.
+func (r *run) transaction(s int, all []write, x *Result) error {
+	in := &dynamodb.TransactWriteItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+	for _, w := range all {
 		if w.deletes {
 			in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Delete: &types.Delete{
 				TableName: &r.table, Key: key(s, w.sk),
@@ -392,8 +412,10 @@ func (r *run) transaction(s int, all []write, x *Result) error {
 		if err != nil {
 			return err
 		}
-		in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Put: &types.Put{TableName: &r.table,
-			Item: it}})
+		in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Put: &types.Put{
+			TableName: &r.table,
+			Item:      it,
+		}})
 	}
 	out, err := r.client.TransactWriteItems(r.ctx, in)
 	if err != nil {
@@ -436,7 +458,14 @@ func (r *run) query(s int, prefix string, n int, strong bool, units *float64) er
 			return err
 		}
 		*units += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; n > 0 || len(in.ExclusiveStartKey) == 0 {
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+		if n > 0 {
+			if n -= len(out.Items); n <= 0 {
+				return nil
+			}
+			in.Limit = aws.Int32(int32(n))
+		}
+		if len(in.ExclusiveStartKey) == 0 {
 			return nil
 		}
 	}
@@ -480,7 +509,7 @@ func (r *run) reads(op forecast.Operation, s int, x *Result) error {
 				needed = true
 				err = r.query(s, b.prefix, 0, op.Strong, &units)
 			}
-			if n := op.Read[b.list]; n > 0 && err == nil {
+			if n := op.Read[b.list]; n > 0 && err == nil && !needed {
 				needed = true
 				err = r.query(s, b.prefix, n, op.Strong, &units)
 			}
