@@ -174,8 +174,8 @@ func (f *File) Rates(table string) (reads, writes float64) {
 	return reads, writes
 }
 
-// missing returns the requests on a table that a recording has and the metrics do not count, of reads or of writes. If one is
-// missing, the sum says nothing.
+// missing returns the requests on a table that a recording has and the metrics do not count, of reads or of writes.
+// If one is missing, the sum says nothing.
 func (m Metrics) missing(f *File, table string, of []string) (names []string) {
 	if f == nil {
 		return nil

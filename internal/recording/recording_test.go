@@ -150,7 +150,10 @@ func TestMetrics(t *testing.T) {
 			`{"Label": "PutItem", "Datapoints": [{"Timestamp": "2026-11-01T00:00:00Z", "SampleCount": 1}]}`,
 			"pass several points",
 		},
-		"a wrong time": {`{"Label": "PutItem", "Datapoints": [{"Timestamp": "today", "SampleCount": 1}]}`, "cannot parse"},
+		"a wrong time": {
+			`{"Label": "PutItem", "Datapoints": [{"Timestamp": "today", "SampleCount": 1}]}`,
+			"cannot parse",
+		},
 	} {
 		if err := new(Metrics).Add("x.json", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
