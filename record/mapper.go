@@ -354,7 +354,7 @@ func (x *mapped) query(in *dynamodb.QueryInput, out *dynamodb.QueryOutput, b *bo
 			continue
 		}
 		isList := m.list(it.Index) != ""
-		if !isList || in.Limit == nil && strings.Count(low.Text, string(m.e.Delim)) <= m.segments(it.Index) {
+		if !isList || in.Limit == nil && m.coversAll(it.Index, k, low.Text) {
 			whole[it.Index] = true
 			x.cover(m, it.Index)
 		}
@@ -386,6 +386,12 @@ func (m *model) covers(it *schema.Item, k keyCondition, low string) bool {
 	}
 	literal := it.Key.Template.LiteralPrefix()
 	return strings.HasPrefix(low, literal) || strings.HasPrefix(literal, low)
+}
+
+// coversAll reports whether a query reads all elements of a list: its prefix ends before their values.
+func (m *model) coversAll(item int, k keyCondition, low string) bool {
+	n, of := strings.Count(low, string(m.e.Delim)), m.segments(item)
+	return k.kind == "" || k.kind == "begins_with" && (n < of || n == of && strings.HasSuffix(low, string(m.e.Delim)))
 }
 
 // segments returns the number of segments in front of the values of an element's sort key.

@@ -16,6 +16,7 @@ import (
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/recording"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
 	"github.com/itemize/itemize/record"
 )
 
@@ -174,6 +175,15 @@ func TestCallsOfMappers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for n := range 4 {
+		lines := orders.Key("c", fmt.Sprint("private", n)).Prefix(fmt.Sprintf("ORDER#private%d#LINE#", n))
+		if all, err := query.Of[Line](lines).Collect(ctx, orders); err != nil || len(all) != 3 {
+			t.Fatal(all, err)
+		}
+		if all, err := query.Of[Line](lines).Limit(2).Collect(ctx, orders); err != nil || len(all) != 2 {
+			t.Fatal(all, err)
+		}
+	}
 	for _, err := range orders.Scan(ctx) {
 		if err != nil {
 			t.Fatal(err)
@@ -191,6 +201,10 @@ func TestCallsOfMappers(t *testing.T) {
 		return o.Count == 4 && o.Add["Lines"] == 4 && o.Remove["Lines"] == 4 && strings.Join(o.Writes,
 			" ") == "State" && !o.Atomic
 	})
+	find(t, k, "Query", func(o *recording.Operation) bool {
+		return o.Count == 4 && strings.Join(o.Reads, " ") == "Lines"
+	})
+	find(t, k, "Query", func(o *recording.Operation) bool { return o.Count == 4 && o.Read["Lines"] == 8 })
 	find(t, k, "Scan", func(o *recording.Operation) bool { return o.Count == 1 && o.Scan != nil })
 	if l := k.Documents[0].Lists["Lines"]; l.Count != 3 || len(l.Attributes) != 3 {
 		t.Errorf("%+v", l)

@@ -48,6 +48,7 @@ func (c *command) costAdvise(args []string) error {
 	answer := w.answer(append(append([]forecast.Forecast{a.Today}, layouts...), a.Best))
 	if page != "" {
 		p := pageOf(answer)
+		p.Parts[0].Tags = a.Best.Layout.Tags()
 		p.Parts[0].Changes, p.Parts[0].About = a.Changes, append(notes, proof(a), rewriting(a))
 		p.Title = strings.Replace(p.Title, "Forecast", "Advice", 1)
 		if err := writePage(c.path(page), p); err != nil {

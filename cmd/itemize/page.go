@@ -84,6 +84,7 @@ type pagePart struct {
 	Attributes []attributeRow
 	Answer     *forecastAnswer
 	Changes    []forecast.Change
+	Tags       string
 	Commands   string
 }
 

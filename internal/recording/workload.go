@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -180,11 +180,11 @@ func empty(op forecast.Operation) bool {
 
 // rounded returns a number with four significant digits.
 func rounded(n float64) float64 {
-	if n <= 0 {
-		return 0
+	r, err := strconv.ParseFloat(strconv.FormatFloat(n, 'g', 4, 64), 64)
+	if err != nil {
+		return n
 	}
-	e := math.Pow(10, 3-math.Floor(math.Log10(n)))
-	return math.Round(n*e) / e
+	return r
 }
 
 // operations returns the operations whose changes are known, with the counts of those whose changes are not.

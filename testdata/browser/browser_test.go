@@ -35,7 +35,7 @@ const workload = `{
 	"layouts": [{"name": "by hand </script>", "items": [["email"], ["<img src=x onerror=alert(2)>"]], "elements": ["visits"]}]
 }`
 
-// pages writes a page of a forecast and one of a discovery, and returns their folder.
+// pages writes a page of a forecast, one of an advice and one of a discovery, and returns their folder.
 func pages(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,6 +53,7 @@ func pages(t *testing.T) string {
 		t.Fatal(err)
 	}
 	command(dir, itemize, "cost", "forecast", "-html", "forecast.html", "w.json")
+	command(dir, itemize, "cost", "advise", "-html", "advice.html", "w.json")
 	document, err := filepath.Abs("../../examples/packages/testdata/express.json")
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +99,7 @@ func TestPages(t *testing.T) {
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox)
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	defer stop()
-	for _, name := range []string{"forecast.html", "discover.html"} {
+	for _, name := range []string{"forecast.html", "advice.html", "discover.html"} {
 		for _, width := range []int64{1280, 360} {
 			for _, scheme := range []string{"light", "dark"} {
 				t.Run(fmt.Sprint(name, " ", width, " ", scheme), func(t *testing.T) {
