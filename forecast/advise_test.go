@@ -217,7 +217,7 @@ func lowestRoot(m *model, items []uint) float64 {
 func TestAdviceIsOptimal(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
-	grouped, most, exact, runs := 0, 1.0, 0, draws.Times(5, 30, 1000)
+	grouped, most, exact, runs := 0, 1.0, 0, draws.Times(5, 15, 1000)
 	for i := range runs {
 		lists := r.IntN(3)
 		w := randomWorkload(r, 2+r.IntN(6-lists), r.IntN(2) == 0)
@@ -262,7 +262,7 @@ func TestAdviceIsOptimal(t *testing.T) {
 func TestSixtyAttributes(t *testing.T) {
 	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
-	for range draws.Times(1, 2, 10) {
+	for range draws.Times(1, 1, 10) {
 		w := randomWorkload(r, 58, false)
 		randomLists(r, &w, 2)
 		a, err := w.Advise(DefaultPrices(), w.Monolith())

@@ -102,6 +102,9 @@ func TestPages(t *testing.T) {
 	for _, name := range []string{"forecast.html", "advice.html", "discover.html"} {
 		for _, width := range []int64{1280, 360} {
 			for _, scheme := range []string{"light", "dark"} {
+				if name == "advice.html" && (width == 1280) != (scheme == "light") {
+					continue // it has the parts of a forecast
+				}
 				t.Run(fmt.Sprint(name, " ", width, " ", scheme), func(t *testing.T) {
 					ctx, cancel := chromedp.NewContext(allocator)
 					defer cancel()
