@@ -102,7 +102,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	client := dynamodb.New(o)
 	ctx, end := r.Begin(t.Context(), "a long operation")
 	defer end()
-	for i := range 20_000 {
+	for i := range 8_000 {
 		table := "claims"
 		it := claim(i, 3)
 		it[fmt.Sprint("name", i)] = str("x")
