@@ -260,13 +260,7 @@ func (w Workload) checkSizes(l Layout) error {
 	if l.Sizes == nil {
 		return nil
 	}
-	n := 1
-	for _, a := range w.Attributes {
-		n = max(n, len(a.Sizes), len(a.Compressed))
-		if a.Elements != nil {
-			n = max(n, len(a.Elements.Counts))
-		}
-	}
+	n := w.Samples()
 	wrong := len(l.Sizes.Items) != len(l.Items)
 	for _, sizes := range l.Sizes.Items {
 		wrong = wrong || len(sizes) != 1 && len(sizes) != n

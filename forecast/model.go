@@ -74,16 +74,12 @@ type listRead struct {
 type units struct{ wcu, atomic, index, rcu, puts, gets float64 }
 
 func newModel(w Workload, p Prices) *model {
-	m := &model{w: w, p: p, samples: 1, index: map[string]int{}, perItem: w.perItem()}
+	m := &model{w: w, p: p, samples: w.Samples(), index: map[string]int{}, perItem: w.perItem()}
 	if m.w.Entities == 0 {
 		m.w.Entities = 1
 	}
 	for i, a := range w.Attributes {
 		m.index[a.Name] = i
-		m.samples = max(m.samples, len(a.Sizes), len(a.Compressed))
-		if a.Elements != nil {
-			m.samples = max(m.samples, len(a.Elements.Counts))
-		}
 	}
 	m.sizes = make([][]int, m.samples)
 	for s := range m.samples {

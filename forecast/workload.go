@@ -150,6 +150,18 @@ type Sizes struct {
 	Entries map[string][]int `json:"entries,omitempty"`
 }
 
+// Samples returns the number of samples of the document.
+func (w Workload) Samples() int {
+	n := 1
+	for _, a := range w.Attributes {
+		n = max(n, len(a.Sizes), len(a.Compressed))
+		if a.Elements != nil {
+			n = max(n, len(a.Elements.Counts))
+		}
+	}
+	return n
+}
+
 // Thinned returns the workload with n of its samples, evenly spread by their order, or with all if it has fewer.
 func (w Workload) Thinned(n int) Workload {
 	pick := func(all []int) []int {

@@ -58,7 +58,7 @@ func (c *command) verify(v verifying, w forecast.Workload, all []forecast.Foreca
 			same = same && r.Same()
 		}
 	}
-	if n := samplesOf(w); n > replay.MaxSamples {
+	if n := w.Samples(); n > replay.MaxSamples {
 		fmt.Fprintf(c.stderr, "note: %d of %d samples were replayed\n", replay.MaxSamples, n)
 	}
 	if asJSON {
@@ -74,18 +74,6 @@ func (c *command) verify(v verifying, w forecast.Workload, all []forecast.Foreca
 			"differently")
 	}
 	return nil
-}
-
-// samplesOf returns the number of samples of a workload.
-func samplesOf(w forecast.Workload) int {
-	n := 1
-	for _, a := range w.Attributes {
-		n = max(n, len(a.Sizes))
-		if a.Elements != nil {
-			n = max(n, len(a.Elements.Counts))
-		}
-	}
-	return n
 }
 
 func (c *command) showReplays(all []verified) {

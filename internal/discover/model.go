@@ -255,15 +255,8 @@ func (m *maker) kindOf(attribute string) *layout.Kind {
 // documents returns a document for each sample.
 func (m *maker) documents() []item.Attributes {
 	m.counts = map[string]int{}
-	n := 1
-	for _, a := range m.workload.Attributes {
-		n = max(n, len(a.Sizes))
-		if a.Elements != nil {
-			n = max(n, len(a.Elements.Counts))
-		}
-	}
 	var out []item.Attributes
-	for s := range n {
+	for s := range m.workload.Samples() {
 		d := item.Attributes{}
 		for _, p := range m.keyFields() {
 			d[firstOf(p.Attribute, p.Field)] = keyValue(p, s, 8)

@@ -225,8 +225,8 @@ func (f *File) check() error {
 	return nil
 }
 
-// signature identifies equal operations.
-func (o *Operation) signature() string {
+// Signature identifies equal operations.
+func (o *Operation) Signature() string {
 	return fmt.Sprintf("%q %q %q %q %q %q %q %q %q %q %v %v", o.Name, o.Requests, o.Writes, o.Reads, keys(o.Add),
 		keys(o.Change), keys(o.Remove), keys(o.Read), keys(o.Query), o.Scan, o.Scan == nil,
 		[]bool{o.All, o.Insert, o.Delete, o.Unknown, o.Atomic, o.Strong})
@@ -264,9 +264,6 @@ func (o *Operation) Merge(p *Operation) {
 		}
 	}
 }
-
-// Signature identifies equal operations.
-func (o *Operation) Signature() string { return o.signature() }
 
 // scaled returns an operation whose counts stand for all calls of a process that recorded a share of them.
 func (o *Operation) scaled(rate float64) *Operation {
@@ -322,7 +319,7 @@ func Merge(files ...*File) *File {
 			to.indexes(k.Indexes)
 			for _, o := range k.Operations {
 				s := o.scaled(f.Rate)
-				id := at + "\x00" + o.signature()
+				id := at + "\x00" + o.Signature()
 				if operations[id] != nil {
 					operations[id].Merge(s)
 					continue
@@ -338,7 +335,7 @@ func Merge(files ...*File) *File {
 	})
 	for _, k := range out.Kinds {
 		slices.SortStableFunc(k.Operations, func(a, b *Operation) int {
-			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.signature(), b.signature()))
+			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Signature(), b.Signature()))
 		})
 	}
 	return out
