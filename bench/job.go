@@ -56,6 +56,7 @@ type Opened struct {
 // Libraries are the libraries to compare; the others are compared with the first.
 var Libraries = []Library{
 	{Name: "sdk", Open: openSDK, Kept: keptSDK},
+	{Name: "sdk-same", Open: openSame},
 	{Name: "guregu", Open: openGuregu},
 	{Name: "docstore", Open: openDocstore, Lacks: []string{Small, Get, Touch, Insert, Load}},
 	{Name: "itemize", Open: openItemize, Kept: keptCopied},

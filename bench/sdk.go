@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"time"
@@ -78,10 +79,29 @@ type byHand struct {
 	version int
 	email   string
 	session sessionItem
+	asks
 }
 
-func openSDK(c *dynamodb.Client, table string) (*Opened, error) {
-	h := &byHand{Client: c, table: &table}
+// asks are the answers that requests ask for, beyond the items of a read. marked reports that each item also has eight
+// random bytes, which those of a user share.
+type asks struct {
+	marked      bool
+	read, write types.ReturnConsumedCapacity
+	refused     types.ReturnValuesOnConditionCheckFailure
+}
+
+func openSDK(c *dynamodb.Client, table string) (*Opened, error) { return openByHand(c, table, asks{}) }
+
+// openSame opens the SDK by hand, with the attributes, conditions and answers that itemize has.
+func openSame(c *dynamodb.Client, table string) (*Opened, error) {
+	return openByHand(c, table, asks{
+		true, types.ReturnConsumedCapacityTotal, types.ReturnConsumedCapacityIndexes,
+		types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+}
+
+func openByHand(c *dynamodb.Client, table string, a asks) (*Opened, error) {
+	h := &byHand{Client: c, table: &table, asks: a}
 	return &Opened{Fill: h.fill, FillPage: h.fillPage, Jobs: map[string]Job{
 		Small: h.small, Get: h.get, Touch: h.touch,
 		Insert: h.insert, Load: h.load, Change: h.change, Add: h.add, Month: h.month, Page: h.page, Bulk: h.bulk,
@@ -101,22 +121,45 @@ func (h *byHand) fillPage(ctx context.Context) error {
 	return h.write(ctx, itemsOf(model.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}))
 }
 
+// mark returns eight random bytes; nil for items without them.
+func (h *byHand) mark() []byte {
+	if !h.marked {
+		return nil
+	}
+	b := make([]byte, 8)
+	_, _ = rand.Read(b) // never fails
+	return b
+}
+
+// marshal returns an item, with the bytes of mark if there are some.
+func marshal(it any, mark []byte) (map[string]types.AttributeValue, error) {
+	av, err := attributevalue.MarshalMap(it)
+	if err == nil && mark != nil {
+		av["_a"] = &types.AttributeValueMemberB{Value: mark}
+	}
+	return av, err
+}
+
 func (h *byHand) insert(ctx context.Context, i int) error {
 	return h.insertUser(ctx, theUser(fmt.Sprint("new-", i)))
 }
 
 func (h *byHand) insertUser(ctx context.Context, u model.User) error {
 	var puts []types.TransactWriteItem
+	mark := h.mark()
 	for _, it := range itemsOf(u) {
-		av, err := attributevalue.MarshalMap(it)
+		av, err := marshal(it, mark)
 		if err != nil {
 			return err
 		}
 		puts = append(puts, types.TransactWriteItem{Put: &types.Put{
 			TableName: h.table, Item: av, ConditionExpression: aws.String("attribute_not_exists(PK)"),
+			ReturnValuesOnConditionCheckFailure: h.refused,
 		}})
 	}
-	_, err := h.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: puts})
+	_, err := h.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
+		TransactItems: puts, ReturnConsumedCapacity: h.asks.write,
+	})
 	return err
 }
 
@@ -130,7 +173,7 @@ func (h *byHand) query(ctx context.Context, condition expression.KeyConditionBui
 	}
 	pages := dynamodb.NewQueryPaginator(h, &dynamodb.QueryInput{
 		TableName: h.table, KeyConditionExpression: x.KeyCondition(),
-		ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(),
+		ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(), ReturnConsumedCapacity: h.read,
 	})
 	for pages.HasMorePages() {
 		out, err := pages.NextPage(ctx)
@@ -190,6 +233,7 @@ func (h *byHand) change(ctx context.Context, i int) error {
 		TableName: h.table, Key: keys{PK: pk(userID), SK: "INFO"}.key(),
 		UpdateExpression: x.Update(), ConditionExpression: x.Condition(),
 		ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(),
+		ReturnConsumedCapacity: h.asks.write, ReturnValuesOnConditionCheckFailure: h.refused,
 	})
 	h.version++
 	return err
@@ -200,7 +244,9 @@ func (h *byHand) small(ctx context.Context, i int) error {
 }
 
 func (h *byHand) get(ctx context.Context, _ int) error {
-	out, err := h.GetItem(ctx, &dynamodb.GetItemInput{TableName: h.table, Key: h.session.key()})
+	out, err := h.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: h.table, Key: h.session.key(), ReturnConsumedCapacity: h.read,
+	})
 	if err != nil {
 		return err
 	}
@@ -225,6 +271,7 @@ func (h *byHand) touch(ctx context.Context, i int) error {
 	_, err = h.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: h.table, Key: h.session.key(), UpdateExpression: x.Update(), ConditionExpression: x.Condition(),
 		ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(),
+		ReturnConsumedCapacity: h.asks.write, ReturnValuesOnConditionCheckFailure: h.refused,
 	})
 	h.session.Version++
 	return err
@@ -245,7 +292,7 @@ func (h *byHand) add(ctx context.Context, i int) error {
 	}
 	out, err := h.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: h.table, Key: keys{PK: pk(userID), SK: "INFO"}.key(),
-		ConsistentRead: aws.Bool(true),
+		ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: h.read,
 	})
 	if err != nil {
 		return err
@@ -255,14 +302,15 @@ func (h *byHand) add(ctx context.Context, i int) error {
 
 // put puts an item that must not be there.
 func (h *byHand) put(ctx context.Context, it any) error {
-	av, err := attributevalue.MarshalMap(it)
+	av, err := marshal(it, h.mark())
 	if err != nil {
 		return err
 	}
 	_, err = h.PutItem(ctx,
 		&dynamodb.PutItemInput{
 			TableName: h.table, Item: av,
-			ConditionExpression: aws.String("attribute_not_exists(PK)"),
+			ConditionExpression:    aws.String("attribute_not_exists(PK)"),
+			ReturnConsumedCapacity: h.asks.write, ReturnValuesOnConditionCheckFailure: h.refused,
 		})
 	return err
 }
@@ -309,14 +357,16 @@ func (h *byHand) write(ctx context.Context, items []any) error {
 		n := min(25, len(items))
 		var puts []types.WriteRequest
 		for _, it := range items[:n] {
-			av, err := attributevalue.MarshalMap(it)
+			av, err := marshal(it, h.mark())
 			if err != nil {
 				return err
 			}
 			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: av}})
 		}
 		for want := map[string][]types.WriteRequest{*h.table: puts}; len(want) > 0; {
-			out, err := h.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: want})
+			out, err := h.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+				RequestItems: want, ReturnConsumedCapacity: h.read,
+			})
 			if err != nil {
 				return err
 			}

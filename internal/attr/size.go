@@ -70,6 +70,9 @@ func ValueSize(v types.AttributeValue) int {
 // count, and zero has one byte. A public conformance suite measured this rule on DynamoDB. DynamoDB
 // Local uses another rule, which gives one more byte for some numbers, such as 120 and 0.012.
 func NumberSize(number string) int {
+	if isInteger(number) {
+		return 1 + (len(number)+1)/2
+	}
 	if n, ok := plainSize(number); ok {
 		return n
 	}
@@ -87,6 +90,20 @@ func NumberSize(number string) int {
 		n++
 	}
 	return n
+}
+
+// isInteger reports whether a number is digits, of which neither the first nor the last is a zero.
+func isInteger(number string) bool {
+	n := len(number)
+	if n == 0 || n > key.MaxDigits || number[0] == '0' || number[n-1] == '0' {
+		return false
+	}
+	for i := range n {
+		if number[i]-'0' > 9 {
+			return false
+		}
+	}
+	return true
 }
 
 // plainSize is NumberSize for the usual form of numbers: digits with an optional sign and point. It

@@ -361,10 +361,11 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 	ch.Set = make([]item.Assignment, 0, n)
 	ch.Put = make(item.Attributes, n+ch.Table.KeyAttributes()+2) // the incarnation, and the version of the sent item
 	ch.KeyInto(ch.Put)
+	ch.NewSize = ch.KeySize() + m.Reserved.VersionSize()
 	set := func(a item.Assignment) {
 		if a.Value != nil {
 			ch.Set = append(ch.Set, a)
-			ch.Put[a.Name] = a.Value
+			ch.NewSize += a.Into(ch.Put)
 		}
 	}
 	for i, a := range ch.Item.Attributes {
@@ -392,7 +393,9 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 			set(item.Assignment{Name: name, Index: item.Unlisted, Value: value})
 		}
 	}
-	ch.NewSize = attr.ItemSize(ch.Put) + m.Reserved.VersionSize()
+	if len(ch.Put) != ch.Table.KeyAttributes()+len(ch.Set) { // two have one name
+		ch.NewSize = attr.ItemSize(ch.Put) + m.Reserved.VersionSize()
+	}
 	return nil
 }
 

@@ -54,6 +54,9 @@ type Record interface {
 	Decode(rec any, attribute int, value types.AttributeValue) error
 	// Scan is Decode of a value from the wire.
 	Scan(rec any, attribute int, value wire.Value) error
+	// ScanItem scans the straight attributes of an item from the wire. at are their positions in it, negative for those
+	// that it lacks. some reports that it has one; an error is that of an attribute.
+	ScanItem(rec any, it wire.Item, at []int32) (some bool, attribute int, err error)
 	// Exact reports whether an attribute, which was decoded from a value from the wire, encodes to that value again.
 	Exact(rec any, attribute int, value wire.Value) bool
 	// AfterLoad calls the methods AfterLoad of a decoded element, and of the structs whose fields are

@@ -3,6 +3,7 @@ package codec
 import (
 	"reflect"
 	"time"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -21,6 +22,11 @@ type Form struct {
 	// scan is decode of a value from the wire. It reports that it does not know a value before it sets
 	// anything, and then that is decoded; nil knows none.
 	scan func(p any, v wire.Value, o Options) (decided bool, err error)
+	// set is scan of a type without parts, whose value is at p; nil for another type. It reports whether it knows the
+	// value, and has set it.
+	set func(p unsafe.Pointer, v wire.Value, o Options) bool
+	// text reports that values are strings, and set sets them.
+	text bool
 	// exact is described at Exact. It is nil for types that are encoded to find out.
 	exact func(p any, v wire.Value, o Options) bool
 	// same and clone are nil for types that are opaque: they are compared as they are

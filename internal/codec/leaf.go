@@ -2,8 +2,10 @@ package codec
 
 import (
 	"math"
+	"reflect"
 	"strconv"
 	"time"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -24,17 +26,26 @@ func (f *Form) copies() *Form {
 	return f
 }
 
-// reads gives a leaf its decode and scan functions. read sets a value from the text of a string or
-// number, which it must not keep, or from true or false. It returns false for text that it cannot read.
-func (f *Form) reads(read func(p any, k wire.Kind, text string, o Options) bool) {
+// reads gives a leaf its functions to decode. read sets the value at p from the text of a string or number, which it must
+// not keep, or from true or false. It returns false for text that it cannot read.
+func (f *Form) reads(read func(p unsafe.Pointer, k wire.Kind, text string, o Options) bool) {
 	f.decode = func(p any, av types.AttributeValue, o Options) error {
-		if k, text := leafOf(av); read(p, k, text, o) {
+		if k, text := leafOf(av); read(address(p), k, text, o) {
 			return nil
 		}
 		return fallback(p, av, o)
 	}
-	f.scan = func(p any, v wire.Value, o Options) (bool, error) { return read(p, v.Kind(), v.Peek(), o), nil }
+	f.sets(func(p unsafe.Pointer, v wire.Value, o Options) bool { return read(p, v.Kind(), v.Peek(), o) })
 }
+
+// sets has a leaf scan values with set.
+func (f *Form) sets(set func(p unsafe.Pointer, v wire.Value, o Options) bool) {
+	f.set = set
+	f.scan = func(p any, v wire.Value, o Options) (bool, error) { return set(address(p), v, o), nil }
+}
+
+// address returns where the value is that p points to.
+func address(p any) unsafe.Pointer { return reflect.ValueOf(p).UnsafePointer() }
 
 // leafOf returns an attribute value as one from the wire is, of no kind for one that is no string, number or
 // bool.
@@ -68,13 +79,14 @@ func stringForm(f *Form, x access[string]) *Form {
 		}
 		return fallback(p, av, o)
 	}
-	f.scan = func(p any, v wire.Value, o Options) (bool, error) {
-		if v.Kind() != wire.S || o&AsString != 0 {
-			return false, nil
+	f.sets(func(p unsafe.Pointer, v wire.Value, o Options) bool {
+		ok := v.Kind() == wire.S && o&AsString == 0
+		if ok {
+			*(*string)(p) = v.String()
 		}
-		x.set(p, v.String())
-		return true, nil
-	}
+		return ok
+	})
+	f.text = true
 	f.exact = exactString
 	f.sameString(x)
 	return f.copies()
@@ -107,13 +119,13 @@ func numberForm(f *Form, x access[string]) *Form {
 		}
 		return fallback(p, av, o)
 	}
-	f.scan = func(p any, v wire.Value, _ Options) (bool, error) {
-		if v.Kind() != wire.N {
-			return false, nil
+	f.sets(func(p unsafe.Pointer, v wire.Value, _ Options) bool {
+		ok := v.Kind() == wire.N
+		if ok {
+			*(*string)(p) = v.String()
 		}
-		x.set(p, v.String())
-		return true, nil
-	}
+		return ok
+	})
 	f.exact = func(_ any, v wire.Value, o Options) bool { return v.Kind() == wire.N && o&AsString == 0 }
 	f.sameString(x)
 	return f.copies()
@@ -130,9 +142,9 @@ func boolForm(f *Form, x access[bool]) *Form {
 		}
 		return &types.AttributeValueMemberBOOL{Value: b}, nil
 	}
-	f.reads(func(p any, k wire.Kind, text string, _ Options) bool {
+	f.reads(func(p unsafe.Pointer, k wire.Kind, text string, _ Options) bool {
 		if k == wire.BOOL {
-			x.set(p, text == "true")
+			*(*bool)(p) = text == "true"
 		}
 		return k == wire.BOOL
 	})
@@ -155,13 +167,13 @@ func intForm(f *Form, bits int, x access[int64]) *Form {
 		}
 		return o.number(strconv.FormatInt(n, 10)), nil
 	}
-	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
+	f.reads(func(p unsafe.Pointer, k wire.Kind, text string, o Options) bool {
 		if !o.isNumber(k) {
 			return false
 		}
 		n, err := strconv.ParseInt(text, 10, bits)
 		if err == nil {
-			x.set(p, n)
+			setInteger(p, bits, uint64(n))
 		}
 		return err == nil
 	})
@@ -189,13 +201,13 @@ func uintForm(f *Form, bits int, x access[uint64]) *Form {
 		}
 		return o.number(strconv.FormatUint(n, 10)), nil
 	}
-	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
+	f.reads(func(p unsafe.Pointer, k wire.Kind, text string, o Options) bool {
 		if !o.isNumber(k) {
 			return false
 		}
 		n, err := strconv.ParseUint(text, 10, bits)
 		if err == nil {
-			x.set(p, n)
+			setInteger(p, bits, n)
 		}
 		return err == nil
 	})
@@ -212,6 +224,20 @@ func uintForm(f *Form, bits int, x access[uint64]) *Form {
 	return f.copies()
 }
 
+// setInteger sets an integer of so many bits. A negative one is given as its two's complement.
+func setInteger(p unsafe.Pointer, bits int, n uint64) {
+	switch bits {
+	case 8:
+		*(*uint8)(p) = uint8(n)
+	case 16:
+		*(*uint16)(p) = uint16(n)
+	case 32:
+		*(*uint32)(p) = uint32(n)
+	default:
+		*(*uint64)(p) = n
+	}
+}
+
 const maxFloat32 = 0x1p127 * (1 + (1 - 0x1p-23))
 
 // floatForm completes the form of a float of so many bits. Zero and minus zero are not
@@ -226,16 +252,22 @@ func floatForm(f *Form, bits int, x access[float64]) *Form {
 		}
 		return o.number(strconv.FormatFloat(n, 'f', -1, bits)), nil
 	}
-	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
+	f.reads(func(p unsafe.Pointer, k wire.Kind, text string, o Options) bool {
 		if !o.isNumber(k) {
 			return false
 		}
 		n, err := strconv.ParseFloat(text, 64)
-		ok := err == nil && (bits == 64 || n >= -maxFloat32 && n <= maxFloat32)
-		if ok {
-			x.set(p, n)
+		switch {
+		case err != nil:
+			return false
+		case bits == 64:
+			*(*float64)(p) = n
+		case n >= -maxFloat32 && n <= maxFloat32:
+			*(*float32)(p) = float32(n)
+		default:
+			return false
 		}
-		return ok
+		return true
 	})
 	f.exact = func(p any, v wire.Value, o Options) bool { return exactFloat(x.get(p), bits, v, o) }
 	f.same = func(a, b any, _ Options) bool { return math.Float64bits(x.get(a)) == math.Float64bits(x.get(b)) }
@@ -257,7 +289,7 @@ func timeForm(f *Form, at func(p any) *time.Time) *Form {
 		}
 		return &types.AttributeValueMemberS{Value: t.Format(time.RFC3339Nano)}, nil
 	}
-	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
+	f.reads(func(p unsafe.Pointer, k wire.Kind, text string, o Options) bool {
 		var t time.Time
 		var err error
 		switch {
@@ -271,7 +303,7 @@ func timeForm(f *Form, at func(p any) *time.Time) *Form {
 			return false
 		}
 		if err == nil {
-			*at(p) = t
+			*(*time.Time)(p) = t
 		}
 		return err == nil
 	})

@@ -2,6 +2,8 @@ package codec
 
 import (
 	"errors"
+	"reflect"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -38,6 +40,9 @@ func listForm(f *Form, l *List) *Form {
 		return l.encode(p, o, depth)
 	}
 	f.decode, f.scan, f.exact = l.decode, l.scan, l.exact(f)
+	if f.Type.Kind() == reflect.Slice && l.Elem.text {
+		f.sets(setTexts)
+	}
 	f.same, f.clone = l.same, l.clone
 	if l.isNil != nil {
 		f.isZero = l.isNil
@@ -172,6 +177,23 @@ func (l *List) scan(p any, v wire.Value, _ Options) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// setTexts is set of a slice of strings.
+func setTexts(p unsafe.Pointer, v wire.Value, _ Options) bool {
+	if v.Kind() != wire.L {
+		return false
+	}
+	all := make([]string, v.Len())
+	for i := range all {
+		e := v.At(i)
+		if e.Kind() != wire.S {
+			return false
+		}
+		all[i] = e.String()
+	}
+	*(*[]string)(p) = all
+	return true
 }
 
 func (l *List) same(a, b any, _ Options) bool {

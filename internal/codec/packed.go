@@ -26,6 +26,6 @@ func packed(f *Form, codings compression.Codings, codec compression.Codec, text 
 		}
 		return f.decode(v, av, o)
 	}
-	p.scan, p.exact = nil, nil
+	p.scan, p.set, p.exact = nil, nil, nil
 	return &p
 }

@@ -1,5 +1,7 @@
 package codec
 
+import "reflect"
+
 // Path is the way from a struct to a field in it, perhaps through structs and pointers.
 // The empty Path ends where it begins.
 type Path struct {
@@ -34,6 +36,20 @@ func (f *Form) Path(indexes []int) (Path, *Form) {
 	}
 	x.direct = direct(x.steps)
 	return x, f
+}
+
+// offset returns where a field is in the struct, by the indexes of the declared fields on the way; ok is false if one of
+// them is a pointer.
+func (f *Form) offset(indexes []int) (offset uintptr, ok bool) {
+	t := f.Type
+	for _, i := range indexes {
+		if t.Kind() != reflect.Struct {
+			return 0, false
+		}
+		field := t.Field(i)
+		offset, t = offset+field.Offset, field.Type
+	}
+	return offset, true
 }
 
 // direct returns the path as one function, nil if the path has pointers.

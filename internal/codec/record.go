@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -39,6 +40,9 @@ type attribute struct {
 	form    *Form
 	plain   *Form // of a large value before it is compressed
 	options Options
+	// set is that of the form, nil for none and where a pointer is on the way, and offset is where the field is.
+	set    func(p unsafe.Pointer, v wire.Value, o Options) bool
+	offset uintptr
 }
 
 // spread is a struct whose fields are attributes of the item: the way to it.
@@ -77,6 +81,9 @@ func newRecord(it *schema.Item, root *Form, codings compression.Codings) *record
 		x.plain = x.form
 		if l := a.Large; l != nil {
 			x.form = packed(x.form, codings, compression.Codec(l.Codec), a.Text())
+		}
+		if offset, ok := root.offset(a.Value.Path); ok {
+			x.set, x.offset = x.form.set, offset
 		}
 		r.attributes = append(r.attributes, x)
 	}
@@ -150,8 +157,28 @@ func (r *record) Decode(rec any, i int, value types.AttributeValue) error {
 }
 
 func (r *record) Scan(rec any, i int, value wire.Value) error {
-	a := &r.attributes[i]
-	return a.form.Scan(a.path.Make(rec), value, a.options)
+	return r.attributes[i].scan(rec, address(rec), value)
+}
+
+func (r *record) ScanItem(rec any, it wire.Item, at []int32) (some bool, attribute int, err error) {
+	p := address(rec)
+	for i := range r.attributes {
+		if a := &r.attributes[i]; at[i] >= 0 && a.Straight {
+			some = true
+			if err := a.scan(rec, p, it.Value(int(at[i]))); err != nil {
+				return some, i, err
+			}
+		}
+	}
+	return some, 0, nil
+}
+
+// scan sets the attribute's field in a record, which is at p.
+func (x *attribute) scan(rec any, p unsafe.Pointer, value wire.Value) error {
+	if x.set != nil && x.set(unsafe.Add(p, x.offset), value, x.options) {
+		return nil
+	}
+	return x.form.Scan(x.path.Make(rec), value, x.options)
 }
 
 func (r *record) Exact(rec any, i int, value wire.Value) bool {

@@ -1,6 +1,7 @@
 package key
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -335,5 +336,40 @@ func TestCollisionsAgreeWithParse(t *testing.T) {
 	}
 	if collided == 0 {
 		t.Fatal("no two templates met: the test proves nothing")
+	}
+}
+
+// Times are read as package time reads them: each day of the years 0 to 9999, and texts with one wrong byte not at all.
+func TestClock(t *testing.T) {
+	day := time.Date(0, 1, 1, 23, 59, 58, 987654321, time.UTC)
+	for ; day.Year() < 10000; day = day.AddDate(0, 0, 1) {
+		for _, k := range []FormatKind{Nanos, Date} {
+			text := day.Format(layouts[k])
+			want, err := time.Parse(layouts[k], text)
+			if got, ok := clocks[k].parse(text); err != nil || !ok || got != want {
+				t.Fatalf("%s: %v %v, want %v", text, got, ok, want)
+			}
+		}
+	}
+	for k, layout := range layouts {
+		if layout == "" {
+			continue
+		}
+		good := time.Date(2021, 11, 14, 9, 30, 7, 123456789, time.UTC).Format(layout)
+		for i := range good {
+			for c := range 256 {
+				text := good[:i] + string([]byte{byte(c)}) + good[i+1:]
+				want, err := time.Parse(layout, text)
+				if want.Format(layout) != text {
+					err = errors.New("it is written differently")
+				}
+				if got, ok := clocks[k].parse(text); ok != (err == nil) || ok && got != want {
+					t.Fatalf("%q: %v %v, want %v, %v", text, got, ok, want, err)
+				}
+			}
+		}
+		if _, ok := clocks[k].parse(good[1:]); ok {
+			t.Errorf("%q", good[1:])
+		}
 	}
 }

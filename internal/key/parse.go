@@ -111,44 +111,7 @@ func (f *Format) parseTime(s string) (time.Time, bool) {
 	case Week:
 		return parseWeek(s)
 	}
-	return parseLayout(s, layouts[f.Kind])
-}
-
-// parseLayout reads a time of one of the layouts, whose fields have fixed places.
-// It takes just what Format gives.
-func parseLayout(s, layout string) (time.Time, bool) {
-	for i := range len(s) {
-		c, l := s[i], layout[i]
-		if digit := c-'0' <= 9; l-'0' <= 9 && !digit || l-'0' > 9 && c != l {
-			return time.Time{}, false
-		}
-	}
-	nanos := 0
-	switch len(s) {
-	case len("2006-01-02T15:04:05.000Z"):
-		nanos = number(s, 20, 23, 0) * 1e6
-	case len("2006-01-02T15:04:05.000000000Z"):
-		nanos = number(s, 20, 29, 0)
-	}
-	year, month, day := number(s, 0, 4, 0), number(s, 5, 7, 1), number(s, 8, 10, 1)
-	hour, minute, second := number(s, 11, 13, 0), number(s, 14, 16, 0), number(s, 17, 19, 0)
-	if month < 1 || month > 12 || day < 1 || day > days(leap(year%400), month) || hour > 23 || minute > 59 ||
-		second > 59 {
-		return time.Time{}, false
-	}
-	return time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC), true
-}
-
-// number returns the number of the digits at a place in a text, and without where that is shorter.
-func number(s string, from, to, without int) int {
-	if to > len(s) {
-		return without
-	}
-	n := 0
-	for i := from; i < to; i++ {
-		n = n*10 + int(s[i]-'0')
-	}
-	return n
+	return clocks[f.Kind].parse(s)
 }
 
 // parseWeek returns the Monday that the ISO week begins with.

@@ -171,24 +171,24 @@ func roomFor(m *model.Model, images []item.Image) [][]any {
 // DecodeItem sets an item's attributes in a record.
 func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 	codec := m.Codec.Record(f.Kind.Index)
-	any := false
+	some, scanned := false, f.Wire.Shape != nil
+	if scanned {
+		var i int
+		var err error
+		if some, i, err = codec.ScanItem(rec, f.Wire, f.At); err != nil {
+			a := f.Kind.Attributes[i]
+			return notDecoded(m, f, a, fmt.Errorf("attribute %q: %w", a.Name, err))
+		}
+	}
 	for i, a := range f.Kind.Attributes {
-		if a.Straight && f.Wire.Shape != nil {
-			at := f.At[i]
-			if at < 0 {
-				continue
-			}
-			any = true
-			if err := codec.Scan(rec, i, f.Wire.Value(int(at))); err != nil {
-				return notDecoded(m, f, a, fmt.Errorf("attribute %q: %w", a.Name, err))
-			}
+		if scanned && a.Straight {
 			continue
 		}
 		name, value := stored(f, a)
 		if value == nil {
 			continue
 		}
-		any = true
+		some = true
 		if _, out := large.PointerOf(value); out && a.Large != nil && !a.Large.External() {
 			return m.FieldErrorf(a.Value.Name, "item %s: its value was stored outside of the item, but the tag "+
 				"lacks the option: add chunk or s3= again", f.Place)
@@ -222,7 +222,7 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 		}
 	}
 	// A root exists even if it is empty, so its existence does not show whether its pointer was nil.
-	if !m.IsRoot(f.Kind) || any {
+	if !m.IsRoot(f.Kind) || some {
 		codec.Allocate(rec)
 	}
 	codec.AfterLoad(rec)

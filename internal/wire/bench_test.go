@@ -30,9 +30,11 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		p := &Page{share: true, body: body}
+		p := newPage(true, true)
+		p.body = body
 		if _, ok := Query.read(p, nil); !ok || len(p.Items) != 1000 {
 			b.Fatal(len(p.Items))
 		}
+		p.Release()
 	}
 }

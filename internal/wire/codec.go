@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"strings"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	smithy "github.com/aws/smithy-go"
@@ -125,7 +127,7 @@ func readAll(resp *smithyhttp.Response, b []byte) ([]byte, error) {
 		room = int(min(n, maxRoom)) + 1 // one more, to find the end
 	}
 	if cap(b) < room {
-		b = make([]byte, 0, room)
+		b = memory(room)
 	}
 	for {
 		n, err := resp.Body.Read(b[len(b):min(cap(b), len(b)+chunk)])
@@ -139,6 +141,15 @@ func readAll(resp *smithyhttp.Response, b []byte) ([]byte, error) {
 			b = append(b, 0)[:len(b)]
 		}
 	}
+}
+
+// memory returns room for so many bytes. Unlike that of make, it is not zeroed first: a builder of strings makes it, and
+// only as much of it is read as was written.
+func memory(room int) []byte {
+	var b strings.Builder
+	b.Grow(room)
+	b.WriteByte(0)
+	return unsafe.Slice(unsafe.StringData(b.String()), b.Cap())[:0]
 }
 
 // failing is a reader that fails.

@@ -2,9 +2,10 @@ package wire
 
 import (
 	"bytes"
-	"encoding/binary"
 	"slices"
+	"strings"
 	"sync"
+	"unsafe"
 )
 
 // Page is the items of an answer.
@@ -17,6 +18,8 @@ type Page struct {
 	cells []cell
 	// nested are the cells inside lists, sets and maps.
 	nested []cell
+	// texts is where short strings are copied to, side by side.
+	texts []byte
 	// Items are those of a Query, a Scan or a GetItem; Tables those of a BatchGetItem.
 	Items  []Item
 	Tables map[string][]Item
@@ -68,6 +71,28 @@ func (p *Page) Release() {
 	pages.Put(kept)
 }
 
+// shortText is the length up to which copied strings share blocks of memory, and maxTexts the size of a block, in bytes:
+// so much a short string keeps in memory at most.
+const (
+	shortText = 32
+	maxTexts  = 256
+)
+
+// copied returns a copy of a string.
+func (p *Page) copied(text string) string {
+	n, used := len(text), len(p.texts)
+	switch {
+	case n > shortText:
+		return strings.Clone(text)
+	case n == 0:
+		return ""
+	case cap(p.texts)-used < n:
+		p.texts, used = memory(min(max(2*cap(p.texts), 2*shortText), maxTexts)), 0
+	}
+	p.texts = append(p.texts, text...)
+	return unsafe.String(&p.texts[used], n)
+}
+
 // Of returns the page of one table, of a page of several; nil for none.
 func (p *Page) Of(table string) *Page {
 	if p == nil {
@@ -107,8 +132,9 @@ type reader struct {
 	// positions are the ids of attributes by the beginning of their leads. Engines that keep items in
 	// hash tables return attributes in random order.
 	positions [256]uint8
-	// came are the attributes of an item, in the order in which they came.
-	came []uint8
+	// came are the attributes of an item, in the order in which they came, and first is the first of them.
+	came  []uint8
+	first uint8
 	// shapes are those that were met, and last is that of the item before.
 	shapes map[set]*Shape
 	last   *Shape
@@ -151,6 +177,8 @@ type attribute struct {
 	// head and tail are the bytes behind the lead's first, and its last ones: the whole of a short one.
 	head, tail uint64
 	kind       Kind
+	// next is the attribute that came behind it in the item before: mostly it does again.
+	next uint8
 	// cell is the attribute's cell in the present item.
 	cell cell
 	// blob is how the last bytes were written, to the end of their value, and decoded their cell: an
@@ -180,19 +208,24 @@ func (r *reader) item() (it Item, ok bool) {
 	}
 	var has set
 	r.came = r.came[:0]
+	after := &r.first
 	for more := !r.is('}'); more; {
-		id, ok := r.lead()
-		if !ok || !has.add(id) {
-			return it, false
-		}
-		a := &r.attributes[id]
-		if a.cell, ok = r.plain(a.kind); !ok && !r.skipRepeated(a) {
-			from := r.i
-			if a.cell, ok = r.content(a.kind, 0); !ok || !r.is('}') {
+		id, i := r.lead(r.i, *after)
+		if i < 0 {
+			if id, ok = r.newLead(); !ok {
 				return it, false
 			}
-			if a.kind == B {
-				a.blob, a.decoded = r.b[from:r.i], a.cell
+			i = r.i
+		}
+		if !has.add(id) {
+			return it, false
+		}
+		*after = id
+		a := &r.attributes[id]
+		after = &a.next
+		if a.cell, r.i = plain(r.b, i, a.kind); r.i < 0 {
+			if r.i = i; !r.content1(a) {
+				return it, false
 			}
 		}
 		r.came = append(r.came, id)
@@ -201,43 +234,54 @@ func (r *reader) item() (it Item, ok bool) {
 		}
 	}
 	it = Item{Shape: r.shape(has), page: r.page, first: int32(len(r.page.cells))}
-	for _, id := range it.Shape.ids {
-		c := r.attributes[id].cell
-		r.page.cells = append(r.page.cells, c)
+	n := len(it.Shape.ids)
+	r.page.cells = slices.Grow(r.page.cells, n)[:int(it.first)+n]
+	for i, id := range it.Shape.ids {
+		c := &r.attributes[id].cell
+		r.page.cells[int(it.first)+i] = *c
 		it.size += int32(c.size)
 	}
 	return it, true
 }
 
-// skipRepeated passes over bytes that are those that the attribute had last.
-func (r *reader) skipRepeated(a *attribute) bool {
-	if a.kind != B || a.blob == nil || !bytes.HasPrefix(r.b[r.i:], a.blob) {
+// content1 reads the value of an attribute that is not plain, from its content on.
+func (r *reader) content1(a *attribute) (ok bool) {
+	if a.kind == B && a.blob != nil && bytes.HasPrefix(r.b[r.i:], a.blob) {
+		a.cell = a.decoded
+		r.i += len(a.blob)
+		return true
+	}
+	from := r.i
+	if a.cell, ok = r.content(a.kind, 0); !ok || !r.is('}') {
 		return false
 	}
-	a.cell = a.decoded
-	r.i += len(a.blob)
+	if a.kind == B {
+		a.blob, a.decoded = r.b[from:r.i], a.cell
+	}
 	return true
 }
 
-// lead passes over an attribute up to where the content of its value begins, and notes the content's kind.
-func (r *reader) lead() (id uint8, ok bool) {
-	rest := r.b[r.i:]
+// lead returns the attribute that begins at a place, if it is known, and where the content of its value begins: a
+// negative number for another one. likely is the attribute that probably comes.
+func (r *reader) lead(i int, likely uint8) (id uint8, content int) {
+	rest := r.b[i:]
 	if len(rest) <= headBytes {
-		return r.newLead()
+		return 0, -1
 	}
-	head := binary.LittleEndian.Uint64(rest[1:])
-	id = r.positions[slot(head)]
-	if int(id) < len(r.attributes) {
-		a := &r.attributes[id]
-		n := len(a.lead)
-		if rest[0] == '"' && a.head == head && n < len(rest) &&
-			binary.LittleEndian.Uint64(rest[n-headBytes:]) == a.tail &&
-			(n <= 2*headBytes || bytes.HasPrefix(rest, a.lead)) {
-			r.i += n
-			return id, true
-		}
+	head := word(rest, 1)
+	if id = likely; int(id) >= len(r.attributes) || r.attributes[id].head != head {
+		id = r.positions[slot(head)]
 	}
-	return r.newLead()
+	if int(id) >= len(r.attributes) {
+		return 0, -1
+	}
+	a := &r.attributes[id]
+	n := len(a.lead)
+	if rest[0] != '"' || a.head != head || n >= len(rest) || word(rest, n-headBytes) != a.tail ||
+		n > 2*headBytes && !bytes.HasPrefix(rest, a.lead) {
+		return 0, -1
+	}
+	return id, i + n
 }
 
 // headBytes is the number of bytes, after the first quote of a lead, that distinguish attributes,
@@ -272,8 +316,7 @@ func (r *reader) newLead() (id uint8, ok bool) {
 	a := &r.attributes[id]
 	a.lead, a.kind = append(a.lead[:0], r.b[from:r.i]...), k
 	if len(a.lead) > headBytes {
-		a.head, a.tail = binary.LittleEndian.Uint64(a.lead[1:]),
-			binary.LittleEndian.Uint64(a.lead[len(a.lead)-headBytes:])
+		a.head, a.tail = word(a.lead, 1), word(a.lead, len(a.lead)-headBytes)
 		r.positions[slot(a.head)] = id
 	}
 	return id, true

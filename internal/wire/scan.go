@@ -134,8 +134,12 @@ func stops(v uint64) uint64 {
 func stop(b []byte, i int) int {
 	long := i + 32
 	for ; i+8 <= len(b); i += 8 {
-		if i == long {
+		if i >= long {
 			i = plainTo(b, i)
+			long = i + 32
+			if i+8 > len(b) {
+				break
+			}
 		}
 		if found := stops(word(b, i)); found != 0 {
 			return i + bits.TrailingZeros64(found)>>3
@@ -146,16 +150,31 @@ func stop(b []byte, i int) int {
 	return i
 }
 
-// plainTo returns a place up to which a long string is plain for sure, with a word behind it.
+// window is how far plainTo looks, in bytes.
+const window = 1024
+
+// plainTo returns a place up to which a long string is plain for sure. Package bytes finds a quote or a backslash faster
+// than the words of stop do; control characters it does not find.
 func plainTo(b []byte, i int) int {
-	for ; i+40 <= len(b); i += 32 {
-		w := b[i : i+32 : i+32]
-		if stops(word(w, 0))|stops(word(w, 8))|stops(word(w, 16))|stops(word(w, 24)) != 0 {
-			break
+	w := b[i:min(len(b), i+window)]
+	for _, c := range []byte{'"', '\\'} {
+		if n := bytes.IndexByte(w, c); n >= 0 {
+			w = w[:n]
 		}
 	}
-	return i
+	n, control := 0, uint64(0)
+	for ; n+32 <= len(w); n += 32 {
+		q := w[n : n+32 : n+32]
+		control |= controls(word(q, 0)) | controls(word(q, 8)) | controls(word(q, 16)) | controls(word(q, 24))
+	}
+	if control&highs != 0 {
+		return i
+	}
+	return i + n
 }
+
+// controls has the high bit set of each byte that is a control character, and may have it of those above one.
+func controls(v uint64) uint64 { return (v - ones*0x20) &^ v }
 
 // word returns the eight bytes at a place.
 func word(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i : i+8 : i+8]) }
@@ -262,7 +281,9 @@ func (s *scanner) blob() (c cell, ok bool) {
 		raw = unescape(nil, raw)
 	}
 	from := len(s.side)
-	s.side = slices.Grow(s.side, base64.StdEncoding.DecodedLen(len(raw)))
+	if size := base64.StdEncoding.DecodedLen(len(raw)); cap(s.side)-from < size {
+		s.side = slices.Grow(s.side, size+len(s.b)/64) // items of 1 KB with two tokens take that much
+	}
 	n := 0
 	if len(raw) == tokenText {
 		n = token(s.side[from:cap(s.side)], raw)
@@ -314,7 +335,8 @@ func (s *scanner) value(depth int) (c cell, ok bool) {
 	if k == 0 {
 		return cell{}, false
 	}
-	if c, ok = s.plain(k); ok {
+	if c, end := plain(s.b, s.i, k); end >= 0 {
+		s.i = end
 		return c, true
 	}
 	if c, ok = s.content(k, depth); !ok {
@@ -323,24 +345,30 @@ func (s *scanner) value(depth int) (c cell, ok bool) {
 	return c, s.is('}')
 }
 
-// plain skips a string or number without escapes, and the end of its value; most values are of this
-// form. For any other value it reads nothing and returns false.
-func (s *scanner) plain(k Kind) (c cell, ok bool) {
-	if k > N || s.i >= len(s.b) || s.b[s.i] != '"' {
-		return c, false
+// plain returns the cell of a string or number without escapes whose content begins at a place, and the place behind
+// the end of its value. Most values are of this form. For any other value the place is negative.
+func plain(b []byte, i int, k Kind) (c cell, next int) {
+	if k == 0 || k > N || i >= len(b) || b[i] != '"' {
+		return c, -1
 	}
-	from := s.i + 1
-	end := stop(s.b, from)
-	if end+1 >= len(s.b) || s.b[end] != '"' || s.b[end+1] != '}' {
-		return c, false
+	from := i + 1
+	end := from
+	if from+8 <= len(b) { // most strings are short
+		found := stops(word(b, from))
+		end += bits.TrailingZeros64(found) >> 3 // 8 for none
+	}
+	if end-from == 8 || end == from {
+		end = stop(b, end)
+	}
+	if end+1 >= len(b) || b[end] != '"' || b[end+1] != '}' {
+		return c, -1
 	}
 	n := uint32(end - from)
 	c = cell{at: uint32(from), n: n, size: n, kind: k}
 	if k == N {
-		c.size = uint32(numberSize(s.b[from:end]))
+		c.size = uint32(numberSize(b[from:end]))
 	}
-	s.i = end + 2
-	return c, true
+	return c, end + 2
 }
 
 // kind passes over the beginning of an attribute value up to its content, and returns the type: 0 for none.
@@ -405,17 +433,17 @@ func (s *scanner) inside(k Kind, depth int) (c cell, ok bool) {
 	if depth >= maxDepth {
 		return cell{}, false
 	}
+	if k == L && depth+1 < maxDepth {
+		if c, ok = s.plainList(); ok {
+			return c, true
+		}
+		c = cell{}
+	}
 	first := len(s.open)
 	c.kind = k
 	switch k {
 	case L:
-		c.size = collection
-		ok = s.list(func() bool {
-			e, ok := s.value(depth + 1)
-			c.size += 1 + e.size
-			s.open = append(s.open, e)
-			return ok
-		})
+		c.size, ok = s.elements(depth)
 	case M:
 		c.size, ok = s.object(depth)
 	case SS, NS, BS:
@@ -430,6 +458,53 @@ func (s *scanner) inside(k Kind, depth int) (c cell, ok bool) {
 	c.at, c.n = uint32(len(s.nested)), uint32(len(s.open)-first)
 	s.nested, s.open = append(s.nested, s.open[first:]...), s.open[:first]
 	return c, ok
+}
+
+// elements passes over the elements of a list, and puts them behind those that are open.
+func (s *scanner) elements(depth int) (size uint32, ok bool) {
+	size = collection
+	if !s.is('[') {
+		return 0, false
+	}
+	if s.is(']') {
+		return size, true
+	}
+	for {
+		e, ok := s.value(depth + 1)
+		if !ok {
+			return 0, false
+		}
+		s.open = append(s.open, e)
+		size += 1 + e.size
+		if !s.is(',') {
+			return size, s.is(']')
+		}
+	}
+}
+
+// plainList returns the cell of a list whose elements are plain, without white space, and puts them behind those that
+// are nested. For any other list it has read nothing.
+func (s *scanner) plainList() (c cell, ok bool) {
+	b, i, first := s.b, s.i, len(s.nested)
+	c.size = collection
+	for before := byte('['); i+7 <= len(b) && b[i] == before; before = ',' {
+		if b[i+1] != '{' || b[i+2] != '"' || b[i+4] != '"' || b[i+5] != ':' {
+			break
+		}
+		e, next := plain(b, i+6, letters[b[i+3]])
+		if next < 0 {
+			break
+		}
+		i, c.size = next, c.size+1+e.size
+		s.nested = append(s.nested, e)
+	}
+	c.at, c.n, c.kind = uint32(first), uint32(len(s.nested)-first), L
+	if c.n == 0 || i >= len(b) || b[i] != ']' {
+		s.nested = s.nested[:first]
+		return c, false
+	}
+	s.i = i + 1
+	return c, true
 }
 
 // collection is the size, in bytes, of a list or map without its elements.

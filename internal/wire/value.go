@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"strings"
 	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -54,7 +53,7 @@ func (v Value) Kind() Kind { return v.cell.kind &^ deferred }
 // Copy is Attributes with strings that are copies, whatever those of the page are.
 func (it Item) Copy() map[string]types.AttributeValue {
 	p := *it.page
-	p.share = false
+	p.share, p.texts = false, nil
 	it.page = &p
 	return it.Attributes()
 }
@@ -74,7 +73,7 @@ func (v Value) String() string {
 	if v.page.share {
 		return v.Peek()
 	}
-	return strings.Clone(v.Peek())
+	return v.page.copied(v.Peek())
 }
 
 // Bytes returns a copy of the value, of kind B.

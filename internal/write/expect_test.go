@@ -398,15 +398,20 @@ func TestUpdateExpression(t *testing.T) {
 	}
 }
 
-// A put adds its version to the attributes it was created with, and does not change those. An update
+// A put adds its version to its attributes, and with another version it does not change what was sent before. An update
 // and a delete have only the key.
 func TestInputs(t *testing.T) {
 	p := put("A")
 	p.Prepare()
 	in := sent(t, p).(*dynamodb.PutItemInput)
-	if !attr.SameItem(in.Item, Item("p", "A", item.Attributes{"_v": p.Token})) || len(p.Put) != 2 ||
-		*in.TableName != "things" {
-		t.Errorf("put: %+v, made of %v", in, p.Put)
+	was := p.Token
+	p.Prepare()
+	again := sent(t, p).(*dynamodb.PutItemInput)
+	if !attr.SameItem(in.Item, Item("p", "A", item.Attributes{"_v": was})) || *in.TableName != "things" {
+		t.Errorf("put: %+v", in)
+	}
+	if !attr.SameItem(again.Item, Item("p", "A", item.Attributes{"_v": p.Token})) || attr.Same(was, p.Token) {
+		t.Errorf("put again: %+v", again)
 	}
 	u := update("A")
 	u.Prepare()

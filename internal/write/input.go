@@ -94,13 +94,16 @@ func (r *Request) operate(x *attr.Expression, b *strings.Builder) {
 	}
 }
 
-// whole returns the whole item of a put.
+// whole returns the whole item of a put, which is r.Put with the present version. One that was sent with another
+// version is copied first: who has seen a request may keep it.
 func (r *Request) whole() item.Attributes {
-	a := maps.Clone(r.Put)
 	if r.Token != nil {
-		r.Reserved.AssignVersion(r.Token).Into(a)
+		if was := r.Put[r.Reserved.Version]; was != nil && was != r.Token {
+			r.Put = maps.Clone(r.Put)
+		}
+		r.Put[r.Reserved.Version] = r.Token
 	}
-	return a
+	return r.Put
 }
 
 // unlessEmpty returns an expression, nil for an empty one.

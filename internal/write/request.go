@@ -54,7 +54,7 @@ type Request struct {
 	Header item.Header
 	// Expect is the condition on the stored item.
 	Expect Expect
-	// Put is the whole item of a put, without its version.
+	// Put is the whole item of a put. Sending sets its version.
 	Put item.Attributes
 	// Late returns further attributes of a put, each time the put is sent. It is used if all of them at
 	// once would need too much memory. nil is none.
@@ -111,9 +111,10 @@ func ArgumentsOf(r *Request) []any {
 	if r.IsRaw() {
 		return []any{r.raw}
 	}
+	put := maps.Clone(r.Put)
+	delete(put, r.Reserved.Version)
 	return []any{
-		r.Kind, r.Key(), r.Table.Name, slices.Clone(r.Set), slices.Clone(r.Remove), slices.Clone(r.Operations),
-		maps.Clone(r.Put),
+		r.Kind, r.Key(), r.Table.Name, slices.Clone(r.Set), slices.Clone(r.Remove), slices.Clone(r.Operations), put,
 	}
 }
 

@@ -259,7 +259,10 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	switch r.Kind {
 	case Put:
 		in := r.putInput(now)
-		maps.Copy(in.Item, late)
+		if late != nil {
+			in.Item = maps.Clone(in.Item)
+			maps.Copy(in.Item, late)
+		}
 		out, e := c.PutItem(ctx, in, options...)
 		if err = e; err == nil {
 			w.table = w.t.charge(out.ConsumedCapacity, w.requests)
