@@ -47,23 +47,23 @@ func tallyOf(u *read.Usage) *tally {
 	return &t
 }
 
-// manyNames is more names than most items have attributes.
-const manyNames = 8
-
-// receiptOf returns an empty receipt with room for n items and the names of their attributes.
-func receiptOf(n int) (r *Receipt, items []ItemPlan, room []string) {
-	switch n {
+// receiptOf returns an empty receipt with room for items and the names of their attributes.
+func receiptOf(done []write.Done) (r *Receipt, items []ItemPlan, room []string) {
+	n := 0
+	for _, d := range done {
+		n += d.Shows()
+	}
+	switch len(done) {
 	case 0:
 		return new(Receipt), nil, nil
 	case 1:
 		all := &struct {
 			Receipt
 			items [1]ItemPlan
-			names [manyNames]string
 		}{}
-		return &all.Receipt, all.items[:0], all.names[:]
+		return &all.Receipt, all.items[:0], make([]string, n)
 	}
-	return new(Receipt), make([]ItemPlan, 0, n), make([]string, n*manyNames)
+	return new(Receipt), make([]ItemPlan, 0, len(done)), make([]string, n)
 }
 
 func (t *tally) receipt() *Receipt {
@@ -71,7 +71,7 @@ func (t *tally) receipt() *Receipt {
 	if mode == "" {
 		mode = modeOf(t.Requests, len(t.Items))
 	}
-	r, items, room := receiptOf(len(t.Items))
+	r, items, room := receiptOf(t.Items)
 	*r = Receipt{
 		Predicted: Plan{
 			Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: alternatives(t.Alternatives),

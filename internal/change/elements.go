@@ -33,9 +33,9 @@ func (d *differ) elements(it *schema.Item) {
 	if n := elements.Len(d.v); d.s.Fresh && n > 0 {
 		d.rooms, d.Changes = make([]Change, n), slices.Grow(d.Changes, n)
 	}
-	x := &elementDiff{
-		d, it, make(map[key.Scalar]*snapshot.Stored, len(all)),
-		make(map[key.Scalar]codec.Pos, elements.Len(d.v)),
+	x := &elementDiff{differ: d, it: it, seen: make(map[key.Scalar]codec.Pos, elements.Len(d.v))}
+	if len(all) > 0 {
+		x.stored = make(map[key.Scalar]*snapshot.Stored, len(all))
 	}
 	for _, r := range all {
 		// Of an entity that moves, an element may be stored at both places.

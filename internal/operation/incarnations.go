@@ -47,7 +47,8 @@ func (n *Incarnations) Put(root item.Place, incarnation types.AttributeValue) {
 
 func (n *Incarnations) put(root item.Place, incarnation types.AttributeValue) {
 	if len(n.latest) >= maxIncarnations {
-		n.old, n.latest = n.latest, nil
+		n.old, n.latest = n.latest, n.old // in memory that is there
+		clear(n.latest)
 	}
 	if n.latest == nil {
 		n.latest = map[item.Place]types.AttributeValue{}

@@ -55,7 +55,7 @@ func (s *Snapshot) Apply(keys Keys, effects []Effect) {
 			continue // with the first of its kind
 		}
 		if it.Element() {
-			s.applyElements(it, ofItem(effects[i:], it))
+			s.applyElements(it, keys.Value, ofItem(effects[i:], it))
 		} else {
 			s.applyFixedItem(it, ofItem(effects[i:], it))
 		}
@@ -148,9 +148,14 @@ func (s *Snapshot) applyFixedItem(it *schema.Item, effects []Effect) {
 	}
 }
 
-func (s *Snapshot) applyElements(it *schema.Item, effects []Effect) {
+// applyElements applies the effects on a slice or map. v is the saved value, nil for none.
+func (s *Snapshot) applyElements(it *schema.Item, v any, effects []Effect) {
 	elements, record := s.Model.Codec.Elements(it.Index), s.Model.Codec.Record(it.Index)
 	fresh := newStored(effects, it)
+	if len(s.Items[it.Index]) == 0 && v != nil && len(fresh) == len(effects) && len(fresh) == elements.Len(v) {
+		s.adoptElements(it, v, effects, fresh)
+		return
+	}
 	clone := func(rec any) any {
 		n := elements.NewElement()
 		record.Clone(n, rec)
@@ -181,6 +186,18 @@ func (s *Snapshot) applyElements(it *schema.Item, effects []Effect) {
 	if len(removed)+len(added) > 0 {
 		s.rebuild(it, removed, added)
 	}
+}
+
+// adoptElements takes over all elements of a saved value, none of which was stored before.
+func (s *Snapshot) adoptElements(it *schema.Item, v any, effects []Effect, fresh []Stored) {
+	s.Model.Codec.Elements(it.Index).Clone(s.Old, v)
+	items := make([]*Stored, len(effects))
+	for i := range effects {
+		items[i] = s.stored(&effects[i], &fresh[i])
+		items[i].Pos, items[i].Order = effects[i].Pos, effects[i].Pos.Index
+	}
+	slices.SortStableFunc(items, func(a, b *Stored) int { return a.Order - b.Order })
+	s.Items[it.Index] = items
 }
 
 // rebuild rebuilds the values of a slice or map, in the order of the saved value.

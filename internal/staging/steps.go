@@ -38,20 +38,22 @@ func InsertSteps(now time.Time) func([]*write.Request) []write.Step {
 func InsertPrice(now time.Time, requests []*write.Request) write.Alternative {
 	var sum cost.Units
 	var indexes write.IndexUnits
-	price := func(r *write.Request) {
-		sum = sum.Add(write.Each.Units(r))
-		indexes.Add(r)
+	price := func(r *write.Request, stage int) {
+		sum = sum.Add(r.UnitsAt(r.NewSize + stage))
+		indexes.AddStaged(r, stage)
 	}
-	root, parts := split(requests)
-	for _, st := range InsertSteps(now)([]*write.Request{root}) {
-		for _, r := range st.Requests {
-			price(r)
+	at := slices.IndexFunc(requests, func(r *write.Request) bool { return r.Root })
+	mark := requests[at].Reserved.MarkStaged().Size()
+	for i, r := range requests {
+		if i != at {
+			price(r, mark)
+			continue
 		}
-	}
-	for _, r := range parts {
-		c := *r
-		enlarge(&c, root.Reserved.MarkStaged().Size())
-		price(&c)
+		for _, st := range InsertSteps(now)([]*write.Request{r}) {
+			for _, r := range st.Requests {
+				price(r, 0)
+			}
+		}
 	}
 	return write.Alternative{Mode: write.Staged, Calls: len(requests) + 1, WCU: sum.Add(indexes.Sum())}
 }
@@ -77,19 +79,8 @@ func step(requests ...*write.Request) write.Step {
 func with(r *write.Request, a item.Assignment) *write.Request {
 	c := *r
 	c.Put = maps.Clone(r.Put)
-	enlarge(&c, a.Into(c.Put))
+	c.Enlarge(a.Into(c.Put))
 	return &c
-}
-
-// enlarge notes of a put with one more attribute how large that is, in bytes.
-func enlarge(r *write.Request, size int) {
-	r.NewSize += size
-	r.Entries = slices.Clone(r.Entries)
-	for i := range r.Entries {
-		if e := &r.Entries[i]; e.Staged && e.New > 0 {
-			e.New += size
-		}
-	}
 }
 
 // unindexed returns the put of a root without its index attributes, and those attributes. An index

@@ -89,10 +89,20 @@ func (e *Entry) bounds() cost.Units {
 type IndexUnits map[string]cost.Units
 
 // Add adds what a request does to the entries of its item.
-func (u *IndexUnits) Add(r *Request) {
-	for i := range r.Entries {
-		e := &r.Entries[i]
+func (u *IndexUnits) Add(r *Request) { u.AddStaged(r, 0) }
+
+// AddStaged is Add of a request whose item gets a stage of so many bytes.
+func (u *IndexUnits) AddStaged(r *Request, stage int) {
+	for _, e := range r.Entries {
+		e.stage(stage)
 		u.add(e.Index, e.Units())
+	}
+}
+
+// stage adds the size of a stage to an entry that holds it.
+func (e *Entry) stage(size int) {
+	if e.Staged && e.New > 0 {
+		e.New += size
 	}
 }
 
@@ -101,6 +111,15 @@ func (u *IndexUnits) add(index string, wcu cost.Units) {
 		*u = IndexUnits{}
 	}
 	(*u)[index] = (*u)[index].Add(wcu)
+}
+
+// Enlarge adds the size of a stage, in bytes, to a request and its entries.
+func (r *Request) Enlarge(stage int) {
+	r.NewSize += stage
+	r.Entries = slices.Clone(r.Entries)
+	for i := range r.Entries {
+		r.Entries[i].stage(stage)
+	}
 }
 
 // Sum returns the units of all of them.

@@ -315,14 +315,16 @@ func Alternatives(mode Mode, requests []*Request, staged func([]*Request) Altern
 		return nil
 	}
 	var out []Alternative
-	add := func(p *Plan) {
-		if p.Mode != mode {
-			out = append(out, Alternative{p.Mode, p.Calls(), p.Units()})
+	add := func(m Mode, how *How) {
+		if m == mode {
+			return
 		}
+		p := Plan{Steps: []Step{{requests, how}}}
+		out = append(out, Alternative{m, p.Calls(), p.Units()})
 	}
-	add(oneByOne(requests, Each))
+	add(OneByOne, Each)
 	if Fits(requests) {
-		add(inTransaction(requests))
+		add(Transaction, InTransaction)
 	}
 	if staged != nil && mode != Staged {
 		out = append(out, staged(requests))

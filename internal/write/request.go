@@ -223,20 +223,23 @@ func (r *Request) Writes() bool { return r.Kind != Check }
 // version that was read, or that no item exists. Otherwise it is a range: an item that was not read may
 // have any size. So may an item without a version, because other programs may have changed its other
 // attributes.
-func (r *Request) Units() cost.Units {
-	price := cost.Exactly(cost.Put(r.OldSize, r.NewSize))
+func (r *Request) Units() cost.Units { return r.UnitsAt(r.NewSize) }
+
+// UnitsAt returns the price of the request if it made an item of so many bytes.
+func (r *Request) UnitsAt(size int) cost.Units {
+	price := cost.Exactly(cost.Put(r.OldSize, size))
 	e := &r.Expect
 	switch {
 	case e.Absent:
-		price.Min = cost.Put(0, r.NewSize)
+		price.Min = cost.Put(0, size)
 		if r.Unread {
 			price.Max, price.If = most, "an expired item has the same key"
 		}
 	case r.Unread:
-		price.Expected = cost.Put(r.Likely, r.NewSize)
+		price.Expected = cost.Put(r.Likely, size)
 		price.Max, price.If = most, "the item is larger"
 	case e.Version == nil && e.Old != nil:
-		price.Min = cost.WriteUnits(r.guarded())
+		price.Min = cost.WriteUnits(r.guarded(size))
 		price.Max, price.If = most, "other writers enlarged the item"
 	}
 	return price
@@ -245,9 +248,9 @@ func (r *Request) Units() cost.Units {
 // most is the price of the largest item.
 var most = cost.WriteUnits(cost.MaxItem)
 
-// guarded is the least size that the item has, before or after the request, if its old
-// values are as expected.
-func (r *Request) guarded() int {
+// guarded is the least size that the item has, before or after a request that makes an item of so many bytes, if its
+// old values are as expected.
+func (r *Request) guarded(size int) int {
 	sizeOf := func(all []item.Assignment) int {
 		n := r.KeySize()
 		for i := range all {
@@ -257,7 +260,7 @@ func (r *Request) guarded() int {
 	}
 	old := sizeOf(r.Expect.Old.Values)
 	if r.Kind == Put {
-		return max(old, r.NewSize)
+		return max(old, size)
 	}
 	return max(old, sizeOf(r.Set))
 }
@@ -271,10 +274,13 @@ func (r *Request) Refused(stored int) cost.Units {
 	return cost.Units{Min: least, Expected: least, Max: max(least, cost.WriteUnits(r.NewSize))}
 }
 
+// Shows returns how many attributes plans show, at most.
+func (r *Request) Shows() int { return max(len(r.Shown), len(r.Set)+len(r.Remove)+len(r.Operations)) }
+
 // Attributes returns the sorted names of the attributes that plans show, in a part of the room for such, where that is
 // large enough; nil for none.
 func (r *Request) Attributes(room *[]string) []string {
-	n := max(len(r.Shown), len(r.Set)+len(r.Remove)+len(r.Operations))
+	n := r.Shows()
 	if room == nil {
 		room = new([]string)
 	}
