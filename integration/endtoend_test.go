@@ -66,11 +66,11 @@ func TestOneAttributeOf150KB(t *testing.T) {
 		t.Fatal(err)
 	}
 	bytes := 0
-	for _, it := range stored.Predicted.Items {
+	for _, it := range stored.Predicted().Items {
 		bytes += it.NewBytes
 	}
-	if len(stored.Predicted.Items) != 20 || bytes < 150*1024 {
-		t.Fatalf("%d items of %d bytes", len(stored.Predicted.Items), bytes)
+	if len(stored.Predicted().Items) != 20 || bytes < 150*1024 {
+		t.Fatalf("%d items of %d bytes", len(stored.Predicted().Items), bytes)
 	}
 	for _, load := range []bool{false, true} {
 		if load {
@@ -87,11 +87,11 @@ func TestOneAttributeOf150KB(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plan.Requests != 1 || plan.WCU.Max != 1 || receipt.Predicted.Requests != 1 || receipt.Consumed.WCU != 1 ||
+		if plan.Requests != 1 || plan.WCU.Max != 1 || receipt.Predicted().Requests != 1 || receipt.Consumed.WCU != 1 ||
 			receipt.Consumed.RCU != 0 {
 			t.Errorf("planned %v, sent %v", plan, receipt)
 		}
-		if receipt, err = users.Save(ctx, e); err != nil || receipt.Predicted.Requests != 0 {
+		if receipt, err = users.Save(ctx, e); err != nil || receipt.Predicted().Requests != 0 {
 			t.Errorf("%v, %v", receipt, err)
 		}
 	}

@@ -411,8 +411,8 @@ func TestSaveThatReadsTheRootFirst(t *testing.T) {
 	e.Value.Entries = []part{{1, strings.Repeat("x", 970)}} // in one KB only without the incarnation
 	plan := must(m.PlanSave(e))(t)
 	r := must(m.Save(ctx, e))(t)
-	if plan.Requests != 3 || r.Predicted.Requests != 3 || plan.WCU != r.Predicted.WCU ||
-		r.Consumed.WCU != r.Predicted.WCU.Expected || plan.Items[0].NewBytes != r.Predicted.Items[0].NewBytes ||
+	if plan.Requests != 3 || r.Predicted().Requests != 3 || plan.WCU != r.Predicted().WCU ||
+		r.Consumed.WCU != r.Predicted().WCU.Expected || plan.Items[0].NewBytes != r.Predicted().Items[0].NewBytes ||
 		!plan.RCU.Contains(r.Consumed.RCU) {
 		t.Errorf("planned %v\n%v", plan, r)
 	}
@@ -421,7 +421,7 @@ func TestSaveThatReadsTheRootFirst(t *testing.T) {
 	}
 	e = must(m.Load(ctx, m.Key("none").Prefix("ENTRY#")))(t)
 	e.Value.Entries = []part{{1, "x"}}
-	if r, err := m.Save(ctx, e); !errors.Is(err, mapper.ErrNotFound) || len(r.Predicted.Items) > 0 {
+	if r, err := m.Save(ctx, e); !errors.Is(err, mapper.ErrNotFound) || len(r.Predicted().Items) > 0 {
 		t.Errorf("%v, %v", r, err)
 	}
 }
@@ -438,7 +438,7 @@ func TestMoveOntoAnother(t *testing.T) {
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	must(m.DeleteByKey(ctx, m.Key("1")))(t)
 	e.Value.ID = "2"
-	if r, err := m.Save(ctx, e, mapper.Move()); !errors.Is(err, mapper.ErrExists) || r.Predicted.Requests != 1 {
+	if r, err := m.Save(ctx, e, mapper.Move()); !errors.Is(err, mapper.ErrExists) || r.Predicted().Requests != 1 {
 		t.Errorf("%v, %v", r, err)
 	}
 }

@@ -83,7 +83,7 @@ func TestAnswers(t *testing.T) {
 		// a save compares with the items that were read, including unknown attributes
 		for _, now := range []string{"changed", text} {
 			e.Value.Entries[0].Text = now
-			got.Saved += len(must(m.Save(ctx, e))(t).Predicted.Items)
+			got.Saved += len(must(m.Save(ctx, e))(t).Predicted().Items)
 		}
 		got.Account.Entries = got.Account.Entries[1:]
 		if want == nil {

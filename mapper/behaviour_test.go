@@ -24,8 +24,8 @@ func wantError(t *testing.T, receipt *mapper.Receipt, err error, want string) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v\nwant %s", err, want)
 	}
-	if receipt != nil && receipt.Predicted.Requests != 0 {
-		t.Errorf("%d requests were sent before: %v", receipt.Predicted.Requests, err)
+	if receipt != nil && receipt.Predicted().Requests != 0 {
+		t.Errorf("%d requests were sent before: %v", receipt.Predicted().Requests, err)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestMove(t *testing.T) {
 	var changed *mapper.ValueError
 	if !errors.As(err, &changed) || changed.Field != "ID" ||
 		!strings.Contains(changed.Reason, `the key field was changed from "1" to "2" after the load`) ||
-		receipt.Predicted.Requests != 0 {
+		receipt.Predicted().Requests != 0 {
 		t.Errorf("%v", err)
 	}
 	part := must(users.Load(ctx, users.Key("1").Prefix("U#")))(t)
@@ -56,8 +56,8 @@ func TestMove(t *testing.T) {
 
 	plan := must(users.PlanSave(e, mapper.Move()))(t)
 	receipt = must(users.Save(ctx, e, mapper.Move()))(t)
-	if plan.WCU != receipt.Predicted.WCU || !plan.RCU.Contains(receipt.Consumed.RCU) ||
-		len(receipt.Predicted.Items) != 18 || receipt.Predicted.Requests != 2 || len(receipt.LeftBehind) > 0 {
+	if plan.WCU != receipt.Predicted().WCU || !plan.RCU.Contains(receipt.Consumed.RCU) ||
+		len(receipt.Predicted().Items) != 18 || receipt.Predicted().Requests != 2 || len(receipt.LeftBehind) > 0 {
 		t.Errorf("%v", receipt)
 	}
 	want := someUser("2")
@@ -158,7 +158,7 @@ func TestOptionsThatContradict(t *testing.T) {
 	receipt, err = users.Save(ctx, e)
 	wantError(t, receipt, err, "in all (limit 4 MB): save with Independent, one by one, or save in parts")
 	receipt = must(users.Save(ctx, e, mapper.Independent()))(t)
-	if receipt.Predicted.Requests != 122 || receipt.Consumed.WCU != 121 {
+	if receipt.Predicted().Requests != 122 || receipt.Consumed.WCU != 121 {
 		t.Errorf("%v", receipt)
 	}
 	other := must(mapper.New[user](enginetest.Start(t).Client()))(t)
@@ -257,11 +257,11 @@ func TestDelete(t *testing.T) {
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
 	r.put(item{"PK": s("USER#1"), "SK": s("X#Unknown"), "a": s("stays")})
 	receipt := must(users.DeleteByKey(ctx, users.Key("1").Item("M#Card#visa")))(t)
-	if receipt.Predicted.Requests != 1 || receipt.Consumed.WCU != 1 || receipt.Consumed.RCU != 0 {
+	if receipt.Predicted().Requests != 1 || receipt.Consumed.WCU != 1 || receipt.Consumed.RCU != 0 {
 		t.Errorf("%v", receipt)
 	}
 	receipt = must(users.DeleteByKey(ctx, users.Key("1").Prefix("M#WishList#")))(t)
-	if receipt.Predicted.Requests != 2 || len(receipt.Predicted.Items) != 4 {
+	if receipt.Predicted().Requests != 2 || len(receipt.Predicted().Items) != 4 {
 		t.Errorf("%v", receipt)
 	}
 	e := must(users.Load(ctx, users.Key("1")))(t)
@@ -288,7 +288,7 @@ func TestDelete(t *testing.T) {
 		t.Errorf("%+v", e.Value)
 	}
 	receipt = must(users.DeleteByKey(ctx, users.Key("1"), mapper.Independent()))(t)
-	if receipt.Consumed.WCU != float64(len(receipt.Predicted.Items)) {
+	if receipt.Consumed.WCU != float64(len(receipt.Predicted().Items)) {
 		t.Errorf("%v", receipt)
 	}
 }
@@ -323,8 +323,8 @@ func TestKindsOfInserts(t *testing.T) {
 		e := users.New(seven(id))
 		plan := must(users.PlanSave(e, c.option...))(t)
 		receipt := must(users.Save(ctx, e, c.option...))(t)
-		if plan.Requests != c.requests || receipt.Predicted.Requests != c.requests || plan.WCU.Max != c.wcu ||
-			receipt.Predicted.WCU != plan.WCU {
+		if plan.Requests != c.requests || receipt.Predicted().Requests != c.requests || plan.WCU.Max != c.wcu ||
+			receipt.Predicted().WCU != plan.WCU {
 			t.Errorf("%s: planned %v, sent %v", id, plan, receipt)
 		}
 		if receipt.Consumed.WCU != c.wcu && (enginetest.ReportsTransactions(t) || id != "1") {
@@ -475,7 +475,7 @@ func TestTransactionConflict(t *testing.T) {
 	for round := range 3 {
 		left = 5
 		receipt, err := m.Save(ctx, e)
-		if err != nil || receipt.Predicted.Requests != 6 {
+		if err != nil || receipt.Predicted().Requests != 6 {
 			t.Fatalf("round %d: %v, %v", round, receipt, err)
 		}
 		e.Value.Counter++

@@ -90,7 +90,7 @@ func BenchmarkSaveOneDirty(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				e.Value.Email = emails[i%2]
-				if r, err := users.Save(ctx, e); err != nil || r.Predicted.Requests != 1 {
+				if r, err := users.Save(ctx, e); err != nil || r.Predicted().Requests != 1 {
 					b.Fatal(r, err)
 				}
 			}
@@ -154,7 +154,7 @@ func BenchmarkAgainstByHand(b *testing.B) {
 		inTurns(b, func() {
 			i++
 			e.Value.Email = emails[i%2]
-			if r, err := users.Save(ctx, e); err != nil || r.Predicted.Requests != 1 {
+			if r, err := users.Save(ctx, e); err != nil || r.Predicted().Requests != 1 {
 				b.Fatal(r, err)
 			}
 		}, savingByHand(b, cannedClient(body)))

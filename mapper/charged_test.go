@@ -36,7 +36,7 @@ func TestRefusedWritesAreCharged(t *testing.T) {
 		if !errors.As(err, &conflict) && !errors.Is(err, mapper.ErrExists) {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if r.Refused != want || r.Predicted.WCU != want || r.Consumed.WCU != 0 {
+		if r.Refused != want || r.Predicted().WCU != want || r.Consumed.WCU != 0 {
 			t.Errorf("%s: %v, want %v", name, r, want)
 		}
 		if text := "; refused writes, which are charged and not reported: " + want.String() +
@@ -103,8 +103,8 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 		plan := must(m.PlanLoad(e))(t)
 		var r mapper.Receipt
 		must(m.Load(ctx, e, mapper.ReceiptTo(&r)))(t)
-		if !plan.RCU.Exact() || plan.RCU != r.Predicted.RCU || plan.RCU.Min != r.Consumed.RCU ||
-			plan.Requests != r.Predicted.Requests || r.Predicted.Requests != requests {
+		if !plan.RCU.Exact() || plan.RCU != r.Predicted().RCU || plan.RCU.Min != r.Consumed.RCU ||
+			plan.Requests != r.Predicted().Requests || r.Predicted().Requests != requests {
 			t.Errorf("%s: planned %v, sent %v, want %d requests", name, plan, &r, requests)
 		}
 	}
@@ -138,7 +138,7 @@ func TestUnguardedItemsAreBounds(t *testing.T) {
 		e.Value.Count++
 		plan := must(m.PlanSave(e))(t)
 		r := must(m.Save(ctx, e))(t)
-		if r.Predicted.WCU != plan.WCU || !plan.WCU.Contains(r.Consumed.WCU) || plan.WCU.Max != 400 ||
+		if r.Predicted().WCU != plan.WCU || !plan.WCU.Contains(r.Consumed.WCU) || plan.WCU.Max != 400 ||
 			plan.WCU.Min != 1 || plan.WCU.If != "other writers enlarged the item" {
 			t.Errorf("%d bytes of notes: planned %v, %v", c.notes, plan, r)
 		}
@@ -191,8 +191,8 @@ func TestIndexesAreSeparate(t *testing.T) {
 	e := m.New(user{ID: "1", Email: "a", Name: filler(2500)})
 	r := must(m.Save(ctx, e))(t)
 	if c := r.Consumed; c.WCU != 9 || len(c.Indexes) != 2 || c.Indexes[name+"/byEmail"] != 3 ||
-		c.Indexes[name+"/own"] != 3 || r.Predicted.WCU.Exact() || r.Predicted.WCU.Expected != 3 ||
-		!r.Predicted.WCU.Contains(9) {
+		c.Indexes[name+"/own"] != 3 || r.Predicted().WCU.Exact() || r.Predicted().WCU.Expected != 3 ||
+		!r.Predicted().WCU.Contains(9) {
 		t.Errorf("%+v", r)
 	}
 	want := "one request: 3 WCU; consumed 9 WCU, of these in indexes: " + name +
@@ -208,12 +208,12 @@ func TestIndexesAreSeparate(t *testing.T) {
 		t.Errorf("%v", plan)
 	}
 	r = must(m.Save(ctx, e, mapper.ExactlyOnce()))(t)
-	if len(r.Consumed.Indexes) != 2 || r.Predicted.WCU.Min != 6 || r.Predicted.WCU.Exact() ||
+	if len(r.Consumed.Indexes) != 2 || r.Predicted().WCU.Min != 6 || r.Predicted().WCU.Exact() ||
 		enginetest.ReportsTransactions(t) && (r.Consumed.WCU != 12 || r.Consumed.Indexes[name+"/own"] != 3) {
 		t.Errorf("in a transaction: %v", r)
 	}
 	e.Value.Home = address{"Street", "Town"} // an item without the indexes' key
-	if r = must(m.Save(ctx, e))(t); !r.Predicted.WCU.Exact() || r.Consumed.Indexes != nil {
+	if r = must(m.Save(ctx, e))(t); !r.Predicted().WCU.Exact() || r.Consumed.Indexes != nil {
 		t.Errorf("%v", r)
 	}
 	e.Value.Email = "b"
@@ -243,7 +243,7 @@ func TestExpectedInsert(t *testing.T) {
 		!strings.HasSuffix(text, "\n  bounds: 1 to 400 WCU, more than expected if an expired item has the same key") {
 		t.Errorf("%v", plan)
 	}
-	if r := must(m.Save(ctx, e))(t); r.Predicted.WCU != plan.WCU || r.Consumed.WCU != 1 {
+	if r := must(m.Save(ctx, e))(t); r.Predicted().WCU != plan.WCU || r.Consumed.WCU != 1 {
 		t.Errorf("%v", r)
 	}
 	e.Value.Text = "changed"
@@ -281,8 +281,8 @@ func TestExpectedPatch(t *testing.T) {
 	must(reader.Load(ctx, reader.Key("1")))(t)
 	expect("read", reader, "4")
 	patcher := with()
-	if r := must(patch.Exec(ctx, patcher))(t); r.Consumed.WCU != 4 || r.Predicted.WCU.Expected != 1 ||
-		!r.Predicted.WCU.Contains(4) {
+	if r := must(patch.Exec(ctx, patcher))(t); r.Consumed.WCU != 4 || r.Predicted().WCU.Expected != 1 ||
+		!r.Predicted().WCU.Contains(4) {
 		t.Errorf("%v", r)
 	}
 	expect("patched", patcher, "4")

@@ -41,7 +41,7 @@ func TestCheckRoot(t *testing.T) {
 			p := must(m.PlanSave(e, mapper.CheckRoot()))(t)
 			r := must(m.Save(ctx, e, mapper.CheckRoot()))(t)
 			if len(p.Items) != items || p.WCU.Max != wcu || p.RCU.Expected != rcu || r.Consumed.RCU != rcu ||
-				p.Requests != r.Predicted.Requests {
+				p.Requests != r.Predicted().Requests {
 				t.Errorf("part %v: planned %s, sent %s", part, p, r)
 			}
 			if enginetest.ReportsTransactions(t) && r.Consumed.WCU != wcu {

@@ -249,7 +249,7 @@ func writeAccounts(t *testing.T, m *mapper.Mapper[account], r *rand.Rand, record
 			w.deleted[all[i].Value.ID]++
 			all = slices.Delete(all, i, i+1)
 		}
-		w.records += len(receipt.Predicted.Items)
+		w.records += len(receipt.Predicted().Items)
 	}
 	return w
 }

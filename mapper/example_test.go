@@ -61,10 +61,10 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(receipt.Predicted.Requests, "request,", receipt.Consumed.WCU, "WCU,",
-		receipt.Predicted.Items[0].Attributes)
+	fmt.Println(receipt.Predicted().Requests, "request,", receipt.Consumed.WCU, "WCU,",
+		receipt.Predicted().Items[0].Attributes)
 	receipt, err = users.Save(ctx, e)
-	fmt.Println(receipt.Predicted.Requests, "requests,", err)
+	fmt.Println(receipt.Predicted().Requests, "requests,", err)
 	// Output:
 	// 1 request, 1 WCU, [email]
 	// 0 requests, <nil>

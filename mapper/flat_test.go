@@ -44,7 +44,7 @@ func TestFlatModel(t *testing.T) {
 	must(threads.Save(ctx, threads.New(models.Thread{Forum: "java", Title: "t0"})))(t)
 	e := must(threads.Load(ctx, threads.Key("go", "t3")))(t)
 	e.Value.Views = 30
-	if r := must(threads.Save(ctx, e))(t); r.Consumed.WCU != 1 || r.Predicted.Requests != 1 {
+	if r := must(threads.Save(ctx, e))(t); r.Consumed.WCU != 1 || r.Predicted().Requests != 1 {
 		t.Errorf("%v", r)
 	}
 	var views []int
@@ -162,7 +162,7 @@ func TestFlatModelOfSeveralItems(t *testing.T) {
 	}
 	e.Value.Lines = e.Value.Lines[1:]
 	e.Value.Status = "shipped"
-	if r := must(orders.Save(ctx, e))(t); len(r.Predicted.Items) != 2 {
+	if r := must(orders.Save(ctx, e))(t); len(r.Predicted().Items) != 2 {
 		t.Errorf("%v", r)
 	}
 	lines := slice(t, orders, query.Of[models.Line](orders.Key("c", 30).Prefix("ORDER#000030#LINE#")))
@@ -234,13 +234,13 @@ func TestSecondaryTables(t *testing.T) {
 	}
 	e.Value.Price = 99
 	r := must(products.Save(ctx, e))(t)
-	if r.Consumed.WCU != 1 || len(r.Predicted.Items) != 1 ||
-		r.Predicted.Items[0].Table != names["ProductAvailability"] {
+	if r.Consumed.WCU != 1 || len(r.Predicted().Items) != 1 ||
+		r.Predicted().Items[0].Table != names["ProductAvailability"] {
 		t.Errorf("%v", r)
 	}
 	var receipt mapper.Receipt
 	part := must(products.Load(ctx, products.Key(302).Table("ProductAvailability"), mapper.ReceiptTo(&receipt)))(t)
-	if part.Value.Price != 99 || part.Value.Title != "" || receipt.Predicted.Requests != 1 ||
+	if part.Value.Price != 99 || part.Value.Title != "" || receipt.Predicted().Requests != 1 ||
 		receipt.Consumed.RCU != 0.5 {
 		t.Errorf("%+v, %v", part.Value, &receipt)
 	}
@@ -254,7 +254,7 @@ func TestSecondaryTables(t *testing.T) {
 	}
 	e = must(products.Load(ctx, products.Key(302)))(t)
 	e.Value.Title, e.Value.OnHand = "Blue", 6 // a transaction over two tables
-	if r := must(products.Save(ctx, e))(t); r.Predicted.Requests != 1 || len(r.Predicted.Items) != 2 {
+	if r := must(products.Save(ctx, e))(t); r.Predicted().Requests != 1 || len(r.Predicted().Items) != 2 {
 		t.Errorf("%v", r)
 	}
 	must(products.DeleteByKey(ctx, products.Key(302)))(t)
@@ -314,7 +314,7 @@ func TestTimeToLive(t *testing.T) {
 		e.Value.Sessions[0].Name != "never" || !e.Value.Unix.Equal(future) {
 		t.Errorf("%+v", e.Value)
 	}
-	if rc := must(m.Save(ctx, e))(t); rc.Predicted.Requests != 0 {
+	if rc := must(m.Save(ctx, e))(t); rc.Predicted().Requests != 0 {
 		t.Errorf("%v", rc)
 	}
 	// Put over the expired ones; the price is that of the larger.
@@ -360,7 +360,7 @@ func TestTimeToLiveOfAll(t *testing.T) {
 	}
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	e.Value.Until = future.Add(time.Hour)
-	if rc := must(m.Save(ctx, e))(t); len(rc.Predicted.Items) != 4 {
+	if rc := must(m.Save(ctx, e))(t); len(rc.Predicted().Items) != 4 {
 		t.Errorf("%v", rc)
 	}
 	part := must(m.Load(ctx, m.Key("1").Item("A")))(t)
@@ -407,8 +407,8 @@ func TestQueries(t *testing.T) {
 	k := users.Key("1")
 	var receipt mapper.Receipt
 	all := must(query.Of[wish](k.Prefix("M#WishList#")).Collect(ctx, users, mapper.ReceiptTo(&receipt)))(t)
-	if len(all) != 60 || all[0].SKU != "0" || receipt.Predicted.Requests < 3 ||
-		receipt.Consumed.RCU != receipt.Predicted.RCU.Max {
+	if len(all) != 60 || all[0].SKU != "0" || receipt.Predicted().Requests < 3 ||
+		receipt.Consumed.RCU != receipt.Predicted().RCU.Max {
 		t.Errorf("%d elements, %v", len(all), &receipt)
 	}
 	back := slice(t, users, query.Of[wish](k.Prefix("M#WishList#Public#2021-03-")).Reverse())
@@ -422,7 +422,7 @@ func TestQueries(t *testing.T) {
 			break
 		}
 	}
-	if receipt.Predicted.Requests != 2 { // the page, and the root, since the entity continues after the page
+	if receipt.Predicted().Requests != 2 { // the page, and the root, since the entity continues after the page
 		t.Errorf("an abandoned query went on: %v", &receipt)
 	}
 	_, err := query.Of[wish](k).Collect(ctx, users)

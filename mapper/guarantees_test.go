@@ -197,7 +197,7 @@ func TestPatchMakesItemOnlyInLiveEntity(t *testing.T) {
 	must(m.Save(ctx, m.New(visited{ID: "1", Name: "n"})))(t)
 	for n := range 3 {
 		r := must(stats("1").Exec(ctx, m))(t)
-		if n > 0 && (r.Predicted.Requests != 1 || r.Consumed.RCU != 0 || r.Consumed.WCU != 1) {
+		if n > 0 && (r.Predicted().Requests != 1 || r.Consumed.RCU != 0 || r.Consumed.WCU != 1) {
 			t.Errorf("an increment of an item that exists is one request: %v", r)
 		}
 	}
@@ -274,10 +274,10 @@ func TestAddOnlyToLiveEntity(t *testing.T) {
 		t.Errorf("an element of an entity that does not exist: %v", err)
 	}
 	must(other.Save(ctx, other.New(account{ID: "1", Counter: 1})))(t)
-	if r := must(entries.Add(part{1, "x"}).Exec(ctx, m))(t); r.Predicted.Requests != 3 || r.Consumed.RCU != 2 {
+	if r := must(entries.Add(part{1, "x"}).Exec(ctx, m))(t); r.Predicted().Requests != 3 || r.Consumed.RCU != 2 {
 		t.Errorf("root item, put, root item: %v", r)
 	}
-	if r := must(entries.Add(part{2, "x"}).Exec(ctx, m))(t); r.Predicted.Requests != 2 || r.Consumed.RCU != 1 {
+	if r := must(entries.Add(part{2, "x"}).Exec(ctx, m))(t); r.Predicted().Requests != 2 || r.Consumed.RCU != 1 {
 		t.Errorf("put, root item: %v", r)
 	}
 	must(other.DeleteByKey(ctx, other.Key("1")))(t)
@@ -309,7 +309,7 @@ func TestPlansSayWhichRequestsReadRoot(t *testing.T) {
 	says := func(what, text string, plan *mapper.Plan, r *mapper.Receipt) {
 		t.Helper()
 		if !strings.Contains(plan.String(), text) || !strings.Contains(r.String(), text) ||
-			plan.RootReads != r.Predicted.RootReads {
+			plan.RootReads != r.Predicted().RootReads {
 			t.Errorf("%s: %q expected:\n%v\n%v", what, text, plan, r)
 		}
 	}
@@ -323,7 +323,7 @@ func TestPlansSayWhichRequestsReadRoot(t *testing.T) {
 	add := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{2, "x"})
 	if plan, r := must(add.Plan(m))(t),
 		must(handmade.Elements[account, part]{Node: handmade.Node(writer.Key("1")), Item: 3}.Add(part{4, "x"}).Exec(ctx,
-			writer))(t); plan.Items[0].NewBytes != r.Predicted.Items[0].NewBytes {
+			writer))(t); plan.Items[0].NewBytes != r.Predicted().Items[0].NewBytes {
 		t.Errorf("the plan has no incarnation yet, and the item has one: %v, %v", plan, r)
 	}
 	plan = must(add.Plan(m))(t)
@@ -674,7 +674,7 @@ func TestTransactAddsTwiceToOneEntity(t *testing.T) {
 		}
 		plan := must(mapper.PlanTransact(parts...))(t)
 		r := must(mapper.Transact(ctx, parts...))(t)
-		if len(plan.Items) != len(r.Predicted.Items) || !plan.WCU.Contains(r.Predicted.WCU.Expected) {
+		if len(plan.Items) != len(r.Predicted().Items) || !plan.WCU.Contains(r.Predicted().WCU.Expected) {
 			t.Errorf("planned %v, sent %v", plan, r)
 		}
 	}

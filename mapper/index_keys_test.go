@@ -298,8 +298,8 @@ func TestPatchMakesEntryInIndexOfTableKeys(t *testing.T) {
 	plan := must(p.Plan(m))(t)
 	r := must(p.Exec(ctx, m))(t)
 	for name, got := range r.Consumed.Indexes {
-		if !plan.Indexes[name].Contains(got) || !r.Predicted.Indexes[name].Contains(got) {
-			t.Errorf("%s took %v, planned %v, predicted %v", name, got, plan.Indexes[name], r.Predicted.Indexes[name])
+		if !plan.Indexes[name].Contains(got) || !r.Predicted().Indexes[name].Contains(got) {
+			t.Errorf("%s took %v, planned %v, predicted %v", name, got, plan.Indexes[name], r.Predicted().Indexes[name])
 		}
 	}
 }

@@ -110,23 +110,23 @@ func checkCharged(x testing.TB, what string, plan *mapper.Plan, r *mapper.Receip
 	for name := range r.Consumed.Indexes {
 		names[name] = true
 	}
-	for name := range r.Predicted.Indexes {
+	for name := range r.Predicted().Indexes {
 		names[name] = true
 	}
 	for name := range names {
-		got, want := r.Consumed.Indexes[name], r.Predicted.Indexes[name]
+		got, want := r.Consumed.Indexes[name], r.Predicted().Indexes[name]
 		if !want.Contains(got) || plan != nil && !plan.Indexes[name].Contains(got) {
 			x.Errorf("%s: %s took %v, predicted %v, planned %v\n%s", what, name, got, want, plan, r)
 		}
 	}
 	charged := r.Consumed.WCU + r.Refused.Expected // which is charged, and not reported
-	if !r.Predicted.WCU.Contains(charged) || plan != nil && !plan.WCU.Contains(r.Consumed.WCU) {
-		x.Errorf("%s: %v WCU, predicted %v, planned %v\n%s", what, r.Consumed.WCU, r.Predicted.WCU, plan, r)
+	if !r.Predicted().WCU.Contains(charged) || plan != nil && !plan.WCU.Contains(r.Consumed.WCU) {
+		x.Errorf("%s: %v WCU, predicted %v, planned %v\n%s", what, r.Consumed.WCU, r.Predicted().WCU, plan, r)
 	}
 	// A plan does not know that a write will be refused, and that the blocking item is read.
-	if !r.Predicted.RCU.Contains(r.Consumed.RCU) || plan != nil && r.Refused.Max == 0 &&
+	if !r.Predicted().RCU.Contains(r.Consumed.RCU) || plan != nil && r.Refused.Max == 0 &&
 		!plan.RCU.Contains(r.Consumed.RCU) {
-		x.Errorf("%s: %v RCU, predicted %v, planned %v\n%s", what, r.Consumed.RCU, r.Predicted.RCU, plan, r)
+		x.Errorf("%s: %v RCU, predicted %v, planned %v\n%s", what, r.Consumed.RCU, r.Predicted().RCU, plan, r)
 	}
 }
 
@@ -134,8 +134,8 @@ func checkCharged(x testing.TB, what string, plan *mapper.Plan, r *mapper.Receip
 func (x *issues) exact(what string, plan *mapper.Plan, r *mapper.Receipt, err error) {
 	x.Helper()
 	x.check(what, plan, r, err)
-	if !r.Predicted.WCU.Exact() || plan != nil && !plan.WCU.Exact() {
-		x.Errorf("%s: predicted %v, planned %v", what, r.Predicted.WCU, plan)
+	if !r.Predicted().WCU.Exact() || plan != nil && !plan.WCU.Exact() {
+		x.Errorf("%s: predicted %v, planned %v", what, r.Predicted().WCU, plan)
 	}
 }
 

@@ -63,13 +63,13 @@ func TestIndexUnits(t *testing.T) {
 		got := map[string]float64{}
 		for name, n := range r.Consumed.Indexes {
 			got[name[strings.LastIndexByte(name, '/')+1:]] = n
-			if plan.Indexes[name] != cost.Exactly(n) || r.Predicted.Indexes[name] != cost.Exactly(n) {
+			if plan.Indexes[name] != cost.Exactly(n) || r.Predicted().Indexes[name] != cost.Exactly(n) {
 				t.Errorf("%s: %s: %v, planned %v, predicted %v", what, name, n, plan.Indexes[name],
-					r.Predicted.Indexes[name])
+					r.Predicted().Indexes[name])
 			}
 		}
-		if len(plan.Indexes) != len(got) || fmt.Sprint(got) != fmt.Sprint(want) || !r.Predicted.WCU.Exact() ||
-			r.Predicted.WCU.Expected != r.Consumed.WCU {
+		if len(plan.Indexes) != len(got) || fmt.Sprint(got) != fmt.Sprint(want) || !r.Predicted().WCU.Exact() ||
+			r.Predicted().WCU.Expected != r.Consumed.WCU {
 			t.Errorf("%s: %v, want %v\n%s", what, got, want, r)
 		}
 	}
@@ -284,7 +284,7 @@ func TestIndexOfSeveralAttributes(t *testing.T) {
 			x.Region = 8
 		}
 		r := must(m.Save(ctx, m.New(x)))(t)
-		if r.Predicted.WCU.Expected != r.Consumed.WCU || r.Predicted.WCU.Expected != 2 {
+		if r.Predicted().WCU.Expected != r.Consumed.WCU || r.Predicted().WCU.Expected != 2 {
 			t.Error(r)
 		}
 	}
@@ -359,13 +359,13 @@ func TestReindex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := must(m.Save(ctx, e))(t); r.Predicted.Requests != 0 {
+		if r := must(m.Save(ctx, e))(t); r.Predicted().Requests != 0 {
 			t.Error(r)
 		}
-		if r := must(m.Save(ctx, e, mapper.Reindex()))(t); len(r.Predicted.Items) != 2 {
+		if r := must(m.Save(ctx, e, mapper.Reindex()))(t); len(r.Predicted().Items) != 2 {
 			t.Error(r)
 		}
-		if r := must(m.Save(ctx, e, mapper.Reindex()))(t); r.Predicted.Requests != 0 {
+		if r := must(m.Save(ctx, e, mapper.Reindex()))(t); r.Predicted().Requests != 0 {
 			t.Error(r)
 		}
 	}

@@ -501,7 +501,7 @@ func TestCheckLoadedForeignRoot(t *testing.T) {
 	e.Value.Entries = append(e.Value.Entries, part{2, "new"})
 	plan := must(clean.PlanSave(e, mapper.CheckLoaded()))(t)
 	r := must(clean.Save(ctx, e, mapper.CheckLoaded()))(t)
-	if !plan.WCU.Contains(r.Consumed.WCU) || !r.Predicted.WCU.Contains(r.Consumed.WCU) ||
+	if !plan.WCU.Contains(r.Consumed.WCU) || !r.Predicted().WCU.Contains(r.Consumed.WCU) ||
 		!plan.RCU.Contains(r.Consumed.RCU) {
 		t.Errorf("%v\n%v", plan, r)
 	}
@@ -565,7 +565,7 @@ func TestMovePlan(t *testing.T) {
 	check := func(what string, plan *mapper.Plan, r *mapper.Receipt) {
 		if !plan.RCU.Contains(r.Consumed.RCU) {
 			t.Errorf("%s: planned %v in %d requests, consumed %v in %d", what, plan.RCU, plan.Requests, r.Consumed.RCU,
-				r.Predicted.Requests)
+				r.Predicted().Requests)
 		}
 	}
 	m := newMapper[shelf](t, "PK:S", "SK:S")

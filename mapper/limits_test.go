@@ -46,7 +46,7 @@ func TestItemSizeLimit(t *testing.T) {
 	fit := strings.Repeat("x", 409_600-rest)
 	e := docs.New(document{ID: "1", Body: fit})
 	receipt := must(docs.Save(ctx, e))(t)
-	if receipt.Consumed.WCU != 400 || receipt.Predicted.Items[0].NewBytes != 409_600 {
+	if receipt.Consumed.WCU != 400 || receipt.Predicted().Items[0].NewBytes != 409_600 {
 		t.Errorf("%v", receipt)
 	}
 	e.Value.Body += "x"
@@ -54,7 +54,7 @@ func TestItemSizeLimit(t *testing.T) {
 	var large *mapper.TooLargeError
 	if !errors.As(err, &large) || large.Size != 409_601 ||
 		!strings.Contains(err.Error(), fmt.Sprintf("(limit 400 KB); largest attributes: Body %d",
-			len(fit)+5)) || receipt.Predicted.Requests != 0 {
+			len(fit)+5)) || receipt.Predicted().Requests != 0 {
 		t.Errorf("%v", err)
 	}
 	// Near the limit an update is sent as a put, which keeps unknown attributes.
@@ -65,14 +65,14 @@ func TestItemSizeLimit(t *testing.T) {
 	e.Value.Body = "y" + e.Value.Body[1:]
 	receipt = must(docs.Save(ctx, e))(t)
 	it := r.get("1", "HEAD")
-	if receipt.Predicted.Items[0].Kind != "put" || receipt.Predicted.Items[0].NewBytes != 409_600 ||
+	if receipt.Predicted().Items[0].Kind != "put" || receipt.Predicted().Items[0].NewBytes != 409_600 ||
 		text(it["new"]) != "1234567" || text(it["Body"])[0] != 'y' {
 		t.Errorf("%v", receipt)
 	}
-	if got := strings.Join(receipt.Predicted.Items[0].Attributes, ","); got != "Body" {
+	if got := strings.Join(receipt.Predicted().Items[0].Attributes, ","); got != "Body" {
 		t.Errorf("changed: %s", got)
 	}
-	if receipt, err := docs.Save(ctx, e); err != nil || receipt.Predicted.Requests != 0 {
+	if receipt, err := docs.Save(ctx, e); err != nil || receipt.Predicted().Requests != 0 {
 		t.Errorf("again: %v, %v", receipt, err)
 	}
 	e.Value.Body = ""
@@ -237,12 +237,12 @@ func TestUpdateOverExpressionLimit(t *testing.T) {
 	}
 	receipt := must(m.Save(ctx, e))(t)
 	it := r.get("1", "HEAD")
-	if receipt.Predicted.Requests != 1 || receipt.Predicted.Items[0].Kind != "put" || text(it["unknown"]) != "kept" ||
+	if receipt.Predicted().Requests != 1 || receipt.Predicted().Items[0].Kind != "put" || text(it["unknown"]) != "kept" ||
 		it["F319"].(*types.AttributeValueMemberN).Value != "320" {
 		t.Errorf("%v", receipt)
 	}
-	if receipt.Consumed.WCU != receipt.Predicted.WCU.Max {
-		t.Errorf("predicted %v, consumed %v", receipt.Predicted.WCU, receipt.Consumed)
+	if receipt.Consumed.WCU != receipt.Predicted().WCU.Max {
+		t.Errorf("predicted %v, consumed %v", receipt.Predicted().WCU, receipt.Consumed)
 	}
 	mine := must(m.Load(ctx, m.Key("1")))(t)
 	for i := range mine.Value.fields() {

@@ -39,7 +39,7 @@ func TestLoadManyKeys(t *testing.T) {
 	f.log = nil
 	var r mapper.Receipt
 	all := must(m.LoadMany(ctx, sels, mapper.ReceiptTo(&r)))(t)
-	if r.Predicted.Requests != 10 || len(f.log) != 10 || f.log[0] != "BatchGetItem" || len(all) != 1002 {
+	if r.Predicted().Requests != 10 || len(f.log) != 10 || f.log[0] != "BatchGetItem" || len(all) != 1002 {
 		t.Errorf("%v %v", &r, f.log)
 	}
 	for i, e := range all[:1000] {

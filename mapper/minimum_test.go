@@ -209,11 +209,11 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 		if len(plan.Items) != dirty || plan.Requests != requests || !costs(plan.WCU, wcu) {
 			f.Fatalf("%s: %d items differ, %v WCU; planned %v", f.Schema.Label(), dirty, wcu, plan)
 		}
-		if l.confirms != (receipt.Consumed.RCU > 0) || plan.RCU != receipt.Predicted.RCU ||
+		if l.confirms != (receipt.Consumed.RCU > 0) || plan.RCU != receipt.Predicted().RCU ||
 			!plan.RCU.Contains(receipt.Consumed.RCU) || !plan.RCU.Exact() {
 			f.Fatalf("%s: the root item is read, %v: planned %v, sent %v", f.Schema.Label(), l.confirms, plan, receipt)
 		}
-		if receipt.Predicted.Requests != requests || !costs(receipt.Predicted.WCU, wcu) {
+		if receipt.Predicted().Requests != requests || !costs(receipt.Predicted().WCU, wcu) {
 			f.Fatalf("%s: %d items differ, %v WCU; sent %v", f.Schema.Label(), dirty, wcu, receipt)
 		}
 		exact := enginetest.ReportsTransactions(f) || dirty <= 1 && l.sure

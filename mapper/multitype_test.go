@@ -89,7 +89,7 @@ func TestMultiTypeQueries(t *testing.T) {
 		if got := text(all, mapper.Strong(), mapper.ReceiptTo(&r)); got != forwards {
 			t.Errorf("answers of %d: %s", size, got)
 		}
-		if size == 100 && r.Predicted.Requests > 1 {
+		if size == 100 && r.Predicted().Requests > 1 {
 			t.Errorf("%v", &r)
 		}
 		backwards := " WISH#02y WISH#01x PURCHASE#0003#HEAD2 PURCHASE#0002#HEAD2 PURCHASE#0001#HEAD2 NOTE#02b NOTE#01a"

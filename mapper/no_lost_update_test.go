@@ -154,7 +154,7 @@ func TestItemWithOnlyKeys(t *testing.T) {
 	r.put(item{"PK": s("USER#1"), "SK": s("U#Information")})
 	r.put(item{"PK": s("USER#1"), "SK": s("U#Address#Home")})
 	e := must(users.Load(ctx, users.Key("1")))(t)
-	if receipt, err := users.Save(ctx, e); err != nil || receipt.Predicted.Requests != 0 {
+	if receipt, err := users.Save(ctx, e); err != nil || receipt.Predicted().Requests != 0 {
 		t.Errorf("%v, %v", receipt, err)
 	}
 	e.Value.Home.City = "C"
@@ -191,7 +191,7 @@ func TestWhatBecomesZero(t *testing.T) {
 	if d, c := r.get("USER#1", "U#Address#Delivery"), r.get("USER#1", "M#Card#visa"); d != nil || c != nil {
 		t.Errorf("stored %v, %v", d, c)
 	}
-	if receipt, err := users.Save(ctx, e); err != nil || receipt.Predicted.Requests != 0 {
+	if receipt, err := users.Save(ctx, e); err != nil || receipt.Predicted().Requests != 0 {
 		t.Errorf("again: %v, %v", receipt, err)
 	}
 }
@@ -262,7 +262,7 @@ func TestCheckLoaded(t *testing.T) {
 	_, err := users.Save(ctx, mine, mapper.CheckLoaded())
 	wantConflict(t, err, "U#Address#Home", "changed")
 	must(users.Save(ctx, mine))(t) // without it, the other item does not matter
-	if receipt := must(users.Save(ctx, mine, mapper.CheckLoaded()))(t); receipt.Predicted.Requests != 0 {
+	if receipt := must(users.Save(ctx, mine, mapper.CheckLoaded()))(t); receipt.Predicted().Requests != 0 {
 		t.Errorf("nothing changed, and yet %v", receipt)
 	}
 }

@@ -150,10 +150,11 @@ func (t *Totals) add(model string, op string, r *Receipt, err error) {
 	if err != nil {
 		row.Errors++
 	}
-	row.Requests += r.Predicted.Requests
-	row.WCU, row.RCU = row.WCU.Add(r.Predicted.WCU), row.RCU.Add(r.Predicted.RCU)
+	plan := r.Predicted()
+	row.Requests += plan.Requests
+	row.WCU, row.RCU = row.WCU.Add(plan.WCU), row.RCU.Add(plan.RCU)
 	row.Consumed.add(r.Consumed)
-	for _, it := range r.Predicted.Items {
+	for _, it := range plan.Items {
 		item := t.row(totalKey{model, op, it.Field})
 		item.Calls++
 		item.WCU = item.WCU.Add(it.WCU)

@@ -38,7 +38,7 @@ func TestDeletingEndsWhenOwnDeleteArrivesLate(t *testing.T) {
 		}
 	}
 	r, err := mapper.Transact(ctx, m.DeletePart(e), m.SavePart(m.New(account{ID: "2"})))
-	if !errors.Is(err, mapper.ErrNotFound) || r.Predicted.Requests > 8 {
+	if !errors.Is(err, mapper.ErrNotFound) || r.Predicted().Requests > 8 {
 		t.Errorf("%v, %v", r, err)
 	}
 	if n := items(t, table, "1"); n != 0 {

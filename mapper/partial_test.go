@@ -200,8 +200,8 @@ func TestNotLoaded(t *testing.T) {
 		c.change(&e.Value)
 		receipt, err := users.Save(ctx, e)
 		var not *mapper.NotLoadedError
-		if !errors.As(err, &not) || not.Field != c.field || not.Key.Sort != c.sort || receipt.Predicted.Requests != 0 {
-			t.Errorf("%s: %v after %d requests", name, err, receipt.Predicted.Requests)
+		if !errors.As(err, &not) || not.Field != c.field || not.Key.Sort != c.sort || receipt.Predicted().Requests != 0 {
+			t.Errorf("%s: %v after %d requests", name, err, receipt.Predicted().Requests)
 		}
 		if d := cmp.Diff(before, r.all("USER#1")); d != "" {
 			t.Errorf("%s: something was written:\n%s", name, d)
@@ -249,11 +249,11 @@ func TestLoadParts(t *testing.T) {
 		if d := cmp.Diff(c.want, e.Value, userOptions); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
-		if e.Unknown() != c.unknown || receipt.Predicted.Requests != c.requests {
-			t.Errorf("%s: %d unknown, %d requests", name, e.Unknown(), receipt.Predicted.Requests)
+		if e.Unknown() != c.unknown || receipt.Predicted().Requests != c.requests {
+			t.Errorf("%s: %d unknown, %d requests", name, e.Unknown(), receipt.Predicted().Requests)
 		}
-		if c := receipt.Consumed.RCU; c != receipt.Predicted.RCU.Max && (c > 0 || enginetest.ReportsMisses(t)) {
-			t.Errorf("%s: consumed %v RCU; predicted %v", name, c, receipt.Predicted.RCU)
+		if c := receipt.Consumed.RCU; c != receipt.Predicted().RCU.Max && (c > 0 || enginetest.ReportsMisses(t)) {
+			t.Errorf("%s: consumed %v RCU; predicted %v", name, c, receipt.Predicted().RCU)
 		}
 		// The entity is a selection of the loaded items.
 		again, err := users.Load(ctx, e, mapper.Strong())

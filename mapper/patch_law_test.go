@@ -316,8 +316,8 @@ func TestPatchLaw(t *testing.T) {
 			if returned != nil && !reflect.DeepEqual(returned.plain(), to.plain()) {
 				t.Fatalf("seed %d, patch %d returned\n     %+v\nwant %+v", seed, i, returned.plain(), to.plain())
 			}
-			if !plan.WCU.Contains(receipt.Consumed.WCU) && receipt.Predicted.Requests <= 1 &&
-				(receipt.Predicted.Mode != "transaction" || enginetest.ReportsTransactions(t)) {
+			if !plan.WCU.Contains(receipt.Consumed.WCU) && receipt.Predicted().Requests <= 1 &&
+				(receipt.Predicted().Mode != "transaction" || enginetest.ReportsTransactions(t)) {
 				t.Errorf("seed %d, patch %d: planned %v, consumed %v", seed, i, plan.WCU, receipt.Consumed.WCU)
 			}
 		}

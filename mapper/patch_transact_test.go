@@ -77,21 +77,21 @@ func TestPatchAppendsToNullAfterStagedInsert(t *testing.T) {
 	other := mapperimpl.Item[board, cells](handmade.Node(m.Key("1")), 1)
 	r, err := other.Patch(cellFields.Tags.Add("a")).Exec(ctx, m)
 	if err != nil {
-		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
+		t.Errorf("%d requests: %v", r.Predicted().Requests, err)
 	}
 	r, err = mapper.Transact(ctx, other.Patch(cellFields.Counts.Key("a").Set(1)).PatchPart(m))
 	if err != nil {
-		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
+		t.Errorf("%d requests: %v", r.Predicted().Requests, err)
 	}
 	row := mapperimpl.Element[board, cells](mapperimpl.Next(mapperimpl.Items(handmade.Node(m.Key("1")), 2, 1), 2,
 		mapperimpl.IntValue(1)), 2)
 	r, err = row.Patch(cellFields.Lines.Append("a")).Exec(ctx, m)
 	if err != nil {
-		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
+		t.Errorf("%d requests: %v", r.Predicted().Requests, err)
 	}
 	r, err = row.Patch(cellFields.Primes.Add(1)).IfEntityExists().Exec(ctx, m)
 	if err != nil {
-		t.Errorf("bound: %d requests: %v", r.Predicted.Requests, err)
+		t.Errorf("bound: %d requests: %v", r.Predicted().Requests, err)
 	}
 }
 
@@ -316,11 +316,11 @@ func TestPatchReportsConditionNextToNull(t *testing.T) {
 	r, err := main.Patch(cellFields.Lines.Append("a")).If(cellFields.State.Equal("y")).Exec(ctx, m)
 	var conflict *mapper.ConflictError
 	if !errors.As(err, &conflict) || !strings.Contains(mapper.Detail(err), `State is "x"`) {
-		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
+		t.Errorf("%d requests: %v", r.Predicted().Requests, err)
 	}
 	r, err = mapper.Transact(ctx, main.Patch(cellFields.Lines.Append("a")).If(cellFields.State.Equal("y")).PatchPart(m))
 	if !errors.As(err, &conflict) {
-		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
+		t.Errorf("%d requests: %v", r.Predicted().Requests, err)
 	}
 }
 
@@ -339,7 +339,7 @@ func TestPatchAppendToPendingInsertIsNotFound(t *testing.T) {
 	r, err := main.Patch(cellFields.Lines.Append("a")).Exec(ctx, m)
 	var nf *mapper.NotFoundError
 	if !errors.As(err, &nf) || nf.Pending == "" {
-		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
+		t.Errorf("%d requests: %v", r.Predicted().Requests, err)
 	}
 }
 
@@ -412,7 +412,7 @@ func TestPatchPlanHasSecondRequest(t *testing.T) {
 	p := boardMain(m).Patch(cellFields.Tags.Add("a"))
 	plan := must(p.Plan(m))(t)
 	r := must(p.Exec(ctx, m))(t)
-	if r.Predicted.Requests != 2 || plan.Requests == 1 && !strings.Contains(plan.String(), "NULL") {
+	if r.Predicted().Requests != 2 || plan.Requests == 1 && !strings.Contains(plan.String(), "NULL") {
 		t.Errorf("%v\n%v", plan, r)
 	}
 }
@@ -551,7 +551,7 @@ func TestPatchRewriteIsPriced(t *testing.T) {
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
 	r := must(boardMain(m).Patch(cellFields.Tags.Add(strings.Repeat("x", 2500))).Exec(ctx, m))(t)
-	if !r.Predicted.Items[0].WCU.Contains(r.Consumed.WCU) {
+	if !r.Predicted().Items[0].WCU.Contains(r.Consumed.WCU) {
 		t.Errorf("%v", r)
 	}
 	_, err := boardMain(m).Patch(cellFields.Text.Set(strings.Repeat("x", 300_000))).Exec(ctx, m)

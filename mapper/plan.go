@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -253,8 +254,6 @@ func (c *Consumed) add(o Consumed) {
 // The predicted WCU include refused writes. If the tables turn out to have undeclared indexes, the
 // prediction is not exact: Max includes their units.
 type Receipt struct {
-	// Predicted lists the requests that were sent, with their predicted cost.
-	Predicted Plan `json:"predicted"`
 	// Refused is the part of the predicted WCU for writes whose condition failed. DynamoDB charges them
 	// by the size of the stored item, and does not report them in Consumed.
 	Refused  cost.Units `json:"refused,omitzero"`
@@ -269,23 +268,38 @@ type Receipt struct {
 	// Skipped lists the missing tables that a read with SkipMissing skipped.
 	Skipped []string `json:"skipped,omitempty"`
 
-	// wcu are the units that DynamoDB should report, without refused writes. declared are the declared
-	// indexes on the written items.
-	wcu      cost.Units
-	declared map[string]bool
+	tally *tally // nil for a receipt of nothing
+}
+
+// Predicted lists the requests that were sent, with their predicted cost. It is made at each call, so that writes whose
+// receipts nobody reads do not pay for it. A receipt that is kept therefore keeps the written items in memory.
+func (r *Receipt) Predicted() *Plan {
+	if r.tally == nil {
+		return &Plan{}
+	}
+	return r.tally.plan()
+}
+
+// MarshalJSON returns the receipt as JSON, with the plan.
+func (r Receipt) MarshalJSON() ([]byte, error) {
+	type fields Receipt
+	return json.Marshal(struct {
+		Predicted *Plan `json:"predicted"`
+		*fields
+	}{r.Predicted(), (*fields)(&r)})
 }
 
 // String returns the receipt as a small table.
 func (r *Receipt) String() string {
 	var b strings.Builder
-	p := &r.Predicted
+	p := r.Predicted()
 	b.WriteString(p.modeText())
 	if p.Requests > 0 {
 		b.WriteString(": ")
 		if p.Requests > 1 || p.Mode == "read" {
 			b.WriteString(p.requests() + ", ")
 		}
-		r.charged(&b)
+		r.charged(&b, p)
 		p.objects(&b)
 	} else {
 		p.details(&b)
@@ -301,21 +315,22 @@ func (r *Receipt) String() string {
 }
 
 // charged adds the predicted and consumed units. If they disagree, it says which is which.
-func (r *Receipt) charged(b *strings.Builder) {
-	reads := r.Predicted.RCU.Max > 0 || r.Consumed.RCU > 0 || r.Predicted.Mode == "read"
-	writes := r.wcu.Max > 0 || r.Consumed.WCU > 0 || !reads
-	predicted := kinds(writes, reads, r.wcu, r.Predicted.RCU)
+func (r *Receipt) charged(b *strings.Builder, p *Plan) {
+	wcu := r.tally.WCU // without those of refused writes, which DynamoDB does not report
+	reads := p.RCU.Max > 0 || r.Consumed.RCU > 0 || p.Mode == "read"
+	writes := wcu.Max > 0 || r.Consumed.WCU > 0 || !reads
+	predicted := kinds(writes, reads, wcu, p.RCU)
 	consumed := kinds(writes, reads, cost.Exactly(r.Consumed.WCU), cost.Exactly(r.Consumed.RCU))
 	if len(r.Consumed.Indexes) > 0 {
 		consumed += r.byIndex()
 	}
-	if r.wcu.Contains(r.Consumed.WCU-r.undeclared()) && r.Predicted.RCU.Contains(r.Consumed.RCU) {
+	if wcu.Contains(r.Consumed.WCU-r.tally.undeclared()) && p.RCU.Contains(r.Consumed.RCU) {
 		b.WriteString(predicted)
-		r.Predicted.details(b)
+		p.details(b)
 		b.WriteString("; consumed " + consumed)
 	} else {
 		b.WriteString("predicted " + predicted + "; the engine reported " + consumed)
-		r.Predicted.details(b)
+		p.details(b)
 	}
 	if r.Refused.Max > 0 {
 		b.WriteString("; refused writes, which are charged and not reported: " + r.Refused.String() + " WCU")
@@ -330,20 +345,9 @@ func (r *Receipt) byIndex() string {
 			text += ","
 		}
 		text += " " + name + " " + cost.Exactly(r.Consumed.Indexes[name]).String()
-		if !r.declared[name] {
+		if _, declared := r.tally.Predicted[name]; !declared {
 			text += " (the model does not declare it)"
 		}
 	}
 	return text
-}
-
-// undeclared returns the WCU of indexes that the model does not declare.
-func (r *Receipt) undeclared() float64 {
-	sum := 0.0
-	for name, n := range r.Consumed.Indexes {
-		if !r.declared[name] {
-			sum += n
-		}
-	}
-	return sum
 }

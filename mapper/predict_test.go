@@ -31,8 +31,8 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 				var r mapper.Receipt
 				e := must(users.Load(ctx, s, append(read, mapper.ReceiptTo(&r))...))(t)
 				plan := must(users.PlanLoad(e, read...))(t)
-				if !bounds.RCU.Contains(r.Consumed.RCU) || bounds.Requests != r.Predicted.Requests ||
-					!plan.RCU.Exact() || plan.RCU.Min != r.Consumed.RCU || plan.Requests != r.Predicted.Requests {
+				if !bounds.RCU.Contains(r.Consumed.RCU) || bounds.Requests != r.Predicted().Requests ||
+					!plan.RCU.Exact() || plan.RCU.Min != r.Consumed.RCU || plan.Requests != r.Predicted().Requests {
 					t.Errorf("%s: bounds %v, planned %v, %v", name, bounds, plan, &r)
 				}
 			}
@@ -40,8 +40,8 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 		e := must(users.Load(ctx, k))(t)
 		plan := must(users.PlanDelete(e, options...))(t)
 		r := must(users.Delete(ctx, e, options...))(t)
-		if plan.WCU != r.Predicted.WCU || plan.RCU != r.Predicted.RCU || plan.Requests != r.Predicted.Requests ||
-			plan.Mode != r.Predicted.Mode || exact && plan.WCU.Min != r.Consumed.WCU {
+		if plan.WCU != r.Predicted().WCU || plan.RCU != r.Predicted().RCU || plan.Requests != r.Predicted().Requests ||
+			plan.Mode != r.Predicted().Mode || exact && plan.WCU.Min != r.Consumed.WCU {
 			t.Errorf("planned %v\n%v", plan, r)
 		}
 	}
@@ -50,7 +50,7 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 	var r mapper.Receipt
 	must(q.Collect(ctx, users, mapper.Strong(), mapper.ReceiptTo(&r)))(t)
 	if p := must(q.Plan(users, mapper.Strong()))(t); !p.RCU.Contains(r.Consumed.RCU) ||
-		p.Requests != r.Predicted.Requests {
+		p.Requests != r.Predicted().Requests {
 		t.Errorf("%+v, %v", p, &r)
 	}
 	if p := must(q.Limit(1).Plan(users))(t); p.RCU.Max != 50 {

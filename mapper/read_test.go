@@ -245,7 +245,7 @@ func TestRootOnlyQueryReadsNoMoreThanLimit(t *testing.T) {
 	var r, whole mapper.Receipt
 	must(q.Limit(2).Roots().Collect(ctx, orders, mapper.ReceiptTo(&r)))(t)
 	must(q.Limit(2).Collect(ctx, orders, mapper.ReceiptTo(&whole)))(t)
-	if r.Predicted.Requests > whole.Predicted.Requests || r.Consumed.RCU > whole.Consumed.RCU {
+	if r.Predicted().Requests > whole.Predicted().Requests || r.Consumed.RCU > whole.Consumed.RCU {
 		t.Errorf("two heads: %v; two whole orders: %v", &r, &whole)
 	}
 }
@@ -272,7 +272,7 @@ func TestRootOnlyQueryBetweenElementsReadsNoMoreThanLimit(t *testing.T) {
 	}
 	var r mapper.Receipt
 	all := must(query.Of[thing](m.Key("l")).Limit(2).Collect(ctx, m, mapper.ReceiptTo(&r)))(t)
-	if len(all) != 2 || r.Predicted.Requests > 20 {
+	if len(all) != 2 || r.Predicted().Requests > 20 {
 		t.Errorf("%d for %v", len(all), &r)
 	}
 }

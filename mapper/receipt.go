@@ -47,56 +47,46 @@ func tallyOf(u *read.Usage) *tally {
 	return &t
 }
 
-// receiptOf returns an empty receipt with room for items and the names of their attributes.
-func receiptOf(done []write.Done) (r *Receipt, items []ItemPlan, room []string) {
-	n := 0
-	for _, d := range done {
-		n += d.Shows()
+// receipt returns the receipt of the requests so far.
+func (t *tally) receipt() *Receipt {
+	return &Receipt{
+		Refused:    t.Refused,
+		Consumed:   Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
+		LeftBehind: keysOf(t.LeftBehind), AlsoDeleted: keysOf(t.AlsoDeleted), Skipped: t.skipped, tally: t,
 	}
-	switch len(done) {
-	case 0:
-		return new(Receipt), nil, nil
-	case 1:
-		all := &struct {
-			Receipt
-			items [1]ItemPlan
-		}{}
-		return &all.Receipt, all.items[:0], make([]string, n)
-	}
-	return new(Receipt), make([]ItemPlan, 0, len(done)), make([]string, n)
 }
 
-func (t *tally) receipt() *Receipt {
+// plan returns the requests that were sent as plans show them.
+func (t *tally) plan() *Plan {
 	mode := string(t.Mode)
 	if mode == "" {
 		mode = modeOf(t.Requests, len(t.Items))
 	}
-	r, items, room := receiptOf(t.Items)
-	*r = Receipt{
-		Predicted: Plan{
-			Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: alternatives(t.Alternatives),
-			Requests: t.Requests, RootReads: t.RootReads,
-		},
-		Refused:    t.Refused,
-		Consumed:   Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
-		wcu:        t.WCU,
-		LeftBehind: keysOf(t.LeftBehind), AlsoDeleted: keysOf(t.AlsoDeleted), Skipped: t.skipped,
+	p := &Plan{
+		Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Requests: t.Requests, RootReads: t.RootReads,
+		Indexes: indexUnits(t.Predicted), Objects: t.Objects,
 	}
-	r.Predicted.Indexes, r.Predicted.Objects = indexUnits(t.Predicted), t.Objects
-	if len(t.Predicted) > 0 {
-		r.declared = make(map[string]bool, len(t.Predicted))
+	if t.Alternatives != nil {
+		p.Alternatives = alternatives(t.Alternatives())
 	}
-	for name := range t.Predicted {
-		r.declared[name] = true
-	}
-	if n := r.undeclared(); n > 0 {
-		r.Predicted.WCU = r.Predicted.WCU.Add(cost.Units{Max: n, If: estimate.IfUndeclared})
+	if n := t.undeclared(); n > 0 {
+		p.WCU = p.WCU.Add(cost.Units{Max: n, If: estimate.IfUndeclared})
 	}
 	for _, d := range t.Items {
-		items = append(items, describe(d.Request, d.WCU, &room))
+		p.Items = append(p.Items, describe(d.Request, d.WCU))
 	}
-	r.Predicted.Items = items
-	return r
+	return p
+}
+
+// undeclared returns the WCU of indexes that the model does not declare.
+func (t *tally) undeclared() float64 {
+	sum := 0.0
+	for name, n := range t.Indexes {
+		if _, declared := t.Predicted[name]; !declared {
+			sum += n
+		}
+	}
+	return sum
 }
 
 func modeOf(requests, items int) string {
@@ -125,12 +115,12 @@ func indexUnits(all write.IndexUnits) map[string]cost.Units {
 }
 
 // describe returns a request as plans show it.
-func describe(r *write.Request, wcu cost.Units, names *[]string) ItemPlan {
+func describe(r *write.Request, wcu cost.Units) ItemPlan {
 	var indexes write.IndexUnits
 	indexes.Add(r)
 	return ItemPlan{
 		Indexes: indexUnits(indexes),
-		Kind:    string(r.Kind), Key: keyOf(r.Place), Field: r.Field, Attributes: r.Attributes(names),
+		Kind:    string(r.Kind), Key: keyOf(r.Place), Field: r.Field, Attributes: r.Attributes(),
 		OldBytes: r.OldSize, NewBytes: r.NewSize, Unread: r.Unread && r.Kind != write.Put, WCU: wcu,
 	}
 }
@@ -142,7 +132,7 @@ func planOf(p *operation.Prediction) *Plan {
 		RCU: p.Reads.RCU, Objects: p.Reads.Objects, Alternatives: alternatives(p.Alternatives), Requests: p.Calls() +
 			p.Reads.Requests, RootReads: p.Reads.RootReads,
 	}
-	p.Plan.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu, nil)) })
+	p.Plan.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu)) })
 	if p.Retry != "" {
 		out.WCU.Max *= 2
 		out.WCU = out.WCU.Add(cost.Units{If: p.Retry})

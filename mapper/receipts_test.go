@@ -40,7 +40,7 @@ func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int)
 			f.gen.Edit(values[i])
 			option := []WriteOption{Independent(), ExactlyOnce(), nil}[r.IntN(3)]
 			receipt, err := f.again(s, values[i], option)
-			predicted, reported := receipt.wcu, receipt.Consumed.WCU
+			predicted, reported := receipt.tally.WCU, receipt.Consumed.WCU
 			if !predicted.Contains(reported) || predicted.Expected < predicted.Min ||
 				predicted.Expected > predicted.Max {
 				f.Errorf("%s: %v, %v", f.Schema.Label(), receipt, err)
@@ -49,7 +49,7 @@ func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int)
 			if errors.As(err, &conflict) && conflict.model != "" && receipt.Refused.Max == 0 {
 				f.Errorf("%s: refused, and not charged: %v, %v", f.Schema.Label(), receipt, err)
 			}
-			applied += len(receipt.Predicted.Items)
+			applied += len(receipt.Predicted().Items)
 			if receipt.Refused.Max > 0 {
 				refused++
 				f.checkRefused(v, receipt, err)
@@ -64,8 +64,8 @@ func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int)
 func (f *fixture) checkRefused(v any, r *Receipt, err error) {
 	f.Helper()
 	var conflict *ConflictError
-	if !errors.As(err, &conflict) || len(conflict.Items) != 1 || len(r.Predicted.Items) > 0 ||
-		r.Predicted.Mode != "one" {
+	if !errors.As(err, &conflict) || len(conflict.Items) != 1 || len(r.Predicted().Items) > 0 ||
+		r.Predicted().Mode != "one" {
 		return
 	}
 	e, err := search.EntityOf(f.Model, f.whole(v))
@@ -120,7 +120,7 @@ func TestReceiptWithoutItems(t *testing.T) {
 	t.Parallel()
 	r := (&tally{}).receipt()
 	text, err := json.Marshal(r)
-	if r.Predicted.Items != nil || r.Predicted.Alternatives != nil || err != nil ||
+	if r.Predicted().Items != nil || r.Predicted().Alternatives != nil || err != nil ||
 		!strings.Contains(string(text), `"items":null`) {
 		t.Errorf("%v: %s", err, text)
 	}

@@ -98,7 +98,7 @@ func TestAfterLoadDoesNotDirtyOpaqueItem(t *testing.T) {
 		mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(opaqueFilled{ID: "1", Name: "n"})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
-	if r := must(m.Save(ctx, e))(t); r.Predicted.Requests != 0 {
+	if r := must(m.Save(ctx, e))(t); r.Predicted().Requests != 0 {
 		t.Errorf("a load has dirtied it: %v", r)
 	}
 }

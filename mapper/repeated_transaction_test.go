@@ -411,8 +411,8 @@ func TestReceiptsOfWhatWasNotSent(t *testing.T) {
 		},
 	} {
 		r, err := do()
-		if !errors.Is(err, context.Canceled) || r.Predicted.Requests != 0 {
-			t.Errorf("%s: %d requests, %v", name, r.Predicted.Requests, err)
+		if !errors.Is(err, context.Canceled) || r.Predicted().Requests != 0 {
+			t.Errorf("%s: %d requests, %v", name, r.Predicted().Requests, err)
 		}
 	}
 }

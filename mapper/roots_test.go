@@ -82,7 +82,7 @@ func TestRootOnlyQueries(t *testing.T) {
 	if d := cmp.Diff(want[:3], whole, ticketOptions); d != "" {
 		t.Error(d)
 	}
-	if !r.Predicted.RCU.Contains(r.Consumed.RCU) && enginetest.ReportsMisses(t) || r.Consumed.RCU > 15 {
+	if !r.Predicted().RCU.Contains(r.Consumed.RCU) && enginetest.ReportsMisses(t) || r.Consumed.RCU > 15 {
 		t.Errorf("%v", &r)
 	}
 	got := must(q.Collect(ctx, m))(t)
@@ -179,7 +179,7 @@ func TestBoundedPages(t *testing.T) {
 	must(orders.Save(ctx, orders.New(o)))(t)
 	var r mapper.Receipt
 	if all := must(query.Of[models.Order](orders.Key("c")).Limit(1).Collect(ctx, orders,
-		mapper.ReceiptTo(&r)))(t); len(all[0].Lines) != 500 || r.Predicted.Requests > 13 {
+		mapper.ReceiptTo(&r)))(t); len(all[0].Lines) != 500 || r.Predicted().Requests > 13 {
 		t.Errorf("%d lines, %v", len(all[0].Lines), &r)
 	}
 }

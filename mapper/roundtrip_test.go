@@ -21,7 +21,7 @@ func roundTrip(f *fixture) {
 	if err != nil {
 		f.Fatalf("%s: insert %+v: %v", f.Schema.Label(), v, err)
 	}
-	if r, err := f.again(s, v); err != nil || r.Predicted.Requests != 0 {
+	if r, err := f.again(s, v); err != nil || r.Predicted().Requests != 0 {
 		f.Fatalf("%s: a second save of %+v: %v, %v", f.Schema.Label(), v, r, err)
 	}
 	got, loaded := f.mustRead(v)
@@ -33,7 +33,7 @@ func roundTrip(f *fixture) {
 	if loaded.Unknown > 0 {
 		f.Fatalf("%s: %d items of its own are unknown", f.Schema.Label(), loaded.Unknown)
 	}
-	if r, err := f.again(loaded, got); err != nil || r.Predicted.Requests != 0 {
+	if r, err := f.again(loaded, got); err != nil || r.Predicted().Requests != 0 {
 		f.Fatalf("%s: saving what was loaded, %+v: %v, %v", f.Schema.Label(), got, r, err)
 	}
 }

@@ -94,7 +94,7 @@ func TestScan(t *testing.T) {
 		if diff := cmp.Diff(strays, seen); diff != "" {
 			t.Errorf("%s", diff)
 		}
-		if r.Predicted.Requests == 0 || r.Predicted.Mode != "read" || !r.Predicted.RCU.Contains(r.Consumed.RCU) &&
+		if r.Predicted().Requests == 0 || r.Predicted().Mode != "read" || !r.Predicted().RCU.Contains(r.Consumed.RCU) &&
 			enginetest.ReportsMisses(t) {
 			t.Errorf("%v", &r)
 		}
@@ -169,8 +169,8 @@ func TestScanRate(t *testing.T) {
 		}
 	}
 	// The last answers of both segments are not waited for.
-	if took := time.Since(began).Seconds(); took < (r.Predicted.RCU.Expected-80)/80 {
-		t.Errorf("%v RCU in %v s", r.Predicted.RCU, took)
+	if took := time.Since(began).Seconds(); took < (r.Predicted().RCU.Expected-80)/80 {
+		t.Errorf("%v RCU in %v s", r.Predicted().RCU, took)
 	}
 }
 
@@ -216,9 +216,9 @@ func TestScanMany(t *testing.T) {
 		t.Errorf("%d of %d, %d orphans", n, many, orphans)
 	}
 	took := time.Since(began)
-	t.Logf("%d entities in %v: %d requests, %v RCU, heap of %d KB", n, took, r.Predicted.Requests, r.Predicted.RCU,
+	t.Logf("%d entities in %v: %d requests, %v RCU, heap of %d KB", n, took, r.Predicted().Requests, r.Predicted().RCU,
 		peak>>10)
-	if took.Seconds() < (r.Predicted.RCU.Expected-2*rate)/rate { // the last answers of the segments are not waited for
+	if took.Seconds() < (r.Predicted().RCU.Expected-2*rate)/rate { // the last answers of the segments are not waited for
 		t.Errorf("faster than %v RCU a second", rate)
 	}
 }

@@ -174,10 +174,10 @@ func TestShardsStale(t *testing.T) {
 				t.Errorf("%v", p)
 			}
 		}
-		if r := must(x.d.Save(ctx, e))(t); len(r.Predicted.Items) != 1 || r.Consumed.WCU != 1 {
+		if r := must(x.d.Save(ctx, e))(t); len(r.Predicted().Items) != 1 || r.Consumed.WCU != 1 {
 			t.Errorf("%v", r)
 		}
-		if r := must(x.d.Save(ctx, e, mapper.Move()))(t); len(r.Predicted.Items) != 4 {
+		if r := must(x.d.Save(ctx, e, mapper.Move()))(t); len(r.Predicted().Items) != 4 {
 			t.Errorf("%v", r)
 		}
 	}

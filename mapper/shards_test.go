@@ -236,9 +236,9 @@ func TestShardsChange(t *testing.T) {
 			e := c.New(written{Day: "d", ID: id})
 			plan := must(c.PlanSave(e))(t)
 			r := must(c.Save(ctx, e))(t)
-			if len(r.Predicted.Items) == 2 {
+			if len(r.Predicted().Items) == 2 {
 				moved++
-				if plan.WCU.Max != 4 || r.Predicted.Items[1].Kind != "check" { // two items of a transaction
+				if plan.WCU.Max != 4 || r.Predicted().Items[1].Kind != "check" { // two items of a transaction
 					t.Errorf("%v\n%v", plan, r)
 				}
 			}
@@ -279,7 +279,7 @@ func TestShardsChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := must(c.Save(ctx, e, mapper.Move()))(t); r.Predicted.Requests > 0 {
+		if r := must(c.Save(ctx, e, mapper.Move()))(t); r.Predicted().Requests > 0 {
 			n++
 		}
 	}

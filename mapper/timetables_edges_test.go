@@ -268,7 +268,7 @@ func TestTimeTablesWrongTable(t *testing.T) {
 	client := &asked{}
 	m := timed[gauge](t, client, there)
 	r := must(m.Save(ctx, m.New(gauge{Device: "d", At: there[0], ID: "1"})))(t)
-	names := []string{r.Predicted.Items[0].Key.Table, must(tables.At(m, there[1]))(t)[0].Name}
+	names := []string{r.Predicted().Items[0].Key.Table, must(tables.At(m, there[1]))(t)[0].Name}
 	out := must(client.Scan(ctx, &dynamodb.ScanInput{TableName: &names[0]}))(t)
 	must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &names[1], Item: out.Items[0]}))(t)
 	if n := must(inTime[gauge]("d").Between(there[0], there[1].AddDate(0, 0, 5)).Count(ctx, m))(t); n != 1 {

@@ -450,11 +450,11 @@ func TestTimeTablesMove(t *testing.T) {
 	plan := must(m.PlanSave(e, mapper.Move()))(t)
 	r := must(m.Save(ctx, e, mapper.Move()))(t)
 	tables := map[string]int{}
-	for _, it := range r.Predicted.Items {
+	for _, it := range r.Predicted().Items {
 		tables[fmt.Sprint(it.Kind, " ", it.Key.Table[len(it.Key.Table)-4:])]++
 	}
 	traits := must(enginetest.Start(t).Traits())(t)
-	if tables["delete 2025"] != 3 || tables["put 2026"] != 3 || r.Predicted.WCU != plan.WCU || traits.Transactions &&
+	if tables["delete 2025"] != 3 || tables["put 2026"] != 3 || r.Predicted().WCU != plan.WCU || traits.Transactions &&
 		r.Consumed.WCU != plan.WCU.Max {
 		t.Errorf("%v\n%v", tables, r)
 	}
@@ -481,7 +481,7 @@ func TestTimeTablesMove(t *testing.T) {
 	}
 	client.took()
 	many[0].Value.Km, many[1].Value.Km = 8, 9
-	if r := must(mapper.Transact(ctx, m.SavePart(many[0]), m.SavePart(many[1])))(t); len(r.Predicted.Items) != 2 {
+	if r := must(mapper.Transact(ctx, m.SavePart(many[0]), m.SavePart(many[1])))(t); len(r.Predicted().Items) != 2 {
 		t.Errorf("%v", r)
 	}
 	n := 0
@@ -509,10 +509,10 @@ func TestTimeTablesItems(t *testing.T) {
 	m := timed[gauge](t, client, there)
 	v := gauge{Device: "d", At: there[1], ID: "1", Text: "x"}
 	r := must(m.Save(ctx, m.New(v)))(t)
-	name := r.Predicted.Items[0].Key.Table
+	name := r.Predicted().Items[0].Key.Table
 	out := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &name, Key: map[string]types.AttributeValue{
-		"PK": &types.AttributeValueMemberS{Value: r.Predicted.Items[0].Key.Partition},
-		"SK": &types.AttributeValueMemberS{Value: r.Predicted.Items[0].Key.Sort},
+		"PK": &types.AttributeValueMemberS{Value: r.Predicted().Items[0].Key.Partition},
+		"SK": &types.AttributeValueMemberS{Value: r.Predicted().Items[0].Key.Sort},
 	}}))(t)
 	for _, options := range [][]mapper.DecodeOption{nil, {mapper.InTable(name)}} {
 		if d := must(m.Decode(out.Item, options...))(t); d.Key.Table != name || d.State != "live" {
@@ -594,7 +594,7 @@ func TestTimeTablesIndexed(t *testing.T) {
 			Kind: []string{"fire", "water"}[i%3%2], Level: i % 4, Text: "x",
 		}
 		r := must(m.Save(ctx, m.New(v)))(t)
-		if len(r.Consumed.Indexes) > 0 && r.Consumed.WCU != r.Predicted.WCU.Max {
+		if len(r.Consumed.Indexes) > 0 && r.Consumed.WCU != r.Predicted().WCU.Max {
 			t.Errorf("%v", r)
 		}
 		if v.Kind == "fire" {

@@ -72,9 +72,9 @@ func TestTransact(t *testing.T) {
 	}
 	plan := must(mapper.PlanTransact(parts...))(t)
 	r := must(mapper.Transact(ctx, append(parts, j.accounts.DeletePartByKey(j.accounts.Key("3")))...))(t)
-	if r.Predicted.Mode != "transaction" || plan.Mode != r.Predicted.Mode || !plan.WCU.Contains(14) ||
-		enginetest.ReportsTransactions(t) && r.Consumed.WCU != 18 || !r.Predicted.WCU.Contains(18) ||
-		len(r.Predicted.Items) != 9 {
+	if r.Predicted().Mode != "transaction" || plan.Mode != r.Predicted().Mode || !plan.WCU.Contains(14) ||
+		enginetest.ReportsTransactions(t) && r.Consumed.WCU != 18 || !r.Predicted().WCU.Contains(18) ||
+		len(r.Predicted().Items) != 9 {
 		t.Errorf("%v\n%v", plan, r)
 	}
 	for _, e := range []*mapper.Entity[account]{a, deleted} {
@@ -84,12 +84,12 @@ func TestTransact(t *testing.T) {
 		}
 	}
 	a.Value.Counter = 2
-	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a), j.packages.SavePart(p)))(t); r.Predicted.Mode != "one" ||
+	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a), j.packages.SavePart(p)))(t); r.Predicted().Mode != "one" ||
 		r.Consumed.WCU != 1 {
 		t.Errorf("%v", r)
 	}
-	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a)))(t); r.Predicted.Mode != "nothing" ||
-		r.Predicted.Requests != 0 {
+	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a)))(t); r.Predicted().Mode != "nothing" ||
+		r.Predicted().Requests != 0 {
 		t.Errorf("%v", r)
 	}
 	must(mapper.Transact(ctx, j.accounts.SavePart(deleted)))(t) // it was deleted, and is inserted
@@ -175,7 +175,7 @@ func TestTransactRefuses(t *testing.T) {
 	} {
 		r, err := mapper.Transact(ctx, c.parts...)
 		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, errCalled) ||
-			r.Predicted.Requests != 0 {
+			r.Predicted().Requests != 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -224,7 +224,7 @@ func TestTransactConflicts(t *testing.T) {
 	} {
 		r, err := mapper.Transact(ctx, j.accounts.SavePart(witness), c.part)
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || c.is == nil && !errors.As(err, &conflict) ||
-			!strings.Contains(err.Error(), c.text) || len(r.Predicted.Items) > 0 {
+			!strings.Contains(err.Error(), c.text) || len(r.Predicted().Items) > 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 		if stored(t, j.accounts, "w") != nil {
@@ -252,7 +252,7 @@ func TestTransactTakesOver(t *testing.T) {
 	j := newLedger(t, &faulty{at: -1}, 3, tables...)
 	a := j.accounts.New(account{ID: "1", Counter: 1, Left: "y", Right: "y"})
 	r := must(mapper.Transact(ctx, j.accounts.SavePart(a), j.note("n")))(t)
-	if r.Predicted.Mode != "transaction" || r.Predicted.Requests < 2 {
+	if r.Predicted().Mode != "transaction" || r.Predicted().Requests < 2 {
 		t.Errorf("%v", r)
 	}
 	if got := stored(t, j.accounts, "1"); got.Left != "y" || got.Counter != 1 {

@@ -94,7 +94,7 @@ func TestRenamedAttributes(t *testing.T) {
 	if v := e.Value; v.FullName != "Ada" || v.Notes[0].Body != "one" || v.Notes[1].Body != "two" {
 		t.Errorf("%+v", v)
 	}
-	if r := must(now.Save(ctx, e))(t); r.Predicted.Requests != 0 {
+	if r := must(now.Save(ctx, e))(t); r.Predicted().Requests != 0 {
 		t.Error("a load has dirtied it:", r)
 	}
 	e.Value.Visits++
@@ -135,7 +135,7 @@ func TestAfterLoad(t *testing.T) {
 		g.Notes[0].Mark.Shade != "dark red" {
 		t.Errorf("%+v", g)
 	}
-	if r := must(now.Save(ctx, e))(t); r.Predicted.Requests != 0 {
+	if r := must(now.Save(ctx, e))(t); r.Predicted().Requests != 0 {
 		t.Error("a load has dirtied it:", r)
 	}
 	e.Value.Notes[0].Body = "two"

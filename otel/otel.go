@@ -120,9 +120,9 @@ func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, f
 	return ctx, func(r *mapper.Receipt, err error) {
 		with := metric.WithAttributes(attributes...)
 		o.calls.Add(ctx, 1, with)
-		o.requests.Add(ctx, int64(r.Predicted.Requests), with)
-		o.wcu.add(ctx, r.Predicted.WCU, with)
-		o.rcu.add(ctx, r.Predicted.RCU, with)
+		o.requests.Add(ctx, int64(r.Predicted().Requests), with)
+		o.wcu.add(ctx, r.Predicted().WCU, with)
+		o.rcu.add(ctx, r.Predicted().RCU, with)
 		o.usedW.Add(ctx, r.Consumed.WCU, with)
 		o.usedR.Add(ctx, r.Consumed.RCU, with)
 		o.refused.Add(ctx, r.Refused.Expected, with)
@@ -131,8 +131,8 @@ func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, f
 		}
 		o.duration.Record(ctx, time.Since(start).Seconds(), with)
 		span.SetAttributes(
-			attribute.Int("itemize.requests", r.Predicted.Requests), attribute.Int("itemize.items",
-				len(r.Predicted.Items)),
+			attribute.Int("itemize.requests", r.Predicted().Requests), attribute.Int("itemize.items",
+				len(r.Predicted().Items)),
 			attribute.Float64("itemize.wcu.consumed", r.Consumed.WCU), attribute.Float64("itemize.rcu.consumed",
 				r.Consumed.RCU),
 		)

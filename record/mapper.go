@@ -585,7 +585,7 @@ func (m *model) element(l *recording.List, item int, element attributes, sk key.
 
 // recordWrites records the writes of the call from its receipt.
 func (x *mapped) recordWrites(receipt *mapper.Receipt) {
-	p := &receipt.Predicted
+	p := receipt.Predicted()
 	type change struct {
 		m     *model
 		item  int

@@ -201,8 +201,8 @@ func (p *program) image(ctx context.Context) error {
 			return err
 		}
 		// Planned, since DynamoDB Local counts a transaction otherwise.
-		fmt.Fprintf(p.w, "an image of %d MB\t%v WCU, %d object\tno item holds it\n", kb>>10, r.Predicted.WCU.Expected,
-			r.Predicted.Objects.Puts)
+		fmt.Fprintf(p.w, "an image of %d MB\t%v WCU, %d object\tno item holds it\n", kb>>10, r.Predicted().WCU.Expected,
+			r.Predicted().Objects.Puts)
 	}
 	e, err := p.products.Load(ctx, store.ProductByID(302).Catalog())
 	if err != nil {

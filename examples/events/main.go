@@ -201,7 +201,7 @@ func (p *program) one(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.w, "%s of %s\t%v RCU, %d request\n", e.Value.ID, e.Value.Device, output.RCU(&r), r.Predicted.Requests)
+	fmt.Fprintf(p.w, "%s of %s\t%v RCU, %d request\n", e.Value.ID, e.Value.Device, output.RCU(&r), r.Predicted().Requests)
 	return nil
 }
 
@@ -221,7 +221,7 @@ func (p *program) latest(ctx context.Context) error {
 		}
 	}
 	fmt.Fprintf(p.w, "the %d latest, from %s on\t%v RCU, %d requests to %d table\tone key: %v RCU, 1 request\n",
-		len(all), all[0].ID, output.RCU(&r), r.Predicted.Requests, p.client.asked(), cost.ReadUnits(len(all)*size)/2)
+		len(all), all[0].ID, output.RCU(&r), r.Predicted().Requests, p.client.asked(), cost.ReadUnits(len(all)*size)/2)
 	return nil
 }
 
@@ -260,7 +260,7 @@ func (p *program) all(ctx context.Context) error {
 		}
 		n++
 	}
-	fmt.Fprintf(p.w, "all %d, in order\t%v RCU predicted\tone key: about %v RCU\n", n, r.Predicted.RCU.Expected,
+	fmt.Fprintf(p.w, "all %d, in order\t%v RCU predicted\tone key: about %v RCU\n", n, r.Predicted().RCU.Expected,
 		cost.ReadUnits(n*size)/2)
 	return nil
 }

@@ -226,14 +226,14 @@ func (p *program) long(ctx context.Context) error {
 		return err
 	}
 	parts := 0
-	for _, it := range r.Predicted.Items {
+	for _, it := range r.Predicted().Items {
 		if strings.HasSuffix(it.Table, "ReplyChunks") {
 			parts++
 		}
 	}
 	// Planned, since DynamoDB Local counts a transaction otherwise.
 	fmt.Fprintf(p.w, "a reply of 2 MB, a picture\t%v WCU\t\tno item holds it: %d parts, %d object of %d KB\n",
-		r.Predicted.WCU.Expected, parts, r.Predicted.Objects.Puts, r.Predicted.Objects.Sent>>10)
+		r.Predicted().WCU.Expected, parts, r.Predicted().Objects.Puts, r.Predicted().Objects.Sent>>10)
 	return nil
 }
 

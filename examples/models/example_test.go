@@ -74,7 +74,7 @@ func ExamplePlayerByID() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(e.Value.Name, len(e.Value.Matches), "matches,", r.Predicted.Requests, "request")
+	fmt.Println(e.Value.Name, len(e.Value.Matches), "matches,", r.Predicted().Requests, "request")
 	_, err = players.Load(ctx, models.PlayerByID("nobody"))
 	fmt.Println(errors.Is(err, mapper.ErrNotFound))
 	// Output:
@@ -256,7 +256,7 @@ func ExamplePlayerKey_patch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(receipt.Predicted.Requests, "request,", receipt.Consumed.WCU, "WCU,", receipt.Consumed.RCU, "RCU")
+	fmt.Println(receipt.Predicted().Requests, "request,", receipt.Consumed.WCU, "WCU,", receipt.Consumed.RCU, "RCU")
 	_, err = ann.Patch(fields.Score.Set(models.Score{Points: 1, Level: 1})).
 		And(ann.Titles().Add("Veteran"), ann.Friends().Key("eve").Delete()).
 		IfEntityExists().

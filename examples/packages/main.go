@@ -116,7 +116,7 @@ func (p *program) compare(ctx context.Context, d registry.Document) error {
 	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "  \tone item\titem collection\n")
 	fmt.Fprintf(w, "  stored\t%d B, %v WCU\t%d items, %d B, %v WCU\n",
-		sizeOf(stored), output.WCU(stored), len(split.Predicted.Items), sizeOf(split), output.WCU(split))
+		sizeOf(stored), output.WCU(stored), len(split.Predicted().Items), sizeOf(split), output.WCU(split))
 	for _, step := range []func(context.Context, io.Writer, *mapper.Entity[registry.Document],
 		*mapper.Entity[registry.Package]) error{
 		p.release, p.tag, p.month,
@@ -132,7 +132,7 @@ func (p *program) compare(ctx context.Context, d registry.Document) error {
 }
 
 func sizeOf(r *mapper.Receipt) (n int) {
-	for _, it := range r.Predicted.Items {
+	for _, it := range r.Predicted().Items {
 		n += it.NewBytes
 	}
 	return n

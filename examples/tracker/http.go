@@ -84,7 +84,7 @@ func costOf(r *mapper.Receipt) any {
 	if r == nil {
 		return nil
 	}
-	return map[string]any{"requests": r.Predicted.Requests, "wcu": r.Consumed.WCU, "rcu": r.Consumed.RCU}
+	return map[string]any{"requests": r.Predicted().Requests, "wcu": r.Consumed.WCU, "rcu": r.Consumed.RCU}
 }
 
 func decode(r *http.Request, to any) error {

@@ -88,8 +88,8 @@ func day(ctx context.Context, out io.Writer, client mapper.Client, options ...ma
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(what string, r *mapper.Receipt, err error) error {
 		if err == nil {
-			fmt.Fprintf(w, "%s\t%d requests\t%.1f WCU\t%.1f RCU\n", what, r.Predicted.Requests,
-				r.Predicted.WCU.Expected, r.Predicted.RCU.Expected)
+			fmt.Fprintf(w, "%s\t%d requests\t%.1f WCU\t%.1f RCU\n", what, r.Predicted().Requests,
+				r.Predicted().WCU.Expected, r.Predicted().RCU.Expected)
 		}
 		return err
 	}

@@ -36,7 +36,7 @@ func (p *program) store(ctx context.Context) error {
 // items draws items as bars, by size.
 func (p *program) items(r *mapper.Receipt) {
 	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
-	for _, it := range r.Predicted.Items {
+	for _, it := range r.Predicted().Items {
 		sort := it.Sort
 		if sort == "" {
 			sort = "(everything)"
@@ -46,10 +46,10 @@ func (p *program) items(r *mapper.Receipt) {
 	}
 	w.Flush()
 	items := "items"
-	if len(r.Predicted.Items) == 1 {
+	if len(r.Predicted().Items) == 1 {
 		items = "item"
 	}
-	p.printf("  %d %s, %v WCU to store\n", len(r.Predicted.Items), items, output.WCU(r))
+	p.printf("  %d %s, %v WCU to store\n", len(r.Predicted().Items), items, output.WCU(r))
 }
 
 // queries runs the queries of the article in their order, and shows the request of each.
@@ -143,7 +143,7 @@ func (p *program) email(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(w, "  one item\t%v RCU\t%v WCU\t%d + %d\n", output.RCU(&read), output.WCU(wrote),
-		read.Predicted.Requests, wrote.Predicted.Requests)
+		read.Predicted().Requests, wrote.Predicted().Requests)
 	user, err := p.users.Load(ctx, store.UserByID(userID).Information(), mapper.ReceiptTo(&read))
 	if err != nil {
 		return err
@@ -153,12 +153,12 @@ func (p *program) email(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(w, "  item collection\t%v RCU\t%v WCU\t%d + %d\n", output.RCU(&read), output.WCU(wrote),
-		read.Predicted.Requests, wrote.Predicted.Requests)
+		read.Predicted().Requests, wrote.Predicted().Requests)
 	w.Flush()
 	if wrote, err = p.users.Save(ctx, user); err != nil {
 		return err
 	}
-	p.printf("\n  Saving it again, with nothing changed: %d requests.\n", wrote.Predicted.Requests)
+	p.printf("\n  Saving it again, with nothing changed: %d requests.\n", wrote.Predicted().Requests)
 	return nil
 }
 

@@ -2,7 +2,7 @@ package key
 
 import "time"
 
-// clock reads the times of one layout: eight bytes at a time, against the bytes that the layout has there.
+// clock reads and writes the times of one layout. It reads eight bytes at a time, and compares them with the layout's.
 type clock struct {
 	layout string
 	words  []clockWord
@@ -81,6 +81,28 @@ func (c *clock) parse(s string) (time.Time, bool) {
 	}
 	seconds := ((daysSince1970(year, month, day)*24+hour)*60+minute)*60 + second
 	return time.Unix(int64(seconds), int64(nanos)).UTC(), true
+}
+
+// append appends the text of a time in UTC, of the years 0 to 9999.
+func (c *clock) append(dst []byte, t time.Time) []byte {
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	var room [len("2006-01-02T15:04:05.000000000Z")]byte
+	copy(room[:], c.layout)
+	for i, n := range [...]int{year / 100, year % 100} {
+		room[2*i], room[2*i+1] = '0'+byte(n/10), '0'+byte(n%10)
+	}
+	for i, n := range [...]int{int(month), day, hour, minute, second} { // behind a sign each
+		room[5+3*i], room[6+3*i] = '0'+byte(n/10), '0'+byte(n%10)
+	}
+	digits, n := len(c.layout)-len("2006-01-02T15:04:05.Z"), t.Nanosecond()
+	if digits == 3 {
+		n /= 1e6
+	}
+	for i := range max(digits, 0) {
+		room[19+digits-i], n = '0'+byte(n%10), n/10
+	}
+	return append(dst, room[:len(c.layout)]...)
 }
 
 // number returns the number of the digits at a place in a text, and without where that is shorter.

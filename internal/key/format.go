@@ -242,7 +242,7 @@ func (f Format) appendTime(dst []byte, t time.Time) ([]byte, error) {
 		dst = append(dst, "-W"...)
 		return Format{Kind: Digits, Width: 2}.appendDigits(dst, OfInt(int64(week)))
 	}
-	return t.AppendFormat(dst, layouts[f.Kind]), nil
+	return clocks[f.Kind].append(dst, t), nil
 }
 
 // appendNative appends the text of a bare placeholder's value.

@@ -339,7 +339,7 @@ func TestCollisionsAgreeWithParse(t *testing.T) {
 	}
 }
 
-// Times are read as package time reads them: each day of the years 0 to 9999, and texts with one wrong byte not at all.
+// Times are read and written as package time does: each day of the years 0 to 9999, and texts with one wrong byte not at all.
 func TestClock(t *testing.T) {
 	day := time.Date(0, 1, 1, 23, 59, 58, 987654321, time.UTC)
 	for ; day.Year() < 10000; day = day.AddDate(0, 0, 1) {
@@ -349,6 +349,9 @@ func TestClock(t *testing.T) {
 			if got, ok := clocks[k].parse(text); err != nil || !ok || got != want {
 				t.Fatalf("%s: %v %v, want %v", text, got, ok, want)
 			}
+			if got := clocks[k].append([]byte("#"), day); string(got) != "#"+text {
+				t.Fatalf("%s, want %s", got, text)
+			}
 		}
 	}
 	for k, layout := range layouts {
@@ -356,6 +359,9 @@ func TestClock(t *testing.T) {
 			continue
 		}
 		good := time.Date(2021, 11, 14, 9, 30, 7, 123456789, time.UTC).Format(layout)
+		if got := clocks[k].append(nil, time.Date(2021, 11, 14, 9, 30, 7, 123456789, time.UTC)); string(got) != good {
+			t.Errorf("%s, want %s", got, good)
+		}
 		for i := range good {
 			for c := range 256 {
 				text := good[:i] + string([]byte{byte(c)}) + good[i+1:]

@@ -31,9 +31,9 @@ type Env struct {
 // Tally adds up the requests of an operation, and their cost.
 type Tally struct {
 	write.Tally
-	// Mode is how it was sent, "" if nothing was, and Alternatives are other ways.
+	// Mode is how it was sent, "" if nothing was, and Alternatives returns other ways; nil for none.
 	Mode         write.Mode
-	Alternatives []write.Alternative
+	Alternatives func() []write.Alternative
 	// RootReads is how many requests read the root item: after a write, or before an addition.
 	RootReads int
 	// LeftBehind are leftover items at the old key of an entity that moved.

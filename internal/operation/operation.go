@@ -49,8 +49,8 @@ type Part interface {
 	unresolved(o *write.Outcome, all []*write.Request) bool
 	// movable reports whether another writer may have moved the entity to another shard.
 	movable() bool
-	// alternatives returns other ways to send what the plan sends.
-	alternatives(p *write.Plan) []write.Alternative
+	// alternatives returns other ways to send what the plan sends, priced when they are asked for; nil for none.
+	alternatives(p *write.Plan) func() []write.Alternative
 	// stage sends the plan of a staged write.
 	stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tally) (retry bool, err error)
 }
@@ -328,7 +328,7 @@ func duplicates(all []*write.Request) (errs Errors) {
 }
 
 // alternatives returns other ways to send an operation of one part.
-func (x *Operation) alternatives(p *write.Plan) []write.Alternative {
+func (x *Operation) alternatives(p *write.Plan) func() []write.Alternative {
 	if x.atomic {
 		return nil
 	}
@@ -717,7 +717,10 @@ func (x *Operation) Predict() (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Prediction{Plan: plan, Alternatives: x.alternatives(plan)}
+	out := &Prediction{Plan: plan}
+	if alternatives := x.alternatives(plan); alternatives != nil {
+		out.Alternatives = alternatives()
+	}
 	var models []*Env
 	for i, p := range x.parts {
 		if x.sent[i].Missing {

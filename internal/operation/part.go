@@ -54,7 +54,7 @@ func (s *common) unresolved(o *write.Outcome, _ []*write.Request) bool {
 	return len(written(o.Requests)) == 0
 }
 
-func (s *common) alternatives(*write.Plan) []write.Alternative { return nil }
+func (s *common) alternatives(*write.Plan) func() []write.Alternative { return nil }
 
 // stage is never called: only saves and deletes of whole entities have staged plans.
 func (s *common) stage(context.Context, *Operation, *write.Plan, *Tally) (bool, error) {

@@ -113,35 +113,33 @@ func (p *save) choice() write.Choice {
 	return c
 }
 
-func (p *save) alternatives(plan *write.Plan) []write.Alternative {
-	d := p.diff
+func (p *save) alternatives(plan *write.Plan) func() []write.Alternative {
+	d, env := p.diff, p.env
 	if len(d.Changes) < 2 || len(d.Checks) > 0 || d.Moves || plan.Before != nil {
 		return nil
 	}
 	var stagedPrice func([]*write.Request) write.Alternative
 	if p.choice().Steps != nil {
 		stagedPrice = func(all []*write.Request) write.Alternative {
-			return staging.InsertPrice(p.env.Model.Now(), all)
+			return staging.InsertPrice(env.Model.Now(), all)
 		}
 	}
-	all := write.Alternatives(plan.Mode, change.Requests(d.Changes), stagedPrice)
-	if len(all) == 0 {
-		return nil
-	}
-	for i := range all {
-		if all[i].Mode == write.OneByOne && p.checksAdded() &&
-			slices.ContainsFunc(d.Changes, (*change.Change).IsAddition) {
-			all[i].Calls++ // the root item is read
+	readsRoot := p.checksAdded()
+	return func() []write.Alternative {
+		all := write.Alternatives(plan.Mode, change.Requests(d.Changes), stagedPrice)
+		undeclared := env.Estimate.Undeclared.Of(plan)
+		for i := range all {
+			if all[i].Mode == write.OneByOne && readsRoot &&
+				slices.ContainsFunc(d.Changes, (*change.Change).IsAddition) {
+				all[i].Calls++ // the root item is read
+			}
+			if all[i].Mode == write.Staged {
+				undeclared = undeclared.Times(2) // the root item is written twice
+			}
+			all[i].WCU = all[i].WCU.Add(undeclared)
 		}
+		return all
 	}
-	undeclared := p.env.Estimate.Undeclared.Of(plan)
-	for i := range all {
-		if all[i].Mode == write.Staged {
-			undeclared = undeclared.Times(2) // the root item is written twice
-		}
-		all[i].WCU = all[i].WCU.Add(undeclared)
-	}
-	return all
 }
 
 // read reads the root item of an entity to which items are added, if no loaded item has its incarnation.

@@ -65,7 +65,11 @@ func (p *Plan) Units() cost.Units {
 // Indexes returns what of the price is that of indexes.
 func (p *Plan) Indexes() IndexUnits {
 	var sum IndexUnits
-	p.Items(func(r *Request, _ cost.Units) { sum.Add(r) })
+	for _, st := range p.all() {
+		for _, r := range st.Requests {
+			sum.Add(r)
+		}
+	}
 	return sum
 }
 

@@ -274,21 +274,10 @@ func (r *Request) Refused(stored int) cost.Units {
 	return cost.Units{Min: least, Expected: least, Max: max(least, cost.WriteUnits(r.NewSize))}
 }
 
-// Shows returns how many attributes plans show, at most.
-func (r *Request) Shows() int { return max(len(r.Shown), len(r.Set)+len(r.Remove)+len(r.Operations)) }
-
-// Attributes returns the sorted names of the attributes that plans show, in a part of the room for such, where that is
-// large enough; nil for none.
-func (r *Request) Attributes(room *[]string) []string {
-	n := r.Shows()
-	if room == nil {
-		room = new([]string)
-	}
-	if len(*room) < n {
-		*room = make([]string, n)
-	}
-	names := append((*room)[:0:n], r.Shown...)
-	*room = (*room)[n:]
+// Attributes returns the sorted names of the attributes that plans show.
+func (r *Request) Attributes() []string {
+	names := make([]string, 0, max(len(r.Shown), len(r.Set)+len(r.Remove)+len(r.Operations)))
+	names = append(names, r.Shown...)
 	if r.Shown == nil {
 		for i := range r.Operations {
 			names = append(names, strings.Join(r.Operations[i].Path, "."))

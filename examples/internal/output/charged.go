@@ -8,7 +8,7 @@ func WCU(r *mapper.Receipt) float64 {
 	if reported(r) {
 		return r.Consumed.WCU
 	}
-	return r.Predicted.WCU.Expected
+	return r.Predicted().WCU.Expected
 }
 
 // RCU returns the read units of a call, as WCU.
@@ -16,7 +16,7 @@ func RCU(r *mapper.Receipt) float64 {
 	if reported(r) {
 		return r.Consumed.RCU
 	}
-	return r.Predicted.RCU.Expected
+	return r.Predicted().RCU.Expected
 }
 
 func reported(r *mapper.Receipt) bool { return r.Consumed.WCU+r.Consumed.RCU > 0 }

@@ -53,12 +53,12 @@ func TestBigNumbers(t *testing.T) {
 	if v.Last[1] != nil {
 		t.Errorf("Last: %v", v.Last)
 	}
-	if r := must(m.Save(ctx, e))(t); r.Predicted.Requests != 0 {
+	if r := must(m.Save(ctx, e))(t); r.Predicted().Requests != 0 {
 		t.Errorf("nothing has changed: %v", r)
 	}
 	v.Sum.Sub(v.Sum, big.NewInt(1)) // in place, which the snapshot must not share
 	v.Entries[0].Amount.Add(&v.Entries[0].Amount, big.NewInt(1))
-	if r := must(m.Save(ctx, e))(t); len(r.Predicted.Items) != 2 {
+	if r := must(m.Save(ctx, e))(t); len(r.Predicted().Items) != 2 {
 		t.Errorf("%v", r)
 	}
 	must(LedgerByID("1").Patch(LedgerFields.Rate.Set(*big.NewFloat(0.25))).Exec(ctx, m))(t)

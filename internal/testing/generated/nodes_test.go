@@ -304,8 +304,8 @@ func TestEmptyAndImpossiblePeriods(t *testing.T) {
 	k := LogByID("1")
 	var r mapper.Receipt
 	got, err := k.Nanos().Between(instants()[5], instants()[1]).Collect(ctx, logs, mapper.ReceiptTo(&r))
-	if err != nil || len(got) != 0 || r.Predicted.Requests != 0 {
-		t.Errorf("%v, %v, %d requests", got, err, r.Predicted.Requests)
+	if err != nil || len(got) != 0 || r.Predicted().Requests != 0 {
+		t.Errorf("%v, %v, %d requests", got, err, r.Predicted().Requests)
 	}
 	e, err := logs.Load(ctx, k.Nanos().Between(instants()[5], instants()[1]))
 	if err != nil || len(e.Value.Nanos) != 0 {
@@ -334,7 +334,7 @@ func TestLoadedRange(t *testing.T) {
 		t.Fatalf("%d events", len(e.Value.Nanos))
 	}
 	e.Value.Nanos = e.Value.Nanos[:1]
-	if r := must(logs.Save(ctx, e))(t); len(r.Predicted.Items) != 7 {
+	if r := must(logs.Save(ctx, e))(t); len(r.Predicted().Items) != 7 {
 		t.Errorf("%v", r)
 	}
 	if n := must(LogByID("1").Nanos().Count(ctx, logs))(t); n != len(all)-7 {
@@ -521,7 +521,7 @@ func TestFilterAndProjection(t *testing.T) {
 	}
 	var r mapper.Receipt
 	bare := must(LogByID("1").Lists().Project().Collect(ctx, logs, mapper.ReceiptTo(&r)))(t)
-	if len(bare) != 30 || bare[3].N != 0 || bare[3].List != "l" || !r.Predicted.RCU.Contains(r.Consumed.RCU) {
+	if len(bare) != 30 || bare[3].N != 0 || bare[3].List != "l" || !r.Predicted().RCU.Contains(r.Consumed.RCU) {
 		t.Errorf("%v, %v", bare[3], &r)
 	}
 	in := must(q.Input(logs))(t)
@@ -593,12 +593,12 @@ func TestPatches(t *testing.T) {
 	must(logs.Save(ctx, logs.New(Log{ID: "1", Name: "n", Count: 5, Address: []Event{{at, "a"}}})))(t)
 	p, f := LogByID("1"), LogFields
 	r := must(p.Patch(f.Name.Set("m"), f.Count.Increment(3)).Exec(ctx, logs))(t)
-	if r.Predicted.Requests != 1 || r.Consumed.WCU != 1 || r.Consumed.RCU != 0 || !r.Predicted.WCU.Contains(1) {
+	if r.Predicted().Requests != 1 || r.Consumed.WCU != 1 || r.Consumed.RCU != 0 || !r.Predicted().WCU.Contains(1) {
 		t.Errorf("%v", r)
 	}
 	r = must(p.Patch(f.Count.Increment(-1)).And(p.Address().Add(Event{at, "b"}), p.Address().K("a").Delete()).Exec(ctx,
 		logs))(t)
-	if r.Predicted.Requests != 1 || r.Predicted.Mode != "transaction" { // the incarnation of the element is remembered
+	if r.Predicted().Requests != 1 || r.Predicted().Mode != "transaction" { // the incarnation of the element is remembered
 		t.Errorf("%v", r)
 	}
 	must(p.Patch(f.Extra.Set(Extra{1, "b"})).Exec(ctx, logs))(t)
@@ -637,7 +637,7 @@ func TestPatches(t *testing.T) {
 		"exclude each":     p.Patch(f.Extra.Set(Extra{}), f.Extra.Remove()),
 		"bytes of a value": p.Patch(f.Name.Set(strings.Repeat("x", 400<<10+1))),
 	} {
-		if r, err := p.Exec(ctx, logs); err == nil || r.Predicted.Requests != 0 {
+		if r, err := p.Exec(ctx, logs); err == nil || r.Predicted().Requests != 0 {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
 	}

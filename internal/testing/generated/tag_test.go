@@ -100,7 +100,7 @@ func TestUpsertIfTagOfDeletedEntity(t *testing.T) {
 	must(m.DeleteByKey(ctx, k))(t)
 	r, err := k.Patch(LogFields.Name.Set("x")).And(k.Extra().Patch(ExtraFields.A.Set(1))).Upsert().Exec(ctx, m,
 		mapper.IfTag(e.Tag()))
-	if !errors.Is(err, mapper.ErrNotFound) || r.Predicted.Requests > 3 {
+	if !errors.Is(err, mapper.ErrNotFound) || r.Predicted().Requests > 3 {
 		t.Errorf("%v: %v", r, err)
 	}
 }

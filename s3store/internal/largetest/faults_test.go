@@ -161,8 +161,8 @@ func TestCollect(t *testing.T) {
 	m := a.mapper(t, enginetest.Start(t).Client(), clientOf(a.s3), c.now)
 	e := m.New(albumOf("a", "first"))
 	r := must(m.Save(ctx, e))(t)
-	if r.Predicted.Objects.Puts != 1 || r.Predicted.Objects.Sent != int64(len(e.Value.Cover)) {
-		t.Errorf("the receipt tells of the objects %+v", r.Predicted.Objects)
+	if r.Predicted().Objects.Puts != 1 || r.Predicted().Objects.Sent != int64(len(e.Value.Cover)) {
+		t.Errorf("the receipt tells of the objects %+v", r.Predicted().Objects)
 	}
 	for range 2 {
 		e.Value = albumOf("a", "second "+fmt.Sprint(c.Unix()))

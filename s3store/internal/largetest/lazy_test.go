@@ -67,12 +67,12 @@ func TestLazyValues(t *testing.T) {
 		Notes:  []note{{1, blob.Of(letters(rnd, 1000))}, {2, blob.Of("short")}, {3, blob.Value[string]{}}},
 	})
 	must(m.Save(ctx, e))(t)
-	if r := must(m.Save(ctx, e))(t); r.Predicted.Requests != 0 {
+	if r := must(m.Save(ctx, e))(t); r.Predicted().Requests != 0 {
 		t.Errorf("a second save sent %v", r)
 	}
 	var r mapper.Receipt
 	got := must(m.Load(ctx, m.Key("a"), mapper.ReceiptTo(&r)))(t)
-	if r.Predicted.Requests != 1 || r.Predicted.RCU.Max > 0.5 {
+	if r.Predicted().Requests != 1 || r.Predicted().RCU.Max > 0.5 {
 		t.Errorf("the load cost %v", &r)
 	}
 	v := &got.Value
@@ -119,11 +119,11 @@ func TestLazyValues(t *testing.T) {
 		answer.Header.Get("Content-Encoding") != "gzip" {
 		t.Errorf("the address gives %d bytes, %v, %v", len(b), err, answer.Header)
 	}
-	if r := must(m.Save(ctx, got))(t); r.Predicted.Requests != 0 {
+	if r := must(m.Save(ctx, got))(t); r.Predicted().Requests != 0 {
 		t.Errorf("a save of what was loaded sent %v", r)
 	}
 	v.Title = "second"
-	if r := must(m.Save(ctx, got))(t); r.Predicted.WCU.Max != 1 {
+	if r := must(m.Save(ctx, got))(t); r.Predicted().WCU.Max != 1 {
 		t.Errorf("a change of the title cost %v", r)
 	}
 	before := must(m.Load(ctx, m.Key("a")))(t)

@@ -67,11 +67,11 @@ func TestLargeAfterLoad(t *testing.T) {
 	for _, text := range []string{long("small"), "short"} {
 		must(m.Save(ctx, m.New(shouted{ID: text, Name: "a", Text: text})))(t)
 		e := must(m.Load(ctx, m.Key(text)))(t)
-		if r := must(m.Save(ctx, e))(t); r.Predicted.Requests != 0 || e.Value.Text != strings.ToUpper(text) {
+		if r := must(m.Save(ctx, e))(t); r.Predicted().Requests != 0 || e.Value.Text != strings.ToUpper(text) {
 			t.Errorf("%q: a save sent %v", text, r)
 		}
 		e.Value.Name = "b"
-		if r := must(m.Save(ctx, e))(t); r.Predicted.Requests != 1 {
+		if r := must(m.Save(ctx, e))(t); r.Predicted().Requests != 1 {
 			t.Errorf("%q: a save of the name sent %v", text, r)
 		}
 		e.Value.Text = "now"
@@ -117,7 +117,7 @@ func TestPointersStay(t *testing.T) {
 	now := must(mapper.New[renamed](client, mapper.Table(table)))(t)
 	x := must(now.Load(ctx, now.Key("1")))(t)
 	x.Value.Other = "other"
-	if r := must(now.Save(ctx, x))(t); r.Predicted.Requests != 1 {
+	if r := must(now.Save(ctx, x))(t); r.Predicted().Requests != 1 {
 		t.Errorf("a save of another attribute sent %v", r)
 	}
 	x = must(now.Load(ctx, now.Key("1")))(t)

@@ -59,8 +59,8 @@ func TestSetReader(t *testing.T) {
 			e.Value.Notes[0].Text.SetReader(reader(c.text))
 			plan := must(m.PlanSave(e))(t)
 			r := must(m.Save(ctx, e))(t)
-			if r.Predicted.Requests != plan.Requests || r.Predicted.WCU != plan.WCU ||
-				r.Predicted.Objects != plan.Objects {
+			if r.Predicted().Requests != plan.Requests || r.Predicted().WCU != plan.WCU ||
+				r.Predicted().Objects != plan.Objects {
 				t.Errorf("%s: planned %v, and it took %v", id, plan, r)
 			}
 			got := must(m.Load(ctx, m.Key(id)))(t)
@@ -82,10 +82,10 @@ func TestSetReader(t *testing.T) {
 				}
 			}
 			got.Value.Text.SetReader(reader(c.text))
-			if r := must(m.Save(ctx, got))(t); r.Predicted.Requests != 0 {
+			if r := must(m.Save(ctx, got))(t); r.Predicted().Requests != 0 {
 				t.Errorf("%s: the same once more sent %v", id, r)
 			}
-			if r := must(m.Save(ctx, e))(t); r.Predicted.Requests != 0 {
+			if r := must(m.Save(ctx, e))(t); r.Predicted().Requests != 0 {
 				t.Errorf("%s: a second save sent %v", id, r)
 			}
 		}
@@ -116,8 +116,8 @@ func TestSetReaderFile(t *testing.T) {
 	if err := errors.Join(f.Close(), os.Remove(name)); err != nil {
 		t.Error(err)
 	}
-	if r.Predicted.Objects != plan.Objects || r.Predicted.Objects.Puts != (mb+15)/16+2 {
-		t.Errorf("planned %v, and it took %v", plan.Objects, r.Predicted.Objects)
+	if r.Predicted().Objects != plan.Objects || r.Predicted().Objects.Puts != (mb+15)/16+2 {
+		t.Errorf("planned %v, and it took %v", plan.Objects, r.Predicted().Objects)
 	}
 	if b, err := e.Value.Image.Get(ctx); err != nil || !bytes.Equal(b, image) {
 		t.Errorf("%d bytes, %v", len(b), err)
@@ -156,7 +156,7 @@ func TestSetReaderRefused(t *testing.T) {
 		e := c.m.New(article{ID: "a"})
 		c.set(&e.Value)
 		r, err := c.m.Save(ctx, e)
-		if err == nil || !strings.Contains(err.Error(), text) || r.Predicted.Requests != 0 {
+		if err == nil || !strings.Contains(err.Error(), text) || r.Predicted().Requests != 0 {
 			t.Errorf("%s: %v, %v", text, err, r)
 		}
 	}
@@ -221,7 +221,7 @@ func TestSetAndSaved(t *testing.T) {
 	if got, err := io.ReadAll(stream); err != nil || !bytes.Equal(got, image) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if r := must(m.Save(ctx, e))(t); r.Predicted.Requests != 0 {
+	if r := must(m.Save(ctx, e))(t); r.Predicted().Requests != 0 {
 		t.Errorf("a second save sent %v", r)
 	}
 }
@@ -239,7 +239,7 @@ func TestPlanLoadOfExternalValues(t *testing.T) {
 	plan := must(m.PlanLoad(e))(t)
 	var r mapper.Receipt
 	must(m.Load(ctx, m.Key("1"), mapper.ReceiptTo(&r)))(t)
-	if plan.Requests != r.Predicted.Requests || plan.RCU != r.Predicted.RCU || plan.Objects != r.Predicted.Objects ||
+	if plan.Requests != r.Predicted().Requests || plan.RCU != r.Predicted().RCU || plan.Objects != r.Predicted().Objects ||
 		!strings.Contains(plan.String(), "S3: 1 get, 300 bytes") {
 		t.Errorf("planned %v, and it took %v", plan, &r)
 	}
@@ -341,15 +341,15 @@ func TestCopiedValues(t *testing.T) {
 	e.Value.Notes[0].No, e.Value.Notes[1].No = 1, 0
 	plan := must(m.PlanSave(e))(t)
 	r := must(m.Save(ctx, e))(t)
-	if r.Predicted.WCU != plan.WCU || r.Predicted.Requests != plan.Requests || r.Predicted.RCU != plan.RCU {
+	if r.Predicted().WCU != plan.WCU || r.Predicted().Requests != plan.Requests || r.Predicted().RCU != plan.RCU {
 		t.Errorf("swapping was planned as %v, and took %v", plan, r)
 	}
 	check("a", 1, 0, 2)
 	e.Value.ID = "b"
 	plan = must(m.PlanSave(e, mapper.Move()))(t)
 	r = must(m.Save(ctx, e, mapper.Move()))(t)
-	if r.Predicted.WCU != plan.WCU || r.Predicted.Objects != plan.Objects || r.Predicted.RCU.Max > plan.RCU.Max ||
-		r.Predicted.RCU.Min < plan.RCU.Min || r.Predicted.Objects.Puts != 1 || r.Predicted.Objects.Sent != 0 {
+	if r.Predicted().WCU != plan.WCU || r.Predicted().Objects != plan.Objects || r.Predicted().RCU.Max > plan.RCU.Max ||
+		r.Predicted().RCU.Min < plan.RCU.Min || r.Predicted().Objects.Puts != 1 || r.Predicted().Objects.Sent != 0 {
 		t.Errorf("moving was planned as %v, and took %v", plan, r)
 	}
 	collect(t, m, now)
@@ -658,15 +658,15 @@ func TestResolved(t *testing.T) {
 	copied := there.New(*v)
 	plan := must(there.PlanSave(copied))(t)
 	r := must(there.Save(ctx, copied))(t)
-	if r.Predicted.Requests != plan.Requests || r.Predicted.RCU != plan.RCU || r.Predicted.Objects != plan.Objects {
-		t.Errorf("planned %v (%v), and it took %v (%v)", plan, plan.Objects, r, r.Predicted.Objects)
+	if r.Predicted().Requests != plan.Requests || r.Predicted().RCU != plan.RCU || r.Predicted().Objects != plan.Objects {
+		t.Errorf("planned %v (%v), and it took %v (%v)", plan, plan.Objects, r, r.Predicted().Objects)
 	}
 	check(&must(there.Load(ctx, there.Key("c")))(t).Value)
 	// from parts to an object
 	small := there.New(rack{ID: "d", Rolls: map[string]*roll{"x": {Film: copied.Value.Main}}})
 	plan = must(there.PlanSave(small))(t)
 	r = must(there.Save(ctx, small))(t)
-	if r.Predicted.Requests != plan.Requests || r.Predicted.RCU != plan.RCU || r.Predicted.Objects != plan.Objects {
+	if r.Predicted().Requests != plan.Requests || r.Predicted().RCU != plan.RCU || r.Predicted().Objects != plan.Objects {
 		t.Errorf("planned %v, and it took %v", plan, r)
 	}
 }

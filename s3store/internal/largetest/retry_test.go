@@ -258,7 +258,7 @@ func TestSetReaderOfWhatIsCompressed(t *testing.T) {
 	must(p.plain.Save(ctx, e))(t)
 	e = must(p.plain.Load(ctx, p.plain.Key("1")))(t)
 	e.Value.Lines[0].Note.SetReader(strings.NewReader(text))
-	if r := must(p.plain.Save(ctx, e))(t); r.Predicted.Requests != 0 {
+	if r := must(p.plain.Save(ctx, e))(t); r.Predicted().Requests != 0 {
 		t.Errorf("it sent %v", r)
 	}
 	if s, err := e.Value.Lines[0].Note.Get(ctx); err != nil || s != text {

@@ -26,8 +26,8 @@ func TestLargeTransact(t *testing.T) {
 	one, two := m.New(albumOf("1", "first")), m.New(albumOf("2", "second"))
 	plan := must(mapper.PlanTransact(m.SavePart(one), m.SavePart(two)))(t)
 	r := must(mapper.Transact(ctx, m.SavePart(one), m.SavePart(two)))(t)
-	if r.Predicted.WCU != plan.WCU || r.Predicted.Requests != plan.Requests || r.Predicted.Objects != plan.Objects ||
-		r.Predicted.Objects.Puts != 2 {
+	if r.Predicted().WCU != plan.WCU || r.Predicted().Requests != plan.Requests || r.Predicted().Objects != plan.Objects ||
+		r.Predicted().Objects.Puts != 2 {
 		t.Errorf("planned %v, and it took %v", plan, r)
 	}
 	other := must(m.Load(ctx, m.Key("2")))(t)
@@ -75,7 +75,7 @@ func TestLargePatch(t *testing.T) {
 	p := patchOf(m, now)
 	plan := must(p.Plan(m))(t)
 	r := must(p.Exec(ctx, m))(t)
-	if r.Predicted.Requests != plan.Requests || r.Predicted.Objects != plan.Objects || r.Predicted.Objects.Puts != 1 {
+	if r.Predicted().Requests != plan.Requests || r.Predicted().Objects != plan.Objects || r.Predicted().Objects.Puts != 1 {
 		t.Errorf("planned %v, and it took %v", plan, r)
 	}
 	if got := must(m.Load(ctx, m.Key("1")))(t); !sameAlbum(got.Value, now) {
@@ -129,7 +129,7 @@ func TestLargeReceiptAfterALostAnswer(t *testing.T) {
 		e := m.New(albumOf(fmt.Sprint(at), "x"))
 		plan := must(m.PlanSave(e))(t)
 		r := must(m.Save(ctx, e))(t)
-		if want = x.Sent(); len(r.Predicted.Items) != len(plan.Items) || r.Predicted.WCU != plan.WCU {
+		if want = x.Sent(); len(r.Predicted().Items) != len(plan.Items) || r.Predicted().WCU != plan.WCU {
 			t.Errorf("planned %v, and the receipt has %v", plan, r)
 		}
 	}

@@ -94,10 +94,10 @@ func TestLargeValues(t *testing.T) {
 	plan := must(m.PlanSave(e))(t)
 	r := must(m.Save(ctx, e))(t)
 	t.Log(plan, "\n", r)
-	if plan.Requests != r.Predicted.Requests || plan.WCU != r.Predicted.WCU {
-		t.Errorf("planned %d requests, %v; sent %d, %v", plan.Requests, plan.WCU, r.Predicted.Requests, r.Predicted.WCU)
+	if plan.Requests != r.Predicted().Requests || plan.WCU != r.Predicted().WCU {
+		t.Errorf("planned %d requests, %v; sent %d, %v", plan.Requests, plan.WCU, r.Predicted().Requests, r.Predicted().WCU)
 	}
-	if r := must(m.Save(ctx, e))(t); r.Predicted.Requests != 0 {
+	if r := must(m.Save(ctx, e))(t); r.Predicted().Requests != 0 {
 		t.Errorf("a second save sent %v", r)
 	}
 	check := func(want *report) *mapper.Entity[report] {
@@ -117,11 +117,11 @@ func TestLargeValues(t *testing.T) {
 		return got
 	}
 	got := check(&e.Value)
-	if r := must(m.Save(ctx, got))(t); r.Predicted.Requests != 0 {
+	if r := must(m.Save(ctx, got))(t); r.Predicted().Requests != 0 {
 		t.Errorf("a save of what was loaded sent %v", r)
 	}
 	got.Value.Title = "second"
-	if r := must(m.Save(ctx, got))(t); r.Predicted.WCU.Max != 1 || r.Predicted.Requests != 1 {
+	if r := must(m.Save(ctx, got))(t); r.Predicted().WCU.Max != 1 || r.Predicted().Requests != 1 {
 		t.Errorf("a change of the title cost %v", r)
 	}
 	got.Value.Body = letters(rnd, 300_000)
@@ -130,8 +130,8 @@ func TestLargeValues(t *testing.T) {
 	plan = must(m.PlanSave(got))(t)
 	r = must(m.Save(ctx, got))(t)
 	t.Log(r)
-	if plan.Requests != r.Predicted.Requests || plan.WCU != r.Predicted.WCU {
-		t.Errorf("planned %d requests, %v; sent %d, %v", plan.Requests, plan.WCU, r.Predicted.Requests, r.Predicted.WCU)
+	if plan.Requests != r.Predicted().Requests || plan.WCU != r.Predicted().WCU {
+		t.Errorf("planned %d requests, %v; sent %d, %v", plan.Requests, plan.WCU, r.Predicted().Requests, r.Predicted().WCU)
 	}
 	check(&got.Value)
 	got.Value.Body, got.Value.Scan, got.Value.Pages = "", nil, nil
