@@ -152,7 +152,9 @@ type outcome struct {
 func (l *Load) Run(ctx context.Context, next func() *Entity) error {
 	waits, cancel := context.WithCancel(ctx) // sent batches are awaited
 	l.answers = make(chan outcome, l.Parallel)
+	batches, senders := make(chan []*Item), 0 // a sender's stack grows once, and not for each batch
 	defer func() {
+		close(batches)
 		cancel()
 		for ; l.underway > 0; l.underway-- {
 			o := <-l.answers
@@ -174,8 +176,16 @@ func (l *Load) Run(ctx context.Context, next func() *Entity) error {
 			if len(batch) == 0 {
 				continue // all of it was abandoned
 			}
+			if l.underway == senders {
+				senders++
+				go func() {
+					for batch := range batches {
+						l.answers <- l.send(ctx, waits, batch)
+					}
+				}()
+			}
 			l.underway++
-			go func() { l.answers <- l.send(ctx, waits, batch) }()
+			batches <- batch
 		}
 		if l.underway == 0 {
 			return l.ended(ctx)

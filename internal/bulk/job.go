@@ -77,6 +77,8 @@ type Job struct {
 	shown time.Time
 	// done are the numbers of entities that are done, from report.Next.
 	done map[int]bool
+	// room is the memory for the changes of an entity.
+	room change.Room
 }
 
 // The window of a bulk load: among that many items it finds different partition keys.
@@ -143,7 +145,7 @@ func (x *Job) Entity(number int, v any) *Entity {
 	}
 	s := x.snapshot(number, v)
 	incarnation, _ := s.Incarnation()
-	d, err := change.Of(s, nil, v, change.Options{})
+	d, err := change.Of(s, nil, v, change.Options{Room: &x.room})
 	if err != nil {
 		e.Err = &operation.Fault{Model: m, Err: err}
 		return e

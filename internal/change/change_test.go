@@ -515,8 +515,8 @@ func TestReplacedForManyAttributes(t *testing.T) {
 			t.Fatal(err)
 		}
 		ch := d.Changes[0]
-		if ch.Kind != kind || Show(ch.Expect.Version) != "b'v'" || len(ch.Attributes(nil)) != edited {
-			t.Errorf("%d attributes: %s of %d", edited, ch.Kind, len(ch.Attributes(nil)))
+		if ch.Kind != kind || Show(ch.Expect.Version) != "b'v'" || len(ch.Attributes()) != edited {
+			t.Errorf("%d attributes: %s of %d", edited, ch.Kind, len(ch.Attributes()))
 		}
 		if kind == write.Put && (len(ch.Put) != 313 || Show(ch.Put["more"]) != "'x'" || ch.New) {
 			t.Errorf("%d attributes: a put of %d", edited, len(ch.Put))

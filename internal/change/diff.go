@@ -28,6 +28,33 @@ type Options struct {
 	RootToo bool
 	// Reindex also writes stored items whose keys of secondary indexes are not as they are made now.
 	Reindex bool
+	// Room is the memory for the changes of new items, nil for new memory.
+	Room *Room
+}
+
+// Room is memory for changes that is used again by the next diff. It is for a caller that has no use for them then.
+type Room struct {
+	changes []Change
+	sets    []item.Assignment
+}
+
+// change returns an empty change.
+func (r *Room) change() *Change {
+	if len(r.changes) == cap(r.changes) {
+		r.changes = make([]Change, 0, max(16, 2*cap(r.changes))) // those before stay where they are
+	}
+	r.changes = append(r.changes, Change{})
+	return &r.changes[len(r.changes)-1]
+}
+
+// assignments returns an empty list with room for n.
+func (r *Room) assignments(n int) []item.Assignment {
+	used := len(r.sets)
+	if used+n > cap(r.sets) {
+		r.sets, used = make([]item.Assignment, 0, max(64, n, 2*cap(r.sets))), 0
+	}
+	r.sets = r.sets[:used+n]
+	return r.sets[used : used : used+n]
 }
 
 // Diff is the difference between a value and the stored items.
@@ -106,6 +133,9 @@ type differ struct {
 
 // room returns the memory of a new change.
 func (d *differ) room() *Change {
+	if d.o.Room != nil {
+		return d.o.Room.change()
+	}
 	if len(d.rooms) == 0 {
 		return new(Change)
 	}
@@ -119,6 +149,9 @@ func (d *differ) room() *Change {
 func Of(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any, o Options) (*Diff, error) {
 	d := &differ{m: s.Model, s: s, v: v, o: o}
 	d.Keys.Value, d.Changes, d.rooms = v, d.few[:0], d.first[:]
+	if o.Room != nil {
+		o.Room.changes, o.Room.sets = o.Room.changes[:0], o.Room.sets[:0]
+	}
 	if !o.Checks && !o.Reindex && !(o.Move && s.Shard().Kind != key.None) && Unchanged(s, unresolved, v) {
 		return &d.Diff, nil
 	}

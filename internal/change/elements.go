@@ -31,7 +31,10 @@ func (d *differ) elements(it *schema.Item) {
 	}
 	all := d.s.Items[it.Index]
 	if n := elements.Len(d.v); d.s.Fresh && n > 0 {
-		d.rooms, d.Changes = make([]Change, n), slices.Grow(d.Changes, n)
+		d.Changes = slices.Grow(d.Changes, n)
+		if d.o.Room == nil {
+			d.rooms = make([]Change, n)
+		}
 	}
 	x := &elementDiff{differ: d, it: it, seen: make(map[key.Scalar]codec.Pos, elements.Len(d.v))}
 	if len(all) > 0 {

@@ -311,6 +311,9 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 	}
 	ch := d.room().start(d.m, write.Put, it, at)
 	ch.Record, ch.Pos, ch.New = rec.Value, rec.Pos, true
+	if d.o.Room != nil {
+		ch.Set = d.o.Room.assignments(len(it.Attributes) + len(it.Derived) + 1)
+	}
 	if err := fill(d.m, ch, d.Keys.KeyFields, expiryOf(d.m, it, d.v, rec.Value), from); err != nil {
 		d.fail(err)
 		return
@@ -358,7 +361,10 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 	if expiry != nil {
 		n++
 	}
-	ch.Set = make([]item.Assignment, 0, n)
+	if len(ch.Set) > 0 || cap(ch.Set) < n {
+		ch.Set = make([]item.Assignment, 0, n)
+	}
+	ch.Set = ch.Set[:0]
 	ch.Put = make(item.Attributes, n+ch.Table.KeyAttributes()+2) // the incarnation, and the version of the sent item
 	ch.KeyInto(ch.Put)
 	ch.NewSize = ch.KeySize() + m.Reserved.VersionSize()

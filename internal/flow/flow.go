@@ -69,20 +69,23 @@ func AtMost(ctx context.Context, parallel, n int, do func(ctx context.Context, i
 	}
 	var panicked atomic.Pointer[Panic]
 	group, workers := errgroup.WithContext(ctx)
-	group.SetLimit(parallel)
-	for i := range n {
-		if workers.Err() != nil {
-			break
-		}
+	var next atomic.Int64
+	for range min(parallel, n) { // each has one stack, which grows once
 		group.Go(func() error {
-			if workers.Err() != nil {
-				return nil // another function failed
+			for workers.Err() == nil { // no other function has failed
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					break
+				}
+				err := Caught(func() error { return do(workers, i) })
+				if p, ok := err.(*Panic); ok { // of this function only
+					panicked.Store(p)
+				}
+				if err != nil {
+					return err
+				}
 			}
-			err := Caught(func() error { return do(workers, i) })
-			if p, ok := err.(*Panic); ok { // of this function only
-				panicked.Store(p)
-			}
-			return err
+			return nil
 		})
 	}
 	err := group.Wait()

@@ -115,7 +115,7 @@ func TestRecalled(t *testing.T) {
 		var u read.Usage
 		if _, err := collect(context.Background(), r, ranges(prefix("a")), read.Options{Strong: true},
 			&u); err != nil || !strings.HasPrefix(want, fmt.Sprint(u.Requests, " request")) ||
-			!strings.HasSuffix(want, " "+u.Predicted().String()) {
+			!strings.HasSuffix(want, " "+u.Predicted.String()) {
 			t.Errorf("%+v, want %s: %v", u, want, err)
 		}
 	}

@@ -459,11 +459,11 @@ func TestAttributes(t *testing.T) {
 	r.Set = []item.Assignment{{Name: "z", Value: S("1")}, {Name: "b", Value: S("1")}}
 	r.Remove = []item.Assignment{{Name: "c"}, item.Reserved{}.DropMark()}
 	r.Operations = []item.Operation{{Op: item.OpIncrement, Path: []string{"a"}, Value: N("1")}}
-	if got := strings.Join(r.Attributes(nil), " "); got != "a b c z" {
+	if got := strings.Join(r.Attributes(), " "); got != "a b c z" {
 		t.Errorf("shown: %s", got)
 	}
 	r.Shown = []string{"y", "x"}
-	if got := strings.Join(r.Attributes(nil), " "); got != "x y" || r.Shown[0] != "y" {
+	if got := strings.Join(r.Attributes(), " "); got != "x y" || r.Shown[0] != "y" {
 		t.Errorf("shown: %s, and the request's own %v", got, r.Shown)
 	}
 }
