@@ -17,6 +17,7 @@ import (
 type Codec struct {
 	share      bool
 	headerSets headerSets
+	endpoints  *endpoints
 }
 
 // For returns the codec for a client: nil for one that is not the SDK's own, or that
@@ -24,10 +25,14 @@ type Codec struct {
 // memory of the page that they came with.
 func For(client any, share bool) *Codec {
 	c, ok := client.(*dynamodb.Client)
-	if !ok || c == nil || !isSupportedProtocol(c.Options().Protocol) {
+	if !ok || c == nil {
 		return nil
 	}
-	return &Codec{share: share}
+	o := c.Options()
+	if !isSupportedProtocol(o.Protocol) {
+		return nil
+	}
+	return &Codec{share: share, endpoints: endpointsOf(&o)}
 }
 
 // isSupportedProtocol reports whether a protocol is the one that this package was written for.
@@ -60,6 +65,7 @@ func (c *Call) option(o *dynamodb.Options) {
 	if c.codec != nil && isSupportedProtocol(o.Protocol) {
 		c.ClientProtocol, c.headerSets = o.Protocol, &c.codec.headerSets
 		o.Protocol = &c.protocol
+		c.codec.endpoints.option(o)
 	}
 }
 

@@ -37,6 +37,7 @@ func (c *Codec) Make(r *Request, o *dynamodb.Options) {
 	if c != nil && isSupportedProtocol(o.Protocol) {
 		r.ClientProtocol, r.headerSets = o.Protocol, &c.headerSets
 		o.Protocol = r
+		c.endpoints.option(o)
 	}
 }
 
