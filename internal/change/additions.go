@@ -111,7 +111,7 @@ func (x *Patch) LostRoot(stored []item.Attributes) bool {
 func (x *Patch) ReckonIncarnation() {
 	for _, ch := range x.Items {
 		if ch.Kind == write.Put && !ch.Root {
-			ch.NewSize = attr.ItemSize(ch.Put) + ch.Reserved.VersionSize() + ch.Reserved.IncarnationSize()
+			ch.NewSize = ch.WholeSize() + ch.Reserved.IncarnationSize()
 			if len(ch.Item.Entries) > 0 {
 				put := ch.Put
 				ch.carry(item.NewToken())

@@ -400,7 +400,7 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 		}
 	}
 	if len(ch.Put) != ch.Table.KeyAttributes()+len(ch.Set) { // two have one name
-		ch.NewSize = attr.ItemSize(ch.Put) + m.Reserved.VersionSize()
+		ch.NewSize = ch.WholeSize()
 	}
 	return nil
 }

@@ -820,7 +820,7 @@ func (ch *PatchItem) carry(incarnation types.AttributeValue) {
 		ch.Put = maps.Clone(ch.Put) // stances share it
 		ch.Reserved.AssignIncarnation(incarnation).Into(ch.Put)
 	}
-	ch.NewSize = attr.ItemSize(ch.Put) + ch.Reserved.VersionSize()
+	ch.NewSize = ch.WholeSize()
 }
 
 // fillKeys makes an item that Upsert may create store what the entity is known by, where

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -149,7 +148,7 @@ func markOf(root *write.Request, st item.Stage) *write.Request {
 		mark.Expect = write.Expect{Absent: true}
 		root.Reserved.AssignIncarnation(item.NewToken()).Into(mark.Put)
 		a.Into(mark.Put)
-		mark.NewSize = attr.ItemSize(mark.Put) + root.Reserved.VersionSize()
+		mark.NewSize = mark.WholeSize()
 	} else {
 		mark.Kind = write.Update
 		mark.NewSize = root.OldSize + root.Reserved.Grows(root.Header, false) +

@@ -46,6 +46,7 @@ type Call struct {
 	protocol
 	retries Retries
 	set     [1]func(*dynamodb.Options)
+	text    [256]byte // reads are short
 }
 
 // Call returns the reading of an operation's answer, whose page may be released, as its caller says.
@@ -63,7 +64,7 @@ func (c *Call) Options() []func(*dynamodb.Options) {
 func (c *Call) option(o *dynamodb.Options) {
 	c.retries.Watch(o)
 	if c.codec != nil && isSupportedProtocol(o.Protocol) {
-		c.ClientProtocol, c.headerSets = o.Protocol, &c.codec.headerSets
+		c.ClientProtocol, c.headerSets, c.room = o.Protocol, &c.codec.headerSets, c.text[:0]
 		o.Protocol = &c.protocol
 		c.codec.endpoints.option(o)
 	}

@@ -19,6 +19,7 @@ type Request struct {
 	maker
 	answer [128]byte
 	read   atomic.Bool
+	text   [480]byte
 }
 
 // maker makes the HTTP request of one call.
@@ -26,16 +27,16 @@ type maker struct {
 	smithyhttp.ClientProtocol
 	headerSets *headerSets
 	body       bytes.Reader
-	// values are the headers', and room the memory of a short body.
+	// values are the headers', and room is memory for a short body.
 	values [4]string
-	room   [512]byte
+	room   []byte
 	used   atomic.Bool
 }
 
 // Make gives a call to r, where the codec may: that is for one call, also if a middleware sends it twice at one time.
 func (c *Codec) Make(r *Request, o *dynamodb.Options) {
 	if c != nil && isSupportedProtocol(o.Protocol) {
-		r.ClientProtocol, r.headerSets = o.Protocol, &c.headerSets
+		r.ClientProtocol, r.headerSets, r.room = o.Protocol, &c.headerSets, r.text[:0]
 		o.Protocol = r
 		c.endpoints.option(o)
 	}
@@ -86,7 +87,7 @@ func (m *maker) SerializeRequest(ctx context.Context, schema *smithy.OperationSc
 		m = &maker{ClientProtocol: m.ClientProtocol, headerSets: m.headerSets}
 	}
 	h := m.headerSets.of(ctx, m.ClientProtocol, schema, in)
-	b, ok := encode(in, m.room[:])
+	b, ok := encode(in, m.room)
 	if h == nil || !ok {
 		return m.ClientProtocol.SerializeRequest(ctx, schema, in, req)
 	}

@@ -403,8 +403,12 @@ func TestUpdateExpression(t *testing.T) {
 func TestInputs(t *testing.T) {
 	p := put("A")
 	p.Prepare()
+	size := p.WholeSize()
 	in := sent(t, p).(*dynamodb.PutItemInput)
 	was := p.Token
+	if now := p.WholeSize(); now != size || now != attr.ItemSize(in.Item) {
+		t.Errorf("a put of %d bytes has %d when it was sent", size, now)
+	}
 	p.Prepare()
 	again := sent(t, p).(*dynamodb.PutItemInput)
 	if !attr.SameItem(in.Item, Item("p", "A", item.Attributes{"_v": was})) || *in.TableName != "things" {

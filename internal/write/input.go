@@ -106,6 +106,15 @@ func (r *Request) whole() item.Attributes {
 	return r.Put
 }
 
+// WholeSize returns the size of the whole item of a put, with its version, in bytes: before and after it is sent.
+func (r *Request) WholeSize() int {
+	n := attr.ItemSize(r.Put)
+	if r.Reserved.Versions() && r.Put[r.Reserved.Version] == nil {
+		n += r.Reserved.VersionSize()
+	}
+	return n
+}
+
 // unlessEmpty returns an expression, nil for an empty one.
 func unlessEmpty(text string) *string {
 	if text == "" {

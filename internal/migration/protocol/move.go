@@ -376,7 +376,7 @@ func (e *Entity) liveRequest() *write.Request {
 	r.Expect = write.Expect{Version: e.token}
 	r.Prepare()
 	e.m.noteSum(r.Put, e.sum, r.Token)
-	r.NewSize = attr.ItemSize(r.Put) + r.Reserved.VersionSize()
+	r.NewSize = r.WholeSize()
 	return r
 }
 

@@ -99,7 +99,7 @@ func over(r *write.Request, instead item.Attributes) {
 }
 
 func (e *Entity) sized(r *write.Request) *write.Request {
-	r.NewSize = attr.ItemSize(r.Put) + r.Reserved.VersionSize()
+	r.NewSize = r.WholeSize()
 	r.Prepare()
 	return r
 }
