@@ -1,5 +1,6 @@
 // Command bench compares itemize with other libraries: it runs the benchmarks and prints them: as
-// benchstat compares them, or with -write as docs/design/benchmarks.md. It runs in the folder bench.
+// benchstat compares them, or with -write as docs/design/benchmarks.md. With -gate it fails if itemize has become
+// slower. It runs in the folder bench.
 package main
 
 import (
@@ -19,13 +20,20 @@ func main() {
 		"benchstat")
 	count := flag.Int("count", 5, "how often each benchmark is run; a table has the medians")
 	long := flag.String("benchtime", "500ms", "how long each run is, as go test takes it")
-	only := flag.String("bench", ".", "which benchmarks are run, as go test takes it")
+	only := flag.String("bench", "AtOnce|Engine|Kept", "which benchmarks are run, as go test takes it")
+	compare := flag.String("gate", "", "measure how itemize compares with the SDK by hand, and fail if it is more than "+
+		"10 % slower than this document says")
 	input := flag.String("input", "", "a file with the output of earlier benchmarks, in place of running them")
 	flag.Parse()
-	if err := run(*write, *input, []string{
-		"test", "-run", "-", "-timeout", "0", "-bench", *only, "-benchtime", *long,
-		"-count", fmt.Sprint(*count), ".",
-	}); err != nil {
+	do := func() error {
+		return run(*write, *input, []string{
+			"test", "-run", "-", "-timeout", "0", "-bench", *only, "-benchtime", *long, "-count", fmt.Sprint(*count), ".",
+		})
+	}
+	if *compare != "" {
+		do = func() error { return gate(*compare) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
@@ -38,6 +46,13 @@ func run(write, input string, test []string) error {
 	}
 	if write == "" {
 		return benchstat(out)
+	}
+	if input == "" {
+		ratios, err := measureRatios("")
+		if err != nil {
+			return err
+		}
+		out = append(out, ratios...)
 	}
 	text := document(parse(out), machine("go "+strings.Join(test, " ")))
 	return os.WriteFile(write, []byte(text), 0o644)
@@ -69,7 +84,7 @@ func benchstat(results []byte) error {
 		return err
 	}
 	cmd := exec.Command("go", "tool", "benchstat", "-col",
-		"/lib@(sdk guregu docstore itemize itemize-shared itemize-reflected)", "-row", ".name /job", f.Name())
+		"/lib@(sdk sdk-same guregu docstore itemize itemize-shared itemize-reflected)", "-row", ".name /job", f.Name())
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
 }

@@ -15,8 +15,9 @@ const (
 	turn   = 60 * time.Millisecond
 )
 
-// BenchmarkRatio compares itemize with the SDK by hand, side by side in one process: the libraries take turns, so that
-// what else the machine does is in both times.
+// BenchmarkRatio compares itemize with the SDK by hand, side by side in one process: in each round each side has a
+// turn. Its metrics are how many times as fast itemize is: x-plain compares with library sdk, x-same with library
+// sdk-same. They are medians, and least and most are those of the rounds.
 func BenchmarkRatio(b *testing.B) {
 	find := func(name string) Library {
 		return Libraries[slices.IndexFunc(Libraries, func(l Library) bool { return l.Name == name })]
@@ -62,8 +63,8 @@ func side(b *testing.B, l Library, name string) func() time.Duration {
 		}
 	}
 	take := func(n int) time.Duration {
-		runtime.GC() // of what the other side has left behind
-		work(1 + n/10)
+		runtime.GC()   // of what the other sides have left behind
+		work(1 + n/10) // which fills the pools that the collection has emptied
 		from := time.Now()
 		work(n)
 		return time.Since(from) / time.Duration(n)

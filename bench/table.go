@@ -53,6 +53,7 @@ func parse(out []byte) map[result]float64 {
 func document(of map[result]float64, machine string) string {
 	var b strings.Builder
 	b.WriteString(head + "\n" + machine + "\n")
+	ratioTable(&b, of)
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", s.title, s.text)
 		table(&b, of, s)
