@@ -17,10 +17,64 @@ const (
 	tabColumns = 4
 )
 
-// breakLines breaks the lines of formatted code that are too long, inside the outermost
-// brackets first.
+// breakLines breaks the lines of formatted code that are too long. Declarations are broken one by one: most have no
+// such line, and need not be parsed again.
 func breakLines(src []byte) ([]byte, error) {
-	for range 8 { // brackets within brackets
+	const clause = "package p\n\n"
+	out := make([]byte, 0, len(src)+len(src)/8)
+	for rest := src; len(rest) > 0; {
+		n := declaration(rest)
+		text := rest[:n]
+		rest = rest[n:]
+		if !hasLong(text) {
+			out = append(out, text...)
+			continue
+		}
+		if bytes.HasPrefix(text, []byte("package ")) {
+			return breakAll(src) // no declaration by itself
+		}
+		broken, err := breakAll(slices.Concat([]byte(clause), text))
+		if err != nil {
+			return breakAll(src)
+		}
+		out = append(out, bytes.TrimRight(broken[len(clause):], "\n")...)
+		out = append(out, text[len(bytes.TrimRight(text, "\n")):]...)
+	}
+	return out, nil
+}
+
+// declaration returns the length of the first declaration of formatted code, with its comment and the empty line behind
+// it: up to an empty line that is followed by a line without an indent.
+func declaration(src []byte) int {
+	at := 0
+	for {
+		n := bytes.Index(src[at:], []byte("\n\n"))
+		if n < 0 {
+			return len(src)
+		}
+		at += n + 2
+		if at == len(src) || src[at] != '\t' {
+			return at
+		}
+	}
+}
+
+// hasLong reports whether code has a line that is too long.
+func hasLong(src []byte) bool {
+	for line := range bytes.Lines(src) {
+		if len(line) > maxColumns/tabColumns && columns(string(bytes.TrimSuffix(line, []byte("\n")))) > maxColumns {
+			return true
+		}
+	}
+	return false
+}
+
+// breakAll breaks the lines of formatted code that are too long, inside the outermost brackets first.
+func breakAll(src []byte) ([]byte, error) {
+	for n := range 8 { // brackets within brackets
+		if n > 0 && !hasLong(src) {
+			break
+		}
 		b := &breaker{src: src, fset: token.NewFileSet()}
 		f, err := parser.ParseFile(b.fset, "", src, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
