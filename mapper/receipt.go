@@ -64,10 +64,7 @@ func (t *tally) plan() *Plan {
 	}
 	p := &Plan{
 		Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Requests: t.Requests, RootReads: t.RootReads,
-		Indexes: indexUnits(t.Predicted), Objects: t.Objects,
-	}
-	if t.Alternatives != nil {
-		p.Alternatives = alternatives(t.Alternatives())
+		Indexes: indexUnits(t.Predicted), Objects: t.Objects, Alternatives: alternatives(t.Alternatives),
 	}
 	if n := t.undeclared(); n > 0 {
 		p.WCU = p.WCU.Add(cost.Units{Max: n, If: estimate.IfUndeclared})
@@ -145,8 +142,12 @@ func planOfReads(r estimate.Reads) *Plan {
 	return &Plan{Mode: "read", Items: []ItemPlan{}, RCU: r.RCU, Objects: r.Objects, Requests: r.Requests}
 }
 
-// alternatives returns alternatives as callers see them.
-func alternatives(all []write.Alternative) []Alternative {
+// alternatives returns alternatives as callers see them. of is nil for none.
+func alternatives(of func() []write.Alternative) []Alternative {
+	var all []write.Alternative
+	if of != nil {
+		all = of()
+	}
 	if len(all) == 0 {
 		return nil
 	}

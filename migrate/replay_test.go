@@ -135,7 +135,9 @@ func send(ctx context.Context, c *dynamodb.Client, in any) (err error) {
 // many times as fast the run is, a median, and least and most are those of the rounds.
 func BenchmarkRatio(b *testing.B) {
 	for _, items := range []int{7, 50} {
-		b.Run(fmt.Sprintf("job=migrate-entities-of-%d-items/lib=itemize", items), func(b *testing.B) { againstReplay(b, entities(500)*7/items, items) })
+		b.Run(fmt.Sprintf("job=migrate-entities-of-%d-items/lib=itemize", items), func(b *testing.B) {
+			againstReplay(b, entities(500)*7/items, items)
+		})
 	}
 }
 

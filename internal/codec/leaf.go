@@ -26,8 +26,8 @@ func (f *Form) copies() *Form {
 	return f
 }
 
-// reads gives a leaf its functions to decode. read sets the value at p from the text of a string or number, which it must
-// not keep, or from true or false. It returns false for text that it cannot read.
+// reads gives a leaf its functions to decode. read sets the value at p from the text of a string or number, or from
+// true or false. It must not keep the text. It returns false for text that it cannot read.
 func (f *Form) reads(read func(p unsafe.Pointer, k wire.Kind, text string, o Options) bool) {
 	f.decode = func(p any, av types.AttributeValue, o Options) error {
 		if k, text := leafOf(av); read(address(p), k, text, o) {

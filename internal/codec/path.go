@@ -38,8 +38,8 @@ func (f *Form) Path(indexes []int) (Path, *Form) {
 	return x, f
 }
 
-// offset returns where a field is in the struct, by the indexes of the declared fields on the way; ok is false if one of
-// them is a pointer.
+// offset returns where a field is in the struct, by the indexes of the declared fields on the way; ok is false if one
+// of them is a pointer.
 func (f *Form) offset(indexes []int) (offset uintptr, ok bool) {
 	t := f.Type
 	for _, i := range indexes {

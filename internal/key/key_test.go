@@ -339,7 +339,8 @@ func TestCollisionsAgreeWithParse(t *testing.T) {
 	}
 }
 
-// Times are read and written as package time does: each day of the years 0 to 9999, and texts with one wrong byte not at all.
+// Times are read and written as package time does: each day of the years 0 to 9999. Texts with a wrong byte are
+// refused.
 func TestClock(t *testing.T) {
 	day := time.Date(0, 1, 1, 23, 59, 58, 987654321, time.UTC)
 	for ; day.Year() < 10000; day = day.AddDate(0, 0, 1) {

@@ -700,7 +700,7 @@ func written(requests []*write.Request) []item.Place {
 type Prediction struct {
 	*write.Plan
 	Reads        estimate.Reads
-	Alternatives []write.Alternative
+	Alternatives func() []write.Alternative // nil for none
 	// Undeclared is the price of secondary indexes that the models do not declare, in WCU.
 	Undeclared cost.Units
 	// Retry says why a patch may have to send a second request, "" if it does not.
@@ -717,10 +717,7 @@ func (x *Operation) Predict() (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Prediction{Plan: plan}
-	if alternatives := x.alternatives(plan); alternatives != nil {
-		out.Alternatives = alternatives()
-	}
+	out := &Prediction{Plan: plan, Alternatives: x.alternatives(plan)}
 	var models []*Env
 	for i, p := range x.parts {
 		if x.sent[i].Missing {

@@ -150,8 +150,8 @@ func readAll(resp *smithyhttp.Response, b []byte) ([]byte, error) {
 	}
 }
 
-// memory returns room for so many bytes. Unlike that of make, it is not zeroed first: a builder of strings makes it, and
-// only as much of it is read as was written.
+// memory returns room for so many bytes. Unlike that of make, it is not zeroed first: a builder of strings makes it.
+// Only as much of it is read as was written.
 func memory(room int) []byte {
 	var b strings.Builder
 	b.Grow(room)

@@ -161,6 +161,7 @@ func (e *encoder) end() {
 
 // WriteStruct and the others are described at [smithy.ShapeSerializer].
 func (e *encoder) WriteStruct(s *smithy.Schema) { e.begin(s, '{', '}') }
+
 func (e *encoder) WriteMap(s *smithy.Schema) {
 	e.begin(s, '{', '}')
 	if len(e.items) > 0 && s.MemberName() == "Item" {

@@ -153,8 +153,8 @@ func stop(b []byte, i int) int {
 // window is how far plainTo looks, in bytes.
 const window = 1024
 
-// plainTo returns a place up to which a long string is plain for sure. Package bytes finds a quote or a backslash faster
-// than the words of stop do; control characters it does not find.
+// plainTo returns a place up to which a long string is plain for sure. Package bytes finds a quote or a backslash
+// faster than the words of stop do; control characters it does not find.
 func plainTo(b []byte, i int) int {
 	w := b[i:min(len(b), i+window)]
 	for _, c := range []byte{'"', '\\'} {

@@ -75,7 +75,7 @@ func TestLargePatch(t *testing.T) {
 	p := patchOf(m, now)
 	plan := must(p.Plan(m))(t)
 	r := must(p.Exec(ctx, m))(t)
-	if r.Predicted().Requests != plan.Requests || r.Predicted().Objects != plan.Objects || r.Predicted().Objects.Puts != 1 {
+	if p := r.Predicted(); p.Requests != plan.Requests || p.Objects != plan.Objects || p.Objects.Puts != 1 {
 		t.Errorf("planned %v, and it took %v", plan, r)
 	}
 	if got := must(m.Load(ctx, m.Key("1")))(t); !sameAlbum(got.Value, now) {
