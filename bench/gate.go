@@ -79,13 +79,14 @@ func gate(path string) error {
 	}
 	var errs []error
 	for r, now := range below {
-		errs = append(errs, fmt.Errorf("%s, %s: %.2f times as fast as the SDK by hand, in %d measurements; %s says %.2f: "+
-			"find what has become slower, or write the document again", r.job, r.lib, now, tries, path, want[r]))
+		errs = append(errs,
+			fmt.Errorf("%s, %s: %.2f times as fast as the SDK by hand, in %d measurements; %s says %.2f: "+
+				"find the slower code, or write the document again", r.job, r.lib, now, tries, path, want[r]))
 	}
 	return errors.Join(errs...)
 }
 
-// complete requires that the same rows were measured as the document has.
+// complete requires that the measured rows are those of the document.
 func complete(got map[result]float64, want map[ratioOf]float64) error {
 	for r := range got {
 		if _, ok := want[ratioOf{r.job, r.lib}]; !ok && r.bench == "Ratio" {

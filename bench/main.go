@@ -1,6 +1,6 @@
-// Command bench compares itemize with other libraries: it runs the benchmarks and prints them: as
-// benchstat compares them, or with -write as docs/design/benchmarks.md. With -gate it fails if itemize has become
-// slower. It runs in the folder bench.
+// Command bench compares itemize with other libraries: it runs the benchmarks and prints the comparison of benchstat.
+// With -write it writes docs/design/benchmarks.md. With -gate it fails if itemize is slower than that document says. It
+// runs in the folder bench.
 package main
 
 import (
@@ -21,13 +21,15 @@ func main() {
 	count := flag.Int("count", 5, "how often each benchmark is run; a table has the medians")
 	long := flag.String("benchtime", "500ms", "how long each run is, as go test takes it")
 	only := flag.String("bench", "AtOnce|Engine|Kept", "which benchmarks are run, as go test takes it")
-	compare := flag.String("gate", "", "measure how itemize compares with the SDK by hand, and fail if it is more than "+
-		"10 % slower than this document says")
+	compare := flag.String("gate",
+		"", "measure how itemize compares with the SDK by hand, and fail if it is more than "+
+			"10 % slower than this document says")
 	input := flag.String("input", "", "a file with the output of earlier benchmarks, in place of running them")
 	flag.Parse()
 	do := func() error {
 		return run(*write, *input, []string{
-			"test", "-run", "-", "-timeout", "0", "-bench", *only, "-benchtime", *long, "-count", fmt.Sprint(*count), ".",
+			"test",
+			"-run", "-", "-timeout", "0", "-bench", *only, "-benchtime", *long, "-count", fmt.Sprint(*count), ".",
 		})
 	}
 	if *compare != "" {

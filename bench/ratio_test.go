@@ -28,7 +28,8 @@ func BenchmarkRatio(b *testing.B) {
 				continue
 			}
 			b.Run(fmt.Sprintf("job=%s/lib=%s", name, lib), func(b *testing.B) {
-				plain, same, own := side(b, find("sdk"), name), side(b, find("sdk-same"), name), side(b, find(lib), name)
+				plain,
+					same, own := side(b, find("sdk"), name), side(b, find("sdk-same"), name), side(b, find(lib), name)
 				var ofPlain, ofSame []float64
 				for i := range rounds {
 					var p, s, o time.Duration

@@ -42,7 +42,7 @@ const keptText = "A program keeps one string of 7 bytes from a page of 890 KB an
 const ratioTitle = "Side by side"
 
 const ratioText = "How many times as fast as the SDK by hand, for the program alone. The libraries take turns of 60 " +
-	"ms in one\nprocess, in ten rounds, and the table has the medians. The first column compares with *sdk-same*, the " +
-	"second with *sdk*.\nA run of a migration (package migrate) is compared with the SDK alone that sends the same " +
-	"requests, with as many under way,\non an engine. `go run . -gate ../docs/design/benchmarks.md` measures again, and " +
-	"fails if a figure of the first column is\nmore than 10 % lower in three measurements."
+	"ms in one process,\nin ten rounds, and the table has the medians. The first column compares with *sdk-same*, " +
+	"the second with *sdk*.\nA run of a migration (package migrate) is compared with the SDK alone that sends the " +
+	"same requests, with as many under\nway, on an engine. `go run . -gate ../docs/design/benchmarks.md` measures " +
+	"again, and fails if a figure of the first column\nis more than 10 % lower in three measurements."

@@ -237,7 +237,8 @@ func TestUpdateOverExpressionLimit(t *testing.T) {
 	}
 	receipt := must(m.Save(ctx, e))(t)
 	it := r.get("1", "HEAD")
-	if receipt.Predicted().Requests != 1 || receipt.Predicted().Items[0].Kind != "put" || text(it["unknown"]) != "kept" ||
+	if receipt.Predicted().Requests != 1 || receipt.Predicted().Items[0].Kind != "put" ||
+		text(it["unknown"]) != "kept" ||
 		it["F319"].(*types.AttributeValueMemberN).Value != "320" {
 		t.Errorf("%v", receipt)
 	}

@@ -200,7 +200,8 @@ func TestNotLoaded(t *testing.T) {
 		c.change(&e.Value)
 		receipt, err := users.Save(ctx, e)
 		var not *mapper.NotLoadedError
-		if !errors.As(err, &not) || not.Field != c.field || not.Key.Sort != c.sort || receipt.Predicted().Requests != 0 {
+		if !errors.As(err, &not) || not.Field != c.field || not.Key.Sort != c.sort ||
+			receipt.Predicted().Requests != 0 {
 			t.Errorf("%s: %v after %d requests", name, err, receipt.Predicted().Requests)
 		}
 		if d := cmp.Diff(before, r.all("USER#1")); d != "" {

@@ -218,7 +218,7 @@ func TestScanMany(t *testing.T) {
 	took := time.Since(began)
 	t.Logf("%d entities in %v: %d requests, %v RCU, heap of %d KB", n, took, r.Predicted().Requests, r.Predicted().RCU,
 		peak>>10)
-	if took.Seconds() < (r.Predicted().RCU.Expected-2*rate)/rate { // the last answers of the segments are not waited for
+	if took.Seconds() < (r.Predicted().RCU.Expected-2*rate)/rate { // nobody waits for the last answers of segments
 		t.Errorf("faster than %v RCU a second", rate)
 	}
 }

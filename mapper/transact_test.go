@@ -84,7 +84,8 @@ func TestTransact(t *testing.T) {
 		}
 	}
 	a.Value.Counter = 2
-	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a), j.packages.SavePart(p)))(t); r.Predicted().Mode != "one" ||
+	if r := must(mapper.Transact(ctx,
+		j.accounts.SavePart(a), j.packages.SavePart(p)))(t); r.Predicted().Mode != "one" ||
 		r.Consumed.WCU != 1 {
 		t.Errorf("%v", r)
 	}

@@ -201,7 +201,8 @@ func (p *program) one(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.w, "%s of %s\t%v RCU, %d request\n", e.Value.ID, e.Value.Device, output.RCU(&r), r.Predicted().Requests)
+	fmt.Fprintf(p.w,
+		"%s of %s\t%v RCU, %d request\n", e.Value.ID, e.Value.Device, output.RCU(&r), r.Predicted().Requests)
 	return nil
 }
 

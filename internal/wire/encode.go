@@ -25,8 +25,8 @@ type encoder struct {
 	// keyed reports that the next value's name is written.
 	keyed   bool
 	foreign bool
-	// items are the items of the puts to come. They are written without the serializers of the SDK, which take
-	// three times as long for an attribute. These write an input with empty items, which is made of the others.
+	// items are the items of the puts to come. They are written here, which takes a third of the time of the SDK's
+	// code. It writes an input with empty items, which is made of the fields below.
 	items    []map[string]types.AttributeValue
 	put      dynamodb.PutItemInput
 	transact dynamodb.TransactWriteItemsInput

@@ -14,7 +14,7 @@ import (
 // same endpoint, but evaluates its rules for each request. The resolvers of programs are not remembered.
 type endpoints struct {
 	dynamodb.EndpointResolverV2
-	known atomic.Pointer[[]endpoint]
+	remembered atomic.Pointer[[]endpoint]
 }
 
 // endpoint is a resolved endpoint, with the parameters that it was resolved for.
@@ -40,7 +40,7 @@ func endpointsOf(o *dynamodb.Options) *endpoints {
 	return &endpoints{EndpointResolverV2: o.EndpointResolverV2}
 }
 
-// option has a call use what is remembered.
+// option has a call use the remembered endpoints.
 func (e *endpoints) option(o *dynamodb.Options) {
 	if e != nil && o.EndpointResolverV2 == e.EndpointResolverV2 {
 		o.EndpointResolverV2 = e
@@ -51,22 +51,22 @@ func (e *endpoints) option(o *dynamodb.Options) {
 func (e *endpoints) ResolveEndpoint(ctx context.Context, p dynamodb.EndpointParameters) (smithyendpoints.Endpoint,
 	error,
 ) {
-	var known []endpoint
-	if k := e.known.Load(); k != nil {
-		known = *k
+	var remembered []endpoint
+	if k := e.remembered.Load(); k != nil {
+		remembered = *k
 	}
-	for i := range known {
-		if sameEndpoint(&known[i].EndpointParameters, &p) {
-			return known[i].Endpoint, nil
+	for i := range remembered {
+		if sameEndpoint(&remembered[i].EndpointParameters, &p) {
+			return remembered[i].Endpoint, nil
 		}
 	}
 	resolved, err := e.EndpointResolverV2.ResolveEndpoint(ctx, p)
 	if err == nil {
-		if len(known) == maxEndpoints {
-			known = nil
+		if len(remembered) == maxEndpoints {
+			remembered = nil
 		}
-		now := append(slices.Clip(known), endpoint{p, resolved})
-		e.known.Store(&now) // another one that is lost is resolved again
+		now := append(slices.Clip(remembered), endpoint{p, resolved})
+		e.remembered.Store(&now) // another one that is lost is resolved again
 	}
 	return resolved, err
 }

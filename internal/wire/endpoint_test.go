@@ -65,7 +65,7 @@ func TestEndpointsAreRemembered(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(*e.known.Load()); n > maxEndpoints {
+	if n := len(*e.remembered.Load()); n > maxEndpoints {
 		t.Errorf("%d are remembered", n)
 	}
 }
@@ -97,8 +97,7 @@ func TestOwnResolverIsAsked(t *testing.T) {
 	}
 }
 
-// Short strings that were copied from a page stay what they are when its memory is used for another one, and so do
-// those that were copied from a copy of an item.
+// Copied strings stay as they are when the page's memory is used for another one. So do those of a copied item.
 func TestShortStringsAreCopies(t *testing.T) {
 	read := func(text string) (*Page, []string) {
 		p := newPage(false, true)

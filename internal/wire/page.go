@@ -71,8 +71,8 @@ func (p *Page) Release() {
 	pages.Put(kept)
 }
 
-// shortText is the length up to which copied strings share blocks of memory, and maxTexts the size of a block: so
-// many bytes a short string keeps in memory at most.
+// shortText is the length up to which copied strings share blocks of memory. maxTexts is the size of a block, in bytes:
+// a short string keeps no more in memory.
 const (
 	shortText = 32
 	maxTexts  = 256

@@ -598,7 +598,8 @@ func TestPatches(t *testing.T) {
 	}
 	r = must(p.Patch(f.Count.Increment(-1)).And(p.Address().Add(Event{at, "b"}), p.Address().K("a").Delete()).Exec(ctx,
 		logs))(t)
-	if r.Predicted().Requests != 1 || r.Predicted().Mode != "transaction" { // the incarnation of the element is remembered
+	if r.Predicted().Requests != 1 ||
+		r.Predicted().Mode != "transaction" { // the incarnation of the element is remembered
 		t.Errorf("%v", r)
 	}
 	must(p.Patch(f.Extra.Set(Extra{1, "b"})).Exec(ctx, logs))(t)

@@ -239,7 +239,8 @@ func TestPlanLoadOfExternalValues(t *testing.T) {
 	plan := must(m.PlanLoad(e))(t)
 	var r mapper.Receipt
 	must(m.Load(ctx, m.Key("1"), mapper.ReceiptTo(&r)))(t)
-	if plan.Requests != r.Predicted().Requests || plan.RCU != r.Predicted().RCU || plan.Objects != r.Predicted().Objects ||
+	if plan.Requests != r.Predicted().Requests || plan.RCU != r.Predicted().RCU ||
+		plan.Objects != r.Predicted().Objects ||
 		!strings.Contains(plan.String(), "S3: 1 get, 300 bytes") {
 		t.Errorf("planned %v, and it took %v", plan, &r)
 	}
@@ -658,7 +659,8 @@ func TestResolved(t *testing.T) {
 	copied := there.New(*v)
 	plan := must(there.PlanSave(copied))(t)
 	r := must(there.Save(ctx, copied))(t)
-	if r.Predicted().Requests != plan.Requests || r.Predicted().RCU != plan.RCU || r.Predicted().Objects != plan.Objects {
+	if r.Predicted().Requests != plan.Requests || r.Predicted().RCU != plan.RCU ||
+		r.Predicted().Objects != plan.Objects {
 		t.Errorf("planned %v (%v), and it took %v (%v)", plan, plan.Objects, r, r.Predicted().Objects)
 	}
 	check(&must(there.Load(ctx, there.Key("c")))(t).Value)
@@ -666,7 +668,8 @@ func TestResolved(t *testing.T) {
 	small := there.New(rack{ID: "d", Rolls: map[string]*roll{"x": {Film: copied.Value.Main}}})
 	plan = must(there.PlanSave(small))(t)
 	r = must(there.Save(ctx, small))(t)
-	if r.Predicted().Requests != plan.Requests || r.Predicted().RCU != plan.RCU || r.Predicted().Objects != plan.Objects {
+	if r.Predicted().Requests != plan.Requests || r.Predicted().RCU != plan.RCU ||
+		r.Predicted().Objects != plan.Objects {
 		t.Errorf("planned %v, and it took %v", plan, r)
 	}
 }

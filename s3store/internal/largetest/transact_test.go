@@ -26,7 +26,8 @@ func TestLargeTransact(t *testing.T) {
 	one, two := m.New(albumOf("1", "first")), m.New(albumOf("2", "second"))
 	plan := must(mapper.PlanTransact(m.SavePart(one), m.SavePart(two)))(t)
 	r := must(mapper.Transact(ctx, m.SavePart(one), m.SavePart(two)))(t)
-	if r.Predicted().WCU != plan.WCU || r.Predicted().Requests != plan.Requests || r.Predicted().Objects != plan.Objects ||
+	if r.Predicted().WCU != plan.WCU || r.Predicted().Requests != plan.Requests ||
+		r.Predicted().Objects != plan.Objects ||
 		r.Predicted().Objects.Puts != 2 {
 		t.Errorf("planned %v, and it took %v", plan, r)
 	}

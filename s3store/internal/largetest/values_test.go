@@ -95,7 +95,8 @@ func TestLargeValues(t *testing.T) {
 	r := must(m.Save(ctx, e))(t)
 	t.Log(plan, "\n", r)
 	if plan.Requests != r.Predicted().Requests || plan.WCU != r.Predicted().WCU {
-		t.Errorf("planned %d requests, %v; sent %d, %v", plan.Requests, plan.WCU, r.Predicted().Requests, r.Predicted().WCU)
+		t.Errorf("planned %d requests, %v; sent %d, %v", plan.Requests, plan.WCU, r.Predicted().Requests,
+			r.Predicted().WCU)
 	}
 	if r := must(m.Save(ctx, e))(t); r.Predicted().Requests != 0 {
 		t.Errorf("a second save sent %v", r)
@@ -131,7 +132,8 @@ func TestLargeValues(t *testing.T) {
 	r = must(m.Save(ctx, got))(t)
 	t.Log(r)
 	if plan.Requests != r.Predicted().Requests || plan.WCU != r.Predicted().WCU {
-		t.Errorf("planned %d requests, %v; sent %d, %v", plan.Requests, plan.WCU, r.Predicted().Requests, r.Predicted().WCU)
+		t.Errorf("planned %d requests, %v; sent %d, %v", plan.Requests, plan.WCU, r.Predicted().Requests,
+			r.Predicted().WCU)
 	}
 	check(&got.Value)
 	got.Value.Body, got.Value.Scan, got.Value.Pages = "", nil, nil
