@@ -45,5 +45,5 @@ const ratioText = "How many times as fast as the SDK by hand, for the program al
 	"ms in one process,\nin ten rounds, and the table has the medians. The first column compares with *sdk-same*, " +
 	"the second with *sdk*.\nA run of a migration (package migrate) is compared with the SDK alone that sends the " +
 	"same requests, with as many under\nway, on an engine. `go run . -gate ../docs/design/benchmarks.md` measures " +
-	"again, and fails if a figure of the first column\nis more than 10 % lower in three measurements. There the fastest " +
-	"turns of both sides count, too: a busy machine disturbs them least."
+	"again, and fails if a figure of the first column\nis more than 10 % lower in three measurements. There the " +
+	"fastest turns of both sides count, too: a busy machine disturbs\nthem least."

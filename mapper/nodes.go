@@ -28,12 +28,16 @@ func (n ItemNode[T, R]) Delete() Patch[T] {
 	return newPatch(n.node, expr.Change{Kind: expr.Delete, Item: n.item})
 }
 
-// ElementNode selects one element by its whole key. It is also a query that reads the element, with the
-// methods of [query.Elements].
+// ElementNode selects one element by its whole key. Its Query reads the element.
 type ElementNode[T, E any] struct {
-	query.Elements[T, E]
-	node query.Node[T]
+	node[T]
 	item int
+}
+
+// Query returns the query that reads the element. The node does not have the methods of the query itself: each would be
+// compiled again for each type of elements.
+func (n ElementNode[T, E]) Query() query.Query[T, E] {
+	return query.InternalOf[T, E]{}.Query(door.Key{}, n.node)
 }
 
 // Patch changes fields of the element, which must exist.
@@ -67,8 +71,8 @@ func (internalOf[T, R]) Item(_ door.Key, n query.Node[T], item int) ItemNode[T, 
 }
 
 // Element returns the node of one element. n has the values of all placeholders.
-func (internalOf[T, R]) Element(k door.Key, n query.Node[T], item int) ElementNode[T, R] {
-	return ElementNode[T, R]{query.InternalOf[T, R]{}.Elements(k, n), n, item}
+func (internalOf[T, R]) Element(_ door.Key, n query.Node[T], item int) ElementNode[T, R] {
+	return ElementNode[T, R]{n, item}
 }
 
 // Patch returns a patch of an entity's fields.

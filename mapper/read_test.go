@@ -313,7 +313,7 @@ func TestUnstorableValueIsValueError(t *testing.T) {
 		"gen load":       second(users.Load(ctx, store.UserByID(""))),
 		"gen query":      second(store.UserByID("").Public().Collect(ctx, users)),
 		"gen zero time":  second(users.Load(ctx, store.UserByID("1").Public().AddedAt(time.Time{}))),
-		"gen zero query": second(store.UserByID("1").Public().AddedAt(time.Time{}).Collect(ctx, users)),
+		"gen zero query": second(store.UserByID("1").Public().AddedAt(time.Time{}).Query().Collect(ctx, users)),
 		"heads":          second(query.Of[models.Ticket](tickets.Key("")).Roots().Collect(ctx, tickets)),
 		"zero time":      second(tickets.Load(ctx, tickets.Key("p", time.Time{}, "1"))),
 		"item utf8":      second(m.Load(ctx, m.Key("1").Item("FLAG#\xff"))),

@@ -152,7 +152,7 @@ func ExamplePlayerKeyMatches_Start() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	one, err := start.ID("m3").Collect(ctx, players)
+	one, err := start.ID("m3").Query().Collect(ctx, players)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func ExamplePlayerKey_Titles() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	n, err := models.PlayerByID("ann").Titles().Value("Rookie").Count(ctx, players)
+	n, err := models.PlayerByID("ann").Titles().Value("Rookie").Query().Count(ctx, players)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -393,7 +393,7 @@ func TestSegmentsAndDelimiters(t *testing.T) {
 	if got := must(LogByID("a").Book().Collect(ctx, logs))(t); len(got) != 0 {
 		t.Errorf("another partition: %v", got)
 	}
-	if _, err := k.Book().K("").Collect(ctx, logs); err == nil || !strings.Contains(err.Error(), "{K}") {
+	if _, err := k.Book().K("").Query().Collect(ctx, logs); err == nil || !strings.Contains(err.Error(), "{K}") {
 		t.Errorf("an empty value: %v", err)
 	}
 	for ref, err := range k.U().Reverse().Limit(1).Refs(ctx, logs) {
