@@ -280,7 +280,7 @@ func (r *Receipt) Predicted() *Plan {
 	return r.tally.plan()
 }
 
-// MarshalJSON returns the receipt as JSON, with the plan.
+// MarshalJSON returns the receipt as JSON, with the plan. A receipt that is read from JSON has no plan.
 func (r Receipt) MarshalJSON() ([]byte, error) {
 	type fields Receipt
 	return json.Marshal(struct {

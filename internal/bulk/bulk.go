@@ -152,7 +152,8 @@ type outcome struct {
 func (l *Load) Run(ctx context.Context, next func() *Entity) error {
 	waits, cancel := context.WithCancel(ctx) // sent batches are awaited
 	l.answers = make(chan outcome, l.Parallel)
-	batches, senders := make(chan []*Item), 0 // a sender's stack grows once, and not for each batch
+	batches, started := make(chan []*Item), 0 // a sender's stack grows once, and not for each batch
+	var senders sync.WaitGroup
 	defer func() {
 		close(batches)
 		cancel()
@@ -160,6 +161,7 @@ func (l *Load) Run(ctx context.Context, next func() *Entity) error {
 			o := <-l.answers
 			_ = l.took(ctx, &o) // records the written items
 		}
+		senders.Wait()
 	}()
 	for more := true; ; {
 		for more && l.waiting < l.Window && l.bytes < l.Bytes {
@@ -176,13 +178,13 @@ func (l *Load) Run(ctx context.Context, next func() *Entity) error {
 			if len(batch) == 0 {
 				continue // all of it was abandoned
 			}
-			if l.underway == senders {
-				senders++
-				go func() {
+			if l.underway == started {
+				started++
+				senders.Go(func() {
 					for batch := range batches {
 						l.answers <- l.send(ctx, waits, batch)
 					}
-				}()
+				})
 			}
 			l.underway++
 			batches <- batch

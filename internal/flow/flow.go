@@ -70,7 +70,7 @@ func AtMost(ctx context.Context, parallel, n int, do func(ctx context.Context, i
 	var panicked atomic.Pointer[Panic]
 	group, workers := errgroup.WithContext(ctx)
 	var next atomic.Int64
-	for range min(parallel, n) { // each has one stack, which grows once
+	for range min(max(parallel, 1), n) { // each has one stack, which grows once
 		group.Go(func() error {
 			for workers.Err() == nil { // no other function has failed
 				i := int(next.Add(1)) - 1

@@ -79,8 +79,8 @@ func (c *clock) parse(s string) (time.Time, bool) {
 		second > 59 {
 		return time.Time{}, false
 	}
-	seconds := ((daysSince1970(year, month, day)*24+hour)*60+minute)*60 + second
-	return time.Unix(int64(seconds), int64(nanos)).UTC(), true
+	seconds := int64(daysSince1970(year, month, day))*86400 + int64(hour*3600+minute*60+second)
+	return time.Unix(seconds, int64(nanos)).UTC(), true
 }
 
 // append appends the text of a time in UTC, of the years 0 to 9999.

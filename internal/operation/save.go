@@ -118,25 +118,25 @@ func (p *save) alternatives(plan *write.Plan) func() []write.Alternative {
 	if len(d.Changes) < 2 || len(d.Checks) > 0 || d.Moves || plan.Before != nil {
 		return nil
 	}
+	requests, undeclared := change.Requests(d.Changes), env.Estimate.Undeclared.Of(plan) // as they are known now
 	var stagedPrice func([]*write.Request) write.Alternative
 	if p.choice().Steps != nil {
 		stagedPrice = func(all []*write.Request) write.Alternative {
 			return staging.InsertPrice(env.Model.Now(), all)
 		}
 	}
-	readsRoot := p.checksAdded()
+	readsRoot := p.checksAdded() && slices.ContainsFunc(d.Changes, (*change.Change).IsAddition)
 	return func() []write.Alternative {
-		all := write.Alternatives(plan.Mode, change.Requests(d.Changes), stagedPrice)
-		undeclared := env.Estimate.Undeclared.Of(plan)
+		all := write.Alternatives(plan.Mode, requests, stagedPrice)
 		for i := range all {
-			if all[i].Mode == write.OneByOne && readsRoot &&
-				slices.ContainsFunc(d.Changes, (*change.Change).IsAddition) {
-				all[i].Calls++ // the root item is read
+			a := &all[i]
+			if a.Mode == write.OneByOne && readsRoot {
+				a.Calls++
 			}
-			if all[i].Mode == write.Staged {
-				undeclared = undeclared.Times(2) // the root item is written twice
+			a.WCU = a.WCU.Add(undeclared)
+			if a.Mode == write.Staged {
+				a.WCU = a.WCU.Add(undeclared) // the root item is written twice
 			}
-			all[i].WCU = all[i].WCU.Add(undeclared)
 		}
 		return all
 	}

@@ -779,7 +779,7 @@ func TestInsertResult(t *testing.T) {
 				if q.Put["_a"] == nil || q.Put["_s"] == nil || q.Token == nil {
 					t.Errorf("%s: %+v", q.Place, q)
 				}
-				if want := attr.ItemSize(q.Put); q.NewSize != want {
+				if want := attr.ItemSize(q.Put) + m.Reserved.VersionSize(); q.NewSize != want {
 					t.Errorf("%s has %d bytes, and is sized as %d", q.Place, want, q.NewSize)
 				}
 			}

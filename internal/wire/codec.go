@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"reflect"
 	"strings"
 	"unsafe"
 
@@ -18,6 +19,7 @@ type Codec struct {
 	share      bool
 	headerSets headerSets
 	endpoints  *endpoints
+	alone      bool
 }
 
 // For returns the codec for a client: nil for one that is not the SDK's own, or that
@@ -32,8 +34,14 @@ func For(client any, share bool) *Codec {
 	if !isSupportedProtocol(o.Protocol) {
 		return nil
 	}
-	return &Codec{share: share, endpoints: endpointsOf(&o)}
+	return &Codec{
+		share: share, endpoints: endpointsOf(&o),
+		alone: len(o.APIOptions) == 0 && reflect.ValueOf(o.Interceptors).IsZero(),
+	}
 }
+
+// IsAlone reports whether only the SDK's own code sees a request: the client has no middleware of a program.
+func (c *Codec) IsAlone() bool { return c != nil && c.alone }
 
 // isSupportedProtocol reports whether a protocol is the one that this package was written for.
 func isSupportedProtocol(p smithyhttp.ClientProtocol) bool {

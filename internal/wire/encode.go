@@ -28,6 +28,7 @@ type encoder struct {
 	// items are the items of the puts to come. They are written here, which takes a third of the time of the SDK's
 	// code. It writes an input with empty items, which is made of the fields below.
 	items    []map[string]types.AttributeValue
+	written  int // of the items
 	put      dynamodb.PutItemInput
 	transact dynamodb.TransactWriteItemsInput
 	batch    dynamodb.BatchWriteItemInput
@@ -54,7 +55,7 @@ func encode(in smithy.Serializable, room []byte) (b []byte, ok bool) {
 	e := encoders.Get().(*encoder)
 	e.b, e.open, e.keyed, e.foreign = e.b[:0], e.open[:0], false, false
 	e.withoutItems(in).Serialize(e)
-	b, ok = append(room[:0], e.b...), !e.foreign && len(e.items) == 0
+	b, ok = append(room[:0], e.b...), !e.foreign && e.written == len(e.items)
 	e.forget()
 	if cap(e.b) <= maxEncoder {
 		encoders.Put(e)
@@ -116,12 +117,12 @@ func (e *encoder) withoutItems(in smithy.Serializable) smithy.Serializable {
 
 // forget drops what belongs to an input.
 func (e *encoder) forget() {
-	clear(e.items[:cap(e.items)])
+	clear(e.items)
 	clear(e.parts)
 	clear(e.puts)
 	clear(e.writes)
 	clear(e.requests)
-	e.items, e.parts, e.puts = e.items[:0], e.parts[:0], e.puts[:0]
+	e.items, e.written, e.parts, e.puts = e.items[:0], 0, e.parts[:0], e.puts[:0]
 	e.writes, e.requests = e.writes[:0], e.requests[:0]
 	e.put, e.transact, e.batch = dynamodb.PutItemInput{}, dynamodb.TransactWriteItemsInput{},
 		dynamodb.BatchWriteItemInput{}
@@ -164,9 +165,9 @@ func (e *encoder) WriteStruct(s *smithy.Schema) { e.begin(s, '{', '}') }
 
 func (e *encoder) WriteMap(s *smithy.Schema) {
 	e.begin(s, '{', '}')
-	if len(e.items) > 0 && s.MemberName() == "Item" {
-		e.attributes(e.items[0])
-		e.items = e.items[1:]
+	if e.written < len(e.items) && s.MemberName() == "Item" {
+		e.attributes(e.items[e.written])
+		e.written++
 	}
 }
 func (e *encoder) WriteList(s *smithy.Schema) { e.begin(s, '[', ']') }

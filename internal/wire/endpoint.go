@@ -65,6 +65,7 @@ func (e *endpoints) ResolveEndpoint(ctx context.Context, p dynamodb.EndpointPara
 		if len(remembered) == maxEndpoints {
 			remembered = nil
 		}
+		p.ResourceArn, p.ResourceArnList = clone(p.ResourceArn), slices.Clone(p.ResourceArnList) // those of an input
 		now := append(slices.Clip(remembered), endpoint{p, resolved})
 		e.remembered.Store(&now) // another one that is lost is resolved again
 	}
@@ -80,3 +81,11 @@ func sameEndpoint(a, b *dynamodb.EndpointParameters) bool {
 }
 
 func same[V comparable](a, b *V) bool { return a == b || a != nil && b != nil && *a == *b }
+
+func clone[V any](p *V) *V {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}

@@ -18,8 +18,9 @@ type Page struct {
 	cells []cell
 	// nested are the cells inside lists, sets and maps.
 	nested []cell
-	// texts is where short strings are copied to, side by side.
-	texts []byte
+	// texts is where short strings are copied to, side by side: of pages with blocks, which one goroutine reads.
+	texts  []byte
+	blocks bool
 	// Items are those of a Query, a Scan or a GetItem; Tables those of a BatchGetItem.
 	Items  []Item
 	Tables map[string][]Item
@@ -44,11 +45,11 @@ const maxKept = 4 << 20
 func newPage(share, released bool) *Page {
 	if released {
 		if p, ok := pages.Get().(*Page); ok {
-			p.share = share
+			p.share, p.blocks = share, true
 			return p
 		}
 	}
-	p := &roomy{Page: Page{share: share}}
+	p := &roomy{Page: Page{share: share, blocks: released}}
 	p.Items, p.Page.cells = p.items[:0], p.cells[:0]
 	if !share {
 		p.Page.body, p.Page.side = p.body[:0], p.side[:0]
@@ -82,7 +83,7 @@ const (
 func (p *Page) copied(text string) string {
 	n, used := len(text), len(p.texts)
 	switch {
-	case n > shortText:
+	case n > shortText || !p.blocks:
 		return strings.Clone(text)
 	case n == 0:
 		return ""

@@ -355,3 +355,27 @@ func FuzzWritten(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) { compareWritten(t, 200, body) })
 }
+
+// An encoder keeps nothing of a request that it has written.
+func TestEncoderForgets(t *testing.T) {
+	item := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "a"}}
+	e := new(encoder)
+	for _, in := range []smithy.Serializable{
+		&dynamodb.PutItemInput{Item: item},
+		&dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{Put: &types.Put{Item: item}}}},
+		&dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{
+			"t": {{PutRequest: &types.PutRequest{Item: item}}},
+		}},
+	} {
+		e.withoutItems(in).Serialize(e)
+		if e.written != 1 {
+			t.Errorf("%T: %d items were written", in, e.written)
+		}
+		e.forget()
+		for _, kept := range e.items[:cap(e.items)] {
+			if kept != nil {
+				t.Errorf("%T: an item is kept", in)
+			}
+		}
+	}
+}

@@ -53,7 +53,7 @@ func (v Value) Kind() Kind { return v.cell.kind &^ deferred }
 // Copy is Attributes with strings that are copies, whatever those of the page are.
 func (it Item) Copy() map[string]types.AttributeValue {
 	p := *it.page
-	p.share, p.texts = false, nil
+	p.share, p.blocks, p.texts = false, false, nil
 	it.page = &p
 	return it.Attributes()
 }

@@ -94,16 +94,17 @@ func (r *Request) operate(x *attr.Expression, b *strings.Builder) {
 	}
 }
 
-// whole returns the whole item of a put, which is r.Put with the present version. One that was sent with another
-// version is copied first: who has seen a request may keep it.
-func (r *Request) whole() item.Attributes {
-	if r.Token != nil {
-		if was := r.Put[r.Reserved.Version]; was != nil && was != r.Token {
-			r.Put = maps.Clone(r.Put)
-		}
-		r.Put[r.Reserved.Version] = r.Token
+// whole returns the whole item of a put, with its version. It is a copy, unless nobody but the SDK sees the request:
+// others may keep or change it. Then it is r.Put itself, and only another version is set in a copy.
+func (r *Request) whole(unseen bool) item.Attributes {
+	a := r.Put
+	if was := a[r.Reserved.Version]; !unseen || was != nil && was != r.Token {
+		a = maps.Clone(a)
 	}
-	return r.Put
+	if r.Token != nil {
+		a[r.Reserved.Version] = r.Token
+	}
+	return a
 }
 
 // WholeSize returns the size of the whole item of a put, with its version, in bytes: before and after it is sent.
@@ -123,8 +124,8 @@ func unlessEmpty(text string) *string {
 	return &text
 }
 
-func (r *Request) putInput(now time.Time) *dynamodb.PutItemInput {
-	in := &dynamodb.PutItemInput{TableName: &r.Table.Name, Item: r.whole(), ReturnConsumedCapacity: byIndex}
+func (r *Request) putInput(now time.Time, unseen bool) *dynamodb.PutItemInput {
+	in := &dynamodb.PutItemInput{TableName: &r.Table.Name, Item: r.whole(unseen), ReturnConsumedCapacity: byIndex}
 	if c := new(condition).of(r, now); c.text != nil {
 		in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure = c.text, allOld
 		in.ExpressionAttributeNames, in.ExpressionAttributeValues = c.names, c.values
@@ -139,6 +140,7 @@ type condition struct {
 	text   *string // nil for none
 	names  map[string]string
 	values map[string]types.AttributeValue
+	unseen bool // described at whole
 }
 
 // of sets the condition of a request. It reuses the parts of the request before if they are equal, as
@@ -196,7 +198,7 @@ func (r *Request) transactItem(now time.Time, c *condition) types.TransactWriteI
 	case Put:
 		c.of(r, now)
 		return types.TransactWriteItem{Put: &types.Put{
-			TableName: table, Item: r.whole(), ConditionExpression: c.text,
+			TableName: table, Item: r.whole(c.unseen), ConditionExpression: c.text,
 			ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
 			ReturnValuesOnConditionCheckFailure: allOld,
 		}}

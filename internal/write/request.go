@@ -54,7 +54,7 @@ type Request struct {
 	Header item.Header
 	// Expect is the condition on the stored item.
 	Expect Expect
-	// Put is the whole item of a put. Sending sets its version.
+	// Put is the whole item of a put. Sending may set its version.
 	Put item.Attributes
 	// Late returns further attributes of a put, each time the put is sent. It is used if all of them at
 	// once would need too much memory. nil is none.
@@ -143,7 +143,7 @@ func (r *Request) Prepare() {
 // Added returns the item that the request makes if none exists, with its version.
 func (r *Request) Added() item.Attributes {
 	if r.Put != nil {
-		return r.whole()
+		return r.whole(false)
 	}
 	a := r.Key()
 	for _, list := range [][]item.Assignment{r.Defaults, r.Set} {

@@ -258,7 +258,7 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	}()
 	switch r.Kind {
 	case Put:
-		in := r.putInput(now)
+		in := r.putInput(now, w.s.Wire.IsAlone())
 		if late != nil {
 			in.Item = maps.Clone(in.Item)
 			maps.Copy(in.Item, late)
@@ -267,7 +267,7 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 		if err = e; err == nil {
 			w.table = w.t.charge(out.ConsumedCapacity, w.requests)
 			if r.Return {
-				r.Returned = r.whole()
+				r.Returned = r.whole(false)
 			}
 		}
 	case Update:

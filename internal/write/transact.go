@@ -27,7 +27,7 @@ func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 		ClientRequestToken:     aws.String(rand.Text()),
 		ReturnConsumedCapacity: byIndex,
 	}
-	var c condition
+	c := condition{unseen: s.Wire.IsAlone()}
 	in.TransactItems = make([]types.TransactWriteItem, len(st.Requests))
 	for i, r := range st.Requests {
 		in.TransactItems[i] = r.transactItem(s.Now(), &c)
