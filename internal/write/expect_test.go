@@ -399,8 +399,8 @@ func TestUpdateExpression(t *testing.T) {
 	}
 }
 
-// A put adds its version to its attributes. A client that changes the input changes nothing else: the next attempt, with
-// another version, sends what the first was to send. An update and a delete have only the key.
+// A put adds its version to its attributes. A client that changes the input changes nothing else: the next attempt,
+// with another version, sends what the first was to send. An update and a delete have only the key.
 func TestInputs(t *testing.T) {
 	p := put("A")
 	p.Prepare()

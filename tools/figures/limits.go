@@ -32,7 +32,7 @@ var limits = []limit{
 	{"files that know the outcomes of writes", func(f *figures) int { return f.knows("the outcomes of writes") }, 14},
 	{"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 179},
 	{"packages that a save reaches", func(f *figures) int { return f.Reach[0].Packages }, 22},
-	{"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 122},
+	{"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 123},
 	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 767},
 }
 
