@@ -25,8 +25,8 @@ type encoder struct {
 	// keyed reports that the next value's name is written.
 	keyed   bool
 	foreign bool
-	// items are the items of the puts to come. They are written here, which takes a third of the time of the SDK's
-	// code. It writes an input with empty items, which is made of the fields below.
+	// items are the items of the puts to come. They are written here, which takes little more than half the time of
+	// the SDK's code. It writes an input with empty items, which is made of the fields below.
 	items    []map[string]types.AttributeValue
 	written  int // of the items
 	put      dynamodb.PutItemInput
