@@ -225,7 +225,7 @@ func (r *reader) item() (it Item, ok bool) {
 		a := &r.attributes[id]
 		after = &a.next
 		if a.cell, r.i = plain(r.b, i, a.kind); r.i < 0 {
-			if r.i = i; !r.content1(a) {
+			if r.i = i; !r.special(a) {
 				return it, false
 			}
 		}
@@ -245,8 +245,8 @@ func (r *reader) item() (it Item, ok bool) {
 	return it, true
 }
 
-// content1 reads the value of an attribute that is not plain, from its content on.
-func (r *reader) content1(a *attribute) (ok bool) {
+// special reads the value of an attribute that is not plain, from its content on.
+func (r *reader) special(a *attribute) (ok bool) {
 	if a.kind == B && a.blob != nil && bytes.HasPrefix(r.b[r.i:], a.blob) {
 		a.cell = a.decoded
 		r.i += len(a.blob)

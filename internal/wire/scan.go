@@ -443,7 +443,13 @@ func (s *scanner) inside(k Kind, depth int) (c cell, ok bool) {
 	c.kind = k
 	switch k {
 	case L:
-		c.size, ok = s.elements(depth)
+		c.size = collection
+		ok = s.list(func() bool {
+			e, ok := s.value(depth + 1)
+			c.size += 1 + e.size
+			s.open = append(s.open, e)
+			return ok
+		})
 	case M:
 		c.size, ok = s.object(depth)
 	case SS, NS, BS:
@@ -458,28 +464,6 @@ func (s *scanner) inside(k Kind, depth int) (c cell, ok bool) {
 	c.at, c.n = uint32(len(s.nested)), uint32(len(s.open)-first)
 	s.nested, s.open = append(s.nested, s.open[first:]...), s.open[:first]
 	return c, ok
-}
-
-// elements passes over the elements of a list, and puts them behind those that are open.
-func (s *scanner) elements(depth int) (size uint32, ok bool) {
-	size = collection
-	if !s.is('[') {
-		return 0, false
-	}
-	if s.is(']') {
-		return size, true
-	}
-	for {
-		e, ok := s.value(depth + 1)
-		if !ok {
-			return 0, false
-		}
-		s.open = append(s.open, e)
-		size += 1 + e.size
-		if !s.is(',') {
-			return size, s.is(']')
-		}
-	}
 }
 
 // plainList returns the cell of a list whose elements are plain, without white space, and puts them behind those that
