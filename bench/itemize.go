@@ -34,7 +34,7 @@ func openShared(c *dynamodb.Client, table string) (*Opened, error) {
 }
 
 // with adds the jobs of sessions.
-func (o *Opened) with(sessions *mapper.Mapper[model.Session], by func(string) model.SessionKey) *Opened {
+func (o *Opened) with(sessions *mapper.Mapper[model.Session], by func(string) *model.SessionKey) *Opened {
 	var touched *mapper.Entity[model.Session]
 	fill := o.Fill
 	o.Fill = func(ctx context.Context) (err error) {
@@ -76,7 +76,7 @@ func openReflected(c *dynamodb.Client, table string) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := func(id string) query.Key[reflected] { return m.Key(id) }
+	k := func(id string) *query.Key[reflected] { return m.Key(id) }
 	return opened(m, func(u model.User) reflected { return reflected(u) },
 		func(u *reflected) *model.User { return (*model.User)(u) }, paths[reflected]{
 			user: func(id string) query.Selection[reflected] { return k(id) },
@@ -85,10 +85,10 @@ func openReflected(c *dynamodb.Client, table string) (*Opened, error) {
 				_, err := mapperimpl.Add(handmade.Node(k(id)), 4, nil, w).Exec(ctx, m)
 				return err
 			},
-			month: func(id string) query.Query[reflected, model.Wish] {
+			month: func(id string) *query.Query[reflected, model.Wish] {
 				return query.Of[model.Wish](k(id).Prefix("WISH#2021-11-"))
 			},
-			all: func(id string) query.Query[reflected, model.Wish] {
+			all: func(id string) *query.Query[reflected, model.Wish] {
 				return query.Of[model.Wish](k(id).Prefix("WISH#"))
 			},
 		}), nil
@@ -103,10 +103,10 @@ func ofItemize(m *mapper.Mapper[model.User]) *Opened {
 			_, err := model.UserByID(id).Wishes().Add(w).Exec(ctx, m)
 			return err
 		},
-		month: func(id string) query.Query[model.User, model.Wish] {
+		month: func(id string) *query.Query[model.User, model.Wish] {
 			return model.UserByID(id).Wishes().Month(2021, time.November).Query()
 		},
-		all: func(id string) query.Query[model.User, model.Wish] { return model.UserByID(id).Wishes().Query() },
+		all: func(id string) *query.Query[model.User, model.Wish] { return model.UserByID(id).Wishes().Query() },
 	})
 }
 
@@ -114,7 +114,7 @@ func ofItemize(m *mapper.Mapper[model.User]) *Opened {
 type paths[T any] struct {
 	user, info func(id string) query.Selection[T]
 	add        func(ctx context.Context, id string, w model.Wish) error
-	month, all func(id string) query.Query[T, model.Wish]
+	month, all func(id string) *query.Query[T, model.Wish]
 }
 
 // opened returns the jobs of a mapper. to and of turn a user into the mapper's model and back.

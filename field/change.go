@@ -7,4 +7,4 @@ type Change[R any] struct{ changes []expr.Change }
 
 func changeOf[R any](c expr.Change) Change[R] { return Change[R]{[]expr.Change{c}} }
 
-func (c Change[R]) all() []expr.Change { return c.changes }
+func (c *Change[R]) all() []expr.Change { return c.changes }

@@ -10,14 +10,14 @@ import (
 // Condition is a condition on a record of the type R: on the attributes of its item.
 type Condition[R any] struct{ condition expr.Condition }
 
-// And returns the condition that this one and all others hold.
-func (c Condition[R]) And(more ...Condition[R]) Condition[R] {
-	return Condition[R]{expr.And(untyped(c, more)...)}
+// And returns the condition that all conditions hold.
+func And[R any](first Condition[R], more ...Condition[R]) Condition[R] {
+	return Condition[R]{expr.And(untyped(first, more)...)}
 }
 
-// Or returns the condition that this one or one of the others holds.
-func (c Condition[R]) Or(more ...Condition[R]) Condition[R] {
-	return Condition[R]{expr.Or(untyped(c, more)...)}
+// Or returns the condition that at least one of the conditions holds.
+func Or[R any](first Condition[R], more ...Condition[R]) Condition[R] {
+	return Condition[R]{expr.Or(untyped(first, more)...)}
 }
 
 // Not returns the condition that c does not hold.
@@ -36,7 +36,7 @@ func untyped[R any](first Condition[R], more []Condition[R]) []expr.Condition {
 	return all
 }
 
-func (c Condition[R]) checked() expr.Condition { return c.condition.Checked() }
+func (c *Condition[R]) checked() expr.Condition { return c.condition.Checked() }
 
 // Named returns the handle of an attribute by its name, for projections without generated code. A name
 // that no requested item stores is refused.

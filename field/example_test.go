@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/examples/wishlist/store"
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -20,7 +21,7 @@ func ExampleNumber() {
 	wish := store.WishFields
 	at := time.Date(2021, time.November, 14, 0, 0, 0, 0, time.UTC)
 	cheaper := store.UserByID("6297D15").Public().AddedAt(at).Patch(wish.Price.Set(80)).
-		If(wish.Price.Greater(80).Or(wish.Price.Absent()))
+		If(field.Or(wish.Price.Greater(80), wish.Price.Absent()))
 	plan, err := cheaper.Plan(users)
 	if err != nil {
 		log.Fatal(err)

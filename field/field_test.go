@@ -48,7 +48,9 @@ type address struct{ City string }
 type lines []string
 
 // addresses are the handles of a nested struct.
-var addresses = struct{ City field.String[address, string] }{
+var addresses = struct {
+	City *field.String[address, string]
+}{
 	City: handmade.String("City", "city", func(a *address) *string { return &a.City }),
 }
 
@@ -57,22 +59,22 @@ var addressForm = mapperimpl.Struct(mapperimpl.Funcs[address]{},
 
 // wishes are handles as generated code declares them.
 var wishes = struct {
-	Title   field.String[wish, title]
-	Price   field.Number[wish, float64]
-	Count   field.Number[wish, uint8]
-	Done    field.Bool[wish, bool]
-	AddedAt field.Time[wish, time.Time]
-	Until   field.Time[wish, time.Time]
-	Hash    field.Bytes[wish, []byte]
-	Tags    field.Set[wish, string]
-	Lines   field.List[wish, string]
-	Counts  field.Map[wish, map[string]int8, string, field.Number[wish, int8]]
-	Homes   field.Map[wish, map[title]address, title, field.Struct[wish, address]]
-	Note    field.Value[wish, *string]
-	Home    field.Struct[wish, address]
-	Other   field.Struct[wish, address]
-	Number  field.Value[wish, attributevalue.Number]
-	Text    field.Number[wish, int]
+	Title   *field.String[wish, title]
+	Price   *field.Number[wish, float64]
+	Count   *field.Number[wish, uint8]
+	Done    *field.Bool[wish, bool]
+	AddedAt *field.Time[wish, time.Time]
+	Until   *field.Time[wish, time.Time]
+	Hash    *field.Bytes[wish, []byte]
+	Tags    *field.Set[wish, string]
+	Lines   *field.List[wish, string]
+	Counts  *field.Map[wish, map[string]int8, string, field.Number[wish, int8]]
+	Homes   *field.Map[wish, map[title]address, title, field.Struct[wish, address]]
+	Note    *field.Value[wish, *string]
+	Home    *field.Struct[wish, address]
+	Other   *field.Struct[wish, address]
+	Number  *field.Value[wish, attributevalue.Number]
+	Text    *field.Number[wish, int]
 }{
 	Title:   handmade.String("Title", "title,omitempty", func(w *wish) *title { return &w.Title }),
 	Price:   handmade.Number("Price", "", func(w *wish) *float64 { return &w.Price }),
@@ -101,7 +103,7 @@ var wishes = struct {
 
 // rendered shows a condition with its placeholders replaced.
 func rendered(c field.Condition[wish]) string {
-	u := field.Internal.Condition(door.Key{}, c)
+	u := field.Internal.Condition(door.Key{}, &c)
 	if u.Err != nil {
 		return "error: " + u.Err.Error()
 	}
@@ -182,7 +184,7 @@ func TestConditions(t *testing.T) {
 		{w.Counts.Size().Less(9), `size(counts) < 9`},
 		{w.Homes.Key("x").Where(addresses.City.Equal("Oslo")), `Homes.x.city = "Oslo"`},
 		{
-			w.Home.Where(addresses.City.BeginsWith("O").And(addresses.City.Absent())),
+			w.Home.Where(field.And(addresses.City.BeginsWith("O"), addresses.City.Absent())),
 			`begins_with(Home.city, "O") AND attribute_not_exists(Home.city)`,
 		},
 		{
@@ -192,21 +194,21 @@ func TestConditions(t *testing.T) {
 		{w.Counts.Key("").Equal(1), `error: the condition on Counts[...]: the key of a map's entry is empty, which ` +
 			`DynamoDB does not store`},
 
-		{w.Price.Greater(1).And(w.Done.Equal(true)), `Price > 1 AND Done = true`},
+		{field.And(w.Price.Greater(1), w.Done.Equal(true)), `Price > 1 AND Done = true`},
 		{
-			w.Price.Greater(1).Or(w.Done.Equal(true), w.Title.Exists()),
+			field.Or(w.Price.Greater(1), w.Done.Equal(true), w.Title.Exists()),
 			`Price > 1 OR Done = true OR attribute_exists(title)`,
 		},
 		{
-			w.Price.Greater(1).And(w.Done.Equal(true).Or(w.Title.Exists())),
+			field.And(w.Price.Greater(1), field.Or(w.Done.Equal(true), w.Title.Exists())),
 			`Price > 1 AND (Done = true OR attribute_exists(title))`,
 		},
-		{w.Price.Greater(1).And(), `Price > 1`},
-		{field.Not(w.Price.Greater(1).And(w.Done.Equal(true))), `NOT (Price > 1 AND Done = true)`},
-		{field.Not(w.Done.Equal(true)).And(w.Price.Less(5)), `NOT (Done = true) AND Price < 5`},
+		{field.And(w.Price.Greater(1)), `Price > 1`},
+		{field.Not(field.And(w.Price.Greater(1), w.Done.Equal(true))), `NOT (Price > 1 AND Done = true)`},
+		{field.And(field.Not(w.Done.Equal(true)), w.Price.Less(5)), `NOT (Done = true) AND Price < 5`},
 		{field.Raw[wish](expression.Name("Price").GreaterThan(expression.Value(5))), `Price > 5`},
 		{
-			w.Price.Less(9).And(
+			field.And(w.Price.Less(9),
 				field.Raw[wish](expression.Name("Home.City").Equal(expression.Value("Rome")).
 					And(expression.Name("Price").AttributeExists())),
 			),
@@ -224,7 +226,7 @@ func TestConditions(t *testing.T) {
 				`and 9.9E+125, but not NaN or infinity`,
 		},
 		{
-			w.Price.Less(9).And(w.Count.Between(0, 1)),
+			field.And(w.Price.Less(9), w.Count.Between(0, 1)),
 			`error: the condition on Count: the value would not be stored (omitempty), so that no stored value ` +
 				`equals it: use Absent or Exists`,
 		},
@@ -354,13 +356,14 @@ func TestNothingMade(t *testing.T) {
 	var none field.Condition[record]
 	var handle field.String[record, string]
 	for name, c := range map[string]field.Condition[record]{
-		"zero": none, "not zero": field.Not(none), "zero or zero": none.Or(none), "no field": handle.Equal("a"),
-		"no field, there": handle.Exists(),
+		"zero": none, "not zero": field.Not(none), "zero or zero": field.Or(none, none), "no field": handle.Equal("a"),
+		"no field, there": handle.Exists(), "no field, less": handle.Less("a"),
+		"no field, between": handle.Between("a", "b"),
 	} {
-		if field.Internal.Condition(door.Key{}, c).Err == nil {
+		if field.Internal.Condition(door.Key{}, &c).Err == nil {
 			t.Error(name)
 		}
 	}
 }
 
-func changesOf[R any](c field.Change[R]) []expr.Change { return field.Internal.Changes(door.Key{}, c) }
+func changesOf[R any](c field.Change[R]) []expr.Change { return field.Internal.Changes(door.Key{}, &c) }

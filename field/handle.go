@@ -13,7 +13,9 @@ import (
 )
 
 // handle is the common part of all handle types. Their methods only add types, because the compiler
-// compiles each method once for every field of every model.
+// compiles each method for every type of record and field. A method of the value is compiled for the pointer
+// too. The directive go:noinline saves a fifth of the time in which generated code compiles. Without it the
+// compiler repeats each method in the function that interfaces call.
 type handle struct {
 	row     codec.Row
 	options codec.Options
@@ -35,6 +37,9 @@ func newHandle(r codec.Row) handle {
 
 // fieldPath returns the path to the field.
 func (h *handle) fieldPath() expr.Field {
+	if h == nil {
+		return expr.Field{{}}
+	}
 	if h.entry {
 		return h.under
 	}
@@ -105,9 +110,9 @@ func (h *handle) condition(render func(x *attr.Expression, name string) string) 
 // usable returns an error if the handle belongs to no field.
 func (h *handle) usable() error {
 	switch {
-	case h.err != nil:
+	case h != nil && h.err != nil:
 		return h.err
-	case h.row.Form == nil:
+	case h == nil || h.row.Form == nil:
 		return errNoField
 	}
 	return nil

@@ -7,40 +7,63 @@ import "github.com/itemize/itemize/internal/codec"
 // field of the root item, load the entity and save it with [mapper.Move].
 //
 // [mapper.Move]: https://pkg.go.dev/github.com/itemize/itemize/mapper#Move
-type Key[R, V any] struct{ ordered ordered[R, V] }
+type Key[R, V any] struct{ is handle }
 
-func (h Key[R, V]) of(*R) {}
+//go:noinline
+func (h *Key[R, V]) of(*R) {}
 
-func (h Key[R, V]) row() codec.Row { return h.ordered.row() }
+//go:noinline
+func (h *Key[R, V]) row() codec.Row { return h.is.row }
 
-func (h *Key[R, V]) bind(is handle) { h.ordered.bind(is) }
+//go:noinline
+func (h *Key[R, V]) bind(is handle) { h.is = is }
 
 // Equal is the condition that the field is v.
-func (h *Key[R, V]) Equal(v V) Condition[R] { return h.ordered.Equal(v) }
+//
+//go:noinline
+func (h *Key[R, V]) Equal(v V) Condition[R] { return Condition[R]{h.is.compare(" = ", &v)} }
 
 // NotEqual is the condition that the field is not v.
-func (h *Key[R, V]) NotEqual(v V) Condition[R] { return h.ordered.NotEqual(v) }
+//
+//go:noinline
+func (h *Key[R, V]) NotEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <> ", &v)} }
 
-// In is the condition that the field is one of the values: up to 100.
-func (h *Key[R, V]) In(values ...V) Condition[R] { return h.ordered.In(values...) }
+// In is the condition that the field is one of up to 100 values.
+//
+//go:noinline
+func (h *Key[R, V]) In(values ...V) Condition[R] { return Condition[R]{h.is.in(pointers(values))} }
 
 // Exists is the condition that the field's attribute exists.
-func (h *Key[R, V]) Exists() Condition[R] { return h.ordered.Exists() }
+//
+//go:noinline
+func (h *Key[R, V]) Exists() Condition[R] { return Condition[R]{h.is.call("attribute_exists")} }
 
 // Absent is the condition that the field's attribute is missing.
-func (h *Key[R, V]) Absent() Condition[R] { return h.ordered.Absent() }
+//
+//go:noinline
+func (h *Key[R, V]) Absent() Condition[R] { return Condition[R]{h.is.call("attribute_not_exists")} }
 
 // Less is the condition that the field is less than v.
-func (h *Key[R, V]) Less(v V) Condition[R] { return h.ordered.Less(v) }
+//
+//go:noinline
+func (h *Key[R, V]) Less(v V) Condition[R] { return Condition[R]{h.is.compare(" < ", &v)} }
 
 // LessOrEqual is the condition that the field is at most v.
-func (h *Key[R, V]) LessOrEqual(v V) Condition[R] { return h.ordered.LessOrEqual(v) }
+//
+//go:noinline
+func (h *Key[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <= ", &v)} }
 
 // Greater is the condition that the field is greater than v.
-func (h *Key[R, V]) Greater(v V) Condition[R] { return h.ordered.Greater(v) }
+//
+//go:noinline
+func (h *Key[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.is.compare(" > ", &v)} }
 
-// GreaterOrEqual is the condition that the field is v or greater.
-func (h *Key[R, V]) GreaterOrEqual(v V) Condition[R] { return h.ordered.GreaterOrEqual(v) }
+// GreaterOrEqual is the condition that the field is at least v.
+//
+//go:noinline
+func (h *Key[R, V]) GreaterOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" >= ", &v)} }
 
 // Between is the condition that the field is between two values, inclusive.
-func (h *Key[R, V]) Between(low, high V) Condition[R] { return h.ordered.Between(low, high) }
+//
+//go:noinline
+func (h *Key[R, V]) Between(low, high V) Condition[R] { return Condition[R]{h.is.between(&low, &high)} }

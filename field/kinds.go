@@ -6,24 +6,32 @@ type value[R, V any] = Value[R, V]
 // NotEqual, In, Exists, Absent.
 type Bool[R any, V ~bool] struct{ value[R, V] }
 
-// ordered is the handle of a field with ordered values.
-type ordered[R, V any] struct{ value[R, V] }
+// order has the conditions of a field with ordered values.
+type order[R, V any] struct{ by *handle }
 
 // Less is the condition that the field is less than v.
-func (h *ordered[R, V]) Less(v V) Condition[R] { return Condition[R]{h.is.compare(" < ", &v)} }
+//
+//go:noinline
+func (o *order[R, V]) Less(v V) Condition[R] { return Condition[R]{o.by.compare(" < ", &v)} }
 
 // LessOrEqual is the condition that the field is at most v.
-func (h *ordered[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <= ", &v)} }
+//
+//go:noinline
+func (o *order[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{o.by.compare(" <= ", &v)} }
 
 // Greater is the condition that the field is greater than v.
-func (h *ordered[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.is.compare(" > ", &v)} }
+//
+//go:noinline
+func (o *order[R, V]) Greater(v V) Condition[R] { return Condition[R]{o.by.compare(" > ", &v)} }
 
 // GreaterOrEqual is the condition that the field is at least v.
-func (h *ordered[R, V]) GreaterOrEqual(v V) Condition[R] {
-	return Condition[R]{h.is.compare(" >= ", &v)}
-}
+//
+//go:noinline
+func (o *order[R, V]) GreaterOrEqual(v V) Condition[R] { return Condition[R]{o.by.compare(" >= ", &v)} }
 
 // Between is the condition that the field is between two values, inclusive.
-func (h *ordered[R, V]) Between(low, high V) Condition[R] {
-	return Condition[R]{h.is.between(&low, &high)}
+//
+//go:noinline
+func (o *order[R, V]) Between(low, high V) Condition[R] {
+	return Condition[R]{o.by.between(&low, &high)}
 }

@@ -14,6 +14,8 @@ type Map[R, M any, K comparable, H any] struct{ value[R, M] }
 
 // Key returns the handle of the entry with a key. A change of the entry requires that the map is
 // stored, or creates the map with that entry.
+//
+//go:noinline
 func (h *Map[R, M, K, H]) Key(k K) *H {
 	e := new(H)
 	any(e).(binder).bind(h.is.at(k))
@@ -21,7 +23,9 @@ func (h *Map[R, M, K, H]) Key(k K) *H {
 }
 
 // Size is the number of entries, for comparisons.
-func (h *Map[R, M, K, H]) Size() Size[R] { return Size[R]{&h.is} }
+//
+//go:noinline
+func (h *Map[R, M, K, H]) Size() *Size[R] { return &Size[R]{&h.is} }
 
 // at returns the handle of an entry.
 func (h *handle) at(k any) handle {

@@ -14,15 +14,25 @@ type number = codec.Number
 
 // Number is the handle of an integer or a float.
 // It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
-type Number[R any, V number] struct{ ordered[R, V] }
+type Number[R any, V number] struct {
+	value[R, V]
+	order[R, V]
+}
+
+//go:noinline
+func (h *Number[R, V]) bind(is handle) { h.is, h.order.by = is, &h.is }
 
 // Increment adds to the field. A missing field counts as 0.
+//
+//go:noinline
 func (h *Number[R, V]) Increment(by V) Change[R] {
 	return changeOf[R](h.is.increment(&by, decimal(&by)))
 }
 
 // Decrement subtracts from the field. For an unsigned field it requires that the result is not
 // negative.
+//
+//go:noinline
 func (h *Number[R, V]) Decrement(by V) Change[R] {
 	return changeOf[R](h.is.increment(&by, negative(decimal(&by))))
 }

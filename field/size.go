@@ -14,19 +14,29 @@ import (
 type Size[R any] struct{ of *handle }
 
 // Equal is the condition that the size is n.
-func (s Size[R]) Equal(n int) Condition[R] { return Condition[R]{s.of.size(" = ", n)} }
+//
+//go:noinline
+func (s *Size[R]) Equal(n int) Condition[R] { return Condition[R]{s.of.size(" = ", n)} }
 
 // Less is the condition that the size is less than n.
-func (s Size[R]) Less(n int) Condition[R] { return Condition[R]{s.of.size(" < ", n)} }
+//
+//go:noinline
+func (s *Size[R]) Less(n int) Condition[R] { return Condition[R]{s.of.size(" < ", n)} }
 
 // LessOrEqual is the condition that the size is at most n.
-func (s Size[R]) LessOrEqual(n int) Condition[R] { return Condition[R]{s.of.size(" <= ", n)} }
+//
+//go:noinline
+func (s *Size[R]) LessOrEqual(n int) Condition[R] { return Condition[R]{s.of.size(" <= ", n)} }
 
 // Greater is the condition that the size is greater than n.
-func (s Size[R]) Greater(n int) Condition[R] { return Condition[R]{s.of.size(" > ", n)} }
+//
+//go:noinline
+func (s *Size[R]) Greater(n int) Condition[R] { return Condition[R]{s.of.size(" > ", n)} }
 
 // GreaterOrEqual is the condition that the size is at least n.
-func (s Size[R]) GreaterOrEqual(n int) Condition[R] { return Condition[R]{s.of.size(" >= ", n)} }
+//
+//go:noinline
+func (s *Size[R]) GreaterOrEqual(n int) Condition[R] { return Condition[R]{s.of.size(" >= ", n)} }
 
 func (h *handle) size(operator string, n int) expr.Condition {
 	by := &types.AttributeValueMemberN{Value: strconv.Itoa(n)}

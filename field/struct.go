@@ -13,12 +13,15 @@ import (
 // NotEqual, In, Exists, Absent.
 type Struct[R, S any] struct{ value[R, S] }
 
+//go:noinline
 func (h *Struct[R, S]) bind(is handle) {
 	is.pointer = is.row.Form != nil && is.row.Form.Pointer != nil
 	h.is = is
 }
 
 // Change changes fields of the struct and leaves the others unchanged.
+//
+//go:noinline
 func (h *Struct[R, S]) Change(changes ...Change[S]) Change[R] {
 	var all []expr.Change
 	for _, c := range changes {
@@ -28,6 +31,8 @@ func (h *Struct[R, S]) Change(changes ...Change[S]) Change[R] {
 }
 
 // Where returns a condition on the fields of the struct.
+//
+//go:noinline
 func (h *Struct[R, S]) Where(c Condition[S]) Condition[R] {
 	return Condition[R]{h.is.where(c.checked())}
 }

@@ -21,7 +21,7 @@ type Decoded[T any] struct {
 	Field string
 	Root  bool
 	// Entity selects the entity of the item, to load or patch it.
-	Entity query.Key[T]
+	Entity *query.Key[T]
 	// Value has the fields that the item holds: key fields and its own fields. For an element, its
 	// slice or map has that element only. Value is nil for an item of another model.
 	Value *T
@@ -70,7 +70,7 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 		return out, nil
 	}
 	out.Field, out.Root, out.Value, out.External = d.Kind.Name, m.engine.model.IsRoot(d.Kind), v, externalOf(&d.Image)
-	out.Entity = query.InternalOf[T, T]{}.Key(door.Key{}, m.engine.model.Schema, d.of)
+	out.Entity = new(query.InternalFor[T]).Key(door.Key{}, m.engine.model.Schema, d.of)
 	return out, nil
 }
 

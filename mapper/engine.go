@@ -108,10 +108,10 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 	return g, g.caches(s.cache)
 }
 
-// isNil reports whether a client is nil, or a nil pointer.
-func isNil(client Client) bool {
-	v := reflect.ValueOf(client)
-	return client == nil || v.Kind() == reflect.Pointer && v.IsNil()
+// isNil reports whether an interface is nil, or a nil pointer.
+func isNil(a any) bool {
+	v := reflect.ValueOf(a)
+	return a == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // minCursorKey is the smallest size of a key that encrypts cursors, in bytes.

@@ -116,7 +116,7 @@ func (s *state) loaded(path []int) bool {
 // set sets the state and the selection of the entity.
 func (e *Entity[T]) set(s *state) {
 	e.state = s
-	e.node = query.InternalOf[T, T]{}.Node(door.Key{}, s.Selection)
+	e.node = *new(query.InternalOf[T]).Node(door.Key{}, s.Selection)
 }
 
 // owns refuses an entity of another mapper.

@@ -24,7 +24,7 @@ func CodecOf[T any](m codec.GeneratedModel[T]) codec.Model {
 	if err != nil {
 		panic(err)
 	}
-	return codec.New(e, m.ItemizeCodec(nil).Table.Untyped(), nil)
+	return codec.New(e, m.ItemizeCodec(nil).Table.Form, nil)
 }
 
 // Unchanged returns an error unless an entity is recognized as unchanged.

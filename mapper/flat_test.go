@@ -27,7 +27,7 @@ func newMapper[T any](t testing.TB, hash, sort string) *mapper.Mapper[T] {
 	return m
 }
 
-func slice[T, E any](t testing.TB, m *mapper.Mapper[T], q query.Query[T, E]) []E {
+func slice[T, E any](t testing.TB, m *mapper.Mapper[T], q *query.Query[T, E]) []E {
 	t.Helper()
 	return must(q.Collect(context.Background(), m))(t)
 }
@@ -202,7 +202,7 @@ func TestFlatModelPrefixIsRoot(t *testing.T) {
 		return m
 	}
 	q := query.Of[models.Bare](bare.Key())
-	for _, q := range []query.Query[models.Bare, models.Bare]{q, q.Reverse()} {
+	for _, q := range []*query.Query[models.Bare, models.Bare]{q, q.Reverse()} {
 		got := slice(t, bare, q)
 		if d := cmp.Diff(byName(want), byName(got), opts); d != "" || len(got) != len(want) {
 			t.Errorf("%d entities: %s", len(got), d)

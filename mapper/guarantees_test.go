@@ -179,13 +179,13 @@ func TestPatchMakesItemOnlyInLiveEntity(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[visited](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	hits := handmade.Number[visited, int]("Hits", "", func(x *visited) *int { return &x.Hits })
-	stats := func(id string) mapper.ItemPatch[visited, visited] {
+	stats := func(id string) *mapper.ItemPatch[visited, visited] {
 		return mapperimpl.Item[visited, visited](m.Key(id).Item("STATS"), 1).Patch(hits.Increment(1))
 	}
-	set := func(id string) mapper.ItemPatch[visited, visited] {
+	set := func(id string) *mapper.ItemPatch[visited, visited] {
 		return mapperimpl.Item[visited, visited](m.Key(id).Item("STATS"), 1).Patch(hits.Set(5))
 	}
-	for name, p := range map[string]mapper.ItemPatch[visited, visited]{
+	for name, p := range map[string]*mapper.ItemPatch[visited, visited]{
 		"an increment": stats("nobody"), "a set": set("nobody"),
 		"set if absent": mapperimpl.Item[visited, visited](m.Key("nobody").Item("STATS"), 1).Patch(hits.SetIfAbsent(5)),
 	} {

@@ -82,8 +82,8 @@ type counted struct {
 }
 
 var countedFields = struct {
-	Note  field.String[counted, string]
-	Count field.Number[counted, int]
+	Note  *field.String[counted, string]
+	Count *field.Number[counted, int]
 }{
 	handmade.String("Note", "", func(x *counted) *string { return &x.Note }),
 	handmade.Number("Count", "", func(x *counted) *int { return &x.Count }),
@@ -104,7 +104,7 @@ func TestPatchLeavesItemOutOfNewIndex(t *testing.T) {
 	m := indexed[counted](t, nil)
 	old := must(mapper.New[before](enginetest.Start(t).Client(), mapper.Table(tables.Of(m)[0].Name)))(t)
 	must(old.Save(ctx, old.New(before{ID: "1", Name: "n", Count: 5, Note: "x"})))(t)
-	p := mapperimpl.Item[counted, counted](m.Key("1").Item("STATS"), 1).Patch(countedFields.Note.Set("y")).Patch
+	p := &mapperimpl.Item[counted, counted](m.Key("1").Item("STATS"), 1).Patch(countedFields.Note.Set("y")).Patch
 	must(p.Exec(ctx, m))(t)
 	if got := storedIn(t, m, "CS")["STATS"]; got != "" && got != "0000000005" {
 		t.Errorf("the item with the count 5 has the key %q", got)
@@ -126,7 +126,7 @@ type texty struct {
 	Due  time.Time `ddb:"sk=HEAD" dynamodbav:",unixtime"`
 }
 
-var textyFields = struct{ Word, Sort, Name field.String[texty, string] }{
+var textyFields = struct{ Word, Sort, Name *field.String[texty, string] }{
 	handmade.String("Word", "", func(x *texty) *string { return &x.Word }),
 	handmade.String("Sort", "", func(x *texty) *string { return &x.Sort }),
 	handmade.String("Name", "", func(x *texty) *string { return &x.Name }),
@@ -217,8 +217,8 @@ type coarse struct {
 }
 
 var coarseFields = struct {
-	Name field.String[coarse, string]
-	By   field.String[coarseLine, string]
+	Name *field.String[coarse, string]
+	By   *field.String[coarseLine, string]
 }{
 	handmade.String("Name", "", func(x *coarse) *string { return &x.Name }),
 	handmade.String("By", "", func(x *coarseLine) *string { return &x.By }),
@@ -252,7 +252,7 @@ func TestIndexRangeByStoredInstant(t *testing.T) {
 	) func() (int, error) {
 		return func() (int, error) { x, err := q.Collect(ctx, m); return len(x), err }
 	}
-	linesOf := func(q query.Query[coarse, coarseLine]) func() (int, error) {
+	linesOf := func(q *query.Query[coarse, coarseLine]) func() (int, error) {
 		return func() (int, error) { x, err := q.Collect(ctx, m); return len(x), err }
 	}
 	day := m.Index("byDay").Between(from, to)
@@ -272,7 +272,7 @@ func TestIndexRangeByStoredInstant(t *testing.T) {
 	words := m.Index("byWordDay", "w").Between(from, to)
 	count("words", 2, linesOf(lines(words).Fetch()))
 	count("words, fetched, counted", 2, func() (int, error) { return lines(words).Fetch().Count(ctx, m) })
-	count("words, projected", 2, linesOf(lines(words).Project(&coarseFields.By).Fetch()))
+	count("words, projected", 2, linesOf(lines(words).Project(coarseFields.By).Fetch()))
 }
 
 // inverted has an index of the table's own keys, the other way round.
@@ -294,7 +294,7 @@ func TestPatchMakesEntryInIndexOfTableKeys(t *testing.T) {
 	m := indexed[inverted](t, nil)
 	must(m.Save(ctx, m.New(inverted{ID: "1", Name: "n"})))(t)
 	note := handmade.String("Note", "", func(x *inverted) *string { return &x.Note })
-	p := mapperimpl.Item[inverted, inverted](m.Key("1").Item("NOTE"), 1).Patch(note.Set("x")).Patch
+	p := &mapperimpl.Item[inverted, inverted](m.Key("1").Item("NOTE"), 1).Patch(note.Set("x")).Patch
 	plan := must(p.Plan(m))(t)
 	r := must(p.Exec(ctx, m))(t)
 	for name, got := range r.Consumed.Indexes {
@@ -350,7 +350,7 @@ func TestPatchByCoarseKeyMakesNoIndexKeys(t *testing.T) {
 	must(m.Save(ctx, m.New(mixed{At: monday, ID: "1", State: "open"})))(t)
 	midnight := monday.Truncate(24 * time.Hour)
 	state := handmade.String("State", "", func(x *mixed) *string { return &x.State })
-	p := mapperimpl.Item[mixed, mixed](m.Key(midnight, "1").Item("HEAD"), 0).Patch(state.Set("closed")).Patch
+	p := &mapperimpl.Item[mixed, mixed](m.Key(midnight, "1").Item("HEAD"), 0).Patch(state.Set("closed")).Patch
 	if _, err := p.Exec(ctx, m); err != nil {
 		t.Log(err) // a refusal would do
 	}

@@ -21,9 +21,9 @@ import (
 )
 
 var issueFields = struct {
-	State, Owner, Text field.String[issue, string]
-	Weight             field.Number[issue, int]
-	Opened             field.Time[issue, time.Time]
+	State, Owner, Text *field.String[issue, string]
+	Weight             *field.Number[issue, int]
+	Opened             *field.Time[issue, time.Time]
 }{
 	handmade.String("State", "", func(x *issue) *string { return &x.State }),
 	handmade.String("Owner", "", func(x *issue) *string { return &x.Owner }),
@@ -33,7 +33,7 @@ var issueFields = struct {
 }
 
 var issueTextFields = struct {
-	By, Words field.String[issueText, string]
+	By, Words *field.String[issueText, string]
 }{
 	handmade.String("By", "", func(x *issueText) *string { return &x.By }),
 	handmade.String("Words", "", func(x *issueText) *string { return &x.Words }),
@@ -202,16 +202,16 @@ func (x *issues) step(ctx context.Context) {
 func (x *issues) patch(ctx context.Context, id string, e *mapper.Entity[issue]) {
 	f := issueFields
 	head := mapperimpl.Item[issue, issue](x.m.Key(id).Item("HEAD"), 0)
-	var p mapper.Patch[issue]
+	var p *mapper.Patch[issue]
 	switch x.r.IntN(7) {
 	case 0:
-		p = head.Patch(f.State.Set(x.one("", "open", "closed")), f.Opened.Set(x.at())).Patch
+		p = &head.Patch(f.State.Set(x.one("", "open", "closed")), f.Opened.Set(x.at())).Patch
 	case 1:
-		p = head.Patch(f.Owner.Set(x.one("", "ann", "eve"))).Patch
+		p = &head.Patch(f.Owner.Set(x.one("", "ann", "eve"))).Patch
 	case 2:
-		p = head.Patch(f.Weight.Increment(1)).Patch
+		p = &head.Patch(f.Weight.Increment(1)).Patch
 	case 3:
-		p = head.Patch(f.Text.Set(x.text(6000)), f.Owner.Remove()).Patch
+		p = &head.Patch(f.Text.Set(x.text(6000)), f.Owner.Remove()).Patch
 	case 4:
 		x.serial++
 		p = handmade.Elements[issue, issueText]{Node: x.m.Key(id).Prefix("TEXT#"), Item: 1}.
@@ -229,9 +229,9 @@ func (x *issues) patch(ctx context.Context, id string, e *mapper.Entity[issue]) 
 		case 0:
 			p = node.Delete()
 		case 1:
-			p = node.Patch(issueTextFields.By.Set(x.one("", "zoe"))).Patch
+			p = &node.Patch(issueTextFields.By.Set(x.one("", "zoe"))).Patch
 		case 2:
-			p = node.Patch(issueTextFields.Words.Set(x.text(3000))).Patch
+			p = &node.Patch(issueTextFields.Words.Set(x.text(3000))).Patch
 		}
 	}
 	plan := must(p.Plan(x.m))(x)
@@ -243,7 +243,7 @@ func (x *issues) patch(ctx context.Context, id string, e *mapper.Entity[issue]) 
 // compare compares the results of the indexes with the entities.
 func (x *issues) compare(ctx context.Context) {
 	x.Helper()
-	look := func(name string, got query.Query[issue, issue], want func(*issue) bool) {
+	look := func(name string, got *query.Query[issue, issue], want func(*issue) bool) {
 		x.Helper()
 		var ids, all []string
 		for v, err := range got.All(ctx, x.m) {
@@ -312,7 +312,7 @@ func TestIndexesAtRandom(t *testing.T) {
 	t.Logf("%d writes", x.written)
 }
 
-func (x *issues) textNode(id string, at time.Time) mapper.ElementNode[issue, issueText] {
+func (x *issues) textNode(id string, at time.Time) *mapper.ItemNode[issue, issueText] {
 	of := mapperimpl.Entity[issue](mapperimpl.StringValue(id))
 	return mapperimpl.Element[issue, issueText](mapperimpl.Items(of, 1, 2, mapperimpl.TimeValue(at)), 1)
 }

@@ -99,7 +99,7 @@ func TestIndexQueries(t *testing.T) {
 			m.New(issueOf(fmt.Sprint(i), state, owner, 100-i, at,
 				issueText{At: at, By: "bob", Words: fmt.Sprint("words ", i)}))))(t)
 	}
-	ids := func(q query.Query[issue, issue]) string {
+	ids := func(q *query.Query[issue, issue]) string {
 		t.Helper()
 		var all []string
 		for _, x := range must(q.Collect(ctx, m))(t) {

@@ -226,24 +226,24 @@ func (x *zooRun[T]) step(ctx context.Context) {
 }
 
 func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
-	str := func(name string) field.String[T, string] {
+	str := func(name string) *field.String[T, string] {
 		return handmade.String(name, "", func(v *T) *string { return zooString(v, name) })
 	}
 	rank := handmade.Number("Rank", "", func(v *T) *int { return zooInt(v) })
 	owner, name, note, kind := str("Owner"), str("Name"), str("Note"), str("Kind")
 	head := mapperimpl.Item[T, T](x.m.Key(id).Item("HEAD"), 0)
 	noteItem := mapperimpl.Item[T, T](x.m.Key(id).Item("NOTE"), 1)
-	var p mapper.Patch[T]
+	var p *mapper.Patch[T]
 	what := ""
 	switch x.r.IntN(11) {
 	case 0:
-		what, p = "owner", head.Patch(owner.Set(x.one("", "ann", "eve"))).Patch
+		what, p = "owner", &head.Patch(owner.Set(x.one("", "ann", "eve"))).Patch
 	case 1:
-		what, p = "rank+name", head.Patch(name.Set(x.text(2000)), owner.SetIfAbsent("zed")).Patch
+		what, p = "rank+name", &head.Patch(name.Set(x.text(2000)), owner.SetIfAbsent("zed")).Patch
 	case 2:
-		what, p = "kind+rank", head.Patch(kind.Set(x.one("", "a", "b")), rank.Set(x.r.IntN(5))).Patch
+		what, p = "kind+rank", &head.Patch(kind.Set(x.one("", "a", "b")), rank.Set(x.r.IntN(5))).Patch
 	case 3:
-		what, p = "note", noteItem.Patch(note.Set(x.one("q", x.text(3000)))).Patch
+		what, p = "note", &noteItem.Patch(note.Set(x.one("q", x.text(3000)))).Patch
 	case 4:
 		what, p = "note delete", noteItem.Delete()
 	case 5:

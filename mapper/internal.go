@@ -35,6 +35,11 @@ func (internal) RootInTransaction(_ door.Key) WriteOption {
 	return writeFunc(func(o *operation.Options) { o.RootInTransaction = true })
 }
 
+// Detach makes a new entity one that was not read from its items. It cannot be saved.
+func (internal) Detach(_ door.Key, e any) { e.(interface{ detach() }).detach() }
+
+func (e *Entity[T]) detach() { e.state.notStored = true }
+
 // Collector returns the collector of a *Mapper. It returns an error if no value of the model can be external.
 func (internal) Collector(_ door.Key, m any) (*large.Collector, error) {
 	return engineOf(m).collector()

@@ -45,7 +45,7 @@ func newMapper[T any](client Client, e *schema.Entity, form *codec.Form, options
 	if err != nil {
 		return nil, err
 	}
-	return &Mapper[T]{source: query.InternalOf[T, T]{}.Source(door.Key{}, g), engine: g}, nil
+	return &Mapper[T]{source: new(query.InternalFor[T]).Source(door.Key{}, g), engine: g}, nil
 }
 
 // formOf returns the form in the model's generated code, nil if there is none.
@@ -59,7 +59,7 @@ func formOf[T any](e *schema.Entity) (*codec.Form, error) {
 		return nil, fmt.Errorf("%s: its generated code is of another layout of the model: run go generate",
 			e.Label())
 	}
-	return g.Table.Untyped(), nil
+	return g.Table.Form, nil
 }
 
 // resolved returns a selection with its parts.
@@ -69,7 +69,7 @@ func (m *Mapper[T]) resolved(s query.Selection[T]) selection.Selection {
 
 // specOf returns a selection as data.
 func specOf[T any](s query.Selection[T]) selection.Selection {
-	return query.InternalOf[T, T]{}.Spec(door.Key{}, s)
+	return new(query.InternalOf[T]).Spec(door.Key{}, s)
 }
 
 // New returns an entity that is not stored yet. Its first Save inserts it.
@@ -87,17 +87,17 @@ func (m *Mapper[T]) New(value T) *Entity[T] {
 // Key selects an entity by the values of its placeholders: those of the partition key, and in a flat
 // model then those of the sort key. In a flat model, fewer values select all entities that share them,
 // for a query.
-func (m *Mapper[T]) Key(values ...any) query.Key[T] {
-	return query.InternalOf[T, T]{}.Key(door.Key{}, m.engine.model.Schema, m.engine.model.Select(values))
+func (m *Mapper[T]) Key(values ...any) *query.Key[T] {
+	return new(query.InternalFor[T]).Key(door.Key{}, m.engine.model.Schema, m.engine.model.Select(values))
 }
 
 // Index selects items of a declared secondary index, for query.Of: elements, or entities of the model.
 // The values are those of the placeholders in the partition key, and of the first ones in the sort key.
 // name is the name of the index. If the index holds several kinds of items it is "index/item", with the
 // Field of an [ItemPlan] as the item.
-func (m *Mapper[T]) Index(name string, values ...any) query.Index[T] {
+func (m *Mapper[T]) Index(name string, values ...any) *query.Index[T] {
 	s := m.engine.model.SelectIndex(name, values)
-	return query.InternalOf[T, T]{}.Index(door.Key{}, s, func(b selection.Bounds) selection.Selection {
+	return new(query.InternalFor[T]).Index(door.Key{}, s, func(b selection.Bounds) selection.Selection {
 		return m.engine.model.Narrow(s, b)
 	})
 }

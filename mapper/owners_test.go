@@ -132,9 +132,10 @@ func TestEmptySelections(t *testing.T) {
 	ctx := context.Background()
 	users, _ := newUsers(t)
 	var none *mapper.Entity[user]
-	var key query.Key[user]
+	key := &query.Key[user]{}
 	for name, sel := range map[string]query.Selection[user]{
-		"nil entity": none, "empty entity": &mapper.Entity[user]{}, "empty key": key, "empty node": query.Node[user]{},
+		"nil entity": none, "nil key": (*query.Key[user])(nil), "empty entity": &mapper.Entity[user]{},
+		"empty key": key, "empty node": &query.Node[user]{},
 		"prefix of an empty key": key.Prefix("U#"), "item of an empty key": key.Item("U#"),
 		"table of an empty key": key.Table("x"),
 		"no UTF-8":              users.Key("1").Prefix("U#\xff#"), "no UTF-8 item": users.Key("1").Item("\xff"),

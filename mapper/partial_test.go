@@ -63,7 +63,7 @@ func TestPartialSaveLeavesTheRestAlone(t *testing.T) {
 	users, r := newUsers(t)
 	seed := draws.Seed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	selections := func(k query.Key[user]) map[string]query.Selection[user] {
+	selections := func(k *query.Key[user]) map[string]query.Selection[user] {
 		return map[string]query.Selection[user]{
 			"U#":                          k.Prefix("U#"),
 			"U#Address#":                  k.Prefix("U#Address#"),

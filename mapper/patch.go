@@ -3,6 +3,7 @@ package mapper
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/itemize/itemize/field"
@@ -36,48 +37,43 @@ type Patch[T any] struct{ is entityPatch }
 // Patcher is a patch of an entity of the model T: a Patch, or a type that embeds it.
 type Patcher[T any] interface{ patchOf(*T) entityPatch }
 
-func (p Patch[T]) patchOf(*T) entityPatch { return p.is }
+func (p *Patch[T]) patchOf(*T) entityPatch { return p.is }
 
 // And joins patches of the same entity.
-func (p Patch[T]) And(more ...Patcher[T]) Patch[T] {
+func (p *Patch[T]) And(more ...Patcher[T]) *Patch[T] {
+	is := p.is
 	for _, o := range more {
-		if o == nil {
-			o = Patch[T]{entityPatch{changes: []expr.Change{{Err: errors.New("a patch of And is nil: make one with " +
-				"a node of generated code")}}}}
+		next := nilPatch
+		if !isNil(o) {
+			next = o.patchOf(nil)
 		}
-		p.is = p.is.and(o.patchOf(nil))
+		is = is.and(next)
 	}
-	return p
+	return &Patch[T]{is}
 }
+
+var nilPatch = failed(errors.New("a patch of And is nil: make one with a node of generated code"))
 
 // Upsert lets the changes so far create the root item, or replace the element that they add. Patches
 // that And joins later keep their requirements. An element that is changed must exist.
-func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.upsert()} }
+func (p *Patch[T]) Upsert() *Patch[T] { return &Patch[T]{p.is.upsert()} }
 
 // IfEntityExists reads the root item after the patch, also if the patch only updates or deletes. If the
 // entity is not live, the error is ErrNotFound, although the patch was written. In a transaction of
 // several parts it is a check of the root item.
-func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(expr.IfEntity)} }
+func (p *Patch[T]) IfEntityExists() *Patch[T] { return &Patch[T]{p.is.with(expr.IfEntity)} }
 
-// Exec writes the patch. An increment is never sent again after a lost answer: the error is an
-// *OutcomeUnknownError. With ExactlyOnce DynamoDB recognizes a repetition for ten minutes, at the
-// double price. Other write options are refused.
-func (p Patch[T]) Exec(ctx context.Context, m *Mapper[T], options ...WriteOption) (*Receipt, error) {
-	if m == nil || m.engine == nil {
-		return &Receipt{}, errNoMapper
-	}
-	return m.engine.patch(ctx, p.is, options)
+// Exec writes the patch. m is the model's *Mapper. An increment is never sent again after a lost answer:
+// the error is an *OutcomeUnknownError. With ExactlyOnce DynamoDB recognizes a repetition for ten
+// minutes, at the double price. Other write options are refused.
+func (p *Patch[T]) Exec(ctx context.Context, m query.Source[T], options ...WriteOption) (*Receipt, error) {
+	return p.is.exec(ctx, m, options)
 }
 
 // Plan returns the requests and the predicted cost of Exec. It does no I/O.
-func (p Patch[T]) Plan(m *Mapper[T], options ...WriteOption) (*Plan, error) {
-	if m == nil || m.engine == nil {
-		return nil, errNoMapper
-	}
-	return m.engine.planPatch(p.is, options)
+func (p *Patch[T]) Plan(m query.Source[T], options ...WriteOption) (*Plan, error) {
+	return p.is.plan(m, options)
 }
-
-var errNoMapper = errors.New("the patch has no mapper: pass the model's *mapper.Mapper")
 
 // ItemPatch is a patch of one item, or of the fields of one entity. R is the type of its record. It has
 // the methods of [Patch] too: And, Exec, Plan, PatchPart.
@@ -90,51 +86,41 @@ type ItemPatch[T, R any] struct {
 // Return sets v to the fields of the item after the write. The patch must be one plain request for one
 // item: no And with other items, no ExactlyOnce. After a lost answer, v has the fields that the
 // resolving read found.
-func (p ItemPatch[T, R]) Return(v *R) ItemPatch[T, R] {
-	if v == nil {
-		p.is = p.is.and(entityPatch{changes: []expr.Change{{Err: errors.New("the pointer of Return is nil: pass " +
-			"one that receives the item's fields")}}})
-	}
-	p.is.returns = append(slices.Clip(p.is.returns), func(rec any) {
-		if r, ok := rec.(*R); ok && v != nil {
-			*v = *r
-		}
-	})
-	return p
+func (p *ItemPatch[T, R]) Return(v *R) *ItemPatch[T, R] {
+	return &ItemPatch[T, R]{Patch[T]{p.is.returning(v)}, p.item}
 }
 
 // If adds conditions on the stored item.
-func (p ItemPatch[T, R]) If(conditions ...field.Condition[R]) ItemPatch[T, R] {
+func (p *ItemPatch[T, R]) If(conditions ...field.Condition[R]) *ItemPatch[T, R] {
+	is := p.is
 	for _, c := range conditions {
-		p.is = p.is.onlyIf(p.item, field.Internal.Condition(door.Key{}, c))
+		is = is.onlyIf(p.item, field.Internal.Condition(door.Key{}, &c))
 	}
-	return p
+	return &ItemPatch[T, R]{Patch[T]{is}, p.item}
 }
 
 // Upsert is [Patch.Upsert] for a patch with conditions.
-func (p ItemPatch[T, R]) Upsert() ItemPatch[T, R] {
-	p.is = p.is.upsert()
-	return p
+func (p *ItemPatch[T, R]) Upsert() *ItemPatch[T, R] {
+	return &ItemPatch[T, R]{Patch[T]{p.is.upsert()}, p.item}
 }
 
 // IfEntityExists is [Patch.IfEntityExists] for a patch with conditions.
-func (p ItemPatch[T, R]) IfEntityExists() ItemPatch[T, R] {
-	p.is = p.is.with(expr.IfEntity)
-	return p
+func (p *ItemPatch[T, R]) IfEntityExists() *ItemPatch[T, R] {
+	return &ItemPatch[T, R]{Patch[T]{p.is.with(expr.IfEntity)}, p.item}
 }
 
 // newItemPatch returns the patch of an item's fields.
-func newItemPatch[T, R any](n query.Node[T], item expr.Change, changes []field.Change[R]) ItemPatch[T, R] {
-	p := ItemPatch[T, R]{newPatch(n), item}
+func newItemPatch[T, R any](n *query.Node[T], item expr.Change, changes []field.Change[R]) *ItemPatch[T, R] {
+	is := patchOfNode(specOf[T](n))
 	for _, c := range changes {
-		p.is = p.is.change(item, field.Internal.Changes(door.Key{}, c))
+		is = is.change(item, field.Internal.Changes(door.Key{}, &c))
 	}
-	return p
+	return &ItemPatch[T, R]{Patch[T]{is}, item}
 }
 
 // newPatch returns a patch of the entity of a node.
-func newPatch[T any](n query.Node[T], changes ...expr.Change) Patch[T] {
-	return Patch[T]{entityPatch{nodes: []selection.Selection{specOf(n)}, changes: changes}}
+func newPatch[T any](n *query.Node[T], change expr.Change) *Patch[T] {
+	return &Patch[T]{patchOfNode(specOf[T](n), change)}
 }
 
 // entityPatch is a patch without the type of its model.
@@ -145,6 +131,14 @@ type entityPatch struct {
 	// returns are called with the record after the write.
 	returns []func(rec any)
 }
+
+// patchOfNode returns the patch of the entity of a node.
+func patchOfNode(s selection.Selection, changes ...expr.Change) entityPatch {
+	return entityPatch{nodes: []selection.Selection{s}, changes: changes}
+}
+
+// failed returns a patch whose use returns the error.
+func failed(err error) entityPatch { return entityPatch{changes: []expr.Change{{Err: err}}} }
 
 // and joins two patches.
 func (p entityPatch) and(other entityPatch) entityPatch {
@@ -168,6 +162,20 @@ func (p entityPatch) upsert() entityPatch {
 	return p
 }
 
+// returning returns the patch that sets the record that v points to.
+func (p entityPatch) returning(v any) entityPatch {
+	to := reflect.ValueOf(v)
+	if to.IsNil() {
+		p = p.and(failed(errors.New("the pointer of Return is nil: pass one that receives the item's fields")))
+	}
+	p.returns = append(slices.Clip(p.returns), func(rec any) {
+		if r := reflect.ValueOf(rec); r.Type() == to.Type() && !to.IsNil() {
+			to.Elem().Set(r.Elem())
+		}
+	})
+	return p
+}
+
 // onlyIf returns the patch with a condition on an item.
 func (p entityPatch) onlyIf(item expr.Change, c expr.Condition) entityPatch {
 	item.Kind, item.Condition = expr.If, c
@@ -177,8 +185,8 @@ func (p entityPatch) onlyIf(item expr.Change, c expr.Condition) entityPatch {
 // change returns the patch with a change of fields of an item.
 func (p entityPatch) change(item expr.Change, changes []expr.Change) entityPatch {
 	if len(changes) == 0 {
-		changes = []expr.Change{{Err: errors.New("the patch has a change without a field: make changes with the " +
-			"fields' handles")}}
+		return p.and(failed(errors.New("the patch has a change without a field: make changes with the " +
+			"fields' handles")))
 	}
 	changes = slices.Clone(changes)
 	for i := range changes {
@@ -207,18 +215,44 @@ func (p entityPatch) selection(g *engine) selection.Selection {
 	return s
 }
 
+// exec is described at [Patch.Exec].
+func (p entityPatch) exec(ctx context.Context, m any, options []WriteOption) (*Receipt, error) {
+	g, err := engineFor(m)
+	if err != nil {
+		return &Receipt{}, err
+	}
+	var t tally
+	ctx, end := g.observe(ctx, "Patch")
+	err = g.public(g.writePatch(ctx, p, writeOptionsOf(options), &t))
+	end(&t, err)
+	return t.receipt(), err
+}
+
+// plan is described at [Patch.Plan].
+func (p entityPatch) plan(m any, options []WriteOption) (*Plan, error) {
+	g, err := engineFor(m)
+	if err != nil {
+		return nil, err
+	}
+	x, _, err := operation.NewPatch(g.env, p.spec(g), writeOptionsOf(options))
+	return g.predict(x, err)
+}
+
+// engineFor returns the engine of the mapper that a patch got.
+func engineFor(m any) (*engine, error) {
+	if !isNil(m) {
+		if g := engineOf(m); g != nil {
+			return g, nil
+		}
+	}
+	return nil, errNoMapper
+}
+
+var errNoMapper = errors.New("the patch has no mapper: pass the model's *mapper.Mapper")
+
 // spec returns the patch as the operation needs it.
 func (p entityPatch) spec(g *engine) operation.PatchSpec {
 	return operation.PatchSpec{Selection: p.selection(g), Changes: p.changes, Returns: len(p.returns) > 0}
-}
-
-// patch writes a patch.
-func (g *engine) patch(ctx context.Context, p entityPatch, options []WriteOption) (*Receipt, error) {
-	var t tally
-	ctx, end := g.observe(ctx, "Patch")
-	err := g.public(g.writePatch(ctx, p, writeOptionsOf(options), &t))
-	end(&t, err)
-	return t.receipt(), err
 }
 
 func (g *engine) writePatch(ctx context.Context, p entityPatch, o operation.Options, t *tally) error {
@@ -237,10 +271,4 @@ func (g *engine) writePatch(ctx context.Context, p entityPatch, o operation.Opti
 		}
 	}
 	return nil
-}
-
-// planPatch returns the plan of a patch.
-func (g *engine) planPatch(p entityPatch, options []WriteOption) (*Plan, error) {
-	x, _, err := operation.NewPatch(g.env, p.spec(g), writeOptionsOf(options))
-	return g.predict(x, err)
 }

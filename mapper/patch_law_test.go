@@ -24,9 +24,9 @@ var innerForm = mapperimpl.Struct(mapperimpl.Funcs[inner]{}, handmade.Row(innerF
 	handmade.Row(innerFields.N), handmade.Row(innerFields.Deep))
 
 var innerFields = struct {
-	City field.String[inner, string]
-	N    field.Number[inner, int]
-	Deep field.Map[inner, map[string]string, string, field.String[inner, string]]
+	City *field.String[inner, string]
+	N    *field.Number[inner, int]
+	Deep *field.Map[inner, map[string]string, string, field.String[inner, string]]
 }{
 	handmade.String("City", "city", func(v *inner) *string { return &v.City }),
 	handmade.Number("N", "", func(v *inner) *int { return &v.N }),
@@ -35,22 +35,22 @@ var innerFields = struct {
 }
 
 var cellFields = struct {
-	State  field.String[cells, string]
-	Text   field.String[cells, string]
-	Small  field.Number[cells, int8]
-	Count  field.Number[cells, int]
-	Share  field.Number[cells, float64]
-	Done   field.Bool[cells, bool]
-	Seen   field.Time[cells, time.Time]
-	Data   field.Bytes[cells, []byte]
-	Note   field.Value[cells, *string]
-	Tags   field.Set[cells, string]
-	Primes field.Set[cells, int]
-	Lines  field.List[cells, string]
-	Counts field.Map[cells, map[string]int, string, field.Number[cells, int]]
-	Inner  field.Struct[cells, inner]
-	Far    field.Struct[cells, inner]
-	Left   field.String[cells, string]
+	State  *field.String[cells, string]
+	Text   *field.String[cells, string]
+	Small  *field.Number[cells, int8]
+	Count  *field.Number[cells, int]
+	Share  *field.Number[cells, float64]
+	Done   *field.Bool[cells, bool]
+	Seen   *field.Time[cells, time.Time]
+	Data   *field.Bytes[cells, []byte]
+	Note   *field.Value[cells, *string]
+	Tags   *field.Set[cells, string]
+	Primes *field.Set[cells, int]
+	Lines  *field.List[cells, string]
+	Counts *field.Map[cells, map[string]int, string, field.Number[cells, int]]
+	Inner  *field.Struct[cells, inner]
+	Far    *field.Struct[cells, inner]
+	Left   *field.String[cells, string]
 }{
 	handmade.String("State", "", func(v *cells) *string { return &v.State }),
 	handmade.String("Text", "", func(v *cells) *string { return &v.Text }),
@@ -262,7 +262,7 @@ func TestPatchLaw(t *testing.T) {
 			acts, changes = append(acts, a), append(changes, a.change)
 		}
 		var to *cells
-		var p mapper.ItemPatch[board, cells]
+		var p *mapper.ItemPatch[board, cells]
 		switch r.IntN(4) {
 		case 0:
 			to, p = &v.Main, mapperimpl.Item[board, cells](node, 0).Patch(changes...)

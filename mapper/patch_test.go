@@ -122,8 +122,8 @@ func shown(v types.AttributeValue) string {
 }
 
 type execer interface {
-	Exec(context.Context, *mapper.Mapper[store.User], ...mapper.WriteOption) (*mapper.Receipt, error)
-	Plan(*mapper.Mapper[store.User], ...mapper.WriteOption) (*mapper.Plan, error)
+	Exec(context.Context, query.Source[store.User], ...mapper.WriteOption) (*mapper.Receipt, error)
+	Plan(query.Source[store.User], ...mapper.WriteOption) (*mapper.Plan, error)
 }
 
 // What patches send.
@@ -201,7 +201,8 @@ func TestPatchRequests(t *testing.T) {
 			[]string{"update " + home + " SET City = Rome, " + token + part + " AND City = Oslo"},
 		},
 		{
-			"conditions", id.Public().AddedAt(at).Patch(w.Price.Set(1)).If(w.Price.Greater(20).Or(w.Notes.Absent()),
+			"conditions", id.Public().AddedAt(at).Patch(w.Price.Set(1)).If(
+				field.Or(w.Price.Greater(20), w.Notes.Absent()),
 				w.Title.BeginsWith("A")),
 			[]string{"update " + wish + " SET Price = 1, " + token + part +
 				" AND (Price > 20 OR attribute_not_exists(Notes)) AND begins_with(Title, A)"},
@@ -264,7 +265,7 @@ func TestPatchRefused(t *testing.T) {
 		want  string
 	}{
 		{id.Patch(), "store.User: the patch changes nothing"},
-		{mapper.Patch[store.User]{}, "store.User: the patch is empty"},
+		{&mapper.Patch[store.User]{}, "store.User: the patch is empty"},
 		{id.Patch().If(u.Name.Equal("Ann")), "store.User: the patch has conditions, but no changes"},
 		{id.Patch(field.Change[store.User]{}), "the patch has a change without a field"},
 		{id.Patch(u.Name.Set("a")).And(store.UserByID("y").Patch(u.Name.Set("b"))), "And takes patches of one entity"},
@@ -298,7 +299,7 @@ func TestFilterAndProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := store.UserByID("x").Public()
-	in, err := q.Filter(w.Price.Greater(10).Or(w.Notes.Exists())).Filter(w.Title.Contains("a")).Project(w.Title,
+	in, err := q.Filter(field.Or(w.Price.Greater(10), w.Notes.Exists())).Filter(w.Title.Contains("a")).Project(w.Title,
 		w.AddedAt).Input(users)
 	if err != nil {
 		t.Fatal(err)
@@ -351,8 +352,16 @@ func TestPatchOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, set := context.Background(), store.UserByID("1").Patch(store.UserFields.Email.Set("a"))
-	if _, err := set.And(nil).Exec(ctx, users); err == nil || strings.Contains(err.Error(), "changes nothing") {
-		t.Error(err)
+	for _, p := range []mapper.Patcher[store.User]{nil, (*mapper.Patch[store.User])(nil)} {
+		if _, err := set.And(p).Exec(ctx, users); err == nil ||
+			!strings.Contains(err.Error(), "a patch of And is nil") {
+			t.Error(err)
+		}
+	}
+	for _, m := range []query.Source[store.User]{nil, (*mapper.Mapper[store.User])(nil)} {
+		if _, err := set.Exec(ctx, m); err == nil || !strings.Contains(err.Error(), "the patch has no mapper") {
+			t.Error(err)
+		}
 	}
 	if _, err := set.Exec(ctx, &mapper.Mapper[store.User]{}); err == nil {
 		t.Error("a mapper that New did not make")
@@ -376,9 +385,9 @@ func TestPatchOfNothing(t *testing.T) {
 			t.Errorf("WriteRate(%v): %v", rate, err)
 		}
 	}
-	for _, q := range []query.Query[store.User, store.Wish]{
+	for _, q := range []*query.Query[store.User, store.Wish]{
 		store.UserByID("1").Public().Project(nil),
-		store.UserKeyPublic{}.Year(2021).Reverse(),
+		(&store.UserKeyPublic{}).Year(2021).Reverse(),
 		store.UserByID("1").Public().Filter(field.Condition[store.Wish]{}),
 	} {
 		if _, err := q.Collect(ctx, users); err == nil {

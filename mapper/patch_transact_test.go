@@ -32,7 +32,7 @@ func newBoards(t *testing.T) (*mapper.Mapper[board], string) {
 	return must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t), table
 }
 
-func boardMain(m *mapper.Mapper[board]) mapper.ItemNode[board, cells] {
+func boardMain(m *mapper.Mapper[board]) *mapper.ItemNode[board, cells] {
 	return mapperimpl.Item[board, cells](handmade.Node(m.Key("1")), 0)
 }
 

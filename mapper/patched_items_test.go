@@ -55,11 +55,11 @@ func (v *visits) save(name string) {
 }
 
 // hits returns a patch of the item that has them, and root one of the root item.
-func (v *visits) hits(c ...field.Change[visited]) mapper.ItemPatch[visited, visited] {
+func (v *visits) hits(c ...field.Change[visited]) *mapper.ItemPatch[visited, visited] {
 	return mapperimpl.Item[visited, visited](v.watched.Key("1").Item("STATS"), 1).Patch(c...)
 }
 
-func (v *visits) root(c ...field.Change[visited]) mapper.ItemPatch[visited, visited] {
+func (v *visits) root(c ...field.Change[visited]) *mapper.ItemPatch[visited, visited] {
 	return handmade.EntityOf(v.watched.Key("1")).Patch(c...)
 }
 

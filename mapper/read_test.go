@@ -300,31 +300,32 @@ func TestUnstorableValueIsValueError(t *testing.T) {
 	tickets := must(mapper.New[models.Ticket](failingClient{}))(t)
 	second := func(_ any, err error) error { return err }
 	for name, err := range map[string]error{
-		"Load":           second(m.Load(ctx, m.Key(""))),
-		"Load utf8":      second(m.Load(ctx, m.Key("\xff"))),
-		"LoadMany":       second(m.LoadMany(ctx, []query.Selection[account]{m.Key("")})),
-		"Delete":         second(m.DeleteByKey(ctx, m.Key(""))),
-		"query":          second(query.Of[part](m.Key("").Prefix("ENTRY#")).Collect(ctx, m)),
-		"query utf8":     second(query.Of[part](m.Key("\xff").Prefix("ENTRY#")).Collect(ctx, m)),
-		"page":           second(query.Of[part](m.Key("").Prefix("ENTRY#")).Page(ctx, m)),
-		"count":          second(query.Of[part](m.Key("").Prefix("ENTRY#")).Count(ctx, m)),
-		"plan":           second(query.Of[part](m.Key("").Prefix("ENTRY#")).Plan(m)),
-		"PlanLoad":       second(m.PlanLoad(m.Key(""))),
-		"gen load":       second(users.Load(ctx, store.UserByID(""))),
-		"gen query":      second(store.UserByID("").Public().Collect(ctx, users)),
-		"gen zero time":  second(users.Load(ctx, store.UserByID("1").Public().AddedAt(time.Time{}))),
-		"gen zero query": second(store.UserByID("1").Public().AddedAt(time.Time{}).Query().Collect(ctx, users)),
-		"heads":          second(query.Of[models.Ticket](tickets.Key("")).Roots().Collect(ctx, tickets)),
-		"zero time":      second(tickets.Load(ctx, tickets.Key("p", time.Time{}, "1"))),
-		"item utf8":      second(m.Load(ctx, m.Key("1").Item("FLAG#\xff"))),
-		"long":           second(m.Load(ctx, m.Key(strings.Repeat("x", 3000)))),
-		"Update":         second(m.Update(ctx, m.Key(""), func(*account) error { return nil })),
-		"gen patch":      second(store.UserByID("").Public().Add(store.Wish{AddedAt: time.Now()}).Exec(ctx, users)),
-		"save":           second(m.Save(ctx, m.New(account{}))),
-		"save utf8":      second(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Left: "\xff"}))),
-		"save dup":       second(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Entries: []part{{1, "x"}, {1, "y"}}}))),
-		"save key":       second(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Flags: map[string]bool{"": true}}))),
-		"save wide":      second(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Entries: []part{{12345, "x"}}}))),
+		"Load":          second(m.Load(ctx, m.Key(""))),
+		"Load utf8":     second(m.Load(ctx, m.Key("\xff"))),
+		"LoadMany":      second(m.LoadMany(ctx, []query.Selection[account]{m.Key("")})),
+		"Delete":        second(m.DeleteByKey(ctx, m.Key(""))),
+		"query":         second(query.Of[part](m.Key("").Prefix("ENTRY#")).Collect(ctx, m)),
+		"query utf8":    second(query.Of[part](m.Key("\xff").Prefix("ENTRY#")).Collect(ctx, m)),
+		"page":          second(query.Of[part](m.Key("").Prefix("ENTRY#")).Page(ctx, m)),
+		"count":         second(query.Of[part](m.Key("").Prefix("ENTRY#")).Count(ctx, m)),
+		"plan":          second(query.Of[part](m.Key("").Prefix("ENTRY#")).Plan(m)),
+		"PlanLoad":      second(m.PlanLoad(m.Key(""))),
+		"gen load":      second(users.Load(ctx, store.UserByID(""))),
+		"gen query":     second(store.UserByID("").Public().Collect(ctx, users)),
+		"gen zero time": second(users.Load(ctx, store.UserByID("1").Public().AddedAt(time.Time{}))),
+		"gen zero query": second(query.Of[store.Wish](store.UserByID("1").Public().AddedAt(time.Time{})).
+			Collect(ctx, users)),
+		"heads":     second(query.Of[models.Ticket](tickets.Key("")).Roots().Collect(ctx, tickets)),
+		"zero time": second(tickets.Load(ctx, tickets.Key("p", time.Time{}, "1"))),
+		"item utf8": second(m.Load(ctx, m.Key("1").Item("FLAG#\xff"))),
+		"long":      second(m.Load(ctx, m.Key(strings.Repeat("x", 3000)))),
+		"Update":    second(m.Update(ctx, m.Key(""), func(*account) error { return nil })),
+		"gen patch": second(store.UserByID("").Public().Add(store.Wish{AddedAt: time.Now()}).Exec(ctx, users)),
+		"save":      second(m.Save(ctx, m.New(account{}))),
+		"save utf8": second(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Left: "\xff"}))),
+		"save dup":  second(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Entries: []part{{1, "x"}, {1, "y"}}}))),
+		"save key":  second(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Flags: map[string]bool{"": true}}))),
+		"save wide": second(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Entries: []part{{12345, "x"}}}))),
 	} {
 		var value *mapper.ValueError
 		switch {
@@ -458,7 +459,7 @@ func TestRefsOfEntitiesAreRootKeys(t *testing.T) {
 	m := newMapper[doc](t, "PK:S", "SK:S")
 	must(m.Save(ctx, m.New(doc{List: "l", ID: "a", Head: 1, Note: 2, Rows: []part{{1, "x"}}})))(t)
 	q := query.Of[doc](m.Key("l"))
-	for _, q := range []query.Query[doc, doc]{q, q.Reverse()} {
+	for _, q := range []*query.Query[doc, doc]{q, q.Reverse()} {
 		for ref, err := range q.Refs(ctx, m) {
 			if err != nil || ref.Sort != "DOC#a#B" {
 				t.Errorf("%q %v", ref.Sort, err)
@@ -499,7 +500,7 @@ func TestReverseOrderOfEntities(t *testing.T) {
 	m := memos(t)
 	var got [2][]string
 	q := query.Of[memo](m.Key("l"))
-	for i, q := range []query.Query[memo, memo]{q, q.Reverse()} {
+	for i, q := range []*query.Query[memo, memo]{q, q.Reverse()} {
 		for _, x := range must(q.Collect(context.Background(), m))(t) {
 			got[i] = append(got[i], x.ID)
 		}

@@ -35,7 +35,7 @@ func newCounting(t *testing.T) *counting {
 	return c
 }
 
-func (c *counting) node(id string) mapper.ItemNode[board, cells] {
+func (c *counting) node(id string) *mapper.ItemNode[board, cells] {
 	return mapperimpl.Item[board, cells](handmade.Node(c.boards.Key(id)), 0)
 }
 

@@ -152,7 +152,7 @@ func TestBoundedPages(t *testing.T) {
 			m.New(memo{List: "l", ID: fmt.Sprintf("%02d", i), Head: "h", Text: strings.Repeat("x", 20_000)})))(t)
 	}
 	q := query.Of[memo](m.Key("l"))
-	for _, q := range []query.Query[memo, memo]{q, q.Reverse()} {
+	for _, q := range []*query.Query[memo, memo]{q, q.Reverse()} {
 		p := must(q.Limit(2).Page(ctx, m))(t)
 		if len(p.Items) != 2 || len(p.Items[1].Text) != 20_000 || p.RCU > 12 {
 			t.Errorf("%d for %v RCU", len(p.Items), p.RCU)

@@ -76,43 +76,43 @@ func TestShardsMoveDuringReads(t *testing.T) {
 	numbers := x.splitKeys(t, 80)
 	lines := []part{{N: 1, Text: "x"}, {N: 2, Text: "y"}}
 	for name, c := range map[string]struct {
-		do   func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], prefix string) error
+		do   func(m *mapper.Mapper[shopExpected], k *query.Key[shopExpected], prefix string) error
 		want string
 	}{
-		"load": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], _ string) error {
+		"load": {func(m *mapper.Mapper[shopExpected], k *query.Key[shopExpected], _ string) error {
 			e, err := m.Load(ctx, k, mapper.Strong())
 			if err == nil && len(e.Value.Line) != 2 {
 				err = fmt.Errorf("%+v", e.Value)
 			}
 			return err
 		}, "2 lines"},
-		"load many": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], _ string) error {
+		"load many": {func(m *mapper.Mapper[shopExpected], k *query.Key[shopExpected], _ string) error {
 			all, err := m.LoadMany(ctx, []query.Selection[shopExpected]{k})
 			if err == nil && (all[0] == nil || len(all[0].Value.Line) != 2) {
 				err = fmt.Errorf("%+v", all)
 			}
 			return err
 		}, "2 lines"},
-		"load a part": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], prefix string) error {
+		"load a part": {func(m *mapper.Mapper[shopExpected], k *query.Key[shopExpected], prefix string) error {
 			e, err := m.Load(ctx, k.Prefix(prefix), mapper.Strong())
 			if err == nil && len(e.Value.Line) != 2 {
 				err = fmt.Errorf("%+v", e.Value)
 			}
 			return err
 		}, "2 lines"},
-		"update": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], _ string) error {
+		"update": {func(m *mapper.Mapper[shopExpected], k *query.Key[shopExpected], _ string) error {
 			_, err := m.Update(ctx, k, func(v *shopExpected) error { v.By = "u"; return nil })
 			return err
 		}, "2 lines by u"},
-		"add": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], _ string) error {
+		"add": {func(m *mapper.Mapper[shopExpected], k *query.Key[shopExpected], _ string) error {
 			_, err := m.Update(ctx, k, func(v *shopExpected) error { v.Line = append(v.Line, part{N: 51}); return nil })
 			return err
 		}, "3 lines"},
-		"delete": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], _ string) error {
+		"delete": {func(m *mapper.Mapper[shopExpected], k *query.Key[shopExpected], _ string) error {
 			_, err := m.DeleteByKey(ctx, k)
 			return err
 		}, "not found"},
-		"delete a part": {func(m *mapper.Mapper[shopExpected], k query.Key[shopExpected], prefix string) error {
+		"delete a part": {func(m *mapper.Mapper[shopExpected], k *query.Key[shopExpected], prefix string) error {
 			_, err := m.DeleteByKey(ctx, k.Prefix(prefix))
 			return err
 		}, "0 lines"},

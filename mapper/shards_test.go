@@ -59,7 +59,7 @@ func scattered[T any](t *testing.T, m *mapper.Mapper[T], all query.Selection[T],
 }
 
 // scatteredBy is scattered of a query.
-func scatteredBy[T any](t *testing.T, m *mapper.Mapper[T], q query.Query[T, T], want []T) {
+func scatteredBy[T any](t *testing.T, m *mapper.Mapper[T], q *query.Query[T, T], want []T) {
 	t.Helper()
 	ctx := context.Background()
 	for _, reverse := range []bool{false, true} {

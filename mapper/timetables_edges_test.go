@@ -63,7 +63,7 @@ func TestTimeTablesFarEnds(t *testing.T) {
 	at := inTime[gauge]("d")
 	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
 	for name, c := range map[string]struct {
-		q    query.Query[gauge, gauge]
+		q    *query.Query[gauge, gauge]
 		want int
 	}{
 		"since zero":       {at.Since(time.Time{}), 1},
@@ -100,7 +100,7 @@ func TestTimeTablesOneInstant(t *testing.T) {
 	there := months(2026, time.March, 3)
 	client := &asked{}
 	m := timed[gauge](t, client, there)
-	at := func(i int) query.Node[gauge] {
+	at := func(i int) *query.Node[gauge] {
 		n := mapperimpl.Items(mapperimpl.Entity[gauge](mapperimpl.StringValue("d")), 0, 0)
 		return mapperimpl.Next(n, 2, mapperimpl.TimeValue(there[i]))
 	}

@@ -366,7 +366,7 @@ func TestTimeTablesMissing(t *testing.T) {
 				})))(t)
 		}
 	}
-	ids := func(q query.Query[gauge, gauge], options ...mapper.ReadOption) string {
+	ids := func(q *query.Query[gauge, gauge], options ...mapper.ReadOption) string {
 		t.Helper()
 		var all []string
 		for v, err := range q.All(ctx, m, options...) {

@@ -109,12 +109,14 @@ func (m *Mapper[T]) DeletePartByKey(s query.Selection[T]) Part {
 }
 
 // PatchPart returns the patch as a part of a transaction. It refuses Return.
-func (p Patch[T]) PatchPart(m *Mapper[T]) Part {
-	if m == nil || m.engine == nil {
-		return Part{make: func(func(string) *item.Table) (operation.Part, error) { return nil, errNoMapper }}
+func (p *Patch[T]) PatchPart(m query.Source[T]) Part { return p.is.part(m) }
+
+func (p entityPatch) part(m any) Part {
+	g, err := engineFor(m)
+	if err != nil {
+		return Part{make: func(func(string) *item.Table) (operation.Part, error) { return nil, err }}
 	}
-	g := m.engine
-	return g.part(nil, func() (operation.Part, error) { return operation.Patch(g.env, p.is.spec(g)) })
+	return g.part(nil, func() (operation.Part, error) { return operation.Patch(g.env, p.spec(g)) })
 }
 
 // part returns a part of a transaction.

@@ -70,8 +70,8 @@ func TestRenamedAttributes(t *testing.T) {
 	must(before.Save(ctx,
 		before.New(memberBefore{ID: "1", Name: "Ada", Visits: 3, Notes: []part{{1, "one"}, {2, "two"}}})))(t)
 	node := handmade.Node(now.Key("1"))
-	notes := mapperimpl.Elements[memberNow, noteNow](now.Key("1").Prefix("NOTE#"))
-	for _, q := range []query.Query[memberNow, noteNow]{notes.Query(), notes.Project(noteNowBody)} {
+	notes := query.Of[noteNow](now.Key("1").Prefix("NOTE#"))
+	for _, q := range []*query.Query[memberNow, noteNow]{notes, notes.Project(noteNowBody)} {
 		got := must(q.Collect(ctx, now))(t)
 		if len(got) != 2 || got[0].Body != "one" || got[1].Body != "two" {
 			t.Errorf("%+v", got)
@@ -81,7 +81,7 @@ func TestRenamedAttributes(t *testing.T) {
 		!strings.Contains(err.Error(), "filter in the application until was= is removed") {
 		t.Error("a filter on it:", err)
 	}
-	note := func(n int) mapper.ElementNode[memberNow, noteNow] {
+	note := func(n int) *mapper.ItemNode[memberNow, noteNow] {
 		return mapperimpl.Element[memberNow, noteNow](mapperimpl.Next(mapperimpl.Items(node, 2, 1), 2,
 			mapperimpl.IntValue(n)), 2)
 	}

@@ -144,7 +144,7 @@ const wrapTries = 10
 func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content, why error) (*mapper.Entity[T],
 	error,
 ) {
-	if _, whole := any(s).(query.Key[T]); !whole || c == nil || c.Doc == nil || !errors.As(why, new(*UnmovableError)) {
+	if _, whole := any(s).(*query.Key[T]); !whole || c == nil || c.Doc == nil || !errors.As(why, new(*UnmovableError)) {
 		return nil, why
 	}
 	doc, err := w.g.mover.Content(c.Doc)
@@ -159,7 +159,9 @@ func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content
 		return nil, why
 	}
 	codec.AfterLoad(&value)
-	return mapper.InternalOf[T, T]{}.Detached(door.Key{}, w.m, value), nil
+	e := w.m.New(value)
+	mapper.Internal.Detach(door.Key{}, e)
+	return e, nil
 }
 
 // loadLive loads a live collection. A part without the root item does not show whether the entity is
@@ -169,7 +171,7 @@ func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at plac
 	options []mapper.ReadOption,
 ) (*mapper.Entity[T], error) {
 	var t write.Tally
-	_, whole := any(s).(query.Key[T])
+	_, whole := any(s).(*query.Key[T])
 	var before protocol.Root
 	var err error
 	if !whole {
@@ -440,7 +442,7 @@ func (w *Wrapped[T]) placesOf(e *mapper.Entity[T]) (at places, err error) {
 
 // Delete deletes an entity in either layout: it deletes the collection, or marks the monolith as
 // deleted. If it does not exist, the error is mapper.ErrNotFound.
-func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapper.WriteOption) error {
+func (w *Wrapped[T]) Delete(ctx context.Context, s *query.Key[T], options ...mapper.WriteOption) error {
 	at, err := w.places(s)
 	if err != nil {
 		return err
@@ -485,7 +487,7 @@ func (w *Wrapped[T]) removeDeleted(ctx context.Context, at places, before *proto
 
 // deleteOnce reads the monolith and then the root item, and deletes the entity. It returns the monolith
 // if there was nothing to delete, or if another writer was faster.
-func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places,
+func (w *Wrapped[T]) deleteOnce(ctx context.Context, s *query.Key[T], at places,
 	options []mapper.WriteOption,
 ) (over bool, d *protocol.Monolith, err error) {
 	var t write.Tally

@@ -10,26 +10,26 @@ type Index[T any] struct {
 	narrow func(selection.Bounds) selection.Selection
 }
 
-func (x Index[T]) narrowed(from, to *any, begin *string) Node[T] {
-	if x.narrow != nil {
-		x.spec = x.narrow(selection.Bounds{From: from, To: to, Begin: begin})
+func (x *Index[T]) narrowed(from, to *any, begin *string) *Node[T] {
+	if x.narrow == nil {
+		return &x.node
 	}
-	return x.node
+	return &Node[T]{x.narrow(selection.Bounds{From: from, To: to, Begin: begin})}
 }
 
 // Between selects the items from one value to another, inclusive. Of two times the second one is
 // excluded, as in typed queries.
-func (x Index[T]) Between(from, to any) Node[T] {
+func (x *Index[T]) Between(from, to any) *Node[T] {
 	return x.narrowed(&from, &to, nil)
 }
 
 // AtLeast selects the items with a value or larger ones.
-func (x Index[T]) AtLeast(from any) Node[T] { return x.narrowed(&from, nil, nil) }
+func (x *Index[T]) AtLeast(from any) *Node[T] { return x.narrowed(&from, nil, nil) }
 
 // AtMost selects the items with a value or smaller ones.
-func (x Index[T]) AtMost(to any) Node[T] { return x.narrowed(nil, &to, nil) }
+func (x *Index[T]) AtMost(to any) *Node[T] { return x.narrowed(nil, &to, nil) }
 
 // BeginsWith selects the items whose text has the prefix.
-func (x Index[T]) BeginsWith(begin string) Node[T] {
+func (x *Index[T]) BeginsWith(begin string) *Node[T] {
 	return x.narrowed(nil, nil, &begin)
 }

@@ -22,47 +22,47 @@ type readFunc func(*search.Settings)
 
 func (f readFunc) read(s *search.Settings) { f(s) }
 
-// InternalOf is Internal with the types of a model and of elements.
-type InternalOf[T, E any] = internalOf[T, E]
+// InternalOf is Internal with the type of a model. Its methods have pointer receivers for the reason at Query.
+type InternalOf[T any] = internalOf[T]
 
-type internalOf[T, E any] struct{}
+type internalOf[T any] struct{}
+
+// Spec returns a selection as data.
+func (*internalOf[T]) Spec(_ door.Key, s Selection[T]) selection.Selection { return specOf(s) }
+
+// Node returns the node of a selection.
+func (*internalOf[T]) Node(_ door.Key, s selection.Selection) *Node[T] { return &Node[T]{s} }
+
+// InternalFor has what mappers of a model need.
+type InternalFor[T any] = internalFor[T]
+
+type internalFor[T any] struct{}
 
 // Source returns a value that makes a mapper a [Source] when it is embedded. Queries run with r.
-func (internalOf[T, E]) Source(_ door.Key, r search.Runner) InternalSource[T] {
-	return InternalSource[T]{r}
+func (*internalFor[T]) Source(_ door.Key, r search.Runner) InternalSource[T] {
+	return InternalSource[T]{running{r}}
+}
+
+// Key returns the key of an entity.
+func (*internalFor[T]) Key(_ door.Key, e *schema.Entity, s selection.Selection) *Key[T] {
+	return &Key[T]{node: Node[T]{s}, schema: e}
+}
+
+// Index returns the node of an index.
+func (*internalFor[T]) Index(_ door.Key, s selection.Selection,
+	narrow func(selection.Bounds) selection.Selection,
+) *Index[T] {
+	return &Index[T]{Node[T]{s}, narrow}
 }
 
 // InternalSource makes a mapper a [Source] when it is embedded.
 type InternalSource[T any] = internalSource[T]
 
-type internalSource[T any] struct{ runner search.Runner }
+type internalSource[T any] struct{ running }
 
-func (s internalSource[T]) source(*T) search.Runner { return s.runner }
+func (*internalSource[T]) source(*T) {}
 
-// Spec returns a selection as data.
-func (internalOf[T, E]) Spec(_ door.Key, s Selection[T]) selection.Selection { return specOf(s) }
+// running runs queries.
+type running struct{ by search.Runner }
 
-// Node returns the node of a selection.
-func (internalOf[T, E]) Node(_ door.Key, s selection.Selection) Node[T] { return Node[T]{s} }
-
-// Elements returns the node of elements.
-func (internalOf[T, E]) Elements(_ door.Key, n Node[T]) Elements[T, E] {
-	return Elements[T, E]{n, Query[T, E]{definition{spec: n.spec}}}
-}
-
-// Query returns the query over the items of a node.
-func (internalOf[T, E]) Query(_ door.Key, n Node[T]) Query[T, E] {
-	return Query[T, E]{definition{spec: n.spec}}
-}
-
-// Key returns the key of an entity.
-func (internalOf[T, E]) Key(_ door.Key, e *schema.Entity, s selection.Selection) Key[T] {
-	return Key[T]{node: Node[T]{s}, schema: e}
-}
-
-// Index returns the node of an index.
-func (internalOf[T, E]) Index(_ door.Key, s selection.Selection,
-	narrow func(selection.Bounds) selection.Selection,
-) Index[T] {
-	return Index[T]{Node[T]{s}, narrow}
-}
+func (r *running) runner() search.Runner { return r.by }

@@ -19,35 +19,35 @@ type Key[T any] struct {
 	table  int
 }
 
-// scope returns the key without its type. The methods of scope do the work, because the compiler
-// compiles each method of a generic type once for each model.
+// scope returns the key without its type, whose methods do the work.
 func (k *Key[T]) scope() scope { return scope{&k.spec, k.schema, k.table} }
 
 // Table selects the items in a secondary table of the model, by the name in table= or name=. Its
 // methods continue with these items.
-func (k Key[T]) Table(name string) Key[T] {
-	if k.schema != nil {
-		k.spec, k.table = k.scope().inTable(name)
+func (k *Key[T]) Table(name string) *Key[T] {
+	if k.schema == nil {
+		return k
 	}
-	return k
+	s, table := k.scope().inTable(name)
+	return &Key[T]{Node[T]{s}, k.schema, table}
 }
 
 // Prefix selects the items whose sort keys begin with p. p must end at a delimiter, or inside a time
 // after a year, month, day or hour ("...#2021-11-"). So the result has no items of other templates that
 // begin alike.
-func (k Key[T]) Prefix(p string) Node[T] {
-	if k.schema != nil {
-		k.spec = k.scope().prefix(p)
+func (k *Key[T]) Prefix(p string) *Node[T] {
+	if k.schema == nil {
+		return &k.node
 	}
-	return k.node
+	return &Node[T]{k.scope().prefix(p)}
 }
 
 // Item selects the item with a sort key: a string, an integer for a sort key of type N, or []byte.
-func (k Key[T]) Item(sk any) Node[T] {
-	if k.schema != nil {
-		k.spec = k.scope().item(sk)
+func (k *Key[T]) Item(sk any) *Node[T] {
+	if k.schema == nil {
+		return &k.node
 	}
-	return k.node
+	return &Node[T]{k.scope().item(sk)}
 }
 
 // scope selects an entity in one of its tables. The parts of a key narrow it.

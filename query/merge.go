@@ -18,18 +18,22 @@ type Bound struct {
 
 // On returns the query as an argument of Merge. It must not have a limit, a cursor, a filter or a
 // projection of its own.
-func (q Query[T, E]) On(src Source[T]) Bound {
-	return Bound{
-		on: func(options []ReadOption) (*run, error) {
-			if q.limit != 0 || q.after != "" || q.reverse {
-				return nil, errors.New("a query within Merge has its own Limit, After or Reverse: leave them out, " +
-					"and call Limit and Reverse on the merged query")
-			}
-			return q.on(src, options)
-		},
-		ref: func(h search.Hit) (any, error) { return refOf[E](h) },
+//
+//go:noinline
+func (q *Query[T, E]) On(src Source[T]) Bound { return Bound{q.is.merged(src), anyRef[E]} }
+
+func (d *definition) merged(src runs) func(options []ReadOption) (*run, error) {
+	return func(options []ReadOption) (*run, error) {
+		if d.limit != 0 || d.after != "" || d.reverse {
+			return nil, errors.New("a query within Merge has its own Limit, After or Reverse: leave them out, " +
+				"and call Limit and Reverse on the merged query")
+		}
+		return d.on(src, options)
 	}
 }
+
+// anyRef returns a hit with its keys, as a Ref[E].
+func anyRef[E any](h search.Hit) (any, error) { return refOf[E](h) }
 
 // Merged is a query over elements or entities of several types.
 type Merged struct {

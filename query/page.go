@@ -27,35 +27,26 @@ type Page[E any] struct {
 // Page returns the next elements: as many as Limit says, or without a limit those of one answer of
 // DynamoDB (up to 1 MB). A page of a filtered query can be empty and have a Next. If After got a cursor
 // of another query, the error is ErrCursor.
-func (q Query[T, E]) Page(ctx context.Context, src Source[T], options ...ReadOption) (*Page[E], error) {
-	return pageOf(ctx, q, src, options, func(h search.Hit) (E, error) { return *h.Value.(*E), nil })
-}
-
-// pageOf returns a page. of converts hits to its items.
-func pageOf[T, E, R any](ctx context.Context, q Query[T, E], src Source[T], options []ReadOption,
-	of func(search.Hit) (R, error),
-) (*Page[R], error) {
-	x, err := q.on(src, options)
+//
+//go:noinline
+func (q *Query[T, E]) Page(ctx context.Context, src Source[T], options ...ReadOption) (*Page[E], error) {
+	hits, next, rcu, err := q.is.page(ctx, src, options)
 	if err != nil {
 		return nil, err
 	}
-	hits, next, err := x.page(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := &Page[R]{Items: make([]R, 0, len(hits)), Next: next, RCU: x.usage.Consumed}
-	for _, h := range hits {
-		r, err := of(h)
-		if err != nil {
-			return nil, err
-		}
-		p.Items = append(p.Items, r)
+	p := &Page[E]{Items: make([]E, len(hits)), Next: next, RCU: rcu}
+	for i, h := range hits {
+		p.Items[i] = *h.Value.(*E)
 	}
 	return p, nil
 }
 
-func (x *run) page(ctx context.Context) ([]search.Hit, Cursor, error) {
+func (d *definition) page(ctx context.Context, src runs, options []ReadOption) ([]search.Hit, Cursor, float64, error) {
+	x, err := d.on(src, options)
+	if err != nil {
+		return nil, "", 0, err
+	}
 	defer x.end()
 	hits, next, err := x.Runner.Page(ctx, x.request, &x.usage)
-	return hits, Cursor(next), err
+	return hits, Cursor(next), x.usage.Consumed, err
 }

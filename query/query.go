@@ -12,6 +12,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/read"
@@ -19,15 +20,19 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// Query is a typed query over the elements of type E in a selection of the model T. It is a value, and
-// its methods return a new one. It is not a selection, because items that a limit or filter skips would
-// look deleted to a save.
-type Query[T, E any] struct{ definition }
+// Query is a typed query over the elements of type E in a selection of the model T. Its methods do not change
+// it, but return a new one. It is not a selection, because items that a limit or filter skips would look
+// deleted to a save.
+type Query[T, E any] struct{ is definition }
 
-// definition is a query without its types. The methods of Query only add types, for the reason at
-// [Key.scope].
+// definition is a query without its types. The methods of Query only add types, because the compiler compiles
+// each method of a generic type for each type of elements. A method of the value is compiled for the pointer
+// too, and a promoted method again. So the generic types of this package have methods of the pointer, and Query
+// embeds nothing. The directive go:noinline is explained at the handle of package field.
 type definition struct {
-	spec       selection.Selection
+	spec selection.Selection
+	// elem is the type of the elements.
+	elem       reflect.Type
 	reverse    bool
 	limit      int
 	after      Cursor
@@ -36,81 +41,123 @@ type definition struct {
 	err        error
 	// fetch reads attributes that an index does not project from the table.
 	fetch bool
-	// roots requests root items only. elem is then the type of the query's elements.
+	// roots requests root items only.
 	roots bool
-	elem  reflect.Type
 	// make allocates n elements; nil for none.
 	make func(n int) []any
-}
-
-// elemType returns the type of the query's elements.
-func (q Query[T, E]) elemType() reflect.Type {
-	if q.elem != nil {
-		return q.elem
-	}
-	return reflect.TypeFor[E]()
 }
 
 // Of returns the query over the elements of type E in a selection. These are the elements of all slice
 // and map fields with that element type, or the entities of a flat model. If the selection can contain
 // items of other types, the query is refused when it runs, because it would read and pay for them.
-func Of[E, T any](s Selection[T]) Query[T, E] { return Query[T, E]{definition{spec: specOf(s)}} }
+func Of[E, T any](s Selection[T]) *Query[T, E] {
+	return &Query[T, E]{definition{spec: specOf(s), elem: reflect.TypeFor[E]()}}
+}
 
 // Reverse returns the query in descending order of the sort keys.
-func (q Query[T, E]) Reverse() Query[T, E] {
-	q.reverse = !q.reverse
-	return q
+//
+//go:noinline
+func (q *Query[T, E]) Reverse() *Query[T, E] { return &Query[T, E]{q.is.reversed()} }
+
+func (d definition) reversed() definition {
+	d.reverse = !d.reverse
+	return d
 }
 
 // Limit returns the query of the first n elements. For Page it is the size of a page. 0 is no limit.
-func (q Query[T, E]) Limit(n int) Query[T, E] {
+//
+//go:noinline
+func (q *Query[T, E]) Limit(n int) *Query[T, E] { return &Query[T, E]{q.is.limited(n)} }
+
+func (d definition) limited(n int) definition {
 	if n < 0 {
-		q.err = fmt.Errorf("the limit %d of a query: use 1 or more, or 0 for no limit", n)
+		d.err = fmt.Errorf("the limit %d of a query: use 1 or more, or 0 for no limit", n)
 	}
-	q.limit = n
-	return q
+	d.limit = n
+	return d
 }
 
 // After returns the query that continues after a page, at its Next. After("") starts at the beginning.
-func (q Query[T, E]) After(c Cursor) Query[T, E] {
-	q.after = c
-	return q
+//
+//go:noinline
+func (q *Query[T, E]) After(c Cursor) *Query[T, E] { return &Query[T, E]{q.is.from(c)} }
+
+func (d definition) from(c Cursor) definition {
+	d.after = c
+	return d
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for items
 // that the filter excludes. A second filter narrows the first.
-func (q Query[T, E]) Filter(conditions ...field.Condition[E]) Query[T, E] {
-	q.filter = slices.Clone(q.filter)
-	for _, c := range conditions {
-		condition := field.Internal.Condition(door.Key{}, c)
-		q.filter = append(q.filter, condition)
-		q.err = errors.Join(q.err, condition.Err)
+//
+//go:noinline
+func (q *Query[T, E]) Filter(conditions ...field.Condition[E]) *Query[T, E] {
+	all := make([]expr.Condition, len(conditions))
+	for i, c := range conditions {
+		all[i] = field.Internal.Condition(door.Key{}, &c)
 	}
-	return q
+	return &Query[T, E]{q.is.filtered(all)}
+}
+
+func (d definition) filtered(conditions []expr.Condition) definition {
+	d.filter = slices.Concat(d.filter, conditions)
+	for _, c := range conditions {
+		d.err = errors.Join(d.err, c.Err)
+	}
+	return d
 }
 
 // Project returns the query that reads only these fields. Other fields are zero, except key fields.
 // Projecting saves transfer, but no read units.
-func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
-	q.projection = []search.Projected{}
-	for _, f := range fields {
-		if f == nil {
-			q.err = errors.Join(q.err, errors.New("the handle of a field passed to Project is nil: use the handles "+
+//
+//go:noinline
+func (q *Query[T, E]) Project(fields ...field.Of[E]) *Query[T, E] {
+	rows := make([]*codec.Row, len(fields))
+	for i, f := range fields {
+		if f != nil {
+			row := field.Internal.Row(door.Key{}, f)
+			rows[i] = &row
+		}
+	}
+	return &Query[T, E]{q.is.projected(rows)}
+}
+
+func (d definition) projected(rows []*codec.Row) definition {
+	d.projection = []search.Projected{}
+	for _, row := range rows {
+		if row == nil {
+			d.err = errors.Join(d.err, errors.New("the handle of a field passed to Project is nil: use the handles "+
 				"of generated code"))
 			continue
 		}
-		row := field.Internal.Row(door.Key{}, f)
-		q.projection = append(q.projection, search.Projected{Field: row.Name, Attribute: row.Attribute()})
+		d.projection = append(d.projection, search.Projected{Field: row.Name, Attribute: row.Attribute()})
 	}
-	return q
+	return d
 }
 
 // Fetch returns the query of an index that also reads attributes which the index does not project. It
 // reads them from the table in batches, at 0.5 RCU for each 4 KB of an item, rounded up. Items whose
 // index key has changed since are left out.
-func (q Query[T, E]) Fetch() Query[T, E] {
-	q.fetch = true
-	return q
+//
+//go:noinline
+func (q *Query[T, E]) Fetch() *Query[T, E] { return &Query[T, E]{q.is.fetched()} }
+
+func (d definition) fetched() definition {
+	d.fetch = true
+	return d
+}
+
+// Roots returns the query of the root items of a flat model's entities: each entity with only the
+// fields of its root item. It reads only the range in which root items are. If no other items are
+// between them, it costs no more than the root items. Order, limit, filter and projection stay. Other
+// queries fail when they run.
+//
+//go:noinline
+func (q *Query[T, E]) Roots() *Query[T, E] { return &Query[T, E]{q.is.ofRoots()} }
+
+func (d definition) ofRoots() definition {
+	d.roots = true
+	return d
 }
 
 // run is a query that is ready to run.
@@ -122,22 +169,17 @@ type run struct {
 }
 
 // on prepares the query to run on a mapper.
-func (q *Query[T, E]) on(src Source[T], options []ReadOption) (*run, error) {
-	var runner search.Runner
-	if !isNil(src) {
-		runner = src.source(nil)
-	}
-	return q.begin(q.elemType(), runner, options)
-}
-
-func (d *definition) begin(elem reflect.Type, runner search.Runner, options []ReadOption) (*run, error) {
+func (d *definition) on(src runs, options []ReadOption) (*run, error) {
 	if d.err != nil {
 		return nil, errors.Join(d.err, d.spec.Err)
 	}
-	if runner == nil {
+	x := &run{}
+	if !isNil(src) {
+		x.Runner = src.runner()
+	}
+	if x.Runner == nil {
 		return nil, errNothing
 	}
-	x := &run{Runner: runner}
 	for _, o := range options {
 		if o != nil {
 			o.read(&x.settings)
@@ -147,7 +189,7 @@ func (d *definition) begin(elem reflect.Type, runner search.Runner, options []Re
 		return nil, errTag
 	}
 	x.request = search.Request{
-		Selection: d.spec, Elem: elem, Roots: d.roots, Strong: x.settings.Strong, Reverse: d.reverse, Limit: d.limit,
+		Selection: d.spec, Elem: d.elem, Roots: d.roots, Strong: x.settings.Strong, Reverse: d.reverse, Limit: d.limit,
 		Make: d.make, Filter: d.filter, Projection: d.projection, After: string(d.after), Fetch: d.fetch,
 		Scatter: x.settings.Scatter, SkipMissing: x.settings.SkipMissing,
 	}
@@ -164,42 +206,51 @@ func (x *run) end() { x.Deliver(x.settings, &x.usage) }
 // All yields the elements in the order of their sort keys, and reads page by page. An error ends it. If
 // the entity is inserted or deleted between two pages, the result is an error, and the elements before
 // it may be a part of the entity.
-func (q Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[E, error] {
+//
+//go:noinline
+func (q *Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
-		x, err := q.on(src, options)
-		for hit, err := range hits(ctx, x, err) {
+		for hit, err := range q.is.hits(ctx, src, options) {
 			var e E
 			if err == nil {
 				e = *hit.Value.(*E)
 			}
-			if !yield(e, err) || err != nil {
+			if !yield(e, err) {
 				return
 			}
 		}
 	}
 }
 
-// hits runs a query. err is an error of its preparation.
-func hits(ctx context.Context, x *run, err error) iter.Seq2[search.Hit, error] {
+// hits runs the query. An error ends it.
+func (d *definition) hits(ctx context.Context, src runs, options []ReadOption) iter.Seq2[search.Hit, error] {
 	return func(yield func(search.Hit, error) bool) {
+		x, err := d.on(src, options)
 		if err != nil {
 			yield(search.Hit{}, err)
 			return
 		}
-		defer x.end()
-		for hit, err := range x.Run(ctx, x.request, &x.usage) {
-			if !yield(hit, err) || err != nil {
-				return
-			}
+		x.hits(ctx, yield)
+	}
+}
+
+func (x *run) hits(ctx context.Context, yield func(search.Hit, error) bool) {
+	defer x.end()
+	for hit, err := range x.Run(ctx, x.request, &x.usage) {
+		if !yield(hit, err) || err != nil {
+			return
 		}
 	}
 }
 
 // Collect returns all elements in the order of their sort keys.
-func (q Query[T, E]) Collect(ctx context.Context, src Source[T], options ...ReadOption) ([]E, error) {
+//
+//go:noinline
+func (q *Query[T, E]) Collect(ctx context.Context, src Source[T], options ...ReadOption) ([]E, error) {
 	var all []E
 	n := 0 // number of hits; the rest of the slice is free
-	q.make = func(room int) []any {
+	d := q.is
+	d.make = func(room int) []any {
 		if all == nil {
 			all = make([]E, room)
 		} else {
@@ -212,8 +263,7 @@ func (q Query[T, E]) Collect(ctx context.Context, src Source[T], options ...Read
 		}
 		return made
 	}
-	x, err := q.on(src, options)
-	for hit, err := range hits(ctx, x, err) {
+	for hit, err := range d.hits(ctx, src, options) {
 		if err != nil {
 			return nil, err
 		}
@@ -245,15 +295,15 @@ type Ref[E any] struct {
 }
 
 // Refs is All with the field and keys of each element.
-func (q Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[Ref[E], error] {
+//
+//go:noinline
+func (q *Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[Ref[E], error] {
 	return func(yield func(Ref[E], error) bool) {
-		x, err := q.on(src, options)
-		for hit, err := range hits(ctx, x, err) {
-			if err != nil {
-				yield(Ref[E]{}, err)
-				return
+		for hit, err := range q.is.hits(ctx, src, options) {
+			var ref Ref[E]
+			if err == nil {
+				ref, err = refOf[E](hit)
 			}
-			ref, err := refOf[E](hit)
 			if !yield(ref, err) || err != nil {
 				return
 			}
@@ -263,21 +313,24 @@ func (q Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOpt
 
 // Count returns the number of elements. It reads only their keys, which costs the same read units as
 // the whole elements.
-func (q Query[T, E]) Count(ctx context.Context, src Source[T], options ...ReadOption) (int, error) {
-	x, err := q.on(src, options)
+//
+//go:noinline
+func (q *Query[T, E]) Count(ctx context.Context, src Source[T], options ...ReadOption) (int, error) {
+	return q.is.count(ctx, src, options)
+}
+
+func (d *definition) count(ctx context.Context, src runs, options []ReadOption) (n int, err error) {
+	x, err := d.on(src, options)
 	if err != nil {
 		return 0, err
 	}
-	return x.count(ctx)
-}
-
-func (x *run) count(ctx context.Context) (n int, err error) {
 	x.request.KeysOnly = true
-	for _, err := range hits(ctx, x, nil) {
-		if err != nil {
-			return 0, err
-		}
-		n++
+	x.hits(ctx, func(_ search.Hit, failed error) bool {
+		n, err = n+1, failed
+		return true
+	})
+	if err != nil {
+		return 0, err
 	}
 	return n, nil
 }
@@ -292,15 +345,17 @@ type Plan struct {
 }
 
 // Plan returns the requests of the query and their predicted cost. It does no I/O.
-func (q Query[T, E]) Plan(src Source[T], options ...ReadOption) (*Plan, error) {
-	x, err := q.on(src, options)
+//
+//go:noinline
+func (q *Query[T, E]) Plan(src Source[T], options ...ReadOption) (*Plan, error) {
+	return q.is.plan(src, options)
+}
+
+func (d *definition) plan(src runs, options []ReadOption) (*Plan, error) {
+	x, err := d.on(src, options)
 	if err != nil {
 		return nil, err
 	}
-	return x.plan()
-}
-
-func (x *run) plan() (*Plan, error) {
 	requests, rcu, err := x.PlanQuery(x.request)
 	if err != nil {
 		return nil, err
@@ -309,22 +364,18 @@ func (x *run) plan() (*Plan, error) {
 }
 
 // Input returns the first request of the query, to look at or to send yourself. It does no I/O.
-func (q Query[T, E]) Input(src Source[T], options ...ReadOption) (*dynamodb.QueryInput, error) {
-	x, err := q.on(src, options)
+//
+//go:noinline
+func (q *Query[T, E]) Input(src Source[T], options ...ReadOption) (*dynamodb.QueryInput, error) {
+	return q.is.input(src, options)
+}
+
+func (d *definition) input(src runs, options []ReadOption) (*dynamodb.QueryInput, error) {
+	x, err := d.on(src, options)
 	if err != nil {
 		return nil, err
 	}
 	return x.Runner.Input(x.request)
-}
-
-// Roots returns the query of the root items of a flat model's entities: each entity with only the
-// fields of its root item. It reads only the range in which root items are. If no other items are
-// between them, it costs no more than the root items. Order, limit, filter and projection stay. Other
-// queries fail when they run.
-func (q Query[T, E]) Roots() Query[T, T] {
-	r := Query[T, T](q)
-	r.roots, r.elem, r.make = true, q.elemType(), nil
-	return r
 }
 
 // refOf returns a hit with its keys.

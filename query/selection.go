@@ -38,16 +38,24 @@ func isNil(a any) bool {
 // Node is a selection, for Load, LoadMany, Update and DeleteByKey of a mapper, and for [Join] and [Of].
 type Node[T any] struct{ spec selection.Selection }
 
-func (n Node[T]) selection(*T) selection.Selection { return n.spec }
+// node is embedded without an exported field.
+type node[T any] = Node[T]
+
+func (n *Node[T]) selection(*T) selection.Selection {
+	if n == nil {
+		return selection.Selection{}
+	}
+	return n.spec
+}
 
 // Join selects several parts of one entity. Single items are read together.
 func Join[T any](selections ...Selection[T]) Selection[T] {
 	if len(selections) == 0 {
-		return Node[T]{selection.Selection{Err: fmt.Errorf("query.Join of no selections: pass at least one")}}
+		return &Node[T]{selection.Selection{Err: fmt.Errorf("query.Join of no selections: pass at least one")}}
 	}
 	joined := specOf(selections[0])
 	for _, s := range selections[1:] {
 		joined = joined.Join(specOf(s))
 	}
-	return Node[T]{joined}
+	return &Node[T]{joined}
 }

@@ -116,7 +116,7 @@ func ExamplePlayerKey_Matches() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
 	matches := models.PlayerByID("ann").Matches()
-	show := func(what string, q query.Query[models.Player, models.Match]) {
+	show := func(what string, q *query.Query[models.Player, models.Match]) {
 		fmt.Print(what, ":")
 		for m, err := range q.All(ctx, players) {
 			if err != nil {
@@ -152,7 +152,7 @@ func ExamplePlayerKeyMatches_Start() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	one, err := start.ID("m3").Query().Collect(ctx, players)
+	one, err := query.Of[models.Match](start.ID("m3")).Collect(ctx, players)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func ExamplePlayerKey_Titles() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	n, err := models.PlayerByID("ann").Titles().Value("Rookie").Query().Count(ctx, players)
+	n, err := query.Of[string](models.PlayerByID("ann").Titles().Value("Rookie")).Count(ctx, players)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func ExamplePlayerKey_Matches_pages() {
 // Input returns the request of a query.
 func ExamplePlayerKey_Matches_input() {
 	players := somePlayers(context.Background())
-	in, err := models.PlayerByID("ann").Matches().Year(2021).Input(players)
+	in, err := models.PlayerByID("ann").Matches().Year(2021).Query().Input(players)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,48 +13,48 @@ import (
 )
 
 // OrderByCustomerN selects the Order with the keys CUSTOMER#{Customer} and ORDER#{N:06}#HEAD.
-func OrderByCustomerN(customer string, nValue int) OrderKey {
-	return OrderKey{mapperimpl.Entity[Order](mapperimpl.StringValue(customer), mapperimpl.IntValue(nValue))}
+func OrderByCustomerN(customer string, nValue int) *OrderKey {
+	return &OrderKey{mapperimpl.Entity[Order](mapperimpl.StringValue(customer), mapperimpl.IntValue(nValue))}
 }
 
 // OrderByCustomer queries all entities with the partition key CUSTOMER#{Customer}.
-func OrderByCustomer(customer string) query.Query[Order, Order] {
+func OrderByCustomer(customer string) *query.Query[Order, Order] {
 	return mapperimpl.Query[Order, Order](
 		mapperimpl.Items(mapperimpl.Entity[Order](mapperimpl.StringValue(customer)), 0, 1),
 	)
 }
 
 // OrderKey is the key of one Order. Its methods select parts of it.
-type OrderKey struct{ orderNode }
+type OrderKey struct{ *orderNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n OrderKey) Patch(changes ...field.Change[Order]) mapper.ItemPatch[Order, Order] {
+func (n *OrderKey) Patch(changes ...field.Change[Order]) *mapper.ItemPatch[Order, Order] {
 	return mapperimpl.Patch(n.orderNode, changes)
 }
 
 // PriceTable selects the part in the table prices.
-func (n OrderKey) PriceTable() query.Node[Order] { return mapperimpl.Table(n.orderNode, 1) }
+func (n *OrderKey) PriceTable() *query.Node[Order] { return mapperimpl.Table(n.orderNode, 1) }
 
 // HEAD selects ORDER#{N:06}#HEAD.
-func (n OrderKey) HEAD() mapper.ItemNode[Order, Order] {
+func (n *OrderKey) HEAD() *mapper.ItemNode[Order, Order] {
 	return mapperimpl.Item[Order, Order](mapperimpl.Items(n.orderNode, 0, 3), 0)
 }
 
 // Lines selects ORDER#{^N:06}#LINE#{Line:03}.
-func (n OrderKey) Lines() OrderKeyLines {
-	return OrderKeyLines{orderLineItems{orderLineQuery{mapperimpl.Items(n.orderNode, 1, 3)}, 1}}
+func (n *OrderKey) Lines() *OrderKeyLines {
+	return &OrderKeyLines{orderLineItems{orderLineMethods{mapperimpl.Items(n.orderNode, 1, 3)}, 1}}
 }
 
 // Prices selects ORDER#{^N:06}#PRICE#{Line:03}.
-func (n OrderKey) Prices() OrderKeyPrices {
-	return OrderKeyPrices{orderPriceItems{orderPriceQuery{mapperimpl.Items(n.orderNode, 2, 3)}, 2}}
+func (n *OrderKey) Prices() *OrderKeyPrices {
+	return &OrderKeyPrices{orderPriceItems{orderPriceMethods{mapperimpl.Items(n.orderNode, 2, 3)}, 2}}
 }
 
 // OrderKeyLines is a selection that can be narrowed by {Line:03}.
 type OrderKeyLines struct{ orderLineItems }
 
 // Line narrows the selection to one {Line:03}.
-func (n OrderKeyLines) Line(line int) mapper.ElementNode[Order, Line] {
+func (n *OrderKeyLines) Line(line int) *mapper.ItemNode[Order, Line] {
 	return mapperimpl.Element[Order, Line](mapperimpl.Next(n.orderNode, 4, mapperimpl.IntValue(line)), 1)
 }
 
@@ -62,173 +62,185 @@ func (n OrderKeyLines) Line(line int) mapper.ElementNode[Order, Line] {
 type OrderKeyPrices struct{ orderPriceItems }
 
 // Line narrows the selection to one {Line:03}.
-func (n OrderKeyPrices) Line(line int) mapper.ElementNode[Order, Price] {
+func (n *OrderKeyPrices) Line(line int) *mapper.ItemNode[Order, Price] {
 	return mapperimpl.Element[Order, Price](mapperimpl.Next(n.orderNode, 4, mapperimpl.IntValue(line)), 2)
 }
 
 type orderNode = query.Node[Order]
 
-type orderLineQuery struct{ orderNode }
+type orderLineMethods struct{ *orderNode }
 
 // Query returns the query, which has more methods than these.
-func (n orderLineQuery) Query() query.Query[Order, Line] {
+func (n *orderLineMethods) Query() *query.Query[Order, Line] {
 	return mapperimpl.Query[Order, Line](n.orderNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n orderLineQuery) All(
+func (n *orderLineMethods) All(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) iter.Seq2[Line, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n orderLineQuery) Refs(
+func (n *orderLineMethods) Refs(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Line], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n orderLineQuery) Collect(
+func (n *orderLineMethods) Collect(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) ([]Line, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n orderLineQuery) Page(
+func (n *orderLineMethods) Page(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) (*query.Page[Line], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n orderLineQuery) Count(ctx context.Context, src query.Source[Order], options ...query.ReadOption) (int, error) {
+func (n *orderLineMethods) Count(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n orderLineQuery) Plan(src query.Source[Order], options ...query.ReadOption) (*query.Plan, error) {
+func (n *orderLineMethods) Plan(src query.Source[Order], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n orderLineQuery) Filter(conditions ...field.Condition[Line]) query.Query[Order, Line] {
+func (n *orderLineMethods) Filter(conditions ...field.Condition[Line]) *query.Query[Order, Line] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n orderLineQuery) Project(fields ...field.Of[Line]) query.Query[Order, Line] {
+func (n *orderLineMethods) Project(fields ...field.Of[Line]) *query.Query[Order, Line] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n orderLineQuery) Limit(first int) query.Query[Order, Line] { return n.Query().Limit(first) }
+func (n *orderLineMethods) Limit(first int) *query.Query[Order, Line] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n orderLineQuery) Reverse() query.Query[Order, Line] { return n.Query().Reverse() }
+func (n *orderLineMethods) Reverse() *query.Query[Order, Line] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n orderLineQuery) After(page query.Cursor) query.Query[Order, Line] {
+func (n *orderLineMethods) After(page query.Cursor) *query.Query[Order, Line] {
 	return n.Query().After(page)
 }
 
+// OrderLineQuery selects elements, and queries them.
+type OrderLineQuery struct{ orderLineMethods }
+
 type orderLineItems struct {
-	orderLineQuery
+	orderLineMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n orderLineItems) Add(element Line) mapper.Patch[Order] {
+func (n *orderLineItems) Add(element Line) *mapper.Patch[Order] {
 	return mapperimpl.Add(n.orderNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n orderLineItems) Put(element Line) mapper.Patch[Order] {
+func (n *orderLineItems) Put(element Line) *mapper.Patch[Order] {
 	return mapperimpl.Put(n.orderNode, n.item, nil, element)
 }
 
-type orderPriceQuery struct{ orderNode }
+type orderPriceMethods struct{ *orderNode }
 
 // Query returns the query, which has more methods than these.
-func (n orderPriceQuery) Query() query.Query[Order, Price] {
+func (n *orderPriceMethods) Query() *query.Query[Order, Price] {
 	return mapperimpl.Query[Order, Price](n.orderNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n orderPriceQuery) All(
+func (n *orderPriceMethods) All(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) iter.Seq2[Price, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n orderPriceQuery) Refs(
+func (n *orderPriceMethods) Refs(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Price], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n orderPriceQuery) Collect(
+func (n *orderPriceMethods) Collect(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) ([]Price, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n orderPriceQuery) Page(
+func (n *orderPriceMethods) Page(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) (*query.Page[Price], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n orderPriceQuery) Count(ctx context.Context, src query.Source[Order], options ...query.ReadOption) (int, error) {
+func (n *orderPriceMethods) Count(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n orderPriceQuery) Plan(src query.Source[Order], options ...query.ReadOption) (*query.Plan, error) {
+func (n *orderPriceMethods) Plan(src query.Source[Order], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n orderPriceQuery) Filter(conditions ...field.Condition[Price]) query.Query[Order, Price] {
+func (n *orderPriceMethods) Filter(conditions ...field.Condition[Price]) *query.Query[Order, Price] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n orderPriceQuery) Project(fields ...field.Of[Price]) query.Query[Order, Price] {
+func (n *orderPriceMethods) Project(fields ...field.Of[Price]) *query.Query[Order, Price] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n orderPriceQuery) Limit(first int) query.Query[Order, Price] { return n.Query().Limit(first) }
+func (n *orderPriceMethods) Limit(first int) *query.Query[Order, Price] {
+	return n.Query().Limit(first)
+}
 
 // Reverse returns the query in descending order of the sort keys.
-func (n orderPriceQuery) Reverse() query.Query[Order, Price] { return n.Query().Reverse() }
+func (n *orderPriceMethods) Reverse() *query.Query[Order, Price] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n orderPriceQuery) After(page query.Cursor) query.Query[Order, Price] {
+func (n *orderPriceMethods) After(page query.Cursor) *query.Query[Order, Price] {
 	return n.Query().After(page)
 }
 
+// OrderPriceQuery selects elements, and queries them.
+type OrderPriceQuery struct{ orderPriceMethods }
+
 type orderPriceItems struct {
-	orderPriceQuery
+	orderPriceMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n orderPriceItems) Add(element Price) mapper.Patch[Order] {
+func (n *orderPriceItems) Add(element Price) *mapper.Patch[Order] {
 	return mapperimpl.Add(n.orderNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n orderPriceItems) Put(element Price) mapper.Patch[Order] {
+func (n *orderPriceItems) Put(element Price) *mapper.Patch[Order] {
 	return mapperimpl.Put(n.orderNode, n.item, nil, element)
 }
 
@@ -237,7 +249,7 @@ var OrderFields = mapperimpl.Handles[OrderHandles](orderForm)
 
 // OrderHandles is the type of OrderFields.
 type OrderHandles struct {
-	Status field.String[Order, string]
+	Status *field.String[Order, string]
 }
 
 // LineFields has the stored fields of a Line: for patches, conditions, filters and projections.
@@ -245,8 +257,8 @@ var LineFields = mapperimpl.Handles[LineHandles](lineForm)
 
 // LineHandles is the type of LineFields.
 type LineHandles struct {
-	SKU   field.String[Line, string]
-	Count field.Number[Line, int]
+	SKU   *field.String[Line, string]
+	Count *field.Number[Line, int]
 }
 
 // PriceFields has the stored fields of a Price: for patches, conditions, filters and projections.
@@ -254,7 +266,7 @@ var PriceFields = mapperimpl.Handles[PriceHandles](priceForm)
 
 // PriceHandles is the type of PriceFields.
 type PriceHandles struct {
-	Cents field.Number[Price, int]
+	Cents *field.Number[Price, int]
 }
 
 var orderForm = mapperimpl.Struct(mapperimpl.Funcs[Order]{},
@@ -331,4 +343,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
+const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)

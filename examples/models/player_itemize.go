@@ -14,69 +14,69 @@ import (
 )
 
 // PlayerByID selects the Player with the partition key PLAYER#{ID}.
-func PlayerByID(id string) PlayerKey {
-	return PlayerKey{mapperimpl.Entity[Player](mapperimpl.StringValue(id))}
+func PlayerByID(id string) *PlayerKey {
+	return &PlayerKey{mapperimpl.Entity[Player](mapperimpl.StringValue(id))}
 }
 
 // PlayerKey is the key of one Player. Its methods select parts of it.
-type PlayerKey struct{ playerNode }
+type PlayerKey struct{ *playerNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n PlayerKey) Patch(changes ...field.Change[Player]) mapper.ItemPatch[Player, Player] {
+func (n *PlayerKey) Patch(changes ...field.Change[Player]) *mapper.ItemPatch[Player, Player] {
 	return mapperimpl.Patch(n.playerNode, changes)
 }
 
 // STAT selects the items whose sort keys begin with STAT#.
-func (n PlayerKey) STAT() query.Node[Player] { return mapperimpl.Prefix(n.playerNode, 0, "STAT#") }
+func (n *PlayerKey) STAT() *query.Node[Player] { return mapperimpl.Prefix(n.playerNode, 0, "STAT#") }
 
 // PROFILE selects PROFILE.
-func (n PlayerKey) PROFILE() mapper.ItemNode[Player, Player] {
+func (n *PlayerKey) PROFILE() *mapper.ItemNode[Player, Player] {
 	return mapperimpl.Item[Player, Player](mapperimpl.Items(n.playerNode, 0, 1), 0)
 }
 
 // Score selects STAT#Score.
-func (n PlayerKey) Score() mapper.ItemNode[Player, Score] {
+func (n *PlayerKey) Score() *mapper.ItemNode[Player, Score] {
 	return mapperimpl.Item[Player, Score](mapperimpl.Items(n.playerNode, 1, 1), 1)
 }
 
 // Avatar selects AVATAR.
-func (n PlayerKey) Avatar() mapper.ItemNode[Player, Avatar] {
+func (n *PlayerKey) Avatar() *mapper.ItemNode[Player, Avatar] {
 	return mapperimpl.Item[Player, Avatar](mapperimpl.Items(n.playerNode, 2, 1), 2)
 }
 
 // Matches selects MATCH#{Start}#{ID}.
-func (n PlayerKey) Matches() PlayerKeyMatches {
+func (n *PlayerKey) Matches() *PlayerKeyMatches {
 	return newPlayerKeyMatches(mapperimpl.Items(n.playerNode, 3, 1))
 }
 
 // Friends selects FRIEND#{key}.
-func (n PlayerKey) Friends() PlayerKeyFriends {
-	return PlayerKeyFriends{playerFriendItems{playerFriendQuery{mapperimpl.Items(n.playerNode, 4, 1)}, 4}}
+func (n *PlayerKey) Friends() *PlayerKeyFriends {
+	return &PlayerKeyFriends{playerFriendItems{playerFriendMethods{mapperimpl.Items(n.playerNode, 4, 1)}, 4}}
 }
 
 // Titles selects TITLE#{.}.
-func (n PlayerKey) Titles() PlayerKeyTitles {
-	return PlayerKeyTitles{playerStringItems{playerStringQuery{mapperimpl.Items(n.playerNode, 5, 1)}, 5}}
+func (n *PlayerKey) Titles() *PlayerKeyTitles {
+	return &PlayerKeyTitles{playerStringItems{playerStringMethods{mapperimpl.Items(n.playerNode, 5, 1)}, 5}}
 }
 
 // Session selects SESSION.
-func (n PlayerKey) Session() mapper.ItemNode[Player, Session] {
+func (n *PlayerKey) Session() *mapper.ItemNode[Player, Session] {
 	return mapperimpl.Item[Player, Session](mapperimpl.Items(n.playerNode, 6, 1), 6)
 }
 
 // Notes selects NOTES.
-func (n PlayerKey) Notes() mapper.ItemNode[Player, Player] {
+func (n *PlayerKey) Notes() *mapper.ItemNode[Player, Player] {
 	return mapperimpl.Item[Player, Player](mapperimpl.Items(n.playerNode, 7, 1), 7)
 }
 
 // WorldRank selects STAT#Rank.
-func (n PlayerKey) WorldRank() mapper.ItemNode[Player, Player] {
+func (n *PlayerKey) WorldRank() *mapper.ItemNode[Player, Player] {
 	return mapperimpl.Item[Player, Player](mapperimpl.Items(n.playerNode, 8, 1), 8)
 }
 
 // Results selects RESULT#{key:sortable}.
-func (n PlayerKey) Results() PlayerKeyResults {
-	return PlayerKeyResults{playerResultItems{playerResultQuery{mapperimpl.Items(n.playerNode, 9, 1)}, 9}}
+func (n *PlayerKey) Results() *PlayerKeyResults {
+	return &PlayerKeyResults{playerResultItems{playerResultMethods{mapperimpl.Items(n.playerNode, 9, 1)}, 9}}
 }
 
 // PlayerKeyMatches is a selection that can be narrowed by {Start}.
@@ -85,20 +85,22 @@ type PlayerKeyMatches struct {
 	playerMatchHours
 }
 
-func newPlayerKeyMatches(at playerNode) PlayerKeyMatches {
-	return PlayerKeyMatches{playerMatchItems{playerMatchQuery{at}, 3}, playerMatchHours{at}}
+func newPlayerKeyMatches(at *playerNode) *PlayerKeyMatches {
+	return &PlayerKeyMatches{playerMatchItems{playerMatchMethods{at}, 3}, playerMatchHours{at}}
 }
 
 // Start narrows the selection to one {Start}.
-func (n PlayerKeyMatches) Start(start time.Time) PlayerKeyMatchesStart {
-	return PlayerKeyMatchesStart{playerMatchQuery{mapperimpl.Next(n.playerNode, 3, mapperimpl.TimeValue(start))}}
+func (n *PlayerKeyMatches) Start(start time.Time) *PlayerKeyMatchesStart {
+	return &PlayerKeyMatchesStart{
+		PlayerMatchQuery{playerMatchMethods{mapperimpl.Next(n.playerNode, 3, mapperimpl.TimeValue(start))}},
+	}
 }
 
 // PlayerKeyMatchesStart is a selection that can be narrowed by {ID}.
-type PlayerKeyMatchesStart struct{ playerMatchQuery }
+type PlayerKeyMatchesStart struct{ PlayerMatchQuery }
 
 // ID narrows the selection to one {ID}.
-func (n PlayerKeyMatchesStart) ID(id string) mapper.ElementNode[Player, Match] {
+func (n *PlayerKeyMatchesStart) ID(id string) *mapper.ItemNode[Player, Match] {
 	return mapperimpl.Element[Player, Match](mapperimpl.Next(n.playerNode, 4, mapperimpl.StringValue(id)), 3)
 }
 
@@ -106,7 +108,7 @@ func (n PlayerKeyMatchesStart) ID(id string) mapper.ElementNode[Player, Match] {
 type PlayerKeyFriends struct{ playerFriendItems }
 
 // Key narrows the selection to one {key}.
-func (n PlayerKeyFriends) Key(key string) mapper.ElementNode[Player, Friend] {
+func (n *PlayerKeyFriends) Key(key string) *mapper.ItemNode[Player, Friend] {
 	return mapperimpl.Element[Player, Friend](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(key)), 4)
 }
 
@@ -114,7 +116,7 @@ func (n PlayerKeyFriends) Key(key string) mapper.ElementNode[Player, Friend] {
 type PlayerKeyTitles struct{ playerStringItems }
 
 // Value narrows the selection to one {.}.
-func (n PlayerKeyTitles) Value(value string) mapper.ElementNode[Player, string] {
+func (n *PlayerKeyTitles) Value(value string) *mapper.ItemNode[Player, string] {
 	return mapperimpl.Element[Player, string](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(value)), 5)
 }
 
@@ -122,418 +124,430 @@ func (n PlayerKeyTitles) Value(value string) mapper.ElementNode[Player, string] 
 type PlayerKeyResults struct{ playerResultItems }
 
 // Key narrows the selection to one {key:sortable}.
-func (n PlayerKeyResults) Key(key int) mapper.ElementNode[Player, Result] {
+func (n *PlayerKeyResults) Key(key int) *mapper.ItemNode[Player, Result] {
 	return mapperimpl.Element[Player, Result](mapperimpl.Next(n.playerNode, 2, mapperimpl.IntValue(key)), 9)
 }
 
 type playerNode = query.Node[Player]
 
-type playerMatchQuery struct{ playerNode }
+type playerMatchMethods struct{ *playerNode }
 
 // Query returns the query, which has more methods than these.
-func (n playerMatchQuery) Query() query.Query[Player, Match] {
+func (n *playerMatchMethods) Query() *query.Query[Player, Match] {
 	return mapperimpl.Query[Player, Match](n.playerNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n playerMatchQuery) All(
+func (n *playerMatchMethods) All(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[Match, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n playerMatchQuery) Refs(
+func (n *playerMatchMethods) Refs(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Match], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n playerMatchQuery) Collect(
+func (n *playerMatchMethods) Collect(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) ([]Match, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n playerMatchQuery) Page(
+func (n *playerMatchMethods) Page(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (*query.Page[Match], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n playerMatchQuery) Count(
+func (n *playerMatchMethods) Count(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n playerMatchQuery) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
+func (n *playerMatchMethods) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n playerMatchQuery) Filter(conditions ...field.Condition[Match]) query.Query[Player, Match] {
+func (n *playerMatchMethods) Filter(conditions ...field.Condition[Match]) *query.Query[Player, Match] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n playerMatchQuery) Project(fields ...field.Of[Match]) query.Query[Player, Match] {
+func (n *playerMatchMethods) Project(fields ...field.Of[Match]) *query.Query[Player, Match] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n playerMatchQuery) Limit(first int) query.Query[Player, Match] { return n.Query().Limit(first) }
+func (n *playerMatchMethods) Limit(first int) *query.Query[Player, Match] {
+	return n.Query().Limit(first)
+}
 
 // Reverse returns the query in descending order of the sort keys.
-func (n playerMatchQuery) Reverse() query.Query[Player, Match] { return n.Query().Reverse() }
+func (n *playerMatchMethods) Reverse() *query.Query[Player, Match] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n playerMatchQuery) After(page query.Cursor) query.Query[Player, Match] {
+func (n *playerMatchMethods) After(page query.Cursor) *query.Query[Player, Match] {
 	return n.Query().After(page)
 }
 
+// PlayerMatchQuery selects elements, and queries them.
+type PlayerMatchQuery struct{ playerMatchMethods }
+
 type playerMatchItems struct {
-	playerMatchQuery
+	playerMatchMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n playerMatchItems) Add(element Match) mapper.Patch[Player] {
+func (n *playerMatchItems) Add(element Match) *mapper.Patch[Player] {
 	return mapperimpl.Add(n.playerNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n playerMatchItems) Put(element Match) mapper.Patch[Player] {
+func (n *playerMatchItems) Put(element Match) *mapper.Patch[Player] {
 	return mapperimpl.Put(n.playerNode, n.item, nil, element)
 }
 
-type playerMatchHours struct{ base playerNode }
+type playerMatchHours struct{ base *playerNode }
 
-func (n playerMatchHours) of(at playerNode) query.Elements[Player, Match] {
-	return mapperimpl.Elements[Player, Match](at)
+func (n *playerMatchHours) of(at *playerNode) *PlayerMatchQuery {
+	return &PlayerMatchQuery{playerMatchMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n playerMatchHours) Year(year int, in ...*time.Location) query.Elements[Player, Match] {
+func (n *playerMatchHours) Year(year int, in ...*time.Location) *PlayerMatchQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n playerMatchHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Player, Match] {
+func (n *playerMatchHours) Month(year int, month time.Month, in ...*time.Location) *PlayerMatchQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n playerMatchHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[Player, Match] {
+func (n *playerMatchHours) Day(year int, month time.Month, day int, in ...*time.Location) *PlayerMatchQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n playerMatchHours) Hour(
-	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Elements[Player, Match] {
+func (n *playerMatchHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *PlayerMatchQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n playerMatchHours) Between(from, to time.Time) query.Elements[Player, Match] {
+func (n *playerMatchHours) Between(from, to time.Time) *PlayerMatchQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n playerMatchHours) Before(to time.Time) query.Elements[Player, Match] {
+func (n *playerMatchHours) Before(to time.Time) *PlayerMatchQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n playerMatchHours) Since(from time.Time) playerMatchHoursSince {
-	return playerMatchHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *playerMatchHours) Since(from time.Time) *playerMatchHoursSince {
+	return &playerMatchHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type playerMatchHoursSince struct {
-	query.Elements[Player, Match]
-	times playerMatchHours
+	PlayerMatchQuery
+	times *playerMatchHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n playerMatchHoursSince) Before(to time.Time) query.Elements[Player, Match] {
+func (n *playerMatchHoursSince) Before(to time.Time) *PlayerMatchQuery {
 	return n.times.Between(n.from, to)
 }
 
-type playerFriendQuery struct{ playerNode }
+type playerFriendMethods struct{ *playerNode }
 
 // Query returns the query, which has more methods than these.
-func (n playerFriendQuery) Query() query.Query[Player, Friend] {
+func (n *playerFriendMethods) Query() *query.Query[Player, Friend] {
 	return mapperimpl.Query[Player, Friend](n.playerNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n playerFriendQuery) All(
+func (n *playerFriendMethods) All(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[Friend, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n playerFriendQuery) Refs(
+func (n *playerFriendMethods) Refs(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Friend], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n playerFriendQuery) Collect(
+func (n *playerFriendMethods) Collect(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) ([]Friend, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n playerFriendQuery) Page(
+func (n *playerFriendMethods) Page(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (*query.Page[Friend], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n playerFriendQuery) Count(
+func (n *playerFriendMethods) Count(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n playerFriendQuery) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
+func (n *playerFriendMethods) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n playerFriendQuery) Filter(conditions ...field.Condition[Friend]) query.Query[Player, Friend] {
+func (n *playerFriendMethods) Filter(conditions ...field.Condition[Friend]) *query.Query[Player, Friend] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n playerFriendQuery) Project(fields ...field.Of[Friend]) query.Query[Player, Friend] {
+func (n *playerFriendMethods) Project(fields ...field.Of[Friend]) *query.Query[Player, Friend] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n playerFriendQuery) Limit(first int) query.Query[Player, Friend] {
+func (n *playerFriendMethods) Limit(first int) *query.Query[Player, Friend] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n playerFriendQuery) Reverse() query.Query[Player, Friend] { return n.Query().Reverse() }
+func (n *playerFriendMethods) Reverse() *query.Query[Player, Friend] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n playerFriendQuery) After(page query.Cursor) query.Query[Player, Friend] {
+func (n *playerFriendMethods) After(page query.Cursor) *query.Query[Player, Friend] {
 	return n.Query().After(page)
 }
 
+// PlayerFriendQuery selects elements, and queries them.
+type PlayerFriendQuery struct{ playerFriendMethods }
+
 type playerFriendItems struct {
-	playerFriendQuery
+	playerFriendMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n playerFriendItems) Add(k string, element Friend) mapper.Patch[Player] {
+func (n *playerFriendItems) Add(k string, element Friend) *mapper.Patch[Player] {
 	return mapperimpl.Add(n.playerNode, n.item, k, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n playerFriendItems) Put(k string, element Friend) mapper.Patch[Player] {
+func (n *playerFriendItems) Put(k string, element Friend) *mapper.Patch[Player] {
 	return mapperimpl.Put(n.playerNode, n.item, k, element)
 }
 
 // Map reads the whole map.
-func (n playerFriendItems) Map(
+func (n *playerFriendItems) Map(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (all map[string]Friend, err error) {
 	err = mapperimpl.Entries(ctx, n.playerNode, src, options, &all)
 	return all, err
 }
 
-type playerStringQuery struct{ playerNode }
+type playerStringMethods struct{ *playerNode }
 
 // Query returns the query, which has more methods than these.
-func (n playerStringQuery) Query() query.Query[Player, string] {
+func (n *playerStringMethods) Query() *query.Query[Player, string] {
 	return mapperimpl.Query[Player, string](n.playerNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n playerStringQuery) All(
+func (n *playerStringMethods) All(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[string, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n playerStringQuery) Refs(
+func (n *playerStringMethods) Refs(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[string], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n playerStringQuery) Collect(
+func (n *playerStringMethods) Collect(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) ([]string, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n playerStringQuery) Page(
+func (n *playerStringMethods) Page(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (*query.Page[string], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n playerStringQuery) Count(
+func (n *playerStringMethods) Count(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n playerStringQuery) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
+func (n *playerStringMethods) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n playerStringQuery) Filter(conditions ...field.Condition[string]) query.Query[Player, string] {
+func (n *playerStringMethods) Filter(conditions ...field.Condition[string]) *query.Query[Player, string] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n playerStringQuery) Project(fields ...field.Of[string]) query.Query[Player, string] {
+func (n *playerStringMethods) Project(fields ...field.Of[string]) *query.Query[Player, string] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n playerStringQuery) Limit(first int) query.Query[Player, string] {
+func (n *playerStringMethods) Limit(first int) *query.Query[Player, string] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n playerStringQuery) Reverse() query.Query[Player, string] { return n.Query().Reverse() }
+func (n *playerStringMethods) Reverse() *query.Query[Player, string] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n playerStringQuery) After(page query.Cursor) query.Query[Player, string] {
+func (n *playerStringMethods) After(page query.Cursor) *query.Query[Player, string] {
 	return n.Query().After(page)
 }
 
+// PlayerStringQuery selects elements, and queries them.
+type PlayerStringQuery struct{ playerStringMethods }
+
 type playerStringItems struct {
-	playerStringQuery
+	playerStringMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n playerStringItems) Add(element string) mapper.Patch[Player] {
+func (n *playerStringItems) Add(element string) *mapper.Patch[Player] {
 	return mapperimpl.Add(n.playerNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n playerStringItems) Put(element string) mapper.Patch[Player] {
+func (n *playerStringItems) Put(element string) *mapper.Patch[Player] {
 	return mapperimpl.Put(n.playerNode, n.item, nil, element)
 }
 
-type playerResultQuery struct{ playerNode }
+type playerResultMethods struct{ *playerNode }
 
 // Query returns the query, which has more methods than these.
-func (n playerResultQuery) Query() query.Query[Player, Result] {
+func (n *playerResultMethods) Query() *query.Query[Player, Result] {
 	return mapperimpl.Query[Player, Result](n.playerNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n playerResultQuery) All(
+func (n *playerResultMethods) All(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[Result, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n playerResultQuery) Refs(
+func (n *playerResultMethods) Refs(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Result], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n playerResultQuery) Collect(
+func (n *playerResultMethods) Collect(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) ([]Result, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n playerResultQuery) Page(
+func (n *playerResultMethods) Page(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (*query.Page[Result], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n playerResultQuery) Count(
+func (n *playerResultMethods) Count(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n playerResultQuery) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
+func (n *playerResultMethods) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n playerResultQuery) Filter(conditions ...field.Condition[Result]) query.Query[Player, Result] {
+func (n *playerResultMethods) Filter(conditions ...field.Condition[Result]) *query.Query[Player, Result] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n playerResultQuery) Project(fields ...field.Of[Result]) query.Query[Player, Result] {
+func (n *playerResultMethods) Project(fields ...field.Of[Result]) *query.Query[Player, Result] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n playerResultQuery) Limit(first int) query.Query[Player, Result] {
+func (n *playerResultMethods) Limit(first int) *query.Query[Player, Result] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n playerResultQuery) Reverse() query.Query[Player, Result] { return n.Query().Reverse() }
+func (n *playerResultMethods) Reverse() *query.Query[Player, Result] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n playerResultQuery) After(page query.Cursor) query.Query[Player, Result] {
+func (n *playerResultMethods) After(page query.Cursor) *query.Query[Player, Result] {
 	return n.Query().After(page)
 }
 
+// PlayerResultQuery selects elements, and queries them.
+type PlayerResultQuery struct{ playerResultMethods }
+
 type playerResultItems struct {
-	playerResultQuery
+	playerResultMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n playerResultItems) Add(k int, element Result) mapper.Patch[Player] {
+func (n *playerResultItems) Add(k int, element Result) *mapper.Patch[Player] {
 	return mapperimpl.Add(n.playerNode, n.item, k, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n playerResultItems) Put(k int, element Result) mapper.Patch[Player] {
+func (n *playerResultItems) Put(k int, element Result) *mapper.Patch[Player] {
 	return mapperimpl.Put(n.playerNode, n.item, k, element)
 }
 
 // Map reads the whole map.
-func (n playerResultItems) Map(
+func (n *playerResultItems) Map(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) (all map[int]Result, err error) {
 	err = mapperimpl.Entries(ctx, n.playerNode, src, options, &all)
@@ -545,15 +559,15 @@ var PlayerFields = mapperimpl.Handles[PlayerHandles](playerForm)
 
 // PlayerHandles is the type of PlayerFields.
 type PlayerHandles struct {
-	Name    field.String[Player, string]
-	Joined  field.Time[Player, time.Time]
-	Badges  field.Set[Player, string]
-	Score   field.Struct[Player, Score]
-	Avatar  field.Struct[Player, Avatar]
-	Session field.Struct[Player, Session]
-	Notes   field.Map[Player, map[string]string, string, field.String[Player, string]]
-	Home    field.Struct[Player, Address]
-	Rank    field.Number[Player, int]
+	Name    *field.String[Player, string]
+	Joined  *field.Time[Player, time.Time]
+	Badges  *field.Set[Player, string]
+	Score   *field.Struct[Player, Score]
+	Avatar  *field.Struct[Player, Avatar]
+	Session *field.Struct[Player, Session]
+	Notes   *field.Map[Player, map[string]string, string, field.String[Player, string]]
+	Home    *field.Struct[Player, Address]
+	Rank    *field.Number[Player, int]
 }
 
 // AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
@@ -561,8 +575,8 @@ var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
 
 // AddressHandles is the type of AddressFields.
 type AddressHandles struct {
-	Street field.String[Address, string]
-	City   field.String[Address, string]
+	Street *field.String[Address, string]
+	City   *field.String[Address, string]
 }
 
 // ScoreFields has the stored fields of a Score: for patches, conditions, filters and projections.
@@ -570,8 +584,8 @@ var ScoreFields = mapperimpl.Handles[ScoreHandles](scoreForm)
 
 // ScoreHandles is the type of ScoreFields.
 type ScoreHandles struct {
-	Points field.Number[Score, int]
-	Level  field.Number[Score, int]
+	Points *field.Number[Score, int]
+	Level  *field.Number[Score, int]
 }
 
 // AvatarFields has the stored fields of an Avatar: for patches, conditions, filters and projections.
@@ -579,8 +593,8 @@ var AvatarFields = mapperimpl.Handles[AvatarHandles](avatarForm)
 
 // AvatarHandles is the type of AvatarFields.
 type AvatarHandles struct {
-	Image field.Bytes[Avatar, []byte]
-	Type  field.String[Avatar, string]
+	Image *field.Bytes[Avatar, []byte]
+	Type  *field.String[Avatar, string]
 }
 
 // MatchFields has the stored fields of a Match: for patches, conditions, filters and projections.
@@ -588,7 +602,7 @@ var MatchFields = mapperimpl.Handles[MatchHandles](matchForm)
 
 // MatchHandles is the type of MatchFields.
 type MatchHandles struct {
-	Points field.Number[Match, int]
+	Points *field.Number[Match, int]
 }
 
 // FriendFields has the stored fields of a Friend: for patches, conditions, filters and projections.
@@ -596,7 +610,7 @@ var FriendFields = mapperimpl.Handles[FriendHandles](friendForm)
 
 // FriendHandles is the type of FriendFields.
 type FriendHandles struct {
-	Since field.Time[Friend, time.Time]
+	Since *field.Time[Friend, time.Time]
 }
 
 // SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
@@ -604,8 +618,8 @@ var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
 
 // SessionHandles is the type of SessionFields.
 type SessionHandles struct {
-	Token field.String[Session, string]
-	Until field.Time[Session, time.Time]
+	Token *field.String[Session, string]
+	Until *field.Time[Session, time.Time]
 }
 
 // ResultFields has the stored fields of a Result: for patches, conditions, filters and projections.
@@ -613,8 +627,8 @@ var ResultFields = mapperimpl.Handles[ResultHandles](resultForm)
 
 // ResultHandles is the type of ResultFields.
 type ResultHandles struct {
-	Wins   field.Number[Result, int]
-	Losses field.Number[Result, int]
+	Wins   *field.Number[Result, int]
+	Losses *field.Number[Result, int]
 }
 
 var playerForm = mapperimpl.Struct(mapperimpl.Funcs[Player]{},
@@ -813,4 +827,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
+const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)

@@ -12,22 +12,22 @@ import (
 )
 
 // ThreadByForumSubject selects the Thread with the keys {Forum} and {Subject}.
-func ThreadByForumSubject(forum string, subject string) ThreadKey {
-	return ThreadKey{mapperimpl.Entity[Thread](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject))}
+func ThreadByForumSubject(forum string, subject string) *ThreadKey {
+	return &ThreadKey{mapperimpl.Entity[Thread](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject))}
 }
 
 // ThreadByForum queries all entities with the partition key {Forum}.
-func ThreadByForum(forum string) query.Query[Thread, Thread] {
+func ThreadByForum(forum string) *query.Query[Thread, Thread] {
 	return mapperimpl.Query[Thread, Thread](
 		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0),
 	)
 }
 
 // ThreadKey is the key of one Thread. Its methods select parts of it.
-type ThreadKey struct{ threadNode }
+type ThreadKey struct{ *threadNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n ThreadKey) Patch(changes ...field.Change[Thread]) mapper.ItemPatch[Thread, Thread] {
+func (n *ThreadKey) Patch(changes ...field.Change[Thread]) *mapper.ItemPatch[Thread, Thread] {
 	return mapperimpl.Patch(n.threadNode, changes)
 }
 
@@ -38,9 +38,9 @@ var ThreadFields = mapperimpl.Handles[ThreadHandles](threadForm)
 
 // ThreadHandles is the type of ThreadFields.
 type ThreadHandles struct {
-	Message  field.String[Thread, string]
-	Views    field.Number[Thread, int]
-	LastPost field.Time[Thread, time.Time]
+	Message  *field.String[Thread, string]
+	Views    *field.Number[Thread, int]
+	LastPost *field.Time[Thread, time.Time]
 }
 
 var threadForm = mapperimpl.Struct(mapperimpl.Funcs[Thread]{},
@@ -71,4 +71,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
+const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)

@@ -14,30 +14,30 @@ import (
 )
 
 // CustomerByNumber selects the Customer with the partition key cust|{Number}.
-func CustomerByNumber(numberValue string) CustomerKey {
-	return CustomerKey{mapperimpl.Entity[Customer](mapperimpl.StringValue(numberValue))}
+func CustomerByNumber(numberValue string) *CustomerKey {
+	return &CustomerKey{mapperimpl.Entity[Customer](mapperimpl.StringValue(numberValue))}
 }
 
 // CustomerKey is the key of one Customer. Its methods select parts of it.
-type CustomerKey struct{ customerNode }
+type CustomerKey struct{ *customerNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n CustomerKey) Patch(changes ...field.Change[Customer]) mapper.ItemPatch[Customer, Customer] {
+func (n *CustomerKey) Patch(changes ...field.Change[Customer]) *mapper.ItemPatch[Customer, Customer] {
 	return mapperimpl.Patch(n.customerNode, changes)
 }
 
 // Profile selects profile.
-func (n CustomerKey) Profile() mapper.ItemNode[Customer, Customer] {
+func (n *CustomerKey) Profile() *mapper.ItemNode[Customer, Customer] {
 	return mapperimpl.Item[Customer, Customer](mapperimpl.Items(n.customerNode, 0, 1), 0)
 }
 
 // Balance selects balance.
-func (n CustomerKey) Balance() mapper.ItemNode[Customer, Balance] {
+func (n *CustomerKey) Balance() *mapper.ItemNode[Customer, Balance] {
 	return mapperimpl.Item[Customer, Balance](mapperimpl.Items(n.customerNode, 1, 1), 1)
 }
 
 // Orders selects order|{Placed:date}|{No}.
-func (n CustomerKey) Orders() CustomerKeyOrders {
+func (n *CustomerKey) Orders() *CustomerKeyOrders {
 	return newCustomerKeyOrders(mapperimpl.Items(n.customerNode, 2, 1))
 }
 
@@ -47,157 +47,160 @@ type CustomerKeyOrders struct {
 	customerOrderDays
 }
 
-func newCustomerKeyOrders(at customerNode) CustomerKeyOrders {
-	return CustomerKeyOrders{customerOrderItems{customerOrderQuery{at}, 2}, customerOrderDays{at}}
+func newCustomerKeyOrders(at *customerNode) *CustomerKeyOrders {
+	return &CustomerKeyOrders{customerOrderItems{customerOrderMethods{at}, 2}, customerOrderDays{at}}
 }
 
 // Placed narrows the selection to one {Placed:date}.
-func (n CustomerKeyOrders) Placed(placed time.Time) CustomerKeyOrdersPlaced {
-	return CustomerKeyOrdersPlaced{customerOrderQuery{mapperimpl.Next(n.customerNode, 3, mapperimpl.TimeValue(placed))}}
+func (n *CustomerKeyOrders) Placed(placed time.Time) *CustomerKeyOrdersPlaced {
+	return &CustomerKeyOrdersPlaced{
+		CustomerOrderQuery{customerOrderMethods{mapperimpl.Next(n.customerNode, 3, mapperimpl.TimeValue(placed))}},
+	}
 }
 
 // CustomerKeyOrdersPlaced is a selection that can be narrowed by {No}.
-type CustomerKeyOrdersPlaced struct{ customerOrderQuery }
+type CustomerKeyOrdersPlaced struct{ CustomerOrderQuery }
 
 // No narrows the selection to one {No}.
-func (n CustomerKeyOrdersPlaced) No(no string) mapper.ElementNode[Customer, Order] {
+func (n *CustomerKeyOrdersPlaced) No(no string) *mapper.ItemNode[Customer, Order] {
 	return mapperimpl.Element[Customer, Order](mapperimpl.Next(n.customerNode, 4, mapperimpl.StringValue(no)), 2)
 }
 
 type customerNode = query.Node[Customer]
 
-type customerOrderQuery struct{ customerNode }
+type customerOrderMethods struct{ *customerNode }
 
 // Query returns the query, which has more methods than these.
-func (n customerOrderQuery) Query() query.Query[Customer, Order] {
+func (n *customerOrderMethods) Query() *query.Query[Customer, Order] {
 	return mapperimpl.Query[Customer, Order](n.customerNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n customerOrderQuery) All(
+func (n *customerOrderMethods) All(
 	ctx context.Context, src query.Source[Customer], options ...query.ReadOption,
 ) iter.Seq2[Order, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n customerOrderQuery) Refs(
+func (n *customerOrderMethods) Refs(
 	ctx context.Context, src query.Source[Customer], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Order], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n customerOrderQuery) Collect(
+func (n *customerOrderMethods) Collect(
 	ctx context.Context, src query.Source[Customer], options ...query.ReadOption,
 ) ([]Order, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n customerOrderQuery) Page(
+func (n *customerOrderMethods) Page(
 	ctx context.Context, src query.Source[Customer], options ...query.ReadOption,
 ) (*query.Page[Order], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n customerOrderQuery) Count(
+func (n *customerOrderMethods) Count(
 	ctx context.Context, src query.Source[Customer], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n customerOrderQuery) Plan(src query.Source[Customer], options ...query.ReadOption) (*query.Plan, error) {
+func (n *customerOrderMethods) Plan(src query.Source[Customer], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n customerOrderQuery) Filter(conditions ...field.Condition[Order]) query.Query[Customer, Order] {
+func (n *customerOrderMethods) Filter(conditions ...field.Condition[Order]) *query.Query[Customer, Order] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n customerOrderQuery) Project(fields ...field.Of[Order]) query.Query[Customer, Order] {
+func (n *customerOrderMethods) Project(fields ...field.Of[Order]) *query.Query[Customer, Order] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n customerOrderQuery) Limit(first int) query.Query[Customer, Order] {
+func (n *customerOrderMethods) Limit(first int) *query.Query[Customer, Order] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n customerOrderQuery) Reverse() query.Query[Customer, Order] { return n.Query().Reverse() }
+func (n *customerOrderMethods) Reverse() *query.Query[Customer, Order] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n customerOrderQuery) After(page query.Cursor) query.Query[Customer, Order] {
+func (n *customerOrderMethods) After(page query.Cursor) *query.Query[Customer, Order] {
 	return n.Query().After(page)
 }
 
+// CustomerOrderQuery selects elements, and queries them.
+type CustomerOrderQuery struct{ customerOrderMethods }
+
 type customerOrderItems struct {
-	customerOrderQuery
+	customerOrderMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n customerOrderItems) Add(element Order) mapper.Patch[Customer] {
+func (n *customerOrderItems) Add(element Order) *mapper.Patch[Customer] {
 	return mapperimpl.Add(n.customerNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n customerOrderItems) Put(element Order) mapper.Patch[Customer] {
+func (n *customerOrderItems) Put(element Order) *mapper.Patch[Customer] {
 	return mapperimpl.Put(n.customerNode, n.item, nil, element)
 }
 
-type customerOrderDays struct{ base customerNode }
+type customerOrderDays struct{ base *customerNode }
 
-func (n customerOrderDays) of(at customerNode) query.Elements[Customer, Order] {
-	return mapperimpl.Elements[Customer, Order](at)
+func (n *customerOrderDays) of(at *customerNode) *CustomerOrderQuery {
+	return &CustomerOrderQuery{customerOrderMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n customerOrderDays) Year(year int, in ...*time.Location) query.Elements[Customer, Order] {
+func (n *customerOrderDays) Year(year int, in ...*time.Location) *CustomerOrderQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n customerOrderDays) Month(year int, month time.Month, in ...*time.Location) query.Elements[Customer, Order] {
+func (n *customerOrderDays) Month(year int, month time.Month, in ...*time.Location) *CustomerOrderQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n customerOrderDays) Day(
-	year int, month time.Month, day int, in ...*time.Location,
-) query.Elements[Customer, Order] {
+func (n *customerOrderDays) Day(year int, month time.Month, day int, in ...*time.Location) *CustomerOrderQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n customerOrderDays) Between(from, to time.Time) query.Elements[Customer, Order] {
+func (n *customerOrderDays) Between(from, to time.Time) *CustomerOrderQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n customerOrderDays) Before(to time.Time) query.Elements[Customer, Order] {
+func (n *customerOrderDays) Before(to time.Time) *CustomerOrderQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n customerOrderDays) Since(from time.Time) customerOrderDaysSince {
-	return customerOrderDaysSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *customerOrderDays) Since(from time.Time) *customerOrderDaysSince {
+	return &customerOrderDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type customerOrderDaysSince struct {
-	query.Elements[Customer, Order]
-	times customerOrderDays
+	CustomerOrderQuery
+	times *customerOrderDays
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n customerOrderDaysSince) Before(to time.Time) query.Elements[Customer, Order] {
+func (n *customerOrderDaysSince) Before(to time.Time) *CustomerOrderQuery {
 	return n.times.Between(n.from, to)
 }
 
@@ -206,12 +209,12 @@ var CustomerFields = mapperimpl.Handles[CustomerHandles](customerForm)
 
 // CustomerHandles is the type of CustomerFields.
 type CustomerHandles struct {
-	Name    field.String[Customer, string]
-	Mail    field.String[Customer, string]
-	Edition field.Number[Customer, int]
-	Groups  field.Set[Customer, string]
-	Since   field.Time[Customer, time.Time]
-	Balance field.Struct[Customer, Balance]
+	Name    *field.String[Customer, string]
+	Mail    *field.String[Customer, string]
+	Edition *field.Number[Customer, int]
+	Groups  *field.Set[Customer, string]
+	Since   *field.Time[Customer, time.Time]
+	Balance *field.Struct[Customer, Balance]
 }
 
 // BalanceFields has the stored fields of a Balance: for patches, conditions, filters and projections.
@@ -219,7 +222,7 @@ var BalanceFields = mapperimpl.Handles[BalanceHandles](balanceForm)
 
 // BalanceHandles is the type of BalanceFields.
 type BalanceHandles struct {
-	Cents field.Number[Balance, int64]
+	Cents *field.Number[Balance, int64]
 }
 
 // OrderFields has the stored fields of an Order: for patches, conditions, filters and projections.
@@ -227,9 +230,9 @@ var OrderFields = mapperimpl.Handles[OrderHandles](orderForm)
 
 // OrderHandles is the type of OrderFields.
 type OrderHandles struct {
-	Placed field.Key[Order, time.Time]
-	State  field.String[Order, string]
-	Cents  field.Number[Order, int64]
+	Placed *field.Key[Order, time.Time]
+	State  *field.String[Order, string]
+	Cents  *field.Number[Order, int64]
 }
 
 var customerForm = mapperimpl.Struct(mapperimpl.Funcs[Customer]{},
@@ -314,4 +317,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
+const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)

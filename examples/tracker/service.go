@@ -36,7 +36,7 @@ type At struct {
 	Number          int
 }
 
-func (a At) key() store.TicketKey {
+func (a At) key() *store.TicketKey {
 	return store.TicketByTenantProjectNumber(a.Tenant, a.Project, a.Number)
 }
 

@@ -113,7 +113,7 @@ func contents(u store.User) string {
 	return strings.Join(parts, ", ")
 }
 
-func (p *program) wishes(ctx context.Context, q query.Query[store.User, store.Wish]) func(*mapper.Receipt) (string,
+func (p *program) wishes(ctx context.Context, q *query.Query[store.User, store.Wish]) func(*mapper.Receipt) (string,
 	error) {
 	return func(r *mapper.Receipt) (string, error) {
 		var titles []string

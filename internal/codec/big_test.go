@@ -30,7 +30,7 @@ func bigFloat(s string, prec uint) *big.Float {
 // Big numbers are stored with all their digits, and come back as they were, whatever form a number of
 // DynamoDB has.
 func TestBig(t *testing.T) {
-	ints, floats := codec.BigOf[big.Int]().Untyped(), codec.BigOf[big.Float]().Untyped()
+	ints, floats := codec.BigOf[big.Int]().Form, codec.BigOf[big.Float]().Form
 	for _, c := range []struct{ in, stored string }{
 		{"0", "0"},
 		{"-1", "-1"},
@@ -82,7 +82,7 @@ func TestBig(t *testing.T) {
 
 // Numbers that DynamoDB cannot store are refused, and so are texts that are no numbers.
 func TestBigRefused(t *testing.T) {
-	ints, floats := codec.BigOf[big.Int]().Untyped(), codec.BigOf[big.Float]().Untyped()
+	ints, floats := codec.BigOf[big.Int]().Form, codec.BigOf[big.Float]().Form
 	refused := func(err error, want string) {
 		t.Helper()
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -106,7 +106,7 @@ func TestBigRefused(t *testing.T) {
 
 // A copy shares no digits, and keeps the precision.
 func TestBigCopy(t *testing.T) {
-	ints, floats := codec.BigOf[big.Int]().Untyped(), codec.BigOf[big.Float]().Untyped()
+	ints, floats := codec.BigOf[big.Int]().Form, codec.BigOf[big.Float]().Form
 	a, b := bigInt("12345678901234567890123"), new(big.Int)
 	ints.Clone(b, a)
 	a.Add(a, big.NewInt(1))
@@ -123,7 +123,7 @@ func TestBigCopy(t *testing.T) {
 
 // Zero is left out, or NULL, where that is asked for; a NULL that is stored is zero.
 func TestBigEmpty(t *testing.T) {
-	ints := codec.BigOf[big.Int]().Untyped()
+	ints := codec.BigOf[big.Int]().Form
 	if av, err := ints.Encode(new(big.Int), codec.OmitEmpty); av != nil || err != nil {
 		t.Errorf("%v %v", av, err)
 	}

@@ -30,7 +30,7 @@ func init() {
 }
 
 func add[V any](f Typed[V]) {
-	builtins[reflect.TypeFor[V]()] = builtin{f.form, func(offset uintptr) func(any) any {
+	builtins[reflect.TypeFor[V]()] = builtin{f.Form, func(offset uintptr) func(any) any {
 		return func(p any) any { return (*V)(unsafe.Add(reflect.ValueOf(p).UnsafePointer(), offset)) }
 	}}
 }

@@ -277,21 +277,21 @@ var lineForm = codec.StructOf(codec.Funcs[line]{
 	},
 	Clone: func(dst, src *line) { *dst = *src },
 },
-	codec.NewRow("No", "", func(l *line) *int { return &l.No }, codec.NumericOf[int]()),
-	codec.NewRow("Text", "", func(l *line) *string { return &l.Text }, codec.StringOf[string]()),
-	codec.NewRow("Until", "", func(l *line) *time.Time { return &l.Until }, codec.TimeOf[time.Time]()),
+	row("No", "", func(l *line) *int { return &l.No }, codec.NumericOf[int]()),
+	row("Text", "", func(l *line) *string { return &l.Text }, codec.StringOf[string]()),
+	row("Until", "", func(l *line) *time.Time { return &l.Until }, codec.TimeOf[time.Time]()),
 )
 
 var shopForm = codec.StructOf(codec.Funcs[shop]{},
-	codec.NewRow("ID", "", func(s *shop) *string { return &s.ID }, codec.StringOf[string]()),
-	codec.NewRow("Name", "name,omitempty", func(s *shop) *string { return &s.Name }, codec.StringOf[string]()),
-	codec.NewRow("Any", "", func(s *shop) *any { return &s.Any }, codec.OpaqueOf[any]()),
-	codec.NewRow("Lines", "", func(s *shop) *[]line { return &s.Lines }, codec.SliceOf[[]line](lineForm)),
-	codec.NewRow("Pointers", "", func(s *shop) *[]*line { return &s.Pointers },
+	row("ID", "", func(s *shop) *string { return &s.ID }, codec.StringOf[string]()),
+	row("Name", "name,omitempty", func(s *shop) *string { return &s.Name }, codec.StringOf[string]()),
+	row("Any", "", func(s *shop) *any { return &s.Any }, codec.OpaqueOf[any]()),
+	row("Lines", "", func(s *shop) *[]line { return &s.Lines }, codec.SliceOf[[]line](lineForm)),
+	row("Pointers", "", func(s *shop) *[]*line { return &s.Pointers },
 		codec.SliceOf[[]*line](codec.PointerOf(lineForm))),
-	codec.NewRow("Parts", "", func(s *shop) *map[string]*line { return &s.Parts },
+	row("Parts", "", func(s *shop) *map[string]*line { return &s.Parts },
 		codec.MapOf[map[string]*line](codec.PointerOf(lineForm))),
-	codec.NewRow("Words", "", func(s *shop) *[]string { return &s.Words },
+	row("Words", "", func(s *shop) *[]string { return &s.Words },
 		codec.SliceOf[[]string](codec.StringOf[string]())),
 )
 
@@ -299,7 +299,7 @@ var shopForm = codec.StructOf(codec.Funcs[shop]{},
 func shops(t *testing.T) (*schema.Entity, map[string]codec.Model) {
 	e := schemaOf(t, reflect.TypeFor[shop]())
 	return e, map[string]codec.Model{
-		"table":     codec.New(e, shopForm.Untyped(), nil),
+		"table":     codec.New(e, shopForm.Form, nil),
 		"reflected": codec.ReflectedModel(e),
 	}
 }

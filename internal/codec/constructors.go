@@ -81,7 +81,7 @@ func ByteArrayOf[V any]() Typed[V] { return Typed[V]{byteArrayForm(typed[V]())} 
 // SliceOf returns the form of a slice.
 func SliceOf[S ~[]E, E any](elem Typed[E]) Typed[S] {
 	return Typed[S]{listForm(typed[S](), &List{
-		Elem:  elem.form,
+		Elem:  elem.Form,
 		len:   func(p any) int { return len(*p.(*S)) },
 		at:    func(p any, i int) any { return &(*p.(*S))[i] },
 		isNil: func(p any) bool { return *p.(*S) == nil },
@@ -97,7 +97,7 @@ func SliceOf[S ~[]E, E any](elem Typed[E]) Typed[S] {
 			*s = append(*s, *new(E))
 		},
 		equal: func(a, b any) (equal, decided bool) {
-			same, ok := elem.form.equal.(func(a, b *E) bool)
+			same, ok := elem.Form.equal.(func(a, b *E) bool)
 			return ok && equalElements(*a.(*S), *b.(*S), same), ok
 		},
 	})}
@@ -120,7 +120,7 @@ func ArrayOf[A, E any](elem Typed[E], at func(*A) []E) Typed[A] {
 	f := typed[A]()
 	n := f.Type.Len()
 	return Typed[A]{listForm(f, &List{
-		Elem: elem.form,
+		Elem: elem.Form,
 		len:  func(any) int { return n },
 		at:   func(p any, i int) any { return &at(p.(*A))[i] },
 	})}
@@ -129,7 +129,7 @@ func ArrayOf[A, E any](elem Typed[E], at func(*A) []E) Typed[A] {
 // MapOf returns the form of a map.
 func MapOf[M ~map[K]E, K comparable, E any](elem Typed[E]) Typed[M] {
 	return Typed[M]{entriesForm(typed[M](), &Entries{
-		Key: reflectedOf(reflect.TypeFor[K]()), Elem: elem.form,
+		Key: reflectedOf(reflect.TypeFor[K]()), Elem: elem.Form,
 		isNil: func(p any) bool { return *p.(*M) == nil },
 		len:   func(p any) int { return len(*p.(*M)) },
 		make: func(p any, n int) {
@@ -161,7 +161,7 @@ func MapOf[M ~map[K]E, K comparable, E any](elem Typed[E]) Typed[M] {
 // PointerOf returns the form of a pointer.
 func PointerOf[E any](elem Typed[E]) Typed[*E] {
 	f := pointerForm(typed[*E](), &Pointer{
-		Elem: elem.form,
+		Elem: elem.Form,
 		load: func(p any) any {
 			if e := *p.(**E); e != nil {
 				return e
@@ -214,6 +214,8 @@ func StructOf[R any](funcs Funcs[R], rows ...Row) Typed[R] {
 
 // NewRow returns the row of a field. Rows have no type of their own, since each instance
 // of one is compiled with all of its methods.
-func NewRow[R, V any](name, tag string, at func(*R) *V, f Typed[V]) Row {
-	return Row{name, tag, func(p any) any { return at(p.(*R)) }, f.form}
+//
+//go:noinline
+func NewRow[P, Q any](name, tag string, at func(P) Q, f *Form) Row {
+	return Row{name, tag, func(p any) any { return at(p.(P)) }, f}
 }

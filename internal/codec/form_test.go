@@ -106,15 +106,20 @@ type kitchen struct {
 }
 
 var optionalForm = codec.StructOf(codec.Funcs[Optional]{},
-	codec.NewRow("Deep", "", func(o *Optional) *int { return &o.Deep }, codec.NumericOf[int]()))
+	row("Deep", "", func(o *Optional) *int { return &o.Deep }, codec.NumericOf[int]()))
 
 var innerForm = codec.StructOf(codec.Funcs[inner]{},
-	codec.NewRow("City", "city", func(v *inner) *string { return &v.City }, codec.StringOf[string]()),
-	codec.NewRow("Zip", ",omitempty", func(v *inner) **int { return &v.Zip }, codec.PointerOf(codec.NumericOf[int]())),
-	codec.NewRow("At", "", func(v *inner) *time.Time { return &v.At }, codec.TimeOf[time.Time]()))
+	row("City", "city", func(v *inner) *string { return &v.City }, codec.StringOf[string]()),
+	row("Zip", ",omitempty", func(v *inner) **int { return &v.Zip }, codec.PointerOf(codec.NumericOf[int]())),
+	row("At", "", func(v *inner) *time.Time { return &v.At }, codec.TimeOf[time.Time]()))
+
+// row returns a row of a table.
+func row[R, V any](name, tag string, at func(*R) *V, f codec.Typed[V]) codec.Row {
+	return codec.NewRow(name, tag, at, f.Form)
+}
 
 func typedRow[V any](name string, at func(*kitchen) *V, f codec.Typed[V]) codec.Row {
-	return codec.NewRow(name, "", at, f)
+	return row(name, "", at, f)
 }
 
 // kitchenForm is the form as generated code makes it.
@@ -160,7 +165,7 @@ var kitchenForm = codec.StructOf(codec.Funcs[kitchen]{},
 func forms() map[string]*codec.Form {
 	return map[string]*codec.Form{
 		"reflected": codec.Reflected(schema.TypeOf(reflect.TypeFor[kitchen]())),
-		"typed":     kitchenForm.Untyped(),
+		"typed":     kitchenForm.Form,
 	}
 }
 
@@ -245,7 +250,7 @@ func TestExactNames(t *testing.T) {
 		"CITY": &types.AttributeValueMemberS{Value: "no"},
 		"At":   &types.AttributeValueMemberS{Value: "2021-11-14T00:00:00Z"},
 	}}
-	for _, f := range []*codec.Form{innerForm.Untyped(), codec.Reflected(schema.TypeOf(reflect.TypeFor[inner]()))} {
+	for _, f := range []*codec.Form{innerForm.Form, codec.Reflected(schema.TypeOf(reflect.TypeFor[inner]()))} {
 		var v inner
 		if err := f.Decode(&v, av, 0); err != nil || v.City != "" || v.At.IsZero() {
 			t.Errorf("decoded %+v, %v", v, err)
@@ -272,7 +277,7 @@ func TestOpaque(t *testing.T) {
 		M marked
 		A any
 	}
-	f := codec.Opaque(codec.OpaqueOf[both]().Untyped(), nil, codec.NamesOf(schema.TypeOf(reflect.TypeFor[both]())))
+	f := codec.Opaque(codec.OpaqueOf[both]().Form, nil, codec.NamesOf(schema.TypeOf(reflect.TypeFor[both]())))
 	v := both{marked{"x"}, []any{"a", 1.5}}
 	av, err := f.Encode(&v, 0)
 	if err != nil {
@@ -309,17 +314,17 @@ type node struct {
 var nodeForm = codec.Recursive[node]()
 
 func init() {
-	nodeForm.Define(codec.StructOf(codec.Funcs[node]{},
-		codec.NewRow("Name", "", func(n *node) *string { return &n.Name }, codec.StringOf[string]()),
-		codec.NewRow("Children", "", func(n *node) *[]node { return &n.Children }, codec.SliceOf[[]node](nodeForm)),
-		codec.NewRow("Next", "", func(n *node) **node { return &n.Next }, codec.PointerOf(nodeForm)),
-		codec.NewRow("By", "", func(n *node) *map[string]node { return &n.By }, codec.MapOf[map[string]node](nodeForm)),
+	codec.Define(nodeForm, codec.StructOf(codec.Funcs[node]{},
+		row("Name", "", func(n *node) *string { return &n.Name }, codec.StringOf[string]()),
+		row("Children", "", func(n *node) *[]node { return &n.Children }, codec.SliceOf[[]node](nodeForm)),
+		row("Next", "", func(n *node) **node { return &n.Next }, codec.PointerOf(nodeForm)),
+		row("By", "", func(n *node) *map[string]node { return &n.By }, codec.MapOf[map[string]node](nodeForm)),
 	))
 }
 
 func TestRecursive(t *testing.T) {
 	for name, f := range map[string]*codec.Form{
-		"typed":     nodeForm.Untyped(),
+		"typed":     nodeForm.Form,
 		"reflected": codec.Reflected(schema.TypeOf(reflect.TypeFor[node]())),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -354,7 +359,7 @@ func TestRecursive(t *testing.T) {
 
 // What leaves and structs of them do allocates only what it returns.
 func TestAllocations(t *testing.T) {
-	f := innerForm.Untyped()
+	f := innerForm.Form
 	zip := 5
 	a, b := &inner{City: "Rome", Zip: &zip}, &inner{City: "Rome", Zip: &zip}
 	if n := testing.AllocsPerRun(100, func() { f.Same(a, b, 0) }); n != 0 {

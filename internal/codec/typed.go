@@ -1,14 +1,11 @@
 package codec
 
-// Typed is the form of a Go type.
-type Typed[V any] struct{ form *Form }
-
-// Untyped returns the form without its type. It is for the library.
-func (t Typed[V]) Untyped() *Form { return t.form }
+// Typed is the form of a Go type. It has no methods, which the compiler would compile for each type.
+type Typed[V any] struct{ Form *Form }
 
 // Define makes a form that [Recursive] returned the form of its type. Generated code
 // calls it in init.
-func (t Typed[V]) Define(of Typed[V]) { *t.form = *of.form }
+func Define[V any](t, of Typed[V]) { *t.Form = *of.Form }
 
 // Recursive returns the form of a type that contains itself, to be defined later.
 func Recursive[V any]() Typed[V] { return Typed[V]{&Form{}} }

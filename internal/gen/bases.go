@@ -10,20 +10,34 @@ import (
 // base is a type of the file with methods that several nodes have: they embed it. It has methods of its
 // own, and no embedded type of the library, so that go doc shows them on each node.
 type base struct {
-	name string
+	// name is its name, and pointer reports that its pointer is embedded. Its methods have pointer receivers, as
+	// those of all generated types, because the compiler compiles a method of a value for the pointer too.
+	name    string
+	pointer bool
 	// make returns the expression that makes it of a node.
 	make func(at code) code
 	// node is where it has that.
 	node string
 }
 
+func (b base) embedded() code {
+	if b.pointer {
+		return code{"*", b.name}
+	}
+	return code{b.name}
+}
+
 // baseOf returns the base with a name's suffix and an identity, which write writes at its first use.
 func (n *nodeWriter) baseOf(suffix string, identity code, write func(name string) code) string {
-	text := suffix + " " + n.w.text(identity)
+	return n.baseNamed(lowerFirst(n.m.Name)+suffix, identity, write)
+}
+
+func (n *nodeWriter) baseNamed(wanted string, identity code, write func(name string) code) string {
+	text := wanted + " " + n.w.text(identity)
 	if name, ok := n.alias[text]; ok {
 		return name
 	}
-	name := n.g.names.declare(lowerFirst(n.m.Name) + suffix)
+	name := n.g.names.declare(wanted)
 	n.alias[text] = name
 	n.bases = append(n.bases, write(name))
 	return name
@@ -31,10 +45,11 @@ func (n *nodeWriter) baseOf(suffix string, identity code, write func(name string
 
 // nodeBase is the base of a node that is a selection and nothing else.
 func (n *nodeWriter) nodeBase() base {
-	name := n.baseOf("Node", n.node(), func(name string) code {
-		return code{"type ", name, " = ", n.node(), "\n\n"}
+	node := of(queryOf("Node"), n.model())
+	name := n.baseOf("Node", node, func(name string) code {
+		return code{"type ", name, " = ", node, "\n\n"}
 	})
-	return base{name, func(at code) code { return at }, name}
+	return base{name, true, func(at code) code { return at }, name}
 }
 
 // method is a method of a base.
@@ -46,7 +61,7 @@ type method struct {
 // on returns its declaration, on a type.
 func (m method) on(typ string) code {
 	return code{
-		comment(m.name + " " + m.doc), "func (n ", typ, ") ", m.name, "(", m.params, ") ", m.result, " { ",
+		comment(m.name + " " + m.doc), "func (n *", typ, ") ", m.name, "(", m.params, ") ", m.result, " { ",
 		m.body, " }\n\n",
 	}
 }
@@ -54,12 +69,12 @@ func (m method) on(typ string) code {
 // queryBase returns the base of a query over elements, or entities, of a type. The query is also a
 // selection, unless it is a query of an index or of a flat model.
 func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...string) base {
-	node := n.nodeBase().name
+	node := n.nodeBase()
 	args := list(n.model(), elem)
-	query := of(queryOf("Query"), args)
-	suffix, at, field := word+"Query", "at", code{"at ", node}
+	query := code{"*", of(queryOf("Query"), args)}
+	suffix, at, field := word+"Methods", "at", code{"at ", node.embedded()}
 	if selects {
-		at, field = node, code{node}
+		at, field = node.name, node.embedded()
 	} else {
 		suffix = word + "IndexQuery"
 		if !slices.Contains(more, "Fetch") {
@@ -112,13 +127,24 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 					"returns the query that also reads, from the table, the attributes that the index does "+
 						"not project.", nil, query, "")
 			case "Roots":
-				forward("Roots", "returns the query that reads only the root item of each entity.", nil,
-					of(queryOf("Query"), list(n.model(), n.model())), "")
+				forward("Roots", "returns the query that reads only the root item of each entity.", nil, query, "")
 			}
 		}
 		return all
 	})
-	return base{name, func(at code) code { return code{name, "{", at, "}"} }, at}
+	return base{name, false, func(at code) code { return code{name, "{", at, "}"} }, at}
+}
+
+// elementsBase is a type of the file with the methods of queryBase, and nothing else. Its name is exported, for
+// results of methods.
+func (n *nodeWriter) elementsBase(word string, elem any) base {
+	q := n.queryBase(word, elem, true)
+	name := n.baseNamed(n.m.Name+word+"Query", code{elem}, func(name string) code {
+		return code{
+			comment(name + " selects elements, and queries them."), "type ", name, " struct{ ", q.name, " }\n\n",
+		}
+	})
+	return base{name, false, func(at code) code { return code{name, "{", q.make(at), "}"} }, q.node}
 }
 
 // itemsBase is the base of the elements of an item, which patches add.
@@ -134,7 +160,7 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 		if it.Map() {
 			params, key = code{"k ", kind, ", element ", goType(it.Elem)}, "k"
 		}
-		patch := of(mapperOf("Patch"), n.model())
+		patch := code{"*", of(mapperOf("Patch"), n.model())}
 		put := func(how, doc string) {
 			all = append(all,
 				method{
@@ -158,7 +184,7 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 		}
 		return all
 	})
-	return base{name, func(at code) code {
+	return base{name, false, func(at code) code {
 		return code{name, "{", q.make(at), ", ", it.Index, "}"}
 	}, q.node}
 }
@@ -171,17 +197,17 @@ func (n *nodeWriter) word(it *schema.Item) string { return typeWord(goType(it.El
 func (n *nodeWriter) narrowing(suffix string, part result, identity code,
 	methods func(name string, add func(name, doc string, params, made code)) (more code),
 ) base {
-	node := n.nodeBase().name
+	node := n.nodeBase().embedded()
 	name := n.baseOf(suffix, list(part.typ, identity), func(name string) code {
 		all := code{"type ", name, " struct{ base ", node, " }\n\n"}
-		all = append(all, "func (n ", name, ") of(at ", node, ") ", part.typ, " { return ", part.make(code{"at"}),
+		all = append(all, "func (n *", name, ") of(at ", node, ") ", part.typ, " { return ", part.make(code{"at"}),
 			" }\n\n")
 		more := methods(name, func(to, doc string, params, made code) {
 			all = append(all, method{to, doc, params, part.typ, code{"return n.of(", made, ")"}}.on(name))
 		})
 		return append(all, more)
 	})
-	return base{name, func(at code) code { return code{name, "{", at, "}"} }, "base"}
+	return base{name, false, func(at code) code { return code{name, "{", at, "}"} }, "base"}
 }
 
 // timeBase is the base of the ranges of a time's format, by the name that rangeOf returns.
@@ -213,17 +239,21 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 		add("Before", "selects the items before a time.", code{"to ", moment},
 			call(impl("Times"), "n.base", "nil", "&to"))
 		since := name + "Since"
+		embedded, of := part.typ, "n.of("
+		if part.local { // the value, whose methods are not compiled for a value of the outer type
+			embedded, of = part.typ[1:], "*n.of("
+		}
 		return code{
 			method{
 				"Since", "selects the items at a time or later.",
 				code{"from ", moment},
-				code{since},
+				code{"*", since},
 				code{
-					"return ", since, "{n.of(", call(impl("Times"), "n.base", "&from", "nil"),
+					"return &", since, "{", of, call(impl("Times"), "n.base", "&from", "nil"),
 					"), n, from}",
 				},
 			}.on(name),
-			"type ", since, " struct {\n", part.typ, "\ntimes ", name, "\nfrom ", moment, "\n}\n\n",
+			"type ", since, " struct {\n", embedded, "\ntimes *", name, "\nfrom ", moment, "\n}\n\n",
 			method{
 				"Before", "selects those before another time.",
 				code{"to ", moment},

@@ -280,7 +280,7 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 	more := []any{s.form}
 	var declarations []code
 	add := func(name string, h handle) {
-		declarations = append(declarations, code{name, " ", of(fieldOf(h.kind), append([]any{st}, h.types...)...)})
+		declarations = append(declarations, code{name, " *", of(fieldOf(h.kind), append([]any{st}, h.types...)...)})
 	}
 	for _, r := range g.rows(s) {
 		if r.handle == nil {
@@ -343,7 +343,7 @@ func (g *generator) tableOf(w *writer, s *structure) {
 		end = "))\n}"
 		w.p("var ", s.form, " = ", call(of(impl("Recursive"), st)), "\n")
 		w.p("func init() {")
-		w.p(s.form, ".Define(", impl("Struct"), "(", funcs, ",")
+		w.p(impl("Define"), "(", s.form, ", ", impl("Struct"), "(", funcs, ",")
 	} else {
 		w.p("var ", s.form, " = ", impl("Struct"), "(", funcs, ",")
 	}
@@ -358,7 +358,7 @@ func (g *generator) tableOf(w *writer, s *structure) {
 func (g *generator) recursionOf(w *writer, r *recursion) {
 	t := goType(r.t)
 	w.p("var ", r.form, " = ", call(of(impl("Recursive"), t)), "\n")
-	w.p("func init() { ", r.form, ".Define(", g.unnamedForm(r.t), ") }\n")
+	w.p("func init() { ", call(impl("Define"), r.form, g.unnamedForm(r.t)), " }\n")
 	w.p("func ", recursiveName("same", r), "(a, b *", t, ") bool {")
 	w.p("return ", g.same(r.t, "(*a)", "(*b)", tags.AV{}), "\n}\n")
 	w.p("func ", recursiveName("clone", r), "(dst, src *", t, ") {")

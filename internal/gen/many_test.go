@@ -36,10 +36,11 @@ func manyModels(tb testing.TB, n int) string {
 	write("go.mod", "module example.com/many\n"+rest+
 		"\nrequire github.com/itemize/itemize v0.0.0\n\nreplace github.com/itemize/itemize => "+root+"\n")
 	write("go.sum", string(sum))
-	for f := range 20 {
+	files := min(n, 20)
+	for f := range files {
 		var b strings.Builder
 		b.WriteString("package many\n\nimport \"time\"\n\n")
-		for i := range n / 20 {
+		for i := range n / files {
 			id := fmt.Sprintf("%d_%d", f, i)
 			fmt.Fprintf(&b, `// Model%[1]s is a model.
 type Model%[1]s struct {

@@ -28,10 +28,12 @@ type nodeWriter struct {
 // result is the result of a node's method.
 type result struct {
 	typ code
-	// make returns the expression that makes it of a query.Node.
+	// make returns the expression that makes it of a *query.Node.
 	make func(at code) code
 	// base is the type that a type of the file embeds in order to extend it.
 	base func() base
+	// local reports that typ is a pointer to a type of the file.
+	local bool
 }
 
 // nodeType is a type that the file declares for a node.
@@ -81,11 +83,11 @@ func (g *generator) nodes(w *writer, m *Model) {
 func (n *nodeWriter) write(t *nodeType) {
 	n.w.comment(t.doc)
 	if len(t.bases) == 1 {
-		n.w.p("type ", t.name, " struct{ ", t.bases[0].name, " }\n")
+		n.w.p("type ", t.name, " struct{ ", t.bases[0].embedded(), " }\n")
 	} else {
 		n.w.p("type ", t.name, " struct {")
 		for _, b := range t.bases {
-			n.w.p(b.name)
+			n.w.p(b.embedded())
 		}
 		n.w.p("}\n")
 	}
@@ -94,7 +96,7 @@ func (n *nodeWriter) write(t *nodeType) {
 	}
 	for _, m := range t.methods {
 		n.w.comment(m.doc)
-		n.w.p("func (n ", t.name, ") ", m.name, "(", m.params, ") ", m.result.typ, " { return ", m.body, " }\n")
+		n.w.p("func (n *", t.name, ") ", m.name, "(", m.params, ") ", m.result.typ, " { return ", m.body, " }\n")
 	}
 }
 
@@ -108,35 +110,34 @@ func (n *nodeWriter) made(t *nodeType) result {
 		for i, b := range t.bases {
 			all[i] = b.make(at)
 		}
-		return code{t.name, "{", list(all...), "}"}
+		return code{"&", t.name, "{", list(all...), "}"}
 	}
+	typ := code{"*", t.name}
 	if len(t.bases) == 1 {
-		return result{typ: code{t.name}, make: literal}
+		return result{typ: typ, make: literal}
 	}
 	name := n.g.names.declare("new" + upperFirst(t.name))
 	t.constructor = code{
-		"func ", name, "(at ", n.nodeBase().name, ") ", t.name, " { return ", literal(code{"at"}),
+		"func ", name, "(at ", n.nodeBase().embedded(), ") ", typ, " { return ", literal(code{"at"}),
 		" }\n",
 	}
-	return result{typ: code{t.name}, make: func(at code) code { return call(name, at) }}
+	return result{typ: typ, make: func(at code) code { return call(name, at) }}
 }
 
 func (n *nodeWriter) model() code { return code{goType(n.e.Type)} }
 
-// node is the type of a node that is nothing else.
-func (n *nodeWriter) node() code { return of(queryOf("Node"), n.model()) }
-
 func (n *nodeWriter) plain() result {
-	return result{typ: n.node(), make: func(at code) code { return at }, base: n.nodeBase}
+	typ := code{"*", of(queryOf("Node"), n.model())}
+	return result{typ: typ, make: func(at code) code { return at }, base: n.nodeBase}
 }
 
-// elements is a query over elements of a type.
+// elements is a selection of elements of a type, and a query over them.
 func (n *nodeWriter) elements(elem *schema.Type) result {
-	args := list(n.model(), goType(elem))
+	b := n.elementsBase(typeWord(goType(elem)), goType(elem))
 	return result{
-		typ:  of(queryOf("Elements"), args),
-		make: func(at code) code { return call(of(impl("Elements"), args), at) },
-		base: func() base { return n.queryBase(typeWord(goType(elem)), goType(elem), true) },
+		typ:  code{"*", b.name},
+		make: func(at code) code { return code{"&", b.make(at)} },
+		base: func() base { return b }, local: true,
 	}
 }
 
@@ -145,18 +146,18 @@ func (n *nodeWriter) elements(elem *schema.Type) result {
 func (n *nodeWriter) query(word string, elem any, more ...string) result {
 	args := list(n.model(), elem)
 	return result{
-		typ:  of(queryOf("Query"), args),
+		typ:  code{"*", of(queryOf("Query"), args)},
 		make: func(at code) code { return call(of(impl("Query"), args), at) },
 		base: func() base { return n.queryBase(word, elem, false, more...) },
 	}
 }
 
-// itemResult is one of the mapper's nodes of an item: ItemNode or ElementNode.
-func (n *nodeWriter) itemResult(kind string, it *schema.Item, record any) result {
+// itemResult is the node of an item of fields, or of an element, that a function makes.
+func (n *nodeWriter) itemResult(function string, it *schema.Item, record any) result {
 	types := list(n.model(), record)
 	return result{
-		typ:  of(mapperOf(kind+"Node"), types),
-		make: func(at code) code { return call(of(impl(kind), types), at, it.Index) },
+		typ:  code{"*", of(mapperOf("ItemNode"), types)},
+		make: func(at code) code { return call(of(impl(function), types), at, it.Index) },
 	}
 }
 
@@ -259,8 +260,8 @@ func (n *nodeWriter) keyType() {
 		keys = "keys " + n.e.PK.Text + " and " + n.e.Root.Key.Text
 	}
 	n.w.comment(fmt.Sprintf("%s selects the %s with the %s.", fn, n.m.Name, keys))
-	n.w.p("func ", fn, "(", list(params...), ") ", typ, " {")
-	n.w.p("return ", typ, "{", call(of(impl("Entity"), n.model()), args...), "}\n}\n")
+	n.w.p("func ", fn, "(", list(params...), ") *", typ, " {")
+	n.w.p("return &", typ, "{", call(of(impl("Entity"), n.model()), args...), "}\n}\n")
 	t := n.declare(typ, fmt.Sprintf("%s is the key of one %s. Its methods select parts of it.", typ, n.m.Name))
 	t.bases = []base{n.nodeBase()}
 	self := t.self()
@@ -268,7 +269,7 @@ func (n *nodeWriter) keyType() {
 		name: "Patch", doc: "Patch changes fields of the entity. Each change and each condition is sent to the item " +
 			"of its field.",
 		params: code{"changes ...", of(fieldOf("Change"), n.model())},
-		result: result{typ: of(mapperOf("ItemPatch"), list(n.model(), n.model()))},
+		result: result{typ: code{"*", of(mapperOf("ItemPatch"), list(n.model(), n.model()))}},
 		body:   call(impl("Patch"), self, "changes"),
 	})
 	if n.e.Flat {
@@ -408,7 +409,7 @@ func (n *nodeWriter) adder(name string, at code, it *schema.Item) *nodeMethod {
 	if it.Map() {
 		m.params, key = code{"k ", goType(it.Field.Type.Key), ", v ", goType(it.Elem)}, "k"
 	}
-	m.result = result{typ: of(mapperOf("Patch"), n.model())}
+	m.result = result{typ: code{"*", of(mapperOf("Patch"), n.model())}}
 	m.body = call(impl("Add"), at, it.Index, key, "v")
 	return m
 }

@@ -61,18 +61,21 @@ func Text[V any]() Form[V] { return codec.TextOf[V]() }
 // Struct is the form of a struct: the table of its fields.
 func Struct[R any](f Funcs[R], rows ...codec.Row) Form[R] { return codec.StructOf(f, rows...) }
 
-// Recursive is the form of a struct that contains itself. Its method Define is called in init.
+// Recursive is the form of a struct that contains itself. Generated code calls Define in init.
 func Recursive[R any]() Form[R] { return codec.Recursive[R]() }
+
+// Define makes a form that Recursive returned the form of its type.
+func Define[R any](f, of Form[R]) { codec.Define(f, of) }
 
 // Field is a row of the table. name is the field's name in Go, tag the value of its dynamodbav tag.
 func Field[R, V any](name, tag string, at func(*R) *V, f Form[V]) codec.Row {
-	return codec.NewRow(name, tag, at, f)
+	return codec.NewRow(name, tag, at, f.Form)
 }
 
 // Handles returns a struct of handles for the rows with the names of its fields: rows of the table of
 // R, and more.
 func Handles[H, R any](table Form[R], more ...codec.Row) (all H) {
-	bind(reflect.ValueOf(&all).Elem(), table.Untyped(), more)
+	bind(reflect.ValueOf(&all).Elem(), table.Form, more)
 	return all
 }
 
@@ -86,8 +89,10 @@ func bind(all reflect.Value, table *codec.Form, more []codec.Row) {
 		} else if table.Table != nil {
 			row, ok = table.Table.Named(name)
 		}
-		if !ok || !field.Internal.Bind(door.Key{}, all.Field(i).Addr().Interface(), row) {
+		h := reflect.New(all.Field(i).Type().Elem())
+		if !ok || !field.Internal.Bind(door.Key{}, h.Interface(), row) {
 			panic("mapperimpl: generated code has a handle of no field: " + name)
 		}
+		all.Field(i).Set(h)
 	}
 }

@@ -2,12 +2,14 @@ package mapperimpl
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -15,7 +17,7 @@ import (
 
 // Entity returns the node of an entity, by its key fields. In a flat model, fewer fields select all
 // entities that share them.
-func Entity[T any](args ...Argument) query.Node[T] {
+func Entity[T any](args ...Argument) *query.Node[T] {
 	keyFields, err := arguments(args)
 	return node[T](selection.Selection{Identity: keyFields, Err: err, Targets: whole})
 }
@@ -23,16 +25,16 @@ func Entity[T any](args ...Argument) query.Node[T] {
 // whole selects a whole entity. Targets are never changed.
 var whole = []selection.Target{{Kind: selection.TargetWhole}}
 
-func node[T any](s selection.Selection) query.Node[T] {
-	return query.InternalOf[T, T]{}.Node(door.Key{}, s)
+func node[T any](s selection.Selection) *query.Node[T] {
+	return new(query.InternalOf[T]).Node(door.Key{}, s)
 }
 
-func spec[T any](n query.Node[T]) selection.Selection {
-	return query.InternalOf[T, T]{}.Spec(door.Key{}, n)
+func spec[T any](n *query.Node[T]) selection.Selection {
+	return new(query.InternalOf[T]).Spec(door.Key{}, n)
 }
 
 // target returns a node with another target.
-func target[T any](n query.Node[T], t selection.Target, args []Argument) query.Node[T] {
+func target[T any](n *query.Node[T], t selection.Target, args []Argument) *query.Node[T] {
 	s := spec(n)
 	values, err := arguments(args)
 	if s.Err == nil {
@@ -44,23 +46,23 @@ func target[T any](n query.Node[T], t selection.Target, args []Argument) query.N
 }
 
 // Table returns the node of an entity's items in one table, by its index in the layout.
-func Table[T any](n query.Node[T], table int) query.Node[T] {
+func Table[T any](n *query.Node[T], table int) *query.Node[T] {
 	return target(n, selection.Target{Kind: selection.TargetTable, Table: table}, nil)
 }
 
 // Prefix returns the node of the items of a table whose keys have a prefix.
-func Prefix[T any](n query.Node[T], table int, prefix string) query.Node[T] {
+func Prefix[T any](n *query.Node[T], table int, prefix string) *query.Node[T] {
 	return target(n, selection.Target{Kind: selection.TargetPrefix, Table: table, Prefix: prefix}, nil)
 }
 
 // Items returns the node of the items whose keys begin with the first parts of an item's template. For
 // a fixed item, parts are all of them.
-func Items[T any](n query.Node[T], item, parts int, args ...Argument) query.Node[T] {
+func Items[T any](n *query.Node[T], item, parts int, args ...Argument) *query.Node[T] {
 	return target(n, selection.Target{Kind: selection.TargetItem, Item: item, Parts: parts}, args)
 }
 
 // Next continues in the template of a node that Items returned.
-func Next[T any](n query.Node[T], parts int, args ...Argument) query.Node[T] {
+func Next[T any](n *query.Node[T], parts int, args ...Argument) *query.Node[T] {
 	s := spec(n)
 	if len(s.Targets) != 1 {
 		return n // it has an error
@@ -70,48 +72,51 @@ func Next[T any](n query.Node[T], parts int, args ...Argument) query.Node[T] {
 	return target(n, t, args)
 }
 
-// Elements returns the node of elements.
-func Elements[T, E any](n query.Node[T]) query.Elements[T, E] {
-	return query.InternalOf[T, E]{}.Elements(door.Key{}, n)
-}
-
 // Query returns the query over the items of a node.
-func Query[T, E any](n query.Node[T]) query.Query[T, E] {
-	return query.InternalOf[T, E]{}.Query(door.Key{}, n)
-}
+func Query[T, E any](n *query.Node[T]) *query.Query[T, E] { return query.Of[E](n) }
 
-// Item returns the node of one item, by its index in the layout.
-func Item[T, R any](n query.Node[T], item int) mapper.ItemNode[T, R] {
-	return mapper.InternalOf[T, R]{}.Item(door.Key{}, n, item)
+// Item returns the node of one item of fields, by its index in the layout. R is the model, or the struct that is
+// spread over the item.
+func Item[T, R any](n *query.Node[T], item int) *mapper.ItemNode[T, R] {
+	part := reflect.TypeFor[T]() != reflect.TypeFor[R]()
+	return new(mapper.InternalOf[T, R]).Item(door.Key{}, n, expr.Change{Kind: expr.Delete, Item: item, Part: part})
 }
 
 // Element returns the node of one element. n has the values of all placeholders.
-func Element[T, E any](n query.Node[T], item int) mapper.ElementNode[T, E] {
-	return mapper.InternalOf[T, E]{}.Element(door.Key{}, n, item)
+func Element[T, E any](n *query.Node[T], item int) *mapper.ItemNode[T, E] {
+	return new(mapper.InternalOf[T, E]).Item(door.Key{}, n, removal(spec(n), item))
+}
+
+func removal(s selection.Selection, item int) expr.Change {
+	c := expr.Change{Kind: expr.RemoveElement, Item: item, Values: []key.Value{}}
+	if len(s.Targets) == 1 {
+		c.Values = append(c.Values, s.Targets[0].Values...)
+	}
+	return c
 }
 
 // Patch returns a patch of an entity's fields.
-func Patch[T any](n query.Node[T], changes []field.Change[T]) mapper.ItemPatch[T, T] {
-	return mapper.InternalOf[T, T]{}.Patch(door.Key{}, n, changes)
+func Patch[T any](n *query.Node[T], changes []field.Change[T]) *mapper.ItemPatch[T, T] {
+	return new(mapper.InternalFor[T]).Patch(door.Key{}, n, changes)
 }
 
 // Add returns the patch that adds an element, and Put the one that adds or replaces it. key is the key
 // of a map entry, nil for a slice.
-func Add[T, E any](n query.Node[T], item int, key any, element E) mapper.Patch[T] {
+func Add[T, E any](n *query.Node[T], item int, key any, element E) *mapper.Patch[T] {
 	return store(n, expr.Change{Kind: expr.Add, Item: item, Record: &element, Pos: codec.Pos{Key: key}})
 }
 
 // Put is described at Add.
-func Put[T, E any](n query.Node[T], item int, key any, element E) mapper.Patch[T] {
+func Put[T, E any](n *query.Node[T], item int, key any, element E) *mapper.Patch[T] {
 	return store(n, expr.Change{Kind: expr.Put, Item: item, Record: &element, Pos: codec.Pos{Key: key}})
 }
 
-func store[T any](n query.Node[T], c expr.Change) mapper.Patch[T] {
-	return mapper.InternalOf[T, T]{}.Change(door.Key{}, n, c)
+func store[T any](n *query.Node[T], c expr.Change) *mapper.Patch[T] {
+	return new(mapper.InternalFor[T]).Change(door.Key{}, n, c)
 }
 
 // Entries reads the entries of a map.
-func Entries[K comparable, T, E any](ctx context.Context, n query.Node[T], src query.Source[T],
+func Entries[K comparable, T, E any](ctx context.Context, n *query.Node[T], src query.Source[T],
 	options []query.ReadOption, all *map[K]E,
 ) error {
 	found := map[K]E{}

@@ -11,7 +11,7 @@ import (
 
 // Index returns the node of a secondary index, by the numbers of the index and the item in the layout.
 // The arguments are the values of its partition key and of the first parts of its sort key.
-func Index[T any](index, item, parts int, args ...Argument) query.Node[T] {
+func Index[T any](index, item, parts int, args ...Argument) *query.Node[T] {
 	values, err := arguments(args)
 	return node[T](selection.Selection{Err: err, Targets: []selection.Target{{
 		Kind: selection.TargetIndex, Index: index, Item: item, Parts: parts, Values: values,
@@ -20,7 +20,7 @@ func Index[T any](index, item, parts int, args ...Argument) query.Node[T] {
 
 // Period narrows the time after a node's parts to a year, month, day or hour, by the number of
 // arguments. in is its location; the default is UTC.
-func Period[T any](n query.Node[T], in []*time.Location, year int, more ...int) query.Node[T] {
+func Period[T any](n *query.Node[T], in []*time.Location, year int, more ...int) *query.Node[T] {
 	at, ok := location(in)
 	if !ok {
 		return bounded(n, selection.Time{Err: selection.ErrLocation})
@@ -35,7 +35,7 @@ func Period[T any](n query.Node[T], in []*time.Location, year int, more ...int) 
 }
 
 // Week narrows it to an ISO 8601 week.
-func Week[T any](n query.Node[T], in []*time.Location, year, week int) query.Node[T] {
+func Week[T any](n *query.Node[T], in []*time.Location, year, week int) *query.Node[T] {
 	at, ok := location(in)
 	if !ok {
 		return bounded(n, selection.Time{Err: selection.ErrLocation})
@@ -55,7 +55,7 @@ func location(in []*time.Location) (at *time.Location, ok bool) {
 }
 
 // Times narrows it to instants from one to another, which is excluded. nil is no bound.
-func Times[T any](n query.Node[T], from, to *time.Time) query.Node[T] {
+func Times[T any](n *query.Node[T], from, to *time.Time) *query.Node[T] {
 	var w selection.Time
 	if from != nil {
 		w.From = selection.At(*from)
@@ -66,7 +66,7 @@ func Times[T any](n query.Node[T], from, to *time.Time) query.Node[T] {
 	return bounded(n, w)
 }
 
-func bounded[T any](n query.Node[T], w selection.Time) query.Node[T] {
+func bounded[T any](n *query.Node[T], w selection.Time) *query.Node[T] {
 	s := spec(n)
 	if len(s.Targets) == 1 {
 		s.Targets = slices.Clone(s.Targets)
@@ -76,22 +76,24 @@ func bounded[T any](n query.Node[T], w selection.Time) query.Node[T] {
 }
 
 // Between narrows the next value of an index to those from one to another, inclusive.
-func Between[T any](n query.Node[T], from, to Argument) query.Node[T] {
+func Between[T any](n *query.Node[T], from, to Argument) *query.Node[T] {
 	return ordered(n, &from, &to, "")
 }
 
 // AtLeast narrows it to a value and larger ones.
-func AtLeast[T any](n query.Node[T], from Argument) query.Node[T] { return ordered(n, &from, nil, "") }
+func AtLeast[T any](n *query.Node[T], from Argument) *query.Node[T] {
+	return ordered(n, &from, nil, "")
+}
 
 // AtMost narrows it to a value and smaller ones.
-func AtMost[T any](n query.Node[T], to Argument) query.Node[T] { return ordered(n, nil, &to, "") }
+func AtMost[T any](n *query.Node[T], to Argument) *query.Node[T] { return ordered(n, nil, &to, "") }
 
 // BeginsWith narrows it to texts with a prefix.
-func BeginsWith[T any](n query.Node[T], begin string) query.Node[T] {
+func BeginsWith[T any](n *query.Node[T], begin string) *query.Node[T] {
 	return ordered(n, nil, nil, begin)
 }
 
-func ordered[T any](n query.Node[T], from, to *Argument, begin string) query.Node[T] {
+func ordered[T any](n *query.Node[T], from, to *Argument, begin string) *query.Node[T] {
 	o := &selection.Order{Begin: begin}
 	bound := func(a *Argument) *key.Value {
 		if a == nil {

@@ -15,43 +15,45 @@ import (
 )
 
 // UserByID selects the User with the partition key USER#{ID}.
-func UserByID(id string) UserKey {
-	return UserKey{mapperimpl.Entity[User](mapperimpl.StringValue(id))}
+func UserByID(id string) *UserKey {
+	return &UserKey{mapperimpl.Entity[User](mapperimpl.StringValue(id))}
 }
 
 // UserKey is the key of one User. Its methods select parts of it.
-type UserKey struct{ userNode }
+type UserKey struct{ *userNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n UserKey) Patch(changes ...field.Change[User]) mapper.ItemPatch[User, User] {
+func (n *UserKey) Patch(changes ...field.Change[User]) *mapper.ItemPatch[User, User] {
 	return mapperimpl.Patch(n.userNode, changes)
 }
 
 // ADDRESS selects the items whose sort keys begin with ADDRESS#.
-func (n UserKey) ADDRESS() query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "ADDRESS#") }
+func (n *UserKey) ADDRESS() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "ADDRESS#") }
 
 // INFO selects INFO.
-func (n UserKey) INFO() mapper.ItemNode[User, User] {
+func (n *UserKey) INFO() *mapper.ItemNode[User, User] {
 	return mapperimpl.Item[User, User](mapperimpl.Items(n.userNode, 0, 1), 0)
 }
 
 // Home selects ADDRESS#HOME.
-func (n UserKey) Home() mapper.ItemNode[User, Address] {
+func (n *UserKey) Home() *mapper.ItemNode[User, Address] {
 	return mapperimpl.Item[User, Address](mapperimpl.Items(n.userNode, 1, 1), 1)
 }
 
 // Office selects ADDRESS#OFFICE.
-func (n UserKey) Office() mapper.ItemNode[User, Address] {
+func (n *UserKey) Office() *mapper.ItemNode[User, Address] {
 	return mapperimpl.Item[User, Address](mapperimpl.Items(n.userNode, 2, 1), 2)
 }
 
 // Cart selects CART.
-func (n UserKey) Cart() mapper.ItemNode[User, Cart] {
+func (n *UserKey) Cart() *mapper.ItemNode[User, Cart] {
 	return mapperimpl.Item[User, Cart](mapperimpl.Items(n.userNode, 3, 1), 3)
 }
 
 // Wishes selects WISH#{AddedAt}.
-func (n UserKey) Wishes() UserKeyWishes { return newUserKeyWishes(mapperimpl.Items(n.userNode, 4, 1)) }
+func (n *UserKey) Wishes() *UserKeyWishes {
+	return newUserKeyWishes(mapperimpl.Items(n.userNode, 4, 1))
+}
 
 // UserKeyWishes is a selection that can be narrowed by {AddedAt}.
 type UserKeyWishes struct {
@@ -59,166 +61,165 @@ type UserKeyWishes struct {
 	userWishHours
 }
 
-func newUserKeyWishes(at userNode) UserKeyWishes {
-	return UserKeyWishes{userWishItems{userWishQuery{at}, 4}, userWishHours{at}}
+func newUserKeyWishes(at *userNode) *UserKeyWishes {
+	return &UserKeyWishes{userWishItems{userWishMethods{at}, 4}, userWishHours{at}}
 }
 
 // AddedAt narrows the selection to one {AddedAt}.
-func (n UserKeyWishes) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
+func (n *UserKeyWishes) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] {
 	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 4)
 }
 
 type userNode = query.Node[User]
 
-type userWishQuery struct{ userNode }
+type userWishMethods struct{ *userNode }
 
 // Query returns the query, which has more methods than these.
-func (n userWishQuery) Query() query.Query[User, Wish] {
+func (n *userWishMethods) Query() *query.Query[User, Wish] {
 	return mapperimpl.Query[User, Wish](n.userNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n userWishQuery) All(
+func (n *userWishMethods) All(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) iter.Seq2[Wish, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n userWishQuery) Refs(
+func (n *userWishMethods) Refs(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Wish], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n userWishQuery) Collect(
+func (n *userWishMethods) Collect(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) ([]Wish, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n userWishQuery) Page(
+func (n *userWishMethods) Page(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) (*query.Page[Wish], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n userWishQuery) Count(ctx context.Context, src query.Source[User], options ...query.ReadOption) (int, error) {
+func (n *userWishMethods) Count(ctx context.Context, src query.Source[User], options ...query.ReadOption) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n userWishQuery) Plan(src query.Source[User], options ...query.ReadOption) (*query.Plan, error) {
+func (n *userWishMethods) Plan(src query.Source[User], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n userWishQuery) Filter(conditions ...field.Condition[Wish]) query.Query[User, Wish] {
+func (n *userWishMethods) Filter(conditions ...field.Condition[Wish]) *query.Query[User, Wish] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n userWishQuery) Project(fields ...field.Of[Wish]) query.Query[User, Wish] {
+func (n *userWishMethods) Project(fields ...field.Of[Wish]) *query.Query[User, Wish] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n userWishQuery) Limit(first int) query.Query[User, Wish] { return n.Query().Limit(first) }
+func (n *userWishMethods) Limit(first int) *query.Query[User, Wish] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n userWishQuery) Reverse() query.Query[User, Wish] { return n.Query().Reverse() }
+func (n *userWishMethods) Reverse() *query.Query[User, Wish] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n userWishQuery) After(page query.Cursor) query.Query[User, Wish] { return n.Query().After(page) }
+func (n *userWishMethods) After(page query.Cursor) *query.Query[User, Wish] {
+	return n.Query().After(page)
+}
+
+// UserWishQuery selects elements, and queries them.
+type UserWishQuery struct{ userWishMethods }
 
 type userWishItems struct {
-	userWishQuery
+	userWishMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n userWishItems) Add(element Wish) mapper.Patch[User] {
+func (n *userWishItems) Add(element Wish) *mapper.Patch[User] {
 	return mapperimpl.Add(n.userNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n userWishItems) Put(element Wish) mapper.Patch[User] {
+func (n *userWishItems) Put(element Wish) *mapper.Patch[User] {
 	return mapperimpl.Put(n.userNode, n.item, nil, element)
 }
 
-type userWishHours struct{ base userNode }
+type userWishHours struct{ base *userNode }
 
-func (n userWishHours) of(at userNode) query.Elements[User, Wish] {
-	return mapperimpl.Elements[User, Wish](at)
-}
+func (n *userWishHours) of(at *userNode) *UserWishQuery { return &UserWishQuery{userWishMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n userWishHours) Year(year int, in ...*time.Location) query.Elements[User, Wish] {
+func (n *userWishHours) Year(year int, in ...*time.Location) *UserWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n userWishHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[User, Wish] {
+func (n *userWishHours) Month(year int, month time.Month, in ...*time.Location) *UserWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[User, Wish] {
+func (n *userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) *UserWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n userWishHours) Hour(
-	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Elements[User, Wish] {
+func (n *userWishHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *UserWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n userWishHours) Between(from, to time.Time) query.Elements[User, Wish] {
+func (n *userWishHours) Between(from, to time.Time) *UserWishQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n userWishHours) Before(to time.Time) query.Elements[User, Wish] {
+func (n *userWishHours) Before(to time.Time) *UserWishQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n userWishHours) Since(from time.Time) userWishHoursSince {
-	return userWishHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *userWishHours) Since(from time.Time) *userWishHoursSince {
+	return &userWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type userWishHoursSince struct {
-	query.Elements[User, Wish]
-	times userWishHours
+	UserWishQuery
+	times *userWishHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n userWishHoursSince) Before(to time.Time) query.Elements[User, Wish] {
-	return n.times.Between(n.from, to)
-}
+func (n *userWishHoursSince) Before(to time.Time) *UserWishQuery { return n.times.Between(n.from, to) }
 
 // SessionByID selects the Session with the partition key SESSION#{ID}.
-func SessionByID(id string) SessionKey {
-	return SessionKey{mapperimpl.Entity[Session](mapperimpl.StringValue(id))}
+func SessionByID(id string) *SessionKey {
+	return &SessionKey{mapperimpl.Entity[Session](mapperimpl.StringValue(id))}
 }
 
 // SessionKey is the key of one Session. Its methods select parts of it.
-type SessionKey struct{ sessionNode }
+type SessionKey struct{ *sessionNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n SessionKey) Patch(changes ...field.Change[Session]) mapper.ItemPatch[Session, Session] {
+func (n *SessionKey) Patch(changes ...field.Change[Session]) *mapper.ItemPatch[Session, Session] {
 	return mapperimpl.Patch(n.sessionNode, changes)
 }
 
 // SESSION selects SESSION.
-func (n SessionKey) SESSION() mapper.ItemNode[Session, Session] {
+func (n *SessionKey) SESSION() *mapper.ItemNode[Session, Session] {
 	return mapperimpl.Item[Session, Session](mapperimpl.Items(n.sessionNode, 0, 1), 0)
 }
 
@@ -229,11 +230,11 @@ var UserFields = mapperimpl.Handles[UserHandles](userForm)
 
 // UserHandles is the type of UserFields.
 type UserHandles struct {
-	Email  field.String[User, string]
-	Name   field.String[User, string]
-	Home   field.Struct[User, Address]
-	Office field.Struct[User, Address]
-	Cart   field.Struct[User, Cart]
+	Email  *field.String[User, string]
+	Name   *field.String[User, string]
+	Home   *field.Struct[User, Address]
+	Office *field.Struct[User, Address]
+	Cart   *field.Struct[User, Cart]
 }
 
 // AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
@@ -241,9 +242,9 @@ var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
 
 // AddressHandles is the type of AddressFields.
 type AddressHandles struct {
-	Street  field.String[Address, string]
-	City    field.String[Address, string]
-	Country field.String[Address, string]
+	Street  *field.String[Address, string]
+	City    *field.String[Address, string]
+	Country *field.String[Address, string]
 }
 
 // CartFields has the stored fields of a Cart: for patches, conditions, filters and projections.
@@ -251,8 +252,8 @@ var CartFields = mapperimpl.Handles[CartHandles](cartForm)
 
 // CartHandles is the type of CartFields.
 type CartHandles struct {
-	SKUs  field.List[Cart, string]
-	Total field.Number[Cart, float64]
+	SKUs  *field.List[Cart, string]
+	Total *field.Number[Cart, float64]
 }
 
 // WishFields has the stored fields of a Wish: for patches, conditions, filters and projections.
@@ -260,12 +261,12 @@ var WishFields = mapperimpl.Handles[WishHandles](wishForm)
 
 // WishHandles is the type of WishFields.
 type WishHandles struct {
-	SKU   field.String[Wish, string]
-	Title field.String[Wish, string]
-	Notes field.String[Wish, string]
-	Price field.Number[Wish, float64]
-	Qty   field.Number[Wish, int]
-	Tags  field.List[Wish, string]
+	SKU   *field.String[Wish, string]
+	Title *field.String[Wish, string]
+	Notes *field.String[Wish, string]
+	Price *field.Number[Wish, float64]
+	Qty   *field.Number[Wish, int]
+	Tags  *field.List[Wish, string]
 }
 
 // SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
@@ -273,10 +274,10 @@ var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
 
 // SessionHandles is the type of SessionFields.
 type SessionHandles struct {
-	User    field.String[Session, string]
-	Agent   field.String[Session, string]
-	Started field.Number[Session, int64]
-	Hits    field.Number[Session, int]
+	User    *field.String[Session, string]
+	Agent   *field.String[Session, string]
+	Started *field.Number[Session, int64]
+	Hits    *field.Number[Session, int]
 }
 
 var userForm = mapperimpl.Struct(mapperimpl.Funcs[User]{},
@@ -424,4 +425,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
+const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)

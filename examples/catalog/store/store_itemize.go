@@ -15,68 +15,68 @@ import (
 )
 
 // ProductByID selects the Product with the partition key {ID}.
-func ProductByID(id int) ProductKey {
-	return ProductKey{mapperimpl.Entity[Product](mapperimpl.IntValue(id))}
+func ProductByID(id int) *ProductKey {
+	return &ProductKey{mapperimpl.Entity[Product](mapperimpl.IntValue(id))}
 }
 
 // ProductKey is the key of one Product. Its methods select parts of it.
-type ProductKey struct{ productNode }
+type ProductKey struct{ *productNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n ProductKey) Patch(changes ...field.Change[Product]) mapper.ItemPatch[Product, Product] {
+func (n *ProductKey) Patch(changes ...field.Change[Product]) *mapper.ItemPatch[Product, Product] {
 	return mapperimpl.Patch(n.productNode, changes)
 }
 
 // Availability selects the part in the table ProductAvailability.
-func (n ProductKey) Availability() mapper.ItemNode[Product, Product] {
+func (n *ProductKey) Availability() *mapper.ItemNode[Product, Product] {
 	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 1, 0), 1)
 }
 
 // Extended selects the part in the table ExtendedProductCatalog.
-func (n ProductKey) Extended() mapper.ItemNode[Product, Product] {
+func (n *ProductKey) Extended() *mapper.ItemNode[Product, Product] {
 	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 2, 0), 2)
 }
 
 // Catalog selects the item of the table ProductCatalog.
-func (n ProductKey) Catalog() mapper.ItemNode[Product, Product] {
+func (n *ProductKey) Catalog() *mapper.ItemNode[Product, Product] {
 	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 0, 0), 0)
 }
 
 type productNode = query.Node[Product]
 
 // ShelfByName selects the Shelf with the partition key SHELF#{Name}.
-func ShelfByName(name string) ShelfKey {
-	return ShelfKey{mapperimpl.Entity[Shelf](mapperimpl.StringValue(name))}
+func ShelfByName(name string) *ShelfKey {
+	return &ShelfKey{mapperimpl.Entity[Shelf](mapperimpl.StringValue(name))}
 }
 
 // ShelfKey is the key of one Shelf. Its methods select parts of it.
-type ShelfKey struct{ shelfNode }
+type ShelfKey struct{ *shelfNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n ShelfKey) Patch(changes ...field.Change[Shelf]) mapper.ItemPatch[Shelf, Shelf] {
+func (n *ShelfKey) Patch(changes ...field.Change[Shelf]) *mapper.ItemPatch[Shelf, Shelf] {
 	return mapperimpl.Patch(n.shelfNode, changes)
 }
 
 // Room selects HEAD.
-func (n ShelfKey) Room() mapper.ItemNode[Shelf, Shelf] {
+func (n *ShelfKey) Room() *mapper.ItemNode[Shelf, Shelf] {
 	return mapperimpl.Item[Shelf, Shelf](mapperimpl.Items(n.shelfNode, 0, 1), 0)
 }
 
 // Labels selects LABEL#{.}.
-func (n ShelfKey) Labels() ShelfKeyLabels {
-	return ShelfKeyLabels{shelfStringItems{shelfStringQuery{mapperimpl.Items(n.shelfNode, 1, 1)}, 1}}
+func (n *ShelfKey) Labels() *ShelfKeyLabels {
+	return &ShelfKeyLabels{shelfStringItems{shelfStringMethods{mapperimpl.Items(n.shelfNode, 1, 1)}, 1}}
 }
 
 // Tags selects TAG#{key}.
-func (n ShelfKey) Tags() ShelfKeyTags {
-	return ShelfKeyTags{shelfStructItems{shelfStructQuery{mapperimpl.Items(n.shelfNode, 2, 1)}, 2}}
+func (n *ShelfKey) Tags() *ShelfKeyTags {
+	return &ShelfKeyTags{shelfStructItems{shelfStructMethods{mapperimpl.Items(n.shelfNode, 2, 1)}, 2}}
 }
 
 // ShelfKeyLabels is a selection that can be narrowed by {.}.
 type ShelfKeyLabels struct{ shelfStringItems }
 
 // Value narrows the selection to one {.}.
-func (n ShelfKeyLabels) Value(value string) mapper.ElementNode[Shelf, string] {
+func (n *ShelfKeyLabels) Value(value string) *mapper.ItemNode[Shelf, string] {
 	return mapperimpl.Element[Shelf, string](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(value)), 1)
 }
 
@@ -84,184 +84,192 @@ func (n ShelfKeyLabels) Value(value string) mapper.ElementNode[Shelf, string] {
 type ShelfKeyTags struct{ shelfStructItems }
 
 // Key narrows the selection to one {key}.
-func (n ShelfKeyTags) Key(key string) mapper.ElementNode[Shelf, struct{}] {
+func (n *ShelfKeyTags) Key(key string) *mapper.ItemNode[Shelf, struct{}] {
 	return mapperimpl.Element[Shelf, struct{}](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(key)), 2)
 }
 
 type shelfNode = query.Node[Shelf]
 
-type shelfStringQuery struct{ shelfNode }
+type shelfStringMethods struct{ *shelfNode }
 
 // Query returns the query, which has more methods than these.
-func (n shelfStringQuery) Query() query.Query[Shelf, string] {
+func (n *shelfStringMethods) Query() *query.Query[Shelf, string] {
 	return mapperimpl.Query[Shelf, string](n.shelfNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n shelfStringQuery) All(
+func (n *shelfStringMethods) All(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[string, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n shelfStringQuery) Refs(
+func (n *shelfStringMethods) Refs(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[string], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n shelfStringQuery) Collect(
+func (n *shelfStringMethods) Collect(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) ([]string, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n shelfStringQuery) Page(
+func (n *shelfStringMethods) Page(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (*query.Page[string], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n shelfStringQuery) Count(
+func (n *shelfStringMethods) Count(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n shelfStringQuery) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
+func (n *shelfStringMethods) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n shelfStringQuery) Filter(conditions ...field.Condition[string]) query.Query[Shelf, string] {
+func (n *shelfStringMethods) Filter(conditions ...field.Condition[string]) *query.Query[Shelf, string] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n shelfStringQuery) Project(fields ...field.Of[string]) query.Query[Shelf, string] {
+func (n *shelfStringMethods) Project(fields ...field.Of[string]) *query.Query[Shelf, string] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n shelfStringQuery) Limit(first int) query.Query[Shelf, string] { return n.Query().Limit(first) }
+func (n *shelfStringMethods) Limit(first int) *query.Query[Shelf, string] {
+	return n.Query().Limit(first)
+}
 
 // Reverse returns the query in descending order of the sort keys.
-func (n shelfStringQuery) Reverse() query.Query[Shelf, string] { return n.Query().Reverse() }
+func (n *shelfStringMethods) Reverse() *query.Query[Shelf, string] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n shelfStringQuery) After(page query.Cursor) query.Query[Shelf, string] {
+func (n *shelfStringMethods) After(page query.Cursor) *query.Query[Shelf, string] {
 	return n.Query().After(page)
 }
 
+// ShelfStringQuery selects elements, and queries them.
+type ShelfStringQuery struct{ shelfStringMethods }
+
 type shelfStringItems struct {
-	shelfStringQuery
+	shelfStringMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n shelfStringItems) Add(element string) mapper.Patch[Shelf] {
+func (n *shelfStringItems) Add(element string) *mapper.Patch[Shelf] {
 	return mapperimpl.Add(n.shelfNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n shelfStringItems) Put(element string) mapper.Patch[Shelf] {
+func (n *shelfStringItems) Put(element string) *mapper.Patch[Shelf] {
 	return mapperimpl.Put(n.shelfNode, n.item, nil, element)
 }
 
-type shelfStructQuery struct{ shelfNode }
+type shelfStructMethods struct{ *shelfNode }
 
 // Query returns the query, which has more methods than these.
-func (n shelfStructQuery) Query() query.Query[Shelf, struct{}] {
+func (n *shelfStructMethods) Query() *query.Query[Shelf, struct{}] {
 	return mapperimpl.Query[Shelf, struct{}](n.shelfNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n shelfStructQuery) All(
+func (n *shelfStructMethods) All(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[struct{}, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n shelfStructQuery) Refs(
+func (n *shelfStructMethods) Refs(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[struct{}], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n shelfStructQuery) Collect(
+func (n *shelfStructMethods) Collect(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) ([]struct{}, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n shelfStructQuery) Page(
+func (n *shelfStructMethods) Page(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (*query.Page[struct{}], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n shelfStructQuery) Count(
+func (n *shelfStructMethods) Count(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n shelfStructQuery) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
+func (n *shelfStructMethods) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n shelfStructQuery) Filter(conditions ...field.Condition[struct{}]) query.Query[Shelf, struct{}] {
+func (n *shelfStructMethods) Filter(conditions ...field.Condition[struct{}]) *query.Query[Shelf, struct{}] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n shelfStructQuery) Project(fields ...field.Of[struct{}]) query.Query[Shelf, struct{}] {
+func (n *shelfStructMethods) Project(fields ...field.Of[struct{}]) *query.Query[Shelf, struct{}] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n shelfStructQuery) Limit(first int) query.Query[Shelf, struct{}] {
+func (n *shelfStructMethods) Limit(first int) *query.Query[Shelf, struct{}] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n shelfStructQuery) Reverse() query.Query[Shelf, struct{}] { return n.Query().Reverse() }
+func (n *shelfStructMethods) Reverse() *query.Query[Shelf, struct{}] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n shelfStructQuery) After(page query.Cursor) query.Query[Shelf, struct{}] {
+func (n *shelfStructMethods) After(page query.Cursor) *query.Query[Shelf, struct{}] {
 	return n.Query().After(page)
 }
 
+// ShelfStructQuery selects elements, and queries them.
+type ShelfStructQuery struct{ shelfStructMethods }
+
 type shelfStructItems struct {
-	shelfStructQuery
+	shelfStructMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n shelfStructItems) Add(k string, element struct{}) mapper.Patch[Shelf] {
+func (n *shelfStructItems) Add(k string, element struct{}) *mapper.Patch[Shelf] {
 	return mapperimpl.Add(n.shelfNode, n.item, k, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n shelfStructItems) Put(k string, element struct{}) mapper.Patch[Shelf] {
+func (n *shelfStructItems) Put(k string, element struct{}) *mapper.Patch[Shelf] {
 	return mapperimpl.Put(n.shelfNode, n.item, k, element)
 }
 
 // Map reads the whole map.
-func (n shelfStructItems) Map(
+func (n *shelfStructItems) Map(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (all map[string]struct{}, err error) {
 	err = mapperimpl.Entries(ctx, n.shelfNode, src, options, &all)
@@ -269,20 +277,20 @@ func (n shelfStructItems) Map(
 }
 
 // OneItemByID selects the OneItem with the partition key {ID}.
-func OneItemByID(id int) OneItemKey {
-	return OneItemKey{mapperimpl.Entity[OneItem](mapperimpl.IntValue(id))}
+func OneItemByID(id int) *OneItemKey {
+	return &OneItemKey{mapperimpl.Entity[OneItem](mapperimpl.IntValue(id))}
 }
 
 // OneItemKey is the key of one OneItem. Its methods select parts of it.
-type OneItemKey struct{ oneItemNode }
+type OneItemKey struct{ *oneItemNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n OneItemKey) Patch(changes ...field.Change[OneItem]) mapper.ItemPatch[OneItem, OneItem] {
+func (n *OneItemKey) Patch(changes ...field.Change[OneItem]) *mapper.ItemPatch[OneItem, OneItem] {
 	return mapperimpl.Patch(n.oneItemNode, changes)
 }
 
 // Title selects the item of the table OneItem.
-func (n OneItemKey) Title() mapper.ItemNode[OneItem, OneItem] {
+func (n *OneItemKey) Title() *mapper.ItemNode[OneItem, OneItem] {
 	return mapperimpl.Item[OneItem, OneItem](mapperimpl.Items(n.oneItemNode, 0, 0), 0)
 }
 
@@ -293,14 +301,14 @@ var ProductFields = mapperimpl.Handles[ProductHandles](productForm)
 
 // ProductHandles is the type of ProductFields.
 type ProductHandles struct {
-	Title       field.String[Product, string]
-	Description field.String[Product, string]
-	Authors     field.Set[Product, string]
-	Price       field.Number[Product, float64]
-	Quantity    field.Number[Product, int]
-	Dimensions  field.String[Product, string]
-	Tracks      field.Map[Product, map[int]string, int, field.String[Product, string]]
-	Image       field.Value[Product, blob.Value[[]byte]]
+	Title       *field.String[Product, string]
+	Description *field.String[Product, string]
+	Authors     *field.Set[Product, string]
+	Price       *field.Number[Product, float64]
+	Quantity    *field.Number[Product, int]
+	Dimensions  *field.String[Product, string]
+	Tracks      *field.Map[Product, map[int]string, int, field.String[Product, string]]
+	Image       *field.Value[Product, blob.Value[[]byte]]
 }
 
 // ShelfFields has the stored fields of a Shelf: for patches, conditions, filters and projections.
@@ -308,7 +316,7 @@ var ShelfFields = mapperimpl.Handles[ShelfHandles](shelfForm)
 
 // ShelfHandles is the type of ShelfFields.
 type ShelfHandles struct {
-	Room field.String[Shelf, string]
+	Room *field.String[Shelf, string]
 }
 
 // OneItemFields has the stored fields of an OneItem: for patches, conditions, filters and projections.
@@ -316,12 +324,12 @@ var OneItemFields = mapperimpl.Handles[OneItemHandles](oneItemForm)
 
 // OneItemHandles is the type of OneItemFields.
 type OneItemHandles struct {
-	Title       field.String[OneItem, string]
-	Description field.String[OneItem, string]
-	Price       field.Number[OneItem, float64]
-	Quantity    field.Number[OneItem, int]
-	Dimensions  field.String[OneItem, string]
-	Labels      field.Set[OneItem, string]
+	Title       *field.String[OneItem, string]
+	Description *field.String[OneItem, string]
+	Price       *field.Number[OneItem, float64]
+	Quantity    *field.Number[OneItem, int]
+	Dimensions  *field.String[OneItem, string]
+	Labels      *field.Set[OneItem, string]
 }
 
 var productForm = mapperimpl.Struct(mapperimpl.Funcs[Product]{},
@@ -448,4 +456,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
+const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)

@@ -14,8 +14,8 @@ import (
 )
 
 // EventBySiteAtID selects the Event with the keys SITE#{Site}#{shard} and {At}#{ID}.
-func EventBySiteAtID(site string, atValue time.Time, id string) EventKey {
-	return EventKey{
+func EventBySiteAtID(site string, atValue time.Time, id string) *EventKey {
+	return &EventKey{
 		mapperimpl.Entity[Event](
 			mapperimpl.StringValue(site), mapperimpl.TimeValue(atValue), mapperimpl.StringValue(id),
 		),
@@ -23,15 +23,15 @@ func EventBySiteAtID(site string, atValue time.Time, id string) EventKey {
 }
 
 // EventBySite queries all entities with the partition key SITE#{Site}#{shard}.
-func EventBySite(site string) EventQuery {
+func EventBySite(site string) *EventQuery {
 	return newEventQuery(mapperimpl.Items(mapperimpl.Entity[Event](mapperimpl.StringValue(site)), 0, 0))
 }
 
 // EventKey is the key of one Event. Its methods select parts of it.
-type EventKey struct{ eventNode }
+type EventKey struct{ *eventNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n EventKey) Patch(changes ...field.Change[Event]) mapper.ItemPatch[Event, Event] {
+func (n *EventKey) Patch(changes ...field.Change[Event]) *mapper.ItemPatch[Event, Event] {
 	return mapperimpl.Patch(n.eventNode, changes)
 }
 
@@ -41,142 +41,142 @@ type EventQuery struct {
 	eventEntitiesHours
 }
 
-func newEventQuery(at eventNode) EventQuery {
-	return EventQuery{eventEntitiesFlatQuery{at}, eventEntitiesHours{at}}
+func newEventQuery(at *eventNode) *EventQuery {
+	return &EventQuery{eventEntitiesFlatQuery{at}, eventEntitiesHours{at}}
 }
 
 // At narrows the query to one {At}.
-func (n EventQuery) At(atValue time.Time) query.Query[Event, Event] {
+func (n *EventQuery) At(atValue time.Time) *query.Query[Event, Event] {
 	return mapperimpl.Query[Event, Event](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
 
 type eventNode = query.Node[Event]
 
-type eventEntitiesFlatQuery struct{ at eventNode }
+type eventEntitiesFlatQuery struct{ at *eventNode }
 
 // Query returns the query, which has more methods than these.
-func (n eventEntitiesFlatQuery) Query() query.Query[Event, Event] {
+func (n *eventEntitiesFlatQuery) Query() *query.Query[Event, Event] {
 	return mapperimpl.Query[Event, Event](n.at)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n eventEntitiesFlatQuery) All(
+func (n *eventEntitiesFlatQuery) All(
 	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
 ) iter.Seq2[Event, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n eventEntitiesFlatQuery) Refs(
+func (n *eventEntitiesFlatQuery) Refs(
 	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Event], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n eventEntitiesFlatQuery) Collect(
+func (n *eventEntitiesFlatQuery) Collect(
 	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
 ) ([]Event, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n eventEntitiesFlatQuery) Page(
+func (n *eventEntitiesFlatQuery) Page(
 	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
 ) (*query.Page[Event], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n eventEntitiesFlatQuery) Count(
+func (n *eventEntitiesFlatQuery) Count(
 	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n eventEntitiesFlatQuery) Plan(src query.Source[Event], options ...query.ReadOption) (*query.Plan, error) {
+func (n *eventEntitiesFlatQuery) Plan(src query.Source[Event], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n eventEntitiesFlatQuery) Filter(conditions ...field.Condition[Event]) query.Query[Event, Event] {
+func (n *eventEntitiesFlatQuery) Filter(conditions ...field.Condition[Event]) *query.Query[Event, Event] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n eventEntitiesFlatQuery) Project(fields ...field.Of[Event]) query.Query[Event, Event] {
+func (n *eventEntitiesFlatQuery) Project(fields ...field.Of[Event]) *query.Query[Event, Event] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n eventEntitiesFlatQuery) Limit(first int) query.Query[Event, Event] {
+func (n *eventEntitiesFlatQuery) Limit(first int) *query.Query[Event, Event] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n eventEntitiesFlatQuery) Reverse() query.Query[Event, Event] { return n.Query().Reverse() }
+func (n *eventEntitiesFlatQuery) Reverse() *query.Query[Event, Event] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n eventEntitiesFlatQuery) After(page query.Cursor) query.Query[Event, Event] {
+func (n *eventEntitiesFlatQuery) After(page query.Cursor) *query.Query[Event, Event] {
 	return n.Query().After(page)
 }
 
 // Roots returns the query that reads only the root item of each entity.
-func (n eventEntitiesFlatQuery) Roots() query.Query[Event, Event] { return n.Query().Roots() }
+func (n *eventEntitiesFlatQuery) Roots() *query.Query[Event, Event] { return n.Query().Roots() }
 
-type eventEntitiesHours struct{ base eventNode }
+type eventEntitiesHours struct{ base *eventNode }
 
-func (n eventEntitiesHours) of(at eventNode) query.Query[Event, Event] {
+func (n *eventEntitiesHours) of(at *eventNode) *query.Query[Event, Event] {
 	return mapperimpl.Query[Event, Event](at)
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n eventEntitiesHours) Year(year int, in ...*time.Location) query.Query[Event, Event] {
+func (n *eventEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Event, Event] {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n eventEntitiesHours) Month(year int, month time.Month, in ...*time.Location) query.Query[Event, Event] {
+func (n *eventEntitiesHours) Month(year int, month time.Month, in ...*time.Location) *query.Query[Event, Event] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n eventEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Query[Event, Event] {
+func (n *eventEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) *query.Query[Event, Event] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n eventEntitiesHours) Hour(
+func (n *eventEntitiesHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Query[Event, Event] {
+) *query.Query[Event, Event] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n eventEntitiesHours) Between(from, to time.Time) query.Query[Event, Event] {
+func (n *eventEntitiesHours) Between(from, to time.Time) *query.Query[Event, Event] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n eventEntitiesHours) Before(to time.Time) query.Query[Event, Event] {
+func (n *eventEntitiesHours) Before(to time.Time) *query.Query[Event, Event] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n eventEntitiesHours) Since(from time.Time) eventEntitiesHoursSince {
-	return eventEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *eventEntitiesHours) Since(from time.Time) *eventEntitiesHoursSince {
+	return &eventEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type eventEntitiesHoursSince struct {
-	query.Query[Event, Event]
-	times eventEntitiesHours
+	*query.Query[Event, Event]
+	times *eventEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n eventEntitiesHoursSince) Before(to time.Time) query.Query[Event, Event] {
+func (n *eventEntitiesHoursSince) Before(to time.Time) *query.Query[Event, Event] {
 	return n.times.Between(n.from, to)
 }
 
@@ -185,8 +185,8 @@ var EventFields = mapperimpl.Handles[EventHandles](eventForm)
 
 // EventHandles is the type of EventFields.
 type EventHandles struct {
-	Device field.String[Event, string]
-	Text   field.String[Event, string]
+	Device *field.String[Event, string]
+	Text   *field.String[Event, string]
 }
 
 var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{},
@@ -217,4 +217,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
+const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)

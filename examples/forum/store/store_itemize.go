@@ -16,32 +16,32 @@ import (
 )
 
 // ForumByName selects the Forum with the partition key {Name}.
-func ForumByName(name string) ForumKey {
-	return ForumKey{mapperimpl.Entity[Forum](mapperimpl.StringValue(name))}
+func ForumByName(name string) *ForumKey {
+	return &ForumKey{mapperimpl.Entity[Forum](mapperimpl.StringValue(name))}
 }
 
 // ForumKey is the key of one Forum. Its methods select parts of it.
-type ForumKey struct{ forumNode }
+type ForumKey struct{ *forumNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n ForumKey) Patch(changes ...field.Change[Forum]) mapper.ItemPatch[Forum, Forum] {
+func (n *ForumKey) Patch(changes ...field.Change[Forum]) *mapper.ItemPatch[Forum, Forum] {
 	return mapperimpl.Patch(n.forumNode, changes)
 }
 
 // Category selects the item of the table Forum.
-func (n ForumKey) Category() mapper.ItemNode[Forum, Forum] {
+func (n *ForumKey) Category() *mapper.ItemNode[Forum, Forum] {
 	return mapperimpl.Item[Forum, Forum](mapperimpl.Items(n.forumNode, 0, 0), 0)
 }
 
 type forumNode = query.Node[Forum]
 
 // ThreadByForumSubject selects the Thread with the keys {Forum} and {Subject}.
-func ThreadByForumSubject(forum string, subject string) ThreadKey {
-	return ThreadKey{mapperimpl.Entity[Thread](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject))}
+func ThreadByForumSubject(forum string, subject string) *ThreadKey {
+	return &ThreadKey{mapperimpl.Entity[Thread](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject))}
 }
 
 // ThreadByForum queries all entities with the partition key {Forum}.
-func ThreadByForum(forum string) query.Query[Thread, Thread] {
+func ThreadByForum(forum string) *query.Query[Thread, Thread] {
 	return mapperimpl.Query[Thread, Thread](
 		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0),
 	)
@@ -49,20 +49,20 @@ func ThreadByForum(forum string) query.Query[Thread, Thread] {
 
 // ThreadByForumLastPost queries the index LastPostIndex for the Thread entities with the partition key {Forum}. A
 // partition of a table with local indexes has at most 10 GB, including the indexes.
-func ThreadByForumLastPost(forum string) ThreadByForumLastPostQuery {
+func ThreadByForumLastPost(forum string) *ThreadByForumLastPostQuery {
 	return newThreadByForumLastPostQuery(mapperimpl.Index[Thread](0, 0, 0, mapperimpl.StringValue(forum)))
 }
 
 // ThreadByUnanswered queries the index UnansweredIndex for the Thread entities with the partition key {Unanswered}.
-func ThreadByUnanswered(unanswered string) ThreadByUnansweredQuery {
+func ThreadByUnanswered(unanswered string) *ThreadByUnansweredQuery {
 	return newThreadByUnansweredQuery(mapperimpl.Index[Thread](1, 0, 0, mapperimpl.StringValue(unanswered)))
 }
 
 // ThreadKey is the key of one Thread. Its methods select parts of it.
-type ThreadKey struct{ threadNode }
+type ThreadKey struct{ *threadNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n ThreadKey) Patch(changes ...field.Change[Thread]) mapper.ItemPatch[Thread, Thread] {
+func (n *ThreadKey) Patch(changes ...field.Change[Thread]) *mapper.ItemPatch[Thread, Thread] {
 	return mapperimpl.Patch(n.threadNode, changes)
 }
 
@@ -72,12 +72,12 @@ type ThreadByForumLastPostQuery struct {
 	threadEntitiesHours
 }
 
-func newThreadByForumLastPostQuery(at threadNode) ThreadByForumLastPostQuery {
-	return ThreadByForumLastPostQuery{threadEntitiesIndexQuery{at}, threadEntitiesHours{at}}
+func newThreadByForumLastPostQuery(at *threadNode) *ThreadByForumLastPostQuery {
+	return &ThreadByForumLastPostQuery{threadEntitiesIndexQuery{at}, threadEntitiesHours{at}}
 }
 
 // LastPost narrows the query to one {LastPost}.
-func (n ThreadByForumLastPostQuery) LastPost(lastPost time.Time) query.Query[Thread, Thread] {
+func (n *ThreadByForumLastPostQuery) LastPost(lastPost time.Time) *query.Query[Thread, Thread] {
 	return mapperimpl.Query[Thread, Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
 }
 
@@ -87,153 +87,153 @@ type ThreadByUnansweredQuery struct {
 	threadEntitiesHours
 }
 
-func newThreadByUnansweredQuery(at threadNode) ThreadByUnansweredQuery {
-	return ThreadByUnansweredQuery{threadEntitiesIndexQuery{at}, threadEntitiesHours{at}}
+func newThreadByUnansweredQuery(at *threadNode) *ThreadByUnansweredQuery {
+	return &ThreadByUnansweredQuery{threadEntitiesIndexQuery{at}, threadEntitiesHours{at}}
 }
 
 // LastPost narrows the query to one {LastPost}.
-func (n ThreadByUnansweredQuery) LastPost(lastPost time.Time) query.Query[Thread, Thread] {
+func (n *ThreadByUnansweredQuery) LastPost(lastPost time.Time) *query.Query[Thread, Thread] {
 	return mapperimpl.Query[Thread, Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
 }
 
 type threadNode = query.Node[Thread]
 
-type threadEntitiesIndexQuery struct{ at threadNode }
+type threadEntitiesIndexQuery struct{ at *threadNode }
 
 // Query returns the query, which has more methods than these.
-func (n threadEntitiesIndexQuery) Query() query.Query[Thread, Thread] {
+func (n *threadEntitiesIndexQuery) Query() *query.Query[Thread, Thread] {
 	return mapperimpl.Query[Thread, Thread](n.at)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n threadEntitiesIndexQuery) All(
+func (n *threadEntitiesIndexQuery) All(
 	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
 ) iter.Seq2[Thread, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n threadEntitiesIndexQuery) Refs(
+func (n *threadEntitiesIndexQuery) Refs(
 	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Thread], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n threadEntitiesIndexQuery) Collect(
+func (n *threadEntitiesIndexQuery) Collect(
 	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
 ) ([]Thread, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n threadEntitiesIndexQuery) Page(
+func (n *threadEntitiesIndexQuery) Page(
 	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
 ) (*query.Page[Thread], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n threadEntitiesIndexQuery) Count(
+func (n *threadEntitiesIndexQuery) Count(
 	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n threadEntitiesIndexQuery) Plan(src query.Source[Thread], options ...query.ReadOption) (*query.Plan, error) {
+func (n *threadEntitiesIndexQuery) Plan(src query.Source[Thread], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n threadEntitiesIndexQuery) Filter(conditions ...field.Condition[Thread]) query.Query[Thread, Thread] {
+func (n *threadEntitiesIndexQuery) Filter(conditions ...field.Condition[Thread]) *query.Query[Thread, Thread] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n threadEntitiesIndexQuery) Project(fields ...field.Of[Thread]) query.Query[Thread, Thread] {
+func (n *threadEntitiesIndexQuery) Project(fields ...field.Of[Thread]) *query.Query[Thread, Thread] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n threadEntitiesIndexQuery) Limit(first int) query.Query[Thread, Thread] {
+func (n *threadEntitiesIndexQuery) Limit(first int) *query.Query[Thread, Thread] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n threadEntitiesIndexQuery) Reverse() query.Query[Thread, Thread] { return n.Query().Reverse() }
+func (n *threadEntitiesIndexQuery) Reverse() *query.Query[Thread, Thread] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n threadEntitiesIndexQuery) After(page query.Cursor) query.Query[Thread, Thread] {
+func (n *threadEntitiesIndexQuery) After(page query.Cursor) *query.Query[Thread, Thread] {
 	return n.Query().After(page)
 }
 
 // Fetch returns the query that also reads, from the table, the attributes that the index does not project.
-func (n threadEntitiesIndexQuery) Fetch() query.Query[Thread, Thread] { return n.Query().Fetch() }
+func (n *threadEntitiesIndexQuery) Fetch() *query.Query[Thread, Thread] { return n.Query().Fetch() }
 
 // Roots returns the query that reads only the root item of each entity.
-func (n threadEntitiesIndexQuery) Roots() query.Query[Thread, Thread] { return n.Query().Roots() }
+func (n *threadEntitiesIndexQuery) Roots() *query.Query[Thread, Thread] { return n.Query().Roots() }
 
-type threadEntitiesHours struct{ base threadNode }
+type threadEntitiesHours struct{ base *threadNode }
 
-func (n threadEntitiesHours) of(at threadNode) query.Query[Thread, Thread] {
+func (n *threadEntitiesHours) of(at *threadNode) *query.Query[Thread, Thread] {
 	return mapperimpl.Query[Thread, Thread](at)
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n threadEntitiesHours) Year(year int, in ...*time.Location) query.Query[Thread, Thread] {
+func (n *threadEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Thread, Thread] {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n threadEntitiesHours) Month(year int, month time.Month, in ...*time.Location) query.Query[Thread, Thread] {
+func (n *threadEntitiesHours) Month(year int, month time.Month, in ...*time.Location) *query.Query[Thread, Thread] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n threadEntitiesHours) Day(
+func (n *threadEntitiesHours) Day(
 	year int, month time.Month, day int, in ...*time.Location,
-) query.Query[Thread, Thread] {
+) *query.Query[Thread, Thread] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n threadEntitiesHours) Hour(
+func (n *threadEntitiesHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Query[Thread, Thread] {
+) *query.Query[Thread, Thread] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n threadEntitiesHours) Between(from, to time.Time) query.Query[Thread, Thread] {
+func (n *threadEntitiesHours) Between(from, to time.Time) *query.Query[Thread, Thread] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n threadEntitiesHours) Before(to time.Time) query.Query[Thread, Thread] {
+func (n *threadEntitiesHours) Before(to time.Time) *query.Query[Thread, Thread] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n threadEntitiesHours) Since(from time.Time) threadEntitiesHoursSince {
-	return threadEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *threadEntitiesHours) Since(from time.Time) *threadEntitiesHoursSince {
+	return &threadEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type threadEntitiesHoursSince struct {
-	query.Query[Thread, Thread]
-	times threadEntitiesHours
+	*query.Query[Thread, Thread]
+	times *threadEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n threadEntitiesHoursSince) Before(to time.Time) query.Query[Thread, Thread] {
+func (n *threadEntitiesHoursSince) Before(to time.Time) *query.Query[Thread, Thread] {
 	return n.times.Between(n.from, to)
 }
 
 // ReplyByForumSubjectAt selects the Reply with the keys {Forum}#{Subject} and {At}.
-func ReplyByForumSubjectAt(forum string, subject string, atValue time.Time) ReplyKey {
-	return ReplyKey{
+func ReplyByForumSubjectAt(forum string, subject string, atValue time.Time) *ReplyKey {
+	return &ReplyKey{
 		mapperimpl.Entity[Reply](
 			mapperimpl.StringValue(forum), mapperimpl.StringValue(subject), mapperimpl.TimeValue(atValue),
 		),
@@ -241,7 +241,7 @@ func ReplyByForumSubjectAt(forum string, subject string, atValue time.Time) Repl
 }
 
 // ReplyByForumSubject queries all entities with the partition key {Forum}#{Subject}.
-func ReplyByForumSubject(forum string, subject string) ReplyQuery {
+func ReplyByForumSubject(forum string, subject string) *ReplyQuery {
 	return newReplyQuery(
 		mapperimpl.Items(
 			mapperimpl.Entity[Reply](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject)), 0, 0,
@@ -250,15 +250,15 @@ func ReplyByForumSubject(forum string, subject string) ReplyQuery {
 }
 
 // ReplyByPostedBy queries the index PostedByIndex for the Reply entities with the partition key {PostedBy}.
-func ReplyByPostedBy(postedBy string) ReplyByPostedByQuery {
+func ReplyByPostedBy(postedBy string) *ReplyByPostedByQuery {
 	return newReplyByPostedByQuery(mapperimpl.Index[Reply](0, 0, 0, mapperimpl.StringValue(postedBy)))
 }
 
 // ReplyKey is the key of one Reply. Its methods select parts of it.
-type ReplyKey struct{ replyNode }
+type ReplyKey struct{ *replyNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n ReplyKey) Patch(changes ...field.Change[Reply]) mapper.ItemPatch[Reply, Reply] {
+func (n *ReplyKey) Patch(changes ...field.Change[Reply]) *mapper.ItemPatch[Reply, Reply] {
 	return mapperimpl.Patch(n.replyNode, changes)
 }
 
@@ -268,8 +268,8 @@ type ReplyQuery struct {
 	replyEntitiesHours
 }
 
-func newReplyQuery(at replyNode) ReplyQuery {
-	return ReplyQuery{replyEntitiesFlatQuery{at}, replyEntitiesHours{at}}
+func newReplyQuery(at *replyNode) *ReplyQuery {
+	return &ReplyQuery{replyEntitiesFlatQuery{at}, replyEntitiesHours{at}}
 }
 
 // ReplyByPostedByQuery is a query that can be narrowed by {At}.
@@ -278,230 +278,230 @@ type ReplyByPostedByQuery struct {
 	replyEntitiesHours
 }
 
-func newReplyByPostedByQuery(at replyNode) ReplyByPostedByQuery {
-	return ReplyByPostedByQuery{replyEntitiesIndexQuery{at}, replyEntitiesHours{at}}
+func newReplyByPostedByQuery(at *replyNode) *ReplyByPostedByQuery {
+	return &ReplyByPostedByQuery{replyEntitiesIndexQuery{at}, replyEntitiesHours{at}}
 }
 
 // At narrows the query to one {At}.
-func (n ReplyByPostedByQuery) At(atValue time.Time) query.Query[Reply, Reply] {
+func (n *ReplyByPostedByQuery) At(atValue time.Time) *query.Query[Reply, Reply] {
 	return mapperimpl.Query[Reply, Reply](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
 }
 
 type replyNode = query.Node[Reply]
 
-type replyEntitiesFlatQuery struct{ at replyNode }
+type replyEntitiesFlatQuery struct{ at *replyNode }
 
 // Query returns the query, which has more methods than these.
-func (n replyEntitiesFlatQuery) Query() query.Query[Reply, Reply] {
+func (n *replyEntitiesFlatQuery) Query() *query.Query[Reply, Reply] {
 	return mapperimpl.Query[Reply, Reply](n.at)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n replyEntitiesFlatQuery) All(
+func (n *replyEntitiesFlatQuery) All(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) iter.Seq2[Reply, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n replyEntitiesFlatQuery) Refs(
+func (n *replyEntitiesFlatQuery) Refs(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Reply], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n replyEntitiesFlatQuery) Collect(
+func (n *replyEntitiesFlatQuery) Collect(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) ([]Reply, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n replyEntitiesFlatQuery) Page(
+func (n *replyEntitiesFlatQuery) Page(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) (*query.Page[Reply], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n replyEntitiesFlatQuery) Count(
+func (n *replyEntitiesFlatQuery) Count(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n replyEntitiesFlatQuery) Plan(src query.Source[Reply], options ...query.ReadOption) (*query.Plan, error) {
+func (n *replyEntitiesFlatQuery) Plan(src query.Source[Reply], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n replyEntitiesFlatQuery) Filter(conditions ...field.Condition[Reply]) query.Query[Reply, Reply] {
+func (n *replyEntitiesFlatQuery) Filter(conditions ...field.Condition[Reply]) *query.Query[Reply, Reply] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n replyEntitiesFlatQuery) Project(fields ...field.Of[Reply]) query.Query[Reply, Reply] {
+func (n *replyEntitiesFlatQuery) Project(fields ...field.Of[Reply]) *query.Query[Reply, Reply] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n replyEntitiesFlatQuery) Limit(first int) query.Query[Reply, Reply] {
+func (n *replyEntitiesFlatQuery) Limit(first int) *query.Query[Reply, Reply] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n replyEntitiesFlatQuery) Reverse() query.Query[Reply, Reply] { return n.Query().Reverse() }
+func (n *replyEntitiesFlatQuery) Reverse() *query.Query[Reply, Reply] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n replyEntitiesFlatQuery) After(page query.Cursor) query.Query[Reply, Reply] {
+func (n *replyEntitiesFlatQuery) After(page query.Cursor) *query.Query[Reply, Reply] {
 	return n.Query().After(page)
 }
 
 // Roots returns the query that reads only the root item of each entity.
-func (n replyEntitiesFlatQuery) Roots() query.Query[Reply, Reply] { return n.Query().Roots() }
+func (n *replyEntitiesFlatQuery) Roots() *query.Query[Reply, Reply] { return n.Query().Roots() }
 
-type replyEntitiesHours struct{ base replyNode }
+type replyEntitiesHours struct{ base *replyNode }
 
-func (n replyEntitiesHours) of(at replyNode) query.Query[Reply, Reply] {
+func (n *replyEntitiesHours) of(at *replyNode) *query.Query[Reply, Reply] {
 	return mapperimpl.Query[Reply, Reply](at)
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n replyEntitiesHours) Year(year int, in ...*time.Location) query.Query[Reply, Reply] {
+func (n *replyEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Reply, Reply] {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n replyEntitiesHours) Month(year int, month time.Month, in ...*time.Location) query.Query[Reply, Reply] {
+func (n *replyEntitiesHours) Month(year int, month time.Month, in ...*time.Location) *query.Query[Reply, Reply] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n replyEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Query[Reply, Reply] {
+func (n *replyEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) *query.Query[Reply, Reply] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n replyEntitiesHours) Hour(
+func (n *replyEntitiesHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Query[Reply, Reply] {
+) *query.Query[Reply, Reply] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n replyEntitiesHours) Between(from, to time.Time) query.Query[Reply, Reply] {
+func (n *replyEntitiesHours) Between(from, to time.Time) *query.Query[Reply, Reply] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n replyEntitiesHours) Before(to time.Time) query.Query[Reply, Reply] {
+func (n *replyEntitiesHours) Before(to time.Time) *query.Query[Reply, Reply] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n replyEntitiesHours) Since(from time.Time) replyEntitiesHoursSince {
-	return replyEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *replyEntitiesHours) Since(from time.Time) *replyEntitiesHoursSince {
+	return &replyEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type replyEntitiesHoursSince struct {
-	query.Query[Reply, Reply]
-	times replyEntitiesHours
+	*query.Query[Reply, Reply]
+	times *replyEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n replyEntitiesHoursSince) Before(to time.Time) query.Query[Reply, Reply] {
+func (n *replyEntitiesHoursSince) Before(to time.Time) *query.Query[Reply, Reply] {
 	return n.times.Between(n.from, to)
 }
 
-type replyEntitiesIndexQuery struct{ at replyNode }
+type replyEntitiesIndexQuery struct{ at *replyNode }
 
 // Query returns the query, which has more methods than these.
-func (n replyEntitiesIndexQuery) Query() query.Query[Reply, Reply] {
+func (n *replyEntitiesIndexQuery) Query() *query.Query[Reply, Reply] {
 	return mapperimpl.Query[Reply, Reply](n.at)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n replyEntitiesIndexQuery) All(
+func (n *replyEntitiesIndexQuery) All(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) iter.Seq2[Reply, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n replyEntitiesIndexQuery) Refs(
+func (n *replyEntitiesIndexQuery) Refs(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Reply], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n replyEntitiesIndexQuery) Collect(
+func (n *replyEntitiesIndexQuery) Collect(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) ([]Reply, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n replyEntitiesIndexQuery) Page(
+func (n *replyEntitiesIndexQuery) Page(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) (*query.Page[Reply], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n replyEntitiesIndexQuery) Count(
+func (n *replyEntitiesIndexQuery) Count(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n replyEntitiesIndexQuery) Plan(src query.Source[Reply], options ...query.ReadOption) (*query.Plan, error) {
+func (n *replyEntitiesIndexQuery) Plan(src query.Source[Reply], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n replyEntitiesIndexQuery) Filter(conditions ...field.Condition[Reply]) query.Query[Reply, Reply] {
+func (n *replyEntitiesIndexQuery) Filter(conditions ...field.Condition[Reply]) *query.Query[Reply, Reply] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n replyEntitiesIndexQuery) Project(fields ...field.Of[Reply]) query.Query[Reply, Reply] {
+func (n *replyEntitiesIndexQuery) Project(fields ...field.Of[Reply]) *query.Query[Reply, Reply] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n replyEntitiesIndexQuery) Limit(first int) query.Query[Reply, Reply] {
+func (n *replyEntitiesIndexQuery) Limit(first int) *query.Query[Reply, Reply] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n replyEntitiesIndexQuery) Reverse() query.Query[Reply, Reply] { return n.Query().Reverse() }
+func (n *replyEntitiesIndexQuery) Reverse() *query.Query[Reply, Reply] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n replyEntitiesIndexQuery) After(page query.Cursor) query.Query[Reply, Reply] {
+func (n *replyEntitiesIndexQuery) After(page query.Cursor) *query.Query[Reply, Reply] {
 	return n.Query().After(page)
 }
 
 // Fetch returns the query that also reads, from the table, the attributes that the index does not project.
-func (n replyEntitiesIndexQuery) Fetch() query.Query[Reply, Reply] { return n.Query().Fetch() }
+func (n *replyEntitiesIndexQuery) Fetch() *query.Query[Reply, Reply] { return n.Query().Fetch() }
 
 // Roots returns the query that reads only the root item of each entity.
-func (n replyEntitiesIndexQuery) Roots() query.Query[Reply, Reply] { return n.Query().Roots() }
+func (n *replyEntitiesIndexQuery) Roots() *query.Query[Reply, Reply] { return n.Query().Roots() }
 
 // ForumFields has the stored fields of a Forum: for patches, conditions, filters and projections.
 var ForumFields = mapperimpl.Handles[ForumHandles](forumForm)
 
 // ForumHandles is the type of ForumFields.
 type ForumHandles struct {
-	Category field.String[Forum, string]
-	Threads  field.Number[Forum, int]
-	Messages field.Number[Forum, int]
+	Category *field.String[Forum, string]
+	Threads  *field.Number[Forum, int]
+	Messages *field.Number[Forum, int]
 }
 
 // ThreadFields has the stored fields of a Thread: for patches, conditions, filters and projections.
@@ -509,12 +509,12 @@ var ThreadFields = mapperimpl.Handles[ThreadHandles](threadForm)
 
 // ThreadHandles is the type of ThreadFields.
 type ThreadHandles struct {
-	Message    field.String[Thread, string]
-	PostedBy   field.String[Thread, string]
-	LastPost   field.Time[Thread, time.Time]
-	Unanswered field.String[Thread, string]
-	Views      field.Number[Thread, int]
-	Tags       field.Set[Thread, string]
+	Message    *field.String[Thread, string]
+	PostedBy   *field.String[Thread, string]
+	LastPost   *field.Time[Thread, time.Time]
+	Unanswered *field.String[Thread, string]
+	Views      *field.Number[Thread, int]
+	Tags       *field.Set[Thread, string]
 }
 
 // ReplyFields has the stored fields of a Reply: for patches, conditions, filters and projections.
@@ -522,9 +522,9 @@ var ReplyFields = mapperimpl.Handles[ReplyHandles](replyForm)
 
 // ReplyHandles is the type of ReplyFields.
 type ReplyHandles struct {
-	PostedBy field.String[Reply, string]
-	Message  field.Value[Reply, blob.Value[string]]
-	Picture  field.Value[Reply, blob.Value[[]byte]]
+	PostedBy *field.String[Reply, string]
+	Message  *field.Value[Reply, blob.Value[string]]
+	Picture  *field.Value[Reply, blob.Value[[]byte]]
 }
 
 var forumForm = mapperimpl.Struct(mapperimpl.Funcs[Forum]{},
@@ -636,4 +636,4 @@ var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
 } = (*blob.Value[[]byte])(nil)
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
+const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)

@@ -14,50 +14,50 @@ import (
 )
 
 // PackageByName selects the Package with the partition key PACKAGE#{Name}.
-func PackageByName(name string) PackageKey {
-	return PackageKey{mapperimpl.Entity[Package](mapperimpl.StringValue(name))}
+func PackageByName(name string) *PackageKey {
+	return &PackageKey{mapperimpl.Entity[Package](mapperimpl.StringValue(name))}
 }
 
 // PackageKey is the key of one Package. Its methods select parts of it.
-type PackageKey struct{ packageNode }
+type PackageKey struct{ *packageNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n PackageKey) Patch(changes ...field.Change[Package]) mapper.ItemPatch[Package, Package] {
+func (n *PackageKey) Patch(changes ...field.Change[Package]) *mapper.ItemPatch[Package, Package] {
 	return mapperimpl.Patch(n.packageNode, changes)
 }
 
 // HEAD selects HEAD.
-func (n PackageKey) HEAD() mapper.ItemNode[Package, Package] {
+func (n *PackageKey) HEAD() *mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 0, 1), 0)
 }
 
 // Tags selects TAG#{key}.
-func (n PackageKey) Tags() PackageKeyTags {
-	return PackageKeyTags{packageStringItems{packageStringQuery{mapperimpl.Items(n.packageNode, 1, 1)}, 1}}
+func (n *PackageKey) Tags() *PackageKeyTags {
+	return &PackageKeyTags{packageStringItems{packageStringMethods{mapperimpl.Items(n.packageNode, 1, 1)}, 1}}
 }
 
 // Releases selects RELEASE#{At}#{Version}.
-func (n PackageKey) Releases() PackageKeyReleases {
+func (n *PackageKey) Releases() *PackageKeyReleases {
 	return newPackageKeyReleases(mapperimpl.Items(n.packageNode, 2, 1))
 }
 
 // DEPENDENCIES selects DEPENDENCIES.
-func (n PackageKey) DEPENDENCIES() mapper.ItemNode[Package, Package] {
+func (n *PackageKey) DEPENDENCIES() *mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 3, 1), 3)
 }
 
 // DevDependencies selects DEPENDENCIES#DEV.
-func (n PackageKey) DevDependencies() mapper.ItemNode[Package, Package] {
+func (n *PackageKey) DevDependencies() *mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 4, 1), 4)
 }
 
 // Scripts selects SCRIPTS.
-func (n PackageKey) Scripts() mapper.ItemNode[Package, Package] {
+func (n *PackageKey) Scripts() *mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 5, 1), 5)
 }
 
 // FILES selects FILES.
-func (n PackageKey) FILES() mapper.ItemNode[Package, Package] {
+func (n *PackageKey) FILES() *mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 6, 1), 6)
 }
 
@@ -65,7 +65,7 @@ func (n PackageKey) FILES() mapper.ItemNode[Package, Package] {
 type PackageKeyTags struct{ packageStringItems }
 
 // Key narrows the selection to one {key}.
-func (n PackageKeyTags) Key(key string) mapper.ElementNode[Package, string] {
+func (n *PackageKeyTags) Key(key string) *mapper.ItemNode[Package, string] {
 	return mapperimpl.Element[Package, string](mapperimpl.Next(n.packageNode, 2, mapperimpl.StringValue(key)), 1)
 }
 
@@ -75,276 +75,282 @@ type PackageKeyReleases struct {
 	packageReleaseHours
 }
 
-func newPackageKeyReleases(at packageNode) PackageKeyReleases {
-	return PackageKeyReleases{packageReleaseItems{packageReleaseQuery{at}, 2}, packageReleaseHours{at}}
+func newPackageKeyReleases(at *packageNode) *PackageKeyReleases {
+	return &PackageKeyReleases{packageReleaseItems{packageReleaseMethods{at}, 2}, packageReleaseHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n PackageKeyReleases) At(atValue time.Time) PackageKeyReleasesAt {
-	return PackageKeyReleasesAt{packageReleaseQuery{mapperimpl.Next(n.packageNode, 3, mapperimpl.TimeValue(atValue))}}
+func (n *PackageKeyReleases) At(atValue time.Time) *PackageKeyReleasesAt {
+	return &PackageKeyReleasesAt{
+		PackageReleaseQuery{packageReleaseMethods{mapperimpl.Next(n.packageNode, 3, mapperimpl.TimeValue(atValue))}},
+	}
 }
 
 // PackageKeyReleasesAt is a selection that can be narrowed by {Version}.
-type PackageKeyReleasesAt struct{ packageReleaseQuery }
+type PackageKeyReleasesAt struct{ PackageReleaseQuery }
 
 // Version narrows the selection to one {Version}.
-func (n PackageKeyReleasesAt) Version(version string) mapper.ElementNode[Package, Release] {
+func (n *PackageKeyReleasesAt) Version(version string) *mapper.ItemNode[Package, Release] {
 	return mapperimpl.Element[Package, Release](mapperimpl.Next(n.packageNode, 4, mapperimpl.StringValue(version)), 2)
 }
 
 type packageNode = query.Node[Package]
 
-type packageStringQuery struct{ packageNode }
+type packageStringMethods struct{ *packageNode }
 
 // Query returns the query, which has more methods than these.
-func (n packageStringQuery) Query() query.Query[Package, string] {
+func (n *packageStringMethods) Query() *query.Query[Package, string] {
 	return mapperimpl.Query[Package, string](n.packageNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n packageStringQuery) All(
+func (n *packageStringMethods) All(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) iter.Seq2[string, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n packageStringQuery) Refs(
+func (n *packageStringMethods) Refs(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[string], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n packageStringQuery) Collect(
+func (n *packageStringMethods) Collect(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) ([]string, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n packageStringQuery) Page(
+func (n *packageStringMethods) Page(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) (*query.Page[string], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n packageStringQuery) Count(
+func (n *packageStringMethods) Count(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n packageStringQuery) Plan(src query.Source[Package], options ...query.ReadOption) (*query.Plan, error) {
+func (n *packageStringMethods) Plan(src query.Source[Package], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n packageStringQuery) Filter(conditions ...field.Condition[string]) query.Query[Package, string] {
+func (n *packageStringMethods) Filter(conditions ...field.Condition[string]) *query.Query[Package, string] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n packageStringQuery) Project(fields ...field.Of[string]) query.Query[Package, string] {
+func (n *packageStringMethods) Project(fields ...field.Of[string]) *query.Query[Package, string] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n packageStringQuery) Limit(first int) query.Query[Package, string] {
+func (n *packageStringMethods) Limit(first int) *query.Query[Package, string] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n packageStringQuery) Reverse() query.Query[Package, string] { return n.Query().Reverse() }
+func (n *packageStringMethods) Reverse() *query.Query[Package, string] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n packageStringQuery) After(page query.Cursor) query.Query[Package, string] {
+func (n *packageStringMethods) After(page query.Cursor) *query.Query[Package, string] {
 	return n.Query().After(page)
 }
 
+// PackageStringQuery selects elements, and queries them.
+type PackageStringQuery struct{ packageStringMethods }
+
 type packageStringItems struct {
-	packageStringQuery
+	packageStringMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n packageStringItems) Add(k string, element string) mapper.Patch[Package] {
+func (n *packageStringItems) Add(k string, element string) *mapper.Patch[Package] {
 	return mapperimpl.Add(n.packageNode, n.item, k, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n packageStringItems) Put(k string, element string) mapper.Patch[Package] {
+func (n *packageStringItems) Put(k string, element string) *mapper.Patch[Package] {
 	return mapperimpl.Put(n.packageNode, n.item, k, element)
 }
 
 // Map reads the whole map.
-func (n packageStringItems) Map(
+func (n *packageStringItems) Map(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) (all map[string]string, err error) {
 	err = mapperimpl.Entries(ctx, n.packageNode, src, options, &all)
 	return all, err
 }
 
-type packageReleaseQuery struct{ packageNode }
+type packageReleaseMethods struct{ *packageNode }
 
 // Query returns the query, which has more methods than these.
-func (n packageReleaseQuery) Query() query.Query[Package, Release] {
+func (n *packageReleaseMethods) Query() *query.Query[Package, Release] {
 	return mapperimpl.Query[Package, Release](n.packageNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n packageReleaseQuery) All(
+func (n *packageReleaseMethods) All(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) iter.Seq2[Release, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n packageReleaseQuery) Refs(
+func (n *packageReleaseMethods) Refs(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Release], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n packageReleaseQuery) Collect(
+func (n *packageReleaseMethods) Collect(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) ([]Release, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n packageReleaseQuery) Page(
+func (n *packageReleaseMethods) Page(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) (*query.Page[Release], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n packageReleaseQuery) Count(
+func (n *packageReleaseMethods) Count(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n packageReleaseQuery) Plan(src query.Source[Package], options ...query.ReadOption) (*query.Plan, error) {
+func (n *packageReleaseMethods) Plan(src query.Source[Package], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n packageReleaseQuery) Filter(conditions ...field.Condition[Release]) query.Query[Package, Release] {
+func (n *packageReleaseMethods) Filter(conditions ...field.Condition[Release]) *query.Query[Package, Release] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n packageReleaseQuery) Project(fields ...field.Of[Release]) query.Query[Package, Release] {
+func (n *packageReleaseMethods) Project(fields ...field.Of[Release]) *query.Query[Package, Release] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n packageReleaseQuery) Limit(first int) query.Query[Package, Release] {
+func (n *packageReleaseMethods) Limit(first int) *query.Query[Package, Release] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n packageReleaseQuery) Reverse() query.Query[Package, Release] { return n.Query().Reverse() }
+func (n *packageReleaseMethods) Reverse() *query.Query[Package, Release] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n packageReleaseQuery) After(page query.Cursor) query.Query[Package, Release] {
+func (n *packageReleaseMethods) After(page query.Cursor) *query.Query[Package, Release] {
 	return n.Query().After(page)
 }
 
+// PackageReleaseQuery selects elements, and queries them.
+type PackageReleaseQuery struct{ packageReleaseMethods }
+
 type packageReleaseItems struct {
-	packageReleaseQuery
+	packageReleaseMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n packageReleaseItems) Add(element Release) mapper.Patch[Package] {
+func (n *packageReleaseItems) Add(element Release) *mapper.Patch[Package] {
 	return mapperimpl.Add(n.packageNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n packageReleaseItems) Put(element Release) mapper.Patch[Package] {
+func (n *packageReleaseItems) Put(element Release) *mapper.Patch[Package] {
 	return mapperimpl.Put(n.packageNode, n.item, nil, element)
 }
 
-type packageReleaseHours struct{ base packageNode }
+type packageReleaseHours struct{ base *packageNode }
 
-func (n packageReleaseHours) of(at packageNode) query.Elements[Package, Release] {
-	return mapperimpl.Elements[Package, Release](at)
+func (n *packageReleaseHours) of(at *packageNode) *PackageReleaseQuery {
+	return &PackageReleaseQuery{packageReleaseMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n packageReleaseHours) Year(year int, in ...*time.Location) query.Elements[Package, Release] {
+func (n *packageReleaseHours) Year(year int, in ...*time.Location) *PackageReleaseQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n packageReleaseHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Package, Release] {
+func (n *packageReleaseHours) Month(year int, month time.Month, in ...*time.Location) *PackageReleaseQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n packageReleaseHours) Day(
-	year int, month time.Month, day int, in ...*time.Location,
-) query.Elements[Package, Release] {
+func (n *packageReleaseHours) Day(year int, month time.Month, day int, in ...*time.Location) *PackageReleaseQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n packageReleaseHours) Hour(
+func (n *packageReleaseHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Elements[Package, Release] {
+) *PackageReleaseQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n packageReleaseHours) Between(from, to time.Time) query.Elements[Package, Release] {
+func (n *packageReleaseHours) Between(from, to time.Time) *PackageReleaseQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n packageReleaseHours) Before(to time.Time) query.Elements[Package, Release] {
+func (n *packageReleaseHours) Before(to time.Time) *PackageReleaseQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n packageReleaseHours) Since(from time.Time) packageReleaseHoursSince {
-	return packageReleaseHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *packageReleaseHours) Since(from time.Time) *packageReleaseHoursSince {
+	return &packageReleaseHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type packageReleaseHoursSince struct {
-	query.Elements[Package, Release]
-	times packageReleaseHours
+	PackageReleaseQuery
+	times *packageReleaseHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n packageReleaseHoursSince) Before(to time.Time) query.Elements[Package, Release] {
+func (n *packageReleaseHoursSince) Before(to time.Time) *PackageReleaseQuery {
 	return n.times.Between(n.from, to)
 }
 
 // DocumentByName selects the Document with the partition key {Name}.
-func DocumentByName(name string) DocumentKey {
-	return DocumentKey{mapperimpl.Entity[Document](mapperimpl.StringValue(name))}
+func DocumentByName(name string) *DocumentKey {
+	return &DocumentKey{mapperimpl.Entity[Document](mapperimpl.StringValue(name))}
 }
 
 // DocumentKey is the key of one Document. Its methods select parts of it.
-type DocumentKey struct{ documentNode }
+type DocumentKey struct{ *documentNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n DocumentKey) Patch(changes ...field.Change[Document]) mapper.ItemPatch[Document, Document] {
+func (n *DocumentKey) Patch(changes ...field.Change[Document]) *mapper.ItemPatch[Document, Document] {
 	return mapperimpl.Patch(n.documentNode, changes)
 }
 
 // Description selects the item of the table documents.
-func (n DocumentKey) Description() mapper.ItemNode[Document, Document] {
+func (n *DocumentKey) Description() *mapper.ItemNode[Document, Document] {
 	return mapperimpl.Item[Document, Document](mapperimpl.Items(n.documentNode, 0, 0), 0)
 }
 
@@ -355,17 +361,17 @@ var PackageFields = mapperimpl.Handles[PackageHandles](packageForm)
 
 // PackageHandles is the type of PackageFields.
 type PackageHandles struct {
-	Description          field.String[Package, string]
-	License              field.String[Package, string]
-	Keywords             field.List[Package, string]
-	Dependencies         field.Map[Package, map[string]string, string, field.String[Package, string]]
-	OptionalDependencies field.Map[Package, map[string]string, string, field.String[Package, string]]
-	PeerDependencies     field.Map[Package, map[string]string, string, field.String[Package, string]]
-	DevDependencies      field.Map[Package, map[string]string, string, field.String[Package, string]]
-	Engines              field.Map[Package, map[string]string, string, field.String[Package, string]]
-	Scripts              field.Map[Package, map[string]string, string, field.String[Package, string]]
-	Files                field.List[Package, string]
-	Exports              field.Value[Package, any]
+	Description          *field.String[Package, string]
+	License              *field.String[Package, string]
+	Keywords             *field.List[Package, string]
+	Dependencies         *field.Map[Package, map[string]string, string, field.String[Package, string]]
+	OptionalDependencies *field.Map[Package, map[string]string, string, field.String[Package, string]]
+	PeerDependencies     *field.Map[Package, map[string]string, string, field.String[Package, string]]
+	DevDependencies      *field.Map[Package, map[string]string, string, field.String[Package, string]]
+	Engines              *field.Map[Package, map[string]string, string, field.String[Package, string]]
+	Scripts              *field.Map[Package, map[string]string, string, field.String[Package, string]]
+	Files                *field.List[Package, string]
+	Exports              *field.Value[Package, any]
 }
 
 // ReleaseFields has the stored fields of a Release: for patches, conditions, filters and projections.
@@ -373,7 +379,7 @@ var ReleaseFields = mapperimpl.Handles[ReleaseHandles](releaseForm)
 
 // ReleaseHandles is the type of ReleaseFields.
 type ReleaseHandles struct {
-	Listed field.Bool[Release, bool]
+	Listed *field.Bool[Release, bool]
 }
 
 // DocumentFields has the stored fields of a Document: for patches, conditions, filters and projections.
@@ -381,20 +387,20 @@ var DocumentFields = mapperimpl.Handles[DocumentHandles](documentForm)
 
 // DocumentHandles is the type of DocumentFields.
 type DocumentHandles struct {
-	Description          field.String[Document, string]
-	License              field.String[Document, string]
-	Keywords             field.List[Document, string]
-	Tags                 field.Map[Document, map[string]string, string, field.String[Document, string]]
-	Time                 field.Map[Document, map[string]time.Time, string, field.Time[Document, time.Time]]
-	Versions             field.List[Document, string]
-	Engines              field.Map[Document, map[string]string, string, field.String[Document, string]]
-	Dependencies         field.Map[Document, map[string]string, string, field.String[Document, string]]
-	OptionalDependencies field.Map[Document, map[string]string, string, field.String[Document, string]]
-	PeerDependencies     field.Map[Document, map[string]string, string, field.String[Document, string]]
-	DevDependencies      field.Map[Document, map[string]string, string, field.String[Document, string]]
-	Scripts              field.Map[Document, map[string]string, string, field.String[Document, string]]
-	Files                field.List[Document, string]
-	Exports              field.Value[Document, any]
+	Description          *field.String[Document, string]
+	License              *field.String[Document, string]
+	Keywords             *field.List[Document, string]
+	Tags                 *field.Map[Document, map[string]string, string, field.String[Document, string]]
+	Time                 *field.Map[Document, map[string]time.Time, string, field.Time[Document, time.Time]]
+	Versions             *field.List[Document, string]
+	Engines              *field.Map[Document, map[string]string, string, field.String[Document, string]]
+	Dependencies         *field.Map[Document, map[string]string, string, field.String[Document, string]]
+	OptionalDependencies *field.Map[Document, map[string]string, string, field.String[Document, string]]
+	PeerDependencies     *field.Map[Document, map[string]string, string, field.String[Document, string]]
+	DevDependencies      *field.Map[Document, map[string]string, string, field.String[Document, string]]
+	Scripts              *field.Map[Document, map[string]string, string, field.String[Document, string]]
+	Files                *field.List[Document, string]
+	Exports              *field.Value[Document, any]
 }
 
 var packageForm = mapperimpl.Struct(mapperimpl.Funcs[Package]{},
@@ -582,4 +588,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
+const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)

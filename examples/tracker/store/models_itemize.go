@@ -14,45 +14,45 @@ import (
 )
 
 // ProjectByTenantProject selects the Project with the partition key TENANT#{TenantID}#PROJECT#{ProjectID}.
-func ProjectByTenantProject(tenantID string, projectID string) ProjectKey {
-	return ProjectKey{mapperimpl.Entity[Project](mapperimpl.StringValue(tenantID), mapperimpl.StringValue(projectID))}
+func ProjectByTenantProject(tenantID string, projectID string) *ProjectKey {
+	return &ProjectKey{mapperimpl.Entity[Project](mapperimpl.StringValue(tenantID), mapperimpl.StringValue(projectID))}
 }
 
 // ProjectKey is the key of one Project. Its methods select parts of it.
-type ProjectKey struct{ projectNode }
+type ProjectKey struct{ *projectNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n ProjectKey) Patch(changes ...field.Change[Project]) mapper.ItemPatch[Project, Project] {
+func (n *ProjectKey) Patch(changes ...field.Change[Project]) *mapper.ItemPatch[Project, Project] {
 	return mapperimpl.Patch(n.projectNode, changes)
 }
 
 // HEAD selects HEAD.
-func (n ProjectKey) HEAD() mapper.ItemNode[Project, Project] {
+func (n *ProjectKey) HEAD() *mapper.ItemNode[Project, Project] {
 	return mapperimpl.Item[Project, Project](mapperimpl.Items(n.projectNode, 0, 1), 0)
 }
 
 // Counters selects COUNTERS.
-func (n ProjectKey) Counters() mapper.ItemNode[Project, Counters] {
+func (n *ProjectKey) Counters() *mapper.ItemNode[Project, Counters] {
 	return mapperimpl.Item[Project, Counters](mapperimpl.Items(n.projectNode, 1, 1), 1)
 }
 
 // Members selects MEMBER#{key}.
-func (n ProjectKey) Members() ProjectKeyMembers {
-	return ProjectKeyMembers{projectMemberItems{projectMemberQuery{mapperimpl.Items(n.projectNode, 2, 1)}, 2}}
+func (n *ProjectKey) Members() *ProjectKeyMembers {
+	return &ProjectKeyMembers{projectMemberItems{projectMemberMethods{mapperimpl.Items(n.projectNode, 2, 1)}, 2}}
 }
 
 // Member selects one MEMBER#{key}.
-func (n ProjectKey) Member(key string) mapper.ElementNode[Project, Member] {
+func (n *ProjectKey) Member(key string) *mapper.ItemNode[Project, Member] {
 	return mapperimpl.Element[Project, Member](mapperimpl.Items(n.projectNode, 2, 2, mapperimpl.StringValue(key)), 2)
 }
 
 // Activity selects ACTIVITY#{At}#{Ticket:06}.
-func (n ProjectKey) Activity() ProjectKeyActivity {
+func (n *ProjectKey) Activity() *ProjectKeyActivity {
 	return newProjectKeyActivity(mapperimpl.Items(n.projectNode, 3, 1))
 }
 
 // Event selects one ACTIVITY#{At}#{Ticket:06}.
-func (n ProjectKey) Event(atValue time.Time, ticket int) mapper.ElementNode[Project, Event] {
+func (n *ProjectKey) Event(atValue time.Time, ticket int) *mapper.ItemNode[Project, Event] {
 	return mapperimpl.Element[Project, Event](
 		mapperimpl.Items(n.projectNode, 3, 4, mapperimpl.TimeValue(atValue), mapperimpl.IntValue(ticket)), 3,
 	)
@@ -62,7 +62,7 @@ func (n ProjectKey) Event(atValue time.Time, ticket int) mapper.ElementNode[Proj
 type ProjectKeyMembers struct{ projectMemberItems }
 
 // Key narrows the selection to one {key}.
-func (n ProjectKeyMembers) Key(key string) mapper.ElementNode[Project, Member] {
+func (n *ProjectKeyMembers) Key(key string) *mapper.ItemNode[Project, Member] {
 	return mapperimpl.Element[Project, Member](mapperimpl.Next(n.projectNode, 2, mapperimpl.StringValue(key)), 2)
 }
 
@@ -72,265 +72,269 @@ type ProjectKeyActivity struct {
 	projectEventHours
 }
 
-func newProjectKeyActivity(at projectNode) ProjectKeyActivity {
-	return ProjectKeyActivity{projectEventItems{projectEventQuery{at}, 3}, projectEventHours{at}}
+func newProjectKeyActivity(at *projectNode) *ProjectKeyActivity {
+	return &ProjectKeyActivity{projectEventItems{projectEventMethods{at}, 3}, projectEventHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n ProjectKeyActivity) At(atValue time.Time) ProjectKeyActivityAt {
-	return ProjectKeyActivityAt{projectEventQuery{mapperimpl.Next(n.projectNode, 3, mapperimpl.TimeValue(atValue))}}
+func (n *ProjectKeyActivity) At(atValue time.Time) *ProjectKeyActivityAt {
+	return &ProjectKeyActivityAt{
+		ProjectEventQuery{projectEventMethods{mapperimpl.Next(n.projectNode, 3, mapperimpl.TimeValue(atValue))}},
+	}
 }
 
 // ProjectKeyActivityAt is a selection that can be narrowed by {Ticket:06}.
-type ProjectKeyActivityAt struct{ projectEventQuery }
+type ProjectKeyActivityAt struct{ ProjectEventQuery }
 
 // Ticket narrows the selection to one {Ticket:06}.
-func (n ProjectKeyActivityAt) Ticket(ticket int) mapper.ElementNode[Project, Event] {
+func (n *ProjectKeyActivityAt) Ticket(ticket int) *mapper.ItemNode[Project, Event] {
 	return mapperimpl.Element[Project, Event](mapperimpl.Next(n.projectNode, 4, mapperimpl.IntValue(ticket)), 3)
 }
 
 type projectNode = query.Node[Project]
 
-type projectMemberQuery struct{ projectNode }
+type projectMemberMethods struct{ *projectNode }
 
 // Query returns the query, which has more methods than these.
-func (n projectMemberQuery) Query() query.Query[Project, Member] {
+func (n *projectMemberMethods) Query() *query.Query[Project, Member] {
 	return mapperimpl.Query[Project, Member](n.projectNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n projectMemberQuery) All(
+func (n *projectMemberMethods) All(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) iter.Seq2[Member, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n projectMemberQuery) Refs(
+func (n *projectMemberMethods) Refs(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Member], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n projectMemberQuery) Collect(
+func (n *projectMemberMethods) Collect(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) ([]Member, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n projectMemberQuery) Page(
+func (n *projectMemberMethods) Page(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) (*query.Page[Member], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n projectMemberQuery) Count(
+func (n *projectMemberMethods) Count(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n projectMemberQuery) Plan(src query.Source[Project], options ...query.ReadOption) (*query.Plan, error) {
+func (n *projectMemberMethods) Plan(src query.Source[Project], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n projectMemberQuery) Filter(conditions ...field.Condition[Member]) query.Query[Project, Member] {
+func (n *projectMemberMethods) Filter(conditions ...field.Condition[Member]) *query.Query[Project, Member] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n projectMemberQuery) Project(fields ...field.Of[Member]) query.Query[Project, Member] {
+func (n *projectMemberMethods) Project(fields ...field.Of[Member]) *query.Query[Project, Member] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n projectMemberQuery) Limit(first int) query.Query[Project, Member] {
+func (n *projectMemberMethods) Limit(first int) *query.Query[Project, Member] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n projectMemberQuery) Reverse() query.Query[Project, Member] { return n.Query().Reverse() }
+func (n *projectMemberMethods) Reverse() *query.Query[Project, Member] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n projectMemberQuery) After(page query.Cursor) query.Query[Project, Member] {
+func (n *projectMemberMethods) After(page query.Cursor) *query.Query[Project, Member] {
 	return n.Query().After(page)
 }
 
+// ProjectMemberQuery selects elements, and queries them.
+type ProjectMemberQuery struct{ projectMemberMethods }
+
 type projectMemberItems struct {
-	projectMemberQuery
+	projectMemberMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n projectMemberItems) Add(k string, element Member) mapper.Patch[Project] {
+func (n *projectMemberItems) Add(k string, element Member) *mapper.Patch[Project] {
 	return mapperimpl.Add(n.projectNode, n.item, k, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n projectMemberItems) Put(k string, element Member) mapper.Patch[Project] {
+func (n *projectMemberItems) Put(k string, element Member) *mapper.Patch[Project] {
 	return mapperimpl.Put(n.projectNode, n.item, k, element)
 }
 
 // Map reads the whole map.
-func (n projectMemberItems) Map(
+func (n *projectMemberItems) Map(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) (all map[string]Member, err error) {
 	err = mapperimpl.Entries(ctx, n.projectNode, src, options, &all)
 	return all, err
 }
 
-type projectEventQuery struct{ projectNode }
+type projectEventMethods struct{ *projectNode }
 
 // Query returns the query, which has more methods than these.
-func (n projectEventQuery) Query() query.Query[Project, Event] {
+func (n *projectEventMethods) Query() *query.Query[Project, Event] {
 	return mapperimpl.Query[Project, Event](n.projectNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n projectEventQuery) All(
+func (n *projectEventMethods) All(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) iter.Seq2[Event, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n projectEventQuery) Refs(
+func (n *projectEventMethods) Refs(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Event], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n projectEventQuery) Collect(
+func (n *projectEventMethods) Collect(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) ([]Event, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n projectEventQuery) Page(
+func (n *projectEventMethods) Page(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) (*query.Page[Event], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n projectEventQuery) Count(
+func (n *projectEventMethods) Count(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n projectEventQuery) Plan(src query.Source[Project], options ...query.ReadOption) (*query.Plan, error) {
+func (n *projectEventMethods) Plan(src query.Source[Project], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n projectEventQuery) Filter(conditions ...field.Condition[Event]) query.Query[Project, Event] {
+func (n *projectEventMethods) Filter(conditions ...field.Condition[Event]) *query.Query[Project, Event] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n projectEventQuery) Project(fields ...field.Of[Event]) query.Query[Project, Event] {
+func (n *projectEventMethods) Project(fields ...field.Of[Event]) *query.Query[Project, Event] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n projectEventQuery) Limit(first int) query.Query[Project, Event] {
+func (n *projectEventMethods) Limit(first int) *query.Query[Project, Event] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n projectEventQuery) Reverse() query.Query[Project, Event] { return n.Query().Reverse() }
+func (n *projectEventMethods) Reverse() *query.Query[Project, Event] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n projectEventQuery) After(page query.Cursor) query.Query[Project, Event] {
+func (n *projectEventMethods) After(page query.Cursor) *query.Query[Project, Event] {
 	return n.Query().After(page)
 }
 
+// ProjectEventQuery selects elements, and queries them.
+type ProjectEventQuery struct{ projectEventMethods }
+
 type projectEventItems struct {
-	projectEventQuery
+	projectEventMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n projectEventItems) Add(element Event) mapper.Patch[Project] {
+func (n *projectEventItems) Add(element Event) *mapper.Patch[Project] {
 	return mapperimpl.Add(n.projectNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n projectEventItems) Put(element Event) mapper.Patch[Project] {
+func (n *projectEventItems) Put(element Event) *mapper.Patch[Project] {
 	return mapperimpl.Put(n.projectNode, n.item, nil, element)
 }
 
-type projectEventHours struct{ base projectNode }
+type projectEventHours struct{ base *projectNode }
 
-func (n projectEventHours) of(at projectNode) query.Elements[Project, Event] {
-	return mapperimpl.Elements[Project, Event](at)
+func (n *projectEventHours) of(at *projectNode) *ProjectEventQuery {
+	return &ProjectEventQuery{projectEventMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n projectEventHours) Year(year int, in ...*time.Location) query.Elements[Project, Event] {
+func (n *projectEventHours) Year(year int, in ...*time.Location) *ProjectEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n projectEventHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Project, Event] {
+func (n *projectEventHours) Month(year int, month time.Month, in ...*time.Location) *ProjectEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n projectEventHours) Day(
-	year int, month time.Month, day int, in ...*time.Location,
-) query.Elements[Project, Event] {
+func (n *projectEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *ProjectEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n projectEventHours) Hour(
-	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Elements[Project, Event] {
+func (n *projectEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *ProjectEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n projectEventHours) Between(from, to time.Time) query.Elements[Project, Event] {
+func (n *projectEventHours) Between(from, to time.Time) *ProjectEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n projectEventHours) Before(to time.Time) query.Elements[Project, Event] {
+func (n *projectEventHours) Before(to time.Time) *ProjectEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n projectEventHours) Since(from time.Time) projectEventHoursSince {
-	return projectEventHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *projectEventHours) Since(from time.Time) *projectEventHoursSince {
+	return &projectEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type projectEventHoursSince struct {
-	query.Elements[Project, Event]
-	times projectEventHours
+	ProjectEventQuery
+	times *projectEventHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n projectEventHoursSince) Before(to time.Time) query.Elements[Project, Event] {
+func (n *projectEventHoursSince) Before(to time.Time) *ProjectEventQuery {
 	return n.times.Between(n.from, to)
 }
 
 // TicketByTenantProjectNumber selects the Ticket with the keys TENANT#{TenantID}#TICKETS#{ProjectID} and
 // TICKET#{Number:06}.
-func TicketByTenantProjectNumber(tenantID string, projectID string, number int) TicketKey {
-	return TicketKey{
+func TicketByTenantProjectNumber(tenantID string, projectID string, number int) *TicketKey {
+	return &TicketKey{
 		mapperimpl.Entity[Ticket](
 			mapperimpl.StringValue(tenantID), mapperimpl.StringValue(projectID), mapperimpl.IntValue(number),
 		),
@@ -338,7 +342,7 @@ func TicketByTenantProjectNumber(tenantID string, projectID string, number int) 
 }
 
 // TicketByTenantProject queries all entities with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}.
-func TicketByTenantProject(tenantID string, projectID string) query.Query[Ticket, Ticket] {
+func TicketByTenantProject(tenantID string, projectID string) *query.Query[Ticket, Ticket] {
 	return mapperimpl.Query[Ticket, Ticket](
 		mapperimpl.Items(
 			mapperimpl.Entity[Ticket](mapperimpl.StringValue(tenantID), mapperimpl.StringValue(projectID)), 0, 1,
@@ -347,25 +351,25 @@ func TicketByTenantProject(tenantID string, projectID string) query.Query[Ticket
 }
 
 // TicketKey is the key of one Ticket. Its methods select parts of it.
-type TicketKey struct{ ticketNode }
+type TicketKey struct{ *ticketNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n TicketKey) Patch(changes ...field.Change[Ticket]) mapper.ItemPatch[Ticket, Ticket] {
+func (n *TicketKey) Patch(changes ...field.Change[Ticket]) *mapper.ItemPatch[Ticket, Ticket] {
 	return mapperimpl.Patch(n.ticketNode, changes)
 }
 
 // TICKET selects TICKET#{Number:06}.
-func (n TicketKey) TICKET() mapper.ItemNode[Ticket, Ticket] {
+func (n *TicketKey) TICKET() *mapper.ItemNode[Ticket, Ticket] {
 	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 0, 2), 0)
 }
 
 // Text selects TEXT#{Number:06}.
-func (n TicketKey) Text() mapper.ItemNode[Ticket, Ticket] {
+func (n *TicketKey) Text() *mapper.ItemNode[Ticket, Ticket] {
 	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 1, 2), 1)
 }
 
 // Comments selects COMMENT#{^Number:06}#{At}.
-func (n TicketKey) Comments() TicketKeyComments {
+func (n *TicketKey) Comments() *TicketKeyComments {
 	return newTicketKeyComments(mapperimpl.Items(n.ticketNode, 2, 1))
 }
 
@@ -375,156 +379,155 @@ type TicketKeyComments struct {
 	ticketCommentHours
 }
 
-func newTicketKeyComments(at ticketNode) TicketKeyComments {
-	return TicketKeyComments{ticketCommentItems{ticketCommentQuery{at}, 2}, ticketCommentHours{at}}
+func newTicketKeyComments(at *ticketNode) *TicketKeyComments {
+	return &TicketKeyComments{ticketCommentItems{ticketCommentMethods{at}, 2}, ticketCommentHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n TicketKeyComments) At(atValue time.Time) mapper.ElementNode[Ticket, Comment] {
+func (n *TicketKeyComments) At(atValue time.Time) *mapper.ItemNode[Ticket, Comment] {
 	return mapperimpl.Element[Ticket, Comment](mapperimpl.Next(n.ticketNode, 4, mapperimpl.TimeValue(atValue)), 2)
 }
 
 type ticketNode = query.Node[Ticket]
 
-type ticketCommentQuery struct{ ticketNode }
+type ticketCommentMethods struct{ *ticketNode }
 
 // Query returns the query, which has more methods than these.
-func (n ticketCommentQuery) Query() query.Query[Ticket, Comment] {
+func (n *ticketCommentMethods) Query() *query.Query[Ticket, Comment] {
 	return mapperimpl.Query[Ticket, Comment](n.ticketNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n ticketCommentQuery) All(
+func (n *ticketCommentMethods) All(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) iter.Seq2[Comment, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n ticketCommentQuery) Refs(
+func (n *ticketCommentMethods) Refs(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Comment], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n ticketCommentQuery) Collect(
+func (n *ticketCommentMethods) Collect(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) ([]Comment, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n ticketCommentQuery) Page(
+func (n *ticketCommentMethods) Page(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) (*query.Page[Comment], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n ticketCommentQuery) Count(
+func (n *ticketCommentMethods) Count(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n ticketCommentQuery) Plan(src query.Source[Ticket], options ...query.ReadOption) (*query.Plan, error) {
+func (n *ticketCommentMethods) Plan(src query.Source[Ticket], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n ticketCommentQuery) Filter(conditions ...field.Condition[Comment]) query.Query[Ticket, Comment] {
+func (n *ticketCommentMethods) Filter(conditions ...field.Condition[Comment]) *query.Query[Ticket, Comment] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n ticketCommentQuery) Project(fields ...field.Of[Comment]) query.Query[Ticket, Comment] {
+func (n *ticketCommentMethods) Project(fields ...field.Of[Comment]) *query.Query[Ticket, Comment] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n ticketCommentQuery) Limit(first int) query.Query[Ticket, Comment] {
+func (n *ticketCommentMethods) Limit(first int) *query.Query[Ticket, Comment] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n ticketCommentQuery) Reverse() query.Query[Ticket, Comment] { return n.Query().Reverse() }
+func (n *ticketCommentMethods) Reverse() *query.Query[Ticket, Comment] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n ticketCommentQuery) After(page query.Cursor) query.Query[Ticket, Comment] {
+func (n *ticketCommentMethods) After(page query.Cursor) *query.Query[Ticket, Comment] {
 	return n.Query().After(page)
 }
 
+// TicketCommentQuery selects elements, and queries them.
+type TicketCommentQuery struct{ ticketCommentMethods }
+
 type ticketCommentItems struct {
-	ticketCommentQuery
+	ticketCommentMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n ticketCommentItems) Add(element Comment) mapper.Patch[Ticket] {
+func (n *ticketCommentItems) Add(element Comment) *mapper.Patch[Ticket] {
 	return mapperimpl.Add(n.ticketNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n ticketCommentItems) Put(element Comment) mapper.Patch[Ticket] {
+func (n *ticketCommentItems) Put(element Comment) *mapper.Patch[Ticket] {
 	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
 }
 
-type ticketCommentHours struct{ base ticketNode }
+type ticketCommentHours struct{ base *ticketNode }
 
-func (n ticketCommentHours) of(at ticketNode) query.Elements[Ticket, Comment] {
-	return mapperimpl.Elements[Ticket, Comment](at)
+func (n *ticketCommentHours) of(at *ticketNode) *TicketCommentQuery {
+	return &TicketCommentQuery{ticketCommentMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n ticketCommentHours) Year(year int, in ...*time.Location) query.Elements[Ticket, Comment] {
+func (n *ticketCommentHours) Year(year int, in ...*time.Location) *TicketCommentQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n ticketCommentHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Ticket, Comment] {
+func (n *ticketCommentHours) Month(year int, month time.Month, in ...*time.Location) *TicketCommentQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n ticketCommentHours) Day(
-	year int, month time.Month, day int, in ...*time.Location,
-) query.Elements[Ticket, Comment] {
+func (n *ticketCommentHours) Day(year int, month time.Month, day int, in ...*time.Location) *TicketCommentQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n ticketCommentHours) Hour(
-	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Elements[Ticket, Comment] {
+func (n *ticketCommentHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *TicketCommentQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n ticketCommentHours) Between(from, to time.Time) query.Elements[Ticket, Comment] {
+func (n *ticketCommentHours) Between(from, to time.Time) *TicketCommentQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n ticketCommentHours) Before(to time.Time) query.Elements[Ticket, Comment] {
+func (n *ticketCommentHours) Before(to time.Time) *TicketCommentQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n ticketCommentHours) Since(from time.Time) ticketCommentHoursSince {
-	return ticketCommentHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *ticketCommentHours) Since(from time.Time) *ticketCommentHoursSince {
+	return &ticketCommentHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type ticketCommentHoursSince struct {
-	query.Elements[Ticket, Comment]
-	times ticketCommentHours
+	TicketCommentQuery
+	times *ticketCommentHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n ticketCommentHoursSince) Before(to time.Time) query.Elements[Ticket, Comment] {
+func (n *ticketCommentHoursSince) Before(to time.Time) *TicketCommentQuery {
 	return n.times.Between(n.from, to)
 }
 
@@ -533,9 +536,9 @@ var ProjectFields = mapperimpl.Handles[ProjectHandles](projectForm)
 
 // ProjectHandles is the type of ProjectFields.
 type ProjectHandles struct {
-	Name      field.String[Project, string]
-	CreatedAt field.Time[Project, time.Time]
-	Counters  field.Struct[Project, Counters]
+	Name      *field.String[Project, string]
+	CreatedAt *field.Time[Project, time.Time]
+	Counters  *field.Struct[Project, Counters]
 }
 
 // CountersFields has the stored fields of a Counters: for patches, conditions, filters and projections.
@@ -543,8 +546,8 @@ var CountersFields = mapperimpl.Handles[CountersHandles](countersForm)
 
 // CountersHandles is the type of CountersFields.
 type CountersHandles struct {
-	LastTicket field.Number[Counters, int]
-	Open       field.Number[Counters, int]
+	LastTicket *field.Number[Counters, int]
+	Open       *field.Number[Counters, int]
 }
 
 // MemberFields has the stored fields of a Member: for patches, conditions, filters and projections.
@@ -552,8 +555,8 @@ var MemberFields = mapperimpl.Handles[MemberHandles](memberForm)
 
 // MemberHandles is the type of MemberFields.
 type MemberHandles struct {
-	Role  field.String[Member, string]
-	Email field.String[Member, string]
+	Role  *field.String[Member, string]
+	Email *field.String[Member, string]
 }
 
 // EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
@@ -561,7 +564,7 @@ var EventFields = mapperimpl.Handles[EventHandles](eventForm)
 
 // EventHandles is the type of EventFields.
 type EventHandles struct {
-	Text field.String[Event, string]
+	Text *field.String[Event, string]
 }
 
 // TicketFields has the stored fields of a Ticket: for patches, conditions, filters and projections.
@@ -569,11 +572,11 @@ var TicketFields = mapperimpl.Handles[TicketHandles](ticketForm)
 
 // TicketHandles is the type of TicketFields.
 type TicketHandles struct {
-	Title     field.String[Ticket, string]
-	State     field.String[Ticket, string]
-	Labels    field.Set[Ticket, string]
-	UpdatedAt field.Time[Ticket, time.Time]
-	Text      field.String[Ticket, string]
+	Title     *field.String[Ticket, string]
+	State     *field.String[Ticket, string]
+	Labels    *field.Set[Ticket, string]
+	UpdatedAt *field.Time[Ticket, time.Time]
+	Text      *field.String[Ticket, string]
 }
 
 // CommentFields has the stored fields of a Comment: for patches, conditions, filters and projections.
@@ -581,8 +584,8 @@ var CommentFields = mapperimpl.Handles[CommentHandles](commentForm)
 
 // CommentHandles is the type of CommentFields.
 type CommentHandles struct {
-	Author field.String[Comment, string]
-	Text   field.String[Comment, string]
+	Author *field.String[Comment, string]
+	Text   *field.String[Comment, string]
 }
 
 var projectForm = mapperimpl.Struct(mapperimpl.Funcs[Project]{},
@@ -750,4 +753,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
+const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)

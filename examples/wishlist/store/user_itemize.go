@@ -14,83 +14,85 @@ import (
 )
 
 // UserByID selects the User with the partition key {ID}.
-func UserByID(id string) UserKey {
-	return UserKey{mapperimpl.Entity[User](mapperimpl.StringValue(id))}
+func UserByID(id string) *UserKey {
+	return &UserKey{mapperimpl.Entity[User](mapperimpl.StringValue(id))}
 }
 
 // UserKey is the key of one User. Its methods select parts of it.
-type UserKey struct{ userNode }
+type UserKey struct{ *userNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n UserKey) Patch(changes ...field.Change[User]) mapper.ItemPatch[User, User] {
+func (n *UserKey) Patch(changes ...field.Change[User]) *mapper.ItemPatch[User, User] {
 	return mapperimpl.Patch(n.userNode, changes)
 }
 
 // M selects the items whose sort keys begin with M#.
-func (n UserKey) M() UserKeyM { return UserKeyM{mapperimpl.Prefix(n.userNode, 0, "M#")} }
+func (n *UserKey) M() *UserKeyM { return &UserKeyM{mapperimpl.Prefix(n.userNode, 0, "M#")} }
 
 // P selects the items whose sort keys begin with P#.
-func (n UserKey) P() query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "P#") }
+func (n *UserKey) P() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "P#") }
 
 // U selects the items whose sort keys begin with U#.
-func (n UserKey) U() UserKeyU { return UserKeyU{mapperimpl.Prefix(n.userNode, 0, "U#")} }
+func (n *UserKey) U() *UserKeyU { return &UserKeyU{mapperimpl.Prefix(n.userNode, 0, "U#")} }
 
 // Information selects U#Information.
-func (n UserKey) Information() mapper.ItemNode[User, User] {
+func (n *UserKey) Information() *mapper.ItemNode[User, User] {
 	return mapperimpl.Item[User, User](mapperimpl.Items(n.userNode, 0, 1), 0)
 }
 
 // Home selects U#Address#Home.
-func (n UserKey) Home() mapper.ItemNode[User, Address] {
+func (n *UserKey) Home() *mapper.ItemNode[User, Address] {
 	return mapperimpl.Item[User, Address](mapperimpl.Items(n.userNode, 1, 1), 1)
 }
 
 // Delivery selects U#Address#Delivery.
-func (n UserKey) Delivery() mapper.ItemNode[User, Address] {
+func (n *UserKey) Delivery() *mapper.ItemNode[User, Address] {
 	return mapperimpl.Item[User, Address](mapperimpl.Items(n.userNode, 2, 1), 2)
 }
 
 // Cart selects M#Cart.
-func (n UserKey) Cart() mapper.ItemNode[User, Cart] {
+func (n *UserKey) Cart() *mapper.ItemNode[User, Cart] {
 	return mapperimpl.Item[User, Cart](mapperimpl.Items(n.userNode, 3, 1), 3)
 }
 
 // History selects M#History.
-func (n UserKey) History() mapper.ItemNode[User, History] {
+func (n *UserKey) History() *mapper.ItemNode[User, History] {
 	return mapperimpl.Item[User, History](mapperimpl.Items(n.userNode, 4, 1), 4)
 }
 
 // Display selects P#Display.
-func (n UserKey) Display() mapper.ItemNode[User, Display] {
+func (n *UserKey) Display() *mapper.ItemNode[User, Display] {
 	return mapperimpl.Item[User, Display](mapperimpl.Items(n.userNode, 5, 1), 5)
 }
 
 // Mail selects P#Mail.
-func (n UserKey) Mail() mapper.ItemNode[User, Mail] {
+func (n *UserKey) Mail() *mapper.ItemNode[User, Mail] {
 	return mapperimpl.Item[User, Mail](mapperimpl.Items(n.userNode, 6, 1), 6)
 }
 
 // Public selects M#WishList#Public#{AddedAt}.
-func (n UserKey) Public() UserKeyPublic { return newUserKeyPublic(mapperimpl.Items(n.userNode, 7, 1)) }
+func (n *UserKey) Public() *UserKeyPublic {
+	return newUserKeyPublic(mapperimpl.Items(n.userNode, 7, 1))
+}
 
 // Private selects M#WishList#Private#{AddedAt}.
-func (n UserKey) Private() UserKeyPrivate {
+func (n *UserKey) Private() *UserKeyPrivate {
 	return newUserKeyPrivate(mapperimpl.Items(n.userNode, 8, 1))
 }
 
 // UserKeyM selects parts of M#.
-type UserKeyM struct{ userNode }
+type UserKeyM struct{ *userNode }
 
 // WishList selects the items whose sort keys begin with M#WishList#.
-func (n UserKeyM) WishList() query.Elements[User, Wish] {
-	return mapperimpl.Elements[User, Wish](mapperimpl.Prefix(n.userNode, 0, "M#WishList#"))
+func (n *UserKeyM) WishList() *UserWishQuery {
+	return &UserWishQuery{userWishMethods{mapperimpl.Prefix(n.userNode, 0, "M#WishList#")}}
 }
 
 // UserKeyU selects parts of U#.
-type UserKeyU struct{ userNode }
+type UserKeyU struct{ *userNode }
 
 // Address selects the items whose sort keys begin with U#Address#.
-func (n UserKeyU) Address() query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "U#Address#") }
+func (n *UserKeyU) Address() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "U#Address#") }
 
 // UserKeyPublic is a selection that can be narrowed by {AddedAt}.
 type UserKeyPublic struct {
@@ -98,12 +100,12 @@ type UserKeyPublic struct {
 	userWishHours
 }
 
-func newUserKeyPublic(at userNode) UserKeyPublic {
-	return UserKeyPublic{userWishItems{userWishQuery{at}, 7}, userWishHours{at}}
+func newUserKeyPublic(at *userNode) *UserKeyPublic {
+	return &UserKeyPublic{userWishItems{userWishMethods{at}, 7}, userWishHours{at}}
 }
 
 // AddedAt narrows the selection to one {AddedAt}.
-func (n UserKeyPublic) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
+func (n *UserKeyPublic) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] {
 	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 7)
 }
 
@@ -113,292 +115,294 @@ type UserKeyPrivate struct {
 	userWishHours
 }
 
-func newUserKeyPrivate(at userNode) UserKeyPrivate {
-	return UserKeyPrivate{userWishItems{userWishQuery{at}, 8}, userWishHours{at}}
+func newUserKeyPrivate(at *userNode) *UserKeyPrivate {
+	return &UserKeyPrivate{userWishItems{userWishMethods{at}, 8}, userWishHours{at}}
 }
 
 // AddedAt narrows the selection to one {AddedAt}.
-func (n UserKeyPrivate) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
+func (n *UserKeyPrivate) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] {
 	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 8)
 }
 
 type userNode = query.Node[User]
 
-type userWishQuery struct{ userNode }
+type userWishMethods struct{ *userNode }
 
 // Query returns the query, which has more methods than these.
-func (n userWishQuery) Query() query.Query[User, Wish] {
+func (n *userWishMethods) Query() *query.Query[User, Wish] {
 	return mapperimpl.Query[User, Wish](n.userNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n userWishQuery) All(
+func (n *userWishMethods) All(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) iter.Seq2[Wish, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n userWishQuery) Refs(
+func (n *userWishMethods) Refs(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Wish], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n userWishQuery) Collect(
+func (n *userWishMethods) Collect(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) ([]Wish, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n userWishQuery) Page(
+func (n *userWishMethods) Page(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) (*query.Page[Wish], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n userWishQuery) Count(ctx context.Context, src query.Source[User], options ...query.ReadOption) (int, error) {
+func (n *userWishMethods) Count(ctx context.Context, src query.Source[User], options ...query.ReadOption) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n userWishQuery) Plan(src query.Source[User], options ...query.ReadOption) (*query.Plan, error) {
+func (n *userWishMethods) Plan(src query.Source[User], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n userWishQuery) Filter(conditions ...field.Condition[Wish]) query.Query[User, Wish] {
+func (n *userWishMethods) Filter(conditions ...field.Condition[Wish]) *query.Query[User, Wish] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n userWishQuery) Project(fields ...field.Of[Wish]) query.Query[User, Wish] {
+func (n *userWishMethods) Project(fields ...field.Of[Wish]) *query.Query[User, Wish] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n userWishQuery) Limit(first int) query.Query[User, Wish] { return n.Query().Limit(first) }
+func (n *userWishMethods) Limit(first int) *query.Query[User, Wish] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n userWishQuery) Reverse() query.Query[User, Wish] { return n.Query().Reverse() }
+func (n *userWishMethods) Reverse() *query.Query[User, Wish] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n userWishQuery) After(page query.Cursor) query.Query[User, Wish] { return n.Query().After(page) }
+func (n *userWishMethods) After(page query.Cursor) *query.Query[User, Wish] {
+	return n.Query().After(page)
+}
+
+// UserWishQuery selects elements, and queries them.
+type UserWishQuery struct{ userWishMethods }
 
 type userWishItems struct {
-	userWishQuery
+	userWishMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n userWishItems) Add(element Wish) mapper.Patch[User] {
+func (n *userWishItems) Add(element Wish) *mapper.Patch[User] {
 	return mapperimpl.Add(n.userNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n userWishItems) Put(element Wish) mapper.Patch[User] {
+func (n *userWishItems) Put(element Wish) *mapper.Patch[User] {
 	return mapperimpl.Put(n.userNode, n.item, nil, element)
 }
 
-type userWishHours struct{ base userNode }
+type userWishHours struct{ base *userNode }
 
-func (n userWishHours) of(at userNode) query.Elements[User, Wish] {
-	return mapperimpl.Elements[User, Wish](at)
-}
+func (n *userWishHours) of(at *userNode) *UserWishQuery { return &UserWishQuery{userWishMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n userWishHours) Year(year int, in ...*time.Location) query.Elements[User, Wish] {
+func (n *userWishHours) Year(year int, in ...*time.Location) *UserWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n userWishHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[User, Wish] {
+func (n *userWishHours) Month(year int, month time.Month, in ...*time.Location) *UserWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[User, Wish] {
+func (n *userWishHours) Day(year int, month time.Month, day int, in ...*time.Location) *UserWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n userWishHours) Hour(
-	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Elements[User, Wish] {
+func (n *userWishHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *UserWishQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n userWishHours) Between(from, to time.Time) query.Elements[User, Wish] {
+func (n *userWishHours) Between(from, to time.Time) *UserWishQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n userWishHours) Before(to time.Time) query.Elements[User, Wish] {
+func (n *userWishHours) Before(to time.Time) *UserWishQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n userWishHours) Since(from time.Time) userWishHoursSince {
-	return userWishHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *userWishHours) Since(from time.Time) *userWishHoursSince {
+	return &userWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type userWishHoursSince struct {
-	query.Elements[User, Wish]
-	times userWishHours
+	UserWishQuery
+	times *userWishHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n userWishHoursSince) Before(to time.Time) query.Elements[User, Wish] {
-	return n.times.Between(n.from, to)
-}
+func (n *userWishHoursSince) Before(to time.Time) *UserWishQuery { return n.times.Between(n.from, to) }
 
 // DocumentByID selects the Document with the partition key {ID}.
-func DocumentByID(id string) DocumentKey {
-	return DocumentKey{mapperimpl.Entity[Document](mapperimpl.StringValue(id))}
+func DocumentByID(id string) *DocumentKey {
+	return &DocumentKey{mapperimpl.Entity[Document](mapperimpl.StringValue(id))}
 }
 
 // DocumentKey is the key of one Document. Its methods select parts of it.
-type DocumentKey struct{ documentNode }
+type DocumentKey struct{ *documentNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n DocumentKey) Patch(changes ...field.Change[Document]) mapper.ItemPatch[Document, Document] {
+func (n *DocumentKey) Patch(changes ...field.Change[Document]) *mapper.ItemPatch[Document, Document] {
 	return mapperimpl.Patch(n.documentNode, changes)
 }
 
 // Email selects the item of the table documents.
-func (n DocumentKey) Email() mapper.ItemNode[Document, Document] {
+func (n *DocumentKey) Email() *mapper.ItemNode[Document, Document] {
 	return mapperimpl.Item[Document, Document](mapperimpl.Items(n.documentNode, 0, 0), 0)
 }
 
 type documentNode = query.Node[Document]
 
 // ProfileByID selects the Profile with the partition key PROFILE#{ID}.
-func ProfileByID(id string) ProfileKey {
-	return ProfileKey{mapperimpl.Entity[Profile](mapperimpl.StringValue(id))}
+func ProfileByID(id string) *ProfileKey {
+	return &ProfileKey{mapperimpl.Entity[Profile](mapperimpl.StringValue(id))}
 }
 
 // ProfileKey is the key of one Profile. Its methods select parts of it.
-type ProfileKey struct{ profileNode }
+type ProfileKey struct{ *profileNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n ProfileKey) Patch(changes ...field.Change[Profile]) mapper.ItemPatch[Profile, Profile] {
+func (n *ProfileKey) Patch(changes ...field.Change[Profile]) *mapper.ItemPatch[Profile, Profile] {
 	return mapperimpl.Patch(n.profileNode, changes)
 }
 
 // Email selects EMAIL.
-func (n ProfileKey) Email() mapper.ItemNode[Profile, Profile] {
+func (n *ProfileKey) Email() *mapper.ItemNode[Profile, Profile] {
 	return mapperimpl.Item[Profile, Profile](mapperimpl.Items(n.profileNode, 0, 1), 0)
 }
 
 // Values selects VALUE#{key}.
-func (n ProfileKey) Values() ProfileKeyValues {
-	return ProfileKeyValues{profileStringItems{profileStringQuery{mapperimpl.Items(n.profileNode, 1, 1)}, 1}}
+func (n *ProfileKey) Values() *ProfileKeyValues {
+	return &ProfileKeyValues{profileStringItems{profileStringMethods{mapperimpl.Items(n.profileNode, 1, 1)}, 1}}
 }
 
 // ProfileKeyValues is a selection that can be narrowed by {key}.
 type ProfileKeyValues struct{ profileStringItems }
 
 // Key narrows the selection to one {key}.
-func (n ProfileKeyValues) Key(key string) mapper.ElementNode[Profile, string] {
+func (n *ProfileKeyValues) Key(key string) *mapper.ItemNode[Profile, string] {
 	return mapperimpl.Element[Profile, string](mapperimpl.Next(n.profileNode, 2, mapperimpl.StringValue(key)), 1)
 }
 
 type profileNode = query.Node[Profile]
 
-type profileStringQuery struct{ profileNode }
+type profileStringMethods struct{ *profileNode }
 
 // Query returns the query, which has more methods than these.
-func (n profileStringQuery) Query() query.Query[Profile, string] {
+func (n *profileStringMethods) Query() *query.Query[Profile, string] {
 	return mapperimpl.Query[Profile, string](n.profileNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n profileStringQuery) All(
+func (n *profileStringMethods) All(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) iter.Seq2[string, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n profileStringQuery) Refs(
+func (n *profileStringMethods) Refs(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[string], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n profileStringQuery) Collect(
+func (n *profileStringMethods) Collect(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) ([]string, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n profileStringQuery) Page(
+func (n *profileStringMethods) Page(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) (*query.Page[string], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n profileStringQuery) Count(
+func (n *profileStringMethods) Count(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n profileStringQuery) Plan(src query.Source[Profile], options ...query.ReadOption) (*query.Plan, error) {
+func (n *profileStringMethods) Plan(src query.Source[Profile], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n profileStringQuery) Filter(conditions ...field.Condition[string]) query.Query[Profile, string] {
+func (n *profileStringMethods) Filter(conditions ...field.Condition[string]) *query.Query[Profile, string] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n profileStringQuery) Project(fields ...field.Of[string]) query.Query[Profile, string] {
+func (n *profileStringMethods) Project(fields ...field.Of[string]) *query.Query[Profile, string] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n profileStringQuery) Limit(first int) query.Query[Profile, string] {
+func (n *profileStringMethods) Limit(first int) *query.Query[Profile, string] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n profileStringQuery) Reverse() query.Query[Profile, string] { return n.Query().Reverse() }
+func (n *profileStringMethods) Reverse() *query.Query[Profile, string] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n profileStringQuery) After(page query.Cursor) query.Query[Profile, string] {
+func (n *profileStringMethods) After(page query.Cursor) *query.Query[Profile, string] {
 	return n.Query().After(page)
 }
 
+// ProfileStringQuery selects elements, and queries them.
+type ProfileStringQuery struct{ profileStringMethods }
+
 type profileStringItems struct {
-	profileStringQuery
+	profileStringMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n profileStringItems) Add(k string, element string) mapper.Patch[Profile] {
+func (n *profileStringItems) Add(k string, element string) *mapper.Patch[Profile] {
 	return mapperimpl.Add(n.profileNode, n.item, k, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n profileStringItems) Put(k string, element string) mapper.Patch[Profile] {
+func (n *profileStringItems) Put(k string, element string) *mapper.Patch[Profile] {
 	return mapperimpl.Put(n.profileNode, n.item, k, element)
 }
 
 // Map reads the whole map.
-func (n profileStringItems) Map(
+func (n *profileStringItems) Map(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) (all map[string]string, err error) {
 	err = mapperimpl.Entries(ctx, n.profileNode, src, options, &all)
@@ -406,22 +410,22 @@ func (n profileStringItems) Map(
 }
 
 // ProfileDocumentByID selects the ProfileDocument with the partition key PROFILE#{ID}.
-func ProfileDocumentByID(id string) ProfileDocumentKey {
-	return ProfileDocumentKey{mapperimpl.Entity[ProfileDocument](mapperimpl.StringValue(id))}
+func ProfileDocumentByID(id string) *ProfileDocumentKey {
+	return &ProfileDocumentKey{mapperimpl.Entity[ProfileDocument](mapperimpl.StringValue(id))}
 }
 
 // ProfileDocumentKey is the key of one ProfileDocument. Its methods select parts of it.
-type ProfileDocumentKey struct{ profileDocumentNode }
+type ProfileDocumentKey struct{ *profileDocumentNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n ProfileDocumentKey) Patch(
+func (n *ProfileDocumentKey) Patch(
 	changes ...field.Change[ProfileDocument],
-) mapper.ItemPatch[ProfileDocument, ProfileDocument] {
+) *mapper.ItemPatch[ProfileDocument, ProfileDocument] {
 	return mapperimpl.Patch(n.profileDocumentNode, changes)
 }
 
 // Email selects the item of the table profiles.
-func (n ProfileDocumentKey) Email() mapper.ItemNode[ProfileDocument, ProfileDocument] {
+func (n *ProfileDocumentKey) Email() *mapper.ItemNode[ProfileDocument, ProfileDocument] {
 	return mapperimpl.Item[ProfileDocument, ProfileDocument](mapperimpl.Items(n.profileDocumentNode, 0, 0), 0)
 }
 
@@ -432,14 +436,14 @@ var UserFields = mapperimpl.Handles[UserHandles](userForm)
 
 // UserHandles is the type of UserFields.
 type UserHandles struct {
-	Email    field.String[User, string]
-	Name     field.String[User, string]
-	Home     field.Struct[User, Address]
-	Delivery field.Struct[User, Address]
-	Cart     field.Struct[User, Cart]
-	History  field.Struct[User, History]
-	Display  field.Struct[User, Display]
-	Mail     field.Struct[User, Mail]
+	Email    *field.String[User, string]
+	Name     *field.String[User, string]
+	Home     *field.Struct[User, Address]
+	Delivery *field.Struct[User, Address]
+	Cart     *field.Struct[User, Cart]
+	History  *field.Struct[User, History]
+	Display  *field.Struct[User, Display]
+	Mail     *field.Struct[User, Mail]
 }
 
 // AddressFields has the stored fields of an Address: for patches, conditions, filters and projections.
@@ -447,9 +451,9 @@ var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
 
 // AddressHandles is the type of AddressFields.
 type AddressHandles struct {
-	Street  field.String[Address, string]
-	City    field.String[Address, string]
-	Country field.String[Address, string]
+	Street  *field.String[Address, string]
+	City    *field.String[Address, string]
+	Country *field.String[Address, string]
 }
 
 // CartFields has the stored fields of a Cart: for patches, conditions, filters and projections.
@@ -457,7 +461,7 @@ var CartFields = mapperimpl.Handles[CartHandles](cartForm)
 
 // CartHandles is the type of CartFields.
 type CartHandles struct {
-	Lines field.String[Cart, string]
+	Lines *field.String[Cart, string]
 }
 
 // HistoryFields has the stored fields of a History: for patches, conditions, filters and projections.
@@ -465,7 +469,7 @@ var HistoryFields = mapperimpl.Handles[HistoryHandles](historyForm)
 
 // HistoryHandles is the type of HistoryFields.
 type HistoryHandles struct {
-	Pages field.String[History, string]
+	Pages *field.String[History, string]
 }
 
 // DisplayFields has the stored fields of a Display: for patches, conditions, filters and projections.
@@ -473,8 +477,8 @@ var DisplayFields = mapperimpl.Handles[DisplayHandles](displayForm)
 
 // DisplayHandles is the type of DisplayFields.
 type DisplayHandles struct {
-	Theme    field.String[Display, string]
-	Language field.String[Display, string]
+	Theme    *field.String[Display, string]
+	Language *field.String[Display, string]
 }
 
 // MailFields has the stored fields of a Mail: for patches, conditions, filters and projections.
@@ -482,8 +486,8 @@ var MailFields = mapperimpl.Handles[MailHandles](mailForm)
 
 // MailHandles is the type of MailFields.
 type MailHandles struct {
-	Offers field.Bool[Mail, bool]
-	News   field.Bool[Mail, bool]
+	Offers *field.Bool[Mail, bool]
+	News   *field.Bool[Mail, bool]
 }
 
 // WishFields has the stored fields of a Wish: for patches, conditions, filters and projections.
@@ -491,11 +495,11 @@ var WishFields = mapperimpl.Handles[WishHandles](wishForm)
 
 // WishHandles is the type of WishFields.
 type WishHandles struct {
-	AddedAt field.Time[Wish, time.Time]
-	SKU     field.String[Wish, string]
-	Title   field.String[Wish, string]
-	Price   field.Number[Wish, float64]
-	Notes   field.String[Wish, string]
+	AddedAt *field.Time[Wish, time.Time]
+	SKU     *field.String[Wish, string]
+	Title   *field.String[Wish, string]
+	Price   *field.Number[Wish, float64]
+	Notes   *field.String[Wish, string]
 }
 
 // DocumentFields has the stored fields of a Document: for patches, conditions, filters and projections.
@@ -503,16 +507,16 @@ var DocumentFields = mapperimpl.Handles[DocumentHandles](documentForm)
 
 // DocumentHandles is the type of DocumentFields.
 type DocumentHandles struct {
-	Email    field.String[Document, string]
-	Name     field.String[Document, string]
-	Home     field.Struct[Document, Address]
-	Delivery field.Struct[Document, Address]
-	Cart     field.Struct[Document, Cart]
-	History  field.Struct[Document, History]
-	Display  field.Struct[Document, Display]
-	Mail     field.Struct[Document, Mail]
-	Public   field.List[Document, Wish]
-	Private  field.List[Document, Wish]
+	Email    *field.String[Document, string]
+	Name     *field.String[Document, string]
+	Home     *field.Struct[Document, Address]
+	Delivery *field.Struct[Document, Address]
+	Cart     *field.Struct[Document, Cart]
+	History  *field.Struct[Document, History]
+	Display  *field.Struct[Document, Display]
+	Mail     *field.Struct[Document, Mail]
+	Public   *field.List[Document, Wish]
+	Private  *field.List[Document, Wish]
 }
 
 // ProfileFields has the stored fields of a Profile: for patches, conditions, filters and projections.
@@ -520,7 +524,7 @@ var ProfileFields = mapperimpl.Handles[ProfileHandles](profileForm)
 
 // ProfileHandles is the type of ProfileFields.
 type ProfileHandles struct {
-	Email field.String[Profile, string]
+	Email *field.String[Profile, string]
 }
 
 // ProfileDocumentFields has the stored fields of a ProfileDocument: for patches, conditions, filters and projections.
@@ -528,8 +532,8 @@ var ProfileDocumentFields = mapperimpl.Handles[ProfileDocumentHandles](profileDo
 
 // ProfileDocumentHandles is the type of ProfileDocumentFields.
 type ProfileDocumentHandles struct {
-	Email  field.String[ProfileDocument, string]
-	Values field.Map[ProfileDocument, map[string]string, string, field.String[ProfileDocument, string]]
+	Email  *field.String[ProfileDocument, string]
+	Values *field.Map[ProfileDocument, map[string]string, string, field.String[ProfileDocument, string]]
 }
 
 var userForm = mapperimpl.Struct(mapperimpl.Funcs[User]{},
@@ -798,4 +802,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
+const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)

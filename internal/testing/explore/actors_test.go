@@ -246,7 +246,7 @@ func scattered[T model]() bool {
 	return false
 }
 
-func keyOf[T model](m *mapper.Mapper[T], id string) query.Key[T] {
+func keyOf[T model](m *mapper.Mapper[T], id string) *query.Key[T] {
 	if inGroups[T]() {
 		return m.Key("g"+id, id)
 	}
@@ -903,18 +903,18 @@ func (c *cast[T]) patcher(name, item string) explore.Actor {
 
 var valueOfPart = handmade.String("Value", "", func(p *part) *string { return &p.Value })
 
-func originOf[T model]() field.String[T, string] {
+func originOf[T model]() *field.String[T, string] {
 	return handmade.String("Origin", "", func(v *T) *string {
 		return reflect.ValueOf(v).Elem().FieldByName("Origin").Addr().Interface().(*string)
 	})
 }
 
-func fixedOf[T model]() field.String[T, string] {
+func fixedOf[T model]() *field.String[T, string] {
 	return handmade.String("Fixed", "",
 		func(v *T) *string { return reflect.ValueOf(v).Elem().FieldByName("Fixed").Addr().Interface().(*string) })
 }
 
-func (c *cast[T]) node(m *mapper.Mapper[T]) query.Node[T] { return handmade.Node(keyOf(m, c.id)) }
+func (c *cast[T]) node(m *mapper.Mapper[T]) *query.Node[T] { return handmade.Node(keyOf(m, c.id)) }
 
 func (c *cast[T]) partParts() int {
 	if inGroups[T]() {
@@ -923,7 +923,7 @@ func (c *cast[T]) partParts() int {
 	return 2
 }
 
-func (c *cast[T]) partsOf(m *mapper.Mapper[T]) query.Node[T] {
+func (c *cast[T]) partsOf(m *mapper.Mapper[T]) *query.Node[T] {
 	k := keyOf(m, c.id)
 	switch any(*new(T)).(type) {
 	case flat:
@@ -975,7 +975,7 @@ func (c *cast[T]) querier(name string, options ...mapper.ReadOption) explore.Act
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		m := c.mapper(n)
 		o := explore.Op{Actor: name, What: "query parts", Start: c.run.Now()}
-		all, err := mapperimpl.Elements[T, part](c.partsOf(m)).Collect(ctx, m, options...)
+		all, err := query.Of[part](c.partsOf(m)).Collect(ctx, m, options...)
 		o.End, o.Err = c.run.Now(), err
 		if err == nil {
 			got := map[string]string{}

@@ -24,7 +24,7 @@ func TestTimeInBothKeys(t *testing.T) {
 	for i, id := range []string{"a", "b", "c"} {
 		must(m.Save(ctx, m.New(Happening{At: day.Add(time.Duration(9+i) * time.Hour), ID: id, Text: id})))(t)
 	}
-	ids := func(q query.Query[Happening, Happening]) (out string) {
+	ids := func(q *query.Query[Happening, Happening]) (out string) {
 		for _, h := range must(q.Collect(ctx, m))(t) {
 			out += h.ID
 		}
@@ -62,7 +62,7 @@ func TestEdgesOfRanges(t *testing.T) {
 		},
 	)))(t)
 	b := ShelfByID("1").Books()
-	names := func(q query.Query[Shelf, Event]) (out string) {
+	names := func(q *query.Query[Shelf, Event]) (out string) {
 		for _, e := range must(q.Collect(ctx, m))(t) {
 			out += e.K
 		}

@@ -58,16 +58,16 @@ func TestFaultsOfPatches(t *testing.T) {
 	clean := must(mapper.New[Log](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 	added := Event{K: "x"}
 	count := LogFields.Count
-	patches := map[string]func(LogKey) patch[Log]{
-		"increment":   func(p LogKey) patch[Log] { return p.Patch(count.Increment(1)) },
-		"set":         func(p LogKey) patch[Log] { return p.Patch(count.Set(6)) },
-		"set and add": func(p LogKey) patch[Log] { return p.Patch(count.Increment(1)).And(p.Address().Add(added)) },
-		"if, and another": func(p LogKey) patch[Log] {
+	patches := map[string]func(*LogKey) patch[Log]{
+		"increment":   func(p *LogKey) patch[Log] { return p.Patch(count.Increment(1)) },
+		"set":         func(p *LogKey) patch[Log] { return p.Patch(count.Set(6)) },
+		"set and add": func(p *LogKey) patch[Log] { return p.Patch(count.Increment(1)).And(p.Address().Add(added)) },
+		"if, and another": func(p *LogKey) patch[Log] {
 			return p.Patch(count.Set(6)).If(count.Equal(5)).And(p.Address().Add(added))
 		},
-		"add":           func(p LogKey) patch[Log] { return p.Address().Add(added) },
-		"add and check": func(p LogKey) patch[Log] { return p.Address().Add(added).IfEntityExists() },
-		"remove":        func(p LogKey) patch[Log] { return p.Book().K("y").Delete() },
+		"add":           func(p *LogKey) patch[Log] { return p.Address().Add(added) },
+		"add and check": func(p *LogKey) patch[Log] { return p.Address().Add(added).IfEntityExists() },
+		"remove":        func(p *LogKey) patch[Log] { return p.Book().K("y").Delete() },
 	}
 	id := 0
 	for name, patchOf := range patches {

@@ -13,7 +13,7 @@ import (
 // The handle of a stored field that keys name takes no changes, and makes conditions.
 func TestHandlesOfKeyFieldsHaveNoChanges(t *testing.T) {
 	ctx := context.Background()
-	at := reflect.TypeOf(&VisitFields.At)
+	at := reflect.TypeOf(VisitFields.At)
 	for _, name := range []string{"Set", "SetIfAbsent", "Remove", "Increment"} {
 		if _, ok := at.MethodByName(name); ok {
 			t.Errorf("the handle of the key field At has %s", name)
@@ -22,7 +22,7 @@ func TestHandlesOfKeyFieldsHaveNoChanges(t *testing.T) {
 	m := must(mapper.New[Visit](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
 	when := time.Date(2021, time.November, 15, 8, 0, 0, 500, time.UTC)
 	must(m.Save(ctx, m.New(Visit{Site: "s", At: when, User: "u", Page: "p"})))(t)
-	f := &VisitFields.At
+	f := VisitFields.At
 	for i, c := range []bool{
 		len(must(VisitBySite("s").Filter(f.Equal(when)).Collect(ctx, m))(t)) == 1,
 		len(must(VisitBySite("s").Filter(f.Greater(when)).Collect(ctx, m))(t)) == 0,

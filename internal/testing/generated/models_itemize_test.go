@@ -15,69 +15,69 @@ import (
 )
 
 // LogByID selects the Log with the partition key LOG#{ID}.
-func LogByID(id string) LogKey {
-	return LogKey{mapperimpl.Entity[Log](mapperimpl.StringValue(id))}
+func LogByID(id string) *LogKey {
+	return &LogKey{mapperimpl.Entity[Log](mapperimpl.StringValue(id))}
 }
 
 // LogKey is the key of one Log. Its methods select parts of it.
-type LogKey struct{ logNode }
+type LogKey struct{ *logNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n LogKey) Patch(changes ...field.Change[Log]) mapper.ItemPatch[Log, Log] {
+func (n *LogKey) Patch(changes ...field.Change[Log]) *mapper.ItemPatch[Log, Log] {
 	return mapperimpl.Patch(n.logNode, changes)
 }
 
 // U selects the items whose sort keys begin with U#.
-func (n LogKey) U() query.Elements[Log, Event] {
-	return mapperimpl.Elements[Log, Event](mapperimpl.Prefix(n.logNode, 0, "U#"))
+func (n *LogKey) U() *LogEventQuery {
+	return &LogEventQuery{logEventMethods{mapperimpl.Prefix(n.logNode, 0, "U#")}}
 }
 
 // HEAD selects HEAD.
-func (n LogKey) HEAD() mapper.ItemNode[Log, Log] {
+func (n *LogKey) HEAD() *mapper.ItemNode[Log, Log] {
 	return mapperimpl.Item[Log, Log](mapperimpl.Items(n.logNode, 0, 1), 0)
 }
 
 // Nanos selects NANOS#{At}.
-func (n LogKey) Nanos() LogKeyNanos { return newLogKeyNanos(mapperimpl.Items(n.logNode, 1, 1)) }
+func (n *LogKey) Nanos() *LogKeyNanos { return newLogKeyNanos(mapperimpl.Items(n.logNode, 1, 1)) }
 
 // Millis selects MILLIS#{At:millis}#{K}.
-func (n LogKey) Millis() LogKeyMillis { return newLogKeyMillis(mapperimpl.Items(n.logNode, 2, 1)) }
+func (n *LogKey) Millis() *LogKeyMillis { return newLogKeyMillis(mapperimpl.Items(n.logNode, 2, 1)) }
 
 // Seconds selects SECONDS#{At:seconds}#{K}.
-func (n LogKey) Seconds() LogKeySeconds { return newLogKeySeconds(mapperimpl.Items(n.logNode, 3, 1)) }
+func (n *LogKey) Seconds() *LogKeySeconds { return newLogKeySeconds(mapperimpl.Items(n.logNode, 3, 1)) }
 
 // Unix selects UNIX#{At:unix}#{K}.
-func (n LogKey) Unix() LogKeyUnix { return newLogKeyUnix(mapperimpl.Items(n.logNode, 4, 1)) }
+func (n *LogKey) Unix() *LogKeyUnix { return newLogKeyUnix(mapperimpl.Items(n.logNode, 4, 1)) }
 
 // Dates selects DATES#{At:date}#{K}.
-func (n LogKey) Dates() LogKeyDates { return newLogKeyDates(mapperimpl.Items(n.logNode, 5, 1)) }
+func (n *LogKey) Dates() *LogKeyDates { return newLogKeyDates(mapperimpl.Items(n.logNode, 5, 1)) }
 
 // Months selects MONTHS#{At:month}#{K}.
-func (n LogKey) Months() LogKeyMonths { return newLogKeyMonths(mapperimpl.Items(n.logNode, 6, 1)) }
+func (n *LogKey) Months() *LogKeyMonths { return newLogKeyMonths(mapperimpl.Items(n.logNode, 6, 1)) }
 
 // Weeks selects WEEKS#{At:week}#{K}.
-func (n LogKey) Weeks() LogKeyWeeks { return newLogKeyWeeks(mapperimpl.Items(n.logNode, 7, 1)) }
+func (n *LogKey) Weeks() *LogKeyWeeks { return newLogKeyWeeks(mapperimpl.Items(n.logNode, 7, 1)) }
 
 // Years selects YEARS#{At:year}#{K}.
-func (n LogKey) Years() LogKeyYears { return newLogKeyYears(mapperimpl.Items(n.logNode, 8, 1)) }
+func (n *LogKey) Years() *LogKeyYears { return newLogKeyYears(mapperimpl.Items(n.logNode, 8, 1)) }
 
 // Address selects U#Address#{K}.
-func (n LogKey) Address() LogKeyAddress {
-	return LogKeyAddress{logEventItems{logEventQuery{mapperimpl.Items(n.logNode, 9, 1)}, 9}}
+func (n *LogKey) Address() *LogKeyAddress {
+	return &LogKeyAddress{logEventItems{logEventMethods{mapperimpl.Items(n.logNode, 9, 1)}, 9}}
 }
 
 // Book selects U#AddressBook#{K}.
-func (n LogKey) Book() LogKeyBook {
-	return LogKeyBook{logEventItems{logEventQuery{mapperimpl.Items(n.logNode, 10, 1)}, 10}}
+func (n *LogKey) Book() *LogKeyBook {
+	return &LogKeyBook{logEventItems{logEventMethods{mapperimpl.Items(n.logNode, 10, 1)}, 10}}
 }
 
 // Lists selects LIST#{List}#{At}.
-func (n LogKey) Lists() LogKeyLists {
-	return LogKeyLists{logListEventItems{logListEventQuery{mapperimpl.Items(n.logNode, 11, 1)}, 11}}
+func (n *LogKey) Lists() *LogKeyLists {
+	return &LogKeyLists{logListEventItems{logListEventMethods{mapperimpl.Items(n.logNode, 11, 1)}, 11}}
 }
 
 // Extra selects EXTRA.
-func (n LogKey) Extra() mapper.ItemNode[Log, Extra] {
+func (n *LogKey) Extra() *mapper.ItemNode[Log, Extra] {
 	return mapperimpl.Item[Log, Extra](mapperimpl.Items(n.logNode, 12, 1), 12)
 }
 
@@ -87,12 +87,12 @@ type LogKeyNanos struct {
 	logEventHours
 }
 
-func newLogKeyNanos(at logNode) LogKeyNanos {
-	return LogKeyNanos{logEventItems{logEventQuery{at}, 1}, logEventHours{at}}
+func newLogKeyNanos(at *logNode) *LogKeyNanos {
+	return &LogKeyNanos{logEventItems{logEventMethods{at}, 1}, logEventHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n LogKeyNanos) At(atValue time.Time) mapper.ElementNode[Log, Event] {
+func (n *LogKeyNanos) At(atValue time.Time) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
@@ -102,20 +102,20 @@ type LogKeyMillis struct {
 	logEventHours
 }
 
-func newLogKeyMillis(at logNode) LogKeyMillis {
-	return LogKeyMillis{logEventItems{logEventQuery{at}, 2}, logEventHours{at}}
+func newLogKeyMillis(at *logNode) *LogKeyMillis {
+	return &LogKeyMillis{logEventItems{logEventMethods{at}, 2}, logEventHours{at}}
 }
 
 // At narrows the selection to one {At:millis}.
-func (n LogKeyMillis) At(atValue time.Time) LogKeyMillisAt {
-	return LogKeyMillisAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+func (n *LogKeyMillis) At(atValue time.Time) *LogKeyMillisAt {
+	return &LogKeyMillisAt{LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}}
 }
 
 // LogKeyMillisAt is a selection that can be narrowed by {K}.
-type LogKeyMillisAt struct{ logEventQuery }
+type LogKeyMillisAt struct{ LogEventQuery }
 
 // K narrows the selection to one {K}.
-func (n LogKeyMillisAt) K(k string) mapper.ElementNode[Log, Event] {
+func (n *LogKeyMillisAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 2)
 }
 
@@ -125,20 +125,22 @@ type LogKeySeconds struct {
 	logEventHours
 }
 
-func newLogKeySeconds(at logNode) LogKeySeconds {
-	return LogKeySeconds{logEventItems{logEventQuery{at}, 3}, logEventHours{at}}
+func newLogKeySeconds(at *logNode) *LogKeySeconds {
+	return &LogKeySeconds{logEventItems{logEventMethods{at}, 3}, logEventHours{at}}
 }
 
 // At narrows the selection to one {At:seconds}.
-func (n LogKeySeconds) At(atValue time.Time) LogKeySecondsAt {
-	return LogKeySecondsAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+func (n *LogKeySeconds) At(atValue time.Time) *LogKeySecondsAt {
+	return &LogKeySecondsAt{
+		LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}},
+	}
 }
 
 // LogKeySecondsAt is a selection that can be narrowed by {K}.
-type LogKeySecondsAt struct{ logEventQuery }
+type LogKeySecondsAt struct{ LogEventQuery }
 
 // K narrows the selection to one {K}.
-func (n LogKeySecondsAt) K(k string) mapper.ElementNode[Log, Event] {
+func (n *LogKeySecondsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 3)
 }
 
@@ -148,20 +150,20 @@ type LogKeyUnix struct {
 	logEventHours
 }
 
-func newLogKeyUnix(at logNode) LogKeyUnix {
-	return LogKeyUnix{logEventItems{logEventQuery{at}, 4}, logEventHours{at}}
+func newLogKeyUnix(at *logNode) *LogKeyUnix {
+	return &LogKeyUnix{logEventItems{logEventMethods{at}, 4}, logEventHours{at}}
 }
 
 // At narrows the selection to one {At:unix}.
-func (n LogKeyUnix) At(atValue time.Time) LogKeyUnixAt {
-	return LogKeyUnixAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+func (n *LogKeyUnix) At(atValue time.Time) *LogKeyUnixAt {
+	return &LogKeyUnixAt{LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}}
 }
 
 // LogKeyUnixAt is a selection that can be narrowed by {K}.
-type LogKeyUnixAt struct{ logEventQuery }
+type LogKeyUnixAt struct{ LogEventQuery }
 
 // K narrows the selection to one {K}.
-func (n LogKeyUnixAt) K(k string) mapper.ElementNode[Log, Event] {
+func (n *LogKeyUnixAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 4)
 }
 
@@ -171,20 +173,20 @@ type LogKeyDates struct {
 	logEventDays
 }
 
-func newLogKeyDates(at logNode) LogKeyDates {
-	return LogKeyDates{logEventItems{logEventQuery{at}, 5}, logEventDays{at}}
+func newLogKeyDates(at *logNode) *LogKeyDates {
+	return &LogKeyDates{logEventItems{logEventMethods{at}, 5}, logEventDays{at}}
 }
 
 // At narrows the selection to one {At:date}.
-func (n LogKeyDates) At(atValue time.Time) LogKeyDatesAt {
-	return LogKeyDatesAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+func (n *LogKeyDates) At(atValue time.Time) *LogKeyDatesAt {
+	return &LogKeyDatesAt{LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}}
 }
 
 // LogKeyDatesAt is a selection that can be narrowed by {K}.
-type LogKeyDatesAt struct{ logEventQuery }
+type LogKeyDatesAt struct{ LogEventQuery }
 
 // K narrows the selection to one {K}.
-func (n LogKeyDatesAt) K(k string) mapper.ElementNode[Log, Event] {
+func (n *LogKeyDatesAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 5)
 }
 
@@ -194,20 +196,20 @@ type LogKeyMonths struct {
 	logEventMonths
 }
 
-func newLogKeyMonths(at logNode) LogKeyMonths {
-	return LogKeyMonths{logEventItems{logEventQuery{at}, 6}, logEventMonths{at}}
+func newLogKeyMonths(at *logNode) *LogKeyMonths {
+	return &LogKeyMonths{logEventItems{logEventMethods{at}, 6}, logEventMonths{at}}
 }
 
 // At narrows the selection to one {At:month}.
-func (n LogKeyMonths) At(atValue time.Time) LogKeyMonthsAt {
-	return LogKeyMonthsAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+func (n *LogKeyMonths) At(atValue time.Time) *LogKeyMonthsAt {
+	return &LogKeyMonthsAt{LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}}
 }
 
 // LogKeyMonthsAt is a selection that can be narrowed by {K}.
-type LogKeyMonthsAt struct{ logEventQuery }
+type LogKeyMonthsAt struct{ LogEventQuery }
 
 // K narrows the selection to one {K}.
-func (n LogKeyMonthsAt) K(k string) mapper.ElementNode[Log, Event] {
+func (n *LogKeyMonthsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 6)
 }
 
@@ -217,20 +219,20 @@ type LogKeyWeeks struct {
 	logEventWeeks
 }
 
-func newLogKeyWeeks(at logNode) LogKeyWeeks {
-	return LogKeyWeeks{logEventItems{logEventQuery{at}, 7}, logEventWeeks{at}}
+func newLogKeyWeeks(at *logNode) *LogKeyWeeks {
+	return &LogKeyWeeks{logEventItems{logEventMethods{at}, 7}, logEventWeeks{at}}
 }
 
 // At narrows the selection to one {At:week}.
-func (n LogKeyWeeks) At(atValue time.Time) LogKeyWeeksAt {
-	return LogKeyWeeksAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+func (n *LogKeyWeeks) At(atValue time.Time) *LogKeyWeeksAt {
+	return &LogKeyWeeksAt{LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}}
 }
 
 // LogKeyWeeksAt is a selection that can be narrowed by {K}.
-type LogKeyWeeksAt struct{ logEventQuery }
+type LogKeyWeeksAt struct{ LogEventQuery }
 
 // K narrows the selection to one {K}.
-func (n LogKeyWeeksAt) K(k string) mapper.ElementNode[Log, Event] {
+func (n *LogKeyWeeksAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 7)
 }
 
@@ -240,20 +242,20 @@ type LogKeyYears struct {
 	logEventYears
 }
 
-func newLogKeyYears(at logNode) LogKeyYears {
-	return LogKeyYears{logEventItems{logEventQuery{at}, 8}, logEventYears{at}}
+func newLogKeyYears(at *logNode) *LogKeyYears {
+	return &LogKeyYears{logEventItems{logEventMethods{at}, 8}, logEventYears{at}}
 }
 
 // At narrows the selection to one {At:year}.
-func (n LogKeyYears) At(atValue time.Time) LogKeyYearsAt {
-	return LogKeyYearsAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
+func (n *LogKeyYears) At(atValue time.Time) *LogKeyYearsAt {
+	return &LogKeyYearsAt{LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}}
 }
 
 // LogKeyYearsAt is a selection that can be narrowed by {K}.
-type LogKeyYearsAt struct{ logEventQuery }
+type LogKeyYearsAt struct{ LogEventQuery }
 
 // K narrows the selection to one {K}.
-func (n LogKeyYearsAt) K(k string) mapper.ElementNode[Log, Event] {
+func (n *LogKeyYearsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 8)
 }
 
@@ -261,7 +263,7 @@ func (n LogKeyYearsAt) K(k string) mapper.ElementNode[Log, Event] {
 type LogKeyAddress struct{ logEventItems }
 
 // K narrows the selection to one {K}.
-func (n LogKeyAddress) K(k string) mapper.ElementNode[Log, Event] {
+func (n *LogKeyAddress) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 9)
 }
 
@@ -269,7 +271,7 @@ func (n LogKeyAddress) K(k string) mapper.ElementNode[Log, Event] {
 type LogKeyBook struct{ logEventItems }
 
 // K narrows the selection to one {K}.
-func (n LogKeyBook) K(k string) mapper.ElementNode[Log, Event] {
+func (n *LogKeyBook) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 10)
 }
 
@@ -277,472 +279,456 @@ func (n LogKeyBook) K(k string) mapper.ElementNode[Log, Event] {
 type LogKeyLists struct{ logListEventItems }
 
 // List narrows the selection to one {List}.
-func (n LogKeyLists) List(list string) LogKeyListsList {
+func (n *LogKeyLists) List(list string) *LogKeyListsList {
 	return newLogKeyListsList(mapperimpl.Next(n.logNode, 3, mapperimpl.StringValue(list)))
 }
 
 // LogKeyListsList is a selection that can be narrowed by {At}.
 type LogKeyListsList struct {
-	logListEventQuery
+	LogListEventQuery
 	logListEventHours
 }
 
-func newLogKeyListsList(at logNode) LogKeyListsList {
-	return LogKeyListsList{logListEventQuery{at}, logListEventHours{at}}
+func newLogKeyListsList(at *logNode) *LogKeyListsList {
+	return &LogKeyListsList{LogListEventQuery{logListEventMethods{at}}, logListEventHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n LogKeyListsList) At(atValue time.Time) mapper.ElementNode[Log, ListEvent] {
+func (n *LogKeyListsList) At(atValue time.Time) *mapper.ItemNode[Log, ListEvent] {
 	return mapperimpl.Element[Log, ListEvent](mapperimpl.Next(n.logNode, 4, mapperimpl.TimeValue(atValue)), 11)
 }
 
 type logNode = query.Node[Log]
 
-type logEventQuery struct{ logNode }
+type logEventMethods struct{ *logNode }
 
 // Query returns the query, which has more methods than these.
-func (n logEventQuery) Query() query.Query[Log, Event] {
+func (n *logEventMethods) Query() *query.Query[Log, Event] {
 	return mapperimpl.Query[Log, Event](n.logNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n logEventQuery) All(
+func (n *logEventMethods) All(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) iter.Seq2[Event, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n logEventQuery) Refs(
+func (n *logEventMethods) Refs(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Event], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n logEventQuery) Collect(
+func (n *logEventMethods) Collect(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) ([]Event, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n logEventQuery) Page(
+func (n *logEventMethods) Page(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) (*query.Page[Event], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n logEventQuery) Count(ctx context.Context, src query.Source[Log], options ...query.ReadOption) (int, error) {
+func (n *logEventMethods) Count(ctx context.Context, src query.Source[Log], options ...query.ReadOption) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n logEventQuery) Plan(src query.Source[Log], options ...query.ReadOption) (*query.Plan, error) {
+func (n *logEventMethods) Plan(src query.Source[Log], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n logEventQuery) Filter(conditions ...field.Condition[Event]) query.Query[Log, Event] {
+func (n *logEventMethods) Filter(conditions ...field.Condition[Event]) *query.Query[Log, Event] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n logEventQuery) Project(fields ...field.Of[Event]) query.Query[Log, Event] {
+func (n *logEventMethods) Project(fields ...field.Of[Event]) *query.Query[Log, Event] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n logEventQuery) Limit(first int) query.Query[Log, Event] { return n.Query().Limit(first) }
+func (n *logEventMethods) Limit(first int) *query.Query[Log, Event] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n logEventQuery) Reverse() query.Query[Log, Event] { return n.Query().Reverse() }
+func (n *logEventMethods) Reverse() *query.Query[Log, Event] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n logEventQuery) After(page query.Cursor) query.Query[Log, Event] { return n.Query().After(page) }
+func (n *logEventMethods) After(page query.Cursor) *query.Query[Log, Event] {
+	return n.Query().After(page)
+}
+
+// LogEventQuery selects elements, and queries them.
+type LogEventQuery struct{ logEventMethods }
 
 type logEventItems struct {
-	logEventQuery
+	logEventMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n logEventItems) Add(element Event) mapper.Patch[Log] {
+func (n *logEventItems) Add(element Event) *mapper.Patch[Log] {
 	return mapperimpl.Add(n.logNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n logEventItems) Put(element Event) mapper.Patch[Log] {
+func (n *logEventItems) Put(element Event) *mapper.Patch[Log] {
 	return mapperimpl.Put(n.logNode, n.item, nil, element)
 }
 
-type logEventHours struct{ base logNode }
+type logEventHours struct{ base *logNode }
 
-func (n logEventHours) of(at logNode) query.Elements[Log, Event] {
-	return mapperimpl.Elements[Log, Event](at)
-}
+func (n *logEventHours) of(at *logNode) *LogEventQuery { return &LogEventQuery{logEventMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n logEventHours) Year(year int, in ...*time.Location) query.Elements[Log, Event] {
+func (n *logEventHours) Year(year int, in ...*time.Location) *LogEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n logEventHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Log, Event] {
+func (n *logEventHours) Month(year int, month time.Month, in ...*time.Location) *LogEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n logEventHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[Log, Event] {
+func (n *logEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *LogEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n logEventHours) Hour(
-	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Elements[Log, Event] {
+func (n *logEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *LogEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n logEventHours) Between(from, to time.Time) query.Elements[Log, Event] {
+func (n *logEventHours) Between(from, to time.Time) *LogEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n logEventHours) Before(to time.Time) query.Elements[Log, Event] {
+func (n *logEventHours) Before(to time.Time) *LogEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n logEventHours) Since(from time.Time) logEventHoursSince {
-	return logEventHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventHours) Since(from time.Time) *logEventHoursSince {
+	return &logEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type logEventHoursSince struct {
-	query.Elements[Log, Event]
-	times logEventHours
+	LogEventQuery
+	times *logEventHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n logEventHoursSince) Before(to time.Time) query.Elements[Log, Event] {
-	return n.times.Between(n.from, to)
-}
+func (n *logEventHoursSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
 
-type logEventDays struct{ base logNode }
+type logEventDays struct{ base *logNode }
 
-func (n logEventDays) of(at logNode) query.Elements[Log, Event] {
-	return mapperimpl.Elements[Log, Event](at)
-}
+func (n *logEventDays) of(at *logNode) *LogEventQuery { return &LogEventQuery{logEventMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n logEventDays) Year(year int, in ...*time.Location) query.Elements[Log, Event] {
+func (n *logEventDays) Year(year int, in ...*time.Location) *LogEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n logEventDays) Month(year int, month time.Month, in ...*time.Location) query.Elements[Log, Event] {
+func (n *logEventDays) Month(year int, month time.Month, in ...*time.Location) *LogEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n logEventDays) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[Log, Event] {
+func (n *logEventDays) Day(year int, month time.Month, day int, in ...*time.Location) *LogEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n logEventDays) Between(from, to time.Time) query.Elements[Log, Event] {
+func (n *logEventDays) Between(from, to time.Time) *LogEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n logEventDays) Before(to time.Time) query.Elements[Log, Event] {
+func (n *logEventDays) Before(to time.Time) *LogEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n logEventDays) Since(from time.Time) logEventDaysSince {
-	return logEventDaysSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventDays) Since(from time.Time) *logEventDaysSince {
+	return &logEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type logEventDaysSince struct {
-	query.Elements[Log, Event]
-	times logEventDays
+	LogEventQuery
+	times *logEventDays
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n logEventDaysSince) Before(to time.Time) query.Elements[Log, Event] {
-	return n.times.Between(n.from, to)
-}
+func (n *logEventDaysSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
 
-type logEventMonths struct{ base logNode }
+type logEventMonths struct{ base *logNode }
 
-func (n logEventMonths) of(at logNode) query.Elements[Log, Event] {
-	return mapperimpl.Elements[Log, Event](at)
-}
+func (n *logEventMonths) of(at *logNode) *LogEventQuery { return &LogEventQuery{logEventMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n logEventMonths) Year(year int, in ...*time.Location) query.Elements[Log, Event] {
+func (n *logEventMonths) Year(year int, in ...*time.Location) *LogEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n logEventMonths) Month(year int, month time.Month, in ...*time.Location) query.Elements[Log, Event] {
+func (n *logEventMonths) Month(year int, month time.Month, in ...*time.Location) *LogEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n logEventMonths) Between(from, to time.Time) query.Elements[Log, Event] {
+func (n *logEventMonths) Between(from, to time.Time) *LogEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n logEventMonths) Before(to time.Time) query.Elements[Log, Event] {
+func (n *logEventMonths) Before(to time.Time) *LogEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n logEventMonths) Since(from time.Time) logEventMonthsSince {
-	return logEventMonthsSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventMonths) Since(from time.Time) *logEventMonthsSince {
+	return &logEventMonthsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type logEventMonthsSince struct {
-	query.Elements[Log, Event]
-	times logEventMonths
+	LogEventQuery
+	times *logEventMonths
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n logEventMonthsSince) Before(to time.Time) query.Elements[Log, Event] {
-	return n.times.Between(n.from, to)
-}
+func (n *logEventMonthsSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
 
-type logEventWeeks struct{ base logNode }
+type logEventWeeks struct{ base *logNode }
 
-func (n logEventWeeks) of(at logNode) query.Elements[Log, Event] {
-	return mapperimpl.Elements[Log, Event](at)
-}
+func (n *logEventWeeks) of(at *logNode) *LogEventQuery { return &LogEventQuery{logEventMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n logEventWeeks) Year(year int, in ...*time.Location) query.Elements[Log, Event] {
+func (n *logEventWeeks) Year(year int, in ...*time.Location) *LogEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Week selects the items of an ISO 8601 week, which begins on Monday, in UTC or a location.
-func (n logEventWeeks) Week(year, week int, in ...*time.Location) query.Elements[Log, Event] {
+func (n *logEventWeeks) Week(year, week int, in ...*time.Location) *LogEventQuery {
 	return n.of(mapperimpl.Week(n.base, in, year, week))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n logEventWeeks) Between(from, to time.Time) query.Elements[Log, Event] {
+func (n *logEventWeeks) Between(from, to time.Time) *LogEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n logEventWeeks) Before(to time.Time) query.Elements[Log, Event] {
+func (n *logEventWeeks) Before(to time.Time) *LogEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n logEventWeeks) Since(from time.Time) logEventWeeksSince {
-	return logEventWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventWeeks) Since(from time.Time) *logEventWeeksSince {
+	return &logEventWeeksSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type logEventWeeksSince struct {
-	query.Elements[Log, Event]
-	times logEventWeeks
+	LogEventQuery
+	times *logEventWeeks
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n logEventWeeksSince) Before(to time.Time) query.Elements[Log, Event] {
-	return n.times.Between(n.from, to)
-}
+func (n *logEventWeeksSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
 
-type logEventYears struct{ base logNode }
+type logEventYears struct{ base *logNode }
 
-func (n logEventYears) of(at logNode) query.Elements[Log, Event] {
-	return mapperimpl.Elements[Log, Event](at)
-}
+func (n *logEventYears) of(at *logNode) *LogEventQuery { return &LogEventQuery{logEventMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n logEventYears) Year(year int, in ...*time.Location) query.Elements[Log, Event] {
+func (n *logEventYears) Year(year int, in ...*time.Location) *LogEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n logEventYears) Between(from, to time.Time) query.Elements[Log, Event] {
+func (n *logEventYears) Between(from, to time.Time) *LogEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n logEventYears) Before(to time.Time) query.Elements[Log, Event] {
+func (n *logEventYears) Before(to time.Time) *LogEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n logEventYears) Since(from time.Time) logEventYearsSince {
-	return logEventYearsSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventYears) Since(from time.Time) *logEventYearsSince {
+	return &logEventYearsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type logEventYearsSince struct {
-	query.Elements[Log, Event]
-	times logEventYears
+	LogEventQuery
+	times *logEventYears
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n logEventYearsSince) Before(to time.Time) query.Elements[Log, Event] {
-	return n.times.Between(n.from, to)
-}
+func (n *logEventYearsSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
 
-type logListEventQuery struct{ logNode }
+type logListEventMethods struct{ *logNode }
 
 // Query returns the query, which has more methods than these.
-func (n logListEventQuery) Query() query.Query[Log, ListEvent] {
+func (n *logListEventMethods) Query() *query.Query[Log, ListEvent] {
 	return mapperimpl.Query[Log, ListEvent](n.logNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n logListEventQuery) All(
+func (n *logListEventMethods) All(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) iter.Seq2[ListEvent, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n logListEventQuery) Refs(
+func (n *logListEventMethods) Refs(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[ListEvent], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n logListEventQuery) Collect(
+func (n *logListEventMethods) Collect(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) ([]ListEvent, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n logListEventQuery) Page(
+func (n *logListEventMethods) Page(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) (*query.Page[ListEvent], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n logListEventQuery) Count(ctx context.Context, src query.Source[Log], options ...query.ReadOption) (int, error) {
+func (n *logListEventMethods) Count(
+	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
+) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n logListEventQuery) Plan(src query.Source[Log], options ...query.ReadOption) (*query.Plan, error) {
+func (n *logListEventMethods) Plan(src query.Source[Log], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n logListEventQuery) Filter(conditions ...field.Condition[ListEvent]) query.Query[Log, ListEvent] {
+func (n *logListEventMethods) Filter(conditions ...field.Condition[ListEvent]) *query.Query[Log, ListEvent] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n logListEventQuery) Project(fields ...field.Of[ListEvent]) query.Query[Log, ListEvent] {
+func (n *logListEventMethods) Project(fields ...field.Of[ListEvent]) *query.Query[Log, ListEvent] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n logListEventQuery) Limit(first int) query.Query[Log, ListEvent] {
+func (n *logListEventMethods) Limit(first int) *query.Query[Log, ListEvent] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n logListEventQuery) Reverse() query.Query[Log, ListEvent] { return n.Query().Reverse() }
+func (n *logListEventMethods) Reverse() *query.Query[Log, ListEvent] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n logListEventQuery) After(page query.Cursor) query.Query[Log, ListEvent] {
+func (n *logListEventMethods) After(page query.Cursor) *query.Query[Log, ListEvent] {
 	return n.Query().After(page)
 }
 
+// LogListEventQuery selects elements, and queries them.
+type LogListEventQuery struct{ logListEventMethods }
+
 type logListEventItems struct {
-	logListEventQuery
+	logListEventMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n logListEventItems) Add(element ListEvent) mapper.Patch[Log] {
+func (n *logListEventItems) Add(element ListEvent) *mapper.Patch[Log] {
 	return mapperimpl.Add(n.logNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n logListEventItems) Put(element ListEvent) mapper.Patch[Log] {
+func (n *logListEventItems) Put(element ListEvent) *mapper.Patch[Log] {
 	return mapperimpl.Put(n.logNode, n.item, nil, element)
 }
 
-type logListEventHours struct{ base logNode }
+type logListEventHours struct{ base *logNode }
 
-func (n logListEventHours) of(at logNode) query.Elements[Log, ListEvent] {
-	return mapperimpl.Elements[Log, ListEvent](at)
+func (n *logListEventHours) of(at *logNode) *LogListEventQuery {
+	return &LogListEventQuery{logListEventMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n logListEventHours) Year(year int, in ...*time.Location) query.Elements[Log, ListEvent] {
+func (n *logListEventHours) Year(year int, in ...*time.Location) *LogListEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n logListEventHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Log, ListEvent] {
+func (n *logListEventHours) Month(year int, month time.Month, in ...*time.Location) *LogListEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n logListEventHours) Day(
-	year int, month time.Month, day int, in ...*time.Location,
-) query.Elements[Log, ListEvent] {
+func (n *logListEventHours) Day(year int, month time.Month, day int, in ...*time.Location) *LogListEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n logListEventHours) Hour(
-	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Elements[Log, ListEvent] {
+func (n *logListEventHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *LogListEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n logListEventHours) Between(from, to time.Time) query.Elements[Log, ListEvent] {
+func (n *logListEventHours) Between(from, to time.Time) *LogListEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n logListEventHours) Before(to time.Time) query.Elements[Log, ListEvent] {
+func (n *logListEventHours) Before(to time.Time) *LogListEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n logListEventHours) Since(from time.Time) logListEventHoursSince {
-	return logListEventHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logListEventHours) Since(from time.Time) *logListEventHoursSince {
+	return &logListEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type logListEventHoursSince struct {
-	query.Elements[Log, ListEvent]
-	times logListEventHours
+	LogListEventQuery
+	times *logListEventHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n logListEventHoursSince) Before(to time.Time) query.Elements[Log, ListEvent] {
+func (n *logListEventHoursSince) Before(to time.Time) *LogListEventQuery {
 	return n.times.Between(n.from, to)
 }
 
 // VisitBySiteAtUser selects the Visit with the keys SITE#{Site} and {At:seconds}#{User}.
-func VisitBySiteAtUser(site string, atValue time.Time, user string) VisitKey {
-	return VisitKey{
+func VisitBySiteAtUser(site string, atValue time.Time, user string) *VisitKey {
+	return &VisitKey{
 		mapperimpl.Entity[Visit](
 			mapperimpl.StringValue(site), mapperimpl.TimeValue(atValue), mapperimpl.StringValue(user),
 		),
@@ -750,15 +736,15 @@ func VisitBySiteAtUser(site string, atValue time.Time, user string) VisitKey {
 }
 
 // VisitBySite queries all entities with the partition key SITE#{Site}.
-func VisitBySite(site string) VisitQuery {
+func VisitBySite(site string) *VisitQuery {
 	return newVisitQuery(mapperimpl.Items(mapperimpl.Entity[Visit](mapperimpl.StringValue(site)), 0, 0))
 }
 
 // VisitKey is the key of one Visit. Its methods select parts of it.
-type VisitKey struct{ visitNode }
+type VisitKey struct{ *visitNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n VisitKey) Patch(changes ...field.Change[Visit]) mapper.ItemPatch[Visit, Visit] {
+func (n *VisitKey) Patch(changes ...field.Change[Visit]) *mapper.ItemPatch[Visit, Visit] {
 	return mapperimpl.Patch(n.visitNode, changes)
 }
 
@@ -768,284 +754,289 @@ type VisitQuery struct {
 	visitEntitiesHours
 }
 
-func newVisitQuery(at visitNode) VisitQuery {
-	return VisitQuery{visitEntitiesFlatQuery{at}, visitEntitiesHours{at}}
+func newVisitQuery(at *visitNode) *VisitQuery {
+	return &VisitQuery{visitEntitiesFlatQuery{at}, visitEntitiesHours{at}}
 }
 
 // At narrows the query to one {At:seconds}.
-func (n VisitQuery) At(atValue time.Time) query.Query[Visit, Visit] {
+func (n *VisitQuery) At(atValue time.Time) *query.Query[Visit, Visit] {
 	return mapperimpl.Query[Visit, Visit](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
 
 type visitNode = query.Node[Visit]
 
-type visitEntitiesFlatQuery struct{ at visitNode }
+type visitEntitiesFlatQuery struct{ at *visitNode }
 
 // Query returns the query, which has more methods than these.
-func (n visitEntitiesFlatQuery) Query() query.Query[Visit, Visit] {
+func (n *visitEntitiesFlatQuery) Query() *query.Query[Visit, Visit] {
 	return mapperimpl.Query[Visit, Visit](n.at)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n visitEntitiesFlatQuery) All(
+func (n *visitEntitiesFlatQuery) All(
 	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
 ) iter.Seq2[Visit, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n visitEntitiesFlatQuery) Refs(
+func (n *visitEntitiesFlatQuery) Refs(
 	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Visit], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n visitEntitiesFlatQuery) Collect(
+func (n *visitEntitiesFlatQuery) Collect(
 	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
 ) ([]Visit, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n visitEntitiesFlatQuery) Page(
+func (n *visitEntitiesFlatQuery) Page(
 	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
 ) (*query.Page[Visit], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n visitEntitiesFlatQuery) Count(
+func (n *visitEntitiesFlatQuery) Count(
 	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n visitEntitiesFlatQuery) Plan(src query.Source[Visit], options ...query.ReadOption) (*query.Plan, error) {
+func (n *visitEntitiesFlatQuery) Plan(src query.Source[Visit], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n visitEntitiesFlatQuery) Filter(conditions ...field.Condition[Visit]) query.Query[Visit, Visit] {
+func (n *visitEntitiesFlatQuery) Filter(conditions ...field.Condition[Visit]) *query.Query[Visit, Visit] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n visitEntitiesFlatQuery) Project(fields ...field.Of[Visit]) query.Query[Visit, Visit] {
+func (n *visitEntitiesFlatQuery) Project(fields ...field.Of[Visit]) *query.Query[Visit, Visit] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n visitEntitiesFlatQuery) Limit(first int) query.Query[Visit, Visit] {
+func (n *visitEntitiesFlatQuery) Limit(first int) *query.Query[Visit, Visit] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n visitEntitiesFlatQuery) Reverse() query.Query[Visit, Visit] { return n.Query().Reverse() }
+func (n *visitEntitiesFlatQuery) Reverse() *query.Query[Visit, Visit] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n visitEntitiesFlatQuery) After(page query.Cursor) query.Query[Visit, Visit] {
+func (n *visitEntitiesFlatQuery) After(page query.Cursor) *query.Query[Visit, Visit] {
 	return n.Query().After(page)
 }
 
 // Roots returns the query that reads only the root item of each entity.
-func (n visitEntitiesFlatQuery) Roots() query.Query[Visit, Visit] { return n.Query().Roots() }
+func (n *visitEntitiesFlatQuery) Roots() *query.Query[Visit, Visit] { return n.Query().Roots() }
 
-type visitEntitiesHours struct{ base visitNode }
+type visitEntitiesHours struct{ base *visitNode }
 
-func (n visitEntitiesHours) of(at visitNode) query.Query[Visit, Visit] {
+func (n *visitEntitiesHours) of(at *visitNode) *query.Query[Visit, Visit] {
 	return mapperimpl.Query[Visit, Visit](at)
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n visitEntitiesHours) Year(year int, in ...*time.Location) query.Query[Visit, Visit] {
+func (n *visitEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Visit, Visit] {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n visitEntitiesHours) Month(year int, month time.Month, in ...*time.Location) query.Query[Visit, Visit] {
+func (n *visitEntitiesHours) Month(year int, month time.Month, in ...*time.Location) *query.Query[Visit, Visit] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n visitEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Query[Visit, Visit] {
+func (n *visitEntitiesHours) Day(year int, month time.Month, day int, in ...*time.Location) *query.Query[Visit, Visit] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n visitEntitiesHours) Hour(
+func (n *visitEntitiesHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Query[Visit, Visit] {
+) *query.Query[Visit, Visit] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n visitEntitiesHours) Between(from, to time.Time) query.Query[Visit, Visit] {
+func (n *visitEntitiesHours) Between(from, to time.Time) *query.Query[Visit, Visit] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n visitEntitiesHours) Before(to time.Time) query.Query[Visit, Visit] {
+func (n *visitEntitiesHours) Before(to time.Time) *query.Query[Visit, Visit] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n visitEntitiesHours) Since(from time.Time) visitEntitiesHoursSince {
-	return visitEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *visitEntitiesHours) Since(from time.Time) *visitEntitiesHoursSince {
+	return &visitEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type visitEntitiesHoursSince struct {
-	query.Query[Visit, Visit]
-	times visitEntitiesHours
+	*query.Query[Visit, Visit]
+	times *visitEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n visitEntitiesHoursSince) Before(to time.Time) query.Query[Visit, Visit] {
+func (n *visitEntitiesHoursSince) Before(to time.Time) *query.Query[Visit, Visit] {
 	return n.times.Between(n.from, to)
 }
 
 // TicketByQueueN selects the Ticket with the keys QUEUE#{Queue} and T#{N:04}.
-func TicketByQueueN(queue string, nValue int) TicketKey {
-	return TicketKey{mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue), mapperimpl.IntValue(nValue))}
+func TicketByQueueN(queue string, nValue int) *TicketKey {
+	return &TicketKey{mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue), mapperimpl.IntValue(nValue))}
 }
 
 // TicketByQueue queries all entities with the partition key QUEUE#{Queue}.
-func TicketByQueue(queue string) query.Query[Ticket, Ticket] {
+func TicketByQueue(queue string) *query.Query[Ticket, Ticket] {
 	return mapperimpl.Query[Ticket, Ticket](
 		mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue)), 0, 1),
 	)
 }
 
 // TicketKey is the key of one Ticket. Its methods select parts of it.
-type TicketKey struct{ ticketNode }
+type TicketKey struct{ *ticketNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n TicketKey) Patch(changes ...field.Change[Ticket]) mapper.ItemPatch[Ticket, Ticket] {
+func (n *TicketKey) Patch(changes ...field.Change[Ticket]) *mapper.ItemPatch[Ticket, Ticket] {
 	return mapperimpl.Patch(n.ticketNode, changes)
 }
 
 // T selects T#{N:04}.
-func (n TicketKey) T() mapper.ItemNode[Ticket, Ticket] {
+func (n *TicketKey) T() *mapper.ItemNode[Ticket, Ticket] {
 	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 0, 2), 0)
 }
 
 // Notes selects T#{^N:04}#NOTE#{Line:02}.
-func (n TicketKey) Notes() TicketKeyNotes {
-	return TicketKeyNotes{ticketNoteItems{ticketNoteQuery{mapperimpl.Items(n.ticketNode, 1, 3)}, 1}}
+func (n *TicketKey) Notes() *TicketKeyNotes {
+	return &TicketKeyNotes{ticketNoteItems{ticketNoteMethods{mapperimpl.Items(n.ticketNode, 1, 3)}, 1}}
 }
 
 // TicketKeyNotes is a selection that can be narrowed by {Line:02}.
 type TicketKeyNotes struct{ ticketNoteItems }
 
 // Line narrows the selection to one {Line:02}.
-func (n TicketKeyNotes) Line(line int) mapper.ElementNode[Ticket, Note] {
+func (n *TicketKeyNotes) Line(line int) *mapper.ItemNode[Ticket, Note] {
 	return mapperimpl.Element[Ticket, Note](mapperimpl.Next(n.ticketNode, 4, mapperimpl.IntValue(line)), 1)
 }
 
 type ticketNode = query.Node[Ticket]
 
-type ticketNoteQuery struct{ ticketNode }
+type ticketNoteMethods struct{ *ticketNode }
 
 // Query returns the query, which has more methods than these.
-func (n ticketNoteQuery) Query() query.Query[Ticket, Note] {
+func (n *ticketNoteMethods) Query() *query.Query[Ticket, Note] {
 	return mapperimpl.Query[Ticket, Note](n.ticketNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n ticketNoteQuery) All(
+func (n *ticketNoteMethods) All(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) iter.Seq2[Note, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n ticketNoteQuery) Refs(
+func (n *ticketNoteMethods) Refs(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Note], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n ticketNoteQuery) Collect(
+func (n *ticketNoteMethods) Collect(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) ([]Note, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n ticketNoteQuery) Page(
+func (n *ticketNoteMethods) Page(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) (*query.Page[Note], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n ticketNoteQuery) Count(
+func (n *ticketNoteMethods) Count(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n ticketNoteQuery) Plan(src query.Source[Ticket], options ...query.ReadOption) (*query.Plan, error) {
+func (n *ticketNoteMethods) Plan(src query.Source[Ticket], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n ticketNoteQuery) Filter(conditions ...field.Condition[Note]) query.Query[Ticket, Note] {
+func (n *ticketNoteMethods) Filter(conditions ...field.Condition[Note]) *query.Query[Ticket, Note] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n ticketNoteQuery) Project(fields ...field.Of[Note]) query.Query[Ticket, Note] {
+func (n *ticketNoteMethods) Project(fields ...field.Of[Note]) *query.Query[Ticket, Note] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n ticketNoteQuery) Limit(first int) query.Query[Ticket, Note] { return n.Query().Limit(first) }
+func (n *ticketNoteMethods) Limit(first int) *query.Query[Ticket, Note] {
+	return n.Query().Limit(first)
+}
 
 // Reverse returns the query in descending order of the sort keys.
-func (n ticketNoteQuery) Reverse() query.Query[Ticket, Note] { return n.Query().Reverse() }
+func (n *ticketNoteMethods) Reverse() *query.Query[Ticket, Note] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n ticketNoteQuery) After(page query.Cursor) query.Query[Ticket, Note] {
+func (n *ticketNoteMethods) After(page query.Cursor) *query.Query[Ticket, Note] {
 	return n.Query().After(page)
 }
 
+// TicketNoteQuery selects elements, and queries them.
+type TicketNoteQuery struct{ ticketNoteMethods }
+
 type ticketNoteItems struct {
-	ticketNoteQuery
+	ticketNoteMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n ticketNoteItems) Add(element Note) mapper.Patch[Ticket] {
+func (n *ticketNoteItems) Add(element Note) *mapper.Patch[Ticket] {
 	return mapperimpl.Add(n.ticketNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n ticketNoteItems) Put(element Note) mapper.Patch[Ticket] {
+func (n *ticketNoteItems) Put(element Note) *mapper.Patch[Ticket] {
 	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
 }
 
 // HappeningByAtID selects the Happening with the keys DAY#{At:date} and {At}#{ID}.
-func HappeningByAtID(atValue time.Time, id string) HappeningKey {
-	return HappeningKey{mapperimpl.Entity[Happening](mapperimpl.TimeValue(atValue), mapperimpl.StringValue(id))}
+func HappeningByAtID(atValue time.Time, id string) *HappeningKey {
+	return &HappeningKey{mapperimpl.Entity[Happening](mapperimpl.TimeValue(atValue), mapperimpl.StringValue(id))}
 }
 
 // HappeningByAt queries all entities with the partition key DAY#{At:date}.
-func HappeningByAt(atValue time.Time) HappeningQuery {
+func HappeningByAt(atValue time.Time) *HappeningQuery {
 	return newHappeningQuery(mapperimpl.Items(mapperimpl.Entity[Happening](mapperimpl.TimeValue(atValue)), 0, 0))
 }
 
 // HappeningKey is the key of one Happening. Its methods select parts of it.
-type HappeningKey struct{ happeningNode }
+type HappeningKey struct{ *happeningNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n HappeningKey) Patch(changes ...field.Change[Happening]) mapper.ItemPatch[Happening, Happening] {
+func (n *HappeningKey) Patch(changes ...field.Change[Happening]) *mapper.ItemPatch[Happening, Happening] {
 	return mapperimpl.Patch(n.happeningNode, changes)
 }
 
@@ -1055,61 +1046,61 @@ type HappeningQuery struct {
 	happeningEntitiesHours
 }
 
-func newHappeningQuery(at happeningNode) HappeningQuery {
-	return HappeningQuery{happeningEntitiesFlatQuery{at}, happeningEntitiesHours{at}}
+func newHappeningQuery(at *happeningNode) *HappeningQuery {
+	return &HappeningQuery{happeningEntitiesFlatQuery{at}, happeningEntitiesHours{at}}
 }
 
 // At narrows the query to one {At}.
-func (n HappeningQuery) At(atValue time.Time) query.Query[Happening, Happening] {
+func (n *HappeningQuery) At(atValue time.Time) *query.Query[Happening, Happening] {
 	return mapperimpl.Query[Happening, Happening](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
 
 type happeningNode = query.Node[Happening]
 
-type happeningEntitiesFlatQuery struct{ at happeningNode }
+type happeningEntitiesFlatQuery struct{ at *happeningNode }
 
 // Query returns the query, which has more methods than these.
-func (n happeningEntitiesFlatQuery) Query() query.Query[Happening, Happening] {
+func (n *happeningEntitiesFlatQuery) Query() *query.Query[Happening, Happening] {
 	return mapperimpl.Query[Happening, Happening](n.at)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n happeningEntitiesFlatQuery) All(
+func (n *happeningEntitiesFlatQuery) All(
 	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
 ) iter.Seq2[Happening, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n happeningEntitiesFlatQuery) Refs(
+func (n *happeningEntitiesFlatQuery) Refs(
 	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Happening], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n happeningEntitiesFlatQuery) Collect(
+func (n *happeningEntitiesFlatQuery) Collect(
 	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
 ) ([]Happening, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n happeningEntitiesFlatQuery) Page(
+func (n *happeningEntitiesFlatQuery) Page(
 	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
 ) (*query.Page[Happening], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n happeningEntitiesFlatQuery) Count(
+func (n *happeningEntitiesFlatQuery) Count(
 	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n happeningEntitiesFlatQuery) Plan(
+func (n *happeningEntitiesFlatQuery) Plan(
 	src query.Source[Happening], options ...query.ReadOption,
 ) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
@@ -1117,121 +1108,125 @@ func (n happeningEntitiesFlatQuery) Plan(
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n happeningEntitiesFlatQuery) Filter(conditions ...field.Condition[Happening]) query.Query[Happening, Happening] {
+func (n *happeningEntitiesFlatQuery) Filter(
+	conditions ...field.Condition[Happening],
+) *query.Query[Happening, Happening] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n happeningEntitiesFlatQuery) Project(fields ...field.Of[Happening]) query.Query[Happening, Happening] {
+func (n *happeningEntitiesFlatQuery) Project(fields ...field.Of[Happening]) *query.Query[Happening, Happening] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n happeningEntitiesFlatQuery) Limit(first int) query.Query[Happening, Happening] {
+func (n *happeningEntitiesFlatQuery) Limit(first int) *query.Query[Happening, Happening] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n happeningEntitiesFlatQuery) Reverse() query.Query[Happening, Happening] {
+func (n *happeningEntitiesFlatQuery) Reverse() *query.Query[Happening, Happening] {
 	return n.Query().Reverse()
 }
 
 // After returns the query that continues after a page, at its Next.
-func (n happeningEntitiesFlatQuery) After(page query.Cursor) query.Query[Happening, Happening] {
+func (n *happeningEntitiesFlatQuery) After(page query.Cursor) *query.Query[Happening, Happening] {
 	return n.Query().After(page)
 }
 
 // Roots returns the query that reads only the root item of each entity.
-func (n happeningEntitiesFlatQuery) Roots() query.Query[Happening, Happening] {
+func (n *happeningEntitiesFlatQuery) Roots() *query.Query[Happening, Happening] {
 	return n.Query().Roots()
 }
 
-type happeningEntitiesHours struct{ base happeningNode }
+type happeningEntitiesHours struct{ base *happeningNode }
 
-func (n happeningEntitiesHours) of(at happeningNode) query.Query[Happening, Happening] {
+func (n *happeningEntitiesHours) of(at *happeningNode) *query.Query[Happening, Happening] {
 	return mapperimpl.Query[Happening, Happening](at)
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n happeningEntitiesHours) Year(year int, in ...*time.Location) query.Query[Happening, Happening] {
+func (n *happeningEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Happening, Happening] {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n happeningEntitiesHours) Month(
+func (n *happeningEntitiesHours) Month(
 	year int, month time.Month, in ...*time.Location,
-) query.Query[Happening, Happening] {
+) *query.Query[Happening, Happening] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n happeningEntitiesHours) Day(
+func (n *happeningEntitiesHours) Day(
 	year int, month time.Month, day int, in ...*time.Location,
-) query.Query[Happening, Happening] {
+) *query.Query[Happening, Happening] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n happeningEntitiesHours) Hour(
+func (n *happeningEntitiesHours) Hour(
 	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Query[Happening, Happening] {
+) *query.Query[Happening, Happening] {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n happeningEntitiesHours) Between(from, to time.Time) query.Query[Happening, Happening] {
+func (n *happeningEntitiesHours) Between(from, to time.Time) *query.Query[Happening, Happening] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n happeningEntitiesHours) Before(to time.Time) query.Query[Happening, Happening] {
+func (n *happeningEntitiesHours) Before(to time.Time) *query.Query[Happening, Happening] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n happeningEntitiesHours) Since(from time.Time) happeningEntitiesHoursSince {
-	return happeningEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *happeningEntitiesHours) Since(from time.Time) *happeningEntitiesHoursSince {
+	return &happeningEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type happeningEntitiesHoursSince struct {
-	query.Query[Happening, Happening]
-	times happeningEntitiesHours
+	*query.Query[Happening, Happening]
+	times *happeningEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n happeningEntitiesHoursSince) Before(to time.Time) query.Query[Happening, Happening] {
+func (n *happeningEntitiesHoursSince) Before(to time.Time) *query.Query[Happening, Happening] {
 	return n.times.Between(n.from, to)
 }
 
 // ShelfByID selects the Shelf with the partition key SHELF#{ID}.
-func ShelfByID(id string) ShelfKey {
-	return ShelfKey{mapperimpl.Entity[Shelf](mapperimpl.StringValue(id))}
+func ShelfByID(id string) *ShelfKey {
+	return &ShelfKey{mapperimpl.Entity[Shelf](mapperimpl.StringValue(id))}
 }
 
 // ShelfKey is the key of one Shelf. Its methods select parts of it.
-type ShelfKey struct{ shelfNode }
+type ShelfKey struct{ *shelfNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n ShelfKey) Patch(changes ...field.Change[Shelf]) mapper.ItemPatch[Shelf, Shelf] {
+func (n *ShelfKey) Patch(changes ...field.Change[Shelf]) *mapper.ItemPatch[Shelf, Shelf] {
 	return mapperimpl.Patch(n.shelfNode, changes)
 }
 
 // HEAD selects HEAD.
-func (n ShelfKey) HEAD() mapper.ItemNode[Shelf, Shelf] {
+func (n *ShelfKey) HEAD() *mapper.ItemNode[Shelf, Shelf] {
 	return mapperimpl.Item[Shelf, Shelf](mapperimpl.Items(n.shelfNode, 0, 1), 0)
 }
 
 // Books selects BOOK#{At:date}{K}.
-func (n ShelfKey) Books() ShelfKeyBooks { return newShelfKeyBooks(mapperimpl.Items(n.shelfNode, 1, 1)) }
+func (n *ShelfKey) Books() *ShelfKeyBooks {
+	return newShelfKeyBooks(mapperimpl.Items(n.shelfNode, 1, 1))
+}
 
 // Session selects SESSION.
-func (n ShelfKey) Session() mapper.ItemNode[Shelf, Session] {
+func (n *ShelfKey) Session() *mapper.ItemNode[Shelf, Session] {
 	return mapperimpl.Item[Shelf, Session](mapperimpl.Items(n.shelfNode, 2, 1), 2)
 }
 
 // Notes selects NOTES.
-func (n ShelfKey) Notes() mapper.ItemNode[Shelf, Extra] {
+func (n *ShelfKey) Notes() *mapper.ItemNode[Shelf, Extra] {
 	return mapperimpl.Item[Shelf, Extra](mapperimpl.Items(n.shelfNode, 3, 1), 3)
 }
 
@@ -1241,200 +1236,209 @@ type ShelfKeyBooks struct {
 	shelfEventDays
 }
 
-func newShelfKeyBooks(at shelfNode) ShelfKeyBooks {
-	return ShelfKeyBooks{shelfEventItems{shelfEventQuery{at}, 1}, shelfEventDays{at}}
+func newShelfKeyBooks(at *shelfNode) *ShelfKeyBooks {
+	return &ShelfKeyBooks{shelfEventItems{shelfEventMethods{at}, 1}, shelfEventDays{at}}
 }
 
 // At narrows the selection to one {At:date}.
-func (n ShelfKeyBooks) At(atValue time.Time) ShelfKeyBooksAt {
-	return ShelfKeyBooksAt{shelfEventQuery{mapperimpl.Next(n.shelfNode, 2, mapperimpl.TimeValue(atValue))}}
+func (n *ShelfKeyBooks) At(atValue time.Time) *ShelfKeyBooksAt {
+	return &ShelfKeyBooksAt{
+		ShelfEventQuery{shelfEventMethods{mapperimpl.Next(n.shelfNode, 2, mapperimpl.TimeValue(atValue))}},
+	}
 }
 
 // ShelfKeyBooksAt is a selection that can be narrowed by {K}.
-type ShelfKeyBooksAt struct{ shelfEventQuery }
+type ShelfKeyBooksAt struct{ ShelfEventQuery }
 
 // K narrows the selection to one {K}.
-func (n ShelfKeyBooksAt) K(k string) mapper.ElementNode[Shelf, Event] {
+func (n *ShelfKeyBooksAt) K(k string) *mapper.ItemNode[Shelf, Event] {
 	return mapperimpl.Element[Shelf, Event](mapperimpl.Next(n.shelfNode, 3, mapperimpl.StringValue(k)), 1)
 }
 
 type shelfNode = query.Node[Shelf]
 
-type shelfEventQuery struct{ shelfNode }
+type shelfEventMethods struct{ *shelfNode }
 
 // Query returns the query, which has more methods than these.
-func (n shelfEventQuery) Query() query.Query[Shelf, Event] {
+func (n *shelfEventMethods) Query() *query.Query[Shelf, Event] {
 	return mapperimpl.Query[Shelf, Event](n.shelfNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n shelfEventQuery) All(
+func (n *shelfEventMethods) All(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[Event, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n shelfEventQuery) Refs(
+func (n *shelfEventMethods) Refs(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Event], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n shelfEventQuery) Collect(
+func (n *shelfEventMethods) Collect(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) ([]Event, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n shelfEventQuery) Page(
+func (n *shelfEventMethods) Page(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) (*query.Page[Event], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n shelfEventQuery) Count(ctx context.Context, src query.Source[Shelf], options ...query.ReadOption) (int, error) {
+func (n *shelfEventMethods) Count(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n shelfEventQuery) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
+func (n *shelfEventMethods) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n shelfEventQuery) Filter(conditions ...field.Condition[Event]) query.Query[Shelf, Event] {
+func (n *shelfEventMethods) Filter(conditions ...field.Condition[Event]) *query.Query[Shelf, Event] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n shelfEventQuery) Project(fields ...field.Of[Event]) query.Query[Shelf, Event] {
+func (n *shelfEventMethods) Project(fields ...field.Of[Event]) *query.Query[Shelf, Event] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n shelfEventQuery) Limit(first int) query.Query[Shelf, Event] { return n.Query().Limit(first) }
+func (n *shelfEventMethods) Limit(first int) *query.Query[Shelf, Event] {
+	return n.Query().Limit(first)
+}
 
 // Reverse returns the query in descending order of the sort keys.
-func (n shelfEventQuery) Reverse() query.Query[Shelf, Event] { return n.Query().Reverse() }
+func (n *shelfEventMethods) Reverse() *query.Query[Shelf, Event] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n shelfEventQuery) After(page query.Cursor) query.Query[Shelf, Event] {
+func (n *shelfEventMethods) After(page query.Cursor) *query.Query[Shelf, Event] {
 	return n.Query().After(page)
 }
 
+// ShelfEventQuery selects elements, and queries them.
+type ShelfEventQuery struct{ shelfEventMethods }
+
 type shelfEventItems struct {
-	shelfEventQuery
+	shelfEventMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n shelfEventItems) Add(element Event) mapper.Patch[Shelf] {
+func (n *shelfEventItems) Add(element Event) *mapper.Patch[Shelf] {
 	return mapperimpl.Add(n.shelfNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n shelfEventItems) Put(element Event) mapper.Patch[Shelf] {
+func (n *shelfEventItems) Put(element Event) *mapper.Patch[Shelf] {
 	return mapperimpl.Put(n.shelfNode, n.item, nil, element)
 }
 
-type shelfEventDays struct{ base shelfNode }
+type shelfEventDays struct{ base *shelfNode }
 
-func (n shelfEventDays) of(at shelfNode) query.Elements[Shelf, Event] {
-	return mapperimpl.Elements[Shelf, Event](at)
+func (n *shelfEventDays) of(at *shelfNode) *ShelfEventQuery {
+	return &ShelfEventQuery{shelfEventMethods{at}}
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n shelfEventDays) Year(year int, in ...*time.Location) query.Elements[Shelf, Event] {
+func (n *shelfEventDays) Year(year int, in ...*time.Location) *ShelfEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n shelfEventDays) Month(year int, month time.Month, in ...*time.Location) query.Elements[Shelf, Event] {
+func (n *shelfEventDays) Month(year int, month time.Month, in ...*time.Location) *ShelfEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n shelfEventDays) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[Shelf, Event] {
+func (n *shelfEventDays) Day(year int, month time.Month, day int, in ...*time.Location) *ShelfEventQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n shelfEventDays) Between(from, to time.Time) query.Elements[Shelf, Event] {
+func (n *shelfEventDays) Between(from, to time.Time) *ShelfEventQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n shelfEventDays) Before(to time.Time) query.Elements[Shelf, Event] {
+func (n *shelfEventDays) Before(to time.Time) *ShelfEventQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n shelfEventDays) Since(from time.Time) shelfEventDaysSince {
-	return shelfEventDaysSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *shelfEventDays) Since(from time.Time) *shelfEventDaysSince {
+	return &shelfEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type shelfEventDaysSince struct {
-	query.Elements[Shelf, Event]
-	times shelfEventDays
+	ShelfEventQuery
+	times *shelfEventDays
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n shelfEventDaysSince) Before(to time.Time) query.Elements[Shelf, Event] {
+func (n *shelfEventDaysSince) Before(to time.Time) *ShelfEventQuery {
 	return n.times.Between(n.from, to)
 }
 
 // ScoreByID selects the Score with the partition key SCORE#{ID}.
-func ScoreByID(id string) ScoreKey {
-	return ScoreKey{mapperimpl.Entity[Score](mapperimpl.StringValue(id))}
+func ScoreByID(id string) *ScoreKey {
+	return &ScoreKey{mapperimpl.Entity[Score](mapperimpl.StringValue(id))}
 }
 
 // ScoreByGame queries the index byGame for the Score entities with the partition key {Game}.
-func ScoreByGame(game string) ScoreByGameQuery {
+func ScoreByGame(game string) *ScoreByGameQuery {
 	return newScoreByGameQuery(mapperimpl.Index[Score](0, 0, 0, mapperimpl.StringValue(game)))
 }
 
 // ScoreByGamePlayer queries the index byGameAndPlayer for the Score entities with the partition key {Game}.
-func ScoreByGamePlayer(game string) ScoreByGamePlayerQuery {
+func ScoreByGamePlayer(game string) *ScoreByGamePlayerQuery {
 	return newScoreByGamePlayerQuery(mapperimpl.Index[Score](1, 0, 0, mapperimpl.StringValue(game)))
 }
 
 // ScoreDaily queries the index byDay for the Score entities with the partition key DAY#{At:date}.
-func ScoreDaily(atValue time.Time) ScoreDailyQuery {
-	return ScoreDailyQuery{scoreEntitiesIndexQuery{mapperimpl.Index[Score](2, 0, 0, mapperimpl.TimeValue(atValue))}}
+func ScoreDaily(atValue time.Time) *ScoreDailyQuery {
+	return &ScoreDailyQuery{scoreEntitiesIndexQuery{mapperimpl.Index[Score](2, 0, 0, mapperimpl.TimeValue(atValue))}}
 }
 
 // ScoreWinsBySeries queries the index bySeries for Wins of the Score entities with the partition key S#{Series}.
-func ScoreWinsBySeries(series string) ScoreWinsBySeriesQuery {
+func ScoreWinsBySeries(series string) *ScoreWinsBySeriesQuery {
 	return newScoreWinsBySeriesQuery(mapperimpl.Index[Score](3, 1, 0, mapperimpl.StringValue(series)))
 }
 
 // ScoreByIDPlayer queries the index byPlayer for the Score entities with the partition key SCORE#{ID}. A partition of a
 // table with local indexes has at most 10 GB, including the indexes.
-func ScoreByIDPlayer(id string) ScoreByIDPlayerQuery {
+func ScoreByIDPlayer(id string) *ScoreByIDPlayerQuery {
 	return newScoreByIDPlayerQuery(mapperimpl.Index[Score](4, 0, 0, mapperimpl.StringValue(id)))
 }
 
 // ScoreKey is the key of one Score. Its methods select parts of it.
-type ScoreKey struct{ scoreNode }
+type ScoreKey struct{ *scoreNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n ScoreKey) Patch(changes ...field.Change[Score]) mapper.ItemPatch[Score, Score] {
+func (n *ScoreKey) Patch(changes ...field.Change[Score]) *mapper.ItemPatch[Score, Score] {
 	return mapperimpl.Patch(n.scoreNode, changes)
 }
 
 // HEAD selects HEAD.
-func (n ScoreKey) HEAD() mapper.ItemNode[Score, Score] {
+func (n *ScoreKey) HEAD() *mapper.ItemNode[Score, Score] {
 	return mapperimpl.Item[Score, Score](mapperimpl.Items(n.scoreNode, 0, 1), 0)
 }
 
 // Wins selects WIN#{At}.
-func (n ScoreKey) Wins() ScoreKeyWins { return newScoreKeyWins(mapperimpl.Items(n.scoreNode, 1, 1)) }
+func (n *ScoreKey) Wins() *ScoreKeyWins { return newScoreKeyWins(mapperimpl.Items(n.scoreNode, 1, 1)) }
 
 // ScoreKeyWins is a selection that can be narrowed by {At}.
 type ScoreKeyWins struct {
@@ -1442,12 +1446,12 @@ type ScoreKeyWins struct {
 	scoreWinHours
 }
 
-func newScoreKeyWins(at scoreNode) ScoreKeyWins {
-	return ScoreKeyWins{scoreWinItems{scoreWinQuery{at}, 1}, scoreWinHours{at}}
+func newScoreKeyWins(at *scoreNode) *ScoreKeyWins {
+	return &ScoreKeyWins{scoreWinItems{scoreWinMethods{at}, 1}, scoreWinHours{at}}
 }
 
 // At narrows the selection to one {At}.
-func (n ScoreKeyWins) At(atValue time.Time) mapper.ElementNode[Score, Win] {
+func (n *ScoreKeyWins) At(atValue time.Time) *mapper.ItemNode[Score, Win] {
 	return mapperimpl.Element[Score, Win](mapperimpl.Next(n.scoreNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
@@ -1457,12 +1461,12 @@ type ScoreByGameQuery struct {
 	scoreEntitiesIntValues
 }
 
-func newScoreByGameQuery(at scoreNode) ScoreByGameQuery {
-	return ScoreByGameQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesIntValues{at}}
+func newScoreByGameQuery(at *scoreNode) *ScoreByGameQuery {
+	return &ScoreByGameQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesIntValues{at}}
 }
 
 // Points narrows the query to one {Points}.
-func (n ScoreByGameQuery) Points(points int) query.Query[Score, Score] {
+func (n *ScoreByGameQuery) Points(points int) *query.Query[Score, Score] {
 	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.IntValue(points)))
 }
 
@@ -1472,12 +1476,12 @@ type ScoreByGamePlayerQuery struct {
 	scoreEntitiesStringValues
 }
 
-func newScoreByGamePlayerQuery(at scoreNode) ScoreByGamePlayerQuery {
-	return ScoreByGamePlayerQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesStringValues{at}}
+func newScoreByGamePlayerQuery(at *scoreNode) *ScoreByGamePlayerQuery {
+	return &ScoreByGamePlayerQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesStringValues{at}}
 }
 
 // Player narrows the query to one {Player}.
-func (n ScoreByGamePlayerQuery) Player(player string) query.Query[Score, Score] {
+func (n *ScoreByGamePlayerQuery) Player(player string) *query.Query[Score, Score] {
 	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
 }
 
@@ -1485,15 +1489,15 @@ func (n ScoreByGamePlayerQuery) Player(player string) query.Query[Score, Score] 
 type ScoreDailyQuery struct{ scoreEntitiesIndexQuery }
 
 // Game narrows the query to one {Game}.
-func (n ScoreDailyQuery) Game(game string) ScoreDailyQueryGame {
-	return ScoreDailyQueryGame{scoreEntitiesIndexQuery{mapperimpl.Next(n.at, 2, mapperimpl.StringValue(game))}}
+func (n *ScoreDailyQuery) Game(game string) *ScoreDailyQueryGame {
+	return &ScoreDailyQueryGame{scoreEntitiesIndexQuery{mapperimpl.Next(n.at, 2, mapperimpl.StringValue(game))}}
 }
 
 // ScoreDailyQueryGame is a query that can be narrowed by {Player}.
 type ScoreDailyQueryGame struct{ scoreEntitiesIndexQuery }
 
 // Player narrows the query to one {Player}.
-func (n ScoreDailyQueryGame) Player(player string) ScoreDailyQueryGamePlayer {
+func (n *ScoreDailyQueryGame) Player(player string) *ScoreDailyQueryGamePlayer {
 	return newScoreDailyQueryGamePlayer(mapperimpl.Next(n.at, 4, mapperimpl.StringValue(player)))
 }
 
@@ -1503,12 +1507,12 @@ type ScoreDailyQueryGamePlayer struct {
 	scoreEntitiesIntValues
 }
 
-func newScoreDailyQueryGamePlayer(at scoreNode) ScoreDailyQueryGamePlayer {
-	return ScoreDailyQueryGamePlayer{scoreEntitiesIndexQuery{at}, scoreEntitiesIntValues{at}}
+func newScoreDailyQueryGamePlayer(at *scoreNode) *ScoreDailyQueryGamePlayer {
+	return &ScoreDailyQueryGamePlayer{scoreEntitiesIndexQuery{at}, scoreEntitiesIntValues{at}}
 }
 
 // Points narrows the query to one {Points:06}.
-func (n ScoreDailyQueryGamePlayer) Points(points int) query.Query[Score, Score] {
+func (n *ScoreDailyQueryGamePlayer) Points(points int) *query.Query[Score, Score] {
 	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 5, mapperimpl.IntValue(points)))
 }
 
@@ -1518,12 +1522,12 @@ type ScoreWinsBySeriesQuery struct {
 	scoreWinWeeks
 }
 
-func newScoreWinsBySeriesQuery(at scoreNode) ScoreWinsBySeriesQuery {
-	return ScoreWinsBySeriesQuery{scoreWinIndexQuery{at}, scoreWinWeeks{at}}
+func newScoreWinsBySeriesQuery(at *scoreNode) *ScoreWinsBySeriesQuery {
+	return &ScoreWinsBySeriesQuery{scoreWinIndexQuery{at}, scoreWinWeeks{at}}
 }
 
 // At narrows the query to one {At:week}.
-func (n ScoreWinsBySeriesQuery) At(atValue time.Time) query.Query[Score, Win] {
+func (n *ScoreWinsBySeriesQuery) At(atValue time.Time) *query.Query[Score, Win] {
 	return mapperimpl.Query[Score, Win](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
 }
 
@@ -1533,512 +1537,518 @@ type ScoreByIDPlayerQuery struct {
 	scoreEntitiesStringValues
 }
 
-func newScoreByIDPlayerQuery(at scoreNode) ScoreByIDPlayerQuery {
-	return ScoreByIDPlayerQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesStringValues{at}}
+func newScoreByIDPlayerQuery(at *scoreNode) *ScoreByIDPlayerQuery {
+	return &ScoreByIDPlayerQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesStringValues{at}}
 }
 
 // Player narrows the query to one {Player}.
-func (n ScoreByIDPlayerQuery) Player(player string) query.Query[Score, Score] {
+func (n *ScoreByIDPlayerQuery) Player(player string) *query.Query[Score, Score] {
 	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
 }
 
 type scoreNode = query.Node[Score]
 
-type scoreWinQuery struct{ scoreNode }
+type scoreWinMethods struct{ *scoreNode }
 
 // Query returns the query, which has more methods than these.
-func (n scoreWinQuery) Query() query.Query[Score, Win] {
+func (n *scoreWinMethods) Query() *query.Query[Score, Win] {
 	return mapperimpl.Query[Score, Win](n.scoreNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n scoreWinQuery) All(
+func (n *scoreWinMethods) All(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[Win, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n scoreWinQuery) Refs(
+func (n *scoreWinMethods) Refs(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Win], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n scoreWinQuery) Collect(
+func (n *scoreWinMethods) Collect(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) ([]Win, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n scoreWinQuery) Page(
+func (n *scoreWinMethods) Page(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) (*query.Page[Win], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n scoreWinQuery) Count(ctx context.Context, src query.Source[Score], options ...query.ReadOption) (int, error) {
+func (n *scoreWinMethods) Count(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n scoreWinQuery) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
+func (n *scoreWinMethods) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n scoreWinQuery) Filter(conditions ...field.Condition[Win]) query.Query[Score, Win] {
+func (n *scoreWinMethods) Filter(conditions ...field.Condition[Win]) *query.Query[Score, Win] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n scoreWinQuery) Project(fields ...field.Of[Win]) query.Query[Score, Win] {
+func (n *scoreWinMethods) Project(fields ...field.Of[Win]) *query.Query[Score, Win] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n scoreWinQuery) Limit(first int) query.Query[Score, Win] { return n.Query().Limit(first) }
+func (n *scoreWinMethods) Limit(first int) *query.Query[Score, Win] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n scoreWinQuery) Reverse() query.Query[Score, Win] { return n.Query().Reverse() }
+func (n *scoreWinMethods) Reverse() *query.Query[Score, Win] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n scoreWinQuery) After(page query.Cursor) query.Query[Score, Win] { return n.Query().After(page) }
+func (n *scoreWinMethods) After(page query.Cursor) *query.Query[Score, Win] {
+	return n.Query().After(page)
+}
+
+// ScoreWinQuery selects elements, and queries them.
+type ScoreWinQuery struct{ scoreWinMethods }
 
 type scoreWinItems struct {
-	scoreWinQuery
+	scoreWinMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n scoreWinItems) Add(element Win) mapper.Patch[Score] {
+func (n *scoreWinItems) Add(element Win) *mapper.Patch[Score] {
 	return mapperimpl.Add(n.scoreNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n scoreWinItems) Put(element Win) mapper.Patch[Score] {
+func (n *scoreWinItems) Put(element Win) *mapper.Patch[Score] {
 	return mapperimpl.Put(n.scoreNode, n.item, nil, element)
 }
 
-type scoreWinHours struct{ base scoreNode }
+type scoreWinHours struct{ base *scoreNode }
 
-func (n scoreWinHours) of(at scoreNode) query.Elements[Score, Win] {
-	return mapperimpl.Elements[Score, Win](at)
-}
+func (n *scoreWinHours) of(at *scoreNode) *ScoreWinQuery { return &ScoreWinQuery{scoreWinMethods{at}} }
 
 // Year selects the items of a year, in UTC or a location.
-func (n scoreWinHours) Year(year int, in ...*time.Location) query.Elements[Score, Win] {
+func (n *scoreWinHours) Year(year int, in ...*time.Location) *ScoreWinQuery {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Month selects the items of a month, in UTC or a location.
-func (n scoreWinHours) Month(year int, month time.Month, in ...*time.Location) query.Elements[Score, Win] {
+func (n *scoreWinHours) Month(year int, month time.Month, in ...*time.Location) *ScoreWinQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month)))
 }
 
 // Day selects the items of a day, in UTC or a location.
-func (n scoreWinHours) Day(year int, month time.Month, day int, in ...*time.Location) query.Elements[Score, Win] {
+func (n *scoreWinHours) Day(year int, month time.Month, day int, in ...*time.Location) *ScoreWinQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day))
 }
 
 // Hour selects the items of an hour, in UTC or a location.
-func (n scoreWinHours) Hour(
-	year int, month time.Month, day, hour int, in ...*time.Location,
-) query.Elements[Score, Win] {
+func (n *scoreWinHours) Hour(year int, month time.Month, day, hour int, in ...*time.Location) *ScoreWinQuery {
 	return n.of(mapperimpl.Period(n.base, in, year, int(month), day, hour))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n scoreWinHours) Between(from, to time.Time) query.Elements[Score, Win] {
+func (n *scoreWinHours) Between(from, to time.Time) *ScoreWinQuery {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n scoreWinHours) Before(to time.Time) query.Elements[Score, Win] {
+func (n *scoreWinHours) Before(to time.Time) *ScoreWinQuery {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n scoreWinHours) Since(from time.Time) scoreWinHoursSince {
-	return scoreWinHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *scoreWinHours) Since(from time.Time) *scoreWinHoursSince {
+	return &scoreWinHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type scoreWinHoursSince struct {
-	query.Elements[Score, Win]
-	times scoreWinHours
+	ScoreWinQuery
+	times *scoreWinHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n scoreWinHoursSince) Before(to time.Time) query.Elements[Score, Win] {
-	return n.times.Between(n.from, to)
-}
+func (n *scoreWinHoursSince) Before(to time.Time) *ScoreWinQuery { return n.times.Between(n.from, to) }
 
-type scoreEntitiesIndexQuery struct{ at scoreNode }
+type scoreEntitiesIndexQuery struct{ at *scoreNode }
 
 // Query returns the query, which has more methods than these.
-func (n scoreEntitiesIndexQuery) Query() query.Query[Score, Score] {
+func (n *scoreEntitiesIndexQuery) Query() *query.Query[Score, Score] {
 	return mapperimpl.Query[Score, Score](n.at)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n scoreEntitiesIndexQuery) All(
+func (n *scoreEntitiesIndexQuery) All(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[Score, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n scoreEntitiesIndexQuery) Refs(
+func (n *scoreEntitiesIndexQuery) Refs(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Score], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n scoreEntitiesIndexQuery) Collect(
+func (n *scoreEntitiesIndexQuery) Collect(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) ([]Score, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n scoreEntitiesIndexQuery) Page(
+func (n *scoreEntitiesIndexQuery) Page(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) (*query.Page[Score], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n scoreEntitiesIndexQuery) Count(
+func (n *scoreEntitiesIndexQuery) Count(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n scoreEntitiesIndexQuery) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
+func (n *scoreEntitiesIndexQuery) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n scoreEntitiesIndexQuery) Filter(conditions ...field.Condition[Score]) query.Query[Score, Score] {
+func (n *scoreEntitiesIndexQuery) Filter(conditions ...field.Condition[Score]) *query.Query[Score, Score] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n scoreEntitiesIndexQuery) Project(fields ...field.Of[Score]) query.Query[Score, Score] {
+func (n *scoreEntitiesIndexQuery) Project(fields ...field.Of[Score]) *query.Query[Score, Score] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n scoreEntitiesIndexQuery) Limit(first int) query.Query[Score, Score] {
+func (n *scoreEntitiesIndexQuery) Limit(first int) *query.Query[Score, Score] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n scoreEntitiesIndexQuery) Reverse() query.Query[Score, Score] { return n.Query().Reverse() }
+func (n *scoreEntitiesIndexQuery) Reverse() *query.Query[Score, Score] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n scoreEntitiesIndexQuery) After(page query.Cursor) query.Query[Score, Score] {
+func (n *scoreEntitiesIndexQuery) After(page query.Cursor) *query.Query[Score, Score] {
 	return n.Query().After(page)
 }
 
 // Fetch returns the query that also reads, from the table, the attributes that the index does not project.
-func (n scoreEntitiesIndexQuery) Fetch() query.Query[Score, Score] { return n.Query().Fetch() }
+func (n *scoreEntitiesIndexQuery) Fetch() *query.Query[Score, Score] { return n.Query().Fetch() }
 
 // Roots returns the query that reads only the root item of each entity.
-func (n scoreEntitiesIndexQuery) Roots() query.Query[Score, Score] { return n.Query().Roots() }
+func (n *scoreEntitiesIndexQuery) Roots() *query.Query[Score, Score] { return n.Query().Roots() }
 
-type scoreEntitiesIntValues struct{ base scoreNode }
+type scoreEntitiesIntValues struct{ base *scoreNode }
 
-func (n scoreEntitiesIntValues) of(at scoreNode) query.Query[Score, Score] {
+func (n *scoreEntitiesIntValues) of(at *scoreNode) *query.Query[Score, Score] {
 	return mapperimpl.Query[Score, Score](at)
 }
 
 // Between selects the items from one value to another, both included.
-func (n scoreEntitiesIntValues) Between(from, to int) query.Query[Score, Score] {
+func (n *scoreEntitiesIntValues) Between(from, to int) *query.Query[Score, Score] {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n scoreEntitiesIntValues) AtLeast(from int) query.Query[Score, Score] {
+func (n *scoreEntitiesIntValues) AtLeast(from int) *query.Query[Score, Score] {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n scoreEntitiesIntValues) AtMost(to int) query.Query[Score, Score] {
+func (n *scoreEntitiesIntValues) AtMost(to int) *query.Query[Score, Score] {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
 }
 
-type scoreEntitiesStringValues struct{ base scoreNode }
+type scoreEntitiesStringValues struct{ base *scoreNode }
 
-func (n scoreEntitiesStringValues) of(at scoreNode) query.Query[Score, Score] {
+func (n *scoreEntitiesStringValues) of(at *scoreNode) *query.Query[Score, Score] {
 	return mapperimpl.Query[Score, Score](at)
 }
 
 // Between selects the items from one value to another, both included.
-func (n scoreEntitiesStringValues) Between(from, to string) query.Query[Score, Score] {
+func (n *scoreEntitiesStringValues) Between(from, to string) *query.Query[Score, Score] {
 	return n.of(mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)))
 }
 
 // AtLeast selects the items at a value or above it.
-func (n scoreEntitiesStringValues) AtLeast(from string) query.Query[Score, Score] {
+func (n *scoreEntitiesStringValues) AtLeast(from string) *query.Query[Score, Score] {
 	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
 }
 
 // AtMost selects the items at a value or below it.
-func (n scoreEntitiesStringValues) AtMost(to string) query.Query[Score, Score] {
+func (n *scoreEntitiesStringValues) AtMost(to string) *query.Query[Score, Score] {
 	return n.of(mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
 }
 
 // BeginsWith selects the items whose text has the given beginning.
-func (n scoreEntitiesStringValues) BeginsWith(begin string) query.Query[Score, Score] {
+func (n *scoreEntitiesStringValues) BeginsWith(begin string) *query.Query[Score, Score] {
 	return n.of(mapperimpl.BeginsWith(n.base, begin))
 }
 
-type scoreWinIndexQuery struct{ at scoreNode }
+type scoreWinIndexQuery struct{ at *scoreNode }
 
 // Query returns the query, which has more methods than these.
-func (n scoreWinIndexQuery) Query() query.Query[Score, Win] {
+func (n *scoreWinIndexQuery) Query() *query.Query[Score, Win] {
 	return mapperimpl.Query[Score, Win](n.at)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n scoreWinIndexQuery) All(
+func (n *scoreWinIndexQuery) All(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[Win, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n scoreWinIndexQuery) Refs(
+func (n *scoreWinIndexQuery) Refs(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[Win], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n scoreWinIndexQuery) Collect(
+func (n *scoreWinIndexQuery) Collect(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) ([]Win, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n scoreWinIndexQuery) Page(
+func (n *scoreWinIndexQuery) Page(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) (*query.Page[Win], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n scoreWinIndexQuery) Count(
+func (n *scoreWinIndexQuery) Count(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n scoreWinIndexQuery) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
+func (n *scoreWinIndexQuery) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n scoreWinIndexQuery) Filter(conditions ...field.Condition[Win]) query.Query[Score, Win] {
+func (n *scoreWinIndexQuery) Filter(conditions ...field.Condition[Win]) *query.Query[Score, Win] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n scoreWinIndexQuery) Project(fields ...field.Of[Win]) query.Query[Score, Win] {
+func (n *scoreWinIndexQuery) Project(fields ...field.Of[Win]) *query.Query[Score, Win] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n scoreWinIndexQuery) Limit(first int) query.Query[Score, Win] { return n.Query().Limit(first) }
+func (n *scoreWinIndexQuery) Limit(first int) *query.Query[Score, Win] { return n.Query().Limit(first) }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n scoreWinIndexQuery) Reverse() query.Query[Score, Win] { return n.Query().Reverse() }
+func (n *scoreWinIndexQuery) Reverse() *query.Query[Score, Win] { return n.Query().Reverse() }
 
 // After returns the query that continues after a page, at its Next.
-func (n scoreWinIndexQuery) After(page query.Cursor) query.Query[Score, Win] {
+func (n *scoreWinIndexQuery) After(page query.Cursor) *query.Query[Score, Win] {
 	return n.Query().After(page)
 }
 
 // Fetch returns the query that also reads, from the table, the attributes that the index does not project.
-func (n scoreWinIndexQuery) Fetch() query.Query[Score, Win] { return n.Query().Fetch() }
+func (n *scoreWinIndexQuery) Fetch() *query.Query[Score, Win] { return n.Query().Fetch() }
 
-type scoreWinWeeks struct{ base scoreNode }
+type scoreWinWeeks struct{ base *scoreNode }
 
-func (n scoreWinWeeks) of(at scoreNode) query.Query[Score, Win] {
+func (n *scoreWinWeeks) of(at *scoreNode) *query.Query[Score, Win] {
 	return mapperimpl.Query[Score, Win](at)
 }
 
 // Year selects the items of a year, in UTC or a location.
-func (n scoreWinWeeks) Year(year int, in ...*time.Location) query.Query[Score, Win] {
+func (n *scoreWinWeeks) Year(year int, in ...*time.Location) *query.Query[Score, Win] {
 	return n.of(mapperimpl.Period(n.base, in, year))
 }
 
 // Week selects the items of an ISO 8601 week, which begins on Monday, in UTC or a location.
-func (n scoreWinWeeks) Week(year, week int, in ...*time.Location) query.Query[Score, Win] {
+func (n *scoreWinWeeks) Week(year, week int, in ...*time.Location) *query.Query[Score, Win] {
 	return n.of(mapperimpl.Week(n.base, in, year, week))
 }
 
 // Between selects the items from one time to another; the second is not included.
-func (n scoreWinWeeks) Between(from, to time.Time) query.Query[Score, Win] {
+func (n *scoreWinWeeks) Between(from, to time.Time) *query.Query[Score, Win] {
 	return n.of(mapperimpl.Times(n.base, &from, &to))
 }
 
 // Before selects the items before a time.
-func (n scoreWinWeeks) Before(to time.Time) query.Query[Score, Win] {
+func (n *scoreWinWeeks) Before(to time.Time) *query.Query[Score, Win] {
 	return n.of(mapperimpl.Times(n.base, nil, &to))
 }
 
 // Since selects the items at a time or later.
-func (n scoreWinWeeks) Since(from time.Time) scoreWinWeeksSince {
-	return scoreWinWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *scoreWinWeeks) Since(from time.Time) *scoreWinWeeksSince {
+	return &scoreWinWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
 type scoreWinWeeksSince struct {
-	query.Query[Score, Win]
-	times scoreWinWeeks
+	*query.Query[Score, Win]
+	times *scoreWinWeeks
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n scoreWinWeeksSince) Before(to time.Time) query.Query[Score, Win] {
+func (n *scoreWinWeeksSince) Before(to time.Time) *query.Query[Score, Win] {
 	return n.times.Between(n.from, to)
 }
 
 // LedgerByID selects the Ledger with the partition key LEDGER#{ID}.
-func LedgerByID(id string) LedgerKey {
-	return LedgerKey{mapperimpl.Entity[Ledger](mapperimpl.StringValue(id))}
+func LedgerByID(id string) *LedgerKey {
+	return &LedgerKey{mapperimpl.Entity[Ledger](mapperimpl.StringValue(id))}
 }
 
 // LedgerKey is the key of one Ledger. Its methods select parts of it.
-type LedgerKey struct{ ledgerNode }
+type LedgerKey struct{ *ledgerNode }
 
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
-func (n LedgerKey) Patch(changes ...field.Change[Ledger]) mapper.ItemPatch[Ledger, Ledger] {
+func (n *LedgerKey) Patch(changes ...field.Change[Ledger]) *mapper.ItemPatch[Ledger, Ledger] {
 	return mapperimpl.Patch(n.ledgerNode, changes)
 }
 
 // HEAD selects HEAD.
-func (n LedgerKey) HEAD() mapper.ItemNode[Ledger, Ledger] {
+func (n *LedgerKey) HEAD() *mapper.ItemNode[Ledger, Ledger] {
 	return mapperimpl.Item[Ledger, Ledger](mapperimpl.Items(n.ledgerNode, 0, 1), 0)
 }
 
 // Limits selects LIMITS.
-func (n LedgerKey) Limits() mapper.ItemNode[Ledger, Limits] {
+func (n *LedgerKey) Limits() *mapper.ItemNode[Ledger, Limits] {
 	return mapperimpl.Item[Ledger, Limits](mapperimpl.Items(n.ledgerNode, 1, 1), 1)
 }
 
 // Entries selects E#{N:04}.
-func (n LedgerKey) Entries() LedgerKeyEntries {
-	return LedgerKeyEntries{ledgerLedgerEntryItems{ledgerLedgerEntryQuery{mapperimpl.Items(n.ledgerNode, 2, 1)}, 2}}
+func (n *LedgerKey) Entries() *LedgerKeyEntries {
+	return &LedgerKeyEntries{ledgerLedgerEntryItems{ledgerLedgerEntryMethods{mapperimpl.Items(n.ledgerNode, 2, 1)}, 2}}
 }
 
 // LedgerKeyEntries is a selection that can be narrowed by {N:04}.
 type LedgerKeyEntries struct{ ledgerLedgerEntryItems }
 
 // N narrows the selection to one {N:04}.
-func (n LedgerKeyEntries) N(nValue int) mapper.ElementNode[Ledger, LedgerEntry] {
+func (n *LedgerKeyEntries) N(nValue int) *mapper.ItemNode[Ledger, LedgerEntry] {
 	return mapperimpl.Element[Ledger, LedgerEntry](mapperimpl.Next(n.ledgerNode, 2, mapperimpl.IntValue(nValue)), 2)
 }
 
 type ledgerNode = query.Node[Ledger]
 
-type ledgerLedgerEntryQuery struct{ ledgerNode }
+type ledgerLedgerEntryMethods struct{ *ledgerNode }
 
 // Query returns the query, which has more methods than these.
-func (n ledgerLedgerEntryQuery) Query() query.Query[Ledger, LedgerEntry] {
+func (n *ledgerLedgerEntryMethods) Query() *query.Query[Ledger, LedgerEntry] {
 	return mapperimpl.Query[Ledger, LedgerEntry](n.ledgerNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
-func (n ledgerLedgerEntryQuery) All(
+func (n *ledgerLedgerEntryMethods) All(
 	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
 ) iter.Seq2[LedgerEntry, error] {
 	return n.Query().All(ctx, src, options...)
 }
 
 // Refs yields what All does, with the field and the keys of each element.
-func (n ledgerLedgerEntryQuery) Refs(
+func (n *ledgerLedgerEntryMethods) Refs(
 	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
 ) iter.Seq2[query.Ref[LedgerEntry], error] {
 	return n.Query().Refs(ctx, src, options...)
 }
 
 // Collect returns all elements in order of their sort keys.
-func (n ledgerLedgerEntryQuery) Collect(
+func (n *ledgerLedgerEntryMethods) Collect(
 	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
 ) ([]LedgerEntry, error) {
 	return n.Query().Collect(ctx, src, options...)
 }
 
 // Page returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.
-func (n ledgerLedgerEntryQuery) Page(
+func (n *ledgerLedgerEntryMethods) Page(
 	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
 ) (*query.Page[LedgerEntry], error) {
 	return n.Query().Page(ctx, src, options...)
 }
 
 // Count returns the number of elements. It costs as much as reading them.
-func (n ledgerLedgerEntryQuery) Count(
+func (n *ledgerLedgerEntryMethods) Count(
 	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
 ) (int, error) {
 	return n.Query().Count(ctx, src, options...)
 }
 
 // Plan returns the query's requests and their cost. It sends nothing.
-func (n ledgerLedgerEntryQuery) Plan(src query.Source[Ledger], options ...query.ReadOption) (*query.Plan, error) {
+func (n *ledgerLedgerEntryMethods) Plan(src query.Source[Ledger], options ...query.ReadOption) (*query.Plan, error) {
 	return n.Query().Plan(src, options...)
 }
 
 // Filter returns the query of the elements that meet all conditions. DynamoDB also charges for the elements that it
 // filters out.
-func (n ledgerLedgerEntryQuery) Filter(conditions ...field.Condition[LedgerEntry]) query.Query[Ledger, LedgerEntry] {
+func (n *ledgerLedgerEntryMethods) Filter(
+	conditions ...field.Condition[LedgerEntry],
+) *query.Query[Ledger, LedgerEntry] {
 	return n.Query().Filter(conditions...)
 }
 
 // Project returns the query that reads only these fields. It saves transfer, but no RCU.
-func (n ledgerLedgerEntryQuery) Project(fields ...field.Of[LedgerEntry]) query.Query[Ledger, LedgerEntry] {
+func (n *ledgerLedgerEntryMethods) Project(fields ...field.Of[LedgerEntry]) *query.Query[Ledger, LedgerEntry] {
 	return n.Query().Project(fields...)
 }
 
 // Limit returns the query of the first elements. For Page it is the size of a page.
-func (n ledgerLedgerEntryQuery) Limit(first int) query.Query[Ledger, LedgerEntry] {
+func (n *ledgerLedgerEntryMethods) Limit(first int) *query.Query[Ledger, LedgerEntry] {
 	return n.Query().Limit(first)
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (n ledgerLedgerEntryQuery) Reverse() query.Query[Ledger, LedgerEntry] {
+func (n *ledgerLedgerEntryMethods) Reverse() *query.Query[Ledger, LedgerEntry] {
 	return n.Query().Reverse()
 }
 
 // After returns the query that continues after a page, at its Next.
-func (n ledgerLedgerEntryQuery) After(page query.Cursor) query.Query[Ledger, LedgerEntry] {
+func (n *ledgerLedgerEntryMethods) After(page query.Cursor) *query.Query[Ledger, LedgerEntry] {
 	return n.Query().After(page)
 }
 
+// LedgerLedgerEntryQuery selects elements, and queries them.
+type LedgerLedgerEntryQuery struct{ ledgerLedgerEntryMethods }
+
 type ledgerLedgerEntryItems struct {
-	ledgerLedgerEntryQuery
+	ledgerLedgerEntryMethods
 	item int
 }
 
 // Add returns a patch that adds an element. Its error is mapper.ErrExists if the element exists.
-func (n ledgerLedgerEntryItems) Add(element LedgerEntry) mapper.Patch[Ledger] {
+func (n *ledgerLedgerEntryItems) Add(element LedgerEntry) *mapper.Patch[Ledger] {
 	return mapperimpl.Add(n.ledgerNode, n.item, nil, element)
 }
 
 // Put returns a patch that adds or replaces an element.
-func (n ledgerLedgerEntryItems) Put(element LedgerEntry) mapper.Patch[Ledger] {
+func (n *ledgerLedgerEntryItems) Put(element LedgerEntry) *mapper.Patch[Ledger] {
 	return mapperimpl.Put(n.ledgerNode, n.item, nil, element)
 }
 
@@ -2047,9 +2057,9 @@ var LogFields = mapperimpl.Handles[LogHandles](logForm)
 
 // LogHandles is the type of LogFields.
 type LogHandles struct {
-	Name  field.String[Log, string]
-	Count field.Number[Log, int]
-	Extra field.Struct[Log, Extra]
+	Name  *field.String[Log, string]
+	Count *field.Number[Log, int]
+	Extra *field.Struct[Log, Extra]
 }
 
 // EventFields has the stored fields of an Event: for patches, conditions, filters and projections.
@@ -2057,8 +2067,8 @@ var EventFields = mapperimpl.Handles[EventHandles](eventForm)
 
 // EventHandles is the type of EventFields.
 type EventHandles struct {
-	At field.Time[Event, time.Time]
-	K  field.String[Event, string]
+	At *field.Time[Event, time.Time]
+	K  *field.String[Event, string]
 }
 
 // ListEventFields has the stored fields of a ListEvent: for patches, conditions, filters and projections.
@@ -2066,7 +2076,7 @@ var ListEventFields = mapperimpl.Handles[ListEventHandles](listEventForm)
 
 // ListEventHandles is the type of ListEventFields.
 type ListEventHandles struct {
-	N field.Number[ListEvent, int]
+	N *field.Number[ListEvent, int]
 }
 
 // ExtraFields has the stored fields of an Extra: for patches, conditions, filters and projections.
@@ -2074,8 +2084,8 @@ var ExtraFields = mapperimpl.Handles[ExtraHandles](extraForm)
 
 // ExtraHandles is the type of ExtraFields.
 type ExtraHandles struct {
-	A field.Number[Extra, int]
-	B field.String[Extra, string]
+	A *field.Number[Extra, int]
+	B *field.String[Extra, string]
 }
 
 // VisitFields has the stored fields of a Visit: for patches, conditions, filters and projections.
@@ -2083,8 +2093,8 @@ var VisitFields = mapperimpl.Handles[VisitHandles](visitForm)
 
 // VisitHandles is the type of VisitFields.
 type VisitHandles struct {
-	At   field.Key[Visit, time.Time]
-	Page field.String[Visit, string]
+	At   *field.Key[Visit, time.Time]
+	Page *field.String[Visit, string]
 }
 
 // TicketFields has the stored fields of a Ticket: for patches, conditions, filters and projections.
@@ -2092,7 +2102,7 @@ var TicketFields = mapperimpl.Handles[TicketHandles](ticketForm)
 
 // TicketHandles is the type of TicketFields.
 type TicketHandles struct {
-	Title field.String[Ticket, string]
+	Title *field.String[Ticket, string]
 }
 
 // NoteFields has the stored fields of a Note: for patches, conditions, filters and projections.
@@ -2100,7 +2110,7 @@ var NoteFields = mapperimpl.Handles[NoteHandles](noteForm)
 
 // NoteHandles is the type of NoteFields.
 type NoteHandles struct {
-	Text field.String[Note, string]
+	Text *field.String[Note, string]
 }
 
 // HappeningFields has the stored fields of a Happening: for patches, conditions, filters and projections.
@@ -2108,7 +2118,7 @@ var HappeningFields = mapperimpl.Handles[HappeningHandles](happeningForm)
 
 // HappeningHandles is the type of HappeningFields.
 type HappeningHandles struct {
-	Text field.String[Happening, string]
+	Text *field.String[Happening, string]
 }
 
 // ShelfFields has the stored fields of a Shelf: for patches, conditions, filters and projections.
@@ -2116,10 +2126,10 @@ var ShelfFields = mapperimpl.Handles[ShelfHandles](shelfForm)
 
 // ShelfHandles is the type of ShelfFields.
 type ShelfHandles struct {
-	Name    field.String[Shelf, string]
-	Level   field.Number[Shelf, uint]
-	Session field.Struct[Shelf, Session]
-	Notes   field.Struct[Shelf, Extra]
+	Name    *field.String[Shelf, string]
+	Level   *field.Number[Shelf, uint]
+	Session *field.Struct[Shelf, Session]
+	Notes   *field.Struct[Shelf, Extra]
 }
 
 // SessionFields has the stored fields of a Session: for patches, conditions, filters and projections.
@@ -2127,8 +2137,8 @@ var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
 
 // SessionHandles is the type of SessionFields.
 type SessionHandles struct {
-	Token field.String[Session, string]
-	Until field.Time[Session, time.Time]
+	Token *field.String[Session, string]
+	Until *field.Time[Session, time.Time]
 }
 
 // ScoreFields has the stored fields of a Score: for patches, conditions, filters and projections.
@@ -2136,10 +2146,10 @@ var ScoreFields = mapperimpl.Handles[ScoreHandles](scoreForm)
 
 // ScoreHandles is the type of ScoreFields.
 type ScoreHandles struct {
-	Game   field.String[Score, string]
-	Player field.String[Score, string]
-	Points field.Number[Score, int]
-	At     field.Time[Score, time.Time]
+	Game   *field.String[Score, string]
+	Player *field.String[Score, string]
+	Points *field.Number[Score, int]
+	At     *field.Time[Score, time.Time]
 }
 
 // WinFields has the stored fields of a Win: for patches, conditions, filters and projections.
@@ -2147,7 +2157,7 @@ var WinFields = mapperimpl.Handles[WinHandles](winForm)
 
 // WinHandles is the type of WinFields.
 type WinHandles struct {
-	Series field.String[Win, string]
+	Series *field.String[Win, string]
 }
 
 // LedgerFields has the stored fields of a Ledger: for patches, conditions, filters and projections.
@@ -2155,11 +2165,11 @@ var LedgerFields = mapperimpl.Handles[LedgerHandles](ledgerForm)
 
 // LedgerHandles is the type of LedgerFields.
 type LedgerHandles struct {
-	Sum    field.Value[Ledger, *big.Int]
-	Rate   field.Value[Ledger, big.Float]
-	Last   field.List[Ledger, *big.Int]
-	By     field.Map[Ledger, map[string]big.Float, string, field.Value[Ledger, big.Float]]
-	Limits field.Struct[Ledger, Limits]
+	Sum    *field.Value[Ledger, *big.Int]
+	Rate   *field.Value[Ledger, big.Float]
+	Last   *field.List[Ledger, *big.Int]
+	By     *field.Map[Ledger, map[string]big.Float, string, field.Value[Ledger, big.Float]]
+	Limits *field.Struct[Ledger, Limits]
 }
 
 // LimitsFields has the stored fields of a Limits: for patches, conditions, filters and projections.
@@ -2167,9 +2177,9 @@ var LimitsFields = mapperimpl.Handles[LimitsHandles](limitsForm)
 
 // LimitsHandles is the type of LimitsFields.
 type LimitsHandles struct {
-	Least field.Value[Limits, big.Int]
-	Most  field.Value[Limits, big.Int]
-	Share field.Value[Limits, *big.Float]
+	Least *field.Value[Limits, big.Int]
+	Most  *field.Value[Limits, big.Int]
+	Share *field.Value[Limits, *big.Float]
 }
 
 // LedgerEntryFields has the stored fields of a LedgerEntry: for patches, conditions, filters and projections.
@@ -2177,7 +2187,7 @@ var LedgerEntryFields = mapperimpl.Handles[LedgerEntryHandles](ledgerEntryForm)
 
 // LedgerEntryHandles is the type of LedgerEntryFields.
 type LedgerEntryHandles struct {
-	Amount field.Value[LedgerEntry, big.Int]
+	Amount *field.Value[LedgerEntry, big.Int]
 }
 
 var logForm = mapperimpl.Struct(mapperimpl.Funcs[Log]{},
@@ -2582,4 +2592,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
+const _, _ = mapperimpl.EnforceVersion(4 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 4)

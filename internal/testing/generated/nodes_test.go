@@ -92,15 +92,15 @@ func newLog(t *testing.T) (*mapper.Mapper[Log], []Event) {
 // period is a query by time, and what it has to find.
 type period struct {
 	name  string
-	query query.Query[Log, Event]
+	query *query.Query[Log, Event]
 	keeps func(time.Time) bool
 }
 
 // The nodes before a time, by their methods.
 type (
-	events = query.Elements[Log, Event]
+	events = *LogEventQuery
 	since  interface {
-		Query() query.Query[Log, Event]
+		Query() *query.Query[Log, Event]
 		Before(to time.Time) events
 	}
 	ranging[S since] interface {
@@ -269,7 +269,7 @@ func TestTimes(t *testing.T) {
 			}})
 	}
 	for _, p := range periods {
-		for _, q := range []query.Query[Log, Event]{p.query, p.query.Reverse()} {
+		for _, q := range []*query.Query[Log, Event]{p.query, p.query.Reverse()} {
 			got, err := q.Collect(ctx, logs)
 			if err != nil {
 				t.Fatalf("%s: %v", p.name, err)
@@ -311,7 +311,7 @@ func TestEmptyAndImpossiblePeriods(t *testing.T) {
 	if err != nil || len(e.Value.Nanos) != 0 {
 		t.Errorf("%v", err)
 	}
-	for name, q := range map[string]query.Query[Log, Event]{
+	for name, q := range map[string]*query.Query[Log, Event]{
 		"no such date: 2021-02-29": k.Nanos().Day(2021, time.February, 29).Query(),
 		"no such date: 2021-13-01": k.Nanos().Month(2021, 13).Query(),
 		"hour 24":                  k.Nanos().Hour(2021, time.May, 1, 24).Query(),
@@ -360,7 +360,7 @@ func TestSegmentsAndDelimiters(t *testing.T) {
 		Lists:   []ListEvent{{"Public", at, 1}, {"Public#", at, 2}, {"Pub", at, 3}, {"Public", at.AddDate(1, 0, 0), 4}},
 	})))(t)
 	k := LogByID("a#b")
-	names := func(q query.Query[Log, Event]) string {
+	names := func(q *query.Query[Log, Event]) string {
 		var out []string
 		for _, e := range must(q.Collect(ctx, logs))(t) {
 			out = append(out, e.K)
@@ -371,8 +371,8 @@ func TestSegmentsAndDelimiters(t *testing.T) {
 		{names(k.Address().Query()), "# 1 Book#1"},
 		{names(k.Book().Query()), "%23 2"},
 		{names(k.U().Query()), "# 1 Book#1 %23 2"},
-		{names(k.Address().K("Book#1").Query()), "Book#1"},
-		{names(k.Address().K("nothing").Query()), ""},
+		{names(query.Of[Event](k.Address().K("Book#1"))), "Book#1"},
+		{names(query.Of[Event](k.Address().K("nothing"))), ""},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)
@@ -393,7 +393,8 @@ func TestSegmentsAndDelimiters(t *testing.T) {
 	if got := must(LogByID("a").Book().Collect(ctx, logs))(t); len(got) != 0 {
 		t.Errorf("another partition: %v", got)
 	}
-	if _, err := k.Book().K("").Query().Collect(ctx, logs); err == nil || !strings.Contains(err.Error(), "{K}") {
+	if _, err := query.Of[Event](k.Book().K("")).Collect(ctx, logs); err == nil ||
+		!strings.Contains(err.Error(), "{K}") {
 		t.Errorf("an empty value: %v", err)
 	}
 	for ref, err := range k.U().Reverse().Limit(1).Refs(ctx, logs) {
@@ -405,7 +406,7 @@ func TestSegmentsAndDelimiters(t *testing.T) {
 }
 
 // pages reads all pages of a query of a size, and checks that no page is larger.
-func pages[T, E any](t *testing.T, m *mapper.Mapper[T], q query.Query[T, E], size int) (all []E) {
+func pages[T, E any](t *testing.T, m *mapper.Mapper[T], q *query.Query[T, E], size int) (all []E) {
 	t.Helper()
 	for n := 0; ; n++ {
 		p, err := q.Limit(size).Page(context.Background(), m)
@@ -431,11 +432,11 @@ func pages[T, E any](t *testing.T, m *mapper.Mapper[T], q query.Query[T, E], siz
 func TestPages(t *testing.T) {
 	ctx := context.Background()
 	logs, _ := newLog(t)
-	for _, q := range []query.Query[Log, Event]{
+	for _, q := range []*query.Query[Log, Event]{
 		LogByID("1").Nanos().Query(),
 		LogByID("1").Weeks().Between(instants()[2], instants()[9]).Query(),
 	} {
-		for _, q := range []query.Query[Log, Event]{q, q.Reverse()} {
+		for _, q := range []*query.Query[Log, Event]{q, q.Reverse()} {
 			want := must(q.Collect(ctx, logs))(t)
 			for _, size := range []int{0, 1, 2, 7, len(want), len(want) + 1} {
 				if got := pages(t, logs, q, size); gocmp.Diff(want, got) != "" {
@@ -452,7 +453,7 @@ func TestPages(t *testing.T) {
 		}
 		must(tickets.Save(ctx, tickets.New(ticket)))(t)
 	}
-	for _, q := range []query.Query[Ticket, Ticket]{TicketByQueue("q"), TicketByQueue("q").Reverse()} {
+	for _, q := range []*query.Query[Ticket, Ticket]{TicketByQueue("q"), TicketByQueue("q").Reverse()} {
 		want := must(q.Collect(ctx, tickets))(t)
 		if len(want) != 9 {
 			t.Fatalf("%d tickets", len(want))
@@ -476,7 +477,7 @@ func TestFlatTimes(t *testing.T) {
 	for i, d := range []time.Duration{0, 500 * time.Millisecond, time.Second, 1500 * time.Millisecond, time.Hour} {
 		must(visits.Save(ctx, visits.New(Visit{Site: "s", At: base.Add(d), User: fmt.Sprint("u", i), Page: "p"})))(t)
 	}
-	users := func(q query.Query[Visit, Visit]) string {
+	users := func(q *query.Query[Visit, Visit]) string {
 		var out []string
 		for _, v := range must(q.Collect(ctx, visits))(t) {
 			out = append(out, v.User)
@@ -556,7 +557,7 @@ func TestCursors(t *testing.T) {
 	if len(second.Items) != 1 || second.Items[0].K != "b" || second.RCU != 0.5 {
 		t.Errorf("%+v", second)
 	}
-	refused := func(name string, q query.Query[Log, Event], m *mapper.Mapper[Log]) {
+	refused := func(name string, q *query.Query[Log, Event], m *mapper.Mapper[Log]) {
 		t.Helper()
 		if p, err := q.Page(ctx, m); !errors.Is(err, query.ErrCursor) {
 			t.Errorf("%s: %+v, %v", name, p, err)
@@ -582,7 +583,7 @@ func TestCursors(t *testing.T) {
 
 // patch is any patch.
 type patch[T any] interface {
-	Exec(ctx context.Context, m *mapper.Mapper[T], options ...mapper.WriteOption) (*mapper.Receipt, error)
+	Exec(ctx context.Context, m query.Source[T], options ...mapper.WriteOption) (*mapper.Receipt, error)
 }
 
 // Patches write without reading, one item with one request, and name the unmet condition.

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
 )
 
 type patches[T any] interface {
-	Exec(context.Context, *mapper.Mapper[T], ...mapper.WriteOption) (*mapper.Receipt, error)
+	Exec(context.Context, query.Source[T], ...mapper.WriteOption) (*mapper.Receipt, error)
 }
 
 // A patch with the tag of the whole entity is written if each of its items is as in the tag, or missing

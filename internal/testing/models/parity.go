@@ -38,8 +38,7 @@ func generatedCodec(t *testing.T, model any, e *schema.Entity) codec.Model {
 		layout, _ := json.MarshalIndent(e.Layout(), "", " ")
 		t.Fatalf("the generated code has the layout %s, and the model %s: %s", got, e.Fingerprint(), layout)
 	}
-	return codec.New(e, c.Elem().FieldByName("Table").MethodByName("Untyped").Call(nil)[0].Interface().(*codec.Form),
-		nil)
+	return codec.New(e, c.Elem().FieldByName("Table").FieldByName("Form").Interface().(*codec.Form), nil)
 }
 
 // Parity is law 8 for one model, given by a pointer to it. For a number of random values, reflection
