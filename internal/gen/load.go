@@ -9,11 +9,14 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"golang.org/x/tools/go/gcexportdata"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -41,6 +44,8 @@ type Package struct {
 	find  *finder
 	types *types.Package
 	files []*sourceFile
+	// imports are the paths of the packages that the files import.
+	imports []string
 	// unread are the errors because of which the package could not be read whole.
 	unread []Diagnostic
 	// generated are the paths of the existing generated files.
@@ -77,55 +82,55 @@ func isGenerated(path string) bool {
 // parse, and the models must be readable. Load does not read generated files. The error is an error of
 // the patterns or of the go command; faults of models, and of files that do not parse, are diagnostics.
 func Load(ctx context.Context, cfg Config, patterns ...string) ([]*Package, error) {
-	l := &loader{fset: token.NewFileSet(), deps: map[string]*types.Package{}, done: map[string]*types.Package{}}
-	if err := l.list(ctx, cfg, patterns); err != nil {
+	l := &loader{fset: token.NewFileSet(), types: map[string]*types.Package{}, roots: map[string]*Package{}}
+	listed, err := l.list(ctx, cfg, patterns)
+	if err != nil {
 		return nil, err
+	}
+	for _, path := range sortedKeys(listed) {
+		l.roots[path] = l.parse(listed[path])
 	}
 	if err := l.imports(ctx, cfg); err != nil {
 		return nil, err
 	}
-	var out []*Package
-	for _, r := range l.roots {
-		out = append(out, l.check(r))
+	out := l.ordered()
+	for _, p := range out {
+		l.check(p)
 	}
-	embeddedElsewhere(out, l.module())
+	module := ""
+	for _, r := range listed {
+		if r.Module != nil {
+			module = r.Module.Dir
+		}
+	}
+	embeddedElsewhere(out, module)
 	return out, nil
 }
 
-// module is the folder of the packages' module, "" where there is none.
-func (l *loader) module() string {
-	for _, r := range l.roots {
-		if r.Module != nil {
-			return r.Module.Dir
-		}
-	}
-	return ""
-}
-
 type loader struct {
-	fset  *token.FileSet
-	roots []*packages.Package
-	// deps are the types of imported packages, done those of roots.
-	deps, done map[string]*types.Package
+	fset *token.FileSet
+	// roots are the packages that the patterns name, by their paths.
+	roots map[string]*Package
+	// types are the types of roots that are checked, and of the packages that they import.
+	types map[string]*types.Package
 }
-
-const listMode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedForTest |
-	packages.NeedModule
 
 // list finds the packages, and of each the variant with the most files: that with
-// its tests.
-func (l *loader) list(ctx context.Context, cfg Config, patterns []string) error {
+// its tests. It does not ask for their imports. The go command would also list the hundreds of packages that
+// generated code needs.
+func (l *loader) list(ctx context.Context, cfg Config, patterns []string) (map[string]*packages.Package, error) {
 	all, err := packages.Load(&packages.Config{
-		Context: ctx, Dir: cfg.Dir, Env: cfg.Env, BuildFlags: cfg.BuildFlags, Fset: l.fset, Mode: listMode, Tests: true,
+		Context: ctx, Dir: cfg.Dir, Env: cfg.Env, BuildFlags: cfg.BuildFlags, Fset: l.fset, Tests: true,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedForTest | packages.NeedModule,
 	}, patterns...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	best := map[string]*packages.Package{}
 	for _, p := range all {
 		if strings.HasSuffix(p.PkgPath, ".test") || len(p.GoFiles) == 0 {
 			if err := missing(p); err != nil {
-				return err
+				return nil, err
 			}
 			continue
 		}
@@ -134,27 +139,31 @@ func (l *loader) list(ctx context.Context, cfg Config, patterns []string) error 
 		}
 	}
 	if len(best) == 0 && len(all) == 0 {
-		return fmt.Errorf("the pattern %s matches no package: name a folder such as ./models, or ./... for all",
+		return nil, fmt.Errorf("the pattern %s matches no package: name a folder such as ./models, or ./... for all",
 			strings.Join(patterns, " "))
 	}
-	var order func(p *packages.Package)
-	seen := map[string]bool{}
-	order = func(p *packages.Package) { // imported roots come first
-		if seen[p.PkgPath] {
+	return best, nil
+}
+
+// ordered lists the roots, imported ones first.
+func (l *loader) ordered() []*Package {
+	var out []*Package
+	seen := map[*Package]bool{}
+	var add func(p *Package)
+	add = func(p *Package) {
+		if p == nil || seen[p] {
 			return
 		}
-		seen[p.PkgPath] = true
-		for _, path := range sortedKeys(p.Imports) {
-			if r := best[p.Imports[path].PkgPath]; r != nil {
-				order(r)
-			}
+		seen[p] = true
+		for _, path := range p.imports {
+			add(l.roots[path])
 		}
-		l.roots = append(l.roots, p)
+		out = append(out, p)
 	}
-	for _, path := range sortedKeys(best) {
-		order(best[path])
+	for _, path := range sortedKeys(l.roots) {
+		add(l.roots[path])
 	}
-	return nil
+	return out
 }
 
 // missing returns the error of a package that does not exist.
@@ -185,60 +194,62 @@ func sortedKeys[V any](m map[string]V) []string {
 // data.
 func (l *loader) imports(ctx context.Context, cfg Config) error {
 	want := map[string]bool{}
-	for _, r := range l.roots {
-		for _, p := range r.Imports {
-			want[p.PkgPath] = true
+	for _, p := range l.roots {
+		for _, path := range p.imports {
+			want[path] = l.roots[path] == nil && path != "C" && path != "unsafe"
 		}
 	}
-	for _, r := range l.roots {
-		delete(want, r.PkgPath)
-	}
-	delete(want, "C")
-	delete(want, "unsafe")
+	maps.DeleteFunc(want, func(_ string, wanted bool) bool { return !wanted })
 	if len(want) == 0 {
 		return nil
 	}
 	deps, err := packages.Load(&packages.Config{
 		Context: ctx, Dir: cfg.Dir, Env: cfg.Env, BuildFlags: cfg.BuildFlags, Fset: l.fset,
-		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedExportFile,
+		Mode: packages.NeedName | packages.NeedExportFile,
 	}, sortedKeys(want)...)
 	if err != nil {
 		return err
 	}
 	for _, p := range deps {
-		if p.Types != nil {
-			l.deps[p.PkgPath] = p.Types
+		if p.ExportFile == "" {
+			continue // it does not compile; the importer says so if a model needs it
+		}
+		if err := l.read(p); err != nil {
+			return fmt.Errorf("the export data of the package %s: %w", p.PkgPath, err)
 		}
 	}
 	return nil
 }
 
-// importer finds the packages that a root imports.
-type importer struct {
-	l    *loader
-	root *packages.Package
+// read reads the types of a package from its export data.
+func (l *loader) read(p *packages.Package) error {
+	f, err := os.Open(p.ExportFile)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r, err := gcexportdata.NewReader(f)
+	if err != nil {
+		return err
+	}
+	_, err = gcexportdata.Read(r, l.fset, l.types, p.PkgPath)
+	return err
 }
 
-func (i importer) Import(path string) (*types.Package, error) {
+// Import returns a package that a root imports.
+func (l *loader) Import(path string) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil
 	}
-	if p := i.root.Imports[path]; p != nil {
-		path = p.PkgPath
-	}
-	if p := i.l.done[path]; p != nil {
-		return p, nil
-	}
-	if p := i.l.deps[path]; p != nil {
+	if p := l.types[path]; p != nil && (p.Complete() || l.roots[path] != nil) {
 		return p, nil
 	}
 	return nil, fmt.Errorf("the package %s could not be loaded: see the errors of go build", path)
 }
 
-// check parses and type-checks a root, as far as it can be.
-func (l *loader) check(r *packages.Package) *Package {
+// parse parses the files of a root that are not generated.
+func (l *loader) parse(r *packages.Package) *Package {
 	p := &Package{Path: r.PkgPath, Name: r.Name, Dir: filepath.Dir(r.GoFiles[0]), fset: l.fset}
-	var files []*ast.File
 	for _, path := range r.GoFiles {
 		if isGenerated(path) {
 			p.generated = append(p.generated, path)
@@ -251,12 +262,25 @@ func (l *loader) check(r *packages.Package) *Package {
 		if f == nil {
 			continue
 		}
-		files = append(files, f)
 		p.files = append(p.files, &sourceFile{path, f})
+		for _, i := range f.Imports {
+			if path, err := strconv.Unquote(i.Path.Value); err == nil && !slices.Contains(p.imports, path) {
+				p.imports = append(p.imports, path)
+			}
+		}
+	}
+	return p
+}
+
+// check type-checks a root, as far as it can be.
+func (l *loader) check(p *Package) {
+	var files []*ast.File
+	for _, f := range p.files {
+		files = append(files, f.ast)
 	}
 	var first error
 	cfg := types.Config{
-		Importer: importer{l, r}, FakeImportC: true, IgnoreFuncBodies: true,
+		Importer: l, FakeImportC: true, IgnoreFuncBodies: true,
 		Error: func(err error) {
 			if first == nil {
 				first = err
@@ -265,12 +289,11 @@ func (l *loader) check(r *packages.Package) *Package {
 	}
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
 	p.otherPackage()
-	p.types, _ = cfg.Check(r.PkgPath, l.fset, files, info)
-	l.done[r.PkgPath] = p.types
+	p.types, _ = cfg.Check(p.Path, l.fset, files, info)
+	l.types[p.Path] = p.types
 	p.find = &finder{p: p, info: info, typeError: first}
 	if len(p.unread) == 0 {
 		p.find.find()
 	}
 	p.Diagnostics = sortDiagnostics(append(p.Diagnostics, p.unread...))
-	return p
 }
