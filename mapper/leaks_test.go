@@ -115,8 +115,8 @@ func replace(ctx context.Context, client *dynamodb.Client, table string, a item.
 func TestNoErrorContainsRefusedValues(t *testing.T) {
 	t.Parallel()
 	r := random(t)
-	refused := 0
-	for _, m := range family(r) {
+	refused, some := 0, family(r)
+	for _, m := range some {
 		f := newFixture(t, r, reflect.TypeOf(m).Elem())
 		keyed := map[string]bool{}
 		for _, o := range f.Schema.KeyFields {
@@ -147,8 +147,8 @@ func TestNoErrorContainsRefusedValues(t *testing.T) {
 			leaks.Error(t, err, "%s: save with %s spoilt", f.Schema.Label(), at)
 		})
 	}
-	if refused < 50 {
-		t.Errorf("%d saves were refused", refused)
+	if refused < 2*len(some) { // models with few fields have few values to spoil
+		t.Errorf("%d saves of %d models were refused", refused, len(some))
 	}
 }
 

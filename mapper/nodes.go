@@ -11,18 +11,17 @@ import (
 // is the type of its record: the model, the struct that is spread over the item, or the element.
 type ItemNode[T, R any] struct {
 	*node[T]
-	// item is the change that deletes the item. Other changes have its item and values.
-	item expr.Change
+	of expr.Target
 }
 
 // Patch changes fields of the item. An element must exist.
 func (n *ItemNode[T, R]) Patch(changes ...field.Change[R]) *ItemPatch[T, R] {
-	return newItemPatch(n.node, n.item, changes)
+	return newItemPatch(n.node, n.of.Removal(), changes)
 }
 
 // Delete deletes the item. An element must exist. A root is deleted with its entity only, by
 // Mapper.Delete.
-func (n *ItemNode[T, R]) Delete() *Patch[T] { return newPatch(n.node, n.item) }
+func (n *ItemNode[T, R]) Delete() *Patch[T] { return newPatch(n.node, n.of.Removal()) }
 
 // InternalOf is Internal with the types of a model and a record. Generated code calls it through package
 // mapperimpl.
@@ -30,9 +29,9 @@ type InternalOf[T, R any] = internalOf[T, R]
 
 type internalOf[T, R any] struct{}
 
-// Item returns the node of one item. remove is the change that deletes it.
-func (*internalOf[T, R]) Item(_ door.Key, n *query.Node[T], remove expr.Change) *ItemNode[T, R] {
-	return &ItemNode[T, R]{n, remove}
+// Item returns the node of one item.
+func (*internalOf[T, R]) Item(_ door.Key, n *query.Node[T], of expr.Target) *ItemNode[T, R] {
+	return &ItemNode[T, R]{n, of}
 }
 
 // InternalFor is Internal with the type of a model.

@@ -43,6 +43,23 @@ func (c Change) Under(outer Field, part func(rec any) any) Change {
 	return c
 }
 
+// Target is the item of a node. Values are the placeholder values in the key of an element, nil for an item of
+// fields. Part is described at [Change].
+type Target struct {
+	Item   int
+	Part   bool
+	Values []key.Value
+}
+
+// Removal returns the change that deletes the item. Other changes of the item have its Item, Part and Values.
+func (t Target) Removal() Change {
+	c := Change{Kind: Delete, Item: t.Item, Part: t.Part, Values: t.Values}
+	if t.Values != nil {
+		c.Kind = RemoveElement
+	}
+	return c
+}
+
 // Change is one change of a patch.
 type Change struct {
 	Kind Kind

@@ -79,20 +79,20 @@ func Query[T, E any](n *query.Node[T]) *query.Query[T, E] { return query.Of[E](n
 // spread over the item.
 func Item[T, R any](n *query.Node[T], item int) *mapper.ItemNode[T, R] {
 	part := reflect.TypeFor[T]() != reflect.TypeFor[R]()
-	return new(mapper.InternalOf[T, R]).Item(door.Key{}, n, expr.Change{Kind: expr.Delete, Item: item, Part: part})
+	return new(mapper.InternalOf[T, R]).Item(door.Key{}, n, expr.Target{Item: item, Part: part})
 }
 
 // Element returns the node of one element. n has the values of all placeholders.
 func Element[T, E any](n *query.Node[T], item int) *mapper.ItemNode[T, E] {
-	return new(mapper.InternalOf[T, E]).Item(door.Key{}, n, removal(spec(n), item))
+	return new(mapper.InternalOf[T, E]).Item(door.Key{}, n, element(spec(n), item))
 }
 
-func removal(s selection.Selection, item int) expr.Change {
-	c := expr.Change{Kind: expr.RemoveElement, Item: item, Values: []key.Value{}}
+func element(s selection.Selection, item int) expr.Target {
+	t := expr.Target{Item: item, Values: []key.Value{}}
 	if len(s.Targets) == 1 {
-		c.Values = append(c.Values, s.Targets[0].Values...)
+		t.Values = append(t.Values, s.Targets[0].Values...)
 	}
-	return c
+	return t
 }
 
 // Patch returns a patch of an entity's fields.
