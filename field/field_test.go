@@ -68,8 +68,8 @@ var wishes = struct {
 	Hash    *field.Bytes[wish, []byte]
 	Tags    *field.Set[wish, string]
 	Lines   *field.List[wish, string]
-	Counts  *field.Map[wish, map[string]int8, string, field.Number[wish, int8]]
-	Homes   *field.Map[wish, map[title]address, title, field.Struct[wish, address]]
+	Counts  *field.Map[wish, map[string]int8, string, *field.Number[wish, int8]]
+	Homes   *field.Map[wish, map[title]address, title, *field.Struct[wish, address]]
 	Note    *field.Value[wish, *string]
 	Home    *field.Struct[wish, address]
 	Other   *field.Struct[wish, address]
@@ -87,10 +87,10 @@ var wishes = struct {
 		mapperimpl.Slice[[]string](mapperimpl.String[string]())),
 	Lines: handmade.List("Lines", "", func(w *wish) *lines { return &w.Lines },
 		mapperimpl.Slice[lines](mapperimpl.String[string]())),
-	Counts: handmade.Map[field.Number[wish, int8]]("Counts", "counts",
+	Counts: handmade.Map[*field.Number[wish, int8]]("Counts", "counts",
 		func(w *wish) *map[string]int8 { return &w.Counts },
 		mapperimpl.Map[map[string]int8](mapperimpl.Numeric[int8]())),
-	Homes: handmade.Map[field.Struct[wish, address]]("Homes", "", func(w *wish) *map[title]address { return &w.Homes },
+	Homes: handmade.Map[*field.Struct[wish, address]]("Homes", "", func(w *wish) *map[title]address { return &w.Homes },
 		mapperimpl.Map[map[title]address](addressForm)),
 	Note: handmade.Value("Note", "", func(w *wish) **string { return &w.Note },
 		mapperimpl.Pointer(mapperimpl.String[string]())),

@@ -1,14 +1,15 @@
 package field
 
 import (
+	"reflect"
 	"unicode/utf8"
 
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/expr"
 )
 
-// Map is the handle of a map inside an attribute. M is its type, K the type of its keys, and H the
-// handle of an entry. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual,
+// Map is the handle of a map inside an attribute. M is its type, K the type of its keys, and H that of
+// the handle of an entry, which is a pointer. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual,
 // In, Exists, Absent.
 type Map[R, M any, K comparable, H any] struct{ value[R, M] }
 
@@ -16,16 +17,19 @@ type Map[R, M any, K comparable, H any] struct{ value[R, M] }
 // stored, or creates the map with that entry.
 //
 //go:noinline
-func (h *Map[R, M, K, H]) Key(k K) *H {
-	e := new(H)
-	any(e).(binder).bind(h.is.at(k))
-	return e
-}
+func (h *Map[R, M, K, H]) Key(k K) H { return h.is.entryIn(reflect.TypeFor[H](), k).(H) }
 
 // Size is the number of entries, for comparisons.
 //
 //go:noinline
 func (h *Map[R, M, K, H]) Size() *Size[R] { return &Size[R]{&h.is} }
+
+// entryIn returns the handle of an entry, of the given type.
+func (h *handle) entryIn(t reflect.Type, k any) any {
+	e := reflect.New(t.Elem()).Interface()
+	e.(binder).bind(h.at(k))
+	return e
+}
 
 // at returns the handle of an entry.
 func (h *handle) at(k any) handle {

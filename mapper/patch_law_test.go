@@ -26,11 +26,11 @@ var innerForm = mapperimpl.Struct(mapperimpl.Funcs[inner]{}, handmade.Row(innerF
 var innerFields = struct {
 	City *field.String[inner, string]
 	N    *field.Number[inner, int]
-	Deep *field.Map[inner, map[string]string, string, field.String[inner, string]]
+	Deep *field.Map[inner, map[string]string, string, *field.String[inner, string]]
 }{
 	handmade.String("City", "city", func(v *inner) *string { return &v.City }),
 	handmade.Number("N", "", func(v *inner) *int { return &v.N }),
-	handmade.Map[field.String[inner, string]]("Deep", "", func(v *inner) *map[string]string { return &v.Deep },
+	handmade.Map[*field.String[inner, string]]("Deep", "", func(v *inner) *map[string]string { return &v.Deep },
 		mapperimpl.Map[map[string]string](mapperimpl.String[string]())),
 }
 
@@ -47,7 +47,7 @@ var cellFields = struct {
 	Tags   *field.Set[cells, string]
 	Primes *field.Set[cells, int]
 	Lines  *field.List[cells, string]
-	Counts *field.Map[cells, map[string]int, string, field.Number[cells, int]]
+	Counts *field.Map[cells, map[string]int, string, *field.Number[cells, int]]
 	Inner  *field.Struct[cells, inner]
 	Far    *field.Struct[cells, inner]
 	Left   *field.String[cells, string]
@@ -68,7 +68,7 @@ var cellFields = struct {
 		mapperimpl.Slice[[]int](mapperimpl.Numeric[int]())),
 	handmade.List("Lines", "", func(v *cells) *[]string { return &v.Lines },
 		mapperimpl.Slice[[]string](mapperimpl.String[string]())),
-	handmade.Map[field.Number[cells, int]]("Counts", "", func(v *cells) *map[string]int { return &v.Counts },
+	handmade.Map[*field.Number[cells, int]]("Counts", "", func(v *cells) *map[string]int { return &v.Counts },
 		mapperimpl.Map[map[string]int](mapperimpl.Numeric[int]())),
 	handmade.Struct("Inner", "", func(v *cells) *inner { return &v.Inner }, innerForm),
 	handmade.StructPointer("Far", "", func(v *cells) **inner { return &v.Far }, innerForm),

@@ -565,7 +565,7 @@ type PlayerHandles struct {
 	Score   *field.Struct[Player, Score]
 	Avatar  *field.Struct[Player, Avatar]
 	Session *field.Struct[Player, Session]
-	Notes   *field.Map[Player, map[string]string, string, field.String[Player, string]]
+	Notes   *field.Map[Player, map[string]string, string, *field.String[Player, string]]
 	Home    *field.Struct[Player, Address]
 	Rank    *field.Number[Player, int]
 }

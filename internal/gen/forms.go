@@ -124,7 +124,7 @@ func (g *generator) entryOf(s types.Type, t *schema.Type) code {
 	case ok:
 		kind = l.Handle
 	}
-	return of(fieldOf(kind), s, goType(t))
+	return code{"*", of(fieldOf(kind), s, goType(t))}
 }
 
 // isTable reports whether a type's form is the table of a struct.

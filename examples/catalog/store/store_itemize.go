@@ -307,7 +307,7 @@ type ProductHandles struct {
 	Price       *field.Number[Product, float64]
 	Quantity    *field.Number[Product, int]
 	Dimensions  *field.String[Product, string]
-	Tracks      *field.Map[Product, map[int]string, int, field.String[Product, string]]
+	Tracks      *field.Map[Product, map[int]string, int, *field.String[Product, string]]
 	Image       *field.Value[Product, blob.Value[[]byte]]
 }
 

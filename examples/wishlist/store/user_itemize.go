@@ -533,7 +533,7 @@ var ProfileDocumentFields = mapperimpl.Handles[ProfileDocumentHandles](profileDo
 // ProfileDocumentHandles is the type of ProfileDocumentFields.
 type ProfileDocumentHandles struct {
 	Email  *field.String[ProfileDocument, string]
-	Values *field.Map[ProfileDocument, map[string]string, string, field.String[ProfileDocument, string]]
+	Values *field.Map[ProfileDocument, map[string]string, string, *field.String[ProfileDocument, string]]
 }
 
 var userForm = mapperimpl.Struct(mapperimpl.Funcs[User]{},

@@ -2168,7 +2168,7 @@ type LedgerHandles struct {
 	Sum    *field.Value[Ledger, *big.Int]
 	Rate   *field.Value[Ledger, big.Float]
 	Last   *field.List[Ledger, *big.Int]
-	By     *field.Map[Ledger, map[string]big.Float, string, field.Value[Ledger, big.Float]]
+	By     *field.Map[Ledger, map[string]big.Float, string, *field.Value[Ledger, big.Float]]
 	Limits *field.Struct[Ledger, Limits]
 }
 
