@@ -40,7 +40,7 @@ type internalFor[T any] struct{}
 
 // Source returns a value that makes a mapper a [Source] when it is embedded. Queries run with r.
 func (*internalFor[T]) Source(_ door.Key, r search.Runner) InternalSource[T] {
-	return InternalSource[T]{running{r}}
+	return InternalSource[T]{r}
 }
 
 // Key returns the key of an entity.
@@ -58,11 +58,6 @@ func (*internalFor[T]) Index(_ door.Key, s selection.Selection,
 // InternalSource makes a mapper a [Source] when it is embedded.
 type InternalSource[T any] = internalSource[T]
 
-type internalSource[T any] struct{ running }
+type internalSource[T any] struct{ runner search.Runner }
 
-func (*internalSource[T]) source(*T) {}
-
-// running runs queries.
-type running struct{ by search.Runner }
-
-func (r *running) runner() search.Runner { return r.by }
+func (s *internalSource[T]) source(*T) search.Runner { return s.runner }

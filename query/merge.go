@@ -20,15 +20,15 @@ type Bound struct {
 // projection of its own.
 //
 //go:noinline
-func (q *Query[T, E]) On(src Source[T]) Bound { return Bound{q.is.merged(src), anyRef[E]} }
+func (q *Query[T, E]) On(src Source[T]) Bound { return Bound{q.is.merged(runnerOf(src)), anyRef[E]} }
 
-func (d *definition) merged(src runs) func(options []ReadOption) (*run, error) {
+func (d *definition) merged(runner search.Runner) func(options []ReadOption) (*run, error) {
 	return func(options []ReadOption) (*run, error) {
 		if d.limit != 0 || d.after != "" || d.reverse {
 			return nil, errors.New("a query within Merge has its own Limit, After or Reverse: leave them out, " +
 				"and call Limit and Reverse on the merged query")
 		}
-		return d.on(src, options)
+		return d.on(runner, options)
 	}
 }
 

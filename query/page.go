@@ -30,7 +30,7 @@ type Page[E any] struct {
 //
 //go:noinline
 func (q *Query[T, E]) Page(ctx context.Context, src Source[T], options ...ReadOption) (*Page[E], error) {
-	hits, next, rcu, err := q.is.page(ctx, src, options)
+	hits, next, rcu, err := q.is.page(ctx, runnerOf(src), options)
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +41,14 @@ func (q *Query[T, E]) Page(ctx context.Context, src Source[T], options ...ReadOp
 	return p, nil
 }
 
-func (d *definition) page(ctx context.Context, src runs, options []ReadOption) ([]search.Hit, Cursor, float64, error) {
-	x, err := d.on(src, options)
+func (d *definition) page(ctx context.Context, runner search.Runner, options []ReadOption) (
+	hits []search.Hit, next Cursor, rcu float64, err error,
+) {
+	x, err := d.on(runner, options)
 	if err != nil {
 		return nil, "", 0, err
 	}
 	defer x.end()
-	hits, next, err := x.Runner.Page(ctx, x.request, &x.usage)
-	return hits, Cursor(next), x.usage.Consumed, err
+	hits, after, err := x.Runner.Page(ctx, x.request, &x.usage)
+	return hits, Cursor(after), x.usage.Consumed, err
 }

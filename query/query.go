@@ -169,17 +169,14 @@ type run struct {
 }
 
 // on prepares the query to run on a mapper.
-func (d *definition) on(src runs, options []ReadOption) (*run, error) {
+func (d *definition) on(runner search.Runner, options []ReadOption) (*run, error) {
 	if d.err != nil {
 		return nil, errors.Join(d.err, d.spec.Err)
 	}
-	x := &run{}
-	if !isNil(src) {
-		x.Runner = src.runner()
-	}
-	if x.Runner == nil {
+	if runner == nil {
 		return nil, errNothing
 	}
+	x := &run{Runner: runner}
 	for _, o := range options {
 		if o != nil {
 			o.read(&x.settings)
@@ -210,7 +207,7 @@ func (x *run) end() { x.Deliver(x.settings, &x.usage) }
 //go:noinline
 func (q *Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
-		for hit, err := range q.is.hits(ctx, src, options) {
+		for hit, err := range q.is.hits(ctx, runnerOf(src), options) {
 			var e E
 			if err == nil {
 				e = *hit.Value.(*E)
@@ -223,9 +220,11 @@ func (q *Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOpt
 }
 
 // hits runs the query. An error ends it.
-func (d *definition) hits(ctx context.Context, src runs, options []ReadOption) iter.Seq2[search.Hit, error] {
+func (d *definition) hits(ctx context.Context, runner search.Runner, options []ReadOption) iter.Seq2[search.Hit,
+	error,
+] {
 	return func(yield func(search.Hit, error) bool) {
-		x, err := d.on(src, options)
+		x, err := d.on(runner, options)
 		if err != nil {
 			yield(search.Hit{}, err)
 			return
@@ -263,7 +262,7 @@ func (q *Query[T, E]) Collect(ctx context.Context, src Source[T], options ...Rea
 		}
 		return made
 	}
-	for hit, err := range d.hits(ctx, src, options) {
+	for hit, err := range d.hits(ctx, runnerOf(src), options) {
 		if err != nil {
 			return nil, err
 		}
@@ -299,7 +298,7 @@ type Ref[E any] struct {
 //go:noinline
 func (q *Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[Ref[E], error] {
 	return func(yield func(Ref[E], error) bool) {
-		for hit, err := range q.is.hits(ctx, src, options) {
+		for hit, err := range q.is.hits(ctx, runnerOf(src), options) {
 			var ref Ref[E]
 			if err == nil {
 				ref, err = refOf[E](hit)
@@ -316,11 +315,11 @@ func (q *Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOp
 //
 //go:noinline
 func (q *Query[T, E]) Count(ctx context.Context, src Source[T], options ...ReadOption) (int, error) {
-	return q.is.count(ctx, src, options)
+	return q.is.count(ctx, runnerOf(src), options)
 }
 
-func (d *definition) count(ctx context.Context, src runs, options []ReadOption) (n int, err error) {
-	x, err := d.on(src, options)
+func (d *definition) count(ctx context.Context, runner search.Runner, options []ReadOption) (n int, err error) {
+	x, err := d.on(runner, options)
 	if err != nil {
 		return 0, err
 	}
@@ -348,11 +347,11 @@ type Plan struct {
 //
 //go:noinline
 func (q *Query[T, E]) Plan(src Source[T], options ...ReadOption) (*Plan, error) {
-	return q.is.plan(src, options)
+	return q.is.plan(runnerOf(src), options)
 }
 
-func (d *definition) plan(src runs, options []ReadOption) (*Plan, error) {
-	x, err := d.on(src, options)
+func (d *definition) plan(runner search.Runner, options []ReadOption) (*Plan, error) {
+	x, err := d.on(runner, options)
 	if err != nil {
 		return nil, err
 	}
@@ -367,11 +366,11 @@ func (d *definition) plan(src runs, options []ReadOption) (*Plan, error) {
 //
 //go:noinline
 func (q *Query[T, E]) Input(src Source[T], options ...ReadOption) (*dynamodb.QueryInput, error) {
-	return q.is.input(src, options)
+	return q.is.input(runnerOf(src), options)
 }
 
-func (d *definition) input(src runs, options []ReadOption) (*dynamodb.QueryInput, error) {
-	x, err := d.on(src, options)
+func (d *definition) input(runner search.Runner, options []ReadOption) (*dynamodb.QueryInput, error) {
+	x, err := d.on(runner, options)
 	if err != nil {
 		return nil, err
 	}

@@ -3,13 +3,15 @@ package query
 import "github.com/itemize/itemize/internal/search"
 
 // Source runs queries: a *mapper.Mapper[T].
-type Source[T any] interface {
-	source(*T)
-	runs
-}
+type Source[T any] interface{ source(*T) search.Runner }
 
-// runs is a Source without its type.
-type runs interface{ runner() search.Runner }
+// runnerOf returns what runs queries, nil for a mapper that is nil or that New did not make.
+func runnerOf[T any](src Source[T]) search.Runner {
+	if isNil(src) {
+		return nil
+	}
+	return src.source(nil)
+}
 
 // ReadOption is an option of a read: mapper.Strong, ReceiptTo, Concurrency, Memory, SkipMissing.
 type ReadOption interface{ read(*search.Settings) }

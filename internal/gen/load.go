@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,7 +18,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/tools/go/gcexportdata"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -111,8 +112,9 @@ type loader struct {
 	fset *token.FileSet
 	// roots are the packages that the patterns name, by their paths.
 	roots map[string]*Package
-	// types are the types of roots that are checked, and of the packages that they import.
+	// types are the types of the roots that are checked, and deps has those of the packages that they import.
 	types map[string]*types.Package
+	deps  types.Importer
 }
 
 // list finds the packages, and of each the variant with the most files: that with
@@ -200,40 +202,26 @@ func (l *loader) imports(ctx context.Context, cfg Config) error {
 		}
 	}
 	maps.DeleteFunc(want, func(_ string, wanted bool) bool { return !wanted })
-	if len(want) == 0 {
-		return nil
-	}
-	deps, err := packages.Load(&packages.Config{
-		Context: ctx, Dir: cfg.Dir, Env: cfg.Env, BuildFlags: cfg.BuildFlags, Fset: l.fset,
-		Mode: packages.NeedName | packages.NeedExportFile,
-	}, sortedKeys(want)...)
-	if err != nil {
-		return err
-	}
-	for _, p := range deps {
-		if p.ExportFile == "" {
-			continue // it does not compile; the importer says so if a model needs it
+	files := map[string]string{}
+	if len(want) > 0 { // no pattern would mean the folder
+		deps, err := packages.Load(&packages.Config{
+			Context: ctx, Dir: cfg.Dir, Env: cfg.Env, BuildFlags: cfg.BuildFlags, Fset: l.fset,
+			Mode: packages.NeedName | packages.NeedExportFile,
+		}, sortedKeys(want)...)
+		if err != nil {
+			return err
 		}
-		if err := l.read(p); err != nil {
-			return fmt.Errorf("the export data of the package %s: %w", p.PkgPath, err)
+		for _, p := range deps {
+			files[p.PkgPath] = p.ExportFile
 		}
 	}
+	l.deps = importer.ForCompiler(l.fset, "gc", func(path string) (io.ReadCloser, error) {
+		if files[path] == "" {
+			return nil, fmt.Errorf("the package %s could not be loaded: see the errors of go build", path)
+		}
+		return os.Open(files[path])
+	})
 	return nil
-}
-
-// read reads the types of a package from its export data.
-func (l *loader) read(p *packages.Package) error {
-	f, err := os.Open(p.ExportFile)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	r, err := gcexportdata.NewReader(f)
-	if err != nil {
-		return err
-	}
-	_, err = gcexportdata.Read(r, l.fset, l.types, p.PkgPath)
-	return err
 }
 
 // Import returns a package that a root imports.
@@ -241,10 +229,10 @@ func (l *loader) Import(path string) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil
 	}
-	if p := l.types[path]; p != nil && (p.Complete() || l.roots[path] != nil) {
+	if p := l.types[path]; p != nil {
 		return p, nil
 	}
-	return nil, fmt.Errorf("the package %s could not be loaded: see the errors of go build", path)
+	return l.deps.Import(path)
 }
 
 // parse parses the files of a root that are not generated.
