@@ -9,8 +9,8 @@ import (
 )
 
 // Map is the handle of a map inside an attribute. M is its type, K the type of its keys, and H that of
-// the handle of an entry, which is a pointer. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual,
-// In, Exists, Absent.
+// the handle of an entry, which is a pointer. It also has the methods of [Value]: Set, SetIfAbsent,
+// Remove, Equal, NotEqual, In, Exists, Absent.
 type Map[R, M any, K comparable, H any] struct{ value[R, M] }
 
 // Key returns the handle of the entry with a key. A change of the entry requires that the map is
