@@ -1,6 +1,8 @@
 package field
 
 import (
+	"fmt"
+
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/itemize/itemize/internal/codec"
@@ -10,14 +12,14 @@ import (
 // Condition is a condition on a record of the type R: on the attributes of its item.
 type Condition[R any] struct{ condition expr.Condition }
 
-// And returns the condition that all conditions hold.
-func And[R any](first Condition[R], more ...Condition[R]) Condition[R] {
-	return Condition[R]{expr.And(untyped(first, more)...)}
+// And returns the condition that all conditions hold. At least one is required.
+func And[R any](conditions ...Condition[R]) Condition[R] {
+	return Condition[R]{expr.And(untyped("And", conditions)...)}
 }
 
-// Or returns the condition that at least one of the conditions holds.
-func Or[R any](first Condition[R], more ...Condition[R]) Condition[R] {
-	return Condition[R]{expr.Or(untyped(first, more)...)}
+// Or returns the condition that at least one of the conditions holds. At least one is required.
+func Or[R any](conditions ...Condition[R]) Condition[R] {
+	return Condition[R]{expr.Or(untyped("Or", conditions)...)}
 }
 
 // Not returns the condition that c does not hold.
@@ -28,10 +30,13 @@ func Raw[R any](c expression.ConditionBuilder) Condition[R] {
 	return Condition[R]{expr.Raw(c)}
 }
 
-func untyped[R any](first Condition[R], more []Condition[R]) []expr.Condition {
-	all := []expr.Condition{first.checked()}
-	for _, o := range more {
-		all = append(all, o.checked())
+func untyped[R any](function string, conditions []Condition[R]) []expr.Condition {
+	if len(conditions) == 0 {
+		return []expr.Condition{expr.Failed(fmt.Errorf("field.%s of no conditions: pass at least one", function))}
+	}
+	all := make([]expr.Condition, len(conditions))
+	for i := range conditions {
+		all[i] = conditions[i].checked()
 	}
 	return all
 }

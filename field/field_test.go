@@ -357,6 +357,7 @@ func TestNothingMade(t *testing.T) {
 	var handle field.String[record, string]
 	for name, c := range map[string]field.Condition[record]{
 		"zero": none, "not zero": field.Not(none), "zero or zero": field.Or(none, none), "no field": handle.Equal("a"),
+		"no conditions": field.And[record](), "none of no conditions": field.Or[record](),
 		"no field, there": handle.Exists(), "no field, less": handle.Less("a"),
 		"no field, between": handle.Between("a", "b"),
 	} {

@@ -1,6 +1,7 @@
 package field
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -47,7 +48,7 @@ func (h *handle) fieldPath() expr.Field {
 }
 
 // name returns the field's name for messages.
-func (h *handle) name() string { return h.fieldPath().Shown() }
+func (h *handle) name() string { return cmp.Or(h.fieldPath().Shown(), "no field") }
 
 // put sets the field at p to the value at v.
 func (h *handle) put(p, v any) {
@@ -204,10 +205,23 @@ func (h *handle) set(v any) expr.Change { return h.setting(expr.Set, v) }
 
 func (h *handle) setting(kind expr.Kind, v any) expr.Change {
 	c := h.changing(kind, v)
-	if h.row.At != nil {
-		row, put := h.row, h.put
-		c.Apply = func(rec any) { put(row.At(rec), v) }
+	if c.Err == nil && h.row.At != nil {
+		row, own := h.row, h.copied(v)
+		c.Apply = func(rec any) {
+			to := row.At(rec)
+			row.Form.Assign(to, own)
+			row.Form.Clone(to, own)
+		}
 	}
+	return c
+}
+
+// copied returns a pointer to a deep copy of the value at v, in the type of the field.
+func (h *handle) copied(v any) any {
+	p, c := h.row.Form.New(), h.row.Form.New()
+	h.put(p, v)
+	h.row.Form.Assign(c, p)
+	h.row.Form.Clone(c, p)
 	return c
 }
 

@@ -33,7 +33,7 @@ func (*noCopy) Unlock() {}
 // Unknown returns the number of items in the selection that match no field of the model. They are never
 // changed.
 func (e *Entity[T]) Unknown() int {
-	if e.state == nil {
+	if e == nil || e.state == nil {
 		return 0
 	}
 	return e.state.Unknown

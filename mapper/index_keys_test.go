@@ -104,7 +104,7 @@ func TestPatchLeavesItemOutOfNewIndex(t *testing.T) {
 	m := indexed[counted](t, nil)
 	old := must(mapper.New[before](enginetest.Start(t).Client(), mapper.Table(tables.Of(m)[0].Name)))(t)
 	must(old.Save(ctx, old.New(before{ID: "1", Name: "n", Count: 5, Note: "x"})))(t)
-	p := &mapperimpl.Item[counted, counted](m.Key("1").Item("STATS"), 1).Patch(countedFields.Note.Set("y")).Patch
+	p := mapperimpl.Item[counted, counted](m.Key("1").Item("STATS"), 1).Patch(countedFields.Note.Set("y")).And()
 	must(p.Exec(ctx, m))(t)
 	if got := storedIn(t, m, "CS")["STATS"]; got != "" && got != "0000000005" {
 		t.Errorf("the item with the count 5 has the key %q", got)
@@ -160,12 +160,12 @@ func TestIndexKeyTooLongIsRefused(t *testing.T) {
 	must(m.Save(ctx, e))(t)
 	long := strings.Repeat("x", 1025)
 	node := mapperimpl.Item[texty, texty](m.Key("1").Item("HEAD"), 0)
-	_, set := node.Patch(textyFields.Sort.Set(long)).Patch.Plan(m)
-	_, ifAbsent := node.Patch(textyFields.Sort.SetIfAbsent(long)).Patch.Plan(m)
+	_, set := node.Patch(textyFields.Sort.Set(long)).Plan(m)
+	_, ifAbsent := node.Patch(textyFields.Sort.SetIfAbsent(long)).Plan(m)
 	if set == nil || ifAbsent == nil {
 		t.Errorf("Set: %v; SetIfAbsent: %v", set, ifAbsent)
 	}
-	if _, err := node.Patch(textyFields.Sort.SetIfAbsent(long)).Patch.Exec(ctx, m); err != nil &&
+	if _, err := node.Patch(textyFields.Sort.SetIfAbsent(long)).Exec(ctx, m); err != nil &&
 		strings.Contains(err.Error(), "ValidationException") {
 		t.Error(err)
 	}
@@ -294,7 +294,7 @@ func TestPatchMakesEntryInIndexOfTableKeys(t *testing.T) {
 	m := indexed[inverted](t, nil)
 	must(m.Save(ctx, m.New(inverted{ID: "1", Name: "n"})))(t)
 	note := handmade.String("Note", "", func(x *inverted) *string { return &x.Note })
-	p := &mapperimpl.Item[inverted, inverted](m.Key("1").Item("NOTE"), 1).Patch(note.Set("x")).Patch
+	p := mapperimpl.Item[inverted, inverted](m.Key("1").Item("NOTE"), 1).Patch(note.Set("x")).And()
 	plan := must(p.Plan(m))(t)
 	r := must(p.Exec(ctx, m))(t)
 	for name, got := range r.Consumed.Indexes {
@@ -350,7 +350,7 @@ func TestPatchByCoarseKeyMakesNoIndexKeys(t *testing.T) {
 	must(m.Save(ctx, m.New(mixed{At: monday, ID: "1", State: "open"})))(t)
 	midnight := monday.Truncate(24 * time.Hour)
 	state := handmade.String("State", "", func(x *mixed) *string { return &x.State })
-	p := &mapperimpl.Item[mixed, mixed](m.Key(midnight, "1").Item("HEAD"), 0).Patch(state.Set("closed")).Patch
+	p := mapperimpl.Item[mixed, mixed](m.Key(midnight, "1").Item("HEAD"), 0).Patch(state.Set("closed")).And()
 	if _, err := p.Exec(ctx, m); err != nil {
 		t.Log(err) // a refusal would do
 	}
@@ -478,11 +478,11 @@ func TestConditionOnEmptyIndexKeyIsRefused(t *testing.T) {
 	m := indexed[texty](t, nil)
 	must(m.Save(ctx, m.New(texty{ID: "1", Kind: "a", Name: "", Due: monday})))(t)
 	node := mapperimpl.Item[texty, texty](m.Key("1").Item("HEAD"), 0)
-	if _, err := node.Patch(textyFields.Sort.Set("x")).If(textyFields.Name.Equal("")).Patch.Exec(ctx, m); err != nil {
+	if _, err := node.Patch(textyFields.Sort.Set("x")).If(textyFields.Name.Equal("")).Exec(ctx, m); err != nil {
 		t.Errorf("Name is no key of an index as it is: %v", err)
 	}
 	want := "since it is a key of the index byWord: use Absent"
-	if _, err := node.Patch(textyFields.Sort.Set("y")).If(textyFields.Word.Equal("")).Patch.Exec(ctx, m); err == nil ||
+	if _, err := node.Patch(textyFields.Sort.Set("y")).If(textyFields.Word.Equal("")).Exec(ctx, m); err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("Word is: %v", err)
 	}
@@ -490,7 +490,7 @@ func TestConditionOnEmptyIndexKeyIsRefused(t *testing.T) {
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("the filter: %v", err)
 	}
-	if _, err := node.Patch(textyFields.Sort.Set("y")).If(textyFields.Word.Absent()).Patch.Exec(ctx, m); err != nil {
+	if _, err := node.Patch(textyFields.Sort.Set("y")).If(textyFields.Word.Absent()).Exec(ctx, m); err != nil {
 		t.Error(err)
 	}
 }

@@ -205,13 +205,13 @@ func (x *issues) patch(ctx context.Context, id string, e *mapper.Entity[issue]) 
 	var p *mapper.Patch[issue]
 	switch x.r.IntN(7) {
 	case 0:
-		p = &head.Patch(f.State.Set(x.one("", "open", "closed")), f.Opened.Set(x.at())).Patch
+		p = head.Patch(f.State.Set(x.one("", "open", "closed")), f.Opened.Set(x.at())).And()
 	case 1:
-		p = &head.Patch(f.Owner.Set(x.one("", "ann", "eve"))).Patch
+		p = head.Patch(f.Owner.Set(x.one("", "ann", "eve"))).And()
 	case 2:
-		p = &head.Patch(f.Weight.Increment(1)).Patch
+		p = head.Patch(f.Weight.Increment(1)).And()
 	case 3:
-		p = &head.Patch(f.Text.Set(x.text(6000)), f.Owner.Remove()).Patch
+		p = head.Patch(f.Text.Set(x.text(6000)), f.Owner.Remove()).And()
 	case 4:
 		x.serial++
 		p = handmade.Elements[issue, issueText]{Node: x.m.Key(id).Prefix("TEXT#"), Item: 1}.
@@ -229,9 +229,9 @@ func (x *issues) patch(ctx context.Context, id string, e *mapper.Entity[issue]) 
 		case 0:
 			p = node.Delete()
 		case 1:
-			p = &node.Patch(issueTextFields.By.Set(x.one("", "zoe"))).Patch
+			p = node.Patch(issueTextFields.By.Set(x.one("", "zoe"))).And()
 		case 2:
-			p = &node.Patch(issueTextFields.Words.Set(x.text(3000))).Patch
+			p = node.Patch(issueTextFields.Words.Set(x.text(3000))).And()
 		}
 	}
 	plan := must(p.Plan(x.m))(x)

@@ -237,13 +237,13 @@ func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 	what := ""
 	switch x.r.IntN(11) {
 	case 0:
-		what, p = "owner", &head.Patch(owner.Set(x.one("", "ann", "eve"))).Patch
+		what, p = "owner", head.Patch(owner.Set(x.one("", "ann", "eve"))).And()
 	case 1:
-		what, p = "rank+name", &head.Patch(name.Set(x.text(2000)), owner.SetIfAbsent("zed")).Patch
+		what, p = "rank+name", head.Patch(name.Set(x.text(2000)), owner.SetIfAbsent("zed")).And()
 	case 2:
-		what, p = "kind+rank", &head.Patch(kind.Set(x.one("", "a", "b")), rank.Set(x.r.IntN(5))).Patch
+		what, p = "kind+rank", head.Patch(kind.Set(x.one("", "a", "b")), rank.Set(x.r.IntN(5))).And()
 	case 3:
-		what, p = "note", &noteItem.Patch(note.Set(x.one("q", x.text(3000)))).Patch
+		what, p = "note", noteItem.Patch(note.Set(x.one("q", x.text(3000)))).And()
 	case 4:
 		what, p = "note delete", noteItem.Delete()
 	case 5:
@@ -265,11 +265,11 @@ func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 		what, p = "put card", mapperimpl.Put(x.m.Key(id).Prefix("CARD#"), 3, x.one("x", "y", "z"),
 			zooCard{x.one("", "a"), x.text(2000)})
 	case 8:
-		what, p = "owner remove, if entity", head.Patch(owner.Remove()).Patch.IfEntityExists()
+		what, p = "owner remove, if entity", head.Patch(owner.Remove()).And().IfEntityExists()
 	case 9:
-		what, p = "upsert kind+rank", head.Patch(kind.Set("a"), rank.Set(2), owner.Set("ann")).Patch.Upsert()
+		what, p = "upsert kind+rank", head.Patch(kind.Set("a"), rank.Set(2), owner.Set("ann")).And().Upsert()
 	default:
-		what, p = "note, if entity", noteItem.Patch(note.Set(x.text(1000)+"w")).Patch.IfEntityExists()
+		what, p = "note, if entity", noteItem.Patch(note.Set(x.text(1000)+"w")).And().IfEntityExists()
 	}
 	plan, err := p.Plan(x.m)
 	if err != nil {

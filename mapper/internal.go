@@ -1,7 +1,6 @@
 package mapper
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/itemize/itemize/internal/compression"
@@ -72,12 +71,17 @@ func (internal) TablesOf(_ door.Key, m any, period string) []*tabledef.Table {
 // Model returns the model of a *Mapper. Tests set its clock and sizes.
 func (internal) Model(_ door.Key, m any) *model.Model { return engineOf(m).model }
 
+// engineOf returns the engine of a *Mapper, nil for none.
 func engineOf(m any) *engine {
-	e, ok := m.(interface{ theEngine() *engine })
-	if !ok {
-		panic(fmt.Sprintf("mapper: %T is not a *Mapper", m))
+	if e, ok := m.(interface{ theEngine() *engine }); ok {
+		return e.theEngine()
 	}
-	return e.theEngine()
+	return nil
 }
 
-func (m *Mapper[T]) theEngine() *engine { return m.engine }
+func (m *Mapper[T]) theEngine() *engine {
+	if m == nil {
+		return nil
+	}
+	return m.engine
+}

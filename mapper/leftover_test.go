@@ -445,7 +445,7 @@ func TestRemovalOverALeftover(t *testing.T) {
 	ctx := context.Background()
 	user := store.UserByID("1")
 	for name, p := range map[string]*mapper.Patch[store.User]{
-		"field": &user.Patch(store.UserFields.Home.Remove()).Patch, "item": user.Home().Delete(),
+		"field": user.Patch(store.UserFields.Home.Remove()).And(), "item": user.Home().Delete(),
 	} {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		users := moveOut(t, table)

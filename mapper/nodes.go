@@ -7,8 +7,8 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// ItemNode selects one item, for Load and Update: an item of fields, or one element by its whole key. R
-// is the type of its record: the model, the struct that is spread over the item, or the element.
+// ItemNode selects one item: an item of fields, or one element by its whole key. R is the type of its
+// record: the model, the struct that is spread over the item, or the element. It is no query; see [query.Of].
 type ItemNode[T, R any] struct {
 	*node[T]
 	of expr.Target
@@ -23,8 +23,7 @@ func (n *ItemNode[T, R]) Patch(changes ...field.Change[R]) *ItemPatch[T, R] {
 // Mapper.Delete.
 func (n *ItemNode[T, R]) Delete() *Patch[T] { return newPatch(n.node, n.of.Removal()) }
 
-// InternalOf is Internal with the types of a model and a record. Generated code calls it through package
-// mapperimpl.
+// InternalOf is Internal with the types of a model and a record.
 type InternalOf[T, R any] = internalOf[T, R]
 
 type internalOf[T, R any] struct{}

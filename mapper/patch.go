@@ -23,9 +23,12 @@ import (
 //
 // All changes of one item are one request at the price of that item. Several items are one transaction
 // at the double price. A root item or element that a patch changes must exist (ErrNotFound), and an
-// added element must not (ErrExists). With Upsert, a missing root item is created, and an added element
-// replaces an existing one. Set and Increment create any other missing item if the entity exists;
-// Remove requires it.
+// added element must not (ErrExists). With Upsert, a missing root item is created. Set and Increment
+// create any other missing item if the entity exists; Remove requires it.
+//
+// The methods of a patch do not change it, but return a new one. A patch has copies of the values of its
+// changes and conditions. It reads the elements of Add and Put when it is written: do not change what
+// they point to until then.
 //
 // A patch that creates items reads the root item before the write, unless the mapper remembers its
 // incarnation, and again after the write. If the entity is not live then, the patch deletes its items
@@ -34,14 +37,25 @@ import (
 // has the consumed capacity.
 type Patch[T any] struct{ is entityPatch }
 
-// Patcher is a patch of an entity of the model T: a Patch, or a type that embeds it.
-type Patcher[T any] interface{ patchOf(*T) entityPatch }
+// Patcher is a patch of an entity of the model T: a [*Patch] or an [*ItemPatch].
+type Patcher[T any] interface {
+	patchOf(*T) entityPatch
+	And(more ...Patcher[T]) *Patch[T]
+	Exec(ctx context.Context, m query.Source[T], options ...WriteOption) (*Receipt, error)
+	Plan(m query.Source[T], options ...WriteOption) (*Plan, error)
+	PatchPart(m query.Source[T]) Part
+}
 
-func (p *Patch[T]) patchOf(*T) entityPatch { return p.is }
+func (p *Patch[T]) patchOf(*T) entityPatch {
+	if p == nil {
+		return entityPatch{}
+	}
+	return p.is
+}
 
-// And joins patches of the same entity.
+// And joins patches of the same entity. A nil *Patch is the empty patch, to join patches in a loop.
 func (p *Patch[T]) And(more ...Patcher[T]) *Patch[T] {
-	is := p.is
+	is := p.patchOf(nil)
 	for _, o := range more {
 		next := nilPatch
 		if !isNil(o) {
@@ -54,8 +68,8 @@ func (p *Patch[T]) And(more ...Patcher[T]) *Patch[T] {
 
 var nilPatch = failed(errors.New("a patch of And is nil: make one with a node of generated code"))
 
-// Upsert lets the changes so far create the root item, or replace the element that they add. Patches
-// that And joins later keep their requirements. An element that is changed must exist.
+// Upsert lets the changes so far create the root item. Patches that And joins later keep their
+// requirements. Use Put, and not Add with Upsert, to replace an element.
 func (p *Patch[T]) Upsert() *Patch[T] { return &Patch[T]{p.is.upsert()} }
 
 // IfEntityExists reads the root item after the patch, also if the patch only updates or deletes. If the
@@ -67,20 +81,19 @@ func (p *Patch[T]) IfEntityExists() *Patch[T] { return &Patch[T]{p.is.with(expr.
 // the error is an *OutcomeUnknownError. With ExactlyOnce DynamoDB recognizes a repetition for ten
 // minutes, at the double price. Other write options are refused.
 func (p *Patch[T]) Exec(ctx context.Context, m query.Source[T], options ...WriteOption) (*Receipt, error) {
-	return p.is.exec(ctx, m, options)
+	return p.patchOf(nil).exec(ctx, m, options)
 }
 
 // Plan returns the requests and the predicted cost of Exec. It does no I/O.
 func (p *Patch[T]) Plan(m query.Source[T], options ...WriteOption) (*Plan, error) {
-	return p.is.plan(m, options)
+	return p.patchOf(nil).plan(m, options)
 }
 
 // ItemPatch is a patch of one item, or of the fields of one entity. R is the type of its record. It has
-// the methods of [Patch] too: And, Exec, Plan, PatchPart.
+// the methods of [Patch] too: And, Exec, Plan, PatchPart. And returns a Patch, which has no conditions.
 type ItemPatch[T, R any] struct {
-	Patch[T]
-	// item is the item of the conditions.
-	item expr.Change
+	patch[T]
+	item expr.Change // of the conditions
 }
 
 // Return sets v to the fields of the item after the write. The patch must be one plain request for one
@@ -108,6 +121,8 @@ func (p *ItemPatch[T, R]) Upsert() *ItemPatch[T, R] {
 func (p *ItemPatch[T, R]) IfEntityExists() *ItemPatch[T, R] {
 	return &ItemPatch[T, R]{Patch[T]{p.is.with(expr.IfEntity)}, p.item}
 }
+
+type patch[T any] = Patch[T]
 
 // newItemPatch returns the patch of an item's fields.
 func newItemPatch[T, R any](n *query.Node[T], item expr.Change, changes []field.Change[R]) *ItemPatch[T, R] {
@@ -166,10 +181,10 @@ func (p entityPatch) upsert() entityPatch {
 func (p entityPatch) returning(v any) entityPatch {
 	to := reflect.ValueOf(v)
 	if to.IsNil() {
-		p = p.and(failed(errors.New("the pointer of Return is nil: pass one that receives the item's fields")))
+		return p.and(failed(errors.New("the pointer of Return is nil: pass one that receives the item's fields")))
 	}
 	p.returns = append(slices.Clip(p.returns), func(rec any) {
-		if r := reflect.ValueOf(rec); r.Type() == to.Type() && !to.IsNil() {
+		if r := reflect.ValueOf(rec); r.IsValid() && r.Type() == to.Type() {
 			to.Elem().Set(r.Elem())
 		}
 	})
@@ -217,35 +232,25 @@ func (p entityPatch) selection(g *engine) selection.Selection {
 
 // exec is described at [Patch.Exec].
 func (p entityPatch) exec(ctx context.Context, m any, options []WriteOption) (*Receipt, error) {
-	g, err := engineFor(m)
-	if err != nil {
-		return &Receipt{}, err
+	g := engineOf(m)
+	if g == nil {
+		return &Receipt{}, errNoMapper
 	}
 	var t tally
 	ctx, end := g.observe(ctx, "Patch")
-	err = g.public(g.writePatch(ctx, p, writeOptionsOf(options), &t))
+	err := g.public(g.writePatch(ctx, p, writeOptionsOf(options), &t))
 	end(&t, err)
 	return t.receipt(), err
 }
 
 // plan is described at [Patch.Plan].
 func (p entityPatch) plan(m any, options []WriteOption) (*Plan, error) {
-	g, err := engineFor(m)
-	if err != nil {
-		return nil, err
+	g := engineOf(m)
+	if g == nil {
+		return nil, errNoMapper
 	}
 	x, _, err := operation.NewPatch(g.env, p.spec(g), writeOptionsOf(options))
 	return g.predict(x, err)
-}
-
-// engineFor returns the engine of the mapper that a patch got.
-func engineFor(m any) (*engine, error) {
-	if !isNil(m) {
-		if g := engineOf(m); g != nil {
-			return g, nil
-		}
-	}
-	return nil, errNoMapper
 }
 
 var errNoMapper = errors.New("the patch has no mapper: pass the model's *mapper.Mapper")

@@ -358,6 +358,13 @@ func TestPatchOfNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	var empty *mapper.Patch[store.User]
+	if _, err := empty.Exec(ctx, users); err == nil || !strings.Contains(err.Error(), "the patch is empty") {
+		t.Error(err)
+	}
+	if p, err := empty.And(set).Plan(users); err != nil || p.Requests != 1 {
+		t.Error("patches joined to a nil one:", p, err)
+	}
 	for _, m := range []query.Source[store.User]{nil, (*mapper.Mapper[store.User])(nil)} {
 		if _, err := set.Exec(ctx, m); err == nil || !strings.Contains(err.Error(), "the patch has no mapper") {
 			t.Error(err)
@@ -396,6 +403,26 @@ func TestPatchOfNothing(t *testing.T) {
 	}
 	if _, err := store.UserByID("1").Public().Collect(ctx, &mapper.Mapper[store.User]{}); err == nil {
 		t.Error("a query of a mapper that New did not make")
+	}
+}
+
+// A patch has a copy of each value: what a program does to the value afterwards is not written.
+func TestPatchCopiesValues(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m, _ := newBoards(t)
+	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{N: 1}})))(t)
+	f, lines, note := cellFields, []string{"a"}, "a"
+	counts, far := map[string]int{"k": 1}, inner{Deep: map[string]string{"k": "a"}}
+	p := boardMain(m).Patch(f.Lines.Set(lines), f.Note.Set(&note), f.Counts.Set(counts), f.Far.Set(far))
+	lines[0], note, counts["k"], far.Deep["k"] = "changed", "changed", 2, "changed"
+	for range 2 {
+		var got cells
+		must(p.Return(&got).Exec(ctx, m))(t)
+		if got.Lines[0] != "a" || *got.Note != "a" || got.Counts["k"] != 1 || got.Far.Deep["k"] != "a" {
+			t.Errorf("a later change is written: %+v", got)
+		}
+		got.Lines[0], *got.Note, got.Counts["k"], got.Far.Deep["k"] = "changed", "changed", 2, "changed"
 	}
 }
 

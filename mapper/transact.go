@@ -109,12 +109,12 @@ func (m *Mapper[T]) DeletePartByKey(s query.Selection[T]) Part {
 }
 
 // PatchPart returns the patch as a part of a transaction. It refuses Return.
-func (p *Patch[T]) PatchPart(m query.Source[T]) Part { return p.is.part(m) }
+func (p *Patch[T]) PatchPart(m query.Source[T]) Part { return p.patchOf(nil).part(m) }
 
 func (p entityPatch) part(m any) Part {
-	g, err := engineFor(m)
-	if err != nil {
-		return Part{make: func(func(string) *item.Table) (operation.Part, error) { return nil, err }}
+	g := engineOf(m)
+	if g == nil {
+		return Part{make: func(func(string) *item.Table) (operation.Part, error) { return nil, errNoMapper }}
 	}
 	return g.part(nil, func() (operation.Part, error) { return operation.Patch(g.env, p.spec(g)) })
 }

@@ -13,6 +13,7 @@
 //	q := query.Of[store.Wish](users.Key("6297D15").Prefix("M#WishList#Public#2021-"))
 //	for wish, err := range q.Reverse().All(ctx, users) { ... }
 //
-// Selections and queries are values: every method returns a new one, and sends nothing. The call that
-// uses them returns errors of their arguments.
+// The methods of selections and queries do not change them, but return new ones, and send nothing. So
+// several goroutines can share a query. The call that uses them returns errors of their arguments. Nil ones are
+// not usable.
 package query

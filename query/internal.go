@@ -22,7 +22,7 @@ type readFunc func(*search.Settings)
 
 func (f readFunc) read(s *search.Settings) { f(s) }
 
-// InternalOf is Internal with the type of a model. Its methods have pointer receivers for the reason at Query.
+// InternalOf is Internal with the type of a model.
 type InternalOf[T any] = internalOf[T]
 
 type internalOf[T any] struct{}
@@ -55,7 +55,7 @@ func (*internalFor[T]) Index(_ door.Key, s selection.Selection,
 	return &Index[T]{Node[T]{s}, narrow}
 }
 
-// InternalSource makes a mapper a [Source] when it is embedded.
+// InternalSource makes a mapper a [Source].
 type InternalSource[T any] = internalSource[T]
 
 type internalSource[T any] struct{ runner search.Runner }

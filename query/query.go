@@ -54,6 +54,9 @@ func Of[E, T any](s Selection[T]) *Query[T, E] {
 	return &Query[T, E]{definition{spec: specOf(s), elem: reflect.TypeFor[E]()}}
 }
 
+// Query returns the query itself. Generated types have this method too, so that it can be called on any query.
+func (q *Query[T, E]) Query() *Query[T, E] { return q }
+
 // Reverse returns the query in descending order of the sort keys.
 //
 //go:noinline
@@ -114,7 +117,7 @@ func (d definition) filtered(conditions []expr.Condition) definition {
 func (q *Query[T, E]) Project(fields ...field.Of[E]) *Query[T, E] {
 	rows := make([]*codec.Row, len(fields))
 	for i, f := range fields {
-		if f != nil {
+		if !isNil(f) {
 			row := field.Internal.Row(door.Key{}, f)
 			rows[i] = &row
 		}
@@ -176,6 +179,9 @@ func (d *definition) on(runner search.Runner, options []ReadOption) (*run, error
 	if runner == nil {
 		return nil, errNothing
 	}
+	if d.elem == nil {
+		return nil, errEmpty
+	}
 	x := &run{Runner: runner}
 	for _, o := range options {
 		if o != nil {
@@ -194,6 +200,8 @@ func (d *definition) on(runner search.Runner, options []ReadOption) (*run, error
 }
 
 var errTag = errors.New("a query does not compare a tag: Load the entity with IfTag")
+
+var errEmpty = errors.New("the query is empty: make one with generated code, or with query.Of")
 
 var errNothing = errors.New("the query has no mapper: pass the model's *mapper.Mapper")
 

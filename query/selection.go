@@ -8,8 +8,8 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// Selection is a part of one entity of the model T. Only types of this package implement it, and types
-// that embed them.
+// Selection is a part of one entity of the model T: a *Key, a *Node, an *Index, a *mapper.ItemNode, a
+// *mapper.Entity, or a generated type.
 type Selection[T any] interface{ selection(*T) selection.Selection }
 
 // specOf returns a selection as data.

@@ -2,7 +2,7 @@ package query
 
 import "github.com/itemize/itemize/internal/search"
 
-// Source runs queries: a *mapper.Mapper[T].
+// Source runs queries, and writes patches. Only a *mapper.Mapper[T] is one, and types that embed it.
 type Source[T any] interface{ source(*T) search.Runner }
 
 // runnerOf returns what runs queries, nil for a mapper that is nil or that New did not make.

@@ -50,7 +50,7 @@ func (n *OrderKey) Prices() *OrderKeyPrices {
 	return &OrderKeyPrices{orderPriceItems{orderPriceMethods{mapperimpl.Items(n.orderNode, 2, 3)}, 2}}
 }
 
-// OrderKeyLines is a selection that can be narrowed by {Line:03}.
+// OrderKeyLines is a selection, with the methods of a query, that can be narrowed by {Line:03}.
 type OrderKeyLines struct{ orderLineItems }
 
 // Line narrows the selection to one {Line:03}.
@@ -58,7 +58,7 @@ func (n *OrderKeyLines) Line(line int) *mapper.ItemNode[Order, Line] {
 	return mapperimpl.Element[Order, Line](mapperimpl.Next(n.orderNode, 4, mapperimpl.IntValue(line)), 1)
 }
 
-// OrderKeyPrices is a selection that can be narrowed by {Line:03}.
+// OrderKeyPrices is a selection, with the methods of a query, that can be narrowed by {Line:03}.
 type OrderKeyPrices struct{ orderPriceItems }
 
 // Line narrows the selection to one {Line:03}.
@@ -136,9 +136,6 @@ func (n *orderLineMethods) Reverse() *query.Query[Order, Line] { return n.Query(
 func (n *orderLineMethods) After(page query.Cursor) *query.Query[Order, Line] {
 	return n.Query().After(page)
 }
-
-// OrderLineQuery selects elements, and queries them.
-type OrderLineQuery struct{ orderLineMethods }
 
 type orderLineItems struct {
 	orderLineMethods
@@ -225,9 +222,6 @@ func (n *orderPriceMethods) Reverse() *query.Query[Order, Price] { return n.Quer
 func (n *orderPriceMethods) After(page query.Cursor) *query.Query[Order, Price] {
 	return n.Query().After(page)
 }
-
-// OrderPriceQuery selects elements, and queries them.
-type OrderPriceQuery struct{ orderPriceMethods }
 
 type orderPriceItems struct {
 	orderPriceMethods

@@ -79,7 +79,7 @@ func (n *PlayerKey) Results() *PlayerKeyResults {
 	return &PlayerKeyResults{playerResultItems{playerResultMethods{mapperimpl.Items(n.playerNode, 9, 1)}, 9}}
 }
 
-// PlayerKeyMatches is a selection that can be narrowed by {Start}.
+// PlayerKeyMatches is a selection, with the methods of a query, that can be narrowed by {Start}.
 type PlayerKeyMatches struct {
 	playerMatchItems
 	playerMatchHours
@@ -91,20 +91,18 @@ func newPlayerKeyMatches(at *playerNode) *PlayerKeyMatches {
 
 // Start narrows the selection to one {Start}.
 func (n *PlayerKeyMatches) Start(start time.Time) *PlayerKeyMatchesStart {
-	return &PlayerKeyMatchesStart{
-		PlayerMatchQuery{playerMatchMethods{mapperimpl.Next(n.playerNode, 3, mapperimpl.TimeValue(start))}},
-	}
+	return &PlayerKeyMatchesStart{playerMatchMethods{mapperimpl.Next(n.playerNode, 3, mapperimpl.TimeValue(start))}}
 }
 
-// PlayerKeyMatchesStart is a selection that can be narrowed by {ID}.
-type PlayerKeyMatchesStart struct{ PlayerMatchQuery }
+// PlayerKeyMatchesStart is a selection, with the methods of a query, that can be narrowed by {ID}.
+type PlayerKeyMatchesStart struct{ playerMatchMethods }
 
 // ID narrows the selection to one {ID}.
 func (n *PlayerKeyMatchesStart) ID(id string) *mapper.ItemNode[Player, Match] {
 	return mapperimpl.Element[Player, Match](mapperimpl.Next(n.playerNode, 4, mapperimpl.StringValue(id)), 3)
 }
 
-// PlayerKeyFriends is a selection that can be narrowed by {key}.
+// PlayerKeyFriends is a selection, with the methods of a query, that can be narrowed by {key}.
 type PlayerKeyFriends struct{ playerFriendItems }
 
 // Key narrows the selection to one {key}.
@@ -112,7 +110,7 @@ func (n *PlayerKeyFriends) Key(key string) *mapper.ItemNode[Player, Friend] {
 	return mapperimpl.Element[Player, Friend](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(key)), 4)
 }
 
-// PlayerKeyTitles is a selection that can be narrowed by {.}.
+// PlayerKeyTitles is a selection, with the methods of a query, that can be narrowed by {.}.
 type PlayerKeyTitles struct{ playerStringItems }
 
 // Value narrows the selection to one {.}.
@@ -120,7 +118,7 @@ func (n *PlayerKeyTitles) Value(value string) *mapper.ItemNode[Player, string] {
 	return mapperimpl.Element[Player, string](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(value)), 5)
 }
 
-// PlayerKeyResults is a selection that can be narrowed by {key:sortable}.
+// PlayerKeyResults is a selection, with the methods of a query, that can be narrowed by {key:sortable}.
 type PlayerKeyResults struct{ playerResultItems }
 
 // Key narrows the selection to one {key:sortable}.
@@ -201,9 +199,6 @@ func (n *playerMatchMethods) After(page query.Cursor) *query.Query[Player, Match
 	return n.Query().After(page)
 }
 
-// PlayerMatchQuery selects elements, and queries them.
-type PlayerMatchQuery struct{ playerMatchMethods }
-
 type playerMatchItems struct {
 	playerMatchMethods
 	item int
@@ -218,6 +213,9 @@ func (n *playerMatchItems) Add(element Match) *mapper.Patch[Player] {
 func (n *playerMatchItems) Put(element Match) *mapper.Patch[Player] {
 	return mapperimpl.Put(n.playerNode, n.item, nil, element)
 }
+
+// PlayerMatchQuery is a selection of elements, and has the methods of a query.
+type PlayerMatchQuery struct{ playerMatchMethods }
 
 type playerMatchHours struct{ base *playerNode }
 
@@ -256,18 +254,18 @@ func (n *playerMatchHours) Before(to time.Time) *PlayerMatchQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *playerMatchHours) Since(from time.Time) *playerMatchHoursSince {
-	return &playerMatchHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *playerMatchHours) Since(from time.Time) *PlayerMatchHoursSince {
+	return &PlayerMatchHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type playerMatchHoursSince struct {
+type PlayerMatchHoursSince struct {
 	PlayerMatchQuery
 	times *playerMatchHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *playerMatchHoursSince) Before(to time.Time) *PlayerMatchQuery {
+func (n *PlayerMatchHoursSince) Before(to time.Time) *PlayerMatchQuery {
 	return n.times.Between(n.from, to)
 }
 
@@ -341,9 +339,6 @@ func (n *playerFriendMethods) Reverse() *query.Query[Player, Friend] { return n.
 func (n *playerFriendMethods) After(page query.Cursor) *query.Query[Player, Friend] {
 	return n.Query().After(page)
 }
-
-// PlayerFriendQuery selects elements, and queries them.
-type PlayerFriendQuery struct{ playerFriendMethods }
 
 type playerFriendItems struct {
 	playerFriendMethods
@@ -439,9 +434,6 @@ func (n *playerStringMethods) After(page query.Cursor) *query.Query[Player, stri
 	return n.Query().After(page)
 }
 
-// PlayerStringQuery selects elements, and queries them.
-type PlayerStringQuery struct{ playerStringMethods }
-
 type playerStringItems struct {
 	playerStringMethods
 	item int
@@ -527,9 +519,6 @@ func (n *playerResultMethods) Reverse() *query.Query[Player, Result] { return n.
 func (n *playerResultMethods) After(page query.Cursor) *query.Query[Player, Result] {
 	return n.Query().After(page)
 }
-
-// PlayerResultQuery selects elements, and queries them.
-type PlayerResultQuery struct{ playerResultMethods }
 
 type playerResultItems struct {
 	playerResultMethods

@@ -41,7 +41,7 @@ func (n *CustomerKey) Orders() *CustomerKeyOrders {
 	return newCustomerKeyOrders(mapperimpl.Items(n.customerNode, 2, 1))
 }
 
-// CustomerKeyOrders is a selection that can be narrowed by {Placed:date}.
+// CustomerKeyOrders is a selection, with the methods of a query, that can be narrowed by {Placed:date}.
 type CustomerKeyOrders struct {
 	customerOrderItems
 	customerOrderDays
@@ -54,12 +54,12 @@ func newCustomerKeyOrders(at *customerNode) *CustomerKeyOrders {
 // Placed narrows the selection to one {Placed:date}.
 func (n *CustomerKeyOrders) Placed(placed time.Time) *CustomerKeyOrdersPlaced {
 	return &CustomerKeyOrdersPlaced{
-		CustomerOrderQuery{customerOrderMethods{mapperimpl.Next(n.customerNode, 3, mapperimpl.TimeValue(placed))}},
+		customerOrderMethods{mapperimpl.Next(n.customerNode, 3, mapperimpl.TimeValue(placed))},
 	}
 }
 
-// CustomerKeyOrdersPlaced is a selection that can be narrowed by {No}.
-type CustomerKeyOrdersPlaced struct{ CustomerOrderQuery }
+// CustomerKeyOrdersPlaced is a selection, with the methods of a query, that can be narrowed by {No}.
+type CustomerKeyOrdersPlaced struct{ customerOrderMethods }
 
 // No narrows the selection to one {No}.
 func (n *CustomerKeyOrdersPlaced) No(no string) *mapper.ItemNode[Customer, Order] {
@@ -139,9 +139,6 @@ func (n *customerOrderMethods) After(page query.Cursor) *query.Query[Customer, O
 	return n.Query().After(page)
 }
 
-// CustomerOrderQuery selects elements, and queries them.
-type CustomerOrderQuery struct{ customerOrderMethods }
-
 type customerOrderItems struct {
 	customerOrderMethods
 	item int
@@ -156,6 +153,9 @@ func (n *customerOrderItems) Add(element Order) *mapper.Patch[Customer] {
 func (n *customerOrderItems) Put(element Order) *mapper.Patch[Customer] {
 	return mapperimpl.Put(n.customerNode, n.item, nil, element)
 }
+
+// CustomerOrderQuery is a selection of elements, and has the methods of a query.
+type CustomerOrderQuery struct{ customerOrderMethods }
 
 type customerOrderDays struct{ base *customerNode }
 
@@ -189,18 +189,18 @@ func (n *customerOrderDays) Before(to time.Time) *CustomerOrderQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *customerOrderDays) Since(from time.Time) *customerOrderDaysSince {
-	return &customerOrderDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *customerOrderDays) Since(from time.Time) *CustomerOrderDaysSince {
+	return &CustomerOrderDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type customerOrderDaysSince struct {
+type CustomerOrderDaysSince struct {
 	CustomerOrderQuery
 	times *customerOrderDays
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *customerOrderDaysSince) Before(to time.Time) *CustomerOrderQuery {
+func (n *CustomerOrderDaysSince) Before(to time.Time) *CustomerOrderQuery {
 	return n.times.Between(n.from, to)
 }
 

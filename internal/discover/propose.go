@@ -317,6 +317,7 @@ func (x *entityType) build() error {
 		m.fields = append(m.fields, field{name: f.name, attribute: f.attribute, typ: typ, ddb: ddb})
 	}
 	for i, it := range items {
+		before := len(m.fields)
 		for _, attribute := range it.attributes {
 			p := x.attributes[attribute]
 			if !x.shown(attribute) {
@@ -328,8 +329,7 @@ func (x *entityType) build() error {
 			if x.keyOfIndex(attribute) && strings.HasSuffix(f.typ.expr, "time.Time") && attribute != x.table.TTL {
 				f = plainField(f, p)
 			}
-			list := f.typ.rt.Kind() == reflect.Slice || f.typ.rt.Kind() == reflect.Map
-			if list && x.prefix != "" && f.typ.structure != nil {
+			if !isPlain(f) && x.prefix != "" && f.typ.structure != nil {
 				f.typ = anyType(p, "a list of structs in a model whose sort keys have a field")
 			}
 			if f.typ.unsafe {
@@ -353,6 +353,18 @@ func (x *entityType) build() error {
 			f.comment = strings.TrimPrefix(f.comment+"; "+x.why[attribute], "; ")
 			f.comment = strings.TrimSuffix(f.comment, "; ")
 			m.fields = append(m.fields, f)
+		}
+		if own := m.fields[before:]; i > 0 && x.prefix != "" && len(own) > 0 && !slices.ContainsFunc(own, isPlain) {
+			// Lists alone, whose key has a placeholder, would be an item for each element.
+			k := slices.IndexFunc(own, func(f field) bool { return !anyType(x.attributes[f.attribute], "").unsafe })
+			if k < 0 {
+				x.notes = append(x.notes, "an item of lists, which have sets or numbers of many digits, stays on the "+
+					"root item as it is")
+				m.fields = m.fields[:before]
+				continue
+			}
+			own[k].comment = "an item of lists in a model whose sort keys have a field"
+			own[k].typ = anyType(x.attributes[own[k].attribute], own[k].comment)
 		}
 	}
 	if onRoot == 0 && !slices.ContainsFunc(m.fields, func(f field) bool { return f.ddb == "sk="+root }) {
@@ -398,6 +410,11 @@ func (x *entityType) expiring(f field, p *profile) field {
 	f.options = append([]string{"unixtime"}, f.options...)
 	f.ddb += ",ttl,all"
 	return f
+}
+
+// isPlain reports whether a field is neither a list nor a map.
+func isPlain(f field) bool {
+	return f.typ.rt.Kind() != reflect.Slice && f.typ.rt.Kind() != reflect.Map
 }
 
 // methodName is the option that renames the generated method of an item, where queries have a method of that name.

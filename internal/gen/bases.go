@@ -141,7 +141,8 @@ func (n *nodeWriter) elementsBase(word string, elem any) base {
 	q := n.queryBase(word, elem, true)
 	name := n.baseNamed(n.m.Name+word+"Query", code{elem}, func(name string) code {
 		return code{
-			comment(name + " selects elements, and queries them."), "type ", name, " struct{ ", q.name, " }\n\n",
+			comment(name + " is a selection of elements, and has the methods of a query."),
+			"type ", name, " struct{ ", q.name, " }\n\n",
 		}
 	})
 	return base{name, false, func(at code) code { return code{name, "{", q.make(at), "}"} }, q.node}
@@ -238,10 +239,14 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 			code{"from, to ", moment}, call(impl("Times"), "n.base", "&from", "&to"))
 		add("Before", "selects the items before a time.", code{"to ", moment},
 			call(impl("Times"), "n.base", "nil", "&to"))
-		since := name + "Since"
-		embedded, of := part.typ, "n.of("
-		if part.local { // the value, whose methods are not compiled for a value of the outer type
-			embedded, of = part.typ[1:], "*n.of("
+		since := n.g.names.declare(upperFirst(name) + "Since")
+		// The methods of a pointer would be compiled for a value of the outer type too.
+		embedded, of := part.typ[1:], "*n.of("
+		if !part.local {
+			alias := n.baseOf(word+"Queries", part.typ, func(name string) code {
+				return code{"type ", name, " = ", part.typ[1:], "\n\n"}
+			})
+			embedded, of = code{"*", alias}, "n.of("
 		}
 		return code{
 			method{

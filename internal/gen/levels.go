@@ -75,27 +75,31 @@ func (n *nodeWriter) level(name string, l level, add bool) result {
 	case l.next < 0:
 		return n.itemResult("Item", l.it, goType(l.it.Elem))
 	case !only:
-		r := n.levelType(name, l, n.plain(), n.plain(), add)
+		r := n.levelType(name+" is a selection", name, l, n.nodeBase(), n.plain)
+		if add {
+			t := n.types[slices.IndexFunc(n.types, func(t *nodeType) bool { return t.at == l })]
+			t.methods = append(t.methods, n.adder("Add", t.self(), l.it))
+		}
 		n.noQuery(l)
 		return r
 	}
-	whole := n.elements(l.it.Elem)
+	whole := n.queryBase(n.word(l.it), goType(l.it.Elem), true)
 	if add {
-		whole.base = func() base { return n.itemsBase(l.it) }
+		whole = n.itemsBase(l.it)
 	}
-	return n.levelType(name, l, whole, n.elements(l.it.Elem), false)
+	part := func() result { return n.elements(l.it.Elem) }
+	return n.levelType(name+" is a selection, with the methods of a query,", name, l, whole, part)
 }
 
 // levelType makes the type of a node before a placeholder: it has the methods of whole, and its
 // ranges return part.
-func (n *nodeWriter) levelType(name string, l level, whole, part result, add bool) result {
+func (n *nodeWriter) levelType(what, name string, l level, whole base, part func() result) result {
 	src, f := l.it.Key.Sources[l.next], l.it.Key.Format(l.next)
-	t := n.declare(n.g.names.declare(name),
-		fmt.Sprintf("%s is a selection that can be narrowed by %s.", name, src.Text))
+	t := n.declare(n.g.names.declare(name), fmt.Sprintf("%s that can be narrowed by %s.", what, src.Text))
 	t.at = l
-	t.bases = []base{whole.base()}
+	t.bases = []base{whole}
 	if unit := rangeOf(f); unit != "" {
-		t.bases = append(t.bases, n.timeBase(n.word(l.it), unit, part))
+		t.bases = append(t.bases, n.timeBase(n.word(l.it), unit, part()))
 	}
 	made := n.made(t)
 	method := identifier(sourceName(src))
@@ -108,9 +112,6 @@ func (n *nodeWriter) levelType(name string, l level, whole, part result, add boo
 	m.result = n.level(t.name+method, after, false)
 	m.body = m.result.make(call(impl("Next"), t.self(), after.parts, arg))
 	n.method(t, m, "the placeholder "+src.Text, l.it.Decl)
-	if add {
-		t.methods = append(t.methods, n.adder("Add", t.self(), l.it))
-	}
 	return made
 }
 

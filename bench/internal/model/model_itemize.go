@@ -55,7 +55,7 @@ func (n *UserKey) Wishes() *UserKeyWishes {
 	return newUserKeyWishes(mapperimpl.Items(n.userNode, 4, 1))
 }
 
-// UserKeyWishes is a selection that can be narrowed by {AddedAt}.
+// UserKeyWishes is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
 type UserKeyWishes struct {
 	userWishItems
 	userWishHours
@@ -139,9 +139,6 @@ func (n *userWishMethods) After(page query.Cursor) *query.Query[User, Wish] {
 	return n.Query().After(page)
 }
 
-// UserWishQuery selects elements, and queries them.
-type UserWishQuery struct{ userWishMethods }
-
 type userWishItems struct {
 	userWishMethods
 	item int
@@ -156,6 +153,9 @@ func (n *userWishItems) Add(element Wish) *mapper.Patch[User] {
 func (n *userWishItems) Put(element Wish) *mapper.Patch[User] {
 	return mapperimpl.Put(n.userNode, n.item, nil, element)
 }
+
+// UserWishQuery is a selection of elements, and has the methods of a query.
+type UserWishQuery struct{ userWishMethods }
 
 type userWishHours struct{ base *userNode }
 
@@ -192,18 +192,18 @@ func (n *userWishHours) Before(to time.Time) *UserWishQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *userWishHours) Since(from time.Time) *userWishHoursSince {
-	return &userWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *userWishHours) Since(from time.Time) *UserWishHoursSince {
+	return &UserWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type userWishHoursSince struct {
+type UserWishHoursSince struct {
 	UserWishQuery
 	times *userWishHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *userWishHoursSince) Before(to time.Time) *UserWishQuery { return n.times.Between(n.from, to) }
+func (n *UserWishHoursSince) Before(to time.Time) *UserWishQuery { return n.times.Between(n.from, to) }
 
 // SessionByID selects the Session with the partition key SESSION#{ID}.
 func SessionByID(id string) *SessionKey {

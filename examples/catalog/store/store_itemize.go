@@ -72,7 +72,7 @@ func (n *ShelfKey) Tags() *ShelfKeyTags {
 	return &ShelfKeyTags{shelfStructItems{shelfStructMethods{mapperimpl.Items(n.shelfNode, 2, 1)}, 2}}
 }
 
-// ShelfKeyLabels is a selection that can be narrowed by {.}.
+// ShelfKeyLabels is a selection, with the methods of a query, that can be narrowed by {.}.
 type ShelfKeyLabels struct{ shelfStringItems }
 
 // Value narrows the selection to one {.}.
@@ -80,7 +80,7 @@ func (n *ShelfKeyLabels) Value(value string) *mapper.ItemNode[Shelf, string] {
 	return mapperimpl.Element[Shelf, string](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(value)), 1)
 }
 
-// ShelfKeyTags is a selection that can be narrowed by {key}.
+// ShelfKeyTags is a selection, with the methods of a query, that can be narrowed by {key}.
 type ShelfKeyTags struct{ shelfStructItems }
 
 // Key narrows the selection to one {key}.
@@ -160,9 +160,6 @@ func (n *shelfStringMethods) Reverse() *query.Query[Shelf, string] { return n.Qu
 func (n *shelfStringMethods) After(page query.Cursor) *query.Query[Shelf, string] {
 	return n.Query().After(page)
 }
-
-// ShelfStringQuery selects elements, and queries them.
-type ShelfStringQuery struct{ shelfStringMethods }
 
 type shelfStringItems struct {
 	shelfStringMethods
@@ -249,9 +246,6 @@ func (n *shelfStructMethods) Reverse() *query.Query[Shelf, struct{}] { return n.
 func (n *shelfStructMethods) After(page query.Cursor) *query.Query[Shelf, struct{}] {
 	return n.Query().After(page)
 }
-
-// ShelfStructQuery selects elements, and queries them.
-type ShelfStructQuery struct{ shelfStructMethods }
 
 type shelfStructItems struct {
 	shelfStructMethods

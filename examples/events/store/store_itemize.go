@@ -126,6 +126,8 @@ func (n *eventEntitiesFlatQuery) After(page query.Cursor) *query.Query[Event, Ev
 // Roots returns the query that reads only the root item of each entity.
 func (n *eventEntitiesFlatQuery) Roots() *query.Query[Event, Event] { return n.Query().Roots() }
 
+type eventEntitiesQueries = query.Query[Event, Event]
+
 type eventEntitiesHours struct{ base *eventNode }
 
 func (n *eventEntitiesHours) of(at *eventNode) *query.Query[Event, Event] {
@@ -165,18 +167,18 @@ func (n *eventEntitiesHours) Before(to time.Time) *query.Query[Event, Event] {
 }
 
 // Since selects the items at a time or later.
-func (n *eventEntitiesHours) Since(from time.Time) *eventEntitiesHoursSince {
-	return &eventEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *eventEntitiesHours) Since(from time.Time) *EventEntitiesHoursSince {
+	return &EventEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type eventEntitiesHoursSince struct {
-	*query.Query[Event, Event]
+type EventEntitiesHoursSince struct {
+	*eventEntitiesQueries
 	times *eventEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *eventEntitiesHoursSince) Before(to time.Time) *query.Query[Event, Event] {
+func (n *EventEntitiesHoursSince) Before(to time.Time) *query.Query[Event, Event] {
 	return n.times.Between(n.from, to)
 }
 

@@ -175,6 +175,8 @@ func (n *threadEntitiesIndexQuery) Fetch() *query.Query[Thread, Thread] { return
 // Roots returns the query that reads only the root item of each entity.
 func (n *threadEntitiesIndexQuery) Roots() *query.Query[Thread, Thread] { return n.Query().Roots() }
 
+type threadEntitiesQueries = query.Query[Thread, Thread]
+
 type threadEntitiesHours struct{ base *threadNode }
 
 func (n *threadEntitiesHours) of(at *threadNode) *query.Query[Thread, Thread] {
@@ -216,18 +218,18 @@ func (n *threadEntitiesHours) Before(to time.Time) *query.Query[Thread, Thread] 
 }
 
 // Since selects the items at a time or later.
-func (n *threadEntitiesHours) Since(from time.Time) *threadEntitiesHoursSince {
-	return &threadEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *threadEntitiesHours) Since(from time.Time) *ThreadEntitiesHoursSince {
+	return &ThreadEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type threadEntitiesHoursSince struct {
-	*query.Query[Thread, Thread]
+type ThreadEntitiesHoursSince struct {
+	*threadEntitiesQueries
 	times *threadEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *threadEntitiesHoursSince) Before(to time.Time) *query.Query[Thread, Thread] {
+func (n *ThreadEntitiesHoursSince) Before(to time.Time) *query.Query[Thread, Thread] {
 	return n.times.Between(n.from, to)
 }
 
@@ -363,6 +365,8 @@ func (n *replyEntitiesFlatQuery) After(page query.Cursor) *query.Query[Reply, Re
 // Roots returns the query that reads only the root item of each entity.
 func (n *replyEntitiesFlatQuery) Roots() *query.Query[Reply, Reply] { return n.Query().Roots() }
 
+type replyEntitiesQueries = query.Query[Reply, Reply]
+
 type replyEntitiesHours struct{ base *replyNode }
 
 func (n *replyEntitiesHours) of(at *replyNode) *query.Query[Reply, Reply] {
@@ -402,18 +406,18 @@ func (n *replyEntitiesHours) Before(to time.Time) *query.Query[Reply, Reply] {
 }
 
 // Since selects the items at a time or later.
-func (n *replyEntitiesHours) Since(from time.Time) *replyEntitiesHoursSince {
-	return &replyEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *replyEntitiesHours) Since(from time.Time) *ReplyEntitiesHoursSince {
+	return &ReplyEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type replyEntitiesHoursSince struct {
-	*query.Query[Reply, Reply]
+type ReplyEntitiesHoursSince struct {
+	*replyEntitiesQueries
 	times *replyEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *replyEntitiesHoursSince) Before(to time.Time) *query.Query[Reply, Reply] {
+func (n *ReplyEntitiesHoursSince) Before(to time.Time) *query.Query[Reply, Reply] {
 	return n.times.Between(n.from, to)
 }
 

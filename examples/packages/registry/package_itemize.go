@@ -61,7 +61,7 @@ func (n *PackageKey) FILES() *mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 6, 1), 6)
 }
 
-// PackageKeyTags is a selection that can be narrowed by {key}.
+// PackageKeyTags is a selection, with the methods of a query, that can be narrowed by {key}.
 type PackageKeyTags struct{ packageStringItems }
 
 // Key narrows the selection to one {key}.
@@ -69,7 +69,7 @@ func (n *PackageKeyTags) Key(key string) *mapper.ItemNode[Package, string] {
 	return mapperimpl.Element[Package, string](mapperimpl.Next(n.packageNode, 2, mapperimpl.StringValue(key)), 1)
 }
 
-// PackageKeyReleases is a selection that can be narrowed by {At}.
+// PackageKeyReleases is a selection, with the methods of a query, that can be narrowed by {At}.
 type PackageKeyReleases struct {
 	packageReleaseItems
 	packageReleaseHours
@@ -82,12 +82,12 @@ func newPackageKeyReleases(at *packageNode) *PackageKeyReleases {
 // At narrows the selection to one {At}.
 func (n *PackageKeyReleases) At(atValue time.Time) *PackageKeyReleasesAt {
 	return &PackageKeyReleasesAt{
-		PackageReleaseQuery{packageReleaseMethods{mapperimpl.Next(n.packageNode, 3, mapperimpl.TimeValue(atValue))}},
+		packageReleaseMethods{mapperimpl.Next(n.packageNode, 3, mapperimpl.TimeValue(atValue))},
 	}
 }
 
-// PackageKeyReleasesAt is a selection that can be narrowed by {Version}.
-type PackageKeyReleasesAt struct{ PackageReleaseQuery }
+// PackageKeyReleasesAt is a selection, with the methods of a query, that can be narrowed by {Version}.
+type PackageKeyReleasesAt struct{ packageReleaseMethods }
 
 // Version narrows the selection to one {Version}.
 func (n *PackageKeyReleasesAt) Version(version string) *mapper.ItemNode[Package, Release] {
@@ -166,9 +166,6 @@ func (n *packageStringMethods) Reverse() *query.Query[Package, string] { return 
 func (n *packageStringMethods) After(page query.Cursor) *query.Query[Package, string] {
 	return n.Query().After(page)
 }
-
-// PackageStringQuery selects elements, and queries them.
-type PackageStringQuery struct{ packageStringMethods }
 
 type packageStringItems struct {
 	packageStringMethods
@@ -264,9 +261,6 @@ func (n *packageReleaseMethods) After(page query.Cursor) *query.Query[Package, R
 	return n.Query().After(page)
 }
 
-// PackageReleaseQuery selects elements, and queries them.
-type PackageReleaseQuery struct{ packageReleaseMethods }
-
 type packageReleaseItems struct {
 	packageReleaseMethods
 	item int
@@ -281,6 +275,9 @@ func (n *packageReleaseItems) Add(element Release) *mapper.Patch[Package] {
 func (n *packageReleaseItems) Put(element Release) *mapper.Patch[Package] {
 	return mapperimpl.Put(n.packageNode, n.item, nil, element)
 }
+
+// PackageReleaseQuery is a selection of elements, and has the methods of a query.
+type PackageReleaseQuery struct{ packageReleaseMethods }
 
 type packageReleaseHours struct{ base *packageNode }
 
@@ -321,18 +318,18 @@ func (n *packageReleaseHours) Before(to time.Time) *PackageReleaseQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *packageReleaseHours) Since(from time.Time) *packageReleaseHoursSince {
-	return &packageReleaseHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *packageReleaseHours) Since(from time.Time) *PackageReleaseHoursSince {
+	return &PackageReleaseHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type packageReleaseHoursSince struct {
+type PackageReleaseHoursSince struct {
 	PackageReleaseQuery
 	times *packageReleaseHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *packageReleaseHoursSince) Before(to time.Time) *PackageReleaseQuery {
+func (n *PackageReleaseHoursSince) Before(to time.Time) *PackageReleaseQuery {
 	return n.times.Between(n.from, to)
 }
 

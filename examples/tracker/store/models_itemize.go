@@ -58,7 +58,7 @@ func (n *ProjectKey) Event(atValue time.Time, ticket int) *mapper.ItemNode[Proje
 	)
 }
 
-// ProjectKeyMembers is a selection that can be narrowed by {key}.
+// ProjectKeyMembers is a selection, with the methods of a query, that can be narrowed by {key}.
 type ProjectKeyMembers struct{ projectMemberItems }
 
 // Key narrows the selection to one {key}.
@@ -66,7 +66,7 @@ func (n *ProjectKeyMembers) Key(key string) *mapper.ItemNode[Project, Member] {
 	return mapperimpl.Element[Project, Member](mapperimpl.Next(n.projectNode, 2, mapperimpl.StringValue(key)), 2)
 }
 
-// ProjectKeyActivity is a selection that can be narrowed by {At}.
+// ProjectKeyActivity is a selection, with the methods of a query, that can be narrowed by {At}.
 type ProjectKeyActivity struct {
 	projectEventItems
 	projectEventHours
@@ -78,13 +78,11 @@ func newProjectKeyActivity(at *projectNode) *ProjectKeyActivity {
 
 // At narrows the selection to one {At}.
 func (n *ProjectKeyActivity) At(atValue time.Time) *ProjectKeyActivityAt {
-	return &ProjectKeyActivityAt{
-		ProjectEventQuery{projectEventMethods{mapperimpl.Next(n.projectNode, 3, mapperimpl.TimeValue(atValue))}},
-	}
+	return &ProjectKeyActivityAt{projectEventMethods{mapperimpl.Next(n.projectNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// ProjectKeyActivityAt is a selection that can be narrowed by {Ticket:06}.
-type ProjectKeyActivityAt struct{ ProjectEventQuery }
+// ProjectKeyActivityAt is a selection, with the methods of a query, that can be narrowed by {Ticket:06}.
+type ProjectKeyActivityAt struct{ projectEventMethods }
 
 // Ticket narrows the selection to one {Ticket:06}.
 func (n *ProjectKeyActivityAt) Ticket(ticket int) *mapper.ItemNode[Project, Event] {
@@ -163,9 +161,6 @@ func (n *projectMemberMethods) Reverse() *query.Query[Project, Member] { return 
 func (n *projectMemberMethods) After(page query.Cursor) *query.Query[Project, Member] {
 	return n.Query().After(page)
 }
-
-// ProjectMemberQuery selects elements, and queries them.
-type ProjectMemberQuery struct{ projectMemberMethods }
 
 type projectMemberItems struct {
 	projectMemberMethods
@@ -261,9 +256,6 @@ func (n *projectEventMethods) After(page query.Cursor) *query.Query[Project, Eve
 	return n.Query().After(page)
 }
 
-// ProjectEventQuery selects elements, and queries them.
-type ProjectEventQuery struct{ projectEventMethods }
-
 type projectEventItems struct {
 	projectEventMethods
 	item int
@@ -278,6 +270,9 @@ func (n *projectEventItems) Add(element Event) *mapper.Patch[Project] {
 func (n *projectEventItems) Put(element Event) *mapper.Patch[Project] {
 	return mapperimpl.Put(n.projectNode, n.item, nil, element)
 }
+
+// ProjectEventQuery is a selection of elements, and has the methods of a query.
+type ProjectEventQuery struct{ projectEventMethods }
 
 type projectEventHours struct{ base *projectNode }
 
@@ -316,18 +311,18 @@ func (n *projectEventHours) Before(to time.Time) *ProjectEventQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *projectEventHours) Since(from time.Time) *projectEventHoursSince {
-	return &projectEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *projectEventHours) Since(from time.Time) *ProjectEventHoursSince {
+	return &ProjectEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type projectEventHoursSince struct {
+type ProjectEventHoursSince struct {
 	ProjectEventQuery
 	times *projectEventHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *projectEventHoursSince) Before(to time.Time) *ProjectEventQuery {
+func (n *ProjectEventHoursSince) Before(to time.Time) *ProjectEventQuery {
 	return n.times.Between(n.from, to)
 }
 
@@ -373,7 +368,7 @@ func (n *TicketKey) Comments() *TicketKeyComments {
 	return newTicketKeyComments(mapperimpl.Items(n.ticketNode, 2, 1))
 }
 
-// TicketKeyComments is a selection that can be narrowed by {At}.
+// TicketKeyComments is a selection, with the methods of a query, that can be narrowed by {At}.
 type TicketKeyComments struct {
 	ticketCommentItems
 	ticketCommentHours
@@ -461,9 +456,6 @@ func (n *ticketCommentMethods) After(page query.Cursor) *query.Query[Ticket, Com
 	return n.Query().After(page)
 }
 
-// TicketCommentQuery selects elements, and queries them.
-type TicketCommentQuery struct{ ticketCommentMethods }
-
 type ticketCommentItems struct {
 	ticketCommentMethods
 	item int
@@ -478,6 +470,9 @@ func (n *ticketCommentItems) Add(element Comment) *mapper.Patch[Ticket] {
 func (n *ticketCommentItems) Put(element Comment) *mapper.Patch[Ticket] {
 	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
 }
+
+// TicketCommentQuery is a selection of elements, and has the methods of a query.
+type TicketCommentQuery struct{ ticketCommentMethods }
 
 type ticketCommentHours struct{ base *ticketNode }
 
@@ -516,18 +511,18 @@ func (n *ticketCommentHours) Before(to time.Time) *TicketCommentQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *ticketCommentHours) Since(from time.Time) *ticketCommentHoursSince {
-	return &ticketCommentHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *ticketCommentHours) Since(from time.Time) *TicketCommentHoursSince {
+	return &TicketCommentHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type ticketCommentHoursSince struct {
+type TicketCommentHoursSince struct {
 	TicketCommentQuery
 	times *ticketCommentHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *ticketCommentHoursSince) Before(to time.Time) *TicketCommentQuery {
+func (n *TicketCommentHoursSince) Before(to time.Time) *TicketCommentQuery {
 	return n.times.Between(n.from, to)
 }
 

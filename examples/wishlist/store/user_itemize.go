@@ -94,7 +94,7 @@ type UserKeyU struct{ *userNode }
 // Address selects the items whose sort keys begin with U#Address#.
 func (n *UserKeyU) Address() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "U#Address#") }
 
-// UserKeyPublic is a selection that can be narrowed by {AddedAt}.
+// UserKeyPublic is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
 type UserKeyPublic struct {
 	userWishItems
 	userWishHours
@@ -109,7 +109,7 @@ func (n *UserKeyPublic) AddedAt(addedAt time.Time) *mapper.ItemNode[User, Wish] 
 	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 7)
 }
 
-// UserKeyPrivate is a selection that can be narrowed by {AddedAt}.
+// UserKeyPrivate is a selection, with the methods of a query, that can be narrowed by {AddedAt}.
 type UserKeyPrivate struct {
 	userWishItems
 	userWishHours
@@ -193,7 +193,7 @@ func (n *userWishMethods) After(page query.Cursor) *query.Query[User, Wish] {
 	return n.Query().After(page)
 }
 
-// UserWishQuery selects elements, and queries them.
+// UserWishQuery is a selection of elements, and has the methods of a query.
 type UserWishQuery struct{ userWishMethods }
 
 type userWishItems struct {
@@ -246,18 +246,18 @@ func (n *userWishHours) Before(to time.Time) *UserWishQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *userWishHours) Since(from time.Time) *userWishHoursSince {
-	return &userWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *userWishHours) Since(from time.Time) *UserWishHoursSince {
+	return &UserWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type userWishHoursSince struct {
+type UserWishHoursSince struct {
 	UserWishQuery
 	times *userWishHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *userWishHoursSince) Before(to time.Time) *UserWishQuery { return n.times.Between(n.from, to) }
+func (n *UserWishHoursSince) Before(to time.Time) *UserWishQuery { return n.times.Between(n.from, to) }
 
 // DocumentByID selects the Document with the partition key {ID}.
 func DocumentByID(id string) *DocumentKey {
@@ -302,7 +302,7 @@ func (n *ProfileKey) Values() *ProfileKeyValues {
 	return &ProfileKeyValues{profileStringItems{profileStringMethods{mapperimpl.Items(n.profileNode, 1, 1)}, 1}}
 }
 
-// ProfileKeyValues is a selection that can be narrowed by {key}.
+// ProfileKeyValues is a selection, with the methods of a query, that can be narrowed by {key}.
 type ProfileKeyValues struct{ profileStringItems }
 
 // Key narrows the selection to one {key}.
@@ -382,9 +382,6 @@ func (n *profileStringMethods) Reverse() *query.Query[Profile, string] { return 
 func (n *profileStringMethods) After(page query.Cursor) *query.Query[Profile, string] {
 	return n.Query().After(page)
 }
-
-// ProfileStringQuery selects elements, and queries them.
-type ProfileStringQuery struct{ profileStringMethods }
 
 type profileStringItems struct {
 	profileStringMethods

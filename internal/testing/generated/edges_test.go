@@ -34,7 +34,7 @@ func TestTimeInBothKeys(t *testing.T) {
 		q := HappeningByAt(at)
 		for _, c := range []struct{ got, want string }{
 			{ids(q.Query()), "abc"},
-			{ids(q.Since(day.Add(10 * time.Hour)).Query), "bc"},
+			{ids(q.Since(day.Add(10 * time.Hour)).Query()), "bc"},
 			{ids(q.Hour(2021, time.November, 14, 10)), "b"},
 			{ids(q.At(day.Add(11 * time.Hour))), "c"},
 		} {

@@ -81,7 +81,7 @@ func (n *LogKey) Extra() *mapper.ItemNode[Log, Extra] {
 	return mapperimpl.Item[Log, Extra](mapperimpl.Items(n.logNode, 12, 1), 12)
 }
 
-// LogKeyNanos is a selection that can be narrowed by {At}.
+// LogKeyNanos is a selection, with the methods of a query, that can be narrowed by {At}.
 type LogKeyNanos struct {
 	logEventItems
 	logEventHours
@@ -96,7 +96,7 @@ func (n *LogKeyNanos) At(atValue time.Time) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
-// LogKeyMillis is a selection that can be narrowed by {At:millis}.
+// LogKeyMillis is a selection, with the methods of a query, that can be narrowed by {At:millis}.
 type LogKeyMillis struct {
 	logEventItems
 	logEventHours
@@ -108,18 +108,18 @@ func newLogKeyMillis(at *logNode) *LogKeyMillis {
 
 // At narrows the selection to one {At:millis}.
 func (n *LogKeyMillis) At(atValue time.Time) *LogKeyMillisAt {
-	return &LogKeyMillisAt{LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}}
+	return &LogKeyMillisAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyMillisAt is a selection that can be narrowed by {K}.
-type LogKeyMillisAt struct{ LogEventQuery }
+// LogKeyMillisAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type LogKeyMillisAt struct{ logEventMethods }
 
 // K narrows the selection to one {K}.
 func (n *LogKeyMillisAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 2)
 }
 
-// LogKeySeconds is a selection that can be narrowed by {At:seconds}.
+// LogKeySeconds is a selection, with the methods of a query, that can be narrowed by {At:seconds}.
 type LogKeySeconds struct {
 	logEventItems
 	logEventHours
@@ -131,20 +131,18 @@ func newLogKeySeconds(at *logNode) *LogKeySeconds {
 
 // At narrows the selection to one {At:seconds}.
 func (n *LogKeySeconds) At(atValue time.Time) *LogKeySecondsAt {
-	return &LogKeySecondsAt{
-		LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}},
-	}
+	return &LogKeySecondsAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeySecondsAt is a selection that can be narrowed by {K}.
-type LogKeySecondsAt struct{ LogEventQuery }
+// LogKeySecondsAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type LogKeySecondsAt struct{ logEventMethods }
 
 // K narrows the selection to one {K}.
 func (n *LogKeySecondsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 3)
 }
 
-// LogKeyUnix is a selection that can be narrowed by {At:unix}.
+// LogKeyUnix is a selection, with the methods of a query, that can be narrowed by {At:unix}.
 type LogKeyUnix struct {
 	logEventItems
 	logEventHours
@@ -156,18 +154,18 @@ func newLogKeyUnix(at *logNode) *LogKeyUnix {
 
 // At narrows the selection to one {At:unix}.
 func (n *LogKeyUnix) At(atValue time.Time) *LogKeyUnixAt {
-	return &LogKeyUnixAt{LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}}
+	return &LogKeyUnixAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyUnixAt is a selection that can be narrowed by {K}.
-type LogKeyUnixAt struct{ LogEventQuery }
+// LogKeyUnixAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type LogKeyUnixAt struct{ logEventMethods }
 
 // K narrows the selection to one {K}.
 func (n *LogKeyUnixAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 4)
 }
 
-// LogKeyDates is a selection that can be narrowed by {At:date}.
+// LogKeyDates is a selection, with the methods of a query, that can be narrowed by {At:date}.
 type LogKeyDates struct {
 	logEventItems
 	logEventDays
@@ -179,18 +177,18 @@ func newLogKeyDates(at *logNode) *LogKeyDates {
 
 // At narrows the selection to one {At:date}.
 func (n *LogKeyDates) At(atValue time.Time) *LogKeyDatesAt {
-	return &LogKeyDatesAt{LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}}
+	return &LogKeyDatesAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyDatesAt is a selection that can be narrowed by {K}.
-type LogKeyDatesAt struct{ LogEventQuery }
+// LogKeyDatesAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type LogKeyDatesAt struct{ logEventMethods }
 
 // K narrows the selection to one {K}.
 func (n *LogKeyDatesAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 5)
 }
 
-// LogKeyMonths is a selection that can be narrowed by {At:month}.
+// LogKeyMonths is a selection, with the methods of a query, that can be narrowed by {At:month}.
 type LogKeyMonths struct {
 	logEventItems
 	logEventMonths
@@ -202,18 +200,18 @@ func newLogKeyMonths(at *logNode) *LogKeyMonths {
 
 // At narrows the selection to one {At:month}.
 func (n *LogKeyMonths) At(atValue time.Time) *LogKeyMonthsAt {
-	return &LogKeyMonthsAt{LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}}
+	return &LogKeyMonthsAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyMonthsAt is a selection that can be narrowed by {K}.
-type LogKeyMonthsAt struct{ LogEventQuery }
+// LogKeyMonthsAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type LogKeyMonthsAt struct{ logEventMethods }
 
 // K narrows the selection to one {K}.
 func (n *LogKeyMonthsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 6)
 }
 
-// LogKeyWeeks is a selection that can be narrowed by {At:week}.
+// LogKeyWeeks is a selection, with the methods of a query, that can be narrowed by {At:week}.
 type LogKeyWeeks struct {
 	logEventItems
 	logEventWeeks
@@ -225,18 +223,18 @@ func newLogKeyWeeks(at *logNode) *LogKeyWeeks {
 
 // At narrows the selection to one {At:week}.
 func (n *LogKeyWeeks) At(atValue time.Time) *LogKeyWeeksAt {
-	return &LogKeyWeeksAt{LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}}
+	return &LogKeyWeeksAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyWeeksAt is a selection that can be narrowed by {K}.
-type LogKeyWeeksAt struct{ LogEventQuery }
+// LogKeyWeeksAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type LogKeyWeeksAt struct{ logEventMethods }
 
 // K narrows the selection to one {K}.
 func (n *LogKeyWeeksAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 7)
 }
 
-// LogKeyYears is a selection that can be narrowed by {At:year}.
+// LogKeyYears is a selection, with the methods of a query, that can be narrowed by {At:year}.
 type LogKeyYears struct {
 	logEventItems
 	logEventYears
@@ -248,18 +246,18 @@ func newLogKeyYears(at *logNode) *LogKeyYears {
 
 // At narrows the selection to one {At:year}.
 func (n *LogKeyYears) At(atValue time.Time) *LogKeyYearsAt {
-	return &LogKeyYearsAt{LogEventQuery{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}}
+	return &LogKeyYearsAt{logEventMethods{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
-// LogKeyYearsAt is a selection that can be narrowed by {K}.
-type LogKeyYearsAt struct{ LogEventQuery }
+// LogKeyYearsAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type LogKeyYearsAt struct{ logEventMethods }
 
 // K narrows the selection to one {K}.
 func (n *LogKeyYearsAt) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 8)
 }
 
-// LogKeyAddress is a selection that can be narrowed by {K}.
+// LogKeyAddress is a selection, with the methods of a query, that can be narrowed by {K}.
 type LogKeyAddress struct{ logEventItems }
 
 // K narrows the selection to one {K}.
@@ -267,7 +265,7 @@ func (n *LogKeyAddress) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 9)
 }
 
-// LogKeyBook is a selection that can be narrowed by {K}.
+// LogKeyBook is a selection, with the methods of a query, that can be narrowed by {K}.
 type LogKeyBook struct{ logEventItems }
 
 // K narrows the selection to one {K}.
@@ -275,7 +273,7 @@ func (n *LogKeyBook) K(k string) *mapper.ItemNode[Log, Event] {
 	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 10)
 }
 
-// LogKeyLists is a selection that can be narrowed by {List}.
+// LogKeyLists is a selection, with the methods of a query, that can be narrowed by {List}.
 type LogKeyLists struct{ logListEventItems }
 
 // List narrows the selection to one {List}.
@@ -283,14 +281,14 @@ func (n *LogKeyLists) List(list string) *LogKeyListsList {
 	return newLogKeyListsList(mapperimpl.Next(n.logNode, 3, mapperimpl.StringValue(list)))
 }
 
-// LogKeyListsList is a selection that can be narrowed by {At}.
+// LogKeyListsList is a selection, with the methods of a query, that can be narrowed by {At}.
 type LogKeyListsList struct {
-	LogListEventQuery
+	logListEventMethods
 	logListEventHours
 }
 
 func newLogKeyListsList(at *logNode) *LogKeyListsList {
-	return &LogKeyListsList{LogListEventQuery{logListEventMethods{at}}, logListEventHours{at}}
+	return &LogKeyListsList{logListEventMethods{at}, logListEventHours{at}}
 }
 
 // At narrows the selection to one {At}.
@@ -367,7 +365,7 @@ func (n *logEventMethods) After(page query.Cursor) *query.Query[Log, Event] {
 	return n.Query().After(page)
 }
 
-// LogEventQuery selects elements, and queries them.
+// LogEventQuery is a selection of elements, and has the methods of a query.
 type LogEventQuery struct{ logEventMethods }
 
 type logEventItems struct {
@@ -420,18 +418,18 @@ func (n *logEventHours) Before(to time.Time) *LogEventQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *logEventHours) Since(from time.Time) *logEventHoursSince {
-	return &logEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventHours) Since(from time.Time) *LogEventHoursSince {
+	return &LogEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type logEventHoursSince struct {
+type LogEventHoursSince struct {
 	LogEventQuery
 	times *logEventHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *logEventHoursSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
+func (n *LogEventHoursSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
 
 type logEventDays struct{ base *logNode }
 
@@ -463,18 +461,18 @@ func (n *logEventDays) Before(to time.Time) *LogEventQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *logEventDays) Since(from time.Time) *logEventDaysSince {
-	return &logEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventDays) Since(from time.Time) *LogEventDaysSince {
+	return &LogEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type logEventDaysSince struct {
+type LogEventDaysSince struct {
 	LogEventQuery
 	times *logEventDays
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *logEventDaysSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
+func (n *LogEventDaysSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
 
 type logEventMonths struct{ base *logNode }
 
@@ -501,18 +499,18 @@ func (n *logEventMonths) Before(to time.Time) *LogEventQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *logEventMonths) Since(from time.Time) *logEventMonthsSince {
-	return &logEventMonthsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventMonths) Since(from time.Time) *LogEventMonthsSince {
+	return &LogEventMonthsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type logEventMonthsSince struct {
+type LogEventMonthsSince struct {
 	LogEventQuery
 	times *logEventMonths
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *logEventMonthsSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
+func (n *LogEventMonthsSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
 
 type logEventWeeks struct{ base *logNode }
 
@@ -539,18 +537,18 @@ func (n *logEventWeeks) Before(to time.Time) *LogEventQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *logEventWeeks) Since(from time.Time) *logEventWeeksSince {
-	return &logEventWeeksSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventWeeks) Since(from time.Time) *LogEventWeeksSince {
+	return &LogEventWeeksSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type logEventWeeksSince struct {
+type LogEventWeeksSince struct {
 	LogEventQuery
 	times *logEventWeeks
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *logEventWeeksSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
+func (n *LogEventWeeksSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
 
 type logEventYears struct{ base *logNode }
 
@@ -572,18 +570,18 @@ func (n *logEventYears) Before(to time.Time) *LogEventQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *logEventYears) Since(from time.Time) *logEventYearsSince {
-	return &logEventYearsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logEventYears) Since(from time.Time) *LogEventYearsSince {
+	return &LogEventYearsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type logEventYearsSince struct {
+type LogEventYearsSince struct {
 	LogEventQuery
 	times *logEventYears
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *logEventYearsSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
+func (n *LogEventYearsSince) Before(to time.Time) *LogEventQuery { return n.times.Between(n.from, to) }
 
 type logListEventMethods struct{ *logNode }
 
@@ -656,9 +654,6 @@ func (n *logListEventMethods) After(page query.Cursor) *query.Query[Log, ListEve
 	return n.Query().After(page)
 }
 
-// LogListEventQuery selects elements, and queries them.
-type LogListEventQuery struct{ logListEventMethods }
-
 type logListEventItems struct {
 	logListEventMethods
 	item int
@@ -673,6 +668,9 @@ func (n *logListEventItems) Add(element ListEvent) *mapper.Patch[Log] {
 func (n *logListEventItems) Put(element ListEvent) *mapper.Patch[Log] {
 	return mapperimpl.Put(n.logNode, n.item, nil, element)
 }
+
+// LogListEventQuery is a selection of elements, and has the methods of a query.
+type LogListEventQuery struct{ logListEventMethods }
 
 type logListEventHours struct{ base *logNode }
 
@@ -711,18 +709,18 @@ func (n *logListEventHours) Before(to time.Time) *LogListEventQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *logListEventHours) Since(from time.Time) *logListEventHoursSince {
-	return &logListEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *logListEventHours) Since(from time.Time) *LogListEventHoursSince {
+	return &LogListEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type logListEventHoursSince struct {
+type LogListEventHoursSince struct {
 	LogListEventQuery
 	times *logListEventHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *logListEventHoursSince) Before(to time.Time) *LogListEventQuery {
+func (n *LogListEventHoursSince) Before(to time.Time) *LogListEventQuery {
 	return n.times.Between(n.from, to)
 }
 
@@ -839,6 +837,8 @@ func (n *visitEntitiesFlatQuery) After(page query.Cursor) *query.Query[Visit, Vi
 // Roots returns the query that reads only the root item of each entity.
 func (n *visitEntitiesFlatQuery) Roots() *query.Query[Visit, Visit] { return n.Query().Roots() }
 
+type visitEntitiesQueries = query.Query[Visit, Visit]
+
 type visitEntitiesHours struct{ base *visitNode }
 
 func (n *visitEntitiesHours) of(at *visitNode) *query.Query[Visit, Visit] {
@@ -878,18 +878,18 @@ func (n *visitEntitiesHours) Before(to time.Time) *query.Query[Visit, Visit] {
 }
 
 // Since selects the items at a time or later.
-func (n *visitEntitiesHours) Since(from time.Time) *visitEntitiesHoursSince {
-	return &visitEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *visitEntitiesHours) Since(from time.Time) *VisitEntitiesHoursSince {
+	return &VisitEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type visitEntitiesHoursSince struct {
-	*query.Query[Visit, Visit]
+type VisitEntitiesHoursSince struct {
+	*visitEntitiesQueries
 	times *visitEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *visitEntitiesHoursSince) Before(to time.Time) *query.Query[Visit, Visit] {
+func (n *VisitEntitiesHoursSince) Before(to time.Time) *query.Query[Visit, Visit] {
 	return n.times.Between(n.from, to)
 }
 
@@ -923,7 +923,7 @@ func (n *TicketKey) Notes() *TicketKeyNotes {
 	return &TicketKeyNotes{ticketNoteItems{ticketNoteMethods{mapperimpl.Items(n.ticketNode, 1, 3)}, 1}}
 }
 
-// TicketKeyNotes is a selection that can be narrowed by {Line:02}.
+// TicketKeyNotes is a selection, with the methods of a query, that can be narrowed by {Line:02}.
 type TicketKeyNotes struct{ ticketNoteItems }
 
 // Line narrows the selection to one {Line:02}.
@@ -1003,9 +1003,6 @@ func (n *ticketNoteMethods) Reverse() *query.Query[Ticket, Note] { return n.Quer
 func (n *ticketNoteMethods) After(page query.Cursor) *query.Query[Ticket, Note] {
 	return n.Query().After(page)
 }
-
-// TicketNoteQuery selects elements, and queries them.
-type TicketNoteQuery struct{ ticketNoteMethods }
 
 type ticketNoteItems struct {
 	ticketNoteMethods
@@ -1139,6 +1136,8 @@ func (n *happeningEntitiesFlatQuery) Roots() *query.Query[Happening, Happening] 
 	return n.Query().Roots()
 }
 
+type happeningEntitiesQueries = query.Query[Happening, Happening]
+
 type happeningEntitiesHours struct{ base *happeningNode }
 
 func (n *happeningEntitiesHours) of(at *happeningNode) *query.Query[Happening, Happening] {
@@ -1182,18 +1181,18 @@ func (n *happeningEntitiesHours) Before(to time.Time) *query.Query[Happening, Ha
 }
 
 // Since selects the items at a time or later.
-func (n *happeningEntitiesHours) Since(from time.Time) *happeningEntitiesHoursSince {
-	return &happeningEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *happeningEntitiesHours) Since(from time.Time) *HappeningEntitiesHoursSince {
+	return &HappeningEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type happeningEntitiesHoursSince struct {
-	*query.Query[Happening, Happening]
+type HappeningEntitiesHoursSince struct {
+	*happeningEntitiesQueries
 	times *happeningEntitiesHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *happeningEntitiesHoursSince) Before(to time.Time) *query.Query[Happening, Happening] {
+func (n *HappeningEntitiesHoursSince) Before(to time.Time) *query.Query[Happening, Happening] {
 	return n.times.Between(n.from, to)
 }
 
@@ -1230,7 +1229,7 @@ func (n *ShelfKey) Notes() *mapper.ItemNode[Shelf, Extra] {
 	return mapperimpl.Item[Shelf, Extra](mapperimpl.Items(n.shelfNode, 3, 1), 3)
 }
 
-// ShelfKeyBooks is a selection that can be narrowed by {At:date}.
+// ShelfKeyBooks is a selection, with the methods of a query, that can be narrowed by {At:date}.
 type ShelfKeyBooks struct {
 	shelfEventItems
 	shelfEventDays
@@ -1242,13 +1241,11 @@ func newShelfKeyBooks(at *shelfNode) *ShelfKeyBooks {
 
 // At narrows the selection to one {At:date}.
 func (n *ShelfKeyBooks) At(atValue time.Time) *ShelfKeyBooksAt {
-	return &ShelfKeyBooksAt{
-		ShelfEventQuery{shelfEventMethods{mapperimpl.Next(n.shelfNode, 2, mapperimpl.TimeValue(atValue))}},
-	}
+	return &ShelfKeyBooksAt{shelfEventMethods{mapperimpl.Next(n.shelfNode, 2, mapperimpl.TimeValue(atValue))}}
 }
 
-// ShelfKeyBooksAt is a selection that can be narrowed by {K}.
-type ShelfKeyBooksAt struct{ ShelfEventQuery }
+// ShelfKeyBooksAt is a selection, with the methods of a query, that can be narrowed by {K}.
+type ShelfKeyBooksAt struct{ shelfEventMethods }
 
 // K narrows the selection to one {K}.
 func (n *ShelfKeyBooksAt) K(k string) *mapper.ItemNode[Shelf, Event] {
@@ -1328,9 +1325,6 @@ func (n *shelfEventMethods) After(page query.Cursor) *query.Query[Shelf, Event] 
 	return n.Query().After(page)
 }
 
-// ShelfEventQuery selects elements, and queries them.
-type ShelfEventQuery struct{ shelfEventMethods }
-
 type shelfEventItems struct {
 	shelfEventMethods
 	item int
@@ -1345,6 +1339,9 @@ func (n *shelfEventItems) Add(element Event) *mapper.Patch[Shelf] {
 func (n *shelfEventItems) Put(element Event) *mapper.Patch[Shelf] {
 	return mapperimpl.Put(n.shelfNode, n.item, nil, element)
 }
+
+// ShelfEventQuery is a selection of elements, and has the methods of a query.
+type ShelfEventQuery struct{ shelfEventMethods }
 
 type shelfEventDays struct{ base *shelfNode }
 
@@ -1378,18 +1375,18 @@ func (n *shelfEventDays) Before(to time.Time) *ShelfEventQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *shelfEventDays) Since(from time.Time) *shelfEventDaysSince {
-	return &shelfEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *shelfEventDays) Since(from time.Time) *ShelfEventDaysSince {
+	return &ShelfEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type shelfEventDaysSince struct {
+type ShelfEventDaysSince struct {
 	ShelfEventQuery
 	times *shelfEventDays
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *shelfEventDaysSince) Before(to time.Time) *ShelfEventQuery {
+func (n *ShelfEventDaysSince) Before(to time.Time) *ShelfEventQuery {
 	return n.times.Between(n.from, to)
 }
 
@@ -1440,7 +1437,7 @@ func (n *ScoreKey) HEAD() *mapper.ItemNode[Score, Score] {
 // Wins selects WIN#{At}.
 func (n *ScoreKey) Wins() *ScoreKeyWins { return newScoreKeyWins(mapperimpl.Items(n.scoreNode, 1, 1)) }
 
-// ScoreKeyWins is a selection that can be narrowed by {At}.
+// ScoreKeyWins is a selection, with the methods of a query, that can be narrowed by {At}.
 type ScoreKeyWins struct {
 	scoreWinItems
 	scoreWinHours
@@ -1617,9 +1614,6 @@ func (n *scoreWinMethods) After(page query.Cursor) *query.Query[Score, Win] {
 	return n.Query().After(page)
 }
 
-// ScoreWinQuery selects elements, and queries them.
-type ScoreWinQuery struct{ scoreWinMethods }
-
 type scoreWinItems struct {
 	scoreWinMethods
 	item int
@@ -1634,6 +1628,9 @@ func (n *scoreWinItems) Add(element Win) *mapper.Patch[Score] {
 func (n *scoreWinItems) Put(element Win) *mapper.Patch[Score] {
 	return mapperimpl.Put(n.scoreNode, n.item, nil, element)
 }
+
+// ScoreWinQuery is a selection of elements, and has the methods of a query.
+type ScoreWinQuery struct{ scoreWinMethods }
 
 type scoreWinHours struct{ base *scoreNode }
 
@@ -1670,18 +1667,18 @@ func (n *scoreWinHours) Before(to time.Time) *ScoreWinQuery {
 }
 
 // Since selects the items at a time or later.
-func (n *scoreWinHours) Since(from time.Time) *scoreWinHoursSince {
-	return &scoreWinHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *scoreWinHours) Since(from time.Time) *ScoreWinHoursSince {
+	return &ScoreWinHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type scoreWinHoursSince struct {
+type ScoreWinHoursSince struct {
 	ScoreWinQuery
 	times *scoreWinHours
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *scoreWinHoursSince) Before(to time.Time) *ScoreWinQuery { return n.times.Between(n.from, to) }
+func (n *ScoreWinHoursSince) Before(to time.Time) *ScoreWinQuery { return n.times.Between(n.from, to) }
 
 type scoreEntitiesIndexQuery struct{ at *scoreNode }
 
@@ -1879,6 +1876,8 @@ func (n *scoreWinIndexQuery) After(page query.Cursor) *query.Query[Score, Win] {
 // Fetch returns the query that also reads, from the table, the attributes that the index does not project.
 func (n *scoreWinIndexQuery) Fetch() *query.Query[Score, Win] { return n.Query().Fetch() }
 
+type scoreWinQueries = query.Query[Score, Win]
+
 type scoreWinWeeks struct{ base *scoreNode }
 
 func (n *scoreWinWeeks) of(at *scoreNode) *query.Query[Score, Win] {
@@ -1906,18 +1905,18 @@ func (n *scoreWinWeeks) Before(to time.Time) *query.Query[Score, Win] {
 }
 
 // Since selects the items at a time or later.
-func (n *scoreWinWeeks) Since(from time.Time) *scoreWinWeeksSince {
-	return &scoreWinWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
+func (n *scoreWinWeeks) Since(from time.Time) *ScoreWinWeeksSince {
+	return &ScoreWinWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
-type scoreWinWeeksSince struct {
-	*query.Query[Score, Win]
+type ScoreWinWeeksSince struct {
+	*scoreWinQueries
 	times *scoreWinWeeks
 	from  time.Time
 }
 
 // Before selects those before another time.
-func (n *scoreWinWeeksSince) Before(to time.Time) *query.Query[Score, Win] {
+func (n *ScoreWinWeeksSince) Before(to time.Time) *query.Query[Score, Win] {
 	return n.times.Between(n.from, to)
 }
 
@@ -1949,7 +1948,7 @@ func (n *LedgerKey) Entries() *LedgerKeyEntries {
 	return &LedgerKeyEntries{ledgerLedgerEntryItems{ledgerLedgerEntryMethods{mapperimpl.Items(n.ledgerNode, 2, 1)}, 2}}
 }
 
-// LedgerKeyEntries is a selection that can be narrowed by {N:04}.
+// LedgerKeyEntries is a selection, with the methods of a query, that can be narrowed by {N:04}.
 type LedgerKeyEntries struct{ ledgerLedgerEntryItems }
 
 // N narrows the selection to one {N:04}.
@@ -2033,9 +2032,6 @@ func (n *ledgerLedgerEntryMethods) Reverse() *query.Query[Ledger, LedgerEntry] {
 func (n *ledgerLedgerEntryMethods) After(page query.Cursor) *query.Query[Ledger, LedgerEntry] {
 	return n.Query().After(page)
 }
-
-// LedgerLedgerEntryQuery selects elements, and queries them.
-type LedgerLedgerEntryQuery struct{ ledgerLedgerEntryMethods }
 
 type ledgerLedgerEntryItems struct {
 	ledgerLedgerEntryMethods

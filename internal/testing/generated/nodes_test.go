@@ -489,7 +489,7 @@ func TestFlatTimes(t *testing.T) {
 		{users(q.Query()), "u0 u1 u2 u3 u4"},
 		{users(q.Year(2021)), "u0 u1"},
 		{users(q.Day(2022, time.January, 1)), "u2 u3 u4"},
-		{users(q.Since(base.Add(time.Millisecond)).Query), "u1 u2 u3 u4"},
+		{users(q.Since(base.Add(time.Millisecond)).Query()), "u1 u2 u3 u4"},
 		{users(q.Before(base.Add(1500 * time.Millisecond)).Reverse()), "u2 u1 u0"},
 		{users(q.At(base)), "u0 u1"},
 	} {
