@@ -258,6 +258,7 @@ func (n *playerMatchHours) Since(from time.Time) *PlayerMatchHoursSince {
 	return &PlayerMatchHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// PlayerMatchHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type PlayerMatchHoursSince struct {
 	PlayerMatchQuery
 	times *playerMatchHours

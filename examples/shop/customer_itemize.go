@@ -193,6 +193,7 @@ func (n *customerOrderDays) Since(from time.Time) *CustomerOrderDaysSince {
 	return &CustomerOrderDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// CustomerOrderDaysSince has the items at a time or later. Its methods are those of a query, and Before.
 type CustomerOrderDaysSince struct {
 	CustomerOrderQuery
 	times *customerOrderDays

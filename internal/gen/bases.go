@@ -258,6 +258,7 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 					"), n, from}",
 				},
 			}.on(name),
+			comment(since + " has the items at a time or later. Its methods are those of a query, and Before."),
 			"type ", since, " struct {\n", embedded, "\ntimes *", name, "\nfrom ", moment, "\n}\n\n",
 			method{
 				"Before", "selects those before another time.",

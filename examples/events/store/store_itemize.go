@@ -171,6 +171,7 @@ func (n *eventEntitiesHours) Since(from time.Time) *EventEntitiesHoursSince {
 	return &EventEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// EventEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type EventEntitiesHoursSince struct {
 	*eventEntitiesQueries
 	times *eventEntitiesHours

@@ -222,6 +222,7 @@ func (n *threadEntitiesHours) Since(from time.Time) *ThreadEntitiesHoursSince {
 	return &ThreadEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// ThreadEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type ThreadEntitiesHoursSince struct {
 	*threadEntitiesQueries
 	times *threadEntitiesHours
@@ -410,6 +411,7 @@ func (n *replyEntitiesHours) Since(from time.Time) *ReplyEntitiesHoursSince {
 	return &ReplyEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// ReplyEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type ReplyEntitiesHoursSince struct {
 	*replyEntitiesQueries
 	times *replyEntitiesHours

@@ -322,6 +322,7 @@ func (n *packageReleaseHours) Since(from time.Time) *PackageReleaseHoursSince {
 	return &PackageReleaseHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// PackageReleaseHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type PackageReleaseHoursSince struct {
 	PackageReleaseQuery
 	times *packageReleaseHours

@@ -315,6 +315,7 @@ func (n *projectEventHours) Since(from time.Time) *ProjectEventHoursSince {
 	return &ProjectEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// ProjectEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type ProjectEventHoursSince struct {
 	ProjectEventQuery
 	times *projectEventHours
@@ -515,6 +516,7 @@ func (n *ticketCommentHours) Since(from time.Time) *TicketCommentHoursSince {
 	return &TicketCommentHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// TicketCommentHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type TicketCommentHoursSince struct {
 	TicketCommentQuery
 	times *ticketCommentHours

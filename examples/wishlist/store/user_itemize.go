@@ -250,6 +250,7 @@ func (n *userWishHours) Since(from time.Time) *UserWishHoursSince {
 	return &UserWishHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// UserWishHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type UserWishHoursSince struct {
 	UserWishQuery
 	times *userWishHours

@@ -422,6 +422,7 @@ func (n *logEventHours) Since(from time.Time) *LogEventHoursSince {
 	return &LogEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// LogEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type LogEventHoursSince struct {
 	LogEventQuery
 	times *logEventHours
@@ -465,6 +466,7 @@ func (n *logEventDays) Since(from time.Time) *LogEventDaysSince {
 	return &LogEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// LogEventDaysSince has the items at a time or later. Its methods are those of a query, and Before.
 type LogEventDaysSince struct {
 	LogEventQuery
 	times *logEventDays
@@ -503,6 +505,7 @@ func (n *logEventMonths) Since(from time.Time) *LogEventMonthsSince {
 	return &LogEventMonthsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// LogEventMonthsSince has the items at a time or later. Its methods are those of a query, and Before.
 type LogEventMonthsSince struct {
 	LogEventQuery
 	times *logEventMonths
@@ -541,6 +544,7 @@ func (n *logEventWeeks) Since(from time.Time) *LogEventWeeksSince {
 	return &LogEventWeeksSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// LogEventWeeksSince has the items at a time or later. Its methods are those of a query, and Before.
 type LogEventWeeksSince struct {
 	LogEventQuery
 	times *logEventWeeks
@@ -574,6 +578,7 @@ func (n *logEventYears) Since(from time.Time) *LogEventYearsSince {
 	return &LogEventYearsSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// LogEventYearsSince has the items at a time or later. Its methods are those of a query, and Before.
 type LogEventYearsSince struct {
 	LogEventQuery
 	times *logEventYears
@@ -713,6 +718,7 @@ func (n *logListEventHours) Since(from time.Time) *LogListEventHoursSince {
 	return &LogListEventHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// LogListEventHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type LogListEventHoursSince struct {
 	LogListEventQuery
 	times *logListEventHours
@@ -882,6 +888,7 @@ func (n *visitEntitiesHours) Since(from time.Time) *VisitEntitiesHoursSince {
 	return &VisitEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// VisitEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type VisitEntitiesHoursSince struct {
 	*visitEntitiesQueries
 	times *visitEntitiesHours
@@ -1185,6 +1192,7 @@ func (n *happeningEntitiesHours) Since(from time.Time) *HappeningEntitiesHoursSi
 	return &HappeningEntitiesHoursSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// HappeningEntitiesHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type HappeningEntitiesHoursSince struct {
 	*happeningEntitiesQueries
 	times *happeningEntitiesHours
@@ -1379,6 +1387,7 @@ func (n *shelfEventDays) Since(from time.Time) *ShelfEventDaysSince {
 	return &ShelfEventDaysSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// ShelfEventDaysSince has the items at a time or later. Its methods are those of a query, and Before.
 type ShelfEventDaysSince struct {
 	ShelfEventQuery
 	times *shelfEventDays
@@ -1671,6 +1680,7 @@ func (n *scoreWinHours) Since(from time.Time) *ScoreWinHoursSince {
 	return &ScoreWinHoursSince{*n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// ScoreWinHoursSince has the items at a time or later. Its methods are those of a query, and Before.
 type ScoreWinHoursSince struct {
 	ScoreWinQuery
 	times *scoreWinHours
@@ -1909,6 +1919,7 @@ func (n *scoreWinWeeks) Since(from time.Time) *ScoreWinWeeksSince {
 	return &ScoreWinWeeksSince{n.of(mapperimpl.Times(n.base, &from, nil)), n, from}
 }
 
+// ScoreWinWeeksSince has the items at a time or later. Its methods are those of a query, and Before.
 type ScoreWinWeeksSince struct {
 	*scoreWinQueries
 	times *scoreWinWeeks
