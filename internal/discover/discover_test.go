@@ -167,7 +167,9 @@ func secretive(r *rand.Rand, i int, secret func() string) item.Attributes {
 }
 
 // No value, key or name that is data is in a report, in its JSON, or in the written files.
-func TestReportHasNoValues(t *testing.T) { reportHasNoValues(t, draws.Seed(t), draws.Times(3, 10, 100)) }
+func TestReportHasNoValues(t *testing.T) {
+	reportHasNoValues(t, draws.Seed(t), draws.Times(3, 10, 100))
+}
 
 // An item with lists alone gets a model too, if its sort key has a field of the model: the lists are not taken for
 // elements. This seed draws such items.
