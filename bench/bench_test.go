@@ -37,7 +37,7 @@ func next() int { return int(runs.Add(1)) }
 
 // client returns a client of the engine over a transport.
 func client(t *Transport) *dynamodb.Client {
-	return engine.Client(func(o *dynamodb.Options) { o.HTTPClient, o.APIOptions = t, nil })
+	return engine.Client(func(o *dynamodb.Options) { o.HTTPClient = t })
 }
 
 // open returns a library at work on a table of its own that is filled for a job, "" for all, and its transport.

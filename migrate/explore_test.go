@@ -21,6 +21,7 @@ import (
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/engines"
 	"github.com/itemize/itemize/internal/testing/explore"
 	"github.com/itemize/itemize/internal/write"
 	"github.com/itemize/itemize/mapper"
@@ -45,9 +46,9 @@ func (s *scene) through(n *explore.Transport) (*migrate.Migration, *migrate.Wrap
 	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) {
 		o.RetryMaxAttempts = 1
 		if n != nil {
-			o.HTTPClient = n
+			o.HTTPClient = engines.Plain(n)
 		} else {
-			o.HTTPClient = http.DefaultClient
+			o.HTTPClient = engines.Plain(http.DefaultClient)
 		}
 	})
 	described := &expected{Client: c, of: s.client}
@@ -184,7 +185,7 @@ func (s *scene) sees(e *mapper.Entity[Package], err error) (func(before, seen []
 
 // old is a write of a program that knows the old layout, as long as the entity has not moved.
 func (s *scene) old(ctx context.Context, n *explore.Transport, who string) error {
-	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = n, 1 })
+	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = engines.Plain(n), 1 })
 	_, err := c.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.source, Key: s.doc().Key(), UpdateExpression: aws.String("SET description = :who"),
 		ConditionExpression:       aws.String("attribute_exists(#n) AND attribute_not_exists(#m)"),

@@ -36,8 +36,18 @@ func For(client any, share bool) *Codec {
 	}
 	return &Codec{
 		share: share, endpoints: endpointsOf(&o),
-		alone: len(o.APIOptions) == 0 && reflect.ValueOf(o.Interceptors).IsZero(),
+		alone: len(o.APIOptions) == 0 && !hasInterceptors(&o),
 	}
+}
+
+// hasInterceptors reports whether a client has interceptors, of any step.
+func hasInterceptors(o *dynamodb.Options) bool {
+	for _, step := range reflect.ValueOf(o.Interceptors).Fields() {
+		if step.Kind() != reflect.Slice || step.Len() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // IsAlone reports whether only the SDK's own code sees a request: the client has no middleware of a program.

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	smithy "github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/itemize/itemize/internal/testing/draws"
@@ -379,3 +380,25 @@ func TestEncoderForgets(t *testing.T) {
 		}
 	}
 }
+
+// A client without middleware and interceptors of a program is alone, as New returns it.
+func TestIsAlone(t *testing.T) {
+	of := func(change func(o *dynamodb.Options)) bool {
+		return For(dynamodb.New(dynamodb.Options{Region: "us-east-1"}, change), false).IsAlone()
+	}
+	if !of(func(*dynamodb.Options) {}) {
+		t.Error("a client without options is not alone")
+	}
+	if of(func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(*middleware.Stack) error { return nil })
+	}) {
+		t.Error("a client with middleware is alone")
+	}
+	if of(func(o *dynamodb.Options) { o.Interceptors.AddBeforeTransmit(interceptor{}) }) {
+		t.Error("a client with an interceptor is alone")
+	}
+}
+
+type interceptor struct{}
+
+func (interceptor) BeforeTransmit(context.Context, *smithyhttp.InterceptorContext) error { return nil }

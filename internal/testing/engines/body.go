@@ -1,11 +1,11 @@
 package engines
 
 import (
-	"context"
 	"io"
+	"net/http"
 
-	"github.com/aws/smithy-go/middleware"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // plainBody is a request's body that io.Copy can only read.
@@ -15,23 +15,22 @@ import (
 // io.EOF. For net/http that is an error, so it closes the connection before the answer's body is read:
 // "use of closed network connection". An engine on the same machine is fast enough for this. With Read the end
 // is no error.
-type plainBody struct{ io.ReadSeeker }
+type plainBody struct{ io.ReadCloser }
 
-// plainBodies makes the bodies of all requests plain.
-func plainBodies(stack *middleware.Stack) error {
-	return stack.Build.Add(middleware.BuildMiddlewareFunc("itemize.plainBodies",
-		func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (middleware.BuildOutput,
-			middleware.Metadata, error,
-		) {
-			if r, ok := in.Request.(*smithyhttp.Request); ok {
-				if body, ok := r.GetStream().(io.ReadSeeker); ok {
-					plain, err := r.SetStream(plainBody{body})
-					if err != nil {
-						return middleware.BuildOutput{}, middleware.Metadata{}, err
-					}
-					in.Request = plain
-				}
-			}
-			return next.HandleBuild(ctx, in)
-		}), middleware.After)
+// Plain makes the bodies of all requests of a client plain; nil is the SDK's default one. It is no middleware, because
+// the library has a shorter way for clients without.
+func Plain(next dynamodb.HTTPClient) dynamodb.HTTPClient {
+	if next == nil {
+		next = awshttp.NewBuildableClient()
+	}
+	return plain{next}
+}
+
+type plain struct{ next dynamodb.HTTPClient }
+
+func (p plain) Do(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		r.Body = plainBody{r.Body}
+	}
+	return p.next.Do(r)
 }

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/smithy-go/middleware"
 )
 
 // The names of the engines, as ITEMIZE_ENGINE takes them.
@@ -167,8 +167,7 @@ func (e *Engine) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
 		Region:       "us-east-1",
 		Retryer:      retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = attempts }),
 		Credentials:  aws.CredentialsProviderFunc(anyCredentials),
-		APIOptions:   []func(*middleware.Stack) error{plainBodies},
-	}, options...)
+	}, append(slices.Clip(options), func(o *dynamodb.Options) { o.HTTPClient = Plain(o.HTTPClient) })...)
 }
 
 // anyCredentials returns credentials for local engines, which accept any.

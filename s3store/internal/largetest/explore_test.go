@@ -15,6 +15,7 @@ import (
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/engines"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/explore"
 	"github.com/itemize/itemize/internal/testing/handmade"
@@ -55,7 +56,7 @@ func (s *tomeScene) through(n *explore.Transport, after time.Duration) *mapper.M
 	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) {
 		o.RetryMaxAttempts = 1
 		if n != nil {
-			o.HTTPClient = n
+			o.HTTPClient = engines.Plain(n)
 		}
 	})
 	m, err := mapper.New[tome](c, mapper.Table(s.table))
