@@ -43,13 +43,21 @@ type Request struct {
 	// PinsEntity reports of a root item's request that it is applied only if the entity is live and has
 	// the incarnation that new items carry. (A root item that is put makes that entity.)
 	PinsEntity bool
-	// OfEntity is that incarnation, nil if the root item has none. (Of a loaded root item it is in
-	// Header, of a new one in Incarnation.)
-	OfEntity types.AttributeValue
 	// ForAdditions reports that it is a check of a root item that was added because the transaction
 	// adds items to the entity.
 	ForAdditions bool
-	Reserved     item.Reserved
+	// Unread reports that an item of unknown size may exist.
+	Unread bool
+	// Counted reports that Set has the results of increments or appends, so that the request must not be applied twice.
+	Counted bool
+	// Commits says that it is the request about a record of external values.
+	Commits bool
+	// Return requests the item after the write.
+	Return bool
+	// OfEntity is that incarnation, nil if the root item has none. (Of a loaded root item it is in
+	// Header, of a new one in Incarnation.)
+	OfEntity types.AttributeValue
+	Reserved item.Reserved
 	// Header has the reserved attributes of the stored item when it was read.
 	Header item.Header
 	// Expect is the condition on the stored item.
@@ -70,18 +78,12 @@ type Request struct {
 	Incarnation types.AttributeValue
 	// Token is the version that the write gives the item, nil for none.
 	Token types.AttributeValue
-	// OldSize and NewSize are the item's sizes in bytes, 0 for none. Unread reports that an item of
-	// unknown size may exist. Likely is its likely size, 0 if that is unknown.
-	OldSize, NewSize int
-	Unread           bool
-	Likely           int
-	// Counted reports that Set has the results of increments or appends, so that the request must not be applied twice.
-	Counted bool
+	// OldSize and NewSize are the item's sizes in bytes, 0 for none. Likely is the likely size of an
+	// unread item, 0 if that is unknown.
+	OldSize, NewSize, Likely int
 	// External is the number of external values that the request makes the item point to: it is sent
 	// with the flip of their record alone.
 	External int
-	// Commits says that it is the request about such a record.
-	Commits bool
 	// NotAfter is the time after which the request is not sent any more, the zero time for never: no
 	// copy of it is signed later.
 	NotAfter time.Time
@@ -93,8 +95,7 @@ type Request struct {
 	// that put the item into them, as they are after a put, or before another request.
 	Entries []Entry
 	Indexed []Attribute
-	// Return requests the item after the write, and Returned is that item.
-	Return   bool
+	// Returned is the item after the write, if it was requested.
 	Returned item.Attributes
 	// Item is the kind of the item. It is nil for a request that no item of a model is the subject of,
 	// as a record of external values, or a raw request.
