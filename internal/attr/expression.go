@@ -18,7 +18,10 @@ type Expression struct {
 }
 
 // Reset empties the expression.
-func (x *Expression) Reset() { x.names, x.values = x.names[:0], x.values[:0] }
+func (x *Expression) Reset() {
+	clear(x.values)
+	x.names, x.values = x.names[:0], x.values[:0]
+}
 
 // NamedBy reports whether its names are those of the placeholders.
 func (x *Expression) NamedBy(placeholders map[string]string) bool {

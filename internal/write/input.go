@@ -3,6 +3,7 @@ package write
 import (
 	"maps"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -126,7 +127,9 @@ func unlessEmpty(text string) *string {
 
 func (r *Request) putInput(now time.Time, unseen bool) *dynamodb.PutItemInput {
 	in := &dynamodb.PutItemInput{TableName: &r.Table.Name, Item: r.whole(unseen), ReturnConsumedCapacity: byIndex}
-	if c := new(condition).of(r, now); c.text != nil {
+	c := newCondition(unseen).of(r, now)
+	defer c.release()
+	if c.text != nil {
 		in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure = c.text, allOld
 		in.ExpressionAttributeNames, in.ExpressionAttributeValues = c.names, c.values
 	}
@@ -141,6 +144,25 @@ type condition struct {
 	names  map[string]string
 	values map[string]types.AttributeValue
 	unseen bool // described at whole
+}
+
+// conditions are those that can be used again, with the text and the names of their last request.
+var conditions = sync.Pool{New: func() any { return new(condition) }}
+
+// newCondition returns a condition. If others than the SDK see requests, it shares nothing with those of earlier ones.
+func newCondition(unseen bool) *condition {
+	c := conditions.Get().(*condition)
+	if c.unseen = unseen; !unseen {
+		c.was, c.text, c.names = "", nil, nil
+	}
+	return c
+}
+
+// release lets other requests use the condition.
+func (c *condition) release() {
+	c.x.Reset()
+	c.values = nil
+	conditions.Put(c)
 }
 
 // of sets the condition of a request. It reuses the parts of the request before if they are equal, as
@@ -179,8 +201,9 @@ func (r *Request) updateInput(now time.Time) *dynamodb.UpdateItemInput {
 	return &c.in
 }
 
-func (r *Request) deleteInput(now time.Time) *dynamodb.DeleteItemInput {
-	c := new(condition).of(r, now)
+func (r *Request) deleteInput(now time.Time, unseen bool) *dynamodb.DeleteItemInput {
+	c := newCondition(unseen).of(r, now)
+	defer c.release()
 	return &dynamodb.DeleteItemInput{
 		TableName: &r.Table.Name, Key: r.Key(),
 		ConditionExpression: c.text, ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
@@ -191,7 +214,7 @@ func (r *Request) deleteInput(now time.Time) *dynamodb.DeleteItemInput {
 // transactItem returns the request as an item of a transaction. c is that of the item before.
 func (r *Request) transactItem(now time.Time, c *condition) types.TransactWriteItem {
 	if r.IsRaw() {
-		return r.raw
+		return *r.raw
 	}
 	table := &r.Table.Name
 	switch r.Kind {

@@ -16,7 +16,7 @@ import (
 // Raw returns a request of a transaction that is sent as the caller has made it. Where its table
 // is one that tables knows by its name, its place is known.
 func Raw(part types.TransactWriteItem, tables func(name string) *item.Table) (*Request, error) {
-	r := &Request{Label: "mapper", Field: "RawPart", Unread: true}
+	r := &Request{Label: "mapper", Field: "RawPart", Unread: true, raw: &types.TransactWriteItem{}}
 	var names []*string
 	var key, put item.Attributes
 	var missing error
@@ -109,4 +109,4 @@ func (r *Request) locate(name string, key, put item.Attributes, tables func(stri
 }
 
 // IsRaw reports whether a caller has made the request.
-func (r *Request) IsRaw() bool { return r.raw != (types.TransactWriteItem{}) }
+func (r *Request) IsRaw() bool { return r.raw != nil }

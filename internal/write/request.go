@@ -101,8 +101,8 @@ type Request struct {
 	// as a record of external values, or a raw request.
 	Item *schema.Item
 
-	// raw is the item of a transaction as a caller has made it, empty for none.
-	raw types.TransactWriteItem
+	// raw is the item of a transaction as a caller has made it, nil for none.
+	raw *types.TransactWriteItem
 	// RawKey is the key of a raw request in an unknown table.
 	RawKey string
 }

@@ -277,7 +277,7 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 			r.returned(out.Attributes)
 		}
 	default:
-		out, e := c.DeleteItem(ctx, r.deleteInput(now), options...)
+		out, e := c.DeleteItem(ctx, r.deleteInput(now, w.s.Wire.IsAlone()), options...)
 		if err = e; err == nil {
 			w.table = w.t.charge(out.ConsumedCapacity, w.requests)
 		}

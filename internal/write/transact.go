@@ -27,11 +27,12 @@ func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 		ClientRequestToken:     aws.String(rand.Text()),
 		ReturnConsumedCapacity: byIndex,
 	}
-	c := condition{unseen: s.Wire.IsAlone()}
+	c := newCondition(s.Wire.IsAlone())
 	in.TransactItems = make([]types.TransactWriteItem, len(st.Requests))
 	for i, r := range st.Requests {
-		in.TransactItems[i] = r.transactItem(s.Now(), &c)
+		in.TransactItems[i] = r.transactItem(s.Now(), c)
 	}
+	c.release()
 	for {
 		err := w.callAll(ctx, in, st)
 		if err == nil {
