@@ -61,8 +61,8 @@ type method struct {
 // on returns its declaration, on a type.
 func (m method) on(typ string) code {
 	return code{
-		comment(m.name + " " + m.doc), "func (n *", typ, ") ", m.name, "(", m.params, ") ", m.result, " { ",
-		m.body, " }\n\n",
+		comment(m.name + " " + m.doc),
+		function{code{"func (n *", typ, ") ", m.name}, m.params, m.result, m.body}, "\n\n",
 	}
 }
 
@@ -178,8 +178,8 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 					code{"options ...", queryOf("ReadOption")}),
 				code{"(all map[", kind, "]", goType(it.Elem), ", err error)"},
 				code{
-					"\nerr = ", call(impl("Entries"), "ctx", "n."+q.node, "src", "options", "&all"),
-					"\nreturn all, err\n",
+					"err = ", call(impl("Entries"), "ctx", "n."+q.node, "src", "options", "&all"),
+					"\nreturn all, err",
 				},
 			}.on(name))
 		}
@@ -201,8 +201,9 @@ func (n *nodeWriter) narrowing(suffix string, part result, identity code,
 	node := n.nodeBase().embedded()
 	name := n.baseOf(suffix, list(part.typ, identity), func(name string) code {
 		all := code{"type ", name, " struct{ base ", node, " }\n\n"}
-		all = append(all, "func (n *", name, ") of(at ", node, ") ", part.typ, " { return ", part.make(code{"at"}),
-			" }\n\n")
+		all = append(all, function{
+			code{"func (n *", name, ") of"}, code{"at ", node}, part.typ, code{"return ", part.make(code{"at"})},
+		}, "\n\n")
 		more := methods(name, func(to, doc string, params, made code) {
 			all = append(all, method{to, doc, params, part.typ, code{"return n.of(", made, ")"}}.on(name))
 		})

@@ -289,7 +289,7 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 		f := s.t.Fields[r.index]
 		add(f.Name, *r.handle)
 		if selfContaining(s.t) { // its form is defined later
-			more = append(more, g.row(s, r))
+			more = append(more, call(impl("Field"), g.row(s, r)...))
 		}
 	}
 	for _, p := range g.promoted(s) {
@@ -310,8 +310,8 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 	w.p("}\n")
 }
 
-// row returns a line of a struct's table.
-func (g *generator) row(s *structure, r row) code {
+// row returns the arguments of a line of a struct's table.
+func (g *generator) row(s *structure, r row) []any {
 	f := s.t.Fields[r.index]
 	var form code
 	if r.handle != nil {
@@ -319,7 +319,7 @@ func (g *generator) row(s *structure, r row) code {
 	} else {
 		form = g.rowForm(s, r.index)
 	}
-	return call(impl("Field"), quoted(f.Name), quoted(tagText(f)), at(goType(s.t), f.Name, goType(f.Type)), form)
+	return []any{quoted(f.Name), quoted(tagText(f)), at(goType(s.t), f.Name, goType(f.Type)), form}
 }
 
 // article returns a name with its article.
@@ -348,7 +348,7 @@ func (g *generator) tableOf(w *writer, s *structure) {
 		w.p("var ", s.form, " = ", impl("Struct"), "(", funcs, ",")
 	}
 	for _, r := range g.rows(s) {
-		w.p(g.row(s, r), ",")
+		w.element(impl("Field"), g.row(s, r)...)
 	}
 	w.p(end, "\n")
 }

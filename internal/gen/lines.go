@@ -218,25 +218,32 @@ func (b *breaker) broken(x brackets, indent int) string {
 	if x.block {
 		return "\n" + string(b.src[x.open+1:x.close]) + "\n"
 	}
-	var out strings.Builder
-	width := maxColumns + 1
-	if x.inner {
-		width = indent * tabColumns
+	texts := make([]string, len(x.elements))
+	for i, e := range x.elements {
+		texts[i] = string(b.src[b.offset(e.Pos()):b.offset(e.End())])
 	}
-	for _, e := range x.elements {
-		text := string(b.src[b.offset(e.Pos()):b.offset(e.End())]) + ","
-		if width+1+columns(text) > maxColumns {
+	if x.inner {
+		text := filled(texts, indent*tabColumns, indent*tabColumns)
+		return text[:len(text)-1]
+	}
+	return filled(texts, indent*tabColumns, maxColumns+1)
+}
+
+// filled returns the elements of a list with commas, in lines that are as full as possible, and a line break. The
+// lines have an indent, and the first one has so many columns before it, both in columns.
+func filled(elements []string, indent, width int) string {
+	var out strings.Builder
+	for _, text := range elements {
+		n := columns(text) + 1
+		if width+1+n > maxColumns {
 			out.WriteString("\n")
-			width = indent * tabColumns
+			width = indent
 		} else {
 			out.WriteString(" ")
 			width++
 		}
-		out.WriteString(text)
-		width += columns(text)
-	}
-	if x.inner {
-		return out.String()
+		out.WriteString(text + ",")
+		width += n
 	}
 	return out.String() + "\n"
 }

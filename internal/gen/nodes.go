@@ -96,7 +96,7 @@ func (n *nodeWriter) write(t *nodeType) {
 	}
 	for _, m := range t.methods {
 		n.w.comment(m.doc)
-		n.w.p("func (n *", t.name, ") ", m.name, "(", m.params, ") ", m.result.typ, " { return ", m.body, " }\n")
+		n.w.p(function{code{"func (n *", t.name, ") ", m.name}, m.params, m.result.typ, code{"return ", m.body}}, "\n")
 	}
 }
 
@@ -118,8 +118,7 @@ func (n *nodeWriter) made(t *nodeType) result {
 	}
 	name := n.g.names.declare("new" + upperFirst(t.name))
 	t.constructor = code{
-		"func ", name, "(at ", n.nodeBase().embedded(), ") ", typ, " { return ", literal(code{"at"}),
-		" }\n",
+		function{code{"func ", name}, code{"at ", n.nodeBase().embedded()}, typ, code{"return ", literal(code{"at"})}}, "\n",
 	}
 	return result{typ: typ, make: func(at code) code { return call(name, at) }}
 }

@@ -109,6 +109,8 @@ func (w *writer) write(c code) {
 			w.body.WriteString(strconv.Quote(string(x)))
 		case int:
 			w.body.WriteString(strconv.Itoa(x))
+		case function:
+			w.function(x)
 		case ident:
 			w.body.WriteString(w.use(x.path, x.pkg) + "." + x.name)
 		case types.Type:
@@ -121,6 +123,40 @@ func (w *writer) write(c code) {
 			panic(fmt.Sprintf("%T is not a piece of code", x))
 		}
 	}
+}
+
+// function is a function without type parameters.
+type function struct{ head, params, result, body code }
+
+// function writes a function on one line, or broken as breakLines would break it, which takes longer.
+func (w *writer) function(f function) {
+	start := w.body.Len()
+	w.write(code{f.head, "(", f.params, ") ", f.result, " {"})
+	if w.body.Len()-start > maxColumns && len(f.params) > 0 {
+		w.body.Truncate(start)
+		w.write(code{f.head, "(\n", f.params, ",\n) ", f.result, " {\n", f.body, "\n}"})
+		return
+	}
+	signature := w.body.Len()
+	w.write(code{" ", f.body, " }"})
+	if w.body.Len()-start > maxColumns {
+		w.body.Truncate(signature)
+		w.write(code{"\n", f.body, "\n}"})
+	}
+}
+
+// element writes a call that is an element of a list, on a line of its own, or broken as breakLines would.
+func (w *writer) element(function any, args ...any) {
+	texts := make([]string, len(args))
+	for i, a := range args {
+		texts[i] = w.text(code{a})
+	}
+	name := w.text(code{function})
+	if line := name + "(" + strings.Join(texts, ", ") + "),"; tabColumns+columns(line) <= maxColumns {
+		w.p(line)
+		return
+	}
+	w.p(name, "(", filled(texts, 2*tabColumns, maxColumns+1), "),")
 }
 
 // text returns a piece of code as the file writes it.
