@@ -62,7 +62,8 @@ type method struct {
 func (m method) on(typ string) code {
 	return code{
 		comment(m.name + " " + m.doc),
-		function{code{"func (n *", typ, ") ", m.name}, m.params, m.result, m.body}, "\n\n",
+		function{code{"func (n *", typ, ") ", m.name}, m.params, m.result, m.body},
+		"\n\n",
 	}
 }
 
