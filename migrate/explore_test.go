@@ -185,7 +185,9 @@ func (s *scene) sees(e *mapper.Entity[Package], err error) (func(before, seen []
 
 // old is a write of a program that knows the old layout, as long as the entity has not moved.
 func (s *scene) old(ctx context.Context, n *explore.Transport, who string) error {
-	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = engines.Plain(n), 1 })
+	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) {
+		o.HTTPClient, o.RetryMaxAttempts = engines.Plain(n), 1
+	})
 	_, err := c.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.source, Key: s.doc().Key(), UpdateExpression: aws.String("SET description = :who"),
 		ConditionExpression:       aws.String("attribute_exists(#n) AND attribute_not_exists(#m)"),

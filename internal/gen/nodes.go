@@ -117,9 +117,8 @@ func (n *nodeWriter) made(t *nodeType) result {
 		return result{typ: typ, make: literal}
 	}
 	name := n.g.names.declare("new" + upperFirst(t.name))
-	t.constructor = code{
-		function{code{"func ", name}, code{"at ", n.nodeBase().embedded()}, typ, code{"return ", literal(code{"at"})}}, "\n",
-	}
+	body := code{"return ", literal(code{"at"})}
+	t.constructor = code{function{code{"func ", name}, code{"at ", n.nodeBase().embedded()}, typ, body}, "\n"}
 	return result{typ: typ, make: func(at code) code { return call(name, at) }}
 }
 

@@ -117,14 +117,6 @@ func (r *Request) WholeSize() int {
 	return n
 }
 
-// unlessEmpty returns an expression, nil for an empty one.
-func unlessEmpty(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
 func (r *Request) putInput(now time.Time, unseen bool) *dynamodb.PutItemInput {
 	in := &dynamodb.PutItemInput{TableName: &r.Table.Name, Item: r.whole(unseen), ReturnConsumedCapacity: byIndex}
 	c := newCondition(unseen).of(r, now)
@@ -171,7 +163,10 @@ func (c *condition) of(r *Request, now time.Time) *condition {
 	c.x.Reset()
 	text := r.render(&c.x, now)
 	if c.text == nil || text != c.was || !c.x.NamedBy(c.names) {
-		c.was, c.text, c.names = text, unlessEmpty(text), c.x.Names()
+		if c.was, c.text, c.names = text, nil, c.x.Names(); text != "" {
+			sent := text // text itself would be in the heap for each request
+			c.text = &sent
+		}
 	}
 	c.values = c.x.Values()
 	return c
