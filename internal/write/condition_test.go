@@ -59,3 +59,18 @@ func TestConditionsAreShared(t *testing.T) {
 		}
 	}
 }
+
+// A condition that the code of a program has seen, and may have changed, is not sent with another request.
+func TestConditionOfSeenRequestIsNotUsedAgain(t *testing.T) {
+	r := &Request{Kind: Put, Place: item.Place{Table: &item.Table{Name: "t", Hash: "PK"}}, Expect: Expect{Absent: true}}
+	for range 100 {
+		seen := newCondition(false).of(r, time.Now())
+		*seen.text = "changed"
+		seen.release()
+		c := newCondition(true).of(r, time.Now())
+		if *c.text != "attribute_not_exists(#0)" {
+			t.Fatal(*c.text)
+		}
+		c.release()
+	}
+}

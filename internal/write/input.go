@@ -98,11 +98,11 @@ func (r *Request) operate(x *attr.Expression, b *strings.Builder) {
 // whole returns the whole item of a put, with its version. It is a copy, unless nobody but the SDK sees the request:
 // others may keep or change it. Then it is r.Put itself, and only another version is set in a copy.
 func (r *Request) whole(unseen bool) item.Attributes {
-	a := r.Put
-	if was := a[r.Reserved.Version]; !unseen || was != nil && was != r.Token {
+	a, was := r.Put, r.Put[r.Reserved.Version]
+	if !unseen || was != nil && was != r.Token {
 		a = maps.Clone(a)
 	}
-	if r.Token != nil {
+	if r.Token != nil && was != r.Token { // a request that is sent again does not write to its map
 		a[r.Reserved.Version] = r.Token
 	}
 	return a
@@ -138,23 +138,24 @@ type condition struct {
 	unseen bool // described at whole
 }
 
-// conditions are those that can be used again, with the text and the names of their last request.
-var conditions = sync.Pool{New: func() any { return new(condition) }}
+// conditions are those that can be used again, with the text and the names of their last request. Nobody but the SDK
+// has seen that: others may keep or change it.
+var conditions = sync.Pool{New: func() any { return &condition{unseen: true} }}
 
-// newCondition returns a condition. If others than the SDK see requests, it shares nothing with those of earlier ones.
 func newCondition(unseen bool) *condition {
-	c := conditions.Get().(*condition)
-	if c.unseen = unseen; !unseen {
-		c.was, c.text, c.names = "", nil, nil
+	if !unseen {
+		return &condition{}
 	}
-	return c
+	return conditions.Get().(*condition)
 }
 
 // release lets other requests use the condition.
 func (c *condition) release() {
-	c.x.Reset()
-	c.values = nil
-	conditions.Put(c)
+	if c.unseen {
+		c.x.Reset()
+		c.values = nil
+		conditions.Put(c)
+	}
 }
 
 // of sets the condition of a request. It reuses the parts of the request before if they are equal, as
