@@ -109,7 +109,7 @@ func TestTimeTablesOneInstant(t *testing.T) {
 		must(m.Save(ctx, m.New(gauge{Device: "d", At: when, ID: "1"})))(t)
 		must(k.Save(ctx, k.New(ofKind{Device: "d", Kind: "a", At: when})))(t)
 		client.took()
-		if n := must(mapperimpl.Query[gauge, gauge](at(i)).Count(ctx, m))(t); n != 1 ||
+		if n := must(query.Of[gauge](at(i)).Count(ctx, m))(t); n != 1 ||
 			client.took() != when.Format("2006-01") {
 			t.Errorf("%d of %s", n, when)
 		}

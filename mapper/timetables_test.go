@@ -316,7 +316,7 @@ func TestTimeTablesPages(t *testing.T) {
 		}
 		at := mapperimpl.Items(mapperimpl.Entity[rota](mapperimpl.TimeValue(want[0].At)), 0, 0)
 		client.took()
-		if _, err := mapperimpl.Query[rota, rota](at).Collect(ctx, m); err == nil ||
+		if _, err := query.Of[rota](at).Collect(ctx, m); err == nil ||
 			!errors.As(err, new(*types.ResourceNotFoundException)) {
 			t.Errorf("a year of which not all weeks have tables: %v", err)
 		}

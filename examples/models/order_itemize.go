@@ -19,9 +19,7 @@ func OrderByCustomerN(customer string, nValue int) *OrderKey {
 
 // OrderByCustomer queries all entities with the partition key CUSTOMER#{Customer}.
 func OrderByCustomer(customer string) *query.Query[Order, Order] {
-	return mapperimpl.Query[Order, Order](
-		mapperimpl.Items(mapperimpl.Entity[Order](mapperimpl.StringValue(customer)), 0, 1),
-	)
+	return query.Of[Order](mapperimpl.Items(mapperimpl.Entity[Order](mapperimpl.StringValue(customer)), 0, 1))
 }
 
 // OrderKey is the key of one Order. Its methods select parts of it.
@@ -71,9 +69,7 @@ type orderNode = query.Node[Order]
 type orderLineMethods struct{ *orderNode }
 
 // Query returns the query, which has more methods than these.
-func (n *orderLineMethods) Query() *query.Query[Order, Line] {
-	return mapperimpl.Query[Order, Line](n.orderNode)
-}
+func (n *orderLineMethods) Query() *query.Query[Order, Line] { return query.Of[Line](n.orderNode) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *orderLineMethods) All(
@@ -155,9 +151,7 @@ func (n *orderLineItems) Put(element Line) *mapper.Patch[Order] {
 type orderPriceMethods struct{ *orderNode }
 
 // Query returns the query, which has more methods than these.
-func (n *orderPriceMethods) Query() *query.Query[Order, Price] {
-	return mapperimpl.Query[Order, Price](n.orderNode)
-}
+func (n *orderPriceMethods) Query() *query.Query[Order, Price] { return query.Of[Price](n.orderNode) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *orderPriceMethods) All(

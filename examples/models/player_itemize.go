@@ -132,7 +132,7 @@ type playerMatchMethods struct{ *playerNode }
 
 // Query returns the query, which has more methods than these.
 func (n *playerMatchMethods) Query() *query.Query[Player, Match] {
-	return mapperimpl.Query[Player, Match](n.playerNode)
+	return query.Of[Match](n.playerNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
@@ -274,7 +274,7 @@ type playerFriendMethods struct{ *playerNode }
 
 // Query returns the query, which has more methods than these.
 func (n *playerFriendMethods) Query() *query.Query[Player, Friend] {
-	return mapperimpl.Query[Player, Friend](n.playerNode)
+	return query.Of[Friend](n.playerNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
@@ -368,7 +368,7 @@ type playerStringMethods struct{ *playerNode }
 
 // Query returns the query, which has more methods than these.
 func (n *playerStringMethods) Query() *query.Query[Player, string] {
-	return mapperimpl.Query[Player, string](n.playerNode)
+	return query.Of[string](n.playerNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
@@ -454,7 +454,7 @@ type playerResultMethods struct{ *playerNode }
 
 // Query returns the query, which has more methods than these.
 func (n *playerResultMethods) Query() *query.Query[Player, Result] {
-	return mapperimpl.Query[Player, Result](n.playerNode)
+	return query.Of[Result](n.playerNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.

@@ -18,9 +18,7 @@ func ThreadByForumSubject(forum string, subject string) *ThreadKey {
 
 // ThreadByForum queries all entities with the partition key {Forum}.
 func ThreadByForum(forum string) *query.Query[Thread, Thread] {
-	return mapperimpl.Query[Thread, Thread](
-		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0),
-	)
+	return query.Of[Thread](mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0))
 }
 
 // ThreadKey is the key of one Thread. Its methods select parts of it.

@@ -72,7 +72,7 @@ type customerOrderMethods struct{ *customerNode }
 
 // Query returns the query, which has more methods than these.
 func (n *customerOrderMethods) Query() *query.Query[Customer, Order] {
-	return mapperimpl.Query[Customer, Order](n.customerNode)
+	return query.Of[Order](n.customerNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.

@@ -86,7 +86,7 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 		all := code{"type ", name, " struct{ ", field, " }\n\n"}
 		all = append(all, method{
 			"Query", "returns the query, which has more methods than these.", nil, query,
-			code{"return ", call(of(impl("Query"), args), "n."+at)},
+			code{"return ", call(of(queryOf("Of"), elem), "n."+at)},
 		}.on(name))
 		source := code{"src ", of(queryOf("Source"), n.model())}
 		options := code{"options ...", queryOf("ReadOption")}

@@ -145,7 +145,7 @@ func (n *nodeWriter) query(word string, elem any, more ...string) result {
 	args := list(n.model(), elem)
 	return result{
 		typ:  code{"*", of(queryOf("Query"), args)},
-		make: func(at code) code { return call(of(impl("Query"), args), at) },
+		make: func(at code) code { return call(of(queryOf("Of"), elem), at) },
 		base: func() base { return n.queryBase(word, elem, false, more...) },
 	}
 }

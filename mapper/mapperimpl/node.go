@@ -72,9 +72,6 @@ func Next[T any](n *query.Node[T], parts int, args ...Argument) *query.Node[T] {
 	return target(n, t, args)
 }
 
-// Query returns the query over the items of a node.
-func Query[T, E any](n *query.Node[T]) *query.Query[T, E] { return query.Of[E](n) }
-
 // Item returns the node of one item of fields, by its index in the layout. R is the model, or the struct that is
 // spread over the item.
 func Item[T, R any](n *query.Node[T], item int) *mapper.ItemNode[T, R] {
@@ -120,7 +117,7 @@ func Entries[K comparable, T, E any](ctx context.Context, n *query.Node[T], src 
 	options []query.ReadOption, all *map[K]E,
 ) error {
 	found := map[K]E{}
-	for ref, err := range Query[T, E](n).Refs(ctx, src, options...) {
+	for ref, err := range query.Of[E](n).Refs(ctx, src, options...) {
 		if err != nil {
 			return err
 		}

@@ -75,9 +75,7 @@ type userNode = query.Node[User]
 type userWishMethods struct{ *userNode }
 
 // Query returns the query, which has more methods than these.
-func (n *userWishMethods) Query() *query.Query[User, Wish] {
-	return mapperimpl.Query[User, Wish](n.userNode)
-}
+func (n *userWishMethods) Query() *query.Query[User, Wish] { return query.Of[Wish](n.userNode) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *userWishMethods) All(

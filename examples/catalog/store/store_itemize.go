@@ -94,7 +94,7 @@ type shelfStringMethods struct{ *shelfNode }
 
 // Query returns the query, which has more methods than these.
 func (n *shelfStringMethods) Query() *query.Query[Shelf, string] {
-	return mapperimpl.Query[Shelf, string](n.shelfNode)
+	return query.Of[string](n.shelfNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
@@ -180,7 +180,7 @@ type shelfStructMethods struct{ *shelfNode }
 
 // Query returns the query, which has more methods than these.
 func (n *shelfStructMethods) Query() *query.Query[Shelf, struct{}] {
-	return mapperimpl.Query[Shelf, struct{}](n.shelfNode)
+	return query.Of[struct{}](n.shelfNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.

@@ -47,7 +47,7 @@ func newEventQuery(at *eventNode) *EventQuery {
 
 // At narrows the query to one {At}.
 func (n *EventQuery) At(atValue time.Time) *query.Query[Event, Event] {
-	return mapperimpl.Query[Event, Event](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
+	return query.Of[Event](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
 
 type eventNode = query.Node[Event]
@@ -55,9 +55,7 @@ type eventNode = query.Node[Event]
 type eventEntitiesFlatQuery struct{ at *eventNode }
 
 // Query returns the query, which has more methods than these.
-func (n *eventEntitiesFlatQuery) Query() *query.Query[Event, Event] {
-	return mapperimpl.Query[Event, Event](n.at)
-}
+func (n *eventEntitiesFlatQuery) Query() *query.Query[Event, Event] { return query.Of[Event](n.at) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *eventEntitiesFlatQuery) All(
@@ -130,9 +128,7 @@ type eventEntitiesQueries = query.Query[Event, Event]
 
 type eventEntitiesHours struct{ base *eventNode }
 
-func (n *eventEntitiesHours) of(at *eventNode) *query.Query[Event, Event] {
-	return mapperimpl.Query[Event, Event](at)
-}
+func (n *eventEntitiesHours) of(at *eventNode) *query.Query[Event, Event] { return query.Of[Event](at) }
 
 // Year selects the items of a year, in UTC or a location.
 func (n *eventEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Event, Event] {

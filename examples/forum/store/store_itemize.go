@@ -42,9 +42,7 @@ func ThreadByForumSubject(forum string, subject string) *ThreadKey {
 
 // ThreadByForum queries all entities with the partition key {Forum}.
 func ThreadByForum(forum string) *query.Query[Thread, Thread] {
-	return mapperimpl.Query[Thread, Thread](
-		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0),
-	)
+	return query.Of[Thread](mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0))
 }
 
 // ThreadByForumLastPost queries the index LastPostIndex for the Thread entities with the partition key {Forum}. A
@@ -78,7 +76,7 @@ func newThreadByForumLastPostQuery(at *threadNode) *ThreadByForumLastPostQuery {
 
 // LastPost narrows the query to one {LastPost}.
 func (n *ThreadByForumLastPostQuery) LastPost(lastPost time.Time) *query.Query[Thread, Thread] {
-	return mapperimpl.Query[Thread, Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
+	return query.Of[Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
 }
 
 // ThreadByUnansweredQuery is a query that can be narrowed by {LastPost}.
@@ -93,7 +91,7 @@ func newThreadByUnansweredQuery(at *threadNode) *ThreadByUnansweredQuery {
 
 // LastPost narrows the query to one {LastPost}.
 func (n *ThreadByUnansweredQuery) LastPost(lastPost time.Time) *query.Query[Thread, Thread] {
-	return mapperimpl.Query[Thread, Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
+	return query.Of[Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
 }
 
 type threadNode = query.Node[Thread]
@@ -102,7 +100,7 @@ type threadEntitiesIndexQuery struct{ at *threadNode }
 
 // Query returns the query, which has more methods than these.
 func (n *threadEntitiesIndexQuery) Query() *query.Query[Thread, Thread] {
-	return mapperimpl.Query[Thread, Thread](n.at)
+	return query.Of[Thread](n.at)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
@@ -180,7 +178,7 @@ type threadEntitiesQueries = query.Query[Thread, Thread]
 type threadEntitiesHours struct{ base *threadNode }
 
 func (n *threadEntitiesHours) of(at *threadNode) *query.Query[Thread, Thread] {
-	return mapperimpl.Query[Thread, Thread](at)
+	return query.Of[Thread](at)
 }
 
 // Year selects the items of a year, in UTC or a location.
@@ -287,7 +285,7 @@ func newReplyByPostedByQuery(at *replyNode) *ReplyByPostedByQuery {
 
 // At narrows the query to one {At}.
 func (n *ReplyByPostedByQuery) At(atValue time.Time) *query.Query[Reply, Reply] {
-	return mapperimpl.Query[Reply, Reply](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
+	return query.Of[Reply](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
 }
 
 type replyNode = query.Node[Reply]
@@ -295,9 +293,7 @@ type replyNode = query.Node[Reply]
 type replyEntitiesFlatQuery struct{ at *replyNode }
 
 // Query returns the query, which has more methods than these.
-func (n *replyEntitiesFlatQuery) Query() *query.Query[Reply, Reply] {
-	return mapperimpl.Query[Reply, Reply](n.at)
-}
+func (n *replyEntitiesFlatQuery) Query() *query.Query[Reply, Reply] { return query.Of[Reply](n.at) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *replyEntitiesFlatQuery) All(
@@ -370,9 +366,7 @@ type replyEntitiesQueries = query.Query[Reply, Reply]
 
 type replyEntitiesHours struct{ base *replyNode }
 
-func (n *replyEntitiesHours) of(at *replyNode) *query.Query[Reply, Reply] {
-	return mapperimpl.Query[Reply, Reply](at)
-}
+func (n *replyEntitiesHours) of(at *replyNode) *query.Query[Reply, Reply] { return query.Of[Reply](at) }
 
 // Year selects the items of a year, in UTC or a location.
 func (n *replyEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Reply, Reply] {
@@ -426,9 +420,7 @@ func (n *ReplyEntitiesHoursSince) Before(to time.Time) *query.Query[Reply, Reply
 type replyEntitiesIndexQuery struct{ at *replyNode }
 
 // Query returns the query, which has more methods than these.
-func (n *replyEntitiesIndexQuery) Query() *query.Query[Reply, Reply] {
-	return mapperimpl.Query[Reply, Reply](n.at)
-}
+func (n *replyEntitiesIndexQuery) Query() *query.Query[Reply, Reply] { return query.Of[Reply](n.at) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *replyEntitiesIndexQuery) All(

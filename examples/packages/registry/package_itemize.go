@@ -100,7 +100,7 @@ type packageStringMethods struct{ *packageNode }
 
 // Query returns the query, which has more methods than these.
 func (n *packageStringMethods) Query() *query.Query[Package, string] {
-	return mapperimpl.Query[Package, string](n.packageNode)
+	return query.Of[string](n.packageNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
@@ -194,7 +194,7 @@ type packageReleaseMethods struct{ *packageNode }
 
 // Query returns the query, which has more methods than these.
 func (n *packageReleaseMethods) Query() *query.Query[Package, Release] {
-	return mapperimpl.Query[Package, Release](n.packageNode)
+	return query.Of[Release](n.packageNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.

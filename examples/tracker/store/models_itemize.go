@@ -95,7 +95,7 @@ type projectMemberMethods struct{ *projectNode }
 
 // Query returns the query, which has more methods than these.
 func (n *projectMemberMethods) Query() *query.Query[Project, Member] {
-	return mapperimpl.Query[Project, Member](n.projectNode)
+	return query.Of[Member](n.projectNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
@@ -189,7 +189,7 @@ type projectEventMethods struct{ *projectNode }
 
 // Query returns the query, which has more methods than these.
 func (n *projectEventMethods) Query() *query.Query[Project, Event] {
-	return mapperimpl.Query[Project, Event](n.projectNode)
+	return query.Of[Event](n.projectNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
@@ -339,7 +339,7 @@ func TicketByTenantProjectNumber(tenantID string, projectID string, number int) 
 
 // TicketByTenantProject queries all entities with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}.
 func TicketByTenantProject(tenantID string, projectID string) *query.Query[Ticket, Ticket] {
-	return mapperimpl.Query[Ticket, Ticket](
+	return query.Of[Ticket](
 		mapperimpl.Items(
 			mapperimpl.Entity[Ticket](mapperimpl.StringValue(tenantID), mapperimpl.StringValue(projectID)), 0, 1,
 		),
@@ -390,7 +390,7 @@ type ticketCommentMethods struct{ *ticketNode }
 
 // Query returns the query, which has more methods than these.
 func (n *ticketCommentMethods) Query() *query.Query[Ticket, Comment] {
-	return mapperimpl.Query[Ticket, Comment](n.ticketNode)
+	return query.Of[Comment](n.ticketNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.

@@ -129,9 +129,7 @@ type userNode = query.Node[User]
 type userWishMethods struct{ *userNode }
 
 // Query returns the query, which has more methods than these.
-func (n *userWishMethods) Query() *query.Query[User, Wish] {
-	return mapperimpl.Query[User, Wish](n.userNode)
-}
+func (n *userWishMethods) Query() *query.Query[User, Wish] { return query.Of[Wish](n.userNode) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *userWishMethods) All(
@@ -317,7 +315,7 @@ type profileStringMethods struct{ *profileNode }
 
 // Query returns the query, which has more methods than these.
 func (n *profileStringMethods) Query() *query.Query[Profile, string] {
-	return mapperimpl.Query[Profile, string](n.profileNode)
+	return query.Of[string](n.profileNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.

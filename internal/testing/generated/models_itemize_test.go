@@ -301,9 +301,7 @@ type logNode = query.Node[Log]
 type logEventMethods struct{ *logNode }
 
 // Query returns the query, which has more methods than these.
-func (n *logEventMethods) Query() *query.Query[Log, Event] {
-	return mapperimpl.Query[Log, Event](n.logNode)
-}
+func (n *logEventMethods) Query() *query.Query[Log, Event] { return query.Of[Event](n.logNode) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *logEventMethods) All(
@@ -592,7 +590,7 @@ type logListEventMethods struct{ *logNode }
 
 // Query returns the query, which has more methods than these.
 func (n *logListEventMethods) Query() *query.Query[Log, ListEvent] {
-	return mapperimpl.Query[Log, ListEvent](n.logNode)
+	return query.Of[ListEvent](n.logNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
@@ -764,7 +762,7 @@ func newVisitQuery(at *visitNode) *VisitQuery {
 
 // At narrows the query to one {At:seconds}.
 func (n *VisitQuery) At(atValue time.Time) *query.Query[Visit, Visit] {
-	return mapperimpl.Query[Visit, Visit](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
+	return query.Of[Visit](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
 
 type visitNode = query.Node[Visit]
@@ -772,9 +770,7 @@ type visitNode = query.Node[Visit]
 type visitEntitiesFlatQuery struct{ at *visitNode }
 
 // Query returns the query, which has more methods than these.
-func (n *visitEntitiesFlatQuery) Query() *query.Query[Visit, Visit] {
-	return mapperimpl.Query[Visit, Visit](n.at)
-}
+func (n *visitEntitiesFlatQuery) Query() *query.Query[Visit, Visit] { return query.Of[Visit](n.at) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *visitEntitiesFlatQuery) All(
@@ -847,9 +843,7 @@ type visitEntitiesQueries = query.Query[Visit, Visit]
 
 type visitEntitiesHours struct{ base *visitNode }
 
-func (n *visitEntitiesHours) of(at *visitNode) *query.Query[Visit, Visit] {
-	return mapperimpl.Query[Visit, Visit](at)
-}
+func (n *visitEntitiesHours) of(at *visitNode) *query.Query[Visit, Visit] { return query.Of[Visit](at) }
 
 // Year selects the items of a year, in UTC or a location.
 func (n *visitEntitiesHours) Year(year int, in ...*time.Location) *query.Query[Visit, Visit] {
@@ -907,9 +901,7 @@ func TicketByQueueN(queue string, nValue int) *TicketKey {
 
 // TicketByQueue queries all entities with the partition key QUEUE#{Queue}.
 func TicketByQueue(queue string) *query.Query[Ticket, Ticket] {
-	return mapperimpl.Query[Ticket, Ticket](
-		mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue)), 0, 1),
-	)
+	return query.Of[Ticket](mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue)), 0, 1))
 }
 
 // TicketKey is the key of one Ticket. Its methods select parts of it.
@@ -943,9 +935,7 @@ type ticketNode = query.Node[Ticket]
 type ticketNoteMethods struct{ *ticketNode }
 
 // Query returns the query, which has more methods than these.
-func (n *ticketNoteMethods) Query() *query.Query[Ticket, Note] {
-	return mapperimpl.Query[Ticket, Note](n.ticketNode)
-}
+func (n *ticketNoteMethods) Query() *query.Query[Ticket, Note] { return query.Of[Note](n.ticketNode) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *ticketNoteMethods) All(
@@ -1056,7 +1046,7 @@ func newHappeningQuery(at *happeningNode) *HappeningQuery {
 
 // At narrows the query to one {At}.
 func (n *HappeningQuery) At(atValue time.Time) *query.Query[Happening, Happening] {
-	return mapperimpl.Query[Happening, Happening](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
+	return query.Of[Happening](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
 
 type happeningNode = query.Node[Happening]
@@ -1065,7 +1055,7 @@ type happeningEntitiesFlatQuery struct{ at *happeningNode }
 
 // Query returns the query, which has more methods than these.
 func (n *happeningEntitiesFlatQuery) Query() *query.Query[Happening, Happening] {
-	return mapperimpl.Query[Happening, Happening](n.at)
+	return query.Of[Happening](n.at)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
@@ -1148,7 +1138,7 @@ type happeningEntitiesQueries = query.Query[Happening, Happening]
 type happeningEntitiesHours struct{ base *happeningNode }
 
 func (n *happeningEntitiesHours) of(at *happeningNode) *query.Query[Happening, Happening] {
-	return mapperimpl.Query[Happening, Happening](at)
+	return query.Of[Happening](at)
 }
 
 // Year selects the items of a year, in UTC or a location.
@@ -1265,9 +1255,7 @@ type shelfNode = query.Node[Shelf]
 type shelfEventMethods struct{ *shelfNode }
 
 // Query returns the query, which has more methods than these.
-func (n *shelfEventMethods) Query() *query.Query[Shelf, Event] {
-	return mapperimpl.Query[Shelf, Event](n.shelfNode)
-}
+func (n *shelfEventMethods) Query() *query.Query[Shelf, Event] { return query.Of[Event](n.shelfNode) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *shelfEventMethods) All(
@@ -1473,7 +1461,7 @@ func newScoreByGameQuery(at *scoreNode) *ScoreByGameQuery {
 
 // Points narrows the query to one {Points}.
 func (n *ScoreByGameQuery) Points(points int) *query.Query[Score, Score] {
-	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.IntValue(points)))
+	return query.Of[Score](mapperimpl.Next(n.at, 1, mapperimpl.IntValue(points)))
 }
 
 // ScoreByGamePlayerQuery is a query that can be narrowed by {Player}.
@@ -1488,7 +1476,7 @@ func newScoreByGamePlayerQuery(at *scoreNode) *ScoreByGamePlayerQuery {
 
 // Player narrows the query to one {Player}.
 func (n *ScoreByGamePlayerQuery) Player(player string) *query.Query[Score, Score] {
-	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
+	return query.Of[Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
 }
 
 // ScoreDailyQuery is a query that can be narrowed by {Game}.
@@ -1519,7 +1507,7 @@ func newScoreDailyQueryGamePlayer(at *scoreNode) *ScoreDailyQueryGamePlayer {
 
 // Points narrows the query to one {Points:06}.
 func (n *ScoreDailyQueryGamePlayer) Points(points int) *query.Query[Score, Score] {
-	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 5, mapperimpl.IntValue(points)))
+	return query.Of[Score](mapperimpl.Next(n.at, 5, mapperimpl.IntValue(points)))
 }
 
 // ScoreWinsBySeriesQuery is a query that can be narrowed by {At:week}.
@@ -1534,7 +1522,7 @@ func newScoreWinsBySeriesQuery(at *scoreNode) *ScoreWinsBySeriesQuery {
 
 // At narrows the query to one {At:week}.
 func (n *ScoreWinsBySeriesQuery) At(atValue time.Time) *query.Query[Score, Win] {
-	return mapperimpl.Query[Score, Win](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
+	return query.Of[Win](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
 }
 
 // ScoreByIDPlayerQuery is a query that can be narrowed by {Player}.
@@ -1549,7 +1537,7 @@ func newScoreByIDPlayerQuery(at *scoreNode) *ScoreByIDPlayerQuery {
 
 // Player narrows the query to one {Player}.
 func (n *ScoreByIDPlayerQuery) Player(player string) *query.Query[Score, Score] {
-	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
+	return query.Of[Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
 }
 
 type scoreNode = query.Node[Score]
@@ -1557,9 +1545,7 @@ type scoreNode = query.Node[Score]
 type scoreWinMethods struct{ *scoreNode }
 
 // Query returns the query, which has more methods than these.
-func (n *scoreWinMethods) Query() *query.Query[Score, Win] {
-	return mapperimpl.Query[Score, Win](n.scoreNode)
-}
+func (n *scoreWinMethods) Query() *query.Query[Score, Win] { return query.Of[Win](n.scoreNode) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *scoreWinMethods) All(
@@ -1693,9 +1679,7 @@ func (n *ScoreWinHoursSince) Before(to time.Time) *ScoreWinQuery { return n.time
 type scoreEntitiesIndexQuery struct{ at *scoreNode }
 
 // Query returns the query, which has more methods than these.
-func (n *scoreEntitiesIndexQuery) Query() *query.Query[Score, Score] {
-	return mapperimpl.Query[Score, Score](n.at)
-}
+func (n *scoreEntitiesIndexQuery) Query() *query.Query[Score, Score] { return query.Of[Score](n.at) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *scoreEntitiesIndexQuery) All(
@@ -1770,7 +1754,7 @@ func (n *scoreEntitiesIndexQuery) Roots() *query.Query[Score, Score] { return n.
 type scoreEntitiesIntValues struct{ base *scoreNode }
 
 func (n *scoreEntitiesIntValues) of(at *scoreNode) *query.Query[Score, Score] {
-	return mapperimpl.Query[Score, Score](at)
+	return query.Of[Score](at)
 }
 
 // Between selects the items from one value to another, both included.
@@ -1791,7 +1775,7 @@ func (n *scoreEntitiesIntValues) AtMost(to int) *query.Query[Score, Score] {
 type scoreEntitiesStringValues struct{ base *scoreNode }
 
 func (n *scoreEntitiesStringValues) of(at *scoreNode) *query.Query[Score, Score] {
-	return mapperimpl.Query[Score, Score](at)
+	return query.Of[Score](at)
 }
 
 // Between selects the items from one value to another, both included.
@@ -1817,9 +1801,7 @@ func (n *scoreEntitiesStringValues) BeginsWith(begin string) *query.Query[Score,
 type scoreWinIndexQuery struct{ at *scoreNode }
 
 // Query returns the query, which has more methods than these.
-func (n *scoreWinIndexQuery) Query() *query.Query[Score, Win] {
-	return mapperimpl.Query[Score, Win](n.at)
-}
+func (n *scoreWinIndexQuery) Query() *query.Query[Score, Win] { return query.Of[Win](n.at) }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.
 func (n *scoreWinIndexQuery) All(
@@ -1890,9 +1872,7 @@ type scoreWinQueries = query.Query[Score, Win]
 
 type scoreWinWeeks struct{ base *scoreNode }
 
-func (n *scoreWinWeeks) of(at *scoreNode) *query.Query[Score, Win] {
-	return mapperimpl.Query[Score, Win](at)
-}
+func (n *scoreWinWeeks) of(at *scoreNode) *query.Query[Score, Win] { return query.Of[Win](at) }
 
 // Year selects the items of a year, in UTC or a location.
 func (n *scoreWinWeeks) Year(year int, in ...*time.Location) *query.Query[Score, Win] {
@@ -1973,7 +1953,7 @@ type ledgerLedgerEntryMethods struct{ *ledgerNode }
 
 // Query returns the query, which has more methods than these.
 func (n *ledgerLedgerEntryMethods) Query() *query.Query[Ledger, LedgerEntry] {
-	return mapperimpl.Query[Ledger, LedgerEntry](n.ledgerNode)
+	return query.Of[LedgerEntry](n.ledgerNode)
 }
 
 // All yields the elements in order of their sort keys. It reads a page when the loop needs it.

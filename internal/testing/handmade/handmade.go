@@ -118,7 +118,7 @@ func (e Elements[T, E]) Put(element E) *mapper.Patch[T] {
 // Times are the ranges of a time in the sort keys of the entities of a flat model.
 type Times[T any] struct{ Node *query.Node[T] }
 
-func (w Times[T]) of(n *query.Node[T]) *query.Query[T, T] { return mapperimpl.Query[T, T](n) }
+func (w Times[T]) of(n *query.Node[T]) *query.Query[T, T] { return query.Of[T](n) }
 
 // Year selects the entities of a year.
 func (w Times[T]) Year(year int) *query.Query[T, T] {
