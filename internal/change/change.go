@@ -6,6 +6,8 @@ package change
 import (
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
@@ -18,8 +20,8 @@ import (
 // snapshot.
 type Change struct {
 	write.Request
-	// Stored is the stored item; nil for a new item.
-	Stored *snapshot.Stored
+	// Stored is the stored item; nil for a new item. From is the stored item that a new item moves away from, or nil.
+	Stored, From *snapshot.Stored
 	// Record is the value to store, nil for a delete. Pos is its position in the value.
 	Record any
 	Pos    codec.Pos
@@ -27,6 +29,8 @@ type Change struct {
 	mayMake bool
 	// external are the values that may be outside the item, and are new.
 	external []external
+	// plain are the external values that differ from the encodings of the record's, before they are compressed, by index.
+	plain map[int]types.AttributeValue
 }
 
 // start returns a change of an item.
@@ -90,7 +94,7 @@ func (ch *Change) dropMark(m *model.Model) {
 // change's own, or one that was made of it.
 func (ch *Change) effect(r *write.Request) snapshot.Effect {
 	return snapshot.Effect{
-		Place: r.Place, Item: ch.Item, Stored: ch.Stored, Record: ch.Record, Pos: ch.Pos,
+		Place: r.Place, Item: ch.Item, Stored: ch.Stored, From: ch.From, Record: ch.Record, Pos: ch.Pos, Plain: ch.plain,
 		Deleted: r.Kind == write.Delete, Put: r.Put, Set: r.Set, Removed: r.Remove, Version: r.Token, Size: r.NewSize,
 	}
 }

@@ -103,17 +103,15 @@ func (x *comparing) former(f snapshot.Former) {
 // value adds the stored value of an attribute, which has that name.
 func (x *comparing) value(name string, i int) {
 	r, a := x.ch.Stored, x.ch.Item.Attributes[i]
-	stored, inexact := r.Inexact[i]
 	switch {
-	case inexact && stored == nil: // it cannot be compared
-	case inexact:
-		x.add(name, stored)
+	case r.Inexact[i] != nil:
+		x.add(name, r.Inexact[i])
 	case a.Large.External(), a.Opaque:
 		if v := r.Opaque[i]; v != nil {
 			x.add(name, v)
 		}
 	case a.Large != nil: // it is compressed, and another program may compress it in another way
-		if name == a.Name {
+		if _, binary := r.Packed[i].(*types.AttributeValueMemberB); binary && name == a.Name {
 			x.ch.Expect.Sizes = append(x.ch.Expect.Sizes,
 				write.Attribute{Name: name, Size: int(r.Sizes[i]) - len(name)})
 		}

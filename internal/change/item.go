@@ -35,14 +35,18 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 		v = nil // it never expires
 	}
 	if err != nil {
-		a := it.Attributes[i]
-		field := a.Value.Name
-		if it.Element() {
-			field = strings.TrimSuffix(it.Field.Name+"."+field, ".")
-		}
-		return nil, m.ValueErrorf(field, "attribute %q: %w", a.Name, err)
+		return nil, m.ValueErrorf(fieldOf(it, i), "attribute %q: %w", it.Attributes[i].Name, err)
 	}
 	return v, nil
+}
+
+// fieldOf names the field of an attribute, of an element behind the slice or map.
+func fieldOf(it *schema.Item, i int) string {
+	name := it.Attributes[i].Value.Name
+	if it.Element() {
+		return strings.TrimSuffix(it.Field.Name+"."+name, ".")
+	}
+	return name
 }
 
 // indexable returns the value of an attribute that is a key of an index as it is: nil for one that
@@ -123,8 +127,14 @@ func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, r
 			}
 			return nil, nil, err
 		}
+		same := (r == nil || !a.Distinct) && attr.Same(d.was(it, r, old, i), now)
+		if !same && now != nil && r != nil {
+			if now, err = graft(d.m, it, r, i, now); err != nil {
+				return nil, nil, err
+			}
+		}
 		switch {
-		case (r == nil || !a.Distinct) && attr.Same(d.was(it, r, old, i), now):
+		case same:
 		case now != nil:
 			sets = append(sets, item.Assignment{Name: a.Name, Index: i, Value: now})
 		case r == nil || r.Sizes[i] > 0:
@@ -201,6 +211,15 @@ func (d *differ) was(it *schema.Item, r *snapshot.Stored, old any, i int) types.
 	}
 	v, _ := d.m.Codec.Record(it.Index).Encode(old, i)
 	return v
+}
+
+// keptExpiry returns the stored expiry of an item, unless it changed to now. old is the record as it was read. If the
+// root item has the expiry and was not loaded, the expiry did not change.
+func (d *differ) keptExpiry(it *schema.Item, r *snapshot.Stored, old any, now types.AttributeValue) types.AttributeValue {
+	if it.Expiry == nil || d.m.Reserved.ListsExpiry(it) || !attr.Same(expiryOf(d.m, it, d.s.Old, old), now) {
+		return now
+	}
+	return r.Header.Expiry
 }
 
 // update compares a stored item's attributes, and notes those that differ.
@@ -314,7 +333,18 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 	if d.o.Room != nil {
 		ch.Set = d.o.Room.assignments(len(it.Attributes) + len(it.Derived) + 1)
 	}
-	if err := fill(d.m, ch, d.Keys.KeyFields, expiryOf(d.m, it, d.v, rec.Value), from); err != nil {
+	ch.From = from
+	expiry := expiryOf(d.m, it, d.v, rec.Value)
+	var copied func(i int) (types.AttributeValue, bool)
+	if from != nil {
+		old := d.s.Old
+		if it.Element() {
+			old = d.m.Codec.Elements(it.Index).At(old, from.Pos)
+		}
+		expiry = d.keptExpiry(it, from, old, expiry)
+		copied = func(i int) (types.AttributeValue, bool) { return d.copied(rec, from, old, i) }
+	}
+	if err := fill(d.m, ch, d.Keys.KeyFields, expiry, from, copied); err != nil {
 		d.fail(err)
 		return
 	}
@@ -355,8 +385,27 @@ func (d *differ) incarnate(ch *Change) {
 	}
 }
 
-// fill encodes all attributes of a put. from holds unknown ones to take along.
-func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.AttributeValue, from *snapshot.Stored) error {
+// copied returns the stored value of an attribute of an item that moves, nil for one that is not stored. ok is false for an
+// attribute that changed, or that the key of the item names.
+func (d *differ) copied(rec model.Record, from *snapshot.Stored, old any, i int) (v types.AttributeValue, ok bool) {
+	a, record := rec.Item.Attributes[i], d.m.Codec.Record(rec.Item.Index)
+	if a.Large.External() || len(a.Was) > 0 || rec.Item.Sparse(i) {
+		return nil, false
+	}
+	if a.Opaque || !record.Same(old, rec.Value, i) {
+		now, err := encode(d.m, rec.Item, rec.Value, i)
+		if err != nil || !attr.Same(d.was(rec.Item, from, old, i), now) {
+			return nil, false
+		}
+	}
+	return from.Value(rec.Item, i, func() types.AttributeValue { return d.was(rec.Item, from, old, i) }), true
+}
+
+// fill encodes all attributes of a put. from holds unknown ones to take along. copied returns the stored value of an attribute
+// that did not change; it is nil for a new item.
+func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.AttributeValue, from *snapshot.Stored,
+	copied func(i int) (types.AttributeValue, bool),
+) error {
 	n := len(ch.Item.Attributes) + len(ch.Item.Derived)
 	if expiry != nil {
 		n++
@@ -375,7 +424,16 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 		}
 	}
 	for i, a := range ch.Item.Attributes {
+		if copied != nil {
+			if value, ok := copied(i); ok {
+				set(item.Assignment{Name: a.Name, Index: i, Value: value})
+				continue
+			}
+		}
 		value, err := ch.attribute(m, i)
+		if err == nil && from != nil && value != nil && !a.Large.External() {
+			value, err = graft(m, ch.Item, from, i, value)
+		}
 		if err != nil {
 			return at(ch.Place, err)
 		}
@@ -440,11 +498,25 @@ func needsPut(r *write.Request) bool {
 // replace makes an update a put of the whole item, on its version.
 func (d *differ) replace(ch *Change) error {
 	changed, removed := slices.Clone(ch.Set), ch.Remove
-	expiry := expiryOf(d.m, ch.Item, d.v, ch.Record)
-	if ch.Item.ExpiryOfRoot && d.s.Root() == nil && ch.Stored.Expiry > 0 {
-		expiry = ch.Stored.Header.Expiry // the root, which has it, was not loaded
+	old := d.s.Old
+	if ch.Item.Element() {
+		old = d.m.Codec.Elements(ch.Item.Index).At(old, ch.Stored.Pos)
 	}
-	if err := fill(d.m, ch, d.Keys.KeyFields, expiry, ch.Stored); err != nil {
+	expiry := d.keptExpiry(ch.Item, ch.Stored, old, expiryOf(d.m, ch.Item, d.v, ch.Record))
+	written := func(i int) (types.AttributeValue, bool) {
+		for _, list := range [2][]item.Assignment{changed, removed} {
+			for _, a := range list {
+				if a.Index == i {
+					return a.Value, true
+				}
+			}
+		}
+		if ch.Item.Attributes[i].Large.External() {
+			return nil, false
+		}
+		return ch.Stored.Value(ch.Item, i, func() types.AttributeValue { return d.was(ch.Item, ch.Stored, old, i) }), true
+	}
+	if err := fill(d.m, ch, d.Keys.KeyFields, expiry, ch.Stored, written); err != nil {
 		return err
 	}
 	h := ch.Stored.Header

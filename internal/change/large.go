@@ -1,6 +1,8 @@
 package change
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -126,17 +128,44 @@ func sameLarge(m *model.Model, r *snapshot.Stored, a *schema.Attribute, i int, n
 	return large.Same(was, now, m.Codings, a.Text(), attr.Same)
 }
 
+// graftLarge returns the value to store for a value that may be external, grafted onto an inexact stored value, and
+// reports whether it is the stored value.
+func graftLarge(m *model.Model, r *snapshot.Stored, it *schema.Item, i int, now types.AttributeValue) (
+	_ types.AttributeValue, same bool, err error,
+) {
+	plain := r.Plain[i]
+	if _, hooked := r.Seen[i]; hooked || plain == nil || now == nil {
+		return now, sameLarge(m, r, it.Attributes[i], i, now), nil
+	}
+	a := it.Attributes[i]
+	if now, err = m.Codec.Record(it.Index).Graft(i, plain, now); err != nil {
+		return nil, false, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
+	}
+	return now, attr.Same(plain, now), nil
+}
+
 // place returns the value of an attribute that may be external, as it is written. If the value is
 // unchanged, this is the stored value (nil for none). Otherwise it is a new value, which the change
 // records.
 func (ch *Change) place(m *model.Model, i int) (types.AttributeValue, error) {
-	a := ch.Item.Attributes[i]
 	now, err := plainly(m, ch.Item, ch.Record, i)
 	if err != nil || now == nil {
 		return nil, err
 	}
-	if ch.Stored != nil && sameLarge(m, ch.Stored, a, i, now) {
-		return ch.Stored.Opaque[i], nil
+	if ch.Stored != nil {
+		now, same, err := graftLarge(m, ch.Stored, ch.Item, i, now)
+		switch {
+		case err != nil:
+			return nil, err
+		case same:
+			return ch.Stored.Opaque[i], nil
+		}
+		return ch.encode(m, i, now)
+	}
+	if ch.From != nil && ch.From.Plain[i] != nil {
+		if now, _, err = graftLarge(m, ch.From, ch.Item, i, now); err != nil {
+			return nil, err
+		}
 	}
 	return ch.encode(m, i, now)
 }
@@ -154,6 +183,13 @@ func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types
 	if n := e.Length(); m.MaxValue > 0 && n > m.MaxValue && !a.Value.Type.Lazy {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: its %s are over the limit of %s for reading: "+
 			"raise the limit (mapper.MaxValue)", a.Name, attr.Bytes(n), attr.Bytes(m.MaxValue))
+	}
+	if from := cmp.Or(ch.Stored, ch.From); from != nil && from.Plain[i] != nil {
+		ch.plain = maps.Clone(ch.plain)
+		if ch.plain == nil {
+			ch.plain = map[int]types.AttributeValue{}
+		}
+		ch.plain[i] = now
 	}
 	x := external{Encoded: e, index: i}
 	size := attr.ValueSize(e.In)
@@ -255,6 +291,9 @@ func (ch *Change) takeOut(m *model.Model, i int) error {
 	j := slices.IndexFunc(ch.external, func(o external) bool { return o.index == i })
 	if j < 0 { // it is as it was
 		now, err := plainly(m, ch.Item, ch.Record, i)
+		if err == nil && ch.Stored != nil {
+			now, _, err = graftLarge(m, ch.Stored, ch.Item, i, now)
+		}
 		if err == nil {
 			_, err = ch.encode(m, i, now)
 		}
@@ -291,7 +330,34 @@ func (d *differ) renamed(rec model.Record, r *snapshot.Stored, i int) (types.Att
 	if rec.Item.Attributes[i].Large.External() {
 		return r.Opaque[i], nil
 	}
-	return encode(d.m, rec.Item, rec.Value, i)
+	now, err := encode(d.m, rec.Item, rec.Value, i)
+	if err != nil || now == nil {
+		return nil, err
+	}
+	return graft(d.m, rec.Item, r, i, now)
+}
+
+// graft returns the value to store for an attribute, whose encoding is now: parts that did not change keep their stored form.
+func graft(m *model.Model, it *schema.Item, r *snapshot.Stored, i int, now types.AttributeValue) (types.AttributeValue, error) {
+	a := it.Attributes[i]
+	stored := r.Inexact[i]
+	switch {
+	case a.Large != nil:
+		stored = r.Packed[i]
+	case r.Raw != nil:
+		stored = r.Raw[a.Name]
+	}
+	if stored == nil || it.Sparse(i) {
+		return now, nil
+	}
+	v, err := m.Codec.Record(it.Index).Graft(i, stored, now)
+	if err == nil {
+		err = attr.Check(v)
+	}
+	if err != nil {
+		return nil, at(r.Place, m.ValueErrorf(fieldOf(it, i), "attribute %q: %w", a.Name, err))
+	}
+	return v, nil
 }
 
 // sameLarge compares a value that may be external with the stored value, or, without an item, with the
@@ -307,7 +373,7 @@ func (d *differ) sameLarge(rec model.Record, r *snapshot.Stored, old any, i int)
 	case err != nil:
 		return nil, false, err
 	case r != nil:
-		return now, sameLarge(d.m, r, it.Attributes[i], i, now), nil
+		return graftLarge(d.m, r, it, i, now)
 	}
 	was, _ := d.m.Codec.Record(it.Index).Plain(old, i)
 	return now, attr.Same(was, now), nil

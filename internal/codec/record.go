@@ -9,8 +9,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/wire"
 )
@@ -18,6 +20,7 @@ import (
 // record is the codec of one item's records.
 type record struct {
 	item       *schema.Item
+	codings    compression.Codings
 	root       *Form // of the records
 	attributes []attribute
 	keys       []inModelKey // by source; unused for those that are no fields of the element
@@ -39,6 +42,7 @@ type attribute struct {
 	path    Path
 	form    *Form
 	plain   *Form // of a large value before it is compressed
+	parts   *Form // with the forms of its parts, also of an opaque value
 	options Options
 	// set is that of the form, nil for none and where a pointer is on the way, and offset is where the field is.
 	set    func(p unsafe.Pointer, v wire.Value, o Options) bool
@@ -71,10 +75,11 @@ func spreads(it *schema.Item, root *Form) []spread {
 }
 
 func newRecord(it *schema.Item, root *Form, codings compression.Codings) *record {
-	r := &record{item: it, root: root, spread: spreads(it, root)}
+	r := &record{item: it, codings: codings, root: root, spread: spreads(it, root)}
 	for _, a := range it.Attributes {
 		x := attribute{Attribute: a, options: OptionsOf(a.AV.Options)}
 		x.path, x.form = root.Path(a.Value.Path)
+		x.parts = x.form
 		if a.Value.Type.Opaque() {
 			x.form = Opaque(x.form, a.AV.Options, NamesOf(a.Value.Type))
 		}
@@ -185,6 +190,34 @@ func (r *record) Exact(rec any, i int, value wire.Value) bool {
 	a := &r.attributes[i]
 	p := a.path.At(rec)
 	return p != nil && a.form.Exact(p, value, a.options)
+}
+
+func (r *record) Graft(i int, stored, now types.AttributeValue) (types.AttributeValue, error) {
+	a := &r.attributes[i]
+	switch {
+	case a.Large == nil, a.Large.External():
+		return a.parts.Graft(stored, now, a.options)
+	case stored == nil || now == nil || a.Text():
+		return now, nil
+	}
+	from, err := large.Unpack(stored, r.codings, a.Text())
+	if err != nil {
+		return now, nil // it is damaged, and was not read
+	}
+	to, err := large.Unpack(now, r.codings, a.Text())
+	if err != nil {
+		return nil, err
+	}
+	grafted, err := a.parts.Graft(from, to, a.options)
+	switch {
+	case err != nil:
+		return nil, err
+	case attr.Same(grafted, from):
+		return stored, nil
+	case attr.Same(grafted, to):
+		return now, nil
+	}
+	return large.Pack(grafted, r.codings, compression.Codec(a.Large.Codec), a.Text())
 }
 
 func (r *record) AfterLoad(rec any) {

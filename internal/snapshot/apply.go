@@ -18,8 +18,8 @@ import (
 type Effect struct {
 	item.Place
 	Item *schema.Item
-	// Stored is the item as it was known, nil for a new one.
-	Stored *Stored
+	// Stored is the item as it was known, nil for a new one. From is the item that a new one moved away from, or nil.
+	Stored, From *Stored
 	// Record is the value that is stored now, nil if no record changed or the item is deleted. Pos is
 	// its position in the value.
 	Record any
@@ -30,6 +30,8 @@ type Effect struct {
 	Put item.Attributes
 	// Set and Removed are the attributes that have a new value, or none any more.
 	Set, Removed []item.Assignment
+	// Plain are the values of external attributes that are inexact now, by index.
+	Plain   map[int]types.AttributeValue
 	Version      types.AttributeValue
 	// Size is the item's size in bytes.
 	Size int
@@ -262,16 +264,27 @@ func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 	} else {
 		r.Raw = nil
 	}
+	inexact := r.Inexact
+	if e.From != nil {
+		inexact = e.From.Inexact
+	}
+	inexact = maps.Clone(inexact)
 	if e.Put != nil {
 		clear(r.Sizes)
 		r.Header.Expiry, r.Expiry, r.Opaque, r.Former, r.Index = nil, 0, nil, nil, nil
-		r.Seen, r.Inexact = nil, nil
+		r.Seen, r.Inexact, r.Packed, r.Plain = nil, nil, nil, nil
 	}
 	for _, a := range e.Removed {
 		r.set(s.Model.Reserved, e.Item, a)
 	}
 	for _, a := range e.Set {
 		r.set(s.Model.Reserved, e.Item, a)
+		if _, was := inexact[a.Index]; was && a.Index >= 0 {
+			r.keepInexact(a.Index, a.Value) // parts of it may be as they were stored
+		}
+	}
+	for i, v := range e.Plain {
+		r.SetPlain(i, v)
 	}
 	if e.Put != nil {
 		h := s.Model.Reserved.Header(e.Put)
@@ -324,8 +337,10 @@ func (r *Stored) set(names item.Reserved, it *schema.Item, a item.Assignment) {
 	case a.Index >= 0:
 		r.Sizes[a.Index] = int32(n)
 		delete(r.Seen, a.Index)
+		delete(r.Plain, a.Index)
 		delete(r.Inexact, a.Index)
 		if l := it.Attributes[a.Index].Large; l != nil && !l.External() {
+			delete(r.Packed, a.Index)
 			r.keepPacked(a.Index, a.Value)
 		}
 		if it.Attributes[a.Index].Opaque {

@@ -5,14 +5,14 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/wire"
 )
 
-// A write compares the values that were read with those that are stored (write.Expect). It compares
-// with the stored value: the Go value may encode to another one, for instance because a nested
-// attribute is unknown to the model. The snapshot keeps stored values only if they differ, and only up
-// to the size that a condition compares.
+// A stored value is inexact if the Go value that was decoded from it encodes to another value, for instance because a nested
+// attribute is unknown to the model. A write compares with stored values (write.Expect), a put of the whole item copies
+// them, and a change of a part of one keeps the other parts (codec.Form.Graft). So the snapshot keeps inexact values as they
+// are stored.
 
 // MaxCompared is the size of the values that a condition compares, in bytes: larger ones are compared
 // by their size, or not at all.
@@ -21,9 +21,6 @@ const MaxCompared = 4096
 // keepInexact keeps the stored values that differ from the encodings of the values of v.
 func (s *Snapshot) keepInexact(images []item.Image, all []Stored, v any) {
 	m := s.Model
-	if m.VersionsOnly {
-		return
-	}
 	for n := range images {
 		f, r := &images[n], &all[n]
 		if r.Header.Version == nil {
@@ -38,7 +35,8 @@ func (s *Snapshot) keepInexact(images []item.Image, all []Stored, v any) {
 		}
 		for i, a := range f.Kind.Attributes {
 			switch {
-			case a.Large.External(): // its stored value is kept
+			case a.Large.External():
+				s.keepPlain(f, r, rec, i)
 			case a.Large != nil:
 				r.keepPacked(i, storedValue(f, a))
 			// AfterLoad may have changed the decoded value
@@ -57,15 +55,7 @@ func (s *Snapshot) keepInexactWire(f *item.Image, r *Stored, rec any, i int) {
 	if at < 0 {
 		return
 	}
-	value, size := f.Wire.Value(int(at)), f.Wire.Size(int(at))
-	sized := value.Kind() == wire.S || value.Kind() == wire.B
-	switch {
-	case size > MaxCompared && !sized:
-		r.keepInexact(i, nil) // too large to be compared
-	case s.Model.Codec.Record(f.Kind.Index).Exact(rec, i, value):
-	case size > MaxCompared:
-		r.keepInexact(i, nil)
-	default:
+	if value := f.Wire.Value(int(at)); !s.Model.Codec.Record(f.Kind.Index).Exact(rec, i, value) {
 		r.keepInexact(i, attr.Copy(value.Attribute()))
 	}
 }
@@ -82,13 +72,39 @@ func (s *Snapshot) keepInexactValue(f *item.Image, r *Stored, rec any, i int) {
 	} else {
 		own, _ = s.Model.Codec.Record(f.Kind.Index).Encode(rec, i)
 	}
-	switch {
-	case attr.Same(own, value):
-	case attr.ValueSize(value) > MaxCompared:
-		r.keepInexact(i, nil)
-	default:
+	if !attr.Same(own, value) {
 		r.keepInexact(i, attr.Copy(value))
 	}
+}
+
+// keepPlain keeps the value of an external attribute, whose stored value is kept, if that is inexact.
+func (s *Snapshot) keepPlain(f *item.Image, r *Stored, rec any, i int) {
+	a := f.Kind.Attributes[i]
+	t := a.Value.Type
+	if a.Text() || t.Lazy || t.Kind == schema.Bytes {
+		return
+	}
+	name, v := stored(f, a)
+	if v == nil {
+		return
+	}
+	if _, out := large.PointerOf(v); out {
+		v = f.Loaded[name]
+	} else if unpacked, err := large.Unpack(v, s.Model.Codings, false); err == nil {
+		v = unpacked
+	}
+	own, err := s.Model.Codec.Record(f.Kind.Index).Plain(rec, i)
+	if v != nil && err == nil && !attr.Same(own, v) {
+		r.SetPlain(i, v)
+	}
+}
+
+// SetPlain keeps the value of an external attribute.
+func (r *Stored) SetPlain(i int, v types.AttributeValue) {
+	if r.Plain == nil {
+		r.Plain = map[int]types.AttributeValue{}
+	}
+	r.Plain[i] = v
 }
 
 // storedValue returns the value of an attribute, under the name that it has or had.
@@ -97,12 +113,15 @@ func storedValue(f *item.Image, a *schema.Attribute) types.AttributeValue {
 	return v
 }
 
-// keepPacked notes how an attribute that is compressed if that is smaller can be compared: a binary by
-// its size, another value not.
+// keepPacked keeps the stored value of a compressed attribute.
 func (r *Stored) keepPacked(i int, v types.AttributeValue) {
-	if _, isBinary := v.(*types.AttributeValueMemberB); v != nil && !isBinary {
-		r.keepInexact(i, nil)
+	if v == nil {
+		return
 	}
+	if r.Packed == nil {
+		r.Packed = map[int]types.AttributeValue{}
+	}
+	r.Packed[i] = v
 }
 
 func (r *Stored) keepInexact(i int, v types.AttributeValue) {

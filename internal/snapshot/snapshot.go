@@ -79,9 +79,12 @@ type Stored struct {
 	Index []types.AttributeValue
 	// Opaque are the stored values of opaque attributes, by index.
 	Opaque map[int]types.AttributeValue
-	// Inexact are the stored values of attributes that encode to another value, by index: nil for one
-	// that is not compared. See inexact.go.
+	// Inexact are the stored values of attributes that encode to another value, by index. See inexact.go.
 	Inexact map[int]types.AttributeValue
+	// Packed are the stored values of compressed attributes, by index.
+	Packed map[int]types.AttributeValue
+	// Plain are the values of external attributes, before they are compressed, if they are inexact, by index.
+	Plain map[int]types.AttributeValue
 	// Seen are the digests of values that AfterLoad may have changed outside the item, by index. Later
 	// values are compared with them.
 	Seen map[int][32]byte
@@ -326,6 +329,25 @@ func (r *Stored) ReadAs(it *schema.Item, i int) string {
 		}
 	}
 	return ""
+}
+
+// Value returns the stored value of an attribute of an item of a kind, nil if it is not stored under its present name. encoded
+// returns the encoding of the value that was decoded from it, which is the stored value of most attributes.
+func (r *Stored) Value(it *schema.Item, i int, encoded func() types.AttributeValue) types.AttributeValue {
+	a := it.Attributes[i]
+	switch {
+	case r.Sizes[i] == 0:
+		return nil
+	case r.Raw != nil:
+		return r.Raw[a.Name]
+	case r.Inexact[i] != nil:
+		return r.Inexact[i]
+	case r.Packed[i] != nil:
+		return r.Packed[i]
+	case a.Opaque, a.Large.External():
+		return r.Opaque[i]
+	}
+	return encoded()
 }
 
 // StoredSize returns the size of the stored attribute of an item of a kind that an assignment is
