@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/itemize/itemize/internal/codec"
 )
 
 // encoding/json and encoding/gob have no context, so encoding a Value never sends a request.
@@ -74,5 +74,5 @@ func (x Value[T]) exists() (v T, ok bool, err error) {
 		return v, false, fmt.Errorf("a blob.Value[%s] that is not in memory cannot be encoded: call Get, and "+
 			"encode its result, or leave the field out", reflect.TypeFor[T]())
 	}
-	return v, true, attributevalue.Unmarshal(av, &v)
+	return v, true, codec.Unmarshal(av, &v)
 }

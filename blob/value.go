@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/redact"
 )
@@ -39,7 +40,7 @@ func Of[T any](v T) Value[T] {
 // Set sets a new value, which the next save of the item stores. If v cannot be encoded, the save
 // returns the error.
 func (x *Value[T]) Set(v T) {
-	av, err := attributevalue.Marshal(v)
+	av, err := codec.Marshal(&v)
 	x.cell.Hold(av, err)
 }
 
@@ -88,7 +89,7 @@ func (x Value[T]) Get(ctx context.Context) (T, error) {
 			return v, nil
 		}
 	}
-	return v, attributevalue.Unmarshal(av, &v)
+	return v, codec.Unmarshal(av, &v)
 }
 
 // Reader reads text or bytes as a stream, with a few parts in memory at a time. The last Read verifies
@@ -112,7 +113,7 @@ func (x Value[T]) Preview() T {
 	}
 	av, err := x.cell.Beginning()
 	if err == nil && av != nil {
-		_ = attributevalue.Unmarshal(av, &v) // a value that cannot be decoded has an empty preview
+		_ = codec.Unmarshal(av, &v) // a value that cannot be decoded has an empty preview
 	}
 	return v
 }

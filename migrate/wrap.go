@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
@@ -155,10 +154,9 @@ func (w *Wrapped[T]) asItIs(s query.Selection[T], at places, c *protocol.Content
 		return nil, w.notFound(at)
 	}
 	var value T
-	if err := attributevalue.UnmarshalMap(doc, &value); err != nil {
+	if err := codec.Unmarshal(&types.AttributeValueMemberM{Value: doc}, &value); err != nil {
 		return nil, why
 	}
-	codec.AfterLoad(&value)
 	e := w.m.New(value)
 	mapper.Internal.Detach(door.Key{}, e)
 	return e, nil

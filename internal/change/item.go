@@ -34,6 +34,9 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 	case it.Attributes[i].Name == m.Reserved.TTL && attr.Same(v, zeroTime):
 		v = nil // it never expires
 	}
+	if err == nil {
+		err = keyAttribute(m, it, rec, i, v)
+	}
 	if err != nil {
 		return nil, m.ValueErrorf(fieldOf(it, i), "attribute %q: %w", it.Attributes[i].Name, err)
 	}
@@ -406,6 +409,9 @@ func (d *differ) copied(rec model.Record, from *snapshot.Stored, old any, i int)
 func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.AttributeValue, from *snapshot.Stored,
 	copied func(i int) (types.AttributeValue, bool),
 ) error {
+	if err := keyTexts(m, ch, keyFields); err != nil {
+		return at(ch.Place, err)
+	}
 	n := len(ch.Item.Attributes) + len(ch.Item.Derived)
 	if expiry != nil {
 		n++

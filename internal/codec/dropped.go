@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"time"
@@ -8,49 +9,141 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 )
 
-// checkDynamic returns an error for values in interfaces of v that attributevalue would drop silently,
-// and for cyclic values. The static types are checked with the model; this function checks the dynamic
-// ones. depth is the number of steps to v.
+// checkDynamic returns an error for values of v that attributevalue would drop or store empty, and for cyclic values. The
+// static types are checked with the model. This function checks the dynamic ones, with the same rules. It takes the
+// same way through a value as attributevalue's encoder. depth is the number of steps to v.
 func checkDynamic(v reflect.Value, depth int) error {
-	if !v.IsValid() {
-		return nil
-	}
 	if depth > maxHops {
 		return errDeep
 	}
-	switch v.Interface().(type) {
-	case attributevalue.Marshaler, time.Time:
+	if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
 		return nil
 	}
+	if encodes, byPointer := marshals(v); encodes {
+		return nil
+	} else if byPointer {
+		return fmt.Errorf("a value in it is a %s, which encodes itself by a method of its pointer, but attributevalue does "+
+			"not call that for values of a map or an interface: store a pointer to it", v.Type())
+	}
 	switch v.Kind() {
-	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
-		return fmt.Errorf("an interface in it has a %s, which DynamoDB cannot store: remove it", v.Type())
-	case reflect.Interface, reflect.Pointer:
-		return checkDynamic(v.Elem(), depth+1)
+	case reflect.Interface:
+		return fmt.Errorf("a value in it is a pointer to an interface (*%s), which attributevalue would drop: store the "+
+			"value", v.Type())
+	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
+		return fmt.Errorf("a value in it is a %s, which DynamoDB cannot store: remove it", v.Type())
+	case reflect.Pointer:
+		return checkDynamic(v, depth+1)
 	case reflect.Slice, reflect.Array:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return nil
-		}
-		for i := range v.Len() {
-			if err := checkDynamic(v.Index(i), depth+1); err != nil {
-				return err
-			}
-		}
+		return checkDynamicList(v, depth)
 	case reflect.Map:
-		for it := v.MapRange(); it.Next(); {
-			if err := checkDynamic(it.Value(), depth+1); err != nil {
-				return err
-			}
-		}
+		return checkDynamicMap(v, depth)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); !f.IsExported() || f.Tag.Get("dynamodbav") == "-" {
-				continue
-			}
-			if err := checkDynamic(v.Field(i), depth+1); err != nil {
+		return checkDynamicStruct(v, depth)
+	}
+	return nil
+}
+
+// marshals reports whether a value encodes itself. byPointer says that it does so by a method of its pointer, which
+// attributevalue does not call since the value has no address.
+func marshals(v reflect.Value) (encodes, byPointer bool) {
+	marshaler := reflect.TypeFor[attributevalue.Marshaler]()
+	switch t := v.Type(); {
+	case t.Kind() == reflect.Interface:
+		return false, false
+	case t.Implements(marshaler):
+		return true, false
+	case t.Kind() == reflect.Pointer || !reflect.PointerTo(t).Implements(marshaler):
+		return false, false
+	default:
+		return v.CanAddr(), !v.CanAddr()
+	}
+}
+
+func checkDynamicList(v reflect.Value, depth int) error {
+	if elem := v.Type().Elem(); elem.Kind() == reflect.Uint8 {
+		if elem != reflect.TypeFor[byte]() {
+			return fmt.Errorf("a value in it is a %s, on which attributevalue panics: use []byte", v.Type())
+		}
+		return nil
+	}
+	for i := range v.Len() {
+		if err := checkDynamic(v.Index(i), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkDynamicMap also refuses two keys with one text, of which attributevalue would drop one, and texts of times that are
+// those of other instants.
+func checkDynamicMap(v reflect.Value, depth int) error {
+	var texts map[string]bool
+	if k := v.Type().Key(); k.Kind() != reflect.String || k.NumMethod() > 0 {
+		texts = make(map[string]bool, v.Len())
+	}
+	for it := v.MapRange(); it.Next(); {
+		if texts != nil {
+			text, err := dynamicKey(it.Key())
+			if err != nil {
 				return err
 			}
+			if texts[text] {
+				return fmt.Errorf("two keys of a %s have the same text, so that attributevalue would drop one: use keys "+
+					"with different texts", v.Type())
+			}
+			texts[text] = true
 		}
+		if err := checkDynamic(it.Value(), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dynamicKey returns the text of a map's key as attributevalue writes it.
+func dynamicKey(k reflect.Value) (string, error) {
+	if t, ok := k.Interface().(time.Time); ok {
+		if u := writable(t); u.Location() != t.Location() {
+			return "", fmt.Errorf("a key of a map is a time in a zone with seconds, which its text has not: use UTC")
+		}
+	}
+	if m, ok := k.Interface().(encoding.TextMarshaler); ok {
+		b, err := m.MarshalText()
+		if err != nil {
+			return "", unencodable(err, k.Type())
+		}
+		return string(b), nil
+	}
+	return fmt.Sprint(k.Interface()), nil
+}
+
+func checkDynamicStruct(v reflect.Value, depth int) error {
+	t := v.Type()
+	if t.ConvertibleTo(reflect.TypeFor[time.Time]()) {
+		return nil
+	}
+	stored := false
+	for i := range t.NumField() {
+		f := t.Field(i)
+		embedded := f.Anonymous && (f.Type.Kind() == reflect.Struct ||
+			f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct)
+		if !f.IsExported() && !embedded {
+			continue
+		}
+		stored = true
+		if f.Tag.Get("dynamodbav") == "-" {
+			continue
+		}
+		if err := checkDynamic(v.Field(i), depth+1); err != nil {
+			return err
+		}
+	}
+	if !stored && t.NumField() > 0 {
+		return fmt.Errorf("a value in it is a %s, which has no exported fields, so that attributevalue would store it empty: "+
+			"store another type", t)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func exactTime(t *time.Time, v wire.Value, o Options) bool {
 		return v.Kind() == wire.N
 	}
 	var room [64]byte
-	return v.Kind() == wire.S && string(t.AppendFormat(room[:0], time.RFC3339Nano)) == v.Peek()
+	return v.Kind() == wire.S && string(writable(*t).AppendFormat(room[:0], time.RFC3339Nano)) == v.Peek()
 }
 
 func (l *List) exact(f *Form) func(any, wire.Value, Options) bool {

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	encoder = attributevalue.NewEncoder()
+	encoder = attributevalue.NewEncoder(func(o *attributevalue.EncoderOptions) { o.EncodeTime = encodeTime })
 	decoder = attributevalue.NewDecoder()
 )
 

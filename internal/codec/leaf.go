@@ -282,12 +282,7 @@ func timeForm(f *Form, at func(p any) *time.Time) *Form {
 		if o&UnixTime != 0 {
 			return &types.AttributeValueMemberN{Value: strconv.FormatInt(at(p).Unix(), 10)}, nil
 		}
-		t := at(p)
-		if y := t.Year(); y < 0 || y > 9999 {
-			return nil, redact.Errorf("the year%v is not one of 0 to 9999, so that the time could not be read as "+
-				"RFC 3339: store a time of these years", redact.Of(y))
-		}
-		return &types.AttributeValueMemberS{Value: t.Format(time.RFC3339Nano)}, nil
+		return encodeTime(*at(p))
 	}
 	f.reads(func(p unsafe.Pointer, k wire.Kind, text string, o Options) bool {
 		var t time.Time
@@ -318,6 +313,25 @@ func timeForm(f *Form, at func(p any) *time.Time) *Form {
 	return f.copies()
 }
 
+// encodeTime returns a time as text, the same instant in any zone.
+func encodeTime(t time.Time) (types.AttributeValue, error) {
+	t = writable(t)
+	if y := t.Year(); y < 0 || y > 9999 {
+		return nil, redact.Errorf("the year%v is not one of 0 to 9999, so that the time could not be read as "+
+			"RFC 3339: store a time of these years", redact.Of(y))
+	}
+	return &types.AttributeValueMemberS{Value: t.Format(time.RFC3339Nano)}, nil
+}
+
+// writable returns a time in a zone that RFC 3339 can write, UTC if its own zone has seconds or is a day from UTC: RFC 3339 has
+// offsets in minutes, so that the text would be of another instant.
+func writable(t time.Time) time.Time {
+	if _, offset := t.Zone(); offset%60 != 0 || offset <= -86400 || offset >= 86400 {
+		return t.UTC()
+	}
+	return t
+}
+
 // SameTime reports whether two times encode alike: as text with nanoseconds and the
 // zone's offset in minutes, or as epoch seconds.
 func SameTime(a, b *time.Time, unixTime bool) bool {
@@ -327,7 +341,7 @@ func SameTime(a, b *time.Time, unixTime bool) bool {
 	if !a.Equal(*b) {
 		return false
 	}
-	_, x := a.Zone()
-	_, y := b.Zone()
-	return x/60 == y/60
+	_, x := writable(*a).Zone()
+	_, y := writable(*b).Zone()
+	return x == y
 }

@@ -3,6 +3,8 @@ package codec
 import (
 	"reflect"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -15,6 +17,17 @@ func reflectedOf(t reflect.Type) *Form {
 		return b.form
 	}
 	return Reflected(schema.TypeOf(t))
+}
+
+// Marshal encodes the value at p as a field of its type is encoded, nil for a value that is left out.
+func Marshal(p any) (types.AttributeValue, error) {
+	f := reflectedOf(reflect.TypeOf(p).Elem())
+	return f.encode(p, 0, 0)
+}
+
+// Unmarshal decodes a value as a field of its type is decoded: names of attributes match exactly.
+func Unmarshal(v types.AttributeValue, p any) error {
+	return reflectedOf(reflect.TypeOf(p).Elem()).decode(p, v, 0)
 }
 
 // byteSlices is the type that attributevalue makes a set of.

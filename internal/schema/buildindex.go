@@ -274,7 +274,7 @@ func (b *builder) primary(it *Item, name string) *IndexKey {
 func (b *builder) indexKey(m *taggedField, it *Item, o tags.Option, name, attribute string) *IndexKey {
 	faults := len(b.faults)
 	k := &IndexKey{Key: b.key(m, o, b.scopeOf(it)), Name: name, Own: Derived}
-	b.finerThanStored(m, o, k)
+	b.finerThanStored(k.Key, func(src Source) bool { return src.From != FromModel && b.avOf(src).Has("unixtime") })
 	b.finerThanKey(m, it, o, k)
 	if len(b.faults) > faults {
 		return nil
@@ -301,20 +301,6 @@ func (b *builder) indexKey(m *taggedField, it *Item, o tags.Option, name, attrib
 		return nil
 	}
 	return b.derived(m, it, k, attribute)
-}
-
-// finerThanStored refuses a key with a finer time than its attribute: a save after a load would compute
-// another key.
-func (b *builder) finerThanStored(m *taggedField, o tags.Option, k *IndexKey) {
-	for i, src := range k.Sources {
-		f := k.Format(i)
-		if src.From == FromModel || !b.avOf(src).Has("unixtime") || f.Kind != key.Nanos && f.Kind != key.Millis {
-			continue
-		}
-		b.fault(m.option(o.Word), "write {"+src.Value.Name+":seconds}, or {"+src.Value.Name+":unix}",
-			"%s is finer than the stored seconds (unixtime) of the field, so that the key would change when the "+
-				"item is loaded and saved", src.Text)
-	}
 }
 
 // finerThanKey refuses an index key with a finer value than the keys of the item, if only these have

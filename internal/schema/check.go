@@ -120,10 +120,13 @@ func (b *builder) check() {
 				"no field is stored in the table %s", t.Name)
 		}
 	}
+	b.finerThanStored(b.e.PK, b.storedAsSeconds)
 	for _, it := range b.e.Items {
 		b.collisions(it)
 		b.zeroTimes(it)
-		it.keyStored()
+		if it.keyStored(); it.Key != nil && !b.badKey[it] {
+			b.finerThanStored(it.Key, b.storedAsSeconds)
+		}
 	}
 	if len(b.faults) == 0 {
 		b.flat()
@@ -141,6 +144,30 @@ func (it *Item) keyStored() {
 			it.KeyStored = append(it.KeyStored, i)
 		}
 	}
+}
+
+// finerThanStored refuses a key with a finer time than the attribute that holds the same field: after a load the field has
+// the time of the attribute, of which another key would be made. stored reports whether the field of a placeholder is
+// stored in seconds.
+func (b *builder) finerThanStored(k *Key, stored func(Source) bool) {
+	for i, src := range k.Sources {
+		if kind := k.Format(i).Kind; kind != key.Nanos && kind != key.Millis || !stored(src) {
+			continue
+		}
+		b.fault(b.keyAt(k), "write {"+src.Value.Name+":seconds}, or {"+src.Value.Name+":unix}",
+			"%s is finer than the stored seconds (unixtime) of the field, so that its attribute and its key would have "+
+				"different times", src.Text)
+	}
+}
+
+// storedAsSeconds reports whether an attribute holds the field of a placeholder in seconds.
+func (b *builder) storedAsSeconds(src Source) bool {
+	return src.field != nil && b.avOf(src).Has("unixtime") && slices.ContainsFunc(b.e.Items, func(it *Item) bool {
+		return slices.ContainsFunc(it.Attributes, func(a *Attribute) bool {
+			self := src.From == FromSelf && a.Field == nil && it.Field.Name == src.Value.Name
+			return self || a.Field == src.field && slices.Equal(a.Value.Path, src.Value.Path)
+		})
+	})
 }
 
 // ownNames checks the attributes that the library writes by itself.

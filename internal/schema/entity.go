@@ -120,8 +120,9 @@ type Source struct {
 	// Value is the field, for FromModel and FromElement; otherwise it has the
 	// type alone.
 	Value Value
-	// Lossless reports that the key has the complete value.
-	Lossless bool
+	// Lossless reports that the key has the complete value. Repeats reports that another placeholder of the key has it, and
+	// this one a part of it.
+	Lossless, Repeats bool
 	// Text is the placeholder as it is written.
 	Text string
 
@@ -177,6 +178,8 @@ type Item struct {
 	Renamed    bool
 	// KeyStored are the placeholders of an element's key whose fields are attributes as well.
 	KeyStored []int
+	// TextInKeys reports that the item's keys hold texts of MarshalText.
+	TextInKeys bool
 	// Entries are the items' entries in indexes, Derived the attributes that are written for these
 	// alone.
 	Entries []*Entry
@@ -220,8 +223,17 @@ type Attribute struct {
 	Straight bool
 	// Distinct reports that different values always have different encodings.
 	Distinct bool
+	// InKeys are the placeholders that name the field, of one whose type encodes itself: its attribute may have another
+	// value than its key.
+	InKeys []Placeholder
 	// Field is the declared field, nil for a scalar element.
 	Field *Field
+}
+
+// Placeholder is a placeholder in a key, by the index of its source.
+type Placeholder struct {
+	Key    *Key
+	Source int
 }
 
 // Former returns the index of the attribute that had a name before, or -1.

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/itemize/itemize/internal/key"
@@ -209,11 +210,14 @@ func (e *Entity) finish() {
 			it.Opaque = it.Opaque || a.Opaque
 			a.Distinct = a.Value.Type.distinct()
 			a.Straight = a.Large == nil && !a.Value.Type.Lazy && len(a.Was) == 0
+			a.inKeys(it, e)
 		}
+		it.TextInKeys = e.PK.hasText() || it.Key.hasText()
 		if it.Key == nil {
 			continue
 		}
 		keys = append(keys, it.Key)
+		it.Key.repeats()
 		if len(it.Key.Sources) == 0 {
 			it.Key.Fixed, _ = it.Key.Template.Render(nil)
 		}
@@ -228,4 +232,46 @@ func (e *Entity) finish() {
 			}
 		}
 	}
+}
+
+// inKeys sets InKeys.
+func (a *Attribute) inKeys(it *Item, e *Entity) {
+	if !a.Value.Type.Opaque() || a.Large != nil {
+		return
+	}
+	keys := []*Key{e.PK, it.Key}
+	for _, other := range e.Items {
+		if !it.Element() && other != it {
+			keys = append(keys, other.Key)
+		}
+	}
+	for _, k := range keys {
+		for i := 0; k != nil && i < len(k.Sources); i++ {
+			src := k.Sources[i]
+			ofElement := src.From == FromElement || src.From == FromSelf
+			if (src.From == FromModel && !it.Element() || ofElement && k == it.Key) && slices.Equal(src.Value.Path, a.Value.Path) {
+				a.InKeys = append(a.InKeys, Placeholder{k, i})
+			}
+		}
+	}
+}
+
+// repeats sets Repeats of each source.
+func (k *Key) repeats() {
+	for i := range k.Sources {
+		src := &k.Sources[i]
+		src.Repeats = !src.Lossless && slices.ContainsFunc(k.Sources, func(o Source) bool {
+			return o.Lossless && o.From == src.From && o.KeyField == src.KeyField && slices.Equal(o.Value.Path, src.Value.Path)
+		})
+	}
+}
+
+// hasText reports whether the key holds a text of MarshalText.
+func (k *Key) hasText() bool {
+	for i := 0; k != nil && i < len(k.Sources); i++ {
+		if src := k.Sources[i]; src.From != FromShard && KeyText(src.Value.Type, k.Format(i).Value) {
+			return true
+		}
+	}
+	return false
 }

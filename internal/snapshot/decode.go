@@ -292,9 +292,9 @@ func decodeElement(m *model.Model, f *item.Image, r *Stored, rec any) (Element, 
 	e := Element{Stored: r, Record: rec, values: f.Values}
 	for i, src := range it.Key.Sources {
 		var err error
-		switch src.From {
-		case schema.FromModel:
-		case schema.FromMapKey:
+		switch {
+		case src.From == schema.FromModel, src.Repeats:
+		case src.From == schema.FromMapKey:
 			e.MapKey, err = elements.FromKey(f.Values[i])
 		default:
 			err = m.Codec.Record(it.Index).SetKey(rec, i, f.Values[i])

@@ -39,9 +39,20 @@ type adoption struct {
 }
 
 func (a *adoption) all(elements [][]Element) error {
+	// Placeholders with the complete value decide it.
+	for _, repeats := range [2]bool{false, true} {
+		if err := a.some(elements, repeats); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// some looks at the placeholders that repeat a part of the value, or at the others.
+func (a *adoption) some(elements [][]Element, repeats bool) error {
 	for i, it := range a.s.Model.Schema.Items {
 		for n := 0; it.Element() && n < len(it.Key.Sources); n++ {
-			if src := it.Key.Sources[n]; src.From != schema.FromModel || src.KeyField != a.field {
+			if src := it.Key.Sources[n]; src.From != schema.FromModel || src.KeyField != a.field || src.Repeats != repeats {
 				continue
 			}
 			kept, err := a.keep(it, n, elements[i])
