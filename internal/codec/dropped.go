@@ -35,7 +35,7 @@ func checkDynamic(v reflect.Value, depth int) error {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
 		return fmt.Errorf("a value in it is a %s, which DynamoDB cannot store: remove it", v.Type())
 	case reflect.Pointer:
-		return checkDynamic(v, depth+1)
+		return checkDynamic(v.Elem(), depth+1)
 	case reflect.Slice, reflect.Array:
 		return checkDynamicList(v, depth)
 	case reflect.Map:

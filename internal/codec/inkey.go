@@ -13,6 +13,8 @@ type inModelKey struct {
 	form *Form
 	kind key.Kind
 	text bool // through MarshalText and UnmarshalText
+	// pointer is the pointer to the value, nil for a field that is the value itself.
+	pointer *Pointer
 	// byText says that the value is compared and copied by its text: the fields of such
 	// a struct are its own business.
 	byText bool
@@ -20,14 +22,20 @@ type inModelKey struct {
 
 func newInModelKey(root *Form, v schema.Value, kind key.Kind) inModelKey {
 	path, f := root.Path(v.Path)
-	text := schema.KeyText(v.Type, kind)
-	return inModelKey{path, f, kind, text, text && v.Type.Kind == schema.Struct}
+	x := inModelKey{path: path, form: f, kind: kind, text: schema.KeyText(v.Type, kind)}
+	if x.byText = x.text && v.Type.Kind == schema.Struct; f.Pointer != nil {
+		x.pointer, x.form = f.Pointer, f.Pointer.Elem
+	}
+	return x
 }
 
 var errNilStruct = errors.New("the embedded struct of the key field is nil: set it")
 
 func (x *inModelKey) get(v any) (key.Value, error) {
 	p := x.path.At(v)
+	if p != nil && x.pointer != nil {
+		p = x.pointer.Load(p)
+	}
 	if p == nil {
 		return key.Value{}, errNilStruct
 	}

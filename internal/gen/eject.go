@@ -621,16 +621,27 @@ func (x *ejecting) expiry(field string, t *schema.Type) {
 func (x *ejecting) derived(it *schema.Item, k *schema.IndexKey, element string) {
 	name := lowerFirst(x.kinds[it]) + identifier(k.Name) + "Key"
 	var args []any
+	var optional []string
 	for i, src := range k.Sources {
 		at := x.arguments(&schema.Key{Sources: []schema.Source{src}}, "v", element, "key")[0].(string)
 		if src.From == schema.FromItem {
 			at = "v." + src.Value.Name
 		}
+		if src.Optional {
+			optional = append(optional, at)
+			at = "(*" + at + ")"
+		}
 		args = append(args, keyArgument(src.Value.Type, k.Format(i).Value, at))
+	}
+	for _, at := range optional {
+		x.p("if ", at, " != nil {")
 	}
 	x.p("if text, empty := ", name, ".write(", list(args...), "); empty == nil {")
 	x.p("it.", derivedName(it, k), " = text")
 	x.p("}")
+	for range optional {
+		x.p("}")
+	}
 }
 
 // keyFields writes the model's fields that a key of the root item gives back.

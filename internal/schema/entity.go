@@ -123,6 +123,9 @@ type Source struct {
 	// Lossless reports that the key has the complete value. Repeats reports that another placeholder of the key has it, and
 	// this one a part of it.
 	Lossless, Repeats bool
+	// Optional reports that the field is a pointer, in a key of an index: Value.Type is the type that it points to, and an
+	// item whose pointer is nil is not in the index.
+	Optional bool
 	// Text is the placeholder as it is written.
 	Text string
 

@@ -46,6 +46,9 @@ func (b *builder) key(at *taggedField, o tags.Option, sc scope) *Key {
 			continue
 		}
 		src.Text = p.String()
+		if t := src.Value.Type; sc.index != nil && t.Kind == Pointer && (src.From == FromItem || src.From == FromElement) {
+			src.Value.Type, src.Optional = t.Elem, true
+		}
 		format := b.format
 		if src.From == FromShard {
 			format = b.shardFormat
@@ -302,6 +305,8 @@ var timeFormats = map[string]key.FormatKind{
 // valueKind is the kind of key value that a type has, None if it has none.
 func valueKind(t *Type) key.Kind {
 	switch {
+	case t.Kind == Pointer: // whatever methods it has, it can be nil
+		return key.None
 	case t.Time:
 		return key.Time
 	case t.Marshals && !(t.MarshalsText && t.UnmarshalsText):

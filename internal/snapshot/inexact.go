@@ -23,7 +23,7 @@ func (s *Snapshot) keepInexact(images []item.Image, all []Stored, v any) {
 	m := s.Model
 	for n := range images {
 		f, r := &images[n], &all[n]
-		if r.Header.Version == nil {
+		if !m.Reserved.Versions() {
 			continue // the whole item is kept
 		}
 		rec := v

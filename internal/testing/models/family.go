@@ -20,7 +20,7 @@ var All = []any{
 }
 
 // Indexes has those with secondary indexes, whose keys take no text of any length.
-var Indexes = []any{&Indexed{}, &IndexedFlat{}}
+var Indexes = []any{&Indexed{}, &IndexedFlat{}, &Optionals{}}
 
 // User is the model of the documentation.
 type User struct {
@@ -652,4 +652,30 @@ type IndexedFlat struct {
 	Name string    `ddb:"sk=PAGE#{Path}"`
 	Rank int64     `ddb:"sk=PAGE#{Path}"`
 	At   time.Time `ddb:"sk=PAGE#{Path}"`
+}
+
+// Optionals has pointers in the keys of its indexes: an item whose pointer is nil is not in the index.
+type Optionals struct {
+	_      struct{}   `ddb:"table=optionals"`
+	_      struct{}   `ddb:"index=byDone,hash=O1PK,range=O1SK,pk=DONE#{Shelf:05},sk={Done}"`
+	_      struct{}   `ddb:"index=byDay,hash=O2PK,pk=DAY#{Done:date}#{Alias}"`
+	_      struct{}   `ddb:"index=byAlias,pk={Alias},sk={Rank}"`
+	_      struct{}   `ddb:"index=byCode,hash=O3PK,range=O3SK,pk={Code},sk={Shelf:05},project=keys"`
+	_      struct{}   `ddb:"index=byEnd,hash=O4PK,range=End,pk=E#{Tag},sk={End:unix},on=Steps"`
+	ID     string     `ddb:"pk=OPT#{ID}"`
+	Done   *time.Time `ddb:"sk=HEAD"`
+	Alias  *string    `ddb:"sk=HEAD" dynamodbav:",omitempty"`
+	Rank   *int       `ddb:"sk=HEAD"`
+	Shelf  *uint16    `ddb:"sk=HEAD"`
+	Code   *UUID      `ddb:"sk=HEAD"`
+	Steps  []Step     `ddb:"sk=S#{N:03}"`
+	Titles []string   `ddb:"sk=HEAD"`
+}
+
+// Step is an element with pointers in the key of an index.
+type Step struct {
+	N    uint8
+	Tag  *Name
+	End  *time.Time `dynamodbav:",unixtime"`
+	Note string
 }
