@@ -11,6 +11,7 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/item"
 )
 
 // handle is the common part of all handle types. Their methods only add types, because the compiler
@@ -82,15 +83,26 @@ func (h *handle) encode(v any) (types.AttributeValue, error) {
 // encodeRequired is encode for a condition that needs a value.
 func (h *handle) encodeRequired(v any) (types.AttributeValue, error) {
 	av, err := h.encode(v)
-	if err == nil && av == nil {
+	switch {
+	case err != nil:
+	case av == nil:
 		err = errOmitted
+	case isNull(av):
+		err = errNull
 	}
 	return av, err
+}
+
+// isNull reports whether a value is stored as NULL, or is left out. Both are the same as a missing attribute.
+func isNull(av types.AttributeValue) bool {
+	_, null := av.(*types.AttributeValueMemberNULL)
+	return null || av == nil
 }
 
 var (
 	errOmitted = errors.New("the value would not be stored (omitempty), so that no stored value equals it: use " +
 		"Absent or Exists")
+	errNull     = errors.New("the value is stored as NULL, with which nothing can be compared: use Absent or Exists")
 	errNoField  = errors.New("the handle is of no field: use the handles of generated code")
 	errEmptyKey = errors.New("the key of a map's entry is empty, which DynamoDB does not store")
 	errKeyText  = errors.New("the key of a map's entry is not valid UTF-8, and would change in the request")
@@ -127,19 +139,31 @@ func (h *handle) failed(err error) expr.Condition {
 	return expr.Failed(fmt.Errorf("the condition on %s: %w", h.name(), err))
 }
 
-// compare compares the field's attribute with a value. If the value is left out when stored, the
-// condition is that the attribute is missing.
+// absent is the condition that the attribute is missing or NULL, and exists the opposite.
+func (h *handle) absent() expr.Condition {
+	return expr.Or(h.call("attribute_not_exists"), h.condition(item.IsNull))
+}
+
+// exists is described at absent.
+func (h *handle) exists() expr.Condition {
+	return expr.And(h.call("attribute_exists"), expr.Not(h.condition(item.IsNull)))
+}
+
+// compare compares the field's attribute with a value. If the value is NULL or left out when stored, the
+// condition is that the attribute is missing or NULL.
 func (h *handle) compare(operator string, v any) expr.Condition {
 	av, err := h.encode(v)
 	switch {
 	case err != nil:
 		return h.failed(err)
-	case av == nil && operator == " = ":
-		return h.call("attribute_not_exists")
-	case av == nil && operator == " <> ":
-		return h.call("attribute_exists")
+	case isNull(av) && operator == " = ":
+		return h.absent()
+	case isNull(av) && operator == " <> ":
+		return h.exists()
 	case av == nil:
 		return h.failed(errOmitted)
+	case isNull(av):
+		return h.failed(errNull)
 	}
 	return h.condition(func(x *attr.Expression, name string) string { return name + operator + x.Value(av) })
 }
@@ -149,14 +173,28 @@ func (h *handle) in(values []any) expr.Condition {
 	if len(values) == 0 || len(values) > maxIn {
 		return h.failed(errIn)
 	}
-	all := make([]types.AttributeValue, len(values))
-	for i, v := range values {
-		av, err := h.encodeRequired(v)
+	var all []types.AttributeValue
+	for _, v := range values {
+		av, err := h.encode(v)
 		if err != nil {
 			return h.failed(err)
 		}
-		all[i] = av
+		if !isNull(av) {
+			all = append(all, av)
+		}
 	}
+	switch among := h.among(all); {
+	case len(all) == len(values):
+		return among
+	case len(all) == 0:
+		return h.absent()
+	default:
+		return expr.Or(h.absent(), among)
+	}
+}
+
+// among returns the condition that the attribute is one of the values.
+func (h *handle) among(all []types.AttributeValue) expr.Condition {
 	return h.condition(func(x *attr.Expression, name string) string {
 		texts := make([]string, len(all))
 		for i, av := range all {

@@ -28,7 +28,7 @@ func (h *Value[R, V]) bind(is handle) { h.is = is }
 //go:noinline
 func (h *Value[R, V]) Set(v V) Change[R] { return changeOf[R](h.is.set(&v)) }
 
-// SetIfAbsent sets the field if its attribute is missing.
+// SetIfAbsent sets the field if its attribute is missing or NULL. If it is NULL, the patch takes a second request.
 //
 //go:noinline
 func (h *Value[R, V]) SetIfAbsent(v V) Change[R] {
@@ -40,12 +40,12 @@ func (h *Value[R, V]) SetIfAbsent(v V) Change[R] {
 //go:noinline
 func (h *Value[R, V]) Remove() Change[R] { return changeOf[R](h.is.change(expr.Remove)) }
 
-// Equal is the condition that the field is v.
+// Equal is the condition that the field is v. If v is stored as NULL or left out, it is Absent.
 //
 //go:noinline
 func (h *Value[R, V]) Equal(v V) Condition[R] { return Condition[R]{h.is.compare(" = ", &v)} }
 
-// NotEqual is the condition that the field is not v.
+// NotEqual is the condition that the field is not v. If v is stored as NULL or left out, it is Exists.
 //
 //go:noinline
 func (h *Value[R, V]) NotEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <> ", &v)} }
@@ -66,12 +66,13 @@ func pointers[V any](values []V) []any {
 	return all
 }
 
-// Exists is the condition that the field's attribute exists.
+// Exists is the condition that the field's attribute exists and is not NULL. attributevalue stores nil pointers, slices and
+// maps as NULL.
 //
 //go:noinline
-func (h *Value[R, V]) Exists() Condition[R] { return Condition[R]{h.is.call("attribute_exists")} }
+func (h *Value[R, V]) Exists() Condition[R] { return Condition[R]{h.is.exists()} }
 
-// Absent is the condition that the field's attribute is missing.
+// Absent is the condition that the field's attribute is missing or NULL.
 //
 //go:noinline
-func (h *Value[R, V]) Absent() Condition[R] { return Condition[R]{h.is.call("attribute_not_exists")} }
+func (h *Value[R, V]) Absent() Condition[R] { return Condition[R]{h.is.absent()} }

@@ -109,6 +109,11 @@ func (o *Operation) Needs() attr.Condition {
 	if name := o.typeName(); name != "" {
 		ofType(o.Path, name)
 	}
+	if o.Op == OpSetIfAbsent {
+		for _, path := range o.paths() {
+			terms = append(terms, func(x *attr.Expression) string { return "NOT " + IsNull(x, x.Path(path)) })
+		}
+	}
 	for _, old := range o.Was {
 		if name := o.typeName(); name != "" && o.sees() {
 			ofType([]string{old}, name)
@@ -131,6 +136,27 @@ func (o *Operation) Needs() attr.Condition {
 		}
 		return strings.Join(all, " AND ")
 	}
+}
+
+// paths returns the paths under which the value may be stored.
+func (o *Operation) paths() [][]string {
+	all := [][]string{o.Path}
+	for _, old := range o.Was {
+		if len(o.Path) == 1 {
+			all = append(all, []string{old})
+		}
+	}
+	return all
+}
+
+// IsNull returns the condition that the value at a path is NULL.
+func IsNull(x *attr.Expression, path string) string {
+	return "attribute_type(" + path + ", " + x.Value(typeText("NULL")) + ")"
+}
+
+func isNull(v types.AttributeValue) bool {
+	_, null := v.(*types.AttributeValueMemberNULL)
+	return null
 }
 
 // inLimits returns the condition that an incremented integer fits its Go type. The stored value must be
@@ -224,7 +250,7 @@ func (o *Operation) Fits(stored Attributes) bool {
 	for _, old := range o.Was {
 		switch v := stored[old]; {
 		case v == nil:
-		case !o.sees(), o.typeName() != "" && attr.TypeName(v) != o.typeName():
+		case !o.sees(), o.typeName() != "" && attr.TypeName(v) != o.typeName(), o.Op == OpSetIfAbsent && isNull(v):
 			return false
 		}
 	}
@@ -236,6 +262,9 @@ func (o *Operation) Fits(stored Attributes) bool {
 		at = m.Value
 	}
 	name, v := o.typeName(), at[o.Path[len(o.Path)-1]]
+	if o.Op == OpSetIfAbsent {
+		return !isNull(v)
+	}
 	return name == "" || v == nil || attr.TypeName(v) == name
 }
 
@@ -293,7 +322,7 @@ func (o *Operation) rename(a Attributes) {
 
 // result returns what the operation makes of a value, nil for none.
 func (o *Operation) result(v types.AttributeValue) (types.AttributeValue, error) {
-	if _, null := v.(*types.AttributeValueMemberNULL); null && o.Op != OpSetIfAbsent {
+	if isNull(v) {
 		v = nil
 	}
 	switch {

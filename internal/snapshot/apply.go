@@ -32,7 +32,7 @@ type Effect struct {
 	Set, Removed []item.Assignment
 	// Plain are the values of external attributes that are inexact now, by index.
 	Plain   map[int]types.AttributeValue
-	Version      types.AttributeValue
+	Version types.AttributeValue
 	// Size is the item's size in bytes.
 	Size int
 }
