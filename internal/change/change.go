@@ -80,6 +80,32 @@ func (ch *Change) expectStored() {
 		names = append(names, ch.Reserved.IncarnationName()) // an item of another incarnation is another item
 	}
 	ch.Expect.Old = write.OldValues(ch.Place, r.Raw, names)
+	if ch.Kind == write.Put {
+		ch.expectMissing()
+	}
+}
+
+// expectMissing adds the attributes that a put of an item without a version would overwrite or remove if another writer stored
+// them in between: those that it sets, and as many others of the item's kind as fit.
+func (ch *Change) expectMissing() {
+	old := ch.Expect.Old
+	add := func(name string) {
+		if ch.Stored.Raw[name] == nil {
+			old.Values = append(old.Values, item.Assignment{Name: name, Index: item.Unlisted})
+		}
+	}
+	for _, name := range ch.Shown {
+		add(name)
+	}
+	const most = 100 // as many as fit into the condition in any case
+	for _, a := range ch.Item.Attributes {
+		if len(old.Values) >= most {
+			return
+		}
+		if !slices.Contains(ch.Shown, a.Name) {
+			add(a.Name)
+		}
+	}
 }
 
 // dropMark makes an update take the mark of a staged insert away: who loaded the item knows

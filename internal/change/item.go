@@ -547,16 +547,17 @@ func (d *differ) replace(ch *Change) error {
 	return nil
 }
 
-// comparable refuses a change of an item without a version that has more attributes than
-// a condition can compare.
+// comparable refuses a change of an item without a version whose condition, which compares attributes, is over the limits of one.
 func comparable(ch *Change) error {
 	if ch.Expect.Old == nil {
 		return nil
 	}
-	if n := len(ch.Expect.Old.Values); n+2 > write.MaxTerms {
-		return fmt.Errorf("%s.%s: the item %s has no version, and its %[5]s compares %[4]d attributes (limit "+
-			"%[6]d): change fewer at once, or store versions",
-			ch.Label, ch.Field, ch.Place, n, ch.Kind, write.MaxTerms-2)
+	n := len(ch.Expect.Old.Values)
+	// No comparison is longer than "attribute_not_exists(#1000) AND ".
+	if n+2 <= write.MaxTerms && (32*(n+2) <= cost.MaxExpression || ch.Longest() <= cost.MaxExpression) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s.%s: the item %s has no version, and its %[5]s compares %[4]d attributes (limit %[6]d, in %[7]d "+
+		"bytes): change fewer at once, or store versions",
+		ch.Label, ch.Field, ch.Place, n, ch.Kind, write.MaxTerms-2, cost.MaxExpression)
 }

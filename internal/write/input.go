@@ -65,11 +65,11 @@ func (r *Request) UpdateExpression(x *attr.Expression) string {
 // Longest returns the length of the longest expression that the request is sent with, in bytes.
 func (r *Request) Longest() int {
 	var x attr.Expression
-	n := len(r.render(&x, time.Now()))
-	if r.Kind == Update {
-		n = max(n, len(r.UpdateExpression(&x)))
+	n := 0
+	if r.Kind == Update { // it takes the first, shortest placeholders
+		n = len(r.UpdateExpression(&x))
 	}
-	return n
+	return max(n, len(r.render(&x, time.Now())))
 }
 
 // operate adds the operations that are no SET to an update expression.
