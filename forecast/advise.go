@@ -102,7 +102,7 @@ func (l Layout) with(base Layout) Layout {
 }
 
 // pinnedBy returns the attributes that cannot leave the root item of a model.
-func pinnedBy(m *model, l Layout) (set uint) {
+func pinnedBy(m *model, l Layout) (set uint64) {
 	for i, a := range m.w.Attributes {
 		if l.Fields[a.Name].Pinned && m.lists[i] == nil {
 			set |= 1 << i
@@ -140,7 +140,7 @@ func (m *model) overheadOf(l Layout) (item, element int) {
 }
 
 // without returns the model of layouts whose items do not have some lists: their elements are items.
-func (b *bounding) without(split uint) *model {
+func (b *bounding) without(split uint64) *model {
 	if m := b.models[split]; m != nil {
 		return m
 	}
@@ -166,7 +166,7 @@ func (b *bounding) without(split uint) *model {
 }
 
 // named returns the forecast of items with their names, the root item first.
-func (m *model) named(items []uint) Forecast {
+func (m *model) named(items []uint64) Forecast {
 	items = m.rootFirst(items)
 	f := m.sum(items)
 	f.Layout.Name = "advised"
@@ -185,7 +185,7 @@ func (m *model) named(items []uint) Forecast {
 }
 
 // groupNames returns the groups, with the first attribute of each item and with lists.
-func (m *model) groupNames(items []uint) [][]string {
+func (m *model) groupNames(items []uint64) [][]string {
 	var out [][]string
 	for _, g := range m.groups {
 		var names []string
@@ -203,25 +203,25 @@ func (m *model) groupNames(items []uint) [][]string {
 }
 
 // exampleOf returns an attribute of an item, one that an operation reads if it has one.
-func (m *model) exampleOf(set uint) int {
+func (m *model) exampleOf(set uint64) int {
 	for a := range bitsOf(set) {
 		if slices.ContainsFunc(m.ops, func(op modelOp) bool { return op.reads>>a&1 != 0 }) {
 			return a
 		}
 	}
-	return bits.TrailingZeros(set)
+	return bits.TrailingZeros64(set)
 }
 
 // rootFirst returns the items with the root item in front. If additions read it, it is the one for which these reads
 // cost least, and of several the one with the most attributes. Otherwise it is the one of the first attribute. Pinned
 // attributes are in the root item.
-func (m *model) rootFirst(items []uint) []uint {
+func (m *model) rootFirst(items []uint64) []uint64 {
 	items = slices.Clone(items)
-	slices.SortFunc(items, func(a, b uint) int {
+	slices.SortFunc(items, func(a, b uint64) int {
 		if m.pinned&(a|b) != 0 {
 			return b2i(m.pinned&b != 0) - b2i(m.pinned&a != 0)
 		}
-		return bits.TrailingZeros(a) - bits.TrailingZeros(b)
+		return bits.TrailingZeros64(a) - bits.TrailingZeros64(b)
 	})
 	if m.pinned != 0 || !m.adds() {
 		return items
@@ -229,7 +229,7 @@ func (m *model) rootFirst(items []uint) []uint {
 	i, least := 0, math.Inf(1)
 	for k, set := range items {
 		c := m.rootReads(items, k)
-		if c < least || c == least && bits.OnesCount(set) > bits.OnesCount(items[i]) {
+		if c < least || c == least && bits.OnesCount64(set) > bits.OnesCount64(items[i]) {
 			i, least = k, c
 		}
 	}
@@ -245,7 +245,7 @@ func (m *model) adds() bool {
 }
 
 // rootReads returns the units of a month for reading the item k, if it is the root item, after additions.
-func (m *model) rootReads(items []uint, k int) float64 {
+func (m *model) rootReads(items []uint64, k int) float64 {
 	sum := 0.0
 	for i := range m.ops {
 		op := &m.ops[i]

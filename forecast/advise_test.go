@@ -72,9 +72,9 @@ func randomLists(r *rand.Rand, w *Workload, n int) {
 }
 
 // partitions yields all partitions of a set of attributes.
-func partitions(set uint, yield func([]uint)) {
-	var place func(rest uint, items []uint)
-	place = func(rest uint, items []uint) {
+func partitions(set uint64, yield func([]uint64)) {
+	var place func(rest uint64, items []uint64)
+	place = func(rest uint64, items []uint64) {
 		if rest == 0 {
 			yield(items)
 			return
@@ -92,19 +92,19 @@ func partitions(set uint, yield func([]uint)) {
 
 // families returns all sets of groups of n blocks: all trees with n leaves whose inner nodes have two children or more.
 // The groups are in an order in which each follows those that it includes.
-func families(n int) [][]uint {
-	var of func(set uint) [][]uint
-	of = func(set uint) (out [][]uint) {
-		partitions(set, func(parts []uint) {
+func families(n int) [][]uint64 {
+	var of func(set uint64) [][]uint64
+	of = func(set uint64) (out [][]uint64) {
+		partitions(set, func(parts []uint64) {
 			if len(parts) == 1 {
 				return
 			}
-			inner := [][]uint{nil}
+			inner := [][]uint64{nil}
 			for _, p := range parts {
 				if p&(p-1) == 0 {
 					continue
 				}
-				var more [][]uint
+				var more [][]uint64
 				for _, f := range of(p) {
 					for _, g := range inner {
 						more = append(more, append(slices.Concat(g, f), p))
@@ -117,19 +117,19 @@ func families(n int) [][]uint {
 		return out
 	}
 	if n == 1 {
-		return [][]uint{nil}
+		return [][]uint64{nil}
 	}
 	return of(1<<n - 1)
 }
 
-var allFamilies [][][]uint // by the number of blocks
+var allFamilies [][][]uint64 // by the number of blocks
 
 // bruteForce returns the lowest price of all layouts: all partitions, all choices of lists whose elements are items,
 // all groups, and all root items.
 func bruteForce(w Workload, present Layout) float64 {
 	m := newModel(w, DefaultPrices())
 	m.pinned = pinnedBy(m, present)
-	var lists uint
+	var lists uint64
 	for i, l := range m.lists {
 		if l != nil {
 			lists |= 1 << i
@@ -139,8 +139,8 @@ func bruteForce(w Workload, present Layout) float64 {
 	for split := lists; ; split = (split - 1) & lists {
 		v := newBounding(m, Layout{}).without(split)
 		v.contiguous = false
-		partitions(v.all(), func(items []uint) {
-			if len(items) == 0 || slices.ContainsFunc(items, func(set uint) bool {
+		partitions(v.all(), func(items []uint64) {
+			if len(items) == 0 || slices.ContainsFunc(items, func(set uint64) bool {
 				return set&m.pinned != 0 && set&m.pinned != m.pinned
 			}) {
 				return
@@ -158,7 +158,7 @@ func bruteForce(w Workload, present Layout) float64 {
 			for _, f := range allFamilies[len(blocks)] {
 				v.groups = v.groups[:0]
 				for _, g := range f {
-					var set uint
+					var set uint64
 					for k := range bitsOf(g) {
 						set |= blocks[k]
 					}
@@ -174,7 +174,7 @@ func bruteForce(w Workload, present Layout) float64 {
 }
 
 // readPrice returns the price of the reads that groups can change.
-func readPrice(m *model, items []uint) float64 {
+func readPrice(m *model, items []uint64) float64 {
 	sum := 0.0
 	for i := range m.ops {
 		op := &m.ops[i]
@@ -189,13 +189,13 @@ func readPrice(m *model, items []uint) float64 {
 }
 
 // lowestRoot returns the lowest price of items, over all root items.
-func lowestRoot(m *model, items []uint) float64 {
+func lowestRoot(m *model, items []uint64) float64 {
 	best := math.Inf(1)
 	for k := range items {
 		if m.pinned&^items[k] != 0 {
 			continue
 		}
-		rooted := append([]uint{items[k]}, slices.Delete(slices.Clone(items), k, k+1)...)
+		rooted := append([]uint64{items[k]}, slices.Delete(slices.Clone(items), k, k+1)...)
 		total := m.storage(rooted)
 		for i := range m.ops {
 			total += m.priceOf(&m.ops[i], rooted)

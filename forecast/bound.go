@@ -25,10 +25,10 @@ type bounding struct {
 	bytes [][]int
 	// lists are the models in which the elements of one list are items, and models those of other sets of lists.
 	lists  map[int]*model
-	models map[uint]*model
+	models map[uint64]*model
 	// indexes are prices of the entries of an item's attributes.
-	indexes map[uint]float64
-	hashes  uint
+	indexes map[uint64]float64
+	hashes  uint64
 
 	queue nodes
 	// work is the work that was done.
@@ -77,7 +77,7 @@ func newBounding(m *model, base Layout) *bounding {
 	raw.contiguous = true
 	m = raw.of(base)
 	b := &bounding{
-		m: m, base: base, models: map[uint]*model{}, lists: map[int]*model{}, indexes: map[uint]float64{},
+		m: m, base: base, models: map[uint64]*model{}, lists: map[int]*model{}, indexes: map[uint64]float64{},
 	}
 	weight := make([]float64, len(m.w.Attributes))
 	for a := range m.w.Attributes {
@@ -153,9 +153,9 @@ func (b *bounding) unplaced() {
 
 // placed is the cost of a layout of the first attributes.
 type placed struct {
-	items []uint
+	items []uint64
 	sizes [][]int // by item and sample
-	split uint
+	split uint64
 	// The figures of each operation in each sample: units of written items and their bytes, units of elements, written
 	// items and elements, and bytes of read items and elements.
 	units, bytes, elements, touched, read []int
@@ -330,7 +330,7 @@ func (b *bounding) scan(p *placed, depth int) float64 {
 }
 
 // entries returns the price of the entries of items in indexes, at least that of the key attributes.
-func (b *bounding) entries(items []uint) float64 {
+func (b *bounding) entries(items []uint64) float64 {
 	sum, rest := 0.0, b.hashes
 	for _, set := range items {
 		if set&b.hashes != 0 {
@@ -344,12 +344,12 @@ func (b *bounding) entries(items []uint) float64 {
 	return sum
 }
 
-func (b *bounding) entriesOf(set uint) float64 {
+func (b *bounding) entriesOf(set uint64) float64 {
 	if p, ok := b.indexes[set]; ok {
 		return p
 	}
 	m := b.m
-	sum, items := 0.0, []uint{set}
+	sum, items := 0.0, []uint64{set}
 	for s := range m.samples {
 		for i := range m.ops {
 			wcu, query := m.entries(&m.ops[i], s, items)
@@ -382,7 +382,7 @@ const climbWork = 600_000
 
 // climb finds a first layout by local search, for the choices of lists that change one list at a time.
 func (b *bounding) climb() {
-	var lists uint
+	var lists uint64
 	for a := range b.lists {
 		if b.canSplit(a) {
 			lists |= 1 << a
@@ -396,7 +396,7 @@ func (b *bounding) climb() {
 		thin.pinned = b.m.pinned
 		few = newBounding(thin, b.base)
 	}
-	try := func(split uint, random int) bool {
+	try := func(split uint64, random int) bool {
 		m := few.without(split)
 		better := false
 		if m.all() == 0 {
@@ -440,7 +440,7 @@ func (b *bounding) polish() bool {
 				items := append(slices.Clone(before.items), 0)
 				items[i] &^= 1 << a
 				items[j] |= 1 << a
-				b.offer(before.split, slices.DeleteFunc(items, func(s uint) bool { return s == 0 }))
+				b.offer(before.split, slices.DeleteFunc(items, func(s uint64) bool { return s == 0 }))
 			}
 		}
 		for j := range i {
@@ -453,7 +453,7 @@ func (b *bounding) polish() bool {
 }
 
 // offer takes a layout if it is the best so far.
-func (b *bounding) offer(split uint, items []uint) bool {
+func (b *bounding) offer(split uint64, items []uint64) bool {
 	m := b.without(split)
 	p := m.price(items)
 	if math.IsInf(p, 1) || b.best != nil && p >= b.best.price {
@@ -464,7 +464,7 @@ func (b *bounding) offer(split uint, items []uint) bool {
 }
 
 // complete takes a layout with its best groups if it is the best so far. exact is false if there may be better groups.
-func (b *bounding) complete(m *model, split uint, items []uint, most int) (better, exact bool) {
+func (b *bounding) complete(m *model, split uint64, items []uint64, most int) (better, exact bool) {
 	v := *m
 	v.contiguous = false
 	work := 0

@@ -38,7 +38,7 @@ type Change struct {
 // higher ones for new items.
 type state struct {
 	item   []int // of each attribute; ignored for the lists in split
-	split  uint
+	split  uint64
 	root   int
 	groups [][]string
 }
@@ -157,7 +157,7 @@ func (w *route) steps() []step {
 	moves := map[[2]int][]int{}
 	var pairs [][2]int
 	for a := range w.from.item {
-		bit := uint(1) << a
+		bit := uint64(1) << a
 		name := m.w.Attributes[a].Name
 		switch {
 		case w.to.split&^w.from.split&bit != 0:
@@ -484,8 +484,8 @@ func (w *route) sorted(rest []step) []step {
 func (m *model) rewrite(from, to Layout) float64 {
 	a, b := m.of(from), m.of(to)
 	x, y := numbered(m, from, to)
-	groups := func(s state) map[int]uint {
-		out := map[int]uint{}
+	groups := func(s state) map[int]uint64 {
+		out := map[int]uint64{}
 		for i, item := range s.item {
 			if s.split>>i&1 == 0 {
 				out[item] |= 1 << i
@@ -494,7 +494,7 @@ func (m *model) rewrite(from, to Layout) float64 {
 		return out
 	}
 	old, new := groups(x), groups(y)
-	key := func(l Layout, set uint) string { // what the layout's groups add to the sort key of an item
+	key := func(l Layout, set uint64) string { // what the layout's groups add to the sort key of an item
 		var k strings.Builder
 		for _, g := range l.Groups {
 			if s := m.whole(m.set(g), l.Items) | m.set(g)&m.set(l.Elements); s&set != 0 {
@@ -505,7 +505,7 @@ func (m *model) rewrite(from, to Layout) float64 {
 	}
 	wcu, rcu := 0.0, 0.0
 	for s := range m.samples {
-		var items []uint
+		var items []uint64
 		for _, i := range slices.Sorted(maps.Keys(old)) {
 			items = append(items, old[i])
 		}

@@ -75,7 +75,7 @@ func (c *checker) sizes(name, what string, sizes []int) {
 
 // maxBytes is the largest size, in bytes, and maxTimes the largest number of operations in a month.
 const (
-	maxBytes = 1 << 40
+	maxBytes = min(1<<40, math.MaxInt-1)
 	maxTimes = 1e15
 )
 

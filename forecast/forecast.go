@@ -85,7 +85,7 @@ func (w Workload) Forecast(p Prices, layouts ...Layout) ([]Forecast, error) {
 
 // forecast returns the forecast of a layout, for which the model was made.
 func (m *model) forecast(l Layout) Forecast {
-	items := make([]uint, len(l.Items))
+	items := make([]uint64, len(l.Items))
 	for i, names := range l.Items {
 		items[i] = m.set(names)
 	}
@@ -98,7 +98,7 @@ func (m *model) forecast(l Layout) Forecast {
 }
 
 // tooLarge names an item of a layout that is too large, "" if none is.
-func (m *model) tooLarge(l Layout, items []uint) string {
+func (m *model) tooLarge(l Layout, items []uint64) string {
 	for i, set := range items {
 		most := 0
 		for s := range m.samples {
@@ -107,8 +107,8 @@ func (m *model) tooLarge(l Layout, items []uint) string {
 		if most <= cost.MaxItem {
 			continue
 		}
-		names := strconv.Quote(m.w.Attributes[bits.TrailingZeros(set)].Name)
-		if more := bits.OnesCount(set) - 1; more > 0 {
+		names := strconv.Quote(m.w.Attributes[bits.TrailingZeros64(set)].Name)
+		if more := bits.OnesCount64(set) - 1; more > 0 {
 			names = strconv.Quote(l.Items[i][0]) + fmt.Sprintf(" and %d more", more)
 		}
 		return fmt.Sprintf("the item with %s has up to %s (limit 400 KB): split it", names, attr.Bytes(most))
@@ -127,7 +127,7 @@ func (m *model) tooLarge(l Layout, items []uint) string {
 }
 
 // means returns the mean sizes of items, over the samples.
-func (m *model) means(items []uint) []int {
+func (m *model) means(items []uint64) []int {
 	out := make([]int, len(items))
 	for i := range items {
 		for s := range m.samples {
@@ -139,7 +139,7 @@ func (m *model) means(items []uint) []int {
 }
 
 // sum returns the forecast of items.
-func (m *model) sum(items []uint) Forecast {
+func (m *model) sum(items []uint64) Forecast {
 	entities := float64(m.w.Entities)
 	f := Forecast{Items: m.means(items)}
 	stored, bytes, insert := m.store(items)
@@ -209,7 +209,7 @@ func (w Workload) SizesOf(l Layout) (*Sizes, error) {
 	}
 	m := newModel(w, Prices{}).of(l)
 	s := &Sizes{Elements: map[string][][]int{}}
-	items := make([]uint, len(l.Items))
+	items := make([]uint64, len(l.Items))
 	for i, names := range l.Items {
 		items[i] = m.set(names)
 	}

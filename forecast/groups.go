@@ -13,7 +13,7 @@ import (
 // part is a part of a document that an operation can read with one request: an item, the elements of a list, or the
 // items of a group.
 type part struct {
-	set uint
+	set uint64
 	// units are those of reading what the operation needs of it; 0 for nothing.
 	units float64
 }
@@ -21,7 +21,7 @@ type part struct {
 // read returns the units of a strongly consistent read. The operation reads each item that it needs by its key, and
 // each list with a Query. It reads a whole group with one Query instead, if that costs less. The document is the last
 // group.
-func (m *model) read(op *modelOp, s int, items []uint) float64 {
+func (m *model) read(op *modelOp, s int, items []uint64) float64 {
 	if op.Scan != nil {
 		return m.scan(items)
 	}
@@ -67,7 +67,7 @@ func (m *model) read(op *modelOp, s int, items []uint) float64 {
 }
 
 // join replaces the parts of a group by the group, with the lower price of reading them one by one, or together.
-func (m *model) join(parts []part, group uint, s int, items []uint) []part {
+func (m *model) join(parts []part, group uint64, s int, items []uint64) []part {
 	separate, n := 0.0, 0
 	for _, p := range parts {
 		if p.set&group != 0 {
@@ -85,7 +85,7 @@ func (m *model) join(parts []part, group uint, s int, items []uint) []part {
 }
 
 // query returns the units of a strongly consistent Query of the items of a group: one for each answer of 1 MB.
-func (m *model) query(s int, items []uint, group uint) float64 {
+func (m *model) query(s int, items []uint64, group uint64) float64 {
 	if m.exact == nil {
 		bytes := 0
 		for i, set := range items {
@@ -115,7 +115,7 @@ func (m *model) query(s int, items []uint, group uint) float64 {
 }
 
 // readContiguous returns the units of reading exactly what an operation needs, with one Query.
-func (m *model) readContiguous(op *modelOp, e *elementCost, s int, items []uint) float64 {
+func (m *model) readContiguous(op *modelOp, e *elementCost, s int, items []uint64) float64 {
 	bytes, needed := 0, 0
 	for i, set := range items {
 		if set&op.reads != 0 {
@@ -134,7 +134,7 @@ func (m *model) readContiguous(op *modelOp, e *elementCost, s int, items []uint)
 }
 
 // scan returns the units of a strongly consistent Scan of all documents, for each of them.
-func (m *model) scan(items []uint) float64 {
+func (m *model) scan(items []uint64) float64 {
 	bytes := 0
 	for s := range m.samples {
 		for i := range items {
@@ -156,7 +156,7 @@ func (m *model) scan(items []uint) float64 {
 
 // paged reports whether a document has more bytes than one answer. Then the order of its items changes the price of a
 // Query, and only one order is tried.
-func (m *model) paged(items []uint) bool {
+func (m *model) paged(items []uint64) bool {
 	for s := range m.samples {
 		bytes := 0
 		for i := range items {
@@ -175,7 +175,7 @@ func (m *model) paged(items []uint) bool {
 // grouped returns the groups with the lowest price for items, and whether no others cost less. Each group is a set of
 // items and lists that some operations read together. most is the work of trying all groups that may be done, in
 // prices of an operation in a sample, and work the work that was done.
-func (m *model) grouped(items []uint, most int) (groups []uint, exact bool, work int) {
+func (m *model) grouped(items []uint64, most int) (groups []uint64, exact bool, work int) {
 	blocks := slices.Clone(items)
 	for a := range bitsOf(m.split) {
 		blocks = append(blocks, 1<<a)
@@ -186,13 +186,13 @@ func (m *model) grouped(items []uint, most int) (groups []uint, exact bool, work
 		if op.All || op.Scan != nil || op.PerMonth == 0 {
 			continue
 		}
-		var needs uint
+		var needs uint64
 		for k, b := range blocks {
 			if b&op.reads != 0 {
 				needs |= 1 << k
 			}
 		}
-		if bits.OnesCount(needs) > 1 && !m.reachesBound(op, g.items) {
+		if bits.OnesCount64(needs) > 1 && !m.reachesBound(op, g.items) {
 			g.ops, g.needs = append(g.ops, op), append(g.needs, needs)
 			for s := range m.samples {
 				g.bound += op.PerMonth * times(op.Strong) * m.readContiguous(op, &op.elements[s], s, items)
@@ -208,7 +208,7 @@ func (m *model) grouped(items []uint, most int) (groups []uint, exact bool, work
 }
 
 // reachesBound reports whether an operation reads for the lowest price without groups.
-func (m *model) reachesBound(op *modelOp, items []uint) bool {
+func (m *model) reachesBound(op *modelOp, items []uint64) bool {
 	flat := *m
 	flat.groups = nil
 	for s := range m.samples {
@@ -222,25 +222,25 @@ func (m *model) reachesBound(op *modelOp, items []uint) bool {
 // grouping is the search for groups. Sets are sets of blocks: of items and lists, by their number.
 type grouping struct {
 	m      *model
-	items  []uint
-	blocks []uint
+	items  []uint64
+	blocks []uint64
 	ops    []*modelOp
-	needs  []uint
+	needs  []uint64
 
 	// alone are the units of reading what an operation needs of each block, [operation*samples+sample][block], and
 	// whole those of a Query of a group, by sample.
 	alone [][]float64
-	whole map[uint][]float64
+	whole map[uint64][]float64
 
-	candidates []uint
-	chosen     []uint
+	candidates []uint64
+	chosen     []uint64
 	// samples are those that a price is for.
 	samples    []int
 	most, work int
 	ended      bool // the search ended before it had tried all
 	bound      float64
 	least      float64
-	best       []uint
+	best       []uint64
 }
 
 // mostBlocks is the number of items and lists of which all sets are candidates for groups, and greedySamples the
@@ -253,7 +253,7 @@ const (
 // measure computes alone.
 func (g *grouping) measure() {
 	m := g.m
-	g.whole = map[uint][]float64{}
+	g.whole = map[uint64][]float64{}
 	for _, op := range g.ops {
 		for s := range m.samples {
 			units := make([]float64, len(g.blocks))
@@ -271,11 +271,11 @@ func (g *grouping) measure() {
 }
 
 // query returns the units of a Query of a group, by sample.
-func (g *grouping) query(group uint) []float64 {
+func (g *grouping) query(group uint64) []float64 {
 	if units, ok := g.whole[group]; ok {
 		return units
 	}
-	set := g.attributes([]uint{group})[0]
+	set := g.attributes([]uint64{group})[0]
 	units := make([]float64, g.m.samples)
 	for s := range units {
 		units[s] = g.m.query(s, g.items, set)
@@ -285,11 +285,11 @@ func (g *grouping) query(group uint) []float64 {
 }
 
 func (g *grouping) find() {
-	var used uint
+	var used uint64
 	for _, n := range g.needs {
 		used |= n
 	}
-	few := bits.OnesCount(used) <= mostBlocks
+	few := bits.OnesCount64(used) <= mostBlocks
 	if few {
 		for set := used; set != 0; set = (set - 1) & used {
 			if g.useful(set) {
@@ -297,7 +297,7 @@ func (g *grouping) find() {
 			}
 		}
 		// small groups first, so that a group comes before those that include it
-		slices.SortStableFunc(g.candidates, func(a, b uint) int { return bits.OnesCount(a) - bits.OnesCount(b) })
+		slices.SortStableFunc(g.candidates, func(a, b uint64) int { return bits.OnesCount64(a) - bits.OnesCount64(b) })
 	} else {
 		g.candidates = g.simple()
 	}
@@ -322,15 +322,15 @@ func (g *grouping) find() {
 }
 
 // useful reports whether a group can save units: operations that read several of its blocks connect all of them.
-func (g *grouping) useful(set uint) bool {
-	if bits.OnesCount(set) < 2 || set == 1<<len(g.blocks)-1 {
+func (g *grouping) useful(set uint64) bool {
+	if bits.OnesCount64(set) < 2 || set == 1<<len(g.blocks)-1 {
 		return false
 	}
 	reached := set & -set
-	for before := uint(0); before != reached; {
+	for before := uint64(0); before != reached; {
 		before = reached
 		for _, n := range g.needs {
-			if n &= set; n&reached != 0 && bits.OnesCount(n) > 1 {
+			if n &= set; n&reached != 0 && bits.OnesCount64(n) > 1 {
 				reached |= n
 			}
 		}
@@ -339,11 +339,11 @@ func (g *grouping) useful(set uint) bool {
 }
 
 // simple returns what operations need, what two of them need together, what both need, and what one needs alone.
-func (g *grouping) simple() []uint {
-	all := map[uint]bool{}
+func (g *grouping) simple() []uint64 {
+	all := map[uint64]bool{}
 	for _, a := range g.needs {
 		for _, b := range g.needs {
-			for _, set := range []uint{a | b, a & b, a &^ b} {
+			for _, set := range []uint64{a | b, a & b, a &^ b} {
 				if g.useful(set) {
 					all[set] = true
 				}
@@ -360,14 +360,14 @@ func (g *grouping) greedy() {
 	}
 	least := g.price(nil)
 	for {
-		var next []uint
+		var next []uint64
 		for _, c := range g.candidates {
 			if !compatible(g.best, c) {
 				continue
 			}
 			g.work += len(g.ops) * len(g.samples)
 			family := append(slices.Clone(g.best), c)
-			slices.SortStableFunc(family, func(a, b uint) int { return bits.OnesCount(a) - bits.OnesCount(b) })
+			slices.SortStableFunc(family, func(a, b uint64) int { return bits.OnesCount64(a) - bits.OnesCount64(b) })
 			if p := g.price(family); p < least {
 				least, next = p, family
 			}
@@ -380,8 +380,8 @@ func (g *grouping) greedy() {
 }
 
 // compatible reports whether a group includes, or is separate from, each other group.
-func compatible(family []uint, c uint) bool {
-	return !slices.ContainsFunc(family, func(f uint) bool {
+func compatible(family []uint64, c uint64) bool {
+	return !slices.ContainsFunc(family, func(f uint64) bool {
 		both := f & c
 		return f == c || both != 0 && both != f && both != c
 	})
@@ -408,8 +408,8 @@ func (g *grouping) add(i int) {
 }
 
 // price returns the price of the reads with groups, each after those that it includes.
-func (g *grouping) price(groups []uint) float64 {
-	all := uint(1)<<len(g.blocks) - 1
+func (g *grouping) price(groups []uint64) float64 {
+	all := uint64(1)<<len(g.blocks) - 1
 	family := append(slices.Clone(groups), all)
 	queries := make([][]float64, len(family))
 	for i, set := range family {
@@ -432,7 +432,7 @@ func (g *grouping) price(groups []uint) float64 {
 				if n > 1 {
 					separate = min(separate, queries[i][s])
 				}
-				units[bits.TrailingZeros(set)] = separate
+				units[bits.TrailingZeros64(set)] = separate
 			}
 			once += units[0]
 		}
@@ -442,10 +442,10 @@ func (g *grouping) price(groups []uint) float64 {
 }
 
 // attributes returns groups as sets of attributes.
-func (g *grouping) attributes(groups []uint) []uint {
-	var out []uint
+func (g *grouping) attributes(groups []uint64) []uint64 {
+	var out []uint64
 	for _, set := range groups {
-		var all uint
+		var all uint64
 		for k := range bitsOf(set) {
 			all |= g.blocks[k]
 		}

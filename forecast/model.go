@@ -22,12 +22,12 @@ type model struct {
 	index   map[string]int
 	perItem int // bytes
 	// pinned are attributes that cannot leave the root item.
-	pinned uint
+	pinned uint64
 	// split are the attributes whose elements are items, and external those in S3.
-	split, external uint
+	split, external uint64
 	// groups are the sets of attributes whose items share a prefix, each before those that include it. contiguous
 	// means that all that an operation reads is read by one Query: no layout reads for less.
-	groups     []uint
+	groups     []uint64
 	contiguous bool
 	// exact are known sizes, nil for computed ones.
 	exact *Sizes
@@ -43,9 +43,9 @@ type list struct {
 
 type modelOp struct {
 	Operation
-	writes, reads uint
+	writes, reads uint64
 	// previews are external attributes of which it reads only the bytes in the item.
-	previews uint
+	previews uint64
 	// adds, changes, removes and gets are the numbers of elements.
 	adds, changes, removes, gets []listCount
 	// elements is the cost of elements that are items, by sample.
@@ -202,12 +202,12 @@ func (m *model) of(l Layout) *model {
 	for _, names := range l.Groups {
 		n.groups = append(n.groups, m.set(names)&n.split|n.whole(m.set(names), l.Items))
 	}
-	slices.SortStableFunc(n.groups, func(a, b uint) int { return bits.OnesCount(a) - bits.OnesCount(b) })
+	slices.SortStableFunc(n.groups, func(a, b uint64) int { return bits.OnesCount64(a) - bits.OnesCount64(b) })
 	return &n
 }
 
 // whole returns the attributes of all items of which a set has one.
-func (m *model) whole(set uint, items [][]string) (all uint) {
+func (m *model) whole(set uint64, items [][]string) (all uint64) {
 	for _, names := range items {
 		if of := m.set(names); of&set != 0 {
 			all |= of
@@ -217,18 +217,18 @@ func (m *model) whole(set uint, items [][]string) (all uint) {
 }
 
 // bitsOf returns the attributes of a set.
-func bitsOf(set uint) iter.Seq[int] {
+func bitsOf(set uint64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for ; set != 0; set &= set - 1 {
-			if !yield(bits.TrailingZeros(set)) {
+			if !yield(bits.TrailingZeros64(set)) {
 				return
 			}
 		}
 	}
 }
 
-func (m *model) set(names []string) uint {
-	var s uint
+func (m *model) set(names []string) uint64 {
+	var s uint64
 	for _, n := range names {
 		s |= 1 << m.index[n]
 	}
@@ -236,19 +236,19 @@ func (m *model) set(names []string) uint {
 }
 
 // all returns the set of all attributes that share items.
-func (m *model) all() uint { return (1<<len(m.w.Attributes) - 1) &^ m.split }
+func (m *model) all() uint64 { return (1<<len(m.w.Attributes) - 1) &^ m.split }
 
 // size returns the size of an item with a set of attributes, in a sample.
-func (m *model) size(sample int, set uint) int {
+func (m *model) size(sample int, set uint64) int {
 	n := m.perItem
 	for s := set; s != 0; s &= s - 1 {
-		n += m.sizes[sample][bits.TrailingZeros(s)]
+		n += m.sizes[sample][bits.TrailingZeros64(s)]
 	}
 	return n
 }
 
 // item returns the size of an item of a layout, in a sample: 0 if it does not exist.
-func (m *model) item(sample int, items []uint, i int) int {
+func (m *model) item(sample int, items []uint64, i int) int {
 	if m.exact != nil {
 		return at(m.exact.Items[i], sample)
 	}
@@ -264,7 +264,7 @@ func (m *model) elements(a, sample int) []int {
 }
 
 // largest returns the largest size of an item with a set of attributes.
-func (m *model) largest(set uint) int {
+func (m *model) largest(set uint64) int {
 	most := 0
 	for s := range m.sizes {
 		most = max(most, m.size(s, set))
@@ -273,7 +273,7 @@ func (m *model) largest(set uint) int {
 }
 
 // fits reports whether the item fits into 400 KB in every sample.
-func (m *model) fits(set uint) bool { return m.largest(set) <= cost.MaxItem }
+func (m *model) fits(set uint64) bool { return m.largest(set) <= cost.MaxItem }
 
 func times(strong bool) float64 {
 	if strong {
@@ -358,7 +358,7 @@ func (m *model) elementCost(op *modelOp, s int) elementCost {
 }
 
 // once returns the units of one operation on items that are sets of attributes. The first item is the root.
-func (m *model) once(op *modelOp, items []uint) units {
+func (m *model) once(op *modelOp, items []uint64) units {
 	var u units
 	for s := range m.samples {
 		e := op.elements[s]
@@ -396,11 +396,11 @@ func (m *model) requests(op *modelOp) (puts, gets float64) {
 	if op.All {
 		read = m.external
 	}
-	return float64(bits.OnesCount(op.writes & m.external)), float64(bits.OnesCount(read))
+	return float64(bits.OnesCount64(op.writes & m.external)), float64(bits.OnesCount64(read))
 }
 
 // entries returns the WCU of an operation in indexes, and the RCU of its queries of indexes.
-func (m *model) entries(op *modelOp, s int, items []uint) (wcu, rcu float64) {
+func (m *model) entries(op *modelOp, s int, items []uint64) (wcu, rcu float64) {
 	for _, x := range m.w.Indexes {
 		size, item, projected := m.entry(x, s, items)
 		if item == 0 {
@@ -431,7 +431,7 @@ func keysOf(x Index) []string {
 }
 
 // entry returns the size of an entry in an index, 0 for none, the attributes of its item, and those of the entry.
-func (m *model) entry(x Index, s int, items []uint) (size int, item, projected uint) {
+func (m *model) entry(x Index, s int, items []uint64) (size int, item, projected uint64) {
 	for i, set := range items {
 		if set&m.set([]string{x.Hash}) == 0 {
 			continue
@@ -459,7 +459,7 @@ func (m *model) entry(x Index, s int, items []uint) (size int, item, projected u
 
 // store returns the number of items and entries of one document, their bytes, and the WCU of writing them: the means
 // over the samples.
-func (m *model) store(items []uint) (stored, bytes, wcu float64) {
+func (m *model) store(items []uint64) (stored, bytes, wcu float64) {
 	add := func(n int) {
 		if n > 0 {
 			stored, bytes, wcu = stored+1, bytes+float64(n), wcu+cost.WriteUnits(n)
@@ -489,7 +489,7 @@ func (m *model) store(items []uint) (stored, bytes, wcu float64) {
 }
 
 // entryBytes returns the bytes of one document in indexes, with those that DynamoDB adds: the mean over the samples.
-func (m *model) entryBytes(items []uint) float64 {
+func (m *model) entryBytes(items []uint64) float64 {
 	n := 0
 	for s := range m.samples {
 		for _, x := range m.w.Indexes {

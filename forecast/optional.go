@@ -169,7 +169,7 @@ func (m *model) tryIndex(i int, l Layout, try func(Change, Workload, Layout)) {
 }
 
 // itemOf returns the attributes of the item of a layout that has an attribute.
-func (m *model) itemOf(l Layout, name string) uint {
+func (m *model) itemOf(l Layout, name string) uint64 {
 	for _, it := range l.Items {
 		if slices.Contains(it, name) {
 			return m.set(it)

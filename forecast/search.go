@@ -11,13 +11,13 @@ import (
 
 // found is a layout with its price.
 type found struct {
-	items, groups []uint
-	split         uint
+	items, groups []uint64
+	split         uint64
 	price         float64
 }
 
 // price returns the price of a layout, infinite if an item is too large.
-func (m *model) price(items []uint) float64 {
+func (m *model) price(items []uint64) float64 {
 	for _, set := range items {
 		if !m.fits(set) {
 			return math.Inf(1)
@@ -32,13 +32,13 @@ func (m *model) price(items []uint) float64 {
 }
 
 // storage returns the price of storing all documents, in dollars a month.
-func (m *model) storage(items []uint) float64 {
+func (m *model) storage(items []uint64) float64 {
 	stored, bytes, _ := m.store(items)
 	return (m.p.store(stored, bytes) + m.p.orZero("s3Storage")*m.objectBytes()/gigabyte) * float64(m.w.Entities)
 }
 
 // priceOf returns the price of an operation in a month. The first item is the root item.
-func (m *model) priceOf(op *modelOp, items []uint) float64 {
+func (m *model) priceOf(op *modelOp, items []uint64) float64 {
 	if op.PerMonth == 0 {
 		return 0
 	}
@@ -47,8 +47,8 @@ func (m *model) priceOf(op *modelOp, items []uint) float64 {
 }
 
 // alike returns items with the attributes that all operations use alike.
-func (m *model) alike() []uint {
-	var items []uint
+func (m *model) alike() []uint64 {
+	var items []uint64
 	at := map[string]int{}
 	for a := range bitsOf(m.all()) {
 		var use strings.Builder
@@ -66,22 +66,22 @@ func (m *model) alike() []uint {
 }
 
 // starts returns layouts to begin a search with.
-func (m *model) starts(random int) [][]uint {
-	var single []uint
+func (m *model) starts(random int) [][]uint64 {
+	var single []uint64
 	for i := range bitsOf(m.all()) {
 		single = append(single, 1<<i)
 	}
-	all := [][]uint{m.alike(), {m.all()}}
+	all := [][]uint64{m.alike(), {m.all()}}
 	if len(single) <= fewAttributes { // otherwise each start takes long
 		all = append(all, single)
 	}
 	r := rand.New(rand.NewPCG(1, 2)) // a fixed seed, so that the advice is always the same
 	for range random {
-		items := make([]uint, 1+r.IntN(len(single)))
+		items := make([]uint64, 1+r.IntN(len(single)))
 		for _, bit := range single {
 			items[r.IntN(len(items))] |= bit
 		}
-		all = append(all, slices.DeleteFunc(items, func(s uint) bool { return s == 0 }))
+		all = append(all, slices.DeleteFunc(items, func(s uint64) bool { return s == 0 }))
 	}
 	for i := range all {
 		all[i] = m.pin(all[i])
@@ -90,11 +90,11 @@ func (m *model) starts(random int) [][]uint {
 }
 
 // pin moves the pinned attributes to one item.
-func (m *model) pin(items []uint) []uint {
+func (m *model) pin(items []uint64) []uint64 {
 	if m.pinned == 0 {
 		return items
 	}
-	out := []uint{m.pinned}
+	out := []uint64{m.pinned}
 	for _, set := range items {
 		if set&m.pinned&-m.pinned != 0 {
 			out[0] |= set
@@ -110,22 +110,22 @@ type climbing struct {
 	// work counts prices of an operation for an item in a sample.
 	work  *int
 	m     *model
-	items []uint
+	items []uint64
 	ops   []float64 // the price of each operation
 	adds  bool
 }
 
 // climb moves attributes between items and joins items, as long as the price falls and the work is less than maxClimb.
-func (m *model) climb(items []uint, work *int) ([]uint, float64) {
+func (m *model) climb(items []uint64, work *int) ([]uint64, float64) {
 	c := &climbing{work: work, m: m, items: items, ops: make([]float64, len(m.ops)), adds: m.adds()}
-	if total := c.try(items, ^uint(0), c.ops); math.IsInf(total, 1) {
+	if total := c.try(items, ^uint64(0), c.ops); math.IsInf(total, 1) {
 		// from items that fit, each with one attribute
 		c.items = nil
 		for a := range bitsOf(m.all()) {
 			c.items = append(c.items, 1<<a)
 		}
 		c.items = m.pin(c.items)
-		if math.IsInf(c.try(c.items, ^uint(0), c.ops), 1) {
+		if math.IsInf(c.try(c.items, ^uint64(0), c.ops), 1) {
 			return c.items, math.Inf(1)
 		}
 	}
@@ -136,7 +136,7 @@ func (m *model) climb(items []uint, work *int) ([]uint, float64) {
 
 // try returns the price of items whose difference to the present ones is in the changed attributes. It stores the price
 // of each operation.
-func (c *climbing) try(items []uint, changed uint, ops []float64) float64 {
+func (c *climbing) try(items []uint64, changed uint64, ops []float64) float64 {
 	for _, set := range items {
 		if set&changed != 0 && !c.m.fits(set) {
 			return math.Inf(1)
@@ -168,10 +168,10 @@ func (c *climbing) step() bool {
 	for _, p := range c.ops {
 		present += p
 	}
-	var next []uint
+	var next []uint64
 	least, room, ops := present-1e-15-present*1e-12, make([]float64, len(c.ops)), []float64(nil)
-	try := func(changed uint, candidate []uint) {
-		candidate = slices.DeleteFunc(candidate, func(s uint) bool { return s == 0 })
+	try := func(changed uint64, candidate []uint64) {
+		candidate = slices.DeleteFunc(candidate, func(s uint64) bool { return s == 0 })
 		if p := c.try(candidate, changed, room); p < least {
 			next, least, ops = candidate, p, slices.Clone(room)
 		}
@@ -182,7 +182,7 @@ func (c *climbing) step() bool {
 			joined[j], joined[i] = joined[j]|set, 0
 			try(joined[j], joined)
 		}
-		for s := set; s != 0 && bits.OnesCount(set) > 0; s &= s - 1 {
+		for s := set; s != 0 && bits.OnesCount64(set) > 0; s &= s - 1 {
 			bit := s & -s
 			if bit&c.m.pinned != 0 {
 				continue

@@ -135,7 +135,7 @@ func (t *scaleTest) describe(ctx context.Context) (*keyAttributes, error) {
 // keyText returns the partition key of a rank, 1 for the hottest. The numbers are unlikely to exist.
 func (x *keyAttributes) keyText(rank int) string {
 	if x.hashType == types.ScalarAttributeTypeN {
-		return fmt.Sprint(-7_770_000_000_000 - rank)
+		return fmt.Sprint(-7_770_000_000_000 - int64(rank))
 	}
 	return fmt.Sprintf("itemize-scaletest#%07d", rank)
 }

@@ -215,7 +215,7 @@ func (p *program) long(ctx context.Context) error {
 	log := &strings.Builder{}
 	for i := 0; log.Len() < 2<<20; i++ {
 		fmt.Fprintf(log, "%s request %d of item %x took %d ms\n",
-			monday.Add(time.Duration(i)*time.Second).Format(time.TimeOnly), i, i*i*2654435761, i*i%997)
+			monday.Add(time.Duration(i)*time.Second).Format(time.TimeOnly), i, int64(i*i)*2654435761, i*i%997)
 	}
 	reply := store.Reply{
 		Forum: forum, Subject: subject, At: longAt, PostedBy: "eve", Message: blob.Of(log.String()),

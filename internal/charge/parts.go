@@ -2,6 +2,7 @@ package charge
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
@@ -15,7 +16,7 @@ func PartSizes(bytes, overhead int) ([]int, error) {
 	case bytes < 0 || overhead < 0:
 		return nil, fmt.Errorf("a value of %d bytes in parts with %d more each: write numbers of 0 or more", bytes,
 			overhead)
-	case bytes > 1<<40:
+	case bytes > min(1<<40, math.MaxInt-1):
 		return nil, fmt.Errorf("a value of %d bytes in parts: the limit is 1 TB: store it elsewhere", bytes)
 	case overhead >= cost.MaxItem:
 		return nil, fmt.Errorf("parts with %s of overhead: an item has at most 400 KB", attr.Bytes(overhead))

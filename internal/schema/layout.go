@@ -315,7 +315,11 @@ func (t *Type) inside(around []*Type) string {
 	}
 	switch t.Kind {
 	case Int, Uint, Float:
-		return fmt.Sprintf("%s%d", t.Kind, t.Bits)
+		bits := t.Bits
+		if t.Word {
+			bits = 64
+		}
+		return fmt.Sprintf("%s%d", t.Kind, bits)
 	case Bytes:
 		if t.Len > 0 {
 			return fmt.Sprintf("[%d]byte", t.Len)

@@ -63,7 +63,7 @@ func (f *reflector) of(rt reflect.Type) *Type {
 	}
 	switch t.Kind {
 	case Int, Uint, Float:
-		t.Bits = rt.Bits()
+		t.Bits, t.Word = rt.Bits(), rt.Kind() == reflect.Int || rt.Kind() == reflect.Uint
 	case Interface:
 		t.Methods = rt.NumMethod() > 0
 	case Slice, Array:

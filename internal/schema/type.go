@@ -44,8 +44,10 @@ type Type struct {
 	Kind Kind
 	// Name is the type as Go writes it, with package names: []store.Wish.
 	Name string
-	// Bits is the size of integers and floats.
+	// Bits is the size of integers and floats. Word reports int and uint, whose size depends on the machine: the stored
+	// layout, which does not, has 64 bits.
 	Bits int
+	Word bool
 	// Len is the length of arrays.
 	Len int
 	// Key and Elem are the types of a map's keys, and of the elements of

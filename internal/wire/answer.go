@@ -68,7 +68,7 @@ func readTables(r *reader) (_ string, ok bool) {
 // decode the whole answer, which may be valid.
 func (o *Operation) read(p *Page, out smithy.Deserializable) (rest []byte, ok bool) {
 	body := p.body
-	if len(body) > maxBody {
+	if int64(len(body)) > maxBody {
 		return nil, false
 	}
 	r := newReader(p)

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"reflect"
 	"strings"
@@ -108,12 +109,16 @@ func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.Opera
 	resp *smithyhttp.Response, out smithy.Deserializable,
 ) error {
 	p.page = nil // of an attempt before
-	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
+	decode := func() (err error) {
+		defer recovered(&err)
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
+	}
+	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
+		return decode()
 	}
 	sdk := func(b []byte, err error) error {
 		defer rewind(resp, b, err)()
-		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
+		return decode()
 	}
 	page := newPage(p.codec.share, p.released)
 	var err error
@@ -125,6 +130,13 @@ func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.Opera
 		return nil
 	}
 	return sdk(page.body, nil)
+}
+
+// recovered turns a panic into an error: the SDK's decoder panics at some texts that are no JSON, such as [1,,null].
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = &smithy.DeserializationError{Err: errors.New("the answer is not valid: the SDK panics while it decodes it")}
+	}
 }
 
 // text is a body in memory.

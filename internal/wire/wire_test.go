@@ -85,13 +85,11 @@ func respond(status int, body io.Reader, length int64) *smithyhttp.Response {
 	}}
 }
 
-// decode has a protocol decode an answer. The SDK panics on some that are no JSON, which is an error here.
+// decode has a protocol decode an answer. The SDK panics on some that are no JSON, for which the codec returns an error.
 func (o *answered) decode(p smithyhttp.ClientProtocol, r *smithyhttp.Response, out smithy.Deserializable) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
+	if p == sdk {
+		defer recovered(&err)
+	}
 	return p.DeserializeResponse(context.Background(), o.schema, dynamodb.TypeRegistry, r, out)
 }
 
@@ -294,7 +292,20 @@ func FuzzAgainstSDK(f *testing.F) {
 			}
 		}
 	}
+	f.Add([]byte(`{"Items":[{"A":{"BS":["AA==",,null]}}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) { compare(t, 200, body) })
+}
+
+// Where the SDK panics, the answer is an error.
+func TestPanicsOfTheSDKAreErrors(t *testing.T) {
+	for _, body := range []string{
+		`{"Items":[{"A":{"BS":["AA==",,null]}}]}`, `{"Items":[{"A":{"L":[{"S":"x"},,null]}}]}`, `{"Items":[{"A":{"SS":["x",,null]}}]}`,
+		`{"Item":{"A":{"BS":["AA==",,null]}}}`, `{"Items":[,,null]}`, `{"Responses":{"t":[{"A":{"BS":["AA==",,null]}}]}}`,
+		`{"Items":[{"A":{"BS":[null]}}]}`, `{"Items":[{"A":{"M":{,,null}}}]}`, `{"Items":[{"A":null}]}`, `[,,null]`, `{"Items":{,}}`,
+	} {
+		compare(t, 200, []byte(body))
+		compare(t, 400, []byte(body))
+	}
 }
 
 // FuzzStrings has both decode any text between quotes, of a name and of each kind of value.

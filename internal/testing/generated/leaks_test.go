@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func TestNoErrorContainsValuesOfCalls(t *testing.T) {
 				Exec(ctx, shelves),
 		),
 		"an overflow":               done(shelf.Patch(sf.Level.Decrement(7351908)).Exec(ctx, shelves)),
-		"an overflow of a patch":    done(shelf.Patch(sf.Level.Increment(1<<64-1)).Exec(ctx, shelves)),
+		"an overflow of a patch":    done(shelf.Patch(sf.Level.Increment(math.MaxUint)).Exec(ctx, shelves)),
 		"a number that is too long": done(one.Patch(lf.Sum.Set(huge)).Exec(ctx, ledgers)),
 		"an entry that is too long": done(
 			one.Patch(lf.By.Key(leaks.Text).Set(*new(big.Float).SetPrec(500).SetInt(huge))).Exec(ctx, ledgers),
