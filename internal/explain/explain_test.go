@@ -3,6 +3,7 @@ package explain
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -10,6 +11,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/redact"
 )
 
 // Each error of DynamoDB that a user can do something about says what, and all of them
@@ -58,7 +60,7 @@ func TestError(t *testing.T) {
 			invalid("One or more parameter values were invalid: Type mismatch for key PK expected: N actual: S"), keys,
 		},
 		{"a range key too few", []string{"t"}, invalid("The number of conditions on the keys is invalid"), keys},
-		{"another invalid request", []string{"t"}, invalid("Invalid UpdateExpression"), `P: the table "t": `},
+		{"another invalid request", []string{"t"}, invalid("Invalid UpdateExpression: Syntax error"), `P: the table "t": `},
 		{"no error of DynamoDB", []string{"t"}, errors.New("broken"), `P: the table "t": `},
 		{
 			"a transaction with other keys",
@@ -86,5 +88,45 @@ func TestError(t *testing.T) {
 		if !errors.Is(err, c.err) || err.Error() != c.want+c.err.Error() {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+// Only the known beginnings of messages are shown, which have no values.
+func TestMessagesHaveNoValues(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"The conditional request failed": "The conditional request failed",
+		"One or more parameter values were invalid: Input collection [secret, secret] contains duplicates.": "One or more " +
+			"parameter values were invalid: Input collection...",
+		"The parameter cannot be converted to a numeric value: secret": "The parameter cannot be converted to a numeric value...",
+		"1 validation error detected: Value 'secret' at 'item' failed to satisfy constraint: secret": "1 validation error " +
+			"detected: a value at 'item' failed to satisfy constraint...",
+		"1 validation error detected: Invalid ConditionExpression: The expression has redundant parentheses;": "1 validation " +
+			"error detected: Invalid ConditionExpression: The expression has redundant parentheses",
+		"Invalid ConditionExpression: The BETWEEN operator requires upper bound to be greater than or equal to lower bound; " +
+			"lower bound operand: AttributeValue: {S:secret}": "Invalid ConditionExpression: The BETWEEN operator requires...",
+		"Invalid UpdateExpression: Two document paths overlap with each other; must remove one; path one: [a, secret]": "Invalid " +
+			"UpdateExpression: Two document paths overlap with each other...",
+		"One or more parameter values were invalid: The AttributeValue for a key attribute cannot contain an empty string " +
+			"value. Key: PK": "One or more parameter values were invalid: The AttributeValue for a key attribute cannot contain " +
+			"an empty string value. Key: PK",
+		"Invalid UpdateExpression: a new fault of secret": "Invalid UpdateExpression: " + unknown,
+		"A message of next year about secret":             unknown,
+		"secret":                                          unknown,
+	} {
+		if got := Private(message); got != want {
+			t.Errorf("%s\n%s, not\n%s", message, got, want)
+		}
+		err := Service(&smithy.OperationError{Err: &smithy.GenericAPIError{Code: "ValidationException", Message: message}})
+		if strings.Contains(err.Error(), "secret") {
+			t.Error(err)
+		}
+		if full := redact.Detail(err); !strings.Contains(full, message) {
+			t.Errorf("the details of %q are %q", message, full)
+		}
+	}
+	decoding := Service(&smithy.OperationError{Err: &smithy.DeserializationError{Err: errors.New("secret")}})
+	if strings.Contains(decoding.Error(), "secret") {
+		t.Error(decoding)
 	}
 }
