@@ -241,7 +241,8 @@ func (g *engine) stateOf(img *item.Image) string {
 	switch st := img.Header.ReadStage(); {
 	case g.model.IsRoot(img.Kind) && !img.Header.Live() && st.State == item.Deleting:
 		return "deleting"
-	case g.model.IsRoot(img.Kind) && !img.Header.Live(), !g.model.IsRoot(img.Kind) && img.Header.Stage != nil:
+	case g.model.IsRoot(img.Kind) && !img.Header.Live(), !g.model.IsRoot(img.Kind) && img.Header.Stage != nil &&
+		img.Header.Incarnation != nil:
 		return "staged"
 	case img.Expired:
 		return "expired"

@@ -75,7 +75,7 @@ func TestDecode(t *testing.T) {
 			&account{ID: "1"},
 		},
 		"staged": {
-			item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("x"), "_s": mark},
+			item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("x"), "_s": mark, "_a": b},
 			"staged", "Left",
 			&account{ID: "1", Left: "x"},
 		},

@@ -718,7 +718,7 @@ func (x *Patch) Stray(stored []item.Attributes) []int {
 			stray = append(stray, i)
 		case ch.incarnation != nil && !attr.Same(h.Incarnation, ch.incarnation): // it is not what it was
 			stray = append(stray, i)
-		case h.Incarnation == nil, attr.Same(h.Incarnation, ch.incarnation):
+		case h.Incarnation == nil && h.Stage == nil, h.Incarnation != nil && attr.Same(h.Incarnation, ch.incarnation):
 		case ch.Absent, h.Stage != nil, ch.likely != nil && !attr.Same(h.Incarnation, ch.likely):
 			stray = append(stray, i)
 		}

@@ -512,6 +512,12 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 		case it.Root: // Pin has bound it to the live incarnation
 		case incarnation == nil && it.Absent:
 			return false, p.exists(it)
+		case incarnation == nil && !it.Bound() && it.Reserved.Header(stored[i]).Stage != nil: // of any live entity
+			if !exists {
+				return false, p.env.notLive(p.sel, root, "repeat the patch")
+			}
+			p.Bind(live)
+			return true, p.changed(foreign)
 		case incarnation == nil && !it.Bound():
 			it.Plain()
 		case incarnation == nil:

@@ -27,7 +27,7 @@ type Reading struct {
 	cut bool
 }
 
-// Joined reports whether an item belongs to the live entity: it has the root's incarnation, or none.
+// Joined reports whether an item belongs to the live entity: it has the root's incarnation, or none, whatever its stage is.
 // (An item without one also exists without a root.) A part whose items all have one incarnation needs
 // no check.
 func (r *Reading) Joined(f *item.Image) bool {
@@ -35,7 +35,7 @@ func (r *Reading) Joined(f *item.Image) bool {
 	case !r.Asked:
 		return true
 	case f.Header.Incarnation == nil:
-		return f.Header.Stage == nil && (r.Root == nil || isLive(r.Root))
+		return r.Root == nil || isLive(r.Root)
 	}
 	return isLive(r.Root) && isOf(r.Root, f.Header.Incarnation)
 }

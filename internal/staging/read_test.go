@@ -136,7 +136,7 @@ func TestRead(t *testing.T) {
 		{"live for long", whole, false, "q HEAD=x! a~x b:x c", "HEAD a b c"},
 		{"live, not staged", whole, false, "q HEAD:x a:x b", "HEAD a b"},
 		{"left over by another", whole, false, "q HEAD:x a:x b:y c~y", "HEAD a"},
-		{"marked as staged, of no incarnation", whole, false, "q HEAD:x a:x b~", "HEAD a"},
+		{"marked as staged, of no incarnation", whole, false, "q HEAD:x a:x b~", "HEAD a b"},
 		{"left over, and a root without incarnation", whole, false, "q HEAD a b:y", "HEAD a"},
 
 		// Nothing of an incarnation joins an entity that is not live.
