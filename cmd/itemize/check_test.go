@@ -48,7 +48,10 @@ type Offer struct {
 }
 
 // Room is a room of a club.
-type Room struct{ Beds int }
+type Room struct {
+	Beds int
+	Size [2]int
+}
 
 const clubSource = "package clubs\n\nimport \"time\"\n\ntype Club struct {\n" +
 	"\t_ struct{} `ddb:\"table=clubs,ttl=expires\"`\n" +
@@ -57,7 +60,7 @@ const clubSource = "package clubs\n\nimport \"time\"\n\ntype Club struct {\n" +
 	"\tSeats int `ddb:\"sk=HEAD\"`\n\tPeople  []Person `ddb:\"sk=PERSON#{Joined:date}#{ID}\"`\n" +
 	"\tOffer *Offer `ddb:\"sk=OFFER\"`\n\tRooms map[string]*Room `ddb:\"sk=ROOM#{key}\"`\n}\n\n" +
 	"type Person struct {\n\tJoined time.Time\n\tID string\n\tLetter string `ddb:\"chunk,inline=1KB\"`\n}\n\n" +
-	"type Offer struct {\n\tText string\n\tUntil time.Time `ddb:\"ttl\"`\n}\n\ntype Room struct{ Beds int }\n"
+	"type Offer struct {\n\tText string\n\tUntil time.Time `ddb:\"ttl\"`\n}\n\ntype Room struct {\n\tBeds int\n\tSize [2]int\n}\n"
 
 // clubs is a table of clubs, in which faults are planted.
 type clubs struct {
@@ -78,7 +81,7 @@ func (s *clubs) club(id string) map[string]attributes {
 			{joined, "a", strings.Repeat("letter of a ", 200)}, {joined, "b", strings.Repeat("letter of b ", 200)},
 		},
 		Offer: &Offer{"o", time.Now().Add(time.Hour)},
-		Rooms: map[string]*Room{"x": {1}},
+		Rooms: map[string]*Room{"x": {Beds: 1}},
 	})
 	if _, err := s.m.Save(context.Background(), e); err != nil {
 		s.Fatal(err)
@@ -312,6 +315,12 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 			s.plants("type", id, "HEAD")
 			s.plants("type", id, personA)
 			s.plants("type", id, "ROOM#x")
+			long := s.club(id + "-long")
+			n := &types.AttributeValueMemberN{Value: "1"}
+			s.put(with(long["ROOM#x"], attributes{
+				"Size": &types.AttributeValueMemberL{Value: []types.AttributeValue{n, n, n}},
+			}))
+			s.plants("type", id+"-long", "ROOM#x")
 		},
 		"expiring": func(id string, a map[string]attributes) {
 			s.put(with(a["OFFER"], attributes{"expires": str("1636882200")}))
@@ -421,11 +430,11 @@ func TestCheckDuringWrites(t *testing.T) {
 			for ctx.Err() == nil {
 				e := s.m.New(Club{ID: fmt.Sprint(n), Name: "n", City: "Oslo", Rooms: map[string]*Room{}})
 				for i := range 20 {
-					e.Value.Rooms[fmt.Sprint(i)] = &Room{i}
+					e.Value.Rooms[fmt.Sprint(i)] = &Room{Beds: i}
 				}
 				_, err := s.m.Save(context.Background(), e, mapper.Staged())
 				if err == nil {
-					e.Value.Rooms["more"] = &Room{1}
+					e.Value.Rooms["more"] = &Room{Beds: 1}
 					_, err = s.m.Save(context.Background(), e)
 				}
 				if err == nil {

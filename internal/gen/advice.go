@@ -2,25 +2,35 @@ package gen
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Advice returns hints for valid models that would cost less in another form.
+// Advice returns hints for valid models that would cost less in another form, or whose types are stored in a surprising one.
 func (p *Package) Advice() []Diagnostic {
 	var all []Diagnostic
 	for _, m := range p.Models {
 		if m.Schema == nil {
 			continue
 		}
+		add := func(f *schema.Field, text string) {
+			pos, end := p.find.place(f, 0, 0)
+			all = append(all, Diagnostic{Pos: p.fset.Position(pos), End: p.fset.Position(end), Message: text})
+		}
+		for _, s := range m.Schema.Type.Shadowed() {
+			add(s.Field, fmt.Sprintf("%s: the tagged field %s of an embedded struct is not stored, since another field %s hides "+
+				"it: rename one of them, or remove the tag", m.Schema.Label(), s.Field.Name, s.By.Name))
+		}
 		for _, it := range m.Schema.Items {
 			for _, a := range it.Attributes {
-				if text := advice(it, a); text != "" && a.Field != nil {
-					pos, end := p.find.place(a.Field, 0, 0)
-					all = append(all, Diagnostic{
-						Pos: p.fset.Position(pos), End: p.fset.Position(end),
-						Message: m.Schema.Label() + "." + a.Value.Name + ": " + text,
-					})
+				if a.Field == nil {
+					continue
+				}
+				for _, text := range []string{advice(it, a), surprise(a)} {
+					if text != "" {
+						add(a.Field, m.Schema.Label()+"."+a.Value.Name+": "+text)
+					}
 				}
 			}
 		}
@@ -49,6 +59,16 @@ func advice(it *schema.Item, a *schema.Attribute) string {
 		return fmt.Sprintf("its external values make a save a transaction with %d other attributes, at twice the "+
 			"WCU: consider an item of its own (sk=)",
 			remaining)
+	}
+	return ""
+}
+
+// surprise says what attributevalue stores in another form than a reader of the type expects, "" for nothing.
+func surprise(a *schema.Attribute) string {
+	if !slices.Contains(a.AV.Options, "binaryset") && a.Value.Type.BinarySet() {
+		return "a [][]byte is stored as a binary set, as attributevalue stores it: it has no order, and a save of two equal " +
+			"elements is refused: tag it dynamodbav:\",binaryset\" if that is meant, or store a list with a type of your " +
+			"own (type Blobs [][]byte)"
 	}
 	return ""
 }

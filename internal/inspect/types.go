@@ -34,6 +34,9 @@ func (s *subject) types(add func(Rule, string, string)) {
 		}
 		if at := misfit(&w, v, a.Name); at != "" {
 			add(Type, fmt.Sprintf("%s: a load of the field %s fails", at, a.Value.Name), "convert the attribute")
+		} else if at := tooLong(&w, v, a.Name); at != "" {
+			add(Type, fmt.Sprintf("%s: a load of the field %s leaves the rest out, and a change of the field is refused", at,
+				a.Value.Name), "shorten the list, or use a slice")
 		}
 	}
 }
@@ -63,6 +66,41 @@ func misfit(w *schema.Wire, v types.AttributeValue, at string) string {
 		}
 	}
 	return unless(w, attr.TypeName(v), wrong)
+}
+
+// tooLong describes a list in a value that is longer than the array of its field, "" if there is none.
+func tooLong(w *schema.Wire, v types.AttributeValue, at string) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberL:
+		if w.Type != "L" || w.Of == nil {
+			return ""
+		}
+		if w.Len > 0 && len(v.Value) > w.Len {
+			return fmt.Sprintf("%s has %d elements, and not %d", at, len(v.Value), w.Len)
+		}
+		for i, e := range v.Value {
+			if text := tooLong(w.Of, e, fmt.Sprintf("%s[%d]", at, i)); text != "" {
+				return text
+			}
+		}
+	case *types.AttributeValueMemberM:
+		for i := range w.Fields {
+			if e := v.Value[w.Fields[i].Name]; e != nil {
+				if text := tooLong(&w.Fields[i].Wire, e, at+"."+w.Fields[i].Name); text != "" {
+					return text
+				}
+			}
+		}
+		for _, e := range v.Value {
+			if w.Of == nil {
+				break
+			}
+			if text := tooLong(w.Of, e, at+"[...]"); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
 }
 
 // unless returns a text unless the form takes values of a type.

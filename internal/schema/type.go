@@ -146,6 +146,28 @@ func (t *Type) Scalar() bool { return t.Kind != Struct || t.Time || t.Marshals }
 // or a pointer to one.
 func (t *Type) Spreads() bool { return !t.Marshals && !t.deref().Scalar() }
 
+// isByteSlices reports whether the type is [][]byte, which attributevalue stores as a binary set, whatever its tag says. Named
+// types are lists.
+func (t *Type) isByteSlices() bool {
+	return t.Kind == Slice && (t.Name == "[][]byte" || t.Name == "[][]uint8")
+}
+
+// BinarySet reports whether a value of the type has a [][]byte in it, in a place without a tag of its own.
+func (t *Type) BinarySet() bool { return t.holdsByteSlices(map[*Type]bool{}) }
+
+func (t *Type) holdsByteSlices(seen map[*Type]bool) bool {
+	if t == nil || t.Time || t.Marshals || seen[t] {
+		return false
+	}
+	seen[t] = true
+	if t.isByteSlices() || t.Elem.holdsByteSlices(seen) {
+		return true
+	}
+	return t.Kind == Struct && slices.ContainsFunc(t.EncodedFields(), func(e Encoded) bool {
+		return !e.AV.Has("binaryset") && e.Type.holdsByteSlices(seen)
+	})
+}
+
 // Elements reports whether a field of this type can be one item per element.
 func (t *Type) Elements() bool { return (t.Kind == Slice || t.Kind == Map) && !t.Marshals }
 

@@ -104,7 +104,7 @@ func (t *Type) wireOfMany(options []string, around []*Type) Wire {
 			return Wire{Type: set, Of: &of, Len: t.Len}
 		}
 	}
-	if t.Kind == Slice && t.Elem.Kind == Bytes {
+	if t.isByteSlices() {
 		return Wire{Type: "BS"}
 	}
 	return Wire{Type: "L", Of: &of, Len: t.Len}
