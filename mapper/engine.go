@@ -71,6 +71,11 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*en
 			len(cursorKey), minCursorKey)
 	}
 	m := model.New(e, c, tables)
+	if s.margin != nil {
+		if m.Reserved.Margin = *s.margin; m.Reserved.Margin < 0 {
+			return nil, m.Errorf("ExpiryMargin(%s): pass a duration of 0 or more", *s.margin)
+		}
+	}
 	if m.Times, err = timesOf(e, s.times, m.Now()); err != nil {
 		return nil, err
 	}

@@ -179,8 +179,11 @@ type existsError struct {
 }
 
 func (e *existsError) Error() string {
-	return fmt.Sprintf("%s: %s exists already: load it and save the change, or delete it first", e.conflict.model,
-		e.name)
+	cure := "load it and save the change, or delete it first"
+	if e.conflict.pending != "" {
+		cure = e.conflict.pending
+	}
+	return fmt.Sprintf("%s: %s exists already: %s", e.conflict.model, e.name, cure)
 }
 
 func (e *existsError) Unwrap() []error { return []error{ErrExists, e.conflict} }

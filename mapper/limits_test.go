@@ -179,7 +179,7 @@ func TestBadValues(t *testing.T) {
 		{
 			model{ID: "1", Names: []string{strings.Repeat("#", 400)}},
 			`mapper_test.model.Names: "N#{.}": the key has 1202 bytes, over the limit of 1024: shorten its values ` +
-				`(the element 0)`,
+				`(400 of their characters are escaped and take 3 bytes each) (the element 0)`,
 		},
 		{
 			model{ID: "1", When: []time.Time{{}}},

@@ -1,6 +1,8 @@
 package mapper
 
 import (
+	"time"
+
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/search"
@@ -24,6 +26,7 @@ type settings struct {
 	large                       largeSettings
 	shareStrings, decodeWithSDK bool
 	blind, versionsOnly         bool
+	margin                      *time.Duration
 }
 
 func settingsOf(options []Option) *settings {
@@ -85,6 +88,14 @@ func CursorKey(key []byte) Option {
 // failed condition is a conflict. Without it, a client that does not pass on request options (see
 // [Client]) may have sent the request before. Then a failed condition is an *OutcomeUnknownError.
 func ClientNeverRetries() Option { return optionFunc(func(s *settings) { s.sendsOnce = true }) }
+
+// ExpiryMargin sets how long after its time to live an item still blocks an insert with its key. The default is 15 minutes.
+//
+// Loads and queries leave an item out when its time to live is over by this program's clock. An insert, or an element
+// that is added, replaces it when its time to live has been over for the margin. So a program whose clock is fast
+// by less than the margin never replaces an item that is live by the clock of another program. In between, an insert returns
+// ErrExists. For leases of seconds, synchronize the clocks and set a margin of about a second. 0 trusts this clock.
+func ExpiryMargin(d time.Duration) Option { return optionFunc(func(s *settings) { s.margin = &d }) }
 
 // SizeEstimate sets the usual size of items of a kind in bytes. field is the Field of a plan. Plans of
 // patches use it, because a patch reads nothing. The mapper replaces it with the sizes of items that it

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/redact"
 )
 
@@ -27,7 +29,7 @@ func fallback(p any, av types.AttributeValue, o Options) error {
 }
 
 func plainly(p any, av types.AttributeValue) (err error) {
-	defer recovered(&err)
+	defer recovered(&err, reflect.TypeOf(p).Elem())
 	return undecodable(decoder.Decode(av, p), av, reflect.TypeOf(p).Elem())
 }
 
@@ -35,7 +37,7 @@ func plainly(p any, av types.AttributeValue) (err error) {
 func undecodable(err error, av types.AttributeValue, t reflect.Type) error {
 	var wrongType *attributevalue.UnmarshalTypeError
 	var wrongTime *attributevalue.UnmarshalError
-	stored := attr.TypeName(av)
+	stored := storedName(av)
 	switch {
 	case err == nil:
 		return nil
@@ -46,9 +48,45 @@ func undecodable(err error, av types.AttributeValue, t reflect.Type) error {
 		}
 		t = wrongType.Type
 	case errors.As(err, &wrongTime):
-		stored, t = "string", wrongTime.Type
+		t = wrongTime.Type
 	}
-	return redact.Hide(err, "cannot decode a stored %s into %s", stored, t)
+	return redact.Hide(err, "cannot decode a stored %s into %s%s", stored, t, misfit(av, t))
+}
+
+// storedName names the type of a stored value as attributevalue does.
+func storedName(av types.AttributeValue) string {
+	switch av.(type) {
+	case *types.AttributeValueMemberS:
+		return "string"
+	case *types.AttributeValueMemberN:
+		return "number"
+	}
+	return attr.TypeName(av)
+}
+
+// misfit says why a stored number or text does not fit a type, "" if that is not known.
+func misfit(av types.AttributeValue, t reflect.Type) string {
+	text := ""
+	switch av := av.(type) {
+	case *types.AttributeValueMemberN:
+		text = av.Value
+	case *types.AttributeValueMemberS:
+		text = av.Value
+	}
+	_, digits, exp, ok := key.Decimal(text)
+	isTime := t.Kind() == reflect.Struct && t.ConvertibleTo(reflect.TypeFor[time.Time]())
+	_, isText := av.(*types.AttributeValueMemberS)
+	switch integer := t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64; {
+	case isText && isTime:
+		return ": it is not a time of RFC 3339"
+	case !ok:
+		return ""
+	case (integer || isTime) && exp < len(digits):
+		return ": it is not an integer"
+	case integer || isTime || t.Kind() == reflect.Float32 || t.Kind() == reflect.Float64:
+		return ": it is out of the range of the type"
+	}
+	return ""
 }
 
 // unencodable is the same of an error in encoding. Those of attributevalue itself name types alone.
@@ -62,9 +100,9 @@ func unencodable(err error, t reflect.Type) error {
 
 // recovered turns a panic into an error: attributevalue panics on bytes that do not fit
 // an array, and marshalers may do so on anything.
-func recovered(err *error) {
+func recovered(err *error, t reflect.Type) {
 	if r := recover(); r != nil {
-		*err = redact.Errorf("panic%v", redact.Of(r))
+		*err = redact.Errorf("a method of %s, or of a type in it, panicked%v", t, redact.Of(r))
 	}
 }
 
@@ -80,7 +118,7 @@ func newHolder(t reflect.Type, tag string) holder {
 }
 
 func (h holder) encode(p any) (_ types.AttributeValue, err error) {
-	defer recovered(&err)
+	defer recovered(&err, h.typ.Field(0).Type)
 	v := reflect.New(h.typ)
 	v.Elem().Field(0).Set(reflect.ValueOf(p).Elem())
 	m, err := encoder.Encode(v.Interface())
@@ -91,7 +129,7 @@ func (h holder) encode(p any) (_ types.AttributeValue, err error) {
 }
 
 func (h holder) decode(p any, av types.AttributeValue) (err error) {
-	defer recovered(&err)
+	defer recovered(&err, h.typ.Field(0).Type)
 	v := reflect.New(h.typ)
 	m := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"F": av}}
 	if err := decoder.Decode(m, v.Interface()); err != nil {

@@ -31,7 +31,7 @@ func Opaque(f *Form, options []string, names *Names) *Form {
 
 // dynamic is checkDynamic of a pointer's target.
 func dynamic(p any) (err error) {
-	defer recovered(&err)
+	defer recovered(&err, reflect.TypeOf(p).Elem())
 	return checkDynamic(reflect.ValueOf(p).Elem(), 0)
 }
 

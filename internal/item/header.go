@@ -25,11 +25,19 @@ type Reserved struct {
 	Version, TTL string
 	// State, Incarnation and Moved are "" for the default names.
 	State, Incarnation, Moved string
+	// Margin is how long after its time to live an item still blocks an insert: the clocks of writers differ by less.
+	Margin time.Duration
 }
+
+// DefaultMargin is the life of a signature: DynamoDB refuses requests of clocks that differ more from its own, unless the SDK
+// corrects them.
+const DefaultMargin = 15 * time.Minute
 
 // ReservedOf returns the names of a model.
 func ReservedOf(e *schema.Entity) Reserved {
-	return Reserved{Version: e.Version, TTL: e.TTL, State: e.State, Incarnation: e.Incarnation, Moved: e.Moved}
+	return Reserved{
+		Version: e.Version, TTL: e.TTL, State: e.State, Incarnation: e.Incarnation, Moved: e.Moved, Margin: DefaultMargin,
+	}
 }
 
 // StateName returns the name of the attribute of the stage.
@@ -104,6 +112,9 @@ func (h Header) Expired(now time.Time) bool {
 	at, err := strconv.ParseFloat(n.Value, 64)
 	return err == nil && at <= float64(now.Unix()) && at != zeroTime
 }
+
+// Replaceable reports whether an insert may replace an item because its time to live is over by every writer's clock.
+func (r Reserved) Replaceable(a Attributes, now time.Time) bool { return r.Expired(a, now.Add(-r.Margin)) }
 
 // TokenSize is the size of a version token in bytes. Tokens are random: 2^64 of them,
 // compared with the one that was read only.

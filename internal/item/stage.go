@@ -237,7 +237,7 @@ func (r Reserved) LiveRoot(x *attr.Expression) string {
 }
 
 // NoLiveRoot requires that no live root is at a place: nothing, one that is staged or is being
-// deleted, or one whose time to live is over by a clock.
+// deleted, or one whose time to live is over by every writer's clock.
 func (r Reserved) NoLiveRoot(at Place, now func() time.Time) attr.Condition {
 	return func(x *attr.Expression) string {
 		state := x.Name(r.StateName()) + "." + x.Name(stateName)
@@ -245,7 +245,7 @@ func (r Reserved) NoLiveRoot(at Place, now func() time.Time) attr.Condition {
 			state + " = " +
 			x.Value(&types.AttributeValueMemberS{Value: string(Live)})
 		if r.Expires() {
-			text += " OR " + r.ExpiredBy(x, now())
+			text += " OR " + r.ReplaceableBy(x, now())
 		}
 		return text + ")"
 	}
@@ -283,7 +283,7 @@ func (r Reserved) NotRollingBack(x *attr.Expression) string {
 		x.Value(&types.AttributeValueMemberS{Value: string(RollingBack)})
 }
 
-// ExpiredBy requires that it is.
-func (r Reserved) ExpiredBy(x *attr.Expression, now time.Time) string {
-	return x.Name(r.TTL) + " <= " + x.Value(Epoch(now)) + " AND " + x.Name(r.TTL) + " <> " + x.Value(Epoch(time.Time{}))
+// ReplaceableBy requires that it is, by every writer's clock.
+func (r Reserved) ReplaceableBy(x *attr.Expression, now time.Time) string {
+	return x.Name(r.TTL) + " <= " + x.Value(Epoch(now.Add(-r.Margin))) + " AND " + x.Name(r.TTL) + " <> " + x.Value(Epoch(time.Time{}))
 }

@@ -81,7 +81,7 @@ func TestReservedConditions(t *testing.T) {
 			return r.Unexpired(x, time.Unix(7, 0))
 		},
 		"#0 <= :0 AND #0 <> :1 ttl": func(x *attr.Expression) string {
-			return r.ExpiredBy(x, time.Unix(7, 0))
+			return r.ReplaceableBy(x, time.Unix(7, 0))
 		},
 	} {
 		var x attr.Expression

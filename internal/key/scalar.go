@@ -66,10 +66,25 @@ func (s Scalar) CheckSize(limit int) error {
 		return &Error{
 			Index: -1, Msg: "the key has " + strconv.Itoa(len(s.Text)) + " bytes, over the limit of " +
 				strconv.Itoa(limit),
-			Cure: "shorten its values",
+			Cure: "shorten its values" + longCharacters(s.Text),
 		}
 	}
 	return nil
+}
+
+// longCharacters says which characters of a key take several bytes, "" if none does.
+func longCharacters(text string) string {
+	var why []string
+	if n := strings.Count(text, "%2") + strings.Count(text, "%7E"); n > 0 {
+		why = append(why, strconv.Itoa(n)+" of their characters are escaped and take 3 bytes each")
+	}
+	if n := utf8.RuneCountInString(text); n < len(text) {
+		why = append(why, "the key has "+strconv.Itoa(n)+" characters, and those that are not ASCII take 2 to 4 bytes each")
+	}
+	if len(why) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(why, "; ") + ")"
 }
 
 // Error is a value that a key cannot hold.

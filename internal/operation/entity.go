@@ -1,9 +1,12 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
@@ -182,6 +185,15 @@ func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *w
 	return len(leftover) > 0, refusal
 }
 
+// withinMargin says that an item which blocks an insert has expired, but not by every writer's clock, "" for another item.
+func withinMargin(names item.Reserved, stored item.Attributes, now time.Time) string {
+	if !names.Expired(stored, now) || names.Replaceable(stored, now) {
+		return ""
+	}
+	return fmt.Sprintf("its time to live ended less than %s ago by this clock, and the clocks of other writers may differ: "+
+		"insert it later, or set mapper.ExpiryMargin", names.Margin)
+}
+
 // conflict returns the error of requests whose conditions failed: an Exists if the root item of a new
 // entity exists, else a Conflict. fresh reports that the entity is new.
 func conflict(env *Env, keys snapshot.Keys, o *write.Outcome, fresh bool) error {
@@ -200,6 +212,9 @@ func conflict(env *Env, keys snapshot.Keys, o *write.Outcome, fresh bool) error 
 		}
 		c.Items = append(c.Items, ItemConflict{Place: r.Place, Field: r.Field, What: what})
 		exists = exists || r.Root && r.New
+		if r.New {
+			c.Pending = cmp.Or(withinMargin(r.Reserved, o.Stored[i], env.Model.Now()), c.Pending)
+		}
 		if r.Kind == write.Check && r.Unread && len(o.Stored[i]) > 0 && r.Reserved.Header(o.Stored[i]).Live() {
 			c.Pending = "the loaded items belong to an entity that was deleted: load the entity by its key"
 		}

@@ -404,7 +404,7 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		case len(stored) == 0 && it.Exists && !it.IsMaking() || expired || it.Root && !header.Live():
 			return false, p.missing(it, pending)
 		case it.Absent:
-			return false, p.exists(it)
+			return false, p.exists(it, stored)
 		}
 		e.Items = append(e.Items, ItemConflict{Place: it.Place, Field: it.Field, What: change.Changed})
 		e.Unmet = append(e.Unmet, it.Unmet(stored)...)
@@ -511,7 +511,7 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 		switch {
 		case it.Root: // Pin has bound it to the live incarnation
 		case incarnation == nil && it.Absent:
-			return false, p.exists(it)
+			return false, p.exists(it, stored[i])
 		case incarnation == nil && !it.Bound() && it.Reserved.Header(stored[i]).Stage != nil: // of any live entity
 			if !exists {
 				return false, p.env.notLive(p.sel, root, "repeat the patch")
@@ -528,7 +528,7 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 				Items: []ItemConflict{at},
 			}
 		case ofRoot && it.Absent:
-			return false, p.exists(it)
+			return false, p.exists(it, stored[i])
 		case ofRoot:
 			it.OfLive(incarnation)
 		case it.Conditional():
@@ -561,9 +561,12 @@ func (p *modify) missing(it *change.PatchItem, pending string) error {
 	return &NotFound{Label: p.env.Model.Label(), Field: it.Field, Place: it.Place, Pending: pending}
 }
 
-func (p *modify) exists(it *change.PatchItem) error {
+func (p *modify) exists(it *change.PatchItem, stored item.Attributes) error {
 	at := ItemConflict{Place: it.Place, Field: it.Field, What: change.Created}
-	return &Exists{it.Place.String(), Conflict{Label: p.env.Model.Label(), Patch: true, Items: []ItemConflict{at}}}
+	return &Exists{it.Place.String(), Conflict{
+		Label: p.env.Model.Label(), Patch: true, Items: []ItemConflict{at},
+		Pending: withinMargin(it.Reserved, stored, p.env.Model.Now()),
+	}}
 }
 
 // afterLoss: a transaction may be sent again if one of its requests refuses a late copy. A plain

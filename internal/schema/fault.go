@@ -11,6 +11,8 @@ type Fault struct {
 	// whole type.
 	Struct *Type
 	Field  *Field
+	// Model is the model's type: a struct without a name is named by the fields that lead to it.
+	Model *Type
 	// Pos and End are the place in the field's raw tag, in bytes; End is 0
 	// where the whole field is meant.
 	Pos, End int
@@ -23,7 +25,7 @@ type Fault struct {
 // String returns the fault as one line: type, field, fault and cure.
 func (f Fault) String() string {
 	var b strings.Builder
-	b.WriteString(f.Struct.Name)
+	b.WriteString(f.structName())
 	if f.Field != nil {
 		b.WriteString("." + f.Field.Name)
 	}
@@ -32,6 +34,37 @@ func (f Fault) String() string {
 		b.WriteString(": " + f.Cure)
 	}
 	return b.String()
+}
+
+// structName names the struct.
+func (f Fault) structName() string {
+	if f.Struct.Name == unnamed && f.Model != nil {
+		if name := f.Model.pathTo(f.Struct, map[*Type]bool{}); name != "" {
+			return f.Model.Name + name
+		}
+	}
+	return f.Struct.Name
+}
+
+// pathTo returns the names of the fields that lead from the type to a type in it, each with a dot before it.
+func (t *Type) pathTo(to *Type, seen map[*Type]bool) string {
+	if t == nil || seen[t] {
+		return ""
+	}
+	seen[t] = true
+	for _, f := range t.Fields {
+		in := f.Type
+		for n := 0; n < 8 && in.Elem != nil && in != to; n++ { // a type can point to itself
+			in = in.Elem
+		}
+		if in == to {
+			return "." + f.Name
+		}
+		if rest := in.pathTo(to, seen); rest != "" {
+			return "." + f.Name + rest
+		}
+	}
+	return ""
 }
 
 // Faults are all faults of a model, in the order of its fields.
@@ -55,7 +88,7 @@ type place struct {
 
 func (b *builder) fault(at place, cure, format string, args ...any) {
 	b.faults = append(b.faults, Fault{
-		Struct: at.in, Field: at.field, Pos: at.pos, End: at.end,
+		Struct: at.in, Field: at.field, Model: b.e.Type, Pos: at.pos, End: at.end,
 		Msg: fmt.Sprintf(format, args...), Cure: cure,
 	})
 }

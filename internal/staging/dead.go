@@ -2,6 +2,7 @@ package staging
 
 import (
 	"context"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -35,7 +36,7 @@ func (p *Protocol) Dead(ctx context.Context, e *Entity, o *write.Outcome, hidden
 		}
 		inserting := rootOf(o.Requests)
 		ours := inserting != nil || isLive(root) && attr.Same(root.Header.Incarnation, own)
-		if ours && (!Holds(root, h.Incarnation) || inserting.takesOver(root)) {
+		if ours && (!Holds(root, h.Incarnation) || inserting.takesOver(root, p.Sender.Now())) {
 			dead[i] = r.Reserved.HiddenOf(o.Stored[i])
 		}
 	}
@@ -62,6 +63,7 @@ func rootOf(requests []*write.Request) *insertion {
 
 // takesOver reports whether a root that is unfinished, or expired, is replaced together with
 // its items.
-func (r *insertion) takesOver(root *item.Image) bool {
-	return r != nil && root != nil && (root.Expired || !root.Header.Live() && r.Expect.Instead.Is(root.Header))
+func (r *insertion) takesOver(root *item.Image, now time.Time) bool {
+	return r != nil && root != nil && (r.Reserved.Replaceable(item.Attributes{r.Reserved.TTL: root.Header.Expiry}, now) ||
+		!root.Header.Live() && r.Expect.Instead.Is(root.Header))
 }

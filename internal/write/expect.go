@@ -140,7 +140,7 @@ func (r *Request) absent(x *attr.Expression, now time.Time) string {
 		text = "attribute_not_exists(" + hash + ")"
 	}
 	if r.Reserved.Expires() {
-		text += " OR " + r.Reserved.ExpiredBy(x, now)
+		text += " OR " + r.Reserved.ReplaceableBy(x, now)
 		if r.Root {
 			text += " AND " + r.Reserved.NotRollingBack(x)
 		}
@@ -181,7 +181,7 @@ func (r *Request) Before(stored item.Attributes, now time.Time) bool {
 	case e.Blind, r.Counted && e.Version == nil:
 		return false // it was not read, or can have been written and deleted
 	case e.Absent:
-		replaceable := r.Reserved.Expired(stored, now) &&
+		replaceable := r.Reserved.Replaceable(stored, now) &&
 			!(r.Root && r.Reserved.Header(stored).ReadStage().State == item.RollingBack)
 		return len(stored) == 0 || replaceable || e.Instead.Is(r.Reserved.Header(stored))
 	case e.Version == nil && e.Old == nil:
