@@ -11,15 +11,15 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-type lease struct {
+type tenure struct {
 	_     struct{}    `ddb:"table=leases,ttl=ends"`
 	ID    string      `ddb:"pk=LEASE#{ID}"`
 	Owner string      `ddb:"sk=HEAD"`
 	Ends  time.Time   `ddb:"sk=HEAD,ttl"`
-	Notes []leaseNote `ddb:"sk=NOTE#{N:02}"`
+	Notes []tenureNote `ddb:"sk=NOTE#{N:02}"`
 }
 
-type leaseNote struct {
+type tenureNote struct {
 	N    int
 	Text string
 	Ends time.Time `ddb:"ttl"`
@@ -31,28 +31,28 @@ func TestFastClockReplacesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table, client := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), enginetest.Start(t).Client()
-	slow := must(mapper.New[lease](client, table))(t)
-	fast := must(mapper.New[lease](client, table))(t)
+	slow := must(mapper.New[tenure](client, table))(t)
+	fast := must(mapper.New[tenure](client, table))(t)
 	fast.SetNow(func() time.Time { return time.Now().Add(20 * time.Minute) })
 	soon := time.Now().Add(10 * time.Minute).Truncate(time.Second)
-	e := slow.New(lease{ID: "1", Owner: "slow", Ends: soon, Notes: []leaseNote{{1, "slow", soon}}})
+	e := slow.New(tenure{ID: "1", Owner: "slow", Ends: soon, Notes: []tenureNote{{1, "slow", soon}}})
 	must(slow.Save(ctx, e))(t)
 	for name, insert := range map[string]func() error{
-		"an insert": func() error { _, err := fast.Save(ctx, fast.New(lease{ID: "1", Owner: "fast"})); return err },
+		"an insert": func() error { _, err := fast.Save(ctx, fast.New(tenure{ID: "1", Owner: "fast"})); return err },
 		"an insert of several items": func() error {
-			_, err := fast.Save(ctx, fast.New(lease{ID: "1", Owner: "fast", Notes: []leaseNote{{N: 1, Text: "fast"}}}))
+			_, err := fast.Save(ctx, fast.New(tenure{ID: "1", Owner: "fast", Notes: []tenureNote{{N: 1, Text: "fast"}}}))
 			return err
 		},
 		"a staged insert": func() error {
-			_, err := fast.Save(ctx, fast.New(lease{ID: "1", Owner: "fast", Notes: []leaseNote{{N: 1}}}), mapper.Staged())
+			_, err := fast.Save(ctx, fast.New(tenure{ID: "1", Owner: "fast", Notes: []tenureNote{{N: 1}}}), mapper.Staged())
 			return err
 		},
 		"a transaction": func() error {
-			_, err := mapper.Transact(ctx, fast.SavePart(fast.New(lease{ID: "1", Owner: "fast"})))
+			_, err := mapper.Transact(ctx, fast.SavePart(fast.New(tenure{ID: "1", Owner: "fast"})))
 			return err
 		},
 		"an element": func() error {
-			_, err := handmade.Elements[lease, leaseNote]{Node: handmade.Node(fast.Key("1")), Item: 1}.Add(leaseNote{N: 1}).Exec(ctx, fast)
+			_, err := handmade.Elements[tenure, tenureNote]{Node: handmade.Node(fast.Key("1")), Item: 1}.Add(tenureNote{N: 1}).Exec(ctx, fast)
 			return err
 		},
 	} {
@@ -65,14 +65,14 @@ func TestFastClockReplacesNothing(t *testing.T) {
 		}
 	}
 	// A lease of a second: the margin is as short as the clocks are exact.
-	second := must(mapper.New[lease](client, table, mapper.ExpiryMargin(time.Second)))(t)
-	must(second.Save(ctx, second.New(lease{ID: "2", Owner: "a", Ends: time.Now()})))(t)
-	if _, err := second.Save(ctx, second.New(lease{ID: "2", Owner: "b"})); !errors.Is(err, mapper.ErrExists) {
+	second := must(mapper.New[tenure](client, table, mapper.ExpiryMargin(time.Second)))(t)
+	must(second.Save(ctx, second.New(tenure{ID: "2", Owner: "a", Ends: time.Now()})))(t)
+	if _, err := second.Save(ctx, second.New(tenure{ID: "2", Owner: "b"})); !errors.Is(err, mapper.ErrExists) {
 		t.Error(err)
 	}
 	second.SetNow(func() time.Time { return time.Now().Add(2 * time.Second) })
-	must(second.Save(ctx, second.New(lease{ID: "2", Owner: "b"})))(t)
-	if _, err := mapper.New[lease](client, table, mapper.ExpiryMargin(-1)); err == nil {
+	must(second.Save(ctx, second.New(tenure{ID: "2", Owner: "b"})))(t)
+	if _, err := mapper.New[tenure](client, table, mapper.ExpiryMargin(-1)); err == nil {
 		t.Error("a negative margin")
 	}
 }
