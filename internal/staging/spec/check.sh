@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Checks Staging.tla, Migration.tla, Rollback.tla and Large.tla with TLC:
+# Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla and Large.tla with TLC:
 #
 #	check.sh all       what .ci/run checks: the next one, migration and large, with one thread each, as many at a time as WORKERS
 #	check.sh           staged writes: two actors with at most one fault, and that each clause is needed
+#	check.sh carry     moves that carry what others add, and that each clause is needed
 #	check.sh three     three actors
 #	check.sh migration a monolith becomes a collection: two actors without faults, and that each clause is needed
 #	check.sh rollback  a rollback of a table while an application inserts and moves entities, and that each clause is needed
@@ -51,6 +52,7 @@ module() {
 	Migration*) echo Migration ;;
 	Large*) echo Large ;;
 	Rollback*) echo Rollback ;;
+	Carry*) echo Carry ;;
 	*) echo Staging ;;
 	esac
 }
@@ -135,6 +137,17 @@ staging() {
 	fails WithoutCompareValues NothingOverwritten
 }
 
+carry() {
+	holds Carry
+	holds CarryMovers
+	fails CarryWithoutCarries Acknowledged
+	fails CarryWithoutCarryChecksRoot Acknowledged
+	fails CarryWithoutCarryNeedsRoom 'Acknowledged|NothingTwice'
+	fails CarryWithoutCarryTakesAsRead 'Acknowledged|NothingTwice'
+	fails CarryWithoutLinkedIncarnations 'NothingForeign|Acknowledged|Carried'
+	fails CarryWithoutAddReadsRootAfter 'Acknowledged|Carried'
+}
+
 migration() {
 	holds Migration
 	holds MigrationSettle
@@ -186,15 +199,18 @@ case ${1:-two} in
 all)
 	side_by_side=yes
 	staging
+	carry
 	migration
 	rollback
 	large
 	;;
 two) staging ;;
+carry) carry ;;
 three)
 	holds Three
 	holds ThreeLeftovers
 	holds AddsThree
+	holds CarryThree
 	holds MigrationThreeDeletes
 	;;
 migration) migration ;;
