@@ -301,8 +301,8 @@ func TestReceiptsNameForeignWrites(t *testing.T) {
 	e := must(mover.Load(ctx, mover.Key("1")))(t)
 	e.Value.ID = "2"
 	r := must(mover.Save(ctx, e, mapper.Move()))(t)
-	if len(r.LeftBehind) != 1 || r.LeftBehind[0].Sort != "ENTRY#0002" {
-		t.Errorf("left behind: %v", r.LeftBehind)
+	if len(r.LeftBehind) != 0 || len(r.Carried) != 1 || r.Carried[0].Sort != "ENTRY#0002" {
+		t.Errorf("left behind: %v, carried: %v", r.LeftBehind, r.Carried)
 	}
 
 	deleter := newAccounts(t, table, atRequest("UpdateItem", 1, func() {

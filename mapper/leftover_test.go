@@ -81,7 +81,7 @@ func TestUnwatchedCrashedInsert(t *testing.T) {
 
 // A move by a key field which leaves the root in place reports the items that another writer added
 // under the old key during the move.
-func TestMoveLeftBehind(t *testing.T) {
+func TestMoveOfElementsCarriesAdditions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[regional](t, "PK:S", "SK:S")
@@ -92,8 +92,11 @@ func TestMoveLeftBehind(t *testing.T) {
 	must(m.Save(ctx, b))(t) // acknowledged
 	e.Value.Region = "us"
 	r := must(m.Save(ctx, e, mapper.Move()))(t)
-	if len(r.LeftBehind) != 1 || r.LeftBehind[0].Sort != "STOCK#eu#b" {
-		t.Errorf("left behind: %v", r.LeftBehind)
+	if len(r.LeftBehind) != 0 || len(r.Carried) != 1 || r.Carried[0].Sort != "STOCK#us#b" {
+		t.Errorf("left behind: %v, carried: %v", r.LeftBehind, r.Carried)
+	}
+	if got := must(m.Load(ctx, m.Key("1")))(t).Value.Stock; len(got) != 2 || got[1] != (stock{"b", 2}) {
+		t.Errorf("%+v", got)
 	}
 }
 

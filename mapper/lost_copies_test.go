@@ -913,8 +913,8 @@ func TestWrittenItemIsNoOpenTry(t *testing.T) {
 	}
 }
 
-// A move whose answer was lost reports the items that were left behind, in the save that finds out that it was applied.
-func TestMoveWithoutAnswerReportsLeftBehind(t *testing.T) {
+// A move whose answer was lost carries additions in the save that finds out that it was applied.
+func TestMoveWithoutAnswerCarriesAdditions(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	for _, lost := range []bool{false, true} {
@@ -947,8 +947,11 @@ func TestMoveWithoutAnswerReportsLeftBehind(t *testing.T) {
 			}
 			r, err = m.Save(ctx, e, mapper.Move())
 		}
-		if err != nil || len(r.LeftBehind) != 1 {
-			t.Errorf("lost %v: left behind %v: %v", lost, r.LeftBehind, err)
+		if err != nil || len(r.LeftBehind) != 0 || len(r.Carried) != 1 {
+			t.Errorf("lost %v: left behind %v, carried %v: %v", lost, r.LeftBehind, r.Carried, err)
+		}
+		if got := loadBoard(t, clean, "2").Rows; len(got) != 1 || got[0].Text != "late" {
+			t.Errorf("lost %v: %+v", lost, got)
 		}
 	}
 }
@@ -981,13 +984,16 @@ func lostMove(t *testing.T, late bool) (clean *mapper.Mapper[board], m *mapper.M
 	return clean, m, e
 }
 
-// A second move reports the items that were left behind by the first.
-func TestSecondMoveReportsLeftBehindOfFirst(t *testing.T) {
+// A second move carries additions to the key before the first.
+func TestSecondMoveCarriesAdditionsToFirst(t *testing.T) {
 	t.Parallel()
-	_, m, e := lostMove(t, true)
+	clean, m, e := lostMove(t, true)
 	e.Value.ID = "3"
-	if r, err := m.Save(context.Background(), e, mapper.Move()); err != nil || len(r.LeftBehind) != 1 {
-		t.Errorf("left behind %v: %v", r.LeftBehind, err)
+	if r, err := m.Save(context.Background(), e, mapper.Move()); err != nil || len(r.LeftBehind) != 0 || len(r.Carried) != 1 {
+		t.Errorf("left behind %v, carried %v: %v", r.LeftBehind, r.Carried, err)
+	}
+	if got := loadBoard(t, clean, "3").Rows; len(got) != 1 || got[0].Text != "late" {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 )
 
 type tenure struct {
-	_     struct{}    `ddb:"table=leases,ttl=ends"`
-	ID    string      `ddb:"pk=LEASE#{ID}"`
-	Owner string      `ddb:"sk=HEAD"`
-	Ends  time.Time   `ddb:"sk=HEAD,ttl"`
+	_     struct{}     `ddb:"table=leases,ttl=ends"`
+	ID    string       `ddb:"pk=LEASE#{ID}"`
+	Owner string       `ddb:"sk=HEAD"`
+	Ends  time.Time    `ddb:"sk=HEAD,ttl"`
 	Notes []tenureNote `ddb:"sk=NOTE#{N:02}"`
 }
 

@@ -137,8 +137,13 @@ func Staged() WriteOption { return writeFunc(func(o *operation.Options) { o.Stag
 func ExactlyOnce() WriteOption { return writeFunc(func(o *operation.Options) { o.ExactlyOnce = true }) }
 
 // Move allows changes of key fields: one transaction puts the items under their new keys and deletes
-// the old ones. The whole entity must be loaded and fit a transaction. Afterwards a strong query of the
-// old key, one for each table, finds the items for the receipt's LeftBehind.
+// the old ones. The whole entity must be loaded and fit a transaction.
+//
+// Afterwards a strong query of the old key, one for each table, finds items that other writers added between the load and the
+// transaction. Each is carried to the new key in a transaction that requires the root item: twice W of the item at both keys, and
+// twice W of the root item. The receipt lists them in Carried. If one cannot be carried, the entity has moved, the error is a
+// *PartialError, and LeftBehind lists the item. Another Save of the entity tries again. While the number of shards
+// changes, a save with Move of an entity that is on its shard finishes a move that a program began and did not end.
 func Move() WriteOption { return writeFunc(func(o *operation.Options) { o.Move = true }) }
 
 // CheckLoaded also requires that the loaded items that do not change are unchanged, at two WCU for each

@@ -258,9 +258,11 @@ type Receipt struct {
 	// by the size of the stored item, and does not report them in Consumed.
 	Refused  cost.Units `json:"refused,omitzero"`
 	Consumed Consumed   `json:"consumed"`
-	// LeftBehind lists items that a save with Move found at the old key: added by others in the
-	// meantime, or leftover before. They belong to no entity.
+	// LeftBehind lists items that stay at the old key after a save with Move: leftover before, or added by others in the
+	// meantime and not carried, which is a *PartialError. They belong to no entity.
 	LeftBehind []Key `json:"leftBehind,omitempty"`
+	// Carried lists the new keys of items that others added at the old key before the entity moved, and that Move carried.
+	Carried []Key `json:"carried,omitempty"`
 	// AlsoDeleted lists items that another writer wrote while a staged delete ran, after the delete had
 	// read them. They were deleted too. (Of items without a version only new ones are listed. Items
 	// that are added after the second read stay, hidden.)
@@ -303,6 +305,9 @@ func (r *Receipt) String() string {
 		p.objects(&b)
 	} else {
 		p.details(&b)
+	}
+	if n := len(r.Carried); n > 0 {
+		fmt.Fprintf(&b, "; %s of other writers carried to the new key: %s", count(n, "item"), joinKeys(r.Carried))
 	}
 	if n := len(r.LeftBehind); n > 0 {
 		fmt.Fprintf(&b, "; %s at the old key: %s", count(n, "item"), joinKeys(r.LeftBehind))

@@ -52,7 +52,7 @@ func (t *tally) receipt() *Receipt {
 	return &Receipt{
 		Refused:    t.Refused,
 		Consumed:   Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
-		LeftBehind: keysOf(t.LeftBehind), AlsoDeleted: keysOf(t.AlsoDeleted), Skipped: t.skipped, tally: t,
+		LeftBehind: keysOf(t.LeftBehind), Carried: keysOf(t.Carried), AlsoDeleted: keysOf(t.AlsoDeleted), Skipped: t.skipped, tally: t,
 	}
 }
 

@@ -370,6 +370,10 @@ func (d *differ) incarnate(ch *Change) {
 	if d.incarnation == nil && d.s.Fresh {
 		d.incarnation, _ = d.s.Incarnation() // if it is known
 	}
+	if d.incarnation == nil && d.RootMoves {
+		was, _ := d.s.Incarnation()
+		d.incarnation = item.MovedIncarnation(was)
+	}
 	if d.incarnation == nil && fresh {
 		d.incarnation = item.NewToken()
 	} else if d.incarnation == nil {

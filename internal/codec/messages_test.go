@@ -13,7 +13,9 @@ import (
 
 type panicking struct{ A int }
 
-func (panicking) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) { panic(errors.New("secret")) }
+func (panicking) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	panic(errors.New("secret"))
+}
 
 // An error of a stored value says its type, the Go type, and why they do not fit. A panic of a method names the type.
 func TestMessagesOfValues(t *testing.T) {

@@ -114,7 +114,9 @@ func (h Header) Expired(now time.Time) bool {
 }
 
 // Replaceable reports whether an insert may replace an item because its time to live is over by every writer's clock.
-func (r Reserved) Replaceable(a Attributes, now time.Time) bool { return r.Expired(a, now.Add(-r.Margin)) }
+func (r Reserved) Replaceable(a Attributes, now time.Time) bool {
+	return r.Expired(a, now.Add(-r.Margin))
+}
 
 // TokenSize is the size of a version token in bytes. Tokens are random: 2^64 of them,
 // compared with the one that was read only.

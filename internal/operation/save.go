@@ -3,7 +3,6 @@ package operation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/itemize/itemize/internal/change"
@@ -196,7 +195,7 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 	if p.diff.Moves && len(p.diff.Changes) > 0 {
 		p.entity.moved = append(p.entity.moved, p.diff)
 	}
-	if err := p.findLeftBehind(ctx, t); err != nil {
+	if err := p.carry(ctx, t); err != nil {
 		return err
 	}
 	change.SettleAll(p.entity.Snapshot, p.value)
@@ -204,34 +203,6 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 		p.env.Remember(p.entity.Snapshot)
 	}
 	p.end()
-	return nil
-}
-
-// findLeftBehind records the items that another writer added under the old key of an entity while it
-// moved, in this save or in an earlier one whose answer was lost.
-func (p *save) findLeftBehind(ctx context.Context, t *Tally) error {
-	m := p.env.Model
-	for ; len(p.entity.moved) > 0; p.entity.moved = p.entity.moved[1:] {
-		d := p.entity.moved[0]
-		e, err := search.EntityOf(m, selection.Entity(m.Schema, m.Identity(d.Old)))
-		var found []item.Image
-		if err == nil {
-			found, err = p.env.Protocol.Remains(ctx, e, &t.Tally)
-		}
-		if err != nil {
-			return &Partial{
-				Label: m.Label(), Written: places(change.Requests(p.diff.Changes)),
-				Err: fmt.Errorf("the entity has moved, but reading items of other writers under its old key "+
-					"failed: %w",
-					err),
-			}
-		}
-		for i := range found {
-			if d.LeftBehind(m, found, i) {
-				t.LeftBehind = append(t.LeftBehind, found[i].Place)
-			}
-		}
-	}
 	return nil
 }
 

@@ -1125,7 +1125,23 @@ func (c *cast[T]) mover(name, to string, options ...mapper.WriteOption) explore.
 			moved := &explore.Entity{Origin: was.Origin, Items: was.Items}
 			w.Entities[to] = moved
 			delete(w.Entities, c.id)
-			c.leave(w, now, was)
+			for item, v := range now.Items {
+				switch {
+				case was.Items[item] != "":
+				case isBlind(item, v):
+					w.Loosen(c.id, item, v)
+				default:
+					w.LeaveBehind(name, c.id, item, v)
+				}
+			}
+			return true
+		}, Then: func(w *explore.World) bool {
+			if now := w.At(c.id); now != nil && now.Origin == was.Origin {
+				return false // it has not moved
+			}
+			if moved := w.At(to); moved != nil && moved.Origin == was.Origin {
+				w.Carry(name, c.id, to)
+			}
 			return true
 		}}
 		_ = c.do(n, o, func() error {

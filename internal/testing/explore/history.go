@@ -28,6 +28,8 @@ type World struct {
 	Going map[string][]Going
 	// Joins are the entities that actors have added to: their origins by the actors.
 	Joins map[string]string
+	// Behind are items that an actor's move of their entity has left behind, by the actor.
+	Behind map[string]map[string]string
 	// op is the operation in progress.
 	op *Op
 }
@@ -58,7 +60,7 @@ func (e *Entity) With(item, value string) *Entity {
 func (w *World) clone() *World {
 	return &World{
 		maps.Clone(w.Entities), maps.Clone(w.Loose), maps.Clone(w.Left), maps.Clone(w.Going),
-		maps.Clone(w.Joins), w.op,
+		maps.Clone(w.Joins), maps.Clone(w.Behind), w.op,
 	}
 }
 
@@ -94,6 +96,31 @@ func (w *World) Loosen(key, item, value string) {
 // Leave notes an item that only a read without the root may see.
 func (w *World) Leave(key, item, value string) {
 	w.Left[key] = append(slices.Clone(w.Left[key]), item+"="+value)
+}
+
+// LeaveBehind notes an item that an actor's move of its entity has left behind, and Carry moves those of the actor to
+// the entity of another key, where that has none.
+func (w *World) LeaveBehind(actor, key, item, value string) {
+	w.Leave(key, item, value)
+	all := maps.Clone(w.Behind[actor])
+	if all == nil {
+		all = map[string]string{}
+	}
+	all[item] = value
+	if w.Behind == nil {
+		w.Behind = map[string]map[string]string{}
+	}
+	w.Behind[actor] = all
+}
+
+// Carry is described at LeaveBehind.
+func (w *World) Carry(actor, from, to string) {
+	for item, value := range w.Behind[actor] {
+		if e := w.At(to); e.Items[item] == "" {
+			w.Entities[to] = e.With(item, value)
+			w.Left[from] = slices.DeleteFunc(slices.Clone(w.Left[from]), func(s string) bool { return s == item+"="+value })
+		}
+	}
 }
 
 // Replace notes that an item is put, in place of whatever was left over there.
@@ -165,6 +192,8 @@ type Op struct {
 	// Apply does to the world what the operation does. past are the worlds since it began.
 	// It reports false where the operation cannot have been done in this world.
 	Apply func(w *World, past []*World) bool
+	// Then is what it does after Apply, in another step; nil for nothing.
+	Then func(w *World) bool
 	// Echo is the effect that it may have once more later, nil for none.
 	Echo func(w *World)
 	// See returns the fault of a read, "" for none. seen are the worlds during the read, and before are
@@ -212,6 +241,11 @@ func (h *History) Explain() error {
 	for _, o := range h.Ops {
 		if o.Apply != nil && o.Result != Refused {
 			x.writes = append(x.writes, o)
+		}
+		if o.Then != nil && o.Result != Refused {
+			then := &Op{Actor: o.Actor, What: o.What + " then", Start: o.Start, End: o.End, Result: o.Result}
+			then.Apply = func(w *World, _ []*World) bool { return o.Then(w) }
+			x.writes = append(x.writes, then)
 		}
 		if o.See != nil {
 			x.reads = append(x.reads, o)

@@ -1,0 +1,180 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// What another writer added to an entity after it was loaded, and before it moved, is under the old key. It was acknowledged, so
+// that the move carries it to the new key. internal/staging/spec/Carry.tla specifies this.
+
+// carryTries is how often a move reads the old key while other writers change what it finds.
+const carryTries = 8
+
+// carry carries the items of the entity that are under keys which it has moved away from, in this save, in an earlier one whose
+// answer was lost, or in a move that another program did not finish. It records those that stay.
+func (p *save) carry(ctx context.Context, t *Tally) error {
+	again := p.options.Move && !p.diff.Moves && p.env.Model.IsResharding()
+	if len(p.entity.moved) == 0 && !again {
+		return nil
+	}
+	keyFields, err := p.keyFields()
+	if err != nil {
+		return err
+	}
+	for ; len(p.entity.moved) > 0; p.entity.moved = p.entity.moved[1:] {
+		d := p.entity.moved[0]
+		at := p.env.Model.Identity(d.Old)
+		ours := func(found []item.Image, i int, live types.AttributeValue) bool { return p.carries(d, found, i, live) }
+		left := func(found []item.Image, i int) bool { return d.LeftBehind(p.env.Model, found, i) }
+		if err := p.carryFrom(ctx, &oldKey{at, left, ours}, keyFields, t); err != nil {
+			return err
+		}
+	}
+	if !again {
+		return nil
+	}
+	own := p.env.Model.Identity(keyFields)
+	shards, err := p.env.Model.Schema.ShardsOf(own[:len(own)-1])
+	if err != nil {
+		return p.env.fault(err)
+	}
+	before := func(found []item.Image, i int, live types.AttributeValue) bool {
+		return item.MovedFrom(live, found[i].Header.Incarnation)
+	}
+	for _, shard := range shards {
+		at := append(slices.Clone(own[:len(own)-1]), shard)
+		live, _ := p.entity.Incarnation()
+		left := func(found []item.Image, i int) bool { return before(found, i, live) }
+		if err := p.carryFrom(ctx, &oldKey{at, left, before}, keyFields, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keyFields returns the values of the key fields of the entity where it is now.
+func (p *save) keyFields() ([]key.Value, error) {
+	if all := p.diff.Keys.KeyFields; all != nil {
+		return all, nil
+	}
+	if p.entity.KeyFields != nil {
+		return p.entity.KeyFields, nil
+	}
+	all, err := p.env.Model.KeyFields(p.entity.Old)
+	if err == nil {
+		err = p.entity.KeepShard(all, false)
+	}
+	return all, err
+}
+
+// carries reports whether an item under the old key is of the entity that has moved.
+func (p *save) carries(d *change.Diff, found []item.Image, i int, live types.AttributeValue) bool {
+	own := found[i].Header.Incarnation
+	switch {
+	case !d.RootMoves:
+		return own == nil || attr.Same(own, live)
+	case own != nil:
+		return item.MovedFrom(live, own)
+	}
+	// An item without an incarnation belongs to any entity with its key.
+	return !slices.ContainsFunc(found, func(f item.Image) bool {
+		return f.Kind != nil && p.env.Model.IsRoot(f.Kind) && f.Header.Live()
+	})
+}
+
+// oldKey is a key that the entity had. left reports whether an item that was found there is of no entity, and ours whether it is
+// of this one, whose incarnation is live.
+type oldKey struct {
+	at   []key.Value
+	left func(found []item.Image, i int) bool
+	ours func(found []item.Image, i int, live types.AttributeValue) bool
+}
+
+// carryFrom carries what is under an old key. keyFields are those of the entity where it is now.
+func (p *save) carryFrom(ctx context.Context, from *oldKey, keyFields []key.Value, t *Tally) error {
+	m := p.env.Model
+	e, err := search.EntityOf(m, selection.Entity(m.Schema, from.at))
+	if err != nil {
+		return p.env.fault(err)
+	}
+	var why error
+	for try := 0; ; try++ {
+		found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
+		if err != nil {
+			return p.hasMoved(nil, fmt.Errorf("reading items of other writers under its old key failed: %w", err))
+		}
+		live, _ := p.entity.Incarnation()
+		var stay, rest []item.Place
+		carried := 0
+		for i := range found {
+			f := &found[i]
+			if !from.left(found, i) {
+				continue
+			}
+			if m.IsRoot(f.Kind) || f.Expired || !from.ours(found, i, live) {
+				stay = append(stay, f.Place)
+				continue
+			}
+			if err := p.carryItem(ctx, f, keyFields, live, t); err != nil {
+				why, rest = err, append(rest, f.Place)
+				continue
+			}
+			carried++
+		}
+		if len(rest) > 0 && try < carryTries && (carried > 0 || errors.Is(why, errCarryChanged)) {
+			continue
+		}
+		if t.LeftBehind = append(t.LeftBehind, append(stay, rest...)...); len(rest) > 0 {
+			return p.hasMoved(rest, fmt.Errorf("other writers added items under its old key, which could not be carried to the "+
+				"new one: save it again, or add them by hand: %w", why))
+		}
+		return nil
+	}
+}
+
+// hasMoved is the error of a move whose transaction was applied, and that is not finished.
+func (p *save) hasMoved(rest []item.Place, err error) error {
+	return &Partial{
+		Label: p.env.Model.Label(), Written: places(change.Requests(p.diff.Changes)), Rest: rest,
+		Err: fmt.Errorf("the entity has moved, but %w", err),
+	}
+}
+
+// errCarryChanged says that the item or the root item was written since it was read.
+var errCarryChanged = errors.New("an item of the transaction that carries it was changed by another writer, or exists")
+
+// carryItem carries one item, in a transaction that requires the root item of the entity.
+func (p *save) carryItem(ctx context.Context, f *item.Image, keyFields []key.Value, live types.AttributeValue,
+	t *Tally,
+) error {
+	c, err := change.NewCarry(p.env.Model, f, keyFields, live)
+	if err != nil {
+		return p.env.fault(err)
+	}
+	plan, err := write.Arrange(c.Writes, c.Checks, write.Choice{})
+	if err != nil {
+		return err
+	}
+	o := p.env.Sender.Send(ctx, &plan.Steps[0], &t.Tally)
+	switch o.State {
+	case write.Written:
+		t.Carried = append(t.Carried, c.Writes[0].Place)
+		return nil
+	case write.Rejected:
+		return errCarryChanged
+	}
+	return o.Err
+}
