@@ -390,6 +390,9 @@ func (d *differ) incarnate(ch *Change) {
 	if fresh && ch.Root {
 		ch.Incarnation, ch.PinsEntity = d.incarnation, true
 	}
+	if d.RootMoves && ch.Root { // another move of the entity has the same: it does not show whose the item is
+		ch.Incarnation, ch.OfEntity = nil, d.incarnation
+	}
 }
 
 // copied returns the stored value of an attribute of an item that moves, nil for one that is not stored. ok is false for an

@@ -1,0 +1,60 @@
+package models
+
+import (
+	"math/rand/v2"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+)
+
+// Foreign returns a value as another program may have stored it: with more digits, more entries, NULL instead of nothing, other
+// types that decode to the same Go type, and longer lists.
+func Foreign(r *rand.Rand, v types.AttributeValue) types.AttributeValue {
+	if r.IntN(12) == 0 {
+		return &types.AttributeValueMemberNULL{Value: true}
+	}
+	switch v := v.(type) {
+	case *types.AttributeValueMemberN:
+		switch r.IntN(6) {
+		case 0:
+			return &types.AttributeValueMemberN{Value: "9007199254740993"}
+		case 1:
+			return &types.AttributeValueMemberN{Value: "0.1234567890123456789012345"}
+		}
+	case *types.AttributeValueMemberS:
+		if r.IntN(6) == 0 {
+			return &types.AttributeValueMemberN{Value: "5"}
+		}
+	case *types.AttributeValueMemberNS:
+		set := &types.AttributeValueMemberNS{Value: append([]string(nil), v.Value...)}
+		for _, n := range []string{"9007199254740993", "123456789012345678.25"} {
+			if r.IntN(3) == 0 && !strings.Contains(strings.Join(set.Value, " "), n) {
+				set.Value = append(set.Value, n)
+			}
+		}
+		return set
+	case *types.AttributeValueMemberL:
+		l := &types.AttributeValueMemberL{}
+		for _, e := range v.Value {
+			l.Value = append(l.Value, Foreign(r, e))
+		}
+		if r.IntN(6) == 0 && len(l.Value) > 0 {
+			l.Value = append(l.Value, attr.Copy(l.Value[0]))
+		}
+		return l
+	case *types.AttributeValueMemberM:
+		m := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
+		for k, e := range v.Value {
+			if r.IntN(10) > 0 {
+				m.Value[k] = Foreign(r, e)
+			}
+		}
+		if r.IntN(3) == 0 {
+			m.Value["unknown"] = &types.AttributeValueMemberN{Value: "123456789012345678901234567890"}
+		}
+		return m
+	}
+	return attr.Copy(v)
+}
