@@ -35,7 +35,7 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 		v = nil // it never expires
 	}
 	if err == nil {
-		err = keyAttribute(m, it, rec, i, v)
+		err = readable(m, it, rec, i, v)
 	}
 	if err != nil {
 		return nil, m.ValueErrorf(fieldOf(it, i), "attribute %q: %w", it.Attributes[i].Name, err)

@@ -75,11 +75,11 @@ func keyText(m *model.Model, ch *Change, src schema.Source, i int, keyFields []k
 	return nil
 }
 
-// keyAttribute returns an error if an attribute holds a field that a key names, and its value, decoded, would be another one in
-// the key.
-func keyAttribute(m *model.Model, it *schema.Item, rec any, i int, v types.AttributeValue) error {
+// readable returns an error if an attribute could not be decoded, or if it holds a field that a key names, and its value, decoded,
+// would be another one in the key.
+func readable(m *model.Model, it *schema.Item, rec any, i int, v types.AttributeValue) error {
 	a := it.Attributes[i]
-	if len(a.InKeys) == 0 || rec == nil {
+	if !a.Own || a.Large != nil || rec == nil {
 		return nil
 	}
 	decoded := m.Codec.New()

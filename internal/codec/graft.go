@@ -27,7 +27,7 @@ func (f *Form) Graft(stored, now types.AttributeValue, o Options) (types.Attribu
 	}
 	switch {
 	case f.Pointer != nil:
-		if _, null := now.(*types.AttributeValueMemberNULL); null {
+		if isNull(now) || isNull(stored) { // one of them is a nil pointer, and the other is not
 			return now, nil
 		}
 		return f.Pointer.Elem.Graft(stored, now, o^pointee)
@@ -41,6 +41,11 @@ func (f *Form) Graft(stored, now types.AttributeValue, o Options) (types.Attribu
 		return f.graftDynamic(stored, now)
 	}
 	return f.graftWhole(stored, now, o), nil
+}
+
+func isNull(v types.AttributeValue) bool {
+	_, null := v.(*types.AttributeValueMemberNULL)
+	return null
 }
 
 // graftWhole is Graft of a value without parts.

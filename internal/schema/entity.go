@@ -226,6 +226,8 @@ type Attribute struct {
 	Straight bool
 	// Distinct reports that different values always have different encodings.
 	Distinct bool
+	// Own reports that values encode or decode themselves, or that some in them do: what is encoded may not be decodable.
+	Own bool
 	// InKeys are the placeholders that name the field, of one whose type encodes itself: its attribute may have another
 	// value than its key.
 	InKeys []Placeholder

@@ -210,6 +210,7 @@ func (e *Entity) finish() {
 			it.Opaque = it.Opaque || a.Opaque
 			a.Distinct = a.Value.Type.distinct()
 			a.Straight = a.Large == nil && !a.Value.Type.Lazy && len(a.Was) == 0
+			a.Own = a.Value.Type.own(map[*Type]bool{})
 			a.inKeys(it, e)
 		}
 		it.TextInKeys = e.PK.hasText() || it.Key.hasText()

@@ -203,6 +203,18 @@ func (t *Type) contains(seen map[*Type]bool) bool {
 	return false
 }
 
+// own reports whether values of the type, or some in them, encode or decode themselves.
+func (t *Type) own(seen map[*Type]bool) bool {
+	if t == nil || seen[t] || t.Time || t.Lazy {
+		return false
+	}
+	seen[t] = true
+	if t.Marshals || t.Unmarshals || t.Key.own(seen) || t.Elem.own(seen) || t.Key != nil && t.Key.MarshalsText {
+		return true
+	}
+	return slices.ContainsFunc(t.Fields, func(f *Field) bool { return !f.ignored() && f.Type.own(seen) })
+}
+
 // reaches reports whether the type is to, or its stored form includes to.
 func (t *Type) reaches(to *Type, seen map[*Type]bool) bool {
 	switch {

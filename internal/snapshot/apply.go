@@ -279,8 +279,8 @@ func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 	}
 	for _, a := range e.Set {
 		r.set(s.Model.Reserved, e.Item, a)
-		if _, was := inexact[a.Index]; was && a.Index >= 0 {
-			r.keepInexact(a.Index, a.Value) // parts of it may be as they were stored
+		if _, was := inexact[a.Index]; was && a.Index >= 0 && a.Value != nil {
+			s.stillInexact(r, e, a)
 		}
 	}
 	for i, v := range e.Plain {
@@ -292,6 +292,17 @@ func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 	}
 	r.Size = e.Size
 	return r
+}
+
+// stillInexact notes a value that was inexact: parts of it may be as they were stored.
+func (s *Snapshot) stillInexact(r *Stored, e *Effect, a item.Assignment) {
+	r.keepInexact(a.Index, a.Value)
+	if !e.Item.Attributes[a.Index].Opaque || e.Record == nil {
+		return
+	}
+	if own, err := s.Model.Codec.Record(e.Item.Index).Encode(e.Record, a.Index); err == nil {
+		r.setOpaque(a.Index, own) // with which later values are compared
+	}
 }
 
 // rawAfter returns the whole item that an effect makes of one.

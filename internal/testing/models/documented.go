@@ -41,9 +41,13 @@ func (y YesNo) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 
 // UnmarshalDynamoDBAttributeValue reads a bool.
 func (y *YesNo) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
-	*y = "no"
-	if b, ok := v.(*types.AttributeValueMemberBOOL); ok && b.Value {
+	switch b, ok := v.(*types.AttributeValueMemberBOOL); {
+	case !ok:
+		*y = ""
+	case b.Value:
 		*y = "yes"
+	default:
+		*y = "no"
 	}
 	return nil
 }
@@ -253,7 +257,7 @@ func Draw(r *rand.Rand, v reflect.Value, depth int) {
 	case reflect.Float32:
 		v.SetFloat(float64(float32([]float64{0, -0.1, 1e30, 1.0 / 3, r.NormFloat64()}[r.IntN(5)])))
 	case reflect.Float64:
-		v.SetFloat([]float64{0, math.Copysign(0, -1), 0.1, 1e100, 1e-100, 1 << 53, 1.0 / 3, r.NormFloat64(), math.NaN()}[r.IntN(9)])
+		v.SetFloat([]float64{0, math.Copysign(0, -1), 0.1, 1e100, 1e-100, 1 << 53, 1.0 / 3, r.NormFloat64(), 1e17}[r.IntN(9)])
 	case reflect.String:
 		v.SetString(drawText(r))
 	case reflect.Slice:
@@ -297,8 +301,8 @@ var zones = []*time.Location{
 
 // DrawTime returns a time of any year and zone.
 func DrawTime(r *rand.Rand) time.Time {
-	year := []int{1, 0, 1960, 1971, 2024, 2262, 9999, 10000, -1}[min(r.IntN(14), 8)]
-	if r.IntN(2) == 0 {
+	year := []int{1, 0, 1960, 1971, 2024, 2262, 9999, 10000, -1}[r.IntN(9)]
+	if r.IntN(8) > 0 {
 		year = 1970 + r.IntN(300)
 	}
 	return time.Date(year, time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), r.IntN(60), r.IntN(60), r.IntN(3)*123456789,
@@ -347,8 +351,8 @@ func drawNumber(r *rand.Rand, fraction bool) string {
 
 // drawText returns a text, sometimes with a size around a limit.
 func drawText(r *rand.Rand) string {
-	switch r.IntN(12) {
-	case 0:
+	switch r.IntN(40) {
+	case 0, 2, 3:
 		return strings.Repeat("x", []int{1, 1023, 1024, 1025, 2048, 4095, 4096, 4097}[r.IntN(8)])
 	case 1:
 		return "\xff"
@@ -365,16 +369,16 @@ func drawAny(r *rand.Rand, depth int) any {
 	if depth > 5 {
 		return "deep"
 	}
-	switch r.IntN(12) {
-	case 0:
+	switch r.IntN(40) {
+	case 0, 4, 5:
 		return nil
-	case 1:
+	case 1, 6, 7, 8:
 		m := map[string]any{}
 		for range r.IntN(4) {
 			m[fmt.Sprint("k", r.IntN(9))] = drawAny(r, depth+1)
 		}
 		return m
-	case 2:
+	case 2, 9, 10:
 		l := make([]any, r.IntN(4))
 		for i := range l {
 			l[i] = drawAny(r, depth+1)

@@ -1,0 +1,566 @@
+package mapper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/models"
+)
+
+// lawsOn are the laws of values for one random model.
+type lawsOn struct {
+	*fixture
+	r      *rand.Rand
+	client *dynamodb.Client
+	table  string
+	typ    reflect.Type
+	id     int
+	counts map[string]int
+}
+
+// drawn returns a new value of the model with a key of its own.
+func (l *lawsOn) drawn() any {
+	v := reflect.New(l.typ)
+	for i := range l.typ.NumField() {
+		if f := v.Elem().Field(i); f.CanSet() {
+			models.Draw(l.r, f, 0)
+		}
+	}
+	l.id++
+	v.Elem().FieldByName("ID").SetString(fmt.Sprint("id", l.id))
+	return v.Interface()
+}
+
+// stored returns the items of an entity by their sort keys.
+func (l *lawsOn) stored(v any) map[string]map[string]types.AttributeValue {
+	l.Helper()
+	keyFields, err := l.KeyFields(v)
+	if err != nil {
+		l.Fatal(err)
+	}
+	at, err := l.Schema.Partition(keyFields)
+	if err != nil {
+		l.Fatal(err)
+	}
+	out, err := l.client.Query(context.Background(), &dynamodb.QueryInput{
+		TableName: &l.table, KeyConditionExpression: ptr("PK = :p"), ConsistentRead: ptr(true),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":p": attr.ValueOf(at.PK)},
+	})
+	if err != nil {
+		l.Fatal(err)
+	}
+	items := map[string]map[string]types.AttributeValue{}
+	for _, it := range out.Items {
+		items[it["SK"].(*types.AttributeValueMemberS).Value] = it
+	}
+	return items
+}
+
+func ptr[V any](v V) *V { return &v }
+
+// encoded returns the encodings of all attributes of a value: those of fixed items by their names, those of elements by their keys.
+func (l *lawsOn) encoded(v any) (map[string]types.AttributeValue, error) {
+	all := map[string]types.AttributeValue{}
+	var failed error
+	for _, it := range l.Schema.Items {
+		record := l.Codec.Record(it.Index)
+		put := func(prefix string, rec any) {
+			for i, a := range it.Attributes {
+				av, err := record.Encode(rec, i)
+				if err == nil && av != nil && holds(a.Value.Type, schema.Interface) { // which gives a float64 for each number
+					av, err = recode(record, l.blank(it), i, av)
+				}
+				if failed == nil {
+					failed = err
+				}
+				if av != nil {
+					all[prefix+a.Name] = av
+				}
+			}
+		}
+		if !it.Element() {
+			put("", v)
+			continue
+		}
+		field := reflect.ValueOf(v).Elem().FieldByName("List")
+		for i := range field.Len() {
+			rec := field.Index(i).Addr().Interface()
+			var key strings.Builder
+			for n := range it.Key.Sources {
+				value, err := record.Key(rec, n)
+				if err != nil {
+					failed = err
+				}
+				text, _ := it.Key.Format(n).Append(nil, value, '#')
+				key.Write(text)
+			}
+			put("L#"+key.String()+"#", rec)
+		}
+	}
+	return all, failed
+}
+
+// blank returns an empty record of an item.
+func (l *lawsOn) blank(it *schema.Item) any {
+	if it.Element() {
+		return l.Codec.Elements(it.Index).NewElement()
+	}
+	return l.Codec.New()
+}
+
+// recode decodes an attribute and encodes it again.
+func recode(record codec.Record, rec any, i int, av types.AttributeValue) (types.AttributeValue, error) {
+	if attr.Check(av) != nil {
+		return av, nil // it is not stored
+	}
+	if err := record.Decode(rec, i, av); err != nil {
+		return nil, err
+	}
+	return record.Encode(rec, i)
+}
+
+// holds reports whether a type is of a kind, or has one in it.
+func holds(t *schema.Type, kind schema.Kind) bool {
+	var in func(t *schema.Type, seen map[*schema.Type]bool) bool
+	in = func(t *schema.Type, seen map[*schema.Type]bool) bool {
+		if t == nil || seen[t] {
+			return false
+		}
+		seen[t] = true
+		return t.Kind == kind || in(t.Elem, seen) || in(t.Key, seen) ||
+			slices.ContainsFunc(t.Fields, func(f *schema.Field) bool { return in(f.Type, seen) })
+	}
+	return in(t, map[*schema.Type]bool{})
+}
+
+// lossy reports whether values of a stored form differ from those that were stored: sets have no order, and seconds no fraction.
+func lossy(w schema.Wire) bool {
+	if w.Format == "unixtime" || w.Type == "any" || w.Type == "own" || w.Type == "SS" || w.Type == "NS" || w.Type == "BS" {
+		return true
+	}
+	return w.Of != nil && lossy(*w.Of) || slices.ContainsFunc(w.Fields, func(f schema.WireField) bool { return lossy(f.Wire) })
+}
+
+// sameValues fails the test unless the fields of two values are equal: times as instants, numbers by their digits, and
+// what is empty like what is nil.
+func (l *lawsOn) sameValues(a, b any) {
+	l.Helper()
+	options := append(cmp.Options{
+		cmp.Comparer(func(x, y attributevalue.Number) bool { return attr.Canonical(string(x)) == attr.Canonical(string(y)) }),
+		cmp.Comparer(func(x, y json.Number) bool { return attr.Canonical(string(x)) == attr.Canonical(string(y)) }),
+		cmp.Comparer(func(x, y big.Int) bool { return x.Cmp(&y) == 0 }),
+		cmp.Comparer(func(x, y big.Float) bool { return codec.BigText(&x) == codec.BigText(&y) }),
+	}, models.Options...)
+	for _, it := range l.Schema.Items {
+		if it.Element() {
+			continue
+		}
+		for _, at := range it.Attributes {
+			x, y := reflect.ValueOf(a).Elem().FieldByIndex(at.Value.Path), reflect.ValueOf(b).Elem().FieldByIndex(at.Value.Path)
+			empties := at.AV.Has("omitempty") || at.AV.Has("nullempty") || at.AV.Has("omitemptyelem") || at.AV.Has("nullemptyelem")
+			if empties || lossy(at.Value.Type.Wire(at.AV.Options)) || holds(at.Value.Type, schema.Pointer) {
+				continue // what is left out is not loaded
+			}
+			if d := cmp.Diff(x.Interface(), y.Interface(), options); d != "" {
+				l.Errorf("%v: %s (-saved +loaded):\n%s", l.typ, at.Name, d)
+			}
+			l.counts["equal"]++
+		}
+	}
+}
+
+// sameEncodings fails the test unless two values encode alike.
+func (l *lawsOn) sameEncodings(what string, a, b any) {
+	l.Helper()
+	x, errX := l.encoded(a)
+	y, errY := l.encoded(b)
+	if errX != nil || errY != nil {
+		l.Fatalf("%s: %v: %v, %v", what, l.typ, errX, errY)
+	}
+	for name := range x {
+		if y[name] == nil || !attr.Same(x[name], y[name]) {
+			l.Errorf("%s: %v\n%s is %s, and then %s", what, l.typ, name, shown(x[name]), shown(y[name]))
+		}
+	}
+	if len(x) != len(y) {
+		l.Errorf("%s: %v: %d attributes, and then %d", what, l.typ, len(x), len(y))
+	}
+}
+
+func shown(v types.AttributeValue) string {
+	if v == nil {
+		return "nothing"
+	}
+	b, err := attributevalue.MarshalMapJSON(map[string]types.AttributeValue{"v": v})
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// loads is law (a): what was saved with a nil error loads, and is what attributevalue stores.
+func (l *lawsOn) loads(save func(v any) error) {
+	l.Helper()
+	v := l.drawn()
+	if err := save(v); err != nil {
+		l.refused("save", err)
+		return
+	}
+	l.counts["saved"]++
+	got, s, err := l.read(v)
+	if err != nil {
+		l.Fatalf("%v was saved, and cannot be loaded: %v: %v", l.typ, err, l.stored(v))
+	}
+	l.sameEncodings("loaded", v, got)
+	l.sameValues(v, got)
+	if s.Unknown > 0 {
+		l.Errorf("%v: %d of its own items are unknown", l.typ, s.Unknown)
+	}
+	if r, err := l.again(s, got); err != nil || r.Predicted().Requests != 0 {
+		l.Errorf("%v: a save of what was loaded sends %v: %v", l.typ, r, err)
+	}
+	l.parity(v)
+}
+
+// parity compares what is stored with what attributevalue would store of the fields of fixed items.
+func (l *lawsOn) parity(v any) {
+	l.Helper()
+	all := l.stored(v)
+	var own map[string]types.AttributeValue
+	func() {
+		defer func() { _ = recover() }() // attributevalue panics on some types
+		own, _ = attributevalue.MarshalMap(reflect.ValueOf(v).Elem().Interface())
+	}()
+	if own == nil {
+		return
+	}
+	for _, it := range l.Schema.Items {
+		for _, a := range it.Attributes {
+			stored := all[map[bool]string{true: "A", false: "B"}[it.Key != nil && it.Key.Text == "A"]][a.Name]
+			if it.Element() || stored == nil || differs(a.Value.Type, map[*schema.Type]bool{}) {
+				continue
+			}
+			if want := own[a.Name]; want == nil || !attr.Same(want, stored) {
+				l.Errorf("%v: %s is stored as %s, and attributevalue stores %s", l.typ, a.Name, shown(stored), shown(want))
+			}
+			l.counts["as attributevalue"]++
+		}
+	}
+}
+
+// differs reports whether the library stores a type in another form than attributevalue: times in zones with seconds, and big
+// numbers. An interface can hold a time.
+func differs(t *schema.Type, seen map[*schema.Type]bool) bool {
+	if t == nil || seen[t] {
+		return false
+	}
+	seen[t] = true
+	if t.Time || t.Kind == schema.BigInt || t.Kind == schema.BigFloat || t.Kind == schema.Interface {
+		return true
+	}
+	return differs(t.Elem, seen) || slices.ContainsFunc(t.Fields, func(f *schema.Field) bool { return differs(f.Type, seen) })
+}
+
+// refused fails the test if a save was refused by the service, or failed in another way than for a value.
+func (l *lawsOn) refused(what string, err error) {
+	l.Helper()
+	var value *ValueError
+	var large *TooLargeError
+	if !errors.As(err, &value) && !errors.As(err, &large) {
+		l.Errorf("%s of %v is no fault of a value: %v", what, l.typ, err)
+	}
+	l.counts["refused"]++
+}
+
+// insertForeign stores an entity as another program does, and returns its key's value.
+func (l *lawsOn) insertForeign() (v any, ok bool) {
+	v = l.drawn()
+	if f := reflect.ValueOf(v).Elem().FieldByName("List"); f.IsValid() {
+		f.SetZero()
+	}
+	all, err := l.encoded(v)
+	if err != nil {
+		return nil, false
+	}
+	keyFields, err := l.KeyFields(v)
+	if err != nil {
+		return nil, false
+	}
+	at, err := l.Schema.Partition(keyFields)
+	if err != nil {
+		return nil, false
+	}
+	for _, it := range l.Schema.Items {
+		if it.Element() {
+			continue
+		}
+		put := map[string]types.AttributeValue{
+			"PK": attr.ValueOf(at.PK), "SK": &types.AttributeValueMemberS{Value: it.Key.Text},
+			"foreign": &types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"},
+		}
+		if l.r.IntN(2) == 0 {
+			put["_v"] = &types.AttributeValueMemberB{Value: []byte("12345678")}
+		}
+		for _, a := range it.Attributes {
+			if av := all[a.Name]; av != nil && a.Name != "Body" {
+				put[a.Name] = models.Foreign(l.r, av)
+			}
+		}
+		if _, err := l.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &l.table, Item: put}); err != nil {
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// keeps is law (b): a change leaves what it does not touch byte for byte as it is.
+func (l *lawsOn) keeps() {
+	l.Helper()
+	key, ok := l.insertForeign()
+	if !ok {
+		return
+	}
+	v, s, err := l.read(key)
+	if err != nil {
+		return // the model cannot read the item of the other program
+	}
+	before := l.stored(key)
+	old, err := l.encoded(v)
+	if err != nil {
+		return
+	}
+	it := l.Schema.Items[0]
+	root := reflect.ValueOf(v).Elem()
+	switch l.r.IntN(4) {
+	case 0: // a put of the whole item
+		root.FieldByName("Body").SetString(strings.Repeat("x", 404_000))
+	case 1:
+		root.FieldByName("Body").SetString("changed")
+	}
+	var changed []string
+	for _, a := range it.Attributes {
+		if a.Name == "Body" || l.r.IntN(3) > 0 {
+			continue
+		}
+		alter(l.r, root.FieldByIndex(a.Value.Path))
+		changed = append(changed, a.Name)
+	}
+	moved := l.r.IntN(4) == 0
+	options := []WriteOption{}
+	if moved {
+		l.id++
+		root.FieldByName("ID").SetString(fmt.Sprint("moved", l.id))
+		options = append(options, Move())
+	}
+	now, err := l.encoded(v)
+	if err != nil {
+		return
+	}
+	if _, err := l.again(s, v, options...); err != nil {
+		l.refused("change", err)
+		return
+	}
+	l.counts["changed"]++
+	after := l.stored(v)
+	for sk, was := range before {
+		for name, stored := range was {
+			if name == "_v" || name == "_a" || name == "PK" || name == "Body" {
+				continue
+			}
+			if sk != it.Key.Text || !slices.Contains(changed, name) || now[name] == nil || old[name] == nil {
+				if sk == it.Key.Text && slices.Contains(changed, name) && (now[name] == nil || old[name] == nil) {
+					continue
+				}
+				if !identical(after[sk][name], stored) {
+					l.Errorf("%v: %s of %s was %s, and is %s after a change of %v (moved %t)", l.typ, name, sk, shown(stored),
+						shown(after[sk][name]), changed, moved)
+				}
+				continue
+			}
+			if path := touched(stored, old[name], now[name], after[sk][name], name); path != "" {
+				l.Errorf("%v: the change of %s has touched %s:\nstored %s\nold %s\nnew %s\nwritten %s", l.typ, name, path,
+					shown(stored), shown(old[name]), shown(now[name]), shown(after[sk][name]))
+			}
+		}
+	}
+	got, s2, err := l.read(v)
+	if err != nil {
+		l.Fatalf("%v was changed, and cannot be loaded: %v", l.typ, err)
+	}
+	l.sameEncodings("changed and loaded", v, got)
+	root.FieldByName("Body").SetString("again") // the snapshot knows what is stored
+	if _, err := l.again(s, v); err != nil {
+		l.Errorf("%v: a second change: %v", l.typ, err)
+	}
+	_ = s2
+}
+
+// alter changes a part of a value, or all of it.
+func alter(r *rand.Rand, v reflect.Value) {
+	switch {
+	case v.Kind() == reflect.Interface && !v.IsNil() && r.IntN(3) > 0:
+		c := reflect.New(v.Elem().Type()).Elem()
+		c.Set(v.Elem())
+		alter(r, c)
+		v.Set(c)
+	case v.Kind() == reflect.Map && v.Len() > 0 && r.IntN(3) > 0:
+		c := reflect.MakeMap(v.Type())
+		for it := v.MapRange(); it.Next(); {
+			c.SetMapIndex(it.Key(), it.Value())
+		}
+		k := v.MapKeys()[r.IntN(v.Len())]
+		e := reflect.New(v.Type().Elem()).Elem()
+		e.Set(v.MapIndex(k))
+		alter(r, e)
+		c.SetMapIndex(k, e)
+		v.Set(c)
+	case v.Kind() == reflect.Slice && v.Len() > 0 && r.IntN(3) > 0:
+		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(c, v)
+		alter(r, c.Index(r.IntN(v.Len())))
+		if r.IntN(3) == 0 {
+			e := reflect.New(v.Type().Elem()).Elem()
+			models.Draw(r, e, 3)
+			c = reflect.Append(c, e)
+		}
+		v.Set(c)
+	case v.Kind() == reflect.Struct && v.NumField() > 0 && v.Field(0).CanSet() && v.Type() != reflect.TypeFor[time.Time]() && r.IntN(3) > 0:
+		if f := v.Field(r.IntN(v.NumField())); f.CanSet() {
+			alter(r, f)
+		}
+	default:
+		models.Draw(r, v, 2)
+	}
+}
+
+// identical compares values to the letter of their numbers; sets have no order.
+func identical(a, b types.AttributeValue) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return attr.Same(a, b) && len(shown(a)) == len(shown(b))
+}
+
+// touched returns the path of a part of a stored value that did not change, from old to now, and is written in another way, ""
+// for none.
+func touched(stored, old, now, written types.AttributeValue, path string) string {
+	if attr.Same(old, now) {
+		if identical(stored, written) {
+			return ""
+		}
+		return path
+	}
+	switch s := stored.(type) {
+	case *types.AttributeValueMemberM:
+		o, okO := old.(*types.AttributeValueMemberM)
+		n, okN := now.(*types.AttributeValueMemberM)
+		w, okW := written.(*types.AttributeValueMemberM)
+		if !okO || !okN || !okW {
+			return ""
+		}
+		for name, e := range s.Value {
+			if o.Value[name] != nil && n.Value[name] != nil && w.Value[name] != nil {
+				if p := touched(e, o.Value[name], n.Value[name], w.Value[name], path+"."+name); p != "" {
+					return p
+				}
+			}
+		}
+	case *types.AttributeValueMemberL:
+		o, okO := old.(*types.AttributeValueMemberL)
+		n, okN := now.(*types.AttributeValueMemberL)
+		w, okW := written.(*types.AttributeValueMemberL)
+		if !okO || !okN || !okW || len(o.Value) != len(s.Value) || len(n.Value) < len(s.Value) || len(w.Value) != len(n.Value) {
+			return ""
+		}
+		for i, e := range s.Value {
+			if p := touched(e, o.Value[i], n.Value[i], w.Value[i], fmt.Sprintf("%s[%d]", path, i)); p != "" {
+				return p
+			}
+		}
+	}
+	return ""
+}
+
+// The laws of values, for random models of what attributevalue documents, random values at the edges of their types, and items as
+// other programs store them: what was saved loads, as attributevalue stores it, and what was not changed stays.
+func TestLawsOfValues(t *testing.T) {
+	t.Parallel()
+	r := random(t)
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	client := enginetest.Start(t).Client()
+	counts := map[string]int{}
+	until := time.Now().Add(draws.For(0, 0, time.Hour))
+	n := draws.Times(60, 400, 4_000)
+	for i := 0; i < n || time.Now().Before(until); i++ {
+		typ := models.Documented(r, i)
+		var err error
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					t.Fatalf("%v: a panic of the schema: %v\n%s", typ, p, debug.Stack())
+				}
+			}()
+			_, err = schema.Of(typ)
+		}()
+		if err != nil {
+			counts["models refused"]++
+			continue
+		}
+		counts["models"]++
+		lawsOfModel(t, &lawsOn{
+			fixture: fixtureOn(t, r, typ, map[string]string{"random": table}), r: r, client: client, table: table, typ: typ,
+			counts: counts,
+		})
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%v", counts)
+}
+
+// lawsOfModel draws values of one model.
+func lawsOfModel(t *testing.T, l *lawsOn) {
+	t.Helper()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Fatalf("%v: panic: %v\n%s", l.typ, p, debug.Stack())
+		}
+	}()
+	for range 3 {
+		l.loads(func(v any) error { _, _, err := l.insert(v); return err })
+		l.loads(func(v any) error { // an insert of the key alone, then all of it
+			only := reflect.New(l.typ)
+			only.Elem().FieldByName("ID").Set(reflect.ValueOf(v).Elem().FieldByName("ID"))
+			s := l.newState(snapshot.New(l.Model, only.Interface()))
+			if _, err := l.again(s, only.Interface()); err != nil {
+				return err
+			}
+			_, err := l.again(s, v)
+			return err
+		})
+		l.keeps()
+		l.keeps()
+	}
+}
