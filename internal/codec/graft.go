@@ -66,6 +66,12 @@ func (f *Form) decodesTo(stored, now types.AttributeValue, o Options) bool {
 	return err == nil && (own == nil) == (now == nil) && (now == nil || attr.Same(own, now))
 }
 
+// isZeroEncoding reports whether a value is the encoding of the zero value.
+func (f *Form) isZeroEncoding(v types.AttributeValue, o Options) bool {
+	zero, err := f.encode(f.New(), o, 0)
+	return err == nil && zero != nil && attr.Same(zero, v)
+}
+
 // graft keeps the entries that the struct does not have.
 func (t *Table) graft(f *Form, stored, now types.AttributeValue, o Options) (types.AttributeValue, error) {
 	from, okFrom := stored.(*types.AttributeValueMemberM)
@@ -77,7 +83,11 @@ func (t *Table) graft(f *Form, stored, now types.AttributeValue, o Options) (typ
 	out := make(map[string]types.AttributeValue, len(to.Value))
 	for name, v := range to.Value {
 		i, field := t.byName[name]
-		if s := from.Value[name]; s != nil && field {
+		s := from.Value[name]
+		if s == nil && field && fields[i].form.isZeroEncoding(v, fields[i].options) {
+			continue // as it was: missing
+		}
+		if s != nil && field {
 			var err error
 			if v, err = fields[i].form.Graft(s, v, fields[i].options); err != nil {
 				return nil, err

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/key"
@@ -310,6 +311,10 @@ func timeForm(f *Form, at func(p any) *time.Time) *Form {
 		func(p any, v key.Value) error { *at(p) = v.Time; return nil },
 	}
 	f.time = at
+	if reflect.PointerTo(f.Type).Implements(reflect.TypeFor[attributevalue.Marshaler]()) {
+		opaqueForm(f) // it encodes itself, as attributevalue.UnixTime does
+		f.scan, f.set, f.exact = nil, nil, nil
+	}
 	return f.copies()
 }
 

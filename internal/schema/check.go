@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // encodable reports what attributevalue would drop, empty, or not read back.
@@ -91,6 +92,7 @@ func (b *builder) nestedField(m *taggedField, t *Type, f *Field, addressable boo
 		return
 	}
 	if (f.Exported || f.Embedded) && !tag.AV.Ignore {
+		b.quotedTime(place{in: t, field: f}, f.Type, tag.AV)
 		b.inside(m, f.Type, addressable, seen)
 	}
 }
@@ -375,11 +377,25 @@ func (b *builder) derivedNames(it *Item, taken map[string]string) {
 // without the option.
 func (b *builder) zeroTimes(it *Item) {
 	for i, a := range it.Attributes {
+		if m := b.taggedOf(a.Field); m != nil {
+			b.quotedTime(m.at(), a.Value.Type, a.AV)
+		}
 		if m := b.taggedOf(a.Field); m != nil && a.Value.Type.Time && a.AV.Has("omitempty") && !b.isExpiry(it, a) &&
 			!it.Sparse(i) {
 			b.fault(m.at(), "use *"+a.Value.Type.Name+", which is left out where it is nil",
 				"attributevalue stores the zero time despite omitempty")
 		}
+	}
+}
+
+// quotedTime refuses the option string of a time: attributevalue writes a text of RFC 3339, and reads a number.
+func (b *builder) quotedTime(at place, t *Type, av tags.AV) {
+	for n := 0; n < 8 && t.Kind == Pointer; n++ {
+		t = t.Elem
+	}
+	if t.Time && av.Has("string") && !av.Has("unixtime") {
+		b.fault(at, "remove string: a time is stored as text", "attributevalue writes a time with the option string as text, "+
+			"but reads it as a number")
 	}
 }
 
