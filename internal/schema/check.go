@@ -92,7 +92,7 @@ func (b *builder) nestedField(m *taggedField, t *Type, f *Field, addressable boo
 		return
 	}
 	if (f.Exported || f.Embedded) && !tag.AV.Ignore {
-		b.quotedTime(place{in: t, field: f}, f.Type, tag.AV)
+		b.quoted(place{in: t, field: f}, f.Type, tag.AV)
 		b.inside(m, f.Type, addressable, seen)
 	}
 }
@@ -378,7 +378,7 @@ func (b *builder) derivedNames(it *Item, taken map[string]string) {
 func (b *builder) zeroTimes(it *Item) {
 	for i, a := range it.Attributes {
 		if m := b.taggedOf(a.Field); m != nil {
-			b.quotedTime(m.at(), a.Value.Type, a.AV)
+			b.quoted(m.at(), a.Value.Type, a.AV)
 		}
 		if m := b.taggedOf(a.Field); m != nil && a.Value.Type.Time && a.AV.Has("omitempty") && !b.isExpiry(it, a) &&
 			!it.Sparse(i) {
@@ -388,14 +388,19 @@ func (b *builder) zeroTimes(it *Item) {
 	}
 }
 
-// quotedTime refuses the option string of a time: attributevalue writes a text of RFC 3339, and reads a number.
-func (b *builder) quotedTime(at place, t *Type, av tags.AV) {
+// quoted refuses the option string where attributevalue writes texts that it then reads as numbers: those of times, by RFC 3339,
+// and those in interfaces.
+func (b *builder) quoted(at place, t *Type, av tags.AV) {
 	for n := 0; n < 8 && t.Kind == Pointer; n++ {
 		t = t.Elem
 	}
 	if t.Time && av.Has("string") && !av.Has("unixtime") {
 		b.fault(at, "remove string: a time is stored as text", "attributevalue writes a time with the option string as text, "+
 			"but reads it as a number")
+	}
+	if t.Kind == Interface && av.Has("string") {
+		b.fault(at, "remove string, or declare the type of the number",
+			"attributevalue writes a text in an interface with the option string as text, but reads it as a number")
 	}
 }
 
