@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -240,6 +241,9 @@ func shown(v types.AttributeValue) string {
 	b, err := attributevalue.MarshalMapJSON(map[string]types.AttributeValue{"v": v})
 	if err != nil {
 		return err.Error()
+	}
+	for _, long := range []string{strings.Repeat("x", 50), strings.Repeat("0", 50)} {
+		b = bytes.ReplaceAll(b, []byte(long), nil)
 	}
 	return string(b)
 }
@@ -517,10 +521,13 @@ func touched(stored, old, now, written types.AttributeValue, path string) string
 		o, okO := old.(*types.AttributeValueMemberL)
 		n, okN := now.(*types.AttributeValueMemberL)
 		w, okW := written.(*types.AttributeValueMemberL)
-		if !okO || !okN || !okW || len(o.Value) != len(s.Value) || len(n.Value) < len(s.Value) || len(w.Value) != len(n.Value) {
+		if !okO || !okN || !okW || len(o.Value) != len(s.Value) || len(n.Value) != len(s.Value) || len(w.Value) != len(n.Value) {
 			return ""
 		}
 		for i, e := range s.Value {
+			if slices.ContainsFunc(o.Value, func(v types.AttributeValue) bool { return attr.Same(v, n.Value[i]) }) {
+				continue // it can have been another element before
+			}
 			if p := touched(e, o.Value[i], n.Value[i], w.Value[i], fmt.Sprintf("%s[%d]", path, i)); p != "" {
 				return p
 			}

@@ -80,11 +80,15 @@ func (t *Table) graft(f *Form, stored, now types.AttributeValue, o Options) (typ
 		return f.graftWhole(stored, now, o), nil
 	}
 	fields := t.resolve(f)
+	old := f.New()
+	if f.decode(old, stored, o&^pointee) != nil {
+		return now, nil
+	}
 	out := make(map[string]types.AttributeValue, len(to.Value))
 	for name, v := range to.Value {
 		i, field := t.byName[name]
 		s := from.Value[name]
-		if s == nil && field && fields[i].form.isZeroEncoding(v, fields[i].options) {
+		if s == nil && field && fields[i].path.At(old) != nil && fields[i].form.isZeroEncoding(v, fields[i].options) {
 			continue // as it was: missing
 		}
 		if s != nil && field {
@@ -156,6 +160,16 @@ func (l *List) graft(f *Form, stored, now types.AttributeValue, o Options) (type
 	if f.decodesTo(stored, now, o) {
 		return stored, nil
 	}
+	if l.make == nil && sameType(now, nil) { // an element of an array is known by its position
+		out := slices.Clone(to)
+		for i := range min(len(from), len(to)) {
+			var err error
+			if out[i], err = l.Elem.Graft(from[i], to[i], o.Elem()); err != nil {
+				return nil, err
+			}
+		}
+		return joined(out, now), nil
+	}
 	return graftParts(l.Elem, from, to, now, o.Elem())
 }
 
@@ -211,8 +225,8 @@ func parts(v types.AttributeValue) (all []types.AttributeValue, ok bool) {
 }
 
 // graftParts grafts the elements of a list or set, of a form. An element that equals a stored element takes its form, wherever
-// it is now. Of the others, those at the same position, from the beginning or the end, are one element that changed. like
-// has the type of the result.
+// it is now. Of the others, those at the same position, from the beginning or the end, are one element that changed, if the
+// list kept its length, a neighbor is where it was, or half of the element is as it was. like has the type of the result.
 func graftParts(f *Form, from, to []types.AttributeValue, like types.AttributeValue, o Options) (types.AttributeValue, error) {
 	source := matchParts(f, from, to, o)
 	used := make([]bool, len(from))
@@ -233,7 +247,7 @@ func graftParts(f *Form, from, to []types.AttributeValue, like types.AttributeVa
 			if !isList || j < 0 || j >= len(from) || used[j] {
 				continue
 			}
-			if len(from) != len(to) && !matches(i-1, j-1) && !matches(i+1, j+1) {
+			if len(from) != len(to) && !matches(i-1, j-1) && !matches(i+1, j+1) && !f.mostlyIs(from[j], v, o) {
 				continue
 			}
 			var err error
@@ -245,6 +259,27 @@ func graftParts(f *Form, from, to []types.AttributeValue, like types.AttributeVa
 		out[i] = v
 	}
 	return joined(out, like), nil
+}
+
+// mostlyIs reports whether half of the entries of a map are those that a stored map decodes to.
+func (f *Form) mostlyIs(stored, now types.AttributeValue, o Options) bool {
+	p := f.New()
+	if f.decode(p, stored, o&^pointee) != nil {
+		return false
+	}
+	old, err := f.encode(p, o, 0)
+	was, okWas := old.(*types.AttributeValueMemberM)
+	is, okIs := now.(*types.AttributeValueMemberM)
+	if err != nil || !okWas || !okIs {
+		return false
+	}
+	same := 0
+	for name, v := range is.Value {
+		if was.Value[name] != nil && attr.Same(was.Value[name], v) {
+			same++
+		}
+	}
+	return same > 0 && 2*same >= len(is.Value)
 }
 
 // matchParts returns for each new element the index of a stored element that decodes to it, or -1. Each stored element is
