@@ -66,8 +66,8 @@ func pointers[V any](values []V) []any {
 	return all
 }
 
-// Exists is the condition that the field's attribute exists and is not NULL. attributevalue stores nil pointers, slices and
-// maps as NULL.
+// Exists is the condition that the field's attribute exists and is not NULL. attributevalue stores nil pointers,
+// slices and maps as NULL.
 //
 //go:noinline
 func (h *Value[R, V]) Exists() Condition[R] { return Condition[R]{h.is.exists()} }

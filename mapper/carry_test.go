@@ -14,9 +14,12 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// movingBoard is a board that moves from key 1 to key 2. Before the move arrives another writer adds a row. between runs when the
-// move asks for what is under the old key.
-func movingBoard(t *testing.T, between func(clean *mapper.Mapper[board])) (clean *mapper.Mapper[board], r *mapper.Receipt, err error) {
+// movingBoard is a board that moves from key 1 to key 2. Before the move arrives another writer adds a row. between
+// runs when the move asks for what is under the old key.
+func movingBoard(
+	t *testing.T,
+	between func(clean *mapper.Mapper[board]),
+) (clean *mapper.Mapper[board], r *mapper.Receipt, err error) {
 	t.Helper()
 	ctx := flow.WithoutPauses(context.Background())
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -47,7 +50,8 @@ func movingBoard(t *testing.T, between func(clean *mapper.Mapper[board])) (clean
 func TestMoveCarriesAdditions(t *testing.T) {
 	t.Parallel()
 	clean, r, err := movingBoard(t, func(*mapper.Mapper[board]) {})
-	if got := loadBoard(t, clean, "2").Rows; err != nil || len(got) != 1 || got[0].Text != "late" || len(r.Carried) != 1 {
+	if got := loadBoard(t, clean, "2").Rows; err != nil || len(got) != 1 || got[0].Text != "late" ||
+		len(r.Carried) != 1 {
 		t.Errorf("%+v, %v: %v", got, r, err)
 	}
 }
@@ -72,7 +76,8 @@ func TestMoveReportsAdditionsThatStay(t *testing.T) {
 	} {
 		clean, r, err := movingBoard(t, between)
 		partial := new(mapper.PartialError)
-		if !errors.As(err, &partial) || len(r.LeftBehind) != 1 || r.LeftBehind[0].Sort != "ROW#01" || len(r.Carried) > 0 {
+		if !errors.As(err, &partial) || len(r.LeftBehind) != 1 || r.LeftBehind[0].Sort != "ROW#01" ||
+			len(r.Carried) > 0 {
 			t.Errorf("%s: %v: %v", name, r, err)
 		}
 		if e, err := clean.Load(ctx, clean.Key("2"), mapper.Strong()); err == nil {
@@ -85,8 +90,8 @@ func TestMoveReportsAdditionsThatStay(t *testing.T) {
 	}
 }
 
-// The scan of the recipe docs/recipes/sharding.md moves entities to more shards while another program adds elements to them. No
-// acknowledged element is lost.
+// The scan of the recipe docs/recipes/sharding.md moves entities to more shards while another program adds elements
+// to them. No acknowledged element is lost.
 func TestReshardingLosesNoAdditions(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -163,8 +168,8 @@ func TestReshardingLosesNoAdditions(t *testing.T) {
 	}
 }
 
-// A program stops between the transaction of a move to another shard and the one that carries an addition. Another save with Move
-// finishes it.
+// A program stops between the transaction of a move to another shard and the one that carries an addition. Another
+// save with Move finishes it.
 func TestRepeatedMoveFinishesMove(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

@@ -17,7 +17,12 @@ import (
 // wideModel returns a model with n texts, which are left out when empty.
 func wideModel(n int, options string) reflect.Type {
 	fields := []reflect.StructField{
-		{Name: "_", PkgPath: "modeltest", Type: reflect.TypeFor[struct{}](), Tag: reflect.StructTag(`ddb:"table=wide` + options + `"`)},
+		{
+			Name:    "_",
+			PkgPath: "modeltest",
+			Type:    reflect.TypeFor[struct{}](),
+			Tag:     reflect.StructTag(`ddb:"table=wide` + options + `"`),
+		},
 		{Name: "ID", Type: reflect.TypeFor[string](), Tag: `ddb:"pk={ID}"`},
 	}
 	for i := range n {
@@ -28,7 +33,8 @@ func wideModel(n int, options string) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// A save is sent within the limits of DynamoDB, or is refused before it is sent: also if its condition is what is too long.
+// A save is sent within the limits of DynamoDB, or is refused before it is sent: also if its condition is what is too
+// long.
 func TestConditionsAreWithinLimits(t *testing.T) {
 	t.Parallel()
 	r := random(t)
@@ -38,7 +44,10 @@ func TestConditionsAreWithinLimits(t *testing.T) {
 		f := fixtureOn(t, r, typ, map[string]string{"wide": table})
 		client := enginetest.Start(t).Client()
 		for _, stored := range []int{0, 1, 100, 147, 148, 149, 200, 320} {
-			for _, changed := range []int{1, 100, 131, 132, 133, 134, 140, 146, 147, 148, 149, 150, 200, 298, 299, 320} {
+			for _, changed := range []int{
+				1, 100, 131, 132, 133, 134, 140, 146, 147, 148, 149, 150, 200, 298, 299,
+				320,
+			} {
 				for _, versioned := range []bool{false, true} {
 					id := fmt.Sprint(stored, "-", changed, "-", versioned)
 					it := map[string]types.AttributeValue{
@@ -50,7 +59,10 @@ func TestConditionsAreWithinLimits(t *testing.T) {
 					for i := range stored {
 						it[fmt.Sprintf("A%d", i)] = &types.AttributeValueMemberS{Value: "stored"}
 					}
-					if _, err := client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &table, Item: it}); err != nil {
+					if _, err := client.PutItem(context.Background(), &dynamodb.PutItemInput{
+						TableName: &table,
+						Item:      it,
+					}); err != nil {
 						t.Fatal(err)
 					}
 					key := f.Codec.New()
@@ -61,7 +73,8 @@ func TestConditionsAreWithinLimits(t *testing.T) {
 					}
 					_, err := f.again(s, v)
 					var service *types.ResourceNotFoundException
-					if err != nil && (errors.As(err, &service) || strings.Contains(err.Error(), "ValidationException")) {
+					if err != nil &&
+						(errors.As(err, &service) || strings.Contains(err.Error(), "ValidationException")) {
 						t.Errorf("%s: %v", id, err)
 					} else if err != nil {
 						t.Logf("%s %s: %v", options, id, err)

@@ -387,10 +387,11 @@ func TestTimeToLiveOfAll(t *testing.T) {
 	if _, err := m.Load(ctx, m.Key("1")); !errors.Is(err, mapper.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, err := m.Save(ctx, m.New(v)); !errors.Is(err, mapper.ErrExists) || !strings.Contains(err.Error(), "ExpiryMargin") {
+	if _, err := m.Save(ctx, m.New(v)); !errors.Is(err, mapper.ErrExists) ||
+		!strings.Contains(err.Error(), "ExpiryMargin") {
 		t.Errorf("the entity may be live by another clock: %v", err)
 	}
-	past = must(m.Load(ctx, m.Key("1").Prefix("L#")))(t)
+	must(m.Load(ctx, m.Key("1").Prefix("L#")))(t)
 	m.SetNow(func() time.Time { return time.Now().Add(15 * time.Minute) })
 	must(m.Save(ctx, m.New(v)))(t) // over the expired
 }

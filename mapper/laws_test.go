@@ -81,7 +81,8 @@ func (l *lawsOn) stored(v any) map[string]map[string]types.AttributeValue {
 
 func ptr[V any](v V) *V { return &v }
 
-// encoded returns the encodings of all attributes of a value: those of fixed items by their names, those of elements by their keys.
+// encoded returns the encodings of all attributes of a value: those of fixed items by their names, those of elements
+// by their keys.
 func (l *lawsOn) encoded(v any) (map[string]types.AttributeValue, error) {
 	all := map[string]types.AttributeValue{}
 	var failed error
@@ -90,7 +91,8 @@ func (l *lawsOn) encoded(v any) (map[string]types.AttributeValue, error) {
 		put := func(prefix string, rec any) {
 			for i, a := range it.Attributes {
 				av, err := record.Encode(rec, i)
-				if err == nil && av != nil && holds(a.Value.Type, schema.Interface) { // which gives a float64 for each number
+				// Which gives a float64 for each number.
+				if err == nil && av != nil && holds(a.Value.Type, schema.Interface) {
 					av, err = recode(record, l.blank(it), i, av)
 				}
 				if failed == nil {
@@ -156,12 +158,15 @@ func holds(t *schema.Type, kind schema.Kind) bool {
 	return in(t, map[*schema.Type]bool{})
 }
 
-// lossy reports whether values of a stored form differ from those that were stored: sets have no order, and seconds no fraction.
+// lossy reports whether values of a stored form differ from those that were stored: sets have no order, and seconds
+// no fraction.
 func lossy(w schema.Wire) bool {
-	if w.Format == "unixtime" || w.Type == "any" || w.Type == "own" || w.Type == "SS" || w.Type == "NS" || w.Type == "BS" {
+	if w.Format == "unixtime" || w.Type == "any" || w.Type == "own" || w.Type == "SS" || w.Type == "NS" ||
+		w.Type == "BS" {
 		return true
 	}
-	return w.Of != nil && lossy(*w.Of) || slices.ContainsFunc(w.Fields, func(f schema.WireField) bool { return lossy(f.Wire) })
+	return w.Of != nil && lossy(*w.Of) ||
+		slices.ContainsFunc(w.Fields, func(f schema.WireField) bool { return lossy(f.Wire) })
 }
 
 // sameValues fails the test unless the fields of two values are equal: times as instants, numbers by their digits, and
@@ -169,7 +174,9 @@ func lossy(w schema.Wire) bool {
 func (l *lawsOn) sameValues(a, b any) {
 	l.Helper()
 	options := append(cmp.Options{
-		cmp.Comparer(func(x, y attributevalue.Number) bool { return attr.Canonical(string(x)) == attr.Canonical(string(y)) }),
+		cmp.Comparer(
+			func(x, y attributevalue.Number) bool { return attr.Canonical(string(x)) == attr.Canonical(string(y)) },
+		),
 		cmp.Comparer(func(x, y json.Number) bool { return attr.Canonical(string(x)) == attr.Canonical(string(y)) }),
 		cmp.Comparer(func(x, y big.Int) bool { return x.Cmp(&y) == 0 }),
 		cmp.Comparer(func(x, y big.Float) bool { return codec.BigText(&x) == codec.BigText(&y) }),
@@ -179,9 +186,18 @@ func (l *lawsOn) sameValues(a, b any) {
 			continue
 		}
 		for _, at := range it.Attributes {
-			x, y := reflect.ValueOf(a).Elem().FieldByIndex(at.Value.Path), reflect.ValueOf(b).Elem().FieldByIndex(at.Value.Path)
-			empties := at.AV.Has("omitempty") || at.AV.Has("nullempty") || at.AV.Has("omitemptyelem") || at.AV.Has("nullemptyelem")
-			if empties || strings.Contains(fmt.Sprintf("%T", x.Interface()), "empty") || lossy(at.Value.Type.Wire(at.AV.Options)) || strings.Contains(fmt.Sprint(x.Type()), "UnixTime") || holds(at.Value.Type, schema.Pointer) {
+			x, y := reflect.ValueOf(a).
+				Elem().
+				FieldByIndex(at.Value.Path),
+				reflect.ValueOf(b).
+					Elem().
+					FieldByIndex(at.Value.Path)
+			empties := at.AV.Has("omitempty") || at.AV.Has("nullempty") || at.AV.Has("omitemptyelem") ||
+				at.AV.Has("nullemptyelem")
+			if empties || strings.Contains(fmt.Sprintf("%T", x.Interface()), "empty") ||
+				lossy(at.Value.Type.Wire(at.AV.Options)) ||
+				strings.Contains(fmt.Sprint(x.Type()), "UnixTime") ||
+				holds(at.Value.Type, schema.Pointer) {
 				continue // what is left out is not loaded
 			}
 			if d := cmp.Diff(x.Interface(), y.Interface(), options); d != "" {
@@ -202,14 +218,16 @@ func (l *lawsOn) sameEncodings(what string, a, b any) {
 	}
 	for _, names := range []map[string]types.AttributeValue{x, y} {
 		for name := range names {
-			if a, b := withoutNull(x[name]), withoutNull(y[name]); (a == nil) != (b == nil) || a != nil && !attr.Same(a, b) {
+			if a, b := withoutNull(x[name]), withoutNull(y[name]); (a == nil) != (b == nil) ||
+				a != nil && !attr.Same(a, b) {
 				l.Errorf("%s: %v\n%s is %s, and then %s", what, l.typ, name, shown(x[name]), shown(y[name]))
 			}
 		}
 	}
 }
 
-// withoutNull leaves out what is NULL, also inside lists and maps: an empty set is stored as NULL, and a nil set that is loaded is left out.
+// withoutNull leaves out what is NULL, also inside lists and maps: an empty set is stored as NULL, and a nil set that
+// is loaded is left out.
 func withoutNull(v types.AttributeValue) types.AttributeValue {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberNULL:
@@ -293,15 +311,21 @@ func (l *lawsOn) parity(v any) {
 				continue
 			}
 			if want := own[a.Name]; want == nil || !attr.Same(want, stored) {
-				l.Errorf("%v: %s is stored as %s, and attributevalue stores %s", l.typ, a.Name, shown(stored), shown(want))
+				l.Errorf(
+					"%v: %s is stored as %s, and attributevalue stores %s",
+					l.typ,
+					a.Name,
+					shown(stored),
+					shown(want),
+				)
 			}
 			l.counts["as attributevalue"]++
 		}
 	}
 }
 
-// differs reports whether the library stores a type in another form than attributevalue: times in zones with seconds, and big
-// numbers. An interface can hold a time.
+// differs reports whether the library stores a type in another form than attributevalue: times in zones with seconds,
+// and big numbers. An interface can hold a time.
 func differs(t *schema.Type, seen map[*schema.Type]bool) bool {
 	if t == nil || seen[t] {
 		return false
@@ -310,7 +334,8 @@ func differs(t *schema.Type, seen map[*schema.Type]bool) bool {
 	if t.Time || t.Kind == schema.BigInt || t.Kind == schema.BigFloat || t.Kind == schema.Interface {
 		return true
 	}
-	return differs(t.Elem, seen) || slices.ContainsFunc(t.Fields, func(f *schema.Field) bool { return differs(f.Type, seen) })
+	return differs(t.Elem, seen) ||
+		slices.ContainsFunc(t.Fields, func(f *schema.Field) bool { return differs(f.Type, seen) })
 }
 
 // refused fails the test if a save was refused by the service, or failed in another way than for a value.
@@ -358,7 +383,10 @@ func (l *lawsOn) insertForeign() (v any, ok bool) {
 				put[a.Name] = models.Foreign(l.r, av)
 			}
 		}
-		if _, err := l.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &l.table, Item: put}); err != nil {
+		if _, err := l.client.PutItem(context.Background(), &dynamodb.PutItemInput{
+			TableName: &l.table,
+			Item:      put,
+		}); err != nil {
 			return nil, false
 		}
 	}
@@ -424,14 +452,30 @@ func (l *lawsOn) keeps() {
 					continue
 				}
 				if !identical(after[sk][name], stored) {
-					l.Errorf("%v: %s of %s was %s, and is %s after a change of %v (moved %t)", l.typ, name, sk, shown(stored),
-						shown(after[sk][name]), changed, moved)
+					l.Errorf(
+						"%v: %s of %s was %s, and is %s after a change of %v (moved %t)",
+						l.typ,
+						name,
+						sk,
+						shown(stored),
+						shown(after[sk][name]),
+						changed,
+						moved,
+					)
 				}
 				continue
 			}
 			if path := touched(stored, old[name], now[name], after[sk][name], name); path != "" {
-				l.Errorf("%v: the change of %s has touched %s:\nstored %s\nold %s\nnew %s\nwritten %s", l.typ, name, path,
-					shown(stored), shown(old[name]), shown(now[name]), shown(after[sk][name]))
+				l.Errorf(
+					"%v: the change of %s has touched %s:\nstored %s\nold %s\nnew %s\nwritten %s",
+					l.typ,
+					name,
+					path,
+					shown(stored),
+					shown(old[name]),
+					shown(now[name]),
+					shown(after[sk][name]),
+				)
 			}
 		}
 	}
@@ -476,7 +520,8 @@ func alter(r *rand.Rand, v reflect.Value) {
 			c = reflect.Append(c, e)
 		}
 		v.Set(c)
-	case v.Kind() == reflect.Struct && v.NumField() > 0 && v.Field(0).CanSet() && v.Type() != reflect.TypeFor[time.Time]() && r.IntN(3) > 0:
+	case v.Kind() == reflect.Struct && v.NumField() > 0 && v.Field(0).CanSet() &&
+		v.Type() != reflect.TypeFor[time.Time]() && r.IntN(3) > 0:
 		if f := v.Field(r.IntN(v.NumField())); f.CanSet() {
 			alter(r, f)
 		}
@@ -493,8 +538,8 @@ func identical(a, b types.AttributeValue) bool {
 	return attr.Same(a, b) && len(shown(a)) == len(shown(b))
 }
 
-// touched returns the path of a part of a stored value that did not change, from old to now, and is written in another way, ""
-// for none.
+// touched returns the path of a part of a stored value that did not change, from old to now, and is written in
+// another way, "" for none.
 func touched(stored, old, now, written types.AttributeValue, path string) string {
 	if attr.Same(old, now) {
 		if identical(stored, written) {
@@ -521,7 +566,8 @@ func touched(stored, old, now, written types.AttributeValue, path string) string
 		o, okO := old.(*types.AttributeValueMemberL)
 		n, okN := now.(*types.AttributeValueMemberL)
 		w, okW := written.(*types.AttributeValueMemberL)
-		if !okO || !okN || !okW || len(o.Value) != len(s.Value) || len(n.Value) != len(s.Value) || len(w.Value) != len(n.Value) {
+		if !okO || !okN || !okW || len(o.Value) != len(s.Value) || len(n.Value) != len(s.Value) ||
+			len(w.Value) != len(n.Value) {
 			return ""
 		}
 		for i, e := range s.Value {
@@ -536,8 +582,9 @@ func touched(stored, old, now, written types.AttributeValue, path string) string
 	return ""
 }
 
-// The laws of values, for random models of what attributevalue documents, random values at the edges of their types, and items as
-// other programs store them: what was saved loads, as attributevalue stores it, and what was not changed stays.
+// The laws of values, for random models of what attributevalue documents, random values at the edges of their types,
+// and items as other programs store them: what was saved loads, as attributevalue stores it, and what was not changed
+// stays.
 func TestLawsOfValues(t *testing.T) {
 	t.Parallel()
 	r := random(t)
@@ -563,7 +610,12 @@ func TestLawsOfValues(t *testing.T) {
 		}
 		counts["models"]++
 		lawsOfModel(t, &lawsOn{
-			fixture: fixtureOn(t, r, typ, map[string]string{"random": table}), r: r, client: client, table: table, typ: typ,
+			fixture: fixtureOn(
+				t,
+				r,
+				typ,
+				map[string]string{"random": table},
+			), r: r, client: client, table: table, typ: typ,
 			counts: counts,
 		})
 		if t.Failed() {

@@ -989,7 +989,8 @@ func TestSecondMoveCarriesAdditionsToFirst(t *testing.T) {
 	t.Parallel()
 	clean, m, e := lostMove(t, true)
 	e.Value.ID = "3"
-	if r, err := m.Save(context.Background(), e, mapper.Move()); err != nil || len(r.LeftBehind) != 0 || len(r.Carried) != 1 {
+	if r, err := m.Save(context.Background(), e, mapper.Move()); err != nil || len(r.LeftBehind) != 0 ||
+		len(r.Carried) != 1 {
 		t.Errorf("left behind %v, carried %v: %v", r.LeftBehind, r.Carried, err)
 	}
 	if got := loadBoard(t, clean, "3").Rows; len(got) != 1 || got[0].Text != "late" {

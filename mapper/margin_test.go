@@ -25,8 +25,8 @@ type tenureNote struct {
 	Ends time.Time `ddb:"ttl"`
 }
 
-// A client whose clock is fast by less than the margin replaces nothing that is live by the clock of another client: neither an
-// entity nor an element, in no kind of write.
+// A client whose clock is fast by less than the margin replaces nothing that is live by the clock of another client:
+// neither an entity nor an element, in no kind of write.
 func TestFastClockReplacesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -40,11 +40,15 @@ func TestFastClockReplacesNothing(t *testing.T) {
 	for name, insert := range map[string]func() error{
 		"an insert": func() error { _, err := fast.Save(ctx, fast.New(tenure{ID: "1", Owner: "fast"})); return err },
 		"an insert of several items": func() error {
-			_, err := fast.Save(ctx, fast.New(tenure{ID: "1", Owner: "fast", Notes: []tenureNote{{N: 1, Text: "fast"}}}))
+			_, err := fast.Save(ctx, fast.New(tenure{ID: "1", Owner: "fast", Notes: []tenureNote{{
+				N:    1,
+				Text: "fast",
+			}}}))
 			return err
 		},
 		"a staged insert": func() error {
-			_, err := fast.Save(ctx, fast.New(tenure{ID: "1", Owner: "fast", Notes: []tenureNote{{N: 1}}}), mapper.Staged())
+			_, err := fast.Save(ctx, fast.New(tenure{ID: "1", Owner: "fast", Notes: []tenureNote{{N: 1}}}),
+				mapper.Staged())
 			return err
 		},
 		"a transaction": func() error {
@@ -52,7 +56,10 @@ func TestFastClockReplacesNothing(t *testing.T) {
 			return err
 		},
 		"an element": func() error {
-			_, err := handmade.Elements[tenure, tenureNote]{Node: handmade.Node(fast.Key("1")), Item: 1}.Add(tenureNote{N: 1}).Exec(ctx, fast)
+			_, err := handmade.Elements[tenure, tenureNote]{
+				Node: handmade.Node(fast.Key("1")),
+				Item: 1,
+			}.Add(tenureNote{N: 1}).Exec(ctx, fast)
 			return err
 		},
 	} {

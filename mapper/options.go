@@ -89,12 +89,14 @@ func CursorKey(key []byte) Option {
 // [Client]) may have sent the request before. Then a failed condition is an *OutcomeUnknownError.
 func ClientNeverRetries() Option { return optionFunc(func(s *settings) { s.sendsOnce = true }) }
 
-// ExpiryMargin sets how long after its time to live an item still blocks an insert with its key. The default is 15 minutes.
+// ExpiryMargin sets how long after its time to live an item still blocks an insert with its key. The default is 15
+// minutes.
 //
 // Loads and queries leave an item out when its time to live is over by this program's clock. An insert, or an element
-// that is added, replaces it when its time to live has been over for the margin. So a program whose clock is fast
-// by less than the margin never replaces an item that is live by the clock of another program. In between, an insert returns
-// ErrExists. For leases of seconds, synchronize the clocks and set a margin of about a second. 0 trusts this clock.
+// that is added, replaces it when its time to live has been over for the margin. So a program whose clock is fast by
+// less than the margin never replaces an item that is live by the clock of another program. In between, an insert
+// returns ErrExists. For leases of seconds, synchronize the clocks and set a margin of about a second. 0 trusts this
+// clock.
 func ExpiryMargin(d time.Duration) Option { return optionFunc(func(s *settings) { s.margin = &d }) }
 
 // SizeEstimate sets the usual size of items of a kind in bytes. field is the Field of a plan. Plans of
@@ -139,11 +141,12 @@ func ExactlyOnce() WriteOption { return writeFunc(func(o *operation.Options) { o
 // Move allows changes of key fields: one transaction puts the items under their new keys and deletes
 // the old ones. The whole entity must be loaded and fit a transaction.
 //
-// Afterwards a strong query of the old key, one for each table, finds items that other writers added between the load and the
-// transaction. Each is carried to the new key in a transaction that requires the root item: twice W of the item at both keys, and
-// twice W of the root item. The receipt lists them in Carried. If one cannot be carried, the entity has moved, the error is a
-// *PartialError, and LeftBehind lists the item. Another Save of the entity tries again. While the number of shards
-// changes, a save with Move of an entity that is on its shard finishes a move that a program began and did not end.
+// Afterwards a strong query of the old key, one for each table, finds items that other writers added between the load
+// and the transaction. Each is carried to the new key in a transaction that requires the root item: twice W of the
+// item at both keys, and twice W of the root item. The receipt lists them in Carried. If one cannot be carried, the
+// entity has moved, the error is a *PartialError, and LeftBehind lists the item. Another Save of the entity tries
+// again. While the number of shards changes, a save with Move of an entity that is on its shard finishes a move that
+// a program began and did not end.
 func Move() WriteOption { return writeFunc(func(o *operation.Options) { o.Move = true }) }
 
 // CheckLoaded also requires that the loaded items that do not change are unchanged, at two WCU for each

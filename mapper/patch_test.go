@@ -205,7 +205,8 @@ func TestPatchRequests(t *testing.T) {
 				field.Or(w.Price.Greater(20), w.Notes.Absent()),
 				w.Title.BeginsWith("A")),
 			[]string{"update " + wish + " SET Price = 1, " + token + part +
-				" AND (Price > 20 OR (attribute_not_exists(Notes) OR attribute_type(Notes, NULL))) AND begins_with(Title, A)"},
+				" AND (Price > 20 OR (attribute_not_exists(Notes) OR attribute_type(Notes, NULL))) AND " +
+				"begins_with(Title, A)"},
 		},
 		{
 			"a condition on the entity", id.Patch(u.Email.Set("a")).If(u.Name.Equal("Ann")),
@@ -304,7 +305,8 @@ func TestFilterAndProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := *in.FilterExpression, "(#0 > :0 OR (attribute_exists(#1) AND NOT (attribute_type(#1, :1)))) AND contains(#2, :2)"; got != want {
+	if got, want := *in.FilterExpression, "(#0 > :0 OR (attribute_exists(#1) AND NOT (attribute_type(#1, :1)))) "+
+		"AND contains(#2, :2)"; got != want {
 		t.Errorf("the filter is %s, want %s", got, want)
 	}
 	var names []string

@@ -258,10 +258,11 @@ type Receipt struct {
 	// by the size of the stored item, and does not report them in Consumed.
 	Refused  cost.Units `json:"refused,omitzero"`
 	Consumed Consumed   `json:"consumed"`
-	// LeftBehind lists items that stay at the old key after a save with Move: leftover before, or added by others in the
-	// meantime and not carried, which is a *PartialError. They belong to no entity.
+	// LeftBehind lists items that stay at the old key after a save with Move: leftover before, or added by others in
+	// the meantime and not carried, which is a *PartialError. They belong to no entity.
 	LeftBehind []Key `json:"leftBehind,omitempty"`
-	// Carried lists the new keys of items that others added at the old key before the entity moved, and that Move carried.
+	// Carried lists the new keys of items that others added at the old key before the entity moved, and that Move
+	// carried.
 	Carried []Key `json:"carried,omitempty"`
 	// AlsoDeleted lists items that another writer wrote while a staged delete ran, after the delete had
 	// read them. They were deleted too. (Of items without a version only new ones are listed. Items

@@ -240,7 +240,15 @@ func TestShardsExpired(t *testing.T) {
 		Exp time.Time `ddb:"sk={ID},ttl"`
 	}
 	table, client := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), enginetest.Start(t).Client()
-	a, b := must(mapper.New[expected](client, table))(t), must(mapper.New[written](client, table, mapper.ExpiryMargin(0)))(t)
+	a, b := must(
+		mapper.New[expected](client, table),
+	)(
+		t,
+	), must(
+		mapper.New[written](client, table, mapper.ExpiryMargin(0)),
+	)(
+		t,
+	)
 	var held []*mapper.Entity[expected]
 	for i := range 6 {
 		e := a.New(expected{Day: "d", ID: fmt.Sprint(i), Exp: time.Now().Add(time.Second)})

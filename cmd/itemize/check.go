@@ -275,6 +275,9 @@ func (c *command) inspected(r *inspect.Report, x *inspect.Inspector) {
 	line(r.NoVersion, "items without a version: a save compares old values")
 	line(r.NoIncarnation, "items without an incarnation: they belong to every entity with their key")
 	line(r.Expired, "expired items that DynamoDB has not deleted yet")
-	line(r.Undeletable, "of them expired more than five years ago: DynamoDB never deletes them, and loads leave them out")
+	line(
+		r.Undeletable,
+		"of them expired more than five years ago: DynamoDB never deletes them, and loads leave them out",
+	)
 	printf("it took %v RCU (predicted %v)", r.Consumed, r.RCU)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Carry is one item that another writer added to an entity under a key that it has moved away from: the requests of the transaction
-// that carries it to the entity, and the check of the root item.
+// Carry is one item that another writer added to an entity under a key that it has moved away from: the requests of
+// the transaction that carries it to the entity, and the check of the root item.
 type Carry struct{ Writes, Checks []*write.Request }
 
 // NewCarry returns the requests that carry a found item. keyFields are those of the entity where it is now, and live
@@ -69,8 +69,12 @@ func NewCarry(m *model.Model, f *item.Image, keyFields []key.Value, live types.A
 func carriable(m *model.Model, f *item.Image, stored item.Attributes) error {
 	for name, v := range stored {
 		if _, out := large.PointerOf(v); out {
-			return fmt.Errorf("%s has an external value (attribute %q), which cannot be carried: load it from there, and add it "+
-				"again", f.Place, name)
+			return fmt.Errorf(
+				"%s has an external value (attribute %q), which cannot be carried: load it from there, and add it "+
+					"again",
+				f.Place,
+				name,
+			)
 		}
 	}
 	for _, o := range m.Schema.KeyFields {
@@ -103,7 +107,13 @@ func placeOf(m *model.Model, f *item.Image, keyFields []key.Value) (item.Place, 
 }
 
 // carried returns the put of an item at a place, with the keys of indexes that it has there.
-func carried(m *model.Model, f *item.Image, to item.Place, stored item.Attributes, keyFields []key.Value) (*Change, error) {
+func carried(
+	m *model.Model,
+	f *item.Image,
+	to item.Place,
+	stored item.Attributes,
+	keyFields []key.Value,
+) (*Change, error) {
 	ch := start(m, write.Put, f.Kind, to)
 	ch.Put = attr.CopyItem(stored)
 	delete(ch.Put, m.Reserved.StateName())

@@ -29,7 +29,8 @@ type Change struct {
 	mayMake bool
 	// external are the values that may be outside the item, and are new.
 	external []external
-	// plain are the external values that differ from the encodings of the record's, before they are compressed, by index.
+	// plain are the external values that differ from the encodings of the record's, before they are compressed, by
+	// index.
 	plain map[int]types.AttributeValue
 }
 
@@ -85,8 +86,8 @@ func (ch *Change) expectStored() {
 	}
 }
 
-// expectMissing adds the attributes that a put of an item without a version would overwrite or remove if another writer stored
-// them in between: those that it sets, and as many others of the item's kind as fit.
+// expectMissing adds the attributes that a put of an item without a version would overwrite or remove if another
+// writer stored them in between: those that it sets, and as many others of the item's kind as fit.
 func (ch *Change) expectMissing() {
 	old := ch.Expect.Old
 	add := func(name string) {
@@ -120,7 +121,8 @@ func (ch *Change) dropMark(m *model.Model) {
 // change's own, or one that was made of it.
 func (ch *Change) effect(r *write.Request) snapshot.Effect {
 	return snapshot.Effect{
-		Place: r.Place, Item: ch.Item, Stored: ch.Stored, From: ch.From, Record: ch.Record, Pos: ch.Pos, Plain: ch.plain,
+		Place: r.Place, Item: ch.Item, Stored: ch.Stored, From: ch.From, Record: ch.Record, Pos: ch.Pos,
+		Plain:   ch.plain,
 		Deleted: r.Kind == write.Delete, Put: r.Put, Set: r.Set, Removed: r.Remove, Version: r.Token, Size: r.NewSize,
 	}
 }

@@ -218,7 +218,12 @@ func (d *differ) was(it *schema.Item, r *snapshot.Stored, old any, i int) types.
 
 // keptExpiry returns the stored expiry of an item, unless it changed to now. old is the record as it was read. If the
 // root item has the expiry and was not loaded, the expiry did not change.
-func (d *differ) keptExpiry(it *schema.Item, r *snapshot.Stored, old any, now types.AttributeValue) types.AttributeValue {
+func (d *differ) keptExpiry(
+	it *schema.Item,
+	r *snapshot.Stored,
+	old any,
+	now types.AttributeValue,
+) types.AttributeValue {
 	if it.Expiry == nil || d.m.Reserved.ListsExpiry(it) || !attr.Same(expiryOf(d.m, it, d.s.Old, old), now) {
 		return now
 	}
@@ -347,7 +352,7 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 		expiry = d.keptExpiry(it, from, old, expiry)
 		copied = func(i int) (types.AttributeValue, bool) { return d.copied(rec, from, old, i) }
 	}
-	if err := fill(d.m, ch, d.Keys.KeyFields, expiry, from, copied); err != nil {
+	if err := fill(d.m, ch, d.Keys.KeyFields, expiry, taken{from, copied}); err != nil {
 		d.fail(err)
 		return
 	}
@@ -395,8 +400,8 @@ func (d *differ) incarnate(ch *Change) {
 	}
 }
 
-// copied returns the stored value of an attribute of an item that moves, nil for one that is not stored. ok is false for an
-// attribute that changed, or that the key of the item names.
+// copied returns the stored value of an attribute of an item that moves, nil for one that is not stored. ok is false
+// for an attribute that changed, or that the key of the item names.
 func (d *differ) copied(rec model.Record, from *snapshot.Stored, old any, i int) (v types.AttributeValue, ok bool) {
 	a, record := rec.Item.Attributes[i], d.m.Codec.Record(rec.Item.Index)
 	if a.Large.External() || len(a.Was) > 0 || rec.Item.Sparse(i) {
@@ -411,11 +416,16 @@ func (d *differ) copied(rec model.Record, from *snapshot.Stored, old any, i int)
 	return from.Value(rec.Item, i, func() types.AttributeValue { return d.was(rec.Item, from, old, i) }), true
 }
 
-// fill encodes all attributes of a put. from holds unknown ones to take along. copied returns the stored value of an attribute
-// that did not change; it is nil for a new item.
-func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.AttributeValue, from *snapshot.Stored,
-	copied func(i int) (types.AttributeValue, bool),
-) error {
+// taken is what a put takes from a stored item; its zero value, of a new item, takes nothing.
+type taken struct {
+	// from holds the parts that the Go values do not.
+	from *snapshot.Stored
+	// copied returns the stored value of an attribute that did not change.
+	copied func(i int) (types.AttributeValue, bool)
+}
+
+// fill encodes all attributes of a put.
+func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.AttributeValue, t taken) error {
 	if err := keyTexts(m, ch, keyFields); err != nil {
 		return at(ch.Place, err)
 	}
@@ -437,15 +447,15 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 		}
 	}
 	for i, a := range ch.Item.Attributes {
-		if copied != nil {
-			if value, ok := copied(i); ok {
+		if t.copied != nil {
+			if value, ok := t.copied(i); ok {
 				set(item.Assignment{Name: a.Name, Index: i, Value: value})
 				continue
 			}
 		}
 		value, err := ch.attribute(m, i)
-		if err == nil && from != nil && value != nil && !a.Large.External() {
-			value, err = graft(m, ch.Item, from, i, value)
+		if err == nil && t.from != nil && value != nil && !a.Large.External() {
+			value, err = graft(m, ch.Item, t.from, i, value)
 		}
 		if err != nil {
 			return at(ch.Place, err)
@@ -460,11 +470,11 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 	for j, v := range keys {
 		set(item.Assignment{Name: ch.Item.Derived[j].Name, Index: item.Indexed, Value: v})
 	}
-	if from != nil {
-		for name, value := range from.Unknown {
+	if t.from != nil {
+		for name, value := range t.from.Unknown {
 			if _, out := large.PointerOf(value); out && ch.Stored == nil {
 				return m.ValueErrorf(ch.Field, "the item %s would move with the external value of the attribute "+
-					"%q, which the model does not declare: move it with the model that declares it", from.Place,
+					"%q, which the model does not declare: move it with the model that declares it", t.from.Place,
 					name)
 			}
 			set(item.Assignment{Name: name, Index: item.Unlisted, Value: value})
@@ -527,9 +537,10 @@ func (d *differ) replace(ch *Change) error {
 		if ch.Item.Attributes[i].Large.External() {
 			return nil, false
 		}
-		return ch.Stored.Value(ch.Item, i, func() types.AttributeValue { return d.was(ch.Item, ch.Stored, old, i) }), true
+		was := func() types.AttributeValue { return d.was(ch.Item, ch.Stored, old, i) }
+		return ch.Stored.Value(ch.Item, i, was), true
 	}
-	if err := fill(d.m, ch, d.Keys.KeyFields, expiry, ch.Stored, written); err != nil {
+	if err := fill(d.m, ch, d.Keys.KeyFields, expiry, taken{ch.Stored, written}); err != nil {
 		return err
 	}
 	h := ch.Stored.Header
@@ -554,7 +565,8 @@ func (d *differ) replace(ch *Change) error {
 	return nil
 }
 
-// comparable refuses a change of an item without a version whose condition, which compares attributes, is over the limits of one.
+// comparable refuses a change of an item without a version whose condition, which compares attributes, is over the
+// limits of one.
 func comparable(ch *Change) error {
 	if ch.Expect.Old == nil {
 		return nil
@@ -564,7 +576,15 @@ func comparable(ch *Change) error {
 	if n+2 <= write.MaxTerms && (32*(n+2) <= cost.MaxExpression || ch.Longest() <= cost.MaxExpression) {
 		return nil
 	}
-	return fmt.Errorf("%s.%s: the item %s has no version, and its %[5]s compares %[4]d attributes (limit %[6]d, in %[7]d "+
-		"bytes): change fewer at once, or store versions",
-		ch.Label, ch.Field, ch.Place, n, ch.Kind, write.MaxTerms-2, cost.MaxExpression)
+	return fmt.Errorf(
+		"%s.%s: the item %s has no version, and its %[5]s compares %[4]d attributes (limit %[6]d, in %[7]d "+
+			"bytes): change fewer at once, or store versions",
+		ch.Label,
+		ch.Field,
+		ch.Place,
+		n,
+		ch.Kind,
+		write.MaxTerms-2,
+		cost.MaxExpression,
+	)
 }

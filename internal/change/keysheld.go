@@ -10,9 +10,9 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// A load gives a field that a key names the value of the key, and if an attribute holds the field as well, the value of the
-// attribute. So what a write stores has to give the same value by both ways. The schema decides this for the types that the
-// library encodes itself. The methods of other types are asked when a value is written.
+// A load gives a field that a key names the value of the key, and if an attribute holds the field as well, the value
+// of the attribute. So what a write stores has to give the same value by both ways. The schema decides this for the
+// types that the library encodes itself. The methods of other types are asked when a value is written.
 
 // keyTexts returns an error if a new item has a key with a text that UnmarshalText does not read back.
 func keyTexts(m *model.Model, ch *Change, keyFields []key.Value) error {
@@ -69,14 +69,16 @@ func keyText(m *model.Model, ch *Change, src schema.Source, i int, keyFields []k
 	case err != nil:
 		return fmt.Errorf("the key could not be read back: %w", err)
 	case text.Text != back.Text:
-		return fmt.Errorf("the key could not be read back, since UnmarshalText of %s gives another value: fix the method",
-			src.Value.Type.Name)
+		return fmt.Errorf(
+			"the key could not be read back, since UnmarshalText of %s gives another value: fix the method",
+			src.Value.Type.Name,
+		)
 	}
 	return nil
 }
 
-// readable returns an error if an attribute could not be decoded, or if it holds a field that a key names, and its value, decoded,
-// would be another one in the key.
+// readable returns an error if an attribute could not be decoded, or if it holds a field that a key names, and its
+// value, decoded, would be another one in the key.
 func readable(m *model.Model, it *schema.Item, rec any, i int, v types.AttributeValue) error {
 	a := it.Attributes[i]
 	if !a.Own || a.Large != nil || rec == nil {
@@ -103,8 +105,13 @@ func readable(m *model.Model, it *schema.Item, rec any, i int, v types.Attribute
 			return nil // which the key reports
 		}
 		if now, err := of(decoded); err != nil || !m.SameInKey(use.Key, use.Source, was, now) {
-			return fmt.Errorf("%s in %q would have another value than the attribute, since %s encodes another one: fix its "+
-				"methods, or do not store the field", use.Key.Sources[use.Source].Text, use.Key.Text, a.Value.Type.Name)
+			return fmt.Errorf(
+				"%s in %q would have another value than the attribute, since %s encodes another one: fix its "+
+					"methods, or do not store the field",
+				use.Key.Sources[use.Source].Text,
+				use.Key.Text,
+				a.Value.Type.Name,
+			)
 		}
 	}
 	return nil

@@ -337,8 +337,15 @@ func (d *differ) renamed(rec model.Record, r *snapshot.Stored, i int) (types.Att
 	return graft(d.m, rec.Item, r, i, now)
 }
 
-// graft returns the value to store for an attribute, whose encoding is now: parts that did not change keep their stored form.
-func graft(m *model.Model, it *schema.Item, r *snapshot.Stored, i int, now types.AttributeValue) (types.AttributeValue, error) {
+// graft returns the value to store for an attribute, whose encoding is now: parts that did not change keep their
+// stored form.
+func graft(
+	m *model.Model,
+	it *schema.Item,
+	r *snapshot.Stored,
+	i int,
+	now types.AttributeValue,
+) (types.AttributeValue, error) {
 	a := it.Attributes[i]
 	stored := r.Inexact[i]
 	switch {

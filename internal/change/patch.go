@@ -232,7 +232,7 @@ func (x *Patch) change(p expr.Change) error {
 	case expr.Add, expr.Put:
 		ch.adds, ch.either = true, p.Kind == expr.Put
 		ch.Record, ch.Pos = p.Record, p.Pos
-		return fill(x.m, ch.Change, x.keyFields(), expiryOf(x.m, it, nil, p.Record), nil, nil)
+		return fill(x.m, ch.Change, x.keyFields(), expiryOf(x.m, it, nil, p.Record), taken{})
 	case expr.RemoveElement, expr.Delete:
 	case expr.Set, expr.Remove:
 		if len(attributes) != 1 || len(x.below(it, &p)) == 0 {

@@ -23,7 +23,10 @@ func TestZipfSum(t *testing.T) {
 
 // Two thousand million keys, and as many as an int counts, take no time.
 func TestManyKeys(t *testing.T) {
-	for keys, want := range map[int]float64{2_000_000_000: 1 / 21.993629, math.MaxInt: 1 / (math.Log(math.MaxInt) + 0.577215665)} {
+	for keys, want := range map[int]float64{
+		2_000_000_000: 1 / 21.993629,
+		math.MaxInt:   1 / (math.Log(math.MaxInt) + 0.577215665),
+	} {
 		start := time.Now()
 		h, err := Capacity{}.Hottest(keys, 1)
 		if err != nil || math.Abs(h.Share-want) > 1e-8 || time.Since(start) > time.Second {

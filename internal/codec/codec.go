@@ -59,8 +59,8 @@ type Record interface {
 	ScanItem(rec any, it wire.Item, at []int32) (some bool, attribute int, err error)
 	// Exact reports whether an attribute, which was decoded from a value from the wire, encodes to that value again.
 	Exact(rec any, attribute int, value wire.Value) bool
-	// Graft returns the value to store for an attribute that changed: now is its encoding, and stored the stored value. See
-	// Form.Graft.
+	// Graft returns the value to store for an attribute that changed: now is its encoding, and stored the stored
+	// value. See Form.Graft.
 	Graft(attribute int, stored, now types.AttributeValue) (types.AttributeValue, error)
 	// AfterLoad calls the methods AfterLoad of a decoded element, and of the structs whose fields are
 	// spread over the item.

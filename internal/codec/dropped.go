@@ -9,9 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 )
 
-// checkDynamic returns an error for values of v that attributevalue would drop or store empty, and for cyclic values. The
-// static types are checked with the model. This function checks the dynamic ones, with the same rules. It takes the
-// same way through a value as attributevalue's encoder. depth is the number of steps to v.
+// checkDynamic returns an error for values of v that attributevalue would drop or store empty, and for cyclic values.
+// The static types are checked with the model. This function checks the dynamic ones, with the same rules. It takes
+// the same way through a value as attributevalue's encoder. depth is the number of steps to v.
 func checkDynamic(v reflect.Value, depth int) error {
 	if depth > maxHops {
 		return errDeep
@@ -25,13 +25,16 @@ func checkDynamic(v reflect.Value, depth int) error {
 	if encodes, byPointer := marshals(v); encodes {
 		return nil
 	} else if byPointer {
-		return fmt.Errorf("a value in it is a %s, which encodes itself by a method of its pointer, but attributevalue does "+
-			"not call that for values of a map or an interface: store a pointer to it", v.Type())
+		return fmt.Errorf("a value in it is a %s, which encodes itself by a method of its pointer, but "+
+			"attributevalue does not call that for values of a map or an interface: store a pointer to it", v.Type())
 	}
 	switch v.Kind() {
 	case reflect.Interface:
-		return fmt.Errorf("a value in it is a pointer to an interface (*%s), which attributevalue would drop: store the "+
-			"value", v.Type())
+		return fmt.Errorf(
+			"a value in it is a pointer to an interface (*%s), which attributevalue would drop: store the "+
+				"value",
+			v.Type(),
+		)
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
 		return fmt.Errorf("a value in it is a %s, which DynamoDB cannot store: remove it", v.Type())
 	case reflect.Pointer:
@@ -77,8 +80,8 @@ func checkDynamicList(v reflect.Value, depth int) error {
 	return nil
 }
 
-// checkDynamicMap also refuses two keys with one text, of which attributevalue would drop one, and texts of times that are
-// those of other instants.
+// checkDynamicMap also refuses two keys with one text, of which attributevalue would drop one, and texts of times
+// that are those of other instants.
 func checkDynamicMap(v reflect.Value, depth int) error {
 	var texts map[string]bool
 	if k := v.Type().Key(); k.Kind() != reflect.String || k.NumMethod() > 0 {
@@ -91,8 +94,11 @@ func checkDynamicMap(v reflect.Value, depth int) error {
 				return err
 			}
 			if texts[text] {
-				return fmt.Errorf("two keys of a %s have the same text, so that attributevalue would drop one: use keys "+
-					"with different texts", v.Type())
+				return fmt.Errorf(
+					"two keys of a %s have the same text, so that attributevalue would drop one: use keys "+
+						"with different texts",
+					v.Type(),
+				)
 			}
 			texts[text] = true
 		}
@@ -142,8 +148,11 @@ func checkDynamicStruct(v reflect.Value, depth int) error {
 		}
 	}
 	if !stored && t.NumField() > 0 {
-		return fmt.Errorf("a value in it is a %s, which has no exported fields, so that attributevalue would store it empty: "+
-			"store another type", t)
+		return fmt.Errorf(
+			"a value in it is a %s, which has no exported fields, so that attributevalue would store it empty: "+
+				"store another type",
+			t,
+		)
 	}
 	return nil
 }

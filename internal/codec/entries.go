@@ -66,8 +66,11 @@ func (m *Entries) encode(p any, o Options, depth int) (types.AttributeValue, err
 		av, err := m.Elem.encode(e, o.Elem(), depth+1)
 		if av != nil && err == nil {
 			if out[name] != nil {
-				err = redact.Errorf("two keys have the same text%v, so that one entry would be dropped: use keys with different "+
-					"texts", redact.Of(name))
+				err = redact.Errorf(
+					"two keys have the same text%v, so that one entry would be dropped: use keys with different "+
+						"texts",
+					redact.Of(name),
+				)
 			}
 			out[name] = av
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/itemize/itemize/internal/redact"
 )
 
-// A stored value can say more than the Go value that was decoded from it: a number has digits that a float64 does not hold, a
-// map has entries that its struct lacks, a text is stored as a number. A change of one part of a value must not rewrite
-// the other parts. So a changed value is grafted onto the stored value: each part whose stored form decodes to the new value
-// keeps its stored form.
+// A stored value can say more than the Go value that was decoded from it: a number has digits that a float64 does not
+// hold, a map has entries that its struct lacks, a text is stored as a number. A change of one part of a value must
+// not rewrite the other parts. So a changed value is grafted onto the stored value: each part whose stored form
+// decodes to the new value keeps its stored form.
 
 // Graft returns the value to store for now, the encoding of a changed value, in place of stored. Parts that did
 // not change keep their stored form. now is nil for a value that is left out. The error says that storing now
@@ -154,8 +154,13 @@ func (l *List) graft(f *Form, stored, now types.AttributeValue, o Options) (type
 		return f.graftWhole(stored, now, o), nil
 	}
 	if l.make == nil && len(from) > l.len(nil) {
-		return nil, redact.Errorf("the stored list has %d elements, but %s takes %d, and the change would cut it: use a "+
-			"slice", len(from), f.Type, l.len(nil))
+		return nil, redact.Errorf(
+			"the stored list has %d elements, but %s takes %d, and the change would cut it: use a "+
+				"slice",
+			len(from),
+			f.Type,
+			l.len(nil),
+		)
 	}
 	if f.decodesTo(stored, now, o) {
 		return stored, nil
@@ -224,10 +229,16 @@ func parts(v types.AttributeValue) (all []types.AttributeValue, ok bool) {
 	return nil, false
 }
 
-// graftParts grafts the elements of a list or set, of a form. An element that equals a stored element takes its form, wherever
-// it is now. Of the others, those at the same position, from the beginning or the end, are one element that changed, if the
-// list kept its length, a neighbor is where it was, or half of the element is as it was. like has the type of the result.
-func graftParts(f *Form, from, to []types.AttributeValue, like types.AttributeValue, o Options) (types.AttributeValue, error) {
+// graftParts grafts the elements of a list or set, of a form. An element that equals a stored element takes its form,
+// wherever it is now. Of the others, those at the same position, from the beginning or the end, are one element that
+// changed, if the list kept its length, a neighbor is where it was, or half of the element is as it was. like has the
+// type of the result.
+func graftParts(
+	f *Form,
+	from, to []types.AttributeValue,
+	like types.AttributeValue,
+	o Options,
+) (types.AttributeValue, error) {
 	source := matchParts(f, from, to, o)
 	used := make([]bool, len(from))
 	for _, j := range source {
@@ -282,8 +293,8 @@ func (f *Form) mostlyIs(stored, now types.AttributeValue, o Options) bool {
 	return same > 0 && 2*same >= len(is.Value)
 }
 
-// matchParts returns for each new element the index of a stored element that decodes to it, or -1. Each stored element is
-// taken once, by the element at its position if that can take it.
+// matchParts returns for each new element the index of a stored element that decodes to it, or -1. Each stored
+// element is taken once, by the element at its position if that can take it.
 func matchParts(f *Form, from, to []types.AttributeValue, o Options) []int {
 	unused := make(map[string][]int, len(from))
 	for j, s := range from {

@@ -328,8 +328,8 @@ func encodeTime(t time.Time) (types.AttributeValue, error) {
 	return &types.AttributeValueMemberS{Value: t.Format(time.RFC3339Nano)}, nil
 }
 
-// writable returns a time in a zone that RFC 3339 can write, UTC if its own zone has seconds or is a day from UTC: RFC 3339 has
-// offsets in minutes, so that the text would be of another instant.
+// writable returns a time in a zone that RFC 3339 can write, UTC if its own zone has seconds or is a day from UTC:
+// RFC 3339 has offsets in minutes, so that the text would be of another instant.
 func writable(t time.Time) time.Time {
 	if _, offset := t.Zone(); offset%60 != 0 || offset <= -86400 || offset >= 86400 {
 		return t.UTC()

@@ -1,9 +1,11 @@
 package codec
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -17,7 +19,11 @@ func Opaque(f *Form, options []string, names *Names) *Form {
 		if err := dynamic(p); err != nil {
 			return nil, err
 		}
-		return h.encode(p)
+		av, err := h.encode(p)
+		if _, text := av.(*types.AttributeValueMemberS); text && asString && err == nil && !numeric(reflect.ValueOf(p)) {
+			return nil, errQuoted
+		}
+		return av, err
 	}
 	o.decode = func(p any, av types.AttributeValue, _ Options) error {
 		av = names.Exact(av)
@@ -27,6 +33,23 @@ func Opaque(f *Form, options []string, names *Names) *Form {
 		return plainly(p, av)
 	}
 	return o
+}
+
+var errQuoted = errors.New("it holds a text, which attributevalue would read back as a number because of the option " +
+	"string: remove the option")
+
+// numeric reports whether attributevalue writes a value as a number, or with the option string as its text.
+func numeric(v reflect.Value) bool {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return false
+	}
+	if encodes, _ := marshals(v); encodes {
+		return false
+	}
+	return v.CanInt() || v.CanUint() || v.CanFloat() || v.Type() == reflect.TypeFor[attributevalue.Number]()
 }
 
 // dynamic is checkDynamic of a pointer's target.

@@ -60,7 +60,12 @@ func TestError(t *testing.T) {
 			invalid("One or more parameter values were invalid: Type mismatch for key PK expected: N actual: S"), keys,
 		},
 		{"a range key too few", []string{"t"}, invalid("The number of conditions on the keys is invalid"), keys},
-		{"another invalid request", []string{"t"}, invalid("Invalid UpdateExpression: Syntax error"), `P: the table "t": `},
+		{
+			"another invalid request",
+			[]string{"t"},
+			invalid("Invalid UpdateExpression: Syntax error"),
+			`P: the table "t": `,
+		},
 		{"no error of DynamoDB", []string{"t"}, errors.New("broken"), `P: the table "t": `},
 		{
 			"a transaction with other keys",
@@ -96,19 +101,28 @@ func TestMessagesHaveNoValues(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
 		"The conditional request failed": "The conditional request failed",
-		"One or more parameter values were invalid: Input collection [secret, secret] contains duplicates.": "One or more " +
+		"One or more parameter values were invalid: Input collection [secret, secret] contains " +
+			"duplicates.": "One or more " +
 			"parameter values were invalid: Input collection...",
-		"The parameter cannot be converted to a numeric value: secret": "The parameter cannot be converted to a numeric value...",
-		"1 validation error detected: Value 'secret' at 'item' failed to satisfy constraint: secret": "1 validation error " +
+		"The parameter cannot be converted to a numeric value: secret": "The parameter cannot be converted to a " +
+			"numeric value...",
+		"1 validation error detected: Value 'secret' at 'item' failed to satisfy constraint: secret": "1 " +
+			"validation error " +
 			"detected: a value at 'item' failed to satisfy constraint...",
-		"1 validation error detected: Invalid ConditionExpression: The expression has redundant parentheses;": "1 validation " +
+		"1 validation error detected: Invalid ConditionExpression: The expression has redundant " +
+			"parentheses;": "1 validation " +
 			"error detected: Invalid ConditionExpression: The expression has redundant parentheses",
-		"Invalid ConditionExpression: The BETWEEN operator requires upper bound to be greater than or equal to lower bound; " +
-			"lower bound operand: AttributeValue: {S:secret}": "Invalid ConditionExpression: The BETWEEN operator requires...",
-		"Invalid UpdateExpression: Two document paths overlap with each other; must remove one; path one: [a, secret]": "Invalid " +
+		"Invalid ConditionExpression: The BETWEEN operator requires upper bound to be greater than or equal to " +
+			"lower bound; " +
+			"lower bound operand: AttributeValue: {S:secret}": "Invalid ConditionExpression: The BETWEEN " +
+			"operator requires...",
+		"Invalid UpdateExpression: Two document paths overlap with each other; must remove one; path one: [a, " +
+			"secret]": "Invalid " +
 			"UpdateExpression: Two document paths overlap with each other...",
-		"One or more parameter values were invalid: The AttributeValue for a key attribute cannot contain an empty string " +
-			"value. Key: PK": "One or more parameter values were invalid: The AttributeValue for a key attribute cannot contain " +
+		"One or more parameter values were invalid: The AttributeValue for a key attribute cannot contain an " +
+			"empty string " +
+			"value. Key: PK": "One or more parameter values were invalid: The AttributeValue for a key " +
+			"attribute cannot contain " +
 			"an empty string value. Key: PK",
 		"Invalid UpdateExpression: a new fault of secret": "Invalid UpdateExpression: " + unknown,
 		"A message of next year about secret":             unknown,
@@ -117,7 +131,9 @@ func TestMessagesHaveNoValues(t *testing.T) {
 		if got := Private(message); got != want {
 			t.Errorf("%s\n%s, not\n%s", message, got, want)
 		}
-		err := Service(&smithy.OperationError{Err: &smithy.GenericAPIError{Code: "ValidationException", Message: message}})
+		err := Service(
+			&smithy.OperationError{Err: &smithy.GenericAPIError{Code: "ValidationException", Message: message}},
+		)
 		if strings.Contains(err.Error(), "secret") {
 			t.Error(err)
 		}

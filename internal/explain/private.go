@@ -10,9 +10,9 @@ import (
 	"github.com/itemize/itemize/internal/redact"
 )
 
-// Messages of DynamoDB quote values: a number that it cannot read, a set with duplicates, the bounds of BETWEEN, keys of maps
-// in paths. New messages can quote others. So only the beginnings of messages that are known are shown: what these
-// expressions match. They have names of tables, indexes, attributes and placeholders, and no values.
+// Messages of DynamoDB quote values: a number that it cannot read, a set with duplicates, the bounds of BETWEEN, keys
+// of maps in paths. New messages can quote others. So only the beginnings of messages that are known are shown: what
+// these expressions match. They have names of tables, indexes, attributes and placeholders, and no values.
 var known = compile(
 	`(The )?[Cc]onditional request failed`,
 	`Transaction cancelled, please refer cancellation reasons for specific reasons \[[A-Za-z, ]*\]`,
@@ -23,7 +23,8 @@ var known = compile(
 	`The table does not have the specified index(: [\w.-]+)?`,
 	`The provided (key element does not match the schema|starting key is (invalid|outside query boundaries[\w ]*))`,
 	`The number of conditions on the keys is invalid`,
-	`The (document path provided in the update expression is invalid for update|provided expression refers to an attribute `+
+	`The (document path provided in the update expression is invalid for update|provided expression refers to `+
+		`an attribute `+
 		`that does not exist in the item)`,
 	`An operand in the update expression has an incorrect data type`,
 	`Exclusive Start Key must have same size as table's key schema`,
@@ -33,15 +34,18 @@ var known = compile(
 	`Attempting to store more than 38 significant digits in a Number`,
 	`Number (overflow|underflow)\. Attempting to store a number with magnitude (larger|smaller) than supported range`,
 	`(The parameter|A value provided) cannot be converted (in)?to a (numeric value|number)`,
-	`Supplied AttributeValue (is empty|has more than one datatypes set), must contain exactly one of the supported datatypes`,
+	`Supplied AttributeValue (is empty|has more than one datatypes set), must contain exactly one of the `+
+		`supported datatypes`,
 	`Input collection`,
 	`(The )?(BETWEEN|between) operator requires`,
-	`(An|The|One) (or more parameter values|AttributeValue)( (is|may|for|were|was|not|contain|an?|key|attribute|cannot|empty|`+
+	`(An|The|One) (or more parameter values|AttributeValue)( `+
+		`(is|may|for|were|was|not|contain|an?|key|attribute|cannot|empty|`+
 		`string|set|value|invalid))*`,
 	`Too many items requested for the Batch(Get|Write)Item call`,
 	`Provided list of item keys contains duplicates`,
 	`Member must have length (less|greater) than or equal to \d+`,
-	`The level of configured provisioned throughput for (the table|one or more global secondary indexes of the table) was `+
+	`The level of configured provisioned throughput for (the table|one or more global secondary indexes of the `+
+		`table) was `+
 		`exceeded`,
 	`Throughput exceeds the current (capacity|throughput limit) (of|for) your (table or index|account)`,
 	`Request rate [\w ]*|Rate (of requests )?exceed(s|ed)[\w ]*`,
@@ -52,7 +56,8 @@ var known = compile(
 	`Signature (expired|not yet current)`,
 	`(The )?[Ii]nternal (server )?error`,
 	`(The )?[Ss]ervice (is )?(currently )?[Uu]navailable`,
-	`(Value provided|ExpressionAttribute(Names|Values)) in ExpressionAttribute(Names|Values) unused in expressions: keys: `+
+	`(Value provided|ExpressionAttribute(Names|Values)) in ExpressionAttribute(Names|Values) unused in `+
+		`expressions: keys: `+
 		`\{[#:\w, ]*\}`,
 	`(Hash|Range) primary key values must[\w ]*`,
 	`TableName must be [\w ,-]*`,
@@ -60,8 +65,11 @@ var known = compile(
 )
 
 // inside are the beginnings after which another known message follows.
-var inside = regexp.MustCompile(`^(\d+ validation errors? detected: |One or more parameter values (were|are) (invalid|not valid)[.:] ?|` +
-	`Invalid (Update|Condition|Filter|KeyCondition|Projection)Expression: |ExpressionAttributeValues contains invalid value: )`)
+var inside = regexp.MustCompile(
+	`^(\d+ validation errors? detected: |One or more parameter values (were|are) (invalid|not valid)[.:] ?|` +
+		`Invalid (Update|Condition|Filter|KeyCondition|Projection)Expression: |ExpressionAttributeValues ` +
+		`contains invalid value: )`,
+)
 
 // parts are what follows such a beginning.
 var parts = compile(
@@ -70,14 +78,18 @@ var parts = compile(
 	`Syntax error`,
 	`Incorrect operand type for operator or function; operator or function: [\w<>= ]+, operand type: \w+`,
 	`The (first|second|left|right)[\w ]* operand[\w ]*`,
-	`An expression attribute (name|value) used in (the document path|expression) is not defined; attribute (name|value): [#:]\w+`,
+	`An expression attribute (name|value) used in (the document path|expression) is not defined; attribute `+
+		`(name|value): [#:]\w+`,
 	`Two document paths (overlap|conflict) with each other`,
 	`Attribute name is a reserved keyword; reserved keyword: \w+`,
-	`(Filter Expression|KeyConditionExpressions?) (can only|must only|contains?)[\w -]*(: Primary key attribute: [\w.-]+)?`,
+	`(Filter Expression|KeyConditionExpressions?) (can only|must only|contains?)[\w -]*(: Primary key `+
+		`attribute: [\w.-]+)?`,
 	`Missing the key [\w.-]+ in the item`,
-	`Type mismatch for (key|Index Key)( attribute)? [\w.-]+,? [Ee]xpected: [A-Z]+,? [Aa]ctual: [A-Z]+( IndexName: [\w.-]+)?`,
+	`Type mismatch for (key|Index Key)( attribute)? [\w.-]+,? [Ee]xpected: [A-Z]+,? [Aa]ctual: [A-Z]+( `+
+		`IndexName: [\w.-]+)?`,
 	`Condition parameter type does not match schema type`,
-	`The AttributeValue for a key attribute cannot contain an empty (string|binary) value\. (Key|IndexKey|IndexName): [\w.-]+`,
+	`The AttributeValue for a key attribute cannot contain an empty (string|binary) value\. `+
+		`(Key|IndexKey|IndexName): [\w.-]+`,
 	`One of the required keys was not given a value`,
 	`(Size of hashkey|Aggregated size of all range keys) has exceeded the (maximum )?size limit ?of ?\d+ ?bytes`,
 	`An (AttributeValue|string set|number set|binary set) +may not be empty`,

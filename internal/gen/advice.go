@@ -7,7 +7,8 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Advice returns hints for valid models that would cost less in another form, or whose types are stored in a surprising one.
+// Advice returns hints for valid models that would cost less in another form, or whose types are stored in a
+// surprising one.
 func (p *Package) Advice() []Diagnostic {
 	var all []Diagnostic
 	for _, m := range p.Models {
@@ -19,8 +20,16 @@ func (p *Package) Advice() []Diagnostic {
 			all = append(all, Diagnostic{Pos: p.fset.Position(pos), End: p.fset.Position(end), Message: text})
 		}
 		for _, s := range m.Schema.Type.Shadowed() {
-			add(s.Field, fmt.Sprintf("%s: the tagged field %s of an embedded struct is not stored, since another field %s hides "+
-				"it: rename one of them, or remove the tag", m.Schema.Label(), s.Field.Name, s.By.Name))
+			add(
+				s.Field,
+				fmt.Sprintf(
+					"%s: the tagged field %s of an embedded struct is not stored, since another field %s hides "+
+						"it: rename one of them, or remove the tag",
+					m.Schema.Label(),
+					s.Field.Name,
+					s.By.Name,
+				),
+			)
 		}
 		for _, it := range m.Schema.Items {
 			for _, a := range it.Attributes {
@@ -66,8 +75,10 @@ func advice(it *schema.Item, a *schema.Attribute) string {
 // surprise says what attributevalue stores in another form than a reader of the type expects, "" for nothing.
 func surprise(a *schema.Attribute) string {
 	if !slices.Contains(a.AV.Options, "binaryset") && a.Value.Type.BinarySet() {
-		return "a [][]byte is stored as a binary set, as attributevalue stores it: it has no order, and a save of two equal " +
-			"elements is refused: tag it dynamodbav:\",binaryset\" if that is meant, or store a list with a type of your " +
+		return "a [][]byte is stored as a binary set, as attributevalue stores it: it has no order, and a save " +
+			"of two equal " +
+			"elements is refused: tag it dynamodbav:\",binaryset\" if that is meant, or store a list with a " +
+			"type of your " +
 			"own (type Blobs [][]byte)"
 	}
 	return ""

@@ -96,7 +96,8 @@ type Report struct {
 	NoIncarnation int `json:"withoutIncarnation"`
 	// Expired are items that DynamoDB has not deleted yet.
 	Expired int `json:"expired"`
-	// Undeletable are those that expired more than five years ago: DynamoDB never deletes them, and loads leave them out.
+	// Undeletable are those that expired more than five years ago: DynamoDB never deletes them, and loads leave them
+	// out.
 	Undeletable int `json:"undeletable"`
 	// Changing are items that seemed to break a rule, and changed between two looks.
 	Changing int `json:"changing,omitempty"`
@@ -216,8 +217,8 @@ func (x *Inspector) subjectOf(a item.Attributes, r *Report) *subject {
 	return nil
 }
 
-// oldest is the age in years of a time to live up to which DynamoDB deletes the item (Developer Guide, "Using time to live
-// (TTL)").
+// oldest is the age in years of a time to live up to which DynamoDB deletes the item (Developer Guide, "Using time to
+// live (TTL)").
 const oldest = 5
 
 func (x *Inspector) count(m *Model, img *item.Image, r *Report) {

@@ -35,7 +35,8 @@ func (s *subject) types(add func(Rule, string, string)) {
 		if at := misfit(&w, v, a.Name); at != "" {
 			add(Type, fmt.Sprintf("%s: a load of the field %s fails", at, a.Value.Name), "convert the attribute")
 		} else if at := tooLong(&w, v, a.Name); at != "" {
-			add(Type, fmt.Sprintf("%s: a load of the field %s leaves the rest out, and a change of the field is refused", at,
+			add(Type, fmt.Sprintf("%s: a load of the field %s leaves the rest out, and a change of the field is "+
+				"refused", at,
 				a.Value.Name), "shorten the list, or use a slice")
 		}
 	}

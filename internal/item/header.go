@@ -29,14 +29,15 @@ type Reserved struct {
 	Margin time.Duration
 }
 
-// DefaultMargin is the life of a signature: DynamoDB refuses requests of clocks that differ more from its own, unless the SDK
-// corrects them.
+// DefaultMargin is the life of a signature: DynamoDB refuses requests of clocks that differ more from its own, unless
+// the SDK corrects them.
 const DefaultMargin = 15 * time.Minute
 
 // ReservedOf returns the names of a model.
 func ReservedOf(e *schema.Entity) Reserved {
 	return Reserved{
-		Version: e.Version, TTL: e.TTL, State: e.State, Incarnation: e.Incarnation, Moved: e.Moved, Margin: DefaultMargin,
+		Version: e.Version, TTL: e.TTL, State: e.State, Incarnation: e.Incarnation, Moved: e.Moved,
+		Margin: DefaultMargin,
 	}
 }
 

@@ -8,8 +8,9 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 )
 
-// An entity that moves to another key gets the incarnation that follows from the one before. So an item that another writer
-// added under the old key shows that it is of the entity, and not of one that was deleted (internal/staging/spec/Carry.tla).
+// An entity that moves to another key gets the incarnation that follows from the one before. So an item that another
+// writer added under the old key shows that it is of the entity, and not of one that was deleted
+// (internal/staging/spec/Carry.tla).
 
 // maxMoves is how many moves of an entity are recognized.
 const maxMoves = 1000

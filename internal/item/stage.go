@@ -285,5 +285,13 @@ func (r Reserved) NotRollingBack(x *attr.Expression) string {
 
 // ReplaceableBy requires that it is, by every writer's clock.
 func (r Reserved) ReplaceableBy(x *attr.Expression, now time.Time) string {
-	return x.Name(r.TTL) + " <= " + x.Value(Epoch(now.Add(-r.Margin))) + " AND " + x.Name(r.TTL) + " <> " + x.Value(Epoch(time.Time{}))
+	return x.Name(
+		r.TTL,
+	) + " <= " + x.Value(
+		Epoch(now.Add(-r.Margin)),
+	) + " AND " + x.Name(
+		r.TTL,
+	) + " <> " + x.Value(
+		Epoch(time.Time{}),
+	)
 }

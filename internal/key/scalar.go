@@ -79,7 +79,10 @@ func longCharacters(text string) string {
 		why = append(why, strconv.Itoa(n)+" of their characters are escaped and take 3 bytes each")
 	}
 	if n := utf8.RuneCountInString(text); n < len(text) {
-		why = append(why, "the key has "+strconv.Itoa(n)+" characters, and those that are not ASCII take 2 to 4 bytes each")
+		why = append(
+			why,
+			"the key has "+strconv.Itoa(n)+" characters, and those that are not ASCII take 2 to 4 bytes each",
+		)
 	}
 	if len(why) == 0 {
 		return ""

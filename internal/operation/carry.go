@@ -17,14 +17,14 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// What another writer added to an entity after it was loaded, and before it moved, is under the old key. It was acknowledged, so
-// that the move carries it to the new key. internal/staging/spec/Carry.tla specifies this.
+// What another writer added to an entity after it was loaded, and before it moved, is under the old key. It was
+// acknowledged, so that the move carries it to the new key. internal/staging/spec/Carry.tla specifies this.
 
 // carryTries is how often a move reads the old key while other writers change what it finds.
 const carryTries = 8
 
-// carry carries the items of the entity that are under keys which it has moved away from, in this save, in an earlier one whose
-// answer was lost, or in a move that another program did not finish. It records those that stay.
+// carry carries the items of the entity that are under keys which it has moved away from, in this save, in an earlier
+// one whose answer was lost, or in a move that another program did not finish. It records those that stay.
 func (p *save) carry(ctx context.Context, t *Tally) error {
 	again := p.options.Move && !p.diff.Moves && p.env.Model.IsResharding()
 	if len(p.entity.moved) == 0 && !again {
@@ -95,8 +95,8 @@ func (p *save) carries(d *change.Diff, found []item.Image, i int, live types.Att
 	})
 }
 
-// oldKey is a key that the entity had. left reports whether an item that was found there is of no entity, and ours whether it is
-// of this one, whose incarnation is live.
+// oldKey is a key that the entity had. left reports whether an item that was found there is of no entity, and ours
+// whether it is of this one, whose incarnation is live.
 type oldKey struct {
 	at   []key.Value
 	left func(found []item.Image, i int) bool
@@ -138,8 +138,11 @@ func (p *save) carryFrom(ctx context.Context, from *oldKey, keyFields []key.Valu
 			continue
 		}
 		if t.LeftBehind = append(t.LeftBehind, append(stay, rest...)...); len(rest) > 0 {
-			return p.hasMoved(rest, fmt.Errorf("other writers added items under its old key, which could not be carried to the "+
-				"new one: save it again, or add them by hand: %w", why))
+			return p.hasMoved(
+				rest,
+				fmt.Errorf("other writers added items under its old key, which could not be carried to the "+
+					"new one: save it again, or add them by hand: %w", why),
+			)
 		}
 		return nil
 	}

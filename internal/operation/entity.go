@@ -185,13 +185,17 @@ func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *w
 	return len(leftover) > 0, refusal
 }
 
-// withinMargin says that an item which blocks an insert has expired, but not by every writer's clock, "" for another item.
+// withinMargin says that an item which blocks an insert has expired, but not by every writer's clock, "" for another
+// item.
 func withinMargin(names item.Reserved, stored item.Attributes, now time.Time) string {
 	if !names.Expired(stored, now) || names.Replaceable(stored, now) {
 		return ""
 	}
-	return fmt.Sprintf("its time to live ended less than %s ago by this clock, and the clocks of other writers may differ: "+
-		"insert it later, or set mapper.ExpiryMargin", names.Margin)
+	return fmt.Sprintf(
+		"its time to live ended less than %s ago by this clock, and the clocks of other writers may differ: "+
+			"insert it later, or set mapper.ExpiryMargin",
+		names.Margin,
+	)
 }
 
 // conflict returns the error of requests whose conditions failed: an Exists if the root item of a new

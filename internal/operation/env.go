@@ -36,8 +36,8 @@ type Tally struct {
 	Alternatives func() []write.Alternative
 	// RootReads is how many requests read the root item: after a write, or before an addition.
 	RootReads int
-	// LeftBehind are leftover items at the old key of an entity that moved, and Carried the new places of items that another
-	// writer had added there.
+	// LeftBehind are leftover items at the old key of an entity that moved, and Carried the new places of items that
+	// another writer had added there.
 	LeftBehind, Carried []item.Place
 	// AlsoDeleted are items that a staged delete removed although another writer wrote them after the delete began.
 	AlsoDeleted []item.Place

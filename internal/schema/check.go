@@ -92,7 +92,7 @@ func (b *builder) nestedField(m *taggedField, t *Type, f *Field, addressable boo
 		return
 	}
 	if (f.Exported || f.Embedded) && !tag.AV.Ignore {
-		b.quoted(place{in: t, field: f}, f.Type, tag.AV)
+		b.quotedTime(place{in: t, field: f}, f.Type, tag.AV)
 		b.inside(m, f.Type, addressable, seen)
 	}
 }
@@ -148,17 +148,22 @@ func (it *Item) keyStored() {
 	}
 }
 
-// finerThanStored refuses a key with a finer time than the attribute that holds the same field: after a load the field has
-// the time of the attribute, of which another key would be made. stored reports whether the field of a placeholder is
-// stored in seconds.
+// finerThanStored refuses a key with a finer time than the attribute that holds the same field: after a load the
+// field has the time of the attribute, of which another key would be made. stored reports whether the field of a
+// placeholder is stored in seconds.
 func (b *builder) finerThanStored(k *Key, stored func(Source) bool) {
 	for i, src := range k.Sources {
 		if kind := k.Format(i).Kind; kind != key.Nanos && kind != key.Millis || !stored(src) {
 			continue
 		}
-		b.fault(b.keyAt(k), "write {"+src.Value.Name+":seconds}, or {"+src.Value.Name+":unix}",
-			"%s is finer than the stored seconds (unixtime) of the field, so that its attribute and its key would have "+
-				"different times", src.Text)
+		b.fault(
+			b.keyAt(k),
+			"write {"+src.Value.Name+":seconds}, or {"+src.Value.Name+":unix}",
+			"%s is finer than the stored seconds (unixtime) of the field, so that its attribute and its key "+
+				"would have "+
+				"different times",
+			src.Text,
+		)
 	}
 }
 
@@ -378,7 +383,7 @@ func (b *builder) derivedNames(it *Item, taken map[string]string) {
 func (b *builder) zeroTimes(it *Item) {
 	for i, a := range it.Attributes {
 		if m := b.taggedOf(a.Field); m != nil {
-			b.quoted(m.at(), a.Value.Type, a.AV)
+			b.quotedTime(m.at(), a.Value.Type, a.AV)
 		}
 		if m := b.taggedOf(a.Field); m != nil && a.Value.Type.Time && a.AV.Has("omitempty") && !b.isExpiry(it, a) &&
 			!it.Sparse(i) {
@@ -388,19 +393,18 @@ func (b *builder) zeroTimes(it *Item) {
 	}
 }
 
-// quoted refuses the option string where attributevalue writes texts that it then reads as numbers: those of times, by RFC 3339,
-// and those in interfaces.
-func (b *builder) quoted(at place, t *Type, av tags.AV) {
+// quotedTime refuses the option string of a time: attributevalue writes a text of RFC 3339, and reads a number.
+func (b *builder) quotedTime(at place, t *Type, av tags.AV) {
 	for n := 0; n < 8 && t.Kind == Pointer; n++ {
 		t = t.Elem
 	}
 	if t.Time && av.Has("string") && !av.Has("unixtime") {
-		b.fault(at, "remove string: a time is stored as text", "attributevalue writes a time with the option string as text, "+
-			"but reads it as a number")
-	}
-	if t.Kind == Interface && av.Has("string") {
-		b.fault(at, "remove string, or declare the type of the number",
-			"attributevalue writes a text in an interface with the option string as text, but reads it as a number")
+		b.fault(
+			at,
+			"remove string: a time is stored as text",
+			"attributevalue writes a time with the option string as text, "+
+				"but reads it as a number",
+		)
 	}
 }
 

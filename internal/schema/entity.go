@@ -120,11 +120,11 @@ type Source struct {
 	// Value is the field, for FromModel and FromElement; otherwise it has the
 	// type alone.
 	Value Value
-	// Lossless reports that the key has the complete value. Repeats reports that another placeholder of the key has it, and
-	// this one a part of it.
+	// Lossless reports that the key has the complete value. Repeats reports that another placeholder of the key has
+	// it, and this one a part of it.
 	Lossless, Repeats bool
-	// Optional reports that the field is a pointer, in a key of an index: Value.Type is the type that it points to, and an
-	// item whose pointer is nil is not in the index.
+	// Optional reports that the field is a pointer, in a key of an index: Value.Type is the type that it points to,
+	// and an item whose pointer is nil is not in the index.
 	Optional bool
 	// Text is the placeholder as it is written.
 	Text string
@@ -226,7 +226,8 @@ type Attribute struct {
 	Straight bool
 	// Distinct reports that different values always have different encodings.
 	Distinct bool
-	// Own reports that values encode or decode themselves, or that some in them do: what is encoded may not be decodable.
+	// Own reports that values encode or decode themselves, or that some in them do: what is encoded may not be
+	// decodable.
 	Own bool
 	// InKeys are the placeholders that name the field, of one whose type encodes itself: its attribute may have another
 	// value than its key.

@@ -250,7 +250,8 @@ func (a *Attribute) inKeys(it *Item, e *Entity) {
 		for i := 0; k != nil && i < len(k.Sources); i++ {
 			src := k.Sources[i]
 			ofElement := src.From == FromElement || src.From == FromSelf
-			if (src.From == FromModel && !it.Element() || ofElement && k == it.Key) && slices.Equal(src.Value.Path, a.Value.Path) {
+			if (src.From == FromModel && !it.Element() || ofElement && k == it.Key) &&
+				slices.Equal(src.Value.Path, a.Value.Path) {
 				a.InKeys = append(a.InKeys, Placeholder{k, i})
 			}
 		}
@@ -262,7 +263,8 @@ func (k *Key) repeats() {
 	for i := range k.Sources {
 		src := &k.Sources[i]
 		src.Repeats = !src.Lossless && slices.ContainsFunc(k.Sources, func(o Source) bool {
-			return o.Lossless && o.From == src.From && o.KeyField == src.KeyField && slices.Equal(o.Value.Path, src.Value.Path)
+			return o.Lossless && o.From == src.From && o.KeyField == src.KeyField &&
+				slices.Equal(o.Value.Path, src.Value.Path)
 		})
 	}
 }

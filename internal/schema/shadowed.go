@@ -10,7 +10,8 @@ import (
 // Shadow is a field of an embedded struct that is not stored, since another field has its name.
 type Shadow struct{ Field, By *Field }
 
-// Shadowed lists the tagged fields of embedded structs that other fields hide, in the type and in the types of its fields.
+// Shadowed lists the tagged fields of embedded structs that other fields hide, in the type and in the types of its
+// fields.
 func (t *Type) Shadowed() []Shadow {
 	var all []Shadow
 	t.shadows(map[*Type]bool{}, &all)

@@ -46,7 +46,8 @@ func (b *builder) key(at *taggedField, o tags.Option, sc scope) *Key {
 			continue
 		}
 		src.Text = p.String()
-		if t := src.Value.Type; sc.index != nil && t.Kind == Pointer && (src.From == FromItem || src.From == FromElement) {
+		if t := src.Value.Type; sc.index != nil && t.Kind == Pointer &&
+			(src.From == FromItem || src.From == FromElement) {
 			src.Value.Type, src.Optional = t.Elem, true
 		}
 		format := b.format

@@ -146,8 +146,8 @@ func (t *Type) Scalar() bool { return t.Kind != Struct || t.Time || t.Marshals }
 // or a pointer to one.
 func (t *Type) Spreads() bool { return !t.Marshals && !t.deref().Scalar() }
 
-// isByteSlices reports whether the type is [][]byte, which attributevalue stores as a binary set, whatever its tag says. Named
-// types are lists.
+// isByteSlices reports whether the type is [][]byte, which attributevalue stores as a binary set, whatever its tag
+// says. Named types are lists.
 func (t *Type) isByteSlices() bool {
 	return t.Kind == Slice && (t.Name == "[][]byte" || t.Name == "[][]uint8")
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// A stored value is inexact if the Go value that was decoded from it encodes to another value, for instance because a nested
-// attribute is unknown to the model. A write compares with stored values (write.Expect), a put of the whole item copies
-// them, and a change of a part of one keeps the other parts (codec.Form.Graft). So the snapshot keeps inexact values as they
-// are stored.
+// A stored value is inexact if the Go value that was decoded from it encodes to another value, for instance because a
+// nested attribute is unknown to the model. A write compares with stored values (write.Expect), a put of the whole
+// item copies them, and a change of a part of one keeps the other parts (codec.Form.Graft). So the snapshot keeps
+// inexact values as they are stored.
 
 // MaxCompared is the size of the values that a condition compares, in bytes: larger ones are compared
 // by their size, or not at all.

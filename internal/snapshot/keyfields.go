@@ -52,7 +52,8 @@ func (a *adoption) all(elements [][]Element) error {
 func (a *adoption) some(elements [][]Element, repeats bool) error {
 	for i, it := range a.s.Model.Schema.Items {
 		for n := 0; it.Element() && n < len(it.Key.Sources); n++ {
-			if src := it.Key.Sources[n]; src.From != schema.FromModel || src.KeyField != a.field || src.Repeats != repeats {
+			if src := it.Key.Sources[n]; src.From != schema.FromModel || src.KeyField != a.field ||
+				src.Repeats != repeats {
 				continue
 			}
 			kept, err := a.keep(it, n, elements[i])

@@ -331,8 +331,9 @@ func (r *Stored) ReadAs(it *schema.Item, i int) string {
 	return ""
 }
 
-// Value returns the stored value of an attribute of an item of a kind, nil if it is not stored under its present name. encoded
-// returns the encoding of the value that was decoded from it, which is the stored value of most attributes.
+// Value returns the stored value of an attribute of an item of a kind, nil if it is not stored under its present
+// name. encoded returns the encoding of the value that was decoded from it, which is the stored value of most
+// attributes.
 func (r *Stored) Value(it *schema.Item, i int, encoded func() types.AttributeValue) types.AttributeValue {
 	a := it.Attributes[i]
 	switch {

@@ -64,6 +64,7 @@ func rootOf(requests []*write.Request) *insertion {
 // takesOver reports whether a root that is unfinished, or expired, is replaced together with
 // its items.
 func (r *insertion) takesOver(root *item.Image, now time.Time) bool {
-	return r != nil && root != nil && (r.Reserved.Replaceable(item.Attributes{r.Reserved.TTL: root.Header.Expiry}, now) ||
-		!root.Header.Live() && r.Expect.Instead.Is(root.Header))
+	return r != nil && root != nil &&
+		(r.Reserved.Replaceable(item.Attributes{r.Reserved.TTL: root.Header.Expiry}, now) ||
+			!root.Header.Live() && r.Expect.Instead.Is(root.Header))
 }

@@ -27,9 +27,9 @@ type Reading struct {
 	cut bool
 }
 
-// Joined reports whether an item belongs to the live entity: it has the root's incarnation, or none, whatever its stage is.
-// (An item without one also exists without a root.) A part whose items all have one incarnation needs
-// no check.
+// Joined reports whether an item belongs to the live entity: it has the root's incarnation, or none, whatever its
+// stage is. (An item without one also exists without a root.) A part whose items all have one incarnation needs no
+// check.
 func (r *Reading) Joined(f *item.Image) bool {
 	switch {
 	case !r.Asked:

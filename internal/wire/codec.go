@@ -135,7 +135,9 @@ func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.Opera
 // recovered turns a panic into an error: the SDK's decoder panics at some texts that are no JSON, such as [1,,null].
 func recovered(err *error) {
 	if r := recover(); r != nil {
-		*err = &smithy.DeserializationError{Err: errors.New("the answer is not valid: the SDK panics while it decodes it")}
+		*err = &smithy.DeserializationError{
+			Err: errors.New("the answer is not valid: the SDK panics while it decodes it"),
+		}
 	}
 }
 

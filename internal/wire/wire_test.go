@@ -85,7 +85,8 @@ func respond(status int, body io.Reader, length int64) *smithyhttp.Response {
 	}}
 }
 
-// decode has a protocol decode an answer. The SDK panics on some that are no JSON, for which the codec returns an error.
+// decode has a protocol decode an answer. The SDK panics on some that are no JSON, for which the codec returns an
+// error.
 func (o *answered) decode(p smithyhttp.ClientProtocol, r *smithyhttp.Response, out smithy.Deserializable) (err error) {
 	if p == sdk {
 		defer recovered(&err)
@@ -299,9 +300,12 @@ func FuzzAgainstSDK(f *testing.F) {
 // Where the SDK panics, the answer is an error.
 func TestPanicsOfTheSDKAreErrors(t *testing.T) {
 	for _, body := range []string{
-		`{"Items":[{"A":{"BS":["AA==",,null]}}]}`, `{"Items":[{"A":{"L":[{"S":"x"},,null]}}]}`, `{"Items":[{"A":{"SS":["x",,null]}}]}`,
-		`{"Item":{"A":{"BS":["AA==",,null]}}}`, `{"Items":[,,null]}`, `{"Responses":{"t":[{"A":{"BS":["AA==",,null]}}]}}`,
-		`{"Items":[{"A":{"BS":[null]}}]}`, `{"Items":[{"A":{"M":{,,null}}}]}`, `{"Items":[{"A":null}]}`, `[,,null]`, `{"Items":{,}}`,
+		`{"Items":[{"A":{"BS":["AA==",,null]}}]}`, `{"Items":[{"A":{"L":[{"S":"x"},,null]}}]}`,
+		`{"Items":[{"A":{"SS":["x",,null]}}]}`,
+		`{"Item":{"A":{"BS":["AA==",,null]}}}`, `{"Items":[,,null]}`,
+		`{"Responses":{"t":[{"A":{"BS":["AA==",,null]}}]}}`,
+		`{"Items":[{"A":{"BS":[null]}}]}`, `{"Items":[{"A":{"M":{,,null}}}]}`, `{"Items":[{"A":null}]}`,
+		`[,,null]`, `{"Items":{,}}`,
 	} {
 		compare(t, 200, []byte(body))
 		compare(t, 400, []byte(body))

@@ -507,20 +507,6 @@ func stagedIf(yes bool) []mapper.WriteOption {
 	return nil
 }
 
-// leave keeps the items that were added to an entity after it was loaded. They are hidden, except blind
-// additions, which may be seen with the next entity.
-func (c *cast[T]) leave(w *explore.World, now, loaded *explore.Entity) {
-	for item, v := range now.Items {
-		switch {
-		case loaded.Items[item] != "":
-		case isBlind(item, v):
-			w.Loosen(c.id, item, v)
-		default:
-			w.Leave(c.id, item, v)
-		}
-	}
-}
-
 // sameIn reports whether the items that were loaded of an entity are in a world as they were loaded,
 // and sameAndNoMore that there are no others.
 func sameIn(id string, was *explore.Entity, w *explore.World) bool {

@@ -118,7 +118,10 @@ func (w *World) Carry(actor, from, to string) {
 	for item, value := range w.Behind[actor] {
 		if e := w.At(to); e.Items[item] == "" {
 			w.Entities[to] = e.With(item, value)
-			w.Left[from] = slices.DeleteFunc(slices.Clone(w.Left[from]), func(s string) bool { return s == item+"="+value })
+			w.Left[from] = slices.DeleteFunc(
+				slices.Clone(w.Left[from]),
+				func(s string) bool { return s == item+"="+value },
+			)
 		}
 	}
 }

@@ -28,15 +28,29 @@ type nullable struct {
 }
 
 var (
-	nullCount = handmade.Value("Count", "", func(v *nullable) **int { return &v.Count }, codec.PointerOf(codec.NumericOf[int]()))
+	nullCount = handmade.Value(
+		"Count",
+		"",
+		func(v *nullable) **int { return &v.Count },
+		codec.PointerOf(codec.NumericOf[int]()),
+	)
 	nullText  = handmade.String("Text", "", func(v *nullable) *string { return &v.Text })
 	nullEmpty = handmade.String("Empty", ",nullempty", func(v *nullable) *string { return &v.Empty })
 	nullList  = handmade.List[nullable]("List", "", func(v *nullable) *[]string { return &v.List },
 		codec.SliceOf[[]string](codec.StringOf[string]()))
-	nullSubN = handmade.Value("N", "", func(v *nullableSub) **int { return &v.N }, codec.PointerOf(codec.NumericOf[int]()))
+	nullSubN = handmade.Value(
+		"N",
+		"",
+		func(v *nullableSub) **int { return &v.N },
+		codec.PointerOf(codec.NumericOf[int]()),
+	)
 	nullNote = handmade.String("Note", "", func(v *nullable) *string { return &v.Note })
-	nullMap  = handmade.Map[*field.Number[nullable, int]]("Map", "", func(v *nullable) *map[string]int { return &v.Map },
-		codec.MapOf[map[string]int](codec.NumericOf[int]()))
+	nullMap  = handmade.Map[*field.Number[nullable, int]](
+		"Map",
+		"",
+		func(v *nullable) *map[string]int { return &v.Map },
+		codec.MapOf[map[string]int](codec.NumericOf[int]()),
+	)
 )
 
 // nil, NULL and a missing attribute are one thing in conditions, filters and patches.
@@ -63,7 +77,8 @@ func TestNullIsAbsent(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := false
-		for _, v := range must(query.Of[nullable](query.Selection[nullable](s.Key("g"))).Filter(c).Collect(ctx, s.Mapper))(t) {
+		for _, v := range must(query.Of[nullable](query.Selection[nullable](s.Key("g"))).Filter(c).Collect(ctx,
+			s.Mapper))(t) {
 			found = found || v.ID == id
 		}
 		if found != (err == nil) {
@@ -125,7 +140,12 @@ func TestNullIsAbsent(t *testing.T) {
 	}
 	fill()
 	sub := func(v *nullable) *nullableSub { return &v.Sub }
-	subHandle := handmade.Struct("Sub", "", sub, mapperimpl.Struct(mapperimpl.Funcs[nullableSub]{}, handmade.Row[nullableSub](nullSubN)))
+	subHandle := handmade.Struct(
+		"Sub",
+		"",
+		sub,
+		mapperimpl.Struct(mapperimpl.Funcs[nullableSub]{}, handmade.Row[nullableSub](nullSubN)),
+	)
 	for _, id := range []string{"null", "missing"} {
 		must(node(id).Patch(subHandle.Change(nullSubN.SetIfAbsent(&five))).Exec(ctx, s.Mapper))(t)
 		s.want("N#g", "E#"+id, "Sub", object(attributes{"N": number("5")}))

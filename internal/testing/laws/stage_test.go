@@ -23,8 +23,8 @@ type markedRow struct {
 	Text string
 }
 
-// Readers ignore the stage of an item that is not the root item, as format.md says: it belongs to the entity if it has no
-// incarnation, or the root item's.
+// Readers ignore the stage of an item that is not the root item, as format.md says: it belongs to the entity if it
+// has no incarnation, or the root item's.
 func TestStageOfOtherItemsIsIgnored(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -32,7 +32,10 @@ func TestStageOfOtherItemsIsIgnored(t *testing.T) {
 		"mark": &types.AttributeValueMemberBOOL{Value: true}, "text": text("shipped"), "number": number("1"),
 		"map": object(attributes{"state": text("live")}), "null": null(),
 	} {
-		for _, rooted := range []attributes{{"Name": text("n")}, {"Name": text("n"), "_a": &types.AttributeValueMemberB{Value: []byte("12345678")}}} {
+		for _, rooted := range []attributes{{"Name": text("n")}, {
+			"Name": text("n"),
+			"_a":   &types.AttributeValueMemberB{Value: []byte("12345678")},
+		}} {
 			s := open[marked](t)
 			s.put("P#1", "H", rooted)
 			s.put("P#1", "R#01", attributes{"Text": text("t"), "_s": stage})
@@ -47,7 +50,10 @@ func TestStageOfOtherItemsIsIgnored(t *testing.T) {
 			if len(part.Value.Rows) != 2 {
 				t.Errorf("%s: a part has %+v", name, part.Value)
 			}
-			if all := must(query.Of[markedRow](query.Selection[marked](s.Key("1").Prefix("R#"))).Collect(ctx, s.Mapper))(t); len(all) != 2 {
+			if all := must(query.Of[markedRow](query.Selection[marked](s.Key("1").Prefix("R#"))).Collect(ctx,
+				s.Mapper))(t); len(
+				all,
+			) != 2 {
 				t.Errorf("%s: a query has %+v", name, all)
 			}
 			for x, err := range s.Scan(ctx) {

@@ -65,7 +65,8 @@ func TestKeysAreNoFinerThanAttributes(t *testing.T) {
 			Text string    `ddb:"sk=E#{At:millis}"`
 		}{},
 	} {
-		if _, err := schema.Of(reflect.TypeOf(m)); err == nil || !strings.Contains(err.Error(), "finer than the stored seconds") {
+		if _, err := schema.Of(reflect.TypeOf(m)); err == nil ||
+			!strings.Contains(err.Error(), "finer than the stored seconds") {
 			t.Errorf("%T: %v", m, err)
 		}
 	}
@@ -176,7 +177,8 @@ func TestKeysWithPartsOfOneTime(t *testing.T) {
 	}
 }
 
-// A time is stored as the same instant, whatever its zone: as an attribute, in keys, inside values of any type, and in patches.
+// A time is stored as the same instant, whatever its zone: as an attribute, in keys, inside values of any type, and
+// in patches.
 func TestTimesKeepTheirInstant(t *testing.T) {
 	t.Parallel()
 	type stamp time.Time
@@ -196,14 +198,19 @@ func TestTimesKeepTheirInstant(t *testing.T) {
 	s := open[a](t)
 	ctx := context.Background()
 	for i, zone := range []*time.Location{
-		monrovia, time.FixedZone("", 30), time.FixedZone("", -59), time.FixedZone("", 90000), time.FixedZone("", -86400), time.UTC,
+		monrovia, time.FixedZone("", 30), time.FixedZone("", -59), time.FixedZone("", 90000), time.FixedZone("",
+			-86400), time.UTC,
 		time.FixedZone("", 23*3600+59*60), time.FixedZone("", 5*3600+53*60+28),
 	} {
 		at := time.Date(1971, 6, 1, 12, 0, 0, 5, zone)
 		id := fmt.Sprint(i)
 		v := a{
-			ID: id, Plain: at, Unix: at.Truncate(time.Second), Stamp: stamp(at), Ptr: &at, Many: []time.Time{at}, Any: at,
-			Map: map[string]any{"at": at, "in": struct{ At time.Time }{at}}, List: []event{{At: at.Truncate(time.Second)}},
+			ID: id, Plain: at, Unix: at.Truncate(time.Second), Stamp: stamp(at), Ptr: &at, Many: []time.Time{at},
+			Any: at,
+			Map: map[string]any{
+				"at": at,
+				"in": struct{ At time.Time }{at},
+			}, List: []event{{At: at.Truncate(time.Second)}},
 		}
 		s.save(s.New(v))
 		e := s.load(id)
@@ -218,7 +225,8 @@ func TestTimesKeepTheirInstant(t *testing.T) {
 				t.Errorf("%v: %s is %v, not %v", zone, name, x, at)
 			}
 		}
-		if len(got.List) != 1 || !got.List[0].At.Equal(at.Truncate(time.Second)) || !got.Unix.Equal(at.Truncate(time.Second)) {
+		if len(got.List) != 1 || !got.List[0].At.Equal(at.Truncate(time.Second)) ||
+			!got.Unix.Equal(at.Truncate(time.Second)) {
 			t.Errorf("%v: %v", zone, got.List)
 		}
 		e.Value.Plain = at // the same instant: nothing to write, or the same index key
@@ -226,7 +234,8 @@ func TestTimesKeepTheirInstant(t *testing.T) {
 		s.save(e)
 		s.want(id, "H", "ISK", before)
 	}
-	if _, err := s.Save(ctx, s.New(a{ID: "keys", Keys: map[time.Time]string{time.Date(1971, 6, 1, 12, 0, 0, 0, monrovia): "x"}})); err == nil {
+	if _, err := s.Save(ctx, s.New(a{ID: "keys", Keys: map[time.Time]string{time.Date(1971, 6, 1, 12, 0, 0, 0,
+		monrovia): "x"}})); err == nil {
 		t.Error("a key of a map loses its seconds")
 	}
 	e := s.load("0")
@@ -254,25 +263,56 @@ func TestValuesOfAnyTypeAreNotDropped(t *testing.T) {
 	cycle := map[string]any{}
 	cycle["x"] = cycle
 	for i, v := range []any{
-		big.NewInt(5), *big.NewInt(5), big.NewFloat(5), big.NewRat(1, 2), make(chan int), func() {}, complex(1, 2), complex64(1),
-		uintptr(5), inner{make(chan int)}, &inner{}, struct{ hidden int }{1}, []any{big.NewInt(1)}, &[]any{make(chan int)},
-		map[string]*big.Int{"x": big.NewInt(5)}, [1]any{func() {}}, named{1}, struct{ P *any }{&nothing}, []*any{&nothing},
-		oneWay{}.pointerMarshaler(), map[color]int{1: 1, 2: 2}, map[float64]int{math.NaN(): 1, -math.NaN(): 2}, cycle,
-		math.Inf(1), map[string]any{"deep": []any{map[int]any{1: struct{ X chan bool }{}}}}, new(strings.Builder), time.Now,
-		reflect.ValueOf(5), map[struct{ X int }]int{{1}: 1}, errTest, &lossyPointer{}, lossyPointer{}, map[string]lossyPointer{"x": {}},
+		big.NewInt(5), *big.NewInt(5), big.NewFloat(5), big.NewRat(1, 2), make(chan int), func() {}, complex(1, 2),
+		complex64(1),
+		uintptr(5),
+		inner{make(chan int)},
+		&inner{},
+		struct{ hidden int }{1},
+		[]any{big.NewInt(1)},
+		&[]any{make(chan int)},
+		map[string]*big.Int{"x": big.NewInt(5)},
+		[1]any{func() {}},
+		named{1},
+		struct{ P *any }{&nothing},
+		[]*any{&nothing},
+		oneWay{}.pointerMarshaler(),
+		map[color]int{1: 1, 2: 2},
+		map[float64]int{math.NaN(): 1, -math.NaN(): 2},
+		cycle,
+		math.Inf(1),
+		map[string]any{"deep": []any{map[int]any{1: struct{ X chan bool }{}}}},
+		new(strings.Builder), time.Now,
+		reflect.ValueOf(5),
+		map[struct{ X int }]int{{1}: 1},
+		errTest, &lossyPointer{},
+		lossyPointer{},
+		map[string]lossyPointer{"x": {}},
 	} {
 		if _, ok := v.(*lossyPointer); ok {
 			s.save(s.New(a{ID: fmt.Sprint(i), Any: v}))
 			continue
 		}
-		for _, e := range []a{{ID: fmt.Sprint(i), Any: v}, {ID: fmt.Sprint(i), List: []any{1, v}}, {ID: fmt.Sprint(i), Map: map[string]any{"x": v}}} {
+		for _, e := range []a{
+			{ID: fmt.Sprint(i), Any: v},
+			{ID: fmt.Sprint(i), List: []any{1, v}},
+			{ID: fmt.Sprint(i), Map: map[string]any{"x": v}},
+		} {
 			if _, err := s.Save(context.Background(), s.New(e)); err == nil {
 				t.Errorf("%T is stored as %s", v, show(object(s.get(e.ID, "H"))))
 			}
 		}
 	}
 	for i, v := range []any{
-		nil, (*int)(nil), struct{}{}, []any{}, map[string]any{}, struct{ X any }{}, [0]int{}, &nothing, map[octet]int{1: 1}, time.Now(), []byte(nil),
+		nil, (*int)(nil),
+		struct{}{},
+		[]any{},
+		map[string]any{},
+		struct{ X any }{},
+		[0]int{},
+		&nothing,
+		map[octet]int{1: 1},
+		time.Now(), []byte(nil),
 		struct {
 			C chan int `dynamodbav:"-"`
 		}{make(chan int)},
@@ -289,7 +329,7 @@ type color int
 
 func (color) String() string { return "red" }
 
-type lossyPointer struct{ n int }
+type lossyPointer struct{ _ int }
 
 func (*lossyPointer) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 	return number("1"), nil
@@ -297,8 +337,8 @@ func (*lossyPointer) MarshalDynamoDBAttributeValue() (types.AttributeValue, erro
 
 func (oneWay) pointerMarshaler() any { return lossyPointer{} }
 
-// A change of a part of a value keeps the other parts as they are stored: digits that a float64 does not hold, entries that a
-// struct does not have, other types, at any depth.
+// A change of a part of a value keeps the other parts as they are stored: digits that a float64 does not hold,
+// entries that a struct does not have, other types, at any depth.
 func TestChangesKeepStoredParts(t *testing.T) {
 	t.Parallel()
 	type sub struct {
@@ -323,16 +363,27 @@ func TestChangesKeepStoredParts(t *testing.T) {
 		for _, hooks := range []string{"update"} {
 			t.Run(fmt.Sprint(version, hooks), func(t *testing.T) {
 				s := open[a](t)
-				inner := object(attributes{"snowflake": number(snowflake), "title": text("a"), "set": numbers("1", snowflake)})
+				inner := object(
+					attributes{"snowflake": number(snowflake), "title": text("a"), "set": numbers("1", snowflake)},
+				)
 				it := attributes{
-					"Meta":   object(attributes{"snowflake": number(snowflake), "title": text("a"), "list": list(inner, number(long))}),
+					"Meta": object(
+						attributes{
+							"snowflake": number(snowflake),
+							"title":     text("a"),
+							"list":      list(inner, number(long)),
+						},
+					),
 					"Typed":  object(attributes{"x": number(snowflake), "y": number("1")}),
 					"Floats": numbers(snowflake, "9007199254740995", "5"),
 					"Sub":    object(attributes{"A": number("1"), "Ratio": number(long), "Z": number("7")}),
-					"Subs":   list(object(attributes{"A": number("1"), "Ratio": number(long), "Z": text("z")}), object(attributes{"A": number("2")})),
-					"Ptr":    object(attributes{"A": text("1"), "Ratio": number(long)}),
-					"Keys":   object(attributes{"1.0": text("one"), "2": text("two")}),
-					"Zip":    inner, "Far": inner,
+					"Subs": list(
+						object(attributes{"A": number("1"), "Ratio": number(long), "Z": text("z")}),
+						object(attributes{"A": number("2")}),
+					),
+					"Ptr":  object(attributes{"A": text("1"), "Ratio": number(long)}),
+					"Keys": object(attributes{"1.0": text("one"), "2": text("two")}),
+					"Zip":  inner, "Far": inner,
 					"Text": number("5"),
 				}
 				delete(it, "Ptr")
@@ -401,7 +452,8 @@ func TestChangesKeepStoredParts(t *testing.T) {
 						}
 					}
 					for _, name := range []string{"Zip", "Far"} {
-						if !strings.Contains(show(now[name]), snowflake) || !strings.Contains(show(now[name]), "again") {
+						if !strings.Contains(show(now[name]), snowflake) ||
+							!strings.Contains(show(now[name]), "again") {
 							t.Errorf("round %d: %s is %s", round, name, show(now[name]))
 						}
 					}
@@ -436,7 +488,9 @@ func TestPutsCopyStoredValues(t *testing.T) {
 		Rows  []row   `ddb:"sk=E#{^ID}#R#{N:03}"`
 	}
 	foreign := attributes{
-		"F": number("0.1234567890123456789012345"), "Sub": object(attributes{"A": number("1"), "Z": text("z")}), "S": number("5"),
+		"F": number(
+			"0.1234567890123456789012345",
+		), "Sub": object(attributes{"A": number("1"), "Z": text("z")}), "S": number("5"),
 		"Other": text("o"),
 	}
 	for _, version := range []bool{true, false} {

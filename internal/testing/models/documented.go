@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The types and options of this file are those that the documentation of attributevalue describes, and the shapes of its
-// tests of encoding, decoding, marshalers and fields, whatever this library does with them.
+// The types and options of this file are those that the documentation of attributevalue describes, and the shapes of
+// its tests of encoding, decoding, marshalers and fields, whatever this library does with them.
 
 // Named types of the basic kinds, without methods.
 type (
@@ -115,18 +115,25 @@ type Inner struct{ Deep, Deeper float64 }
 
 // documented are the types of fields.
 var documented = []reflect.Type{
-	reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[int16](), reflect.TypeFor[int32](),
+	reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[int16](),
+	reflect.TypeFor[int32](),
 	reflect.TypeFor[int64](), reflect.TypeFor[uint](), reflect.TypeFor[uint16](), reflect.TypeFor[uint32](),
 	reflect.TypeFor[uint64](), reflect.TypeFor[float32](), reflect.TypeFor[float64](), reflect.TypeFor[string](),
 	reflect.TypeFor[[]byte](), reflect.TypeFor[[3]byte](), reflect.TypeFor[time.Time](), reflect.TypeFor[any](),
-	reflect.TypeFor[NamedString](), reflect.TypeFor[NamedInt](), reflect.TypeFor[NamedUint](), reflect.TypeFor[NamedFloat](),
-	reflect.TypeFor[NamedBool](), reflect.TypeFor[NamedSlice](), reflect.TypeFor[NamedMap](), reflect.TypeFor[NamedBytes](),
+	reflect.TypeFor[NamedString](), reflect.TypeFor[NamedInt](), reflect.TypeFor[NamedUint](),
+	reflect.TypeFor[NamedFloat](),
+	reflect.TypeFor[NamedBool](), reflect.TypeFor[NamedSlice](), reflect.TypeFor[NamedMap](),
+	reflect.TypeFor[NamedBytes](),
 	reflect.TypeFor[NamedTime](), reflect.TypeFor[YesNo](), reflect.TypeFor[Grade](), reflect.TypeFor[Texted](),
-	reflect.TypeFor[Point](), reflect.TypeFor[Money](), reflect.TypeFor[UUID](), reflect.TypeFor[Tagged](), reflect.TypeFor[Embeds](),
-	reflect.TypeFor[attributevalue.Number](), reflect.TypeFor[attributevalue.UnixTime](), reflect.TypeFor[json.Number](),
-	reflect.TypeFor[big.Int](), reflect.TypeFor[big.Float](), reflect.TypeFor[time.Duration](), reflect.TypeFor[[][]byte](),
+	reflect.TypeFor[Point](), reflect.TypeFor[Money](), reflect.TypeFor[UUID](), reflect.TypeFor[Tagged](),
+	reflect.TypeFor[Embeds](),
+	reflect.TypeFor[attributevalue.Number](), reflect.TypeFor[attributevalue.UnixTime](),
+	reflect.TypeFor[json.Number](),
+	reflect.TypeFor[big.Int](), reflect.TypeFor[big.Float](), reflect.TypeFor[time.Duration](),
+	reflect.TypeFor[[][]byte](),
 	reflect.TypeFor[map[int]string](), reflect.TypeFor[map[float64]any](), reflect.TypeFor[map[bool]int](),
-	reflect.TypeFor[map[UUID]Address](), reflect.TypeFor[[2]int](), reflect.TypeFor[[2]any](), reflect.TypeFor[[]time.Time](),
+	reflect.TypeFor[map[UUID]Address](), reflect.TypeFor[[2]int](), reflect.TypeFor[[2]any](),
+	reflect.TypeFor[[]time.Time](),
 	reflect.TypeFor[**int](), reflect.TypeFor[[]*string](), reflect.TypeFor[map[string][]float64](),
 }
 
@@ -193,7 +200,8 @@ func documentedField(r *rand.Rand, name, ddb string, depth int) reflect.StructFi
 	return reflect.StructField{Name: name, Type: t, Tag: reflect.StructTag(strings.TrimSpace(tag))}
 }
 
-// keyFields are fields of elements that keys name, with the placeholders of their keys, some of which the schema refuses.
+// keyFields are fields of elements that keys name, with the placeholders of their keys, some of which the schema
+// refuses.
 var keyFields = []struct {
 	typ  reflect.Type
 	tag  string
@@ -201,16 +209,28 @@ var keyFields = []struct {
 }{
 	{reflect.TypeFor[string](), "", []string{"K"}},
 	{reflect.TypeFor[time.Time](), "", []string{"K", "K:millis", "K:seconds", "K:unix", "K:date", "K:month", "K:week"}},
-	{reflect.TypeFor[time.Time](), `dynamodbav:",unixtime"`, []string{"K", "K:millis", "K:seconds", "K:unix", "K:date"}},
-	{reflect.TypeFor[time.Time](), `ddb:"stored" dynamodbav:",unixtime"`, []string{"K", "K:millis", "K:seconds", "K:unix"}},
+	{
+		reflect.TypeFor[time.Time](),
+		`dynamodbav:",unixtime"`,
+		[]string{"K", "K:millis", "K:seconds", "K:unix", "K:date"},
+	},
+	{
+		reflect.TypeFor[time.Time](),
+		`ddb:"stored" dynamodbav:",unixtime"`,
+		[]string{"K", "K:millis", "K:seconds", "K:unix"},
+	},
 	{reflect.TypeFor[int64](), "", []string{"K:sortable", "K:012"}},
-	{reflect.TypeFor[UUID](), "", []string{"K"}}, {reflect.TypeFor[UUID](), `ddb:"stored"`, []string{"K"}},
-	{reflect.TypeFor[Texted](), "", []string{"K"}}, {reflect.TypeFor[*time.Time](), "", []string{"K:seconds", "K"}},
-	{reflect.TypeFor[*string](), "", []string{"K"}}, {reflect.TypeFor[NamedTime](), "", []string{"K:seconds", "K"}},
+	{reflect.TypeFor[UUID](), "", []string{"K"}},
+	{reflect.TypeFor[UUID](), `ddb:"stored"`, []string{"K"}},
+	{reflect.TypeFor[Texted](), "", []string{"K"}},
+	{reflect.TypeFor[*time.Time](), "", []string{"K:seconds", "K"}},
+	{reflect.TypeFor[*string](), "", []string{"K"}},
+	{reflect.TypeFor[NamedTime](), "", []string{"K:seconds", "K"}},
 }
 
-// Documented returns a random model that is drawn from what is documented as possible: a struct made by reflect, whose table is
-// "random" with the keys PK and SK. The schema refuses some. Types of different numbers share no partition.
+// Documented returns a random model that is drawn from what is documented as possible: a struct made by reflect,
+// whose table is "random" with the keys PK and SK. The schema refuses some. Types of different numbers share no
+// partition.
 func Documented(r *rand.Rand, number int) reflect.Type {
 	fields := []reflect.StructField{
 		{Name: "_", PkgPath: "modeltest", Type: reflect.TypeFor[struct{}](), Tag: `ddb:"table=random"`},
@@ -225,7 +245,10 @@ func Documented(r *rand.Rand, number int) reflect.Type {
 	}
 	if r.IntN(2) == 0 {
 		k := keyFields[r.IntN(len(keyFields))]
-		elem := []reflect.StructField{{Name: "K", Type: k.typ, Tag: reflect.StructTag(k.tag)}, {Name: "Body", Type: reflect.TypeFor[string]()}}
+		elem := []reflect.StructField{
+			{Name: "K", Type: k.typ, Tag: reflect.StructTag(k.tag)},
+			{Name: "Body", Type: reflect.TypeFor[string]()},
+		}
 		for i := range 1 + r.IntN(2) {
 			elem = append(elem, documentedField(r, fmt.Sprintf("E%d", i), "", 1))
 		}
@@ -237,8 +260,8 @@ func Documented(r *rand.Rand, number int) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// Draw sets a value to a random one of its type, at the edges of what the type holds as often as inside. Values that cannot be
-// stored are among them.
+// Draw sets a value to a random one of its type, at the edges of what the type holds as often as inside. Values that
+// cannot be stored are among them.
 func Draw(r *rand.Rand, v reflect.Value, depth int) {
 	if r.IntN(7) == 0 && v.Kind() != reflect.Struct {
 		v.SetZero()
@@ -251,13 +274,17 @@ func Draw(r *rand.Rand, v reflect.Value, depth int) {
 	case reflect.Bool:
 		v.SetBool(r.IntN(2) == 0)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		v.SetInt([]int64{0, 1, -1, math.MaxInt64, math.MinInt64, 1<<53 + 1, r.Int64()}[r.IntN(7)] >> (64 - v.Type().Bits()))
+		v.SetInt(
+			[]int64{0, 1, -1, math.MaxInt64, math.MinInt64, 1<<53 + 1, r.Int64()}[r.IntN(7)] >> (64 - v.Type().Bits()),
+		)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		v.SetUint([]uint64{0, 1, math.MaxUint64, 1<<53 + 1, r.Uint64()}[r.IntN(5)] >> (64 - v.Type().Bits()))
 	case reflect.Float32:
 		v.SetFloat(float64(float32([]float64{0, -0.1, 1e30, 1.0 / 3, r.NormFloat64()}[r.IntN(5)])))
 	case reflect.Float64:
-		v.SetFloat([]float64{0, math.Copysign(0, -1), 0.1, 1e100, 1e-100, 1 << 53, 1.0 / 3, r.NormFloat64(), 1e17}[r.IntN(9)])
+		v.SetFloat(
+			[]float64{0, math.Copysign(0, -1), 0.1, 1e100, 1e-100, 1 << 53, 1.0 / 3, r.NormFloat64(), 1e17}[r.IntN(9)],
+		)
 	case reflect.String:
 		v.SetString(drawText(r))
 	case reflect.Slice:
@@ -295,7 +322,8 @@ func Draw(r *rand.Rand, v reflect.Value, depth int) {
 }
 
 var zones = []*time.Location{
-	time.UTC, time.FixedZone("LMT", -(44*60 + 30)), time.FixedZone("", 5*3600+1800), time.FixedZone("", 30), time.FixedZone("", -43200),
+	time.UTC, time.FixedZone("LMT", -(44*60 + 30)), time.FixedZone("", 5*3600+1800), time.FixedZone("", 30),
+	time.FixedZone("", -43200),
 	time.FixedZone("", 90000),
 }
 
@@ -305,8 +333,16 @@ func DrawTime(r *rand.Rand) time.Time {
 	if r.IntN(8) > 0 {
 		year = 1970 + r.IntN(300)
 	}
-	return time.Date(year, time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), r.IntN(60), r.IntN(60), r.IntN(3)*123456789,
-		zones[r.IntN(len(zones))])
+	return time.Date(
+		year,
+		time.Month(1+r.IntN(12)),
+		1+r.IntN(28),
+		r.IntN(24),
+		r.IntN(60),
+		r.IntN(60),
+		r.IntN(3)*123456789,
+		zones[r.IntN(len(zones))],
+	)
 }
 
 func drawSpecial(r *rand.Rand, v reflect.Value) bool {
@@ -386,8 +422,16 @@ func drawAny(r *rand.Rand, depth int) any {
 		return l
 	case 3:
 		return []any{
-			big.NewInt(5), make(chan int), func() {}, struct{ hidden int }{1}, complex(1, 2), &Point{}, Money{1, "EUR"}, struct{}{},
-			math.Inf(1), []string{"a"}, map[int]string{1: "x"}, [2]byte{1, 2}, new(any), time.Duration(5),
+			big.NewInt(5), make(chan int), func() {},
+			struct{ hidden int }{1},
+			complex(1, 2), &Point{},
+			Money{1, "EUR"},
+			struct{}{},
+			math.Inf(1),
+			[]string{"a"},
+			map[int]string{1: "x"},
+			[2]byte{1, 2},
+			new(any), time.Duration(5),
 		}[r.IntN(14)]
 	}
 	t := documented[r.IntN(len(documented))]
