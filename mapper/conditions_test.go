@@ -35,7 +35,7 @@ func wideModel(n int, options string) reflect.Type {
 
 // A save is sent within the limits of DynamoDB, or is refused before it is sent: also if its condition is what is too
 // long.
-func TestConditionsAreWithinLimits(t *testing.T) {
+func TestConditionsAreBelowLimits(t *testing.T) {
 	t.Parallel()
 	r := random(t)
 	for _, options := range []string{"", ",noversion"} {

@@ -591,7 +591,7 @@ func TestLawsOfValues(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	client := enginetest.Start(t).Client()
 	counts := map[string]int{}
-	until := time.Now().Add(draws.For(0, 0, time.Hour))
+	until := time.Now().Add(draws.For(0, 0, 60*time.Minute))
 	n := draws.Times(60, 400, 4_000)
 	for i := 0; i < n || time.Now().Before(until); i++ {
 		typ := models.Documented(r, i)

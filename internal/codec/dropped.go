@@ -25,8 +25,8 @@ func checkDynamic(v reflect.Value, depth int) error {
 	if encodes, byPointer := marshals(v); encodes {
 		return nil
 	} else if byPointer {
-		return fmt.Errorf("a value in it is a %s, which encodes itself by a method of its pointer, but "+
-			"attributevalue does not call that for values of a map or an interface: store a pointer to it", v.Type())
+		return fmt.Errorf("a value in it is a %s, whose pointer encodes itself, but attributevalue does not call "+
+			"that in a map or an interface: store a pointer to it", v.Type())
 	}
 	switch v.Kind() {
 	case reflect.Interface:

@@ -327,17 +327,17 @@ func hashOf(v types.AttributeValue) string {
 	return string(attr.Hash(map[string]types.AttributeValue{"": v}))
 }
 
-// sameType reports whether a set can have a member.
-func sameType(set, member types.AttributeValue) bool {
+// sameType reports whether a set can have a part.
+func sameType(set, part types.AttributeValue) bool {
 	switch set.(type) {
 	case *types.AttributeValueMemberSS:
-		_, ok := member.(*types.AttributeValueMemberS)
+		_, ok := part.(*types.AttributeValueMemberS)
 		return ok
 	case *types.AttributeValueMemberNS:
-		_, ok := member.(*types.AttributeValueMemberN)
+		_, ok := part.(*types.AttributeValueMemberN)
 		return ok
 	case *types.AttributeValueMemberBS:
-		_, ok := member.(*types.AttributeValueMemberB)
+		_, ok := part.(*types.AttributeValueMemberB)
 		return ok
 	}
 	return true

@@ -20,7 +20,8 @@ func Opaque(f *Form, options []string, names *Names) *Form {
 			return nil, err
 		}
 		av, err := h.encode(p)
-		if _, text := av.(*types.AttributeValueMemberS); text && asString && err == nil && !numeric(reflect.ValueOf(p)) {
+		_, text := av.(*types.AttributeValueMemberS)
+		if text && asString && err == nil && !numeric(reflect.ValueOf(p)) {
 			return nil, errQuoted
 		}
 		return av, err

@@ -11,9 +11,9 @@ import (
 )
 
 // Messages of DynamoDB quote values: a number that it cannot read, a set with duplicates, the bounds of BETWEEN, keys
-// of maps in paths. New messages can quote others. So only the beginnings of messages that are known are shown: what
-// these expressions match. They have names of tables, indexes, attributes and placeholders, and no values.
-var known = compile(
+// of maps in paths. New messages can quote others. So a message is shown only as far as it matches one of these
+// expressions. They have names of tables, indexes, attributes and placeholders, and no values.
+var quotable = compile(
 	`(The )?[Cc]onditional request failed`,
 	`Transaction cancelled, please refer cancellation reasons for specific reasons \[[A-Za-z, ]*\]`,
 	`Transaction (is ongoing for the item|request cannot include multiple operations on one item)`,
@@ -64,14 +64,14 @@ var known = compile(
 	`The parameter '\w+'[\w ]*`,
 )
 
-// inside are the beginnings after which another known message follows.
+// inside are the beginnings after which another of these messages follows.
 var inside = regexp.MustCompile(
 	`^(\d+ validation errors? detected: |One or more parameter values (were|are) (invalid|not valid)[.:] ?|` +
 		`Invalid (Update|Condition|Filter|KeyCondition|Projection)Expression: |ExpressionAttributeValues ` +
 		`contains invalid value: )`,
 )
 
-// parts are what follows such a beginning.
+// parts are the messages that follow such a beginning.
 var parts = compile(
 	`Expression size has exceeded the maximum allowed size`,
 	`The expression (has redundant parentheses|can not be empty|contains too many operators)`,
@@ -102,7 +102,7 @@ func compile(all ...string) *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^(` + strings.Join(all, "|") + `)`)
 }
 
-// value is what a validation of the service quotes.
+// value is the quotation in a validation of the service.
 var value = regexp.MustCompile(`(?s)^Value '.*' at `)
 
 // unknown replaces a message that is not known.
@@ -118,7 +118,7 @@ func Private(message string) string {
 		}
 		shown, rest = shown+in, rest[len(in):]
 	}
-	match := known.FindString(rest)
+	match := quotable.FindString(rest)
 	if part := parts.FindString(rest); len(part) > len(match) {
 		match = part
 	}
@@ -132,8 +132,8 @@ func Private(message string) string {
 	return shown
 }
 
-// undecoded is an answer that the SDK cannot read, which its error quotes.
-var undecoded = regexp.MustCompile(`(?s)(deserialization failed).*`)
+// unread is an answer that the SDK cannot read, which its error quotes.
+var unread = regexp.MustCompile(`(?s)(deserialization failed).*`)
 
 // Service returns an error of the SDK without values. It replaces all errors of the chain, because some
 // have fields with stored items or the answer, which loggers print as JSON. errors.Is and errors.As
@@ -150,5 +150,5 @@ func Service(err error) error {
 			text = strings.ReplaceAll(text, m, Private(m))
 		}
 	}
-	return redact.Mask(err, undecoded.ReplaceAllString(text, "$1"))
+	return redact.Mask(err, unread.ReplaceAllString(text, "$1"))
 }

@@ -140,7 +140,7 @@ func (p *save) carryFrom(ctx context.Context, from *oldKey, keyFields []key.Valu
 		if t.LeftBehind = append(t.LeftBehind, append(stay, rest...)...); len(rest) > 0 {
 			return p.hasMoved(
 				rest,
-				fmt.Errorf("other writers added items under its old key, which could not be carried to the "+
+				fmt.Errorf("other writers added items under its old key, and they could not be carried to the "+
 					"new one: save it again, or add them by hand: %w", why),
 			)
 		}
@@ -152,7 +152,7 @@ func (p *save) carryFrom(ctx context.Context, from *oldKey, keyFields []key.Valu
 func (p *save) hasMoved(rest []item.Place, err error) error {
 	return &Partial{
 		Label: p.env.Model.Label(), Written: places(change.Requests(p.diff.Changes)), Rest: rest,
-		Err: fmt.Errorf("the entity has moved, but %w", err),
+		Err: fmt.Errorf("the entity has moved: %w", err),
 	}
 }
 

@@ -185,9 +185,9 @@ func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *w
 	return len(leftover) > 0, refusal
 }
 
-// withinMargin says that an item which blocks an insert has expired, but not by every writer's clock, "" for another
+// expiredLately says that an item which blocks an insert has expired, but not by every writer's clock, "" for another
 // item.
-func withinMargin(names item.Reserved, stored item.Attributes, now time.Time) string {
+func expiredLately(names item.Reserved, stored item.Attributes, now time.Time) string {
 	if !names.Expired(stored, now) || names.Replaceable(stored, now) {
 		return ""
 	}
@@ -217,7 +217,7 @@ func conflict(env *Env, keys snapshot.Keys, o *write.Outcome, fresh bool) error 
 		c.Items = append(c.Items, ItemConflict{Place: r.Place, Field: r.Field, What: what})
 		exists = exists || r.Root && r.New
 		if r.New {
-			c.Pending = cmp.Or(withinMargin(r.Reserved, o.Stored[i], env.Model.Now()), c.Pending)
+			c.Pending = cmp.Or(expiredLately(r.Reserved, o.Stored[i], env.Model.Now()), c.Pending)
 		}
 		if r.Kind == write.Check && r.Unread && len(o.Stored[i]) > 0 && r.Reserved.Header(o.Stored[i]).Live() {
 			c.Pending = "the loaded items belong to an entity that was deleted: load the entity by its key"

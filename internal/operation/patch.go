@@ -565,7 +565,7 @@ func (p *modify) exists(it *change.PatchItem, stored item.Attributes) error {
 	at := ItemConflict{Place: it.Place, Field: it.Field, What: change.Created}
 	return &Exists{it.Place.String(), Conflict{
 		Label: p.env.Model.Label(), Patch: true, Items: []ItemConflict{at},
-		Pending: withinMargin(it.Reserved, stored, p.env.Model.Now()),
+		Pending: expiredLately(it.Reserved, stored, p.env.Model.Now()),
 	}}
 }
 

@@ -23,8 +23,8 @@ type markedRow struct {
 	Text string
 }
 
-// Readers ignore the stage of an item that is not the root item, as format.md says: it belongs to the entity if it
-// has no incarnation, or the root item's.
+// Readers ignore the stage of an item that is not the root item, as format.md says. It belongs to the entity
+// if it has no incarnation, or the root item's.
 func TestStageOfOtherItemsIsIgnored(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

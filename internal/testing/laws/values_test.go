@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// monrovia is a zone with seconds, as Africa/Monrovia was until 1972.
-var monrovia = time.FixedZone("LMT", -(44*60 + 30))
+// liberia is a zone with seconds, as Africa/Monrovia was until 1972.
+var liberia = time.FixedZone("LMT", -(44*60 + 30))
 
 type event struct {
 	At   time.Time
@@ -86,11 +86,11 @@ func (l *lossy) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
 	return nil
 }
 
-// oneWay has a text that it cannot read.
-type oneWay struct{ N int }
+// unreadable has a text that it cannot read.
+type unreadable struct{ N int }
 
-func (o oneWay) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "n%d", o.N), nil }
-func (o *oneWay) UnmarshalText(text []byte) error {
+func (o unreadable) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "n%d", o.N), nil }
+func (o *unreadable) UnmarshalText(text []byte) error {
 	_, err := fmt.Sscanf(string(text), "%d", &o.N)
 	return err
 }
@@ -130,17 +130,17 @@ func TestWritesOfUnreadableKeysAreRefused(t *testing.T) {
 	sb.refuses(sb.New(b{ID: "1", Kind: lossy{"Upper"}, List: map[string]int{"a": 1}}))
 
 	type c struct {
-		ID   string                `ddb:"pk={ID}"`
-		Name string                `ddb:"sk=H"`
-		List map[forgetful]string  `ddb:"sk=E#{key}"`
-		More []struct{ K oneWay }  `ddb:"sk=M#{K}"`
-		Self []oneWay              `ddb:"sk=S#{.}"`
-		Keys map[string]*forgetful `ddb:"-"`
+		ID   string                   `ddb:"pk={ID}"`
+		Name string                   `ddb:"sk=H"`
+		List map[forgetful]string     `ddb:"sk=E#{key}"`
+		More []struct{ K unreadable } `ddb:"sk=M#{K}"`
+		Self []unreadable             `ddb:"sk=S#{.}"`
+		Keys map[string]*forgetful    `ddb:"-"`
 	}
 	sc := open[c](t)
 	sc.refuses(sc.New(c{ID: "1", Name: "x", List: map[forgetful]string{{"Upper"}: "x"}}))
-	sc.refuses(sc.New(c{ID: "1", Name: "x", More: []struct{ K oneWay }{{oneWay{1}}}}))
-	sc.refuses(sc.New(c{ID: "1", Name: "x", Self: []oneWay{{1}}}))
+	sc.refuses(sc.New(c{ID: "1", Name: "x", More: []struct{ K unreadable }{{unreadable{1}}}}))
+	sc.refuses(sc.New(c{ID: "1", Name: "x", Self: []unreadable{{1}}}))
 	type d struct {
 		ID   forgetful `ddb:"pk=P#{ID}"`
 		Name string    `ddb:"sk=H"`
@@ -198,7 +198,7 @@ func TestTimesKeepTheirInstant(t *testing.T) {
 	s := open[a](t)
 	ctx := context.Background()
 	for i, zone := range []*time.Location{
-		monrovia, time.FixedZone("", 30), time.FixedZone("", -59), time.FixedZone("", 90000), time.FixedZone("",
+		liberia, time.FixedZone("", 30), time.FixedZone("", -59), time.FixedZone("", 90000), time.FixedZone("",
 			-86400), time.UTC,
 		time.FixedZone("", 23*3600+59*60), time.FixedZone("", 5*3600+53*60+28),
 	} {
@@ -235,11 +235,11 @@ func TestTimesKeepTheirInstant(t *testing.T) {
 		s.want(id, "H", "ISK", before)
 	}
 	if _, err := s.Save(ctx, s.New(a{ID: "keys", Keys: map[time.Time]string{time.Date(1971, 6, 1, 12, 0, 0, 0,
-		monrovia): "x"}})); err == nil {
+		liberia): "x"}})); err == nil {
 		t.Error("a key of a map loses its seconds")
 	}
 	e := s.load("0")
-	e.Value.Plain = time.Date(1971, 6, 1, 12, 0, 30, 5, monrovia)
+	e.Value.Plain = time.Date(1971, 6, 1, 12, 0, 30, 5, liberia)
 	s.save(e)
 	if got := s.load("0").Value.Plain; !got.Equal(e.Value.Plain) {
 		t.Errorf("%v, not %v", got, e.Value.Plain)
@@ -276,7 +276,7 @@ func TestValuesOfAnyTypeAreNotDropped(t *testing.T) {
 		named{1},
 		struct{ P *any }{&nothing},
 		[]*any{&nothing},
-		oneWay{}.pointerMarshaler(),
+		unreadable{}.pointerMarshaler(),
 		map[color]int{1: 1, 2: 2},
 		map[float64]int{math.NaN(): 1, -math.NaN(): 2},
 		cycle,
@@ -335,10 +335,10 @@ func (*lossyPointer) MarshalDynamoDBAttributeValue() (types.AttributeValue, erro
 	return number("1"), nil
 }
 
-func (oneWay) pointerMarshaler() any { return lossyPointer{} }
+func (unreadable) pointerMarshaler() any { return lossyPointer{} }
 
-// A change of a part of a value keeps the other parts as they are stored: digits that a float64 does not hold,
-// entries that a struct does not have, other types, at any depth.
+// A change of a part of a value keeps the other parts as they are stored, at any depth. They can have
+// digits that a float64 does not hold, entries that a struct does not have, and other types.
 func TestChangesKeepStoredParts(t *testing.T) {
 	t.Parallel()
 	type sub struct {

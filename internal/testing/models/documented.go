@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The types and options of this file are those that the documentation of attributevalue describes, and the shapes of
-// its tests of encoding, decoding, marshalers and fields, whatever this library does with them.
+// The types and options of this file are those that the documentation of attributevalue describes. Others have the
+// shapes of its tests of encoding, decoding, marshalers and fields. Some are refused by this library.
 
 // Named types of the basic kinds, without methods.
 type (
@@ -228,7 +228,7 @@ var keyFields = []struct {
 	{reflect.TypeFor[NamedTime](), "", []string{"K:seconds", "K"}},
 }
 
-// Documented returns a random model that is drawn from what is documented as possible: a struct made by reflect,
+// Documented returns a random model of documented types and options: a struct made by reflect,
 // whose table is "random" with the keys PK and SK. The schema refuses some. Types of different numbers share no
 // partition.
 func Documented(r *rand.Rand, number int) reflect.Type {
@@ -260,7 +260,7 @@ func Documented(r *rand.Rand, number int) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// Draw sets a value to a random one of its type, at the edges of what the type holds as often as inside. Values that
+// Draw sets a value to a random one of its type, as often at the limits of the type as between them. Values that
 // cannot be stored are among them.
 func Draw(r *rand.Rand, v reflect.Value, depth int) {
 	if r.IntN(7) == 0 && v.Kind() != reflect.Struct {

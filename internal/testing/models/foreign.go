@@ -9,8 +9,8 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 )
 
-// Foreign returns a value as another program may have stored it: with more digits, more entries, NULL instead of
-// nothing, other types that decode to the same Go type, and longer lists.
+// Foreign returns a value as another program may have stored it: with more digits, more entries and
+// longer lists. NULL is in place of nothing, and some have other types that decode to the same Go type.
 func Foreign(r *rand.Rand, v types.AttributeValue) types.AttributeValue {
 	if r.IntN(12) == 0 {
 		return &types.AttributeValueMemberNULL{Value: true}
