@@ -160,8 +160,7 @@ func (b *builder) finerThanStored(k *Key, stored func(Source) bool) {
 			b.keyAt(k),
 			"write {"+src.Value.Name+":seconds}, or {"+src.Value.Name+":unix}",
 			"%s is finer than the stored seconds (unixtime) of the field, so that its attribute and its key "+
-				"would have "+
-				"different times",
+				"would have different times",
 			src.Text,
 		)
 	}
