@@ -456,7 +456,7 @@ func (x *ejecting) entity() {
 	x.p("return nil, err")
 	x.p("}")
 	x.p("add := func(it any, sparse ...string) {")
-	x.p("item, failed := ", avName("MarshalMap"), "(it)")
+	x.p("item, failed := ", avName("MarshalMapWithOptions"), "(it, ejectedTimes)")
 	x.p("err = ", std("errors", "Join"), "(err, failed)")
 	x.p("for _, name := range sparse {")
 	x.p("if ejectedEmpty(item[name]) {")

@@ -160,7 +160,7 @@ func ProjectItems(v *Project) (items []map[string]types.AttributeValue, err erro
 		return nil, err
 	}
 	add := func(it any, sparse ...string) {
-		item, failed := attributevalue.MarshalMap(it)
+		item, failed := attributevalue.MarshalMapWithOptions(it, ejectedTimes)
 		err = errors.Join(err, failed)
 		for _, name := range sparse {
 			if ejectedEmpty(item[name]) {
@@ -505,7 +505,7 @@ func TicketItems(v *Ticket) (items []map[string]types.AttributeValue, err error)
 		return nil, err
 	}
 	add := func(it any, sparse ...string) {
-		item, failed := attributevalue.MarshalMap(it)
+		item, failed := attributevalue.MarshalMapWithOptions(it, ejectedTimes)
 		err = errors.Join(err, failed)
 		for _, name := range sparse {
 			if ejectedEmpty(item[name]) {
@@ -1236,6 +1236,20 @@ func (m ejectedModel) update(table string, old, was, now map[string]types.Attrib
 		u.ExpressionAttributeValues = nil
 	}
 	return u, nil
+}
+
+// ejectedTimes encodes times as text in their zones, in UTC if their zone has seconds or is a day from UTC: RFC 3339 has
+// offsets in minutes, so that the text would be of another instant.
+func ejectedTimes(o *attributevalue.EncoderOptions) {
+	o.EncodeTime = func(t time.Time) (types.AttributeValue, error) {
+		if _, offset := t.Zone(); offset%60 != 0 || offset <= -86400 || offset >= 86400 {
+			t = t.UTC()
+		}
+		if t.Year() < 0 || t.Year() > 9999 {
+			return nil, fmt.Errorf("the year %d is not one of 0 to 9999: store a time of these years", t.Year())
+		}
+		return &types.AttributeValueMemberS{Value: t.Format(time.RFC3339Nano)}, nil
+	}
 }
 
 // ejectedEmpty reports whether an index cannot have a value as its key: then the item is not in the index.

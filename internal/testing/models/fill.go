@@ -273,6 +273,9 @@ func (g *Gen) key(v reflect.Value, t *schema.Type, f key.Format) {
 		if g.R.IntN(3) == 0 {
 			at = time.Date(2021, time.Month(1+g.R.IntN(12)), 1+g.R.IntN(28), g.R.IntN(24), 0, 0, 0, time.UTC)
 		}
+		if g.R.IntN(3) == 0 {
+			at = at.In(zones[g.R.IntN(len(zones))])
+		}
 		v.Set(reflect.ValueOf(at).Convert(v.Type()))
 		return
 	case g.special(v):

@@ -87,6 +87,9 @@ func (g *Gen) time(v reflect.Value, av tags.AV) {
 	if av.Has("unixtime") {
 		at = time.Unix(g.R.Int64N(maxUnix), 0)
 	}
+	if g.R.IntN(3) == 0 {
+		at = at.In(zones[g.R.IntN(len(zones))])
+	}
 	v.Set(reflect.ValueOf(at).Convert(v.Type()))
 }
 
