@@ -297,7 +297,7 @@ func (l *lawsOn) parity(v any) {
 	var own map[string]types.AttributeValue
 	func() {
 		defer func() { _ = recover() }() // attributevalue panics on some types
-		if m, err := attributevalue.MarshalMap(v); err == nil {
+		if m, err := attributevalue.MarshalMapWithOptions(v, models.AsWritten); err == nil {
 			own = m
 		}
 	}()
@@ -324,14 +324,13 @@ func (l *lawsOn) parity(v any) {
 	}
 }
 
-// differs reports whether the library stores a type in another form than attributevalue: times in zones with seconds,
-// and big numbers. An interface can hold a time.
+// differs reports whether the library stores a type in another form than attributevalue: big numbers.
 func differs(t *schema.Type, seen map[*schema.Type]bool) bool {
 	if t == nil || seen[t] {
 		return false
 	}
 	seen[t] = true
-	if t.Time || t.Kind == schema.BigInt || t.Kind == schema.BigFloat || t.Kind == schema.Interface {
+	if t.Kind == schema.BigInt || t.Kind == schema.BigFloat {
 		return true
 	}
 	return differs(t.Elem, seen) ||

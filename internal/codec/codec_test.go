@@ -80,7 +80,7 @@ func marshal(a *schema.Attribute, v reflect.Value) (types.AttributeValue, error)
 		Tag: reflect.StructTag(fmt.Sprintf("dynamodbav:%q", strings.Join(append([]string{"F"}, a.AV.Options...), ","))),
 	}}))
 	holder.Elem().Field(0).Set(v)
-	m, err := attributevalue.MarshalMap(holder.Interface())
+	m, err := attributevalue.MarshalMapWithOptions(holder.Interface(), models.AsWritten)
 	return m["F"], err
 }
 

@@ -110,7 +110,8 @@ func (t *Table) graft(f *Form, stored, now types.AttributeValue, o Options) (typ
 	return &types.AttributeValueMemberM{Value: out}, nil
 }
 
-// graft matches entries by their keys: a stored key can be another text of the same key.
+// graft matches entries by their keys: a stored key can be another text of the same key. An empty entry that the
+// options leave out stays as it is stored.
 func (m *Entries) graft(f *Form, stored, now types.AttributeValue, o Options) (types.AttributeValue, error) {
 	from, okFrom := stored.(*types.AttributeValueMemberM)
 	to, okTo := now.(*types.AttributeValueMemberM)
@@ -130,6 +131,10 @@ func (m *Entries) graft(f *Form, stored, now types.AttributeValue, o Options) (t
 			continue // the other entry has the key's own text
 		}
 		v, ok := to.Value[own]
+		if !ok && m.Elem.decodesTo(s, nil, o.Elem()) {
+			out[name] = s
+			continue
+		}
 		if !ok || grafted[own] {
 			continue
 		}

@@ -354,6 +354,7 @@ func TestChangesKeepStoredParts(t *testing.T) {
 		Subs   []sub              `ddb:"sk=H"`
 		Ptr    *sub               `ddb:"sk=H,nested"`
 		Keys   map[float64]string `ddb:"sk=H"`
+		Blank  map[string]*int    `ddb:"sk=H" dynamodbav:",omitemptyelem"`
 		Zip    map[string]any     `ddb:"sk=H,compress=gzip"`
 		Far    map[string]any     `ddb:"sk=H,chunk"`
 		Text   string             `ddb:"sk=H"`
@@ -383,7 +384,8 @@ func TestChangesKeepStoredParts(t *testing.T) {
 					),
 					"Ptr":  object(attributes{"A": text("1"), "Ratio": number(long)}),
 					"Keys": object(attributes{"1.0": text("one"), "2": text("two")}),
-					"Zip":  inner, "Far": inner,
+					"Blank": object(attributes{"nothing": null(), "b": number("1")}),
+					"Zip":   inner, "Far": inner,
 					"Text": number("5"),
 				}
 				delete(it, "Ptr")
@@ -404,6 +406,7 @@ func TestChangesKeepStoredParts(t *testing.T) {
 					v.Subs[0].A++
 					v.Subs = append(v.Subs, sub{A: 9})
 					v.Keys[2] += "!"
+					*v.Blank["b"]++
 					v.Zip["title"] = fmt.Sprint("d", round)
 					v.Far["title"] = fmt.Sprint("e", round)
 					s.save(e)
@@ -440,6 +443,7 @@ func TestChangesKeepStoredParts(t *testing.T) {
 						{number(long), []any{"Subs", 0, "Ratio"}},
 						{text("z"), []any{"Subs", 0, "Z"}},
 						{text("one"), []any{"Keys", "1.0"}},
+						{null(), []any{"Blank", "nothing"}},
 						{number("5"), []any{"Text"}},
 					} {
 						if got := at(c.path...); got == nil || show(got) != show(c.want) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -94,4 +96,15 @@ var Options = cmp.Options{
 
 func asTime(v any) time.Time {
 	return reflect.ValueOf(v).Convert(reflect.TypeFor[time.Time]()).Interface().(time.Time)
+}
+
+// AsWritten makes attributevalue encode times in zones with seconds as the library does: their texts have offsets in
+// minutes, so that attributevalue stores another instant.
+func AsWritten(o *attributevalue.EncoderOptions) {
+	o.EncodeTime = func(t time.Time) (types.AttributeValue, error) {
+		if _, offset := t.Zone(); offset%60 != 0 || offset <= -24*3600 || offset >= 24*3600 {
+			t = t.In(time.UTC)
+		}
+		return &types.AttributeValueMemberS{Value: t.Format(time.RFC3339Nano)}, nil
+	}
 }
