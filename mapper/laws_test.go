@@ -23,6 +23,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/testing/draws"
@@ -95,6 +96,9 @@ func (l *lawsOn) encoded(v any) (map[string]types.AttributeValue, error) {
 				if err == nil && av != nil && holds(a.Value.Type, schema.Interface) {
 					av, err = recode(record, l.blank(it), i, av)
 				}
+				if err != nil && it != l.Schema.Root && reflect.ValueOf(v).Elem().FieldByIndex(a.Value.Path).IsZero() {
+					continue // an item whose fields are zero is not written
+				}
 				if failed == nil {
 					failed = err
 				}
@@ -123,6 +127,17 @@ func (l *lawsOn) encoded(v any) (map[string]types.AttributeValue, error) {
 		}
 	}
 	return all, failed
+}
+
+// raw returns the encodings of the root item.
+func (l *lawsOn) raw(v any) map[string]types.AttributeValue {
+	all := map[string]types.AttributeValue{}
+	for i, a := range l.Schema.Root.Attributes {
+		if av, err := l.Codec.Record(l.Schema.Root.Index).Encode(v, i); err == nil && attr.Check(av) == nil {
+			all[a.Name] = av
+		}
+	}
+	return all
 }
 
 // blank returns an empty record of an item.
@@ -266,20 +281,20 @@ func shown(v types.AttributeValue) string {
 	return string(b)
 }
 
-// loads is law (a): what was saved with a nil error loads, and is what attributevalue stores.
-func (l *lawsOn) loads(save func(v any) error) {
+// loads is law (a): what a kind of write has saved with a nil error loads, and is what attributevalue stores.
+func (l *lawsOn) loads(kind string, save func(v any) error) {
 	l.Helper()
 	v := l.drawn()
 	if err := save(v); err != nil {
-		l.refused("save", err)
+		l.refused(kind, err)
 		return
 	}
 	l.counts["saved"]++
 	got, s, err := l.read(v)
 	if err != nil {
-		l.Fatalf("%v was saved, and cannot be loaded: %v: %v", l.typ, err, l.stored(v))
+		l.Fatalf("%v was saved (%s), and cannot be loaded: %v: %v", l.typ, kind, err, l.stored(v))
 	}
-	l.sameEncodings("loaded", v, got)
+	l.sameEncodings(kind+" and loaded", v, got)
 	l.sameValues(v, got)
 	if s.Unknown > 0 {
 		l.Errorf("%v: %d of its own items are unknown", l.typ, s.Unknown)
@@ -288,6 +303,68 @@ func (l *lawsOn) loads(save func(v any) error) {
 		l.Errorf("%v: a save of what was loaded sends %v: %v", l.typ, r, err)
 	}
 	l.parity(v)
+	l.sameKeys(got)
+}
+
+// sameKeys fails the test unless a value that was loaded has the index keys that are stored.
+func (l *lawsOn) sameKeys(got any) {
+	l.Helper()
+	items, err := models.PutsOf(l.Model, got)
+	if err != nil {
+		l.Errorf("%v: what was loaded cannot be inserted: %v", l.typ, err)
+		return
+	}
+	all := l.stored(got)
+	for _, it := range items {
+		stored := all[it["SK"].(*types.AttributeValueMemberS).Value]
+		for _, name := range []string{"IPK", "ISK"} {
+			if shown(it[name]) != shown(stored[name]) {
+				l.Errorf("%v: %s is stored as %s, and a save of what was loaded makes it %s", l.typ, name,
+					shown(stored[name]), shown(it[name]))
+			}
+			if stored[name] != nil {
+				l.counts["index keys"]++
+			}
+		}
+	}
+}
+
+// patch writes all fields of fixed items, and elements, with a patch that creates the entity.
+func (l *lawsOn) patch(v any) error {
+	var all []expr.Change
+	for _, it := range l.Schema.Items {
+		for i, a := range it.Attributes {
+			if it.Element() {
+				break
+			}
+			av, err := l.Codec.Record(it.Index).Encode(v, i)
+			if err == nil {
+				err = attr.Check(av)
+			}
+			from := reflect.ValueOf(v).Elem().FieldByIndex(a.Value.Path)
+			all = append(all, expr.Change{
+				Item: it.Index, Field: expr.Field{{Name: a.Value.Name, Attribute: a.Name}}, Value: av, Unstorable: err,
+				Apply: func(rec any) { reflect.ValueOf(rec).Elem().FieldByIndex(a.Value.Path).Set(from) },
+			})
+		}
+		if !it.Element() {
+			continue
+		}
+		for i, list := 0, reflect.ValueOf(v).Elem().FieldByName("List"); i < list.Len(); i++ {
+			all = append(all, expr.Change{Kind: expr.Put, Item: it.Index, Record: list.Index(i).Addr().Interface()})
+		}
+	}
+	p := patchOfNode(l.whole(v), all...).upsert()
+	return l.public(l.writePatch(context.Background(), p, writeOptionsOf(nil), &tally{}))
+}
+
+// bulk inserts an entity with a bulk load.
+func (l *lawsOn) bulk(v any, options ...BulkOption) error {
+	r, err := l.bulkLoad(context.Background(), func(yield func(any, error) bool) { yield(v, nil) }, options)
+	if err == nil && len(r.Failures) > 0 {
+		err = r.Failures[0].Err
+	}
+	return err
 }
 
 // parity compares what is stored with what attributevalue would store of the fields of fixed items.
@@ -342,7 +419,8 @@ func (l *lawsOn) refused(what string, err error) {
 	l.Helper()
 	var value *ValueError
 	var large *TooLargeError
-	if !errors.As(err, &value) && !errors.As(err, &large) {
+	twice := strings.Contains(err.Error(), "that exclude each other") // of a patch
+	if !errors.As(err, &value) && !errors.As(err, &large) && !twice {
 		l.Errorf("%s of %v is no fault of a value: %v", what, l.typ, err)
 	}
 	l.counts["refused"]++
@@ -378,7 +456,7 @@ func (l *lawsOn) insertForeign() (v any, ok bool) {
 			put["_v"] = &types.AttributeValueMemberB{Value: []byte("12345678")}
 		}
 		for _, a := range it.Attributes {
-			if av := all[a.Name]; av != nil && a.Name != "Body" {
+			if av := all[a.Name]; av != nil && a.Name != "Body" && attr.Check(av) == nil {
 				put[a.Name] = models.Foreign(l.r, av)
 			}
 		}
@@ -404,11 +482,12 @@ func (l *lawsOn) keeps() {
 		return // the model cannot read the item of the other program
 	}
 	before := l.stored(key)
+	it := l.Schema.Items[0]
 	old, err := l.encoded(v)
 	if err != nil {
 		return
 	}
-	it := l.Schema.Items[0]
+	rawOld := l.raw(v)
 	root := reflect.ValueOf(v).Elem()
 	switch l.r.IntN(4) {
 	case 0: // a put of the whole item
@@ -435,7 +514,14 @@ func (l *lawsOn) keeps() {
 	if err != nil {
 		return
 	}
-	if _, err := l.again(s, v, options...); err != nil {
+	for name, av := range l.raw(v) {
+		if rawOld[name] != nil && av != nil && attr.Same(old[name], now[name]) && !attr.Same(av, rawOld[name]) {
+			changed = slices.DeleteFunc(changed, func(c string) bool { return c == name })
+			delete(before[it.Key.Text], name) // nil and empty are the same after a load
+		}
+	}
+	first, err := l.again(s, v, options...)
+	if err != nil {
 		l.refused("change", err)
 		return
 	}
@@ -484,8 +570,10 @@ func (l *lawsOn) keeps() {
 	}
 	l.sameEncodings("changed and loaded", v, got)
 	root.FieldByName("Body").SetString("again") // the snapshot knows what is stored
-	if _, err := l.again(s, v); err != nil {
-		l.Errorf("%v: a second change: %v", l.typ, err)
+	if _, err := l.again(s, v); err != nil && first.Predicted().Requests == 0 {
+		l.refused("first change", err)
+	} else if err != nil {
+		l.Errorf("%v: a second change, after %v (moved %t): %v", l.typ, changed, moved, err)
 	}
 	_ = s2
 }
@@ -503,7 +591,11 @@ func alter(r *rand.Rand, v reflect.Value) {
 		for it := v.MapRange(); it.Next(); {
 			c.SetMapIndex(it.Key(), it.Value())
 		}
-		k := v.MapKeys()[r.IntN(v.Len())]
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int {
+			return strings.Compare(fmt.Sprint(a.Interface()), fmt.Sprint(b.Interface()))
+		})
+		k := keys[r.IntN(len(keys))]
 		e := reflect.New(v.Type().Elem()).Elem()
 		e.Set(v.MapIndex(k))
 		alter(r, e)
@@ -633,8 +725,8 @@ func lawsOfModel(t *testing.T, l *lawsOn) {
 		}
 	}()
 	for range 3 {
-		l.loads(func(v any) error { _, _, err := l.insert(v); return err })
-		l.loads(func(v any) error { // an insert of the key alone, then all of it
+		l.loads("inserted", func(v any) error { _, _, err := l.insert(v); return err })
+		l.loads("inserted in two saves", func(v any) error { // an insert of the key alone, then all of it
 			only := reflect.New(l.typ)
 			only.Elem().FieldByName("ID").Set(reflect.ValueOf(v).Elem().FieldByName("ID"))
 			s := l.newState(snapshot.New(l.Model, only.Interface()))
@@ -644,6 +736,15 @@ func lawsOfModel(t *testing.T, l *lawsOn) {
 			_, err := l.again(s, v)
 			return err
 		})
+		l.loads("patched", l.patch)
+		l.loads("bulk", func(v any) error { return l.bulk(v) })
+		l.loads("bulk with Overwrite", func(v any) error { return l.bulk(v, Overwrite()) })
+		l.loads("transaction", func(v any) error {
+			s := l.newState(snapshot.New(l.Model, v))
+			_, err := Transact(context.Background(), l.saving(s, v, nil, nil))
+			return err
+		})
+		l.loads("staged", func(v any) error { _, _, err := l.insert(v, Staged()); return err })
 		l.keeps()
 		l.keeps()
 	}

@@ -14,15 +14,27 @@ import (
 // MaxDepth is the largest nesting of lists and maps (Developer Guide, "Quotas in Amazon DynamoDB").
 const MaxDepth = 32
 
-// Check refuses a value that DynamoDB would refuse or change.
-func Check(v types.AttributeValue) error { return check(v, 0) }
+// Check refuses a value that DynamoDB would refuse or change. nil is a value that is left out.
+func Check(v types.AttributeValue) error {
+	if v == nil {
+		return nil
+	}
+	return check(v, 0)
+}
 
 func check(v types.AttributeValue, depth int) error {
 	if depth >= MaxDepth {
 		return fmt.Errorf("the value is nested deeper than the %d levels of DynamoDB: store the inner part as "+
 			"JSON, or as items", MaxDepth)
 	}
+	if missing(v) {
+		return errors.New("the value, or one in it, is a nil pointer: a method that encodes a value has to return one")
+	}
 	switch v := v.(type) {
+	case *types.AttributeValueMemberNULL:
+		if !v.Value {
+			return errors.New("the value is NULL with the value false, which DynamoDB does not take: set it to true")
+		}
 	case *types.AttributeValueMemberS:
 		return checkString(v.Value)
 	case *types.AttributeValueMemberN:
@@ -50,6 +62,35 @@ func check(v types.AttributeValue, depth int) error {
 		return checkSet(Texts(v.Value), func(string) error { return nil }, func(s string) string { return s })
 	}
 	return nil
+}
+
+// missing reports whether a value is nil, or a nil pointer.
+func missing(v types.AttributeValue) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case *types.AttributeValueMemberS:
+		return v == nil
+	case *types.AttributeValueMemberN:
+		return v == nil
+	case *types.AttributeValueMemberB:
+		return v == nil
+	case *types.AttributeValueMemberBOOL:
+		return v == nil
+	case *types.AttributeValueMemberNULL:
+		return v == nil
+	case *types.AttributeValueMemberL:
+		return v == nil
+	case *types.AttributeValueMemberM:
+		return v == nil
+	case *types.AttributeValueMemberSS:
+		return v == nil
+	case *types.AttributeValueMemberNS:
+		return v == nil
+	case *types.AttributeValueMemberBS:
+		return v == nil
+	}
+	return false
 }
 
 func checkString(s string) error {

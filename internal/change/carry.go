@@ -20,9 +20,9 @@ import (
 // the transaction that carries it to the entity, and the check of the root item.
 type Carry struct{ Writes, Checks []*write.Request }
 
-// NewCarry returns the requests that carry a found item. keyFields are those of the entity where it is now, and live
-// is its incarnation, nil for none.
-func NewCarry(m *model.Model, f *item.Image, keyFields []key.Value, live types.AttributeValue) (*Carry, error) {
+// NewCarry returns the requests that carry an item that was found under a key, from. keyFields are those of the entity
+// where it is now, and live is its incarnation, nil for none.
+func NewCarry(m *model.Model, f *item.Image, from, keyFields []key.Value, live types.AttributeValue) (*Carry, error) {
 	stored := f.Attributes()
 	if err := carriable(m, f, stored); err != nil {
 		return nil, err
@@ -62,6 +62,17 @@ func NewCarry(m *model.Model, f *item.Image, keyFields []key.Value, live types.A
 	check.Unread = true
 	check.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{m.Reserved.LiveRoot, of}}
 	c.Checks = []*write.Request{&check.Request}
+	if f.Header.Incarnation != nil || to == f.Place {
+		return c, nil
+	}
+	// Without an incarnation, the item would belong to the next entity with the old key.
+	old, err := m.RootPlace(from)
+	if err != nil || old == at {
+		return c, err
+	}
+	none := start(m, write.Check, m.Root(), old)
+	none.Unread, none.Expect = true, write.Expect{Absent: true}
+	c.Checks = append(c.Checks, &none.Request)
 	return c, nil
 }
 

@@ -298,12 +298,13 @@ func (d *differ) move() error {
 
 // LeftBehind reports whether an item that was found under the old key after a move is left behind. Its
 // key then agrees with the old values, and not with the new ones. If the root moved, items of the next
-// entity with the old key are not left behind.
+// entity with the old key, also of one whose insert is under way, are not left behind.
 func (d *Diff) LeftBehind(m *model.Model, found []item.Image, i int) bool {
 	f := &found[i]
 	if d.RootMoves {
 		next := func(root item.Image) bool {
-			return root.Kind != nil && m.IsRoot(root.Kind) && root.Header.Live() &&
+			return root.Kind != nil && m.IsRoot(root.Kind) &&
+				(root.Header.Live() || root.Header.ReadStage().State == item.Inserting) &&
 				(root.Place == f.Place || attr.Same(root.Header.Incarnation, f.Header.Incarnation))
 		}
 		identity := m.Identity(d.Old)

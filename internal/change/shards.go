@@ -14,6 +14,9 @@ func (d *differ) checkStays() error {
 	if !d.m.IsResharding() || d.s.Fresh || d.RootMoves {
 		return nil
 	}
+	if all := d.Keys.KeyFields; all != nil && !d.m.CanReshard(d.m.Identity(all)) {
+		return nil
+	}
 	root, adds := (*Change)(nil), false
 	for _, ch := range d.Changes {
 		if ch.Root {

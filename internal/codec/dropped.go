@@ -2,8 +2,12 @@ package codec
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -37,6 +41,11 @@ func checkDynamic(v reflect.Value, depth int) error {
 		)
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
 		return fmt.Errorf("a value in it is a %s, which DynamoDB cannot store: remove it", v.Type())
+	case reflect.Float32:
+		if math.Abs(v.Float()) == math.MaxFloat32 {
+			return errors.New("a value in it is the largest float32, which attributevalue cannot read back: use " +
+				"float64")
+		}
 	case reflect.Pointer:
 		return checkDynamic(v.Elem(), depth+1)
 	case reflect.Slice, reflect.Array:
@@ -140,8 +149,13 @@ func checkDynamicStruct(v reflect.Value, depth int) error {
 			continue
 		}
 		stored = true
-		if f.Tag.Get("dynamodbav") == "-" {
+		name, options, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
+		if name == "-" {
 			continue
+		}
+		asString := f.Type.Kind() == reflect.Interface && slices.Contains(strings.Split(options, ","), "string")
+		if asString && f.IsExported() && quotes(v.Field(i)) {
+			return errQuoted
 		}
 		if err := checkDynamic(v.Field(i), depth+1); err != nil {
 			return err

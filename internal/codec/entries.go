@@ -96,16 +96,56 @@ func (m *Entries) decode(p any, av types.AttributeValue, o Options) error {
 		}
 	}
 	m.make(p, len(from.Value))
-	for name, av := range from.Value {
+	put := func(name string) error {
 		e := m.Elem.New()
-		if err := m.Elem.decode(e, av, 0); err != nil {
+		if err := m.Elem.decode(e, from.Value[name], 0); err != nil {
 			return err
 		}
 		m.Key.Clear(k)
 		m.text.set(k, name)
 		m.put(p, k, e)
+		return nil
+	}
+	for name := range from.Value {
+		if err := put(name); err != nil {
+			return err
+		}
+	}
+	if m.len(p) == len(from.Value) {
+		return nil
+	}
+	for _, name := range chosen(m.Key.Type, from.Value) {
+		if err := put(name); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// chosen returns for each key of a type, by its own text, the stored name whose entry a load takes: of several texts of
+// one key the key's own text, or the first in order.
+func chosen(t reflect.Type, stored map[string]types.AttributeValue) map[string]string {
+	all := make(map[string]string, len(stored))
+	for name := range stored {
+		own, ok := ownText(t, name)
+		if !ok {
+			continue
+		}
+		if before, other := all[own]; !other || name == own || before != own && name < before {
+			all[own] = name
+		}
+	}
+	return all
+}
+
+// ownText returns the text of the key of a type that a name is a text of.
+func ownText(t reflect.Type, name string) (own string, ok bool) {
+	text, k := keyTextOf(t), reflect.New(t).Interface()
+	if !text.set(k, name) {
+		return "", false
+	}
+	own, err := text.of(k)
+	return own, err == nil
 }
 
 // scan is decode of a map from the wire.
@@ -125,7 +165,7 @@ func (m *Entries) scan(p any, v wire.Value, _ Options) (bool, error) {
 		m.text.set(k, name.String())
 		m.put(p, k, e)
 	}
-	return true, nil
+	return m.len(p) == v.Len(), nil // two texts of one key are for decode
 }
 
 // takes reports whether all names of a map can be keys.

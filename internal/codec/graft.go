@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -94,7 +95,7 @@ func (t *Table) graft(f *Form, stored, now types.AttributeValue, o Options) (typ
 		if s != nil && field {
 			var err error
 			if v, err = fields[i].form.Graft(s, v, fields[i].options); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}
 		out[name] = v
@@ -110,8 +111,9 @@ func (t *Table) graft(f *Form, stored, now types.AttributeValue, o Options) (typ
 	return &types.AttributeValueMemberM{Value: out}, nil
 }
 
-// graft matches entries by their keys: a stored key can be another text of the same key. An empty entry that the
-// options leave out stays as it is stored.
+// graft matches entries by their keys: a stored key can be another text of the same key. If a key has several texts,
+// the entry that a load takes changes, and the others stay until the key is removed. An empty entry that the options
+// leave out stays as it is stored.
 func (m *Entries) graft(f *Form, stored, now types.AttributeValue, o Options) (types.AttributeValue, error) {
 	from, okFrom := stored.(*types.AttributeValueMemberM)
 	to, okTo := now.(*types.AttributeValueMemberM)
@@ -119,32 +121,27 @@ func (m *Entries) graft(f *Form, stored, now types.AttributeValue, o Options) (t
 		return f.graftWhole(stored, now, o), nil
 	}
 	out := make(map[string]types.AttributeValue, len(to.Value))
-	grafted := map[string]bool{}
-	k := m.Key.New()
+	loaded := chosen(m.Key.Type, from.Value)
 	for name, s := range from.Value {
-		m.Key.Clear(k)
-		if !m.text.set(k, name) {
+		own, ok := ownText(m.Key.Type, name)
+		if !ok {
 			continue
 		}
-		own, err := m.text.of(k)
-		if err != nil || own != name && from.Value[own] != nil {
-			continue // the other entry has the key's own text
-		}
 		v, ok := to.Value[own]
-		if !ok && m.Elem.decodesTo(s, nil, o.Elem()) {
+		switch {
+		case !ok && !m.Elem.decodesTo(from.Value[loaded[own]], nil, o.Elem()):
+			continue // the entry was removed
+		case !ok || name != loaded[own]:
 			out[name] = s
 			continue
 		}
-		if !ok || grafted[own] {
-			continue
-		}
-		if v, err = m.Elem.Graft(s, v, o.Elem()); err != nil {
+		var err error
+		if out[name], err = m.Elem.Graft(s, v, o.Elem()); err != nil {
 			return nil, err
 		}
-		out[name], grafted[own] = v, true
 	}
 	for name, v := range to.Value {
-		if !grafted[name] {
+		if _, grafted := loaded[name]; !grafted {
 			out[name] = v
 		}
 	}
@@ -158,17 +155,11 @@ func (l *List) graft(f *Form, stored, now types.AttributeValue, o Options) (type
 	if !okFrom || !okTo {
 		return f.graftWhole(stored, now, o), nil
 	}
-	if l.make == nil && len(from) > l.len(nil) {
-		return nil, redact.Errorf(
-			"the stored list has %d elements, but %s takes %d, and the change would cut it: use a "+
-				"slice",
-			len(from),
-			f.Type,
-			l.len(nil),
-		)
-	}
 	if f.decodesTo(stored, now, o) {
 		return stored, nil
+	}
+	if err := l.tooLong(f, from); err != nil {
+		return nil, err
 	}
 	if l.make == nil && sameType(now, nil) { // an element of an array is known by its position
 		out := slices.Clone(to)
@@ -181,6 +172,49 @@ func (l *List) graft(f *Form, stored, now types.AttributeValue, o Options) (type
 		return joined(out, now), nil
 	}
 	return graftParts(l.Elem, from, to, now, o.Elem())
+}
+
+// tooLong returns an error if a stored list has more elements than the array.
+func (l *List) tooLong(f *Form, from []types.AttributeValue) error {
+	if l.make != nil || len(from) <= l.len(nil) {
+		return nil
+	}
+	return redact.Errorf("the stored list has %d elements, but %s takes %d, and the change would cut it: use a slice",
+		len(from), f.Type, l.len(nil))
+}
+
+// cut returns an error if a stored value has a list that is longer than its array.
+func (f *Form) cut(stored types.AttributeValue) error {
+	switch m, _ := stored.(*types.AttributeValueMemberM); {
+	case f.Pointer != nil:
+		return f.Pointer.Elem.cut(stored)
+	case f.Table != nil && m != nil:
+		fields := f.Table.resolve(f)
+		for name, v := range m.Value {
+			if i, field := f.Table.byName[name]; field {
+				if err := fields[i].form.cut(v); err != nil {
+					return err
+				}
+			}
+		}
+	case f.Entries != nil && m != nil:
+		for _, v := range m.Value {
+			if err := f.Entries.Elem.cut(v); err != nil {
+				return err
+			}
+		}
+	case f.List != nil:
+		from, _ := parts(stored)
+		if err := f.List.tooLong(f, from); err != nil {
+			return err
+		}
+		for _, v := range from {
+			if err := f.List.Elem.cut(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // graftDynamic is Graft of a value of any type.
@@ -254,11 +288,13 @@ func graftParts(
 	_, isList := like.(*types.AttributeValueMemberL)
 	matches := func(i, j int) bool { return i >= 0 && i < len(to) && source[i] == j && j >= 0 }
 	out := make([]types.AttributeValue, len(to))
+	added := false
 	for i, v := range to {
 		if j := source[i]; j >= 0 && sameType(like, from[j]) {
 			out[i] = from[j]
 			continue
 		}
+		isNew := true
 		for _, j := range []int{i, i - len(to) + len(from)} {
 			if !isList || j < 0 || j >= len(from) || used[j] {
 				continue
@@ -270,9 +306,17 @@ func graftParts(
 			if v, err = f.Graft(from[j], v, o); err != nil {
 				return nil, err
 			}
+			used[j], isNew = true, false
 			break
 		}
-		out[i] = v
+		out[i], added = v, added || isNew
+	}
+	for j := range from { // a new element can be a stored one that has changed
+		if added && !used[j] {
+			if err := f.cut(from[j]); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return joined(out, like), nil
 }

@@ -239,8 +239,6 @@ func setInteger(p unsafe.Pointer, bits int, n uint64) {
 	}
 }
 
-const maxFloat32 = 0x1p127 * (1 + (1 - 0x1p-23))
-
 // floatForm completes the form of a float of so many bits. Zero and minus zero are not
 // the same.
 func floatForm(f *Form, bits int, x access[float64]) *Form {
@@ -257,16 +255,14 @@ func floatForm(f *Form, bits int, x access[float64]) *Form {
 		if !o.isNumber(k) {
 			return false
 		}
-		n, err := strconv.ParseFloat(text, 64)
+		n, err := strconv.ParseFloat(text, bits)
 		switch {
 		case err != nil:
 			return false
 		case bits == 64:
 			*(*float64)(p) = n
-		case n >= -maxFloat32 && n <= maxFloat32:
-			*(*float32)(p) = float32(n)
 		default:
-			return false
+			*(*float32)(p) = float32(n)
 		}
 		return true
 	})

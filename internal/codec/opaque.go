@@ -20,8 +20,7 @@ func Opaque(f *Form, options []string, names *Names) *Form {
 			return nil, err
 		}
 		av, err := h.encode(p)
-		_, text := av.(*types.AttributeValueMemberS)
-		if text && asString && err == nil && !numeric(reflect.ValueOf(p)) {
+		if asString && err == nil && f.Type.Kind() == reflect.Interface && isText(av) && !numeric(reflect.ValueOf(p)) {
 			return nil, errQuoted
 		}
 		return av, err
@@ -38,6 +37,23 @@ func Opaque(f *Form, options []string, names *Names) *Form {
 
 var errQuoted = errors.New("it holds a text, which attributevalue would read back as a number because of the option " +
 	"string: remove the option")
+
+func isText(av types.AttributeValue) bool {
+	_, text := av.(*types.AttributeValueMemberS)
+	return text
+}
+
+// quotes reports whether attributevalue writes a value of an interface as a text that is not that of a number.
+func quotes(v reflect.Value) bool {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if !v.IsValid() || numeric(v) {
+		return false
+	}
+	av, err := encoder.Encode(v.Interface())
+	return err == nil && isText(av)
+}
 
 // numeric reports whether attributevalue writes a value as a number, or with the option string as its text.
 func numeric(v reflect.Value) bool {

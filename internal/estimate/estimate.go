@@ -14,6 +14,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
@@ -235,10 +236,16 @@ func (e *Estimator) Save(s *snapshot.Snapshot, d *change.Diff) (Reads, error) {
 			})
 		}
 	}
-	sel := selection.Entity(e.Model.Schema, e.Model.Identity(d.Old))
+	look, err := e.Remains(images, e.Model.Identity(d.Old))
+	return r.Add(look), err
+}
+
+// Remains returns the cost of the query of a key that an entity had.
+func (e *Estimator) Remains(images []item.Image, at []key.Value) (Reads, error) {
+	sel := selection.Entity(e.Model.Schema, at)
 	look, err := e.predict(images, sel, readRemains)
 	added := cost.Units{Max: float64(len(sel.Parts)) * maxRange(), If: "another writer added items under the old key"}
-	return r.Add(look).Add(Reads{RCU: added}), err
+	return look.Add(Reads{RCU: added}), err
 }
 
 // Delete returns the cost of the query that follows the delete of a loaded entity in one transaction.

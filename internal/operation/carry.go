@@ -26,11 +26,7 @@ const carryTries = 8
 // carry carries the items of the entity that are under keys which it has moved away from, in this save, in an earlier
 // one whose answer was lost, or in a move that another program did not finish. It records those that stay.
 func (p *save) carry(ctx context.Context, t *Tally) error {
-	again := p.options.Move && !p.diff.Moves && p.env.Model.IsResharding()
-	if len(p.entity.moved) == 0 && !again {
-		return nil
-	}
-	keyFields, err := p.keyFields()
+	former, keyFields, err := p.former()
 	if err != nil {
 		return err
 	}
@@ -39,30 +35,55 @@ func (p *save) carry(ctx context.Context, t *Tally) error {
 		at := p.env.Model.Identity(d.Old)
 		ours := func(found []item.Image, i int, live types.AttributeValue) bool { return p.carries(d, found, i, live) }
 		left := func(found []item.Image, i int) bool { return d.LeftBehind(p.env.Model, found, i) }
-		if err := p.carryFrom(ctx, &oldKey{at, left, ours}, keyFields, t); err != nil {
+		if err := p.carryFrom(ctx, &oldKey{at, keyFields, left, ours}, t); err != nil {
 			return err
 		}
 	}
-	if !again {
-		return nil
+	ours := func(found []item.Image, i int, live types.AttributeValue) bool {
+		f := &found[i]
+		if f.Header.Incarnation == nil {
+			return !p.env.isLiveIn(found)
+		}
+		return item.MovedFrom(live, f.Header.Incarnation)
 	}
-	own := p.env.Model.Identity(keyFields)
-	shards, err := p.env.Model.Schema.ShardsOf(own[:len(own)-1])
-	if err != nil {
-		return p.env.fault(err)
-	}
-	before := func(found []item.Image, i int, live types.AttributeValue) bool {
-		return item.MovedFrom(live, found[i].Header.Incarnation)
-	}
-	for _, shard := range shards {
-		at := append(slices.Clone(own[:len(own)-1]), shard)
+	for _, at := range former {
 		live, _ := p.entity.Incarnation()
-		left := func(found []item.Image, i int) bool { return before(found, i, live) }
-		if err := p.carryFrom(ctx, &oldKey{at, left, before}, keyFields, t); err != nil {
+		left := func(found []item.Image, i int) bool { return found[i].Kind != nil && ours(found, i, live) }
+		if err := p.carryFrom(ctx, &oldKey{at, keyFields, left, ours}, t); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// former returns the keys that the entity may have had before another save moved it, while the number of shards
+// changes: a save with Move that moves nothing finishes that move. keyFields are those where the entity is now. Both
+// are nil if nothing has to be carried.
+func (p *save) former() (keys [][]key.Value, keyFields []key.Value, err error) {
+	by := p.env.Model.Schema.Shards
+	again := p.options.Move && !p.diff.Moves && by != nil && len(by.Counts) > 1
+	if len(p.entity.moved) == 0 && !again {
+		return nil, nil, nil
+	}
+	if keyFields, err = p.keyFields(); err != nil || !again {
+		return nil, keyFields, err
+	}
+	own := p.env.Model.Identity(keyFields)
+	shards, err := p.env.Model.Schema.FormerShards(own[:len(own)-1])
+	if err != nil {
+		return nil, nil, p.env.fault(err)
+	}
+	for _, shard := range shards {
+		keys = append(keys, append(slices.Clone(own[:len(own)-1]), shard))
+	}
+	return keys, keyFields, nil
+}
+
+// isLiveIn reports whether a live root item is among items that were found.
+func (e *Env) isLiveIn(found []item.Image) bool {
+	return slices.ContainsFunc(found, func(f item.Image) bool {
+		return f.Kind != nil && e.Model.IsRoot(f.Kind) && f.Header.Live()
+	})
 }
 
 // keyFields returns the values of the key fields of the entity where it is now.
@@ -89,22 +110,19 @@ func (p *save) carries(d *change.Diff, found []item.Image, i int, live types.Att
 	case own != nil:
 		return item.MovedFrom(live, own)
 	}
-	// An item without an incarnation belongs to any entity with its key.
-	return !slices.ContainsFunc(found, func(f item.Image) bool {
-		return f.Kind != nil && p.env.Model.IsRoot(f.Kind) && f.Header.Live()
-	})
+	return !p.env.isLiveIn(found) // without an incarnation it belongs to any entity with its key
 }
 
-// oldKey is a key that the entity had. left reports whether an item that was found there is of no entity, and ours
-// whether it is of this one, whose incarnation is live.
+// oldKey is a key that the entity had. to are the key fields where it is now. left reports whether an item that was
+// found there is of no entity, and ours whether it is of this one, whose incarnation is live.
 type oldKey struct {
-	at   []key.Value
+	at, to []key.Value
 	left func(found []item.Image, i int) bool
 	ours func(found []item.Image, i int, live types.AttributeValue) bool
 }
 
-// carryFrom carries what is under an old key. keyFields are those of the entity where it is now.
-func (p *save) carryFrom(ctx context.Context, from *oldKey, keyFields []key.Value, t *Tally) error {
+// carryFrom carries what is under an old key.
+func (p *save) carryFrom(ctx context.Context, from *oldKey, t *Tally) error {
 	m := p.env.Model
 	e, err := search.EntityOf(m, selection.Entity(m.Schema, from.at))
 	if err != nil {
@@ -128,13 +146,14 @@ func (p *save) carryFrom(ctx context.Context, from *oldKey, keyFields []key.Valu
 				stay = append(stay, f.Place)
 				continue
 			}
-			if err := p.carryItem(ctx, f, keyFields, live, t); err != nil {
+			if err := p.carryItem(ctx, f, from, live, t); err != nil {
 				why, rest = err, append(rest, f.Place)
 				continue
 			}
 			carried++
 		}
-		if len(rest) > 0 && try < carryTries && (carried > 0 || errors.Is(why, errCarryChanged)) {
+		again := carried > 0 || errors.Is(why, errCarryChanged) || errors.Is(why, errCarryLost)
+		if len(rest) > 0 && try < carryTries && again {
 			continue
 		}
 		if t.LeftBehind = append(t.LeftBehind, append(stay, rest...)...); len(rest) > 0 {
@@ -159,25 +178,42 @@ func (p *save) hasMoved(rest []item.Place, err error) error {
 // errCarryChanged says that the item or the root item was written since it was read.
 var errCarryChanged = errors.New("an item of the transaction that carries it was changed by another writer, or exists")
 
-// carryItem carries one item, in a transaction that requires the root item of the entity.
-func (p *save) carryItem(ctx context.Context, f *item.Image, keyFields []key.Value, live types.AttributeValue,
-	t *Tally,
-) error {
-	c, err := change.NewCarry(p.env.Model, f, keyFields, live)
+// errCarryLost says that no answer came: the next query shows whether the item was carried.
+var errCarryLost = errors.New("the transaction that carries it has no answer")
+
+// carryItem carries one item from an old key, in a transaction that requires the root item of the entity. A leftover
+// item in its place is replaced.
+func (p *save) carryItem(ctx context.Context, f *item.Image, from *oldKey, live types.AttributeValue, t *Tally) error {
+	m := p.env.Model
+	c, err := change.NewCarry(m, f, from.at, from.to, live)
 	if err != nil {
 		return p.env.fault(err)
 	}
-	plan, err := write.Arrange(c.Writes, c.Checks, write.Choice{})
-	if err != nil {
-		return err
+	for try := range 2 {
+		plan, err := write.Arrange(c.Writes, c.Checks, write.Choice{})
+		if err != nil {
+			return err
+		}
+		o := p.env.Sender.Send(ctx, &plan.Steps[0], &t.Tally)
+		switch {
+		case o.OK():
+			t.Carried = append(t.Carried, c.Writes[0].Place)
+			return nil
+		case o.State == write.Unknown:
+			return fmt.Errorf("%w: %w", errCarryLost, o.Err)
+		case !o.Refused():
+			return o.Err
+		}
+		i := slices.Index(o.Requests, c.Writes[0])
+		if try > 0 || i < 0 || len(o.Stored[i]) == 0 || !c.Writes[0].Expect.Absent {
+			break
+		}
+		there := m.Reserved.HiddenOf(o.Stored[i])
+		own := there.Header.Incarnation
+		if own == nil || attr.Same(own, live) || item.MovedFrom(live, own) {
+			break // it is of the entity
+		}
+		c.Writes[0].Expect.Instead = there
 	}
-	o := p.env.Sender.Send(ctx, &plan.Steps[0], &t.Tally)
-	switch o.State {
-	case write.Written:
-		t.Carried = append(t.Carried, c.Writes[0].Place)
-		return nil
-	case write.Rejected:
-		return errCarryChanged
-	}
-	return o.Err
+	return errCarryChanged
 }

@@ -156,6 +156,20 @@ func (p *save) reads(plan *write.Plan) (estimate.Reads, error) {
 	if p.checksAdded() && adds(plan) || p.options.CheckRoot && !p.inTransaction && writesUnpinned(plan) {
 		r = r.Add(p.env.Estimate.RootAfter(p.entity.Snapshot, plan))
 	}
+	if err != nil {
+		return r, err
+	}
+	former, _, err := p.former()
+	for _, d := range p.entity.moved {
+		former = append(former, p.env.Model.Identity(d.Old))
+	}
+	for _, at := range former {
+		look, err := p.env.Estimate.Remains(p.entity.Snapshot.Images(), at)
+		if err != nil {
+			return r, err
+		}
+		r = r.Add(look)
+	}
 	return r, err
 }
 

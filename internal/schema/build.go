@@ -69,6 +69,10 @@ func (b *builder) build() {
 	case t.Kind != Struct || t.Time || t.Marshals:
 		b.fault(whole, "use a struct", "a model is a struct whose fields say where they are stored")
 		return
+	case t.Unmarshals:
+		b.fault(whole, "remove the method, or give the embedded struct that has it a name",
+			"a model is read field by field, but %s has the method UnmarshalDynamoDBAttributeValue", t.Name)
+		return
 	case isGeneric(t.Name):
 		b.fault(whole, "declare a struct for each instance", "a generic type cannot be a model")
 		return

@@ -58,6 +58,10 @@ func (b *builder) inside(m *taggedField, t *Type, addressable bool, seen map[vis
 				t.Name)
 			return
 		}
+		if !strings.HasPrefix(t.Name, "*") {
+			b.fault(m.at(), "use *"+t.Elem.Name, "%s is a pointer type with a name, which is not supported", t.Name)
+			return
+		}
 		if t.Elem.Kind == Interface {
 			b.fault(m.at(), "use "+t.Elem.Name,
 				"attributevalue would silently drop the pointer to an interface %s", t.Name)
@@ -89,6 +93,14 @@ func (b *builder) nestedField(m *taggedField, t *Type, f *Field, addressable boo
 	}
 	if f.Embedded && f.Type.Spreads() && tag.AV.Name == "" && !tag.AV.Ignore && t.embeds(t, map[*Type]bool{}) {
 		b.embedsItself(t, f)
+		return
+	}
+	own := f.Type.deref()
+	encodes := f.Type.Marshals || own.Marshals || own.Unmarshals
+	flattened := f.Embedded && tag.AV.Name == "" && !tag.AV.Ignore
+	if flattened && encodes && !t.Unmarshals && own.Kind == Struct && !own.Time {
+		b.fault(place{in: t, field: f}, "give the field a name",
+			"attributevalue stores the fields of the embedded %s, and does not call its methods", own.Name)
 		return
 	}
 	if (f.Exported || f.Embedded) && !tag.AV.Ignore {

@@ -73,6 +73,19 @@ func (e *Entity) ShardsOf(identity []key.Value) ([]key.Value, error) {
 	return all, nil
 }
 
+// FormerShards returns the shards that an entity may have been on before it moved to the one that it is on now. If
+// they are drawn, these are all shards that are not written any more.
+func (e *Entity) FormerShards(identity []key.Value) ([]key.Value, error) {
+	if !e.Shards.Random() {
+		return e.ShardsOf(identity)
+	}
+	var all []key.Value
+	for n := e.Shards.Counts[0]; n < e.Shards.Most(); n++ {
+		all = append(all, ShardOf(n))
+	}
+	return all, nil
+}
+
 // InPartitionKey reports whether the partition key gives a key field in full.
 func (e *Entity) InPartitionKey(field int) bool {
 	return slices.ContainsFunc(e.PK.Sources, func(s Source) bool { return s.KeyField == field && s.Lossless })

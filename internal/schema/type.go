@@ -143,8 +143,8 @@ func (t *Type) holdsBig(seen map[*Type]bool) bool {
 func (t *Type) Scalar() bool { return t.Kind != Struct || t.Time || t.Marshals }
 
 // Spreads reports whether a field of this type is spread over its item: a struct
-// or a pointer to one.
-func (t *Type) Spreads() bool { return !t.Marshals && !t.deref().Scalar() }
+// or a pointer to one, without methods that encode or decode it.
+func (t *Type) Spreads() bool { return !t.Marshals && !t.deref().Unmarshals && !t.deref().Scalar() }
 
 // isByteSlices reports whether the type is [][]byte, which attributevalue stores as a binary set, whatever its tag
 // says. Named types are lists.

@@ -33,7 +33,7 @@ var limits = []limit{
 	{"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 188},
 	{"packages that a save reaches", func(f *figures) int { return f.Reach[0].Packages }, 22},
 	{"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 130},
-	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 816},
+	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 820},
 }
 
 // overLimits returns an error that names the figures over their limits.

@@ -1238,8 +1238,8 @@ func (m ejectedModel) update(table string, old, was, now map[string]types.Attrib
 	return u, nil
 }
 
-// ejectedTimes encodes times as text in their zones, in UTC if their zone has seconds or is a day from UTC: RFC 3339 has
-// offsets in minutes, so that the text would be of another instant.
+// ejectedTimes encodes times as text in their zones. It takes UTC if the zone has seconds or is a day from UTC:
+// RFC 3339 has offsets in minutes, and the text would be of another instant.
 func ejectedTimes(o *attributevalue.EncoderOptions) {
 	o.EncodeTime = func(t time.Time) (types.AttributeValue, error) {
 		if _, offset := t.Zone(); offset%60 != 0 || offset <= -86400 || offset >= 86400 {

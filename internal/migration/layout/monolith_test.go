@@ -76,7 +76,7 @@ func TestSplitIsWhatTheMapperStores(t *testing.T) {
 		g := models.NewGen(r, e)
 		for range 6 {
 			v := g.New()
-			doc, err := attributevalue.MarshalMap(v)
+			doc, err := attributevalue.MarshalMapWithOptions(v, models.AsWritten)
 			if err != nil {
 				continue // what attributevalue cannot encode
 			}

@@ -8,6 +8,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,6 +71,52 @@ func (g *Grade) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
 	var n uint
 	_, err := fmt.Sscanf(s.Value, "grade %d", &n)
 	*g = Grade(n)
+	return err
+}
+
+// Read decodes itself, and does not encode itself.
+type Read struct{ A string }
+
+// UnmarshalDynamoDBAttributeValue reads what attributevalue has written.
+func (v *Read) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error {
+	if m, ok := av.(*types.AttributeValueMemberM); ok {
+		if s, ok := m.Value["A"].(*types.AttributeValueMemberS); ok {
+			v.A = s.Value
+		}
+	}
+	return nil
+}
+
+// Wraps embeds a struct that decodes itself.
+type Wraps struct{ Read }
+
+// NamedPointer is a pointer type with a name.
+type NamedPointer *int
+
+// Odd encodes itself as values that DynamoDB does not take, and others.
+type Odd uint8
+
+// MarshalDynamoDBAttributeValue returns a value, or none: then attributevalue writes the number.
+func (o Odd) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return []types.AttributeValue{
+		&types.AttributeValueMemberS{Value: fmt.Sprint(uint8(o))}, (*types.AttributeValueMemberS)(nil),
+		&types.AttributeValueMemberNULL{},
+		&types.AttributeValueMemberL{Value: []types.AttributeValue{nil}}, &types.AttributeValueMemberSS{},
+		&types.AttributeValueMemberS{Value: "\xff"}, &types.AttributeValueMemberN{Value: "1e200"}, nil,
+	}[o%8], nil
+}
+
+// UnmarshalDynamoDBAttributeValue reads a number, or its text.
+func (o *Odd) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error {
+	var text string
+	switch av := av.(type) {
+	case *types.AttributeValueMemberS:
+		text = av.Value
+	case *types.AttributeValueMemberN:
+		text = av.Value
+	}
+	n, err := strconv.ParseUint(text, 10, 8)
+	*o = Odd(n)
 	return err
 }
 
@@ -134,6 +182,8 @@ var documented = []reflect.Type{
 	reflect.TypeFor[map[int]string](), reflect.TypeFor[map[float64]any](), reflect.TypeFor[map[bool]int](),
 	reflect.TypeFor[map[UUID]Address](), reflect.TypeFor[[2]int](), reflect.TypeFor[[2]any](),
 	reflect.TypeFor[[]time.Time](),
+	reflect.TypeFor[Read](), reflect.TypeFor[Wraps](), reflect.TypeFor[NamedPointer](), reflect.TypeFor[Odd](),
+	reflect.TypeFor[[][2]int](),
 	reflect.TypeFor[**int](), reflect.TypeFor[[]*string](), reflect.TypeFor[map[string][]float64](),
 }
 
@@ -228,6 +278,33 @@ var keyFields = []struct {
 	{reflect.TypeFor[NamedTime](), "", []string{"K:seconds", "K"}},
 }
 
+// indexFields are fields that keys of an index name, with the placeholders, like keyFields.
+var indexFields = []struct {
+	typ  reflect.Type
+	tag  string
+	keys []string
+}{
+	{reflect.TypeFor[string](), "", []string{"X"}},
+	{reflect.TypeFor[*string](), `dynamodbav:",omitempty"`, []string{"X"}},
+	{reflect.TypeFor[NamedString](), "", []string{"X"}},
+	{reflect.TypeFor[time.Time](), "", []string{"X", "X:millis", "X:seconds", "X:unix", "X:date"}},
+	{reflect.TypeFor[*time.Time](), "", []string{"X", "X:millis", "X:seconds", "X:unix", "X:month"}},
+	{reflect.TypeFor[time.Time](), `dynamodbav:",unixtime"`, []string{"X", "X:millis", "X:seconds", "X:unix"}},
+	{reflect.TypeFor[*time.Time](), `dynamodbav:",unixtime"`, []string{"X", "X:seconds", "X:unix"}},
+	{reflect.TypeFor[NamedTime](), "", []string{"X", "X:seconds"}},
+	{reflect.TypeFor[int64](), "", []string{"X:sortable", "X:012"}},
+	{reflect.TypeFor[*uint16](), "", []string{"X:sortable", "X:05"}},
+	{reflect.TypeFor[*NamedInt](), "", []string{"X:sortable", "X"}},
+	{reflect.TypeFor[UUID](), "", []string{"X"}},
+	{reflect.TypeFor[*UUID](), "", []string{"X"}},
+	{reflect.TypeFor[float64](), "", []string{"X"}},
+	{reflect.TypeFor[*bool](), "", []string{"X"}},
+	{reflect.TypeFor[**string](), "", []string{"X"}},
+	{reflect.TypeFor[[]byte](), "", []string{"X"}},
+	{reflect.TypeFor[YesNo](), "", []string{"X"}},
+	{reflect.TypeFor[any](), "", []string{"X"}},
+}
+
 // Documented returns a random model of documented types and options: a struct made by reflect,
 // whose table is "random" with the keys PK and SK. The schema refuses some. Types of different numbers share no
 // partition.
@@ -257,6 +334,20 @@ func Documented(r *rand.Rand, number int) reflect.Type {
 			Tag: reflect.StructTag(fmt.Sprintf(`ddb:"sk=L#{%s}"`, k.keys[r.IntN(len(k.keys))])),
 		})
 	}
+	if r.IntN(3) == 0 {
+		x := indexFields[r.IntN(len(indexFields))]
+		fields = append(fields, reflect.StructField{
+			Name: "X", Type: x.typ, Tag: reflect.StructTag(strings.TrimSpace(`ddb:"sk=A" ` + x.tag)),
+		})
+		form := []string{
+			"index=byX,hash=IPK,range=ISK,pk=I#{ID},sk={%s}", "index=byX,hash=IPK,range=ISK,pk=I#{%s},sk={ID}",
+			"index=byX,hash=IPK,pk=I#{%s}",
+		}[r.IntN(3)]
+		fields = slices.Insert(fields, 1, reflect.StructField{
+			Name: "_", PkgPath: "modeltest", Type: reflect.TypeFor[struct{}](),
+			Tag: reflect.StructTag(fmt.Sprintf("ddb:%q", fmt.Sprintf(form, x.keys[r.IntN(len(x.keys))]))),
+		})
+	}
 	return reflect.StructOf(fields)
 }
 
@@ -280,7 +371,7 @@ func Draw(r *rand.Rand, v reflect.Value, depth int) {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		v.SetUint([]uint64{0, 1, math.MaxUint64, 1<<53 + 1, r.Uint64()}[r.IntN(5)] >> (64 - v.Type().Bits()))
 	case reflect.Float32:
-		v.SetFloat(float64(float32([]float64{0, -0.1, 1e30, 1.0 / 3, r.NormFloat64()}[r.IntN(5)])))
+		v.SetFloat(float64(float32([]float64{0, -0.1, 1e30, 1.0 / 3, math.MaxFloat32, r.NormFloat64()}[r.IntN(6)])))
 	case reflect.Float64:
 		v.SetFloat(
 			[]float64{0, math.Copysign(0, -1), 0.1, 1e100, 1e-100, 1 << 53, 1.0 / 3, r.NormFloat64(), 1e17}[r.IntN(9)],

@@ -1,7 +1,10 @@
 package models
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -46,9 +49,12 @@ func Foreign(r *rand.Rand, v types.AttributeValue) types.AttributeValue {
 		return l
 	case *types.AttributeValueMemberM:
 		m := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
-		for k, e := range v.Value {
+		for _, k := range slices.Sorted(maps.Keys(v.Value)) {
 			if r.IntN(10) > 0 {
-				m.Value[k] = Foreign(r, e)
+				m.Value[k] = Foreign(r, v.Value[k])
+			}
+			if _, err := strconv.ParseFloat(k, 64); err == nil && r.IntN(3) == 0 { // another text of the key
+				m.Value["0"+k] = Foreign(r, v.Value[k])
 			}
 		}
 		if r.IntN(3) == 0 {

@@ -1,0 +1,215 @@
+package laws
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/schema"
+)
+
+type namedPointer *int
+
+// ownReader decodes itself, and does not encode itself.
+type ownReader struct{ S string }
+
+func (v *ownReader) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error {
+	if m, ok := av.(*types.AttributeValueMemberM); ok {
+		v.S = m.Value["S"].(*types.AttributeValueMemberS).Value
+	}
+	return nil
+}
+
+type embedsReader struct {
+	ownReader
+	N int
+}
+
+// A pointer type with a name, and a model that decodes itself, are refused.
+func TestModelsOfOddTypes(t *testing.T) {
+	t.Parallel()
+	type pointer struct {
+		ID string       `ddb:"pk=P#{ID}"`
+		V  namedPointer `ddb:"sk=H"`
+	}
+	type deepPointer struct {
+		ID string         `ddb:"pk=P#{ID}"`
+		V  []namedPointer `ddb:"sk=H"`
+	}
+	type model struct {
+		ownReader
+		ID string `ddb:"pk=P#{ID}"`
+		V  int    `ddb:"sk=H"`
+	}
+	for _, m := range []any{pointer{}, deepPointer{}, model{}} {
+		if _, err := schema.Of(reflect.TypeOf(m)); err == nil {
+			t.Errorf("%T is accepted", m)
+		} else {
+			t.Log(err)
+		}
+	}
+}
+
+// A struct that decodes itself is one attribute, also as an element.
+func TestStructsThatDecodeThemselves(t *testing.T) {
+	t.Parallel()
+	type fixed struct {
+		ID   string                  `ddb:"pk=P#{ID}"`
+		Text string                  `ddb:"sk=H"`
+		Own  ownReader               `ddb:"sk=OWN"`
+		Ptr  *ownReader              `ddb:"sk=PTR"`
+		Map  map[string]ownReader    `ddb:"sk=M#{key}"`
+		More map[string]embedsReader `ddb:"sk=N#{key}"`
+	}
+	s := open[fixed](t)
+	v := fixed{
+		ID: "1", Text: "t", Own: ownReader{"own"}, Ptr: &ownReader{"ptr"}, Map: map[string]ownReader{"a": {"map"}},
+		More: map[string]embedsReader{"b": {ownReader: ownReader{"more"}}},
+	}
+	s.save(s.New(v))
+	if got := s.load("1").Value; !reflect.DeepEqual(got, v) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The largest float32 is stored as a number that is larger than it, and loads.
+func TestLargestFloat32(t *testing.T) {
+	t.Parallel()
+	type a struct {
+		ID   string    `ddb:"pk=P#{ID}"`
+		F    float32   `ddb:"sk=H"`
+		List []float32 `ddb:"sk=H"`
+		Any  any       `ddb:"sk=H"`
+	}
+	s := open[a](t)
+	v := a{ID: "1", F: math.MaxFloat32, List: []float32{-math.MaxFloat32, math.SmallestNonzeroFloat32}}
+	s.save(s.New(v))
+	if got := s.load("1").Value; !reflect.DeepEqual(got, v) {
+		t.Errorf("%+v", got)
+	}
+	s.refuses(s.New(a{ID: "2", Any: struct{ F float32 }{math.MaxFloat32}})) // attributevalue cannot read it
+}
+
+// Several texts of one key of a map stay, until the key is removed. A load takes the key's own text, or the first.
+func TestTextsOfOneKey(t *testing.T) {
+	t.Parallel()
+	type a struct {
+		ID  string          `ddb:"pk=P#{ID}"`
+		V   map[int]string  `ddb:"sk=H"`
+		On  map[bool]string `ddb:"sk=H"`
+		Any int             `ddb:"sk=H"`
+	}
+	s := open[a](t)
+	s.put("P#1", "H", attributes{
+		"V":  object(attributes{"1": text("a"), "01": text("b"), "002": text("c"), "02": text("d"), "3": text("e")}),
+		"On": object(attributes{"t": text("t"), "1": text("1")}),
+	})
+	for range 10 { // maps have no order
+		if v := s.load("1").Value; v.V[1] != "a" || v.V[2] != "c" || v.On[true] != "1" {
+			t.Fatalf("%+v", v)
+		}
+	}
+	e := s.load("1")
+	e.Value.V[3], e.Value.V[2], e.Value.On[false] = "new", "two", "off"
+	s.save(e)
+	s.want("P#1", "H", "V", object(attributes{
+		"1": text("a"), "01": text("b"), "002": text("two"), "02": text("d"), "3": text("new"),
+	}))
+	s.want("P#1", "H", "On", object(attributes{"t": text("t"), "1": text("1"), "false": text("off")}))
+	delete(e.Value.V, 1)
+	s.save(e)
+	s.want("P#1", "H", "V", object(attributes{"002": text("two"), "02": text("d"), "3": text("new")}))
+}
+
+type pair struct {
+	V [2]int
+	O int
+}
+
+// A list that is longer than its array stays as it is if another part changes. A change that would cut it is refused,
+// also if the array is an element of a list that gets shorter.
+func TestLongListsStayOrAreRefused(t *testing.T) {
+	t.Parallel()
+	type a struct {
+		ID string       `ddb:"pk=P#{ID}"`
+		S  pair         `ddb:"sk=H,nested"`
+		L  [][2]int     `ddb:"sk=H"`
+		A  [2][2]string `ddb:"sk=H"`
+	}
+	s := open[a](t)
+	long := list(number("1"), number("2"), number("3"))
+	it := attributes{
+		"S": object(attributes{"V": long, "O": number("1")}), "L": list(long, list(number("9"), number("9"))),
+		"A": list(list(text("a"), text("b"), text("c")), list(text("x"))),
+	}
+	s.put("P#1", "H", it)
+	e := s.load("1")
+	e.Value.S.O, e.Value.A[1][1] = 2, "y"
+	s.save(e)
+	s.want("P#1", "H", "S", object(attributes{"V": long, "O": number("2")}))
+	s.want("P#1", "H", "A", list(list(text("a"), text("b"), text("c")), list(text("x"), text("y"))))
+	for _, change := range []func(*a){
+		func(v *a) { v.S.V[0]++ },
+		func(v *a) { v.A[0][0] = "z" },
+		func(v *a) { v.L = v.L[:1]; v.L[0][0] = 7 },
+		func(v *a) { v.L = append([][2]int{{7, 7}}, [2]int{1, 7}, v.L[1]) },
+	} {
+		e := s.load("1")
+		change(&e.Value)
+		s.refuses(e)
+	}
+	e = s.load("1")
+	e.Value.L = e.Value.L[1:] // all of it is removed
+	s.save(e)
+	s.want("P#1", "H", "L", list(list(number("9"), number("9"))))
+}
+
+// odd is encoded as its value says.
+type odd struct{ av types.AttributeValue }
+
+func (o odd) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) { return o.av, nil }
+
+func (o *odd) UnmarshalDynamoDBAttributeValue(types.AttributeValue) error { return nil }
+
+// What a method returns is checked before it is sent.
+func TestMethodsThatReturnNoValue(t *testing.T) {
+	t.Parallel()
+	type a struct {
+		ID  string `ddb:"pk=P#{ID}"`
+		V   odd    `ddb:"sk=H"`
+		Any any    `ddb:"sk=H"`
+	}
+	s := open[a](t)
+	for _, av := range []types.AttributeValue{
+		(*types.AttributeValueMemberS)(nil), (*types.AttributeValueMemberM)(nil), (*types.AttributeValueMemberBS)(nil),
+		&types.AttributeValueMemberNULL{}, &types.AttributeValueMemberL{Value: []types.AttributeValue{nil}},
+		&types.AttributeValueMemberM{Value: attributes{"x": nil}}, &types.AttributeValueMemberSS{},
+		&types.AttributeValueMemberL{Value: []types.AttributeValue{(*types.AttributeValueMemberN)(nil)}},
+	} {
+		s.refuses(s.New(a{ID: "1", V: odd{av}}))
+		s.refuses(s.New(a{ID: "1", Any: odd{av}}))
+		s.refuses(s.New(a{ID: "1", Any: []any{odd{av}}}))
+	}
+}
+
+// A text in an interface with the option string cannot be read back, at any depth.
+func TestQuotedTextsInStructs(t *testing.T) {
+	t.Parallel()
+	type quoted struct {
+		V any `dynamodbav:",string"`
+	}
+	type a struct {
+		ID   string            `ddb:"pk=P#{ID}"`
+		Sub  quoted            `ddb:"sk=H,nested"`
+		List []quoted          `ddb:"sk=H"`
+		Map  map[string]quoted `ddb:"sk=H"`
+	}
+	s := open[a](t)
+	s.refuses(s.New(a{ID: "1", Sub: quoted{"x"}}))
+	s.refuses(s.New(a{ID: "1", List: []quoted{{1}, {"x"}}}))
+	s.refuses(s.New(a{ID: "1", Map: map[string]quoted{"k": {"5"}}}))
+	s.save(s.New(a{ID: "1", Sub: quoted{5}, List: []quoted{{nil}, {1.5}}}))
+	s.load("1")
+}
