@@ -117,8 +117,8 @@ func (p *save) carries(d *change.Diff, found []item.Image, i int, live types.Att
 // found there is of no entity, and ours whether it is of this one, whose incarnation is live.
 type oldKey struct {
 	at, to []key.Value
-	left func(found []item.Image, i int) bool
-	ours func(found []item.Image, i int, live types.AttributeValue) bool
+	left   func(found []item.Image, i int) bool
+	ours   func(found []item.Image, i int, live types.AttributeValue) bool
 }
 
 // carryFrom carries what is under an old key.
