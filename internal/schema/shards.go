@@ -80,7 +80,7 @@ func (e *Entity) FormerShards(identity []key.Value) ([]key.Value, error) {
 		return e.ShardsOf(identity)
 	}
 	var all []key.Value
-	for n := e.Shards.Counts[0]; n < e.Shards.Most(); n++ {
+	for n := e.Shards.Counts[0] + 1; n <= e.Shards.Most(); n++ {
 		all = append(all, ShardOf(n))
 	}
 	return all, nil
