@@ -82,7 +82,7 @@ func TestRepeatedMovesOfDrawnShards(t *testing.T) {
 	for e, err := range b.Scan(ctx) {
 		loaded[e.Value.N] = must(e, err)(t)
 	}
-	acked := map[int]bool{} // the scan can find an entity again, after its move
+	acked := map[int]bool{}                 // the scan can find an entity again, after its move
 	for e, err := range stopped.Scan(ctx) { // this program adds, moves, and stops before it carries
 		if err != nil {
 			t.Fatal(err)

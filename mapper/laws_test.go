@@ -21,8 +21,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -578,6 +580,64 @@ func (l *lawsOn) keeps() {
 	_ = s2
 }
 
+// absent is the law of NULL: Exists, Absent and SetIfAbsent take it for a missing attribute.
+func (l *lawsOn) absent() {
+	l.Helper()
+	v, ok := l.insertForeign()
+	if !ok {
+		return
+	}
+	other := l.drawn()
+	root := l.Schema.Root
+	for i, a := range root.Attributes {
+		if a.Name == "Body" {
+			continue
+		}
+		stored := l.stored(v)[root.Key.Text][a.Name]
+		missing := stored == nil || shown(stored) == `{"v":{"NULL":true}}`
+		h := new(field.Value[any, any])
+		field.Internal.Bind(door.Key{}, h, codec.Row{
+			Name: a.Value.Name, Tag: strings.Join(append([]string{a.Name}, a.AV.Options...), ","),
+			Form: codec.Reflected(a.Value.Type),
+		})
+		absent, exists := h.Absent(), h.Exists()
+		at := expr.Change{Item: root.Index}
+		note := expr.Change{
+			Item: root.Index, Field: expr.Field{{Name: "Body", Attribute: "Body"}},
+			Apply: func(any) {}, Value: &types.AttributeValueMemberS{Value: fmt.Sprint(l.r.Int())},
+		}
+		for want, c := range map[bool]expr.Condition{
+			missing: field.Internal.Condition(door.Key{}, &absent), !missing: field.Internal.Condition(door.Key{}, &exists),
+		} {
+			p := patchOfNode(l.whole(v), note).onlyIf(at, c)
+			err := l.public(l.writePatch(context.Background(), p, writeOptionsOf(nil), &tally{}))
+			if conflict := new(ConflictError); want != (err == nil) || err != nil && !errors.As(err, &conflict) {
+				l.Errorf("%v: %s is %s, and a patch if %v returns %v", l.typ, a.Name, shown(stored), c, err)
+			}
+			l.counts["conditions"]++
+		}
+		av, err := l.Codec.Record(root.Index).Encode(other, i)
+		if err != nil || attr.Check(av) != nil || withoutNull(av) == nil || a.Name == "X" {
+			continue // X is in the key of an index
+		}
+		set := expr.Change{
+			Kind: expr.SetIfAbsent, Item: root.Index, Field: expr.Field{{Name: a.Value.Name, Attribute: a.Name}},
+			Apply: func(any) {}, Value: av,
+		}
+		p := patchOfNode(l.whole(v), set)
+		if err := l.public(l.writePatch(context.Background(), p, writeOptionsOf(nil), &tally{})); err != nil {
+			l.refused("set if absent", err)
+			continue
+		}
+		if missing {
+			stored = av
+		}
+		if got := l.stored(v)[root.Key.Text][a.Name]; !attr.Same(got, stored) {
+			l.Errorf("%v: %s is %s after SetIfAbsent, and not %s", l.typ, a.Name, shown(got), shown(stored))
+		}
+	}
+}
+
 // alter changes a part of a value, or all of it.
 func alter(r *rand.Rand, v reflect.Value) {
 	switch {
@@ -657,6 +717,11 @@ func touched(stored, old, now, written types.AttributeValue, path string) string
 		o, okO := old.(*types.AttributeValueMemberL)
 		n, okN := now.(*types.AttributeValueMemberL)
 		w, okW := written.(*types.AttributeValueMemberL)
+		cut := okO && okN && okW && len(o.Value) < len(s.Value) && len(n.Value) == len(o.Value) &&
+			len(w.Value) < len(s.Value)
+		if cut && !slices.ContainsFunc(s.Value, func(v types.AttributeValue) bool { return withoutNull(v) == nil }) {
+			return path // the array is shorter
+		}
 		if !okO || !okN || !okW || len(o.Value) != len(s.Value) || len(n.Value) != len(s.Value) ||
 			len(w.Value) != len(n.Value) {
 			return ""
@@ -747,5 +812,6 @@ func lawsOfModel(t *testing.T, l *lawsOn) {
 		l.loads("staged", func(v any) error { _, _, err := l.insert(v, Staged()); return err })
 		l.keeps()
 		l.keeps()
+		l.absent()
 	}
 }
