@@ -607,7 +607,8 @@ func (l *lawsOn) absent() {
 			Apply: func(any) {}, Value: &types.AttributeValueMemberS{Value: fmt.Sprint(l.r.Int())},
 		}
 		for want, c := range map[bool]expr.Condition{
-			missing: field.Internal.Condition(door.Key{}, &absent), !missing: field.Internal.Condition(door.Key{}, &exists),
+			missing:  field.Internal.Condition(door.Key{}, &absent),
+			!missing: field.Internal.Condition(door.Key{}, &exists),
 		} {
 			p := patchOfNode(l.whole(v), note).onlyIf(at, c)
 			err := l.public(l.writePatch(context.Background(), p, writeOptionsOf(nil), &tally{}))
