@@ -119,7 +119,7 @@ func TestRepeatedMovesOfDrawnShards(t *testing.T) {
 	}
 }
 
-// A repeated move finishes that of an entity that another program inserted without an incarnation.
+// A repeated move finishes an interrupted one, also of an entity without an incarnation.
 func TestRepeatedMovesWithoutIncarnations(t *testing.T) {
 	ctx := flow.WithoutPauses(context.Background())
 	type row struct{ N int }

@@ -416,7 +416,7 @@ func (d *differ) copied(rec model.Record, from *snapshot.Stored, old any, i int)
 	return from.Value(rec.Item, i, func() types.AttributeValue { return d.was(rec.Item, from, old, i) }), true
 }
 
-// taken is what a put takes from a stored item; its zero value, of a new item, takes nothing.
+// taken has the values that a put takes from a stored item. It is zero for a new item.
 type taken struct {
 	// from holds the parts that the Go values do not.
 	from *snapshot.Stored

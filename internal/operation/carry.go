@@ -121,7 +121,7 @@ type oldKey struct {
 	ours   func(found []item.Image, i int, live types.AttributeValue) bool
 }
 
-// carryFrom carries what is under an old key.
+// carryFrom carries the items under an old key.
 func (p *save) carryFrom(ctx context.Context, from *oldKey, t *Tally) error {
 	m := p.env.Model
 	e, err := search.EntityOf(m, selection.Entity(m.Schema, from.at))
