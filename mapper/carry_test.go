@@ -15,7 +15,7 @@ import (
 )
 
 // movingBoard is a board that moves from key 1 to key 2. Before the move arrives another writer adds a row. between
-// runs when the move asks for what is under the old key.
+// runs when the move asks for the items under the old key.
 func movingBoard(
 	t *testing.T,
 	between func(clean *mapper.Mapper[board]),

@@ -187,7 +187,7 @@ func lossy(w schema.Wire) bool {
 }
 
 // sameValues fails the test unless the fields of two values are equal: times as instants, numbers by their digits, and
-// and empty ones like nil.
+// empty ones like nil.
 func (l *lawsOn) sameValues(a, b any) {
 	l.Helper()
 	options := append(cmp.Options{
