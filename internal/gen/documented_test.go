@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -19,20 +18,7 @@ import (
 // The mapper and the generator accept the same random models of documented types, and the generated code compiles.
 func TestDocumentedModelsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(draws.Seed(t), 0))
-	root, _ := filepath.Abs("../..")
-	mod, _ := os.ReadFile(filepath.Join(root, "go.mod"))
-	sum, _ := os.ReadFile(filepath.Join(root, "go.sum"))
-	_, rest, _ := strings.Cut(string(mod), "\n")
-	dir := t.TempDir()
-	write := func(path, text string) {
-		_ = os.MkdirAll(filepath.Dir(path), 0o755)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(filepath.Join(dir, "go.mod"), "module github.com/itemize/itemize/drawn\n"+rest+
-		"\nrequire github.com/itemize/itemize v0.0.0\n\nreplace github.com/itemize/itemize => "+root+"\n")
-	write(filepath.Join(dir, "go.sum"), string(sum))
+	dir, write := moduleOf(t, "github.com/itemize/itemize/drawn")
 	var refused []error
 	var sources []string
 	for i := range draws.Times(6, 24, 600) {

@@ -121,20 +121,7 @@ var _ time.Time`,
 }
 type Addr struct { Street string }`,
 	}
-	root, _ := filepath.Abs("../..")
-	mod, _ := os.ReadFile(filepath.Join(root, "go.mod"))
-	sum, _ := os.ReadFile(filepath.Join(root, "go.sum"))
-	_, rest, _ := strings.Cut(string(mod), "\n")
-	dir := t.TempDir()
-	write := func(path, text string) {
-		_ = os.MkdirAll(filepath.Dir(path), 0o755)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(filepath.Join(dir, "go.mod"), "module example.com/odd\n"+rest+
-		"\nrequire github.com/itemize/itemize v0.0.0\n\nreplace github.com/itemize/itemize => "+root+"\n")
-	write(filepath.Join(dir, "go.sum"), string(sum))
+	dir, write := moduleOf(t, "example.com/odd")
 	for name, text := range cases {
 		imports := ""
 		for _, p := range []string{"time", "net/netip"} {
@@ -167,4 +154,24 @@ type Addr struct { Street string }`,
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// moduleOf returns the folder of a new module that uses the library, and a function that writes a file.
+func moduleOf(t *testing.T, path string) (dir string, write func(path, text string)) {
+	t.Helper()
+	root, _ := filepath.Abs("../..")
+	mod, _ := os.ReadFile(filepath.Join(root, "go.mod"))
+	sum, _ := os.ReadFile(filepath.Join(root, "go.sum"))
+	_, rest, _ := strings.Cut(string(mod), "\n")
+	dir = t.TempDir()
+	write = func(path, text string) {
+		_ = os.MkdirAll(filepath.Dir(path), 0o755)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(dir, "go.mod"), "module "+path+"\n"+rest+
+		"\nrequire github.com/itemize/itemize v0.0.0\n\nreplace github.com/itemize/itemize => "+root+"\n")
+	write(filepath.Join(dir, "go.sum"), string(sum))
+	return dir, write
 }
