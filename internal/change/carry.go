@@ -20,9 +20,15 @@ import (
 // the transaction that carries it to the entity, and the check of the root item.
 type Carry struct{ Writes, Checks []*write.Request }
 
-// NewCarry returns the requests that carry an item that was found under a key, from. keyFields are those of the entity
-// where it is now, and live is its incarnation, nil for none.
-func NewCarry(m *model.Model, f *item.Image, from, keyFields []key.Value, live types.AttributeValue) (*Carry, error) {
+// NewCarry returns the requests that carry an item that was found under a key, from. s is the entity where it is now,
+// keyFields are its key fields, and live is its incarnation, nil for none.
+func NewCarry(
+	s *snapshot.Snapshot,
+	f *item.Image,
+	from, keyFields []key.Value,
+	live types.AttributeValue,
+) (*Carry, error) {
+	m := s.Model
 	stored := f.Attributes()
 	if err := carriable(m, f, stored); err != nil {
 		return nil, err
@@ -61,6 +67,7 @@ func NewCarry(m *model.Model, f *item.Image, from, keyFields []key.Value, live t
 	}
 	check.Unread = true
 	check.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{m.Reserved.LiveRoot, of}}
+	check.requireNamed(s, f.Kind)
 	c.Checks = []*write.Request{&check.Request}
 	if f.Header.Incarnation != nil || to == f.Place {
 		return c, nil

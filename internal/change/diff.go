@@ -171,6 +171,7 @@ func Of(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any, o Options) (*D
 	if len(d.faults) > 0 {
 		return nil, d.faults
 	}
+	d.checkNamed()
 	if err := cmp.Or(d.checkRoot(), d.checkShards(), d.checkStays()); err != nil {
 		return nil, err
 	}
@@ -211,6 +212,7 @@ func (d *differ) requireRoot() error {
 	}
 	ch.ForAdditions, ch.PinsEntity, ch.OfEntity = true, !d.NeedsRoot, d.incarnation
 	ch.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{d.m.Reserved.LiveRoot, of}}
+	ch.requireNamed(d.s, d.added()...)
 	d.Checks = append(d.Checks, ch)
 	return nil
 }

@@ -185,7 +185,7 @@ var errCarryLost = errors.New("the transaction that carries it has no answer")
 // item in its place is replaced.
 func (p *save) carryItem(ctx context.Context, f *item.Image, from *oldKey, live types.AttributeValue, t *Tally) error {
 	m := p.env.Model
-	c, err := change.NewCarry(m, f, from.at, from.to, live)
+	c, err := change.NewCarry(p.entity.Snapshot, f, from.at, from.to, live)
 	if err != nil {
 		return p.env.fault(err)
 	}

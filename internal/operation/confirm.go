@@ -9,9 +9,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/staging"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -74,6 +77,33 @@ func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.R
 	return resolved
 }
 
+// agree returns a Conflict if the key of an added item has another value of a field than the root item.
+func (env *Env) agree(root *item.Image, added []*write.Request) error {
+	m := env.Model
+	first := m.Schema.Identities()
+	if len(added) == 0 || len(m.Schema.KeyFields) == first {
+		return nil
+	}
+	stored := snapshot.KeyFieldsOf(m, []item.Image{*root})
+	for _, r := range added {
+		f, err := m.Image(r.Table, r.Added())
+		if err != nil || f.Kind == nil {
+			continue
+		}
+		for o := first; o < len(stored); o++ {
+			only := make([]key.Value, len(stored))
+			if only[o] = stored[o]; !m.Agrees(&f, only) {
+				at := ItemConflict{Place: root.Place, Field: m.Schema.KeyFields[o].Name, What: change.Changed}
+				return &Conflict{
+					Label: m.Label(), Items: []ItemConflict{at},
+					Pending: "keys of added items name the field: load the entity again",
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // notLive returns the error of a write to an entity that is not live. cure says what to do if another
 // entity of the key exists.
 func (env *Env) notLive(sel selection.Selection, root *item.Image, cure string) error {
@@ -133,11 +163,16 @@ func (e *Entity) confirm(ctx context.Context, env *Env, sel selection.Selection,
 			Err: fmt.Errorf("the items were written, but reading the root item afterwards failed: %w", err),
 		}
 	}
+	var missing error
 	if live {
+		missing = env.agree(root, added)
+	} else {
+		missing = env.notLive(sel, root, "load the entity by its key")
+	}
+	if missing == nil {
 		e.unconfirmed = unconfirmed{}
 		return nil
 	}
-	missing := env.notLive(sel, root, "load the entity by its key")
 	resolved := env.takeBack(ctx, root, added, t)
 	e.forget(added)
 	e.unconfirmed.added = nil // items that were updated stay as they are: the next save confirms them again

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/search"
@@ -219,7 +220,8 @@ func conflict(env *Env, keys snapshot.Keys, o *write.Outcome, fresh bool) error 
 		if r.New {
 			c.Pending = cmp.Or(expiredLately(r.Reserved, o.Stored[i], env.Model.Now()), c.Pending)
 		}
-		if r.Kind == write.Check && r.Unread && len(o.Stored[i]) > 0 && r.Reserved.Header(o.Stored[i]).Live() {
+		if r.Kind == write.Check && r.Unread && len(o.Stored[i]) > 0 && r.Reserved.Header(o.Stored[i]).Live() &&
+			!attr.Same(r.Reserved.Header(o.Stored[i]).Incarnation, r.OfEntity) {
 			c.Pending = "the loaded items belong to an entity that was deleted: load the entity by its key"
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/estimate"
 	"github.com/itemize/itemize/internal/item"
@@ -243,7 +244,9 @@ func (p *save) missing(o *write.Outcome) error {
 			if err != nil {
 				return err
 			}
-			root = &f
+			if root = &f; root.Header.Live() && attr.Same(root.Header.Incarnation, r.OfEntity) {
+				return p.env.agree(root, unrooted(change.Requests(p.changes)))
+			}
 		}
 		return p.env.notLive(p.entity.Selection, root, "load the entity by its key")
 	}

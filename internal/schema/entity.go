@@ -204,6 +204,13 @@ func (it *Item) Element() bool { return it.Elem != nil }
 // Map reports whether the elements are those of a map.
 func (it *Item) Map() bool { return it.Element() && it.Field.Type.Kind == Map }
 
+// Names reports whether the key names a key field of the model, by its index.
+func (it *Item) Names(keyField int) bool {
+	return it.Key != nil && slices.ContainsFunc(it.Key.Sources, func(s Source) bool {
+		return s.From == FromModel && s.KeyField == keyField
+	})
+}
+
 // Attribute is one attribute of an item.
 type Attribute struct {
 	Name string

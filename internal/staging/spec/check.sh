@@ -140,12 +140,17 @@ staging() {
 carry() {
 	holds Carry
 	holds CarryMovers
+	holds CarryFields
+	holds CarryBare
 	fails CarryWithoutCarries Acknowledged
 	fails CarryWithoutCarryChecksRoot Acknowledged
 	fails CarryWithoutCarryNeedsRoom 'Acknowledged|NothingTwice'
 	fails CarryWithoutCarryTakesAsRead 'Acknowledged|NothingTwice'
 	fails CarryWithoutLinkedIncarnations 'NothingForeign|Acknowledged|Carried'
 	fails CarryWithoutAddReadsRootAfter 'Acknowledged|Carried'
+	fails CarryWithoutAddComparesFields 'Acknowledged|Carried'
+	fails CarryWithoutCarryComparesFields 'Acknowledged|NothingTaken'
+	fails CarryWithoutCarryNeedsNoEntity NothingTaken
 }
 
 migration() {
@@ -211,6 +216,7 @@ three)
 	holds ThreeLeftovers
 	holds AddsThree
 	holds CarryThree
+	holds CarryBareMovers
 	holds MigrationThreeDeletes
 	;;
 migration) migration ;;
