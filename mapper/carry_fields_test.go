@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 )
@@ -135,5 +136,46 @@ func TestCarriesNothingToAnOldValue(t *testing.T) {
 	now := must(other.Load(ctx, other.Key("1")))(t)
 	if !errors.As(err, &partial) && len(now.Value.Entries) < 2 || moves < 2 {
 		t.Errorf("%v after %d transactions: %+v", err, moves, now.Value)
+	}
+}
+
+// The request that deletes an element is lost, and the entity moves before it is sent again. The missing item does not
+// show that it was deleted.
+func TestDeleteDuringMoveIsUnknown(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	f := &faulty{at: -1}
+	m := must(mapper.New[book](client(t, f, 3), table))(t)
+	for name, change := range map[string]func(*book){
+		"moved":    func(v *book) { v.ID += "moved" },
+		"elements": func(v *book) { v.Year = "2021" },
+		"stays":    func(v *book) { v.Text = "changed" },
+	} {
+		must(other.Save(ctx, other.New(book{ID: name, Year: "2020", Entries: []part{{N: 1}, {N: 2}}})))(t)
+		e := must(m.Load(ctx, m.Key(name)))(t)
+		e.Value.Entries = e.Value.Entries[:1]
+		lost := 0
+		f.pick = func() fault {
+			if f.log[len(f.log)-1] != "DeleteItem" {
+				return none
+			}
+			if lost++; lost > 1 {
+				return none
+			}
+			next := must(other.Load(ctx, other.Key(name)))(t)
+			change(&next.Value)
+			must(other.Save(ctx, next, mapper.Move()))(t)
+			if name == "stays" {
+				return dropAnswer
+			}
+			return dropRequest
+		}
+		_, err := m.Save(ctx, e)
+		f.pick = nil
+		if unknown := errors.As(err, new(*mapper.OutcomeUnknownError)); unknown == (name == "stays") || lost < 2 {
+			t.Errorf("%s, after %d deletes: %v", name, lost, err)
+		}
 	}
 }

@@ -104,6 +104,23 @@ func (env *Env) agree(root *item.Image, added []*write.Request) error {
 	return nil
 }
 
+// moved reports whether another writer may have moved an entity, so that an item which is missing was not deleted. It
+// reads the root item, unless that is the one which is missing, or the program reads none.
+func (env *Env) moved(ctx context.Context, sel selection.Selection, missing *write.Request, blind bool, t *Tally) (
+	bool, error,
+) {
+	if missing.Root || blind || env.Model.CanReshard(sel.Identity) {
+		return env.Model.CanReshard(sel.Identity), nil
+	}
+	root, err := env.readRoot(ctx, sel, t)
+	if err != nil || root == nil || staging.Pending(root) != "" {
+		return true, err
+	}
+	own := missing.Header.Incarnation
+	return own != nil && !attr.Same(root.Header.Incarnation, own) ||
+		env.agree(root, []*write.Request{missing}) != nil, nil
+}
+
 // notLive returns the error of a write to an entity that is not live. cure says what to do if another
 // entity of the key exists.
 func (env *Env) notLive(sel selection.Selection, root *item.Image, cure string) error {

@@ -330,7 +330,9 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 	return p.wasDeleted(ctx, err, t)
 }
 
-func (p *remove) movable() bool { return p.env.Model.CanReshard(p.Selection.Identity) }
+func (p *remove) moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error) {
+	return p.env.moved(ctx, p.Selection, missing, p.options.Blind || p.env.Blind, t)
+}
 
 func (p *remove) keys() snapshot.Keys { return snapshot.Keys{KeyFields: p.Selection.Identity} }
 
@@ -339,7 +341,8 @@ func (p *remove) keys() snapshot.Keys { return snapshot.Keys{KeyFields: p.Select
 func (p *remove) wasDeleted(ctx context.Context, err error, t *Tally) (retry bool, _ error) {
 	var conflict *Conflict
 	// While the number of shards changes, a missing item may be on another shard.
-	if !errors.As(err, &conflict) || !p.Selection.Whole || len(conflict.Items) < len(p.All()) || p.movable() {
+	if !errors.As(err, &conflict) || !p.Selection.Whole || len(conflict.Items) < len(p.All()) ||
+		p.env.Model.CanReshard(p.Selection.Identity) {
 		return false, err
 	}
 	for _, it := range conflict.Items {

@@ -47,8 +47,8 @@ type Part interface {
 	// unresolved records that the requests may have been applied or not. all are those of the whole
 	// operation. It returns false if nothing will resolve them later.
 	unresolved(o *write.Outcome, all []*write.Request) bool
-	// movable reports whether another writer may have moved the entity to another shard.
-	movable() bool
+	// moved reports whether another writer may have moved the entity, so that an item which is missing was not deleted.
+	moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error)
 	// alternatives returns other ways to send what the plan sends, priced when they are asked for; nil for none.
 	alternatives(p *write.Plan) func() []write.Alternative
 	// stage sends the plan of a staged write.
@@ -409,9 +409,14 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	}
 	switch o.State {
 	case write.Written:
-		if o.Inferred && slices.ContainsFunc(x.parts, Part.movable) {
-			o.Err = errMovable
-			return false, x.unknown(o)
+		if o.Inferred {
+			for _, p := range x.parts {
+				moved, err := p.moved(ctx, o.Requests[0], t)
+				if moved || err != nil {
+					o.Err = cmp.Or(err, errMoved)
+					return false, x.unknown(o)
+				}
+			}
 		}
 		x.applied(o.Requests)
 		return false, nil
@@ -470,9 +475,8 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	return false, errs.orNil()
 }
 
-// errMovable is the reason of an unknown outcome.
-var errMovable = errors.New("the item to delete is missing, or on another shard since the number of shards " +
-	"changes: load the entity again")
+// errMoved is the reason of an unknown outcome.
+var errMoved = errors.New("the item to delete is missing, or its entity has moved: load the entity again")
 
 // applied reports to each part that its requests were applied.
 func (x *Operation) applied(requests []*write.Request) {

@@ -47,7 +47,7 @@ func (s *common) confirm(context.Context, *write.Plan, *Tally) (bool, error) { r
 
 func (s *common) finish(context.Context, *Tally) error { return nil }
 
-func (s *common) movable() bool { return false }
+func (s *common) moved(context.Context, *write.Request, *Tally) (bool, error) { return false, nil }
 
 // unresolved is the default of parts that no entity remembers.
 func (s *common) unresolved(o *write.Outcome, _ []*write.Request) bool {

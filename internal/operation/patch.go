@@ -584,4 +584,6 @@ func (p *modify) afterLoss(o *write.Outcome) afterLoss {
 	return isUnknown
 }
 
-func (p *modify) movable() bool { return p.env.Model.CanReshard(p.Identity) }
+func (p *modify) moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error) {
+	return p.env.moved(ctx, p.sel, missing, p.options.Blind || p.env.Blind, t)
+}

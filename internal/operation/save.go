@@ -221,7 +221,9 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 	return nil
 }
 
-func (p *save) movable() bool { return p.env.Model.CanReshard(p.entity.Selection.Identity) }
+func (p *save) moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error) {
+	return p.env.moved(ctx, p.entity.Selection, missing, p.options.Blind, t)
+}
 
 func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
 	if p.inTransaction {
