@@ -154,8 +154,11 @@ func checkDynamicStruct(v reflect.Value, depth int) error {
 			continue
 		}
 		asString := f.Type.Kind() == reflect.Interface && slices.Contains(strings.Split(options, ","), "string")
-		if asString && f.IsExported() && quotes(v.Field(i)) {
-			return errQuoted
+		if asString && f.IsExported() {
+			x := v.Field(i).Interface()
+			if av, err := newHolder(reflect.TypeFor[any](), "F,"+options).encode(&x); err == nil && misread(v.Field(i), av) {
+				return errQuoted
+			}
 		}
 		if err := checkDynamic(v.Field(i), depth+1); err != nil {
 			return err

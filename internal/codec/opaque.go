@@ -3,6 +3,8 @@ package codec
 import (
 	"errors"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -20,7 +22,7 @@ func Opaque(f *Form, options []string, names *Names) *Form {
 			return nil, err
 		}
 		av, err := h.encode(p)
-		if asString && err == nil && f.Type.Kind() == reflect.Interface && isText(av) && !numeric(reflect.ValueOf(p)) {
+		if asString && err == nil && f.Type.Kind() == reflect.Interface && misread(reflect.ValueOf(p), av) {
 			return nil, errQuoted
 		}
 		return av, err
@@ -38,21 +40,31 @@ func Opaque(f *Form, options []string, names *Names) *Form {
 var errQuoted = errors.New("it holds a text, which attributevalue would read back as a number because of the option " +
 	"string: remove the option")
 
-func isText(av types.AttributeValue) bool {
-	_, text := av.(*types.AttributeValueMemberS)
-	return text
+// misread reports whether attributevalue would read a text as a number, in what it encodes of an interface with the
+// option string. It writes a number as a text only if that is the value itself.
+func misread(v reflect.Value, av types.AttributeValue) bool {
+	if text, ok := av.(*types.AttributeValueMemberS); ok && numeric(v) {
+		_, err := strconv.ParseFloat(text.Value, 64)
+		return err != nil
+	}
+	return holdsText(av)
 }
 
-// quotes reports whether attributevalue writes a value of an interface as a text that is not that of a number.
-func quotes(v reflect.Value) bool {
-	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
-		v = v.Elem()
+// holdsText reports whether a text is in a value, outside of sets.
+func holdsText(av types.AttributeValue) bool {
+	switch av := av.(type) {
+	case *types.AttributeValueMemberS:
+		return true
+	case *types.AttributeValueMemberL:
+		return slices.ContainsFunc(av.Value, holdsText)
+	case *types.AttributeValueMemberM:
+		for _, v := range av.Value {
+			if holdsText(v) {
+				return true
+			}
+		}
 	}
-	if !v.IsValid() || numeric(v) {
-		return false
-	}
-	av, err := encoder.Encode(v.Interface())
-	return err == nil && isText(av)
+	return false
 }
 
 // numeric reports whether attributevalue writes a value as a number, or with the option string as its text.

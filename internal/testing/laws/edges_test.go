@@ -1,10 +1,13 @@
 package laws
 
 import (
+	"encoding/json"
 	"math"
 	"reflect"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/schema"
@@ -205,11 +208,36 @@ func TestQuotedTextsInStructs(t *testing.T) {
 		Sub  quoted            `ddb:"sk=H,nested"`
 		List []quoted          `ddb:"sk=H"`
 		Map  map[string]quoted `ddb:"sk=H"`
+		Any  any               `ddb:"sk=H" dynamodbav:",string"`
 	}
 	s := open[a](t)
 	s.refuses(s.New(a{ID: "1", Sub: quoted{"x"}}))
 	s.refuses(s.New(a{ID: "1", List: []quoted{{1}, {"x"}}}))
 	s.refuses(s.New(a{ID: "1", Map: map[string]quoted{"k": {"5"}}}))
-	s.save(s.New(a{ID: "1", Sub: quoted{5}, List: []quoted{{nil}, {1.5}}}))
+	type text struct{ T string }
+	x := any("x")
+	for _, v := range []any{
+		[]any{"x"}, map[string]any{"k": []any{1, "5"}}, map[string]string{"k": "x"}, text{"x"}, &text{"x"}, &x,
+		attributevalue.Number(""), attributevalue.Number("1E400"), json.Number("5"), json.Number(""), &byPointer{},
+		time.Unix(1, 0),
+	} {
+		s.refuses(s.New(a{ID: "1", Sub: quoted{v}}))
+		s.refuses(s.New(a{ID: "1", List: []quoted{{1}, {v}}}))
+		s.refuses(s.New(a{ID: "1", Map: map[string]quoted{"k": {v}}}))
+		s.refuses(s.New(a{ID: "1", Any: v}))
+	}
+	five := 5
+	s.save(s.New(a{
+		ID: "1", Sub: quoted{5}, List: []quoted{
+			{nil}, {1.5}, {&five}, {[]any{1, nil, true}}, {map[string]any{"k": []byte{1}}}, {attributevalue.Number("1E5")},
+		}, Any: []any{1, map[string]any{"k": 2}},
+	}))
 	s.load("1")
+}
+
+// byPointer encodes itself by a method of its pointer, as a text.
+type byPointer struct{}
+
+func (*byPointer) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return &types.AttributeValueMemberS{Value: "x"}, nil
 }
