@@ -298,10 +298,10 @@ func (d *differ) move() error {
 	return nil
 }
 
-// LeftBehind reports whether an item that was found under the old key after a move is left behind. Its
-// key then agrees with the old values, and not with the new ones. If the root moved, items of the next
+// LeftBehind reports whether an item that was found under the old key after a move is left behind. now are the key
+// fields of the entity where it is. The key of the item then agrees with the old values, and not with these. If the root moved, items of the next
 // entity with the old key, also of one whose insert is under way, are not left behind.
-func (d *Diff) LeftBehind(m *model.Model, found []item.Image, i int) bool {
+func (d *Diff) LeftBehind(m *model.Model, now []key.Value, found []item.Image, i int) bool {
 	f := &found[i]
 	if d.RootMoves {
 		next := func(root item.Image) bool {
@@ -312,7 +312,7 @@ func (d *Diff) LeftBehind(m *model.Model, found []item.Image, i int) bool {
 		identity := m.Identity(d.Old)
 		return Belongs(m, f, identity, identity) && !slices.ContainsFunc(found, next)
 	}
-	return f.Kind != nil && m.Agrees(f, d.Old) && !m.Agrees(f, d.Keys.KeyFields)
+	return f.Kind != nil && m.Agrees(f, d.Old) && !m.Agrees(f, now)
 }
 
 // changedKeyField returns the first field whose change changes a key, -1 for none.

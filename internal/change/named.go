@@ -38,7 +38,8 @@ func (d *differ) added() []*schema.Item {
 }
 
 // requireNamed adds to the check of a root item that it has the fields which keys of new items of these kinds name, as
-// they were loaded. It leaves out fields that are stored in another item.
+// they were loaded. It leaves out fields that are stored in another item. A field may change, or be stored in another
+// form, without changing the keys: then the requests are refused, and made again with the latest root item.
 func (ch *Change) requireNamed(s *snapshot.Snapshot, kinds ...*schema.Item) {
 	m, root := s.Model, s.Model.Root()
 	if len(kinds) == 0 {
@@ -46,11 +47,9 @@ func (ch *Change) requireNamed(s *snapshot.Snapshot, kinds ...*schema.Item) {
 	}
 	var values []item.Assignment
 	for o := m.Schema.Identities(); o < len(m.Schema.KeyFields); o++ {
-		field := m.Schema.KeyFields[o]
-		i := slices.IndexFunc(root.Attributes, func(a *schema.Attribute) bool {
-			return field.Item == root && slices.Equal(a.Value.Path, field.Value.Path)
-		})
-		if i < 0 || !slices.ContainsFunc(kinds, func(it *schema.Item) bool { return it.Names(o) }) {
+		i := m.Schema.Stores(o)
+		if m.Schema.KeyFields[o].Item != root || i < 0 ||
+			!slices.ContainsFunc(kinds, func(it *schema.Item) bool { return it.Names(o) }) {
 			continue
 		}
 		encoded := func() types.AttributeValue {
@@ -58,9 +57,12 @@ func (ch *Change) requireNamed(s *snapshot.Snapshot, kinds ...*schema.Item) {
 			return v
 		}
 		a := item.Assignment{Name: root.Attributes[i].Name, Index: item.Unlisted}
-		if stored := s.Root(); stored != nil {
+		switch stored := s.Root(); {
+		case s.LatestRoot != nil:
+			a.Value = s.LatestRoot[a.Name]
+		case stored != nil:
 			a.Value = stored.Value(root, i, encoded)
-		} else {
+		default:
 			a.Value = encoded()
 		}
 		values = append(values, a)

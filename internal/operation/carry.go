@@ -30,25 +30,40 @@ func (p *save) carry(ctx context.Context, t *Tally) error {
 	if err != nil {
 		return err
 	}
+	p.entity.LatestRoot = nil
 	for ; len(p.entity.moved) > 0; p.entity.moved = p.entity.moved[1:] {
 		d := p.entity.moved[0]
 		at := p.env.Model.Identity(d.Old)
-		ours := func(found []item.Image, i int, live types.AttributeValue) bool { return p.carries(d, found, i, live) }
-		left := func(found []item.Image, i int) bool { return d.LeftBehind(p.env.Model, found, i) }
+		here := slices.EqualFunc(at, p.env.Model.Identity(keyFields), key.Value.Equal)
+		ours := func(found []item.Image, i int, live types.AttributeValue) bool {
+			own := found[i].Header.Incarnation
+			switch {
+			case own == nil: // it belongs to any entity with its key
+				return here && !d.RootMoves || !p.env.isLiveIn(found)
+			case here && attr.Same(own, live):
+				return true
+			}
+			return item.MovedFrom(live, own)
+		}
+		left := func(found []item.Image, i int) bool { return d.LeftBehind(p.env.Model, keyFields, found, i) }
 		if err := p.carryFrom(ctx, &oldKey{at, keyFields, left, ours}, t); err != nil {
 			return err
 		}
 	}
+	// An item without an incarnation on a drawn shard may be of another entity with the same key.
+	drawn := len(former) > 0 && p.env.Model.Schema.Shards.Random()
 	ours := func(found []item.Image, i int, live types.AttributeValue) bool {
-		f := &found[i]
-		if f.Header.Incarnation == nil {
-			return !p.env.isLiveIn(found)
+		if own := found[i].Header.Incarnation; own != nil {
+			return item.MovedFrom(live, own)
 		}
-		return item.MovedFrom(live, f.Header.Incarnation)
+		return !drawn && !p.env.isLiveIn(found)
 	}
 	for _, at := range former {
 		live, _ := p.entity.Incarnation()
-		left := func(found []item.Image, i int) bool { return found[i].Kind != nil && ours(found, i, live) }
+		left := func(found []item.Image, i int) bool {
+			f := &found[i]
+			return f.Kind != nil && (ours(found, i, live) || f.Header.Incarnation == nil && !p.env.isLiveIn(found))
+		}
 		if err := p.carryFrom(ctx, &oldKey{at, keyFields, left, ours}, t); err != nil {
 			return err
 		}
@@ -101,18 +116,6 @@ func (p *save) keyFields() ([]key.Value, error) {
 	return all, err
 }
 
-// carries reports whether an item under the old key is of the entity that has moved.
-func (p *save) carries(d *change.Diff, found []item.Image, i int, live types.AttributeValue) bool {
-	own := found[i].Header.Incarnation
-	switch {
-	case !d.RootMoves:
-		return own == nil || attr.Same(own, live)
-	case own != nil:
-		return item.MovedFrom(live, own)
-	}
-	return !p.env.isLiveIn(found) // without an incarnation it belongs to any entity with its key
-}
-
 // oldKey is a key that the entity had. to are the key fields where it is now. left reports whether an item that was
 // found there is of no entity, and ours whether it is of this one, whose incarnation is live.
 type oldKey struct {
@@ -146,7 +149,9 @@ func (p *save) carryFrom(ctx context.Context, from *oldKey, t *Tally) error {
 				stay = append(stay, f.Place)
 				continue
 			}
-			if err := p.carryItem(ctx, f, from, live, t); err != nil {
+			if err := p.carryItem(ctx, f, from, live, t); errors.Is(err, errInPlace) {
+				continue
+			} else if err != nil {
 				why, rest = err, append(rest, f.Place)
 				continue
 			}
@@ -181,15 +186,23 @@ var errCarryChanged = errors.New("an item of the transaction that carries it was
 // errCarryLost says that no answer came: the next query shows whether the item was carried.
 var errCarryLost = errors.New("the transaction that carries it has no answer")
 
+// errInPlace says that the entity has come back to the key of the item.
+var errInPlace = errors.New("the item is an element of the entity where it is")
+
 // carryItem carries one item from an old key, in a transaction that requires the root item of the entity. A leftover
 // item in its place is replaced.
 func (p *save) carryItem(ctx context.Context, f *item.Image, from *oldKey, live types.AttributeValue, t *Tally) error {
-	m := p.env.Model
-	c, err := change.NewCarry(p.entity.Snapshot, f, from.at, from.to, live)
-	if err != nil {
-		return p.env.fault(err)
-	}
-	for try := range 2 {
+	m, latest := p.env.Model, false
+	var leftover *item.Hidden
+	for {
+		c, err := change.NewCarry(p.entity.Snapshot, f, from.at, from.to, live)
+		if err != nil {
+			return p.env.fault(err)
+		}
+		put := c.Writes[0]
+		if leftover != nil {
+			put.Expect.Instead = leftover
+		}
 		plan, err := write.Arrange(c.Writes, c.Checks, write.Choice{})
 		if err != nil {
 			return err
@@ -197,23 +210,30 @@ func (p *save) carryItem(ctx context.Context, f *item.Image, from *oldKey, live 
 		o := p.env.Sender.Send(ctx, &plan.Steps[0], &t.Tally)
 		switch {
 		case o.OK():
-			t.Carried = append(t.Carried, c.Writes[0].Place)
+			t.Carried = append(t.Carried, put.Place)
 			return nil
 		case o.State == write.Unknown:
 			return fmt.Errorf("%w: %w", errCarryLost, o.Err)
 		case !o.Refused():
 			return o.Err
 		}
-		i := slices.Index(o.Requests, c.Writes[0])
-		if try > 0 || i < 0 || len(o.Stored[i]) == 0 || !c.Writes[0].Expect.Absent {
-			break
+		if root := p.refusing(&o, live); root != nil && !latest {
+			if moved, err := m.Image(put.Table, put.Put); err == nil && p.env.agree(root, &moved) == nil {
+				latest, p.entity.LatestRoot = true, root.Attributes() // a field has changed, but not in keys
+				continue
+			}
+			if p.env.agree(root, f) == nil {
+				return errInPlace
+			}
 		}
-		there := m.Reserved.HiddenOf(o.Stored[i])
-		own := there.Header.Incarnation
+		i := slices.Index(o.Requests, put)
+		if leftover != nil || i < 0 || len(o.Stored[i]) == 0 || !put.Expect.Absent {
+			return errCarryChanged
+		}
+		leftover = m.Reserved.HiddenOf(o.Stored[i])
+		own := leftover.Header.Incarnation
 		if own == nil || attr.Same(own, live) || item.MovedFrom(live, own) {
-			break // it is of the entity
+			return errCarryChanged // it is of the entity
 		}
-		c.Writes[0].Expect.Instead = there
 	}
-	return errCarryChanged
 }

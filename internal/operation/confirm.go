@@ -60,11 +60,14 @@ func (env *Env) confirm(ctx context.Context, sel selection.Selection, incarnatio
 
 // takeBack deletes items that were added to an entity that is not live. root is its root item, nil for
 // none. If that may become live again, because its time to live can be extended or a migration is under
-// way, an item that another writer has changed since stays. An item with an incarnation is invisible in
+// way, an item that another writer has changed since stays. So does one whose entity is live, but under another key. An item with an incarnation is invisible in
 // any case, so that a delete without an answer does no harm. known is false if an item without an
 // incarnation may still exist, or one that stays.
 func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.Request, t *Tally) (resolved bool) {
-	exact := root != nil && (root.Expired || root.Header.Moving())
+	seen := func(r *write.Request) bool {
+		return attr.Same(root.Header.Incarnation, r.Reserved.Header(r.Added()).Incarnation)
+	}
+	exact := root != nil && (root.Expired || root.Header.Moving() || slices.ContainsFunc(added, seen))
 	resolved = true
 	for _, r := range added {
 		made := r.Added()
@@ -77,28 +80,53 @@ func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.R
 	return resolved
 }
 
-// agree returns a Conflict if the key of an added item has another value of a field than the root item.
-func (env *Env) agree(root *item.Image, added []*write.Request) error {
+// agree returns a Conflict if the key of an item has another value of a field than the root item.
+func (env *Env) agree(root, f *item.Image) error {
 	m := env.Model
 	first := m.Schema.Identities()
-	if len(added) == 0 || len(m.Schema.KeyFields) == first {
+	if f.Kind == nil || len(m.Schema.KeyFields) == first {
 		return nil
 	}
 	stored := snapshot.KeyFieldsOf(m, []item.Image{*root})
-	for _, r := range added {
-		f, err := m.Image(r.Table, r.Added())
-		if err != nil || f.Kind == nil {
+	for o := first; o < len(stored); o++ {
+		only := make([]key.Value, len(stored))
+		if only[o] = stored[o]; !m.Agrees(f, only) {
+			at := ItemConflict{Place: root.Place, Field: m.Schema.KeyFields[o].Name, What: change.Changed}
+			return &Conflict{
+				Label: m.Label(), Items: []ItemConflict{at},
+				Pending: "keys of added items name the field: load the entity again",
+			}
+		}
+	}
+	return nil
+}
+
+// allAgree is agree for the items of requests.
+func (env *Env) allAgree(root *item.Image, requests []*write.Request) error {
+	if len(env.Model.Schema.KeyFields) == env.Model.Schema.Identities() {
+		return nil
+	}
+	for _, r := range requests {
+		f, err := env.Model.Image(r.Table, r.Added())
+		if err == nil {
+			err = env.agree(root, &f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusing returns the root item of the entity if it is among the items that have refused requests, as it is now.
+func (p *save) refusing(o *write.Outcome, live types.AttributeValue) *item.Image {
+	for i, r := range o.Requests {
+		if !r.Root || r.New || len(o.Stored[i]) == 0 {
 			continue
 		}
-		for o := first; o < len(stored); o++ {
-			only := make([]key.Value, len(stored))
-			if only[o] = stored[o]; !m.Agrees(&f, only) {
-				at := ItemConflict{Place: root.Place, Field: m.Schema.KeyFields[o].Name, What: change.Changed}
-				return &Conflict{
-					Label: m.Label(), Items: []ItemConflict{at},
-					Pending: "keys of added items name the field: load the entity again",
-				}
-			}
+		f, err := p.env.Model.Image(r.Table, o.Stored[i])
+		if err == nil && f.Header.Live() && attr.Same(f.Header.Incarnation, live) {
+			return &f
 		}
 	}
 	return nil
@@ -118,7 +146,7 @@ func (env *Env) moved(ctx context.Context, sel selection.Selection, missing *wri
 	}
 	own := missing.Header.Incarnation
 	return own != nil && !attr.Same(root.Header.Incarnation, own) ||
-		env.agree(root, []*write.Request{missing}) != nil, nil
+		env.allAgree(root, []*write.Request{missing}) != nil, nil
 }
 
 // notLive returns the error of a write to an entity that is not live. cure says what to do if another
@@ -182,7 +210,7 @@ func (e *Entity) confirm(ctx context.Context, env *Env, sel selection.Selection,
 	}
 	var missing error
 	if live {
-		missing = env.agree(root, added)
+		missing = env.allAgree(root, added)
 	} else {
 		missing = env.notLive(sel, root, "load the entity by its key")
 	}

@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/itemize/itemize/internal/attr"
@@ -54,7 +55,7 @@ func Save(env *Env, e *Entity, value any, o Options, done func()) (Part, error) 
 }
 
 func (p *save) prepare(ctx context.Context, t *Tally) error {
-	p.entity.Hidden = nil
+	p.entity.Hidden, p.entity.LatestRoot = nil, nil
 	if err := p.entity.resolve(ctx, p.env.Sender, t); err != nil {
 		return err
 	}
@@ -191,7 +192,21 @@ func (p *save) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bool
 	if keys := p.diff.Keys.KeyFields; keys != nil {
 		sel = selection.Selection{Identity: p.env.Model.Identity(keys)}
 	}
-	return false, p.entity.confirm(ctx, p.env, sel, t)
+	added := p.entity.unconfirmed.added
+	err = p.entity.confirm(ctx, p.env, sel, t)
+	if _, refused := err.(*Conflict); !refused {
+		return false, err
+	}
+	var others []item.Place // which stay as the save wrote them
+	for _, ch := range p.changes {
+		if !slices.ContainsFunc(added, func(r *write.Request) bool { return r.Place == ch.Place }) {
+			others = append(others, ch.Place)
+		}
+	}
+	if len(others) > 0 {
+		err = &Partial{Label: p.env.Model.Label(), Written: others, Rest: places(added), Err: err}
+	}
+	return false, err
 }
 
 // checksRoot reports whether the transaction that adds items requires the root item: because others are
@@ -225,7 +240,38 @@ func (p *save) moved(ctx context.Context, missing *write.Request, t *Tally) (boo
 	return p.env.moved(ctx, p.entity.Selection, missing, p.options.Blind, t)
 }
 
+// added returns the requests that add items to the entity.
+func (p *save) added() []*write.Request {
+	var all []*write.Request
+	for _, ch := range p.changes {
+		if ch.IsAddition() {
+			all = append(all, &ch.Request)
+		}
+	}
+	return all
+}
+
+// refusedByForm reports whether the root item, which has refused the requests, has fields in another form than they
+// require, while the keys of the added items are right. Then the requests are made again with it.
+func (p *save) refusedByForm(o *write.Outcome) bool {
+	added := p.added()
+	if len(added) == 0 || len(p.env.Model.Schema.KeyFields) == p.env.Model.Schema.Identities() {
+		return false
+	}
+	own, _ := p.entity.Incarnation()
+	root := p.refusing(o, own)
+	if root == nil || p.env.allAgree(root, added) != nil {
+		return false
+	}
+	before := p.entity.LatestRoot
+	p.entity.LatestRoot = root.Attributes()
+	return !maps.EqualFunc(before, p.entity.LatestRoot, attr.Same)
+}
+
 func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
+	if p.refusedByForm(o) {
+		return true, conflict(p.env, p.diff.Keys, o, p.entity.Fresh)
+	}
 	if p.inTransaction {
 		if err := p.missing(o); err != nil {
 			return false, err
@@ -247,7 +293,7 @@ func (p *save) missing(o *write.Outcome) error {
 				return err
 			}
 			if root = &f; root.Header.Live() && attr.Same(root.Header.Incarnation, r.OfEntity) {
-				return p.env.agree(root, unrooted(change.Requests(p.changes)))
+				return p.env.allAgree(root, p.added())
 			}
 		}
 		return p.env.notLive(p.entity.Selection, root, "load the entity by its key")

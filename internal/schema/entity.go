@@ -154,6 +154,15 @@ type KeyField struct {
 	source int
 }
 
+// Stores returns the index of the attribute that stores a key field in its item, -1 for none.
+func (e *Entity) Stores(keyField int) int {
+	o := e.KeyFields[keyField]
+	if o.Item == nil {
+		return -1
+	}
+	return slices.IndexFunc(o.Item.Attributes, func(a *Attribute) bool { return slices.Equal(a.Value.Path, o.Value.Path) })
+}
+
 // Item is a kind of item: a singleton, or the elements of a slice or map.
 type Item struct {
 	Index int

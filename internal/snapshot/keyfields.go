@@ -143,18 +143,17 @@ func (s *Snapshot) checkIdentity(v any) error {
 // KeyFieldsOf returns the values of key fields that the singletons' items hold, by index. A value that
 // is unknown is the zero Value.
 func KeyFieldsOf(m *model.Model, images []item.Image) []key.Value {
-	v := m.Codec.New()
-	there := map[*schema.Item]bool{}
-	for i := range images {
-		if f := &images[i]; f.Kind != nil && !f.Kind.Element() {
-			// An item that cannot be decoded gives no values, and is deleted anyway.
-			there[f.Kind] = DecodeItem(m, f, v) == nil
-		}
-	}
 	values := make([]key.Value, len(m.Schema.KeyFields))
-	for i := m.Schema.Identities(); i < len(values); i++ {
-		if there[m.Schema.KeyFields[i].Item] {
-			values[i], _ = m.Codec.KeyField(v, i)
+	for o := m.Schema.Identities(); o < len(values); o++ {
+		it, at := m.Schema.KeyFields[o].Item, m.Schema.Stores(o)
+		for i := range images {
+			if f := &images[i]; f.Kind == nil || f.Kind != it || at < 0 {
+				continue
+			}
+			v := m.Codec.New()
+			if _, av := stored(&images[i], it.Attributes[at]); av == nil || m.Codec.Record(it.Index).Decode(v, at, av) == nil {
+				values[o], _ = m.Codec.KeyField(v, o)
+			}
 		}
 	}
 	return values

@@ -38,6 +38,8 @@ type Snapshot struct {
 	// Hidden are items that are in the way of a save and may be replaced; they are not
 	// remembered beyond it.
 	Hidden map[item.Place]*item.Hidden
+	// LatestRoot is the root item as it was when it refused a save, nil for none. It is not remembered beyond the save.
+	LatestRoot item.Attributes
 	// Unknown counts items that match no template.
 	Unknown int
 	// Unmanaged are items that were read and belong to no entity: those that Unknown counts, and a root

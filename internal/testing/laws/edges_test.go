@@ -217,7 +217,11 @@ func TestQuotedTextsInStructs(t *testing.T) {
 	type text struct{ T string }
 	x := any("x")
 	for _, v := range []any{
-		[]any{"x"}, map[string]any{"k": []any{1, "5"}}, map[string]string{"k": "x"}, text{"x"}, &text{"x"}, &x,
+		[]any{"x"},
+		map[string]any{"k": []any{1, "5"}},
+		map[string]string{"k": "x"},
+		text{"x"},
+		&text{"x"}, &x,
 		attributevalue.Number(""), attributevalue.Number("1E400"), json.Number("5"), json.Number(""), &byPointer{},
 		time.Unix(1, 0),
 	} {

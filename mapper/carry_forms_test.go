@@ -1,0 +1,283 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// dated is a model whose elements have keys with less of a field than its attribute.
+type dated struct {
+	_       struct{}  `ddb:"table=dated"`
+	ID      string    `ddb:"pk={ID}"`
+	At      time.Time `ddb:"sk=HEAD,root"`
+	Entries []part    `ddb:"sk=E#{^At:date}#{N:02}"`
+}
+
+// The same, if the root item has a value outside of it.
+func TestAdditionsUnderAnOldValueOfLargeRoots(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type book struct {
+		_       struct{} `ddb:"table=books"`
+		ID      string   `ddb:"pk=B#{ID}"`
+		Year    string   `ddb:"sk=HEAD,root"`
+		Text    string   `ddb:"sk=HEAD,chunk,inline=1KB"`
+		Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
+	}
+	m := must(mapper.New[book](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(book{ID: "1", Year: "2020", Text: strings.Repeat("x", 5000)})))(t)
+	stale, mover := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
+	mover.Value.Year = "2021"
+	must(m.Save(ctx, mover, mapper.Move()))(t)
+	stale.Value.Entries = []part{{N: 2}}
+	_, err := m.Save(ctx, stale)
+	if e := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t); err == nil && len(e.Value.Entries) == 0 {
+		t.Error("acknowledged, hidden:", e.Unknown())
+	}
+}
+
+// A refused addition does not take back an item that another program has updated, after the field has its old value
+// again.
+func TestTakeBackLeavesUpdates(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	f := &faulty{at: -1}
+	m := must(mapper.New[book](client(t, f, 1), table))(t)
+	must(other.Save(ctx, other.New(book{ID: "1", Year: "2020"})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	move := func(year string) {
+		x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t)
+		x.Value.Year = year
+		must(other.Save(ctx, x, mapper.Move()))(t)
+	}
+	f.log, f.pick = nil, func() fault {
+		switch f.log[len(f.log)-1] {
+		case "GetItem": // it has put the element, and reads the root item
+			move("2021") // carries the element
+		case "DeleteItem": // it takes the element back
+			move("2020")
+			x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t)
+			x.Value.Entries[0].Text = "updated"
+			must(other.Save(ctx, x))(t)
+		}
+		return none
+	}
+	e.Value.Entries = []part{{N: 2}}
+	_, err := m.Save(ctx, e)
+	if x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t); len(x.Value.Entries) == 0 {
+		t.Error("an acknowledged update is lost:", err)
+	}
+}
+
+// An addition to a part without the root item is not refused because its key has less than the attribute.
+func TestAdditionsOfPartsWithFormats(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	at := time.Date(2021, 11, 14, 9, 30, 0, 0, time.UTC)
+	m := must(mapper.New[dated](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(dated{ID: "1", At: at, Entries: []part{{N: 1}}})))(t)
+	for i, save := range []func(e *mapper.Entity[dated]) error{
+		func(e *mapper.Entity[dated]) error { _, err := m.Save(ctx, e); return err },
+		func(e *mapper.Entity[dated]) error { _, err := m.Save(ctx, e, mapper.CheckLoaded()); return err },
+		func(e *mapper.Entity[dated]) error {
+			_, err := mapper.Transact(ctx, m.SavePart(e), m.SavePart(m.New(dated{ID: "o", At: at})))
+			return err
+		},
+	} {
+		for range 2 {
+			e := must(m.Load(ctx, m.Key("1").Prefix("E#2021-11-14#")))(t)
+			e.Value.Entries = append(e.Value.Entries, part{N: 10 + i})
+			if err := save(e); err != nil {
+				t.Error(i, err)
+			} else {
+				break
+			}
+		}
+	}
+}
+
+// An item is carried, though the field has changed within the same date since the move.
+func TestCarriesAfterChangeWithinFormat(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	at := time.Date(2021, 11, 14, 9, 30, 0, 0, time.UTC)
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[dated](enginetest.Start(t).Client(), table))(t)
+	f := &faulty{at: -1}
+	m := must(mapper.New[dated](client(t, f, 1), table))(t)
+	must(other.Save(ctx, other.New(dated{ID: "1", At: at})))(t)
+	e, adder := must(m.Load(ctx, m.Key("1")))(t), must(other.Load(ctx, other.Key("1")))(t)
+	adder.Value.Entries = []part{{N: 2}}
+	must(other.Save(ctx, adder))(t)
+	f.log, f.pick = nil, func() fault {
+		if len(f.log) == 2 { // the move is done: the query of the old key
+			x := must(other.Load(ctx, other.Key("2"), mapper.Strong()))(t)
+			x.Value.At = at.Add(time.Minute)
+			must(other.Save(ctx, x))(t)
+		}
+		return none
+	}
+	e.Value.ID = "2"
+	for range 2 {
+		if _, err := m.Save(ctx, e, mapper.Move()); err != nil {
+			t.Error(len(f.log), err)
+		}
+	}
+	x := must(other.Load(ctx, other.Key("2"), mapper.Strong()))(t)
+	_, err := other.Save(ctx, x, mapper.Move())
+	if x = must(other.Load(ctx, other.Key("2"), mapper.Strong()))(t); len(x.Value.Entries) == 0 {
+		t.Error("lost, and a fresh move says:", err)
+	}
+}
+
+// With drawn shards, an item without an incarnation does not go to another entity with the same key.
+func TestDrawnShardsKeepItemsApart(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	type row struct{ K int }
+	type fewer struct {
+		_    struct{} `ddb:"table=logs,shards='100,120',shardby=random"`
+		Log  string   `ddb:"pk=L#{Log}#{shard}"`
+		N    int      `ddb:"sk={N:06}#H"`
+		To   string   `ddb:"sk={N:06}#H"`
+		Rows []row    `ddb:"sk={^N:06}#R#{K:02}"`
+	}
+	name := enginetest.Table(t, "PK:S", "SK:S")
+	b := must(mapper.New[fewer](enginetest.Start(t).Client(), mapper.Table(name)))(t)
+	f := &faulty{at: -1}
+	m := must(mapper.New[fewer](client(t, f, 1), mapper.Table(name)))(t)
+	putPlain(t, name, map[string]types.AttributeValue{"PK": s("L#l#1"), "SK": s("000005#H"), "To": s("A")})
+	putPlain(t, name, map[string]types.AttributeValue{"PK": s("L#l#107"), "SK": s("000005#H"), "To": s("B")})
+	mine, others := map[string]*mapper.Entity[fewer]{}, map[string]*mapper.Entity[fewer]{}
+	for e, err := range m.Scan(ctx) {
+		mine[must(e, err)(t).Value.To] = e
+	}
+	for e, err := range b.Scan(ctx) {
+		others[must(e, err)(t).Value.To] = e
+	}
+	others["B"].Value.Rows = []row{{1}}
+	must(b.Save(ctx, others["B"]))(t)
+	f.log, f.pick = nil, func() fault {
+		if len(f.log) == 2 { // B has moved: another scan saves A, which is on its shard
+			must(b.Save(ctx, others["A"], mapper.Move()))(t)
+		}
+		return none
+	}
+	must(m.Save(ctx, mine["B"], mapper.Move()))(t)
+	for e, err := range query.Of[fewer](b.Key("l")).All(ctx, b) {
+		if must(e, err)(t); (e.To == "A") != (len(e.Rows) == 0) {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// If an addition is refused after its transaction, the error names the items that were written with it.
+func TestRefusedAdditionNamesWhatWasWritten(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type noted struct {
+		_       struct{} `ddb:"table=books"`
+		ID      string   `ddb:"pk={ID}"`
+		Year    string   `ddb:"sk=HEAD,root"`
+		Note    string   `ddb:"sk=NOTE"`
+		Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
+	}
+	m := must(mapper.New[noted](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(noted{ID: "1", Year: "2020", Note: "old"})))(t)
+	stale, mover := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
+	mover.Value.Year = "2021"
+	must(m.Save(ctx, mover, mapper.Move()))(t)
+	stale.Value.Note, stale.Value.Entries = "new", []part{{N: 2}}
+	_, err := m.Save(ctx, stale)
+	x := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t)
+	if errors.As(err, new(*mapper.ConflictError)) && !errors.As(err, new(*mapper.PartialError)) && x.Value.Note != "old" {
+		t.Errorf("%v, but the note is %q", err, x.Value.Note)
+	}
+}
+
+// Another program moves the elements back before the mover looks for additions.
+func TestElementsThatCameBackStay(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	f := &faulty{at: -1}
+	m := must(mapper.New[book](client(t, f, 1), table))(t)
+	must(other.Save(ctx, other.New(book{ID: "1", Year: "2020", Entries: []part{{N: 1}}})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Year = "2021"
+	f.log, f.pick = nil, func() fault {
+		if len(f.log) == 2 {
+			x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t)
+			x.Value.Year = "2020"
+			must(other.Save(ctx, x, mapper.Move()))(t)
+		}
+		return none
+	}
+	if _, err := m.Save(ctx, e, mapper.Move()); err != nil {
+		t.Error(len(f.log), err)
+	}
+}
+
+// An entity that moves back after an interrupted move does not carry its own items.
+func TestMoveBackCarriesNothingOfItsOwn(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	f := &faulty{at: -1}
+	m := must(mapper.New[book](client(t, f, 1), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(book{ID: "1", Year: "2020", Entries: []part{{N: 1}}})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Year = "2021"
+	f.log, f.pick = nil, func() fault {
+		if len(f.log) == 2 {
+			return deny
+		}
+		return none
+	}
+	if _, err := m.Save(ctx, e, mapper.Move()); err == nil {
+		t.Fatal("no error")
+	}
+	e.Value.Year = "2020"
+	if r := must(m.Save(ctx, e, mapper.Move()))(t); len(r.Carried) > 0 {
+		t.Error("carried:", r.Carried)
+	}
+	e.Value.Entries[0].Text = "x"
+	if _, err := m.Save(ctx, e); err != nil {
+		t.Error("nobody else writes:", err)
+	}
+}
+
+// Without versions, a change within the same date refuses no addition.
+func TestFormatsWithoutVersions(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type dated struct {
+		_       struct{}  `ddb:"table=dated,noversion"`
+		ID      string    `ddb:"pk={ID}"`
+		At      time.Time `ddb:"sk=HEAD,root"`
+		Text    string    `ddb:"sk=HEAD"`
+		Entries []part    `ddb:"sk=E#{^At:date}#{N:02}"`
+	}
+	at := time.Date(2021, 11, 14, 9, 30, 0, 0, time.UTC)
+	m := must(mapper.New[dated](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(dated{ID: "1", At: at})))(t)
+	stale, o := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
+	o.Value.At = at.Add(time.Hour)
+	must(m.Save(ctx, o))(t)
+	stale.Value.Text, stale.Value.Entries = "t", []part{{N: 2}}
+	if _, err := m.Save(ctx, stale); err != nil {
+		t.Error(err)
+	}
+}
