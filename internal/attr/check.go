@@ -19,10 +19,13 @@ func Check(v types.AttributeValue) error {
 	if v == nil {
 		return nil
 	}
-	return check(v, 0)
+	return check(v, 0, true)
 }
 
-func check(v types.AttributeValue, depth int) error {
+// CheckShape is Check without the contents of strings, numbers and sets.
+func CheckShape(v types.AttributeValue) error { return check(v, 0, false) }
+
+func check(v types.AttributeValue, depth int, contents bool) error {
 	if depth >= MaxDepth {
 		return fmt.Errorf("the value is nested deeper than the %d levels of DynamoDB: store the inner part as "+
 			"JSON, or as items", MaxDepth)
@@ -35,25 +38,35 @@ func check(v types.AttributeValue, depth int) error {
 		if !v.Value {
 			return errors.New("the value is NULL with the value false, which DynamoDB does not take: set it to true")
 		}
-	case *types.AttributeValueMemberS:
-		return checkString(v.Value)
-	case *types.AttributeValueMemberN:
-		return checkNumber(v.Value)
 	case *types.AttributeValueMemberL:
 		for _, e := range v.Value {
-			if err := check(e, depth+1); err != nil {
+			if err := check(e, depth+1, contents); err != nil {
 				return err
 			}
 		}
 	case *types.AttributeValueMemberM:
 		for k, e := range v.Value {
+			if err := check(e, depth+1, contents); err != nil {
+				return err
+			}
 			if err := checkString(k); err != nil {
 				return err
 			}
-			if err := check(e, depth+1); err != nil {
-				return err
-			}
 		}
+	default:
+		if contents {
+			return checkContents(v)
+		}
+	}
+	return nil
+}
+
+func checkContents(v types.AttributeValue) error {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return checkString(v.Value)
+	case *types.AttributeValueMemberN:
+		return checkNumber(v.Value)
 	case *types.AttributeValueMemberSS:
 		return checkSet(v.Value, checkString, func(s string) string { return s })
 	case *types.AttributeValueMemberNS:
@@ -102,6 +115,9 @@ func checkString(s string) error {
 }
 
 func checkNumber(s string) error {
+	if s == "" {
+		return errors.New("the number is empty: set it, or use a pointer")
+	}
 	if !key.IsNumber(s) {
 		return redact.Errorf("the number%v is invalid: DynamoDB takes up to %d digits, between 1E-130 and "+
 			"9.9E+125, but not NaN or infinity", redact.Of(s), key.MaxDigits)

@@ -87,6 +87,17 @@ func (f Faults) and(err error) Faults {
 	return append(f, err)
 }
 
+// orNil returns nil for no fault, and a single one as it is.
+func (f Faults) orNil() error {
+	switch len(f) {
+	case 0:
+		return nil
+	case 1:
+		return f[0]
+	}
+	return f
+}
+
 // Unwrap returns the faults.
 func (f Faults) Unwrap() []error { return f }
 
@@ -217,7 +228,13 @@ func (d *differ) requireRoot() error {
 	return nil
 }
 
-func (d *differ) fail(err error) { d.faults = append(d.faults, err) }
+func (d *differ) fail(err error) {
+	if all, several := err.(Faults); several {
+		d.faults = append(d.faults, all...)
+		return
+	}
+	d.faults = append(d.faults, err)
+}
 
 // compareExpiry finds out whether the expiry of every item has changed.
 func (d *differ) compareExpiry() error {

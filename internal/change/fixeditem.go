@@ -96,8 +96,8 @@ func (d *differ) differs(it *schema.Item, r *snapshot.Stored) bool {
 	record, old := d.m.Codec.Record(it.Index), d.s.Old
 	if !record.Equal(old, d.v) {
 		// The comparison of typed values may be too strict: encode and see.
-		sets, removes, _ := d.compare(model.Record{Item: it, Value: d.v}, r, old)
-		return len(sets)+len(removes) > 0 || r != nil && record.Present(old) != record.Present(d.v)
+		sets, removes, err := d.compare(model.Record{Item: it, Value: d.v}, r, old)
+		return err != nil || len(sets)+len(removes) > 0 || r != nil && record.Present(old) != record.Present(d.v)
 	}
 	for i, a := range it.Attributes {
 		if a.Large.External() {

@@ -23,9 +23,19 @@ import (
 
 // encode returns an attribute's value, checked.
 func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeValue, error) {
+	return encodeOver(m, it, rec, i, nil)
+}
+
+// encodeOver is encode of an attribute that takes the place of a stored one. A part that did not change is as it is
+// stored, so that an invalid encoding of it does not matter.
+func encodeOver(m *model.Model, it *schema.Item, rec any, i int, r *snapshot.Stored) (types.AttributeValue, error) {
 	v, err := m.Codec.Record(it.Index).Encode(rec, i)
 	if err == nil {
-		err = attr.Check(v)
+		if err = attr.Check(v); err != nil && r != nil && !it.Attributes[i].Large.External() && attr.CheckShape(v) == nil {
+			if kept, cannot := graft(m, it, r, i, v); cannot == nil && attr.Check(kept) == nil {
+				v, err = kept, nil
+			}
+		}
 	}
 	switch {
 	case err != nil || v == nil:
@@ -100,6 +110,7 @@ func expiryOf(m *model.Model, it *schema.Item, v, rec any) types.AttributeValue 
 func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, removes []item.Assignment, err error) {
 	it := rec.Item
 	record := d.m.Codec.Record(it.Index)
+	var faults Faults
 	for i, a := range it.Attributes {
 		if !a.Opaque && record.Same(old, rec.Value, i) {
 			continue
@@ -107,9 +118,9 @@ func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, r
 		if a.Large.External() {
 			now, same, err := d.sameLarge(rec, r, old, i)
 			if err != nil {
-				return nil, nil, err
+				faults = append(faults, err)
 			}
-			if same {
+			if same || err != nil {
 				continue
 			}
 			if now != nil {
@@ -123,17 +134,19 @@ func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, r
 			removes = appendFormer(removes, r, i)
 			continue
 		}
-		now, err := encode(d.m, it, rec.Value, i)
+		now, err := encodeOver(d.m, it, rec.Value, i, r)
 		if err != nil {
 			if r != nil {
 				err = at(r.Place, err)
 			}
-			return nil, nil, err
+			faults = append(faults, err)
+			continue
 		}
 		same := (r == nil || !a.Distinct) && attr.Same(d.was(it, r, old, i), now)
 		if !same && now != nil && r != nil {
 			if now, err = graft(d.m, it, r, i, now); err != nil {
-				return nil, nil, err
+				faults = append(faults, err)
+				continue
 			}
 		}
 		switch {
@@ -145,6 +158,9 @@ func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, r
 		default:
 			removes = appendFormer(removes, r, i)
 		}
+	}
+	if err := faults.orNil(); err != nil {
+		return nil, nil, err
 	}
 	sets, removes = d.expiry(rec, r, old, sets, removes)
 	return sets, removes, nil
@@ -446,6 +462,7 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 			ch.NewSize += a.Into(ch.Put)
 		}
 	}
+	var faults Faults
 	for i, a := range ch.Item.Attributes {
 		if t.copied != nil {
 			if value, ok := t.copied(i); ok {
@@ -454,13 +471,20 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 			}
 		}
 		value, err := ch.attribute(m, i)
+		if err != nil && t.from != nil && !a.Large.External() {
+			value, err = encodeOver(m, ch.Item, ch.Record, i, t.from)
+		}
 		if err == nil && t.from != nil && value != nil && !a.Large.External() {
 			value, err = graft(m, ch.Item, t.from, i, value)
 		}
 		if err != nil {
-			return at(ch.Place, err)
+			faults = append(faults, at(ch.Place, err))
+			continue
 		}
 		set(item.Assignment{Name: a.Name, Index: i, Value: value})
+	}
+	if err := faults.orNil(); err != nil {
+		return err
 	}
 	set(m.Reserved.AssignExpiry(expiry))
 	keys, err := m.IndexKeys(model.Record{Item: ch.Item, Value: ch.Record, Pos: ch.Pos}, keyFields)

@@ -95,7 +95,7 @@ func unencodable(err error, t reflect.Type) error {
 	if err == nil || errors.As(err, &own) || redact.IsSafe(err) {
 		return err
 	}
-	return redact.Hide(err, "encoding a %s failed", t)
+	return redact.Hide(err, "the encoding of %s failed", t)
 }
 
 // recovered turns a panic into an error: attributevalue panics on bytes that do not fit

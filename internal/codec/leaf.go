@@ -318,8 +318,8 @@ func timeForm(f *Form, at func(p any) *time.Time) *Form {
 func encodeTime(t time.Time) (types.AttributeValue, error) {
 	t = writable(t)
 	if y := t.Year(); y < 0 || y > 9999 {
-		return nil, redact.Errorf("the year%v is not one of 0 to 9999, so that the time could not be read as "+
-			"RFC 3339: store a time of these years", redact.Of(y))
+		return nil, redact.Safe(redact.Errorf("the year%v is not one of 0 to 9999, so that the time could not be read "+
+			"as RFC 3339: store a time of these years", redact.Of(y)))
 	}
 	return &types.AttributeValueMemberS{Value: t.Format(time.RFC3339Nano)}, nil
 }

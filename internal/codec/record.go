@@ -81,6 +81,7 @@ func newRecord(it *schema.Item, root *Form, codings compression.Codings) *record
 		x.path, x.form = root.Path(a.Value.Path)
 		x.parts = x.form
 		if a.Value.Type.Opaque() {
+			x.parts = reflectedOf(x.form.Type) // which generated code does not have
 			x.form = Opaque(x.form, a.AV.Options, NamesOf(a.Value.Type))
 		}
 		x.plain = x.form

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"go/format"
 	"math/rand/v2"
+	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/itemize/itemize/internal/schema"
@@ -20,6 +22,9 @@ func randomModels(seed uint64, n int) (source []byte, names []string, err error)
 	var body strings.Builder
 	for i := 0; len(names) < n; i++ {
 		t := models.Type(r, i)
+		if i%2 == 1 {
+			t = models.Documented(r, i)
+		}
 		if _, err := schema.Of(t); err != nil {
 			continue
 		}
@@ -29,11 +34,12 @@ func randomModels(seed uint64, n int) (source []byte, names []string, err error)
 	}
 	text := body.String()
 	imports := ""
-	if strings.Contains(text, "time.") {
-		imports = "\"time\"\n\n"
-	}
-	if strings.Contains(text, "models.") {
-		imports += "\"" + modelsPath + "\"\n"
+	for _, path := range []string{
+		"encoding/json", "math/big", "time", "github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue", modelsPath,
+	} {
+		if strings.Contains(text, filepath.Base(path)+".") {
+			imports += strconv.Quote(path) + "\n"
+		}
 	}
 	source, err = format.Source([]byte(fmt.Sprintf("// Package random has models that were drawn with the seed "+
 		"%d.\npackage random\n\nimport (\n%s)\n\n%s", seed, imports, text)))

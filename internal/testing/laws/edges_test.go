@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -244,4 +245,53 @@ type byPointer struct{}
 
 func (*byPointer) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 	return &types.AttributeValueMemberS{Value: "x"}, nil
+}
+
+// A part that cannot be written as it was read stays as it is stored, beside a change.
+func TestPartsThatCannotBeWrittenStay(t *testing.T) {
+	t.Parallel()
+	type box struct {
+		Weight attributevalue.Number
+		Count  json.Number
+		Tags   []string `dynamodbav:",stringset"`
+		Blobs  [][]byte
+		X      int
+	}
+	type a struct {
+		ID    string         `ddb:"pk=P#{ID}"`
+		Box   box            `ddb:"sk=H,nested"`
+		Boxes []box          `ddb:"sk=H"`
+		Named map[string]box `ddb:"sk=H"`
+	}
+	b, x := &types.AttributeValueMemberB{Value: []byte{1}}, &types.AttributeValueMemberS{Value: "x"}
+	null := &types.AttributeValueMemberNULL{Value: true}
+	for name, stored := range map[string]attributes{
+		"missing": {"X": number("1")},
+		"NULL":    {"X": number("1"), "Weight": null, "Count": null, "Tags": null, "Blobs": null},
+		"lists": {
+			"X": number("1"), "Weight": number("1"), "Tags": &types.AttributeValueMemberL{Value: []types.AttributeValue{x, x}},
+			"Blobs": &types.AttributeValueMemberL{Value: []types.AttributeValue{b, b}},
+		},
+	} {
+		s := open[a](t)
+		m := &types.AttributeValueMemberM{Value: stored}
+		s.put("P#1", "H", attributes{
+			"Box":   m,
+			"Boxes": &types.AttributeValueMemberL{Value: []types.AttributeValue{m}},
+			"Named": &types.AttributeValueMemberM{Value: attributes{"k": m}},
+		})
+		e := s.load("1")
+		e.Value.Box.X, e.Value.Boxes[0].X, e.Value.Named["k"] = 2, 2, func(b box) box { b.X = 2; return b }(e.Value.Named["k"])
+		s.save(e)
+		stored["X"] = number("2")
+		got := s.get("P#1", "H")
+		for _, part := range []types.AttributeValue{
+			got["Box"], got["Boxes"].(*types.AttributeValueMemberL).Value[0],
+			got["Named"].(*types.AttributeValueMemberM).Value["k"],
+		} {
+			if !attr.Same(part, m) {
+				t.Errorf("%s: %v, want %v", name, part, stored)
+			}
+		}
+	}
 }

@@ -23,6 +23,7 @@ type pair struct {
 	reflected codec.Model
 	generated codec.Model
 	shared    bool // how strings of the next item from the wire are made
+	foreign   *rand.Rand
 }
 
 // generatedCodec returns the codec that generated code gives a model, as the mapper
@@ -53,7 +54,7 @@ func Parity(t *testing.T, seed uint64, model any, values int) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	p := &pair{
 		T: t, schema: e, gen: NewGen(r, e), reflected: codec.ReflectedModel(e),
-		generated: generatedCodec(t, model, e),
+		generated: generatedCodec(t, model, e), foreign: rand.New(rand.NewPCG(seed, 1)),
 	}
 	for range values {
 		a := p.gen.New()
@@ -173,7 +174,10 @@ func (p *pair) record(i int, it *schema.Item, a, b any) {
 			continue
 		}
 		p.scan(i, it, n, u)
-		p.scan(i, it, n, p.foreign())
+		p.scan(i, it, n, p.anything())
+		if now, err := x.Encode(b, n); err == nil {
+			p.graft(i, it, n, Foreign(p.foreign, u), now)
+		}
 		dstX, dstY := newRecord(p.reflected, i, it), newRecord(p.generated, i, it)
 		p.equal("Decode "+attribute.Name, errText(x.Decode(dstX, n, u)), errText(y.Decode(dstY, n, u)))
 		p.equal("Decode "+attribute.Name, dstX, dstY)
@@ -197,8 +201,17 @@ func (p *pair) scan(i int, it *schema.Item, n int, v types.AttributeValue) {
 	}
 }
 
-// foreign returns a value that may be of any type.
-func (p *pair) foreign() types.AttributeValue {
+// graft compares what becomes of a stored value beside a change.
+func (p *pair) graft(i int, it *schema.Item, n int, stored, now types.AttributeValue) {
+	p.Helper()
+	x, errX := p.reflected.Record(i).Graft(n, stored, now)
+	y, errY := p.generated.Record(i).Graft(n, stored, now)
+	p.equal("Graft "+it.Attributes[n].Name, errX == nil, errY == nil)
+	p.equal("Graft "+it.Attributes[n].Name, x, y)
+}
+
+// anything returns a value that may be of any type.
+func (p *pair) anything() types.AttributeValue {
 	v, err := attributevalue.Marshal(p.gen.anything(3))
 	if err != nil {
 		return &types.AttributeValueMemberSS{Value: []string{"a", "b"}}
