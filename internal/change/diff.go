@@ -316,8 +316,8 @@ func (d *differ) move() error {
 }
 
 // LeftBehind reports whether an item that was found under the old key after a move is left behind. now are the key
-// fields of the entity where it is. The key of the item then agrees with the old values, and not with these. If the root moved, items of the next
-// entity with the old key, also of one whose insert is under way, are not left behind.
+// fields of the entity where it is. The key of the item then agrees with the old values, and not with these. If the
+// root moved, items of the next entity with the old key, also of one whose insert is under way, are not left behind.
 func (d *Diff) LeftBehind(m *model.Model, now []key.Value, found []item.Image, i int) bool {
 	f := &found[i]
 	if d.RootMoves {

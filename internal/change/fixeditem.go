@@ -1,8 +1,11 @@
 package change
 
 import (
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
@@ -108,12 +111,46 @@ func (d *differ) differs(it *schema.Item, r *snapshot.Stored) bool {
 		}
 		if a.Opaque {
 			now, err := record.Encode(d.v, i)
-			if err != nil || !attr.Same(now, d.was(it, r, old, i)) {
+			switch {
+			case err != nil && !isAsRead(d.m, it, r, d.v, i):
+				return true
+			case err == nil && !attr.Same(now, d.was(it, r, old, i)) && !keepsOpaque(d.m, it, r, i, now):
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// storedOpaque returns the stored value of an opaque attribute, nil for none.
+func storedOpaque(it *schema.Item, r *snapshot.Stored, i int) types.AttributeValue {
+	return r.Value(it, i, func() types.AttributeValue { return nil })
+}
+
+// keepsOpaque reports whether a stored opaque attribute is one of the forms of a value, whose encoding is now.
+func keepsOpaque(m *model.Model, it *schema.Item, r *snapshot.Stored, i int, now types.AttributeValue) bool {
+	if a := it.Attributes[i]; r == nil || !a.Opaque || a.Large != nil {
+		return false
+	}
+	stored := storedOpaque(it, r, i)
+	v, err := m.Codec.Record(it.Index).Graft(i, stored, now)
+	return stored != nil && err == nil && attr.Same(v, stored)
+}
+
+// isAsRead reports whether an opaque attribute has the value that a stored item has. It is for values that can be read,
+// and not written: they stay as they are stored.
+func isAsRead(m *model.Model, it *schema.Item, r *snapshot.Stored, rec any, i int) bool {
+	if a := it.Attributes[i]; r == nil || !a.Opaque || a.Large != nil {
+		return false
+	}
+	read, record := m.Codec.New(), m.Codec.Record(it.Index)
+	if it.Element() {
+		read = m.Codec.Elements(it.Index).NewElement()
+	}
+	if v := storedOpaque(it, r, i); v != nil && record.Decode(read, i, v) != nil {
+		return false
+	}
+	return reflect.DeepEqual(record.Field(read, i), record.Field(rec, i))
 }
 
 // keep notes an item that is not written.

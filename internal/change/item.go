@@ -31,7 +31,8 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 func encodeOver(m *model.Model, it *schema.Item, rec any, i int, r *snapshot.Stored) (types.AttributeValue, error) {
 	v, err := m.Codec.Record(it.Index).Encode(rec, i)
 	if err == nil {
-		if err = attr.Check(v); err != nil && r != nil && !it.Attributes[i].Large.External() && attr.CheckShape(v) == nil {
+		err = attr.Check(v)
+		if err != nil && r != nil && !it.Attributes[i].Large.External() && attr.CheckShape(v) == nil {
 			if kept, cannot := graft(m, it, r, i, v); cannot == nil && attr.Check(kept) == nil {
 				v, err = kept, nil
 			}
@@ -136,13 +137,17 @@ func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, r
 		}
 		now, err := encodeOver(d.m, it, rec.Value, i, r)
 		if err != nil {
+			if isAsRead(d.m, it, r, rec.Value, i) {
+				continue
+			}
 			if r != nil {
 				err = at(r.Place, err)
 			}
 			faults = append(faults, err)
 			continue
 		}
-		same := (r == nil || !a.Distinct) && attr.Same(d.was(it, r, old, i), now)
+		same := (r == nil || !a.Distinct) && attr.Same(d.was(it, r, old, i), now) ||
+			now == nil && keepsOpaque(d.m, it, r, i, nil)
 		if !same && now != nil && r != nil {
 			if now, err = graft(d.m, it, r, i, now); err != nil {
 				faults = append(faults, err)
@@ -425,7 +430,10 @@ func (d *differ) copied(rec model.Record, from *snapshot.Stored, old any, i int)
 	}
 	if a.Opaque || !record.Same(old, rec.Value, i) {
 		now, err := encode(d.m, rec.Item, rec.Value, i)
-		if err != nil || !attr.Same(d.was(rec.Item, from, old, i), now) {
+		switch {
+		case err != nil && !isAsRead(d.m, rec.Item, from, rec.Value, i):
+			return nil, false
+		case err == nil && !attr.Same(d.was(rec.Item, from, old, i), now):
 			return nil, false
 		}
 	}

@@ -156,7 +156,8 @@ func checkDynamicStruct(v reflect.Value, depth int) error {
 		asString := f.Type.Kind() == reflect.Interface && slices.Contains(strings.Split(options, ","), "string")
 		if asString && f.IsExported() {
 			x := v.Field(i).Interface()
-			if av, err := newHolder(reflect.TypeFor[any](), "F,"+options).encode(&x); err == nil && misread(v.Field(i), av) {
+			av, err := newHolder(reflect.TypeFor[any](), "F,"+options).encode(&x)
+			if err == nil && misread(v.Field(i), av) {
 				return errQuoted
 			}
 		}

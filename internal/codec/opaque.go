@@ -40,7 +40,7 @@ func Opaque(f *Form, options []string, names *Names) *Form {
 var errQuoted = errors.New("it holds a text, which attributevalue would read back as a number because of the option " +
 	"string: remove the option")
 
-// misread reports whether attributevalue would read a text as a number, in what it encodes of an interface with the
+// misread reports whether attributevalue would read a text as a number, in the encoding of an interface with the
 // option string. It writes a number as a text only if that is the value itself.
 func misread(v reflect.Value, av types.AttributeValue) bool {
 	if text, ok := av.(*types.AttributeValueMemberS); ok && numeric(v) {

@@ -197,14 +197,14 @@ func (p *save) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bool
 	if _, refused := err.(*Conflict); !refused {
 		return false, err
 	}
-	var others []item.Place // which stay as the save wrote them
+	var written []item.Place // which stay as the save wrote them
 	for _, ch := range p.changes {
 		if !slices.ContainsFunc(added, func(r *write.Request) bool { return r.Place == ch.Place }) {
-			others = append(others, ch.Place)
+			written = append(written, ch.Place)
 		}
 	}
-	if len(others) > 0 {
-		err = &Partial{Label: p.env.Model.Label(), Written: others, Rest: places(added), Err: err}
+	if len(written) > 0 {
+		err = &Partial{Label: p.env.Model.Label(), Written: written, Rest: places(added), Err: err}
 	}
 	return false, err
 }

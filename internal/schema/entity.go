@@ -160,7 +160,9 @@ func (e *Entity) Stores(keyField int) int {
 	if o.Item == nil {
 		return -1
 	}
-	return slices.IndexFunc(o.Item.Attributes, func(a *Attribute) bool { return slices.Equal(a.Value.Path, o.Value.Path) })
+	return slices.IndexFunc(o.Item.Attributes, func(a *Attribute) bool {
+		return slices.Equal(a.Value.Path, o.Value.Path)
+	})
 }
 
 // Item is a kind of item: a singleton, or the elements of a slice or map.

@@ -399,7 +399,7 @@ func TestRefused(t *testing.T) {
 			I string `ddb:"pk={I}"`
 			A string `ddb:"sk=A"`
 		}](), []string{
-			`struct._: {At:month} does not name a field of struct: write {A}`,
+			`struct._: {At:month} does not name a field of struct: write {A:month}`,
 		}},
 		{"a table of a field that is no time", reflect.TypeFor[struct {
 			_ table  `ddb:"table=events_{I:month}"`

@@ -178,7 +178,8 @@ func cureOf(p tags.Part, all []*taggedField, list string) string {
 		fieldNames = append(fieldNames, m.Name)
 	}
 	if n := near.Of(p.Name, fieldNames); n != "" {
-		return "write {" + n + "}"
+		p.Name = n
+		return "write " + p.String()
 	}
 	return list + names(all)
 }

@@ -151,7 +151,8 @@ func KeyFieldsOf(m *model.Model, images []item.Image) []key.Value {
 				continue
 			}
 			v := m.Codec.New()
-			if _, av := stored(&images[i], it.Attributes[at]); av == nil || m.Codec.Record(it.Index).Decode(v, at, av) == nil {
+			_, av := stored(&images[i], it.Attributes[at])
+			if av == nil || m.Codec.Record(it.Index).Decode(v, at, av) == nil {
 				values[o], _ = m.Codec.KeyField(v, o)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/mapper"
 )
 
 type namedPointer *int
@@ -234,7 +235,12 @@ func TestQuotedTextsInStructs(t *testing.T) {
 	five := 5
 	s.save(s.New(a{
 		ID: "1", Sub: quoted{5}, List: []quoted{
-			{nil}, {1.5}, {&five}, {[]any{1, nil, true}}, {map[string]any{"k": []byte{1}}}, {attributevalue.Number("1E5")},
+			{nil},
+			{1.5},
+			{&five},
+			{[]any{1, nil, true}},
+			{map[string]any{"k": []byte{1}}},
+			{attributevalue.Number("1E5")},
 		}, Any: []any{1, map[string]any{"k": 2}},
 	}))
 	s.load("1")
@@ -247,7 +253,7 @@ func (*byPointer) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) 
 	return &types.AttributeValueMemberS{Value: "x"}, nil
 }
 
-// A part that cannot be written as it was read stays as it is stored, beside a change.
+// A part that cannot be written as it was read stays as it is stored if another part changes.
 func TestPartsThatCannotBeWrittenStay(t *testing.T) {
 	t.Parallel()
 	type box struct {
@@ -269,7 +275,8 @@ func TestPartsThatCannotBeWrittenStay(t *testing.T) {
 		"missing": {"X": number("1")},
 		"NULL":    {"X": number("1"), "Weight": null, "Count": null, "Tags": null, "Blobs": null},
 		"lists": {
-			"X": number("1"), "Weight": number("1"), "Tags": &types.AttributeValueMemberL{Value: []types.AttributeValue{x, x}},
+			"X": number("1"), "Weight": number("1"),
+			"Tags":  &types.AttributeValueMemberL{Value: []types.AttributeValue{x, x}},
 			"Blobs": &types.AttributeValueMemberL{Value: []types.AttributeValue{b, b}},
 		},
 	} {
@@ -281,7 +288,9 @@ func TestPartsThatCannotBeWrittenStay(t *testing.T) {
 			"Named": &types.AttributeValueMemberM{Value: attributes{"k": m}},
 		})
 		e := s.load("1")
-		e.Value.Box.X, e.Value.Boxes[0].X, e.Value.Named["k"] = 2, 2, func(b box) box { b.X = 2; return b }(e.Value.Named["k"])
+		named := e.Value.Named["k"]
+		named.X = 2
+		e.Value.Box.X, e.Value.Boxes[0].X, e.Value.Named["k"] = 2, 2, named
 		s.save(e)
 		stored["X"] = number("2")
 		got := s.get("P#1", "H")
@@ -294,4 +303,47 @@ func TestPartsThatCannotBeWrittenStay(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A value that was read and cannot be written stays as it is stored if others change, and in moves.
+func TestValuesThatCannotBeWrittenStay(t *testing.T) {
+	t.Parallel()
+	type mixed struct {
+		F   float32
+		Any any
+	}
+	type a struct {
+		ID   string `ddb:"pk=P#{ID}"`
+		Body string `ddb:"sk=A"`
+		// Pair has options with which attributevalue cannot encode empty elements.
+		Pair  [2]any `ddb:"sk=B" dynamodbav:",omitemptyelem,nullemptyelem"`
+		Mixed mixed  `ddb:"sk=C,nested"`
+		Next  int    `ddb:"sk=C"`
+		Rows  []struct {
+			N     int
+			Mixed mixed
+		} `ddb:"sk=R#{N:02}"`
+	}
+	s := open[a](t)
+	null := &types.AttributeValueMemberNULL{Value: true}
+	largest := &types.AttributeValueMemberM{Value: attributes{
+		"F": number("3.4028234663852886E+38"), "Any": number("1"),
+	}}
+	s.put("P#1", "A", attributes{"Body": &types.AttributeValueMemberS{Value: "x"}})
+	s.put("P#1", "B", attributes{"Pair": null})
+	s.put("P#1", "C", attributes{"Mixed": largest})
+	s.put("P#1", "R#01", attributes{"Mixed": largest})
+	e := s.load("1")
+	e.Value.Body, e.Value.Next = "y", 1
+	s.save(e)
+	s.want("P#1", "B", "Pair", null)
+	s.want("P#1", "C", "Mixed", largest)
+	e.Value.ID = "2"
+	s.save(e, mapper.Move()) // which leaves out items with zero values only
+	s.want("P#2", "C", "Mixed", largest)
+	s.want("P#2", "R#01", "Mixed", largest)
+	e.Value.Mixed.F = 1
+	s.save(e)
+	e.Value.Mixed.F = math.MaxFloat32
+	s.refuses(e)
 }
