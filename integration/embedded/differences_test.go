@@ -184,6 +184,14 @@ var wrong = []struct {
 		l.put(key("p", "1", "a", &types.AttributeValueMemberB{Value: []byte{}}))
 		return count(l.query(func(*dynamodb.QueryInput) {}))
 	}, "ValidationException", "1 items"},
+	{"store an empty list: its type", func(l *lab) string {
+		l.put(key("p", "1", "a", &types.AttributeValueMemberL{Value: []types.AttributeValue{}}))
+		out, err := l.GetItem(l.Context(), &dynamodb.GetItemInput{TableName: l.table, Key: key("p", "1")})
+		if err != nil {
+			return outcome(err)
+		}
+		return strings.TrimPrefix(fmt.Sprintf("%T", out.Item["a"]), "*types.AttributeValueMember")
+	}, "S", "L"},
 	{"query five items of 390 KB", func(l *lab) string {
 		for i := range 5 {
 			l.put(key("p", fmt.Sprint(i), "a", str(strings.Repeat("x", 390_000))))
