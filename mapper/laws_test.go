@@ -731,6 +731,10 @@ func touched(stored, old, now, written types.AttributeValue, path string) string
 			if slices.ContainsFunc(o.Value, func(v types.AttributeValue) bool { return attr.Same(v, n.Value[i]) }) {
 				continue // it can have been another element before
 			}
+			if slices.ContainsFunc(n.Value, func(v types.AttributeValue) bool { return attr.Same(v, o.Value[i]) }) &&
+				slices.ContainsFunc(w.Value, func(v types.AttributeValue) bool { return identical(v, e) }) {
+				continue // it is at another position now
+			}
 			if p := touched(e, o.Value[i], n.Value[i], w.Value[i], fmt.Sprintf("%s[%d]", path, i)); p != "" {
 				return p
 			}
