@@ -98,9 +98,6 @@ func (l *lawsOn) encoded(v any) (map[string]types.AttributeValue, error) {
 				if err == nil && av != nil && holds(a.Value.Type, schema.Interface) {
 					av, err = recode(record, l.blank(it), i, av)
 				}
-				if err != nil && it != l.Schema.Root && reflect.ValueOf(v).Elem().FieldByIndex(a.Value.Path).IsZero() {
-					continue // an item whose fields are zero is not written
-				}
 				if failed == nil {
 					failed = err
 				}
@@ -110,7 +107,11 @@ func (l *lawsOn) encoded(v any) (map[string]types.AttributeValue, error) {
 			}
 		}
 		if !it.Element() {
-			put("", v)
+			rec := v
+			if it != l.Schema.Root && !record.Present(v) {
+				rec = l.Codec.New() // it is not written: its -0 loads as 0
+			}
+			put("", rec)
 			continue
 		}
 		field := reflect.ValueOf(v).Elem().FieldByName("List")

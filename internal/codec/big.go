@@ -28,6 +28,9 @@ func bigForm(f *Form) *Form {
 		if _, ok := key.Canonical(text); !ok {
 			return nil, bigRefused(text)
 		}
+		if x, float := p.(*big.Float); float && x.Sign() != 0 {
+			text = x.Text('f', -1) // as attributevalue writes a float64, and DynamoDB returns it
+		}
 		return o.number(text), nil
 	}
 	f.decode = func(p any, av types.AttributeValue, o Options) error {
@@ -56,8 +59,8 @@ func bigRefused(text string) error {
 		redact.Of(text))
 }
 
-// BigText returns a *big.Int or *big.Float as the number that is stored: of a float the fewest digits
-// that tell it from others of its precision.
+// BigText returns the text of a *big.Int or *big.Float: of a float the fewest digits that tell it from others of its
+// precision, and an exponent where it is large or small.
 func BigText(p any) string {
 	switch v := p.(type) {
 	case *big.Int:

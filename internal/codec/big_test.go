@@ -64,8 +64,9 @@ func TestBig(t *testing.T) {
 		{bigFloat("0.1", 128), "0.1"},
 		{bigFloat("-0", 53), "0"},
 		{bigFloat("0.12345678901234567890123456789012345678", 128), "0.12345678901234567890123456789012345678"},
-		{bigFloat("9.9999999999999999999999999999999999999E+125", 128), "9.9999999999999999999999999999999999999e+125"},
-		{bigFloat("1E-130", 128), "1e-130"},
+		{bigFloat("9.9999999999999999999999999999999999999E+125", 128), strings.Repeat("9", 38) + strings.Repeat("0", 88)},
+		{bigFloat("1E-130", 128), "0." + strings.Repeat("0", 129) + "1"},
+		{bigFloat("9007199254740993", 64), "9007199254740993"},
 	} {
 		av, err := floats.Encode(c.in, 0)
 		if n, ok := av.(*types.AttributeValueMemberN); err != nil || !ok || n.Value != c.stored {
@@ -73,8 +74,7 @@ func TestBig(t *testing.T) {
 			continue
 		}
 		var back big.Float
-		if err := floats.Decode(&back, av, 0); err != nil || codec.BigText(&back) != c.stored ||
-			!floats.Same(&back, c.in, 0) {
+		if err := floats.Decode(&back, av, 0); err != nil || !floats.Same(&back, c.in, 0) {
 			t.Errorf("%s: %s %v", c.in, back.Text('g', -1), err)
 		}
 	}
