@@ -107,11 +107,13 @@ func (l *lawsOn) encoded(v any) (map[string]types.AttributeValue, error) {
 			}
 		}
 		if !it.Element() {
-			rec := v
-			if it != l.Schema.Root && !record.Present(v) {
-				rec = l.Codec.New() // it is not written: its -0 loads as 0
+			if it == l.Schema.Root || record.Present(v) {
+				put("", v)
+				continue
 			}
-			put("", rec)
+			before := failed
+			put("", l.Codec.New()) // it is not written: its -0 loads as 0
+			failed = before
 			continue
 		}
 		field := reflect.ValueOf(v).Elem().FieldByName("List")

@@ -22,7 +22,7 @@ func Check(v types.AttributeValue) error {
 	return check(v, 0, true)
 }
 
-// CheckShape is Check without the contents of strings, numbers and sets.
+// CheckShape is Check without the contents of strings, numbers and sets. A value that passes it has no nil pointers.
 func CheckShape(v types.AttributeValue) error { return check(v, 0, false) }
 
 func check(v types.AttributeValue, depth int, contents bool) error {

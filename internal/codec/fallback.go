@@ -125,7 +125,11 @@ func (h holder) encode(p any) (_ types.AttributeValue, err error) {
 	if err != nil {
 		return nil, unencodable(err, h.typ.Field(0).Type)
 	}
-	return m.(*types.AttributeValueMemberM).Value["F"], nil
+	av := m.(*types.AttributeValueMemberM).Value["F"]
+	if av == nil {
+		return nil, nil
+	}
+	return av, attr.CheckShape(av) // a method may have returned a nil pointer
 }
 
 func (h holder) decode(p any, av types.AttributeValue) (err error) {

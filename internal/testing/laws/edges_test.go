@@ -347,3 +347,55 @@ func TestValuesThatCannotBeWrittenStay(t *testing.T) {
 	e.Value.Mixed.F = math.MaxFloat32
 	s.refuses(e)
 }
+
+// hollow encodes its zero value as a nil pointer.
+type hollow int
+
+func (v hollow) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	if v == 0 {
+		return (*types.AttributeValueMemberS)(nil), nil
+	}
+	return &types.AttributeValueMemberS{Value: "full"}, nil
+}
+
+func (v *hollow) UnmarshalDynamoDBAttributeValue(types.AttributeValue) error {
+	*v = 1
+	return nil
+}
+
+// A value whose encoding is a nil pointer is refused, also if it was stored before or the pointer is in a list. An item
+// that has it alone is not written.
+func TestEncodingsThatAreNilPointers(t *testing.T) {
+	t.Parallel()
+	type a struct {
+		ID   string            `ddb:"pk=P#{ID}"`
+		Text string            `ddb:"sk=H"`
+		V    hollow            `ddb:"sk=B"`
+		List []hollow          `ddb:"sk=C"`
+		W    hollow            `ddb:"sk=D"`
+		O    string            `ddb:"sk=D"`
+		M    map[string]hollow `ddb:"sk=M#{key}"`
+	}
+	s := open[a](t)
+	e := s.New(a{ID: "1", Text: "t", W: 1})
+	s.save(e)
+	e = s.load("1")
+	e.Value.V, e.Value.List = 1, []hollow{1}
+	s.save(e)
+	e = s.load("1")
+	for _, change := range []func(v *a){
+		func(v *a) { v.W, v.O = 0, "o" },
+		func(v *a) { v.List = []hollow{0} },
+		func(v *a) { v.M = map[string]hollow{"a": 0} },
+	} {
+		e := s.load("1")
+		change(&e.Value)
+		s.refuses(e)
+	}
+	e.Value.V = 0 // nothing is left of its item
+	s.save(e)
+	if got := s.load("1").Value; got.V != 0 || got.W != 1 {
+		t.Errorf("%+v", got)
+	}
+	s.refuses(s.New(a{ID: "2", O: "o"}))
+}

@@ -120,6 +120,27 @@ func (o *Odd) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error {
 	return err
 }
 
+// Hollow encodes its zero value as a nil pointer.
+type Hollow int
+
+// MarshalDynamoDBAttributeValue returns the number, or a nil pointer.
+func (h Hollow) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	if h == 0 {
+		return (*types.AttributeValueMemberN)(nil), nil
+	}
+	return &types.AttributeValueMemberN{Value: fmt.Sprint(int(h))}, nil
+}
+
+// UnmarshalDynamoDBAttributeValue reads a number.
+func (h *Hollow) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error {
+	if n, ok := av.(*types.AttributeValueMemberN); ok {
+		i, err := strconv.Atoi(n.Value)
+		*h = Hollow(i)
+		return err
+	}
+	return nil
+}
+
 // Texted has methods for text, which attributevalue does not use for attributes: its fields are stored.
 type Texted struct{ A, B string }
 
@@ -183,6 +204,7 @@ var documented = []reflect.Type{
 	reflect.TypeFor[map[UUID]Address](), reflect.TypeFor[[2]int](), reflect.TypeFor[[2]any](),
 	reflect.TypeFor[[]time.Time](),
 	reflect.TypeFor[Read](), reflect.TypeFor[Wraps](), reflect.TypeFor[NamedPointer](), reflect.TypeFor[Odd](),
+	reflect.TypeFor[Hollow](),
 	reflect.TypeFor[[][2]int](),
 	reflect.TypeFor[**int](), reflect.TypeFor[[]*string](), reflect.TypeFor[map[string][]float64](),
 }
