@@ -201,3 +201,16 @@ func TestExpression(t *testing.T) {
 		t.Errorf("%d names, %d values", len(names), len(values))
 	}
 }
+
+// Of several faults in a map, each time the same is named.
+func TestCheckNamesTheSameFault(t *testing.T) {
+	v := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+		"a": &types.AttributeValueMemberNULL{}, "b": nil, "c": &types.AttributeValueMemberSS{},
+		"d": &types.AttributeValueMemberN{},
+	}}
+	for range 50 {
+		if err := Check(v); err == nil || !strings.Contains(err.Error(), "NULL") {
+			t.Fatal(err)
+		}
+	}
+}

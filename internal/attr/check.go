@@ -45,14 +45,21 @@ func check(v types.AttributeValue, depth int, contents bool) error {
 			}
 		}
 	case *types.AttributeValueMemberM:
+		var name string
+		var fault error // that of the first name, each time
 		for k, e := range v.Value {
-			if err := check(e, depth+1, contents); err != nil {
-				return err
+			if fault != nil && k > name {
+				continue
 			}
-			if err := checkString(k); err != nil {
-				return err
+			err := check(e, depth+1, contents)
+			if err == nil {
+				err = checkString(k)
+			}
+			if err != nil {
+				name, fault = k, err
 			}
 		}
+		return fault
 	default:
 		if contents {
 			return checkContents(v)

@@ -308,6 +308,10 @@ func (g *Gen) key(v reflect.Value, t *schema.Type, f key.Format) {
 		v.SetBytes(g.bytes(1))
 	case reflect.Array:
 		reflect.Copy(v, reflect.ValueOf(g.bytes(v.Len())))
+	case reflect.Struct: // of texts, with MarshalText
+		for i := range v.NumField() {
+			v.Field(i).SetString(g.text(1))
+		}
 	default:
 		panic("no key of type " + v.Type().String())
 	}
