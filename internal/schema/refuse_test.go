@@ -344,8 +344,10 @@ func TestRefused(t *testing.T) {
 			C string  `ddb:"sk=C" dynamodbav:"-"`
 			D string  `ddb:"sk=D" dynamodbav:",omitempty,nullempty"`
 			E string  `ddb:"-" dynamodbav:"-"`
+			F []any   `ddb:"sk=F" dynamodbav:",omitemptyelem,nullemptyelem"`
 		}](), []string{
 			`struct.D: dynamodbav omitempty and nullempty exclude each other: keep one of them`,
+			`struct.F: dynamodbav omitemptyelem and nullemptyelem exclude each other: keep one of them`,
 			`struct.A: dynamodbav's options have no effect on a struct whose fields are spread over its item: ` +
 				`remove them, or add ddb option nested to store the struct as one map`,
 			`struct.B: dynamodbav's options have no effect on a struct whose fields are spread over its item: ` +

@@ -47,8 +47,11 @@ func (p *parser) av(kv pair) {
 		}
 		a.Options = append(a.Options, o)
 	}
-	if a.Has("omitempty") && a.Has("nullempty") {
-		p.fault(a.Pos, a.End, "keep one of them", "dynamodbav omitempty and nullempty exclude each other")
+	for _, elem := range []string{"", "elem"} {
+		omit, null := "omitempty"+elem, "nullempty"+elem
+		if a.Has(omit) && a.Has(null) {
+			p.fault(a.Pos, a.End, "keep one of them", "dynamodbav %s and %s exclude each other", omit, null)
+		}
 	}
 	p.tag.AV = a
 }

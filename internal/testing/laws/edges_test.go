@@ -315,10 +315,10 @@ func TestValuesThatCannotBeWrittenStay(t *testing.T) {
 	type a struct {
 		ID   string `ddb:"pk=P#{ID}"`
 		Body string `ddb:"sk=A"`
-		// Pair has options with which attributevalue cannot encode empty elements.
-		Pair  [2]any `ddb:"sk=B" dynamodbav:",omitemptyelem,nullemptyelem"`
-		Mixed mixed  `ddb:"sk=C,nested"`
-		Next  int    `ddb:"sk=C"`
+		// Pair cannot encode zero values.
+		Pair  [2]hollow `ddb:"sk=B"`
+		Mixed mixed     `ddb:"sk=C,nested"`
+		Next  int       `ddb:"sk=C"`
 		Rows  []struct {
 			N     int
 			Mixed mixed
