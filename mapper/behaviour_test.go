@@ -180,7 +180,7 @@ func TestBadSelections(t *testing.T) {
 	for want, sel := range map[string]query.Selection[user]{
 		"mapper_test.user: Key got 2 values, but takes 1: ID":                          users.Key("1", "2"),
 		"mapper_test.user: Key got 0 values, but takes 1: ID":                          users.Key(),
-		"mapper_test.user: the key field ID takes a string: not a int":                 users.Key(1),
+		"mapper_test.user: the key field ID takes a string: the value is of type int":                 users.Key(1),
 		"mapper_test.user: the key field ID takes a string: the value is nil":          users.Key(nil),
 		`mapper_test.user: {ID} in "USER#{ID}": an empty string in a key: set a value`: users.Key(""),
 		`mapper_test.user: the prefix "U#Add" ends within a segment`:                   k.Prefix("U#Add"),
@@ -188,7 +188,7 @@ func TestBadSelections(t *testing.T) {
 			"M#WishList#Public#2021-1",
 		),
 		`mapper_test.user: no table "cards": the model's tables are users`:                k.Table("cards"),
-		"mapper_test.user: the sort key of the table \"users\" is of type S, not a int 7": k.Item(7),
+		"mapper_test.user: the sort key of the table \"users\" is of type S, and the value 7 is of type int": k.Item(7),
 		"the selections are of different entities: load them one by one": query.Join(k,
 			users.Key("2")),
 		"query.Join of no selections: pass at least one":                               query.Join[user](),

@@ -435,7 +435,7 @@ func TestQueries(t *testing.T) {
 	wantError(t, nil, err, "mapper_test.user: the selection also contains U#Information, which is not a "+
 		"mapper_test.wish: narrow it with Prefix")
 	_, err = query.Of[int](k.Prefix("M#")).Collect(ctx, users)
-	wantError(t, nil, err, "which is not a int: narrow it with Prefix")
+	wantError(t, nil, err, "which is of another type than int: narrow it with Prefix")
 	_, err = query.Of[wish](k.Prefix("X#")).Collect(ctx, users)
 	wantError(t, nil, err, `mapper_test.user: no item's sort key begins with "X#": the templates are U#Information, `+
 		`U#Address#Home, U#Address#Delivery, M#WishList#Public#{AddedAt}, M#WishList#Private#{AddedAt}, M#Card#{key}`)

@@ -427,7 +427,7 @@ func TestKeyFieldValue(t *testing.T) {
 		{int8(5), "5"},
 		{5, "5"},
 		{300, "the number does not fit"},
-		{"5", "not a string"},
+		{"5", "the value is of type string"},
 		{nil, "the value is nil"},
 	} {
 		v, err := codec.KeyFieldValue(e, 0, c.arg)

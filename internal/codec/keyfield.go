@@ -80,7 +80,7 @@ func (f argument) convert(arg any) (any, error) {
 			return nil, redact.Errorf("the number%v does not fit", redact.Of(v.Uint()))
 		}
 	case v.Kind() != typ.Kind() || !v.CanConvert(typ):
-		return nil, redact.Errorf("not a %s%v", v.Type(), redact.Of(arg))
+		return nil, redact.Errorf("the value is of type %s%v", v.Type(), redact.Of(arg))
 	}
 	field.Set(v.Convert(typ))
 	return to.Interface(), nil

@@ -144,7 +144,7 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, bounds se
 		}
 		at, ok := (*b.arg).(time.Time)
 		if !ok {
-			return nil, m.Errorf("the placeholder %s of the index %s takes a time.Time, not a %T%v",
+			return nil, m.Errorf("the placeholder %s of the index %s takes a time.Time: the value is of type %T%v",
 				k.Sources[source].Text, e.Index.Name, *b.arg, redact.Of(*b.arg))
 		}
 		*b.to = selection.At(at)

@@ -158,7 +158,7 @@ func TestSelect(t *testing.T) {
 		{"too few", shops, nil, false, "Key got 0 values, but takes 1: ID"},
 		{"too few of a flat model", topics, nil, false, "Key got 0 values, but takes 2: Board, Name"},
 		{"too many", shops, []any{"1", "2"}, false, "Key got 2 values, but takes 1: ID"},
-		{"of a wrong type", shops, []any{7}, false, "the key field ID takes a string: not a int"},
+		{"of a wrong type", shops, []any{7}, false, "the key field ID takes a string: the value is of type int"},
 		{"nothing", shops, []any{""}, false, "an empty string in a key"},
 	} {
 		s := c.m.Select(c.args)

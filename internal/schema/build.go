@@ -373,7 +373,7 @@ func (b *builder) fixedItem(m *taggedField, o *tags.Option) {
 	if it == nil {
 		it = &Item{Table: t, Decl: m.Field, Name: m.Name}
 		if o != nil {
-			it.Key = b.itemKey(it, m, *o, scope{})
+			it.Key = b.itemKey(it, m, *o, scope{field: m})
 			it.Name = text
 		}
 		b.e.Items = append(b.e.Items, it)

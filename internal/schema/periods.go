@@ -67,7 +67,7 @@ func (b *builder) tableName(m *taggedField, o tags.Option, t *Table) {
 			[]rune(text[i:])[0])
 	}
 	if n < 3 || n > 255 {
-		b.fault(at, "DynamoDB takes 3 to 255 characters", "the table name %q has %d characters", o.Value, n)
+		b.fault(at, "DynamoDB takes 3 to 255 characters", "the length of the table name %q is %d", o.Value, n)
 	}
 }
 

@@ -109,7 +109,11 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 			Value: Value{Name: "shard", Type: &Type{Kind: String, Name: "string"}},
 		}, true
 	case p.Name == "key" || p.Name == ".":
-		b.fault(at, "name a field of the model", "%s is only for the elements of slices and maps", p)
+		cure := "name a field of the model"
+		if sc.field != nil && sc.field.Type.holdsElements() {
+			cure = "use a slice or map of values or pointers"
+		}
+		b.fault(at, cure, "%s is only for the elements of slices and maps", p)
 		return Source{}, false
 	case p.KeyField && !sc.elem:
 		b.fault(at, "write {"+p.Name+"}", "%s is only for the elements of slices and maps", p)
@@ -119,6 +123,11 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 		return b.indexSource(at, p, sc.index)
 	}
 	m := find(b.fields, p.Name)
+	if m == nil && sc.field != nil && sc.field.Type.holdsElements() {
+		b.fault(at, "use a slice or map of values or pointers", "%s names no field of the model, and the elements of %s are "+
+			"not items", p, sc.field.Type.Name)
+		return Source{}, false
+	}
 	if m == nil {
 		b.fault(at, cureOf(p, b.fields, "the fields are "), "%s does not name a field of %s", p, b.e.Type.Name)
 		return Source{}, false

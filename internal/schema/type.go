@@ -111,6 +111,12 @@ func (t *Type) deref() *Type {
 	return t
 }
 
+// holdsElements reports whether a field of the type holds several values in a form whose elements are no items.
+func (t *Type) holdsElements() bool {
+	kind := t.deref().Kind
+	return kind == Slice || kind == Map || kind == Array
+}
+
 // Big makes a type that the front ends know as big.Int or big.Float what it is: no struct, and
 // no text.
 func (t *Type) Big() bool {

@@ -337,7 +337,7 @@ func (x *Search) onlyElements() error {
 			continue
 		}
 		if !x.isOf(it) {
-			return x.Model.Errorf("the selection also contains %s, which is not a %s: narrow it with Prefix", it.Name,
+			return x.Model.Errorf("the selection also contains %s, which is of another type than %s: narrow it with Prefix", it.Name,
 				x.r.Elem)
 		}
 		some = true

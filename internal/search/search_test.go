@@ -121,12 +121,12 @@ func TestCheck(t *testing.T) {
 		{
 			"all of an entity", shops,
 			search.Request{Selection: ranged(shops, "1", all), Elem: lineType},
-			", which is not a fakedynamo.Line: narrow it with Prefix",
+			", which is of another type than fakedynamo.Line: narrow it with Prefix",
 		},
 		{"elements of another type", shops, search.Request{
 			Selection: ranged(shops, "1", prefix("NOTE#")),
 			Elem:      lineType,
-		}, "the selection also contains Notes, which is not a fakedynamo.Line: narrow it with Prefix"},
+		}, "the selection also contains Notes, which is of another type than fakedynamo.Line: narrow it with Prefix"},
 		{"nothing that the model knows", shops, search.Request{
 			Selection: ranged(shops, "1", prefix("X#")),
 			Elem:      lineType,
