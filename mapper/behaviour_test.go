@@ -180,14 +180,14 @@ func TestBadSelections(t *testing.T) {
 	for want, sel := range map[string]query.Selection[user]{
 		"mapper_test.user: Key got 2 values, but takes 1: ID":                          users.Key("1", "2"),
 		"mapper_test.user: Key got 0 values, but takes 1: ID":                          users.Key(),
-		"mapper_test.user: the key field ID takes a string: the value is of type int":                 users.Key(1),
+		"mapper_test.user: the key field ID takes a string: the value is of type int":  users.Key(1),
 		"mapper_test.user: the key field ID takes a string: the value is nil":          users.Key(nil),
 		`mapper_test.user: {ID} in "USER#{ID}": an empty string in a key: set a value`: users.Key(""),
 		`mapper_test.user: the prefix "U#Add" ends within a segment`:                   k.Prefix("U#Add"),
 		`mapper_test.user: the prefix "M#WishList#Public#2021-1" ends within a segment`: k.Prefix(
 			"M#WishList#Public#2021-1",
 		),
-		`mapper_test.user: no table "cards": the model's tables are users`:                k.Table("cards"),
+		`mapper_test.user: no table "cards": the model's tables are users`:                                   k.Table("cards"),
 		"mapper_test.user: the sort key of the table \"users\" is of type S, and the value 7 is of type int": k.Item(7),
 		"the selections are of different entities: load them one by one": query.Join(k,
 			users.Key("2")),

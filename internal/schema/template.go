@@ -124,8 +124,8 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 	}
 	m := find(b.fields, p.Name)
 	if m == nil && sc.field != nil && sc.field.Type.holdsElements() {
-		b.fault(at, "use a slice or map of values or pointers", "%s names no field of the model, and the elements of %s are "+
-			"not items", p, sc.field.Type.Name)
+		b.fault(at, "use a slice or map of values or pointers", "%s names no field of the model, and the elements "+
+			"of %s are not items", p, sc.field.Type.Name)
 		return Source{}, false
 	}
 	if m == nil {
