@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -475,6 +476,9 @@ func (l *lawsOn) insertForeign() (v any, ok bool) {
 	return v, true
 }
 
+// attributeNamed finds the attributes that an error names.
+var attributeNamed = regexp.MustCompile(`attribute "([^"]+)"`)
+
 // keeps is law (b): a change leaves what it does not touch byte for byte as it is.
 func (l *lawsOn) keeps() {
 	l.Helper()
@@ -508,6 +512,7 @@ func (l *lawsOn) keeps() {
 		alter(l.r, root.FieldByIndex(a.Value.Path))
 		changed = append(changed, a.Name)
 	}
+	all := slices.Clone(changed)
 	moved := l.r.IntN(4) == 0
 	options := []WriteOption{}
 	if moved {
@@ -528,6 +533,11 @@ func (l *lawsOn) keeps() {
 	first, err := l.again(s, v, options...)
 	if err != nil {
 		l.refused("change", err)
+		for _, named := range attributeNamed.FindAllStringSubmatch(err.Error(), -1) {
+			if name := named[1]; name != "Body" && !slices.Contains(all, name) {
+				l.Errorf("%v: a change of %v is refused because of %s, which did not change: %v", l.typ, all, name, err)
+			}
+		}
 		return
 	}
 	l.counts["changed"]++

@@ -61,8 +61,8 @@ func (env *Env) confirm(ctx context.Context, sel selection.Selection, incarnatio
 // takeBack deletes items that were added to an entity that is not live, or under keys that it does not have. root is
 // its root item, nil for none. An item that another writer has changed since stays if it may be seen: if the root item
 // may become live again, because its time to live can be extended or a migration is under way, or if it is live. Any
-// other item with an incarnation is invisible, so that a delete without an answer does no harm. known is false if an
-// item without an incarnation may still exist, or one that stays.
+// other item with an incarnation is invisible, so that a delete without an answer does no harm. resolved is false if
+// an item without an incarnation may still exist, or one that stays.
 func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.Request, t *Tally) (resolved bool) {
 	seen := func(r *write.Request) bool {
 		return attr.Same(root.Header.Incarnation, r.Reserved.Header(r.Added()).Incarnation)
