@@ -84,7 +84,7 @@ func (s *Snapshot) Decode(v any, images []item.Image) error {
 		return err
 	}
 	s.remember(v)
-	s.keepInexact(images, all, v)
+	s.keepStored(images, all, v)
 	return nil
 }
 
@@ -354,32 +354,24 @@ func (s *Snapshot) remember(v any) {
 		} else {
 			c.Record(i).Clone(s.Old, v)
 		}
-		if !it.Opaque {
-			continue
-		}
-		for _, r := range s.Items[i] {
-			rec := v
-			if it.Element() {
-				rec = c.Elements(i).At(v, r.Pos)
-			}
-			s.keepOpaque(it, r, rec)
-		}
 	}
 }
 
 // keepOpaque keeps the encodings of the record's opaque attributes. Later values are compared with
-// these, and not with the stored form.
-func (s *Snapshot) keepOpaque(it *schema.Item, r *Stored, rec any) {
-	for i, a := range it.Attributes {
+// these, and not with the stored form, unless a value has no encoding.
+func (s *Snapshot) keepOpaque(f *item.Image, r *Stored, rec any) {
+	for i, a := range f.Kind.Attributes {
 		if a.Large.External() && s.Model.Schema.Hooks && !a.Value.Type.Lazy {
-			r.see(s.Model, it, rec, i)
+			r.see(s.Model, f.Kind, rec, i)
 		}
 		if !a.Opaque || a.Large.External() {
 			continue
 		}
-		if v, err := s.Model.Codec.Record(it.Index).Encode(rec, i); err == nil {
-			r.setOpaque(i, v)
+		v, err := s.Model.Codec.Record(f.Kind.Index).Encode(rec, i)
+		if err != nil {
+			v = storedValue(f, a)
 		}
+		r.setOpaque(i, v)
 	}
 }
 

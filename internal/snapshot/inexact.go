@@ -18,20 +18,24 @@ import (
 // by their size, or not at all.
 const MaxCompared = 4096
 
-// keepInexact keeps the stored values that differ from the encodings of the values of v.
-func (s *Snapshot) keepInexact(images []item.Image, all []Stored, v any) {
+// keepStored keeps the encodings of opaque attributes, and the stored values that differ from the encodings of the
+// values of v.
+func (s *Snapshot) keepStored(images []item.Image, all []Stored, v any) {
 	m := s.Model
 	for n := range images {
 		f, r := &images[n], &all[n]
-		if !m.Reserved.Versions() {
-			continue // the whole item is kept
-		}
 		rec := v
 		if f.Kind.Element() {
 			if r.Pos.Index < 0 {
 				continue // it is no element of the value
 			}
 			rec = m.Codec.Elements(f.Kind.Index).At(v, r.Pos)
+		}
+		if f.Kind.Opaque {
+			s.keepOpaque(f, r, rec)
+		}
+		if !m.Reserved.Versions() {
+			continue // the whole item is kept
 		}
 		for i, a := range f.Kind.Attributes {
 			switch {

@@ -2,8 +2,10 @@ package laws
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -398,4 +400,92 @@ func TestEncodingsThatAreNilPointers(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	s.refuses(s.New(a{ID: "2", O: "o"}))
+}
+
+// once can read 1, and cannot write it.
+type once int
+
+func (v once) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	if v == 1 {
+		return nil, errors.New("it cannot be written")
+	}
+	return number(strconv.Itoa(int(v))), nil
+}
+
+func (v *once) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error {
+	*v = 0
+	if n, ok := av.(*types.AttributeValueMemberN); ok {
+		i, err := strconv.Atoi(n.Value)
+		*v = once(i)
+		return err
+	}
+	return nil
+}
+
+type oncePart struct {
+	N int
+	V once            `dynamodbav:",omitempty"`
+	M map[string]once `dynamodbav:",omitempty"`
+	P *once           `dynamodbav:",omitempty"`
+	T string
+}
+
+// onceModel has parts in a fixed item and in elements.
+type onceModel struct {
+	ID    string     `ddb:"pk=P#{ID}"`
+	Body  string     `ddb:"sk=A"`
+	Root  once       `ddb:"sk=A" dynamodbav:",omitempty"`
+	Fixed oncePart   `ddb:"sk=B"`
+	Rows  []oncePart `ddb:"sk=R#{N:02}"`
+}
+
+// versionless is onceModel without versions.
+type versionless struct {
+	_     struct{}   `ddb:"noversion"`
+	ID    string     `ddb:"pk=P#{ID}"`
+	Body  string     `ddb:"sk=A"`
+	Root  once       `ddb:"sk=A" dynamodbav:",omitempty"`
+	Fixed oncePart   `ddb:"sk=B"`
+	Rows  []oncePart `ddb:"sk=R#{N:02}"`
+}
+
+// A value that can be read and not written can be replaced and removed.
+func TestValuesThatCannotBeWrittenCanBeReplaced(t *testing.T) {
+	t.Parallel()
+	testReplaced[onceModel](t)
+	testReplaced[versionless](t)
+}
+
+func testReplaced[M any](t *testing.T) {
+	t.Helper()
+	for _, to := range []once{0, 2} {
+		for _, options := range [][]mapper.WriteOption{nil, {mapper.Move()}} {
+			s := open[M](t)
+			one := number("1")
+			s.put("P#1", "A", attributes{"Body": text("x"), "Root": one})
+			part := attributes{"V": one, "M": object(attributes{"a": one}), "P": one, "T": text("t")}
+			s.put("P#1", "B", part)
+			s.put("P#1", "R#01", part)
+			e := s.load("1")
+			v := reflect.ValueOf(&e.Value).Elem()
+			set := func(p *oncePart) {
+				p.V, p.M, p.P = to, nil, nil
+				if to > 0 {
+					p.M, p.P = map[string]once{"b": to}, &to
+				}
+			}
+			v.FieldByName("Root").SetInt(int64(to))
+			set(v.FieldByName("Fixed").Addr().Interface().(*oncePart))
+			set(v.FieldByName("Rows").Index(0).Addr().Interface().(*oncePart))
+			id := "1"
+			if options != nil {
+				id = "2"
+				v.FieldByName("ID").SetString(id)
+			}
+			s.save(e, options...)
+			if got := s.load(id).Value; !reflect.DeepEqual(got, e.Value) {
+				t.Errorf("%T, %d, move %t: %+v, want %+v", got, to, options != nil, got, e.Value)
+			}
+		}
+	}
 }
