@@ -114,7 +114,7 @@ func (d *differ) differs(it *schema.Item, r *snapshot.Stored) bool {
 			switch {
 			case err != nil && !isAsRead(d.m, it, r, d.v, i):
 				return true
-			case err == nil && !attr.Same(now, d.was(it, r, old, i)) && !keepsOpaque(d.m, it, r, i, now):
+			case err == nil && !attr.Same(now, d.was(it, r, old, i)):
 				return true
 			}
 		}
@@ -125,16 +125,6 @@ func (d *differ) differs(it *schema.Item, r *snapshot.Stored) bool {
 // storedOpaque returns the stored value of an opaque attribute, nil for none.
 func storedOpaque(it *schema.Item, r *snapshot.Stored, i int) types.AttributeValue {
 	return r.Value(it, i, func() types.AttributeValue { return nil })
-}
-
-// keepsOpaque reports whether a stored opaque attribute is one of the forms of a value, whose encoding is now.
-func keepsOpaque(m *model.Model, it *schema.Item, r *snapshot.Stored, i int, now types.AttributeValue) bool {
-	if a := it.Attributes[i]; r == nil || !a.Opaque || a.Large != nil {
-		return false
-	}
-	stored := storedOpaque(it, r, i)
-	v, err := m.Codec.Record(it.Index).Graft(i, stored, now)
-	return stored != nil && err == nil && attr.Same(v, stored)
 }
 
 // isAsRead reports whether an opaque attribute has the value that a stored item has. It is for values that can be read,

@@ -146,8 +146,7 @@ func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, r
 			faults = append(faults, err)
 			continue
 		}
-		same := (r == nil || !a.Distinct) && attr.Same(d.was(it, r, old, i), now) ||
-			now == nil && keepsOpaque(d.m, it, r, i, nil)
+		same := (r == nil || !a.Distinct) && attr.Same(d.was(it, r, old, i), now)
 		if !same && now != nil && r != nil {
 			if now, err = graft(d.m, it, r, i, now); err != nil {
 				faults = append(faults, err)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -487,5 +488,27 @@ func testReplaced[M any](t *testing.T) {
 				t.Errorf("%T, %d, move %t: %+v, want %+v", got, to, options != nil, got, e.Value)
 			}
 		}
+	}
+}
+
+// A stored form of an omitted value stays in each change of its item, also after it was put and moved.
+func TestFormsOfOmittedValuesStay(t *testing.T) {
+	t.Parallel()
+	s := open[onceModel](t)
+	null := &types.AttributeValueMemberNULL{Value: true}
+	s.put("P#1", "A", attributes{"Body": text("x"), "Root": null})
+	s.put("P#1", "B", attributes{"V": null, "M": object(nil), "P": null, "T": text("t")})
+	e := s.load("1")
+	for i, body := range []string{strings.Repeat("x", 404_000), "y", strings.Repeat("y", 404_000), "z"} {
+		e.Value.Body, e.Value.Fixed.T = body, body
+		s.save(e)
+		if i == 2 {
+			e.Value.ID = "2"
+			s.save(e, mapper.Move())
+		}
+		s.want("P#"+e.Value.ID, "A", "Root", null)
+		s.want("P#"+e.Value.ID, "B", "V", null)
+		s.want("P#"+e.Value.ID, "B", "P", null)
+		s.want("P#"+e.Value.ID, "B", "M", object(nil))
 	}
 }
