@@ -432,8 +432,8 @@ func TestQueries(t *testing.T) {
 		t.Errorf("an abandoned query went on: %v", &receipt)
 	}
 	_, err := query.Of[wish](k).Collect(ctx, users)
-	wantError(t, nil, err, "mapper_test.user: the selection also contains U#Information, which is not a "+
-		"mapper_test.wish: narrow it with Prefix")
+	wantError(t, nil, err, "mapper_test.user: the selection also contains U#Information, which is of "+
+		"another type than mapper_test.wish: narrow it with Prefix")
 	_, err = query.Of[int](k.Prefix("M#")).Collect(ctx, users)
 	wantError(t, nil, err, "which is of another type than int: narrow it with Prefix")
 	_, err = query.Of[wish](k.Prefix("X#")).Collect(ctx, users)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -16,11 +15,11 @@ import (
 // the elements that it knows, and the entity keeps its incarnation. Nobody would see an element that is added under the
 // old value.
 
-// checkNamed requires the fields that keys of added items name of a root item without a version that is written with
-// them.
+// checkNamed requires the fields that keys of added items name of a root item that is written with them: a program
+// without the library changes no version.
 func (d *differ) checkNamed() {
 	for _, ch := range d.Changes {
-		if ch.Root && ch.Stored != nil && ch.Header.Version == nil {
+		if ch.Root && ch.Stored != nil {
 			ch.requireNamed(d.s, d.added()...)
 		}
 	}
@@ -68,6 +67,7 @@ func (ch *Change) requireNamed(s *snapshot.Snapshot, kinds ...*schema.Item) {
 		values = append(values, a)
 	}
 	if len(values) > 0 {
-		ch.Expect.Terms = append(ch.Expect.Terms, attr.Condition(write.Values(values)))
+		ch.Named = write.Values(values)
+		ch.Expect.Terms = append(ch.Expect.Terms, ch.Named)
 	}
 }

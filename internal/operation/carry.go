@@ -45,7 +45,10 @@ func (p *save) carry(ctx context.Context, t *Tally) error {
 			}
 			return item.MovedFrom(live, own)
 		}
-		left := func(found []item.Image, i int) bool { return d.LeftBehind(p.env.Model, keyFields, found, i) }
+		left := func(found []item.Image, i int) bool {
+			cameBack := here && d.RootMoves && found[i].Header.Incarnation == nil // the entity shows it again
+			return !cameBack && d.LeftBehind(p.env.Model, keyFields, found, i)
+		}
 		if err := p.carryFrom(ctx, &oldKey{at, keyFields, left, ours}, t); err != nil {
 			return err
 		}

@@ -61,8 +61,8 @@ func (env *Env) confirm(ctx context.Context, sel selection.Selection, incarnatio
 // takeBack deletes items that were added to an entity that is not live, or under keys that it does not have. root is
 // its root item, nil for none. An item that another writer has changed since stays if it may be seen: if the root item
 // may become live again, because its time to live can be extended or a migration is under way, or if it is live. Any
-// other item with an incarnation is invisible, so that a delete without an answer does no harm. resolved is false if
-// an item without an incarnation may still exist, or one that stays.
+// other item with an incarnation is invisible, so that a failed delete does no harm. resolved is false if an item
+// without an incarnation may still exist, or one that may be seen.
 func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.Request, t *Tally) (resolved bool) {
 	seen := func(r *write.Request) bool {
 		return attr.Same(root.Header.Incarnation, r.Reserved.Header(r.Added()).Incarnation)
@@ -73,9 +73,9 @@ func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.R
 		made := r.Added()
 		o := env.Sender.One(ctx, r.Undo(exact, env.Model.Entries(r.Item, r.Table.Name, made, nil)), &t.Tally)
 		deleted := len(o.Stored) > 0 && o.Stored[0] != nil && len(o.Stored[0]) == 0 // another writer has deleted it
-		// or changed it, and it is seen once the root item is live again
-		stays := exact && o.Refused() && !deleted
-		resolved = resolved && !stays && (!o.Lost() || r.Reserved.Header(made).Incarnation != nil)
+		gone := o.OK() || o.Refused() && (!exact || deleted)
+		invisible := !exact && r.Reserved.Header(made).Incarnation != nil
+		resolved = resolved && (gone || invisible)
 	}
 	return resolved
 }
@@ -133,10 +133,11 @@ func (p *save) refusing(o *write.Outcome, live types.AttributeValue) *item.Image
 }
 
 // moved reports whether another writer may have moved an entity, so that an item which is missing was not deleted. It
-// reads the root item, unless that is the one which is missing, or the program reads none.
-func (env *Env) moved(ctx context.Context, sel selection.Selection, missing *write.Request, blind bool, t *Tally) (
-	bool, error,
-) {
+// reads the root item, unless that is the one which is missing, or the program reads none. loaded is the root item as
+// the snapshot has it, nil for none: the elements may have moved away and back since.
+func (env *Env) moved(ctx context.Context, sel selection.Selection, missing *write.Request, loaded *snapshot.Stored,
+	blind bool, t *Tally,
+) (bool, error) {
 	if missing.Root || blind || env.Model.CanReshard(sel.Identity) {
 		return env.Model.CanReshard(sel.Identity), nil
 	}
@@ -145,8 +146,33 @@ func (env *Env) moved(ctx context.Context, sel selection.Selection, missing *wri
 		return true, err
 	}
 	own := missing.Header.Incarnation
-	return own != nil && !attr.Same(root.Header.Incarnation, own) ||
-		env.allAgree(root, []*write.Request{missing}) != nil, nil
+	if own != nil && !attr.Same(root.Header.Incarnation, own) {
+		return true, nil
+	}
+	fields, named := env.Model.Schema, false
+	for o := fields.Identities(); o < len(fields.KeyFields); o++ {
+		if missing.Item == nil || !missing.Item.Names(o) {
+			continue
+		}
+		if it := fields.KeyFields[o].Item; it != nil && it != env.Model.Root() {
+			return true, nil // the root item does not show it
+		}
+		named = true
+	}
+	unchanged := loaded != nil && loaded.Header.Version != nil && attr.Same(loaded.Header.Version, root.Header.Version)
+	switch {
+	case !named || unchanged:
+		return false, nil
+	case env.allAgree(root, []*write.Request{missing}) != nil:
+		return true, nil
+	}
+	// The item was missing while the root item was as it is, if it is so before and after.
+	stored, err := env.Sender.Stored(ctx, missing, &t.Tally)
+	if err != nil || len(stored) > 0 {
+		return true, err
+	}
+	again, err := env.readRoot(ctx, sel, t)
+	return again == nil || !attr.SameItem(root.Attributes(), again.Attributes()), err
 }
 
 // notLive returns the error of a write to an entity that is not live. cure says what to do if another

@@ -122,14 +122,20 @@ func (e *Entity) adoptAt(at item.Place, stored item.Attributes) *change.Unresolv
 
 // resolve finds out whether the unresolved writes were applied, the latest first. A write that was not applied stays
 // unresolved until no copy of it can arrive any more.
-func (e *Entity) resolve(ctx context.Context, sender *write.Sender, t *Tally) error {
+func (e *Entity) resolve(ctx context.Context, env *Env, t *Tally) error {
 	for _, d := range slices.Backward(slices.Clone(e.unresolved)) {
 		if !slices.Contains(e.unresolved, d) {
 			continue // resolved together with a later one
 		}
 		applied, err := d.Applied(func(r *write.Request) (item.Attributes, error) {
-			return sender.Stored(ctx, r, &t.Tally)
+			return env.Sender.Stored(ctx, r, &t.Tally)
 		})
+		if applied && !d.Shown {
+			var moved bool
+			if moved, err = e.movedBefore(ctx, env, d, t); moved {
+				err = cmp.Or(err, errMoved)
+			}
+		}
 		switch {
 		case err != nil:
 			return &Unknown{Label: e.Model.Label(), Items: change.UnresolvedWrites{d}.Places(), Err: err}
@@ -140,6 +146,21 @@ func (e *Entity) resolve(ctx context.Context, sender *write.Sender, t *Tally) er
 		}
 	}
 	return nil
+}
+
+// movedBefore reports whether another writer may have moved the entity, so that the missing items of a write do not
+// show that it has deleted them.
+func (e *Entity) movedBefore(ctx context.Context, env *Env, d *change.UnresolvedWrite, t *Tally) (bool, error) {
+	var missing *write.Request
+	for _, ch := range d.Changes {
+		if ch.Kind == write.Delete && (missing == nil || ch.Root) {
+			missing = &ch.Request
+		}
+	}
+	if missing == nil {
+		return false, nil
+	}
+	return env.moved(ctx, e.Selection, missing, e.Root(), env.Blind, t)
 }
 
 // takeOver records a root item that another writer's staged write left pending, so that the next plan

@@ -287,15 +287,17 @@ func (x *Operation) plan() (*write.Plan, error) {
 // withoutCovered returns the requests without those checks of root items that another request makes unnecessary.
 func (x *Operation) withoutCovered(all []*write.Request) []*write.Request {
 	x.covered = nil
-	covers := func(check *write.Request) bool {
-		return slices.ContainsFunc(all, func(r *write.Request) bool { return r.Covers(check) && !x.covered[r] })
-	}
-	for _, r := range all {
-		if covers(r) {
-			if x.covered == nil {
-				x.covered = map[*write.Request]bool{}
-			}
-			x.covered[r] = true
+	for _, check := range all {
+		i := slices.IndexFunc(all, func(r *write.Request) bool { return r.Covers(check) && !x.covered[r] })
+		if i < 0 {
+			continue
+		}
+		if x.covered == nil {
+			x.covered = map[*write.Request]bool{}
+		}
+		x.covered[check] = true
+		if r := all[i]; check.Named != nil && !r.New {
+			r.Expect.Terms = append(slices.Clip(r.Expect.Terms), check.Named)
 		}
 	}
 	if x.covered == nil {
@@ -357,6 +359,9 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 	for i := range plan.Steps {
 		x.outcome = x.sender.Send(ctx, &plan.Steps[i], &t.Tally)
 		if repeat, err := x.conclude(ctx, t); repeat || err != nil {
+			if !repeat {
+				x.confirmDone(ctx, t)
+			}
 			return repeat, err
 		}
 		if several {
@@ -372,12 +377,29 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 			return repeat, err
 		}
 	}
+	var errs Errors
 	for _, p := range x.parts {
 		if err := p.finish(ctx, t); err != nil {
-			return false, err
+			errs = append(errs, err)
 		}
 	}
-	return false, nil
+	return false, errs.orNil()
+}
+
+// confirmDone confirms the items that an operation has added before a step failed. Those that the entity does not have
+// are taken back, and are not done.
+func (x *Operation) confirmDone(ctx context.Context, t *Tally) {
+	p := x.parts[0].base()
+	if x.atomic || p.entity == nil || len(x.done) == 0 {
+		return
+	}
+	added := places(p.entity.unconfirmed.added)
+	err := p.entity.confirm(ctx, p.env, p.entity.Selection, t)
+	if unknown := new(*Unknown); err == nil || errors.As(err, unknown) {
+		return
+	}
+	x.done = slices.DeleteFunc(x.done, func(at item.Place) bool { return slices.Contains(added, at) })
+	x.rest = append(added, x.rest...)
 }
 
 // items returns the items that a step writes, without the records of external values.
@@ -410,7 +432,10 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	switch o.State {
 	case write.Written:
 		if o.Inferred {
-			for _, p := range x.parts {
+			for i, p := range x.parts {
+				if x.atomic && !slices.Contains(x.sent[i].Writes, o.Requests[0]) {
+					continue // of another part
+				}
 				moved, err := p.moved(ctx, o.Requests[0], t)
 				if moved || err != nil {
 					o.Err = cmp.Or(err, errMoved)

@@ -24,6 +24,8 @@ type save struct {
 	// fresh reports that the entity was new when the operation began.
 	fresh bool
 	diff  *change.Diff
+	// written are the places of all requests that were applied.
+	written []item.Place
 }
 
 // NewSave returns the operation that saves the value of an entity.
@@ -56,7 +58,7 @@ func Save(env *Env, e *Entity, value any, o Options, done func()) (Part, error) 
 
 func (p *save) prepare(ctx context.Context, t *Tally) error {
 	p.entity.Hidden, p.entity.LatestRoot = nil, nil
-	if err := p.entity.resolve(ctx, p.env.Sender, t); err != nil {
+	if err := p.entity.resolve(ctx, p.env, t); err != nil {
 		return err
 	}
 	return p.entity.confirm(ctx, p.env, p.entity.Selection, t)
@@ -177,6 +179,7 @@ func (p *save) reads(plan *write.Plan) (estimate.Reads, error) {
 
 func (p *save) applied(requests []*write.Request) {
 	p.entity.apply(p.diff.Keys, p.changes, requests)
+	p.written = append(p.written, places(requests)...)
 	if p.checksAdded() {
 		p.entity.unconfirmed.note(requests)
 	}
@@ -198,9 +201,9 @@ func (p *save) confirm(ctx context.Context, _ *write.Plan, t *Tally) (retry bool
 		return false, err
 	}
 	var written []item.Place // which stay as the save wrote them
-	for _, ch := range p.changes {
-		if !slices.ContainsFunc(added, func(r *write.Request) bool { return r.Place == ch.Place }) {
-			written = append(written, ch.Place)
+	for _, at := range p.written {
+		if !slices.ContainsFunc(added, func(r *write.Request) bool { return r.Place == at }) {
+			written = append(written, at)
 		}
 	}
 	if len(written) > 0 {
@@ -237,7 +240,7 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 }
 
 func (p *save) moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error) {
-	return p.env.moved(ctx, p.entity.Selection, missing, p.options.Blind, t)
+	return p.env.moved(ctx, p.entity.Selection, missing, p.entity.Root(), p.options.Blind, t)
 }
 
 // added returns the requests that add items to the entity.
@@ -272,12 +275,32 @@ func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry b
 	if p.refusedByForm(o) {
 		return true, conflict(p.env, p.diff.Keys, o, p.entity.Fresh)
 	}
+	if p.hasArrived(o) {
+		return false, &Unknown{Label: p.env.Model.Label(), Items: written(o.Requests), Err: errArrived}
+	}
 	if p.inTransaction {
 		if err := p.missing(o); err != nil {
 			return false, err
 		}
 	}
 	return p.entity.refused(ctx, p.env, p.diff.Keys, o, t)
+}
+
+// errArrived is the reason of an unknown outcome.
+var errArrived = errors.New("the entity is at its new key, and others have written it since: load it there")
+
+// hasArrived reports whether a move that was refused repeats one without an answer, and the entity is where it moves to.
+// Nothing shows whether that is due to the first move or to another writer's.
+func (p *save) hasArrived(o *write.Outcome) bool {
+	repeats := slices.ContainsFunc(p.entity.unresolved, func(d *change.UnresolvedWrite) bool { return d.Move != nil })
+	return repeats && slices.ContainsFunc(o.Requests, func(r *write.Request) bool {
+		i := slices.Index(o.Requests, r)
+		if !r.Root || !r.New || r.OfEntity == nil || len(o.Stored[i]) == 0 {
+			return false
+		}
+		h := r.Reserved.Header(o.Stored[i])
+		return h.Live() && attr.Same(h.Incarnation, r.OfEntity)
+	})
 }
 
 // missing returns the error of a transaction whose check of the root item failed, because the entity is not live.

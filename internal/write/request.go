@@ -62,6 +62,8 @@ type Request struct {
 	Header item.Header
 	// Expect is the condition on the stored item.
 	Expect Expect
+	// Named is that part of Expect which requires the fields that keys of added items name, nil for none.
+	Named attr.Condition
 	// Put is the whole item of a put. Sending may set its version.
 	Put item.Attributes
 	// Late returns further attributes of a put, each time the put is sent. It is used if all of them at
@@ -172,7 +174,7 @@ func (r *Request) Undo(exact bool, entries []Entry) *Request {
 		Header: r.Reserved.Header(added), OldSize: attr.ItemSize(added), Entries: entries,
 	}
 	switch own := d.Header.Incarnation; {
-	case own != nil && (!exact || r.Token == nil):
+	case own != nil && !exact:
 		d.Expect = Expect{
 			Blind: true,
 			Terms: []attr.Condition{func(x *attr.Expression) string { return r.Reserved.IncarnationIs(x, own) }},

@@ -1,0 +1,526 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/mapper"
+)
+
+// A save that deletes an element gets no answer while another program moves the elements. A repeated save does not say
+// that the element was deleted.
+func TestRepeatedSaveAfterUnknownDelete(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	for name, change := range map[string]func(*book){
+		"elements": func(v *book) { v.Year = "2021" },
+		"moved":    func(v *book) { v.ID += "moved" },
+	} {
+		f := &faulty{at: -1}
+		m := must(mapper.New[book](client(t, f, 3), table))(t)
+		must(other.Save(ctx, other.New(book{ID: name, Year: "2020", Entries: []part{{N: 1}, {N: 2}}})))(t)
+		e := must(m.Load(ctx, m.Key(name)))(t)
+		e.Value.Entries = e.Value.Entries[:1]
+		lost := 0
+		f.pick = func() fault {
+			if f.log[len(f.log)-1] != "DeleteItem" {
+				return none
+			}
+			if lost++; lost > 1 {
+				return none
+			}
+			next := must(other.Load(ctx, other.Key(name)))(t)
+			change(&next.Value)
+			must(other.Save(ctx, next, mapper.Move()))(t)
+			return dropRequest
+		}
+		_, err := m.Save(ctx, e)
+		f.pick = nil
+		if !errors.As(err, new(*mapper.OutcomeUnknownError)) {
+			t.Errorf("%s: first: %v", name, err)
+		}
+		_, err2 := m.Save(ctx, e)
+		to := name
+		if name == "moved" {
+			to += "moved"
+		}
+		now := must(other.Load(ctx, other.Key(to), mapper.Strong()))(t)
+		if err2 == nil && len(now.Value.Entries) == 2 {
+			t.Errorf("%s: the repeated save says nil, but the element was not deleted: %+v", name, now.Value)
+		}
+	}
+}
+
+// Of two independent deletes, each can be the one without an answer while the elements move: its outcome is unknown.
+func TestIndependentDeletesDuringMove(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	for _, which := range []int{1, 2} {
+		f := &faulty{at: -1}
+		m := must(mapper.New[book](client(t, f, 3), table))(t)
+		id := []string{"", "a", "b"}[which]
+		must(other.Save(ctx, other.New(book{ID: id, Year: "2020", Entries: []part{{N: 1}, {N: 2}, {N: 3}}})))(t)
+		e := must(m.Load(ctx, m.Key(id)))(t)
+		e.Value.Entries = e.Value.Entries[:1]
+		n := 0
+		f.pick = func() fault {
+			if f.log[len(f.log)-1] != "DeleteItem" {
+				return none
+			}
+			if n++; n != which {
+				return none
+			}
+			next := must(other.Load(ctx, other.Key(id), mapper.Strong()))(t)
+			next.Value.Year = "2021"
+			must(other.Save(ctx, next, mapper.Move()))(t)
+			return dropRequest
+		}
+		_, err := m.Save(ctx, e, mapper.Independent())
+		f.pick = nil
+		if !errors.As(err, new(*mapper.OutcomeUnknownError)) {
+			t.Errorf("%d: %v", which, err)
+		}
+	}
+}
+
+// A delete never arrives, and the elements move afterwards. A repeated save does not say that they were deleted.
+func TestRepeatedSaveAfterLaterMove(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	for _, deletes := range []int{1, 2} { // a plain delete; a transaction of two
+		id := []string{"", "one", "two"}[deletes]
+		f := &faulty{at: -1}
+		m := must(mapper.New[book](client(t, f, 1), table))(t)
+		must(other.Save(ctx, other.New(book{ID: id, Year: "2020", Entries: []part{{N: 1}, {N: 2}, {N: 3}}})))(t)
+		e := must(m.Load(ctx, m.Key(id)))(t)
+		e.Value.Entries = e.Value.Entries[:3-deletes]
+		f.pick = func() fault { return dropRequest }
+		_, err := m.Save(ctx, e)
+		f.pick = nil
+		if !errors.As(err, new(*mapper.OutcomeUnknownError)) {
+			t.Errorf("%d: first: %v", deletes, err)
+		}
+		next := must(other.Load(ctx, other.Key(id), mapper.Strong()))(t)
+		next.Value.Year = "2021"
+		must(other.Save(ctx, next, mapper.Move()))(t)
+		_, err = m.Save(ctx, e)
+		now := must(other.Load(ctx, other.Key(id), mapper.Strong()))(t)
+		if err == nil && len(now.Value.Entries) == 3 {
+			t.Errorf("%d: nil, but nothing was deleted: %+v", deletes, now.Value)
+		}
+	}
+}
+
+// Two parts of a transaction write one entity, and one of them was loaded before a field changed that keys of elements
+// name. One check of the root item stands for both, and requires the fields of both.
+func TestCoveredChecksKeepTheirFields(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	m := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	for name, change := range map[string]func(*book){
+		"adds":         func(v *book) { v.Entries = append(v.Entries, part{N: 3}) },
+		"updates root": func(v *book) { v.Text = "new" },
+	} {
+		for _, staleFirst := range []bool{true, false} {
+			id := name + map[bool]string{true: "1", false: "2"}[staleFirst]
+			must(m.Save(ctx, m.New(book{ID: id, Year: "2020", Entries: []part{{N: 1}}})))(t)
+			stale, mover := must(m.Load(ctx, m.Key(id)))(t), must(m.Load(ctx, m.Key(id)))(t)
+			mover.Value.Year = "2021"
+			must(m.Save(ctx, mover, mapper.Move()))(t)
+			fresh := must(m.Load(ctx, m.Key(id), mapper.Strong()))(t)
+			stale.Value.Entries = append(stale.Value.Entries, part{N: 2})
+			change(&fresh.Value)
+			a, b := m.SavePart(stale), m.SavePart(fresh)
+			if !staleFirst {
+				a, b = b, a
+			}
+			_, err := mapper.Transact(ctx, a, b)
+			x := must(m.Load(ctx, m.Key(id), mapper.Strong()))(t)
+			if err == nil && x.Unknown() > 0 {
+				t.Errorf("%s: acknowledged, and hidden: %+v, %d unknown", id, x.Value, x.Unknown())
+			}
+		}
+	}
+}
+
+// What an independent save wrote before it was planned again is in the PartialError of an addition that is refused.
+func TestRefusedAdditionAfterRetryIsPartial(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	type noted struct {
+		_       struct{} `ddb:"table=books"`
+		ID      string   `ddb:"pk={ID}"`
+		Year    string   `ddb:"sk=HEAD,root"`
+		Note    string   `ddb:"sk=NOTE"`
+		Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
+	}
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[noted](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	putPlain(t, table, map[string]types.AttributeValue{
+		"PK": s("1"), "SK": s("E#2020#02"), "_a": bytesOf("deadbeef"), "_v": bytesOf("12345678"),
+	})
+	must(m.Save(ctx, m.New(noted{ID: "1", Year: "2020", Note: "old"})))(t)
+	stale, mover := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
+	mover.Value.Year = "2021"
+	_, err := m.Save(ctx, mover, mapper.Move())
+	stale.Value.Note, stale.Value.Entries = "new", []part{{N: 2}}
+	_, err = m.Save(ctx, stale, mapper.Independent())
+	x := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t)
+	var partial *mapper.PartialError
+	if x.Value.Note == "new" && !errors.As(err, &partial) {
+		t.Errorf("the note was written, but the error does not say so: %v", err)
+	}
+}
+
+// A part of a transaction that writes nothing is not asked whether the deleted item of another part has moved.
+func TestDeleteInTransactionWithIdlePart(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	f := &faulty{at: -1}
+	m := must(mapper.New[book](client(t, f, 3), table))(t)
+	for _, idle := range []bool{false, true} {
+		id := map[bool]string{true: "1", false: "2"}[idle]
+		must(m.Save(ctx, m.New(book{ID: id, Year: "2020", Entries: []part{{N: 1}, {N: 2}}})))(t)
+		must(m.Save(ctx, m.New(book{ID: "o" + id, Year: "2020"})))(t)
+		e, o := must(m.Load(ctx, m.Key(id)))(t), must(m.Load(ctx, m.Key("o"+id)))(t)
+		e.Value.Entries = e.Value.Entries[:1]
+		f.log = nil
+		f.pick = func() fault {
+			if len(f.log) == 1 {
+				return dropAnswer
+			}
+			return none
+		}
+		parts := []mapper.Part{m.SavePart(e)}
+		if idle {
+			parts = append(parts, m.SavePart(o))
+		}
+		_, err := mapper.Transact(ctx, parts...)
+		f.pick = nil
+		if err != nil {
+			t.Errorf("idle %v: the delete was applied, nobody else writes: %v %v", idle, err, f.log)
+		}
+	}
+}
+
+// Elements that move away before a delete is sent again, and come back before the root item is read, do not look deleted.
+func TestDeleteAndMoveThereAndBack(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	f := &faulty{at: -1}
+	m := must(mapper.New[book](client(t, f, 3), table))(t)
+	must(other.Save(ctx, other.New(book{ID: "1", Year: "2020", Entries: []part{{N: 1}, {N: 2}}})))(t)
+	move := func(year string) {
+		x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t)
+		x.Value.Year = year
+		must(other.Save(ctx, x, mapper.Move()))(t)
+	}
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Entries = e.Value.Entries[:1]
+	f.log = nil
+	f.pick = func() fault {
+		switch f.log[len(f.log)-1] {
+		case "DeleteItem":
+			if len(f.log) == 1 {
+				move("2021")
+				return dropRequest
+			}
+		case "GetItem":
+			move("2020")
+		}
+		return none
+	}
+	_, err := m.Save(ctx, e)
+	x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t)
+	if err == nil && len(x.Value.Entries) == 2 {
+		t.Errorf("nil, but the element was not deleted: %+v %v", x.Value, f.log)
+	}
+}
+
+// If another item than the root item stores the field that keys name, a missing element does not show that it was
+// deleted.
+func TestDeleteAndFieldOfAnotherItem(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	type meta struct {
+		_       struct{} `ddb:"table=books"`
+		ID      string   `ddb:"pk={ID}"`
+		Text    string   `ddb:"sk=HEAD,root"`
+		Year    string   `ddb:"sk=META"`
+		Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
+	}
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[meta](enginetest.Start(t).Client(), table))(t)
+	f := &faulty{at: -1}
+	m := must(mapper.New[meta](client(t, f, 3), table))(t)
+	must(other.Save(ctx, other.New(meta{ID: "1", Year: "2020", Text: "t", Entries: []part{{N: 1}, {N: 2}}})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Entries = e.Value.Entries[:1]
+	f.log = nil
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "DeleteItem" && len(f.log) == 1 {
+			x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t)
+			x.Value.Year = "2021"
+			must(other.Save(ctx, x, mapper.Move()))(t)
+			return dropRequest
+		}
+		return none
+	}
+	_, err := m.Save(ctx, e)
+	x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t)
+	if err == nil && len(x.Value.Entries) == 2 {
+		t.Errorf("nil, but the element was not deleted: %+v %v", x.Value, f.log)
+	}
+}
+
+// An addition that another program has updated is not taken back, also without versions.
+func TestTakeBackLeavesUpdatesWithoutVersions(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	type plain struct {
+		_       struct{} `ddb:"table=books,noversion"`
+		ID      string   `ddb:"pk={ID}"`
+		Year    string   `ddb:"sk=HEAD,root"`
+		Text    string   `ddb:"sk=HEAD"`
+		Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
+	}
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[plain](enginetest.Start(t).Client(), table))(t)
+	f := &faulty{at: -1}
+	m := must(mapper.New[plain](client(t, f, 1), table))(t)
+	must(other.Save(ctx, other.New(plain{ID: "1", Year: "2020"})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	move := func(year string) {
+		x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t)
+		x.Value.Year = year
+		must(other.Save(ctx, x, mapper.Move()))(t)
+	}
+	f.log, f.pick = nil, func() fault {
+		switch f.log[len(f.log)-1] {
+		case "GetItem":
+			move("2021")
+		case "DeleteItem":
+			move("2020")
+			x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t)
+			x.Value.Entries[0].Text = "updated"
+			must(other.Save(ctx, x))(t)
+		}
+		return none
+	}
+	e.Value.Entries = []part{{N: 2}}
+	_, err := m.Save(ctx, e)
+	if x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t); len(x.Value.Entries) == 0 {
+		t.Errorf("an acknowledged update is lost: %v %v", err, f.log)
+	}
+}
+
+// The outcome of an addition that is refused, and whose deletion fails, is unknown: it is seen once the field has its old
+// value again.
+func TestFailedTakeBackIsUnknown(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	for name, fails := range map[string]fault{"denied": deny, "lost": dropRequest} {
+		f := &faulty{at: -1}
+		m := must(mapper.New[book](client(t, f, 1), table))(t)
+		must(other.Save(ctx, other.New(book{ID: name, Year: "2020", Entries: []part{{N: 1}}})))(t)
+		e := must(m.Load(ctx, m.Key(name)))(t)
+		move := func(year string) {
+			x := must(other.Load(ctx, other.Key(name), mapper.Strong()))(t)
+			x.Value.Year = year
+			must(other.Save(ctx, x, mapper.Move()))(t)
+		}
+		move("2021")
+		f.log, f.pick = nil, func() fault {
+			if len(f.log) >= 3 { // after PutItem and GetItem
+				return fails
+			}
+			return none
+		}
+		e.Value.Entries = append(e.Value.Entries, part{N: 2})
+		_, err := m.Save(ctx, e)
+		move("2020")
+		x := must(other.Load(ctx, other.Key(name), mapper.Strong()))(t)
+		if !errors.As(err, new(*mapper.OutcomeUnknownError)) && len(x.Value.Entries) == 2 {
+			t.Errorf("%s: not written, says the error, but everyone sees it: %v: %+v", name, err, x.Value)
+		}
+	}
+}
+
+// If one part of a transaction of deletes cannot be finished, the next ones are.
+func TestEachPartIsFinished(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	tableName := enginetest.Table(t, "PK:S", "SK:S")
+	table := mapper.Table(tableName)
+	other := must(mapper.New[book](enginetest.Start(t).Client(), table))(t)
+	f := &faulty{at: -1}
+	m := must(mapper.New[book](client(t, f, 1), table))(t)
+	var both []*mapper.Entity[book]
+	for _, id := range []string{"1", "2"} {
+		must(other.Save(ctx, other.New(book{ID: id, Year: "2020", Entries: []part{{N: 1}}})))(t)
+		both = append(both, must(m.Load(ctx, m.Key(id)))(t))
+		o := must(other.Load(ctx, other.Key(id)))(t)
+		o.Value.Entries = append(o.Value.Entries, part{N: 2})
+		must(other.Save(ctx, o))(t)
+	}
+	queries := 0
+	f.log, f.pick = nil, func() fault {
+		if f.log[len(f.log)-1] == "Query" {
+			if queries++; queries == 1 {
+				return deny
+			}
+		}
+		return none
+	}
+	_, err := mapper.Transact(ctx, m.DeletePart(both[0]), m.DeletePart(both[1]))
+	f.pick = nil
+	if !errors.As(err, new(*mapper.PartialError)) {
+		t.Error(err)
+	}
+	left := 0
+	out := must(enginetest.Start(t).Client().Scan(ctx, &dynamodb.ScanInput{
+		TableName: aws.String(tableName),
+	}))(t)
+	for _, a := range out.Items {
+		if a["PK"].(*types.AttributeValueMemberS).Value == "2" {
+			left++
+		}
+	}
+	if left > 0 {
+		t.Errorf("%d items of the second entity are left", left)
+	}
+	if _, err := m.Save(ctx, both[1]); err != nil {
+		t.Error("the second entity was deleted, and a save inserts it again:", err)
+	}
+}
+
+// A program without the library changes the field, and no version. An addition is refused, also if the save writes the
+// root item.
+func TestForeignChangeOfFieldRefusesAdditions(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	name := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[book](enginetest.Start(t).Client(), mapper.Table(name)))(t)
+	for id, change := range map[string]func(v *book){
+		"addition alone": func(*book) {}, "with the root item": func(v *book) { v.Text = "new" },
+	} {
+		must(m.Save(ctx, m.New(book{ID: id, Year: "2020"})))(t)
+		e := must(m.Load(ctx, m.Key(id)))(t)
+		must(enginetest.Start(t).Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: aws.String(name), Key: map[string]types.AttributeValue{"PK": s(id), "SK": s("HEAD")},
+			UpdateExpression:          aws.String("SET #y = :y"),
+			ExpressionAttributeNames:  map[string]string{"#y": "Year"},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":y": s("2021")},
+		}))(t)
+		e.Value.Entries = []part{{N: 2}}
+		change(&e.Value)
+		_, err := m.Save(ctx, e)
+		x := must(m.Load(ctx, m.Key(id), mapper.Strong()))(t)
+		if err == nil && len(x.Value.Entries) == 0 {
+			t.Errorf("%s: acknowledged, hidden: %+v, %d unknown", id, x.Value, x.Unknown())
+		}
+	}
+}
+
+// An entity moves away and back. An item without an incarnation, which it shows, is not left behind.
+func TestMoveBackLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	f := &faulty{at: -1}
+	m := boardsOf(t, table, client(t, f, 1))
+	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	f.log, f.pick = nil, func() fault {
+		if f.log[len(f.log)-1] == "Query" {
+			return deny
+		}
+		return none
+	}
+	e.Value.ID = "2"
+	if _, err := m.Save(ctx, e, mapper.Move()); !errors.As(err, new(*mapper.PartialError)) {
+		t.Fatal(err)
+	}
+	f.pick = nil
+	putPlain(t, table, map[string]types.AttributeValue{"PK": s("BOARD#1"), "SK": s("ROW#07"), "Text": s("foreign")})
+	e.Value.ID = "1"
+	r, err := m.Save(ctx, e, mapper.Move())
+	got := loadBoard(t, m, "1").Rows
+	if len(got) != 1 || len(r.LeftBehind) > 0 || err != nil {
+		t.Errorf("the entity shows %v, and LeftBehind has %v: %v", got, r.LeftBehind, err)
+	}
+}
+
+// An independent save that is refused after it has added an element takes the element back if nobody would see it.
+func TestPartialErrorsListNoHiddenAdditions(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	m := must(mapper.New[book](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(book{ID: "1", Year: "2020", Entries: []part{{N: 1}}})))(t)
+	e, x := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
+	x.Value.Year = "2021"
+	must(m.Save(ctx, x, mapper.Move()))(t)
+	e.Value.Entries = []part{{N: 0}, {N: 1, Text: "new"}}
+	_, err := m.Save(ctx, e, mapper.Independent())
+	now := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t)
+	var partial *mapper.PartialError
+	if errors.As(err, &partial) && len(partial.Written) > 0 && len(now.Value.Entries) == 1 {
+		t.Errorf("listed as written, and hidden: %v, %d unknown", partial.Written, now.Unknown())
+	}
+	if hidden := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t).Unknown(); hidden > 0 || err == nil {
+		t.Errorf("%d items are hidden after %v", hidden, err)
+	}
+}
+
+// The answer of a move is lost, and another program writes all that has moved. The repeated move is unknown: nothing
+// shows who has moved the entity.
+func TestRepeatedMoveOfChangedEntityIsUnknown(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
+	f := &faulty{at: -1}
+	m := boardsOf(t, table, client(t, f, 1))
+	must(clean.Save(ctx, clean.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
+	e, o := must(m.Load(ctx, m.Key("1")))(t), must(clean.Load(ctx, clean.Key("1")))(t)
+	o.Value.Rows = []cells{{N: 1, Text: "late"}}
+	must(clean.Save(ctx, o))(t)
+	f.log, f.pick = nil, func() fault {
+		if len(f.log) == 1 {
+			return dropAnswer
+		}
+		return dropRequest
+	}
+	e.Value.ID = "2"
+	if _, err := m.Save(ctx, e, mapper.Move()); !errors.As(err, new(*mapper.OutcomeUnknownError)) {
+		t.Error(err)
+	}
+	f.pick = nil
+	x := must(clean.Load(ctx, clean.Key("2"), mapper.Strong()))(t)
+	x.Value.Main.Text = "changed"
+	must(clean.Save(ctx, x))(t)
+	for range 2 {
+		if _, err := m.Save(ctx, e, mapper.Move()); !errors.As(err, new(*mapper.OutcomeUnknownError)) {
+			t.Errorf("the move was applied, and the error says: %v", err)
+		}
+	}
+}
