@@ -19,6 +19,15 @@ type book struct {
 	Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
 }
 
+// versionless is book without versions.
+type versionless struct {
+	_       struct{} `ddb:"table=books,noversion"`
+	ID      string   `ddb:"pk={ID}"`
+	Year    string   `ddb:"sk=HEAD,root"`
+	Text    string   `ddb:"sk=HEAD"`
+	Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
+}
+
 // A program that has loaded an entity adds an element after another has changed the field that the keys of its
 // elements name. Under the old value nobody would see the element: so the addition is refused.
 func TestAdditionsUnderAnOldValue(t *testing.T) {
@@ -85,15 +94,9 @@ func TestAdditionsUnderAnOldValue(t *testing.T) {
 func TestAdditionsUnderAnOldValueWithoutVersions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	type book struct {
-		_       struct{} `ddb:"table=books,noversion"`
-		ID      string   `ddb:"pk={ID}"`
-		Year    string   `ddb:"sk=HEAD,root"`
-		Text    string   `ddb:"sk=HEAD"`
-		Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
-	}
-	m := must(mapper.New[book](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
-	must(m.Save(ctx, m.New(book{ID: "1", Year: "2020", Entries: []part{{N: 1}}})))(t)
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	m := must(mapper.New[versionless](enginetest.Start(t).Client(), table))(t)
+	must(m.Save(ctx, m.New(versionless{ID: "1", Year: "2020", Entries: []part{{N: 1}}})))(t)
 	stale, mover := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
 	mover.Value.Year = "2021"
 	must(m.Save(ctx, mover, mapper.Move()))(t)

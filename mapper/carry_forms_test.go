@@ -146,13 +146,12 @@ func TestCarriesAfterChangeOfSameKey(t *testing.T) {
 func TestDrawnShardsMixNoEntities(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	type row struct{ K int }
 	type fewer struct {
 		_    struct{} `ddb:"table=logs,shards='100,120',shardby=random"`
 		Log  string   `ddb:"pk=L#{Log}#{shard}"`
 		N    int      `ddb:"sk={N:06}#H"`
 		To   string   `ddb:"sk={N:06}#H"`
-		Rows []row    `ddb:"sk={^N:06}#R#{K:02}"`
+		Rows []part   `ddb:"sk={^N:06}#R#{N:02}"`
 	}
 	name := enginetest.Table(t, "PK:S", "SK:S")
 	b := must(mapper.New[fewer](enginetest.Start(t).Client(), mapper.Table(name)))(t)
@@ -167,7 +166,7 @@ func TestDrawnShardsMixNoEntities(t *testing.T) {
 	for e, err := range b.Scan(ctx) {
 		theirs[must(e, err)(t).Value.To] = e
 	}
-	theirs["B"].Value.Rows = []row{{1}}
+	theirs["B"].Value.Rows = []part{{N: 1}}
 	must(b.Save(ctx, theirs["B"]))(t)
 	f.log, f.pick = nil, func() fault {
 		if len(f.log) == 2 { // B has moved: another scan saves A, which is on its shard
@@ -183,17 +182,19 @@ func TestDrawnShardsMixNoEntities(t *testing.T) {
 	}
 }
 
+// noted is a book with a note in an item of its own.
+type noted struct {
+	_       struct{} `ddb:"table=books"`
+	ID      string   `ddb:"pk={ID}"`
+	Year    string   `ddb:"sk=HEAD,root"`
+	Note    string   `ddb:"sk=NOTE"`
+	Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
+}
+
 // If an addition is refused after its transaction, the error names the items that were written with it.
 func TestRefusedAdditionNamesWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	type noted struct {
-		_       struct{} `ddb:"table=books"`
-		ID      string   `ddb:"pk={ID}"`
-		Year    string   `ddb:"sk=HEAD,root"`
-		Note    string   `ddb:"sk=NOTE"`
-		Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
-	}
 	m := must(mapper.New[noted](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(noted{ID: "1", Year: "2020", Note: "old"})))(t)
 	stale, mover := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)

@@ -161,13 +161,6 @@ func TestCoveredChecksKeepTheirFields(t *testing.T) {
 func TestRefusedAdditionAfterRetryIsPartial(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	type noted struct {
-		_       struct{} `ddb:"table=books"`
-		ID      string   `ddb:"pk={ID}"`
-		Year    string   `ddb:"sk=HEAD,root"`
-		Note    string   `ddb:"sk=NOTE"`
-		Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
-	}
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[noted](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 	putPlain(t, table, map[string]types.AttributeValue{
@@ -294,18 +287,11 @@ func TestDeleteAndFieldOfAnotherItem(t *testing.T) {
 func TestTakeBackLeavesUpdatesWithoutVersions(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	type plain struct {
-		_       struct{} `ddb:"table=books,noversion"`
-		ID      string   `ddb:"pk={ID}"`
-		Year    string   `ddb:"sk=HEAD,root"`
-		Text    string   `ddb:"sk=HEAD"`
-		Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
-	}
 	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[plain](enginetest.Start(t).Client(), table))(t)
+	other := must(mapper.New[versionless](enginetest.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
-	m := must(mapper.New[plain](client(t, f, 1), table))(t)
-	must(other.Save(ctx, other.New(plain{ID: "1", Year: "2020"})))(t)
+	m := must(mapper.New[versionless](client(t, f, 1), table))(t)
+	must(other.Save(ctx, other.New(versionless{ID: "1", Year: "2020"})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	move := func(year string) {
 		x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t)

@@ -132,13 +132,21 @@ func (p *save) refusing(o *write.Outcome, live types.AttributeValue) *item.Image
 	return nil
 }
 
+// aDelete is a delete without an answer, whose item is missing.
+type aDelete struct {
+	sel     selection.Selection
+	missing *write.Request
+	// loaded is the root item as the snapshot has it, nil for none: the elements may have moved away and back since.
+	loaded *snapshot.Stored
+	// blind reports that the program reads no root item.
+	blind bool
+}
+
 // moved reports whether another writer may have moved an entity, so that an item which is missing was not deleted. It
-// reads the root item, unless that is the one which is missing, or the program reads none. loaded is the root item as
-// the snapshot has it, nil for none: the elements may have moved away and back since.
-func (env *Env) moved(ctx context.Context, sel selection.Selection, missing *write.Request, loaded *snapshot.Stored,
-	blind bool, t *Tally,
-) (bool, error) {
-	if missing.Root || blind || env.Model.CanReshard(sel.Identity) {
+// reads the root item, unless that is the one which is missing.
+func (env *Env) moved(ctx context.Context, d aDelete, t *Tally) (bool, error) {
+	sel, missing, loaded := d.sel, d.missing, d.loaded
+	if missing.Root || d.blind || env.Model.CanReshard(sel.Identity) {
 		return env.Model.CanReshard(sel.Identity), nil
 	}
 	root, err := env.readRoot(ctx, sel, t)

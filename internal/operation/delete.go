@@ -331,7 +331,7 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 }
 
 func (p *remove) moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error) {
-	return p.env.moved(ctx, p.Selection, missing, nil, p.options.Blind || p.env.Blind, t)
+	return p.env.moved(ctx, aDelete{p.Selection, missing, nil, p.options.Blind || p.env.Blind}, t)
 }
 
 func (p *remove) keys() snapshot.Keys { return snapshot.Keys{KeyFields: p.Selection.Identity} }

@@ -160,7 +160,7 @@ func (e *Entity) movedBefore(ctx context.Context, env *Env, d *change.Unresolved
 	if missing == nil {
 		return false, nil
 	}
-	return env.moved(ctx, e.Selection, missing, e.Root(), env.Blind, t)
+	return env.moved(ctx, aDelete{e.Selection, missing, e.Root(), env.Blind}, t)
 }
 
 // takeOver records a root item that another writer's staged write left pending, so that the next plan

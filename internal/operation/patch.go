@@ -585,5 +585,5 @@ func (p *modify) afterLoss(o *write.Outcome) afterLoss {
 }
 
 func (p *modify) moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error) {
-	return p.env.moved(ctx, p.sel, missing, nil, p.options.Blind || p.env.Blind, t)
+	return p.env.moved(ctx, aDelete{p.sel, missing, nil, p.options.Blind || p.env.Blind}, t)
 }

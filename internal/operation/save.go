@@ -240,7 +240,7 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 }
 
 func (p *save) moved(ctx context.Context, missing *write.Request, t *Tally) (bool, error) {
-	return p.env.moved(ctx, p.entity.Selection, missing, p.entity.Root(), p.options.Blind, t)
+	return p.env.moved(ctx, aDelete{p.entity.Selection, missing, p.entity.Root(), p.options.Blind}, t)
 }
 
 // added returns the requests that add items to the entity.
