@@ -73,9 +73,9 @@ func (env *Env) takeBack(ctx context.Context, root *item.Image, added []*write.R
 		made := r.Added()
 		o := env.Sender.One(ctx, r.Undo(exact, env.Model.Entries(r.Item, r.Table.Name, made, nil)), &t.Tally)
 		deleted := len(o.Stored) > 0 && o.Stored[0] != nil && len(o.Stored[0]) == 0 // another writer has deleted it
-		gone := o.OK() || o.Refused() && (!exact || deleted)
+		removed := o.OK() || o.Refused() && (!exact || deleted)
 		invisible := !exact && r.Reserved.Header(made).Incarnation != nil
-		resolved = resolved && (gone || invisible)
+		resolved = resolved && (removed || invisible)
 	}
 	return resolved
 }
