@@ -187,8 +187,9 @@ func TestBadSelections(t *testing.T) {
 		`mapper_test.user: the prefix "M#WishList#Public#2021-1" ends within a segment`: k.Prefix(
 			"M#WishList#Public#2021-1",
 		),
-		`mapper_test.user: no table "cards": the model's tables are users`:                                   k.Table("cards"),
-		"mapper_test.user: the sort key of the table \"users\" is of type S, and the value 7 is of type int": k.Item(7),
+		`mapper_test.user: no table "cards": the model's tables are users`: k.Table("cards"),
+		"mapper_test.user: the sort key of the table \"users\" is of type S, and the value 7 is of type " +
+			"int": k.Item(7),
 		"the selections are of different entities: load them one by one": query.Join(k,
 			users.Key("2")),
 		"query.Join of no selections: pass at least one":                               query.Join[user](),

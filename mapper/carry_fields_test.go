@@ -19,8 +19,8 @@ type book struct {
 	Entries []part   `ddb:"sk=E#{^Year}#{N:02}"`
 }
 
-// versionless is book without versions.
-type versionless struct {
+// unversioned is book without versions.
+type unversioned struct {
 	_       struct{} `ddb:"table=books,noversion"`
 	ID      string   `ddb:"pk={ID}"`
 	Year    string   `ddb:"sk=HEAD,root"`
@@ -95,8 +95,8 @@ func TestAdditionsUnderAnOldValueWithoutVersions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	m := must(mapper.New[versionless](enginetest.Start(t).Client(), table))(t)
-	must(m.Save(ctx, m.New(versionless{ID: "1", Year: "2020", Entries: []part{{N: 1}}})))(t)
+	m := must(mapper.New[unversioned](enginetest.Start(t).Client(), table))(t)
+	must(m.Save(ctx, m.New(unversioned{ID: "1", Year: "2020", Entries: []part{{N: 1}}})))(t)
 	stale, mover := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
 	mover.Value.Year = "2021"
 	must(m.Save(ctx, mover, mapper.Move()))(t)

@@ -211,7 +211,8 @@ func TestDeleteInTransactionWithIdlePart(t *testing.T) {
 	}
 }
 
-// Elements that move away before a delete is sent again, and come back before the root item is read, do not look deleted.
+// Elements that move away before a delete is sent again, and come back before the root item is read, do not look
+// deleted.
 func TestDeleteAndMoveThereAndBack(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
@@ -288,10 +289,10 @@ func TestTakeBackLeavesUpdatesWithoutVersions(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
-	other := must(mapper.New[versionless](enginetest.Start(t).Client(), table))(t)
+	other := must(mapper.New[unversioned](enginetest.Start(t).Client(), table))(t)
 	f := &faulty{at: -1}
-	m := must(mapper.New[versionless](client(t, f, 1), table))(t)
-	must(other.Save(ctx, other.New(versionless{ID: "1", Year: "2020"})))(t)
+	m := must(mapper.New[unversioned](client(t, f, 1), table))(t)
+	must(other.Save(ctx, other.New(unversioned{ID: "1", Year: "2020"})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	move := func(year string) {
 		x := must(other.Load(ctx, other.Key("1"), mapper.Strong()))(t)
@@ -317,8 +318,8 @@ func TestTakeBackLeavesUpdatesWithoutVersions(t *testing.T) {
 	}
 }
 
-// The outcome of an addition that is refused, and whose deletion fails, is unknown: it is seen once the field has its old
-// value again.
+// The outcome of an addition that is refused, and whose deletion fails, is unknown: it is seen once the field has its
+// old value again.
 func TestFailedTakeBackIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())

@@ -130,8 +130,8 @@ func (k scope) item(sk any) selection.Selection {
 	case t.Range == "":
 		return k.fail("the table %q has no sort key: use the key alone", t.Name)
 	case !ok || s.Type != t.RangeType:
-		return k.fail("the sort key of the table %q is of type %c, and the value %v is of type %[3]T", t.Name, t.RangeType,
-			sk)
+		return k.fail("the sort key of the table %q is of type %c, and the value %v is of type %[3]T", t.Name,
+			t.RangeType, sk)
 	}
 	if s.Type == 'S' && !utf8.ValidString(s.Text) {
 		return k.unstorable(errors.New("the sort key is not valid UTF-8, as all keys are: pass valid text"))

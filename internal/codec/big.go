@@ -59,8 +59,8 @@ func bigRefused(text string) error {
 		redact.Of(text))
 }
 
-// BigText returns the text of a *big.Int or *big.Float: of a float the fewest digits that tell it from others of its
-// precision, and an exponent where it is large or small.
+// BigText returns the text of a *big.Int or *big.Float. A float has the fewest digits that tell it from others of its
+// precision. Where it is large or small, it has an exponent.
 func BigText(p any) string {
 	switch v := p.(type) {
 	case *big.Int:

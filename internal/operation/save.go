@@ -289,8 +289,8 @@ func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry b
 // errArrived is the reason of an unknown outcome.
 var errArrived = errors.New("the entity is at its new key, and others have written it since: load it there")
 
-// hasArrived reports whether a move that was refused repeats one without an answer, and the entity is where it moves to.
-// Nothing shows whether that is due to the first move or to another writer's.
+// hasArrived reports whether a move that was refused repeats one without an answer, and the entity is where it moves
+// to. Nothing shows whether that is due to the first move or to another writer's.
 func (p *save) hasArrived(o *write.Outcome) bool {
 	repeats := slices.ContainsFunc(p.entity.unresolved, func(d *change.UnresolvedWrite) bool { return d.Move != nil })
 	return repeats && slices.ContainsFunc(o.Requests, func(r *write.Request) bool {

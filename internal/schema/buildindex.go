@@ -122,7 +122,8 @@ func (b *builder) index(m *taggedField) {
 	}
 	x := &Index{Name: m.tag.Value("index"), Table: it.Table, Local: m.tag.Has("local"), Field: m.Field}
 	if n := len(x.Name); n < 3 || n > 255 {
-		b.fault(m.option("index"), "DynamoDB takes 3 to 255 characters", "the length of the index name %q is %d", x.Name, n)
+		b.fault(m.option("index"), "DynamoDB takes 3 to 255 characters", "the length of the index name %q is %d",
+			x.Name, n)
 		return
 	}
 	e := &Entry{Index: x, Item: it, Name: m.tag.Value("name"), Field: m.Field}

@@ -343,10 +343,10 @@ func TestRefused(t *testing.T) {
 			B [2]address          `ddb:"sk=B#{Street}"`
 			C *map[string]address `ddb:"sk=C#{key}"`
 		}](), []string{
-			`struct.A: {Street} names no field of the model, and the elements of *[]schema.address are not items: use a ` +
-				`slice or map of values or pointers`,
-			`struct.B: {Street} names no field of the model, and the elements of [2]schema.address are not items: use a ` +
-				`slice or map of values or pointers`,
+			`struct.A: {Street} names no field of the model, and the elements of *[]schema.address are not items: ` +
+				`use a slice or map of values or pointers`,
+			`struct.B: {Street} names no field of the model, and the elements of [2]schema.address are not items: ` +
+				`use a slice or map of values or pointers`,
 			`struct.C: {key} is only for the elements of slices and maps: use a slice or map of values or pointers`,
 		}},
 		{"dynamodbav where it means nothing", reflect.TypeFor[struct {

@@ -337,8 +337,8 @@ func (x *Search) onlyElements() error {
 			continue
 		}
 		if !x.isOf(it) {
-			return x.Model.Errorf("the selection also contains %s, which is of another type than %s: narrow it with Prefix", it.Name,
-				x.r.Elem)
+			return x.Model.Errorf("the selection also contains %s, which is of another type than %s: narrow it with "+
+				"Prefix", it.Name, x.r.Elem)
 		}
 		some = true
 	}

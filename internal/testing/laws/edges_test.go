@@ -440,8 +440,8 @@ type onceModel struct {
 	Rows  []oncePart `ddb:"sk=R#{N:02}"`
 }
 
-// versionless is onceModel without versions.
-type versionless struct {
+// plainModel has no versions.
+type plainModel struct {
 	_     struct{}   `ddb:"noversion"`
 	ID    string     `ddb:"pk=P#{ID}"`
 	Body  string     `ddb:"sk=A"`
@@ -454,7 +454,7 @@ type versionless struct {
 func TestValuesThatCannotBeWrittenCanBeReplaced(t *testing.T) {
 	t.Parallel()
 	testReplaced[onceModel](t)
-	testReplaced[versionless](t)
+	testReplaced[plainModel](t)
 }
 
 func testReplaced[M any](t *testing.T) {
