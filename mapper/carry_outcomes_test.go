@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -118,8 +119,12 @@ func TestRepeatedSaveAfterLaterMove(t *testing.T) {
 		must(other.Save(ctx, next, mapper.Move()))(t)
 		_, err = m.Save(ctx, e)
 		now := must(other.Load(ctx, other.Key(id), mapper.Strong()))(t)
-		if err == nil && len(now.Value.Entries) == 3 {
-			t.Errorf("%d: nil, but nothing was deleted: %+v", deletes, now.Value)
+		if !errors.As(err, new(*mapper.OutcomeUnknownError)) || len(now.Value.Entries) != 3 {
+			t.Errorf("%d: %v, but nothing was deleted: %+v", deletes, err, now.Value)
+		}
+		m.SetNow(func() time.Time { return time.Now().Add(16 * time.Minute) }) // the delete cannot arrive any more
+		if _, err = m.Save(ctx, e); !errors.As(err, new(*mapper.ConflictError)) {
+			t.Errorf("%d, later: %v", deletes, err)
 		}
 	}
 }

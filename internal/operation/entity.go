@@ -130,10 +130,13 @@ func (e *Entity) resolve(ctx context.Context, env *Env, t *Tally) error {
 		applied, err := d.Applied(func(r *write.Request) (item.Attributes, error) {
 			return env.Sender.Stored(ctx, r, &t.Tally)
 		})
+		late := e.Model.Now().Sub(d.Since) > change.Lateness
 		if applied && !d.Shown {
 			var moved bool
 			if moved, err = e.movedBefore(ctx, env, d, t); moved {
-				err = cmp.Or(err, errMoved)
+				if applied = false; !late {
+					err = cmp.Or(err, errMoved)
+				}
 			}
 		}
 		switch {
@@ -141,7 +144,7 @@ func (e *Entity) resolve(ctx context.Context, env *Env, t *Tally) error {
 			return &Unknown{Label: e.Model.Label(), Items: change.UnresolvedWrites{d}.Places(), Err: err}
 		case applied:
 			e.adopt(d)
-		case e.Model.Now().Sub(d.Since) > change.Lateness:
+		case late:
 			e.unresolved = e.unresolved.Without(d)
 		}
 	}
