@@ -174,9 +174,9 @@ func TestRefusedAdditionAfterRetryIsPartial(t *testing.T) {
 	must(m.Save(ctx, m.New(noted{ID: "1", Year: "2020", Note: "old"})))(t)
 	stale, mover := must(m.Load(ctx, m.Key("1")))(t), must(m.Load(ctx, m.Key("1")))(t)
 	mover.Value.Year = "2021"
-	_, err := m.Save(ctx, mover, mapper.Move())
+	must(m.Save(ctx, mover, mapper.Move()))(t)
 	stale.Value.Note, stale.Value.Entries = "new", []part{{N: 2}}
-	_, err = m.Save(ctx, stale, mapper.Independent())
+	_, err := m.Save(ctx, stale, mapper.Independent())
 	x := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t)
 	var partial *mapper.PartialError
 	if x.Value.Note == "new" && !errors.As(err, &partial) {
