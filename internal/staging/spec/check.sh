@@ -40,9 +40,11 @@ fetch() {
 }
 
 # tlc CONFIG [OPTIONS]: what TLC says about it, with options for Java. Its exit code is 0 if nothing is wrong, 12 if an
-# invariant is violated, and another for anything else.
+# invariant is violated, and another for anything else. It unpacks the standard modules into a folder for temporary files,
+# and removes them at its end: each run has a folder of its own.
 tlc() {
-	java ${2:--XX:+UseParallelGC} -Djava.io.tmpdir="$tmp" -cp "$jar" tlc2.TLC -deadlock -workers "${WORKERS:-2}" \
+	mkdir -p "$tmp/unpacked-$1"
+	java ${2:--XX:+UseParallelGC} -Djava.io.tmpdir="$tmp/unpacked-$1" -cp "$jar" tlc2.TLC -deadlock -workers "${WORKERS:-2}" \
 		-metadir "$tmp/states-$1" -config "$1.cfg" "$(module "$1")"
 }
 
