@@ -37,7 +37,7 @@ type Advice struct {
 // Attributes that no item can hold are stored in S3. If the present layout has exact sizes, the overheads of the
 // workload are computed from them.
 func (w Workload) Advise(p Prices, present Layout) (*Advice, error) {
-	if err := errors.Join(w.check(), p.check()); err != nil {
+	if err := errors.Join(w.check(), p.Check()); err != nil {
 		return nil, err
 	}
 	if err := w.checkLayout(present); err != nil {

@@ -160,7 +160,7 @@ func TestBill(t *testing.T) {
 // Each default price has a source, a date, and a name that a bill uses.
 func TestDefaultPrices(t *testing.T) {
 	p := DefaultPrices()
-	if err := p.check(); err != nil || len(p.Figures) == 0 {
+	if err := p.Check(); err != nil || len(p.Figures) == 0 {
 		t.Fatal(err)
 	}
 	for name, f := range p.Figures {
@@ -169,7 +169,7 @@ func TestDefaultPrices(t *testing.T) {
 		}
 	}
 	p.Figures["writes"] = Figure{}
-	if err := p.check(); err == nil || !strings.Contains(err.Error(), "unknown price writes: write one of backup,") {
+	if err := p.Check(); err == nil || !strings.Contains(err.Error(), "unknown price writes: write one of backup,") {
 		t.Error(err)
 	}
 }

@@ -69,7 +69,7 @@ type OperationCost struct {
 // item, strongly consistent, as package mapper does, unless it is a transaction that writes the root item.
 // If an item is too large, the layout is not storable, and its forecast says why.
 func (w Workload) Forecast(p Prices, layouts ...Layout) ([]Forecast, error) {
-	if err := errors.Join(w.check(), p.check()); err != nil {
+	if err := errors.Join(w.check(), p.Check()); err != nil {
 		return nil, err
 	}
 	m := newModel(w, p)

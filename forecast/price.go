@@ -85,8 +85,8 @@ func (p Prices) Units(wcu, rcu float64) float64 {
 	return (wcu*p.orZero("write") + rcu*p.orZero("read")) / 1e6
 }
 
-// check returns all faults of the prices.
-func (p Prices) check() error {
+// Check returns all faults of the prices: unknown names, and amounts that are no dollars.
+func (p Prices) Check() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(p.Figures)) {
 		f := p.Figures[name]

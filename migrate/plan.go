@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/migration/report"
 	"github.com/itemize/itemize/internal/read"
@@ -88,8 +89,7 @@ func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	}
-	x.p.RCU += u.Predicted.Expected
-	x.end()
+	x.end(u.Predicted.Expected)
 	p := x.p
 	return &Plan{
 		Entities: p.Entities, Items: p.Items, WCU: p.WCU, RCU: p.RCU, Price: p.Price, Time: p.Time,
@@ -111,6 +111,11 @@ type planning struct {
 	// otherBytes are the bytes of items that are no monoliths, deadBytes those of dead letters. reads
 	// are the units to read each collection.
 	otherBytes, deadBytes, reads float64
+	// markedBytes are those of monoliths that have moved, and scanned the number of items in all pages.
+	markedBytes float64
+	scanned     int
+	// unfit is the number of monoliths with attributes that no field stores.
+	unfit int
 }
 
 // page adds a page. It returns errEnough at the end of a sample.
@@ -118,6 +123,7 @@ func (x *planning) page(p read.Page) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	all := x.monoliths(p)
+	x.scanned += len(p.Items)
 	for i := range p.Items {
 		x.otherBytes += float64(p.Items[i].Size)
 	}
@@ -140,7 +146,7 @@ func (x *planning) add(d *protocol.Monolith) {
 	p := x.p
 	p.Entities++
 	if !d.Unmarked() {
-		p.Marked++
+		x.moved(d)
 		return
 	}
 	p.Largest = max(p.Largest, d.Size())
@@ -176,15 +182,38 @@ func (x *planning) add(d *protocol.Monolith) {
 	for _, name := range price.Unclaimed {
 		p.Unclaimed[name]++
 	}
+	if len(price.Unclaimed) > 0 {
+		x.unfit++
+	}
+}
+
+// moved adds a monolith that has moved: a rollback turns its collection into it again.
+func (x *planning) moved(d *protocol.Monolith) {
+	x.p.Marked++
+	x.markedBytes += float64(d.Size())
+	if d.Mark() == nil || d.Mark().Deleted {
+		return
+	}
+	if price, err := x.mover.Predict(d.Original()); err == nil {
+		x.p.Back += price.Back
+		x.reads += cost.ReadUnits(price.Bytes)
+	}
 }
 
 // end scales a sample and computes the derived figures.
-func (x *planning) end() {
+//
+// scan are the RCU of the pages that were read, which may have more items than the sample.
+func (x *planning) end(scan float64) {
 	p := x.p
-	if read := p.Entities + p.Foreign; p.Sampled && read > 0 && p.Of > read {
+	read := p.Entities + p.Foreign
+	if p.Sampled && p.Of < x.scanned { // DynamoDB counts every six hours
+		p.Of = 0
+	}
+	if p.Sampled && read > 0 && p.Of > read {
 		p.Scale = float64(p.Of) / float64(read)
+		scan *= float64(p.Of) / float64(x.scanned)
 		for _, sum := range []*float64{
-			&p.Bytes, &x.otherBytes, &x.deadBytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts,
+			&p.Bytes, &x.otherBytes, &x.deadBytes, &x.markedBytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts,
 			&p.Marks, &p.Claims, &p.Indexes, &p.Removals, &p.RCU, &p.Back,
 		} {
 			*sum *= p.Scale
@@ -193,8 +222,9 @@ func (x *planning) end() {
 			p.Kinds[name] = report.Kind{Items: k.Items * p.Scale, Bytes: k.Bytes * p.Scale}
 		}
 	}
+	p.RCU += scan
 	p.Price = x.prices.Units(p.WCU, p.RCU)
-	scanned := p.Bytes + x.otherBytes
+	scanned := p.Bytes + x.otherBytes + x.markedBytes
 	if x.own {
 		scanned += p.ItemBytes
 	}
@@ -259,10 +289,17 @@ func (x *planning) updates() {
 	}
 }
 
+// hiddenNames stands for attributes whose names count as data.
+const hiddenNames = "{...}"
+
 // advise lists tasks before the run.
 func (x *planning) advise() {
 	p := x.p
 	add := func(format string, args ...any) { p.Advice = append(p.Advice, fmt.Sprintf(format, args...)) }
+	if p.Sampled && p.Of == 0 {
+		add("the figures are those of the sample alone: DynamoDB's count of items, which it updates every six hours, " +
+			"is smaller than the sample: read all (-sample 0), or try again later")
+	}
 	if p.Entities == 0 && p.Foreign > 0 {
 		add("no item has the keys of a monolith: check -key and -sort (migrate.Keys)")
 	}
@@ -270,11 +307,22 @@ func (x *planning) advise() {
 		add("entities that cannot be moved as they are: %d: fix them, or the model; until then cutover is refused",
 			p.Dead)
 	}
+	n := 0 // of names that are data
+	maps.DeleteFunc(p.Unclaimed, func(name string, have int) bool {
+		data := !gate.Printable(name) || gate.IsData(name, have, p.Entities-p.Marked)
+		if data {
+			n++
+		}
+		return data
+	})
+	if n > 0 {
+		p.Unclaimed[hiddenNames] = n
+	}
 	if len(p.Unclaimed) > 0 {
 		names := slices.SortedFunc(maps.Keys(p.Unclaimed),
 			func(a, b string) int { return cmp.Or(cmp.Compare(p.Unclaimed[b], p.Unclaimed[a]), cmp.Compare(a, b)) })
-		add("no field stores %s: they stay on the root item, and add to the cost of its writes",
-			strings.Join(names[:min(len(names), 10)], ", "))
+		add("%d of %d monoliths have attributes that no field stores: %s: they stay on the root item, and add to the "+
+			"cost of its writes", x.unfit, p.Entities-p.Marked, strings.Join(names[:min(len(names), 10)], ", "))
 	}
 	for _, t := range x.mover.Tables {
 		if names := missing(&x.layout.Layout, t, x.mover.Indexes[t.Name]); names != nil && !x.ofFiles {

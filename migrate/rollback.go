@@ -52,10 +52,8 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 		}
 	}
 	// without a note no entity is known to belong to another migration
-	r := &run{
-		Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, seen: map[string]bool{},
-		had: n.Had || n.Source != m.source.Name,
-	}
+	r := m.newRun()
+	r.seen, r.had = map[string]bool{}, n.Had || n.Source != m.source.Name
 	err = r.scanBack(ctx, m.source, r.ofMonolith)
 	if err == nil {
 		err = r.scanBack(ctx, m.mover.Tables[m.layout.Root.Table], r.ofRoot)

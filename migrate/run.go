@@ -68,7 +68,8 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 			"tell them from moved ones: leave Replace (-replace) out", m.layout.Model,
 			m.mover.Tables[m.layout.Root.Table].Name)
 	}
-	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, round: n.Round}
+	r := m.newRun()
+	r.round = n.Round
 	if err := m.state.each(ctx, noteDead,
 		func(name string, _ item.Attributes) error { r.dead[name] = true; return nil }); err != nil {
 		return nil, err
@@ -101,11 +102,11 @@ type run struct {
 	mu         sync.Mutex
 	report     *Report
 	lastReport time.Time
-	last       Counts // the last report
 	// dead are the notes of earlier dead letters that have not occurred in this run.
-	dead  map[string]bool
-	speed float64
-	wcus  float64
+	dead map[string]bool
+	pace pace
+	// flight is the work of pages that are not complete.
+	flight flight
 	// resumed reports that a segment continued from a checkpoint.
 	resumed atomic.Bool
 	// round identifies the migration.
@@ -115,6 +116,12 @@ type run struct {
 	// had reports that the model's table had collections before, and ending that a rollback is at its
 	// last scan.
 	had, ending bool
+}
+
+// newRun returns a run that begins now.
+func (m *Migration) newRun() *run {
+	now := m.now()
+	return &run{Migration: m, begun: now, report: &Report{}, dead: map[string]bool{}, pace: pace{began: now}}
 }
 
 // segmentsAtOnce calls a function for each segment, in parallel, until one fails.
@@ -151,6 +158,11 @@ func (r *run) segment(ctx context.Context, i int) error {
 		r.resumed.Store(true)
 	}
 	c.Of = r.of
+	if !found { // so that a status knows of the segment
+		if err := r.state.write(ctx, name, &c, nil); err != nil {
+			return err
+		}
+	}
 	r.count(Counts{}, c.Counts)
 	if r.exported != nil {
 		return r.exportPages(ctx, i, c.At, func(p read.Page, at files.Position) error {
@@ -187,7 +199,9 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	}
 	now.Foreign = len(p.Items) - len(group)
 	var t write.Tally
-	err := r.moveInRate(ctx, group, &t)
+	f := flight{}
+	err := r.moveInRate(ctx, group, &t, &f)
+	defer r.landed(&f)
 	now.WCU, now.ConsumedWCU = t.WCU.Expected, t.ConsumedWCU
 	now.RCU, now.ConsumedRCU = now.RCU+t.RCU.Expected, now.ConsumedRCU+t.ConsumedRCU
 	for _, e := range group {
@@ -204,6 +218,7 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 		}
 	}
 	if err != nil {
+		r.landed(&f)
 		r.count(now, now)
 		return err
 	}
@@ -212,13 +227,14 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	}
 	c.add(now)
 	c.start, c.Done = p.LastKey, !p.More
+	r.landed(&f)
 	r.count(now, now)
 	return r.state.write(ctx, name, c, c.start)
 }
 
 // moveInRate moves the entities of a page. With a rate it starts only as many at once as take about a
 // second, because a claim that waits for long looks like that of a dead program.
-func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, t *write.Tally) error {
+func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, t *write.Tally, f *flight) error {
 	if r.wcu == nil {
 		return r.mover.Move(ctx, group, t)
 	}
@@ -230,9 +246,11 @@ func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, t *write
 			}
 			n++
 		}
+		before := t.WCU.Expected
 		if err := r.mover.Move(ctx, group[:n], t); err != nil {
 			return err
 		}
+		r.flies(f, flight{n, t.WCU.Expected - before})
 		group = group[n:]
 	}
 	return nil
@@ -345,43 +363,60 @@ func (r *run) count(this, all Counts) {
 // MB. A run keeps them in memory.
 const pageEntities = 100
 
-const (
-	reportEvery = 500 * time.Millisecond
-	// smooth is the weight of the last half second in the reported rates.
-	smooth = 0.2
-)
+// flight is work of a page that is not complete: the counts have it when it is.
+type flight struct {
+	entities int
+	wcu      float64
+}
+
+// flies adds to the work of a page, and reports the progress.
+func (r *run) flies(f *flight, more flight) {
+	r.mu.Lock()
+	f.entities, f.wcu = f.entities+more.entities, f.wcu+more.wcu
+	r.flight.entities, r.flight.wcu = r.flight.entities+more.entities, r.flight.wcu+more.wcu
+	r.mu.Unlock()
+	r.reportProgress(false)
+}
+
+// landed removes the work of a page that is complete, or has failed.
+func (r *run) landed(f *flight) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.flight.entities, r.flight.wcu = r.flight.entities-f.entities, r.flight.wcu-f.wcu
+	*f = flight{}
+}
+
+const reportEvery = 500 * time.Millisecond
 
 // reportProgress reports the progress.
 func (r *run) reportProgress(ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	since := now.Sub(r.lastReport)
-	if len(r.progress) == 0 || !ended && since < reportEvery {
+	if len(r.progress) == 0 || !ended && now.Sub(r.lastReport) < reportEvery {
 		return
 	}
 	c := r.report.This
-	if !r.lastReport.IsZero() && since >= reportEvery {
-		weight := smooth
-		if r.speed == 0 {
-			weight = 1
-		}
-		r.speed += weight * (float64(c.Entities-r.last.Entities)/since.Seconds() - r.speed)
-		r.wcus += weight * ((c.WCU-r.last.WCU)/since.Seconds() - r.wcus)
-	}
+	c.Entities, c.WCU = c.Entities+r.flight.entities, c.WCU+r.flight.wcu
+	r.pace.add(now, c.Entities+c.Foreign, c.WCU)
+	speed, wcus := r.pace.rates()
 	p := report.Progress{
 		Entities: c.Entities, Moved: c.Moved, Dead: c.Dead, Conflicts: c.Conflicts, Items: c.Items, WCU: c.WCU,
-		RCU: c.RCU, Of: int(r.approximate), Elapsed: now.Sub(r.begun), EntitiesPerSecond: r.speed, WCUPerSecond: r.wcus,
+		RCU: c.RCU, Elapsed: now.Sub(r.begun), EntitiesPerSecond: speed, WCUPerSecond: wcus,
 		Spent: r.prices.Units(c.WCU, c.RCU), Ended: ended,
 	}
-	if rest := p.Of - r.report.All.Entities - r.report.All.Foreign; rest > 0 && r.speed > 0 && !ended {
-		p.Left = time.Duration(float64(rest) / r.speed * float64(time.Second))
+	all := r.report.All.Entities + r.report.All.Foreign + r.flight.entities
+	if of := int(r.approximate) * len(r.segments) / r.of; of >= all { // otherwise the count is old
+		p.Of = of
+		if !ended {
+			p.Left = r.pace.left(of - all)
+		}
 	}
-	r.lastReport, r.last = now, c
-	all := *r.report
-	all.Elapsed = p.Elapsed
+	r.lastReport = now
+	sum := *r.report
+	sum.Elapsed = p.Elapsed
 	for _, f := range r.progress {
-		f(all, p)
+		f(sum, p)
 	}
 }
 

@@ -123,11 +123,11 @@ func (c *command) inspector(a *checkAsked, table string, packages []string, tags
 	if err := a.refuseUnknown(slices.Collect(maps.Values(found))...); err != nil {
 		return nil, err
 	}
-	client, err := a.client(10)
+	client, err := c.client(&a.remote, usualAttempts)
 	if err != nil {
 		return nil, err
 	}
-	options, err := a.options()
+	options, err := c.options(&a.stores)
 	if err != nil {
 		return nil, err
 	}
@@ -202,11 +202,21 @@ func (c *command) announce(x *inspect.Inspector, client *dynamodb.Client) error 
 		n = min(items, x.Sample)
 	}
 	if items == 0 {
-		x.Announce("the table, which was empty when DynamoDB last counted its items", 0.5)
+		fmt.Fprintln(c.stderr, unknownUnits(x.Sample))
 		return nil
 	}
 	x.Announce(fmt.Sprintf("%d of about %d items", n, items), bytes/float64(items)*float64(n)/8192)
 	return nil
+}
+
+// unknownUnits announces a read of a table whose count of items is old; 0 for all items.
+func unknownUnits(items int) string {
+	what := "all items"
+	if items > 0 {
+		what = "up to " + number(float64(items)) + " items"
+	}
+	return "to read " + what + ": unknown RCU, because DynamoDB counted no items when it last did, which is every six " +
+		"hours; -rate limits them"
 }
 
 // sameKeys requires that the table has the key attributes of the models.
@@ -232,10 +242,17 @@ func (c *command) readRemembered(file string) (*inspect.Remembered, error) {
 	if file == "" {
 		return nil, nil
 	}
-	f, err := os.Open(c.path(file))
+	info, err := os.Stat(c.path(file))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("-remember %s: it is not a file: name one", file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(c.path(file))
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/itemize/itemize/internal/charge"
 )
 
 const costOverview = `usage: itemize cost COMMAND [flags] [files]
@@ -139,13 +141,15 @@ func counted(least, most int) string {
 	return "one file or more"
 }
 
-// read returns the content of a file; "-" is standard input.
+// read returns the text of a file in UTF-8; "-" is standard input.
 func (c *command) read(path string) ([]byte, error) {
 	if path == "-" {
-		return io.ReadAll(os.Stdin)
+		text, err := io.ReadAll(os.Stdin)
+		return charge.UTF8(text), err
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(c.dir, path)
 	}
-	return os.ReadFile(path)
+	text, err := os.ReadFile(path)
+	return charge.UTF8(text), err
 }

@@ -87,7 +87,7 @@ func (c *command) scaletest(a *scaletestAsked) (out scaletestAnswer, err error) 
 	if err := a.test.Check(); err != nil {
 		return out, err
 	}
-	if a.test.Client, err = a.client(1); err != nil {
+	if a.test.Client, err = c.client(&a.remote, 1); err != nil {
 		return out, err
 	}
 	out.Report, err = a.test.Run(c.ctx)

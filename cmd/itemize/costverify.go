@@ -39,7 +39,7 @@ type verified struct {
 // verify replays the operations of a workload in the layouts of forecasts, and prints the predicted and the consumed
 // capacity. It returns an error if they differ.
 func (c *command) verify(v verifying, w forecast.Workload, all []forecast.Forecast, asJSON bool) error {
-	client, err := v.client(3)
+	client, err := c.client(&v.remote, 3)
 	if err != nil {
 		return err
 	}

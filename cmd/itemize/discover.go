@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"go/token"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/gertd/go-pluralize"
 	"golang.org/x/mod/modfile"
 
 	"github.com/itemize/itemize/forecast"
@@ -25,6 +27,7 @@ type discoverAsked struct {
 	rate               float64
 	key                string
 	workload, typeName string
+	name               string
 	mix                discover.Mix
 	prices             string
 	write, page        string
@@ -38,7 +41,9 @@ func (a *discoverAsked) flags(f *flags) {
 	f.BoolVar(&a.plan, "plan", false, "print the units of the scan, and read nothing")
 	f.StringVar(&a.key, "key", "", "key `attributes` of the items in files: PK or PK,SK (default: found)")
 	f.StringVar(&a.workload, "workload", "", "`file` with the operations of a month (default: -writes and -reads)")
-	f.StringVar(&a.typeName, "type", "", "`name` of the entity type that the workload is for (default: all)")
+	f.StringVar(&a.typeName, "type", "", "`name` of the entity type that the workload is for, and that alone is "+
+		"written, also if its model saves little (default: all)")
+	f.StringVar(&a.name, "name", "", "`name` of the type whose keys have no name, as Movie (default: that of the table)")
 	f.Float64Var(&a.mix.Writes, "writes", 30, "`number` of writes of a month to each entity, if there is no workload")
 	f.Float64Var(&a.mix.Reads, "reads", 60, "`number` of reads of a month of each entity, if there is no workload")
 	f.prices(&a.prices)
@@ -56,11 +61,25 @@ func (a *discoverAsked) check() error {
 		return usagef("-rate %v: write a number of RCU per second, or leave it out for no limit", a.rate)
 	case a.mix.Writes < 0 || a.mix.Reads < 0:
 		return usagef("-writes %v, -reads %v: write 0 or more", a.mix.Writes, a.mix.Reads)
+	case a.name != "" && !(token.IsIdentifier(a.name) && token.IsExported(a.name)):
+		return usagef("-name %s: write a name of a Go type that begins with a capital, such as Movie", a.name)
 	case a.force && a.write == "":
 		return usagef("-force without -write: write the folder of the models")
 	}
 	return nil
 }
+
+// singular returns the singular of an English plural, such as Movies or OrderLines.
+var singular = func() func(string) string {
+	c := pluralize.NewClient()
+	for _, plural := range []string{"caches", "aches", "niches"} {
+		c.AddIrregularRule(strings.TrimSuffix(plural, "s"), plural)
+	}
+	for _, word := range []string{"aws", "dns", "https", "kubernetes", "sms", "species"} {
+		c.AddUncountableRule(word)
+	}
+	return c.Singular
+}()
 
 // discover runs itemize discover.
 func (c *command) discover(args []string) error {
@@ -87,7 +106,7 @@ func (c *command) discover(args []string) error {
 	if len(rest) == 0 {
 		return usagef("no table and no files: write itemize discover TABLE")
 	}
-	o := discover.Options{Mix: a.mix, Type: a.typeName}
+	o := discover.Options{Mix: a.mix, Type: a.typeName, Name: a.name, Singular: singular}
 	basis := ""
 	var billing forecast.Billing
 	if o.Prices, basis, err = c.prices(a.prices, nil); err != nil {
@@ -117,9 +136,12 @@ func (c *command) discover(args []string) error {
 		return err
 	}
 	r.Features = billing
+	basis += elsewhere(r.Prices, &a.remote)
 	next := ""
 	if a.write != "" {
-		if next, err = c.writeModels(r, &a, rest); err != nil {
+		if why := r.Unwritten(); why != "" {
+			next = "Nothing is written: " + why + "\n"
+		} else if next, err = c.writeModels(r, &a, rest); err != nil {
 			return err
 		}
 	}
@@ -198,7 +220,7 @@ func (c *command) sample(a *discoverAsked, from []string) (*discover.Sample, err
 	if a.key != "" {
 		return nil, usagef("-key %s: the keys of a table are known: leave it out", a.key)
 	}
-	client, err := a.client(10)
+	client, err := c.client(&a.remote, usualAttempts)
 	if err != nil {
 		return nil, err
 	}
@@ -210,8 +232,12 @@ func (c *command) sample(a *discoverAsked, from []string) (*discover.Sample, err
 	if a.sample > 0 {
 		n = min(n, a.sample)
 	}
-	fmt.Fprintf(c.stderr, "to read %s of about %s items: about %s RCU\n", number(float64(n)), number(float64(t.Items)),
-		number(math.Ceil(t.Predicted(a.sample))))
+	if t.Items == 0 {
+		fmt.Fprintln(c.stderr, unknownUnits(a.sample))
+	} else {
+		fmt.Fprintf(c.stderr, "to read %s of about %s items: about %s RCU\n", number(float64(n)),
+			number(float64(t.Items)), number(math.Ceil(t.Predicted(a.sample))))
+	}
 	if a.plan {
 		return nil, nil
 	}

@@ -30,11 +30,12 @@ func (c *command) eject(args []string) error {
 	if err := f.parse(args); err != nil {
 		return err
 	}
-	packages, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
+	cfg := gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}
+	packages, err := gen.Load(c.ctx, cfg, patterns(f)...)
 	if err != nil {
 		return err
 	}
-	found := false
+	var all []*gen.Ejected // before one is written
 	for _, p := range packages {
 		out, faults, err := p.Eject(models)
 		if err != nil {
@@ -46,17 +47,26 @@ func (c *command) eject(args []string) error {
 		if out == nil {
 			continue
 		}
-		found = true
+		if err := p.Compiles(c.ctx, cfg, out.File); err != nil {
+			return err
+		}
+		all = append(all, out)
+	}
+	for _, out := range all {
 		if err := c.writeEjected(out, *force); err != nil {
 			return err
 		}
 	}
-	if !found {
+	if len(all) == 0 {
 		var names []string
 		for _, p := range packages {
 			for _, m := range p.Models {
 				names = append(names, m.Name)
 			}
+		}
+		if len(names) > 0 && len(models) == 0 {
+			return fmt.Errorf("the models in %s are in test files, which programs cannot use: move %s",
+				strings.Join(patterns(f), " "), strings.Join(names, ", "))
 		}
 		if len(names) > 0 {
 			return fmt.Errorf("no such model in %s: the models are %s", strings.Join(patterns(f), " "),

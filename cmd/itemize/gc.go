@@ -85,7 +85,7 @@ func (a *gcAsked) check() error {
 }
 
 // options returns the options of the mapper, as programs use them.
-func (a *stores) options() ([]mapper.Option, error) {
+func (c *command) options(a *stores) ([]mapper.Option, error) {
 	named := func(names map[string]string) func(string) string {
 		return func(declared string) string {
 			if real, ok := names[declared]; ok {
@@ -94,7 +94,7 @@ func (a *stores) options() ([]mapper.Option, error) {
 			return declared
 		}
 	}
-	client, err := a.bucket()
+	client, err := c.bucket(&a.remote)
 	if err != nil {
 		return nil, err
 	}
@@ -166,11 +166,11 @@ func (c *command) gc(args []string) error {
 	if err := a.refuseUnknown(e); err != nil {
 		return err
 	}
-	client, err := a.client(10)
+	client, err := c.client(&a.remote, usualAttempts)
 	if err != nil {
 		return err
 	}
-	of, err := a.options()
+	of, err := c.options(&a.stores)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,11 @@ func (s change) write() error {
 
 // replaceFile writes a new file next to the old one, and renames it. A reader of the old file reads all
 // of it, and a program that dies leaves it unchanged.
+// If the path is a symbolic link, it replaces the file that the link names.
 func replaceFile(path string, content []byte) (err error) {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()

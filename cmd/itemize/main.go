@@ -27,12 +27,13 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/itemize/itemize/mapper"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], ".", os.Stdout, os.Stderr))
 }
@@ -102,7 +103,7 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	if args[0] == "cost" { // the user looks for faults in their own files
 		text = mapper.Detail(err)
 	}
-	fmt.Fprintln(stderr, "itemize:", text)
+	fmt.Fprintln(stderr, "itemize:", withCure(err, text))
 	if errors.As(err, new(usageError)) {
 		return exitUsage
 	}

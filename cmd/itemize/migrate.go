@@ -101,12 +101,14 @@ type migrateAsked struct {
 	segment, of int
 	rate        float64
 	readRate    float64
+	prices      string
 	asJSON      bool
 	confirm     string
 	keep        string
 	keys        []string // of one monolith
 	itemByItem  bool
 	plan        migrate.PlanOptions
+	basis       string // of the prices
 }
 
 func (a *migrateAsked) flags(f *flags) {
@@ -127,6 +129,7 @@ func (a *migrateAsked) flags(f *flags) {
 		"partition key `template`: P#{Name} (default: fields; with -sort the model's)")
 	f.StringVar(&a.sort, "sort", "", "sort key `template` of monoliths, such as DOC")
 	f.IntVar(&a.segments, "segments", 8, "`number` of segments of the source that are read in parallel")
+	f.prices(&a.prices)
 	f.Float64Var(&a.readRate, "read-rate", 0, "`RCU` per second of the scan (default: no limit)")
 	f.BoolVar(&a.asJSON, "json", false, "print JSON, and the progress as lines of JSON on standard error")
 	own := map[string]func(){
@@ -218,8 +221,10 @@ var stepsOf = map[string][]string{
 // migration opens the migration that the flags describe.
 func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migration, error) {
 	switch {
-	case len(source) != 1:
+	case len(source) == 0:
 		return nil, usagef("no source: name one table of monoliths: itemize migrate plan -model NAME SOURCE")
+	case len(source) > 1:
+		return nil, usagef("several sources: %s: name one table of monoliths", strings.Join(source, ", "))
 	case a.model == "":
 		return nil, usagef("no model: write -model NAME, a model of %s", a.lock)
 	case a.plan.Sample < 0:
@@ -228,6 +233,10 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 		return nil, usagef("-live is for -import: entities that a run moves are live at once")
 	case (a.segment >= 0) != (a.of > 0):
 		return nil, usagef("-segment without -of, or -of without -segment: write both, such as -segment 0 -of 4")
+	case a.of > 0 && a.segment >= a.of:
+		return nil, usagef("-segment %d -of %d: segments are numbered from 0: write 0 to %d", a.segment, a.of, a.of-1)
+	case a.segments < 1 || a.segments > 1_000_000:
+		return nil, usagef("-segments %d: write 1 to 1,000,000", a.segments)
 	}
 	l, err := migrate.ReadLayout(c.path(a.lock), a.model)
 	if err != nil {
@@ -236,11 +245,17 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	if err := a.check(l); err != nil {
 		return nil, err
 	}
-	client, err := a.client(10)
+	prices, basis, err := c.prices(a.prices, nil)
 	if err != nil {
 		return nil, err
 	}
+	client, err := c.client(&a.remote, usualAttempts)
+	if err != nil {
+		return nil, err
+	}
+	a.basis = basis + elsewhere(prices, &a.remote)
 	o := []migrate.Option{
+		migrate.Prices(prices),
 		migrate.Segments(a.segments), migrate.Internal.OnProgress(door.Key{}, c.progressOf(a)),
 		migrate.Tables(func(name string) string {
 			if to, ok := a.rename[name]; ok {
@@ -299,7 +314,7 @@ func (c *command) migratePlan(a *migrateAsked, m *migrate.Migration) error {
 		return err
 	}
 	if err := c.answer(a, p,
-		func() { c.showMigrationPlan(migrate.Internal.Plan(door.Key{}, p), p.DeadLetters) }); err != nil || p.OK() {
+		func() { c.showMigrationPlan(migrate.Internal.Plan(door.Key{}, p), p.DeadLetters, a.basis) }); err != nil || p.OK() {
 		return err
 	}
 	return errFaults
@@ -310,7 +325,7 @@ func (c *command) migrateRun(a *migrateAsked, m *migrate.Migration) error {
 		return c.migrateImport(a, m)
 	}
 	r, err := m.Run(c.ctx)
-	return c.ended(a, r, err)
+	return c.ended(a, r, err, c.showMigrated)
 }
 
 func (c *command) migrateImport(a *migrateAsked, m *migrate.Migration) error {
@@ -334,13 +349,13 @@ func (c *command) migrateImport(a *migrateAsked, m *migrate.Migration) error {
 
 func (c *command) migrateRollback(a *migrateAsked, m *migrate.Migration) error {
 	r, err := m.Rollback(c.ctx)
-	return c.ended(a, r, err)
+	return c.ended(a, r, err, c.showReturned)
 }
 
 // ended prints the result of a run, also of an interrupted one.
-func (c *command) ended(a *migrateAsked, r *migrate.Report, err error) error {
+func (c *command) ended(a *migrateAsked, r *migrate.Report, err error, show func(*migrate.Report)) error {
 	if r != nil {
-		if err := c.answer(a, r, func() { c.showMigrated(r) }); err != nil {
+		if err := c.answer(a, r, func() { show(r) }); err != nil {
 			return err
 		}
 	}

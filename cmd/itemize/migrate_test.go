@@ -142,7 +142,7 @@ func TestMigrateCommand(t *testing.T) {
 	m.says(m.itemize(1, "contract", "-confirm", m.source), "it needs the cut-over first: run itemize migrate cutover")
 	m.says(m.itemize(0, "cutover"), "cut over: 12 monoliths")
 	m.says(m.itemize(1, "contract"), "does not confirm it")
-	m.says(m.itemize(0, "rollback"), "12 moved")
+	m.says(m.itemize(0, "rollback"), "12 are monoliths again")
 	m.same()
 	m.says(m.itemize(0, "status"), "not begun")
 	m.itemize(0, "run", "-json")

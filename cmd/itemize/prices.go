@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,8 +14,7 @@ import (
 
 // prices adds the flag for a price file.
 func (f *flags) prices(file *string) {
-	f.StringVar(file, "prices", "", "`file` of prices that replace the default ones, in the form of "+
-		"forecast/prices.json")
+	f.StringVar(file, "prices", "", "`file` of prices that replace default ones, as forecast/prices.json")
 }
 
 // prices replaces default prices with those of a file and of a workload, and says where they are from.
@@ -23,18 +24,20 @@ func (c *command) prices(file string, own json.RawMessage) (p forecast.Prices, b
 	replaced := map[string]bool{}
 	replace := func(text []byte) error {
 		var q forecast.Prices
-		if err := decode(text, &q); err != nil {
+		if err := errors.Join(decode(text, &q), nulls(text)); err != nil {
+			return err
+		}
+		if err := q.Check(); err != nil {
 			return err
 		}
 		for name, f := range q.Figures {
-			if f.Source == "" && f.Dollars != 0 {
-				return fmt.Errorf("the price %s has no source: write where it is from, and the date", name)
+			if f.Source == "" {
+				return fmt.Errorf("the price %s has no source: write where it is from, and the date; leave it out for "+
+					"the default", name)
 			}
 			p.Figures[name], replaced[name] = f, true
 		}
-		if q.Region != "" {
-			p.Region = q.Region
-		}
+		p.Region = cmp.Or(q.Region, p.Region)
 		return nil
 	}
 	if file != "" {
@@ -57,6 +60,34 @@ func (c *command) prices(file string, own json.RawMessage) (p forecast.Prices, b
 	return p, fmt.Sprintf("prices of %s: %s as given, others of %s on demand; -json prints the source of each",
 		p.Region,
 		strings.Join(slices.Sorted(maps.Keys(replaced)), ", "), defaults), nil
+}
+
+// nulls refuses prices that are null, or whose dollars are null: they are no amount.
+func nulls(text []byte) error {
+	var file struct {
+		Prices map[string]*struct {
+			Dollars *json.Number `json:"dollars"`
+		} `json:"prices"`
+	}
+	if json.Unmarshal(text, &file) != nil {
+		return nil // decode has the error
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(file.Prices)) {
+		if f := file.Prices[name]; f == nil || f.Dollars == nil {
+			errs = append(errs, fmt.Errorf("the price %s has no dollars: write an amount, or leave it out for the default",
+				name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// elsewhere says that a table is in a Region whose prices are not used, "" if it is not.
+func elsewhere(p forecast.Prices, r *remote) string {
+	if r.endpoint != "" || r.found == "" || r.found == p.Region {
+		return ""
+	}
+	return fmt.Sprintf("; the region is %s: its prices differ, write them with -prices", r.found)
 }
 
 // bill has the bill of each layout for one kind of billing.

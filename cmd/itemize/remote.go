@@ -2,78 +2,108 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/itemize/itemize/migrate"
 	"github.com/itemize/itemize/s3store"
 )
 
-// remote has the endpoints of DynamoDB and S3.
-type remote struct{ endpoint, region, s3 string }
+// remote has the endpoints of DynamoDB and S3, and what the SDK finds credentials and the Region with.
+type remote struct {
+	endpoint, region, profile, s3 string
+	// found is the Region that the SDK found.
+	found string
+}
 
 func (r *remote) flags(f *flags) {
 	f.StringVar(&r.endpoint, "endpoint", cmp.Or(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"), os.Getenv("AWS_ENDPOINT_URL")),
 		"`URL` of DynamoDB (default: that of the region)")
 	f.StringVar(&r.region, "region", os.Getenv("AWS_REGION"),
-		"AWS `region` (default: AWS_REGION); credentials come from the environment")
+		"AWS `region` (default: AWS_REGION, or that of the profile)")
+	f.StringVar(&r.profile, "profile", "", "`name` of a profile with credentials (default: as the AWS SDK)")
 }
 
-// client returns a client with the credentials of the environment, which sends each request at most
-// this often.
-func (r *remote) client(attempts int) (*dynamodb.Client, error) {
-	o := dynamodb.Options{RetryMaxAttempts: attempts}
-	if r.endpoint != "" {
-		if !strings.HasPrefix(r.endpoint, "http://") && !strings.HasPrefix(r.endpoint, "https://") {
-			return nil, usagef("-endpoint %s: write http:// or https:// in front of it", r.endpoint)
-		}
-		o.BaseEndpoint = &r.endpoint
+// client returns a client that sends each request at most this often.
+func (c *command) client(r *remote, attempts int) (*dynamodb.Client, error) {
+	if r.endpoint != "" && !strings.HasPrefix(r.endpoint, "http://") && !strings.HasPrefix(r.endpoint, "https://") {
+		return nil, usagef("-endpoint %s: write http:// or https:// in front of it", r.endpoint)
 	}
-	var err error
-	o.Region, o.Credentials, err = r.access(r.endpoint != "")
-	return dynamodb.New(o), err
+	cfg, err := c.access(r, r.endpoint != "")
+	if err != nil {
+		return nil, err
+	}
+	p := c.patience()
+	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
+		o.Retryer, o.HTTPClient, o.Logger = p.retryer(attempts), p, logging.Nop{}
+		if r.endpoint != "" {
+			o.BaseEndpoint = &r.endpoint
+		}
+	}), nil
 }
 
 // bucket returns a client of S3.
-func (r *remote) bucket() (*s3.Client, error) {
-	o := s3.Options{RetryMaxAttempts: 10}
-	if r.s3 != "" {
-		o.BaseEndpoint, o.UsePathStyle = &r.s3, true
+func (c *command) bucket(r *remote) (*s3.Client, error) {
+	cfg, err := c.access(r, r.s3 != "")
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	o.Region, o.Credentials, err = r.access(r.s3 != "")
-	return s3.New(o), err
+	return s3.NewFromConfig(cfg, func(o *s3.Options) {
+		// without the patience of its transport: bodies take as long as they take
+		o.Retryer, o.Logger = c.patience().retryer(usualAttempts), logging.Nop{}
+		if r.s3 != "" {
+			o.BaseEndpoint, o.UsePathStyle = &r.s3, true
+		}
+	}), nil
 }
 
-// access returns the Region, and the credentials of the environment. With an endpoint, both may have
-// any value.
-func (r *remote) access(explicit bool) (string, aws.CredentialsProvider, error) {
-	region := r.region
-	if explicit && region == "" {
-		region = "us-east-1"
+// access returns the Region and the credentials that the SDK finds. With an endpoint, both may have any value.
+func (c *command) access(r *remote, explicit bool) (aws.Config, error) {
+	options := []func(*config.LoadOptions) error{config.WithSharedConfigProfile(r.profile)}
+	if r.region != "" {
+		options = append(options, config.WithRegion(r.region))
 	}
-	if region == "" {
-		return "", nil, errors.New("no region: write -region, AWS_REGION, or -endpoint")
+	if explicit { // a local engine is on no machine of AWS, whose role would be waited for
+		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
 	}
-	id, secret := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
-	if id == "" || secret == "" {
-		if !explicit {
-			return "", nil, errors.New("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (aws " +
-				"configure export-credentials --format env prints them)")
-		}
-		id, secret = "local", "local"
+	cfg, err := config.LoadDefaultConfig(c.ctx, options...)
+	if err != nil {
+		return cfg, fmt.Errorf("the configuration of the AWS SDK: %w", err)
 	}
-	return region, aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		return aws.Credentials{AccessKeyID: id, SecretAccessKey: secret, SessionToken: os.Getenv("AWS_SESSION_TOKEN")},
-			nil
-	}), nil
+	if cfg.Region == "" && explicit {
+		cfg.Region = "us-east-1"
+	}
+	if cfg.Region == "" {
+		return cfg, errors.New("no region: write -region, AWS_REGION, a -profile that has one, or -endpoint")
+	}
+	r.found = cfg.Region
+	if _, err = cfg.Credentials.Retrieve(c.ctx); err == nil {
+		return cfg, nil
+	}
+	if explicit && r.profile == "" {
+		cfg.Credentials = credentials.NewStaticCredentialsProvider("local", "local", "")
+		return cfg, nil
+	}
+	return cfg, fmt.Errorf("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write a -profile that "+
+		"has them (for SSO, run aws sso login first): %w", lastOf(err))
+}
+
+// lastOf returns the innermost error of a chain.
+func lastOf(err error) error {
+	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
+		err = next
+	}
+	return err
 }
 
 // files returns the files of a folder, or of s3://BUCKET/PREFIX.
@@ -86,7 +116,7 @@ func (c *command) files(r *remote, at string) (migrate.Files, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%s: write s3://BUCKET/PREFIX", at)
 	}
-	client, err := r.bucket()
+	client, err := c.bucket(r)
 	if err != nil {
 		return nil, err
 	}

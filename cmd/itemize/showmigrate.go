@@ -22,9 +22,12 @@ func (c *command) path(p string) string {
 	return filepath.Join(c.dir, p)
 }
 
-func (c *command) showMigrationPlan(p *report.Plan, dead []migrate.DeadLetter) {
+func (c *command) showMigrationPlan(p *report.Plan, dead []migrate.DeadLetter, basis string) {
 	what := plural(p.Entities, "monolith") + " read"
-	if p.Sampled {
+	switch {
+	case p.Sampled && p.Of == 0:
+		what += ", of an unknown number"
+	case p.Sampled:
 		what += fmt.Sprintf(", of about %s: the figures are scaled", number(float64(p.Of)))
 	}
 	if p.Marked > 0 {
@@ -50,6 +53,7 @@ func (c *command) showMigrationPlan(p *report.Plan, dead []migrate.DeadLetter) {
 		"on demand\n",
 		number(p.WCU), number(p.Parts), number(p.Marks), number(p.Claims), indexes, number(p.RCU), dollars(p.Price))
 	fmt.Fprintf(c.stdout, "verify: %s; a rollback of all: %s\n", dollars(p.Verify), dollars(p.Back))
+	fmt.Fprintln(c.stdout, basis)
 	if p.Time > 0 {
 		fmt.Fprintf(c.stdout, "time at that rate: %v\n", p.Time.Round(time.Second))
 	}
@@ -112,6 +116,21 @@ func (c *command) showMigrated(r *migrate.Report) {
 	}
 }
 
+func (c *command) showReturned(r *migrate.Report) {
+	fmt.Fprintf(c.stdout, "%s entities in %v: %d are monoliths again, %d were before, %d cannot be, %d left for the next "+
+		"rollback\n", number(float64(r.This.Entities)), r.Elapsed.Round(time.Millisecond), r.This.Moved, r.This.Before,
+		r.This.Dead, r.This.Conflicts)
+	fmt.Fprintf(c.stdout, "%s WCU and %s RCU, of which DynamoDB reported %s and %s\n", number(r.This.WCU),
+		number(r.This.RCU), number(r.This.ConsumedWCU), number(r.This.ConsumedRCU))
+	if r.This.Foreign > 0 {
+		fmt.Fprintf(c.stdout, "left alone: %s that are not monoliths, or roots without one\n",
+			plural(r.This.Foreign, "item"))
+	}
+	if r.This.Dead+r.This.Conflicts > 0 {
+		fmt.Fprintln(c.stdout, "entities that are not monoliths, and the reasons: itemize migrate status")
+	}
+}
+
 func (c *command) showImported(x *migrate.Imported) {
 	fmt.Fprintf(c.stdout, "%s: %d cannot be moved, %d were moved before; %s\n", plural(x.Entities, "monolith"), x.Dead,
 		x.Before, plural(x.Files, "file"))
@@ -147,8 +166,8 @@ func (c *command) showMigrationStatus(s *migrate.Status) {
 		phase += " since " + s.Since.Format(time.RFC3339)
 	}
 	fmt.Fprintln(c.stdout, phase)
-	fmt.Fprintf(c.stdout, "%d of %d segments done; %d entities looked at, %d moved, %d moved before, into %d items, "+
-		"for %s WCU\n",
+	fmt.Fprintf(c.stdout, "%d of %d segments done; at their last checkpoints %d entities looked at, %d moved, %d moved "+
+		"before, into %d items, for %s WCU\n",
 		s.Done, s.Of, s.Entities, s.Moved, s.Before, s.Items, number(s.WCU))
 	if v := s.Verified; v != nil {
 		found := map[bool]string{true: "clean", false: "it found faults"}[v.Clean()]

@@ -30,7 +30,7 @@ func (c *command) vet(args []string) error {
 		if err != nil {
 			return err
 		}
-		faults = append(faults, diagnostics...)
+		faults = append(append(faults, diagnostics...), p.LockFault()...)
 		for _, d := range p.Advice() {
 			fmt.Fprintf(c.stderr, "note: %s: %s\n", c.position(d.Pos), d.Message)
 		}

@@ -27,6 +27,7 @@ func ItemFromPlainJSON(text []byte) (Item, error) {
 }
 
 func itemFrom(text []byte, typed func(map[string]any) bool) (Item, error) {
+	text = UTF8(text)
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var m map[string]any
@@ -40,6 +41,10 @@ func itemFrom(text []byte, typed func(map[string]any) bool) (Item, error) {
 		return nil, errors.New("text after the item: write one item")
 	}
 	item, read := Item{}, plainValue
+	if typed(map[string]any{"": m}) && isValue(m) {
+		return nil, errors.New("the item looks like one attribute value with several types: write the name of the " +
+			"attribute around it, and one type: {\"email\": {\"S\": \"a@example.com\"}}")
+	}
 	if typed(m) {
 		read = typedValue
 	}
@@ -59,6 +64,7 @@ func itemFrom(text []byte, typed func(map[string]any) bool) (Item, error) {
 // ItemsFromJSON reads the items of a file: one item, an array of items, an item on each line, or the output of a read
 // (aws dynamodb scan --table-name ...), which has them under "Items", "Item" or "Responses".
 func ItemsFromJSON(text []byte) ([]Item, error) {
+	text = UTF8(text)
 	raw, ok := answered(text)
 	if !ok {
 		raw, ok = several(text)
@@ -143,20 +149,46 @@ func answered(text []byte) (items []json.RawMessage, ok bool) {
 
 var typeNames = []string{"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"}
 
-// typed reports whether all attributes are objects with a type of DynamoDB.
+// typed reports whether all attributes are objects with types of DynamoDB. An object with several of them is no valid
+// attribute value, and no document that a program writes.
 func typed(m map[string]any) bool {
 	for _, v := range m {
 		o, ok := v.(map[string]any)
-		if !ok || len(o) != 1 {
+		if !ok || len(o) == 0 {
 			return false
 		}
-		for name := range o {
-			if !slices.Contains(typeNames, name) {
+		for name, v := range o {
+			if !slices.Contains(typeNames, name) || len(o) > 1 && !typedLike(name, v) {
 				return false
 			}
 		}
 	}
 	return len(m) > 0
+}
+
+// typedLike reports whether a value has the JSON type that a type of DynamoDB is written with.
+func typedLike(name string, v any) bool {
+	switch v.(type) {
+	case string:
+		return name == "S" || name == "N" || name == "B"
+	case bool:
+		return name == "BOOL" || name == "NULL"
+	case []any:
+		return name == "L" || name == "SS" || name == "NS" || name == "BS"
+	case map[string]any:
+		return name == "M"
+	}
+	return false
+}
+
+// isValue reports whether an object is one attribute value in DynamoDB JSON with several types, and no item.
+func isValue(m map[string]any) bool {
+	for name, v := range m {
+		if !slices.Contains(typeNames, name) || !typedLike(name, v) {
+			return false
+		}
+	}
+	return len(m) > 1
 }
 
 func plainValue(v any) (types.AttributeValue, error) { return plain(v), nil }
@@ -200,6 +232,10 @@ func typedMap(m map[string]any) (Item, error) {
 // typedValue reads a value in DynamoDB JSON: an object with a type and a value.
 func typedValue(v any) (types.AttributeValue, error) {
 	o, ok := v.(map[string]any)
+	if ok && len(o) > 1 {
+		return nil, fmt.Errorf("an attribute value has one type, and this one has %s: write one of them",
+			strings.Join(slices.Sorted(maps.Keys(o)), ", "))
+	}
 	if !ok || len(o) != 1 {
 		return nil, redact.Errorf("invalid attribute value%v: write {\"S\":\"text\"} or {\"N\":\"1\"}, for example",
 			redact.Of(v))

@@ -17,6 +17,7 @@ import (
 	"github.com/itemize/itemize/forecast"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/testing/draws"
 )
@@ -128,7 +129,7 @@ func TestElementKeys(t *testing.T) {
 		{"several types", list(str("a"), num(2)), ""},
 		{"NULL", list(str("a"), &types.AttributeValueMemberNULL{Value: true}), ""},
 	} {
-		p := newProfile(new(int), 0)
+		p := newProfile(&reading{names: gate.CensusOf(nil)}, 0)
 		p.add(x.list)
 		got := ""
 		if e := elementsOf("l", p, []item.Attributes{{"l": x.list}}); e != nil {
@@ -467,10 +468,10 @@ func TestProfilesOfDeepMaps(t *testing.T) {
 		}
 		return v
 	}()
-	clock := 0
-	p := newProfile(&clock, 0)
+
+	p := newProfile(&reading{names: gate.CensusOf(nil)}, 0)
 	for range 50 {
-		clock++
+
 		p.add(deep)
 	}
 	n := 0

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 )
@@ -75,7 +76,7 @@ func elementsOf(name string, p *profile, docs []item.Attributes) *elements {
 
 // unsafe reports whether a change of an element would change parts of it that stay the same.
 func (e *elements) unsafe(p *profile) bool {
-	n := &namer{types: scope{}}
+	n := &namer{types: scope{}, singular: (&Options{}).singular()}
 	if e.scalar || !e.list {
 		return n.elementType(p, "X").unsafe
 	}
@@ -123,70 +124,100 @@ func texts(name string, d item.Attributes) (sorted, unique bool) {
 	return sorted, true
 }
 
-// candidate is a field of elements that could be in their keys.
+// candidate is a key for the elements of a list: one or two fields that identify them in every list.
 type candidate struct {
-	name           string
-	moment         bool
-	sorted, unique bool
-	bytes          int // the mean size
+	fields []string
+	// moment reports that the first field is a time, and named that the last one is named like a key.
+	moment, named, sorted bool
+	// units are the WCU of writing each element once, and bytes the mean size of the key.
+	units float64
+	bytes int
 }
 
-// choose finds the fields for the sort key of a list's elements: preferably times in the order of the list, and as few
-// as possible.
+// maxFields is the number of fields that are tried in pairs.
+const maxFields = 12
+
+// choose finds the fields for the sort key of a list's elements. Of all fields and pairs of fields that identify the
+// elements, it takes those with the lowest price, and of equal ones those in the order of the list.
 func (e *elements) choose(name string, p *profile, docs []item.Attributes) bool {
-	var all []candidate
+	var fields []string
 	for field, f := range p.all().fields {
-		if f.n != p.all().n || !printable(field) || !(f.only("S") || f.only("N") && f.whole == f.n) ||
+		if f.n != p.all().n || p.hides(field) || !(f.only("S") || f.only("N") && f.whole == f.n) ||
 			f.types["NULL"] > 0 || f.zeros > 0 && f.only("S") || statsOf(f.sizes).Max > maxKey {
 			continue
 		}
-		c := candidate{name: field, moment: f.moment(), bytes: sum(f.sizes) / f.n}
-		c.sorted, c.unique = ordered(name, []string{field}, docs)
+		fields = append(fields, field)
+	}
+	slices.Sort(fields)
+	var all []candidate
+	repeated := map[string]bool{} // fields that do not identify alone
+	try := func(fields ...string) bool {
+		sorted, unique := ordered(name, fields, docs)
+		if !unique {
+			return false
+		}
+		first, last := p.all().fields[fields[0]], fields[len(fields)-1]
+		c := candidate{fields: fields, moment: first.moment(), named: keyRank(last) < 2, sorted: sorted}
+		for _, f := range fields {
+			c.bytes += sum(p.all().fields[f].sizes) / p.all().n
+		}
+		for _, size := range p.all().sizes {
+			c.units += cost.WriteUnits(size + c.bytes)
+		}
 		all = append(all, c)
-	}
-	rank := func(c candidate) int {
-		lower := strings.ToLower(c.name)
-		switch {
-		case c.sorted && c.unique && c.moment:
-			return 0
-		case c.sorted && c.unique:
-			return 1
-		case c.unique && c.moment:
-			return 2
-		case c.unique && (lower == "id" || strings.HasSuffix(lower, "id")):
-			return 3
-		}
-		return 4
-	}
-	slices.SortFunc(all, func(a, b candidate) int {
-		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.bytes, b.bytes), strings.Compare(a.name, b.name))
-	})
-	var pairs [][2]candidate
-	for _, t := range all {
-		for _, c := range all {
-			if t.moment && c.name != t.name && !c.moment && !t.unique {
-				pairs = append(pairs, [2]candidate{t, c})
-			}
-		}
-	}
-	single := len(all) > 0 && all[0].unique
-	if single && rank(all[0]) < 2 {
-		e.keys, e.sorted = []string{all[0].name}, true
 		return true
 	}
-	for _, wants := range []bool{true, false} { // in the order of the list first
-		for _, pair := range pairs {
-			names := []string{pair[0].name, pair[1].name}
-			if sorted, unique := ordered(name, names, docs); unique && (sorted || !wants && !single) {
-				e.keys, e.sorted = names, sorted
-				return true
+	for _, f := range fields {
+		repeated[f] = !try(f)
+	}
+	slices.SortStableFunc(fields, func(a, b string) int { // times first
+		return b2i(p.all().fields[b].moment()) - b2i(p.all().fields[a].moment())
+	})
+	few := fields[:min(len(fields), maxFields)]
+	for i, a := range few {
+		for k, b := range few {
+			moment := p.all().fields[a].moment() && !p.all().fields[b].moment()
+			if i != k && repeated[a] && (moment || repeated[b] && i < k) {
+				try(a, b)
 			}
 		}
 	}
-	if single {
-		e.keys, e.sorted = []string{all[0].name}, all[0].sorted
+	if len(all) == 0 {
+		return false
 	}
-	return single
+	rank := func(c candidate) int {
+		single := len(c.fields) == 1
+		switch {
+		case c.sorted && c.moment && single:
+			return 0
+		case c.sorted && single:
+			return 1
+		case c.sorted && c.moment:
+			return 2
+		case c.moment && single:
+			return 3
+		case c.named && single:
+			return 4
+		case single:
+			return 5
+		case c.moment:
+			return 6
+		}
+		return 7
+	}
+	best := slices.MinFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.units, b.units), rank(a)-rank(b), b2i(b.named)-b2i(a.named),
+			cmp.Compare(a.bytes, b.bytes), slices.Compare(a.fields, b.fields))
+	})
+	e.keys, e.sorted = best.fields, best.sorted
+	return true
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // ordered reports whether the elements of a list are in the order of some fields, and whether these differ.

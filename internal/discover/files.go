@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/gate"
 )
 
 // File is a file to write. Its name is relative to the folder of the models.
@@ -17,21 +18,19 @@ type File struct {
 	Content []byte
 }
 
-// written are the types whose models are written: those that save money, or the first one if none does, or the one
-// that the caller named.
+// maxWritten is the largest number of models that are written, if the caller does not name one.
+const maxWritten = 20
+
+// written are the types whose models are written: the first ones that save money, or the one that the caller named.
 func (r *Report) written() []*Type {
-	var out, any []*Type
+	var out []*Type
 	for _, t := range r.Types {
-		if t.NoModel != "" || r.only != "" && t.Name != r.only {
+		if t.NoModel != "" || len(out) == maxWritten {
 			continue
 		}
-		any = append(any, t)
-		if t.Saves() {
+		if r.only == t.Name || r.only == "" && t.Saves() {
 			out = append(out, t)
 		}
-	}
-	if out == nil && len(any) > 0 {
-		out = any[:1]
 	}
 	return out
 }
@@ -103,37 +102,39 @@ func WorkloadText(w forecast.Workload) ([]byte, error) {
 
 func (t *Type) workloadName() string { return strings.ToLower(t.Name) + ".workload.json" }
 
+// lockPath is the lock file in the folder of the models.
+const lockPath = "/itemize.lock.json"
+
 // Next returns the next commands, for models in a folder. flags are those of the endpoint. table reports that the
 // sample is of a table, which can be migrated.
 func (r *Report) Next(folder, flags string, table bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Next:\n\n  itemize gen %s\n", folder)
+	at := func(name string) string { return gate.Shell(folder + name) }
+	fmt.Fprintf(&b, "Next:\n\n  itemize gen %s\n", at(""))
 	for _, t := range r.written() {
-		fmt.Fprintf(&b, "  itemize cost model -model %s -workload %s/%s %s\n", t.Name, folder, t.workloadName(), folder)
+		fmt.Fprintf(&b, "  itemize cost model -model %s -workload %s %s\n", t.Name, at("/"+t.workloadName()), at(""))
 	}
-	fmt.Fprintf(&b, "  itemize tables %s\n", folder)
+	fmt.Fprintf(&b, "  itemize tables %s\n", at(""))
 	if !table {
 		return b.String()
 	}
 	for _, t := range r.written() {
 		key := ""
 		if t.Key != "" {
-			key += fmt.Sprintf(" -key '%s'", t.Key)
+			key += " -key " + gate.Shell(t.Key)
 		}
 		if t.Sort != "" {
-			key += fmt.Sprintf(" -sort '%s'", t.Sort)
+			key += " -sort " + gate.Shell(t.Sort)
 		}
 		for _, step := range []string{"plan", "run", "verify", "cutover"} {
 			if t.Reshaped {
-				at, _, _ := strings.Cut(flags, " -region") // the program takes it from AWS_REGION
-				fmt.Fprintf(&b, "  go run %s/%s -lock %s/itemize.lock.json -model %s%s %s\n", folder, programPath,
-					folder, t.Name, at,
-					step)
+				endpoint, _, _ := strings.Cut(flags, " -region") // the program takes it from AWS_REGION
+				fmt.Fprintf(&b, "  go run %s -lock %s -model %s%s %s\n", at("/"+programPath), at(lockPath), t.Name,
+					endpoint, step)
 				continue
 			}
-			fmt.Fprintf(&b, "  itemize migrate %s -lock %s/itemize.lock.json -model %s%s%s %s\n", step, folder,
-				t.Name, key, flags,
-				r.Table.Name)
+			fmt.Fprintf(&b, "  itemize migrate %s -lock %s -model %s%s%s %s\n", step, at(lockPath), t.Name, key, flags,
+				gate.Shell(r.Table.Name))
 		}
 	}
 	return b.String()

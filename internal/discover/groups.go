@@ -4,15 +4,16 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/item"
 )
 
-// group is an entity type: items with the same key patterns and similar attributes.
+// group is an entity type: items with the same key patterns. Programs select items by their keys, so that items with
+// other attributes are of the same type.
 type group struct {
 	pk, sk pattern
 	items  []item.Attributes
@@ -22,7 +23,7 @@ type group struct {
 }
 
 // groupsOf divides a sample into entity types, the largest first.
-func groupsOf(t *Table, sample []item.Attributes) []*group {
+func groupsOf(t *Table, sample []item.Attributes, names *gate.Census) []*group {
 	var hashes, ranges []types.AttributeValue
 	partitions := make([]string, len(sample))
 	for i, it := range sample {
@@ -49,12 +50,11 @@ func groupsOf(t *Table, sample []item.Attributes) []*group {
 	}
 	var out []*group
 	for _, name := range slices.Sorted(maps.Keys(byKey)) {
-		out = append(out, byKey[name].byAttributes(t)...)
-	}
-	for _, g := range out {
-		g.pk = g.pk.attributesOf(t.Hash, g.items)
+		g := byKey[name]
+		out = append(out, g)
+		g.pk = g.pk.attributesOf(t.Hash, g.items, names)
 		if t.Range != "" {
-			g.sk = g.sk.attributesOf(t.Range, g.items)
+			g.sk = g.sk.attributesOf(t.Range, g.items, names)
 		}
 		seen := map[string]bool{}
 		g.alone = true
@@ -94,58 +94,4 @@ func keyText(v types.AttributeValue) string {
 		return string(v.Value)
 	}
 	return ""
-}
-
-// byAttributes divides items with the same key patterns, whose keys have no words, by their attributes: items that
-// share less than half of them are of different types.
-func (g *group) byAttributes(t *Table) []*group {
-	if len(g.pk.words())+len(g.sk.words()) > 0 {
-		return []*group{g}
-	}
-	signatures := map[string][]item.Attributes{}
-	for _, it := range g.items {
-		var names []string
-		for name := range it {
-			if name != t.Hash && name != t.Range {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-		key := strings.Join(names, "\x00")
-		signatures[key] = append(signatures[key], it)
-	}
-	keys := slices.SortedFunc(maps.Keys(signatures), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(signatures[b]), len(signatures[a])), cmp.Compare(a, b))
-	})
-	var out []*group
-	var cores []map[string]int // how many items of the group have an attribute
-	for _, key := range keys {
-		names := strings.Split(key, "\x00")
-		best, most := -1, 0.5
-		for i, core := range cores {
-			common, n := 0, 0
-			for _, count := range core {
-				if 2*count >= len(out[i].items) {
-					n++
-				}
-			}
-			for _, name := range names {
-				if 2*core[name] >= len(out[i].items) && core[name] > 0 {
-					common++
-				}
-			}
-			if share := float64(common) / float64(max(1, n+len(names)-common)); share >= most {
-				best, most = i, share
-			}
-		}
-		if best < 0 {
-			out, cores = append(out, &group{pk: g.pk, sk: g.sk}), append(cores, map[string]int{})
-			best = len(out) - 1
-		}
-		out[best].items = append(out[best].items, signatures[key]...)
-		for _, name := range names {
-			cores[best][name] += len(signatures[key])
-		}
-	}
-	return out
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/item"
 )
 
@@ -42,11 +43,16 @@ func (g *group) typeName(table string, taken scope) string {
 	case len(sk) > 0:
 		return taken.take(word(sk))
 	}
-	return taken.take(singular(goName(table)))
+	return taken.take(goName(table))
 }
 
 // keyingOf decides how to identify the entities of a type. single reports that the table has no other types.
 func keyingOf(t *Table, g *group, name string, single bool) (*keying, error) {
+	for _, name := range []string{t.Hash, t.Range} {
+		if name != "" && !gate.Printable(name) {
+			return nil, errors.New("a key attribute has a name that a tag cannot have: write the model by hand")
+		}
+	}
 	for _, kind := range []string{t.HashType, t.RangeType} {
 		if kind == "B" {
 			return nil, errors.New("a key is binary: write the model by hand (pk={Field} of a []byte)")
@@ -64,7 +70,7 @@ func keyingOf(t *Table, g *group, name string, single bool) (*keying, error) {
 	}
 	plain := len(g.pk.words()) == 0 // the key is one value, not a composed text
 	switch {
-	case t.Range == "" && (plain || !matched(g.pk)):
+	case t.Range == "" && (plain || single && !matched(g.pk)):
 		k.add(t.Hash, false, t.HashType == "N")
 		if k.partition = word + "#" + k.fields[0].placeholder(""); !plain {
 			k.partition = k.fields[0].placeholder("")

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,11 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/item"
 )
-
-// leastShared is the number of partitions that share a literal of a key; below, it counts as data.
-const leastShared = 5
 
 // maxLiterals is the largest number of different literals in one place of a key. More are data, such as countries.
 const maxLiterals = 20
@@ -129,7 +128,7 @@ func literals(all []parsed, keys []int, at int) {
 	}
 	n := 0
 	for t, partitions := range shared {
-		if len(partitions) < leastShared || !wordLike.MatchString(t.literal) {
+		if len(partitions) < gate.LeastShared || !wordLike.MatchString(t.literal) || gate.Valuelike(t.literal) {
 			delete(shared, t)
 			continue
 		}
@@ -156,7 +155,7 @@ func literals(all []parsed, keys []int, at int) {
 }
 
 // attributesOf finds the attributes whose values are the parts of a key that vary, in all items.
-func (p pattern) attributesOf(keyName string, items []item.Attributes) pattern {
+func (p pattern) attributesOf(keyName string, items []item.Attributes, names *gate.Census) pattern {
 	out := pattern{slices.Clone(p.tokens), p.kind}
 	for i, t := range p.tokens {
 		if t.literal != "" {
@@ -168,7 +167,7 @@ func (p pattern) attributesOf(keyName string, items []item.Attributes) pattern {
 			have := map[string]bool{}
 			for name, a := range it {
 				s, is := a.(*types.AttributeValueMemberS)
-				if ok && is && name != keyName && printable(name) && s.Value == v &&
+				if ok && is && name != keyName && !names.Hides(name) && s.Value == v &&
 					(candidates == nil || candidates[name]) {
 					have[name] = true
 				}
@@ -177,12 +176,8 @@ func (p pattern) attributesOf(keyName string, items []item.Attributes) pattern {
 				break
 			}
 		}
-		names := make([]string, 0, len(candidates))
-		for name := range candidates {
-			names = append(names, name)
-		}
-		if len(names) > 0 {
-			out.tokens[i].attribute = slices.Min(names)
+		if len(candidates) > 0 {
+			out.tokens[i].attribute = slices.Min(slices.Collect(maps.Keys(candidates)))
 		}
 	}
 	return out

@@ -70,19 +70,6 @@ func goName(name string) string {
 	return s
 }
 
-// singular returns the singular of an English plural, roughly.
-func singular(s string) string {
-	switch {
-	case strings.HasSuffix(s, "ies") && len(s) > 4:
-		return s[:len(s)-3] + "y"
-	case strings.HasSuffix(s, "sses"), strings.HasSuffix(s, "xes"), strings.HasSuffix(s, "ches"):
-		return s[:len(s)-2]
-	case strings.HasSuffix(s, "s") && !strings.HasSuffix(s, "ss") && !strings.HasSuffix(s, "us") && len(s) > 2:
-		return s[:len(s)-1]
-	}
-	return s
-}
-
 // scope has the names that are taken.
 type scope map[string]bool
 

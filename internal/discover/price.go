@@ -134,8 +134,8 @@ func (x *entityType) measured(name string, docs []item.Attributes) forecast.Attr
 	e := &forecast.Elements{}
 	fields := map[string][]int{}
 	if !l.scalar {
-		for f, p := range x.attributes[name].all().fields {
-			if !printable(f) || len(x.docs) >= largeSample && p.docs < leastShared {
+		for f := range x.attributes[name].all().fields {
+			if x.names.Hides(f) {
 				f = "{...}" // its name counts as data
 			}
 			fields[f] = nil
@@ -351,15 +351,39 @@ func (x *entityType) placed() (forecast.Layout, error) {
 	return l, err
 }
 
+// keys are those by which a migration finds the monoliths.
+func (x *entityType) keys() (*layout.Keys, error) {
+	if x.Key == "" && x.Sort == "" {
+		return x.layout.KeyAttributes(x.table.Hash, x.table.Range)
+	}
+	return x.layout.KeyTemplates(x.Key, x.Sort)
+}
+
+// separate refuses a model whose migration would take items of another type: one whose keys match.
+func (x *entityType) separate(groups []*group, names []string) error {
+	keys, err := x.keys()
+	if err != nil {
+		return err
+	}
+	for i, g := range groups {
+		if names[i] == x.name {
+			continue
+		}
+		for _, it := range g.items {
+			pk, _ := attr.ScalarOf(it[x.table.Hash])
+			sk, _ := attr.ScalarOf(it[x.table.Range])
+			if keys.Has(pk, sk) {
+				return fmt.Errorf("a migration finds entities by their keys, and would take items of %s too: write "+
+					"the models by hand, or move one of the types to a table of its own first", names[i])
+			}
+		}
+	}
+	return nil
+}
+
 // mover returns a mover that predicts, and the table of the monoliths.
 func (x *entityType) mover() (*protocol.Mover, *item.Table, error) {
-	var keys *layout.Keys
-	var err error
-	if x.Key == "" && x.Sort == "" {
-		keys, err = x.layout.KeyAttributes(x.table.Hash, x.table.Range)
-	} else {
-		keys, err = x.layout.KeyTemplates(x.Key, x.Sort)
-	}
+	keys, err := x.keys()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/internal/gate"
 )
 
 // Limits of a profile.
@@ -45,20 +45,27 @@ type profile struct {
 	// counts are the numbers of entries or elements.
 	counts []int
 	depth  int
-	// docs is the number of items that have a value, last the latest of them, and clock counts items.
+	// docs is the number of items that have a value, and last the latest of them.
 	docs, last int
-	clock      *int
+	at         *reading
 }
 
-// newProfile returns a profile. The caller counts items with clock.
-func newProfile(clock *int, depth int) *profile {
-	return &profile{types: map[string]int{}, depth: depth, clock: clock, last: -1}
+// reading is what the profiles of an entity type share: the number of the item that is read, and the names of the
+// sample.
+type reading struct {
+	item  int
+	names *gate.Census
+}
+
+// newProfile returns a profile. The caller counts items.
+func newProfile(at *reading, depth int) *profile {
+	return &profile{types: map[string]int{}, depth: depth, at: at, last: -1}
 }
 
 // all returns a profile of all entries of maps, or elements of lists; nil if there are none.
 func (p *profile) all() *profile {
 	if p.values == nil && len(p.fields) > 0 {
-		p.values = newProfile(p.clock, p.depth+1)
+		p.values = newProfile(p.at, p.depth+1)
 		for _, name := range slices.Sorted(maps.Keys(p.fields)) {
 			p.values.merge(p.fields[name])
 		}
@@ -80,7 +87,7 @@ func (p *profile) merge(q *profile) {
 			p.fields = map[string]*profile{}
 		}
 		if p.fields[name] == nil {
-			p.fields[name] = newProfile(p.clock, p.depth+1)
+			p.fields[name] = newProfile(p.at, p.depth+1)
 		}
 		p.fields[name].merge(f)
 	}
@@ -89,7 +96,7 @@ func (p *profile) merge(q *profile) {
 	}
 	if q.values != nil && (q.types["L"] > 0 || q.overflow) {
 		if p.values == nil {
-			p.values = newProfile(p.clock, p.depth+1)
+			p.values = newProfile(p.at, p.depth+1)
 		}
 		p.values.merge(q.values)
 	}
@@ -98,8 +105,8 @@ func (p *profile) merge(q *profile) {
 // add notes a value.
 func (p *profile) add(v types.AttributeValue) {
 	p.n++
-	if p.last != *p.clock {
-		p.docs, p.last = p.docs+1, *p.clock
+	if p.last != p.at.item {
+		p.docs, p.last = p.docs+1, p.at.item
 	}
 	p.types[attr.TypeName(v)]++
 	p.sizes = append(p.sizes, attr.ValueSize(v))
@@ -178,7 +185,7 @@ func (p *profile) value(v types.AttributeValue) {
 		return
 	}
 	if p.values == nil {
-		p.values = newProfile(p.clock, p.depth+1)
+		p.values = newProfile(p.at, p.depth+1)
 	}
 	p.values.add(v)
 }
@@ -202,7 +209,7 @@ func (p *profile) field(name string, v types.AttributeValue) {
 			p.value(v)
 			return
 		}
-		f = newProfile(p.clock, p.depth+1)
+		f = newProfile(p.at, p.depth+1)
 		p.fields[name] = f
 	}
 	f.add(v)
@@ -235,8 +242,11 @@ func (p *profile) only(kind string) bool {
 
 var identifierLike = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// dynamic reports whether the names of a map's entries are data: there are many, most are no identifiers, or no two
-// maps have many in common.
+// hides reports whether the name of an entry is left out of reports and written files.
+func (p *profile) hides(name string) bool { return p.at.names.Hides(name) }
+
+// dynamic reports whether the names of a map's entries are data: there are many, most are no identifiers or are those
+// of few items, or no two maps have many in common.
 func (p *profile) dynamic() bool {
 	if p.overflow || len(p.fields) > maxVariants {
 		return true
@@ -246,7 +256,7 @@ func (p *profile) dynamic() bool {
 		if 2*f.n > p.types["M"] {
 			shared++
 		}
-		if !identifierLike.MatchString(name) {
+		if !identifierLike.MatchString(name) || p.at.names.IsData(name) {
 			odd++
 		}
 	}
@@ -297,17 +307,4 @@ func compressed(v types.AttributeValue) int {
 	_, _ = w.Write(content) // to memory
 	_ = w.Close()
 	return out.Len()
-}
-
-// printable reports whether a name can be printed, and be written in a tag.
-func printable(name string) bool {
-	if name == "" || name == "-" || !utf8.ValidString(name) {
-		return false
-	}
-	for _, r := range name {
-		if r == '"' || r == '`' || r == ',' || r == '\\' || r == '\'' || !strconv.IsPrint(r) {
-			return false
-		}
-	}
-	return true
 }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/itemize/itemize/internal/gate"
 )
 
 // reshapeSource returns the file with the functions of migrate.Reshape, nil if no model needs them.
@@ -56,7 +58,7 @@ func (x *entityType) functions(b *bytes.Buffer) {
 	for _, s := range x.reshape {
 		if s.Kind == cutKey && !declared[s.From] {
 			declared[s.From] = true
-			fmt.Fprintf(b, "\nvar %s = regexp.MustCompile(%s)\n", x.keyVariable(s.From), "`"+x.expression(s.From)+"`")
+			fmt.Fprintf(b, "\nvar %s = regexp.MustCompile(%s)\n", x.keyVariable(s.From), gate.GoRaw(x.expression(s.From)))
 		}
 	}
 	fmt.Fprintf(b, "\n// Forth%s returns the attributes that attributevalue would make of a %s, for one large item. "+
@@ -190,8 +192,8 @@ func (r *Report) program(dir, module string) ([]byte, error) {
 	if models.Len() == 0 {
 		return nil, nil
 	}
-	text := strings.NewReplacer("IMPORT", module, "MODELS", models.String(), "SOURCE",
-		strconv.Quote(r.Table.Name)).
+	text := strings.NewReplacer(`"IMPORT"`, gate.GoString(module), "MODELS", models.String(), "SOURCE",
+		gate.GoString(r.Table.Name)).
 		Replace(programText)
 	return []byte(text), nil
 }

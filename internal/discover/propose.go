@@ -12,6 +12,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/layout"
 	"github.com/itemize/itemize/internal/migration/protocol"
@@ -23,8 +24,10 @@ type entityType struct {
 	table *Table
 	*group
 	name string
-	// types are the names of types in the package.
-	types scope
+	// names are those of the sample, and types those of types in the package. singular makes the singular of a plural.
+	names    *gate.Census
+	singular func(string) string
+	types    scope
 	// docs are its items as the model takes them: after the conversions of reshape.
 	docs       []item.Attributes
 	attributes map[string]*profile
@@ -59,16 +62,19 @@ type itemName struct {
 }
 
 // prepare profiles the attributes and finds the keys.
-func prepare(t *Table, g *group, name string, single bool, types scope) (*entityType, error) {
+func prepare(t *Table, g *group, name string, single bool, types scope, all *gate.Census,
+	o *Options) (*entityType, error) {
 	x := &entityType{
 		table: t, group: g, name: name, types: types, attributes: map[string]*profile{}, lists: map[string]*elements{},
-		joined: map[string][]string{}, why: map[string]string{}, alone: map[string]string{},
+		joined: map[string][]string{}, why: map[string]string{}, alone: map[string]string{}, names: all,
+		singular: o.singular(),
 	}
 	k, err := keyingOf(t, g, name, single)
 	x.docs = g.items
 	if err == nil {
 		x.keying = k
-		if c := containerOf(t, g.items); c != nil {
+		c := containerOf(t, g.items, all)
+		if c != nil && !slices.ContainsFunc(remainder(t, g.items, c), all.Hides) {
 			x.remaining = remainder(t, g.items, c)
 			k.reshape = append([]step{*c}, k.reshape...)
 			x.notes = append(x.notes, "the document is in the attribute "+c.Attribute)
@@ -84,23 +90,23 @@ func prepare(t *Table, g *group, name string, single bool, types scope) (*entity
 			x.docs = append(x.docs, d)
 		}
 	}
-	clock := 0
+	at := &reading{names: all}
 	for _, d := range x.docs {
-		clock++
+		at.item++
 		for attribute, v := range d {
 			if x.isKey(attribute) {
 				continue
 			}
 			p := x.attributes[attribute]
 			if p == nil {
-				p = newProfile(&clock, 0)
+				p = newProfile(at, 0)
 				x.attributes[attribute] = p
 			}
 			p.add(v)
 		}
 	}
 	for attribute, p := range x.attributes {
-		if e := elementsOf(attribute, p, x.docs); e != nil && printable(attribute) {
+		if e := elementsOf(attribute, p, x.docs); e != nil && !all.Hides(attribute) {
 			if !e.unsafe(p.all()) {
 				x.lists[attribute] = e
 			}
@@ -110,16 +116,11 @@ func prepare(t *Table, g *group, name string, single bool, types scope) (*entity
 	return x, err
 }
 
-// shown reports whether the name of an attribute can be printed. In a large sample, a name that few items have counts
-// as data.
+// shown reports whether the name of an attribute can be printed: it is not data, and can be in a tag.
 func (x *entityType) shown(attribute string) bool {
 	declared := attribute == x.table.TTL || x.keyOfIndex(attribute)
-	return printable(attribute) &&
-		(declared || len(x.docs) < largeSample || x.attributes[attribute].n >= leastShared)
+	return gate.Printable(attribute) && (declared || !x.names.IsData(attribute))
 }
-
-// largeSample is the number of items from which names that few have count as data.
-const largeSample = 25
 
 // isKey reports whether an attribute is in the keys of the model, or a key of the table.
 func (x *entityType) isKey(attribute string) bool {
@@ -290,14 +291,14 @@ func (x *entityType) itemNames() []itemName {
 // segmentOf is the literal of an attribute in sort keys: of elements in the singular.
 func (x *entityType) segmentOf(attribute string) string {
 	if slices.Contains(x.arranged.Elements, attribute) {
-		return segment(singular(goName(attribute)))
+		return segment(x.singular(goName(attribute)))
 	}
 	return segment(goName(attribute))
 }
 
 // build makes the Go types and the layout.
 func (x *entityType) build() error {
-	n := &namer{types: x.types}
+	n := &namer{types: x.types, singular: x.singular}
 	m := &structure{name: x.name}
 	taken := scope{}
 	m.fields = append(m.fields, field{name: "_", typ: typeFor[struct{}]("struct{}"), ddb: x.tableTag()})
@@ -433,7 +434,7 @@ func (x *entityType) tableTag() string {
 			tag += []string{",hash=ItemPK", ",range=ItemSK"}[i]
 		}
 	}
-	if p := x.attributes[x.table.TTL]; p != nil && p.epochs+p.types["NULL"] == p.n && printable(x.table.TTL) {
+	if p := x.attributes[x.table.TTL]; p != nil && p.epochs+p.types["NULL"] == p.n && gate.Printable(x.table.TTL) {
 		tag += ",ttl=" + x.table.TTL
 	}
 	for _, r := range [][2]string{{"_v", "version"}, {"_s", "state"}, {"_a", "incarnation"}, {"_m", "migration"}} {
@@ -463,11 +464,11 @@ func (x *entityType) elementField(n *namer, attribute string, taken scope) field
 		elem = typeFor[string]("string")
 		f.ddb += "{.}"
 	case e.list:
-		s := n.structOf(p.all(), x.name+singular(f.name), e.keys)
+		s := n.structOf(p.all(), x.name+x.singular(f.name), e.keys)
 		elem = goType{expr: s.name, rt: s.reflected(), structure: s}
 		f.ddb += keyTemplate(s, p.all(), e.keys)
 	default:
-		elem = n.typeOf(p.all(), x.name+singular(f.name))
+		elem = n.typeOf(p.all(), x.name+x.singular(f.name))
 		f.ddb += "{key}"
 	}
 	if e.list {

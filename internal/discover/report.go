@@ -16,6 +16,7 @@ import (
 	"github.com/itemize/itemize/forecast"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/near"
 )
@@ -104,6 +105,17 @@ type Options struct {
 	// Operations are those of a workload, nil for those of the Mix. Type is the name of its type, "" for the largest.
 	Operations []forecast.Operation
 	Type       string
+	// Name is the name of the type whose keys have no name, "" for that of the table.
+	Name string
+	// Singular makes the singular of a plural, nil for the word as it is.
+	Singular func(string) string
+}
+
+func (o *Options) singular() func(string) string {
+	if o.Singular == nil {
+		return func(s string) string { return s }
+	}
+	return o.Singular
 }
 
 const nearLimit = 350 << 10
@@ -128,7 +140,8 @@ func Discover(s *Sample, o Options) (*Report, error) {
 		return cmp.Or(strings.Compare(keyText(a[s.Table.Hash]), keyText(b[s.Table.Hash])),
 			strings.Compare(keyText(a[s.Table.Range]), keyText(b[s.Table.Range])))
 	})
-	groups := groupsOf(s.Table, items)
+	all := gate.CensusOf(items)
+	groups := groupsOf(s.Table, items, all)
 	total := 0
 	for _, g := range groups {
 		total += sum(g.sizes)
@@ -137,18 +150,18 @@ func Discover(s *Sample, o Options) (*Report, error) {
 	taken, types := scope{}, scope{}
 	names := make([]string, len(groups))
 	for i, g := range groups {
-		names[i] = g.typeName(cmp.Or(s.Table.Name, "Item"), taken)
+		names[i] = g.typeName(cmp.Or(o.Name, o.singular()(cmp.Or(s.Table.Name, "Item"))), taken)
 		for _, suffix := range []string{"", "Key", "Fields", "Index", "Path", "Items", "Entities", "Query", "Patch"} {
 			types[names[i]+suffix] = true // also the names of generated code
 		}
 	}
-	of, err := typeOf(groups, names, o)
+	of, err := typeOf(groups, names, o, all)
 	if err != nil {
 		return nil, err
 	}
 	for i, g := range groups {
 		name := names[i]
-		x, err := prepare(s.Table, g, name, single, types)
+		x, err := prepare(s.Table, g, name, single, types, all, &o)
 		t := &Type{
 			Name: name, Keys: strings.TrimSpace(g.pk.String() + " " + g.sk.String()), Sampled: len(g.items), x: x,
 			Entities: len(g.items) * max(1, s.Table.Items) / max(1, s.Read), Size: statsOf(g.sizes),
@@ -178,7 +191,9 @@ func Discover(s *Sample, o Options) (*Report, error) {
 			} else {
 				x.use(ops)
 			}
-			err = t.model(o)
+			if err = t.model(o); err == nil {
+				err = x.separate(groups, names)
+			}
 		}
 		if err != nil {
 			t.NoModel = err.Error()
@@ -191,7 +206,7 @@ func Discover(s *Sample, o Options) (*Report, error) {
 
 // typeOf returns the type that operations are for: the named one, or the first one that has all their attributes. It is
 // nil if there are no operations.
-func typeOf(groups []*group, names []string, o Options) (*group, error) {
+func typeOf(groups []*group, names []string, o Options, all *gate.Census) (*group, error) {
 	if o.Operations == nil && o.Type == "" {
 		return nil, nil
 	}
@@ -200,7 +215,7 @@ func typeOf(groups []*group, names []string, o Options) (*group, error) {
 		if o.Type != "" && o.Type != names[i] {
 			continue
 		}
-		err := g.lacks(names[i], o.Operations)
+		err := g.lacks(names[i], o.Operations, all)
 		if err == nil {
 			return g, nil
 		}
@@ -215,7 +230,7 @@ func typeOf(groups []*group, names []string, o Options) (*group, error) {
 }
 
 // lacks returns the error of operations on attributes that no item of a type has.
-func (g *group) lacks(name string, ops []forecast.Operation) error {
+func (g *group) lacks(name string, ops []forecast.Operation, names *gate.Census) error {
 	have := map[string]bool{}
 	for _, it := range g.items {
 		for attribute := range it {
@@ -243,6 +258,7 @@ func (g *group) lacks(name string, ops []forecast.Operation) error {
 			continue
 		}
 		cure := "correct the name"
+		maps.DeleteFunc(have, func(name string, _ bool) bool { return names.Hides(name) })
 		if n := near.Of(attribute, slices.Collect(maps.Keys(have))); n != "" {
 			cure = "did you mean " + n + "?"
 		}
@@ -416,7 +432,7 @@ func (p *profile) names() []string {
 	var out []string
 	hidden := false
 	for _, name := range slices.Sorted(maps.Keys(q.fields)) {
-		if q.fields[name].docs >= leastShared && printable(name) {
+		if q.fields[name].docs >= gate.LeastShared && !q.hides(name) {
 			out = append(out, name)
 		} else {
 			hidden = true

@@ -14,6 +14,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/item"
 )
 
@@ -40,15 +41,15 @@ const (
 
 // containerOf finds the attribute that holds the document: a map, or a text with a JSON object, that has most of the
 // bytes of every item. It returns nil for none.
-func containerOf(t *Table, docs []item.Attributes) *step {
+func containerOf(t *Table, docs []item.Attributes, names *gate.Census) *step {
 	s := sameContainer(t, docs)
 	if s == nil {
 		return nil
 	}
-	clock := 0
-	p := newProfile(&clock, 0) // entries that are data are no attributes
+	at := &reading{names: names}
+	p := newProfile(at, 0) // entries that are data are no attributes
 	for _, d := range docs {
-		clock++
+		at.item++
 		inner, err := s.forth(d)
 		if err != nil {
 			return nil

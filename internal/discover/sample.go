@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -18,7 +20,9 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/charge"
 	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/migration/files"
 	"github.com/itemize/itemize/internal/read"
@@ -82,8 +86,7 @@ type Client interface {
 
 // Describe describes a table. Time to live and recovery are left out where the caller may not see them.
 func Describe(ctx context.Context, c Client, name string) (*Table, error) {
-	few := func(o *dynamodb.Options) { o.RetryMaxAttempts = min(o.RetryMaxAttempts, 3) }
-	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, few)
+	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if errors.As(err, new(*types.ResourceNotFoundException)) {
 		return nil, fmt.Errorf("no table %s in this account and region: check its name, -region and -endpoint; to "+
 			"read "+
@@ -123,13 +126,11 @@ func Describe(ctx context.Context, c Client, name string) (*Table, error) {
 		i.Items, i.Bytes = int(aws.ToInt64(x.ItemCount)), int(aws.ToInt64(x.IndexSizeBytes))
 		t.Indexes = append(t.Indexes, i)
 	}
-	if ttl, err := c.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &name}, few); err == nil &&
+	if ttl, err := c.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &name}); err == nil &&
 		ttl.TimeToLiveDescription != nil {
 		t.TTL = aws.ToString(ttl.TimeToLiveDescription.AttributeName)
 	}
-	if b, err := c.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &name},
-		few); err ==
-		nil && b.ContinuousBackupsDescription != nil {
+	if b, err := c.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &name}); err == nil && b.ContinuousBackupsDescription != nil {
 		p := b.ContinuousBackupsDescription.PointInTimeRecoveryDescription
 		t.Recovery = p != nil && p.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
 	}
@@ -232,7 +233,7 @@ func ReadFiles(paths []string, n int) (*Sample, error) {
 		return nil, fmt.Errorf("no files %s in %s: name files with items", strings.Join(extensions, ", "),
 			strings.Join(paths, ", "))
 	}
-	s := &Sample{Table: &Table{Name: nameOf(paths[0])}}
+	s := &Sample{Table: &Table{Name: nameOf(paths)}}
 	bytes := 0
 	for _, name := range all {
 		content, err := os.ReadFile(name)
@@ -256,77 +257,178 @@ func ReadFiles(paths []string, n int) (*Sample, error) {
 	return s, nil
 }
 
-// nameOf returns a name for the documents of a path.
-func nameOf(path string) string {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		abs = path
+// neutralName is the name of documents that have no common name.
+const neutralName = "documents"
+
+// nameOf returns a name for documents: that of the file or folder, or of the folder that has all the files.
+func nameOf(paths []string) string {
+	var name string
+	for i, path := range paths {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			abs = path
+		}
+		if len(paths) > 1 {
+			abs = filepath.Dir(abs)
+		}
+		if i > 0 && abs != name {
+			return neutralName
+		}
+		name = abs
 	}
-	name := filepath.Base(abs)
-	if ext := filepath.Ext(name); slices.Contains(extensions, ext) {
-		name = strings.TrimSuffix(name, ext)
+	base := filepath.Base(name)
+	if ext := filepath.Ext(base); slices.Contains(extensions, ext) {
+		base = strings.TrimSuffix(base, ext)
 	}
-	return name
+	if !strings.ContainsFunc(base, unicode.IsLetter) {
+		return neutralName
+	}
+	return base
 }
 
-// Keys sets the key attributes of a sample without a table: those that the caller names, or an attribute that every
-// item has, with a different text in each.
+// Keys sets the key attributes of a sample without a table: those that the caller names, or an attribute that is
+// named like a key, and that every item has, with another short text or integer in each.
 func (s *Sample) Keys(hash, sort string) error {
 	t := s.Table
-	if t.Hash != "" {
+	if t.Hash != "" || len(s.Items) == 0 {
 		return nil
 	}
-	has := func(name string) bool {
-		return !slices.ContainsFunc(s.Items, func(it item.Attributes) bool { return it[name] == nil })
-	}
 	for _, pair := range [][2]string{{hash, sort}, {"PK", "SK"}, {"pk", "sk"}} {
-		if pair[0] != "" && has(pair[0]) && (pair[1] == "" || has(pair[1])) {
-			t.Hash, t.Range = pair[0], pair[1]
-			return s.kinds()
+		if pair[0] == "" || pair[0] != hash && (!s.have(pair[0]) || !s.have(pair[1])) {
+			continue
 		}
-		if pair[0] != "" && pair[0] == hash {
-			return fmt.Errorf("-key %s: not all items have it: name the key attributes of the table: PK or PK,SK",
-				strings.Trim(hash+","+sort, ","))
+		t.Hash, t.Range = pair[0], pair[1]
+		if pair[0] == hash {
+			if err := s.identifying(hash, sort); err != nil {
+				return err
+			}
 		}
+		return s.kinds()
 	}
 	var found []string
-	if len(s.Items) > 0 {
-		for name := range s.Items[0] {
-			seen := map[string]bool{}
-			for _, it := range s.Items {
-				switch it[name].(type) {
-				case *types.AttributeValueMemberS, *types.AttributeValueMemberN:
-					seen[keyText(it[name])] = true
-				}
-			}
-			if len(seen) == len(s.Items) && !seen[""] {
-				found = append(found, name)
-			}
+	names := gate.CensusOf(s.Items)
+	for name := range s.Items[0] {
+		if !names.Hides(name) && s.keyLike(name) {
+			found = append(found, name)
 		}
-	}
-	if len(found) == 0 {
-		return errors.New("the key attributes are unknown: name them with -key PK or -key PK,SK")
-	}
-	rank := func(name string) int {
-		lower := strings.ToLower(name)
-		switch {
-		case lower == "id" || lower == "_id":
-			return 0
-		case strings.HasSuffix(lower, "id") || strings.HasSuffix(lower, "key"):
-			return 1
-		case lower == "name":
-			return 2
-		}
-		return 3
 	}
 	slices.SortFunc(found, func(a, b string) int {
-		if d := rank(a) - rank(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(keyRank(a)-keyRank(b), cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 	})
+	switch {
+	case len(found) == 0:
+		return errors.New("the key attributes are unknown: no attribute has another short text or integer in each " +
+			"item: name them with -key PK or -key PK,SK")
+	case keyRank(found[0]) == noKey:
+		return fmt.Errorf("the key attributes are unknown: name them with -key PK or -key PK,SK; these have another "+
+			"value in each item: %s", strings.Join(found[:min(len(found), 5)], ", "))
+	}
 	t.Hash = found[0]
 	return s.kinds()
+}
+
+// have reports whether every item has an attribute; "" is none.
+func (s *Sample) have(name string) bool {
+	return name == "" || !slices.ContainsFunc(s.Items, func(it item.Attributes) bool { return it[name] == nil })
+}
+
+// longestKey is the longest text in bytes that is taken for a key, if the caller does not name it.
+const longestKey = 128
+
+// keyLike reports whether the values of an attribute could be keys: short texts without spaces, or integers, another
+// one in each item.
+func (s *Sample) keyLike(name string) bool {
+	seen := map[string]bool{}
+	kind := ""
+	for _, it := range s.Items {
+		text := keyText(it[name])
+		switch it[name].(type) {
+		case *types.AttributeValueMemberS:
+			if len(text) > longestKey || strings.ContainsFunc(text, unicode.IsSpace) {
+				return false
+			}
+		case *types.AttributeValueMemberN:
+			if !wholeNumber.MatchString(text) {
+				return false
+			}
+		default:
+			return false
+		}
+		if kind == "" {
+			kind = attr.TypeName(it[name])
+		}
+		if text == "" || seen[text] || kind != attr.TypeName(it[name]) {
+			return false
+		}
+		seen[text] = true
+	}
+	return true
+}
+
+// The ranks of names of keys. keyWords are last words of names that identify.
+const noKey = 4
+
+var keyWords = []string{"id", "key", "uuid", "guid", "uid", "pk", "slug", "code", "arn", "urn", "handle", "sku", "isbn", "iata", "icao"}
+
+// keyRank ranks the name of an attribute as a key, the best first.
+func keyRank(name string) int {
+	all := words(name)
+	last := ""
+	if len(all) > 0 {
+		last = strings.ToLower(all[len(all)-1])
+	}
+	switch {
+	case len(all) == 1 && slices.Contains([]string{"id", "pk", "uuid", "key"}, last):
+		return 0
+	case slices.Contains(keyWords, last):
+		return 1
+	case len(all) == 1 && slices.Contains([]string{"name", "username", "title"}, last):
+		return 2
+	case last == "name" || strings.HasSuffix(strings.ToLower(name), "id"):
+		return 3
+	}
+	return noKey
+}
+
+// identifying checks the keys that the caller names: every item has another pair of values that can be keys.
+func (s *Sample) identifying(hash, sort string) error {
+	asked := strings.Trim(hash+","+sort, ",")
+	seen := map[string]int{}
+	for _, k := range []struct {
+		name string
+		most int
+	}{{hash, key.MaxPartition}, {sort, key.MaxSort}} {
+		if k.name == "" {
+			continue
+		}
+		if !s.have(k.name) {
+			return fmt.Errorf("-key %s: not all items have it: name the key attributes of the table: PK or PK,SK",
+				asked)
+		}
+		for _, it := range s.Items {
+			n := attr.ValueSize(it[k.name])
+			_, ok := attr.ScalarOf(it[k.name])
+			if !ok || n == 0 || n > k.most {
+				return fmt.Errorf("-key %s: a value of %s cannot be a key: it must be a text, number or binary of 1 "+
+					"to %s bytes in each item", asked, k.name, attr.Thousands(fmt.Sprint(k.most)))
+			}
+			if attr.TypeName(it[k.name]) != attr.TypeName(s.Items[0][k.name]) {
+				return fmt.Errorf("-key %s: the values of %s have several types: a key has one", asked, k.name)
+			}
+		}
+	}
+	repeated := 0
+	for _, it := range s.Items {
+		text := keyText(it[hash]) + "\x00" + keyText(it[sort])
+		if seen[text]++; seen[text] > 1 {
+			repeated++
+		}
+	}
+	if repeated > 0 {
+		return fmt.Errorf("-key %s: %s of %s items have the key of another one: name attributes that identify an item",
+			asked, attr.Thousands(fmt.Sprint(repeated)), attr.Thousands(fmt.Sprint(len(s.Items))))
+	}
+	return nil
 }
 
 // kinds sets the types of the keys from the first item.

@@ -87,9 +87,18 @@ func anyType(p *profile, comment string) goType {
 
 // namer finds names of types.
 type namer struct {
-	types scope
-	out   []*structure
+	types    scope
+	singular func(string) string
+	out      []*structure
+	// declared is the number of structs, with those that are not finished.
+	declared int
 }
+
+// Limits of the structs of a model. Maps beyond them are map[string]any.
+const (
+	maxStructs = 60
+	maxNested  = 5
+)
 
 // typeOf returns the Go type of values. name is for the struct types that it declares.
 func (n *namer) typeOf(p *profile, name string) goType {
@@ -123,7 +132,7 @@ func (n *namer) typeOf(p *profile, name string) goType {
 		if p.all().types["NULL"] > 0 {
 			return anyType(p, "has NULL among its elements")
 		}
-		e := n.elementType(p.all(), singular(name))
+		e := n.elementType(p.all(), n.singular(name))
 		if e.expr == "[]byte" { // attributevalue writes a list of bytes as a set
 			e.unsafe = true
 		}
@@ -162,18 +171,21 @@ func numberType(p *profile, name string) goType {
 
 // mapType returns a struct for maps with the same names, and a Go map for others.
 func (n *namer) mapType(p *profile, name string) goType {
-	bad := p.fields == nil || slices.ContainsFunc(slices.Collect(maps.Keys(p.fields)), func(f string) bool {
-		return !printable(f)
-	})
+	bad := p.fields == nil || slices.ContainsFunc(slices.Collect(maps.Keys(p.fields)), p.hides)
 	if bad || p.dynamic() || n.rare(p) || p.loose() {
 		if p.all() == nil || len(p.all().types) != 1 || p.all().types["NULL"] > 0 {
 			return anyType(p, "the names of its entries differ")
 		}
-		e := n.elementType(p.all(), singular(name))
+		e := n.elementType(p.all(), n.singular(name))
 		return goType{
 			expr: "map[string]" + e.expr, rt: reflect.MapOf(reflect.TypeFor[string](), e.rt), structure: e.structure,
 			comment: e.comment, unsafe: e.unsafe,
 		}
+	}
+	if n.declared >= maxStructs || p.depth > maxNested {
+		t := typeFor[map[string]any]("map[string]any")
+		t.comment, t.unsafe = "one of too many structs", p.inexact() || p.hasSets()
+		return t
 	}
 	if p.blurred() {
 		t := typeFor[map[string]any]("map[string]any")
@@ -230,7 +242,7 @@ func (p *profile) loose() bool {
 // rare reports whether some maps have entries that others rarely have: more of them may exist than the sample shows.
 func (n *namer) rare(p *profile) bool {
 	for _, f := range p.fields {
-		if f.n*50 < p.types["M"] || f.docs < leastShared && p.docs >= largeSample {
+		if f.n*50 < p.types["M"] {
 			return true
 		}
 	}
@@ -239,6 +251,7 @@ func (n *namer) rare(p *profile) bool {
 
 // structOf declares a struct for maps. keys are fields that are always present and come first.
 func (n *namer) structOf(p *profile, name string, keys []string) *structure {
+	n.declared++
 	s := &structure{name: n.types.take(goName(name))}
 	in := owner{name, p.types["M"], scope{}}
 	order := slices.SortedFunc(maps.Keys(p.fields), func(a, b string) int {
@@ -252,8 +265,8 @@ func (n *namer) structOf(p *profile, name string, keys []string) *structure {
 	})
 	for _, attribute := range order {
 		f := p.fields[attribute]
-		if keys != nil && f.docs < leastShared && p.docs >= largeSample {
-			continue // its name counts as data, and it stays as it is
+		if p.hides(attribute) {
+			continue // it stays as it is
 		}
 		s.fields = append(s.fields, n.fieldOf(attribute, f, in, slices.Contains(keys, attribute)))
 	}

@@ -6,25 +6,22 @@ import (
 	"fmt"
 	"go/format"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/gate"
 )
 
 // Source returns the Go file with the models of a report. An error means that no type has a model.
 func (r *Report) Source(dir string) ([]byte, error) {
 	var body bytes.Buffer
-	n := 0
 	for _, t := range r.written() {
-		n++
 		t.declare(&body)
 	}
-	if len(r.Types) == 0 {
-		return nil, errors.New("no items but those of this library: there is nothing to write")
-	}
-	if n == 0 {
-		return nil, fmt.Errorf("no type of items has a model: %s", r.Types[0].NoModel)
+	if why := r.Unwritten(); why != "" {
+		return nil, errors.New(why)
 	}
 	var b bytes.Buffer
 	pkg := packageName(dir)
@@ -50,9 +47,26 @@ func (r *Report) Source(dir string) ([]byte, error) {
 	return out, nil
 }
 
+// Unwritten says why no model is written, "" if one is.
+func (r *Report) Unwritten() string {
+	switch i := slices.IndexFunc(r.Types, func(t *Type) bool {
+		return t.NoModel == "" && (r.only == "" || r.only == t.Name)
+	}); {
+	case len(r.written()) > 0:
+		return ""
+	case len(r.Types) == 0:
+		return "no items but those of this library: there is nothing to write"
+	case i < 0:
+		return "no type of items has a model: " + r.Types[0].NoModel
+	default:
+		return "no model saves a tenth or more: leave the items as they are, or write a model with -type " +
+			r.Types[i].Name
+	}
+}
+
 // printed returns a name for a comment.
 func printed(name string) string {
-	if !printable(name) || name == "" {
+	if !gate.Printable(name) {
 		return "a table"
 	}
 	return name
@@ -89,7 +103,7 @@ func (t *Type) declare(b *bytes.Buffer) {
 			Dollars(model.Total), Dollars(today.Total))
 	}
 	for _, n := range x.notes {
-		fmt.Fprintf(b, "// Note: %s.\n", n)
+		fmt.Fprintf(b, "// Note: %s.\n", gate.Line(n))
 	}
 	if c := x.compressible(); c != nil {
 		fmt.Fprintf(b, "// Worth compressing (compress=gzip), after the migration: %s.\n", strings.Join(c, ", "))
@@ -106,11 +120,11 @@ func (s *structure) write(b *bytes.Buffer) {
 	fmt.Fprintf(b, "type %s struct {\n", s.name)
 	for _, f := range s.fields {
 		if f.comment != "" {
-			fmt.Fprintf(b, "\t// %s\n", f.comment)
+			fmt.Fprintf(b, "\t// %s\n", gate.Line(f.comment))
 		}
 		tag := f.tag()
 		if tag != "" {
-			tag = " `" + tag + "`"
+			tag = " " + gate.GoRaw(tag)
 		}
 		fmt.Fprintf(b, "\t%s %s%s\n", f.name, f.typ.expr, tag)
 	}

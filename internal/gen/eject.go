@@ -4,6 +4,9 @@ import (
 	_ "embed" // the text of ejected
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -42,8 +45,9 @@ type Ejected struct {
 }
 
 // Eject returns the models of a package as code that imports only the SDK. It has a struct for each kind of item,
-// functions for keys, and functions that make requests. The models are those with these names, none for all. The error
-// lists models with features that need the library.
+// functions for keys, and functions that make requests. The models are those with these names, none for all but those
+// of test files. The error lists models with features that need the library, and the diagnostics the names that are
+// taken.
 func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 	models := slices.DeleteFunc(slices.Clone(p.Models), func(m *Model) bool {
 		return len(only) > 0 && !slices.Contains(only, m.Name)
@@ -51,25 +55,51 @@ func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 	if len(p.Diagnostics) > 0 || len(models) == 0 {
 		return nil, p.Diagnostics, nil
 	}
-	n := &names{taken: map[string]bool{}, imported: map[string]bool{}}
-	for _, name := range p.types.Scope().Names() {
-		declared := p.fset.Position(p.types.Scope().Lookup(name).Pos()).Filename
-		n.taken[name] = n.taken[name] || filepath.Base(declared) != EjectedName
-	}
-	w := newWriter(p.types, n)
 	out := &Ejected{}
 	var faults []error
+	models = slices.DeleteFunc(models, func(m *Model) bool {
+		isTest := strings.HasSuffix(m.File, "_test.go")
+		if isTest && len(only) > 0 {
+			faults = append(faults, fmt.Errorf("%s.%s: it is in a test file, which programs cannot use: move it", p.Name,
+				m.Name))
+		} else if isTest {
+			out.Lost = append(out.Lost, m.Name+": it is in a test file: move it, and eject again")
+		}
+		return isTest
+	})
+	if len(models) == 0 && faults == nil {
+		return nil, nil, nil
+	}
+	n := namesOf(p, ejectedLocals...)
+	maps.DeleteFunc(n.taken, func(name string, _ bool) bool {
+		declared := p.fset.Position(p.types.Scope().Lookup(name).Pos()).Filename
+		return filepath.Base(declared) == EjectedName
+	})
+	for name, all := range p.elsewhere(true) { // generated code stays until it is deleted
+		n.elsewhere[name] = append(n.elsewhere[name], all...)
+	}
+	for name, all := range n.elsewhere {
+		n.elsewhere[name] = slices.DeleteFunc(all, func(o otherName) bool { return filepath.Base(o.path) == EjectedName })
+	}
+	maps.DeleteFunc(n.elsewhere, func(_ string, all []otherName) bool { return len(all) == 0 })
+	w := newWriter(p.types, n)
+	e := &ejector{p: p, names: n, writer: w}
 	for _, m := range models {
 		if why := cannotEject(m.Schema); why != "" {
 			faults = append(faults, fmt.Errorf("%s.%s: %s", p.Name, m.Schema.Name, why))
-			continue
 		}
-		x := &ejecting{writer: w, e: m.Schema}
-		x.model()
-		out.Lost = append(out.Lost, x.lost()...)
 	}
 	if len(faults) > 0 {
 		return nil, nil, errors.Join(faults...)
+	}
+	if err := e.constrain(models); err != nil {
+		return nil, nil, err
+	}
+	e.claim(models)
+	for _, m := range models {
+		x := &ejecting{writer: w, e: m.Schema, variables: map[string]string{}}
+		x.model()
+		out.Lost = append(out.Lost, x.lost()...)
 	}
 	if len(w.errs) > 0 {
 		return nil, nil, fmt.Errorf("%s: %s", p.Name, strings.Join(w.errs, "; "))
@@ -80,12 +110,97 @@ func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 		}
 	}
 	w.body.WriteString(shared(w.body.String()))
-	content, err := w.contentWith(ejectedHeader, "")
+	content, err := w.contentWith(ejectedHeader, e.constraint)
 	if err != nil {
 		return nil, nil, err
 	}
+	for _, name := range hidden(content, n.has) {
+		e.taken(models[0], name, "it hides the predeclared name")
+	}
+	if len(e.diagnostics) > 0 {
+		return nil, sortDiagnostics(e.diagnostics), nil
+	}
 	out.File = File{filepath.Join(filepath.Dir(p.LockPath()), EjectedName), content}
 	return out, nil, nil
+}
+
+// ejector ejects the models of one package.
+type ejector struct {
+	p           *Package
+	names       *names
+	writer      *writer
+	constraint  string
+	diagnostics []Diagnostic
+}
+
+// constrain sets the build constraint of the file: that of the files of all models.
+func (e *ejector) constrain(models []*Model) error {
+	for i, m := range models {
+		k := slices.IndexFunc(e.p.files, func(f *sourceFile) bool { return f.path == m.File })
+		line := constraints(e.p.files[k])
+		if i > 0 && line != e.constraint {
+			return fmt.Errorf("%s: the files of %s and %s have different build constraints, and one file cannot have "+
+				"both: eject one of them (-model), and move %s to another package", e.p.Name, models[0].Name, m.Name,
+				EjectedName)
+		}
+		e.constraint = line
+	}
+	return nil
+}
+
+// claim takes the names of the functions of all models, and reports those that the package declares.
+func (e *ejector) claim(models []*Model) {
+	for _, path := range ejectedImports {
+		if name := filepath.Base(path); e.names.owner(name, e.constraint) != "" {
+			e.taken(models[0], name, "the ejected code imports a package of that name")
+		}
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), "", "package ejected\n\n"+ejected, parser.SkipObjectResolution)
+	if err != nil {
+		panic(err) // it is part of this package
+	}
+	for _, name := range declaredBy(f) {
+		if e.names.owner(name, e.constraint) != "" {
+			e.taken(models[0], name, "it is a name of the ejected code")
+		}
+		e.names.taken[name] = true
+	}
+	for _, m := range models {
+		all := []string{"PK", "Items", "Of", "Insert", "Save", "Delete"}
+		if !m.Schema.Flat {
+			all = append(all, "Query")
+		}
+		for _, suffix := range all {
+			name := m.Name + suffix
+			if e.names.owner(name, e.constraint) != "" {
+				e.taken(m, name, "it is a function of the ejected code of "+m.Name)
+			}
+			e.names.taken[name] = true
+		}
+	}
+}
+
+// taken reports a name that the package declares, at its declaration or at a model.
+func (e *ejector) taken(m *Model, name, why string) {
+	pos, end := m.named.Obj().Pos(), m.named.Obj().Pos()+token.Pos(len(m.Name))
+	if obj := e.p.types.Scope().Lookup(name); obj != nil {
+		pos, end = obj.Pos(), obj.Pos()+token.Pos(len(name))
+	}
+	in := ""
+	if all := e.names.elsewhere[name]; len(all) > 0 {
+		in = " in " + filepath.Base(all[0].path)
+	}
+	fset := e.p.fset
+	e.diagnostics = append(e.diagnostics, Diagnostic{
+		Pos: fset.Position(pos), End: fset.Position(end), Message: fmt.Sprintf("%s: the package declares %s%s: %s: "+
+			"rename it, or move the models to a package of their own", e.p.Name, name, in, why),
+	})
+}
+
+// ejectedLocals are the names of variables and packages in ejected functions with parameters for fields.
+var ejectedLocals = []string{
+	"attributevalue", "aws", "big", "bytes", "cmp", "dynamodb", "encoding", "err", "errors", "fmt", "maps", "pk", "rand",
+	"reflect", "sk", "slices", "strconv", "strings", "table", "utf8",
 }
 
 // shared returns the code that is the same for all models, without the functions that the models do not need.
@@ -174,8 +289,33 @@ func holdsBig(t *schema.Type) bool { return t.Kind == schema.BigInt || t.Kind ==
 type ejecting struct {
 	*writer
 	e *schema.Entity
-	// kinds are the names of the kinds of items.
-	kinds map[*schema.Item]string
+	// kinds are the names of the kinds of items, and variables those of variables, by the names that they should have.
+	kinds     map[*schema.Item]string
+	variables map[string]string
+}
+
+// private returns the name of a variable or function that only the ejected code uses.
+func (x *ejecting) private(name string) string {
+	if x.variables[name] == "" {
+		x.variables[name] = x.names.declare(name)
+	}
+	return x.variables[name]
+}
+
+// kind takes a name for a kind of item, with which all names of its functions are free.
+func (x *ejecting) kind(wanted string, queried bool) string {
+	suffixes := []string{"", "SK"}
+	if queried {
+		suffixes = append(suffixes, "Query")
+	}
+	name := wanted
+	for i := 2; slices.ContainsFunc(suffixes, func(s string) bool { return x.names.has(name + s) }); i++ {
+		name = wanted + strconv.Itoa(i)
+	}
+	for _, s := range suffixes {
+		x.names.taken[name+s] = true
+	}
+	return name
 }
 
 // sdk returns a name of the SDK's package of DynamoDB.
@@ -225,7 +365,7 @@ func (x *ejecting) model() {
 		case word == "":
 			word = "Item" + strconv.Itoa(it.Index)
 		}
-		x.kinds[it] = x.names.declare(x.e.Name + word)
+		x.kinds[it] = x.kind(x.e.Name+word, it.Element() || x.e.Flat)
 	}
 	x.keys()
 	for _, it := range x.e.Items {
@@ -278,9 +418,9 @@ func formatWord(f *key.Format) string {
 
 // keys writes the templates and functions of the keys.
 func (x *ejecting) keys() {
-	x.keyFunction(x.e.Name+"PK", lowerFirst(x.e.Name)+"PK", x.e.PK, "the partition key of a "+x.e.Name)
+	x.keyFunction(x.e.Name+"PK", x.pk(), x.e.PK, "the partition key of a "+x.e.Name)
 	for _, it := range x.e.Items {
-		x.keyFunction(x.kinds[it]+"SK", lowerFirst(x.kinds[it])+"SK", it.Key, "the sort key of an item "+x.kinds[it])
+		x.keyFunction(x.kinds[it]+"SK", x.sk(it), it.Key, "the sort key of an item "+x.kinds[it])
 	}
 }
 
@@ -399,7 +539,7 @@ func (x *ejecting) config() {
 		", version: ",
 		quoted(e.Version), ",")
 	x.p("state: ", quoted(e.State), ", incarnation: ", quoted(e.Incarnation), ", ttl: ", quoted(e.TTL), ",")
-	x.p("attributes: ", variable, "Attributes, root: ", lowerFirst(x.kinds[e.Root]), "SK, fixed: ",
+	x.p("attributes: ", variable, "Attributes, root: ", x.sk(e.Root), ", fixed: ",
 		variable, "Fixed,")
 	x.p("}")
 	x.p()
@@ -409,7 +549,7 @@ func (x *ejecting) config() {
 	x.p("return nil")
 	x.p("}")
 	for _, it := range e.Items {
-		x.p("if _, ok := ", lowerFirst(x.kinds[it]), "SK.read(sk.Value); ok {")
+		x.p("if _, ok := ", x.sk(it), ".read(sk.Value); ok {")
 		all := []any{quoted(it.Table.Hash)} // never nil
 		for _, a := range it.Attributes {
 			all = append(all, quoted(a.Name))
@@ -430,7 +570,7 @@ func (x *ejecting) config() {
 	var fixed []any
 	for _, it := range e.Items {
 		if !it.Element() {
-			fixed = append(fixed, lowerFirst(x.kinds[it])+"SK")
+			fixed = append(fixed, x.sk(it))
 		}
 	}
 	x.p("for _, k := range []ejectedKey{", list(fixed...), "} {")
@@ -443,7 +583,15 @@ func (x *ejecting) config() {
 	x.p()
 }
 
-func (x *ejecting) variable() string { return lowerFirst(x.e.Name) + "Ejected" }
+// variable is the variable with the names of the model. The names of its functions begin with it.
+func (x *ejecting) variable() string { return x.private(lowerFirst(x.e.Name) + "Ejected") }
+
+// pk and sk are the variables with the templates of keys.
+func (x *ejecting) pk() string                { return x.private(lowerFirst(x.e.Name) + "PK") }
+func (x *ejecting) sk(it *schema.Item) string { return x.private(lowerFirst(x.kinds[it]) + "SK") }
+func (x *ejecting) derivedKey(it *schema.Item, k *schema.IndexKey) string {
+	return x.private(lowerFirst(x.kinds[it]) + identifier(k.Name) + "Key")
+}
 
 // entity writes the functions that convert an entity into its items, and back.
 func (x *ejecting) entity() {
@@ -483,9 +631,9 @@ func (x *ejecting) entity() {
 	x.p("}")
 	x.p("keys.PK, keys.SK = ejectedScalar(root[", quoted(e.Tables[0].Hash), "]), ejectedScalar(root[",
 		quoted(e.Tables[0].Range), "])")
-	x.keyFields(e.PK, lowerFirst(e.Name)+"PK", "keys.PK")
+	x.keyFields(e.PK, x.pk(), "keys.PK")
 	if hasModelValues(e.Root.Key) {
-		x.keyFields(e.Root.Key, lowerFirst(x.kinds[e.Root])+"SK", "keys.SK")
+		x.keyFields(e.Root.Key, x.sk(e.Root), "keys.SK")
 	}
 	x.p("for _, item := range items {")
 	x.p("sk := ejectedScalar(item[", quoted(e.Tables[0].Range), "])")
@@ -619,7 +767,7 @@ func (x *ejecting) expiry(field string, t *schema.Type) {
 
 // derived writes an attribute that exists only for indexes: left out if a value is empty.
 func (x *ejecting) derived(it *schema.Item, k *schema.IndexKey, element string) {
-	name := lowerFirst(x.kinds[it]) + identifier(k.Name) + "Key"
+	name := x.derivedKey(it, k)
 	var args []any
 	var optional []string
 	for i, src := range k.Sources {
@@ -695,7 +843,7 @@ func (x *ejecting) decode(it *schema.Item) {
 	if reads {
 		values = "values"
 	}
-	x.p("if ", values, ", ok := ", lowerFirst(name), "SK.read(sk); ok {")
+	x.p("if ", values, ", ok := ", x.sk(it), ".read(sk); ok {")
 	if !it.Element() {
 		x.sameKey(it)
 	}
@@ -840,7 +988,7 @@ func (x *ejecting) rangeQuery(it *schema.Item, params, args []any) {
 	x.comment(x.kinds[it] + "Query returns the query of " + what + ".")
 	x.queryFunction(x.kinds[it]+"Query", params, func() {
 		x.keyOf("pk", x.e.Name+"PK", args)
-		x.p("sk, err := ejectedKey{", quotedByte(x.e.Delim), ", ", lowerFirst(x.kinds[it]), "SK.parts[:", parts,
+		x.p("sk, err := ejectedKey{", quotedByte(x.e.Delim), ", ", x.sk(it), ".parts[:", parts,
 			"]}.write(",
 			list(values...), ")")
 		x.p("if err != nil {")
@@ -886,7 +1034,7 @@ func (x *ejecting) indexQuery(n *schema.Entry) {
 	what := x.kinds[n.Item] + " in the index " + n.Index.Name
 	x.comment(name + " returns the query of the items " + what + ": " + k.Text)
 	x.p("func ", name, "(", list(append([]any{"table string"}, params...)...), ") (*", sdk("QueryInput"), ", error) {")
-	variable := lowerFirst(name) + "Key"
+	variable := x.private(lowerFirst(name) + "Key")
 	x.p("pk, err := ", variable, ".write(", list(args...), ")")
 	x.p("if err != nil {")
 	x.p("return nil, err")
@@ -909,7 +1057,7 @@ func (x *ejecting) requests() {
 	e, variable := x.e, x.variable()
 	for _, it := range e.Items {
 		for _, k := range it.Derived {
-			x.template(lowerFirst(x.kinds[it])+identifier(k.Name)+"Key", k.Key)
+			x.template(x.derivedKey(it, k), k.Key)
 		}
 	}
 	in := code{"*", sdk("TransactWriteItemsInput")}

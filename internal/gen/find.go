@@ -25,9 +25,10 @@ type Model struct {
 
 // finder finds the models of a package.
 type finder struct {
-	p         *Package
-	info      *types.Info
-	typeError error
+	p    *Package
+	info *types.Info
+	// typeErrors are those of the type checker.
+	typeErrors []types.Error
 	// tags are the tags of the package's struct fields.
 	tags map[*types.Var]*ast.Field
 	// embedded are the types that structs of the package embed, with their paths.
@@ -118,7 +119,7 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 	}
 	if !isModel(st, map[*types.Struct]bool{}) {
 		if embedsUnread(st) && slices.Contains(f.p.generated, generatedPath(file.path)) {
-			f.invalidType(named, ts) // it may be a model, whose generated code would be deleted
+			f.invalidType(named, ts, nil) // it may be a model, whose generated code would be deleted
 			return
 		}
 		f.lonely(named, st)
@@ -132,7 +133,7 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 	front := newFrontend()
 	t := front.of(named)
 	if front.invalid {
-		f.invalidType(named, ts)
+		f.invalidType(named, ts, front.at)
 		return
 	}
 	m := &Model{Name: obj.Name(), File: file.path, named: named}
@@ -194,17 +195,32 @@ func after(s, sep string) string {
 	return rest
 }
 
-// invalidType reports a model with a type that could not be checked, with the first
-// thing that the type checker said.
-func (f *finder) invalidType(named *types.Named, ts *ast.TypeSpec) {
+// invalidType reports a model with a type that could not be checked, with the error of the type checker about the field
+// at fault, which may be of another struct, or about the model.
+func (f *finder) invalidType(named *types.Named, ts *ast.TypeSpec, at *types.Var) {
 	msg := typeName(named) + ": the types of its fields cannot be read"
-	var te types.Error
-	if errors.As(f.typeError, &te) {
-		msg += ": " + te.Msg
-		f.report(te.Pos, te.Pos, msg)
+	within := []ast.Node{ts}
+	if decl := f.tags[at]; at != nil && decl != nil {
+		msg = typeName(named) + ": the type of its field " + at.Name() + " cannot be read"
+		within = []ast.Node{decl, ts}
+	}
+	for _, n := range within {
+		for _, e := range f.typeErrors {
+			if n.Pos() <= e.Pos && e.Pos < n.End() {
+				f.report(e.Pos, e.Pos, msg+": "+e.Msg)
+				return
+			}
+		}
+	}
+	pos, end := ts.Name.Pos(), ts.Name.End()
+	if at != nil {
+		pos, end = at.Pos(), at.Pos()+token.Pos(len(at.Name()))
+	}
+	for _, e := range f.typeErrors { // such as that of an import
+		f.report(pos, end, msg+": "+e.Msg)
 		return
 	}
-	f.report(ts.Name.Pos(), ts.Name.End(), msg)
+	f.report(pos, end, msg)
 }
 
 func (f *finder) report(pos, end token.Pos, message string) {

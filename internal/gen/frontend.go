@@ -13,8 +13,9 @@ import (
 // frontend builds schema types from go/types, as package schema does from reflect.
 type frontend struct {
 	cache map[types.Type]*schema.Type
-	// invalid is set where a type could not be checked.
+	// invalid is set where a type could not be checked, and at is the first field of such a type.
 	invalid bool
+	at      *types.Var
 }
 
 func newFrontend() *frontend { return &frontend{cache: map[types.Type]*schema.Type{}} }
@@ -78,11 +79,61 @@ func (f *frontend) bytes(s *schema.Type) {
 func (f *frontend) fields(s *schema.Type, u *types.Struct) {
 	for i := range u.NumFields() {
 		v := u.Field(i)
-		s.Fields = append(s.Fields, &schema.Field{
-			Name: v.Name(), Index: i, Type: f.of(v.Type()), Raw: u.Tag(i),
-			Exported: v.Exported(), Embedded: v.Embedded(), Decl: v,
-		})
+		field := &schema.Field{
+			Name: v.Name(), Index: i, Raw: u.Tag(i), Exported: v.Exported(), Embedded: v.Embedded(), Decl: v,
+		}
+		s.Fields = append(s.Fields, field)
+		if field.Ignored() && unchecked(v.Type()) { // such as one of generated code, or of C
+			field.Type = &schema.Type{Name: typeName(v.Type()), Go: v.Type()}
+			continue
+		}
+		if field.Type = f.of(v.Type()); f.invalid && f.at == nil {
+			f.at = v
+		}
 	}
+}
+
+// unchecked reports whether a type could not be checked, or is made of one that could not, except for the fields of
+// structs with a name.
+func unchecked(t types.Type) bool {
+	switch t := types.Unalias(t).(type) {
+	case *types.Basic:
+		return t.Kind() == types.Invalid
+	case *types.Pointer:
+		return unchecked(t.Elem())
+	case *types.Slice:
+		return unchecked(t.Elem())
+	case *types.Array:
+		return unchecked(t.Elem())
+	case *types.Chan:
+		return unchecked(t.Elem())
+	case *types.Map:
+		return unchecked(t.Key()) || unchecked(t.Elem())
+	case *types.Signature:
+		return uncheckedIn(t.Params()) || uncheckedIn(t.Results())
+	case *types.Struct:
+		for i := range t.NumFields() {
+			if unchecked(t.Field(i).Type()) {
+				return true
+			}
+		}
+	case *types.Named:
+		for i := range t.TypeArgs().Len() {
+			if unchecked(t.TypeArgs().At(i)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func uncheckedIn(tuple *types.Tuple) bool {
+	for i := range tuple.Len() {
+		if unchecked(tuple.At(i).Type()) {
+			return true
+		}
+	}
+	return false
 }
 
 // typeName writes a type as reflect does: with package names, and no more of an

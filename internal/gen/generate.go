@@ -50,7 +50,26 @@ func (p *Package) Generate(lock []byte, accept bool) ([]File, []Diagnostic, erro
 	if err != nil {
 		return nil, nil, err
 	}
+	for _, f := range out {
+		for _, name := range hidden(f.Content, g.names.has) {
+			g.hides(f, name)
+		}
+	}
+	if len(g.diagnostics) > 0 {
+		return nil, sortDiagnostics(g.diagnostics), nil
+	}
 	return append(out, file), nil, nil
+}
+
+// hides reports a predeclared name that the package declares, and that a generated file uses.
+func (g *generator) hides(f File, name string) {
+	i := slices.IndexFunc(g.p.Models, func(m *Model) bool { return generatedPath(m.File) == f.Path })
+	pos, end := g.p.Models[i].named.Obj().Pos(), g.p.Models[i].named.Obj().Pos()
+	if obj := g.p.types.Scope().Lookup(name); obj != nil {
+		pos, end = obj.Pos(), obj.Pos()+token.Pos(len(name))
+	}
+	g.report(pos, end, fmt.Sprintf("%s.%s: it hides the predeclared %s, which the generated code of %s uses: rename it",
+		g.p.Name, name, name, g.p.Models[i].Name))
 }
 
 // written is a file before it is formatted.
@@ -100,10 +119,7 @@ type generator struct {
 
 // newGenerator finds the structs of the models, and reserves the names of their generated code.
 func newGenerator(p *Package) *generator {
-	g := &generator{p: p, names: &names{taken: map[string]bool{}, imported: map[string]bool{}}}
-	for _, name := range p.types.Scope().Names() {
-		g.names.taken[name] = true
-	}
+	g := &generator{p: p, names: namesOf(p)}
 	g.structures = &structures{
 		byKey: map[string]*structure{}, recursive: map[string]*recursion{},
 		deep: map[string]bool{},
@@ -149,32 +165,32 @@ func (g *generator) nameStructure(s *structure) {
 // fieldsName takes the name of a struct's handles, or reports that it is taken.
 func (g *generator) fieldsName(s *structure) {
 	obj := s.named().Obj()
-	if g.names.taken[s.handles] {
-		g.report(obj.Pos(), obj.Pos()+token.Pos(len(obj.Name())), fmt.Sprintf(
-			"%s.%s: the package declares %s already, the name of a generated variable: rename that, or the struct",
-			g.p.Name,
-			obj.Name(), s.handles))
-	}
-	g.names.taken[s.handles] = true
-	if typ := obj.Name() + "Handles"; g.names.taken[typ] {
-		g.report(obj.Pos(), obj.Pos()+token.Pos(len(obj.Name())), fmt.Sprintf(
-			"%s.%s: the package declares %s already, the name of a generated type: rename that, or the struct",
-			g.p.Name,
-			obj.Name(), typ))
-	} else {
-		g.names.taken[typ] = true
+	for _, x := range [][2]string{{s.handles, "variable"}, {obj.Name() + "Handles", "type"}} {
+		name, what := x[0], x[1]
+		if at := g.names.owner(name, constraints(s.in)); at != "" {
+			g.report(obj.Pos(), obj.Pos()+token.Pos(len(obj.Name())), fmt.Sprintf(
+				"%s.%s: the package declares %s%salready, the name of a generated %s: rename that, or the struct",
+				g.p.Name, obj.Name(), name, at, what))
+		}
+		g.names.taken[name] = true
 	}
 }
 
 // global takes a name of the package for a model, or reports that it is taken.
 func (g *generator) global(m *Model, name, what string) {
-	if g.names.taken[name] {
+	if at := g.names.owner(name, constraints(g.fileOf(m))); at != "" {
 		pos := m.named.Obj().Pos()
 		g.report(pos, pos+token.Pos(len(m.Name)), fmt.Sprintf(
-			"%s: the package declares the generated %s %s already: rename that, or the model", m.Schema.Label(),
-			what, name))
+			"%s: the package declares the generated %s %s%salready: rename that, or the model", m.Schema.Label(),
+			what, name, at))
 	}
 	g.names.taken[name] = true
+}
+
+// fileOf returns the source file of a model.
+func (g *generator) fileOf(m *Model) *sourceFile {
+	i := slices.IndexFunc(g.p.files, func(f *sourceFile) bool { return f.path == m.File })
+	return g.p.files[i]
 }
 
 func (g *generator) report(pos, end token.Pos, message string) {

@@ -99,9 +99,10 @@ func (x *guards) structure(named *types.Named) {
 	if st.NumFields() == 0 {
 		return
 	}
-	if named.Obj().Pkg().Path() != x.pkg.Path() && hasUnexported(st) {
+	own := named.Obj().Pkg().Path() == x.pkg.Path()
+	if !own && hasUnexported(st) || hasUnchecked(st) {
 		for i := range st.NumFields() {
-			if f := st.Field(i); f.Exported() {
+			if f := st.Field(i); (own || f.Exported()) && f.Name() != "_" && !unchecked(f.Type()) {
 				x.p("var _ = ", at(named, f.Name(), f.Type()), "\n")
 			}
 		}
@@ -123,6 +124,16 @@ func (x *guards) structure(named *types.Named) {
 func hasUnexported(st *types.Struct) bool {
 	for i := range st.NumFields() {
 		if !st.Field(i).Exported() {
+			return true
+		}
+	}
+	return false
+}
+
+// hasUnchecked reports whether a field has a type that could not be checked: it is not stored.
+func hasUnchecked(st *types.Struct) bool {
+	for i := range st.NumFields() {
+		if unchecked(st.Field(i).Type()) {
 			return true
 		}
 	}

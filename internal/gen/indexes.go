@@ -74,9 +74,9 @@ func (n *nodeWriter) indexName(e *schema.Entry, more bool) string {
 
 // index writes the function that queries an index.
 func (n *nodeWriter) index(e *schema.Entry, name string) {
-	if n.g.names.taken[name] {
-		n.report(e.Field, fmt.Sprintf("%s: the package declares %[3]s already, the function of the index %[2]s: "+
-			"add name=Word to its declaration", n.e.Label(), e.Index.Name, name))
+	if at := n.g.names.owner(name, constraints(n.g.fileOf(n.m))); at != "" {
+		n.report(e.Field, fmt.Sprintf("%s: the package declares %[3]s%[4]salready, the function of the index %[2]s: "+
+			"add name=Word to its declaration", n.e.Label(), e.Index.Name, name, at))
 		return
 	}
 	n.global(name, "function")

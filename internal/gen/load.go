@@ -141,10 +141,17 @@ func (l *loader) list(ctx context.Context, cfg Config, patterns []string) (map[s
 		}
 	}
 	if len(best) == 0 && len(all) == 0 {
-		return nil, fmt.Errorf("the pattern %s matches no package: name a folder such as ./models, or ./... for all",
-			strings.Join(patterns, " "))
+		return nil, fmt.Errorf("the pattern %s matches no package: %s", strings.Join(patterns, " "), otherPattern(patterns))
 	}
 	return best, nil
+}
+
+// otherPattern returns what to write in place of patterns that match no package.
+func otherPattern(patterns []string) string {
+	if slices.ContainsFunc(patterns, func(p string) bool { return strings.HasSuffix(p, "/...") }) {
+		return "run the command in the module of the models; folders whose names begin with _ or . are left out"
+	}
+	return "name a folder such as ./models, or ./... for all"
 }
 
 // ordered lists the roots, imported ones first.
@@ -266,20 +273,21 @@ func (l *loader) check(p *Package) {
 	for _, f := range p.files {
 		files = append(files, f.ast)
 	}
-	var first error
+	var all []types.Error
 	cfg := types.Config{
 		Importer: l, FakeImportC: true, IgnoreFuncBodies: true,
 		Error: func(err error) {
-			if first == nil {
-				first = err
+			if e := (types.Error{}); errors.As(err, &e) {
+				all = append(all, e)
 			}
 		},
 	}
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
 	p.otherPackage()
 	p.types, _ = cfg.Check(p.Path, l.fset, files, info)
+	p.generated = append(p.generated, p.orphans()...)
 	l.types[p.Path] = p.types
-	p.find = &finder{p: p, info: info, typeError: first}
+	p.find = &finder{p: p, info: info, typeErrors: all}
 	if len(p.unread) == 0 {
 		p.find.find()
 	}

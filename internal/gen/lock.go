@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/token"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -120,6 +123,32 @@ func (p *Package) readLock(content []byte) (lockFile, error) {
 		seen[m.Model] = true
 	}
 	return l, nil
+}
+
+// LockFault returns the fault of the package's lock file, which no version of gen could read; none if it has none.
+func (p *Package) LockFault() []Diagnostic {
+	if len(p.Models) == 0 {
+		return nil
+	}
+	content, err := os.ReadFile(p.LockPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		_, err = p.readLock(content)
+	}
+	if err == nil {
+		return nil
+	}
+	at := token.Position{Filename: p.LockPath(), Line: 1, Column: 1}
+	for i, line := range strings.Split(string(content), "\n") {
+		if strings.HasPrefix(line, "<<<<<<<") {
+			at.Line = i + 1
+			return []Diagnostic{{Pos: at, End: at, Message: "a merge of two branches is not finished: take one side, and " +
+				"run itemize gen"}}
+		}
+	}
+	return []Diagnostic{{Pos: at, End: at, Message: err.Error()}}
 }
 
 // contradiction returns the diagnostic of a contradiction of the lock file. Its position is the stored

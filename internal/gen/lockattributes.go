@@ -159,8 +159,21 @@ func (x *attributes) removed(a schema.LayoutAttribute) *contradiction {
 		if b := fieldAt(other, a.Field); b != nil && !attributeOf(itemAt(x.old, other), a.Field) {
 			return &contradiction{
 				other.Name, b.Field,
-				fmt.Sprintf("the attribute %q moved from the item %s to %s, where stored entities do not have it",
-					a.Name, x.was.Name, other.Name), "keep it there, " + orMigrate,
+				fmt.Sprintf("the attribute %q moved from the items %s to the items %s, where stored entities do not "+
+					"have it", a.Name, keyOf(x.was), keyOf(other)),
+				"keep it there, or declare another field there, copy the value of each entity to it (load, set, save), " +
+					"and then delete this field with itemize gen -accept ./...",
+			}
+		}
+		if other.From == a.Name && !slices.ContainsFunc(x.old.Items, func(o schema.LayoutItem) bool {
+			return o.From == a.Name
+		}) {
+			return &contradiction{
+				"", "",
+				fmt.Sprintf("the elements of %s moved from the attribute %q of the items %s to the items %s, where stored "+
+					"entities do not have them", a.Field, a.Name, keyOf(x.was), keyOf(other)),
+				"keep the field, declare another one for the new items, move the elements of each entity to it (load, " +
+					"append, save), and then delete the old field with itemize gen -accept ./...",
 			}
 		}
 	}
@@ -174,6 +187,14 @@ func (x *attributes) removed(a schema.LayoutAttribute) *contradiction {
 	}
 	return &contradiction{"", "", stays, orAccept + "; if its values are now in another field, add was=" + a.Name +
 		" to its ddb tag"}
+}
+
+// keyOf returns the template of an item's sort key.
+func keyOf(it schema.LayoutItem) string {
+	if it.SortKey == nil {
+		return it.Name
+	}
+	return it.SortKey.Template
 }
 
 // renamed returns the attribute that a former one has probably become: the only new one of the item

@@ -3,6 +3,7 @@ package gen
 import (
 	"go/token"
 	"go/types"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,13 +13,49 @@ import (
 
 // names are the names of a package: those that are declared already, by hand or by
 // generated code, and those by which generated files import packages.
-type names struct{ taken, imported map[string]bool }
+type names struct {
+	taken, imported map[string]bool
+	// elsewhere are the names that files of other builds declare.
+	elsewhere map[string][]otherName
+	// reserved are names of variables and packages in generated functions, which no parameter can have.
+	reserved []string
+}
+
+// namesOf returns the names of a package. Generated files are those that the package keeps.
+func namesOf(p *Package, reserved ...string) *names {
+	n := &names{
+		taken: map[string]bool{}, imported: map[string]bool{}, elsewhere: p.elsewhere(false), reserved: reserved,
+	}
+	for _, name := range p.types.Scope().Names() {
+		n.taken[name] = true
+	}
+	return n
+}
+
+// has reports whether a file of any build declares a name, or imports a package by it.
+func (n *names) has(name string) bool {
+	return n.taken[name] || n.imported[name] || n.elsewhere[name] != nil
+}
+
+// owner returns where a name is declared that code with a constraint would declare again: "" for nowhere, and otherwise
+// a text for a message, which is empty but for a space if this build declares it.
+func (n *names) owner(name, constraint string) string {
+	if n.taken[name] {
+		return " "
+	}
+	for _, d := range n.elsewhere[name] {
+		if coincide(d.constraint, constraint) {
+			return " in " + filepath.Base(d.path) + " "
+		}
+	}
+	return ""
+}
 
 // declare takes a name of the package's scope that is free: name, or name with a
 // number.
 func (n *names) declare(name string) string {
 	out := name
-	for i := 2; n.taken[out] || n.imported[out] || token.IsKeyword(out); i++ {
+	for i := 2; n.has(out) || token.IsKeyword(out) || types.Universe.Lookup(out) != nil; i++ {
 		out = name + strconv.Itoa(i)
 	}
 	n.taken[out] = true
@@ -88,7 +125,7 @@ func typeWord(t types.Type) string {
 // that hides nothing, and that no other parameter of the function has.
 func (n *names) parameter(field string, remaining *[]string) string {
 	name := lowerFirst(field)
-	if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || n.taken[name] || n.imported[name] ||
+	if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || n.has(name) || slices.Contains(n.reserved, name) ||
 		slices.Contains([]string{"n", "p", "r", "time", "query", "mapper", "mapperimpl", "types", "at"}, name) {
 		name += "Value"
 	}

@@ -174,7 +174,7 @@ func (w *writer) use(path, name string) string {
 		return n
 	}
 	n := name
-	for i := 2; w.names.taken[n] || w.importsName(n) || token.IsKeyword(n) || slices.Contains(locals, n); i++ {
+	for i := 2; w.names.taken[n] || w.names.elsewhere[n] != nil || w.importsName(n) || token.IsKeyword(n) || slices.Contains(locals, n); i++ {
 		n = name + strconv.Itoa(i)
 	}
 	w.imports[path] = n

@@ -87,6 +87,9 @@ func (b *builder) build() {
 	b.blanks = blanks
 	b.fields = b.visible(slices.DeleteFunc(all, func(m *taggedField) bool { return m.tag.Skip }),
 		func(m *taggedField) string { return m.Name })
+	for _, m := range b.fields {
+		b.namedPointer(m, m.Type, map[*Type]bool{})
+	}
 	b.declarations()
 	b.partitionKey()
 	b.sortKeys()

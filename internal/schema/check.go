@@ -59,8 +59,7 @@ func (b *builder) inside(m *taggedField, t *Type, addressable bool, seen map[vis
 			return
 		}
 		if !strings.HasPrefix(t.Name, "*") {
-			b.fault(m.at(), "use *"+t.Elem.Name, "%s is a pointer type with a name, which is not supported", t.Name)
-			return
+			return // namedPointer has reported it
 		}
 		if t.Elem.Kind == Interface {
 			b.fault(m.at(), "use "+t.Elem.Name,
@@ -83,6 +82,26 @@ func (b *builder) inside(m *taggedField, t *Type, addressable bool, seen map[vis
 		}
 	}
 	b.inside(m, t.Elem, addressable, seen)
+}
+
+// namedPointer refuses pointer types with a name, wherever they are in a field. Neither codec could make such a value:
+// a pointer to a value has the type without the name.
+func (b *builder) namedPointer(m *taggedField, t *Type, seen map[*Type]bool) {
+	if t == nil || seen[t] || t.Marshals && t.Unmarshals {
+		return
+	}
+	seen[t] = true
+	if t.Kind == Pointer && !strings.HasPrefix(t.Name, "*") && !t.endless() {
+		b.fault(m.at(), "use *"+t.Elem.Name, "%s is a pointer type with a name, which is not supported", t.Name)
+		return
+	}
+	b.namedPointer(m, t.Key, seen)
+	b.namedPointer(m, t.Elem, seen)
+	for _, f := range t.Fields {
+		if !f.Ignored() {
+			b.namedPointer(m, f.Type, seen)
+		}
+	}
 }
 
 func (b *builder) nestedField(m *taggedField, t *Type, f *Field, addressable bool, seen map[visit]bool) {

@@ -110,7 +110,7 @@ func (t *Type) holdsLazy(seen []*Type) bool {
 	}
 	seen = append(seen, t)
 	return t.Key.holdsLazy(seen) || t.Elem.holdsLazy(seen) ||
-		slices.ContainsFunc(t.Fields, func(f *Field) bool { return !f.ignored() && f.Type.holdsLazy(seen) })
+		slices.ContainsFunc(t.Fields, func(f *Field) bool { return !f.Ignored() && f.Type.holdsLazy(seen) })
 }
 
 // largeOption returns the first of the field's options of large values.

@@ -97,8 +97,8 @@ type Field struct {
 	Decl any
 }
 
-// ignored reports whether the field is not stored.
-func (f *Field) ignored() bool {
+// Ignored reports whether the field is not stored.
+func (f *Field) Ignored() bool {
 	tag := reflect.StructTag(f.Raw)
 	return !f.Exported && !f.Embedded || tag.Get("ddb") == "-" || tag.Get("dynamodbav") == "-"
 }
@@ -141,7 +141,7 @@ func (t *Type) holdsBig(seen map[*Type]bool) bool {
 	if t.Kind == BigInt || t.Kind == BigFloat || t.Elem.holdsBig(seen) {
 		return true
 	}
-	return slices.ContainsFunc(t.Fields, func(f *Field) bool { return !f.ignored() && f.Type.holdsBig(seen) })
+	return slices.ContainsFunc(t.Fields, func(f *Field) bool { return !f.Ignored() && f.Type.holdsBig(seen) })
 }
 
 // Scalar reports whether the type does not encode as a map of its fields: it is
@@ -202,7 +202,7 @@ func (t *Type) contains(seen map[*Type]bool) bool {
 		return true
 	}
 	for _, f := range t.Fields {
-		if !f.ignored() && f.Type.contains(seen) {
+		if !f.Ignored() && f.Type.contains(seen) {
 			return true
 		}
 	}
@@ -218,7 +218,7 @@ func (t *Type) own(seen map[*Type]bool) bool {
 	if t.Marshals || t.Unmarshals || t.Key.own(seen) || t.Elem.own(seen) || t.Key != nil && t.Key.MarshalsText {
 		return true
 	}
-	return slices.ContainsFunc(t.Fields, func(f *Field) bool { return !f.ignored() && f.Type.own(seen) })
+	return slices.ContainsFunc(t.Fields, func(f *Field) bool { return !f.Ignored() && f.Type.own(seen) })
 }
 
 // reaches reports whether the type is to, or its stored form includes to.
@@ -234,7 +234,7 @@ func (t *Type) reaches(to *Type, seen map[*Type]bool) bool {
 		return true
 	}
 	for _, f := range t.Fields {
-		if !f.ignored() && f.Type.reaches(to, seen) {
+		if !f.Ignored() && f.Type.reaches(to, seen) {
 			return true
 		}
 	}
@@ -248,7 +248,7 @@ func (t *Type) recursive() bool {
 		return true
 	}
 	for _, f := range t.Fields {
-		if !f.ignored() && f.Type.reaches(t, seen) {
+		if !f.Ignored() && f.Type.reaches(t, seen) {
 			return true
 		}
 	}
@@ -258,7 +258,7 @@ func (t *Type) recursive() bool {
 // around returns the first field of a struct that leads back to it.
 func (t *Type) around() *Field {
 	for _, f := range t.Fields {
-		if !f.ignored() && f.Type.reaches(t, map[*Type]bool{}) {
+		if !f.Ignored() && f.Type.reaches(t, map[*Type]bool{}) {
 			return f
 		}
 	}

@@ -42,7 +42,7 @@ func (s *source) value(v types.AttributeValue) (key.Value, error) {
 }
 
 var kindNames = map[key.Kind]string{
-	key.String: "text", key.Int: "an integer", key.Uint: "an unsigned integer",
+	key.String: "text", key.Int: "an integer of 64 bits", key.Uint: "an unsigned integer of 64 bits",
 	key.Time: "a time", key.Bytes: "binary", key.Number: "a number",
 }
 

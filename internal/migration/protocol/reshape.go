@@ -46,6 +46,11 @@ func (d *Monolith) bare() item.Attributes {
 	return doc
 }
 
+// Original returns the monolith as it was before it was marked.
+func (d *Monolith) Original() *Monolith {
+	return &Monolith{Place: d.Place, Attributes: d.bare(), Reserved: d.Reserved}
+}
+
 // monolith returns the item of a monolith's content: with its keys.
 func (m *Mover) monolith(at item.Place, doc item.Attributes) (item.Attributes, error) {
 	whole := maps.Clone(doc)

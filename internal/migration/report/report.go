@@ -6,8 +6,8 @@ import "time"
 
 // Plan is the forecast of a migration: of all monoliths, or, with a sample, of a part of them.
 type Plan struct {
-	// Entities is the number of monoliths that were read. Of is their approximate total, which DynamoDB
-	// updates every six hours. Scale is the factor for the sums of a sample.
+	// Entities is the number of monoliths that were read. Of is the approximate number of items, which DynamoDB
+	// updates every six hours; of a sample it is 0 if fewer than were read. Scale is the factor for the sums of a sample.
 	Entities int     `json:"entities"`
 	Of       int     `json:"of"`
 	Sampled  bool    `json:"sampled"`
@@ -88,11 +88,11 @@ type Progress struct {
 	// WCU and RCU are predicted from the items that were written and read.
 	WCU float64 `json:"wcu"`
 	RCU float64 `json:"rcu"`
-	// Of is the approximate number of entities when the migration began; DynamoDB updates it every six
-	// hours.
+	// Of is the approximate number of items when the step began, 0 if DynamoDB's count, which it updates every six
+	// hours, is smaller than what was read.
 	Of      int           `json:"of"`
 	Elapsed time.Duration `json:"elapsed,format:nano"`
-	// EntitiesPerSecond and WCUPerSecond are the rates of the last seconds. Left is the remaining time
+	// EntitiesPerSecond and WCUPerSecond are means over the latter half of the step. Left is the remaining time
 	// at that rate, 0 if it is unknown.
 	EntitiesPerSecond float64       `json:"entitiesPerSecond"`
 	WCUPerSecond      float64       `json:"wcuPerSecond"`

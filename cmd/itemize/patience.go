@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+)
+
+// usualAttempts is the number of times that a request is sent, if its answers are errors that can pass. A throttled
+// request is sent throttledAttempts times: with the pauses of maxPause that is about a quarter of an hour.
+const (
+	usualAttempts     = 10
+	throttledAttempts = 60
+	maxPause          = 20 * time.Second
+	dialAttempts      = 3
+)
+
+// patience is the one policy of all commands for answers that are slow, lost or throttled. It sends requests, and
+// prints a line for each pause in which no answer arrives.
+type patience struct {
+	client aws.HTTPClient
+	stderr io.Writer
+	// pause is the time without an answer after which a line is printed, and giveUp the time after which a request
+	// counts as lost, and is sent again.
+	pause, giveUp time.Duration
+
+	mu sync.Mutex
+	// answered is the time of the last answer that was no throttle, and printed that of the last line.
+	answered, printed time.Time
+	throttles         int
+}
+
+// patience returns the policy with its usual times.
+func (c *command) patience() *patience {
+	p := &patience{stderr: c.stderr, pause: 30 * time.Second, giveUp: time.Minute, answered: time.Now()}
+	p.client = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.ResponseHeaderTimeout = p.giveUp
+	})
+	return p
+}
+
+// Do sends a request.
+func (p *patience) Do(r *http.Request) (*http.Response, error) {
+	from := time.Now()
+	slow := time.AfterFunc(p.pause, func() {
+		p.say(from, "no answer from %s for %s: it is sent again after %s", r.URL.Host, p.pause, p.giveUp)
+	})
+	defer slow.Stop()
+	out, err := p.client.Do(r)
+	if err == nil && out.StatusCode < http.StatusBadRequest {
+		p.mu.Lock()
+		p.answered, p.throttles = time.Now(), 0
+		p.mu.Unlock()
+	}
+	return out, err
+}
+
+// say prints a line, if none was printed for a pause.
+func (p *patience) say(now time.Time, format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Sub(p.printed) < p.pause {
+		return
+	}
+	p.printed = time.Now()
+	fmt.Fprintf(p.stderr, "itemize: "+format+"\n", args...)
+}
+
+// throttled notes a throttled answer.
+func (p *patience) throttled() {
+	p.mu.Lock()
+	p.throttles++
+	since, n := time.Since(p.answered), p.throttles
+	p.mu.Unlock()
+	if since >= p.pause {
+		p.say(time.Now(), "throttled for %s, %d times: %s", since.Round(time.Second), n, throttleCure)
+	}
+}
+
+const throttleCure = "write a lower -rate, or raise the capacity of the table"
+
+// retryer sends a request again after answers that can pass. Without a quota: many throttles in a row are a reason to
+// wait, and not to stop.
+func (p *patience) retryer(attempts int) aws.Retryer {
+	standard := retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = attempts, maxPause, ratelimit.None
+	})
+	if attempts == 1 { // throttles are what is measured
+		return standard
+	}
+	return &waiting{standard, p, attempts}
+}
+
+// waiting is a retryer that sends throttled requests more often.
+type waiting struct {
+	*retry.Standard
+	p        *patience
+	attempts int
+}
+
+// MaxAttempts returns the larger number of attempts; IsErrorRetryable and RetryDelay end those of other errors.
+func (r *waiting) MaxAttempts() int { return max(r.attempts, throttledAttempts) }
+
+// RetryDelay returns the pause before a request is sent again. The error ends the attempts.
+func (r *waiting) RetryDelay(attempt int, err error) (time.Duration, error) {
+	if isThrottle(err) {
+		r.p.throttled()
+	} else if attempt >= r.attempts || attempt >= dialAttempts && isDial(err) {
+		return 0, err
+	}
+	return r.Standard.RetryDelay(attempt, err)
+}
+
+// isDial reports whether no connection could be made: the endpoint is wrong, or nothing runs there.
+func isDial(err error) bool {
+	e := (&net.OpError{})
+	return errors.As(err, &e) && e.Op == "dial" || errors.As(err, new(*net.DNSError))
+}
+
+// isThrottle reports whether an answer says that requests come too fast.
+func isThrottle(err error) bool {
+	return retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary
+}
+
+// withCure adds what to do about an error that ends a command, if the error does not say it.
+func withCure(err error, text string) string {
+	if isThrottle(err) && !strings.Contains(text, throttleCure) {
+		return text + ": " + throttleCure
+	}
+	return text
+}

@@ -1,0 +1,73 @@
+package gate
+
+import (
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/charge"
+	"github.com/itemize/itemize/internal/item"
+)
+
+// Census counts the items of a sample that have a name, as an attribute or as an entry of a map at any depth. It
+// decides for all entity types of the sample which names are data.
+type Census struct {
+	items  int
+	counts map[string]int
+	// last is the latest item that has a name.
+	last map[string]int
+}
+
+// maxNames bounds the names that a census counts, and maxDepth the depth at which it looks for them. Names beyond
+// that count as data.
+const (
+	maxNames = 200_000
+	maxDepth = 12
+)
+
+// CensusOf counts the names of a sample. A text that is a JSON object counts as a map.
+func CensusOf(items []item.Attributes) *Census {
+	c := &Census{counts: map[string]int{}, last: map[string]int{}}
+	for _, it := range items {
+		c.items++
+		c.entries(it, 0)
+	}
+	c.last = nil
+	return c
+}
+
+func (c *Census) entries(all item.Attributes, depth int) {
+	for name, v := range all {
+		if c.last[name] != c.items && (len(c.counts) < maxNames || c.counts[name] > 0) {
+			c.counts[name]++
+			c.last[name] = c.items
+		}
+		c.value(v, depth+1)
+	}
+}
+
+func (c *Census) value(v types.AttributeValue, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	switch v := v.(type) {
+	case *types.AttributeValueMemberM:
+		c.entries(v.Value, depth)
+	case *types.AttributeValueMemberL:
+		for _, e := range v.Value {
+			c.value(e, depth+1)
+		}
+	case *types.AttributeValueMemberS:
+		if strings.HasPrefix(v.Value, "{") {
+			if all, err := charge.ItemFromPlainJSON([]byte(v.Value)); err == nil {
+				c.entries(all, depth)
+			}
+		}
+	}
+}
+
+// IsData reports whether a name counts as data: by its form, or because few items of a large sample have it.
+func (c *Census) IsData(name string) bool { return IsData(name, c.counts[name], c.items) }
+
+// Hides reports whether a name is left out of reports and written files: it is data, or cannot be in a tag.
+func (c *Census) Hides(name string) bool { return !Printable(name) || c.IsData(name) }

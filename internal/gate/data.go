@@ -1,0 +1,59 @@
+package gate
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// LargeSample is the number of items from which a name that few of them have counts as data, and LeastShared the
+// number of items, or of partitions, that share a name which does not.
+const (
+	LargeSample = 25
+	LeastShared = 5
+)
+
+// IsData reports whether a name that some items of a sample have counts as data: by its form, or because fewer than 5
+// of at least 25 items have it.
+func IsData(name string, have, items int) bool {
+	return Valuelike(name) || items >= LargeSample && have < LeastShared
+}
+
+var (
+	uuid = regexp.MustCompile(`(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}`)
+	hex  = regexp.MustCompile(`(?i)^(0x)?[0-9a-f]{12,}$`)
+)
+
+// maxName is the longest name in bytes that is not data, and maxSpaces the number of spaces in it.
+const (
+	maxName   = 100
+	maxSpaces = 4
+)
+
+// Valuelike reports whether a name has the form of a value: an address, an identifier, a number, a date, or a sentence.
+func Valuelike(name string) bool {
+	letters := strings.ContainsFunc(name, unicode.IsLetter)
+	digits := strings.ContainsFunc(name, unicode.IsDigit)
+	switch {
+	case strings.Contains(name, "@"), strings.Contains(name, "://"), digits && !letters:
+		return true
+	case len(name) > maxName, strings.Count(name, " ") > maxSpaces:
+		return true
+	}
+	return digits && (uuid.MatchString(name) || hex.MatchString(name))
+}
+
+// Printable reports whether a name can be printed on a line, and be written in a tag.
+func Printable(name string) bool {
+	if name == "" || name == "-" || !utf8.ValidString(name) {
+		return false
+	}
+	for _, r := range name {
+		if strings.ContainsRune("\"`,\\'", r) || !strconv.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
