@@ -31,8 +31,9 @@ type bounding struct {
 	hashes  uint64
 
 	queue nodes
-	// work is the work that was done.
+	// work is the work that was done, and limit that of the search by branch and bound.
 	work  int
+	limit int
 	best  *found
 	bound float64
 	exact bool
@@ -485,7 +486,7 @@ func (b *bounding) run() {
 	b.work = 0
 	base, next := b.empty(), b.empty()
 	heap.Push(&b.queue, node{bound: b.lower(base, 0) + constant})
-	for len(b.queue) > 0 && b.work < maxWork && len(b.queue) < maxNodes {
+	for len(b.queue) > 0 && b.work < b.limit && len(b.queue) < maxNodes {
 		n := heap.Pop(&b.queue).(node)
 		if b.beaten(n.bound) {
 			b.queue = nil

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/recording"
 )
 
@@ -248,10 +249,11 @@ func (k *kind) document(hash uint64, d recording.Document) {
 	k.rows[hash] = i
 }
 
-// Names and literals that fewer entities share count as values. Of few entities, as in a test, all names are shown.
+// Names and literals that fewer entities share count as values. Of few entities, as in a test, all names are shown that do
+// not have the form of a value.
 const (
-	leastShared  = 5
-	manyEntities = 25
+	leastShared  = gate.LeastShared
+	manyEntities = gate.LargeSample
 )
 
 // hidden replaces names of attributes that count as values, and otherKinds such beginnings of keys. plainKind is the
@@ -271,8 +273,18 @@ func (r *Recorder) file() *recording.File {
 		Unkeyed: maps.Clone(r.unkeyed),
 		Kinds:   []*recording.Kind{},
 	}
+	entities, names := 0, map[string]int{} // of all kinds: entities with rare keys are of kinds of their own
 	for _, k := range r.kinds {
-		x := k.public()
+		if k.Model {
+			continue
+		}
+		entities += len(k.keys)
+		for name, have := range k.names {
+			names[name] += len(have)
+		}
+	}
+	for _, k := range r.kinds {
+		x := k.public(func(name string) bool { return gate.IsData(name, names[name], entities) })
 		f.Kinds = append(f.Kinds, x)
 	}
 	// kinds that lose their names become one
@@ -282,7 +294,7 @@ func (r *Recorder) file() *recording.File {
 }
 
 // public returns a kind without names that count as values.
-func (k *kind) public() *recording.Kind {
+func (k *kind) public(isData func(name string) bool) *recording.Kind {
 	x := k.Kind
 	switch {
 	case x.Model:
@@ -290,8 +302,7 @@ func (k *kind) public() *recording.Kind {
 		x.Name = otherKinds
 	}
 	show := func(name string) string {
-		if !x.Model && len(k.keys) >= manyEntities && len(k.names[name]) < leastShared && !slices.Contains(x.Keys,
-			name) {
+		if !x.Model && isData(name) && !slices.Contains(x.Keys, name) {
 			return hidden
 		}
 		return name
@@ -340,7 +351,7 @@ func (k *kind) shownParts() func(string, recording.List) recording.List {
 		}
 	}
 	return func(name string, l recording.List) recording.List {
-		if k.Model || rows[name] < manyEntities {
+		if k.Model {
 			return l
 		}
 		all := l.Attributes
@@ -348,7 +359,7 @@ func (k *kind) shownParts() func(string, recording.List) recording.List {
 		for _, row := range all {
 			to := map[string]int{}
 			for part, n := range row {
-				if names[name][part] < leastShared {
+				if gate.IsData(part, names[name][part], rows[name]) {
 					part = hidden
 				}
 				to[part] += n

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -127,6 +128,7 @@ func (c *command) discover(args []string) error {
 			return fmt.Errorf("-html %s: its folder does not exist: make it", a.page)
 		}
 	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
 	s, err := c.sample(&a, rest)
 	if err != nil || s == nil {
 		return err
@@ -159,6 +161,9 @@ func (c *command) discover(args []string) error {
 	}
 	return nil
 }
+
+// memoryLimit is the memory in bytes near which the collector works more.
+const memoryLimit = 220 << 20
 
 // operations reads the operations and the billing of a workload.
 func (c *command) operations(path string) (ops []forecast.Operation, b forecast.Billing, err error) {

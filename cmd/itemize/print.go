@@ -33,6 +33,9 @@ func plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
+	if stem, ok := strings.CutSuffix(one, "y"); ok && !strings.HasSuffix(stem, "a") && !strings.HasSuffix(stem, "e") {
+		one = stem + "ie"
+	}
 	return number(float64(n)) + " " + one + "s"
 }
 

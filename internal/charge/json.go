@@ -64,6 +64,13 @@ func itemFrom(text []byte, typed func(map[string]any) bool) (Item, error) {
 // ItemsFromJSON reads the items of a file: one item, an array of items, an item on each line, or the output of a read
 // (aws dynamodb scan --table-name ...), which has them under "Items", "Item" or "Responses".
 func ItemsFromJSON(text []byte) ([]Item, error) {
+	var out []Item
+	err := EachFromJSON(text, func(it Item) { out = append(out, it) })
+	return out, err
+}
+
+// EachFromJSON calls do with each item of ItemsFromJSON, and holds one of them at a time.
+func EachFromJSON(text []byte, do func(Item)) error {
 	text = UTF8(text)
 	raw, ok := answered(text)
 	if !ok {
@@ -71,17 +78,19 @@ func ItemsFromJSON(text []byte) ([]Item, error) {
 	}
 	if !ok {
 		item, err := ItemFromJSON(text)
-		return []Item{item}, err
+		if err == nil {
+			do(item)
+		}
+		return err
 	}
-	var out []Item
 	for i, raw := range raw {
 		item, err := ItemFromJSON(raw)
 		if err != nil {
-			return nil, fmt.Errorf("item %d: %w", i, err)
+			return fmt.Errorf("item %d: %w", i, err)
 		}
-		out = append(out, item)
+		do(item)
 	}
-	return out, nil
+	return nil
 }
 
 // several returns the objects of an array, or those of several lines.

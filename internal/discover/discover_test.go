@@ -75,7 +75,8 @@ func TestKeyPatterns(t *testing.T) {
 	}
 }
 
-// Items of several types in one table are told apart by their keys, and without words in these by their attributes.
+// Items of several types in one table are told apart by their keys. Items with one key pattern are one type, whatever
+// attributes they have: no command could separate them.
 func TestEntityTypes(t *testing.T) {
 	var items []item.Attributes
 	for i := range 8 {
@@ -94,17 +95,114 @@ func TestEntityTypes(t *testing.T) {
 	}
 	items = nil
 	for i := range 10 {
-		items = append(items, item.Attributes{
-			"PK": str(fmt.Sprint(i)), "name": str("n"), "mail": str("m"),
-			"age": num(i),
-		},
+		items = append(items,
+			item.Attributes{"PK": str(fmt.Sprint(i)), "name": str("n"), "mail": str("m"), "age": num(i)},
 			item.Attributes{"PK": str(fmt.Sprint("x", i)), "title": str("n"), "price": num(i)})
 	}
 	s := sampled(items...)
 	s.Table.Range = ""
-	if r := reported(t, s); len(r.Types) != 2 || r.Types[0].Sampled != 10 {
+	if r := reported(t, s); len(r.Types) != 1 || r.Types[0].Sampled != 20 {
 		t.Errorf("%+v", r.Types)
 	}
+}
+
+// A model whose migration would take items of another type is refused.
+func TestTypesThatMigrationsCannotSeparate(t *testing.T) {
+	var items []item.Attributes
+	for i := range 10 {
+		items = append(items,
+			item.Attributes{"PK": str(fmt.Sprint("USER#", i)), "text": str(strings.Repeat("x", 9000)), "n": num(i)},
+			item.Attributes{"PK": str(fmt.Sprint("x", i)), "text": str(strings.Repeat("x", 9000)), "price": num(i)})
+	}
+	s := sampled(items...)
+	s.Table.Range = ""
+	models := map[string]string{}
+	for _, x := range reported(t, s).Types {
+		models[x.Keys] = x.NoModel
+	}
+	if why := models["{...}"]; !strings.Contains(why, "would take items of User too") || models["USER#{...}"] != "" {
+		t.Errorf("%v", models)
+	}
+}
+
+// A name that fewer than 5 of at least 25 sampled items have is data, however the items are divided into types, and so is
+// a name in the form of a value.
+func TestNamesThatAreData(t *testing.T) {
+	const day, secret = "2026-01-02", "alice"
+	for name, c := range map[string]struct {
+		items  int
+		make   func(i int) item.Attributes
+		secret string
+	}{
+		"an attribute of each item": {40, func(i int) item.Attributes {
+			return item.Attributes{fmt.Sprint(secret, i): entries(item.Attributes{"visits": num(0), "note": str("n")})}
+		}, secret},
+		"with types of their own": {40, func(i int) item.Attributes {
+			return item.Attributes{
+				"PK": str(fmt.Sprint([]string{"A", "B", "C", "D"}[i%4], "#", i)), "SK": str("X"),
+				fmt.Sprint(secret, i%4, i/16): str(strings.Repeat("x", 5000)),
+			}
+		}, secret},
+		"addresses, in few items": {8, func(i int) item.Attributes {
+			return item.Attributes{"ann@example.com": num(i), "text": str(strings.Repeat("x", 5000))}
+		}, "ann@"},
+		"an entry of an element": {40, func(i int) item.Attributes {
+			return item.Attributes{"list": list(
+				entries(item.Attributes{"id": str("a"), fmt.Sprint(secret, i): num(1)}),
+				entries(item.Attributes{"id": str("b"), fmt.Sprint(secret, i): num(1)}))}
+		}, secret},
+		"an entry of JSON": {40, func(i int) item.Attributes {
+			return item.Attributes{"doc": str(fmt.Sprintf(`{"a":1,"b":2,"%s%d":3,"text":"%s"}`, secret, i,
+				strings.Repeat("x", 3000)))}
+		}, secret},
+		"outside of a document": {40, func(i int) item.Attributes {
+			return item.Attributes{
+				"doc":                 entries(item.Attributes{"a": num(1), "b": num(2), "c": num(3), "text": str(strings.Repeat("x", 3000))}),
+				fmt.Sprint(secret, i): num(1),
+			}
+		}, secret},
+	} {
+		var items []item.Attributes
+		for i := range c.items {
+			it := c.make(i)
+			if it["PK"] == nil {
+				it["PK"], it["SK"] = str(fmt.Sprint("k", i)), str(fmt.Sprint(day, i))
+			}
+			items = append(items, it)
+		}
+		x := reported(t, sampled(items...))
+		if out := written(t, x); strings.Contains(out, c.secret) {
+			i := strings.Index(out, c.secret)
+			t.Errorf("%s: ...%.200s", name, out[max(0, i-100):])
+		}
+	}
+}
+
+// written is everything that a report gives a command: JSON, lines, and files.
+func written(t *testing.T, x *Report) string {
+	t.Helper()
+	text, err := json.Marshal(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := string(text) + strings.Join(x.About(), "\n")
+	for _, typ := range x.Types {
+		out += strings.Join(typ.About(), "\n") + typ.NoModel + strings.Join(typ.Notes, "\n")
+		if typ.NoModel != "" { // also the model that is not written
+			continue
+		}
+		x.only = typ.Name
+		files, err := x.Files("store", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			out += string(f.Content)
+		}
+		out += x.Next("./store", " -endpoint http://localhost:8000", true)
+	}
+	x.only = ""
+	return out
 }
 
 // The fields of a key identify the elements in every list, and are in the order of the list if possible.
@@ -121,6 +219,18 @@ func TestElementKeys(t *testing.T) {
 		{"times that differ", list(element(3, a, "x"), element(1, b, "x"), element(2, c, "x")), "{at}"},
 		{"times that repeat", list(element(1, a, "x"), element(2, a, "x"), element(1, c, "x")), "{at}#{id}"},
 		{"ids", list(element(1, c, "x"), element(2, a, "x"), element(3, b, "x")), "{id}"},
+		{"a unique field that is not the smallest", list(
+			entries(item.Attributes{"sku": str("zebra-1"), "qty": num(1), "note": str("x")}),
+			entries(item.Attributes{"sku": str("apple-2"), "qty": num(1), "note": str("x")})), "{sku}"},
+		{"two fields together", list(
+			entries(item.Attributes{"set": str("A"), "number": num(2)}),
+			entries(item.Attributes{"set": str("B"), "number": num(2)}),
+			entries(item.Attributes{"set": str("A"), "number": num(1)}),
+			entries(item.Attributes{"set": str("B"), "number": num(2)})), ""},
+		{"two fields together that differ", list(
+			entries(item.Attributes{"set": str("A"), "number": num(2)}),
+			entries(item.Attributes{"set": str("B"), "number": num(2)}),
+			entries(item.Attributes{"set": str("A"), "number": num(1)})), "{number}#{set}"},
 		{"nothing differs", list(element(1, a, "x"), element(1, a, "x")), ""},
 		{"texts", list(str("a"), str("b")), "{.}"},
 		{"equal texts", list(str("a"), str("a")), ""},
@@ -196,22 +306,7 @@ func reportHasNoValues(t *testing.T, seed uint64, times int) {
 				delete(it, "SK")
 			}
 		}
-		x := reported(t, s)
-		text, err := json.Marshal(x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := string(text) + strings.Join(x.About(), "\n")
-		for _, typ := range x.Types {
-			out += strings.Join(typ.About(), "\n") + typ.NoModel
-		}
-		files, err := x.Files("store", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			out += string(f.Content)
-		}
+		out := written(t, reported(t, s))
 		if i := strings.Index(out, "cret"); i >= 0 {
 			t.Fatalf("a value: ...%.200s", out[max(0, i-100):])
 		}
@@ -260,6 +355,7 @@ func TestSourceOfHostileNames(t *testing.T) {
 			if typ.NoModel != "" {
 				t.Fatalf("%q: %s", names, typ.NoModel)
 			}
+			x.only = typ.Name
 		}
 		source, err := x.Source("store")
 		if err != nil {

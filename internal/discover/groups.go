@@ -38,6 +38,9 @@ func groupsOf(t *Table, sample []item.Attributes, names *gate.Census) []*group {
 	if t.Range != "" {
 		sks = patternsOf(ranges, partitions)
 	}
+	for i := range sample { // no template could tell these from others
+		pks[i], sks[i] = pks[i].separable(), sks[i].separable()
+	}
 	byKey := map[string]*group{}
 	for i, it := range sample {
 		name := form(pks[i]) + "\x00" + form(sks[i])

@@ -70,13 +70,14 @@ func keyingOf(t *Table, g *group, name string, single bool) (*keying, error) {
 	}
 	plain := len(g.pk.words()) == 0 // the key is one value, not a composed text
 	switch {
-	case t.Range == "" && (plain || single && !matched(g.pk)):
+	case t.Range == "" && (plain || single && !(matched(g.pk) && g.pk.readable())):
 		k.add(t.Hash, false, t.HashType == "N")
 		if k.partition = word + "#" + k.fields[0].placeholder(""); !plain {
 			k.partition = k.fields[0].placeholder("")
 		}
 		return k, nil
-	case t.Range != "" && single && !(matched(g.pk) && matched(g.sk)) && !g.sk.fixed():
+	case t.Range != "" && single && !(matched(g.pk) && matched(g.sk) && g.pk.readable() && g.sk.readable()) &&
+		!g.sk.fixed():
 		k.add(t.Hash, false, t.HashType == "N")
 		k.add(t.Range, true, t.RangeType == "N")
 		if k.partition = word + "#" + k.fields[0].placeholder(""); !plain {
@@ -101,6 +102,24 @@ func keyingOf(t *Table, g *group, name string, single bool) (*keying, error) {
 	}
 	return k, nil
 }
+
+// readable reports whether a template of the pattern can be read back: the values in it end at the delimiter of keys.
+func (p pattern) readable() bool {
+	return !slices.ContainsFunc(p.tokens[:max(0, len(p.tokens)-1)], func(t keyPart) bool {
+		return t.literal == "" && t.delim != keyDelimiter
+	})
+}
+
+// separable returns the pattern, or that of keys that only vary if no template could read it.
+func (p pattern) separable() pattern {
+	if len(p.tokens) == 0 || p.readable() {
+		return p
+	}
+	return pattern{[]keyPart{{}}, p.kind}
+}
+
+// keyDelimiter separates the parts of keys in models.
+const keyDelimiter = "#"
 
 func (k *keying) add(attribute string, sort, number bool) *keyField {
 	name := goName(attribute)

@@ -37,9 +37,11 @@ type profile struct {
 	// times counts texts that a time.Time writes in the same form, and epochs numbers that may be times.
 	times, epochs   int
 	zeros, negative int
-	// fields are the entries of maps by name, until there are too many: they are data then.
-	fields   map[string]*profile
-	overflow bool
+	// fields are the entries of maps by name, until there are too many: they are data then. Entries whose names are data
+	// are together under dataName, and dataNames are their names.
+	fields    map[string]*profile
+	dataNames map[string]bool
+	overflow  bool
 	// values are all entries of maps, or elements of lists, together.
 	values *profile
 	// counts are the numbers of entries or elements.
@@ -49,6 +51,9 @@ type profile struct {
 	docs, last int
 	at         *reading
 }
+
+// dataName stands for the names of entries that are data. No tag can have it.
+const dataName = "\x00"
 
 // reading is what the profiles of an entity type share: the number of the item that is read, and the names of the
 // sample.
@@ -91,7 +96,10 @@ func (p *profile) merge(q *profile) {
 		}
 		p.fields[name].merge(f)
 	}
-	if len(p.fields) > maxNames {
+	for name := range q.dataNames {
+		p.noteData(name)
+	}
+	if p.width() > maxNames {
 		p.overflow = true
 	}
 	if q.values != nil && (q.types["L"] > 0 || q.overflow) {
@@ -99,6 +107,25 @@ func (p *profile) merge(q *profile) {
 			p.values = newProfile(p.at, p.depth+1)
 		}
 		p.values.merge(q.values)
+	}
+}
+
+// width is the number of names of entries.
+func (p *profile) width() int {
+	n := len(p.fields) + len(p.dataNames)
+	if p.fields[dataName] != nil {
+		n--
+	}
+	return n
+}
+
+// noteData notes a name that is data.
+func (p *profile) noteData(name string) {
+	if p.dataNames == nil {
+		p.dataNames = map[string]bool{}
+	}
+	if len(p.dataNames) <= maxNames {
+		p.dataNames[name] = true
 	}
 }
 
@@ -201,9 +228,13 @@ func (p *profile) field(name string, v types.AttributeValue) {
 	if p.fields == nil {
 		p.fields = map[string]*profile{}
 	}
+	if p.fields[name] == nil && p.at.names.IsData(name) {
+		p.noteData(name)
+		name = dataName
+	}
 	f := p.fields[name]
 	if f == nil {
-		if len(p.fields) >= maxNames {
+		if p.width() >= maxNames {
 			p.all()
 			p.overflow, p.fields = true, nil
 			p.value(v)
@@ -248,25 +279,26 @@ func (p *profile) hides(name string) bool { return p.at.names.Hides(name) }
 // dynamic reports whether the names of a map's entries are data: there are many, most are no identifiers or are those
 // of few items, or no two maps have many in common.
 func (p *profile) dynamic() bool {
-	if p.overflow || len(p.fields) > maxVariants {
+	width := p.width()
+	if p.overflow || width > maxVariants {
 		return true
 	}
-	shared, odd := 0, 0
+	shared, odd := 0, len(p.dataNames)
 	for name, f := range p.fields {
-		if 2*f.n > p.types["M"] {
+		if 2*f.n > p.types["M"] && name != dataName {
 			shared++
 		}
-		if !identifierLike.MatchString(name) || p.at.names.IsData(name) {
+		if !identifierLike.MatchString(name) && name != dataName {
 			odd++
 		}
 	}
 	switch all := p.all(); {
-	case 2*odd > len(p.fields), len(p.fields) >= 4 && 4*shared < len(p.fields):
+	case 2*odd > width, width >= 4 && 4*shared < width:
 		return true
 	case all != nil && len(all.types) == 1 && p.types["M"] < 3:
-		return len(p.fields) >= 8
+		return width >= 8
 	case all != nil && len(all.types) == 1:
-		return len(p.fields) >= 8 && 2*shared < len(p.fields)
+		return width >= 8 && 2*shared < width
 	}
 	return false
 }

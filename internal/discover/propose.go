@@ -52,7 +52,10 @@ type entityType struct {
 	layout    *layout.Layout
 	// prices are the predicted moves of the items.
 	prices []*protocol.Price
-	notes  []string
+	// about are the notes that no proposal changes, and notes all of them.
+	about, notes []string
+	// unnamed is the number of attributes without a field, because of their names.
+	unnamed int
 }
 
 // itemName is a kind of item of the model: the literal of its sort key, and its attributes.
@@ -77,7 +80,7 @@ func prepare(t *Table, g *group, name string, single bool, types scope, all *gat
 		if c != nil && !slices.ContainsFunc(remainder(t, g.items, c), all.Hides) {
 			x.remaining = remainder(t, g.items, c)
 			k.reshape = append([]step{*c}, k.reshape...)
-			x.notes = append(x.notes, "the document is in the attribute "+c.Attribute)
+			x.about = append(x.about, "the document is in the attribute "+c.Attribute)
 		}
 		x.docs = nil
 		for _, it := range g.items {
@@ -99,7 +102,7 @@ func prepare(t *Table, g *group, name string, single bool, types scope, all *gat
 			}
 			p := x.attributes[attribute]
 			if p == nil {
-				p = newProfile(at, 0)
+				p = newProfile(at, depthOf(all, attribute))
 				x.attributes[attribute] = p
 			}
 			p.add(v)
@@ -114,6 +117,14 @@ func prepare(t *Table, g *group, name string, single bool, types scope, all *gat
 	}
 	x.fewLists()
 	return x, err
+}
+
+// depthOf is the depth of the profile of an attribute. The inside of one whose name is data does not matter.
+func depthOf(names *gate.Census, attribute string) int {
+	if names.IsData(attribute) {
+		return maxDepth
+	}
+	return 0
 }
 
 // shown reports whether the name of an attribute can be printed: it is not data, and can be in a tag.
@@ -143,14 +154,18 @@ func (x *entityType) fewLists() {
 }
 
 // propose makes the model for a workload.
-func (x *entityType) propose(p forecast.Prices) error {
+func (x *entityType) propose(p forecast.Prices, work int) error {
 	if x.keying == nil {
 		return errors.New("unknown keys: name the key attributes")
 	}
 	w := x.workload.Thinned(advisedSamples)
-	a, err := w.Advise(p, w.Monolith())
+	a, err := w.AdviseBounded(p, w.Monolith(), work)
 	if err != nil {
 		return err
+	}
+	if gap := a.Best.Total/max(a.Bound, 1e-9) - 1; !a.Exact && gap > leastGap {
+		x.notes = append(x.notes, fmt.Sprintf("the search for the layout is short: another one may cost up to %.0f %% "+
+			"less, and itemize cost advise searches longer", 100*gap/(1+gap)))
 	}
 	x.arranged = a.Best.Layout
 	x.unusedToRoot()
@@ -158,6 +173,14 @@ func (x *entityType) propose(p forecast.Prices) error {
 	x.regroup(a.Best.Layout)
 	return x.build()
 }
+
+// searchWork is the work of the searches of a report, which takes two seconds at most, and leastGap the possible saving
+// from which a note states it.
+const (
+	searchWork = 24_000_000
+	leastWork  = 500_000
+	leastGap   = 0.01
+)
 
 // regroup corrects the groups of the advised layout after attributes have moved to the root item: an item that another
 // attribute stands for has that one.
@@ -322,8 +345,7 @@ func (x *entityType) build() error {
 		for _, attribute := range it.attributes {
 			p := x.attributes[attribute]
 			if !x.shown(attribute) {
-				x.notes = append(x.notes, "an attribute whose name cannot be in a tag, or counts as data, stays on "+
-					"the root item as it is")
+				x.unnamed++
 				continue
 			}
 			f := n.fieldOf(attribute, p, owner{x.name, len(x.docs), taken}, false)
@@ -367,6 +389,10 @@ func (x *entityType) build() error {
 			own[k].comment = "an item of lists in a model whose sort keys have a field"
 			own[k].typ = anyType(x.attributes[own[k].attribute], own[k].comment)
 		}
+	}
+	if x.unnamed > 0 {
+		x.notes = append(x.notes, fmt.Sprintf("attributes whose names cannot be in a tag, or count as data, stay on the "+
+			"root item as they are: %d", x.unnamed))
 	}
 	if onRoot == 0 && !slices.ContainsFunc(m.fields, func(f field) bool { return f.ddb == "sk="+root }) {
 		m.fields = append(m.fields, field{name: "_", typ: typeFor[struct{}]("struct{}"), ddb: "sk=" + root + ",root"})

@@ -191,7 +191,7 @@ func Discover(s *Sample, o Options) (*Report, error) {
 			} else {
 				x.use(ops)
 			}
-			if err = t.model(o); err == nil {
+			if err = t.model(o, max(leastWork, searchWork/len(groups))); err == nil {
 				err = x.separate(groups, names)
 			}
 		}
@@ -200,6 +200,16 @@ func Discover(s *Sample, o Options) (*Report, error) {
 		}
 		t.describe()
 		r.Types = append(r.Types, t)
+	}
+	saving := 0
+	for _, t := range r.Types {
+		if t.Saves() {
+			saving++
+		}
+	}
+	if r.only == "" && saving > maxWritten {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d models save money: -write writes the first %d of them, and -type NAME "+
+			"another one", saving, maxWritten))
 	}
 	return r, nil
 }
@@ -301,16 +311,12 @@ func tableName(t *Table, name string, single bool) string {
 }
 
 // model proposes the model, and prices it with the sizes that its items have after the migration.
-func (t *Type) model(o Options) error {
+func (t *Type) model(o Options, work int) error {
 	x := t.x
-	if err := x.propose(o.Prices); err != nil {
-		return err
-	}
-	unmovable, reasons, err := x.dropUnmovable()
+	unmovable, reasons, err := x.movable(o, t.Entities, work)
 	if err != nil {
 		return err
 	}
-	x.measureWorkload(t.Entities, x.workload.Operations)
 	x.onlyDeclared()
 	placed, err := x.placed()
 	if err != nil {
@@ -325,6 +331,7 @@ func (t *Type) model(o Options) error {
 	if t.Forecasts, err = x.workload.Forecast(o.Prices, layouts...); err != nil {
 		return err
 	}
+	x.notes = once(x.notes)
 	t.Workload, t.Key, t.Sort, t.Reshaped, t.Notes = &x.workload, x.Key, x.Sort, len(x.reshape) > 0, x.notes
 	t.Migration = x.migration(t.Entities, o.Prices)
 	t.Migration.Unmovable, t.Migration.Reasons = unmovable, reasons
@@ -335,6 +342,59 @@ func (t *Type) model(o Options) error {
 		}
 	}
 	return nil
+}
+
+// movable proposes a model, and removes the entities that cannot be moved to it. If these had all elements of a list,
+// it proposes a model without the list.
+func (x *entityType) movable(o Options, entities, work int) (unmovable int, reasons []string, err error) {
+	for {
+		x.notes, x.prices, x.unnamed = slices.Clone(x.about), nil, 0
+		if err := x.propose(o.Prices, work); err != nil {
+			return 0, nil, err
+		}
+		n, why, err := x.dropUnmovable()
+		if err != nil {
+			return 0, nil, err
+		}
+		unmovable += n
+		for _, r := range why {
+			if !slices.Contains(reasons, r) {
+				reasons = append(reasons, r)
+			}
+		}
+		ops := x.workload.Operations
+		x.workload.Operations = nil
+		x.measureWorkload(entities, ops)
+		x.use(ops)
+		lost := slices.DeleteFunc(slices.Clone(x.arranged.Elements), func(name string) bool {
+			return slices.ContainsFunc(x.workload.Attributes, func(a forecast.Attribute) bool {
+				return a.Name == name && a.Elements != nil
+			})
+		})
+		if len(lost) == 0 {
+			return unmovable, reasons, nil
+		}
+		for _, name := range lost {
+			delete(x.lists, name)
+		}
+	}
+}
+
+// once returns notes without repeated ones, which are counted.
+func once(notes []string) []string {
+	count := map[string]int{}
+	var out []string
+	for _, n := range notes {
+		if count[n]++; count[n] == 1 {
+			out = append(out, n)
+		}
+	}
+	for i, n := range out {
+		if count[n] > 1 {
+			out[i] = fmt.Sprintf("%s (%d times)", n, count[n])
+		}
+	}
+	return out
 }
 
 // compressible are the attributes of items for which compression saves a fifth.

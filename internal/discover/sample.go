@@ -70,8 +70,8 @@ type Sample struct {
 	RCU  float64
 }
 
-// maxBytes bounds the bytes of a sample that are kept in memory.
-const maxBytes = 128 << 20
+// maxBytes bounds the bytes of a sample that are kept. In memory they take about ten times as much.
+const maxBytes = 16 << 20
 
 // Client is the part of the SDK's client that reads a table.
 type Client interface {
@@ -240,17 +240,16 @@ func ReadFiles(paths []string, n int) (*Sample, error) {
 		if err != nil {
 			return nil, err
 		}
-		items, err := charge.ItemsFromJSON(content)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		s.Table.Items += len(items)
-		for _, it := range items {
-			s.Table.Bytes += attr.ItemSize(it)
+		err = charge.EachFromJSON(content, func(it item.Attributes) {
+			size := attr.ItemSize(it)
+			s.Table.Items, s.Table.Bytes = s.Table.Items+1, s.Table.Bytes+size
 			if (n == 0 || len(s.Items) < n) && bytes <= maxBytes {
-				bytes += attr.ItemSize(it)
+				bytes += size
 				s.Items = append(s.Items, it)
 			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	s.Read = len(s.Items)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -496,7 +497,7 @@ func fieldNames(it *schema.Item) []string {
 func (x *ejecting) item(it *schema.Item) {
 	e, name := x.e, x.kinds[it]
 	tag := func(attribute string, options ...string) string {
-		return "`dynamodbav:" + strconv.Quote(strings.Join(append([]string{attribute}, options...), ",")) + "`"
+		return gate.GoRaw("dynamodbav:" + gate.GoString(strings.Join(append([]string{attribute}, options...), ",")))
 	}
 	x.comment(name + " is an item with the sort key " + it.Key.Text + ".")
 	x.p("type ", name, " struct {")
@@ -515,7 +516,7 @@ func (x *ejecting) item(it *schema.Item) {
 		x.p(field, " ", goType(a.Value.Type), " ", tag(a.Name, a.AV.Options...))
 	}
 	for _, k := range it.Derived {
-		x.p(derivedName(it, k), " string ", tag(k.Name, "omitempty"), " // ", k.Text)
+		x.p(derivedName(it, k), " string ", tag(k.Name, "omitempty"), " // ", gate.Line(k.Text))
 	}
 	x.p("}")
 	x.p()

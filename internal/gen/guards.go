@@ -3,8 +3,8 @@ package gen
 import (
 	"go/types"
 	"reflect"
-	"strconv"
 
+	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -141,13 +141,10 @@ func hasUnchecked(st *types.Struct) bool {
 }
 
 func tagLiteral(tag string) string {
-	switch {
-	case tag == "":
+	if tag == "" {
 		return ""
-	case strconv.CanBackquote(tag):
-		return "`" + tag + "`"
 	}
-	return strconv.Quote(tag)
+	return gate.GoRaw(tag)
 }
 
 // keyTypes lists the types of which keys hold the text.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/itemize/itemize/internal/gate"
 )
 
 // File is a generated file.
@@ -90,7 +92,7 @@ func (w *writer) comment(text string) { w.write(comment(text)) }
 func comment(text string) code {
 	var all code
 	line := "//"
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(gate.Line(text)) {
 		if len(line)+1+len(word) > maxColumns && line != "//" {
 			all = append(all, line+"\n")
 			line = "//"

@@ -148,7 +148,7 @@ func TestKeysOfIndexes(t *testing.T) {
 		},
 		"of another type in a key": {
 			func(d item.Attributes) { d["Weight"] = str("much") }, "", nil,
-			`Weight: the text is not an integer of the index byState`,
+			`Weight: the text is not an integer of 64 bits of the index byState`,
 		},
 		"in a struct": {
 			func(d item.Attributes) { in(d, "Home")["City"] = str("") }, "HOME",

@@ -40,7 +40,8 @@ func (m *Mover) docRequest(d *Monolith, set item.Assignment) *write.Request {
 
 // expectDoc requires that a monolith is as it was read: in all of its attributes, since a program that
 // knows only the old layout gives it no new version. If they are too many for a condition, it compares
-// the version alone.
+// the version alone. It also requires that attributes of the model which it lacks are still missing, as many as
+// the condition has room for: the hash in the mark shows the others to a verification.
 func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 	var values []item.Assignment
 	for _, a := range write.OldValues(d.Place, d.Attributes, nil).Values {
@@ -52,17 +53,26 @@ func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 		Name:  m.Layout.Reserved.MovedName(),
 		Value: d.Attributes[m.Layout.Reserved.MovedName()],
 	})
+	had := len(values)
 	for _, name := range slices.Sorted(slices.Values(m.Layout.Tops())) {
 		if len(values) < write.MaxTerms-4 && d.Attributes[name] == nil && name != m.Source.Hash &&
 			name != m.Source.Range {
 			values = append(values, item.Assignment{Name: name})
 		}
 	}
+	expect := func(values []item.Assignment) {
+		if r.Header.Version == nil {
+			r.Expect = write.Expect{Old: &write.Old{Values: values}}
+			return
+		}
+		r.Expect = write.Expect{Version: r.Header.Version, Terms: []attr.Condition{write.Values(values)}}
+	}
+	for expect(values); len(values) > had && r.Longest() > cost.MaxExpression; expect(values) {
+		values = values[:had+(len(values)-had)/2]
+	}
 	if r.Header.Version == nil {
-		r.Expect = write.Expect{Old: &write.Old{Values: values}}
 		return
 	}
-	r.Expect = write.Expect{Version: r.Header.Version, Terms: []attr.Condition{write.Values(values)}}
 	if len(values) > write.MaxTerms-4 || r.Longest() > cost.MaxExpression {
 		r.Expect.Terms = nil
 	}
