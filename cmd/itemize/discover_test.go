@@ -99,23 +99,10 @@ func (d *discovery) discover(args ...string) discovered {
 // migrate generates code, makes the table of a model, and moves its entities.
 func (d *discovery) migrate(r discovered, model int) {
 	d.Helper()
-	ctx := context.Background()
 	d.itemize(0, "gen", "./store")
 	d.itemize(0, "vet", "./store")
+	d.makeTables()
 	x := r.Types[model]
-	dec := json.NewDecoder(strings.NewReader(d.itemize(0, "tables", "-format", "json", "./store")))
-	for dec.More() {
-		var in dynamodb.CreateTableInput
-		if err := dec.Decode(&in); err != nil {
-			d.Fatal(err)
-		}
-		if _, err := d.client.CreateTable(ctx, &in); err != nil {
-			d.Fatal(err)
-		}
-		d.Cleanup(func() {
-			_, _ = d.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: in.TableName})
-		})
-	}
 	flags := []string{"-lock", "store/itemize.lock.json", "-model", x.Name, "-endpoint", d.endpoint}
 	if x.Key != "" {
 		flags = append(flags, "-key", x.Key)
@@ -133,6 +120,25 @@ func (d *discovery) migrate(r discovered, model int) {
 		if want := "run: " + number(x.Migration.WCU) + " WCU"; step == "plan" && !strings.Contains(out, want) {
 			d.Errorf("discover predicts %s, and the plan is\n%s", want, out)
 		}
+	}
+}
+
+// makeTables makes the tables of the models.
+func (d *discovery) makeTables() {
+	d.Helper()
+	ctx := context.Background()
+	dec := json.NewDecoder(strings.NewReader(d.itemize(0, "tables", "-format", "json", "./store")))
+	for dec.More() {
+		var in dynamodb.CreateTableInput
+		if err := dec.Decode(&in); err != nil {
+			d.Fatal(err)
+		}
+		if _, err := d.client.CreateTable(ctx, &in); err != nil {
+			d.Fatal(err)
+		}
+		d.Cleanup(func() {
+			_, _ = d.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: in.TableName})
+		})
 	}
 }
 
@@ -159,6 +165,7 @@ func (d *discovery) replay(r discovered, model int) {
 		d.Fatal(err)
 	}
 	d.write("replay/main.go", bytes.ReplaceAll(text, []byte("MODEL"), []byte(x.Name)))
+	d.write("replay/mutate.go", readAll(d.T, "testdata/replay/mutate.go.txt"))
 	out := d.goRun("./replay", d.endpoint, filepath.Join("store", strings.ToLower(x.Name)+".workload.json"))
 	var got []struct {
 		Name     string
