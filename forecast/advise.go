@@ -40,8 +40,8 @@ func (w Workload) Advise(p Prices, present Layout) (*Advice, error) {
 	return w.AdviseBounded(p, present, maxWork)
 }
 
-// AdviseBounded is Advise with a search that ends after some work: the number of prices of an operation in a sample that
-// it computes. A second computes about 15,000,000 of them; Advise computes up to 400,000,000.
+// AdviseBounded is Advise with a search that ends after some work: the number of prices of an operation in a sample
+// that it computes. A second computes about 15,000,000 of them; Advise computes up to 400,000,000.
 func (w Workload) AdviseBounded(p Prices, present Layout, work int) (*Advice, error) {
 	if err := errors.Join(w.check(), p.Check()); err != nil {
 		return nil, err

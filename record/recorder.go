@@ -249,8 +249,8 @@ func (k *kind) document(hash uint64, d recording.Document) {
 	k.rows[hash] = i
 }
 
-// Names and literals that fewer entities share count as values. Of few entities, as in a test, all names are shown that do
-// not have the form of a value.
+// Names and literals that fewer entities share count as values. Of few entities, as in a test, all names are shown that
+// do not have the form of a value.
 const (
 	leastShared  = gate.LeastShared
 	manyEntities = gate.LargeSample

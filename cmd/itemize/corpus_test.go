@@ -252,7 +252,7 @@ func inPackage(dir string) string {
 	return dir
 }
 
-// measured runs the command as a process, and returns its time and memory.
+// measured runs the command as a process, and returns its time and its largest memory in bytes, 0 if it is unknown.
 func (d *discovery) measured(args ...string) (time.Duration, int) {
 	d.Helper()
 	self, err := os.Executable()
@@ -260,14 +260,21 @@ func (d *discovery) measured(args ...string) (time.Duration, int) {
 		d.Fatal(err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Dir, cmd.Env = d.dir, append(os.Environ(), "ITEMIZE_TEST_COMMAND=1")
+	memory := filepath.Join(d.TempDir(), "memory")
+	cmd.Dir, cmd.Env = d.dir, append(os.Environ(), "ITEMIZE_TEST_COMMAND=1", "ITEMIZE_TEST_MEMORY="+memory)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	begun := time.Now()
 	if err := cmd.Run(); err != nil {
 		d.Fatalf("itemize %s: %v\n%s", strings.Join(args, " "), err, errs.Bytes())
 	}
-	return time.Since(begun), memoryOf(cmd.ProcessState)
+	took := time.Since(begun)
+	status, _ := os.ReadFile(memory) // other systems than Linux do not have it
+	kilobytes := 0
+	if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
+		_, _ = fmt.Sscan(rest, &kilobytes)
+	}
+	return took, kilobytes << 10
 }
 
 // changed is what the program of testdata/corpus prints.

@@ -33,6 +33,8 @@ type patience struct {
 	// pause is the time without an answer after which a line is printed, and giveUp the time after which a request
 	// counts as lost, and is sent again.
 	pause, giveUp time.Duration
+	// longest is the longest time before a request is sent again.
+	longest time.Duration
 
 	mu sync.Mutex
 	// answered is the time of the last answer that was no throttle, and printed that of the last line.
@@ -42,11 +44,15 @@ type patience struct {
 
 // patience returns the policy with its usual times.
 func (c *command) patience() *patience {
-	p := &patience{stderr: c.stderr, pause: 30 * time.Second, giveUp: time.Minute, answered: time.Now()}
-	p.client = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-		t.ResponseHeaderTimeout = p.giveUp
-	})
+	p := &patience{stderr: c.stderr, pause: 30 * time.Second, longest: maxPause, answered: time.Now()}
+	p.wait(time.Minute)
 	return p
+}
+
+// wait sets the time after which a request counts as lost.
+func (p *patience) wait(d time.Duration) {
+	p.giveUp = d
+	p.client = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = d })
 }
 
 // Do sends a request.
@@ -93,7 +99,7 @@ const throttleCure = "write a lower -rate, or raise the capacity of the table"
 // wait, and not to stop.
 func (p *patience) retryer(attempts int) aws.Retryer {
 	standard := retry.NewStandard(func(o *retry.StandardOptions) {
-		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = attempts, maxPause, ratelimit.None
+		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = attempts, p.longest, ratelimit.None
 	})
 	if attempts == 1 { // throttles are what is measured
 		return standard

@@ -25,6 +25,13 @@ var update = flag.Bool("update", false, "write the expected outputs of scripts a
 // TestMain lets the test binary be the command, for go vet -vettool.
 func TestMain(m *testing.M) {
 	if os.Getenv("ITEMIZE_TEST_COMMAND") != "" {
+		if file := os.Getenv("ITEMIZE_TEST_MEMORY"); file != "" {
+			code := run(context.Background(), os.Args[1:], ".", os.Stdout, os.Stderr)
+			if status, err := os.ReadFile("/proc/self/status"); err == nil { // of Linux
+				_ = os.WriteFile(file, status, 0o600)
+			}
+			os.Exit(code)
+		}
 		main()
 		return
 	}

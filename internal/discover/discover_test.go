@@ -125,8 +125,8 @@ func TestTypesThatMigrationsCannotSeparate(t *testing.T) {
 	}
 }
 
-// A name that fewer than 5 of at least 25 sampled items have is data, however the items are divided into types, and so is
-// a name in the form of a value.
+// A name that fewer than 5 of at least 25 sampled items have is data, however the items are divided into types, and so
+// is a name in the form of a value.
 func TestNamesThatAreData(t *testing.T) {
 	const day, secret = "2026-01-02", "alice"
 	for name, c := range map[string]struct {

@@ -8,5 +8,5 @@
 //   - price.go, report.go: what the table and the model cost
 //
 // A report has no values of the data. Literals of keys that fewer than 5 partitions share, and names of map entries
-// with more than 50 variants, are {...}.
+// with more than 50 variants, are {...}. Package gate decides which other names are data.
 package discover

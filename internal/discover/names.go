@@ -6,16 +6,15 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/itemize/itemize/internal/schema"
 )
 
 // capitals are words that Go writes in capitals.
 var capitals = []string{"api", "html", "http", "id", "ip", "json", "sku", "sql", "ttl", "uri", "url", "uuid", "xml"}
 
-// queryMethods are the methods of generated queries, which no field in a key can be named after.
-var queryMethods = []string{
-	"All", "Collect", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
-	"Roots", "Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Patch", "Key", "Item", "Delete",
-}
+// queryMethods are the methods of generated code, which no field in a key and no item can be named after.
+var queryMethods = slices.Concat(schema.QueryMethods, schema.NodeMethods, []string{"Key", "Item"})
 
 // words splits a name at signs and at capitals.
 func words(name string) []string {

@@ -37,8 +37,8 @@ type profile struct {
 	// times counts texts that a time.Time writes in the same form, and epochs numbers that may be times.
 	times, epochs   int
 	zeros, negative int
-	// fields are the entries of maps by name, until there are too many: they are data then. Entries whose names are data
-	// are together under dataName, and dataNames are their names.
+	// fields are the entries of maps by name, until there are too many: they are data then. Entries whose names are
+	// data are together under dataName, and dataNames are their names.
 	fields    map[string]*profile
 	dataNames map[string]bool
 	overflow  bool

@@ -64,13 +64,13 @@ type itemName struct {
 	attributes []string
 }
 
-// prepare profiles the attributes and finds the keys.
-func prepare(t *Table, g *group, name string, single bool, types scope, all *gate.Census,
-	o *Options) (*entityType, error) {
+// prepare profiles the attributes and finds the keys. in has what all types share.
+func prepare(t *Table, g *group, name string, single bool, in entityType) (*entityType, error) {
+	all := in.names
 	x := &entityType{
-		table: t, group: g, name: name, types: types, attributes: map[string]*profile{}, lists: map[string]*elements{},
+		table: t, group: g, name: name, types: in.types, attributes: map[string]*profile{}, lists: map[string]*elements{},
 		joined: map[string][]string{}, why: map[string]string{}, alone: map[string]string{}, names: all,
-		singular: o.singular(),
+		singular: in.singular,
 	}
 	k, err := keyingOf(t, g, name, single)
 	x.docs = g.items

@@ -161,7 +161,7 @@ func Discover(s *Sample, o Options) (*Report, error) {
 	}
 	for i, g := range groups {
 		name := names[i]
-		x, err := prepare(s.Table, g, name, single, types, all, &o)
+		x, err := prepare(s.Table, g, name, single, entityType{types: types, names: all, singular: o.singular()})
 		t := &Type{
 			Name: name, Keys: strings.TrimSpace(g.pk.String() + " " + g.sk.String()), Sampled: len(g.items), x: x,
 			Entities: len(g.items) * max(1, s.Table.Items) / max(1, s.Read), Size: statsOf(g.sizes),

@@ -55,17 +55,6 @@ type nodeMethod struct {
 	body      code
 }
 
-// queryMethods are the names that queries have themselves, and nodeMethods those of
-// nodes that patch.
-var (
-	queryMethods = []string{
-		"All", "Collect", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
-		"Roots", "Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week",
-		"Fetch", "AtLeast", "AtMost", "BeginsWith", "On", "Query",
-	}
-	nodeMethods = []string{"Patch", "Delete", "Add", "Put", "Map"}
-)
-
 // nodes writes a model's nodes.
 func (g *generator) nodes(w *writer, m *Model) {
 	n := &nodeWriter{g: g, w: w, m: m, e: m.Schema, alias: map[string]string{}}
@@ -191,9 +180,9 @@ func (n *nodeWriter) method(t *nodeType, m *nodeMethod, from string, field *sche
 	switch other, ok := t.taken[m.name]; {
 	case m.name == "":
 		report("%s does not make a name of a method", from)
-	case slices.Contains(queryMethods, m.name):
+	case slices.Contains(schema.QueryMethods, m.name):
 		report("%s would have the method %s, which every query has", from, m.name)
-	case slices.Contains(nodeMethods, m.name):
+	case slices.Contains(schema.NodeMethods, m.name):
 		report("%s would have the method %s, which all nodes have", from, m.name)
 	case ok:
 		report("%s and %s would both have the method %s", other, from, m.name)

@@ -7,7 +7,8 @@ import "time"
 // Plan is the forecast of a migration: of all monoliths, or, with a sample, of a part of them.
 type Plan struct {
 	// Entities is the number of monoliths that were read. Of is the approximate number of items, which DynamoDB
-	// updates every six hours; of a sample it is 0 if fewer than were read. Scale is the factor for the sums of a sample.
+	// updates every six hours; of a sample it is 0 if fewer than were read. Scale is the factor for the sums of a
+	// sample.
 	Entities int     `json:"entities"`
 	Of       int     `json:"of"`
 	Sampled  bool    `json:"sampled"`

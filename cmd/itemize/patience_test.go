@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// table answers DescribeTable, and before that what answer says, by the number of the request.
+func table(t *testing.T, answer func(n int, w http.ResponseWriter) (done bool)) (string, *atomic.Int64) {
+	t.Helper()
+	var n atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if answer(int(n.Add(1)), w) {
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		_, _ = io.WriteString(w, `{"Table":{"TableName":"users"}}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, &n
+}
+
+func throttle(w http.ResponseWriter) bool {
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",`+
+		`"message":"too fast"}`)
+	return true
+}
+
+// described describes the table through the policy of the commands, with short times.
+func described(t *testing.T, url string, change func(*patience)) (string, error) {
+	t.Helper()
+	var stderr bytes.Buffer
+	c := &command{ctx: context.Background(), stderr: &stderr}
+	p := c.patience()
+	change(p)
+	cfg, err := c.access(&remote{endpoint: url}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
+		o.BaseEndpoint, o.Retryer, o.HTTPClient = &url, p.retryer(usualAttempts), p
+	})
+	name := "users"
+	_, err = client.DescribeTable(c.ctx, &dynamodb.DescribeTableInput{TableName: &name})
+	return stderr.String(), err
+}
+
+// Many throttles in a row are no reason to stop, as a quota of retries is, and a line names the flag.
+func TestThrottlesAreWaitedFor(t *testing.T) {
+	url, n := table(t, func(n int, w http.ResponseWriter) bool { return n <= 12 && throttle(w) })
+	out, err := described(t, url, func(p *patience) { p.pause, p.longest = time.Millisecond, 5*time.Millisecond })
+	if err != nil || n.Load() != 13 || !strings.Contains(out, "throttled for ") || !strings.Contains(out, "-rate") {
+		t.Errorf("%d requests, %v\n%s", n.Load(), err, out)
+	}
+}
+
+// Another error that can pass ends after the usual attempts, and one that cannot at once.
+func TestOtherErrorsEndSooner(t *testing.T) {
+	for status, want := range map[int]int64{http.StatusInternalServerError: usualAttempts, http.StatusForbidden: 1} {
+		url, n := table(t, func(_ int, w http.ResponseWriter) bool { w.WriteHeader(status); return true })
+		_, err := described(t, url, func(p *patience) { p.longest = time.Millisecond })
+		if err == nil || n.Load() != want {
+			t.Errorf("%d: %d requests, want %d, %v", status, n.Load(), want, err)
+		}
+	}
+}
+
+// A request without an answer prints a line, and is sent again.
+func TestSilenceIsReported(t *testing.T) {
+	quiet := make(chan struct{})
+	t.Cleanup(func() { close(quiet) })
+	url, n := table(t, func(n int, _ http.ResponseWriter) bool {
+		if n == 1 {
+			select {
+			case <-quiet:
+			case <-time.After(3 * time.Second):
+			}
+		}
+		return false
+	})
+	out, err := described(t, url, func(p *patience) { p.pause = 20 * time.Millisecond; p.wait(100 * time.Millisecond) })
+	if err != nil || n.Load() != 2 || !strings.Contains(out, "no answer from 127.0.0.1") {
+		t.Errorf("%d requests, %v\n%s", n.Load(), err, out)
+	}
+}
+
+// An endpoint where nothing runs is an error soon.
+func TestNoConnection(t *testing.T) {
+	begun := time.Now()
+	_, err := described(t, "http://127.0.0.1:1", func(*patience) {})
+	if err == nil || time.Since(begun) > 20*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begun))
+	}
+}
+
+// The error that ends a command after throttles says what to do.
+func TestThrottledCommandsSayTheCure(t *testing.T) {
+	url, _ := table(t, func(_ int, w http.ResponseWriter) bool { return throttle(w) })
+	_, err := described(t, url, func(p *patience) { p.longest = time.Microsecond })
+	if err == nil || !strings.HasSuffix(withCure(err, err.Error()), throttleCure) {
+		t.Errorf("%v", err)
+	}
+	if text := withCure(errors.New("x"), "x"); text != "x" {
+		t.Error(text)
+	}
+}
