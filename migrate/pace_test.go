@@ -57,8 +57,16 @@ func TestPaceIsNearTheTruth(t *testing.T) {
 			}
 			if math.Abs(rate/truth-1) > 0.2 && name != "slower from the half on" || math.Abs(wcu/rate/units-1) > 1e-9 ||
 				math.Abs(left/rest-1) > 0.2 {
-				t.Fatalf("%s: after %d of %d: %.1f a second, truth %.1f; %.0f s left, truth %.0f", name, done[i], entities,
-					rate, truth, left, rest)
+				t.Fatalf(
+					"%s: after %d of %d: %.1f a second, truth %.1f; %.0f s left, truth %.0f",
+					name,
+					done[i],
+					entities,
+					rate,
+					truth,
+					left,
+					rest,
+				)
 			}
 		}
 		if len(p.points) > mostPoints {

@@ -297,8 +297,8 @@ func (x *planning) advise() {
 	p := x.p
 	add := func(format string, args ...any) { p.Advice = append(p.Advice, fmt.Sprintf(format, args...)) }
 	if p.Sampled && p.Of == 0 {
-		add("the figures are those of the sample alone: DynamoDB's count of items, which it updates every six hours, " +
-			"is smaller than the sample: read all (-sample 0), or try again later")
+		add("the figures are those of the sample alone: DynamoDB counts items every six hours, and its count " +
+			"is smaller than the sample: read all, or try later")
 	}
 	if p.Entities == 0 && p.Foreign > 0 {
 		add("no item has the keys of a monolith: check -key and -sort (migrate.Keys)")

@@ -61,8 +61,8 @@ func (a *checkAsked) check() error {
 func (c *command) checkTable(args []string) error {
 	f := c.flags(help{
 		"check", "TABLE [packages]",
-		"Look in a live table for items that break the rules of docs/format.md, as programs without this library\n" +
-			"may have written them: changes without a new version, leftover items, values that are missing.\n" +
+		"Look in a live table for items that break the rules of docs/format.md. Programs without this library\n" +
+			"may have written them: changes without a new version, leftover items, missing values.\n" +
 			"It reads a sample, prints the units first, and writes nothing. Exit status 1: it found some.",
 		[]string{
 			"check users ./store", "check -table users=prod-users -sample 10000 -rate 100 prod-users ./store",
@@ -215,7 +215,8 @@ func unknownUnits(items int) string {
 	if items > 0 {
 		what = "up to " + number(float64(items)) + " items"
 	}
-	return "to read " + what + ": unknown RCU, because DynamoDB counted no items when it last did, which is every six " +
+	return "to read " + what + ": unknown RCU, because DynamoDB counted no items when it last did, which is every " +
+		"six " +
 		"hours; -rate limits them"
 }
 

@@ -39,7 +39,7 @@ const (
 	mostMemory      = 300 << 20
 )
 
-// Real documents are discovered, moved, changed and moved back: each step costs what was predicted, and every document
+// Real documents are discovered, moved, changed and moved back: each step costs the predicted units, and every document
 // comes back. A short run takes the first collection, and .ci/long takes all. ITEMIZE_CORPUS names one.
 func TestCorpus(t *testing.T) {
 	text, err := os.ReadFile("testdata/corpus/collections.json")
@@ -77,8 +77,10 @@ func (c collection) check(t *testing.T, most int) {
 		t.Errorf("discover took %v and %s (limits %v and %s)", took, attr.Bytes(memory), longestDiscover,
 			attr.Bytes(mostMemory))
 	}
-	first := json.NewDecoder(strings.NewReader(d.itemize(0, "discover", "-json", "-endpoint", d.endpoint, "-sample", "0",
-		d.table)))
+	first := json.NewDecoder(
+		strings.NewReader(d.itemize(0, "discover", "-json", "-endpoint", d.endpoint, "-sample", "0",
+			d.table)),
+	)
 	var r discovered
 	if err := first.Decode(&r); err != nil {
 		t.Fatal(err)
@@ -86,7 +88,13 @@ func (c collection) check(t *testing.T, most int) {
 	if len(r.Types) != 1 {
 		t.Fatalf("%d types of one kind of documents", len(r.Types))
 	}
-	row := fmt.Sprintf("%s: %d documents, %v, %s, ", c.Name, len(docs), took.Round(10*time.Millisecond), attr.Bytes(memory))
+	row := fmt.Sprintf(
+		"%s: %d documents, %v, %s, ",
+		c.Name,
+		len(docs),
+		took.Round(10*time.Millisecond),
+		attr.Bytes(memory),
+	)
 	if r.Types[0].NoModel != "" {
 		t.Logf("%sno model: %s", row, r.Types[0].NoModel)
 		return
@@ -103,17 +111,41 @@ func (c collection) check(t *testing.T, most int) {
 		status int
 	}{{"plan", dead}, {"run", dead}, {"verify", dead}, {"cutover", dead}} {
 		if x.Reshaped {
-			d.goRun("./store/migrate", "-lock", "store/itemize.lock.json", "-model", x.Name, "-endpoint", d.endpoint, step.name)
+			d.goRun(
+				"./store/migrate",
+				"-lock",
+				"store/itemize.lock.json",
+				"-model",
+				x.Name,
+				"-endpoint",
+				d.endpoint,
+				step.name,
+			)
 			continue
 		}
 		d.itemize(step.status, slices.Concat([]string{"migrate", step.name}, flags, []string{d.table})...)
 	}
 	saved := d.changeAll(x.Name)
 	if saved.Unequal > 0 || len(saved.Errors) > 0 || saved.Entities != len(docs)-x.Migration.Unmovable {
-		t.Errorf("%d entities, %d saves, %d not as predicted: %v", saved.Entities, saved.Saves, saved.Unequal, saved.Errors)
+		t.Errorf(
+			"%d entities, %d saves, %d not as predicted: %v",
+			saved.Entities,
+			saved.Saves,
+			saved.Unequal,
+			saved.Errors,
+		)
 	}
 	if x.Reshaped {
-		d.goRun("./store/migrate", "-lock", "store/itemize.lock.json", "-model", x.Name, "-endpoint", d.endpoint, "rollback")
+		d.goRun(
+			"./store/migrate",
+			"-lock",
+			"store/itemize.lock.json",
+			"-model",
+			x.Name,
+			"-endpoint",
+			d.endpoint,
+			"rollback",
+		)
 	} else {
 		d.itemize(0, slices.Concat([]string{"migrate", "rollback"}, flags, []string{d.table})...)
 	}
@@ -122,8 +154,16 @@ func (c collection) check(t *testing.T, most int) {
 		t.Errorf("%d documents came back with a difference", differences)
 	}
 	structs := bytes.Count(readAll(t, filepath.Join(d.dir, "store", "models.go")), []byte("\ntype "))
-	t.Logf("%s1 model of %d structs, %d entities moved, %d cannot be, %d saves for %s WCU as predicted, %d differences", row,
-		structs, saved.Entities, x.Migration.Unmovable, saved.Saves, number(saved.Consumed), differences)
+	t.Logf(
+		"%s1 model of %d structs, %d entities moved, %d cannot be, %d saves for %s WCU as predicted, %d differences",
+		row,
+		structs,
+		saved.Entities,
+		x.Migration.Unmovable,
+		saved.Saves,
+		number(saved.Consumed),
+		differences,
+	)
 }
 
 // corpusKey is the attribute that identifies the documents.
@@ -277,7 +317,7 @@ func (d *discovery) measured(args ...string) (time.Duration, int) {
 	return took, kilobytes << 10
 }
 
-// changed is what the program of testdata/corpus prints.
+// changed is the output of the program of testdata/corpus.
 type changed struct {
 	Entities, Saves, Unequal int
 	Predicted, Consumed      float64
@@ -287,7 +327,10 @@ type changed struct {
 // changeAll changes and saves all entities, and changes them back.
 func (d *discovery) changeAll(model string) changed {
 	d.Helper()
-	d.write("change/main.go", bytes.ReplaceAll(readAll(d.T, "testdata/corpus/main.go.txt"), []byte("MODEL"), []byte(model)))
+	d.write(
+		"change/main.go",
+		bytes.ReplaceAll(readAll(d.T, "testdata/corpus/main.go.txt"), []byte("MODEL"), []byte(model)),
+	)
 	d.write("change/mutate.go", readAll(d.T, "testdata/replay/mutate.go.txt"))
 	var out changed
 	if err := json.Unmarshal(d.goRun("./change", d.endpoint), &out); err != nil {
@@ -323,7 +366,13 @@ func (d *discovery) differences(docs []attributes) int {
 				names := slices.DeleteFunc(slices.Sorted(maps.Keys(doc)), func(name string) bool {
 					return attr.Same(doc[name], stored[id.Text][name])
 				})
-				d.Logf("%s: %s, %d attributes, %d stored", id.Text, strings.Join(names, ", "), len(doc), len(stored[id.Text]))
+				d.Logf(
+					"%s: %s, %d attributes, %d stored",
+					id.Text,
+					strings.Join(names, ", "),
+					len(doc),
+					len(stored[id.Text]),
+				)
 			}
 		}
 	}

@@ -44,7 +44,12 @@ func (a *discoverAsked) flags(f *flags) {
 	f.StringVar(&a.workload, "workload", "", "`file` with the operations of a month (default: -writes and -reads)")
 	f.StringVar(&a.typeName, "type", "", "`name` of the entity type that the workload is for, and that alone is "+
 		"written, also if its model saves little (default: all)")
-	f.StringVar(&a.name, "name", "", "`name` of the type whose keys have no name, as Movie (default: that of the table)")
+	f.StringVar(
+		&a.name,
+		"name",
+		"",
+		"`name` of the type whose keys have no name, as Movie (default: that of the table)",
+	)
 	f.Float64Var(&a.mix.Writes, "writes", 30, "`number` of writes of a month to each entity, if there is no workload")
 	f.Float64Var(&a.mix.Reads, "reads", 60, "`number` of reads of a month of each entity, if there is no workload")
 	f.prices(&a.prices)

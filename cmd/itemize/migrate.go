@@ -314,7 +314,9 @@ func (c *command) migratePlan(a *migrateAsked, m *migrate.Migration) error {
 		return err
 	}
 	if err := c.answer(a, p,
-		func() { c.showMigrationPlan(migrate.Internal.Plan(door.Key{}, p), p.DeadLetters, a.basis) }); err != nil || p.OK() {
+		func() {
+			c.showMigrationPlan(migrate.Internal.Plan(door.Key{}, p), p.DeadLetters, a.basis)
+		}); err != nil || p.OK() {
 		return err
 	}
 	return errFaults

@@ -30,9 +30,9 @@ const (
 type patience struct {
 	client aws.HTTPClient
 	stderr io.Writer
-	// pause is the time without an answer after which a line is printed, and giveUp the time after which a request
+	// pause is the time without an answer after which a line is printed, and lost the time after which a request
 	// counts as lost, and is sent again.
-	pause, giveUp time.Duration
+	pause, lost time.Duration
 	// longest is the longest time before a request is sent again.
 	longest time.Duration
 
@@ -51,15 +51,16 @@ func (c *command) patience() *patience {
 
 // wait sets the time after which a request counts as lost.
 func (p *patience) wait(d time.Duration) {
-	p.giveUp = d
-	p.client = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = d })
+	p.lost = d
+	p.client = awshttp.NewBuildableClient().
+		WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = d })
 }
 
 // Do sends a request.
 func (p *patience) Do(r *http.Request) (*http.Response, error) {
 	from := time.Now()
 	slow := time.AfterFunc(p.pause, func() {
-		p.say(from, "no answer from %s for %s: it is sent again after %s", r.URL.Host, p.pause, p.giveUp)
+		p.say(from, "no answer from %s for %s: it is sent again after %s", r.URL.Host, p.pause, p.lost)
 	})
 	defer slow.Stop()
 	out, err := p.client.Do(r)
@@ -101,7 +102,7 @@ func (p *patience) retryer(attempts int) aws.Retryer {
 	standard := retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = attempts, p.longest, ratelimit.None
 	})
-	if attempts == 1 { // throttles are what is measured
+	if attempts == 1 { // the command measures throttles
 		return standard
 	}
 	return &waiting{standard, p, attempts}

@@ -75,8 +75,11 @@ func nulls(text []byte) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(file.Prices)) {
 		if f := file.Prices[name]; f == nil || f.Dollars == nil {
-			errs = append(errs, fmt.Errorf("the price %s has no dollars: write an amount, or leave it out for the default",
-				name))
+			errs = append(
+				errs,
+				fmt.Errorf("the price %s has no dollars: write an amount, or leave it out for the default",
+					name),
+			)
 		}
 	}
 	return errors.Join(errs...)

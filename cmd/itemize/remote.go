@@ -95,7 +95,7 @@ func (c *command) access(r *remote, explicit bool) (aws.Config, error) {
 		return cfg, nil
 	}
 	return cfg, fmt.Errorf("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write a -profile that "+
-		"has them (for SSO, run aws sso login first): %w", lastOf(err))
+		"has them (for SSO, log in with the AWS command line first): %w", lastOf(err))
 }
 
 // lastOf returns the innermost error of a chain.

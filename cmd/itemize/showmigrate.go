@@ -117,9 +117,17 @@ func (c *command) showMigrated(r *migrate.Report) {
 }
 
 func (c *command) showReturned(r *migrate.Report) {
-	fmt.Fprintf(c.stdout, "%s entities in %v: %d are monoliths again, %d were before, %d cannot be, %d left for the next "+
-		"rollback\n", number(float64(r.This.Entities)), r.Elapsed.Round(time.Millisecond), r.This.Moved, r.This.Before,
-		r.This.Dead, r.This.Conflicts)
+	fmt.Fprintf(
+		c.stdout,
+		"%s entities in %v: %d are monoliths again, %d were before, %d cannot be, %d left for the next "+
+			"rollback\n",
+		number(float64(r.This.Entities)),
+		r.Elapsed.Round(time.Millisecond),
+		r.This.Moved,
+		r.This.Before,
+		r.This.Dead,
+		r.This.Conflicts,
+	)
 	fmt.Fprintf(c.stdout, "%s WCU and %s RCU, of which DynamoDB reported %s and %s\n", number(r.This.WCU),
 		number(r.This.RCU), number(r.This.ConsumedWCU), number(r.This.ConsumedRCU))
 	if r.This.Foreign > 0 {
@@ -166,9 +174,18 @@ func (c *command) showMigrationStatus(s *migrate.Status) {
 		phase += " since " + s.Since.Format(time.RFC3339)
 	}
 	fmt.Fprintln(c.stdout, phase)
-	fmt.Fprintf(c.stdout, "%d of %d segments done; at their last checkpoints %d entities looked at, %d moved, %d moved "+
-		"before, into %d items, for %s WCU\n",
-		s.Done, s.Of, s.Entities, s.Moved, s.Before, s.Items, number(s.WCU))
+	fmt.Fprintf(
+		c.stdout,
+		"%d of %d segments done; at their last checkpoints %d entities looked at, %d moved, %d moved "+
+			"before, into %d items, for %s WCU\n",
+		s.Done,
+		s.Of,
+		s.Entities,
+		s.Moved,
+		s.Before,
+		s.Items,
+		number(s.WCU),
+	)
 	if v := s.Verified; v != nil {
 		found := map[bool]string{true: "clean", false: "it found faults"}[v.Clean()]
 		fmt.Fprintf(c.stdout, "verified at %s: %s\n", v.Ended.Format(time.RFC3339), found)

@@ -75,7 +75,7 @@ func TestKeyPatterns(t *testing.T) {
 	}
 }
 
-// Items of several types in one table are told apart by their keys. Items with one key pattern are one type, whatever
+// The keys of items in one table distinguish their types. Items with one key pattern are one type, whatever
 // attributes they have: no command could separate them.
 func TestEntityTypes(t *testing.T) {
 	var items []item.Attributes
@@ -157,7 +157,10 @@ func TestNamesThatAreData(t *testing.T) {
 		}, secret},
 		"outside of a document": {40, func(i int) item.Attributes {
 			return item.Attributes{
-				"doc":                 entries(item.Attributes{"a": num(1), "b": num(2), "c": num(3), "text": str(strings.Repeat("x", 3000))}),
+				"doc": entries(item.Attributes{
+					"a": num(1), "b": num(2), "c": num(3),
+					"text": str(strings.Repeat("x", 3000)),
+				}),
 				fmt.Sprint(secret, i): num(1),
 			}
 		}, secret},

@@ -128,7 +128,7 @@ func literals(all []parsed, keys []int, at int) {
 	}
 	n := 0
 	for t, partitions := range shared {
-		if len(partitions) < gate.LeastShared || !wordLike.MatchString(t.literal) || gate.Valuelike(t.literal) {
+		if len(partitions) < gate.LeastShared || !wordLike.MatchString(t.literal) || gate.IsValue(t.literal) {
 			delete(shared, t)
 			continue
 		}

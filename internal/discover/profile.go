@@ -52,11 +52,10 @@ type profile struct {
 	at         *reading
 }
 
-// dataName stands for the names of entries that are data. No tag can have it.
+// dataName replaces the names of entries that are data. No tag can have it.
 const dataName = "\x00"
 
-// reading is what the profiles of an entity type share: the number of the item that is read, and the names of the
-// sample.
+// reading has the number of the item that is read, and the names of the sample. All profiles of a type share it.
 type reading struct {
 	item  int
 	names *gate.Census
@@ -276,7 +275,7 @@ var identifierLike = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 // hides reports whether the name of an entry is left out of reports and written files.
 func (p *profile) hides(name string) bool { return p.at.names.Hides(name) }
 
-// dynamic reports whether the names of a map's entries are data: there are many, most are no identifiers or are those
+// dynamic reports whether the names of a map's entries are data. There are many, most are no identifiers or are those
 // of few items, or no two maps have many in common.
 func (p *profile) dynamic() bool {
 	width := p.width()

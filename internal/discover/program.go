@@ -58,7 +58,12 @@ func (x *entityType) functions(b *bytes.Buffer) {
 	for _, s := range x.reshape {
 		if s.Kind == cutKey && !declared[s.From] {
 			declared[s.From] = true
-			fmt.Fprintf(b, "\nvar %s = regexp.MustCompile(%s)\n", x.keyVariable(s.From), gate.GoRaw(x.expression(s.From)))
+			fmt.Fprintf(
+				b,
+				"\nvar %s = regexp.MustCompile(%s)\n",
+				x.keyVariable(s.From),
+				gate.GoRaw(x.expression(s.From)),
+			)
 		}
 	}
 	fmt.Fprintf(b, "\n// Forth%s returns the attributes that attributevalue would make of a %s, for one large item. "+

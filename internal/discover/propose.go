@@ -68,7 +68,8 @@ type itemName struct {
 func prepare(t *Table, g *group, name string, single bool, in entityType) (*entityType, error) {
 	all := in.names
 	x := &entityType{
-		table: t, group: g, name: name, types: in.types, attributes: map[string]*profile{}, lists: map[string]*elements{},
+		table: t, group: g, name: name, types: in.types,
+		attributes: map[string]*profile{}, lists: map[string]*elements{},
 		joined: map[string][]string{}, why: map[string]string{}, alone: map[string]string{}, names: all,
 		singular: in.singular,
 	}
@@ -182,8 +183,8 @@ const (
 	leastGap   = 0.01
 )
 
-// regroup corrects the groups of the advised layout after attributes have moved to the root item: an item that another
-// attribute stands for has that one.
+// regroup corrects the groups of the advised layout after attributes have moved to the root item: another attribute of
+// an item represents it.
 func (x *entityType) regroup(advised forecast.Layout) {
 	var groups [][]string
 	for _, g := range advised.Groups {
@@ -225,8 +226,8 @@ func (x *entityType) grouped(literal string, names []string) string {
 // advisedSamples is the number of documents from which a layout is advised.
 const advisedSamples = 8
 
-// unusedToRoot moves small attributes that no operation names to the root item, if it costs no more units there: where
-// they are is equal for the workload, and a later write of them is cheap.
+// unusedToRoot moves small attributes that no operation names to the root item, if it costs no more units there. A
+// later write of them is cheap there.
 func (x *entityType) unusedToRoot() {
 	used := usedBy(x.workload.Operations)
 	largest := map[string]int{}
@@ -391,8 +392,11 @@ func (x *entityType) build() error {
 		}
 	}
 	if x.unnamed > 0 {
-		x.notes = append(x.notes, fmt.Sprintf("attributes whose names cannot be in a tag, or count as data, stay on the "+
-			"root item as they are: %d", x.unnamed))
+		x.notes = append(
+			x.notes,
+			fmt.Sprintf("attributes whose names cannot be in a tag, or count as data, stay on the "+
+				"root item as they are: %d", x.unnamed),
+		)
 	}
 	if onRoot == 0 && !slices.ContainsFunc(m.fields, func(f field) bool { return f.ddb == "sk="+root }) {
 		m.fields = append(m.fields, field{name: "_", typ: typeFor[struct{}]("struct{}"), ddb: "sk=" + root + ",root"})

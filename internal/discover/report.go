@@ -208,8 +208,11 @@ func Discover(s *Sample, o Options) (*Report, error) {
 		}
 	}
 	if r.only == "" && saving > maxWritten {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d models save money: -write writes the first %d of them, and -type NAME "+
-			"another one", saving, maxWritten))
+		r.Notes = append(
+			r.Notes,
+			fmt.Sprintf("%d models save money: -write writes the first %d of them, and -type NAME "+
+				"another one", saving, maxWritten),
+		)
 	}
 	return r, nil
 }

@@ -130,7 +130,9 @@ func Describe(ctx context.Context, c Client, name string) (*Table, error) {
 		ttl.TimeToLiveDescription != nil {
 		t.TTL = aws.ToString(ttl.TimeToLiveDescription.AttributeName)
 	}
-	if b, err := c.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &name}); err == nil && b.ContinuousBackupsDescription != nil {
+	backups := &dynamodb.DescribeContinuousBackupsInput{TableName: &name}
+	if b, err := c.DescribeContinuousBackups(ctx, backups); err == nil &&
+		b.ContinuousBackupsDescription != nil {
 		p := b.ContinuousBackupsDescription.PointInTimeRecoveryDescription
 		t.Recovery = p != nil && p.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
 	}
@@ -285,8 +287,8 @@ func nameOf(paths []string) string {
 	return base
 }
 
-// Keys sets the key attributes of a sample without a table: those that the caller names, or an attribute that is
-// named like a key, and that every item has, with another short text or integer in each.
+// Keys sets the key attributes of a sample without a table. They are those that the caller names, or an attribute that
+// is named like a key. Every item has it, with another short text or integer in each.
 func (s *Sample) Keys(hash, sort string) error {
 	t := s.Table
 	if t.Hash != "" || len(s.Items) == 0 {
@@ -367,7 +369,23 @@ func (s *Sample) keyLike(name string) bool {
 // The ranks of names of keys. keyWords are last words of names that identify.
 const noKey = 4
 
-var keyWords = []string{"id", "key", "uuid", "guid", "uid", "pk", "slug", "code", "arn", "urn", "handle", "sku", "isbn", "iata", "icao"}
+var keyWords = []string{
+	"id",
+	"key",
+	"uuid",
+	"guid",
+	"uid",
+	"pk",
+	"slug",
+	"code",
+	"arn",
+	"urn",
+	"handle",
+	"sku",
+	"isbn",
+	"iata",
+	"icao",
+}
 
 // keyRank ranks the name of an attribute as a key, the best first.
 func keyRank(name string) int {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// LargeSample is the number of items from which a name that few of them have counts as data, and LeastShared the
-// number of items, or of partitions, that share a name which does not.
+// LargeSample is the number of items from which a name of few items counts as data. LeastShared is the number of items,
+// or of partitions, from which it does not.
 const (
 	LargeSample = 25
 	LeastShared = 5
@@ -18,7 +18,7 @@ const (
 // IsData reports whether a name that some items of a sample have counts as data: by its form, or because fewer than 5
 // of at least 25 items have it.
 func IsData(name string, have, items int) bool {
-	return Valuelike(name) || items >= LargeSample && have < LeastShared
+	return IsValue(name) || items >= LargeSample && have < LeastShared
 }
 
 var (
@@ -32,8 +32,8 @@ const (
 	maxSpaces = 4
 )
 
-// Valuelike reports whether a name has the form of a value: an address, an identifier, a number, a date, or a sentence.
-func Valuelike(name string) bool {
+// IsValue reports whether a name has the form of a value: an address, an identifier, a number, a date, or a sentence.
+func IsValue(name string) bool {
 	letters := strings.ContainsFunc(name, unicode.IsLetter)
 	digits := strings.ContainsFunc(name, unicode.IsDigit)
 	switch {

@@ -98,8 +98,10 @@ func TestModelChanges(t *testing.T) {
 			Email string  `ddb:"sk=MAIL"`
 			Count int64   `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Email: the attribute "Email" moved from the items HEAD to the items MAIL, where stored entities do not have ` +
-			`it: keep it there, or declare another field there, copy the value of each entity to it (load, set, save), and ` +
+		}{}, `Email: the attribute "Email" moved from the items HEAD to the items MAIL, where stored entities do ` +
+			`not have ` +
+			`it: keep it there, or declare another field there, copy the value of each entity to it (load, set, ` +
+			`save), and ` +
 			`then delete this field with itemize gen -accept ./...`},
 		"a list moves to items of its own": {struct {
 			_     blank  `ddb:"table=shops"`
@@ -111,8 +113,10 @@ func TestModelChanges(t *testing.T) {
 			ID    string `ddb:"pk=SHOP#{ID}"`
 			Count int    `ddb:"sk=HEAD"`
 			Stops []stop `ddb:"sk=STOP#{At}"`
-		}{}, `: the elements of Stops moved from the attribute "Stops" of the items HEAD to the items STOP#{At}, where ` +
-			`stored entities do not have them: keep the field, declare another one for the new items, move the elements ` +
+		}{}, `: the elements of Stops moved from the attribute "Stops" of the items HEAD to the items STOP#{At}, ` +
+			`where ` +
+			`stored entities do not have them: keep the field, declare another one for the new items, move the ` +
+			`elements ` +
 			`of each entity to it (load, append, save), and then delete the old field with itemize gen -accept ./...`},
 		"a type changes": {base{}, struct {
 			_     blank   `ddb:"table=shops"`

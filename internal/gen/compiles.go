@@ -45,7 +45,7 @@ func (p *Package) Compiles(ctx context.Context, cfg Config, f File) error {
 		FakeImportC: true,
 		Importer: importer.ForCompiler(p.fset, "gc", func(path string) (io.ReadCloser, error) {
 			if exports[path] == "" {
-				return nil, errors.New("no export data")
+				return nil, fmt.Errorf("the package %s has no export data: build it first", path)
 			}
 			return os.Open(exports[path])
 		}),

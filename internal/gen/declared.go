@@ -20,8 +20,8 @@ type otherName struct {
 	constraint string
 }
 
-// elsewhere returns the names that files of the package's folder declare which this build does not read: files for
-// other systems, with other build tags, and, with generated, the generated ones.
+// elsewhere returns the names that other files of the package's folder declare. This build does not read these files:
+// they are for other systems, or have other build tags. With generated they are the generated files.
 func (p *Package) elsewhere(generated bool) map[string][]otherName {
 	out := map[string][]otherName{}
 	for _, path := range p.otherFiles() {
@@ -42,7 +42,7 @@ func (p *Package) elsewhere(generated bool) map[string][]otherName {
 
 // otherFiles lists the Go files of the folder that this build does not read as source.
 func (p *Package) otherFiles() []string {
-	all, err := filepath.Glob(filepath.Join(globbed(p.Dir), "*.go"))
+	all, err := filepath.Glob(filepath.Join(escaped(p.Dir), "*.go"))
 	if err != nil {
 		return nil // no pattern: the folder has none
 	}
@@ -52,8 +52,8 @@ func (p *Package) otherFiles() []string {
 	})
 }
 
-// globbed escapes a folder for filepath.Glob.
-func globbed(dir string) string {
+// escaped escapes a folder for filepath.Glob.
+func escaped(dir string) string {
 	return strings.NewReplacer(`[`, `\[`, `*`, `\*`, `?`, `\?`).Replace(dir)
 }
 

@@ -61,8 +61,11 @@ func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 	models = slices.DeleteFunc(models, func(m *Model) bool {
 		isTest := strings.HasSuffix(m.File, "_test.go")
 		if isTest && len(only) > 0 {
-			faults = append(faults, fmt.Errorf("%s.%s: it is in a test file, which programs cannot use: move it", p.Name,
-				m.Name))
+			faults = append(
+				faults,
+				fmt.Errorf("%s.%s: it is in a test file, which programs cannot use: move it", p.Name,
+					m.Name),
+			)
 		} else if isTest {
 			out.Lost = append(out.Lost, m.Name+": it is in a test file: move it, and eject again")
 		}
@@ -80,7 +83,10 @@ func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 		n.elsewhere[name] = append(n.elsewhere[name], all...)
 	}
 	for name, all := range n.elsewhere {
-		n.elsewhere[name] = slices.DeleteFunc(all, func(o otherName) bool { return filepath.Base(o.path) == EjectedName })
+		n.elsewhere[name] = slices.DeleteFunc(
+			all,
+			func(o otherName) bool { return filepath.Base(o.path) == EjectedName },
+		)
 	}
 	maps.DeleteFunc(n.elsewhere, func(_ string, all []otherName) bool { return len(all) == 0 })
 	w := newWriter(p.types, n)
@@ -200,7 +206,8 @@ func (e *ejector) taken(m *Model, name, why string) {
 
 // ejectedLocals are the names of variables and packages in ejected functions with parameters for fields.
 var ejectedLocals = []string{
-	"attributevalue", "aws", "big", "bytes", "cmp", "dynamodb", "encoding", "err", "errors", "fmt", "maps", "pk", "rand",
+	"attributevalue", "aws", "big", "bytes", "cmp", "dynamodb", "encoding", "err", "errors", "fmt", "maps", "pk",
+	"rand",
 	"reflect", "sk", "slices", "strconv", "strings", "table", "utf8",
 }
 

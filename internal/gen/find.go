@@ -195,16 +195,16 @@ func after(s, sep string) string {
 	return rest
 }
 
-// invalidType reports a model with a type that could not be checked, with the error of the type checker about the field
-// at fault, which may be of another struct, or about the model.
+// invalidType reports a model with a type that could not be checked. It adds the error of the type checker about the
+// field, which may be of another struct, or about the model.
 func (f *finder) invalidType(named *types.Named, ts *ast.TypeSpec, at *types.Var) {
 	msg := typeName(named) + ": the types of its fields cannot be read"
-	within := []ast.Node{ts}
+	nodes := []ast.Node{ts}
 	if decl := f.tags[at]; at != nil && decl != nil {
 		msg = typeName(named) + ": the type of its field " + at.Name() + " cannot be read"
-		within = []ast.Node{decl, ts}
+		nodes = []ast.Node{decl, ts}
 	}
-	for _, n := range within {
+	for _, n := range nodes {
 		for _, e := range f.typeErrors {
 			if n.Pos() <= e.Pos && e.Pos < n.End() {
 				f.report(e.Pos, e.Pos, msg+": "+e.Msg)

@@ -25,15 +25,31 @@ func hostileNames() []string {
 	names = append(names, ejectedLocals...)
 	for _, prefix := range []string{"User", "user", "Wish"} {
 		for _, suffix := range []string{
-			"", "PK", "SK", "Items", "Of", "Insert", "Save", "Delete", "Query", "Key", "Fields", "Handles", "Path", "Form",
-			"Ejected", "EjectedFixed", "EjectedWas", "Node", "ByID", "HEADSK", "Wishes", "WishesSK", "WishesQuery", "Patch",
+			"", "PK", "SK", "Items", "Of", "Insert", "Save", "Delete", "Query", "Key", "Fields", "Handles", "Path",
+			"Form",
+			"Ejected", "EjectedFixed", "EjectedWas", "Node", "ByID", "HEADSK", "Wishes", "WishesSK",
+			"WishesQuery", "Patch",
 			"Entities", "Index", "Methods",
 		} {
 			names = append(names, prefix+suffix)
 		}
 	}
-	return append(names, "ErrTooLarge", "NewVersion", "newVersion", "ejectedKey", "ItemizeCodec", "mapper", "mapperimpl",
-		"query", "field", "userLayout_changed_run_go_generate", "sameUser", "cloneUser", "TableValue")
+	return append(
+		names,
+		"ErrTooLarge",
+		"NewVersion",
+		"newVersion",
+		"ejectedKey",
+		"ItemizeCodec",
+		"mapper",
+		"mapperimpl",
+		"query",
+		"field",
+		"userLayout_changed_run_go_generate",
+		"sameUser",
+		"cloneUser",
+		"TableValue",
+	)
 }
 
 // hostilePackage returns the files of a package with a model, in which many names are taken.
@@ -157,7 +173,7 @@ func makeHostile(t *testing.T, dir string, eject bool) string {
 	return "written"
 }
 
-// building is a build of a hostile package, with what it says about the package without written code.
+// building is a build of a hostile package. fails is its output for the package without written code.
 type building struct {
 	env, args []string
 	fails     string

@@ -141,7 +141,11 @@ func (l *loader) list(ctx context.Context, cfg Config, patterns []string) (map[s
 		}
 	}
 	if len(best) == 0 && len(all) == 0 {
-		return nil, fmt.Errorf("the pattern %s matches no package: %s", strings.Join(patterns, " "), otherPattern(patterns))
+		return nil, fmt.Errorf(
+			"the pattern %s matches no package: %s",
+			strings.Join(patterns, " "),
+			otherPattern(patterns),
+		)
 	}
 	return best, nil
 }

@@ -144,8 +144,10 @@ func (p *Package) LockFault() []Diagnostic {
 	for i, line := range strings.Split(string(content), "\n") {
 		if strings.HasPrefix(line, "<<<<<<<") {
 			at.Line = i + 1
-			return []Diagnostic{{Pos: at, End: at, Message: "a merge of two branches is not finished: take one side, and " +
-				"run itemize gen"}}
+			return []Diagnostic{
+				{Pos: at, End: at, Message: "a merge of two branches is not finished: take one side, and " +
+					"run itemize gen"},
+			}
 		}
 	}
 	return []Diagnostic{{Pos: at, End: at, Message: err.Error()}}

@@ -161,7 +161,8 @@ func (x *attributes) removed(a schema.LayoutAttribute) *contradiction {
 				other.Name, b.Field,
 				fmt.Sprintf("the attribute %q moved from the items %s to the items %s, where stored entities do not "+
 					"have it", a.Name, keyOf(x.was), keyOf(other)),
-				"keep it there, or declare another field there, copy the value of each entity to it (load, set, save), " +
+				"keep it there, or declare another field there, copy the value of each entity to it (load, set, " +
+					"save), " +
 					"and then delete this field with itemize gen -accept ./...",
 			}
 		}
@@ -170,9 +171,16 @@ func (x *attributes) removed(a schema.LayoutAttribute) *contradiction {
 		}) {
 			return &contradiction{
 				"", "",
-				fmt.Sprintf("the elements of %s moved from the attribute %q of the items %s to the items %s, where stored "+
-					"entities do not have them", a.Field, a.Name, keyOf(x.was), keyOf(other)),
-				"keep the field, declare another one for the new items, move the elements of each entity to it (load, " +
+				fmt.Sprintf(
+					"the elements of %s moved from the attribute %q of the items %s to the items %s, where stored "+
+						"entities do not have them",
+					a.Field,
+					a.Name,
+					keyOf(x.was),
+					keyOf(other),
+				),
+				"keep the field, declare another one for the new items, move the elements of each entity to it " +
+					"(load, " +
 					"append, save), and then delete the old field with itemize gen -accept ./...",
 			}
 		}

@@ -37,8 +37,8 @@ func (n *names) has(name string) bool {
 	return n.taken[name] || n.imported[name] || n.elsewhere[name] != nil
 }
 
-// owner returns where a name is declared that code with a constraint would declare again: "" for nowhere, and otherwise
-// a text for a message, which is empty but for a space if this build declares it.
+// owner returns where a name is declared that code with a constraint would declare again. It is "" for nowhere, a space
+// for this build, and otherwise a text for a message.
 func (n *names) owner(name, constraint string) string {
 	if n.taken[name] {
 		return " "
@@ -125,7 +125,8 @@ func typeWord(t types.Type) string {
 // that hides nothing, and that no other parameter of the function has.
 func (n *names) parameter(field string, remaining *[]string) string {
 	name := lowerFirst(field)
-	if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || n.has(name) || slices.Contains(n.reserved, name) ||
+	if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || n.has(name) ||
+		slices.Contains(n.reserved, name) ||
 		slices.Contains([]string{"n", "p", "r", "time", "query", "mapper", "mapperimpl", "types", "at"}, name) {
 		name += "Value"
 	}

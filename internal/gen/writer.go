@@ -176,7 +176,11 @@ func (w *writer) use(path, name string) string {
 		return n
 	}
 	n := name
-	for i := 2; w.names.taken[n] || w.names.elsewhere[n] != nil || w.importsName(n) || token.IsKeyword(n) || slices.Contains(locals, n); i++ {
+	used := func() bool {
+		return w.names.taken[n] || w.names.elsewhere[n] != nil || w.importsName(n) || token.IsKeyword(n) ||
+			slices.Contains(locals, n)
+	}
+	for i := 2; used(); i++ {
 		n = name + strconv.Itoa(i)
 	}
 	w.imports[path] = n

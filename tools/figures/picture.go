@@ -42,7 +42,7 @@ var layers = []struct {
 	}},
 	{"requests", []string{
 		"internal/charge", "internal/large", "internal/write", "internal/read", "internal/selection",
-		"internal/explain", "internal/flow",
+		"internal/explain", "internal/flow", "internal/gate",
 	}},
 	{"values", []string{
 		"internal/item", "internal/schema", "internal/wire", "internal/attr", "internal/key",

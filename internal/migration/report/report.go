@@ -89,8 +89,8 @@ type Progress struct {
 	// WCU and RCU are predicted from the items that were written and read.
 	WCU float64 `json:"wcu"`
 	RCU float64 `json:"rcu"`
-	// Of is the approximate number of items when the step began, 0 if DynamoDB's count, which it updates every six
-	// hours, is smaller than what was read.
+	// Of is the approximate number of items when the step began. It is 0 if DynamoDB's count, which it updates every
+	// six hours, is smaller than the number of items read.
 	Of      int           `json:"of"`
 	Elapsed time.Duration `json:"elapsed,format:nano"`
 	// EntitiesPerSecond and WCUPerSecond are means over the latter half of the step. Left is the remaining time
