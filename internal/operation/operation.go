@@ -97,6 +97,8 @@ type Operation struct {
 	readers change.Readers
 	// covered are checks of root items that another part's request makes unnecessary: they are not sent.
 	covered map[*write.Request]bool
+	// named are the terms of requests with that of a check that they cover: the next plan removes it.
+	named map[*write.Request][]attr.Condition
 	// outcome is that of the last step.
 	outcome write.Outcome
 	// done are the items that steps have written, of plans of several steps, and rest those that the
@@ -287,6 +289,12 @@ func (x *Operation) plan() (*write.Plan, error) {
 // withoutCovered returns the requests without those checks of root items that another request makes unnecessary.
 func (x *Operation) withoutCovered(all []*write.Request) []*write.Request {
 	x.covered = nil
+	for r, terms := range x.named { // by an earlier plan, from another state of the root item
+		if now := r.Expect.Terms; len(now) == len(terms) && &now[0] == &terms[0] {
+			r.Expect.Terms = now[:len(now)-1]
+		}
+	}
+	x.named = nil
 	for _, check := range all {
 		i := slices.IndexFunc(all, func(r *write.Request) bool { return r.Covers(check) && !x.covered[r] })
 		if i < 0 {
@@ -298,6 +306,10 @@ func (x *Operation) withoutCovered(all []*write.Request) []*write.Request {
 		x.covered[check] = true
 		if r := all[i]; check.Named != nil && !r.New {
 			r.Expect.Terms = append(slices.Clip(r.Expect.Terms), check.Named)
+			if x.named == nil {
+				x.named = map[*write.Request][]attr.Condition{}
+			}
+			x.named[r] = r.Expect.Terms
 		}
 	}
 	if x.covered == nil {
