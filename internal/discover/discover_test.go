@@ -155,6 +155,28 @@ func TestNamesThatAreData(t *testing.T) {
 			return item.Attributes{"doc": str(fmt.Sprintf(`{"a":1,"b":2,"%s%d":3,"text":"%s"}`, secret, i,
 				strings.Repeat("x", 3000)))}
 		}, secret},
+		"larger than the attributes of its item": {40, func(i int) item.Attributes {
+			it := item.Attributes{"body": str(strings.Repeat("b", 3000)), "n": num(i)}
+			if i == 0 {
+				it[secret] = str(strings.Repeat("x", 50))
+			}
+			return it
+		}, secret},
+		"the attribute of a document": {40, func(i int) item.Attributes {
+			return item.Attributes{"ann@example.com": entries(item.Attributes{
+				"a": str(strings.Repeat("a", 9000)), "b": str(strings.Repeat("b", 9000)), "c": num(i), "d": str("x"),
+			})}
+		}, "ann@"},
+		"an element that is too large": {40, func(i int) item.Attributes {
+			photos := item.Attributes{}
+			for k := range 30 {
+				photos[fmt.Sprint("p", 100*i+k)] = entries(item.Attributes{"t": str(strings.Repeat("t", 500)), "n": num(k)})
+			}
+			if i == 0 {
+				photos[secret] = entries(item.Attributes{"t": str(strings.Repeat("t", 450_000)), "n": num(1)})
+			}
+			return item.Attributes{"photos": entries(photos)}
+		}, secret},
 		"outside of a document": {40, func(i int) item.Attributes {
 			return item.Attributes{
 				"doc": entries(item.Attributes{
@@ -177,6 +199,54 @@ func TestNamesThatAreData(t *testing.T) {
 		if out := written(t, x); strings.Contains(out, c.secret) {
 			i := strings.Index(out, c.secret)
 			t.Errorf("%s: ...%.200s", name, out[max(0, i-100):])
+		}
+	}
+}
+
+// Names of models differ in more than the case of letters, and none is the name of code that is generated for another.
+func TestNamesOfModels(t *testing.T) {
+	taken := scope{}
+	for _, c := range [][2]string{
+		{"User", "User"}, {"UserKey", "UserKey2"}, {"user", "user2"}, {"USER", "USER3"}, {"ForthUser", "ForthUser4"},
+		{"Order", "Order"}, {"OrderItems", "OrderItems2"}, {"OrderUser", "OrderUser"},
+	} {
+		if got := taken.takeModel(c[0]); got != c[1] {
+			t.Errorf("%s: %s, want %s", c[0], got, c[1])
+		}
+	}
+}
+
+// A key is guessed only if its name and its values are those of a key.
+func TestKeysAreGuessedIfSure(t *testing.T) {
+	for name, c := range map[string]struct {
+		items int
+		make  func(i int) item.Attributes
+		want  string
+	}{
+		"an id": {3, func(i int) item.Attributes { return item.Attributes{"id": num(i), "x": str("y")} }, "id"},
+		"one key for all": {30, func(i int) item.Attributes {
+			return item.Attributes{"pk": str("same"), "sk": str("same"), "code": str(fmt.Sprint("c", i))}
+		}, "code"},
+		"a map as a key": {30, func(i int) item.Attributes {
+			return item.Attributes{"pk": entries(item.Attributes{}), "sk": num(i), "n": num(i)}
+		}, ""},
+		"a long text": {30, func(i int) item.Attributes {
+			return item.Attributes{"documentation": str(fmt.Sprint(strings.Repeat("text ", 1000), i))}
+		}, ""},
+		"an amount":      {30, func(i int) item.Attributes { return item.Attributes{"paid": num(100 + i)} }, ""},
+		"a name of many": {30, func(i int) item.Attributes { return item.Attributes{"name": str(fmt.Sprint("n", i))} }, "name"},
+		"a name of two":  {2, func(i int) item.Attributes { return item.Attributes{"name": str(fmt.Sprint("n", i))} }, ""},
+		"decimals": {30, func(i int) item.Attributes {
+			return item.Attributes{"key": &types.AttributeValueMemberN{Value: fmt.Sprint(float64(i) + 0.5)}}
+		}, ""},
+	} {
+		s := &Sample{Table: &Table{}}
+		for i := range c.items {
+			s.Items = append(s.Items, c.make(i))
+		}
+		err := s.Keys("", "")
+		if s.Table.Hash != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: %q, want %q, %v", name, s.Table.Hash, c.want, err)
 		}
 	}
 }
@@ -242,7 +312,7 @@ func TestElementKeys(t *testing.T) {
 		{"several types", list(str("a"), num(2)), ""},
 		{"NULL", list(str("a"), &types.AttributeValueMemberNULL{Value: true}), ""},
 	} {
-		p := newProfile(&reading{names: gate.CensusOf(nil)}, 0)
+		p := newProfile(&reading{names: gate.CensusOf(nil, 0)}, 0)
 		p.add(x.list)
 		got := ""
 		if e := elementsOf("l", p, []item.Attributes{{"l": x.list}}); e != nil {
@@ -568,7 +638,7 @@ func TestProfilesOfDeepMaps(t *testing.T) {
 		return v
 	}()
 
-	p := newProfile(&reading{names: gate.CensusOf(nil)}, 0)
+	p := newProfile(&reading{names: gate.CensusOf(nil, 0)}, 0)
 	for range 50 {
 
 		p.add(deep)

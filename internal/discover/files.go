@@ -48,7 +48,7 @@ func (r *Report) Files(dir, module string) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []File{{"models.go", source}}
+	out := []File{{modelsFile, source}}
 	for _, t := range r.written() {
 		w := *t.Workload
 		w.Attributes = append(t.x.keySizes(w.Attributes), w.Attributes...)

@@ -18,6 +18,8 @@ type group struct {
 	pk, sk pattern
 	items  []item.Attributes
 	sizes  []int
+	// sampled are all its items, also those that cannot be moved.
+	sampled []item.Attributes
 	// alone reports that each partition has at most one of its items.
 	alone bool
 }
@@ -54,6 +56,7 @@ func groupsOf(t *Table, sample []item.Attributes, names *gate.Census) []*group {
 	var out []*group
 	for _, name := range slices.Sorted(maps.Keys(byKey)) {
 		g := byKey[name]
+		g.sampled = g.items
 		out = append(out, g)
 		g.pk = g.pk.attributesOf(t.Hash, g.items, names)
 		if t.Range != "" {

@@ -36,14 +36,14 @@ func (g *group) typeName(table string, taken scope) string {
 	pk, sk := g.pk.words(), g.sk.words()
 	switch {
 	case len(pk) > 0 && (len(sk) == 0 || g.sk.fixed()):
-		if name := word(pk); len(sk) == 0 || !taken[name] {
-			return taken.take(name)
+		if name := word(pk); len(sk) == 0 || !taken[strings.ToLower(name)] {
+			return taken.takeModel(name)
 		}
-		return taken.take(word(pk) + word(sk))
+		return taken.takeModel(word(pk) + word(sk))
 	case len(sk) > 0:
-		return taken.take(word(sk))
+		return taken.takeModel(word(sk))
 	}
-	return taken.take(goName(table))
+	return taken.takeModel(goName(table))
 }
 
 // keyingOf decides how to identify the entities of a type. single reports that the table has no other types.

@@ -82,6 +82,38 @@ func (s scope) take(name string) string {
 	return out
 }
 
+// generated are the suffixes of names that gen makes of the name of a model, and prefixes those of functions.
+var (
+	generated = []string{"Key", "Fields", "Handles", "Index", "Path", "Items", "Entities", "Query", "Patch"}
+	prefixes  = []string{"Forth", "Back"}
+)
+
+// takeModel returns a free name for a model: neither it nor a name made of it is another one, in any case of letters,
+// because files and tables have its name in small letters.
+func (s scope) takeModel(name string) string {
+	made := func(name string) []string {
+		all := []string{name}
+		for _, suffix := range generated {
+			all = append(all, name+suffix)
+		}
+		for _, prefix := range prefixes {
+			all = append(all, prefix+name)
+		}
+		return all
+	}
+	taken := func(name string) bool {
+		return slices.ContainsFunc(made(name), func(n string) bool { return s[strings.ToLower(n)] })
+	}
+	out := name
+	for i := 2; taken(out) || token.IsKeyword(out); i++ {
+		out = name + strconv.Itoa(i)
+	}
+	for _, n := range made(out) {
+		s[strings.ToLower(n)] = true
+	}
+	return out
+}
+
 // segment makes the literal of a sort key of a Go name: capitals, words joined by a minus sign.
 func segment(name string) string {
 	return strings.ToUpper(strings.Join(words(name), "-"))

@@ -67,7 +67,7 @@ func (x *entityType) measureWorkload(entities int, ops []forecast.Operation) {
 		w.Attributes = append(w.Attributes, x.measured(name, docs))
 	}
 	if rest != nil {
-		name := "other attributes"
+		name := scopeOf(x.attributes).take("other attributes")
 		x.joined[name] = rest
 		a := forecast.Attribute{Name: name}
 		for _, d := range docs {
@@ -369,7 +369,7 @@ func (x *entityType) separate(groups []*group, names []string) error {
 		if names[i] == x.name {
 			continue
 		}
-		for _, it := range g.items {
+		for _, it := range g.sampled {
 			pk, _ := attr.ScalarOf(it[x.table.Hash])
 			sk, _ := attr.ScalarOf(it[x.table.Range])
 			if keys.Has(pk, sk) {
@@ -436,10 +436,11 @@ func (x *entityType) dropUnmovable() (n int, reasons []string, err error) {
 	return n, reasons, nil
 }
 
-var quoted = regexp.MustCompile(`"[^"]*"|\[\d+\]`)
+// hiddenParts are quoted texts, numbers of elements, and words of keys.
+var hiddenParts = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\[\d+\]|[^\s:;,]*#[^\s;,]*`)
 
 // redacted returns a message without the values in it.
-func redacted(text string) string { return quoted.ReplaceAllString(text, "{...}") }
+func redacted(text string) string { return hiddenParts.ReplaceAllString(text, "{...}") }
 
 // onlyDeclared leaves indexes that the model does not declare out of the workload: they have no entries then.
 func (x *entityType) onlyDeclared() {

@@ -140,7 +140,10 @@ func (x *entityType) remainingNames() string {
 }
 
 func (x *entityType) keyVariable(attribute string) string {
-	return "key" + x.name + goName(attribute)
+	if attribute == x.table.Hash {
+		return "key" + x.name
+	}
+	return "sort" + x.name
 }
 
 // patternOf is the pattern of a key attribute.
@@ -191,8 +194,7 @@ func (r *Report) program(dir, module string) ([]byte, error) {
 		if t.Key != "" || t.Sort != "" {
 			key = fmt.Sprintf(", migrate.Keys(%q, %q)", t.Key, t.Sort)
 		}
-		fmt.Fprintf(&models, "\t%q: {migrate.Reshape(%s.Forth%s, %[2]s.Back%[3]s)%s},\n", t.Name, packageName(dir),
-			t.Name, key)
+		fmt.Fprintf(&models, "\t%q: {migrate.Reshape(models.Forth%[1]s, models.Back%[1]s)%[2]s},\n", t.Name, key)
 	}
 	if models.Len() == 0 {
 		return nil, nil

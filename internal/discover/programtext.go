@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"IMPORT"
+	models "IMPORT"
 	"github.com/itemize/itemize/migrate"
 )
 

@@ -50,6 +50,8 @@ type entityType struct {
 	structs   []*structure
 	schema    *schema.Entity
 	layout    *layout.Layout
+	// described is the number of items that the profiles describe, and bytes their size.
+	described, bytes int
 	// prices are the predicted moves of the items.
 	prices []*protocol.Price
 	// about are the notes that no proposal changes, and notes all of them.
@@ -78,7 +80,7 @@ func prepare(t *Table, g *group, name string, single bool, in entityType) (*enti
 	if err == nil {
 		x.keying = k
 		c := containerOf(t, g.items, all)
-		if c != nil && !slices.ContainsFunc(remainder(t, g.items, c), all.Hides) {
+		if c != nil && !all.Hides(c.Attribute) && !slices.ContainsFunc(remainder(t, g.items, c), all.Hides) {
 			x.remaining = remainder(t, g.items, c)
 			k.reshape = append([]step{*c}, k.reshape...)
 			x.about = append(x.about, "the document is in the attribute "+c.Attribute)
@@ -109,6 +111,7 @@ func prepare(t *Table, g *group, name string, single bool, in entityType) (*enti
 			p.add(v)
 		}
 	}
+	x.described, x.bytes = len(x.docs), sum(x.sizes)
 	for attribute, p := range x.attributes {
 		if e := elementsOf(attribute, p, x.docs); e != nil && !all.Hides(attribute) {
 			if !e.unsafe(p.all()) {
@@ -301,15 +304,23 @@ func (x *entityType) itemNames() []itemName {
 			}
 		}
 		if i > 0 {
-			largest := slices.MaxFunc(it.attributes, func(a, b string) int {
-				return sum(x.attributes[a].sizes) - sum(x.attributes[b].sizes)
-			})
-			it.literal = taken.take(x.segmentOf(largest))
+			it.literal = taken.take(x.segmentOf(x.largest(it.attributes)))
 		}
 		it.literal = x.grouped(it.literal, names)
 		out = append(out, it)
 	}
 	return out
+}
+
+// largest returns the largest of some attributes whose name can be printed.
+func (x *entityType) largest(names []string) string {
+	shown := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !x.shown(name) })
+	if len(shown) == 0 {
+		return "other"
+	}
+	return slices.MaxFunc(shown, func(a, b string) int {
+		return sum(x.attributes[a].sizes) - sum(x.attributes[b].sizes)
+	})
 }
 
 // segmentOf is the literal of an attribute in sort keys: of elements in the singular.
@@ -362,7 +373,7 @@ func (x *entityType) build() error {
 				continue
 			}
 			f.ddb = "sk=" + x.prefix + it.literal
-			if i > 0 {
+			if i > 0 || len(it.attributes) == 1 {
 				f.ddb += methodName(f.name)
 			}
 			if f.typ.structure != nil && (f.typ.rt.Kind() == reflect.Struct || f.typ.rt.Kind() == reflect.Pointer) {

@@ -140,7 +140,7 @@ func Discover(s *Sample, o Options) (*Report, error) {
 		return cmp.Or(strings.Compare(keyText(a[s.Table.Hash]), keyText(b[s.Table.Hash])),
 			strings.Compare(keyText(a[s.Table.Range]), keyText(b[s.Table.Range])))
 	})
-	all := gate.CensusOf(items)
+	all := gate.CensusOf(items, s.Table.Items)
 	groups := groupsOf(s.Table, items, all)
 	total := 0
 	for _, g := range groups {
@@ -151,8 +151,12 @@ func Discover(s *Sample, o Options) (*Report, error) {
 	names := make([]string, len(groups))
 	for i, g := range groups {
 		names[i] = g.typeName(cmp.Or(o.Name, o.singular()(cmp.Or(s.Table.Name, "Item"))), taken)
-		for _, suffix := range []string{"", "Key", "Fields", "Index", "Path", "Items", "Entities", "Query", "Patch"} {
-			types[names[i]+suffix] = true // also the names of generated code
+		types[names[i]] = true
+		for _, suffix := range generated {
+			types[names[i]+suffix] = true
+		}
+		for _, prefix := range prefixes {
+			types[prefix+names[i]] = true
 		}
 	}
 	of, err := typeOf(groups, names, o, all)
@@ -442,7 +446,7 @@ func (t *Type) describe() {
 	names := slices.SortedFunc(maps.Keys(x.attributes), func(a, b string) int {
 		return cmp.Or(sum(x.attributes[b].sizes)-sum(x.attributes[a].sizes), strings.Compare(a, b))
 	})
-	total := float64(max(1, sum(x.sizes)))
+	total := float64(max(1, x.bytes))
 	today := cost.WriteUnits(statsOf(x.sizes).P50)
 	for _, name := range names {
 		p := x.attributes[name]
@@ -453,7 +457,7 @@ func (t *Type) describe() {
 		s := statsOf(p.sizes)
 		a := AttributeReport{
 			Name: name, Type: strings.Join(slices.Sorted(maps.Keys(p.types)), " or "), Size: s,
-			Present: float64(p.n) / float64(len(x.docs)), Share: float64(sum(p.sizes)+p.n*len(name)) / total,
+			Present: float64(p.n) / float64(max(1, x.described)), Share: float64(sum(p.sizes)+p.n*len(name)) / total,
 			TodayWCU: today, AloneWCU: cost.WriteUnits(s.P50 + len(name) + 80), Fields: p.names(),
 		}
 		if e := x.lists[name]; e != nil {
@@ -528,6 +532,10 @@ func (r *Report) About() []string {
 	t := r.Table
 	count := func(n int) string { return attr.Thousands(fmt.Sprint(n)) }
 	line := fmt.Sprintf("%s: about %s items", printed(t.Name), count(t.Items))
+	if t.Items < r.Read {
+		line = fmt.Sprintf("%s: at least %s items: DynamoDB's count, which it updates every six hours, is %s",
+			printed(t.Name), count(r.Read), count(t.Items))
+	}
 	if t.Bytes > 0 {
 		line += ", " + attr.Bytes(t.Bytes)
 	}

@@ -1,8 +1,10 @@
 package discover
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -70,8 +72,41 @@ type Sample struct {
 	RCU  float64
 }
 
-// maxBytes bounds the bytes of a sample that are kept. In memory they take about ten times as much.
-const maxBytes = 16 << 20
+// maxMemory bounds the memory of a sample, in bytes.
+const maxMemory = 90 << 20
+
+// memoryOf estimates the memory of an item in bytes: small values take many times their size.
+func memoryOf(it item.Attributes) int {
+	n := 300
+	for name, v := range it {
+		n += 100 + len(name)
+		switch v := v.(type) {
+		case *types.AttributeValueMemberL:
+			n += memoryOfList(v.Value)
+		case *types.AttributeValueMemberM:
+			n += memoryOf(v.Value)
+		default:
+			n += attr.ValueSize(v)
+		}
+	}
+	return n
+}
+
+func memoryOfList(all []types.AttributeValue) int {
+	n := 0
+	for _, v := range all {
+		n += 80
+		switch v := v.(type) {
+		case *types.AttributeValueMemberL:
+			n += memoryOfList(v.Value)
+		case *types.AttributeValueMemberM:
+			n += memoryOf(v.Value)
+		default:
+			n += attr.ValueSize(v)
+		}
+	}
+	return n
+}
 
 // Client is the part of the SDK's client that reads a table.
 type Client interface {
@@ -177,13 +212,13 @@ func ReadTable(ctx context.Context, c Client, t *Table, n int, rate *flow.Limite
 	table := &item.Table{Name: t.Name, Hash: t.Hash, Range: t.Range}
 	reader := &read.Reader{Client: c, Label: "discover", Describe: large.Plain}
 	var used read.Usage
-	bytes := 0
+	memory := 0
 	at, draw := read.Segment{Table: table, Rate: rate}, read.Draw{Number: n, Items: t.Items}
 	err := reader.Sample(ctx, at, draw, &used, func(img item.Image) bool {
 		it := img.Attributes()
-		bytes += attr.ItemSize(it)
+		memory += memoryOf(it)
 		s.Items = append(s.Items, it)
-		return bytes <= maxBytes
+		return memory <= maxMemory
 	})
 	s.Read, s.RCU = len(s.Items), used.Consumed
 	return s, err
@@ -196,13 +231,13 @@ func ReadExport(ctx context.Context, f files.Files, n int) (*Sample, error) {
 		return nil, err
 	}
 	s := &Sample{Table: &Table{Name: e.Table, Items: e.Items}}
-	bytes := 0
+	memory := 0
 	err = e.Read(ctx, files.Segment{Number: 0, Of: 1, Limit: 100}, func(b files.Batch) error {
 		for _, it := range b.Items {
-			if n > 0 && len(s.Items) == n || bytes > maxBytes {
+			if n > 0 && len(s.Items) == n || memory > maxMemory {
 				return io.EOF // enough
 			}
-			bytes += attr.ItemSize(it)
+			memory += memoryOf(it)
 			s.Items = append(s.Items, it)
 		}
 		return nil
@@ -236,17 +271,12 @@ func ReadFiles(paths []string, n int) (*Sample, error) {
 			strings.Join(paths, ", "))
 	}
 	s := &Sample{Table: &Table{Name: nameOf(paths)}}
-	bytes := 0
+	memory := 0
 	for _, name := range all {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		err = charge.EachFromJSON(content, func(it item.Attributes) {
-			size := attr.ItemSize(it)
-			s.Table.Items, s.Table.Bytes = s.Table.Items+1, s.Table.Bytes+size
-			if (n == 0 || len(s.Items) < n) && bytes <= maxBytes {
-				bytes += size
+		err := eachInFile(name, func(it item.Attributes) {
+			s.Table.Items, s.Table.Bytes = s.Table.Items+1, s.Table.Bytes+attr.ItemSize(it)
+			if (n == 0 || len(s.Items) < n) && memory <= maxMemory {
+				memory += memoryOf(it)
 				s.Items = append(s.Items, it)
 			}
 		})
@@ -256,6 +286,50 @@ func ReadFiles(paths []string, n int) (*Sample, error) {
 	}
 	s.Read = len(s.Items)
 	return s, nil
+}
+
+// largeFile is the size in bytes from which a file is read item by item, if it is an array or has several objects.
+const largeFile = 32 << 20
+
+// eachInFile calls do with each item of a file.
+func eachInFile(name string, do func(item.Attributes)) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	r := bufio.NewReader(f)
+	begin, _ := r.Peek(1)
+	array := string(begin) == "["
+	if info.Size() < largeFile || !array && filepath.Ext(name) == ".json" || len(begin) == 0 || begin[0] != '[' && begin[0] != '{' {
+		content, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		return charge.EachFromJSON(content, do)
+	}
+	dec := json.NewDecoder(r)
+	if array {
+		if _, err := dec.Token(); err != nil {
+			return err
+		}
+	}
+	for i := 0; dec.More(); i++ {
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return fmt.Errorf("item %d: %w", i, err)
+		}
+		it, err := charge.ItemFromJSON(raw)
+		if err != nil {
+			return fmt.Errorf("item %d: %w", i, err)
+		}
+		do(it)
+	}
+	return nil
 }
 
 // neutralName is the name of documents that have no common name.
@@ -298,16 +372,17 @@ func (s *Sample) Keys(hash, sort string) error {
 		if pair[0] == "" || pair[0] != hash && (!s.have(pair[0]) || !s.have(pair[1])) {
 			continue
 		}
-		t.Hash, t.Range = pair[0], pair[1]
-		if pair[0] == hash {
-			if err := s.identifying(hash, sort); err != nil {
+		if err := s.identifying(pair[0], pair[1]); err != nil {
+			if pair[0] == hash {
 				return err
 			}
+			continue
 		}
+		t.Hash, t.Range = pair[0], pair[1]
 		return s.kinds()
 	}
 	var found []string
-	names := gate.CensusOf(s.Items)
+	names := gate.CensusOf(s.Items, s.Table.Items)
 	for name := range s.Items[0] {
 		if !names.Hides(name) && s.keyLike(name) {
 			found = append(found, name)
@@ -320,7 +395,7 @@ func (s *Sample) Keys(hash, sort string) error {
 	case len(found) == 0:
 		return errors.New("the key attributes are unknown: no attribute has another short text or integer in each " +
 			"item: name them with -key PK or -key PK,SK")
-	case keyRank(found[0]) == noKey:
+	case keyRank(found[0]) == noKey, keyRank(found[0]) > 1 && len(s.Items) < fewItems:
 		return fmt.Errorf("the key attributes are unknown: name them with -key PK or -key PK,SK; these have another "+
 			"value in each item: %s", strings.Join(found[:min(len(found), 5)], ", "))
 	}
@@ -332,6 +407,9 @@ func (s *Sample) Keys(hash, sort string) error {
 func (s *Sample) have(name string) bool {
 	return name == "" || !slices.ContainsFunc(s.Items, func(it item.Attributes) bool { return it[name] == nil })
 }
+
+// fewItems is the number of items below which a name or title is no sure key.
+const fewItems = 5
 
 // longestKey is the longest text in bytes that is taken for a key, if the caller does not name it.
 const longestKey = 128
@@ -401,7 +479,7 @@ func keyRank(name string) int {
 		return 1
 	case len(all) == 1 && slices.Contains([]string{"name", "username", "title"}, last):
 		return 2
-	case last == "name" || strings.HasSuffix(strings.ToLower(name), "id"):
+	case last == "name":
 		return 3
 	}
 	return noKey

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,10 +32,10 @@ func (r *Report) Source(dir string) ([]byte, error) {
 		"check names,\n// types and keys before use.\npackage %s\n\n", pkg, printed(r.Table.Name),
 		attr.Thousands(fmt.Sprint(r.Read)), pkg)
 	var imports []string
-	if bytes.Contains(body.Bytes(), []byte("time.Time")) {
+	if r.uses("time.Time") {
 		imports = append(imports, "time")
 	}
-	if bytes.Contains(body.Bytes(), []byte("attributevalue.Number")) {
+	if r.uses("attributevalue.Number") {
 		imports = append(imports, "github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue")
 	}
 	for _, i := range imports {
@@ -64,6 +66,16 @@ func (r *Report) Unwritten() string {
 	}
 }
 
+// uses reports whether a field of the written models has a type.
+func (r *Report) uses(name string) bool {
+	return slices.ContainsFunc(r.written(), func(t *Type) bool {
+		all := append([]*structure{t.x.model}, t.x.structs...)
+		return slices.ContainsFunc(all, func(s *structure) bool {
+			return slices.ContainsFunc(s.fields, func(f field) bool { return strings.Contains(f.typ.expr, name) })
+		})
+	})
+}
+
 // printed returns a name for a comment.
 func printed(name string) string {
 	if !gate.Printable(name) {
@@ -77,6 +89,9 @@ func packageName(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		abs = dir
+	}
+	if name := declaredPackage(abs); name != "" {
+		return name
 	}
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -92,6 +107,24 @@ func packageName(dir string) string {
 	}
 	return scope{"main": true, "internal": true}.take(name)
 }
+
+// declaredPackage returns the name of the package that a folder has, "" for none.
+func declaredPackage(dir string) string {
+	all, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return ""
+	}
+	for _, path := range all {
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.PackageClauseOnly)
+		if err == nil && filepath.Base(path) != modelsFile && !strings.HasSuffix(f.Name.Name, "_test") {
+			return f.Name.Name
+		}
+	}
+	return ""
+}
+
+// modelsFile is the file of the models.
+const modelsFile = "models.go"
 
 // declare writes the types of a model.
 func (t *Type) declare(b *bytes.Buffer) {

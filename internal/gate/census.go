@@ -25,14 +25,15 @@ const (
 	maxDepth = 12
 )
 
-// CensusOf counts the names of a sample. A text that is a JSON object counts as a map.
-func CensusOf(items []item.Attributes) *Census {
+// CensusOf counts the names of a sample of some items in all. A text that is a JSON object counts as a map.
+func CensusOf(items []item.Attributes, all int) *Census {
 	c := &Census{counts: map[string]int{}, last: map[string]int{}}
 	for _, it := range items {
 		c.items++
 		c.entries(it, 0)
 	}
 	c.last = nil
+	c.items = max(c.items, all)
 	return c
 }
 

@@ -21,10 +21,14 @@ func IsData(name string, have, items int) bool {
 	return IsValue(name) || items >= LargeSample && have < LeastShared
 }
 
-var (
-	uuid = regexp.MustCompile(`(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}`)
-	hex  = regexp.MustCompile(`(?i)^(0x)?[0-9a-f]{12,}$`)
-)
+// forms are those of identifiers, dates, addresses of networks, telephone numbers and accounts.
+var forms = regexp.MustCompile(`(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}` + // UUID
+	`|^(0x)?[0-9a-f]{12,}$` + // hash
+	`|^[0-7][0-9a-hjkmnp-tv-z]{25}$` + // ULID
+	`|^\d{4}-\d\d-\d\d` + // date, and time
+	`|^[0-9a-f]{0,4}(:[0-9a-f]{0,4}){2,}$` + // addresses of IPv6, and of devices
+	`|^\+[\d][\d x().-]+$` + // telephone number
+	`|^[a-z]{2}\d\d[0-9a-z]{11,30}$`) // IBAN
 
 // maxName is the longest name in bytes that is not data, and maxSpaces the number of spaces in it.
 const (
@@ -42,7 +46,8 @@ func IsValue(name string) bool {
 	case len(name) > maxName, strings.Count(name, " ") > maxSpaces:
 		return true
 	}
-	return digits && (uuid.MatchString(name) || hex.MatchString(name))
+	_, err := strconv.ParseFloat(name, 64)
+	return digits && (err == nil || forms.MatchString(name))
 }
 
 // Printable reports whether a name can be printed on a line, and be written in a tag.

@@ -69,10 +69,12 @@ func TestNamesInTheFormOfValues(t *testing.T) {
 	for name, want := range map[string]bool{
 		"a@example.com": true, "https://example.com": true, "2026-01-02": true, "10.0.0.1": true, "4711": true,
 		"550e8400-e29b-41d4-a716-446655440000": true, "user-550e8400e29b41d4a716446655440000": true,
-		"deadbeef0123": true, "the quick brown fox jumps over": true, strings.Repeat("x", 101): true,
+		"deadbeef0123": true, "2026-01-02T03:04:05Z": true, "2001:db8::1": true, "00:1a:2b:3c:4d:5e": true,
+		"01ARZ3NDEKTSV4RRFFQ69G5FAV": true, "1e9": true, "+49-170-x": true, "GB29NWBK60161331926819": true, "the quick brown fox jumps over": true, strings.Repeat("x", 101): true,
 		"email": false, "v2": false, "ISO " +
 			"3166": false, "sha256": false, "line_1": false, "größe": false, "$schema": false,
-		"deadbeefcafe": false, "created at": false, "_": false, "a.b.c": false, "x-amz-date": false,
+		"deadbeefcafe": false, "created at": false, "_": false, "a.b.c": false, "x-amz-date": false, "utf16le": false,
+		"ISO3166Alpha2": false, "s3:Get": false, "inf": false,
 	} {
 		if IsValue(name) != want {
 			t.Errorf("%q: %t", name, !want)
@@ -93,7 +95,7 @@ func TestCensusCountsItems(t *testing.T) {
 		}
 		items = append(items, it)
 	}
-	c := CensusOf(items)
+	c := CensusOf(items, 0)
 	for name, want := range map[string]bool{
 		"id": false, "shared": false, "deep": false, "inner": false, "own7": true, "rare": true, "unknown": true,
 	} {
@@ -101,7 +103,7 @@ func TestCensusCountsItems(t *testing.T) {
 			t.Errorf("%s: %t", name, !want)
 		}
 	}
-	if few := CensusOf(items[:20]); few.IsData("own7") || few.IsData("rare") {
+	if few := CensusOf(items[:20], 0); few.IsData("own7") || few.IsData("rare") {
 		t.Error("a small sample has names that are data")
 	}
 }
