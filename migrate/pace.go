@@ -19,6 +19,8 @@ type pacePoint struct {
 
 const (
 	leastWindow = 10 * time.Second
+	// leastBase is the time from which the rate is measured after the first work.
+	leastBase = 2 * time.Second
 	// mostPoints bounds the memory: then every second point is left out.
 	mostPoints = 1000
 )
@@ -35,6 +37,9 @@ func (p *pace) add(at time.Time, entities int, wcu float64) {
 		}
 		p.points = kept
 	}
+	if len(p.points) == 1 && entities == 0 {
+		return // nothing was done yet
+	}
 	p.points = append(p.points, pacePoint{at, entities, wcu})
 }
 
@@ -46,7 +51,11 @@ func (p *pace) rates() (entities, wcu float64) {
 	last := p.points[len(p.points)-1]
 	window := max(last.at.Sub(p.began)/2, leastWindow)
 	first := p.points[0]
-	for _, q := range p.points {
+	if began := p.points[1]; len(p.points) > 4 &&
+		last.at.Sub(began.at) >= leastBase { // without the time before the first work
+		first = began
+	}
+	for _, q := range p.points[1:] {
 		if last.at.Sub(q.at) < window {
 			break
 		}

@@ -122,21 +122,18 @@ type planning struct {
 func (x *planning) page(p read.Page) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all := x.monoliths(p)
 	x.scanned += len(p.Items)
 	for i := range p.Items {
-		x.otherBytes += float64(p.Items[i].Size)
-	}
-	for _, d := range all {
-		x.otherBytes -= float64(d.Size())
-	}
-	x.p.Foreign += len(p.Items) - len(all)
-	for _, d := range all {
-		if x.o.Sample > 0 && x.p.Entities >= x.o.Sample {
+		if x.o.Sample > 0 && x.p.Entities >= x.o.Sample { // also other items are those of the sample
 			x.p.Sampled = true
 			return errEnough
 		}
-		x.add(d)
+		if f := &p.Items[i]; x.isMonolith(f) {
+			x.add(x.monolithOf(f))
+		} else {
+			x.p.Foreign++
+			x.otherBytes += float64(f.Size)
+		}
 	}
 	return nil
 }
@@ -299,6 +296,12 @@ func (x *planning) advise() {
 	if p.Sampled && p.Of == 0 {
 		add("the figures are those of the sample alone: DynamoDB counts items every six hours, and its count " +
 			"is smaller than the sample: read all, or try later")
+	}
+	if p.Sampled && p.Marked > 0 {
+		add(
+			"a sample reads the beginnings of the segments, where a run begins: read all for the part that has not " +
+				"moved",
+		)
 	}
 	if p.Entities == 0 && p.Foreign > 0 {
 		add("no item has the keys of a monolith: check -key and -sort (migrate.Keys)")

@@ -144,8 +144,29 @@ func (r *run) pageBack(ctx context.Context, p read.Page,
 		}
 	}
 	r.count(unknown, unknown)
+	for len(all) > 0 {
+		n := len(all)
+		if r.wcu != nil {
+			n = min(n, backAtOnce)
+		}
+		if err := r.groupBack(ctx, all[:n]); err != nil {
+			return err
+		}
+		all = all[n:]
+	}
+	return nil
+}
+
+// backAtOnce is the number of entities of a segment that are rolled back at once within a rate: they end together.
+const backAtOnce = 4
+
+// groupBack rolls back some entities, and counts them.
+func (r *run) groupBack(ctx context.Context, all []*protocol.Return) error {
 	var t write.Tally
-	if err := r.mover.Back(ctx, all, &t); err != nil {
+	err := r.mover.Back(ctx, all, &t)
+	if err != nil { // their writes were sent
+		now := Counts{WCU: t.WCU.Expected, ConsumedWCU: t.ConsumedWCU, RCU: t.RCU.Expected, ConsumedRCU: t.ConsumedRCU}
+		r.count(now, now)
 		return err
 	}
 	now := Counts{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -245,6 +246,9 @@ func (c *command) readRemembered(file string) (*inspect.Remembered, error) {
 	}
 	info, err := os.Stat(c.path(file))
 	if errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(filepath.Dir(c.path(file))); err != nil {
+			return nil, fmt.Errorf("-remember %s: its folder does not exist: make it", file)
+		}
 		return nil, nil
 	}
 	if err == nil && !info.Mode().IsRegular() {

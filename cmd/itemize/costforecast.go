@@ -44,7 +44,10 @@ func (c *command) workload(path, priceFile string) (workload, error) {
 	if err := errors.Join(named(w), timed(b)); err != nil {
 		return workload{}, fmt.Errorf("%s: %w", path, err)
 	}
-	if w.prices, w.basis, err = c.prices(priceFile, f.Prices); err != nil {
+	if w.prices, w.basis, err = c.prices(priceFile, f.Prices); errors.As(err, &priceFileError{}) {
+		return workload{}, err
+	}
+	if err != nil {
 		return workload{}, fmt.Errorf("%s: prices: %w", path, err)
 	}
 	if _, err := w.Forecast(w.prices); err != nil { // without layouts, this only checks the workload

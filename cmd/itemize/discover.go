@@ -18,6 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/discover"
 	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/gate"
 )
 
 // discoverAsked has the flags of itemize discover.
@@ -161,6 +162,9 @@ func (c *command) discover(args []string) error {
 		return c.printJSON(r)
 	}
 	c.discovered(r, basis)
+	if note := elsewhere(r.Prices, &a.remote); note != "" {
+		fmt.Fprintf(c.stdout, "\n%s\n", basis)
+	}
 	if next != "" {
 		fmt.Fprintf(c.stdout, "\n%s", next)
 	}
@@ -318,10 +322,13 @@ func (c *command) importPath(folder string) string {
 func flagsOf(a *discoverAsked) string {
 	var out strings.Builder
 	if a.endpoint != "" {
-		out.WriteString(" -endpoint " + a.endpoint)
+		out.WriteString(" -endpoint " + gate.Shell(a.endpoint))
 	}
 	if a.region != "" && a.region != os.Getenv("AWS_REGION") {
-		out.WriteString(" -region " + a.region)
+		out.WriteString(" -region " + gate.Shell(a.region))
+	}
+	if a.profile != "" {
+		out.WriteString(" -profile " + gate.Shell(a.profile))
 	}
 	return out.String()
 }

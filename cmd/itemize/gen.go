@@ -94,6 +94,10 @@ func (s change) write() error {
 func replaceFile(path string, content []byte) (err error) {
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to
+	} else if to, err := os.Readlink(path); err == nil { // its file does not exist yet
+		if path = filepath.Join(filepath.Dir(path), to); filepath.IsAbs(to) {
+			path = to
+		}
 	}
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {

@@ -34,7 +34,10 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
+	go func() {
+		<-ctx.Done()
+		stop() // a second signal ends the program at once
+	}()
 	os.Exit(run(ctx, os.Args[1:], ".", os.Stdout, os.Stderr))
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,6 +25,9 @@ const (
 	throttledAttempts = 60
 	maxPause          = 20 * time.Second
 	dialAttempts      = 3
+	// manyThrottles is the number of throttles in a pause from which a line says so, though other requests are
+	// answered.
+	manyThrottles = 20
 )
 
 // patience is the one policy of all commands for answers that are slow, lost or throttled. It sends requests, and
@@ -40,6 +45,9 @@ type patience struct {
 	// answered is the time of the last answer that was no throttle, and printed that of the last line.
 	answered, printed time.Time
 	throttles         int
+	// recent are the throttles since counted, which is at most a pause ago.
+	recent  int
+	counted time.Time
 }
 
 // patience returns the policy with its usual times.
@@ -64,13 +72,47 @@ func (p *patience) Do(r *http.Request) (*http.Response, error) {
 	})
 	defer slow.Stop()
 	out, err := p.client.Do(r)
-	if err == nil && out.StatusCode < http.StatusBadRequest {
+	if err == nil {
+		err = p.whole(out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if out.StatusCode < http.StatusBadRequest {
 		p.mu.Lock()
 		p.answered, p.throttles = time.Now(), 0
 		p.mu.Unlock()
 	}
-	return out, err
+	return out, nil
 }
+
+// whole reads the body of an answer, which has a few megabytes at most. It is an error if a part does not arrive for
+// the time after which a request counts as lost.
+func (p *patience) whole(out *http.Response) error {
+	body := out.Body
+	var stalled atomic.Bool
+	late := time.AfterFunc(p.lost, func() {
+		stalled.Store(true)
+		_ = body.Close() // which ends the read
+	})
+	defer late.Stop()
+	content, err := io.ReadAll(body)
+	if stalled.Load() {
+		return silence{}
+	}
+	if e := body.Close(); err == nil {
+		err = e
+	}
+	out.Body = io.NopCloser(bytes.NewReader(content))
+	return err
+}
+
+// silence is the error of an answer that stopped in its middle. The SDK sends the request again after a timeout.
+type silence struct{}
+
+func (silence) Error() string   { return "the answer stopped in its middle" }
+func (silence) Timeout() bool   { return true }
+func (silence) Temporary() bool { return true }
 
 // say prints a line, if none was printed for a pause.
 func (p *patience) say(now time.Time, format string, args ...any) {
@@ -88,13 +130,21 @@ func (p *patience) throttled() {
 	p.mu.Lock()
 	p.throttles++
 	since, n := time.Since(p.answered), p.throttles
+	if time.Since(p.counted) > p.pause {
+		p.counted, p.recent = time.Now(), 0
+	}
+	p.recent++
+	recent := p.recent
 	p.mu.Unlock()
-	if since >= p.pause {
+	switch {
+	case since >= p.pause:
 		p.say(time.Now(), "throttled for %s, %d times: %s", since.Round(time.Second), n, throttleCure)
+	case recent >= manyThrottles:
+		p.say(time.Now(), "throttled %d times in %s: %s", recent, p.pause, throttleCure)
 	}
 }
 
-const throttleCure = "write a lower -rate, or raise the capacity of the table"
+const throttleCure = "raise the capacity of the table, or write a lower -rate if the command has it"
 
 // retryer sends a request again after answers that can pass. Without a quota: many throttles in a row are a reason to
 // wait, and not to stop.

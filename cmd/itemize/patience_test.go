@@ -117,3 +117,41 @@ func TestThrottledCommandsSayTheCure(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// An answer that stops in its middle is sent for again.
+func TestStalledBodiesAreSentForAgain(t *testing.T) {
+	quiet := make(chan struct{})
+	t.Cleanup(func() { close(quiet) })
+	url, n := table(t, func(n int, w http.ResponseWriter) bool {
+		if n > 1 {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.Header().Set("Content-Length", "1000")
+		_, _ = io.WriteString(w, `{"Table":{`)
+		w.(http.Flusher).Flush()
+		select {
+		case <-quiet:
+		case <-time.After(5 * time.Second):
+		}
+		return true
+	})
+	begun := time.Now()
+	out, err := described(t, url, func(p *patience) { p.pause = 20 * time.Millisecond; p.wait(100 * time.Millisecond) })
+	if err != nil || n.Load() != 2 || time.Since(begun) > 3*time.Second {
+		t.Errorf("%d requests, %v after %v\n%s", n.Load(), err, time.Since(begun), out)
+	}
+}
+
+// Many throttles are reported, though other requests are answered.
+func TestManyThrottlesAreReported(t *testing.T) {
+	var stderr bytes.Buffer
+	p := (&command{stderr: &stderr}).patience()
+	for range manyThrottles {
+		p.answered = time.Now()
+		p.throttled()
+	}
+	if out := stderr.String(); !strings.Contains(out, "throttled 20 times in 30s") {
+		t.Errorf("%q", out)
+	}
+}

@@ -46,7 +46,7 @@ func (c *command) prices(file string, own json.RawMessage) (p forecast.Prices, b
 			err = replace(text)
 		}
 		if err != nil {
-			return p, "", fmt.Errorf("%s: %w", file, err)
+			return p, "", priceFileError{fmt.Errorf("%s: %w", file, err)}
 		}
 	}
 	if own != nil && string(own) != "null" {
@@ -61,6 +61,9 @@ func (c *command) prices(file string, own json.RawMessage) (p forecast.Prices, b
 		p.Region,
 		strings.Join(slices.Sorted(maps.Keys(replaced)), ", "), defaults), nil
 }
+
+// priceFileError is an error of a price file, which no other file is to blame for.
+type priceFileError struct{ error }
 
 // nulls refuses prices that are null, or whose dollars are null: they are no amount.
 func nulls(text []byte) error {
@@ -87,7 +90,7 @@ func nulls(text []byte) error {
 
 // elsewhere says that a table is in a Region whose prices are not used, "" if it is not.
 func elsewhere(p forecast.Prices, r *remote) string {
-	if r.endpoint != "" || r.found == "" || r.found == p.Region {
+	if r.found == "" || r.found == p.Region || r.endpoint != "" && r.region == "" {
 		return ""
 	}
 	return fmt.Sprintf("; the region is %s: its prices differ, write them with -prices", r.found)

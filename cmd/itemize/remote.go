@@ -90,20 +90,12 @@ func (c *command) access(r *remote, explicit bool) (aws.Config, error) {
 	if _, err = cfg.Credentials.Retrieve(c.ctx); err == nil {
 		return cfg, nil
 	}
-	if explicit && r.profile == "" {
+	if explicit && r.profile == "" && os.Getenv("AWS_PROFILE") == "" {
 		cfg.Credentials = credentials.NewStaticCredentialsProvider("local", "local", "")
 		return cfg, nil
 	}
 	return cfg, fmt.Errorf("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write a -profile that "+
-		"has them (for SSO, log in with the AWS command line first): %w", lastOf(err))
-}
-
-// lastOf returns the innermost error of a chain.
-func lastOf(err error) error {
-	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
-		err = next
-	}
-	return err
+		"has them (for SSO, log in with the AWS command line first): %w", err)
 }
 
 // files returns the files of a folder, or of s3://BUCKET/PREFIX.

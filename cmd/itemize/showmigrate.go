@@ -52,7 +52,7 @@ func (c *command) showMigrationPlan(p *report.Plan, dead []migrate.DeadLetter, b
 	fmt.Fprintf(c.stdout, "run: %s WCU (%s for items, %s for the marks of monoliths, %s for claims%s) and %s RCU: %s "+
 		"on demand\n",
 		number(p.WCU), number(p.Parts), number(p.Marks), number(p.Claims), indexes, number(p.RCU), dollars(p.Price))
-	fmt.Fprintf(c.stdout, "verify: %s; a rollback of all: %s\n", dollars(p.Verify), dollars(p.Back))
+	fmt.Fprintf(c.stdout, "verify: %s; a rollback of all: %s for its writes\n", dollars(p.Verify), dollars(p.Back))
 	fmt.Fprintln(c.stdout, basis)
 	if p.Time > 0 {
 		fmt.Fprintf(c.stdout, "time at that rate: %v\n", p.Time.Round(time.Second))
@@ -236,6 +236,8 @@ func progressText(p report.Progress) string {
 	text := fmt.Sprintf("%s entities", number(float64(p.Entities)))
 	if p.Of > 0 {
 		text += " of about " + number(float64(p.Of))
+	} else {
+		text += " of an unknown number"
 	}
 	text += fmt.Sprintf(", %s items, %s a second, %s WCU (%s a second), %s", number(float64(p.Items)),
 		number(p.EntitiesPerSecond), number(p.WCU), number(p.WCUPerSecond), dollars(p.Spent))

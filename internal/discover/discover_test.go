@@ -17,7 +17,6 @@ import (
 	"github.com/itemize/itemize/forecast"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/charge"
-	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/testing/draws"
 )
@@ -170,7 +169,9 @@ func TestNamesThatAreData(t *testing.T) {
 		"an element that is too large": {40, func(i int) item.Attributes {
 			photos := item.Attributes{}
 			for k := range 30 {
-				photos[fmt.Sprint("p", 100*i+k)] = entries(item.Attributes{"t": str(strings.Repeat("t", 500)), "n": num(k)})
+				photos[fmt.Sprint("p", 100*i+k)] = entries(item.Attributes{
+					"t": str(strings.Repeat("t", 500)), "n": num(k),
+				})
 			}
 			if i == 0 {
 				photos[secret] = entries(item.Attributes{"t": str(strings.Repeat("t", 450_000)), "n": num(1)})
@@ -207,8 +208,14 @@ func TestNamesThatAreData(t *testing.T) {
 func TestNamesOfModels(t *testing.T) {
 	taken := scope{}
 	for _, c := range [][2]string{
-		{"User", "User"}, {"UserKey", "UserKey2"}, {"user", "user2"}, {"USER", "USER3"}, {"ForthUser", "ForthUser4"},
-		{"Order", "Order"}, {"OrderItems", "OrderItems2"}, {"OrderUser", "OrderUser"},
+		{"User", "User"},
+		{"UserKey", "UserKey2"},
+		{"user", "user2"},
+		{"USER", "USER3"},
+		{"ForthUser", "ForthUser4"},
+		{"Order", "Order"},
+		{"OrderItems", "OrderItems2"},
+		{"OrderUser", "OrderUser"},
 	} {
 		if got := taken.takeModel(c[0]); got != c[1] {
 			t.Errorf("%s: %s, want %s", c[0], got, c[1])
@@ -233,9 +240,11 @@ func TestKeysAreGuessedIfSure(t *testing.T) {
 		"a long text": {30, func(i int) item.Attributes {
 			return item.Attributes{"documentation": str(fmt.Sprint(strings.Repeat("text ", 1000), i))}
 		}, ""},
-		"an amount":      {30, func(i int) item.Attributes { return item.Attributes{"paid": num(100 + i)} }, ""},
-		"a name of many": {30, func(i int) item.Attributes { return item.Attributes{"name": str(fmt.Sprint("n", i))} }, "name"},
-		"a name of two":  {2, func(i int) item.Attributes { return item.Attributes{"name": str(fmt.Sprint("n", i))} }, ""},
+		"an amount": {30, func(i int) item.Attributes { return item.Attributes{"paid": num(100 + i)} }, ""},
+		"a name of " +
+			"many": {30, func(i int) item.Attributes { return item.Attributes{"name": str(fmt.Sprint("n", i))} }, "name"},
+		"a name of " +
+			"two": {2, func(i int) item.Attributes { return item.Attributes{"name": str(fmt.Sprint("n", i))} }, ""},
 		"decimals": {30, func(i int) item.Attributes {
 			return item.Attributes{"key": &types.AttributeValueMemberN{Value: fmt.Sprint(float64(i) + 0.5)}}
 		}, ""},
@@ -312,7 +321,7 @@ func TestElementKeys(t *testing.T) {
 		{"several types", list(str("a"), num(2)), ""},
 		{"NULL", list(str("a"), &types.AttributeValueMemberNULL{Value: true}), ""},
 	} {
-		p := newProfile(&reading{names: gate.CensusOf(nil, 0)}, 0)
+		p := newProfile(&reading{names: censusOf(nil, 0)}, 0)
 		p.add(x.list)
 		got := ""
 		if e := elementsOf("l", p, []item.Attributes{{"l": x.list}}); e != nil {
@@ -613,7 +622,10 @@ func TestUnmovableEntities(t *testing.T) {
 			}))
 		}
 		if i == 7 { // one instant, written in two zones
-			visits = append(visits, entries(item.Attributes{"at": str("2024-03-02T12:00:00+02:00"), "text": str("y")}))
+			visits = append(
+				visits,
+				entries(item.Attributes{"at": str("2024-03-02T12:00:00+02:00"), "text": str("y")}),
+			)
 		}
 		items = append(items, item.Attributes{"PK": str(fmt.Sprint("k", i)), "visits": list(visits...)})
 	}
@@ -638,9 +650,8 @@ func TestProfilesOfDeepMaps(t *testing.T) {
 		return v
 	}()
 
-	p := newProfile(&reading{names: gate.CensusOf(nil, 0)}, 0)
+	p := newProfile(&reading{names: censusOf(nil, 0)}, 0)
 	for range 50 {
-
 		p.add(deep)
 	}
 	n := 0
@@ -656,5 +667,30 @@ func TestProfilesOfDeepMaps(t *testing.T) {
 	}
 	if count(p); n > 1<<(maxDepth+2) {
 		t.Errorf("%d profiles of maps with two entries, %d levels deep", n, maxDepth)
+	}
+}
+
+// A census counts items, not occurrences, at any depth, in lists and in JSON texts.
+func TestCensusCountsItems(t *testing.T) {
+	var items []item.Attributes
+	for i := range 30 {
+		it := item.Attributes{"id": str(fmt.Sprint(i)), "json": str(`{"inner":{"deep":1}}`)}
+		m := &types.AttributeValueMemberM{Value: item.Attributes{"shared": str("x"), fmt.Sprint("own", i): str("x")}}
+		it["list"] = &types.AttributeValueMemberL{Value: []types.AttributeValue{m, m}}
+		if i < 4 {
+			it["rare"] = str("x")
+		}
+		items = append(items, it)
+	}
+	c := censusOf(items, 0)
+	for name, want := range map[string]bool{
+		"id": false, "shared": false, "deep": false, "inner": false, "own7": true, "rare": true, "unknown": true,
+	} {
+		if c.isData(name) != want {
+			t.Errorf("%s: %t", name, !want)
+		}
+	}
+	if few := censusOf(items[:20], 0); few.isData("own7") || few.isData("rare") {
+		t.Error("a small sample has names that are data")
 	}
 }

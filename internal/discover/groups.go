@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/item"
 )
 
@@ -25,7 +24,7 @@ type group struct {
 }
 
 // groupsOf divides a sample into entity types, the largest first.
-func groupsOf(t *Table, sample []item.Attributes, names *gate.Census) []*group {
+func groupsOf(t *Table, sample []item.Attributes, names *census) []*group {
 	var hashes, ranges []types.AttributeValue
 	partitions := make([]string, len(sample))
 	for i, it := range sample {

@@ -155,7 +155,7 @@ func literals(all []parsed, keys []int, at int) {
 }
 
 // attributesOf finds the attributes whose values are the parts of a key that vary, in all items.
-func (p pattern) attributesOf(keyName string, items []item.Attributes, names *gate.Census) pattern {
+func (p pattern) attributesOf(keyName string, items []item.Attributes, names *census) pattern {
 	out := pattern{slices.Clone(p.tokens), p.kind}
 	for i, t := range p.tokens {
 		if t.literal != "" {
@@ -167,7 +167,7 @@ func (p pattern) attributesOf(keyName string, items []item.Attributes, names *ga
 			have := map[string]bool{}
 			for name, a := range it {
 				s, is := a.(*types.AttributeValueMemberS)
-				if ok && is && name != keyName && !names.Hides(name) && s.Value == v &&
+				if ok && is && name != keyName && !names.hides(name) && s.Value == v &&
 					(candidates == nil || candidates[name]) {
 					have[name] = true
 				}

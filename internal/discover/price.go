@@ -135,7 +135,7 @@ func (x *entityType) measured(name string, docs []item.Attributes) forecast.Attr
 	fields := map[string][]int{}
 	if !l.scalar {
 		for f := range x.attributes[name].all().fields {
-			if x.names.Hides(f) {
+			if x.names.hides(f) {
 				f = "{...}" // its name counts as data
 			}
 			fields[f] = nil

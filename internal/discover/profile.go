@@ -14,7 +14,6 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/charge"
-	"github.com/itemize/itemize/internal/gate"
 )
 
 // Limits of a profile.
@@ -58,7 +57,7 @@ const dataName = "\x00"
 // reading has the number of the item that is read, and the names of the sample. All profiles of a type share it.
 type reading struct {
 	item  int
-	names *gate.Census
+	names *census
 }
 
 // newProfile returns a profile. The caller counts items.
@@ -227,7 +226,7 @@ func (p *profile) field(name string, v types.AttributeValue) {
 	if p.fields == nil {
 		p.fields = map[string]*profile{}
 	}
-	if p.fields[name] == nil && p.at.names.IsData(name) {
+	if p.fields[name] == nil && p.at.names.isData(name) {
 		p.noteData(name)
 		name = dataName
 	}
@@ -273,7 +272,7 @@ func (p *profile) only(kind string) bool {
 var identifierLike = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // hides reports whether the name of an entry is left out of reports and written files.
-func (p *profile) hides(name string) bool { return p.at.names.Hides(name) }
+func (p *profile) hides(name string) bool { return p.at.names.hides(name) }
 
 // dynamic reports whether the names of a map's entries are data. There are many, most are no identifiers or are those
 // of few items, or no two maps have many in common.

@@ -25,7 +25,7 @@ type entityType struct {
 	*group
 	name string
 	// names are those of the sample, and types those of types in the package. singular makes the singular of a plural.
-	names    *gate.Census
+	names    *census
 	singular func(string) string
 	types    scope
 	// docs are its items as the model takes them: after the conversions of reshape.
@@ -80,7 +80,7 @@ func prepare(t *Table, g *group, name string, single bool, in entityType) (*enti
 	if err == nil {
 		x.keying = k
 		c := containerOf(t, g.items, all)
-		if c != nil && !all.Hides(c.Attribute) && !slices.ContainsFunc(remainder(t, g.items, c), all.Hides) {
+		if c != nil && !all.hides(c.Attribute) && !slices.ContainsFunc(remainder(t, g.items, c), all.hides) {
 			x.remaining = remainder(t, g.items, c)
 			k.reshape = append([]step{*c}, k.reshape...)
 			x.about = append(x.about, "the document is in the attribute "+c.Attribute)
@@ -113,7 +113,7 @@ func prepare(t *Table, g *group, name string, single bool, in entityType) (*enti
 	}
 	x.described, x.bytes = len(x.docs), sum(x.sizes)
 	for attribute, p := range x.attributes {
-		if e := elementsOf(attribute, p, x.docs); e != nil && !all.Hides(attribute) {
+		if e := elementsOf(attribute, p, x.docs); e != nil && !all.hides(attribute) {
 			if !e.unsafe(p.all()) {
 				x.lists[attribute] = e
 			}
@@ -124,8 +124,8 @@ func prepare(t *Table, g *group, name string, single bool, in entityType) (*enti
 }
 
 // depthOf is the depth of the profile of an attribute. The inside of one whose name is data does not matter.
-func depthOf(names *gate.Census, attribute string) int {
-	if names.IsData(attribute) {
+func depthOf(names *census, attribute string) int {
+	if names.isData(attribute) {
 		return maxDepth
 	}
 	return 0
@@ -134,7 +134,7 @@ func depthOf(names *gate.Census, attribute string) int {
 // shown reports whether the name of an attribute can be printed: it is not data, and can be in a tag.
 func (x *entityType) shown(attribute string) bool {
 	declared := attribute == x.table.TTL || x.keyOfIndex(attribute)
-	return gate.Printable(attribute) && (declared || !x.names.IsData(attribute))
+	return gate.Printable(attribute) && (declared || !x.names.isData(attribute))
 }
 
 // isKey reports whether an attribute is in the keys of the model, or a key of the table.

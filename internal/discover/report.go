@@ -140,7 +140,7 @@ func Discover(s *Sample, o Options) (*Report, error) {
 		return cmp.Or(strings.Compare(keyText(a[s.Table.Hash]), keyText(b[s.Table.Hash])),
 			strings.Compare(keyText(a[s.Table.Range]), keyText(b[s.Table.Range])))
 	})
-	all := gate.CensusOf(items, s.Table.Items)
+	all := censusOf(items, s.Table.Items)
 	groups := groupsOf(s.Table, items, all)
 	total := 0
 	for _, g := range groups {
@@ -223,7 +223,7 @@ func Discover(s *Sample, o Options) (*Report, error) {
 
 // typeOf returns the type that operations are for: the named one, or the first one that has all their attributes. It is
 // nil if there are no operations.
-func typeOf(groups []*group, names []string, o Options, all *gate.Census) (*group, error) {
+func typeOf(groups []*group, names []string, o Options, all *census) (*group, error) {
 	if o.Operations == nil && o.Type == "" {
 		return nil, nil
 	}
@@ -247,7 +247,7 @@ func typeOf(groups []*group, names []string, o Options, all *gate.Census) (*grou
 }
 
 // lacks returns the error of operations on attributes that no item of a type has.
-func (g *group) lacks(name string, ops []forecast.Operation, names *gate.Census) error {
+func (g *group) lacks(name string, ops []forecast.Operation, names *census) error {
 	have := map[string]bool{}
 	for _, it := range g.items {
 		for attribute := range it {
@@ -275,7 +275,7 @@ func (g *group) lacks(name string, ops []forecast.Operation, names *gate.Census)
 			continue
 		}
 		cure := "correct the name"
-		maps.DeleteFunc(have, func(name string, _ bool) bool { return names.Hides(name) })
+		maps.DeleteFunc(have, func(name string, _ bool) bool { return names.hides(name) })
 		if n := near.Of(attribute, slices.Collect(maps.Keys(have))); n != "" {
 			cure = "did you mean " + n + "?"
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/charge"
-	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/item"
 )
 
@@ -41,7 +40,7 @@ const (
 
 // containerOf finds the attribute that holds the document: a map, or a text with a JSON object, that has most of the
 // bytes of every item. It returns nil for none.
-func containerOf(t *Table, docs []item.Attributes, names *gate.Census) *step {
+func containerOf(t *Table, docs []item.Attributes, names *census) *step {
 	s := sameContainer(t, docs)
 	if s == nil {
 		return nil

@@ -22,7 +22,6 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/charge"
 	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/gate"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/large"
@@ -305,7 +304,8 @@ func eachInFile(name string, do func(item.Attributes)) error {
 	r := bufio.NewReader(f)
 	begin, _ := r.Peek(1)
 	array := string(begin) == "["
-	if info.Size() < largeFile || !array && filepath.Ext(name) == ".json" || len(begin) == 0 || begin[0] != '[' && begin[0] != '{' {
+	if info.Size() < largeFile || !array && filepath.Ext(name) == ".json" || len(begin) == 0 ||
+		begin[0] != '[' && begin[0] != '{' {
 		content, err := io.ReadAll(r)
 		if err != nil {
 			return err
@@ -382,9 +382,9 @@ func (s *Sample) Keys(hash, sort string) error {
 		return s.kinds()
 	}
 	var found []string
-	names := gate.CensusOf(s.Items, s.Table.Items)
+	names := censusOf(s.Items, s.Table.Items)
 	for name := range s.Items[0] {
-		if !names.Hides(name) && s.keyLike(name) {
+		if !names.hides(name) && s.keyLike(name) {
 			found = append(found, name)
 		}
 	}

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"os/exec"
 	"strconv"
@@ -10,9 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 
@@ -70,7 +66,8 @@ func TestNamesInTheFormOfValues(t *testing.T) {
 		"a@example.com": true, "https://example.com": true, "2026-01-02": true, "10.0.0.1": true, "4711": true,
 		"550e8400-e29b-41d4-a716-446655440000": true, "user-550e8400e29b41d4a716446655440000": true,
 		"deadbeef0123": true, "2026-01-02T03:04:05Z": true, "2001:db8::1": true, "00:1a:2b:3c:4d:5e": true,
-		"01ARZ3NDEKTSV4RRFFQ69G5FAV": true, "1e9": true, "+49-170-x": true, "GB29NWBK60161331926819": true, "the quick brown fox jumps over": true, strings.Repeat("x", 101): true,
+		"01ARZ3NDEKTSV4RRFFQ69G5FAV": true, "1e9": true, "+49-170-x": true, "GB29NWBK60161331926819": true, "the " +
+			"quick brown fox jumps over": true, strings.Repeat("x", 101): true,
 		"email": false, "v2": false, "ISO " +
 			"3166": false, "sha256": false, "line_1": false, "größe": false, "$schema": false,
 		"deadbeefcafe": false, "created at": false, "_": false, "a.b.c": false, "x-amz-date": false, "utf16le": false,
@@ -79,31 +76,5 @@ func TestNamesInTheFormOfValues(t *testing.T) {
 		if IsValue(name) != want {
 			t.Errorf("%q: %t", name, !want)
 		}
-	}
-}
-
-// A census counts items, not occurrences, at any depth, in lists and in JSON texts.
-func TestCensusCountsItems(t *testing.T) {
-	var items []item.Attributes
-	str := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-	for i := range 30 {
-		it := item.Attributes{"id": str(fmt.Sprint(i)), "json": str(`{"inner":{"deep":1}}`)}
-		m := &types.AttributeValueMemberM{Value: item.Attributes{"shared": str("x"), fmt.Sprint("own", i): str("x")}}
-		it["list"] = &types.AttributeValueMemberL{Value: []types.AttributeValue{m, m}}
-		if i < 4 {
-			it["rare"] = str("x")
-		}
-		items = append(items, it)
-	}
-	c := CensusOf(items, 0)
-	for name, want := range map[string]bool{
-		"id": false, "shared": false, "deep": false, "inner": false, "own7": true, "rare": true, "unknown": true,
-	} {
-		if c.IsData(name) != want {
-			t.Errorf("%s: %t", name, !want)
-		}
-	}
-	if few := CensusOf(items[:20], 0); few.IsData("own7") || few.IsData("rare") {
-		t.Error("a small sample has names that are data")
 	}
 }

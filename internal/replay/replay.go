@@ -42,6 +42,9 @@ func (r Result) Same() bool {
 // MaxSamples is the largest number of samples that are replayed.
 const MaxSamples = 20
 
+// cleanUp is the longest time that the deletion of the table takes at the end, also of an interrupted run.
+const cleanUp = 10 * time.Second
+
 // thinned returns the sizes of MaxSamples samples, evenly spread, as Workload.Thinned does.
 func thinned(s *forecast.Sizes) *forecast.Sizes {
 	if s == nil || len(s.Items) == 0 || len(s.Items[0]) <= MaxSamples {
@@ -93,7 +96,9 @@ func Run(ctx context.Context, client *dynamodb.Client, w forecast.Workload, l fo
 		table: "itemize-verify-" + strings.ToLower(rand.Text()),
 	}
 	defer func() { // also after a failed wait, or a lost answer
-		_, e := client.DeleteTable(context.WithoutCancel(ctx), &dynamodb.DeleteTableInput{TableName: &r.table})
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
+		defer cancel()
+		_, e := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &r.table})
 		if missing := new(types.ResourceNotFoundException); !errors.As(e, &missing) {
 			err = errors.Join(err, e)
 		}

@@ -42,11 +42,12 @@ var layers = []struct {
 	}},
 	{"requests", []string{
 		"internal/charge", "internal/large", "internal/write", "internal/read", "internal/selection",
-		"internal/explain", "internal/flow", "internal/gate",
+		"internal/explain", "internal/flow",
 	}},
 	{"values", []string{
 		"internal/item", "internal/schema", "internal/wire", "internal/attr", "internal/key",
-		"internal/compression", "internal/near", "internal/redact", "internal/door", "internal/tags", "cost",
+		"internal/compression", "internal/gate", "internal/near", "internal/redact", "internal/door",
+		"internal/tags", "cost",
 	}},
 }
 
