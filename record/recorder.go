@@ -334,7 +334,7 @@ func (k *kind) public(isData func(name string) bool) *recording.Kind {
 	return &x
 }
 
-// shownParts returns the function that hides names of attributes of elements which few elements have.
+// shownParts returns the function that hides names of attributes of elements which the elements of few entities have.
 func (k *kind) shownParts() func(string, recording.List) recording.List {
 	rows, names := map[string]int{}, map[string]map[string]int{}
 	for _, d := range k.Documents {
@@ -342,11 +342,15 @@ func (k *kind) shownParts() func(string, recording.List) recording.List {
 			if names[name] == nil {
 				names[name] = map[string]int{}
 			}
-			rows[name] += len(l.Attributes)
+			rows[name]++ // an entity has many elements, and counts once
+			of := map[string]bool{}
 			for _, row := range l.Attributes {
 				for part := range row {
-					names[name][part]++
+					of[part] = true
 				}
+			}
+			for part := range of {
+				names[name][part]++
 			}
 		}
 	}

@@ -241,10 +241,12 @@ func TestKeysAreGuessedIfSure(t *testing.T) {
 			return item.Attributes{"documentation": str(fmt.Sprint(strings.Repeat("text ", 1000), i))}
 		}, ""},
 		"an amount": {30, func(i int) item.Attributes { return item.Attributes{"paid": num(100 + i)} }, ""},
-		"a name of " +
-			"many": {30, func(i int) item.Attributes { return item.Attributes{"name": str(fmt.Sprint("n", i))} }, "name"},
-		"a name of " +
-			"two": {2, func(i int) item.Attributes { return item.Attributes{"name": str(fmt.Sprint("n", i))} }, ""},
+		"a name of many": {30, func(i int) item.Attributes {
+			return item.Attributes{"name": str(fmt.Sprint("n", i))}
+		}, "name"},
+		"a name of two": {2, func(i int) item.Attributes {
+			return item.Attributes{"name": str(fmt.Sprint("n", i))}
+		}, ""},
 		"decimals": {30, func(i int) item.Attributes {
 			return item.Attributes{"key": &types.AttributeValueMemberN{Value: fmt.Sprint(float64(i) + 0.5)}}
 		}, ""},

@@ -18,6 +18,8 @@ type otherName struct {
 	path string
 	// constraint is the //go:build line of the file, "" for none.
 	constraint string
+	// alias reports that the file imports a package by the name: generated files can do so, too.
+	alias bool
 }
 
 // elsewhere returns the names that other files of the package's folder declare. This build does not read these files:
@@ -32,9 +34,12 @@ func (p *Package) elsewhere(generated bool) map[string][]otherName {
 		if f == nil || f.Name == nil || f.Name.Name != p.Name || err != nil {
 			continue // another package, or a file that no build can read
 		}
-		at := otherName{path, constraints(&sourceFile{path, f})}
+		line := constraints(&sourceFile{path, f})
 		for _, name := range declaredBy(f) {
-			out[name] = append(out[name], at)
+			out[name] = append(out[name], otherName{path, line, false})
+		}
+		for _, name := range aliasesOf(f) {
+			out[name] = append(out[name], otherName{path, line, true})
 		}
 	}
 	return out
@@ -55,6 +60,17 @@ func (p *Package) otherFiles() []string {
 // escaped escapes a folder for filepath.Glob.
 func escaped(dir string) string {
 	return strings.NewReplacer(`[`, `\[`, `*`, `\*`, `?`, `\?`).Replace(dir)
+}
+
+// aliasesOf lists the names by which a file imports packages. Nothing in the package can have them.
+func aliasesOf(f *ast.File) []string {
+	var out []string
+	for _, spec := range f.Imports {
+		if spec.Name != nil && spec.Name.Name != "_" && spec.Name.Name != "." {
+			out = append(out, spec.Name.Name)
+		}
+	}
+	return out
 }
 
 // declaredBy lists the names that a file declares in the package's scope.
@@ -141,6 +157,14 @@ const mostTags = 12
 // ignore are in no build.
 func possible(tags map[string]bool) bool {
 	systemsSet, architecturesSet := 0, 0
+	for system, of := range impliedSystems {
+		if on, named := tags[of]; tags[system] && named {
+			if !on {
+				return false
+			}
+			systemsSet-- // both are the one system
+		}
+	}
 	for tag, on := range tags {
 		switch {
 		case !on:
@@ -157,6 +181,9 @@ func possible(tags map[string]bool) bool {
 	}
 	return systemsSet <= 1 && architecturesSet <= 1
 }
+
+// impliedSystems are systems that set the tag of another one, too.
+var impliedSystems = map[string]string{"android": "linux", "ios": "darwin", "illumos": "solaris"}
 
 // unixSystems are the systems for which the tag unix is set (go help buildconstraint).
 const unixSystems = "aix android darwin dragonfly freebsd hurd illumos ios linux netbsd openbsd solaris"

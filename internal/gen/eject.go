@@ -158,7 +158,7 @@ func (e *ejector) constrain(models []*Model) error {
 // claim takes the names of the functions of all models, and reports those that the package declares.
 func (e *ejector) claim(models []*Model) {
 	for _, path := range ejectedImports {
-		if name := filepath.Base(path); e.names.owner(name, e.constraint) != "" {
+		if name := filepath.Base(path); !e.names.importable(name) && e.names.owner(name, e.constraint) != "" {
 			e.taken(models[0], name, "the ejected code imports a package of that name")
 		}
 	}

@@ -29,12 +29,22 @@ func namesOf(p *Package, reserved ...string) *names {
 	for _, name := range p.types.Scope().Names() {
 		n.taken[name] = true
 	}
+	for _, f := range p.files {
+		for _, name := range aliasesOf(f.ast) {
+			n.elsewhere[name] = append(n.elsewhere[name], otherName{f.path, constraints(f), true})
+		}
+	}
 	return n
 }
 
 // has reports whether a file of any build declares a name, or imports a package by it.
 func (n *names) has(name string) bool {
 	return n.taken[name] || n.imported[name] || n.elsewhere[name] != nil
+}
+
+// importable reports whether a generated file can import a package by a name.
+func (n *names) importable(name string) bool {
+	return !n.taken[name] && !slices.ContainsFunc(n.elsewhere[name], func(o otherName) bool { return !o.alias })
 }
 
 // owner returns where a name is declared that code with a constraint would declare again. It is "" for nowhere, a space

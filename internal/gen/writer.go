@@ -177,7 +177,7 @@ func (w *writer) use(path, name string) string {
 	}
 	n := name
 	used := func() bool {
-		return w.names.taken[n] || w.names.elsewhere[n] != nil || w.importsName(n) || token.IsKeyword(n) ||
+		return !w.names.importable(n) || w.importsName(n) || token.IsKeyword(n) ||
 			slices.Contains(locals, n)
 	}
 	for i := 2; used(); i++ {
