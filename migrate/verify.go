@@ -49,7 +49,7 @@ func (m *Migration) Verify(ctx context.Context) (*Verification, error) {
 	if err := m.hasBegun(ctx); err != nil {
 		return nil, err
 	}
-	c := &check{Migration: m, v: &Verification{}}
+	c := m.newCheck()
 	err := c.all(ctx)
 	c.v.Ended, c.v.Complete = m.now().UTC(), err == nil && len(m.segments) == m.of
 	if err != nil || !c.v.Complete {
@@ -91,6 +91,13 @@ type check struct {
 	v  *Verification
 	// foreign counts items of the source that are no monoliths.
 	foreign int
+	// progress is that of a run: a check moves nothing.
+	progress *run
+}
+
+// newCheck returns a check that begins now.
+func (m *Migration) newCheck() *check {
+	return &check{Migration: m, v: &Verification{}, progress: m.newRun()}
 }
 
 func (c *check) all(ctx context.Context) error {
@@ -104,9 +111,12 @@ func (c *check) all(ctx context.Context) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.foreign += len(p.Items) - len(all)
+		c.progress.count(Counts{Foreign: len(p.Items) - len(all)}, Counts{Foreign: len(p.Items) - len(all)})
 		return nil
 	})
 	c.v.RCU += u.Predicted.Expected
+	c.progress.count(Counts{RCU: u.Predicted.Expected}, Counts{})
+	c.progress.reportProgress(true)
 	return err
 }
 
@@ -128,6 +138,8 @@ func (c *check) one(ctx context.Context, d *protocol.Monolith) error {
 	defer c.mu.Unlock()
 	c.v.Entities++
 	c.v.RCU += t.RCU.Expected
+	now := Counts{Entities: 1, RCU: t.RCU.Expected}
+	c.progress.count(now, now)
 	switch what {
 	case protocol.Unmoved:
 		c.v.Unmoved++
@@ -201,7 +213,7 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 
 // stillClean verifies everything again.
 func (m *Migration) stillClean(ctx context.Context) (*check, error) {
-	c := &check{Migration: m, v: &Verification{}}
+	c := m.newCheck()
 	err := c.all(ctx)
 	c.v.Complete, c.v.Ended = err == nil, m.now().UTC()
 	return c, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -369,11 +370,12 @@ func (c *command) ended(a *migrateAsked, r *migrate.Report, err error, show func
 
 func (c *command) migrateVerify(a *migrateAsked, m *migrate.Migration) error {
 	v, err := m.Verify(c.ctx)
-	if err != nil {
+	if v == nil {
 		return err
 	}
-	if err := c.answer(a, v, func() { c.showVerified(v) }); err != nil || v.Clean() {
-		return err
+	shown := c.answer(a, v, func() { c.showVerified(v) }) // also of an interrupted one
+	if err != nil || shown != nil || v.Clean() {
+		return cmp.Or(err, shown)
 	}
 	return errFaults
 }
