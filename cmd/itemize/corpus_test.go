@@ -52,7 +52,7 @@ func TestCorpus(t *testing.T) {
 	}
 	only := os.Getenv("ITEMIZE_CORPUS")
 	if only == "" {
-		all = all[:draws.Times(1, 1, len(all))]
+		all = all[:min(len(all), draws.Times(1, 1, 1000))]
 	}
 	for _, c := range all {
 		if only != "" && c.Name != only {
