@@ -15,6 +15,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/gate"
+	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/migration/report"
 	"github.com/itemize/itemize/internal/read"
@@ -85,6 +86,9 @@ func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 				strings.Join(names, ", "))
 		}
 	}
+	if err := x.begunWith(ctx); err != nil {
+		return nil, err
+	}
 	u, err := m.each(ctx, func(_ context.Context, p read.Page) error { return x.page(p) })
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err
@@ -95,6 +99,16 @@ func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 		Entities: p.Entities, Items: p.Items, WCU: p.WCU, RCU: p.RCU, Price: p.Price, Time: p.Time,
 		Dead: p.Dead, DeadLetters: x.dead, Before: p.Before, After: p.After, Advice: p.Advice, full: p,
 	}, nil
+}
+
+// begunWith finds out with how many segments the migration was begun.
+func (x *planning) begunWith(ctx context.Context) error {
+	return x.state.each(ctx, noteSegment, func(_ string, a item.Attributes) error {
+		var c checkpoint
+		_, err := decode(a, &c)
+		x.segments = c.Of
+		return err
+	})
 }
 
 // errEnough ends a plan of a sample.
@@ -116,6 +130,8 @@ type planning struct {
 	scanned     int
 	// unfit is the number of monoliths with attributes that no field stores.
 	unfit int
+	// segments is the number of segments that the migration was begun with, 0 for none.
+	segments int
 }
 
 // page adds a page. It returns errEnough at the end of a sample.
@@ -296,6 +312,9 @@ func (x *planning) advise() {
 	if p.Sampled && p.Of == 0 {
 		add("the figures are those of the sample alone: DynamoDB counts items every six hours, and its count " +
 			"is smaller than the sample: read all, or try later")
+	}
+	if x.segments != 0 && x.segments != x.of {
+		add("the migration was begun with %d segments: a run takes only -segments %[1]d", x.segments)
 	}
 	if p.Sampled && p.Marked > 0 {
 		add(

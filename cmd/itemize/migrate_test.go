@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +25,7 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/migrate"
 )
 
 // Shop is the model of the monoliths.
@@ -131,6 +135,11 @@ func TestMigrateCommand(t *testing.T) {
 	m.says(m.itemize(2, "plan", "-table", "shop=x"), "-table shop: Shop has no table of that name, only shops")
 	m.says(m.itemize(0, "run", "-rate", "5000"), "12 entities in ",
 		"12 moved, 0 moved before, 0 cannot be moved, 0 left for the next run")
+	m.says(m.itemize(0, "plan", "-rate", "100"), "12 moved before", "a rollback of all: $0.0001")
+	m.says(m.itemize(0, "plan", "-segments", "4"), "a rollback of all: $0.0001",
+		"the migration was begun with 8 segments: a run takes only -segments 8")
+	m.says(m.itemize(2, "plan", "other"), "several sources: ")
+	m.says(m.itemize(2, "run", "-segment", "5", "-of", "3"), "segments are numbered from 0: write 0 to 2")
 	m.says(m.itemize(1, "cutover"), "nothing is verified: run itemize migrate verify")
 	m.says(m.itemize(2, "cutover", "-segment", "0", "-of", "8"),
 		"unknown flag -segment: it belongs to plan, run, verify: leave it out")
@@ -236,6 +245,74 @@ func (m *migrating) same() {
 	}
 	if n != len(m.docs) {
 		m.Errorf("%d monoliths of %d", n, len(m.docs))
+	}
+}
+
+// A run, a rollback and a verification that get SIGTERM print what they did: with -json the last progress, which has
+// ended, and the result. Another run continues.
+func TestTerminatedStepsPrintTheirResults(t *testing.T) {
+	m := newMigrating(t, 60)
+	binary, err := os.Executable() // it is the command (TestMain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("ITEMIZE_TEST_COMMAND", "yes")
+	for _, step := range []string{"run", "rollback"} {
+		args := slices.Insert(m.args(step, "-json", "-rate", "60"), 2, "-lock", filepath.Join(m.dir, "itemize.lock.json"))
+		cmd := exec.Command(binary, args...)
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Fatalf("%s: it ended before the signal: %s", step, out.String())
+		}
+		var result migrate.Report
+		if err := json.Unmarshal(out.Bytes(), &result); err != nil || result.Done || result.This.WCU == 0 {
+			t.Errorf("%s: %v: %s", step, err, out.String())
+		}
+		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
+		last := ""
+		for _, l := range lines {
+			if strings.HasPrefix(l, "{") {
+				last = l
+			}
+		}
+		var progress struct{ Ended bool }
+		if err := json.Unmarshal([]byte(last), &progress); err != nil || !progress.Ended {
+			t.Errorf("%s: the last progress is %q, %v", step, last, err)
+		}
+		m.itemize(0, step)
+	}
+	m.same()
+}
+
+// A plan of a sample predicts a run within a fifth, also of monoliths with fewer items.
+func TestSampledPlans(t *testing.T) {
+	m := newMigrating(t, 300)
+	other := map[string]types.AttributeValue{}
+	for i := range 100 {
+		other["name"] = &types.AttributeValueMemberS{Value: fmt.Sprint("s", 1000+i)}
+		other["City"] = &types.AttributeValueMemberS{Value: "Graz"}
+		if _, err := m.client.PutItem(context.Background(),
+			&dynamodb.PutItemInput{TableName: &m.source, Item: other}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan := func(args ...string) (p struct{ WCU, RCU float64 }) {
+		if err := json.Unmarshal([]byte(m.itemize(0, "plan", append(args, "-json")...)), &p); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	all, sample := plan(), plan("-sample", "80")
+	if math.Abs(sample.WCU/all.WCU-1) > 0.2 || math.Abs(sample.RCU-all.RCU) > max(2, 0.2*all.RCU) {
+		t.Errorf("all %+v, of a sample %+v", all, sample)
 	}
 }
 
