@@ -34,7 +34,7 @@ type Shop struct {
 	Name   string         `ddb:"pk=SHOP#{Name}" dynamodbav:"name"`
 	City   string         `ddb:"sk=HEAD"`
 	Prices map[string]int `ddb:"sk=PRICE#{key}" dynamodbav:"prices"`
-	Visits []Visit        `ddb:"sk=VISIT#{At}" dynamodbav:"visits"`
+	Visits []Visit        `ddb:"sk=VISIT#{At}"  dynamodbav:"visits"`
 }
 
 // Visit is a visit.
@@ -258,7 +258,12 @@ func TestTerminatedStepsPrintTheirResults(t *testing.T) {
 	}
 	t.Setenv("ITEMIZE_TEST_COMMAND", "yes")
 	for _, step := range []string{"run", "rollback"} {
-		args := slices.Insert(m.args(step, "-json", "-rate", "60"), 2, "-lock", filepath.Join(m.dir, "itemize.lock.json"))
+		args := slices.Insert(
+			m.args(step, "-json", "-rate", "60"),
+			2,
+			"-lock",
+			filepath.Join(m.dir, "itemize.lock.json"),
+		)
 		cmd := exec.Command(binary, args...)
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
