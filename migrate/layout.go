@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/itemize/itemize/internal/charge"
 	"github.com/itemize/itemize/internal/migration/layout"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -30,7 +31,7 @@ func ReadLayout(lock, model string) (*Layout, error) {
 // ParseLayout is ReadLayout for the content of a lock file, which a program may embed.
 func ParseLayout(lock []byte, model string) (*Layout, error) {
 	var file struct{ Models []schema.Layout }
-	if err := json.Unmarshal(lock, &file); err != nil {
+	if err := json.Unmarshal(charge.UTF8(lock), &file); err != nil {
 		return nil, fmt.Errorf("the lock file cannot be read (%w): run itemize gen in the package of the model", err)
 	}
 	var names []string

@@ -102,6 +102,7 @@ func (p *Package) readLock(content []byte) (lockFile, error) {
 		return lockFile{}, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run "+
 			"itemize gen -accept to write it again (without removed models and attributes)", p.LockPath(), why)
 	}
+	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf")) // which some editors write
 	if err := json.Unmarshal(content, &l); err != nil {
 		return bad(err)
 	}
