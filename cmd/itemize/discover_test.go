@@ -480,3 +480,41 @@ func TestDiscoverExport(t *testing.T) {
 		}
 	}
 }
+
+// No output of discover has names that are data: addresses as names of attributes, one for each item.
+func TestDiscoverShowsNoNamesThatAreData(t *testing.T) {
+	dir := t.TempDir()
+	var lines strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&lines, "{\"day\": \"2026-01-%02d-%d\", \"user%d@example.com\": {\"visits\": 0, \"note\": %q}, "+
+			"\"secretname%d\": %q}\n", i%28+1, i, i, strings.Repeat("n", 3000), i, strings.Repeat("s", 2000))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "days.jsonl"), []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"-html", "page.html", "-write", "store", "-type", "Day"}, {"-json"}, {},
+	} {
+		var out bytes.Buffer
+		args = append(append([]string{"discover", "-key", "day"}, args...), "days.jsonl")
+		if code := run(context.Background(), args, dir, &out, &out); code != exitOK {
+			t.Fatalf("%v: %d: %s", args, code, &out)
+		}
+		if text := out.String(); strings.Contains(text, "@example") || strings.Contains(text, "secretname") {
+			t.Errorf("%v: a name that is data:\n%s", args, text)
+		}
+	}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) == ".jsonl" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), "@example") || strings.Contains(string(text), "secretname") {
+			t.Errorf("%s has a name that is data", filepath.Base(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,7 +27,8 @@ func table(t *testing.T, answer func(n int, w http.ResponseWriter) (done bool)) 
 			return
 		}
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		_, _ = io.WriteString(w, `{"Table":{"TableName":"users"}}`)
+		_, _ = io.WriteString(w, `{"Table":{"TableName":"users",`+
+			`"KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}}`)
 	}))
 	t.Cleanup(s.Close)
 	return s.URL, &n
@@ -153,5 +156,85 @@ func TestManyThrottlesAreReported(t *testing.T) {
 	}
 	if out := stderr.String(); !strings.Contains(out, "throttled 20 times in 30s") {
 		t.Errorf("%q", out)
+	}
+}
+
+// A table whose items DynamoDB has not counted yet has no known units.
+func TestUncountedTable(t *testing.T) {
+	url, _ := table(t, func(int, http.ResponseWriter) bool { return false })
+	var out bytes.Buffer
+	if code := run(context.Background(), []string{"discover", "-plan", "-endpoint", url, "users"}, ".", &out,
+		&out); code != exitOK {
+		t.Fatalf("%d: %s", code, &out)
+	}
+	if want := "to read up to 1,000 items: unknown RCU"; !strings.Contains(out.String(), want) {
+		t.Errorf("%q is not in %s", want, &out)
+	}
+}
+
+// The prices of another Region are not those of the table, and a line says so.
+func TestPricesOfAnotherRegion(t *testing.T) {
+	url, _ := table(t, func(int, http.ResponseWriter) bool { return false })
+	var c command
+	for _, x := range []struct {
+		remote
+		want bool
+	}{
+		{remote{region: "sa-east-1", endpoint: url}, true},
+		{remote{endpoint: url}, false},
+		{remote{region: "us-east-1", endpoint: url}, false},
+	} {
+		c.ctx = context.Background()
+		if _, err := c.access(&x.remote, true); err != nil {
+			t.Fatal(err)
+		}
+		p, _, err := c.prices("", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := elsewhere(p, &x.remote); strings.Contains(got, "sa-east-1") != x.want {
+			t.Errorf("%+v: %q", x.remote, got)
+		}
+	}
+}
+
+// Credentials come from the profile that is named, and a profile that fails is an error, also with an endpoint.
+func TestProfiles(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config")
+	if err := os.WriteFile(file, []byte("[profile good]\nregion = eu-west-1\naws_access_key_id = A\n"+
+		"aws_secret_access_key = B\n[profile bad]\ncredential_process = false\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_REGION"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_CONFIG_FILE", file)
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(dir, "none"))
+	c := command{ctx: context.Background()}
+	cfg, err := c.access(&remote{profile: "good"}, false)
+	if err != nil || cfg.Region != "eu-west-1" {
+		t.Fatalf("%v, %v", cfg.Region, err)
+	}
+	if as, err := cfg.Credentials.Retrieve(c.ctx); err != nil || as.AccessKeyID != "A" {
+		t.Errorf("%v, %v", as.AccessKeyID, err)
+	}
+	for _, r := range []remote{{profile: "bad"}, {profile: "missing"}} {
+		if _, err := c.access(&r, true); err == nil {
+			t.Errorf("no error of the profile %s", r.profile)
+		}
+	}
+	t.Setenv("AWS_PROFILE", "bad")
+	if _, err := c.access(&remote{}, true); err == nil || !strings.Contains(err.Error(), "no credentials: ") {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("AWS_PROFILE", "")
+	begun := time.Now()
+	if cfg, err = c.access(&remote{}, true); err != nil || cfg.Region != "us-east-1" ||
+		time.Since(begun) > 5*time.Second {
+		t.Errorf("%v, %v after %v", cfg.Region, err, time.Since(begun))
+	}
+	if _, err := c.access(&remote{}, false); err == nil || !strings.Contains(err.Error(), "no region: ") {
+		t.Errorf("%v", err)
 	}
 }

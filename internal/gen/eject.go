@@ -102,6 +102,7 @@ func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 	if err := e.constrain(models); err != nil {
 		return nil, nil, err
 	}
+	w.constraint = e.constraint
 	e.claim(models)
 	for _, m := range models {
 		x := &ejecting{writer: w, e: m.Schema, variables: map[string]string{}}

@@ -211,6 +211,7 @@ func (g *generator) file(f *sourceFile, models []*Model) *written {
 			})
 	}
 	w := newWriter(g.p.types, g.names)
+	w.constraint = constraints(f)
 	for _, m := range models {
 		g.nodes(w, m)
 		g.unwritable(w, m)

@@ -71,6 +71,8 @@ type writer struct {
 	pkg     *types.Package
 	imports map[string]string // local names by path
 	body    bytes.Buffer
+	// constraint is the //go:build line of the file.
+	constraint string
 	// errs are types that cannot be written.
 	errs []string
 }
@@ -220,6 +222,8 @@ func (w *writer) checkNames(t types.Type) {
 			w.unnameable(obj.Pkg().Name()+"."+obj.Name(), "another package does not export it")
 		case obj.Pkg().Path() != w.pkg.Path() && !importable(obj.Pkg().Path(), w.pkg.Path()):
 			w.unnameable(obj.Pkg().Name()+"."+obj.Name(), "its package is internal to another")
+		case obj.Pkg().Path() == w.pkg.Path() && w.declaredTwice(obj.Name()) != "":
+			w.unnameable(obj.Name(), "another build declares it in "+w.declaredTwice(obj.Name()))
 		case obj.Pkg().Path() == w.pkg.Path() && slices.Contains(locals, obj.Name()):
 			w.unnameable(obj.Name(), "generated code uses that name")
 		}
@@ -236,6 +240,16 @@ func (w *writer) checkNames(t types.Type) {
 		w.checkNames(t.Key())
 		w.checkNames(t.Elem())
 	}
+}
+
+// declaredTwice returns the file that declares a type for another build of the written file, "" for none.
+func (w *writer) declaredTwice(name string) string {
+	for _, o := range w.names.elsewhere[name] {
+		if !o.alias && coincide(o.constraint, w.constraint) {
+			return filepath.Base(o.path)
+		}
+	}
+	return ""
 }
 
 func (w *writer) unnameable(name, why string) {
