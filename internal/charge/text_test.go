@@ -1,10 +1,8 @@
 package charge
 
-import (
-	"testing"
-)
+import "testing"
 
-// Items are read from UTF-8 with a byte order mark, and from UTF-16 in both orders, as editors and PowerShell write them.
+// Items are read from UTF-8 with a byte order mark, and from UTF-16 in both orders: editors and PowerShell write them.
 func TestItemsInOtherEncodings(t *testing.T) {
 	const text = `{"name": "Zo\u00eb", "größe": 1, "emoji": "😀"}`
 	utf16 := func(mark, big bool) string {
