@@ -245,8 +245,8 @@ func TestKeysAreGuessedIfSure(t *testing.T) {
 		"a name of many": {30, func(i int) item.Attributes {
 			return item.Attributes{"name": str(fmt.Sprint("n", i))}
 		}, "name"},
-		"a name of two": {2, func(i int) item.Attributes {
-			return item.Attributes{"name": str(fmt.Sprint("n", i))}
+		"a title of two": {2, func(i int) item.Attributes {
+			return item.Attributes{"title": str(fmt.Sprint("n", i))}
 		}, ""},
 		"decimals": {30, func(i int) item.Attributes {
 			return item.Attributes{"key": &types.AttributeValueMemberN{Value: fmt.Sprint(float64(i) + 0.5)}}

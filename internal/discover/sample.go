@@ -395,7 +395,7 @@ func (s *Sample) Keys(hash, sort string) error {
 	case len(found) == 0:
 		return errors.New("the key attributes are unknown: no attribute has another short text or integer in each " +
 			"item: name them with -key PK or -key PK,SK")
-	case keyRank(found[0]) == noKey, keyRank(found[0]) > 1 && len(s.Items) < fewItems:
+	case keyRank(found[0]) == noKey, keyRank(found[0]) > 2 && len(s.Items) < fewItems:
 		return fmt.Errorf("the key attributes are unknown: name them with -key PK or -key PK,SK; these have another "+
 			"value in each item: %s", strings.Join(found[:min(len(found), 5)], ", "))
 	}
@@ -408,7 +408,7 @@ func (s *Sample) have(name string) bool {
 	return name == "" || !slices.ContainsFunc(s.Items, func(it item.Attributes) bool { return it[name] == nil })
 }
 
-// fewItems is the number of items below which a name or title is no sure key.
+// fewItems is the number of items below which a title, or a name of something, is no sure key.
 const fewItems = 5
 
 // longestKey is the longest text in bytes that is taken for a key, if the caller does not name it.
@@ -477,9 +477,9 @@ func keyRank(name string) int {
 		return 0
 	case slices.Contains(keyWords, last):
 		return 1
-	case len(all) == 1 && slices.Contains([]string{"name", "username", "title"}, last):
+	case len(all) == 1 && slices.Contains([]string{"name", "username"}, last):
 		return 2
-	case last == "name":
+	case last == "name" || last == "title":
 		return 3
 	}
 	return noKey
