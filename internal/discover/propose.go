@@ -186,6 +186,14 @@ const (
 	leastGap   = 0.01
 )
 
+// workOf returns the work of the search for a type, of the largest of which the models are written.
+func workOf(number, types int) int {
+	if number >= maxWritten {
+		return leastWork / 20
+	}
+	return max(leastWork, searchWork/types)
+}
+
 // regroup corrects the groups of the advised layout after attributes have moved to the root item: another attribute of
 // an item represents it.
 func (x *entityType) regroup(advised forecast.Layout) {

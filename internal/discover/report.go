@@ -195,7 +195,7 @@ func Discover(s *Sample, o Options) (*Report, error) {
 			} else {
 				x.use(ops)
 			}
-			if err = t.model(o, max(leastWork, searchWork/len(groups))); err == nil {
+			if err = t.model(o, workOf(i, len(groups))); err == nil {
 				err = x.separate(groups, names)
 			}
 		}

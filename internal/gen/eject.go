@@ -104,6 +104,9 @@ func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 	}
 	w.constraint = e.constraint
 	e.claim(models)
+	for _, path := range ejectedImports { // so that other packages of these names get others
+		w.imports[path] = filepath.Base(path)
+	}
 	for _, m := range models {
 		x := &ejecting{writer: w, e: m.Schema, variables: map[string]string{}}
 		x.model()
@@ -112,10 +115,8 @@ func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 	if len(w.errs) > 0 {
 		return nil, nil, fmt.Errorf("%s: %s", p.Name, strings.Join(w.errs, "; "))
 	}
-	for _, path := range ejectedImports {
-		if path != "encoding" || strings.Contains(w.body.String(), "ejectedText(") {
-			w.imports[path] = filepath.Base(path)
-		}
+	if !strings.Contains(w.body.String(), "ejectedText(") {
+		delete(w.imports, "encoding")
 	}
 	w.body.WriteString(shared(w.body.String()))
 	content, err := w.contentWith(ejectedHeader, e.constraint)
