@@ -383,3 +383,30 @@ func TestMigrateKilled(t *testing.T) {
 	}
 	t.Logf("killed %d times", killed)
 }
+
+// No step prints names of attributes that are data: one for each monolith, and addresses.
+func TestStepsShowNoNamesThatAreData(t *testing.T) {
+	m := newMigrating(t, 40)
+	i := 0
+	for _, doc := range m.docs {
+		i++
+		doc[fmt.Sprint("secretname", i)] = &types.AttributeValueMemberS{Value: "secretvalue"}
+		doc["ann@example.com"] = &types.AttributeValueMemberS{Value: "secretvalue"}
+		if _, err := m.client.PutItem(context.Background(),
+			&dynamodb.PutItemInput{TableName: &m.source, Item: doc}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []string{"plan", "run", "status", "verify", "cutover", "rollback"} {
+		for _, flags := range [][]string{{"-json"}, nil} {
+			out := m.itemize(0, step, flags...)
+			if strings.Contains(out, "secret") || strings.Contains(out, "@example") {
+				t.Errorf("%s %v: a name that is data, or a value:\n%s", step, flags, out)
+			}
+			if step == "plan" && !strings.Contains(out, "{...}") {
+				t.Errorf("%s %v: names that are hidden are not counted:\n%s", step, flags, out)
+			}
+		}
+	}
+	m.same()
+}
