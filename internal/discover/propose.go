@@ -178,7 +178,7 @@ func (x *entityType) propose(p forecast.Prices, work int) error {
 	return x.build()
 }
 
-// searchWork is the work of the searches of a report, which takes two seconds at most, and leastGap the possible saving
+// searchWork is the work of the searches of a report, which takes about two seconds, and leastGap the possible saving
 // from which a note states it.
 const (
 	searchWork = 24_000_000
