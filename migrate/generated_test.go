@@ -2,6 +2,7 @@ package migrate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,12 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -42,7 +47,7 @@ func anything(r *rand.Rand, depth int) types.AttributeValue {
 	case n == 6:
 		return &types.AttributeValueMemberN{Value: []string{
 			"12345678901234567890123456789012345678",
-			"-0.00000000000000000000000000000000000001", "1e+100", "0",
+			"-0.00000000000000000000000000000000000001", "1" + strings.Repeat("0", 100), "0",
 		}[r.IntN(4)]}
 	case n == 7:
 		return &types.AttributeValueMemberB{Value: []byte{0, 255, byte(r.IntN(256))}}
@@ -60,17 +65,61 @@ func anything(r *rand.Rand, depth int) types.AttributeValue {
 	return textValue(strings.Repeat("x", r.IntN(40)))
 }
 
+// textual is a random value that decodes into a string. It is rarely a value of any other type.
+func textual(r *rand.Rand) types.AttributeValue {
+	switch r.IntN(300) {
+	case 0:
+		return anything(r, 1)
+	case 1, 2, 3, 4, 5, 6, 7, 8, 9, 10:
+		return &types.AttributeValueMemberNULL{Value: true}
+	case 11, 12, 13, 14, 15, 16, 17, 18, 19, 20:
+		return &types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"}
+	}
+	return textValue(strings.Repeat("x", r.IntN(40)))
+}
+
+// textuals is a random value that decodes into a slice of strings, but for what textual returns.
+func textuals(r *rand.Rand) types.AttributeValue {
+	switch r.IntN(6) {
+	case 0:
+		return &types.AttributeValueMemberSS{Value: []string{"é", "b", fmt.Sprint(r.IntN(9))}}
+	case 1:
+		return &types.AttributeValueMemberNS{Value: []string{"3", "1.5", "-2"}}
+	}
+	l := []types.AttributeValue{}
+	for range r.IntN(4) {
+		l = append(l, textual(r))
+	}
+	return &types.AttributeValueMemberL{Value: l}
+}
+
 // generated returns a random monolith, and whether it can be moved. It may be wide, deep, empty or
 // large, have more elements than a transaction, any order, and other time zones. It cannot be moved
-// with two elements of the same time, or with a type that the model does not have.
+// with two elements of the same time, or with a value that does not decode into the model.
 func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 	doc = attributes{"name": textValue(name)}
 	if r.IntN(10) == 0 {
 		return doc, true // empty
 	}
-	for _, attribute := range []string{"description", "license", "keywords", "versions", "scripts"} {
-		if r.IntN(3) > 0 {
-			doc[attribute] = anything(r, 2)
+	scripts := func(r *rand.Rand) types.AttributeValue {
+		return &types.AttributeValueMemberM{Value: attributes{"test": textual(r), "build": textual(r)}}
+	}
+	for _, f := range []struct {
+		attribute string
+		value     func(*rand.Rand) types.AttributeValue
+	}{
+		{"description", textual},
+		{"license", textual},
+		{"keywords", textuals},
+		{"versions", textuals},
+		{"scripts", scripts},
+	} {
+		switch {
+		case r.IntN(3) == 0:
+		case r.IntN(60) == 0:
+			doc[f.attribute] = anything(r, 2)
+		default:
+			doc[f.attribute] = f.value(r)
 		}
 	}
 	for i := range r.IntN(1 + r.IntN(60)) {
@@ -78,7 +127,7 @@ func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 	}
 	tags := attributes{}
 	for i := range r.IntN(5) {
-		tags[fmt.Sprintf("tag#%d%%", i)] = anything(r, 1)
+		tags[fmt.Sprintf("tag#%d%%", i)] = textual(r)
 	}
 	doc["dist-tags"] = []types.AttributeValue{
 		&types.AttributeValueMemberM{Value: tags},
@@ -91,7 +140,7 @@ func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 	var events []types.AttributeValue
 	for i := range n {
 		at := time.Unix(int64(1e9+i*37), int64(i)).In(time.FixedZone("", 3600*(r.IntN(5)-2)))
-		e := attributes{"At": textValue(at.Format(time.RFC3339Nano)), "What": anything(r, 1)}
+		e := attributes{"At": textValue(at.Format(time.RFC3339Nano)), "What": textual(r)}
 		if r.IntN(3) == 0 {
 			e["more"] = anything(r, 2)
 		}
@@ -111,7 +160,7 @@ func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 		doc["description"] = textValue(strings.Repeat("d", 350_000+r.IntN(20_000)))
 	}
 	doc["events"] = &types.AttributeValueMemberL{Value: events}
-	return doc, movable
+	return doc, movable && attributevalue.UnmarshalMap(doc, new(Package)) == nil
 }
 
 // Generated documents are the same after a migration and a rollback. Those that cannot be moved are
@@ -169,9 +218,36 @@ func TestGenerated(t *testing.T) {
 	if err != nil || v.Same != len(s.docs)-len(dead) || v.Unmoved != len(dead) || v.Wrong != 0 {
 		t.Errorf("seed %d: %+v, %v", seed, v, err)
 	}
+	s.load(ctx, dead)
 	if _, err := s.migration().Rollback(ctx); err != nil {
 		t.Fatal(err)
 	}
 	s.came()
 	t.Logf("seed %d: %d documents, %d of them dead letters", seed, len(s.docs), len(dead))
+}
+
+// load loads the entities that are moved. Each has the values that attributevalue decodes from its monolith.
+func (s *setup) load(ctx context.Context, dead []string) {
+	s.Helper()
+	m, err := mapper.New[Package](s.client, mapper.Table(s.target))
+	if err != nil {
+		s.Fatal(err)
+	}
+	for name, doc := range s.docs {
+		if slices.Contains(dead, name) {
+			continue
+		}
+		var want Package
+		err := attributevalue.UnmarshalMap(doc, &want)
+		slices.SortFunc(want.Events, func(a, b Event) int { return a.At.Compare(b.At) })
+		e, loadErr := m.Load(ctx, m.Key(name))
+		if err = errors.Join(err, loadErr); err != nil {
+			s.Errorf("%s: %v", name, err)
+			continue
+		}
+		inAnyOrder := cmpopts.SortSlices(func(a, b string) bool { return a < b }) // as sets are
+		if d := cmp.Diff(want, e.Value, cmpopts.EquateEmpty(), inAnyOrder); d != "" {
+			s.Errorf("%s was loaded with a difference:\n%s", name, d)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package codec
 import (
 	"fmt"
 	"math/big"
+	"reflect"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -48,6 +49,14 @@ func bigForm(f *Form) *Form {
 	f.clone = func(dst, src any) { CopyBig(dst, src) }
 	f.isZero = func(p any) bool { return BigText(p) == "0" }
 	return f
+}
+
+// isBig reports whether a type is a big number, or a pointer to one.
+func isBig(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t == reflect.TypeFor[big.Int]() || t == reflect.TypeFor[big.Float]()
 }
 
 func bigRefused(text string) error {

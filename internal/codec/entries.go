@@ -335,7 +335,7 @@ func numberText(t reflect.Type) keyText {
 		}, false}
 	case reflect.Float32, reflect.Float64:
 		return keyText{print, func(k any, s string) bool {
-			n, err := strconv.ParseFloat(s, 64)
+			n, err := strconv.ParseFloat(s, t.Bits())
 			reflect.ValueOf(k).Elem().SetFloat(n)
 			return err == nil
 		}, false}

@@ -139,21 +139,30 @@ func (s *setBuilder) value() types.AttributeValue {
 	return &types.AttributeValueMemberSS{Value: s.texts}
 }
 
-// decode decodes lists; attributevalue decodes sets and other values. As there, a list that is too long
-// or too short for an array is no error.
+// decode decodes lists, and sets of big numbers; attributevalue decodes other sets, and other values. As
+// there, a list that is too long or too short for an array is no error.
 func (l *List) decode(p any, av types.AttributeValue, o Options) error {
-	from, ok := av.(*types.AttributeValueMemberL)
-	if !ok {
-		return fallback(p, av, o)
+	var from []types.AttributeValue
+	switch set, ok := av.(*types.AttributeValueMemberNS); {
+	case ok && isBig(l.Elem.Type):
+		for _, n := range set.Value {
+			from = append(from, &types.AttributeValueMemberN{Value: n})
+		}
+	default:
+		list, ok := av.(*types.AttributeValueMemberL)
+		if !ok {
+			return fallback(p, av, o)
+		}
+		from = list.Value
 	}
-	n := len(from.Value)
+	n := len(from)
 	if l.make != nil {
 		l.make(p, n, n)
 	} else {
 		n = min(n, l.len(p))
 	}
 	for i := range n {
-		if err := l.Elem.decode(l.at(p, i), from.Value[i], 0); err != nil {
+		if err := l.Elem.decode(l.at(p, i), from[i], 0); err != nil {
 			return err
 		}
 	}

@@ -336,6 +336,9 @@ func exchanged(old, now schema.Layout) []string {
 			case narrower(f.Number, g.Number):
 				out = append(out, fmt.Sprintf("in %s {%s} had the type %s and has %s now, so that stored numbers "+
 					"that do not fit would not be found", what, f.Field, f.Number, g.Number))
+			case g.Len > 0 && f.Len != g.Len:
+				out = append(out, fmt.Sprintf("in %s {%s} has %d bytes now, so that stored keys of other lengths "+
+					"could not be read", what, f.Field, g.Len))
 			case (f.From != g.From || f.Field != g.Field) &&
 				(holds(now, is, f.From, f.Field) || holds(old, was, g.From, g.Field)):
 				out = append(out,

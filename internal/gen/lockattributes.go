@@ -325,7 +325,7 @@ func incompatible(old, now schema.Wire, what string) string {
 	case old.Format == "unixtime" && now.Number != "" && narrower("int64", now.Number):
 		return fmt.Sprintf("%s was a time in seconds and is %s now, so that stored items could not be loaded", what,
 			now.Number)
-	case old.Type == "N" && old.Number == "" && old.Format == "" && now.Number != "":
+	case old.Type == "N" && old.Number == "" && old.Format == "" && now.Number != "" && now.Number != bigFloat:
 		return fmt.Sprintf("%s was any number and is %s now, so that stored items with numbers that do not fit "+
 			"could not be loaded", what, now.Number)
 	case len(old.Fields) > 0 && now.Of != nil && now.Key != "" && now.Key != "string":
@@ -362,6 +362,8 @@ func incompatible(old, now schema.Wire, what string) string {
 	return ""
 }
 
+const bigFloat = "bigfloat"
+
 // narrower reports whether a number's Go type holds less than another did.
 func narrower(old, now string) bool {
 	if old == "" || now == "" || old == now {
@@ -372,9 +374,11 @@ func narrower(old, now string) bool {
 	switch {
 	case kind == kindNow:
 		return bitsNow < bits
+	case kindNow == bigFloat: // it holds any number
+		return false
 	case kindNow == "bigint":
-		return kind == "float"
-	case kind == "bigint":
+		return kind == "float" || kind == bigFloat
+	case kind == "bigint", kind == bigFloat:
 		return true
 	case kindNow == "float": // exact to 53 bits, or 24
 		return kind == "float" || bits > bitsNow/2

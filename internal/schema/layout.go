@@ -63,6 +63,7 @@ type LayoutPlaceholder struct {
 	Field  string `json:"field,omitempty"`
 	Kind   string `json:"kind"`             // string, int, uint, time, bytes, number, text
 	Number string `json:"number,omitempty"` // the Go type that a number has to fit
+	Len    int    `json:"len,omitempty"`    // the bytes of an array
 	Format string `json:"format"`
 	// Attribute is the name under which attributevalue encodes the field, "" for Field, and Options
 	// are those of its dynamodbav tag: what a monolith has.
@@ -266,6 +267,9 @@ func (k *Key) layout() LayoutKey {
 		p := LayoutPlaceholder{From: fromNames[s.From], Field: s.Value.Name, Kind: kind, Format: f.String()}
 		if kind == "int" || kind == "uint" {
 			p.Number = s.Value.Type.describe()
+		}
+		if kind == "bytes" {
+			p.Len = s.Value.Type.deref().Len
 		}
 		if s.field != nil && s.From != FromSelf {
 			av := avOf(s.field)

@@ -8,8 +8,12 @@ type Wire struct {
 	// Type is DynamoDB's type: S, N, B, BOOL, SS, NS, BS, L or M. It is "any" for an interface, "own"
 	// for a type that encodes itself, and "again" for a type inside itself.
 	Type string `json:"type"`
-	// Number is the Go type of a number. Format is the format of a text or a number (time, unixtime,
-	// number). Len is the number of elements or bytes of an array, and Key the type of a map's keys.
+	// Up is how many forms around one of the type "again" its own is: 1 for that of which it is an
+	// element, entry or field.
+	Up int `json:"up,omitempty"`
+	// Number is the Go type of a number, or of the keys of a map. Format is the format of a text or a
+	// number (time, unixtime, number). Len is the number of elements or bytes of an array, and Key the
+	// kind of a map's keys, "text" if they write themselves as text.
 	Number string `json:"number,omitempty"`
 	Format string `json:"format,omitempty"`
 	Len    int    `json:"len,omitempty"`
@@ -37,16 +41,20 @@ var sets = map[string]string{"stringset": "SS", "numberset": "NS", "binaryset": 
 func (t *Type) wireInside(options []string, around []*Type) Wire {
 	has := func(o string) bool { return slices.Contains(options, o) }
 	switch {
-	case t.Time && has("unixtime"):
-		return Wire{Type: "N", Format: "unixtime"}
-	case t.Time:
-		return Wire{Type: "S", Format: "time"}
 	case t.Lazy:
 		return t.Elem.wireInside(options, around)
-	case t.Marshals, t.Unmarshals:
+	case t.Marshals, t.Unmarshals: // as attributevalue.UnixTime, which is a time
 		return Wire{Type: "own"}
+	case t.Time && has("unixtime"):
+		w := Wire{Type: "N", Format: "unixtime"}
+		if has("string") { // a text is read as seconds
+			w.Number = "int64"
+		}
+		return w
+	case t.Time:
+		return Wire{Type: "S", Format: "time"}
 	case t.declared() && slices.Contains(around, t):
-		return Wire{Type: "again"}
+		return Wire{Type: "again", Up: t.levels(around)}
 	case t.Number && !has("string"):
 		return Wire{Type: "N"}
 	}
@@ -60,10 +68,7 @@ func (t *Type) wireInside(options []string, around []*Type) Wire {
 		}
 		return Wire{Type: "N", Number: t.describe()}
 	case BigInt, BigFloat:
-		w := Wire{Type: "N"}
-		if t.Kind == BigInt {
-			w.Number = t.describe()
-		}
+		w := Wire{Type: "N", Number: t.describe()}
 		if has("string") {
 			w.Type, w.Format = "S", "number"
 		}
@@ -85,16 +90,35 @@ func (t *Type) wireInside(options []string, around []*Type) Wire {
 		}
 		return w
 	case Interface:
-		return Wire{Type: "any"}
+		w := Wire{Type: "any"}
+		if has("string") {
+			w.Format = "number"
+		}
+		return w
 	}
 	return Wire{Type: "S"}
+}
+
+// levels counts the forms from that of a type inside others to the innermost of these; a pointer has
+// none of its own.
+func (t *Type) levels(around []*Type) int {
+	n := 0
+	for _, o := range around[slices.Index(around, t):] {
+		if o.Kind != Pointer {
+			n++
+		}
+	}
+	return n
 }
 
 func (t *Type) wireOfMany(options []string, around []*Type) Wire {
 	of := t.Elem.wireInside(nil, around)
 	if t.Kind == Map {
 		w := Wire{Type: "M", Of: &of, Key: t.Key.Kind.String()}
-		if (t.Key.Kind == Int || t.Key.Kind == Uint) && !t.Key.TextValue {
+		switch {
+		case t.Key.TextValue:
+			w.Key = "text"
+		case t.Key.Kind == Int, t.Key.Kind == Uint, t.Key.Kind == Float:
 			w.Number = t.Key.describe()
 		}
 		return w
@@ -105,7 +129,7 @@ func (t *Type) wireOfMany(options []string, around []*Type) Wire {
 		}
 	}
 	if t.isByteSlices() {
-		return Wire{Type: "BS"}
+		return Wire{Type: "BS", Of: &of}
 	}
 	return Wire{Type: "L", Of: &of, Len: t.Len}
 }

@@ -61,6 +61,8 @@ type template struct {
 type source struct {
 	from, attribute, field string
 	kind                   key.Kind
+	// len is the length of an array of bytes, 0 for a slice.
+	len int
 	// unix, text: a time is stored as a number of seconds, and a number as text.
 	unix, text bool
 }
@@ -172,7 +174,7 @@ func readTemplate(k *schema.LayoutKey, attributeType string, delim byte) (*templ
 			continue
 		}
 		l := k.Placeholders[n]
-		s := source{from: l.From, attribute: cmp.Or(l.Attribute, l.Field), field: l.Field, kind: p.Format.Value}
+		s := source{from: l.From, attribute: cmp.Or(l.Attribute, l.Field), field: l.Field, kind: p.Format.Value, len: l.Len}
 		s.unix, s.text = slices.Contains(l.Options, "unixtime"), slices.Contains(l.Options, "string")
 		x.from = append(x.from, s)
 		n++

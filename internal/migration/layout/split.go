@@ -12,6 +12,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/fit"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
@@ -189,6 +190,7 @@ func (s *splitter) single(k *Kind) *Item {
 	if !present || !s.place(it, values) {
 		return nil
 	}
+	s.loads(it, "")
 	s.add(it, it.Attributes, nil, "", "")
 	return it
 }
@@ -332,6 +334,7 @@ func (s *splitter) element(k *Kind, name, mapKey string, v types.AttributeValue)
 			it.Attributes[n] = value
 		}
 	}
+	s.loads(it, name)
 	if s.place(it, values) {
 		s.add(it, fields, v, mapKey, name)
 		s.out.Items = append(s.out.Items, it)
@@ -472,6 +475,34 @@ func (s *splitter) check() {
 	for _, name := range slices.Sorted(maps.Keys(s.doc)) {
 		if !attr.Same(s.doc[name], back[name]) {
 			s.fault(name, "it would come back changed, a bug of itemize: please report it")
+		}
+	}
+}
+
+// loads refuses attributes that do not decode into their fields: another program has stored a value of
+// another type in the monolith. in names the element, "" for a singleton.
+func (s *splitter) loads(it *Item, in string) {
+	for i := range it.Kind.Attributes {
+		a := &it.Kind.Attributes[i]
+		for _, name := range append([]string{a.Name}, a.Was...) {
+			v := it.Attributes[name]
+			if v == nil {
+				continue
+			}
+			path := name
+			switch {
+			case it.Kind.Scalar:
+				path = in
+			case a.In != "":
+				path = under(a.In, name)
+			case in != "":
+				path = under(in, name)
+			}
+			if m := fit.Read(&a.Wire, v, path); m != nil {
+				s.fault(m.Path, "it %s, so that a load of the field %s would fail: change the value, or the field's "+
+					"type", m.Reason, a.Field)
+			}
+			break
 		}
 	}
 }

@@ -31,7 +31,11 @@ func (s *source) value(v types.AttributeValue) (key.Value, error) {
 	case *types.AttributeValueMemberN:
 		number = v.Value
 	case *types.AttributeValueMemberB:
-		if s.kind == key.Bytes {
+		switch {
+		case s.kind == key.Bytes && s.len > 0 && len(v.Value) != s.len:
+			return key.Value{}, fmt.Errorf("it has %d bytes, and not %d, which its key needs: change its length",
+				len(v.Value), s.len)
+		case s.kind == key.Bytes:
 			return key.OfBytes(v.Value), nil
 		}
 		return wrong()

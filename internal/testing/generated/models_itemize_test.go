@@ -2366,7 +2366,7 @@ func (*Score) ItemizeCodec(*Score) *mapperimpl.Codec[Score] {
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Ledger) ItemizeCodec(*Ledger) *mapperimpl.Codec[Ledger] {
-	return &mapperimpl.Codec[Ledger]{Layout: "1d407168afe45fdde4f5b594", Table: ledgerForm}
+	return &mapperimpl.Codec[Ledger]{Layout: "d4df969a093ca35d9a5cad35", Table: ledgerForm}
 }
 
 type logLayout_changed_run_go_generate = struct {

@@ -200,7 +200,7 @@ var documented = []reflect.Type{
 	reflect.TypeFor[json.Number](),
 	reflect.TypeFor[big.Int](), reflect.TypeFor[big.Float](), reflect.TypeFor[time.Duration](),
 	reflect.TypeFor[[][]byte](),
-	reflect.TypeFor[map[int]string](), reflect.TypeFor[map[float64]any](), reflect.TypeFor[map[bool]int](),
+	reflect.TypeFor[map[int]string](), reflect.TypeFor[map[float64]any](), reflect.TypeFor[map[float32]int](), reflect.TypeFor[map[bool]int](),
 	reflect.TypeFor[map[UUID]Address](), reflect.TypeFor[[2]int](), reflect.TypeFor[[2]any](),
 	reflect.TypeFor[[]time.Time](),
 	reflect.TypeFor[Read](), reflect.TypeFor[Wraps](), reflect.TypeFor[NamedPointer](), reflect.TypeFor[Odd](),
@@ -373,10 +373,13 @@ func Documented(r *rand.Rand, number int) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
+// deepest is the depth of the values that Draw draws in types that contain themselves.
+const deepest = 8
+
 // Draw sets a value to a random one of its type, as often at the limits of the type as between them. Values that
 // cannot be stored are among them.
 func Draw(r *rand.Rand, v reflect.Value, depth int) {
-	if r.IntN(7) == 0 && v.Kind() != reflect.Struct {
+	if (r.IntN(7) == 0 || depth > deepest) && v.Kind() != reflect.Struct {
 		v.SetZero()
 		return
 	}

@@ -64,3 +64,80 @@ func Foreign(r *rand.Rand, v types.AttributeValue) types.AttributeValue {
 	}
 	return attr.Copy(v)
 }
+
+// Distorted returns a value in which parts have another type, or do not fit the Go type that they were encoded from.
+func Distorted(r *rand.Rand, v types.AttributeValue) types.AttributeValue {
+	if v == nil || r.IntN(3) == 0 {
+		return other(r, 2)
+	}
+	switch v := v.(type) {
+	case *types.AttributeValueMemberL:
+		l := &types.AttributeValueMemberL{Value: append([]types.AttributeValue(nil), v.Value...)}
+		if r.IntN(4) == 0 || len(l.Value) == 0 {
+			l.Value = append(l.Value, other(r, 1))
+		}
+		i := r.IntN(len(l.Value))
+		l.Value[i] = Distorted(r, l.Value[i])
+		return l
+	case *types.AttributeValueMemberM:
+		m := &types.AttributeValueMemberM{Value: maps.Clone(v.Value)}
+		names := slices.Sorted(maps.Keys(m.Value))
+		if r.IntN(4) == 0 || len(names) == 0 {
+			m.Value[texts[r.IntN(len(texts))]] = other(r, 1)
+			return m
+		}
+		name := names[r.IntN(len(names))]
+		m.Value[name] = Distorted(r, m.Value[name])
+		return m
+	}
+	return other(r, 2)
+}
+
+var (
+	texts   = []string{"", "x", "12", "300", "1.5", "true", "2024-02-29T01:02:03Z", "1e999", "-1"}
+	numbers = []string{
+		"0", "1", "-1", "1.5", "300", "70000", "3000000000", "1E30", "12345678901234567890123456789",
+		"1000000000000000000000000000000000000000000000",
+	}
+)
+
+// other returns a value of any type, with others in it to a depth.
+func other(r *rand.Rand, depth int) types.AttributeValue {
+	some := func(of []string) []string {
+		return []string{of[r.IntN(len(of)/2)], of[len(of)/2+r.IntN(len(of)/2)]}[:1+r.IntN(2)]
+	}
+	bytes := func() []byte { return make([]byte, []int{0, 1, 2, 3, 4, 16}[r.IntN(6)]) }
+	n := 8
+	if depth > 0 {
+		n = 12
+	}
+	switch r.IntN(n) {
+	case 0:
+		return &types.AttributeValueMemberNULL{Value: true}
+	case 1:
+		return &types.AttributeValueMemberBOOL{Value: r.IntN(2) == 0}
+	case 2:
+		return &types.AttributeValueMemberB{Value: bytes()}
+	case 3:
+		return &types.AttributeValueMemberSS{Value: some(texts[1:])}
+	case 4:
+		return &types.AttributeValueMemberNS{Value: some(numbers)}
+	case 5:
+		return &types.AttributeValueMemberBS{Value: [][]byte{bytes()}}
+	case 6:
+		return &types.AttributeValueMemberN{Value: numbers[r.IntN(len(numbers))]}
+	case 7:
+		return &types.AttributeValueMemberS{Value: texts[r.IntN(len(texts))]}
+	case 8, 9:
+		l := &types.AttributeValueMemberL{Value: []types.AttributeValue{}}
+		for range r.IntN(4) {
+			l.Value = append(l.Value, other(r, depth-1))
+		}
+		return l
+	}
+	m := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
+	for range r.IntN(3) {
+		m.Value[texts[r.IntN(len(texts))]] = other(r, depth-1)
+	}
+	return m
+}
