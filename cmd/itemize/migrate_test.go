@@ -410,3 +410,55 @@ func TestStepsShowNoNamesThatAreData(t *testing.T) {
 	}
 	m.same()
 }
+
+// Entities whose values do not decode into their fields are planned and reported as such, in each place of a model.
+// The others move, and these move when their values are changed.
+func TestStepsReportValuesThatDoNotFit(t *testing.T) {
+	m := newMigrating(t, 6)
+	list := &types.AttributeValueMemberL{}
+	text := &types.AttributeValueMemberS{Value: "secretvalue"}
+	was := map[string]attributes{}
+	put := func(name string, doc attributes) {
+		m.docs[name] = doc
+		if _, err := m.client.PutItem(context.Background(),
+			&dynamodb.PutItemInput{TableName: &m.source, Item: doc}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, change := range map[string]func(attributes){
+		"s0": func(doc attributes) { doc["City"] = list },
+		"s1": func(doc attributes) {
+			doc["prices"] = &types.AttributeValueMemberM{Value: attributes{"a": text}}
+		},
+		"s2": func(doc attributes) {
+			doc["visits"].(*types.AttributeValueMemberL).Value[2].(*types.AttributeValueMemberM).Value["Who"] = list
+		},
+		"s3": func(doc attributes) { doc["City"] = &types.AttributeValueMemberN{Value: "1"} }, // it fits
+	} {
+		was[name] = attr.CopyItem(m.docs[name])
+		doc := attr.CopyItem(m.docs[name])
+		change(doc)
+		put(name, doc)
+	}
+	named := []string{
+		"City: it is of type L, and not S", `prices["a"]: it is of type S, and not N`,
+		"visits[2].Who: it is of type L, and not S",
+	}
+	out := m.itemize(1, "plan")
+	m.says(out, named...)
+	m.says(m.itemize(1, "run"), "3 moved", "3 cannot be moved")
+	out += m.itemize(0, "status")
+	m.says(out, named...)
+	if strings.Contains(out, "secret") {
+		t.Errorf("a value is printed:\n%s", out)
+	}
+	m.says(m.itemize(1, "verify"), "3")
+	m.itemize(1, "cutover")
+	for _, name := range []string{"s0", "s1", "s2"} {
+		put(name, was[name])
+	}
+	m.says(m.itemize(0, "run"), "6")
+	m.itemize(0, "verify")
+	m.itemize(0, "rollback")
+	m.same()
+}

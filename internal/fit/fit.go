@@ -1,6 +1,6 @@
 // Package fit decides whether a load can read a stored value, by the form in which the model stores
-// the field. It works on the form as data (the lock file has it) and agrees with what package codec
-// and attributevalue decode. It cannot know what a type with its own method reads.
+// the field. It works on the form as data, which the lock file has. It refuses the values that package
+// codec and attributevalue do not decode. It does not check types that decode themselves.
 package fit
 
 import (
@@ -22,7 +22,7 @@ type Misfit struct {
 	// Path is the place of the part: the attribute, and fields and indexes inside it. The keys of maps
 	// are data, and are not in it.
 	Path string
-	// Reason is what the part is, beginning with a verb.
+	// Reason begins with a verb: "is of type L, and not S".
 	Reason string
 }
 
@@ -47,7 +47,7 @@ func Whole(w *schema.Wire, v types.AttributeValue, path string) *Misfit {
 type check struct {
 	// around are the forms around the value, the outermost first.
 	around []*schema.Wire
-	// misfit returns what is wrong with a value itself, whatever is in it, "" for nothing.
+	// misfit returns the fault of a value, without the values in it, "" for none.
 	misfit func(w *schema.Wire, v types.AttributeValue) string
 	// opaque reports that attributevalue decodes the whole attribute.
 	opaque bool
@@ -74,22 +74,22 @@ func (c *check) value(w *schema.Wire, v types.AttributeValue, path string) *Misf
 	if reason := c.misfit(w, v); reason != "" {
 		return &Misfit{path, reason}
 	}
-	outside := c.around
+	before := c.around
 	c.around = append(c.around[:depth:depth], w)
-	defer func() { c.around = outside }()
+	defer func() { c.around = before }()
 	switch v := v.(type) {
 	case *types.AttributeValueMemberL:
 		return c.list(w, v.Value, path)
 	case *types.AttributeValueMemberSS:
-		return c.list(w, members(v.Value, func(s string) types.AttributeValue {
+		return c.list(w, elementsOf(v.Value, func(s string) types.AttributeValue {
 			return &types.AttributeValueMemberS{Value: s}
 		}), path)
 	case *types.AttributeValueMemberNS:
-		return c.list(w, members(v.Value, func(n string) types.AttributeValue {
+		return c.list(w, elementsOf(v.Value, func(n string) types.AttributeValue {
 			return &types.AttributeValueMemberN{Value: n}
 		}), path)
 	case *types.AttributeValueMemberBS:
-		return c.list(w, members(v.Value, func(b []byte) types.AttributeValue {
+		return c.list(w, elementsOf(v.Value, func(b []byte) types.AttributeValue {
 			return &types.AttributeValueMemberB{Value: b}
 		}), path)
 	case *types.AttributeValueMemberM:
@@ -98,10 +98,10 @@ func (c *check) value(w *schema.Wire, v types.AttributeValue, path string) *Misf
 	return nil
 }
 
-func members[M any](set []M, of func(M) types.AttributeValue) []types.AttributeValue {
+func elementsOf[E any](set []E, of func(E) types.AttributeValue) []types.AttributeValue {
 	all := make([]types.AttributeValue, len(set))
-	for i, m := range set {
-		all[i] = of(m)
+	for i, e := range set {
+		all[i] = of(e)
 	}
 	return all
 }
@@ -148,7 +148,7 @@ func (c *check) entries(w *schema.Wire, all map[string]types.AttributeValue, pat
 	return nil
 }
 
-// cut is what is wrong with a list of an array.
+// cut returns the fault of a list that an array does not hold.
 func cut(w *schema.Wire, v types.AttributeValue) string {
 	n := 0
 	switch v := v.(type) {
@@ -167,7 +167,7 @@ func cut(w *schema.Wire, v types.AttributeValue) string {
 	return ""
 }
 
-// unread is what is wrong with a value that does not decode.
+// unread returns the fault of a value that does not decode.
 func (c *check) unread(w *schema.Wire, v types.AttributeValue) string {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberNULL:
@@ -236,7 +236,7 @@ func (c *check) unreadNumber(w *schema.Wire, text string) string {
 	return wrongType(w, &types.AttributeValueMemberN{})
 }
 
-// outOf is what is wrong with the text of a number for the Go type of a form.
+// outOf returns the fault of a number's text that the Go type of a form does not hold.
 func (c *check) outOf(w *schema.Wire, text string) string {
 	kind, bits := w.Number, 64
 	for i, digit := range w.Number {
@@ -253,12 +253,10 @@ func (c *check) outOf(w *schema.Wire, text string) string {
 	case "uint":
 		_, err = strconv.ParseUint(text, 10, bits)
 	case "float":
-		var n float64
-		// attributevalue does not round what is above the range
-		if n, err = strconv.ParseFloat(text, bits); c.opaque && bits == 32 && err == nil {
-			if n, err = strconv.ParseFloat(text, 64); math.Abs(n) > math.MaxFloat32 {
-				err = strconv.ErrRange
-			}
+		_, err = strconv.ParseFloat(text, bits)
+		// attributevalue refuses a number that is rounded to the maximum
+		if n, _ := strconv.ParseFloat(text, 64); c.opaque && bits == 32 && math.Abs(n) > math.MaxFloat32 {
+			err = strconv.ErrRange
 		}
 	case "bigint":
 		if _, digits, exp, ok := key.Decimal(text); !ok || exp < len(digits) {
@@ -279,7 +277,7 @@ func (c *check) outOf(w *schema.Wire, text string) string {
 	return ""
 }
 
-// unreadKeys is what is wrong with the keys of a map.
+// unreadKeys returns the fault of a map whose keys do not decode.
 func (c *check) unreadKeys(w *schema.Wire, all map[string]types.AttributeValue) string {
 	if w.Of == nil {
 		return ""

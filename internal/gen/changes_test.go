@@ -1,10 +1,14 @@
 package gen
 
 import (
+	"encoding/json"
+	"math/big"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -153,6 +157,46 @@ func TestModelChanges(t *testing.T) {
 			Home  address `ddb:"sk=HOME,nested"`
 		}{}, `Count: the attribute "Count" had the type int64 and has int8 now, so that stored items with numbers ` +
 			`that do not fit could not be loaded`},
+		"a number of any digits becomes a big one": {struct {
+			_  blank                  `ddb:"table=shops"`
+			ID string                 `ddb:"pk=SHOP#{ID}"`
+			B  attributevalue.Number  `ddb:"sk=HEAD"`
+			M  map[string]json.Number `ddb:"sk=HEAD"`
+		}{}, struct {
+			_  blank                `ddb:"table=shops"`
+			ID string               `ddb:"pk=SHOP#{ID}"`
+			B  big.Float            `ddb:"sk=HEAD"`
+			M  map[string]big.Float `ddb:"sk=HEAD"`
+		}{}, ""},
+		"a big number becomes a float": {struct {
+			_  blank     `ddb:"table=shops"`
+			ID string    `ddb:"pk=SHOP#{ID}"`
+			B  big.Float `ddb:"sk=HEAD"`
+		}{}, struct {
+			_  blank   `ddb:"table=shops"`
+			ID string  `ddb:"pk=SHOP#{ID}"`
+			B  float64 `ddb:"sk=HEAD"`
+		}{}, `B: the attribute "B" had the type bigfloat and has float64 now, so that stored items with numbers ` +
+			`that do not fit could not be loaded`},
+		"a big number becomes an integer": {struct {
+			_  blank     `ddb:"table=shops"`
+			ID string    `ddb:"pk=SHOP#{ID}"`
+			B  big.Float `ddb:"sk=HEAD"`
+		}{}, struct {
+			_  blank   `ddb:"table=shops"`
+			ID string  `ddb:"pk=SHOP#{ID}"`
+			B  big.Int `ddb:"sk=HEAD"`
+		}{}, `B: the attribute "B" had the type bigfloat and has bigint now, so that stored items with numbers ` +
+			`that do not fit could not be loaded`},
+		"an array in a key grows": {struct {
+			_  blank   `ddb:"table=shops"`
+			ID [4]byte `ddb:"pk={ID}"`
+			B  string  `ddb:"sk=HEAD"`
+		}{}, struct {
+			_  blank   `ddb:"table=shops"`
+			ID [8]byte `ddb:"pk={ID}"`
+			B  string  `ddb:"sk=HEAD"`
+		}{}, `in the partition key {ID} has 8 bytes now, so that stored keys of other lengths could not be read`},
 		"a nested struct loses a field": {base{}, struct {
 			_     blank  `ddb:"table=shops"`
 			ID    string `ddb:"pk=SHOP#{ID}"`

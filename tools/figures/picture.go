@@ -45,7 +45,7 @@ var layers = []struct {
 		"internal/explain", "internal/flow",
 	}},
 	{"values", []string{
-		"internal/item", "internal/schema", "internal/wire", "internal/attr", "internal/key",
+		"internal/item", "internal/schema", "internal/fit", "internal/wire", "internal/attr", "internal/key",
 		"internal/compression", "internal/gate", "internal/near", "internal/redact", "internal/door",
 		"internal/tags", "cost",
 	}},

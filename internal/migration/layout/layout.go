@@ -174,7 +174,9 @@ func readTemplate(k *schema.LayoutKey, attributeType string, delim byte) (*templ
 			continue
 		}
 		l := k.Placeholders[n]
-		s := source{from: l.From, attribute: cmp.Or(l.Attribute, l.Field), field: l.Field, kind: p.Format.Value, len: l.Len}
+		s := source{
+			from: l.From, attribute: cmp.Or(l.Attribute, l.Field), field: l.Field, kind: p.Format.Value, len: l.Len,
+		}
 		s.unix, s.text = slices.Contains(l.Options, "unixtime"), slices.Contains(l.Options, "string")
 		x.from = append(x.from, s)
 		n++

@@ -169,17 +169,17 @@ type wine struct {
 }
 
 type cellar struct {
-	_      struct{}            `ddb:"table=cellars"`
-	ID     [4]byte             `ddb:"pk={ID}"`
-	Owner  string              `ddb:"sk=HEAD"`
-	Since  time.Time           `ddb:"sk=HEAD" dynamodbav:",unixtime"`
-	Tags   []string            `ddb:"sk=HEAD" dynamodbav:",stringset"`
-	Racks  map[int8]bool       `ddb:"sk=HEAD"`
-	Best   wine                `ddb:"sk=HEAD,nested"`
-	Rooms  []map[string][]wine `ddb:"sk=HEAD"`
+	_      struct{}                    `ddb:"table=cellars"`
+	ID     [4]byte                     `ddb:"pk={ID}"`
+	Owner  string                      `ddb:"sk=HEAD"`
+	Since  time.Time                   `ddb:"sk=HEAD" dynamodbav:",unixtime"`
+	Tags   []string                    `ddb:"sk=HEAD" dynamodbav:",stringset"`
+	Racks  map[int8]bool               `ddb:"sk=HEAD"`
+	Best   wine                        `ddb:"sk=HEAD,nested"`
+	Rooms  []map[string][]wine         `ddb:"sk=HEAD"`
 	Place  struct{ Lat, Long float64 } `ddb:"sk=PLACE"`
-	Wines  []wine              `ddb:"sk=WINE#{Name}"`
-	Prices map[string]uint16   `ddb:"sk=PRICE#{key}"`
+	Wines  []wine                      `ddb:"sk=WINE#{Name}"`
+	Prices map[string]uint16           `ddb:"sk=PRICE#{key}"`
 }
 
 // A monolith with a value that its field cannot hold is refused, wherever in the model the field is.
@@ -194,7 +194,9 @@ func TestValuesThatNoLoadReads(t *testing.T) {
 	}
 	n := func(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
 	s := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-	list := func(all ...types.AttributeValue) types.AttributeValue { return &types.AttributeValueMemberL{Value: all} }
+	list := func(all ...types.AttributeValue) types.AttributeValue {
+		return &types.AttributeValueMemberL{Value: all}
+	}
 	m := func(name string, v types.AttributeValue) types.AttributeValue {
 		return &types.AttributeValueMemberM{Value: item.Attributes{name: v}}
 	}
@@ -212,23 +214,35 @@ func TestValuesThatNoLoadReads(t *testing.T) {
 		{"a time in milliseconds", "Since", n("1.5"), "Since: it is not in the range of int64"},
 		{"a set against a map", "Tags", m("a", s("b")), "Tags: it is of type M, and not SS"},
 		{"a set against a list", "Tags", list(s("a")), ""},
-		{"a set against a list of numbers and maps", "Tags", list(n("1"), m("a", n("1"))),
-			"Tags[1]: it is of type M, and not S"},
-		{"the key of a map", "Racks", m("top", &types.AttributeValueMemberBOOL{}),
-			"Racks: it has a key that is not in the range of int8"},
+		{
+			"a set against a list of numbers and maps", "Tags", list(n("1"), m("a", n("1"))),
+			"Tags[1]: it is of type M, and not S",
+		},
+		{
+			"the key of a map", "Racks", m("top", &types.AttributeValueMemberBOOL{}),
+			"Racks: it has a key that is not in the range of int8",
+		},
 		{"an entry of a map", "Racks", m("1", n("1")), "Racks[...]: it is of type N, and not BOOL"},
 		{"a nested struct", "Best", named("r", n("300")), "Best.r: it is not in the range of int8"},
 		{"the map of a nested struct", "Best", m("Notes", list()), "Best.Notes: it is of type L, and not M"},
-		{"a struct at depth", "Rooms", list(m("a", list(named("Notes", m("b", list(n("1"))))))),
-			"Rooms[0][...][0].Notes[...]: it is of type L, and not S"},
+		{
+			"a struct at depth", "Rooms", list(m("a", list(named("Notes", m("b", list(n("1"))))))),
+			"Rooms[0][...][0].Notes[...]: it is of type L, and not S",
+		},
 		{"a field of an item", "Place", m("Lat", s("north")), "Place.Lat: it is of type S, and not N"},
-		{"an element", "Wines", list(named("r", n("1")), m("Name", s("b")), named("r", n("2000"))),
-			"Wines[2].r: it is not in the range of int8"},
+		{
+			"an element", "Wines", list(named("r", n("1")), m("Name", s("b")), named("r", n("2000"))),
+			"Wines[2].r: it is not in the range of int8",
+		},
 		{"a scalar element", "Prices", m("a", n("-1")), `Prices["a"]: it is not in the range of uint16`},
-		{"the key of an element", "Wines", list(m("Name", list())),
-			"Wines[0].Name: it is a L, but a key needs it as text: change its type"},
-		{"the key of the entity", "ID", &types.AttributeValueMemberB{Value: []byte("12345")},
-			"ID: it has 5 bytes, and not 4"},
+		{
+			"the key of an element", "Wines", list(m("Name", list())),
+			"Wines[0].Name: it is a L, but a key needs it as text: change its type",
+		},
+		{
+			"the key of the entity", "ID", &types.AttributeValueMemberB{Value: []byte("12345")},
+			"ID: it has 5 bytes, and not 4",
+		},
 		{"NULL", "Best", &types.AttributeValueMemberNULL{Value: true}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -237,7 +251,8 @@ func TestValuesThatNoLoadReads(t *testing.T) {
 			parts, err := l.Split(doc)
 			if c.want == "" {
 				if err == nil {
-					err = load(model.New(e, codec.ReflectedModel(e), []string{"cellars"}), parts, &cellar{ID: [4]byte([]byte("1234"))})
+					m := model.New(e, codec.ReflectedModel(e), []string{"cellars"})
+					err = load(m, parts, &cellar{ID: [4]byte([]byte("1234"))})
 				}
 				if err != nil {
 					t.Error(err)
