@@ -177,9 +177,18 @@ func (d *discovery) planned(args []string) (dead int) {
 	d.Helper()
 	var out, errs bytes.Buffer
 	code := run(context.Background(), append(args, "-json"), d.dir, &out, &errs)
-	var plan struct{ Dead int }
+	var plan struct {
+		Dead        int
+		DeadLetters []struct {
+			Key     string
+			Reasons []string
+		}
+	}
 	if err := json.Unmarshal(out.Bytes(), &plan); err != nil || code != min(1, plan.Dead) {
 		d.Fatalf("itemize %s: status %d, %v\n%s%s", strings.Join(args, " "), code, err, out.String(), errs.String())
+	}
+	for _, l := range plan.DeadLetters {
+		d.Logf("%s cannot be moved: %s", l.Key, strings.Join(l.Reasons, "; "))
 	}
 	return plan.Dead
 }
