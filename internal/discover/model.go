@@ -21,6 +21,7 @@ func LayoutOf(e *schema.Entity, w forecast.Workload) (forecast.Layout, []string,
 	none := forecast.Layout{}
 	data := e.Layout()
 	external := storedElsewhere(&data)
+	ofAnyType(&data)
 	x, err := layout.New(data)
 	if err != nil {
 		return none, nil, fmt.Errorf("%w: price it by hand, with a layout in the workload", err)
@@ -232,6 +233,29 @@ func storedElsewhere(l *schema.Layout) map[string]*schema.Large {
 		}
 	}
 	return out
+}
+
+// ofAnyType makes the fields of a layout take texts and numbers of any size, which made documents have.
+func ofAnyType(l *schema.Layout) {
+	keys := []*schema.LayoutKey{&l.PartitionKey}
+	for i := range l.Items {
+		it := &l.Items[i]
+		if it.SortKey != nil {
+			keys = append(keys, it.SortKey)
+		}
+		for k := range it.Attributes {
+			if w := &it.Attributes[k].Wire; w.Type == "N" {
+				*w = schema.Wire{Type: "N"}
+			} else {
+				*w = schema.Wire{}
+			}
+		}
+	}
+	for _, k := range keys {
+		for i := range k.Placeholders {
+			k.Placeholders[i].Len = 0
+		}
+	}
 }
 
 // maker makes documents of the sizes of a workload.
