@@ -945,7 +945,7 @@ func cloneEncodedElement(dst, src *EncodedElement) {
 
 // ItemizeCodec returns the generated codec, for package mapper.
 func (*Encoded) ItemizeCodec(*Encoded) *mapperimpl.Codec[Encoded] {
-	return &mapperimpl.Codec[Encoded]{Layout: "18e5b04b96074769f70b4b13", Table: encodedForm}
+	return &mapperimpl.Codec[Encoded]{Layout: "565c571a791c1f9c09163a21", Table: encodedForm}
 }
 
 type encodedLayout_changed_run_go_generate = struct {
