@@ -81,7 +81,8 @@ type command struct {
 
 func run(ctx context.Context, args []string, dir string, stdout, stderr io.Writer) int {
 	terminal := stderr
-	stdout, stderr = plain{stdout}, plain{stderr}
+	out := &plain{to: stdout}
+	stdout, stderr = out, &plain{to: stderr}
 	c := &command{ctx, dir, stdout, stderr, terminal}
 	if len(args) > 0 && isVettool(args) {
 		return vettool()
@@ -96,6 +97,9 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 			"check": c.checkTable, "eject": c.eject, "version": c.version,
 		}[word](args)
 	})
+	if out.failed != nil && (err == nil || errors.Is(err, flag.ErrHelp) || errors.Is(err, errFaults)) {
+		err = fmt.Errorf("the output is incomplete: %w", out.failed)
+	}
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return exitOK

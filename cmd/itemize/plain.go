@@ -4,21 +4,29 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode"
 )
 
 // plain escapes control characters. Keys and names of stored data are printed on terminals, where they
 // could move the cursor, change colors, or hide other text.
-type plain struct{ io.Writer }
+type plain struct {
+	to io.Writer
+	// failed is the first error of a write, as on a full disk. mu protects it: lines come from several goroutines.
+	mu     sync.Mutex
+	failed error
+}
 
-func (p plain) Write(b []byte) (int, error) {
-	if text := escaped(string(b)); text != string(b) {
-		if _, err := io.WriteString(p.Writer, text); err != nil {
-			return 0, err
+func (p *plain) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(p.to, escaped(string(b))); err != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.failed == nil {
+			p.failed = err
 		}
-		return len(b), nil
+		return 0, err
 	}
-	return p.Writer.Write(b)
+	return len(b), nil
 }
 
 // escaped writes control characters, and those that change the direction of text, as in a Go string:

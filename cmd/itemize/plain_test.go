@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,7 +24,7 @@ func TestEscaped(t *testing.T) {
 			t.Errorf("%q is written as %q", text, got)
 		}
 		var b bytes.Buffer
-		if n, err := fmt.Fprint(plain{&b}, text); err != nil || n != len(text) || b.String() != want {
+		if n, err := fmt.Fprint(&plain{to: &b}, text); err != nil || n != len(text) || b.String() != want {
 			t.Errorf("%q: %d bytes, %q, %v", text, n, b.String(), err)
 		}
 	}
@@ -46,6 +49,34 @@ func TestCommandEscapesStoredText(t *testing.T) {
 		text := m.itemize(code, step)
 		if strings.ContainsAny(text, "\x1b\r") || step != "run" && !strings.Contains(text, `evil\x1b[2J`) {
 			t.Errorf("%s prints %q", step, text)
+		}
+	}
+}
+
+// fullDisk takes no bytes.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// A command whose output could not be written does not end as if it were: in text, in JSON, and its help.
+func TestOutputThatIsNotWritten(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"version"},
+		{"help"},
+		{"cost", "-h"},
+		{"cost", "item", "item.json"},
+		{"cost", "item", "-json", "item.json"},
+		{"discover", "-h"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "item.json"), []byte(`{"a": "b"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var errs bytes.Buffer
+		code := run(context.Background(), args, dir, fullDisk{}, &errs)
+		if code != exitFaults || !strings.Contains(errs.String(), "no space left on device") {
+			t.Errorf("%v: status %d, %s", args, code, errs.String())
 		}
 	}
 }
