@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // Retries remembers the last error for which the SDK has sent a call again. If the context of a call
@@ -44,4 +46,24 @@ func (r *Retries) Explain(err error) error {
 // Throttled reports an error of DynamoDB for which the SDK waits, and sends a request again.
 func Throttled(err error) bool {
 	return retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary
+}
+
+// Once keeps the SDK from sending a request of a call again, unless it was refused by a throttle: it was not applied
+// then.
+func Once(o *dynamodb.Options) {
+	if next, ok := o.Retryer.(aws.RetryerV2); ok {
+		o.Retryer = onlyThrottles{next}
+		return
+	}
+	o.Retryer = aws.NopRetryer{}
+}
+
+// onlyThrottles is a retryer that repeats throttled requests alone.
+type onlyThrottles struct{ aws.RetryerV2 }
+
+// IsErrorRetryable is described at aws.Retryer.
+func (r onlyThrottles) IsErrorRetryable(err error) bool {
+	var response *smithyhttp.ResponseError
+	return Throttled(err) && errors.As(err, &response) && response.HTTPStatusCode() < http.StatusInternalServerError &&
+		r.RetryerV2.IsErrorRetryable(err)
 }

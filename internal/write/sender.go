@@ -119,8 +119,9 @@ type try struct {
 	unsure bool
 	// observed reports that it is not only assumed, of a client that cannot be watched.
 	observed bool
-	round    int
-	// once makes the SDK send the request once. watched reports that the client accepts this.
+	// round is how often it was sent again, and sent how often with the retries of the SDK.
+	round, sent int
+	// once makes the SDK send the request once, throttles aside. watched reports that the client accepts this.
 	once, watched bool
 	// retries are those of the SDK, for the text of an error.
 	retries wire.Retries
@@ -145,8 +146,8 @@ func (s *Sender) Once(ctx context.Context, r *Request, t *Tally) (o Outcome, wat
 			return w.rejected([]item.Attributes{stored}, err), w.watched
 		}
 		var conflict *types.TransactionConflictException
-		passes := errors.As(err, &conflict) || wire.Throttled(err)
-		if w.unsure || !passes || w.round >= conflictTries {
+		passes := errors.As(err, &conflict) && w.round < conflictTries || w.throttled(err)
+		if w.unsure || !passes {
 			return w.failure(ctx, err), w.watched
 		}
 		w.round++
@@ -154,6 +155,11 @@ func (s *Sender) Once(ctx context.Context, r *Request, t *Tally) (o Outcome, wat
 			return w.failure(ctx, errors.Join(err, pauseErr)), w.watched
 		}
 	}
+}
+
+// throttled reports that a request of which the SDK repeats throttles alone was throttled, and was not sent often.
+func (w *try) throttled(err error) bool {
+	return wire.Throttled(err) && max(w.round, w.sent-1) < conflictTries
 }
 
 func (w *try) written() Outcome { return Outcome{State: Written, Requests: w.requests} }
@@ -212,7 +218,7 @@ func (w *try) retry(ctx context.Context, r *Request, err error) (done bool, o Ou
 	var conflict *types.TransactionConflictException
 	switch {
 	case errors.As(err, &conflict) && w.round < conflictTries && !(w.unsure && r.Counts()):
-	case !w.unsure && r.Counts() && wire.Throttled(err) && w.round < conflictTries: // the SDK was kept from it
+	case !w.unsure && r.Counts() && w.throttled(err):
 	case !w.unsure, ctx.Err() != nil, w.round >= rounds:
 		return true, w.failure(ctx, err)
 	default:
@@ -292,6 +298,7 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 // learn notes whether an attempt that ended in an error may have been applied.
 func (w *try) learn(watch *watch, err error) {
 	w.unsure = w.unsure || watch.lost(err)
+	w.sent += watch.sent
 	w.retries.Last = watch.retries.Last
 	w.observed = w.observed || w.unsure && (watch.seen || !refused(err))
 }

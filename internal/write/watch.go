@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -21,8 +20,8 @@ import (
 type watch struct {
 	// seen reports that the client accepts the options of a call.
 	seen bool
-	// sent reports that the client has started to send a request.
-	sent bool
+	// sent is the number of requests that the client has started to send.
+	sent int
 	// unsure reports that a request was sent that was not refused.
 	unsure bool
 	// until is the time after which nothing is sent that was signed later, the zero time for never.
@@ -53,10 +52,10 @@ func (w *watch) option(o *dynamodb.Options) {
 	}
 }
 
-// once is option for a request that must not be sent again by the SDK.
+// once is option for a request that the SDK must not send again after it may have been applied.
 func (w *watch) once(o *dynamodb.Options) {
 	w.option(o)
-	o.Retryer = aws.NopRetryer{}
+	wire.Once(o)
 }
 
 // Do sends a request.
@@ -64,7 +63,7 @@ func (w *watch) Do(r *http.Request) (*http.Response, error) {
 	if err := InTime(r, w.until); err != nil {
 		return nil, err
 	}
-	w.sent = true
+	w.sent++
 	resp, err := w.client.Do(r)
 	switch {
 	case err != nil:
@@ -99,7 +98,7 @@ func (e *LateError) Error() string {
 }
 
 // endedUnsent reports whether a call ended before a request was sent, for instance because its context was done.
-func (w *watch) endedUnsent(err error) bool { return err != nil && w.seen && !w.sent }
+func (w *watch) endedUnsent(err error) bool { return err != nil && w.seen && w.sent == 0 }
 
 // lost reports, after an error, whether an attempt may have been applied. That is so if a request was
 // sent and not refused. It is also so if the client cannot be watched, unless it is known to make no

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -17,6 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/bulk"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/wire"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -159,8 +159,7 @@ func (e *Entity) partRequest(p *part) *write.Request {
 func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) (results []bulk.Result, unsure []bool,
 	err error,
 ) {
-	once := func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
-	s := &bulk.Inserts{Client: m.Client, Label: m.Layout.Model, Options: []func(*dynamodb.Options){once}}
+	s := &bulk.Inserts{Client: m.Client, Label: m.Layout.Model, Options: []func(*dynamodb.Options){wire.Once}}
 	results, unsure = make([]bulk.Result, len(items)), make([]bool, len(items))
 	batches := m.batches(items)
 	var mu sync.Mutex
