@@ -19,6 +19,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -33,7 +34,13 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signals := []os.Signal{syscall.SIGTERM}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // as nohup does, and a shell for programs in the background
+			signals = append(signals, s)
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	go func() {
 		<-ctx.Done()
 		stop() // a second signal ends the program at once
@@ -77,13 +84,33 @@ type command struct {
 	stdout, stderr io.Writer
 	// terminal is the output for a line that is overwritten.
 	terminal io.Writer
+	// lines makes each line on stderr an object of JSON, and bar says that the last line on a terminal is a bar.
+	lines, bar bool
 }
+
+// note prints a line on stderr that is no result.
+func (c *command) note(text string) { c.line("note", "itemize: "+text) }
+
+// line prints a line on stderr, with lines as the only field of an object.
+func (c *command) line(field, text string) {
+	if c.lines {
+		_ = json.NewEncoder(c.stderr).Encode(map[string]string{field: strings.TrimPrefix(text, "itemize: ")})
+		return
+	}
+	if c.bar {
+		fmt.Fprint(c.terminal, clearLine)
+	}
+	fmt.Fprintln(c.stderr, text)
+}
+
+// clearLine clears the line of a terminal.
+const clearLine = "\r\x1b[K"
 
 func run(ctx context.Context, args []string, dir string, stdout, stderr io.Writer) int {
 	terminal := stderr
 	out := &plain{to: stdout}
 	stdout, stderr = out, &plain{to: stderr}
-	c := &command{ctx, dir, stdout, stderr, terminal}
+	c := &command{ctx: ctx, dir: dir, stdout: stdout, stderr: stderr, terminal: terminal}
 	if len(args) > 0 && isVettool(args) {
 		return vettool()
 	}
@@ -110,7 +137,7 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	if args[0] == "cost" { // the user looks for faults in their own files
 		text = mapper.Detail(err)
 	}
-	fmt.Fprintln(stderr, "itemize:", withCure(err, text))
+	c.line("error", "itemize: "+withCure(err, text))
 	if errors.As(err, new(usageError)) {
 		return exitUsage
 	}

@@ -132,7 +132,7 @@ func (a *migrateAsked) flags(f *flags) {
 	f.IntVar(&a.segments, "segments", 8, "`number` of segments of the source that are read in parallel")
 	f.prices(&a.prices)
 	f.Float64Var(&a.readRate, "read-rate", 0, "`RCU` per second of the scan (default: no limit)")
-	f.BoolVar(&a.asJSON, "json", false, "print JSON, and the progress as lines of JSON on standard error")
+	f.BoolVar(&a.asJSON, "json", false, "print JSON, and progress, notes and errors as lines of JSON on standard error")
 	own := map[string]func(){
 		"from": func() {
 			f.StringVar(&a.from, "from", "", "read an export: a `folder`, or s3://BUCKET/PREFIX/AWSDynamoDB/ID")
@@ -195,6 +195,7 @@ func (c *command) migrate(args []string) error {
 		if err != nil {
 			return err
 		}
+		c.lines = a.asJSON
 		if step == "settle" && len(source) > 1 {
 			source, a.keys = source[:1], source[1:]
 		}

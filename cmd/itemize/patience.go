@@ -2,49 +2,38 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-)
-
-// usualAttempts is the number of times that a request is sent, if its answers are errors that can pass. A throttled
-// request is sent throttledAttempts times: with the pauses of maxPause that is about a quarter of an hour.
-const (
-	usualAttempts     = 10
-	throttledAttempts = 60
-	maxPause          = 20 * time.Second
-	dialAttempts      = 3
-	// manyThrottles is the number of throttles in a pause from which a line says so, though other requests are
-	// answered.
-	manyThrottles = 20
 )
 
 // patience is the one policy of all commands for answers that are slow, lost or throttled. It sends requests, and
 // prints a line for each pause in which no answer arrives.
 type patience struct {
 	client aws.HTTPClient
-	stderr io.Writer
+	note   func(text string)
 	// pause is the time without an answer after which a line is printed, and lost the time after which a request
 	// counts as lost, and is sent again.
 	pause, lost time.Duration
-	// longest is the longest time before a request is sent again.
-	longest time.Duration
+	// longest is the longest time before a request is sent again, and outage how long a command waits for a
+	// connection that it had before.
+	longest, outage time.Duration
+	// streams reports that bodies are read as they arrive, and not as a whole. cure says what to do about throttles.
+	streams bool
+	cure    string
+	// reached reports that a request was answered.
+	reached atomic.Bool
 
 	mu sync.Mutex
-	// answered is the time of the last answer that was no throttle, and printed that of the last line.
-	answered, printed time.Time
-	throttles         int
+	// printed is the time of the last line, and first that of the first throttle since the last other answer.
+	printed, first time.Time
+	throttles      int
 	// recent are the throttles since counted, which is at most a pause ago.
 	recent  int
 	counted time.Time
@@ -52,7 +41,7 @@ type patience struct {
 
 // patience returns the policy with its usual times.
 func (c *command) patience() *patience {
-	p := &patience{stderr: c.stderr, pause: 30 * time.Second, longest: maxPause, answered: time.Now()}
+	p := &patience{note: c.note, pause: 30 * time.Second, longest: maxPause, outage: maxOutage, cure: throttleCure}
 	p.wait(time.Minute)
 	return p
 }
@@ -66,45 +55,59 @@ func (p *patience) wait(d time.Duration) {
 
 // Do sends a request.
 func (p *patience) Do(r *http.Request) (*http.Response, error) {
-	from := time.Now()
-	slow := time.AfterFunc(p.pause, func() {
-		p.say(from, "no answer from %s for %s: it is sent again after %s", r.URL.Host, p.pause, p.lost)
-	})
-	defer slow.Stop()
+	stop := p.watch("no answer from " + r.URL.Host)
 	out, err := p.client.Do(r)
-	if err == nil {
-		err = p.whole(out)
-	}
+	stop()
 	if err != nil {
-		return nil, err
+		return nil, &failed{callIn(r.Context()), r.URL.Host, err}
+	}
+	p.reached.Store(true)
+	out.Body = &arriving{ReadCloser: out.Body, p: p, host: r.URL.Host}
+	if !p.streams {
+		if err = whole(out); err != nil {
+			return nil, &failed{callIn(r.Context()), r.URL.Host, err}
+		}
 	}
 	if out.StatusCode < http.StatusBadRequest {
 		p.mu.Lock()
-		p.answered, p.throttles = time.Now(), 0
+		p.throttles = 0
 		p.mu.Unlock()
 	}
 	return out, nil
 }
 
-// whole reads the body of an answer, which has a few megabytes at most. It is an error if a part does not arrive for
-// the time after which a request counts as lost.
-func (p *patience) whole(out *http.Response) error {
-	body := out.Body
-	var stalled atomic.Bool
-	late := time.AfterFunc(p.lost, func() {
-		stalled.Store(true)
-		_ = body.Close() // which ends the read
-	})
-	defer late.Stop()
-	content, err := io.ReadAll(body)
-	if stalled.Load() {
-		return silence{}
-	}
-	if e := body.Close(); err == nil {
+// whole reads the body of an answer, which has a few megabytes at most.
+func whole(out *http.Response) error {
+	content, err := io.ReadAll(out.Body)
+	if e := out.Body.Close(); err == nil {
 		err = e
 	}
 	out.Body = io.NopCloser(bytes.NewReader(content))
 	return err
+}
+
+// arriving is the body of an answer. A read is an error if no byte arrives for the time after which a request counts as
+// lost.
+type arriving struct {
+	io.ReadCloser
+	p    *patience
+	host string
+}
+
+func (a *arriving) Read(b []byte) (int, error) {
+	var stalled atomic.Bool
+	stop := a.p.watch("no further part of the answer of " + a.host)
+	late := time.AfterFunc(a.p.lost, func() {
+		stalled.Store(true)
+		_ = a.Close() // which ends the read
+	})
+	n, err := a.ReadCloser.Read(b)
+	stop()
+	late.Stop()
+	if stalled.Load() {
+		return n, silence{}
+	}
+	return n, err
 }
 
 // silence is the error of an answer that stopped in its middle. The SDK sends the request again after a timeout.
@@ -114,22 +117,44 @@ func (silence) Error() string   { return "the answer stopped in its middle" }
 func (silence) Timeout() bool   { return true }
 func (silence) Temporary() bool { return true }
 
-// say prints a line, if none was printed for a pause.
-func (p *patience) say(now time.Time, format string, args ...any) {
+// watch prints a line after a pause in which what is waited for has not arrived, until stop is called.
+func (p *patience) watch(missing string) (stop func()) {
+	from, ended := time.Now(), make(chan struct{})
+	go func() {
+		for wait := p.pause; ; wait = p.pause / 2 { // again if another line was printed just before
+			select {
+			case <-ended:
+				return
+			case <-time.After(wait):
+			}
+			if p.say("%s for %s: it counts as lost after %s", missing, time.Since(from).Round(p.pause/30), p.lost) {
+				return
+			}
+		}
+	}()
+	return func() { close(ended) }
+}
+
+// say prints a line, and reports whether it did: not if one was printed less than a pause ago.
+func (p *patience) say(format string, args ...any) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now.Sub(p.printed) < p.pause {
-		return
+	if time.Since(p.printed) < p.pause {
+		return false
 	}
 	p.printed = time.Now()
-	fmt.Fprintf(p.stderr, "itemize: "+format+"\n", args...)
+	p.note(fmt.Sprintf(format, args...))
+	return true
 }
 
 // throttled notes a throttled answer.
 func (p *patience) throttled() {
 	p.mu.Lock()
+	if p.throttles == 0 {
+		p.first = time.Now()
+	}
 	p.throttles++
-	since, n := time.Since(p.answered), p.throttles
+	since, n := time.Since(p.first), p.throttles
 	if time.Since(p.counted) > p.pause {
 		p.counted, p.recent = time.Now(), 0
 	}
@@ -138,61 +163,8 @@ func (p *patience) throttled() {
 	p.mu.Unlock()
 	switch {
 	case since >= p.pause:
-		p.say(time.Now(), "throttled for %s, %d times: %s", since.Round(time.Second), n, throttleCure)
+		p.say("throttled for %s, %d times: %s", since.Round(time.Second), n, p.cure)
 	case recent >= manyThrottles:
-		p.say(time.Now(), "throttled %d times in %s: %s", recent, p.pause, throttleCure)
+		p.say("throttled %d times in %s: %s", recent, p.pause, p.cure)
 	}
-}
-
-const throttleCure = "raise the capacity of the table, or write a lower -rate if the command has it"
-
-// retryer sends a request again after answers that can pass. Without a quota: many throttles in a row are a reason to
-// wait, and not to stop.
-func (p *patience) retryer(attempts int) aws.Retryer {
-	standard := retry.NewStandard(func(o *retry.StandardOptions) {
-		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = attempts, p.longest, ratelimit.None
-	})
-	if attempts == 1 { // the command measures throttles
-		return standard
-	}
-	return &waiting{standard, p, attempts}
-}
-
-// waiting is a retryer that sends throttled requests more often.
-type waiting struct {
-	*retry.Standard
-	p        *patience
-	attempts int
-}
-
-// MaxAttempts returns the larger number of attempts; IsErrorRetryable and RetryDelay end those of other errors.
-func (r *waiting) MaxAttempts() int { return max(r.attempts, throttledAttempts) }
-
-// RetryDelay returns the pause before a request is sent again. The error ends the attempts.
-func (r *waiting) RetryDelay(attempt int, err error) (time.Duration, error) {
-	if isThrottle(err) {
-		r.p.throttled()
-	} else if attempt >= r.attempts || attempt >= dialAttempts && isDial(err) {
-		return 0, err
-	}
-	return r.Standard.RetryDelay(attempt, err)
-}
-
-// isDial reports whether no connection could be made: the endpoint is wrong, or nothing runs there.
-func isDial(err error) bool {
-	e := (&net.OpError{})
-	return errors.As(err, &e) && e.Op == "dial" || errors.As(err, new(*net.DNSError))
-}
-
-// isThrottle reports whether an answer says that requests come too fast.
-func isThrottle(err error) bool {
-	return retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary
-}
-
-// withCure adds what to do about an error that ends a command, if the error does not say it.
-func withCure(err error, text string) string {
-	if isThrottle(err) && !strings.Contains(text, throttleCure) {
-		return text + ": " + throttleCure
-	}
-	return text
 }

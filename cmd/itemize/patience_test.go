@@ -46,7 +46,7 @@ func throttle(w http.ResponseWriter) bool {
 func described(t *testing.T, url string, change func(*patience)) (string, error) {
 	t.Helper()
 	var stderr bytes.Buffer
-	c := &command{ctx: context.Background(), stderr: &stderr}
+	c := &command{ctx: context.Background(), stderr: &plain{to: &stderr}}
 	p := c.patience()
 	change(p)
 	cfg, err := c.access(&remote{endpoint: url}, true)
@@ -55,6 +55,7 @@ func described(t *testing.T, url string, change func(*patience)) (string, error)
 	}
 	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		o.BaseEndpoint, o.Retryer, o.HTTPClient = &url, p.retryer(usualAttempts), p
+		o.APIOptions = append(o.APIOptions, withCall)
 	})
 	name := "users"
 	_, err = client.DescribeTable(c.ctx, &dynamodb.DescribeTableInput{TableName: &name})
@@ -151,7 +152,7 @@ func TestManyThrottlesAreReported(t *testing.T) {
 	var stderr bytes.Buffer
 	p := (&command{stderr: &stderr}).patience()
 	for range manyThrottles {
-		p.answered = time.Now()
+		p.throttles = 0
 		p.throttled()
 	}
 	if out := stderr.String(); !strings.Contains(out, "throttled 20 times in 30s") {

@@ -46,6 +46,7 @@ func (c *command) client(r *remote, attempts int) (*dynamodb.Client, error) {
 	p := c.patience()
 	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		o.Retryer, o.HTTPClient, o.Logger = p.retryer(attempts), p, logging.Nop{}
+		o.APIOptions = append(o.APIOptions, withCall)
 		if r.endpoint != "" {
 			o.BaseEndpoint = &r.endpoint
 		}
@@ -58,9 +59,11 @@ func (c *command) bucket(r *remote) (*s3.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := c.patience()
+	p.streams, p.cure = true, bucketCure
 	return s3.NewFromConfig(cfg, func(o *s3.Options) {
-		// without the patience of its transport: bodies take as long as they take
-		o.Retryer, o.Logger = c.patience().retryer(usualAttempts), logging.Nop{}
+		o.Retryer, o.HTTPClient, o.Logger = p.retryer(usualAttempts), p, logging.Nop{}
+		o.APIOptions = append(o.APIOptions, withCall)
 		if r.s3 != "" {
 			o.BaseEndpoint, o.UsePathStyle = &r.s3, true
 		}

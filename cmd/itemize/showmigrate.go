@@ -202,19 +202,22 @@ func (c *command) progressOf(a *migrateAsked) func(report.Progress) {
 		info, err := f.Stat()
 		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
 	}
+	c.bar = terminal && !a.asJSON
 	var lastShown time.Time
+	var last report.Progress
 	return func(p report.Progress) {
 		now := time.Now()
 		switch {
 		case a.asJSON:
 			_ = json.NewEncoder(c.stderr).Encode(p)
 		case terminal:
-			fmt.Fprintf(c.terminal, "\r\x1b[K%s %s", progressBar(p), escaped(progressText(p)))
+			fmt.Fprintf(c.terminal, clearLine+"%s %s", progressBar(p), escaped(progressText(p)))
 			if p.Ended {
 				fmt.Fprintln(c.stderr)
 			}
+		case p.Ended && p.Entities > 0 && p.Entities == last.Entities && p.Items == last.Items:
 		case p.Ended || now.Sub(lastShown) >= logEvery:
-			lastShown = now
+			lastShown, last = now, p
 			fmt.Fprintln(c.stderr, now.UTC().Format(time.RFC3339), progressText(p))
 		}
 	}
