@@ -4,10 +4,12 @@ import "time"
 
 // pace estimates the rates of a run, and the time that is left. The rates are means over the latter half of the run, at
 // least of its last ten seconds: the segments complete their pages at the same moments, so that shorter times show
-// little of the rate.
+// little of the rate. Pauses are left out.
 type pace struct {
 	began  time.Time
 	points []pacePoint
+	// paused is the time without work so far: the times of the points are earlier by it.
+	paused time.Duration
 }
 
 // pacePoint is the work that was done at a moment.
@@ -21,6 +23,8 @@ const (
 	leastWindow = 10 * time.Second
 	// leastBase is the time from which the rate is measured after the first work.
 	leastBase = 2 * time.Second
+	// pauseAfter is how many times longer than usual a time without work is a pause, as of throttles.
+	pauseAfter = 5
 	// mostPoints bounds the memory: then every second point is left out.
 	mostPoints = 1000
 )
@@ -39,6 +43,15 @@ func (p *pace) add(at time.Time, entities int, wcu float64) {
 	}
 	if len(p.points) == 1 && entities == 0 {
 		return // nothing was done yet
+	}
+	at = at.Add(-p.paused)
+	if n := len(p.points); n > pauseAfter {
+		last := p.points[n-1].at
+		usual := last.Sub(p.points[1].at) / time.Duration(n-2)
+		if gap := at.Sub(last); gap > leastWindow && gap > pauseAfter*usual {
+			p.paused += gap - usual
+			at = last.Add(usual)
+		}
 	}
 	p.points = append(p.points, pacePoint{at, entities, wcu})
 }

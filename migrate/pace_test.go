@@ -73,6 +73,21 @@ func TestPaceIsNearTheTruth(t *testing.T) {
 			t.Errorf("%s: %d points", name, len(p.points))
 		}
 	}
+	for _, pause := range []time.Duration{time.Minute, 10 * time.Minute} {
+		begun := time.Unix(1_800_000_000, 0)
+		p := pace{began: begun}
+		for done, at := 100, begun; done <= entities; done += 100 {
+			if at = at.Add(time.Second); done == 3000 {
+				at = at.Add(pause)
+			}
+			p.add(at, done, 0)
+			rest := float64(entities-done) / 100
+			if left := p.left(entities - done).Seconds(); done >= entities/10 && rest > 5 &&
+				math.Abs(left/rest-1) > 0.2 {
+				t.Fatalf("a pause of %v: after %d of %d: %.0f s left, truth %.0f", pause, done, entities, left, rest)
+			}
+		}
+	}
 	if e, w := (&pace{began: time.Now()}).rates(); e != 0 || w != 0 {
 		t.Error("a rate before there is a measure")
 	}

@@ -144,6 +144,11 @@ func (r *run) pageBack(ctx context.Context, p read.Page,
 		}
 	}
 	r.count(unknown, unknown)
+	if len(p.Items) > 0 && p.Items[0].Table == r.source {
+		r.mu.Lock()
+		r.passed += len(p.Items) - len(all) - unknown.Entities
+		r.mu.Unlock()
+	}
 	for len(all) > 0 {
 		n := len(all)
 		if r.wcu != nil {

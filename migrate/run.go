@@ -107,6 +107,8 @@ type run struct {
 	pace pace
 	// flight is the work of pages that are not complete.
 	flight flight
+	// passed are the items of the source that a rollback has left alone, for the progress.
+	passed int
 	// resumed reports that a segment continued from a checkpoint.
 	resumed atomic.Bool
 	// round identifies the migration.
@@ -200,7 +202,7 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	now.Foreign = len(p.Items) - len(group)
 	var t write.Tally
 	f := flight{}
-	err := r.moveInRate(ctx, group, &t, &f)
+	err := r.moveInRate(ctx, group, now.Foreign, &t, &f)
 	defer r.landed(&f)
 	now.WCU, now.ConsumedWCU = t.WCU.Expected, t.ConsumedWCU
 	now.RCU, now.ConsumedRCU = now.RCU+t.RCU.Expected, now.ConsumedRCU+t.ConsumedRCU
@@ -233,12 +235,13 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 }
 
 // moveInRate moves the entities of a page. With a rate it starts only as many at once as take about a
-// second, because a claim that waits for long looks like that of a dead program.
-func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, t *write.Tally, f *flight) error {
+// second, because a claim that waits for long looks like that of a dead program. foreign is the number of other items of
+// the page: the progress has them in proportion.
+func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, foreign int, t *write.Tally, f *flight) error {
 	if r.wcu == nil {
 		return r.mover.Move(ctx, group, t)
 	}
-	for len(group) > 0 {
+	for all := len(group); len(group) > 0; {
 		n, units := 0, 0.0
 		for n < len(group) && (n == 0 || units < r.wcu.Largest()*groupShare/float64(len(r.segments))) {
 			if price, err := r.mover.Predict(group[n].Doc); err == nil && group[n].Doc.Unmarked() {
@@ -250,8 +253,9 @@ func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, t *write
 		if err := r.mover.Move(ctx, group[:n], t); err != nil {
 			return err
 		}
-		r.flies(f, flight{n, t.WCU.Expected - before})
 		group = group[n:]
+		looked := foreign * (all - len(group)) / all
+		r.flies(f, flight{n, looked - f.foreign, t.WCU.Expected - before})
 	}
 	return nil
 }
@@ -365,15 +369,22 @@ const pageEntities = 100
 
 // flight is work of a page that is not complete: the counts have it when it is.
 type flight struct {
-	entities int
-	wcu      float64
+	entities, foreign int
+	wcu               float64
+}
+
+// add adds to the work, subtracts it with a factor of -1.
+func (f *flight) add(more flight, factor int) {
+	f.entities += factor * more.entities
+	f.foreign += factor * more.foreign
+	f.wcu += float64(factor) * more.wcu
 }
 
 // flies adds to the work of a page, and reports the progress.
 func (r *run) flies(f *flight, more flight) {
 	r.mu.Lock()
-	f.entities, f.wcu = f.entities+more.entities, f.wcu+more.wcu
-	r.flight.entities, r.flight.wcu = r.flight.entities+more.entities, r.flight.wcu+more.wcu
+	f.add(more, 1)
+	r.flight.add(more, 1)
 	r.mu.Unlock()
 	r.reportProgress(false)
 }
@@ -382,7 +393,7 @@ func (r *run) flies(f *flight, more flight) {
 func (r *run) landed(f *flight) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.flight.entities, r.flight.wcu = r.flight.entities-f.entities, r.flight.wcu-f.wcu
+	r.flight.add(*f, -1)
 	*f = flight{}
 }
 
@@ -398,14 +409,16 @@ func (r *run) reportProgress(ended bool) {
 	}
 	c := r.report.This
 	c.Entities, c.WCU = c.Entities+r.flight.entities, c.WCU+r.flight.wcu
-	r.pace.add(now, c.Entities+c.Foreign, c.WCU)
+	more := r.flight.foreign + r.passed
+	r.pace.add(now, c.Entities+c.Foreign+more, c.WCU)
 	speed, wcus := r.pace.rates()
 	p := report.Progress{
 		Entities: c.Entities, Moved: c.Moved, Dead: c.Dead, Conflicts: c.Conflicts, Items: c.Items, WCU: c.WCU,
 		RCU: c.RCU, Elapsed: now.Sub(r.begun), EntitiesPerSecond: speed, WCUPerSecond: wcus,
 		Spent: r.prices.Units(c.WCU, c.RCU), Ended: ended,
 	}
-	all := r.report.All.Entities + r.report.All.Foreign + r.flight.entities
+	all := r.report.All.Entities + r.report.All.Foreign + r.flight.entities + more
+	p.Done = all
 	if of := int(r.approximate) * len(r.segments) / r.of; of >= all { // otherwise the count is old
 		p.Of = of
 		if !ended {

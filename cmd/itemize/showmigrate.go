@@ -230,17 +230,20 @@ func progressBar(p report.Progress) string {
 	const width = 20
 	done := 0
 	if p.Of > 0 {
-		done = min(width, p.Entities*width/p.Of)
+		done = min(width, p.Done*width/p.Of)
 	}
 	return "[" + strings.Repeat("#", done) + strings.Repeat(".", width-done) + "]"
 }
 
 func progressText(p report.Progress) string {
 	text := fmt.Sprintf("%s entities", number(float64(p.Entities)))
-	if p.Of > 0 {
-		text += " of about " + number(float64(p.Of))
-	} else {
+	switch {
+	case p.Of == 0:
 		text += " of an unknown number"
+	case p.Done == p.Entities:
+		text += " of about " + number(float64(p.Of))
+	default: // items that are no entities, or an earlier run
+		text = fmt.Sprintf("%s of about %s items, %s", number(float64(p.Done)), number(float64(p.Of)), text)
 	}
 	text += fmt.Sprintf(", %s items, %s a second, %s WCU (%s a second), %s", number(float64(p.Items)),
 		number(p.EntitiesPerSecond), number(p.WCU), number(p.WCUPerSecond), dollars(p.Spent))

@@ -91,10 +91,13 @@ type Progress struct {
 	RCU float64 `json:"rcu"`
 	// Of is the approximate number of items when the step began. It is 0 if DynamoDB's count, which it updates every
 	// six hours, is smaller than the number of items read.
-	Of      int           `json:"of"`
+	Of int `json:"of"`
+	// Done are the items that were looked at, by this run and those that it continues: entities, and items that are
+	// none.
+	Done    int           `json:"done"`
 	Elapsed time.Duration `json:"elapsed,format:nano"`
-	// EntitiesPerSecond and WCUPerSecond are means over the latter half of the step. Left is the remaining time
-	// at that rate, 0 if it is unknown.
+	// EntitiesPerSecond and WCUPerSecond are means over the latter half of the step, without pauses. The former counts
+	// Done. Left is the remaining time at that rate, 0 if it is unknown.
 	EntitiesPerSecond float64       `json:"entitiesPerSecond"`
 	WCUPerSecond      float64       `json:"wcuPerSecond"`
 	Left              time.Duration `json:"left,format:nano"`
