@@ -518,3 +518,38 @@ func TestDiscoverShowsNoNamesThatAreData(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Structs that are named after parts of an item take no name that the generated code of others has.
+func TestDiscoverNamesOfGeneratedCode(t *testing.T) {
+	words := []string{
+		"fields", "handles", "key", "keys", "index", "path", "items", "entities", "query", "patch", "form", "byId", "byID",
+		"idQuery", "layout", "forth", "back", "codec", "itemizeCodec",
+	}
+	inner := func(n, depth int) attributes {
+		d := attributes{"b": str("x"), "c": num(n), "z": str(fmt.Sprint("y", n))}
+		if depth == 0 {
+			return d
+		}
+		for _, w := range words {
+			d[w] = mapOf(attributes{"q": str("r"), "s": num(n), "of" + w: str("t")})
+		}
+		return d
+	}
+	var docs []attributes
+	for n := range 30 {
+		d := attributes{"id": str(fmt.Sprint("d", n)), "t": str(strings.Repeat(fmt.Sprint(n), 1500))}
+		d["p"], d["els"] = mapOf(inner(n, 1)), listOf(mapOf(joined(inner(n, 1), attributes{"id": str("a")})),
+			mapOf(joined(inner(n, 1), attributes{"id": str("b")})))
+		for _, w := range words {
+			d["p"+strings.ToUpper(w[:1])+w[1:]], d[w] = mapOf(inner(n, 0)), mapOf(inner(n, 0))
+		}
+		docs = append(docs, d)
+	}
+	d := newDiscovery(t, "id:S", "", docs)
+	r := d.discover()
+	if r.Types[0].NoModel != "" {
+		t.Fatal(r.Types[0].NoModel)
+	}
+	d.itemize(0, "gen", "./store")
+	d.itemize(0, "vet", "./store")
+}

@@ -82,6 +82,16 @@ func (s scope) take(name string) string {
 	return out
 }
 
+// takeStruct returns a free name for a struct: neither it nor the names that gen makes of it are taken.
+func (s scope) takeStruct(name string) string {
+	out := name
+	for i := 2; s[out] || s[out+"Fields"] || s[out+"Handles"] || token.IsKeyword(out); i++ {
+		out = name + strconv.Itoa(i)
+	}
+	s[out], s[out+"Fields"], s[out+"Handles"] = true, true, true
+	return out
+}
+
 // generated are the suffixes of names that gen makes of the name of a model, and prefixes those of functions.
 var (
 	generated = []string{"Key", "Fields", "Handles", "Index", "Path", "Items", "Entities", "Query", "Patch"}

@@ -341,6 +341,7 @@ func (x *entityType) segmentOf(attribute string) string {
 
 // build makes the Go types and the layout.
 func (x *entityType) build() error {
+	x.takeFunctions()
 	n := &namer{types: x.types, singular: x.singular}
 	m := &structure{name: x.name}
 	taken := scope{}
@@ -426,6 +427,29 @@ func (x *entityType) build() error {
 	m.fields = slices.Insert(m.fields, 1, x.indexFields(m.fields)...)
 	x.model, x.structs = m, n.out
 	return x.compile()
+}
+
+// takeFunctions takes the names of the functions that gen makes of the keys of a model, and of those of its indexes.
+func (x *entityType) takeFunctions() {
+	take := func(names []string) {
+		function := x.name + "By"
+		for _, name := range names {
+			function += name
+			x.types[function] = true
+		}
+	}
+	var key []string
+	for _, f := range x.fields {
+		key = append(key, f.name)
+	}
+	take(key)
+	for _, i := range x.table.Indexes {
+		var names []string
+		for _, attribute := range slices.Concat(i.hash, i.sort) {
+			names = append(names, goName(attribute))
+		}
+		take(names)
+	}
 }
 
 // keyOfIndex reports whether an attribute is a key of an index of the table.

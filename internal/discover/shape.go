@@ -104,7 +104,11 @@ const (
 func (n *namer) typeOf(p *profile, name string) goType {
 	kinds := slices.Sorted(maps.Keys(p.types))
 	kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == "NULL" })
-	if len(kinds) != 1 {
+	switch len(kinds) {
+	case 0:
+		return anyType(p, "always NULL in the sample")
+	case 1:
+	default:
 		return anyType(p, "values of several types: as numbers, only those that a float64 holds stay exact")
 	}
 	switch kinds[0] {
@@ -173,6 +177,9 @@ func numberType(p *profile, name string) goType {
 func (n *namer) mapType(p *profile, name string) goType {
 	bad := p.fields == nil || slices.ContainsFunc(slices.Collect(maps.Keys(p.fields)), p.hides)
 	if bad || p.dynamic() || n.rare(p) || p.loose() {
+		if len(p.fields) == 0 {
+			return anyType(p, "always empty in the sample")
+		}
 		if p.all() == nil || len(p.all().types) != 1 || p.all().types["NULL"] > 0 {
 			return anyType(p, "the names of its entries differ")
 		}
@@ -252,7 +259,7 @@ func (n *namer) rare(p *profile) bool {
 // structOf declares a struct for maps. keys are fields that are always present and come first.
 func (n *namer) structOf(p *profile, name string, keys []string) *structure {
 	n.declared++
-	s := &structure{name: n.types.take(goName(name))}
+	s := &structure{name: n.types.takeStruct(goName(name))}
 	in := owner{name, p.types["M"], scope{}}
 	order := slices.SortedFunc(maps.Keys(p.fields), func(a, b string) int {
 		at := func(x string) int {

@@ -271,10 +271,15 @@ func (c *check) outOf(w *schema.Wire, text string) string {
 			return "is not a number"
 		}
 	}
-	if err != nil {
-		return "is not in the range of " + w.Number
+	switch _, digits, exp, ok := key.Decimal(text); {
+	case err == nil:
+		return ""
+	case !ok:
+		return "is not a number"
+	case kind != "float" && exp < len(digits):
+		return "is not an integer"
 	}
-	return ""
+	return "is not in the range of " + w.Number
 }
 
 // unreadKeys returns the fault of a map whose keys do not decode.
@@ -284,8 +289,10 @@ func (c *check) unreadKeys(w *schema.Wire, all map[string]types.AttributeValue) 
 	}
 	for name := range all {
 		switch {
-		case w.Number != "" && c.outOf(w, name) != "":
-			return "has a key that is not in the range of " + w.Number
+		case w.Number != "":
+			if reason := c.outOf(w, name); reason != "" {
+				return "has a key that " + reason
+			}
 		case w.Key == "bool":
 			if _, err := strconv.ParseBool(name); err != nil {
 				return "has a key that is not true or false"
