@@ -52,6 +52,7 @@ func groupsOf(t *Table, sample []item.Attributes, names *census) []*group {
 		}
 		g.items = append(g.items, it)
 	}
+	unite(byKey, t)
 	var out []*group
 	for _, name := range slices.Sorted(maps.Keys(byKey)) {
 		g := byKey[name]
@@ -72,6 +73,57 @@ func groupsOf(t *Table, sample []item.Attributes, names *census) []*group {
 	}
 	slices.SortStableFunc(out, func(a, b *group) int { return cmp.Compare(sum(b.sizes), sum(a.sizes)) })
 	return out
+}
+
+// unite adds groups to the one of their sort key whose partition keys only vary, if their items have mostly the same
+// attributes. The words in their keys are data then, as in names of time zones: a model of the varying keys would take
+// their items.
+func unite(groups map[string]*group, t *Table) {
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		all := groups[name]
+		if all == nil || all.pk.kind != "S" || len(all.pk.words()) > 0 {
+			continue
+		}
+		names := usualNames(t, all.items)
+		for _, other := range slices.Sorted(maps.Keys(groups)) {
+			g := groups[other]
+			if g == all || g.pk.kind != "S" || form(g.sk) != form(all.sk) {
+				continue
+			}
+			if own := usualNames(t, g.items); alike(names, own) {
+				all.items, all.pk = append(all.items, g.items...), pattern{[]keyPart{{}}, "S"}
+				delete(groups, other)
+			}
+		}
+	}
+}
+
+// usualNames are the attributes that at least half of the items have, keys aside.
+func usualNames(t *Table, items []item.Attributes) map[string]bool {
+	counts := map[string]int{}
+	for _, it := range items {
+		for name := range it {
+			counts[name]++
+		}
+	}
+	out := map[string]bool{}
+	for name, n := range counts {
+		if 2*n >= len(items) && name != t.Hash && name != t.Range {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// alike reports whether two sets have at least half of their names in common.
+func alike(a, b map[string]bool) bool {
+	common := 0
+	for name := range a {
+		if b[name] {
+			common++
+		}
+	}
+	return common > 0 && 2*common >= len(a)+len(b)-common
 }
 
 // form is the form of a pattern for comparison. Keys that only vary have one form, whatever their delimiters.

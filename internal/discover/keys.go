@@ -189,6 +189,9 @@ func (p pattern) partOf(v types.AttributeValue, i int) (string, bool) {
 	if !ok {
 		return "", false
 	}
+	if len(p.tokens) == 1 {
+		return s.Value, true
+	}
 	all := cut(s.Value)
 	if i >= len(all) {
 		return "", false
