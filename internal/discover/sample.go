@@ -270,14 +270,20 @@ func ReadFiles(paths []string, n int) (*Sample, error) {
 			strings.Join(paths, ", "))
 	}
 	s := &Sample{Table: &Table{Name: nameOf(paths)}}
-	memory := 0
+	memory, text, bytes := 0, 0, 0
+	full := func() bool { return n > 0 && len(s.Items) >= n || memory > maxMemory }
 	for _, name := range all {
-		err := eachInFile(name, func(it item.Attributes) {
-			s.Table.Items, s.Table.Bytes = s.Table.Items+1, s.Table.Bytes+attr.ItemSize(it)
-			if (n == 0 || len(s.Items) < n) && memory <= maxMemory {
+		err := eachInFile(name, full, func(it item.Attributes, length int) {
+			size := attr.ItemSize(it)
+			text, bytes = text+length, bytes+size
+			s.Table.Items, s.Table.Bytes = s.Table.Items+1, s.Table.Bytes+size
+			if !full() {
 				memory += memoryOf(it)
 				s.Items = append(s.Items, it)
 			}
+		}, func(length int) { // it is as large for its text as the others
+			s.Table.Items++
+			s.Table.Bytes += int(float64(length) * float64(bytes) / float64(text))
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -290,8 +296,12 @@ func ReadFiles(paths []string, n int) (*Sample, error) {
 // largeFile is the size in bytes from which a file is read item by item, if it is an array or has several objects.
 const largeFile = 32 << 20
 
-// eachInFile calls do with each item of a file.
-func eachInFile(name string, do func(item.Attributes)) error {
+// leastMeasured is the number of items of such a file that are measured in any case.
+const leastMeasured = 100
+
+// eachInFile calls do with each item of a file, and the length of its text if it is read item by item. Then, as soon as
+// the sample is full, it calls pass with the length alone.
+func eachInFile(name string, full func() bool, do func(it item.Attributes, length int), pass func(length int)) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
@@ -310,7 +320,7 @@ func eachInFile(name string, do func(item.Attributes)) error {
 		if err != nil {
 			return err
 		}
-		return charge.EachFromJSON(content, do)
+		return charge.EachFromJSON(content, func(it item.Attributes) { do(it, 0) })
 	}
 	dec := json.NewDecoder(r)
 	if array {
@@ -323,11 +333,15 @@ func eachInFile(name string, do func(item.Attributes)) error {
 		if err := dec.Decode(&raw); err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
 		}
+		if full() && i >= leastMeasured {
+			pass(len(raw))
+			continue
+		}
 		it, err := charge.ItemFromJSON(raw)
 		if err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
 		}
-		do(it)
+		do(it, len(raw))
 	}
 	return nil
 }
