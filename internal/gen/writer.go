@@ -70,6 +70,7 @@ type writer struct {
 	names   *names
 	pkg     *types.Package
 	imports map[string]string // local names by path
+	aliased map[string]bool   // the paths of packages that have other names themselves
 	body    bytes.Buffer
 	// constraint is the //go:build line of the file.
 	constraint string
@@ -78,7 +79,7 @@ type writer struct {
 }
 
 func newWriter(p *types.Package, n *names) *writer {
-	return &writer{names: n, pkg: p, imports: map[string]string{}}
+	return &writer{names: n, pkg: p, imports: map[string]string{}, aliased: map[string]bool{}}
 }
 
 // p writes a line.
@@ -185,7 +186,7 @@ func (w *writer) use(path, name string) string {
 	for i := 2; used(); i++ {
 		n = name + strconv.Itoa(i)
 	}
-	w.imports[path] = n
+	w.imports[path], w.aliased[path] = n, n != name
 	w.names.imported[n] = true
 	return n
 }
@@ -297,7 +298,7 @@ func (w *writer) importDeclaration(out *bytes.Buffer) {
 				continue
 			}
 			name := w.imports[path]
-			if name == filepath.Base(path) {
+			if name == filepath.Base(path) && !w.aliased[path] {
 				fmt.Fprintf(out, "\t%q\n", path)
 			} else {
 				fmt.Fprintf(out, "\t%s %q\n", name, path)
