@@ -3,9 +3,7 @@ package gen
 import (
 	"errors"
 	"fmt"
-	"go/build/constraint"
 	"go/token"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -276,56 +274,4 @@ func generatedPath(source string) string {
 		return base + "_itemize_test.go"
 	}
 	return strings.TrimSuffix(source, ".go") + "_itemize.go"
-}
-
-// constraints returns the //go:build line of the generated file of a source file. It has the line of
-// the source file, and the constraints of that file's name, which the generated file's name does not
-// have.
-func constraints(f *sourceFile) string {
-	line, named := buildConstraint(f), nameConstraint(f.path)
-	switch {
-	case named == "":
-		return line
-	case line == "":
-		return "//go:build " + named
-	}
-	return "//go:build (" + strings.TrimPrefix(line, "//go:build ") + ") && " + named
-}
-
-// nameConstraint returns what the name of a file asks for: model_linux_amd64.go.
-func nameConstraint(path string) string {
-	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".go"), "_test")
-	parts := strings.Split(base, "_")
-	reserved := func(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
-	n := len(parts)
-	switch {
-	case n >= 3 && reserved(systems, parts[n-2]) && reserved(architectures, parts[n-1]):
-		return parts[n-2] + " && " + parts[n-1]
-	case n >= 2 && (reserved(systems, parts[n-1]) || reserved(architectures, parts[n-1])):
-		return parts[n-1]
-	}
-	return ""
-}
-
-// The words that the go command takes for constraints in the names of files (go help
-// buildconstraint).
-const (
-	systems = "aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 " +
-		"solaris wasip1 windows zos"
-	architectures = "386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x wasm"
-)
-
-// buildConstraint returns the //go:build line of a file, "" for none.
-func buildConstraint(f *sourceFile) string {
-	for _, group := range f.ast.Comments {
-		if group.Pos() > f.ast.Package {
-			break
-		}
-		for _, c := range group.List {
-			if constraint.IsGoBuild(c.Text) {
-				return c.Text
-			}
-		}
-	}
-	return ""
 }
