@@ -18,7 +18,7 @@ type otherName struct {
 	path string
 	// constraint is the //go:build line of the file, "" for none.
 	constraint string
-	// alias reports that the file imports a package by the name: generated files can do so, too.
+	// alias reports that only this file has the name, by an import: generated files can import a package by it.
 	alias bool
 }
 
@@ -26,23 +26,48 @@ type otherName struct {
 // they are for other systems, or have other build tags. With generated they are the generated files.
 func (p *Package) elsewhere(generated bool) map[string][]otherName {
 	out := map[string][]otherName{}
+	var tests []*sourceFile
 	for _, path := range p.otherFiles() {
 		if isGenerated(path) != generated {
 			continue
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if f == nil || f.Name == nil || f.Name.Name != p.Name || err != nil {
-			continue // another package, or a file that no build can read
+		if f == nil || f.Name == nil || err != nil {
+			continue // no build can read the file
 		}
-		line := constraints(&sourceFile{path, f})
-		for _, name := range declaredBy(f) {
-			out[name] = append(out[name], otherName{path, line, false})
-		}
-		for _, name := range aliasesOf(f) {
-			out[name] = append(out[name], otherName{path, line, true})
+		switch file := (&sourceFile{path, f}); {
+		case f.Name.Name == p.Name:
+			note(out, file, false, declaredBy(f))
+			note(out, file, true, p.importedBy(f))
+		case f.Name.Name == p.Name+"_test" && isTest(file):
+			tests = append(tests, file)
 		}
 	}
+	p.externalTests(out, tests)
 	return out
+}
+
+// note adds names of a file.
+func note(out map[string][]otherName, f *sourceFile, alias bool, names []string) {
+	line := constraints(f)
+	for _, name := range names {
+		out[name] = append(out[name], otherName{f.path, line, alias})
+	}
+}
+
+// externalTests adds the names of the external tests, if one of their files imports all names of the package.
+func (p *Package) externalTests(out map[string][]otherName, tests []*sourceFile) {
+	imports := func(f *sourceFile) bool { return slices.Contains(dotImports(f.ast), p.Path) }
+	if !slices.ContainsFunc(tests, imports) {
+		return
+	}
+	for _, f := range tests {
+		all := declaredBy(f.ast)
+		if imports(f) {
+			all = append(all, p.importedBy(f.ast)...)
+		}
+		note(out, f, true, slices.DeleteFunc(all, func(name string) bool { return !ast.IsExported(name) }))
+	}
 }
 
 // otherFiles lists the Go files of the folder that this build does not read as source.
@@ -62,25 +87,17 @@ func escaped(dir string) string {
 	return strings.NewReplacer(`[`, `\[`, `*`, `\*`, `?`, `\?`).Replace(dir)
 }
 
-// aliasesOf lists the names by which a file imports packages. Nothing in the package can have them.
-func aliasesOf(f *ast.File) []string {
-	var out []string
-	for _, spec := range f.Imports {
-		if spec.Name != nil && spec.Name.Name != "_" && spec.Name.Name != "." {
-			out = append(out, spec.Name.Name)
-		}
-	}
-	return out
-}
-
-// declaredBy lists the names that a file declares in the package's scope.
+// declaredBy lists the names that a file declares in the package's scope, and its methods as Type.Method.
 func declaredBy(f *ast.File) []string {
 	var out []string
 	for _, decl := range f.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
-			if d.Recv == nil {
+			switch id := receiver(d); {
+			case d.Recv == nil:
 				out = append(out, d.Name.Name)
+			case id != nil:
+				out = append(out, id.Name+"."+d.Name.Name)
 			}
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
@@ -96,6 +113,14 @@ func declaredBy(f *ast.File) []string {
 		}
 	}
 	return out
+}
+
+// receiver returns the type of a method's receiver, nil for a function.
+func receiver(d *ast.FuncDecl) *ast.Ident {
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return nil
+	}
+	return embeddedIdent(d.Recv.List[0].Type)
 }
 
 // orphans lists generated files whose source files do not exist, also of other builds.

@@ -123,7 +123,7 @@ func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, name := range hidden(content, n.has) {
+	for _, name := range hidden(content, n.hides) {
 		e.taken(models[0], name, "it hides the predeclared name")
 	}
 	if len(e.diagnostics) > 0 {

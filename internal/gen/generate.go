@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"go/token"
+	"go/types"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -49,7 +51,7 @@ func (p *Package) Generate(lock []byte, accept bool) ([]File, []Diagnostic, erro
 		return nil, nil, err
 	}
 	for _, f := range out {
-		for _, name := range hidden(f.Content, g.names.has) {
+		for _, name := range hidden(f.Content, g.names.hides) {
 			g.hides(f, name)
 		}
 	}
@@ -185,6 +187,36 @@ func (g *generator) global(m *Model, name, what string) {
 	g.names.taken[name] = true
 }
 
+// codecMethod is the name of the generated method of models.
+const codecMethod = "ItemizeCodec"
+
+// method reports a model that has a method or field with the name of the generated method, in any build.
+func (g *generator) method(m *Model) {
+	in := ""
+	for i := range m.named.NumMethods() {
+		if f := m.named.Method(i); f.Name() == codecMethod {
+			in = g.p.fset.Position(f.Pos()).Filename
+		}
+	}
+	st := m.named.Underlying().(*types.Struct)
+	for i := range st.NumFields() {
+		if v := st.Field(i); v.Name() == codecMethod {
+			in = g.p.fset.Position(v.Pos()).Filename
+		}
+	}
+	for _, o := range g.names.elsewhere[m.Name+"."+codecMethod] {
+		if coincide(o.constraint, constraints(g.fileOf(m))) {
+			in = o.path
+		}
+	}
+	if in == "" {
+		return
+	}
+	pos := m.named.Obj().Pos()
+	g.report(pos, pos+token.Pos(len(m.Name)), fmt.Sprintf("%s: its %s in %s has the name of the generated method: "+
+		"rename it", m.Schema.Label(), codecMethod, filepath.Base(in)))
+}
+
 // fileOf returns the source file of a model.
 func (g *generator) fileOf(m *Model) *sourceFile {
 	i := slices.IndexFunc(g.p.files, func(f *sourceFile) bool { return f.path == m.File })
@@ -211,6 +243,7 @@ func (g *generator) file(f *sourceFile, models []*Model) *written {
 	w := newWriter(g.p.types, g.names)
 	w.constraint = constraints(f)
 	for _, m := range models {
+		g.method(m)
 		g.nodes(w, m)
 		g.unwritable(w, m)
 	}
@@ -251,8 +284,8 @@ func (g *generator) tables(w *writer, f *sourceFile, models []*Model) {
 	for _, m := range models {
 		t := goType(m.Schema.Type)
 		codec := of(impl("Codec"), t)
-		w.p("// ItemizeCodec returns the generated codec, for package mapper.")
-		w.p("func (*", t, ") ItemizeCodec(*", t, ") *", codec, " {")
+		w.p("// ", codecMethod, " returns the generated codec, for package mapper.")
+		w.p("func (*", t, ") ", codecMethod, "(*", t, ") *", codec, " {")
 		w.p("return &", codec, "{Layout: ", quoted(m.Schema.Fingerprint()), ", Table: ", g.table(m.Schema.Type),
 			"}\n}\n")
 		g.unwritable(w, m)

@@ -66,16 +66,33 @@ func hostilePackage(r *rand.Rand, names []string) map[string]string {
 		text = strings.Replace(text, "}\n", "\tunread *Missing\n}\n", 1)
 	}
 	kinds := []string{"type %s struct{ X int }", "func %s() {}", "var %s = 1", "const %s = 1", "type %s int"}
-	files := map[string]string{"m.go": text}
+	files := map[string]string{}
+	switch r.IntN(4) {
+	case 0:
+		files["m.v2_windows.go"] = text
+	case 1:
+		files["m.go"] = "// +build linux\n// +build !integration\n\n" + text
+	default:
+		files["m.go"] = text
+	}
 	used := map[string]bool{model: true, element: true, "init": true, "_": true}
 	for _, file := range []string{
 		"o.go", "o_test.go", "o_windows.go", "//go:build integration\n\n", "//go:build !linux\n\n",
+		"// +build integration\n// +build linux\n\n", "o.v2_windows.go",
 	} {
 		head, name := "", file
 		if strings.HasPrefix(file, "//") {
 			head, name = file, fmt.Sprintf("b%d.go", len(files))
 		}
 		body := head + "package store\n"
+		if n := names[r.IntN(len(names))]; r.IntN(4) == 0 && !used[n] {
+			used[n] = true
+			body += "\nimport " + n + " \"time\"\n\nvar _ " + n + ".Time\n"
+		}
+		if r.IntN(30) == 0 && !used["ItemizeCodec"] {
+			used["ItemizeCodec"] = true
+			body += "\nfunc (*" + model + ") ItemizeCodec() {}\n"
+		}
 		for range r.IntN(2) {
 			n := names[r.IntN(len(names))]
 			if !used[n] {

@@ -45,8 +45,9 @@ type Package struct {
 	find  *finder
 	types *types.Package
 	files []*sourceFile
-	// imports are the paths of the packages that the files import.
-	imports []string
+	// imports are the paths of the packages that the files import, and importer has them.
+	imports  []string
+	importer types.Importer
 	// unread are the errors because of which the package could not be read whole.
 	unread []Diagnostic
 	// generated are the paths of the existing generated files.
@@ -268,6 +269,11 @@ func (l *loader) parse(r *packages.Package) *Package {
 			}
 		}
 	}
+	for _, path := range p.otherDotImports() {
+		if !slices.Contains(p.imports, path) {
+			p.imports = append(p.imports, path)
+		}
+	}
 	return p
 }
 
@@ -288,6 +294,7 @@ func (l *loader) check(p *Package) {
 	}
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
 	p.otherPackage()
+	p.importer = l
 	p.types, _ = cfg.Check(p.Path, l.fset, files, info)
 	p.generated = append(p.generated, p.orphans()...)
 	l.types[p.Path] = p.types

@@ -30,9 +30,7 @@ func namesOf(p *Package, reserved ...string) *names {
 		n.taken[name] = true
 	}
 	for _, f := range p.files {
-		for _, name := range aliasesOf(f.ast) {
-			n.elsewhere[name] = append(n.elsewhere[name], otherName{f.path, constraints(f), true})
-		}
+		note(n.elsewhere, f, true, p.importedBy(f.ast))
 	}
 	return n
 }
@@ -41,6 +39,9 @@ func namesOf(p *Package, reserved ...string) *names {
 func (n *names) has(name string) bool {
 	return n.taken[name] || n.imported[name] || n.elsewhere[name] != nil
 }
+
+// hides reports whether a name that a generated file uses has another meaning there.
+func (n *names) hides(name string) bool { return n.imported[name] || !n.importable(name) }
 
 // importable reports whether a generated file can import a package by a name.
 func (n *names) importable(name string) bool {
