@@ -108,6 +108,7 @@ func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 		w.imports[path] = filepath.Base(path)
 	}
 	for _, m := range models {
+		w.varies(p, m)
 		x := &ejecting{writer: w, e: m.Schema, variables: map[string]string{}}
 		x.model()
 		out.Lost = append(out.Lost, x.lost()...)

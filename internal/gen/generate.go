@@ -244,6 +244,7 @@ func (g *generator) file(f *sourceFile, models []*Model) *written {
 	w.constraint = constraints(f)
 	for _, m := range models {
 		g.method(m)
+		w.varies(g.p, m)
 		g.nodes(w, m)
 		g.unwritable(w, m)
 	}

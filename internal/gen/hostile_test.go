@@ -85,7 +85,7 @@ func hostilePackage(r *rand.Rand, names []string) map[string]string {
 			head, name = file, fmt.Sprintf("b%d.go", len(files))
 		}
 		body := head + "package store\n"
-		if n := names[r.IntN(len(names))]; r.IntN(4) == 0 && !used[n] {
+		if n := names[r.IntN(len(names))]; r.IntN(8) == 0 && !used[n] {
 			used[n] = true
 			body += "\nimport " + n + " \"time\"\n\nvar _ " + n + ".Time\n"
 		}

@@ -48,6 +48,8 @@ type Package struct {
 	// imports are the paths of the packages that the files import, and importer has them.
 	imports  []string
 	importer types.Importer
+	// byName are the declarations of the files, once they were asked for.
+	byName map[string]ast.Spec
 	// unread are the errors because of which the package could not be read whole.
 	unread []Diagnostic
 	// generated are the paths of the existing generated files.

@@ -62,6 +62,16 @@ func (n *names) owner(name, constraint string) string {
 	return ""
 }
 
+// declaredTwice returns the file that declares a name for another build of a file with a constraint, "" for none.
+func (n *names) declaredTwice(name, constraint string) string {
+	for _, o := range n.elsewhere[name] {
+		if !o.alias && coincide(o.constraint, constraint) {
+			return filepath.Base(o.path)
+		}
+	}
+	return ""
+}
+
 // declare takes a name of the package's scope that is free: name, or name with a
 // number.
 func (n *names) declare(name string) string {

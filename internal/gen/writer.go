@@ -223,8 +223,8 @@ func (w *writer) checkNames(t types.Type) {
 			w.unnameable(obj.Pkg().Name()+"."+obj.Name(), "another package does not export it")
 		case obj.Pkg().Path() != w.pkg.Path() && !importable(obj.Pkg().Path(), w.pkg.Path()):
 			w.unnameable(obj.Pkg().Name()+"."+obj.Name(), "its package is internal to another")
-		case obj.Pkg().Path() == w.pkg.Path() && w.declaredTwice(obj.Name()) != "":
-			w.unnameable(obj.Name(), "another build declares it in "+w.declaredTwice(obj.Name()))
+		case obj.Pkg().Path() == w.pkg.Path() && w.names.declaredTwice(obj.Name(), w.constraint) != "":
+			w.unnameable(obj.Name(), "another build declares it in "+w.names.declaredTwice(obj.Name(), w.constraint))
 		case obj.Pkg().Path() == w.pkg.Path() && slices.Contains(locals, obj.Name()):
 			w.unnameable(obj.Name(), "generated code uses that name")
 		}
@@ -243,22 +243,16 @@ func (w *writer) checkNames(t types.Type) {
 	}
 }
 
-// declaredTwice returns the file that declares a type for another build of the written file, "" for none.
-func (w *writer) declaredTwice(name string) string {
-	for _, o := range w.names.elsewhere[name] {
-		if !o.alias && coincide(o.constraint, w.constraint) {
-			return filepath.Base(o.path)
-		}
-	}
-	return ""
-}
-
 func (w *writer) unnameable(name, why string) {
-	text := fmt.Sprintf("the type %s cannot be written in generated code: %s: declare a type of another name for "+
-		"the field", name, why)
+	text := unnameable(name, why)
 	if !slices.Contains(w.errs, text) {
 		w.errs = append(w.errs, text)
 	}
+}
+
+func unnameable(name, why string) string {
+	return fmt.Sprintf("the type %s cannot be written in generated code: %s: declare a type of another name for "+
+		"the field", name, why)
 }
 
 // importable reports whether a package may import another, as far as internal packages
