@@ -235,8 +235,8 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 }
 
 // moveInRate moves the entities of a page. With a rate it starts only as many at once as take about a
-// second, because a claim that waits for long looks like that of a dead program. foreign is the number of other items of
-// the page: the progress has them in proportion.
+// second, because a claim that waits for long looks like that of a dead program. foreign is the number of other items
+// of the page: the progress has them in proportion.
 func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, foreign int, t *write.Tally, f *flight) error {
 	if r.wcu == nil {
 		return r.mover.Move(ctx, group, t)

@@ -522,8 +522,8 @@ func TestDiscoverShowsNoNamesThatAreData(t *testing.T) {
 // Structs that are named after parts of an item take no name that the generated code of others has.
 func TestDiscoverNamesOfGeneratedCode(t *testing.T) {
 	words := []string{
-		"fields", "handles", "key", "keys", "index", "path", "items", "entities", "query", "patch", "form", "byId", "byID",
-		"idQuery", "layout", "forth", "back", "codec", "itemizeCodec",
+		"fields", "handles", "key", "keys", "index", "path", "items", "entities", "query", "patch", "form", "byId",
+		"byID", "idQuery", "layout", "forth", "back", "codec", "itemizeCodec",
 	}
 	inner := func(n, depth int) attributes {
 		d := attributes{"b": str("x"), "c": num(n), "z": str(fmt.Sprint("y", n))}

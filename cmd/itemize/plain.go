@@ -12,8 +12,9 @@ import (
 // could move the cursor, change colors, or hide other text.
 type plain struct {
 	to io.Writer
-	// failed is the first error of a write, as on a full disk. mu protects it: lines come from several goroutines.
-	mu     sync.Mutex
+	// mu protects failed: lines come from several goroutines.
+	mu sync.Mutex
+	// failed is the first error of a write, as on a full disk.
 	failed error
 }
 

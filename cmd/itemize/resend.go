@@ -57,7 +57,7 @@ func (r *waiting) MaxAttempts() int { return max(r.attempts, throttledAttempts) 
 func (r *waiting) RetryDelay(attempt int, err error) (time.Duration, error) {
 	c := callOf(err)
 	if c == nil {
-		c = &call{others: attempt - 1, dials: attempt - 1}
+		c = &call{faults: attempt - 1, dials: attempt - 1}
 	}
 	switch {
 	case isThrottle(err):
@@ -74,7 +74,7 @@ func (r *waiting) RetryDelay(attempt int, err error) (time.Duration, error) {
 			r.p.say("no connection for %s: the command waits up to %s for it", since.Round(time.Second), r.p.outage)
 		}
 	default:
-		if c.others++; c.others >= r.attempts {
+		if c.faults++; c.faults >= r.attempts {
 			return 0, err
 		}
 	}
@@ -83,7 +83,7 @@ func (r *waiting) RetryDelay(attempt int, err error) (time.Duration, error) {
 
 // call has the errors of one call that can pass, throttles aside.
 type call struct {
-	others, dials int
+	faults, dials int
 	cut           time.Time // the first time without a connection
 }
 

@@ -12,7 +12,8 @@ import (
 // apart, also if the keys of others only vary.
 func TestWordsInKeysThatAreData(t *testing.T) {
 	zone := func(id string, i int) item.Attributes {
-		return item.Attributes{"PK": str(id), "offset": num(i), "name": str(id), "history": str(strings.Repeat("x", 3000))}
+		history := str(strings.Repeat("x", 3000))
+		return item.Attributes{"PK": str(id), "offset": num(i), "name": str(id), "history": history}
 	}
 	order := func(id string, i int) item.Attributes {
 		return item.Attributes{"PK": str(id), "total": num(i), "lines": str(strings.Repeat("x", 3000)), "paid": num(1)}

@@ -320,7 +320,7 @@ func incompatible(old, now schema.Wire, what string) string {
 		return fmt.Sprintf("%s would take %d elements, and further elements of stored items would be lost", what,
 			now.Len)
 	case old.Key != now.Key && old.Key != "" && now.Key != "" && now.Key != "string" &&
-		(now.Key != "text" || old.Number != ""): // older lock files have the kind of keys that are texts by their methods
+		(now.Key != "text" || old.Number != ""): // in older lock files, text keys have the kind of their type
 		return fmt.Sprintf("%s had keys of the kind %s and has %s now, so that stored items could not be loaded", what,
 			old.Key, now.Key)
 	case old.Format == "unixtime" && now.Number != "" && narrower("int64", now.Number):

@@ -33,7 +33,7 @@ var limits = []limit{
 	{"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 205},
 	{"packages that a save reaches", func(f *figures) int { return f.Reach[0].Packages }, 22},
 	{"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 132},
-	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 845},
+	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 846},
 }
 
 // overLimits returns an error that names the figures over their limits.

@@ -217,7 +217,7 @@ func (s *splitter) indexValue(n *indexKey, fields item.Attributes, self types.At
 		err = scalar.CheckSize(n.most)
 	}
 	if err != nil {
-		s.fault(n.key.name(err), "as a key of the index %s: %v", n.index, err)
+		s.fault(n.key.name(err, ""), "as a key of the index %s: %v", n.index, err)
 		return nil
 	}
 	return attr.ValueOf(scalar)

@@ -243,6 +243,11 @@ func TestValuesThatNoLoadReads(t *testing.T) {
 			"the key of the entity", "ID", &types.AttributeValueMemberB{Value: []byte("12345")},
 			"ID: it has 5 bytes, and not 4",
 		},
+		{
+			"an empty key of an element", "Wines", list(m("Name", s(""))),
+			"Wines[0].Name: an empty string in a key",
+		},
+		{"a long key of an entry", "Prices", m(strings.Repeat("k", 1100), n("1")), `k"]: the key has `},
 		{"NULL", "Best", &types.AttributeValueMemberNULL{Value: true}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

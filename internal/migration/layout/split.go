@@ -95,22 +95,28 @@ func (s *splitter) partition() {
 		err = pk.CheckSize(key.MaxPartition)
 	}
 	if err != nil {
-		s.fault(s.pk.name(err), "%v", err)
+		s.fault(s.pk.name(err, ""), "%v", err)
 		return
 	}
 	s.out.PK = pk
 }
 
-// name is the attribute of the placeholder that an error of a key is about.
-func (t *template) name(err error) string {
+// name is the attribute of the placeholder that an error of a key is about, in the element of a name.
+func (t *template) name(err error, in string) string {
+	i := 0
 	var of *key.Error
-	if errors.As(err, &of) && of.Index >= 0 && of.Index < len(t.from) {
-		return t.from[of.Index].attribute
+	if errors.As(err, &of) && of.Index >= 0 {
+		i = of.Index
 	}
-	if len(t.from) > 0 {
-		return t.from[0].attribute
+	switch {
+	case i >= len(t.from):
+		return "the key"
+	case t.from[i].from == "model" || in == "":
+		return t.from[i].attribute
+	case t.from[i].from == "key":
+		return in
 	}
-	return "the key"
+	return under(in, t.from[i].attribute)
 }
 
 // values returns what a key's placeholders take of the monolith and of an element: its attributes, or the
@@ -151,8 +157,8 @@ func (s *splitter) source(from *source, elem item.Attributes, self types.Attribu
 	return s.doc[from.attribute], from.attribute
 }
 
-// place gives an item its sort key.
-func (s *splitter) place(it *Item, values []key.Value) bool {
+// place gives an item its sort key. in names the element, "" for a singleton.
+func (s *splitter) place(it *Item, values []key.Value, in string) bool {
 	it.PK = s.out.PK
 	if it.Kind.key == nil {
 		return true
@@ -162,7 +168,7 @@ func (s *splitter) place(it *Item, values []key.Value) bool {
 		err = sk.CheckSize(key.MaxSort)
 	}
 	if err != nil {
-		s.fault(it.Kind.key.name(err), "%v", err)
+		s.fault(it.Kind.key.name(err, in), "%v", err)
 		return false
 	}
 	it.SK = sk
@@ -187,7 +193,7 @@ func (s *splitter) single(k *Kind) *Item {
 	for _, name := range k.structs() {
 		present = s.spread(it, name) || present
 	}
-	if !present || !s.place(it, values) {
+	if !present || !s.place(it, values, "") {
 		return nil
 	}
 	s.loads(it, "")
@@ -335,7 +341,7 @@ func (s *splitter) element(k *Kind, name, mapKey string, v types.AttributeValue)
 		}
 	}
 	s.loads(it, name)
-	if s.place(it, values) {
+	if s.place(it, values, name) {
 		s.add(it, fields, v, mapKey, name)
 		s.out.Items = append(s.out.Items, it)
 	}
@@ -535,7 +541,7 @@ func (x *Layout) RootKey(doc item.Attributes) (pk, sk key.Scalar, err error) {
 	it := &Item{Kind: x.Root}
 	if s.errs == nil && x.Root.key != nil {
 		if values := s.values(x.Root.key, nil, nil, ""); values != nil {
-			s.place(it, values)
+			s.place(it, values, "")
 		}
 	}
 	return s.out.PK, it.SK, errors.Join(s.errs...)
