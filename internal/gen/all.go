@@ -2,6 +2,7 @@ package gen
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -11,6 +12,9 @@ import (
 func All(packages []*Package, accept bool) (files []File, faults []Diagnostic, err error) {
 	locks := map[string][]byte{} // as they become: a package and its external tests share one
 	for _, p := range packages {
+		if err := p.ours(); err != nil && len(p.Models)+len(p.generated) > 0 {
+			return nil, nil, err
+		}
 		lock, seen := locks[p.LockPath()]
 		if !seen {
 			if lock, err = os.ReadFile(p.LockPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -28,4 +32,13 @@ func All(packages []*Package, accept bool) (files []File, faults []Diagnostic, e
 		}
 	}
 	return files, faults, nil
+}
+
+// ours returns an error for a package of a module that is only required: its folder is a copy.
+func (p *Package) ours() error {
+	if p.foreign == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: it is of module %s, and files are written only in the module of the command: run the "+
+		"command there", p.Path, p.foreign)
 }

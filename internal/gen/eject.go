@@ -56,6 +56,9 @@ func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 	if len(p.Diagnostics) > 0 || len(models) == 0 {
 		return nil, p.Diagnostics, nil
 	}
+	if err := p.ours(); err != nil {
+		return nil, nil, err
+	}
 	out := &Ejected{}
 	var faults []error
 	models = slices.DeleteFunc(models, func(m *Model) bool {

@@ -41,10 +41,12 @@ type Package struct {
 	// Notes are remarks on the generated code that are no faults.
 	Notes []Diagnostic
 
-	fset  *token.FileSet
-	find  *finder
-	types *types.Package
-	files []*sourceFile
+	// foreign is the module of the package if the command is run in another one.
+	foreign string
+	fset    *token.FileSet
+	find    *finder
+	types   *types.Package
+	files   []*sourceFile
 	// imports are the paths of the packages that the files import, and importer has them.
 	imports  []string
 	importer types.Importer
@@ -252,6 +254,9 @@ func (l *loader) Import(path string) (*types.Package, error) {
 // parse parses the files of a root that are not generated.
 func (l *loader) parse(r *packages.Package) *Package {
 	p := &Package{Path: r.PkgPath, Name: r.Name, Dir: filepath.Dir(r.GoFiles[0]), fset: l.fset}
+	if r.Module != nil && !r.Module.Main {
+		p.foreign = r.Module.Path
+	}
 	for _, path := range r.GoFiles {
 		if isGenerated(path) {
 			p.generated = append(p.generated, path)
