@@ -135,9 +135,10 @@ func (c *command) stale(packages []*gen.Package, files []gen.File) ([]change, er
 	}
 	for _, p := range packages {
 		for _, path := range p.GeneratedFiles() {
-			if made[path] {
+			if made[path] { // or listed: a package and its external tests share the folder
 				continue
 			}
+			made[path] = true
 			old, err := os.ReadFile(path)
 			if err != nil {
 				return nil, err

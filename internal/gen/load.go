@@ -266,8 +266,8 @@ func (l *loader) parse(r *packages.Package) *Package {
 		if err != nil {
 			p.unreadable(path, err)
 		}
-		if f == nil {
-			continue
+		if f == nil || f.Name.Name == "" {
+			continue // its package clause does not parse
 		}
 		p.files = append(p.files, &sourceFile{path, f})
 		for _, i := range f.Imports {

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"go/scanner"
@@ -16,6 +17,14 @@ import (
 
 // unreadable adds the errors of a file that does not parse.
 func (p *Package) unreadable(path string, err error) {
+	if generatedName(path) && isMerged(path) {
+		at := token.Position{Filename: path, Line: 1, Column: 1}
+		p.unread = append(p.unread, Diagnostic{
+			Pos: at, End: at, Message: "a merge of two branches is not finished in this generated file: delete it, and " +
+				"run itemize gen",
+		})
+		return
+	}
 	if at, ok := openTag(path); ok { // the text after it is read as something else
 		p.unread = append(p.unread,
 			Diagnostic{
@@ -32,6 +41,12 @@ func (p *Package) unreadable(path string, err error) {
 	for _, e := range list {
 		p.unread = append(p.unread, Diagnostic{Pos: e.Pos, End: e.Pos, Message: e.Msg})
 	}
+}
+
+// isMerged reports whether a generated file begins with both sides of a merge.
+func isMerged(path string) bool {
+	src, err := os.ReadFile(path)
+	return err == nil && bytes.HasPrefix(src, []byte("<<<<<<<")) && bytes.Contains(src, []byte(header))
 }
 
 // openTag finds a struct tag without its second backquote. Such a tag ends at the first backquote of
