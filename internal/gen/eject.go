@@ -112,7 +112,7 @@ func (p *Package) Eject(only []string) (*Ejected, []Diagnostic, error) {
 	}
 	for _, m := range models {
 		w.varies(p, m)
-		x := &ejecting{writer: w, e: m.Schema, variables: map[string]string{}}
+		x := &ejecting{writer: w, e: m.Schema, variables: map[any]string{}}
 		x.model()
 		out.Lost = append(out.Lost, x.lost()...)
 	}
@@ -303,17 +303,17 @@ func holdsBig(t *schema.Type) bool { return t.Kind == schema.BigInt || t.Kind ==
 type ejecting struct {
 	*writer
 	e *schema.Entity
-	// kinds are the names of the kinds of items, and variables those of variables, by the names that they should have.
+	// kinds are the names of the kinds of items, and variables those of variables, by what they are for.
 	kinds     map[*schema.Item]string
-	variables map[string]string
+	variables map[any]string
 }
 
-// private returns the name of a variable or function that only the ejected code uses.
-func (x *ejecting) private(name string) string {
-	if x.variables[name] == "" {
-		x.variables[name] = x.names.declare(name)
+// private returns the name of a variable of the ejected code, by what it is for.
+func (x *ejecting) private(of any, name string) string {
+	if x.variables[of] == "" {
+		x.variables[of] = x.names.declare(name)
 	}
-	return x.variables[name]
+	return x.variables[of]
 }
 
 // kind takes a name for a kind of item, with which all names of its functions are free.
@@ -488,22 +488,37 @@ func converted(as string, t *schema.Type, v code, from bool) code {
 	return call(goType(t), v)
 }
 
-// fieldNames returns the names of the fields of an item's struct, by attribute.
-func fieldNames(it *schema.Item) []string {
-	taken := map[string]bool{
+// itemFields are the fields of each item's struct.
+func itemFields() map[string]bool {
+	return map[string]bool{
 		"PK": true, "SK": true, "Version": true, "Incarnation": true, "State": true,
 		"Expires": true,
 	}
+}
+
+// fieldNames returns the names of the fields of an item's struct, by attribute.
+func fieldNames(it *schema.Item) []string {
+	taken := itemFields()
 	var all []string
 	for _, a := range it.Attributes {
 		name := identifier(a.Value.Name[strings.LastIndexByte(a.Value.Name, '.')+1:])
 		if name == "" || taken[name] {
 			name = identifier(strings.ReplaceAll(a.Value.Name, ".", " ")) + "Attribute"
 		}
+		name = free(name, taken)
 		taken[name] = true
 		all = append(all, name)
 	}
 	return all
+}
+
+// free returns a name that is not taken: name, or name with a number.
+func free(name string, taken map[string]bool) string {
+	out := name
+	for i := 2; taken[out]; i++ {
+		out = name + strconv.Itoa(i)
+	}
+	return out
 }
 
 // item writes the struct of a kind of item.
@@ -537,9 +552,16 @@ func (x *ejecting) item(it *schema.Item) {
 
 // derivedName returns the field of an attribute that exists only for indexes.
 func derivedName(it *schema.Item, k *schema.IndexKey) string {
-	name := identifier(k.Name)
-	if name == "" || slices.Contains(fieldNames(it), name) {
-		return "Index" + name
+	taken := itemFields()
+	for _, name := range fieldNames(it) {
+		taken[name] = true
+	}
+	name := ""
+	for _, other := range it.Derived[:slices.Index(it.Derived, k)+1] {
+		if name = identifier(other.Name); name == "" || taken[name] {
+			name = free("Index"+name, taken)
+		}
+		taken[name] = true
 	}
 	return name
 }
@@ -598,13 +620,13 @@ func (x *ejecting) config() {
 }
 
 // variable is the variable with the names of the model. The names of its functions begin with it.
-func (x *ejecting) variable() string { return x.private(lowerFirst(x.e.Name) + "Ejected") }
+func (x *ejecting) variable() string { return x.private("Ejected", lowerFirst(x.e.Name)+"Ejected") }
 
 // pk and sk are the variables with the templates of keys.
-func (x *ejecting) pk() string                { return x.private(lowerFirst(x.e.Name) + "PK") }
-func (x *ejecting) sk(it *schema.Item) string { return x.private(lowerFirst(x.kinds[it]) + "SK") }
+func (x *ejecting) pk() string                { return x.private("PK", lowerFirst(x.e.Name)+"PK") }
+func (x *ejecting) sk(it *schema.Item) string { return x.private(it, lowerFirst(x.kinds[it])+"SK") }
 func (x *ejecting) derivedKey(it *schema.Item, k *schema.IndexKey) string {
-	return x.private(lowerFirst(x.kinds[it]) + identifier(k.Name) + "Key")
+	return x.private([2]any{it, k}, lowerFirst(x.kinds[it])+identifier(k.Name)+"Key")
 }
 
 // entity writes the functions that convert an entity into its items, and back.
@@ -1048,7 +1070,7 @@ func (x *ejecting) indexQuery(n *schema.Entry) {
 	what := x.kinds[n.Item] + " in the index " + n.Index.Name
 	x.comment(name + " returns the query of the items " + what + ": " + k.Text)
 	x.p("func ", name, "(", list(append([]any{"table string"}, params...)...), ") (*", sdk("QueryInput"), ", error) {")
-	variable := x.private(lowerFirst(name) + "Key")
+	variable := x.private(n, lowerFirst(name)+"Key")
 	x.p("pk, err := ", variable, ".write(", list(args...), ")")
 	x.p("if err != nil {")
 	x.p("return nil, err")
