@@ -123,7 +123,7 @@ const keyDelimiter = "#"
 
 func (k *keying) add(attribute string, sort, number bool) *keyField {
 	name := goName(attribute)
-	if slices.Contains(queryMethods, name) {
+	if slices.Contains(queryMethods, name) || name == "ItemizeCodec" {
 		name += "Value"
 	}
 	for i := range k.fields {

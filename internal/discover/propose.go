@@ -344,7 +344,7 @@ func (x *entityType) build() error {
 	x.takeFunctions()
 	n := &namer{types: x.types, singular: x.singular}
 	m := &structure{name: x.name}
-	taken := scope{}
+	taken := scope{"ItemizeCodec": true} // the generated method
 	m.fields = append(m.fields, field{name: "_", typ: typeFor[struct{}]("struct{}"), ddb: x.tableTag()})
 	items := x.itemNames()
 	root := x.prefix + items[0].literal

@@ -20,8 +20,8 @@ func (p *Package) unreadable(path string, err error) {
 	if generatedName(path) && isMerged(path) {
 		at := token.Position{Filename: path, Line: 1, Column: 1}
 		p.unread = append(p.unread, Diagnostic{
-			Pos: at, End: at, Message: "a merge of two branches is not finished in this generated file: delete it, and " +
-				"run itemize gen",
+			Pos: at, End: at, Message: "a merge of two branches is not finished in this generated file: delete it, " +
+				"and run itemize gen",
 		})
 		return
 	}
