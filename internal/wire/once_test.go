@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -65,7 +64,9 @@ func TestOnceRepeatsThrottlesAlone(t *testing.T) {
 			defer s.Close()
 			client := dynamodb.New(dynamodb.Options{
 				Region: "us-east-1", BaseEndpoint: &s.URL,
-				Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
+				Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+					return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
+				}),
 				Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
 					o.MaxAttempts, o.MaxBackoff, o.RateLimiter = 8, time.Millisecond, ratelimit.None
 				}),
