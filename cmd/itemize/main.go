@@ -84,23 +84,20 @@ type command struct {
 	stdout, stderr io.Writer
 	// terminal is the output for a line that is overwritten.
 	terminal io.Writer
-	// lines makes each line on stderr an object of JSON, and bar says that the last line on a terminal is a bar.
+	// lines makes notes on stderr objects of JSON, and bar says that the last line on a terminal is a bar.
 	lines, bar bool
 }
 
-// note prints a line on stderr that is no result.
-func (c *command) note(text string) { c.line("note", "itemize: "+text) }
-
-// line prints a line on stderr, with lines as the only field of an object.
-func (c *command) line(field, text string) {
+// note prints a line on stderr that is no result, with lines as the only field of an object.
+func (c *command) note(text string) {
 	if c.lines {
-		_ = json.NewEncoder(c.stderr).Encode(map[string]string{field: strings.TrimPrefix(text, "itemize: ")})
+		_ = json.NewEncoder(c.stderr).Encode(map[string]string{"note": text})
 		return
 	}
 	if c.bar {
 		fmt.Fprint(c.terminal, clearLine)
 	}
-	fmt.Fprintln(c.stderr, text)
+	fmt.Fprintln(c.stderr, "itemize:", text)
 }
 
 // clearLine clears the line of a terminal.
@@ -137,7 +134,7 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 	if args[0] == "cost" { // the user looks for faults in their own files
 		text = mapper.Detail(err)
 	}
-	c.line("error", "itemize: "+withCure(err, text))
+	fmt.Fprintln(stderr, "itemize:", withCure(err, text))
 	if errors.As(err, new(usageError)) {
 		return exitUsage
 	}

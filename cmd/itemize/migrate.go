@@ -132,7 +132,7 @@ func (a *migrateAsked) flags(f *flags) {
 	f.IntVar(&a.segments, "segments", 8, "`number` of segments of the source that are read in parallel")
 	f.prices(&a.prices)
 	f.Float64Var(&a.readRate, "read-rate", 0, "`RCU` per second of the scan (default: no limit)")
-	f.BoolVar(&a.asJSON, "json", false, "print JSON, and progress, notes and errors as lines of JSON on standard error")
+	f.BoolVar(&a.asJSON, "json", false, "print JSON, and progress and notes as lines of JSON on standard error")
 	own := map[string]func(){
 		"from": func() {
 			f.StringVar(&a.from, "from", "", "read an export: a `folder`, or s3://BUCKET/PREFIX/AWSDynamoDB/ID")
