@@ -36,7 +36,7 @@ import (
 func main() {
 	signals := []os.Signal{syscall.SIGTERM}
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // as nohup does, and a shell for programs in the background
+		if !signal.Ignored(s) { // a shell has some ignored by programs in the background
 			signals = append(signals, s)
 		}
 	}

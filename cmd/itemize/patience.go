@@ -117,7 +117,7 @@ func (silence) Error() string   { return "the answer stopped in its middle" }
 func (silence) Timeout() bool   { return true }
 func (silence) Temporary() bool { return true }
 
-// watch prints a line after a pause in which what is waited for has not arrived, until stop is called.
+// watch prints a line after a pause in which no answer, or no part of one, has arrived, until stop is called.
 func (p *patience) watch(missing string) (stop func()) {
 	from, ended := time.Now(), make(chan struct{})
 	go func() {

@@ -163,7 +163,7 @@ func TestPatienceWithBuckets(t *testing.T) {
 	}
 }
 
-// With -json each line on standard error is JSON, but for the error that ends the command.
+// With -json each line on standard error is JSON, except the error that ends the command.
 func TestStandardErrorIsJSON(t *testing.T) {
 	m := newMigrating(t, 3)
 	for _, args := range [][]string{
