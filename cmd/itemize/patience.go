@@ -59,13 +59,13 @@ func (p *patience) Do(r *http.Request) (*http.Response, error) {
 	out, err := p.client.Do(r)
 	stop()
 	if err != nil {
-		return nil, &failed{callIn(r.Context()), r.URL.Host, err}
+		return nil, &failed{callIn(r.Context()), err}
 	}
 	p.reached.Store(true)
 	out.Body = &arriving{ReadCloser: out.Body, p: p, host: r.URL.Host}
 	if !p.streams {
 		if err = whole(out); err != nil {
-			return nil, &failed{callIn(r.Context()), r.URL.Host, err}
+			return nil, &failed{callIn(r.Context()), err}
 		}
 	}
 	if out.StatusCode < http.StatusBadRequest {

@@ -63,7 +63,7 @@ func (r *waiting) RetryDelay(attempt int, err error) (time.Duration, error) {
 	case isThrottle(err):
 		r.p.throttled()
 	case isDial(err):
-		if c.dials++; c.dials == 1 {
+		if c.dials++; c.cut.IsZero() {
 			c.cut = time.Now()
 		}
 		since := time.Since(c.cut)
@@ -122,7 +122,6 @@ func callOf(err error) *call {
 // failed is a request of a call without an answer.
 type failed struct {
 	call *call
-	host string
 	error
 }
 

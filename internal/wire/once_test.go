@@ -18,7 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/wire"
 )
 
-// A request that must not be applied twice is sent again after throttles, as often as the client's own retryer sends
+// A request that must not be applied twice is sent again after throttles, and if it was not sent, as often as the client's own retryer sends
 // it, and after no other answer.
 func TestOnceRepeatsThrottlesAlone(t *testing.T) {
 	t.Parallel()
@@ -79,4 +79,36 @@ func TestOnceRepeatsThrottlesAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A request for which no connection can be made is tried as often as others.
+func TestOnceRepeatsUnsentRequests(t *testing.T) {
+	t.Parallel()
+	tries := &counting{retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = 5, time.Millisecond, ratelimit.None
+	}), 0}
+	client := dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:1"), Retryer: tries,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
+		}),
+	})
+	_, err := client.PutItem(context.Background(), &dynamodb.PutItemInput{
+		TableName: aws.String("t"), Item: map[string]types.AttributeValue{},
+	}, wire.Once)
+	if err == nil || tries.n != 4 {
+		t.Errorf("%d times again: %v", tries.n, err)
+	}
+}
+
+// counting counts the pauses of a retryer.
+type counting struct {
+	*retry.Standard
+	n int
+}
+
+// RetryDelay is described at aws.Retryer.
+func (c *counting) RetryDelay(attempt int, err error) (time.Duration, error) {
+	c.n++
+	return c.Standard.RetryDelay(attempt, err)
 }

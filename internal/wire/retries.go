@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
@@ -48,22 +49,28 @@ func Throttled(err error) bool {
 	return retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary
 }
 
-// Once keeps the SDK from sending a request of a call again, unless it was refused by a throttle: it was not applied
-// then.
+// Once keeps the SDK from sending a request of a call again, unless it was refused by a throttle or never sent: it was
+// not applied then.
 func Once(o *dynamodb.Options) {
 	if next, ok := o.Retryer.(aws.RetryerV2); ok {
-		o.Retryer = onlyThrottles{next}
+		o.Retryer = onlyUnapplied{next}
 		return
 	}
 	o.Retryer = aws.NopRetryer{}
 }
 
-// onlyThrottles is a retryer that repeats throttled requests alone.
-type onlyThrottles struct{ aws.RetryerV2 }
+// onlyUnapplied is a retryer that repeats only requests that were throttled, or not sent.
+type onlyUnapplied struct{ aws.RetryerV2 }
 
 // IsErrorRetryable is described at aws.Retryer.
-func (r onlyThrottles) IsErrorRetryable(err error) bool {
+func (r onlyUnapplied) IsErrorRetryable(err error) bool {
 	var response *smithyhttp.ResponseError
-	return Throttled(err) && errors.As(err, &response) && response.HTTPStatusCode() < http.StatusInternalServerError &&
-		r.RetryerV2.IsErrorRetryable(err)
+	refused := Throttled(err) && errors.As(err, &response) && response.HTTPStatusCode() < http.StatusInternalServerError
+	return (refused || NeverSent(err)) && r.RetryerV2.IsErrorRetryable(err)
+}
+
+// NeverSent reports whether the error means that no connection was made.
+func NeverSent(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
 }

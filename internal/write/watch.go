@@ -2,7 +2,6 @@ package write
 
 import (
 	"errors"
-	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -67,7 +66,7 @@ func (w *watch) Do(r *http.Request) (*http.Response, error) {
 	resp, err := w.client.Do(r)
 	switch {
 	case err != nil:
-		w.unsure = w.unsure || !neverSent(err)
+		w.unsure = w.unsure || !wire.NeverSent(err)
 	default:
 		w.unsure = w.unsure || !refusing(resp.StatusCode)
 	}
@@ -115,15 +114,9 @@ func refusing(status int) bool {
 	return status >= 400 && status < 500 && status != http.StatusRequestTimeout
 }
 
-// neverSent reports whether the error means that no connection was made.
-func neverSent(err error) bool {
-	var dial *net.OpError
-	return errors.As(err, &dial) && dial.Op == "dial"
-}
-
 // refused reports whether the error means that the request was not applied.
 func refused(err error) bool {
-	if neverSent(err) {
+	if wire.NeverSent(err) {
 		return true
 	}
 	var inProgress *types.TransactionInProgressException
@@ -148,7 +141,7 @@ func retried(err error) bool {
 	var limit *types.RequestLimitExceeded
 	var throttled *types.ThrottlingException
 	var conflict *types.TransactionConflictException
-	return neverSent(err) || errors.As(err, &conflict) || errors.As(err, &condition) || errors.As(err, &canceled) ||
+	return wire.NeverSent(err) || errors.As(err, &conflict) || errors.As(err, &condition) || errors.As(err, &canceled) ||
 		errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled) || expired(err)
 }
 
