@@ -141,8 +141,8 @@ func retried(err error) bool {
 	var limit *types.RequestLimitExceeded
 	var throttled *types.ThrottlingException
 	var conflict *types.TransactionConflictException
-	return wire.NeverSent(err) || errors.As(err, &conflict) || errors.As(err, &condition) || errors.As(err, &canceled) ||
-		errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled) || expired(err)
+	return wire.NeverSent(err) || errors.As(err, &conflict) || errors.As(err, &condition) ||
+		errors.As(err, &canceled) || errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled) || expired(err)
 }
 
 // expired reports an error of credentials that are not valid any more (Developer Guide, "Error handling
