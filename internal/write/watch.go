@@ -142,7 +142,8 @@ func retried(err error) bool {
 	var throttled *types.ThrottlingException
 	var conflict *types.TransactionConflictException
 	return wire.NeverSent(err) || errors.As(err, &conflict) || errors.As(err, &condition) ||
-		errors.As(err, &canceled) || errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled) || expired(err)
+		errors.As(err, &canceled) || errors.As(err, &throughput) || errors.As(err, &limit) ||
+		errors.As(err, &throttled) || expired(err)
 }
 
 // expired reports an error of credentials that are not valid any more (Developer Guide, "Error handling
