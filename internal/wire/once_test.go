@@ -18,7 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/wire"
 )
 
-// A request that must not be applied twice is sent again after throttles, and if it was not sent, as often as the client's own retryer sends
+// A request that must not be applied twice is sent again after throttles, as often as the client's own retryer sends
 // it, and after no other answer.
 func TestOnceRepeatsThrottlesAlone(t *testing.T) {
 	t.Parallel()
