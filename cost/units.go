@@ -17,7 +17,7 @@ const (
 // read and write operations").
 const readUnit = 4096
 
-// Units is a number of capacity units, WCU or RCU. If it is exact, Min, Expected and Max are equal.
+// Units is a number of capacity units, WCU or RCU, or of requests. If it is exact, Min, Expected and Max are equal.
 // Otherwise Min and Max are bounds.
 type Units struct {
 	// Min is the smallest possible number.

@@ -101,7 +101,7 @@ func (s *state) loaded(path []int) bool {
 		for i := 0; !holds && !it.Element() && i < len(it.Attributes); i++ {
 			holds = overlaps(it.Attributes[i].Value.Path)
 		}
-		if holds && !s.Snapshot.Loaded(it) {
+		if holds && (!s.Snapshot.Loaded(it) || !s.read(it, overlaps)) {
 			return false
 		}
 		stored = stored || holds
@@ -109,6 +109,22 @@ func (s *state) loaded(path []int) bool {
 	if !stored && !slices.ContainsFunc(s.engine.model.Schema.KeyFields,
 		func(o *schema.KeyField) bool { return overlaps(o.Path) }) {
 		panic("mapper: the field passed to Loaded is not stored: pass a stored one")
+	}
+	return true
+}
+
+// read reports whether the attributes of a field were read from the stored items of a kind.
+func (s *state) read(it *schema.Item, overlaps func([]int) bool) bool {
+	for _, r := range s.Snapshot.Items[it.Index] {
+		if r.Projection == nil {
+			continue
+		}
+		whole := it.Field != nil && overlaps(it.Field.Path) // in an element, the paths are those of its type
+		for _, a := range it.Attributes {
+			if (whole && it.Element() || overlaps(a.Value.Path)) && !r.Projection.Loads(a) {
+				return false
+			}
+		}
 	}
 	return true
 }

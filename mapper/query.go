@@ -8,10 +8,39 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/query"
 )
+
+// Entities runs a query of entities, and yields them as Load would return them, so that they can be
+// saved. If the query reads a part of an entity, the entity is loaded in part: Loaded reports which
+// fields were read, and a save refuses changes of other fields with a *NotLoadedError. This is so for
+// queries of an index without Fetch, queries with Roots, and queries with Project. An error ends the
+// query.
+//
+// An index lags behind its table. A save of an entity that changed since is a *ConflictError.
+func (m *Mapper[T]) Entities(ctx context.Context, q *query.Query[T, T], options ...ReadOption,
+) iter.Seq2[*Entity[T], error] {
+	return func(yield func(*Entity[T], error) bool) {
+		if q == nil {
+			yield(nil, m.engine.model.Errorf("the query of Entities is nil: pass one"))
+			return
+		}
+		for hit, err := range new(query.InternalFor[T]).Entities(door.Key{}, ctx, q, m, options) {
+			var e *Entity[T]
+			if err == nil {
+				e = &Entity[T]{Value: *hit.Value.(*T)}
+				e.set(m.engine.newState(hit.Snapshot))
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
 
 // The methods that package query calls.
 
@@ -22,7 +51,9 @@ func (g *engine) Run(ctx context.Context, r search.Request, u *read.Usage) iter.
 		x, err := g.search.New(r, u)
 		defer func() { end(tallyOf(u), err) }()
 		if err == nil {
-			err = x.Hits(ctx, func(h search.Hit) bool { return yield(h, nil) })
+			if err = x.Hits(ctx, func(h search.Hit) bool { return yield(h, nil) }); err == nil {
+				g.env.Estimate.Answers.Observe(x, r, x.Answers(), u.Requests, u.Consumed)
+			}
 		}
 		if err != nil {
 			err = g.public(err)
@@ -50,7 +81,11 @@ func (g *engine) page(ctx context.Context, r search.Request, u *read.Usage) ([]s
 	if err := x.Paged("Page"); err != nil {
 		return nil, "", err
 	}
-	return x.Page(ctx)
+	hits, next, err := x.Page(ctx)
+	if err == nil {
+		g.env.Estimate.Answers.Observe(x, r, x.Answers(), u.Requests, u.Consumed)
+	}
+	return hits, next, err
 }
 
 // Input returns the first request of a search.
@@ -68,14 +103,14 @@ func (g *engine) Input(r search.Request) (*dynamodb.QueryInput, error) {
 	return g.reader.Input(x.Parts()[0], x.Options()), nil
 }
 
-// PlanQuery returns the minimum number of requests of a query, and the units of its first answers.
-func (g *engine) PlanQuery(r search.Request) (requests int, rcu cost.Units, err error) {
+// PlanQuery returns the requests of a query and their units.
+func (g *engine) PlanQuery(r search.Request) (requests, rcu cost.Units, err error) {
 	x, err := g.search.New(r, &read.Usage{})
 	if err != nil {
-		return 0, rcu, g.public(err)
+		return requests, rcu, g.public(err)
 	}
-	p := g.env.Estimate.Query(x, r)
-	return p.Requests, p.RCU, nil
+	requests, rcu = g.env.Estimate.Query(x, r)
+	return requests, rcu, nil
 }
 
 // Search returns the search for a request.

@@ -59,7 +59,7 @@ func TestShardsQueryOfOneEntity(t *testing.T) {
 	if page := must(q.Limit(1).Page(ctx, x.c))(t); len(page.Items) != 1 || page.Next == "" {
 		t.Errorf("a page: %+v", page)
 	}
-	if plan := must(q.Plan(x.c))(t); plan.Requests != 2 {
+	if plan := must(q.Plan(x.c))(t); plan.Requests.Min != 2 {
 		t.Errorf("%+v", plan)
 	}
 	if n := must(query.Of[shopNew](x.c.Key("s", n)).Count(ctx, x.c))(t); n != 1 {

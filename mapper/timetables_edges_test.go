@@ -288,7 +288,7 @@ func TestTimeTablesPlanned(t *testing.T) {
 	plan := must(q.Plan(m))(t)
 	var r mapper.Receipt
 	must(q.Collect(ctx, m, mapper.ReceiptTo(&r)))(t)
-	if plan.RCU.Min > 0.5 || plan.Requests != 1 {
+	if plan.RCU.Min > 0.5 || plan.Requests.Min != 1 {
 		t.Errorf("%+v", plan)
 	}
 }

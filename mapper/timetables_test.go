@@ -239,10 +239,10 @@ func TestTimeTablesPages(t *testing.T) {
 			t.Errorf("the second page from %s", got)
 		}
 		plan := must(q.Limit(3).Plan(m))(t)
-		if plan.Requests != 1 {
+		if plan.Requests.Min != 1 {
 			t.Errorf("%+v", plan)
 		}
-		if plan := must(q.Plan(m))(t); plan.Requests != 4 {
+		if plan := must(q.Plan(m))(t); plan.Requests.Min != 4 {
 			t.Errorf("%+v", plan)
 		}
 		if v := must(q.Filter().Roots().Collect(ctx, m))(t); len(v) != 20 {

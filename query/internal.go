@@ -1,6 +1,9 @@
 package query
 
 import (
+	"context"
+	"iter"
+
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/search"
@@ -53,6 +56,12 @@ func (*internalFor[T]) Index(_ door.Key, s selection.Selection,
 	narrow func(selection.Bounds) selection.Selection,
 ) *Index[T] {
 	return &Index[T]{Node[T]{s}, narrow}
+}
+
+// Entities runs a query of entities, and yields their snapshots with them.
+func (*internalFor[T]) Entities(_ door.Key, ctx context.Context, q *Query[T, T], src Source[T], options []ReadOption,
+) iter.Seq2[search.Hit, error] {
+	return q.is.ofEntities().hits(ctx, runnerOf(src), options)
 }
 
 // InternalSource makes a mapper a [Source].

@@ -43,6 +43,8 @@ type definition struct {
 	fetch bool
 	// roots requests root items only.
 	roots bool
+	// entities requests the snapshots of entities.
+	entities bool
 	// make allocates n elements; nil for none.
 	make func(n int) []any
 }
@@ -163,6 +165,11 @@ func (d definition) ofRoots() definition {
 	return d
 }
 
+func (d definition) ofEntities() *definition {
+	d.entities = true
+	return &d
+}
+
 // run is a query that is ready to run.
 type run struct {
 	search.Runner
@@ -193,7 +200,7 @@ func (d *definition) on(runner search.Runner, options []ReadOption) (*run, error
 	}
 	x.request = search.Request{
 		Selection: d.spec, Elem: d.elem, Roots: d.roots, Strong: x.settings.Strong, Reverse: d.reverse, Limit: d.limit,
-		Make: d.make, Filter: d.filter, Projection: d.projection, After: string(d.after), Fetch: d.fetch,
+		Entities: d.entities, Make: d.make, Filter: d.filter, Projection: d.projection, After: string(d.after), Fetch: d.fetch,
 		Scatter: x.settings.Scatter, SkipMissing: x.settings.SkipMissing,
 	}
 	return x, nil
@@ -342,16 +349,30 @@ func (d *definition) count(ctx context.Context, runner search.Runner, options []
 	return n, nil
 }
 
-// Plan has the requests of a query and their predicted cost.
+// Plan has the requests of a query and their predicted cost: of the first answer of DynamoDB, and of
+// the reads of the table that follow it, for a query of an index with Fetch, or of elements.
+//
+// The bounds hold whatever is stored. The expected numbers are averages of recent queries of the same
+// form by this mapper. Before the first one, they are those of one item, or of Limit items, of the
+// sizes that the mapper has seen.
 type Plan struct {
-	// Requests is the minimum number of requests.
-	Requests int `json:"requests"`
-	// RCU are the units of the first answer, with bounds, because the sizes of the stored items are
-	// unknown. If a query of an index reads its items from the table, the upper bound includes that.
+	// Requests is the number of requests.
+	Requests cost.Units `json:"requests"`
+	// RCU are the read capacity units.
 	RCU cost.Units `json:"rcu"`
 }
 
-// Plan returns the requests of the query and their predicted cost. It does no I/O.
+// String returns the expected numbers, with their bounds: "1 request, 0.5 RCU (up to 128.5 if the
+// range has more items)".
+func (p *Plan) String() string {
+	name := "requests"
+	if p.Requests == cost.Exactly(1) {
+		name = "request"
+	}
+	return p.Requests.String() + " " + name + ", " + p.RCU.String() + " RCU"
+}
+
+// Plan returns the requests of the query's first answer and their predicted cost. It does no I/O.
 //
 //go:noinline
 func (q *Query[T, E]) Plan(src Source[T], options ...ReadOption) (*Plan, error) {

@@ -77,6 +77,10 @@ func (ch *Change) expectStored() {
 			}
 		}
 	}
+	if r.Projection != nil {
+		ch.expectPart(names)
+		return
+	}
 	if names != nil && !slices.Contains(names, ch.Reserved.IncarnationName()) {
 		names = append(names, ch.Reserved.IncarnationName()) // an item of another incarnation is another item
 	}

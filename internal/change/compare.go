@@ -62,6 +62,9 @@ type comparing struct {
 }
 
 func (x *comparing) add(name string, value types.AttributeValue) {
+	if !x.ch.Stored.Projection.Reads(name) {
+		return
+	}
 	x.all = append(x.all,
 		comparison{item.Assignment{Name: name, Index: item.Unlisted, Value: value}, attr.ValueSize(value)})
 }

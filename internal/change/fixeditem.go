@@ -51,7 +51,7 @@ func (d *differ) fixedItem(it *schema.Item) {
 		d.put(rec, at, away[0])
 	case r == nil:
 		d.put(rec, at, nil)
-	case present || !d.differs(it, r):
+	case present || r.Projection != nil || !d.differs(it, r):
 		d.update(rec, r, d.s.Old)
 	case len(r.Unknown) > 0 && !it.Pointer:
 		d.clear(rec, r)

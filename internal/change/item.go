@@ -259,6 +259,9 @@ func (d *differ) update(rec model.Record, r *snapshot.Stored, old any) {
 	if err == nil && (len(sets)+len(removes) > 0 || d.reindexes(rec.Item)) {
 		sets, removes, err = d.reindex(rec, r, sets, removes)
 	}
+	if err == nil && r.Projection != nil {
+		err = d.checkRead(rec.Item, r, sets, removes)
+	}
 	if err != nil {
 		d.fail(err)
 		return
@@ -277,6 +280,7 @@ func (d *differ) reindex(rec model.Record, r *snapshot.Stored, sets, removes []i
 	for j, now := range keys {
 		a := item.Assignment{Name: rec.Item.Derived[j].Name, Index: item.Indexed, Value: now}
 		switch {
+		case r.Projection != nil && !d.o.Reindex && !changesKey(rec.Item, j, sets, removes):
 		case attr.Same(r.IndexKey(j), now):
 		case now == nil:
 			removes = append(removes, a)
@@ -332,21 +336,30 @@ func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []ite
 	for _, a := range removes {
 		ch.NewSize -= r.StoredSize(rec.Item, a)
 	}
-	if err := ch.spill(d.m); err != nil {
+	if err := d.fit(ch, r); err != nil {
 		d.fail(err)
 		return
-	}
-	if needsPut(&ch.Request) {
-		if err := d.replace(ch); err != nil {
-			d.fail(err)
-			return
-		}
 	}
 	ch.expectRead(d.m, d.s)
 	if ch.Kind == write.Update {
 		ch.dropMark(d.m)
 	}
 	d.add(ch)
+}
+
+// fit takes values out of an item that is too large, and makes an update that is over a limit a put. Of an item that was
+// read in part, neither is possible.
+func (d *differ) fit(ch *Change, r *snapshot.Stored) error {
+	if ch.Unread = r.Projection != nil; ch.Unread {
+		return nil
+	}
+	if err := ch.spill(d.m); err != nil {
+		return err
+	}
+	if needsPut(&ch.Request) {
+		return d.replace(ch)
+	}
+	return nil
 }
 
 // put notes a new item. from is the stored item that it moves away from, or nil.

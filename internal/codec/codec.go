@@ -93,6 +93,8 @@ type Record interface {
 	// derived is the key's position in schema.Item.Derived, and the placeholder names a field of the
 	// record.
 	IndexKey(rec any, derived, source int) (value key.Value, err error)
+	// SetIndexKey sets the field of such a placeholder.
+	SetIndexKey(rec any, derived, source int, value key.Value) error
 }
 
 // Pos is the position of an element: its index in a slice, or its key in a map.

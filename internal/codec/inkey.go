@@ -43,7 +43,11 @@ func (x *inModelKey) get(v any) (key.Value, error) {
 }
 
 func (x *inModelKey) set(v any, value key.Value) error {
-	return x.form.SetKeyValue(x.path.Make(v), value, x.text)
+	p := x.path.Make(v)
+	if x.pointer != nil {
+		p = x.pointer.Allocate(p)
+	}
+	return x.form.SetKeyValue(p, value, x.text)
 }
 
 func (x *inModelKey) same(a, b any) bool {

@@ -394,6 +394,10 @@ func (r *record) IndexKey(rec any, derived, source int) (key.Value, error) {
 	return v, err
 }
 
+func (r *record) SetIndexKey(rec any, derived, source int, value key.Value) error {
+	return r.derived[derived][source].set(rec, value)
+}
+
 func (r *record) SetKey(rec any, source int, value key.Value) error {
 	if err := r.keys[source].set(rec, value); err != nil {
 		return fmt.Errorf("%s: %w", r.item.Key.Sources[source].Text, err)

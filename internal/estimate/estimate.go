@@ -9,6 +9,7 @@ package estimate
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/itemize/itemize/cost"
@@ -32,6 +33,7 @@ type Estimator struct {
 	// Fetcher reads external values. It is nil if the model has none.
 	Fetcher    *large.Fetcher
 	Sizes      *Sizes
+	Answers    Answers
 	Undeclared Undeclared
 }
 
@@ -285,35 +287,66 @@ func (e *Estimator) StagedDelete(s *snapshot.Snapshot, sel selection.Selection, 
 	return r.Add(after), err
 }
 
-// Query returns the minimum number of requests of a search, and the price of its first answers.
-func (e *Estimator) Query(x *search.Search, r search.Request) Reads {
-	var out Reads
+// Query returns the requests of a search and their price, both of the first answer and of the reads of the table that
+// follow it. Their bounds hold for any items. The expected numbers are those of recent queries of the same form, or
+// without any, those for items of the expected sizes.
+func (e *Estimator) Query(x *search.Search, r search.Request) (requests, rcu cost.Units) {
 	first := x.FirstStage()
 	for _, part := range x.Parts() {
 		if part.Range.Kind == selection.None {
 			continue
 		}
-		u := e.part(part, false)
-		if slices.Contains(first, part) && !e.Model.Future(e.Model.TableOf(part)) {
-			out.Requests++
-		} else {
-			u.Min, u.Expected = 0, 0
+		u, asked := e.queried(x, part), 1.0
+		if !slices.Contains(first, part) || e.Model.Future(e.Model.TableOf(part)) {
+			u.Min, u.Expected, asked = 0, 0, 0
 		}
 		if limit := x.Options().Limit; limit > 0 {
 			u.Max = min(u.Max, cost.ReadUnits(limit*cost.MaxItem))
 		}
-		out.RCU = out.RCU.Add(u.Times(consistency(r.Strong)))
+		rcu = rcu.Add(u)
+		requests = requests.Add(cost.Units{Min: asked, Expected: asked, Max: 1})
 	}
 	if x.ReadsTable() {
-		hits := r.Limit
-		if hits == 0 {
-			hits = cost.MaxPage / leastEntry
-		}
-		behind := cost.Units{Max: float64(hits) * maxRange(), If: "the items that the index finds are read from " +
-			"the table"}
-		out.RCU = out.RCU.Add(behind.Times(consistency(r.Strong)))
+		requests, rcu = e.behind(x, r, requests, rcu)
 	}
-	return out
+	rcu = rcu.Times(consistency(r.Strong))
+	if recent := e.Answers.likely(x, r); recent.requests > 0 {
+		requests.Expected = within(math.Round(recent.requests), requests)
+		rcu.Expected = within(math.Round(4*consistency(r.Strong)*recent.rcu)/2, rcu)
+	}
+	return requests, rcu
+}
+
+// within returns the number that is nearest to n between the bounds.
+func within(n float64, bounds cost.Units) float64 { return min(max(n, bounds.Min), bounds.Max) }
+
+// queried returns the price of a strongly consistent query of a part. If it has a limit, it expects so many items.
+func (e *Estimator) queried(x *search.Search, part selection.Part) cost.Units {
+	u := e.part(part, false)
+	if in := part.In; in != nil && x.Options().Limit > 0 {
+		u.Expected = max(u.Expected, min(cost.ReadUnits(x.Options().Limit*e.Sizes.Item(in.Entry.Item)), u.Max))
+	}
+	return u
+}
+
+// behind adds the reads of the table that follow an answer of an index: of whole entities, of items that the index has
+// in part, and of root items.
+func (e *Estimator) behind(x *search.Search, r search.Request, requests, rcu cost.Units) (_, _ cost.Units) {
+	const text = "the items that the index finds are read from the table"
+	hits, expected := r.Limit, max(1, float64(r.Limit))
+	if hits == 0 {
+		hits = cost.MaxPage / leastEntry
+	}
+	read := cost.ReadUnits(e.Sizes.Item(e.Model.Root()))
+	batches := math.Ceil(expected / cost.MaxBatchGet)
+	if x.LoadsEntities() {
+		read, batches = 0, expected
+		for _, t := range e.Model.Tables {
+			read += cost.ReadUnits(e.Sizes.Entity(t.Index))
+		}
+	}
+	rcu = rcu.Add(cost.Units{Expected: expected * read, Max: float64(hits) * maxRange(), If: text})
+	return requests.Add(cost.Units{Expected: batches, Max: float64(hits * len(e.Model.Tables)), If: text}), rcu
 }
 
 // leastEntry is the smallest size of an entry in an index, in bytes: two keys, each with a name and a

@@ -132,6 +132,8 @@ type Image struct {
 	Former []string
 	// Expired reports that its time to live is over.
 	Expired bool
+	// Projection says which attributes were read, nil for all.
+	Projection *Projection
 	// Loaded are the external values of the item, by the attributes that point to them. Partial
 	// says that others are left out.
 	Loaded  Attributes

@@ -87,11 +87,13 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 		return r, p.env.fault(err)
 	}
 	p.diff = d
-	for _, ch := range d.Checks {
-		if ch.Unread {
-			if ch.Likely = p.env.Estimate.Sizes.Item(ch.Item); ch.Root && e.Root() != nil {
-				ch.Likely = e.Root().Size
-			}
+	for _, ch := range slices.Concat(d.Checks, d.Changes) {
+		switch {
+		case !ch.Unread || ch.New:
+		case ch.Root && e.Root() != nil && e.Root().Projection == nil:
+			ch.Likely = e.Root().Size
+		default:
+			ch.Likely = p.env.Estimate.Sizes.Item(ch.Item)
 		}
 	}
 	if p.changes = d.Changes; m.Source != nil {

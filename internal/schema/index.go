@@ -113,6 +113,32 @@ func (e *Entry) Always() bool {
 	return !slices.ContainsFunc(e.Keys(), func(k *IndexKey) bool { return k.Own != Primary })
 }
 
+// Reads reports whether the keys of the index hold the whole value of an attribute of its item, so that it can be read
+// from them.
+func (e *Entry) Reads(a *Attribute) bool {
+	k, i := e.KeyOf(a)
+	return k != nil && k.Sources[i].Lossless
+}
+
+// KeyOf returns the key that holds the value of an attribute of the item, and the placeholder of the value; nil for
+// none. A key that holds the whole value comes first, and then one that holds the beginning of a time.
+func (e *Entry) KeyOf(a *Attribute) (k *IndexKey, source int) {
+	for _, x := range e.Keys() {
+		for i, src := range x.Sources {
+			if x.Own != Derived || src.From == FromModel || !slices.Equal(src.Value.Path, a.Value.Path) {
+				continue
+			}
+			if src.Lossless {
+				return x, i
+			}
+			if k == nil && src.Value.Type.Time {
+				k, source = x, i
+			}
+		}
+	}
+	return k, source
+}
+
 // IndexKey is a key attribute of an index on one kind of item. A value that is empty leaves the
 // attribute out, and the item is not in the index then.
 type IndexKey struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/staging"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -129,7 +130,7 @@ func (r *entityReader) emit(ctx context.Context, over func(*group) bool) (more b
 			break
 		}
 		r.open = slices.Delete(r.open, i, i+1)
-		v, err := r.decode(ctx, g)
+		v, s, err := r.decode(ctx, g)
 		if err != nil {
 			return false, err
 		}
@@ -141,8 +142,10 @@ func (r *entityReader) emit(ctx context.Context, over func(*group) bool) (more b
 		if err != nil {
 			return false, err
 		}
-		if !r.yield(Hit{Value: v, At: at, where: &where{r.behind(g), g.key()}, m: r.Model, identity: g.identity}) ||
-			r.found == r.r.Limit {
+		hit := Hit{
+			Value: v, Snapshot: s, At: at, where: &where{r.behind(g), g.key()}, m: r.Model, identity: g.identity,
+		}
+		if !r.yield(hit) || r.found == r.r.Limit {
 			return false, nil
 		}
 	}
@@ -240,38 +243,43 @@ func (g *group) over(sk key.Scalar, reverse bool) bool {
 
 // decode makes the value of a group, nil for items without a live root, which are no
 // entity.
-func (r *entityReader) decode(ctx context.Context, g *group) (any, error) {
+func (r *entityReader) decode(ctx context.Context, g *group) (any, *snapshot.Snapshot, error) {
 	var t write.Tally
 	defer func() { r.add(&t) }()
 	v := r.Model.Codec.New()
-	err := r.decodeGroup(ctx, g, v, &t)
+	s, err := r.decodeGroup(ctx, g, v, &t)
 	var missing *NotFound
 	switch {
 	case errors.As(err, &missing):
-		return nil, nil
+		return nil, nil, nil
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	}
 	kept, err := r.keeps(&g.found[0],
 		func(k *selection.Filter) (key.Value, error) { return r.Model.Codec.KeyField(v, k.KeyField) })
 	if err != nil || !kept {
-		return nil, err
+		return nil, nil, err
 	}
-	return v, nil
+	return v, s, nil
 }
 
 // decodeGroup decodes the items of a group, or the items that a second read returns.
-func (r *entityReader) decodeGroup(ctx context.Context, g *group, v any, t *write.Tally) error {
+func (r *entityReader) decodeGroup(ctx context.Context, g *group, v any, t *write.Tally) (*snapshot.Snapshot, error) {
 	sel := selection.Entity(r.Model.Schema, g.identity)
 	e, err := EntityOf(r.Model, sel)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	reading, err := r.Protocol.Among(ctx, e, g.found,
 		staging.How{Strong: r.o.Strong, Missed: g.missed, Paged: g.crossed, Began: r.began}, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = r.Engine.Decode(ctx, &Found{reading, sel, e}, v, t)
-	return err
+	if r.r.Projection != nil {
+		projection := item.ProjectionOf(nil, r.needed(r.projected()))
+		for i := range reading.Items {
+			reading.Items[i].Projection = projection
+		}
+	}
+	return r.Engine.Decode(ctx, &Found{reading, sel, e}, v, t)
 }

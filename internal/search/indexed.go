@@ -41,11 +41,10 @@ func (x *Search) checkIndex() error {
 		return m.Errorf("Roots is for root items, but the index %s contains %s: leave it out", e.Index.Name,
 			e.Item.Name)
 	case x.r.Projection != nil && x.wholes():
-		return m.Errorf("a projection is of the items of the query, but the query reads whole entities: use Roots, " +
-			"or leave it out")
+		return m.Errorf("a projection is of the items in the index, but Fetch loads whole entities: leave one out")
 	case len(x.r.Filter) > 0 && x.wholes():
-		return m.Errorf("a filter is of the items in the index, but an entity has more items: filter in the " +
-			"application, or use Roots")
+		return m.Errorf("a filter is of the items in the index, but Fetch loads whole entities: leave Fetch out, or " +
+			"filter in the application")
 	}
 	for _, f := range x.r.Filter {
 		if err := x.filterableInIndex(f.Fields); err != nil {
@@ -72,15 +71,16 @@ func (x *Search) filterableInIndex(fields []expr.Field) error {
 	return nil
 }
 
-// wholes reports whether the search yields entities of which the index holds an item alone.
+// wholes reports whether the search loads entities of which the index holds an item alone.
 func (x *Search) wholes() bool {
-	return x.flat() && !x.r.Roots && len(x.Model.Schema.Items) > 1
+	return x.flat() && x.r.Fetch && !x.r.Roots && len(x.Model.Schema.Items) > 1
 }
 
-// projects refuses a search for attributes that the index does not project, unless they are fetched.
+// projects refuses a search that names attributes which the index lacks, unless they are fetched. A search that names
+// none returns the attributes that the index has.
 func (x *Search) projects() error {
 	e := x.in().Entry
-	if x.r.Fetch || x.wholes() || e.Index.KeysOnly() || len(x.missing()) == 0 {
+	if x.fetches() || len(x.missing()) == 0 || x.r.Projection == nil && x.in().Keep == nil {
 		return nil
 	}
 	return x.Model.Errorf("the index %s does not project %s of %s: Project the fields that it has, add Fetch to "+
@@ -88,15 +88,15 @@ func (x *Search) projects() error {
 		strings.Join(x.missing(), ", "), e.Item.Name)
 }
 
-// missing lists the requested attributes that the index does not project.
+// missing lists the fields of attributes that the search needs and the index lacks. If the search names no fields and
+// does not fetch the rest, it needs none but the one that decides.
 func (x *Search) missing() []string {
 	e := x.in().Entry
 	var out []string
 	for _, a := range e.Index.Missing(e.Item) {
-		if x.r.KeysOnly {
-			break
-		}
-		if x.r.Projection == nil || slices.Contains(x.projected(), a.Name) {
+		switch {
+		case x.r.KeysOnly, e.Reads(a):
+		case x.r.Projection == nil && x.r.Fetch, x.r.Projection != nil && slices.Contains(x.projected(), a.Name):
 			out = append(out, a.Value.Name)
 		}
 	}
@@ -112,10 +112,16 @@ func (x *Search) missing() []string {
 	return out
 }
 
-// fetches reports whether the items that are found are read from the table: because the index lacks
-// requested attributes, or those that show whether the items exist.
-func (x *Search) fetches() bool {
-	return x.in().Entry.Index.KeysOnly() || len(x.missing()) > 0
+// fetches reports whether the items that are found are read from the table: because the caller asked for attributes
+// that the index lacks, or because the index lacks those that show whether the items exist.
+func (x *Search) fetches() bool { return x.unsure() || x.r.Fetch && len(x.missing()) > 0 }
+
+// unsure reports whether an entry of the index does not show that its item exists. An index with keys only has no
+// expiry, and of an item that is not a root no incarnation. A root has the keys of an index only while it is live,
+// unless they are the keys of the table.
+func (x *Search) unsure() bool {
+	e := x.in().Entry
+	return e.Index.KeysOnly() && (e.Item.Expiry != nil || !x.Model.IsRoot(e.Item) || e.Always())
 }
 
 // ReadsTable reports whether the search also reads the table. For a secondary index it may read whole
@@ -124,12 +130,15 @@ func (x *Search) ReadsTable() bool {
 	if x.in() == nil {
 		return false
 	}
-	return x.fetches() || !x.Model.IsRoot(x.in().Entry.Item) || x.wholes() && !x.r.KeysOnly
+	return x.fetches() || !x.Model.IsRoot(x.in().Entry.Item) || x.LoadsEntities()
 }
 
+// LoadsEntities reports whether the search loads an entity for each item that it finds in an index.
+func (x *Search) LoadsEntities() bool { return x.in() != nil && x.wholes() && !x.r.KeysOnly }
+
 // indexReader yields the hits of a secondary index. An index follows its table, and has items of
-// entities that are not live. Elements are checked against their roots, and whole entities are read as
-// a load reads them. A root is in an index only while it is live.
+// entities that are not live. Elements are checked against their roots. With Fetch, whole entities are
+// read as a load reads them. A root is in an index only while it is live.
 type indexReader struct {
 	*Search
 	part  selection.Part
@@ -227,15 +236,21 @@ func (r *indexReader) single(ctx context.Context, found []item.Image) ([]Hit, er
 			}
 			continue
 		}
-		if now, err = r.project(now); err != nil {
-			return nil, err
+		if now != f {
+			if now, err = r.project(now); err != nil {
+				return nil, err
+			}
+		} else {
+			now.Projection = r.entryProjection()
 		}
-		v, kept, err := r.decode(ctx, now, identity)
+		v, s, kept, err := r.decode(ctx, now, identity)
 		if err != nil {
 			return nil, err
 		}
 		if kept {
-			hits = append(hits, r.hit(f, identity, v))
+			h := r.hit(f, identity, v)
+			h.Snapshot = s
+			hits = append(hits, h)
 		}
 	}
 	return hits, nil
@@ -332,12 +347,25 @@ func (r *indexReader) sameKeys(f, now *item.Image) bool {
 	})
 }
 
+// entryProjection says which attributes an entry of the index has.
+func (r *indexReader) entryProjection() *item.Projection {
+	return item.ProjectionOf(r.entry, r.wanted())
+}
+
+// wanted returns the attributes that the query asks for, nil for all.
+func (r *indexReader) wanted() []string {
+	if r.r.Projection == nil {
+		return nil
+	}
+	return r.needed(r.projected())
+}
+
 // project leaves of an item that was read from the table what a projection asks for.
 func (r *indexReader) project(f *item.Image) (*item.Image, error) {
 	if r.r.Projection == nil || !r.fetches() {
 		return f, nil
 	}
-	wanted := r.needed(r.projected())
+	wanted := r.wanted()
 	part := item.Attributes{}
 	for name, v := range f.Attributes() {
 		if slices.Contains(wanted, name) {
@@ -345,35 +373,31 @@ func (r *indexReader) project(f *item.Image) (*item.Image, error) {
 		}
 	}
 	image, err := r.Model.Image(f.Table, part)
+	image.Projection = item.ProjectionOf(nil, wanted)
 	return &image, err
 }
 
 // decode makes the element, or the entity with the fields of one item.
-func (r *indexReader) decode(ctx context.Context, f *item.Image, identity []key.Value) (v any, kept bool, err error) {
+func (r *indexReader) decode(ctx context.Context, f *item.Image, identity []key.Value) (v any, s *snapshot.Snapshot,
+	kept bool, err error,
+) {
 	m := r.Model
 	if err := r.fetchCurrent(ctx, f); err != nil || f.Expired {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	if r.entry.Item.Element() {
 		if v, err = snapshot.DecodeElement(m, f); err != nil {
-			return nil, false, err
+			return nil, nil, false, err
 		}
 		kept, err = r.keepsInIndex(v, v)
-		return v, kept, err
+		return v, nil, kept, err
 	}
 	v = m.Codec.New()
-	s, err := snapshot.Loaded(m, selection.Selection{Identity: identity})
-	if err == nil {
-		err = s.Identify(v)
-	}
-	if err == nil {
-		err = s.Decode(v, []item.Image{*f})
-	}
-	if err != nil {
-		return nil, false, err
+	if s, err = r.decodeItem(f, identity, v); err != nil {
+		return nil, nil, false, err
 	}
 	kept, err = r.keepsInIndex(v, v)
-	return v, kept, err
+	return v, s, kept, err
 }
 
 // instant is the placeholder whose instant decides.
@@ -434,7 +458,8 @@ func (r *indexReader) whole(ctx context.Context, found []item.Image) ([]Hit, err
 			continue
 		}
 		v := m.Codec.New()
-		if _, err := r.Engine.Decode(ctx, f, v, &t); err != nil {
+		s, err := r.Engine.Decode(ctx, f, v, &t)
+		if err != nil {
 			return nil, err
 		}
 		kept, err := r.keepsInIndex(v, v)
@@ -442,7 +467,9 @@ func (r *indexReader) whole(ctx context.Context, found []item.Image) ([]Hit, err
 			return nil, err
 		}
 		if kept {
-			hits = append(hits, r.hit(of[i], sels[i].Identity, v))
+			h := r.hit(of[i], sels[i].Identity, v)
+			h.Snapshot = s
+			hits = append(hits, h)
 		}
 	}
 	return hits, nil

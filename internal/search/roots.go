@@ -79,13 +79,10 @@ func (r *headReader) head(ctx context.Context, f *item.Image) (*Hit, error) {
 	}
 	identity := m.IdentityOf(f, r.s.Identity)
 	v := m.Codec.New()
-	s, err := snapshot.Loaded(m, selection.Selection{Identity: identity})
-	if err == nil {
-		err = s.Identify(v)
+	if r.r.Projection != nil {
+		f.Projection = item.ProjectionOf(nil, r.needed(r.projected()))
 	}
-	if err == nil {
-		err = s.Decode(v, []item.Image{*f})
-	}
+	s, err := r.decodeItem(f, identity, v)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +90,24 @@ func (r *headReader) head(ctx context.Context, f *item.Image) (*Hit, error) {
 	if err != nil || !kept {
 		return nil, err
 	}
-	return &Hit{Value: v, At: f.Place, m: m, identity: identity}, nil
+	return &Hit{Value: v, Snapshot: s, At: f.Place, m: m, identity: identity}, nil
+}
+
+// decodeItem sets the fields of v from one item that is not an element, and returns its snapshot.
+func (x *Search) decodeItem(f *item.Image, identity []key.Value, v any) (*snapshot.Snapshot, error) {
+	sel := selection.Selection{Identity: identity}
+	if x.r.Entities {
+		sel = selection.Entity(x.Model.Schema, identity).Narrow(x.Model.Schema, f.Table.Index,
+			selection.Range{Kind: selection.One, Low: f.SK})
+	}
+	s, err := snapshot.Loaded(x.Model, sel)
+	if err == nil {
+		err = s.Identify(v)
+	}
+	if err == nil {
+		err = s.Decode(v, []item.Image{*f})
+	}
+	return s, err
 }
 
 // isHead reports whether an item is the live root of an entity that is searched for.
@@ -160,7 +174,8 @@ func (x *Search) whole(ctx context.Context, roots []item.Image) ([]Hit, error) {
 			continue
 		}
 		v := m.Codec.New()
-		if _, err := x.Engine.Decode(ctx, f, v, &t); err != nil {
+		s, err := x.Engine.Decode(ctx, f, v, &t)
+		if err != nil {
 			return nil, err
 		}
 		kept, err := x.keeps(&roots[i],
@@ -169,7 +184,7 @@ func (x *Search) whole(ctx context.Context, roots []item.Image) ([]Hit, error) {
 			return nil, err
 		}
 		if kept {
-			hits = append(hits, Hit{Value: v, At: roots[i].Place, m: m, identity: sels[i].Identity})
+			hits = append(hits, Hit{Value: v, Snapshot: s, At: roots[i].Place, m: m, identity: sels[i].Identity})
 		}
 	}
 	return hits, nil

@@ -21,7 +21,7 @@ type Runner interface {
 	Input(r Request) (*dynamodb.QueryInput, error)
 	// PlanQuery returns the least number of requests, and the units of the first answers,
 	// without I/O.
-	PlanQuery(r Request) (requests int, rcu cost.Units, err error)
+	PlanQuery(r Request) (requests, rcu cost.Units, err error)
 	// Search returns a search for a request. Begin reports the start of a search to observers.
 	Search(r Request, u *read.Usage) (*Search, error)
 	Begin(ctx context.Context) (_ context.Context, end func(*read.Usage, error))

@@ -18,6 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/staging"
 )
 
@@ -37,6 +38,8 @@ type Request struct {
 	Projection []Projected
 	// Roots asks for the roots alone of a flat model's entities.
 	Roots bool
+	// Entities asks for the snapshots of entities.
+	Entities bool
 	// KeysOnly reads only the attributes that show whether an element exists.
 	KeysOnly bool
 	// Fetch reads from the table what a secondary index does not project.
@@ -57,8 +60,10 @@ type Projected struct{ Field, Attribute string }
 type Hit struct {
 	// Value is a pointer to it.
 	Value any
-	Item  *schema.Item // nil for an entity
-	At    item.Place
+	// Snapshot is the snapshot of an entity, if the request asks for entities.
+	Snapshot *snapshot.Snapshot
+	Item     *schema.Item // nil for an entity
+	At       item.Place
 	// where is nil for a hit after whose key At the search continues.
 	where *where
 
@@ -176,6 +181,8 @@ type Search struct {
 	asked selection.Part
 	// after is where a search over several partitions begins.
 	after *Position
+	// answers is the number of answers that were read to their end.
+	answers int
 	// since is when what it is given was read, zero for when it begins.
 	since time.Time
 }
@@ -246,6 +253,14 @@ func (x *Search) begun() time.Time {
 		return x.since
 	}
 	return x.Model.Now()
+}
+
+// Answers returns the number of answers that the search has read, 0 for one that reads several partitions at a time.
+func (x *Search) Answers() int {
+	if x.scattered() {
+		return 0
+	}
+	return max(x.answers, 1)
 }
 
 // Parts returns the parts that are read, and Options the read options.
@@ -322,7 +337,10 @@ func (x *Search) hits(ctx context.Context, yield func(Hit) bool, pageEnd func(re
 		_, err := x.scatter(ctx, yield)
 		return err
 	}
-	err := x.plain(ctx, yield, pageEnd)
+	err := x.plain(ctx, yield, func(p read.Page) bool {
+		x.answers++
+		return pageEnd(p)
+	})
 	if err != nil && len(x.s.Parts) > 0 {
 		err = x.absent(x.s.Parts[0], x.u, err)
 	}

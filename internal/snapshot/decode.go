@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
@@ -221,11 +222,41 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 			return notDecoded(m, f, a, fmt.Errorf("attribute %q: %w", name, err))
 		}
 	}
+	if f.Projection != nil {
+		if err := readKeys(m, f, rec); err != nil {
+			return err
+		}
+	}
 	// A root exists even if it is empty, so its existence does not show whether its pointer was nil.
 	if !m.IsRoot(f.Kind) || some {
 		codec.Allocate(rec)
 	}
 	codec.AfterLoad(rec)
+	return nil
+}
+
+// readKeys sets the fields that only the keys of the item's index hold.
+func readKeys(m *model.Model, f *item.Image, rec any) error {
+	e := f.Projection.Entry
+	if e == nil {
+		return nil
+	}
+	for _, a := range f.Kind.Attributes {
+		k, source := e.KeyOf(a)
+		if k == nil || f.Projection.Reads(a.Name) {
+			continue
+		}
+		values := make([]key.Value, len(k.Sources))
+		s, ok := attr.ScalarOf(f.Attribute(k.Name))
+		if !ok || !k.Template.Parse(s, values) {
+			return m.FieldErrorf(a.Value.Name, "item %s: the index key %q does not have the form %s: write it again "+
+				"with Reindex", f.Place, k.Name, k.Text)
+		}
+		record := m.Codec.Record(f.Kind.Index)
+		if err := record.SetIndexKey(rec, f.Kind.DerivedKey(k.Name), source, values[source]); err != nil {
+			return m.FieldErrorf(a.Value.Name, "item %s: the index key %q: %w", f.Place, k.Name, err)
+		}
+	}
 	return nil
 }
 

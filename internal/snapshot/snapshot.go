@@ -90,6 +90,8 @@ type Stored struct {
 	// Seen are the digests of values that AfterLoad may have changed outside the item, by index. Later
 	// values are compared with them.
 	Seen map[int][32]byte
+	// Projection says which attributes were read, nil for all.
+	Projection *item.Projection
 	// Unknown are the attributes that the model does not have.
 	Unknown item.Attributes
 	// Raw is the whole item, of an item without a version: a write is conditional on its values.
@@ -229,6 +231,7 @@ func StoredOf(m *model.Model, f *item.Image) *Stored {
 
 func (r *Stored) fill(m *model.Model, f *item.Image) {
 	r.Place, r.Header, r.Size, r.Sizes = f.Place, f.Header, f.Size, f.Sizes
+	r.Projection = f.Projection
 	listed := f.Listed + len(f.Former) + f.Table.KeyAttributes()
 	for _, name := range f.Former {
 		r.Former = append(r.Former,

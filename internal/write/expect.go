@@ -22,8 +22,8 @@ type Expect struct {
 	Instead *item.Hidden
 	// Version requires the version that was read.
 	Version types.AttributeValue
-	// Old requires an item without a version, whose old values are these; an assignment
-	// without a value requires that the attribute is absent.
+	// Old requires an item without a version, unless it was read in part, whose old values are these; an
+	// assignment without a value requires that the attribute is absent.
 	Old *Old
 	// Values are values that were read together with the version, so that a program that does not write
 	// the version is found out. An assignment without a value requires that the attribute is absent.
@@ -38,8 +38,11 @@ type Expect struct {
 	Blind bool
 }
 
-// Old are values that were read.
-type Old struct{ Values []item.Assignment }
+// Old are values that were read. Partly reports that the item was read in part, without the version that it may have.
+type Old struct {
+	Values []item.Assignment
+	Partly bool
+}
 
 // OldValues returns the values of these attributes in an item that was read, or of all
 // but its keys where names is nil.
@@ -88,7 +91,7 @@ func (r *Request) render(x *attr.Expression, now time.Time) string {
 		terms = append(terms, r.asRead(x))
 	case e.Old != nil:
 		terms = append(terms, "attribute_exists("+x.Name(r.Table.Hash)+")")
-		if r.Reserved.Versions() {
+		if r.Reserved.Versions() && !e.Old.Partly {
 			terms = append(terms, r.Reserved.NoVersion(x))
 		}
 		for _, a := range e.Old.Values {
@@ -190,7 +193,7 @@ func (r *Request) Before(stored item.Attributes, now time.Time) bool {
 		return false
 	case e.Version != nil:
 		return attr.Same(e.Version, r.Reserved.Header(stored).Version) && e.valuesOf(stored)
-	case r.Reserved.Header(stored).Version != nil:
+	case r.Reserved.Header(stored).Version != nil && !e.Old.Partly:
 		return false
 	}
 	for _, a := range e.Old.Values {
