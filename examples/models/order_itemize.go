@@ -71,7 +71,8 @@ type orderLineMethods struct{ *orderNode }
 // Query returns the query, which has more methods than these.
 func (n *orderLineMethods) Query() *query.Query[Order, Line] { return query.Of[Line](n.orderNode) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *orderLineMethods) All(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) iter.Seq2[Line, error] {
@@ -85,7 +86,8 @@ func (n *orderLineMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *orderLineMethods) Collect(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) ([]Line, error) {
@@ -153,7 +155,8 @@ type orderPriceMethods struct{ *orderNode }
 // Query returns the query, which has more methods than these.
 func (n *orderPriceMethods) Query() *query.Query[Order, Price] { return query.Of[Price](n.orderNode) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *orderPriceMethods) All(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) iter.Seq2[Price, error] {
@@ -167,7 +170,8 @@ func (n *orderPriceMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *orderPriceMethods) Collect(
 	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
 ) ([]Price, error) {

@@ -135,7 +135,8 @@ func (n *playerMatchMethods) Query() *query.Query[Player, Match] {
 	return query.Of[Match](n.playerNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *playerMatchMethods) All(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[Match, error] {
@@ -149,7 +150,8 @@ func (n *playerMatchMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *playerMatchMethods) Collect(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) ([]Match, error) {
@@ -277,7 +279,8 @@ func (n *playerFriendMethods) Query() *query.Query[Player, Friend] {
 	return query.Of[Friend](n.playerNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *playerFriendMethods) All(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[Friend, error] {
@@ -291,7 +294,8 @@ func (n *playerFriendMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *playerFriendMethods) Collect(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) ([]Friend, error) {
@@ -371,7 +375,8 @@ func (n *playerStringMethods) Query() *query.Query[Player, string] {
 	return query.Of[string](n.playerNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *playerStringMethods) All(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[string, error] {
@@ -385,7 +390,8 @@ func (n *playerStringMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *playerStringMethods) Collect(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) ([]string, error) {
@@ -457,7 +463,8 @@ func (n *playerResultMethods) Query() *query.Query[Player, Result] {
 	return query.Of[Result](n.playerNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *playerResultMethods) All(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) iter.Seq2[Result, error] {
@@ -471,7 +478,8 @@ func (n *playerResultMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *playerResultMethods) Collect(
 	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
 ) ([]Result, error) {

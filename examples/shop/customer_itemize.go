@@ -75,7 +75,8 @@ func (n *customerOrderMethods) Query() *query.Query[Customer, Order] {
 	return query.Of[Order](n.customerNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *customerOrderMethods) All(
 	ctx context.Context, src query.Source[Customer], options ...query.ReadOption,
 ) iter.Seq2[Order, error] {
@@ -89,7 +90,8 @@ func (n *customerOrderMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *customerOrderMethods) Collect(
 	ctx context.Context, src query.Source[Customer], options ...query.ReadOption,
 ) ([]Order, error) {

@@ -67,6 +67,28 @@ func (m method) on(typ string) code {
 	}
 }
 
+// sends returns the sentences about the requests of a query.
+func (n *nodeWriter) sends(word string, more []string) string {
+	switch {
+	case !slices.Contains(more, "Fetch") && word == "Entities":
+		return "It sends a Query for each MB, and loads entities whose items are not adjacent."
+	case !slices.Contains(more, "Fetch"):
+		return "It sends a Query for each MB, and reads the root item if the elements may be leftover items."
+	case word == "Entities":
+		return "It sends a Query of the index for each MB. Fields that the index lacks are zero."
+	}
+	return "It sends a Query of the index for each MB, and then reads the root items of the elements. Fields that the " +
+		"index lacks are zero."
+}
+
+// fetches describes the method Fetch.
+func (n *nodeWriter) fetches(word string) string {
+	if word == "Entities" && len(n.e.Items) > 1 {
+		return "returns the query that loads each entity that the index finds, in at least one request each."
+	}
+	return "returns the query that also reads, from the table, the attributes that the index does not project."
+}
+
 // queryBase returns the base of a query over elements, or entities, of a type. The query is also a
 // selection, unless it is a query of an index or of a flat model.
 func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...string) base {
@@ -96,13 +118,13 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 			all = append(all, method{to, doc, params, result, code{"return n.Query().", to, "(", passed, ")"}}.on(name))
 		}
 		e := code{elem}
-		forward("All", "yields the elements in order of their sort keys. It reads a page when the loop needs it.", run,
-			sequence(e), "ctx, src, options...")
+		forward("All", "yields the elements in order of their sort keys. It reads a page when the loop needs it. "+
+			n.sends(word, more), run, sequence(e), "ctx, src, options...")
 		forward("Refs", "yields what All does, with the field and the keys of each element.", run,
 			sequence(of(queryOf("Ref"), e)),
 			"ctx, src, options...")
-		forward("Collect", "returns all elements in order of their sort keys.", run, code{"([]", e, ", error)"},
-			"ctx, src, options...")
+		forward("Collect", "returns all elements in order of their sort keys. "+n.sends(word, more), run,
+			code{"([]", e, ", error)"}, "ctx, src, options...")
 		forward("Page", "returns the next elements: the number that Limit sets, or those of one answer of DynamoDB.",
 			run,
 			code{"(*", of(queryOf("Page"), e), ", error)"}, "ctx, src, options...")
@@ -124,9 +146,7 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 		for _, m := range more {
 			switch m {
 			case "Fetch":
-				forward("Fetch",
-					"returns the query that also reads, from the table, the attributes that the index does "+
-						"not project.", nil, query, "")
+				forward("Fetch", n.fetches(word), nil, query, "")
 			case "Roots":
 				forward("Roots", "returns the query that reads only the root item of each entity.", nil, query, "")
 			}

@@ -100,6 +100,7 @@ func (n *nodeWriter) index(e *schema.Entry, name string) {
 	}
 	doc := fmt.Sprintf("%s queries the index %s for %s with the partition key %s.", name, e.Index.Name, what,
 		strings.Join(texts, ";"))
+	doc += " It returns " + n.projected(e) + "."
 	if e.Index.Local {
 		doc += " A partition of a table with local indexes has at most 10 GB, including the indexes."
 	}
@@ -107,6 +108,25 @@ func (n *nodeWriter) index(e *schema.Entry, name string) {
 	n.w.p("func ", name, "(", list(params...), ") ", r.typ, " {")
 	node := call(of(impl("Index"), n.model()), append([]any{e.Index.Number, e.Item.Index, at.parts}, args...)...)
 	n.w.p("return ", r.make(node), "\n}\n")
+}
+
+// projected describes the fields that a query of an index returns.
+func (n *nodeWriter) projected(e *schema.Entry) string {
+	var has, lacks []string
+	for _, a := range e.Item.Attributes {
+		if e.Index.Projects(a.Name) || e.Reads(a) {
+			has = append(has, a.Value.Name)
+		} else {
+			lacks = append(lacks, a.Value.Name)
+		}
+	}
+	switch {
+	case len(lacks) == 0:
+		return "all fields of the item " + e.Item.Name
+	case len(has) == 0:
+		return "the fields of the keys, and with Fetch all"
+	}
+	return "the fields " + strings.Join(has, ", ") + " and those of the keys, and with Fetch all"
 }
 
 // inSort is a place in the sort key of an index: so many parts of its templates are given. key and
@@ -143,11 +163,8 @@ func sortLevel(e *schema.Entry, parts int) inSort {
 // indexLevel makes the type of a query at a level of an index's sort key.
 func (n *nodeWriter) indexLevel(name string, l inSort) result {
 	word, elem, more := "Entities", n.model(), []string{"Fetch"}
-	switch {
-	case l.e.Item.Element():
+	if l.e.Item.Element() {
 		word, elem = n.word(l.e.Item), code{goType(l.e.Item.Elem)}
-	case l.e.Item == n.e.Root:
-		more = append(more, "Roots")
 	}
 	q := n.query(word, elem, more...)
 	if l.key == nil {

@@ -93,7 +93,8 @@ func (n *encodedEncodedElementMethods) Query() *query.Query[Encoded, EncodedElem
 	return query.Of[EncodedElement](n.encodedNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *encodedEncodedElementMethods) All(
 	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
 ) iter.Seq2[EncodedElement, error] {
@@ -107,7 +108,8 @@ func (n *encodedEncodedElementMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *encodedEncodedElementMethods) Collect(
 	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
 ) ([]EncodedElement, error) {
@@ -187,7 +189,8 @@ func (n *encodedEncodingsMethods) Query() *query.Query[Encoded, Encodings] {
 	return query.Of[Encodings](n.encodedNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *encodedEncodingsMethods) All(
 	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
 ) iter.Seq2[Encodings, error] {
@@ -201,7 +204,8 @@ func (n *encodedEncodingsMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *encodedEncodingsMethods) Collect(
 	ctx context.Context, src query.Source[Encoded], options ...query.ReadOption,
 ) ([]Encodings, error) {

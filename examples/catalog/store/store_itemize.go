@@ -97,7 +97,8 @@ func (n *shelfStringMethods) Query() *query.Query[Shelf, string] {
 	return query.Of[string](n.shelfNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *shelfStringMethods) All(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[string, error] {
@@ -111,7 +112,8 @@ func (n *shelfStringMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *shelfStringMethods) Collect(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) ([]string, error) {
@@ -183,7 +185,8 @@ func (n *shelfStructMethods) Query() *query.Query[Shelf, struct{}] {
 	return query.Of[struct{}](n.shelfNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *shelfStructMethods) All(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[struct{}, error] {
@@ -197,7 +200,8 @@ func (n *shelfStructMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *shelfStructMethods) Collect(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) ([]struct{}, error) {

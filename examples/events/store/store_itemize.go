@@ -57,7 +57,8 @@ type eventEntitiesFlatQuery struct{ at *eventNode }
 // Query returns the query, which has more methods than these.
 func (n *eventEntitiesFlatQuery) Query() *query.Query[Event, Event] { return query.Of[Event](n.at) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and loads entities whose items are not adjacent.
 func (n *eventEntitiesFlatQuery) All(
 	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
 ) iter.Seq2[Event, error] {
@@ -71,7 +72,8 @@ func (n *eventEntitiesFlatQuery) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and loads entities whose
+// items are not adjacent.
 func (n *eventEntitiesFlatQuery) Collect(
 	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
 ) ([]Event, error) {

@@ -45,13 +45,14 @@ func ThreadByForum(forum string) *query.Query[Thread, Thread] {
 	return query.Of[Thread](mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0))
 }
 
-// ThreadByForumLastPost queries the index LastPostIndex for the Thread entities with the partition key {Forum}. A
-// partition of a table with local indexes has at most 10 GB, including the indexes.
+// ThreadByForumLastPost queries the index LastPostIndex for the Thread entities with the partition key {Forum}. It
+// returns all fields of {Subject}. A partition of a table with local indexes has at most 10 GB, including the indexes.
 func ThreadByForumLastPost(forum string) *ThreadByForumLastPostQuery {
 	return newThreadByForumLastPostQuery(mapperimpl.Index[Thread](0, 0, 0, mapperimpl.StringValue(forum)))
 }
 
-// ThreadByUnanswered queries the index UnansweredIndex for the Thread entities with the partition key {Unanswered}.
+// ThreadByUnanswered queries the index UnansweredIndex for the Thread entities with the partition key {Unanswered}. It
+// returns the fields PostedBy, LastPost, Unanswered, Views and those of the keys, and with Fetch all.
 func ThreadByUnanswered(unanswered string) *ThreadByUnansweredQuery {
 	return newThreadByUnansweredQuery(mapperimpl.Index[Thread](1, 0, 0, mapperimpl.StringValue(unanswered)))
 }
@@ -103,7 +104,8 @@ func (n *threadEntitiesIndexQuery) Query() *query.Query[Thread, Thread] {
 	return query.Of[Thread](n.at)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query of the
+// index for each MB. Fields that the index lacks are zero.
 func (n *threadEntitiesIndexQuery) All(
 	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
 ) iter.Seq2[Thread, error] {
@@ -117,7 +119,8 @@ func (n *threadEntitiesIndexQuery) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query of the index for each MB. Fields that the
+// index lacks are zero.
 func (n *threadEntitiesIndexQuery) Collect(
 	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
 ) ([]Thread, error) {
@@ -169,9 +172,6 @@ func (n *threadEntitiesIndexQuery) After(page query.Cursor) *query.Query[Thread,
 
 // Fetch returns the query that also reads, from the table, the attributes that the index does not project.
 func (n *threadEntitiesIndexQuery) Fetch() *query.Query[Thread, Thread] { return n.Query().Fetch() }
-
-// Roots returns the query that reads only the root item of each entity.
-func (n *threadEntitiesIndexQuery) Roots() *query.Query[Thread, Thread] { return n.Query().Roots() }
 
 type threadEntitiesQueries = query.Query[Thread, Thread]
 
@@ -250,7 +250,8 @@ func ReplyByForumSubject(forum string, subject string) *ReplyQuery {
 	)
 }
 
-// ReplyByPostedBy queries the index PostedByIndex for the Reply entities with the partition key {PostedBy}.
+// ReplyByPostedBy queries the index PostedByIndex for the Reply entities with the partition key {PostedBy}. It returns
+// all fields of {At}.
 func ReplyByPostedBy(postedBy string) *ReplyByPostedByQuery {
 	return newReplyByPostedByQuery(mapperimpl.Index[Reply](0, 0, 0, mapperimpl.StringValue(postedBy)))
 }
@@ -295,7 +296,8 @@ type replyEntitiesFlatQuery struct{ at *replyNode }
 // Query returns the query, which has more methods than these.
 func (n *replyEntitiesFlatQuery) Query() *query.Query[Reply, Reply] { return query.Of[Reply](n.at) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and loads entities whose items are not adjacent.
 func (n *replyEntitiesFlatQuery) All(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) iter.Seq2[Reply, error] {
@@ -309,7 +311,8 @@ func (n *replyEntitiesFlatQuery) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and loads entities whose
+// items are not adjacent.
 func (n *replyEntitiesFlatQuery) Collect(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) ([]Reply, error) {
@@ -422,7 +425,8 @@ type replyEntitiesIndexQuery struct{ at *replyNode }
 // Query returns the query, which has more methods than these.
 func (n *replyEntitiesIndexQuery) Query() *query.Query[Reply, Reply] { return query.Of[Reply](n.at) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query of the
+// index for each MB. Fields that the index lacks are zero.
 func (n *replyEntitiesIndexQuery) All(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) iter.Seq2[Reply, error] {
@@ -436,7 +440,8 @@ func (n *replyEntitiesIndexQuery) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query of the index for each MB. Fields that the
+// index lacks are zero.
 func (n *replyEntitiesIndexQuery) Collect(
 	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
 ) ([]Reply, error) {
@@ -488,9 +493,6 @@ func (n *replyEntitiesIndexQuery) After(page query.Cursor) *query.Query[Reply, R
 
 // Fetch returns the query that also reads, from the table, the attributes that the index does not project.
 func (n *replyEntitiesIndexQuery) Fetch() *query.Query[Reply, Reply] { return n.Query().Fetch() }
-
-// Roots returns the query that reads only the root item of each entity.
-func (n *replyEntitiesIndexQuery) Roots() *query.Query[Reply, Reply] { return n.Query().Roots() }
 
 // ForumFields has the stored fields of a Forum: for patches, conditions, filters and projections.
 var ForumFields = mapperimpl.Handles[ForumHandles](forumForm)

@@ -103,7 +103,8 @@ func (n *packageStringMethods) Query() *query.Query[Package, string] {
 	return query.Of[string](n.packageNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *packageStringMethods) All(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) iter.Seq2[string, error] {
@@ -117,7 +118,8 @@ func (n *packageStringMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *packageStringMethods) Collect(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) ([]string, error) {
@@ -197,7 +199,8 @@ func (n *packageReleaseMethods) Query() *query.Query[Package, Release] {
 	return query.Of[Release](n.packageNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *packageReleaseMethods) All(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) iter.Seq2[Release, error] {
@@ -211,7 +214,8 @@ func (n *packageReleaseMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *packageReleaseMethods) Collect(
 	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
 ) ([]Release, error) {

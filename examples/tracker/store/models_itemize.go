@@ -98,7 +98,8 @@ func (n *projectMemberMethods) Query() *query.Query[Project, Member] {
 	return query.Of[Member](n.projectNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *projectMemberMethods) All(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) iter.Seq2[Member, error] {
@@ -112,7 +113,8 @@ func (n *projectMemberMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *projectMemberMethods) Collect(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) ([]Member, error) {
@@ -192,7 +194,8 @@ func (n *projectEventMethods) Query() *query.Query[Project, Event] {
 	return query.Of[Event](n.projectNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *projectEventMethods) All(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) iter.Seq2[Event, error] {
@@ -206,7 +209,8 @@ func (n *projectEventMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *projectEventMethods) Collect(
 	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
 ) ([]Event, error) {
@@ -393,7 +397,8 @@ func (n *ticketCommentMethods) Query() *query.Query[Ticket, Comment] {
 	return query.Of[Comment](n.ticketNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *ticketCommentMethods) All(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) iter.Seq2[Comment, error] {
@@ -407,7 +412,8 @@ func (n *ticketCommentMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *ticketCommentMethods) Collect(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) ([]Comment, error) {

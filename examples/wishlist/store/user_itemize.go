@@ -131,7 +131,8 @@ type userWishMethods struct{ *userNode }
 // Query returns the query, which has more methods than these.
 func (n *userWishMethods) Query() *query.Query[User, Wish] { return query.Of[Wish](n.userNode) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *userWishMethods) All(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) iter.Seq2[Wish, error] {
@@ -145,7 +146,8 @@ func (n *userWishMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *userWishMethods) Collect(
 	ctx context.Context, src query.Source[User], options ...query.ReadOption,
 ) ([]Wish, error) {
@@ -318,7 +320,8 @@ func (n *profileStringMethods) Query() *query.Query[Profile, string] {
 	return query.Of[string](n.profileNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *profileStringMethods) All(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) iter.Seq2[string, error] {
@@ -332,7 +335,8 @@ func (n *profileStringMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *profileStringMethods) Collect(
 	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
 ) ([]string, error) {

@@ -303,7 +303,8 @@ type logEventMethods struct{ *logNode }
 // Query returns the query, which has more methods than these.
 func (n *logEventMethods) Query() *query.Query[Log, Event] { return query.Of[Event](n.logNode) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *logEventMethods) All(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) iter.Seq2[Event, error] {
@@ -317,7 +318,8 @@ func (n *logEventMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *logEventMethods) Collect(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) ([]Event, error) {
@@ -593,7 +595,8 @@ func (n *logListEventMethods) Query() *query.Query[Log, ListEvent] {
 	return query.Of[ListEvent](n.logNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *logListEventMethods) All(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) iter.Seq2[ListEvent, error] {
@@ -607,7 +610,8 @@ func (n *logListEventMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *logListEventMethods) Collect(
 	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
 ) ([]ListEvent, error) {
@@ -772,7 +776,8 @@ type visitEntitiesFlatQuery struct{ at *visitNode }
 // Query returns the query, which has more methods than these.
 func (n *visitEntitiesFlatQuery) Query() *query.Query[Visit, Visit] { return query.Of[Visit](n.at) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and loads entities whose items are not adjacent.
 func (n *visitEntitiesFlatQuery) All(
 	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
 ) iter.Seq2[Visit, error] {
@@ -786,7 +791,8 @@ func (n *visitEntitiesFlatQuery) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and loads entities whose
+// items are not adjacent.
 func (n *visitEntitiesFlatQuery) Collect(
 	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
 ) ([]Visit, error) {
@@ -937,7 +943,8 @@ type ticketNoteMethods struct{ *ticketNode }
 // Query returns the query, which has more methods than these.
 func (n *ticketNoteMethods) Query() *query.Query[Ticket, Note] { return query.Of[Note](n.ticketNode) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *ticketNoteMethods) All(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) iter.Seq2[Note, error] {
@@ -951,7 +958,8 @@ func (n *ticketNoteMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *ticketNoteMethods) Collect(
 	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
 ) ([]Note, error) {
@@ -1058,7 +1066,8 @@ func (n *happeningEntitiesFlatQuery) Query() *query.Query[Happening, Happening] 
 	return query.Of[Happening](n.at)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and loads entities whose items are not adjacent.
 func (n *happeningEntitiesFlatQuery) All(
 	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
 ) iter.Seq2[Happening, error] {
@@ -1072,7 +1081,8 @@ func (n *happeningEntitiesFlatQuery) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and loads entities whose
+// items are not adjacent.
 func (n *happeningEntitiesFlatQuery) Collect(
 	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
 ) ([]Happening, error) {
@@ -1257,7 +1267,8 @@ type shelfEventMethods struct{ *shelfNode }
 // Query returns the query, which has more methods than these.
 func (n *shelfEventMethods) Query() *query.Query[Shelf, Event] { return query.Of[Event](n.shelfNode) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *shelfEventMethods) All(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) iter.Seq2[Event, error] {
@@ -1271,7 +1282,8 @@ func (n *shelfEventMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *shelfEventMethods) Collect(
 	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
 ) ([]Event, error) {
@@ -1392,28 +1404,32 @@ func ScoreByID(id string) *ScoreKey {
 	return &ScoreKey{mapperimpl.Entity[Score](mapperimpl.StringValue(id))}
 }
 
-// ScoreByGame queries the index byGame for the Score entities with the partition key {Game}.
+// ScoreByGame queries the index byGame for the Score entities with the partition key {Game}. It returns all fields of
+// the item HEAD.
 func ScoreByGame(game string) *ScoreByGameQuery {
 	return newScoreByGameQuery(mapperimpl.Index[Score](0, 0, 0, mapperimpl.StringValue(game)))
 }
 
-// ScoreByGamePlayer queries the index byGameAndPlayer for the Score entities with the partition key {Game}.
+// ScoreByGamePlayer queries the index byGameAndPlayer for the Score entities with the partition key {Game}. It returns
+// all fields of the item HEAD.
 func ScoreByGamePlayer(game string) *ScoreByGamePlayerQuery {
 	return newScoreByGamePlayerQuery(mapperimpl.Index[Score](1, 0, 0, mapperimpl.StringValue(game)))
 }
 
-// ScoreDaily queries the index byDay for the Score entities with the partition key DAY#{At:date}.
+// ScoreDaily queries the index byDay for the Score entities with the partition key DAY#{At:date}. It returns all fields
+// of the item HEAD.
 func ScoreDaily(atValue time.Time) *ScoreDailyQuery {
 	return &ScoreDailyQuery{scoreEntitiesIndexQuery{mapperimpl.Index[Score](2, 0, 0, mapperimpl.TimeValue(atValue))}}
 }
 
-// ScoreWinsBySeries queries the index bySeries for Wins of the Score entities with the partition key S#{Series}.
+// ScoreWinsBySeries queries the index bySeries for Wins of the Score entities with the partition key S#{Series}. It
+// returns all fields of the item Wins.
 func ScoreWinsBySeries(series string) *ScoreWinsBySeriesQuery {
 	return newScoreWinsBySeriesQuery(mapperimpl.Index[Score](3, 1, 0, mapperimpl.StringValue(series)))
 }
 
-// ScoreByIDPlayer queries the index byPlayer for the Score entities with the partition key SCORE#{ID}. A partition of a
-// table with local indexes has at most 10 GB, including the indexes.
+// ScoreByIDPlayer queries the index byPlayer for the Score entities with the partition key SCORE#{ID}. It returns all
+// fields of the item HEAD. A partition of a table with local indexes has at most 10 GB, including the indexes.
 func ScoreByIDPlayer(id string) *ScoreByIDPlayerQuery {
 	return newScoreByIDPlayerQuery(mapperimpl.Index[Score](4, 0, 0, mapperimpl.StringValue(id)))
 }
@@ -1547,7 +1563,8 @@ type scoreWinMethods struct{ *scoreNode }
 // Query returns the query, which has more methods than these.
 func (n *scoreWinMethods) Query() *query.Query[Score, Win] { return query.Of[Win](n.scoreNode) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *scoreWinMethods) All(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[Win, error] {
@@ -1561,7 +1578,8 @@ func (n *scoreWinMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *scoreWinMethods) Collect(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) ([]Win, error) {
@@ -1681,7 +1699,8 @@ type scoreEntitiesIndexQuery struct{ at *scoreNode }
 // Query returns the query, which has more methods than these.
 func (n *scoreEntitiesIndexQuery) Query() *query.Query[Score, Score] { return query.Of[Score](n.at) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query of the
+// index for each MB. Fields that the index lacks are zero.
 func (n *scoreEntitiesIndexQuery) All(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[Score, error] {
@@ -1695,7 +1714,8 @@ func (n *scoreEntitiesIndexQuery) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query of the index for each MB. Fields that the
+// index lacks are zero.
 func (n *scoreEntitiesIndexQuery) Collect(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) ([]Score, error) {
@@ -1745,11 +1765,8 @@ func (n *scoreEntitiesIndexQuery) After(page query.Cursor) *query.Query[Score, S
 	return n.Query().After(page)
 }
 
-// Fetch returns the query that also reads, from the table, the attributes that the index does not project.
+// Fetch returns the query that loads each entity that the index finds, in at least one request each.
 func (n *scoreEntitiesIndexQuery) Fetch() *query.Query[Score, Score] { return n.Query().Fetch() }
-
-// Roots returns the query that reads only the root item of each entity.
-func (n *scoreEntitiesIndexQuery) Roots() *query.Query[Score, Score] { return n.Query().Roots() }
 
 type scoreEntitiesIntValues struct{ base *scoreNode }
 
@@ -1803,7 +1820,8 @@ type scoreWinIndexQuery struct{ at *scoreNode }
 // Query returns the query, which has more methods than these.
 func (n *scoreWinIndexQuery) Query() *query.Query[Score, Win] { return query.Of[Win](n.at) }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query of the
+// index for each MB, and then reads the root items of the elements. Fields that the index lacks are zero.
 func (n *scoreWinIndexQuery) All(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) iter.Seq2[Win, error] {
@@ -1817,7 +1835,8 @@ func (n *scoreWinIndexQuery) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query of the index for each MB, and then reads
+// the root items of the elements. Fields that the index lacks are zero.
 func (n *scoreWinIndexQuery) Collect(
 	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
 ) ([]Win, error) {
@@ -1956,7 +1975,8 @@ func (n *ledgerLedgerEntryMethods) Query() *query.Query[Ledger, LedgerEntry] {
 	return query.Of[LedgerEntry](n.ledgerNode)
 }
 
-// All yields the elements in order of their sort keys. It reads a page when the loop needs it.
+// All yields the elements in order of their sort keys. It reads a page when the loop needs it. It sends a Query for
+// each MB, and reads the root item if the elements may be leftover items.
 func (n *ledgerLedgerEntryMethods) All(
 	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
 ) iter.Seq2[LedgerEntry, error] {
@@ -1970,7 +1990,8 @@ func (n *ledgerLedgerEntryMethods) Refs(
 	return n.Query().Refs(ctx, src, options...)
 }
 
-// Collect returns all elements in order of their sort keys.
+// Collect returns all elements in order of their sort keys. It sends a Query for each MB, and reads the root item if
+// the elements may be leftover items.
 func (n *ledgerLedgerEntryMethods) Collect(
 	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
 ) ([]LedgerEntry, error) {
