@@ -81,12 +81,10 @@ func (h *Set[R, E]) Contains(v E) Condition[R] {
 //go:noinline
 func (h *Set[R, E]) Size() *Size[R] { return &Size[R]{&h.is} }
 
-// some returns a change by elements. At least one is required.
+// some returns a change by elements. Without elements it changes nothing.
 func (h *handle) some(kind expr.Kind, v any, n int) expr.Change {
 	if n == 0 {
-		c := h.change(kind)
-		c.Err = h.fault("no elements: add at least one")
-		return c
+		return h.change(expr.Nothing)
 	}
 	return h.changing(kind, v)
 }

@@ -39,10 +39,10 @@ func (h *Struct[R, S]) Where(c Condition[S]) Condition[R] {
 
 // lift turns changes of the struct's fields into changes of its owner.
 func (h *handle) lift(changes []expr.Change) []expr.Change {
+	if len(changes) == 0 {
+		return []expr.Change{h.change(expr.Nothing)}
+	}
 	if c := h.change(expr.Set); c.Err != nil {
-		return []expr.Change{c}
-	} else if len(changes) == 0 {
-		c.Err = h.fault("it changes no field of the struct: change at least one")
 		return []expr.Change{c}
 	}
 	all := make([]expr.Change, len(changes))

@@ -32,7 +32,7 @@ import (
 func (m *Mapper[T]) BulkLoad(ctx context.Context, entities iter.Seq2[T, error], options ...BulkOption) (*BulkReport,
 	error,
 ) {
-	return m.engine.bulkLoad(ctx, pointersOf(entities), options)
+	return m.get().bulkLoad(ctx, pointersOf(entities), options)
 }
 
 // pointersOf returns a sequence of pointers to the values, nil for a nil sequence.
@@ -52,7 +52,7 @@ func pointersOf[T any](entities iter.Seq2[T, error]) iter.Seq2[any, error] {
 // PlanBulkLoad returns the writes of BulkLoad and their predicted cost. It does no I/O. An entity that
 // cannot be written is an error, in the order of the sequence.
 func (m *Mapper[T]) PlanBulkLoad(entities iter.Seq2[T, error], options ...BulkOption) (*BulkPlan, error) {
-	return m.engine.planBulkLoad(pointersOf(entities), options)
+	return m.get().planBulkLoad(pointersOf(entities), options)
 }
 
 // NoErrors turns a sequence without errors, such as slices.Values, into one for BulkLoad.

@@ -61,7 +61,7 @@ func InTable(name string) DecodeOption {
 // or with values that do not fit the fields.
 func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options ...DecodeOption) (*Decoded[T], error) {
 	v := new(T)
-	d, err := m.engine.decodeItem(attributes, v, options)
+	d, err := m.get().decodeItem(attributes, v, options)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 	if d.state == "unknown" {
 		return out, nil
 	}
-	out.Field, out.Root, out.Value, out.External = d.Kind.Name, m.engine.model.IsRoot(d.Kind), v, externalOf(&d.Image)
-	out.Entity = new(query.InternalFor[T]).Key(door.Key{}, m.engine.model.Schema, d.of)
+	out.Field, out.Root, out.Value, out.External = d.Kind.Name, m.get().model.IsRoot(d.Kind), v, externalOf(&d.Image)
+	out.Entity = new(query.InternalFor[T]).Key(door.Key{}, m.get().model.Schema, d.of)
 	return out, nil
 }
 
@@ -116,7 +116,7 @@ func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, optio
 		}
 	}
 	if c.Old == nil && c.New == nil {
-		return nil, m.engine.model.Errorf("the change has no image: set the stream to NEW_AND_OLD_IMAGES")
+		return nil, m.get().model.Errorf("the change has no image: set the stream to NEW_AND_OLD_IMAGES")
 	}
 	root := c.Old != nil && c.Old.Root || c.New != nil && c.New.Root
 	before := there(c.Old) &&

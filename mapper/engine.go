@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/itemize/itemize/internal/change"
@@ -45,8 +46,27 @@ type engine struct {
 type state struct {
 	operation.Entity
 	engine *engine
+	// owner is the *Entity that the state belongs to: a copy of an entity has the state of the original.
+	owner any
+	// busy is set while a call writes the entity.
+	busy atomic.Bool
 	// notStored reports that the entity was made from items of the caller.
 	notStored bool
+}
+
+// begin reserves the entity for one call. The call releases it with end.
+func (s *state) begin() error {
+	if s != nil && !s.busy.CompareAndSwap(false, true) {
+		return s.engine.model.Errorf("another goroutine is writing the entity: use an entity in one goroutine at a " +
+			"time, or load it in each")
+	}
+	return nil
+}
+
+func (s *state) end() {
+	if s != nil {
+		s.busy.Store(false)
+	}
 }
 
 // newState returns the state of an entity with this snapshot.
@@ -166,6 +186,9 @@ func (g *engine) loadEntity(ctx context.Context, sel selection.Selection, v any,
 	settings := readSettingsOf(options)
 	var t tally
 	ctx, end := g.observe(ctx, "Load")
+	if settings.Root {
+		sel = g.withRoot(sel)
+	}
 	s, err := g.load(ctx, sel, v, settings.Strong, &t)
 	if settings.SkipMissing && t.skips(err) {
 		err = g.search.RootThere(sel, nil)
@@ -179,6 +202,23 @@ func (g *engine) loadEntity(ctx context.Context, sel selection.Selection, v any,
 	end(&t, err)
 	deliver(settings, &t)
 	return s, err
+}
+
+// withRoot adds the root item to a selection of one entity.
+func (g *engine) withRoot(sel selection.Selection) selection.Selection {
+	if sel.Err != nil || sel.Whole || !sel.Entity || isIndex(sel) {
+		return sel
+	}
+	e, err := search.EntityOf(g.model, sel)
+	if err != nil {
+		sel.Err = err
+		return sel
+	}
+	if e.WithRoot {
+		return sel
+	}
+	root := selection.Range{Kind: selection.One, Low: e.Root.SK}
+	return sel.Join(selection.Entity(g.model.Schema, sel.Identity).Narrow(g.model.Schema, e.Root.Table.Index, root))
 }
 
 // load reads a selection into v, a pointer to a zero model.
@@ -227,7 +267,11 @@ func (g *engine) loadLocated(ctx context.Context, sel selection.Selection, v any
 
 // planLoad is Mapper.PlanLoad. loaded is the entity if it was loaded before, otherwise nil.
 func (g *engine) planLoad(sel selection.Selection, loaded *state, options []ReadOption) (*Plan, error) {
-	strong := readSettingsOf(options).Strong
+	settings := readSettingsOf(options)
+	strong := settings.Strong
+	if settings.Root {
+		sel = g.withRoot(sel)
+	}
 	switch {
 	case sel.Err != nil:
 		return nil, g.public(sel.Err)
@@ -245,6 +289,10 @@ func (g *engine) planLoad(sel selection.Selection, loaded *state, options []Read
 
 // save is Mapper.Save.
 func (g *engine) save(ctx context.Context, s *state, v any, options []WriteOption) (*Receipt, error) {
+	if err := s.begin(); err != nil {
+		return &Receipt{}, err
+	}
+	defer s.end()
 	x, err := operation.NewSave(g.env, &s.Entity, v, writeOptionsOf(options))
 	return g.write(ctx, "Save", x, err)
 }
@@ -326,6 +374,10 @@ var errUpdate = errors.New("the function of Update returned an error")
 func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, options []WriteOption) (*Receipt,
 	error,
 ) {
+	if err := s.begin(); err != nil {
+		return &Receipt{}, err
+	}
+	defer s.end()
 	o := writeOptionsOf(options)
 	if s == nil && len(sel.Elsewhere) > 0 {
 		var t tally

@@ -13,8 +13,8 @@ import (
 type node[T any] = query.Node[T]
 
 // Entity is a value of the model T with the snapshot of its items. It is also the selection of the
-// items that it loaded. Only one goroutine at a time may use it. Do not copy it: a copy shares the
-// snapshot.
+// items that it loaded. Only one goroutine at a time may use it: a write during another write of the
+// entity is an error. Do not copy it: a copy shares the snapshot, and a write of a copy is an error.
 type Entity[T any] struct {
 	_ noCopy
 	// Value is the value of the model. Read and change it freely.
@@ -131,17 +131,21 @@ func (s *state) read(it *schema.Item, overlaps func([]int) bool) bool {
 
 // set sets the state and the selection of the entity.
 func (e *Entity[T]) set(s *state) {
-	e.state = s
+	e.state, s.owner = s, e
 	e.node = *new(query.InternalOf[T]).Node(door.Key{}, s.Selection)
 }
 
 // owns refuses an entity of another mapper.
 func (m *Mapper[T]) owns(e *Entity[T]) error {
-	if e == nil || e.state == nil || e.state.engine != m.engine {
-		return m.engine.model.Errorf("the entity is nil or of another mapper: make it with New or Load of this mapper")
+	if e == nil || e.state == nil || e.state.engine != m.get() {
+		return m.get().model.Errorf("the entity is nil or of another mapper: make it with New or Load of this mapper")
+	}
+	if e.state.owner != e {
+		return m.get().model.Errorf("the entity is a copy of another, which knows nothing of its writes: save the " +
+			"entity that New or Load returned, or load again")
 	}
 	if e.state.notStored {
-		return m.engine.model.Errorf("the entity was made of items by FromItems, and is only for reading: load it, " +
+		return m.get().model.Errorf("the entity was made of items by FromItems, and is only for reading: load it, " +
 			"or make a new one")
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[string]types.AttributeValue) (*Entity[T],
 	error,
 ) {
-	g := m.engine
+	g := m.get()
 	sel := m.resolved(s)
 	switch {
 	case sel.Err != nil:
@@ -61,11 +61,11 @@ func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[strin
 func (m *Mapper[T]) RootKey(s query.Selection[T]) (table string, key map[string]types.AttributeValue, err error) {
 	sel := m.resolved(s)
 	if sel.Err != nil {
-		return "", nil, m.engine.public(sel.Err)
+		return "", nil, m.get().public(sel.Err)
 	}
-	e, err := search.EntityOf(m.engine.model, sel)
+	e, err := search.EntityOf(m.get().model, sel)
 	if err != nil {
-		return "", nil, m.engine.public(err)
+		return "", nil, m.get().public(err)
 	}
 	return e.Root.Table.Name, e.Root.Key(), nil
 }

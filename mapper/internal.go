@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/itemize/itemize/internal/compression"
@@ -82,6 +83,14 @@ func engineOf(m any) *engine {
 func (m *Mapper[T]) theEngine() *engine {
 	if m == nil {
 		return nil
+	}
+	return m.engine
+}
+
+// get returns the engine. Calls of a mapper that New did not make end here.
+func (m *Mapper[T]) get() *engine {
+	if m == nil || m.engine == nil {
+		panic(fmt.Sprintf("mapper: the %T is nil or empty: make it with mapper.New", m))
 	}
 	return m.engine
 }

@@ -26,21 +26,23 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 ) {
 	settings := readSettingsOf(options)
 	var t tally
-	ctx, end := m.engine.observe(ctx, "LoadMany")
+	ctx, end := m.get().observe(ctx, "LoadMany")
 	sels := make([]selection.Selection, len(selections))
 	for i, s := range selections {
 		if settings.Tag != nil {
-			sels[i].Err = m.engine.model.Errorf("LoadMany does not compare tags: Load the entity with IfTag")
+			sels[i].Err = m.get().model.Errorf("LoadMany does not compare tags: Load the entity with IfTag")
 			continue
 		}
 		if s == nil {
-			sels[i].Err = m.engine.model.Errorf("the selection %d of LoadMany is nil: use the mapper's Key", i+1)
+			sels[i].Err = m.get().model.Errorf("the selection %d of LoadMany is nil: use the mapper's Key", i+1)
 			continue
 		}
-		sels[i] = m.resolved(s)
+		if sels[i] = m.resolved(s); settings.Root {
+			sels[i] = m.get().withRoot(sels[i])
+		}
 	}
 	entities := make([]*Entity[T], len(sels))
-	err := m.engine.loadMany(ctx, sels, settings, &t, func(i int, decode func(v any) (*state, error)) error {
+	err := m.get().loadMany(ctx, sels, settings, &t, func(i int, decode func(v any) (*state, error)) error {
 		e := &Entity[T]{}
 		s, err := decode(&e.Value)
 		if err != nil {
@@ -50,7 +52,7 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 		entities[i] = e
 		return nil
 	})
-	err = m.engine.public(err)
+	err = m.get().public(err)
 	end(&t, err)
 	deliver(settings, &t)
 	if err != nil {

@@ -64,7 +64,7 @@ func formOf[T any](e *schema.Entity) (*codec.Form, error) {
 
 // resolved returns a selection with its parts.
 func (m *Mapper[T]) resolved(s query.Selection[T]) selection.Selection {
-	return specOf(s).Resolve(m.engine.model.Schema)
+	return specOf(s).Resolve(m.get().model.Schema)
 }
 
 // specOf returns a selection as data.
@@ -79,7 +79,7 @@ func (m *Mapper[T]) New(value T) *Entity[T] {
 		of state
 	}{}
 	e.Value = value
-	e.of.Snapshot, e.of.engine = snapshot.New(m.engine.model, &e.Value), m.engine
+	e.of.Snapshot, e.of.engine = snapshot.New(m.get().model, &e.Value), m.get()
 	e.set(&e.of)
 	return &e.Entity
 }
@@ -88,7 +88,7 @@ func (m *Mapper[T]) New(value T) *Entity[T] {
 // model then those of the sort key. In a flat model, fewer values select all entities that share them,
 // for a query.
 func (m *Mapper[T]) Key(values ...any) *query.Key[T] {
-	return new(query.InternalFor[T]).Key(door.Key{}, m.engine.model.Schema, m.engine.model.Select(values))
+	return new(query.InternalFor[T]).Key(door.Key{}, m.get().model.Schema, m.get().model.Select(values))
 }
 
 // Index selects items of a declared secondary index, for query.Of: elements, or entities of the model.
@@ -96,9 +96,9 @@ func (m *Mapper[T]) Key(values ...any) *query.Key[T] {
 // name is the name of the index. If the index holds several kinds of items it is "index/item", with the
 // Field of an [ItemPlan] as the item.
 func (m *Mapper[T]) Index(name string, values ...any) *query.Index[T] {
-	s := m.engine.model.SelectIndex(name, values)
+	s := m.get().model.SelectIndex(name, values)
 	return new(query.InternalFor[T]).Index(door.Key{}, s, func(b selection.Bounds) selection.Selection {
-		return m.engine.model.Narrow(s, b)
+		return m.get().model.Narrow(s, b)
 	})
 }
 
@@ -111,7 +111,7 @@ func (m *Mapper[T]) Index(name string, values ...any) *query.Index[T] {
 // staged insert. See docs/design/writes.md, "Loads".
 func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...ReadOption) (*Entity[T], error) {
 	e := &Entity[T]{}
-	state, err := m.engine.loadEntity(ctx, m.resolved(s), &e.Value, options)
+	state, err := m.get().loadEntity(ctx, m.resolved(s), &e.Value, options)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOpti
 	if err := m.owns(e); err != nil {
 		return &Receipt{}, err
 	}
-	r, err := m.engine.save(ctx, e.state, &e.Value, options)
+	r, err := m.get().save(ctx, e.state, &e.Value, options)
 	e.set(e.state)
 	return r, err
 }
@@ -148,7 +148,7 @@ func (m *Mapper[T]) PlanSave(e *Entity[T], options ...WriteOption) (*Plan, error
 	if err := m.owns(e); err != nil {
 		return nil, err
 	}
-	return m.engine.planSave(e.state, &e.Value, options)
+	return m.get().planSave(e.state, &e.Value, options)
 }
 
 // Update loads a selection strongly consistently, applies update to the value, and saves it. If another
@@ -159,9 +159,9 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update fun
 	options ...WriteOption,
 ) (*Receipt, error) {
 	if update == nil {
-		return &Receipt{}, m.engine.model.Errorf("the function of Update is nil: pass one that changes the value")
+		return &Receipt{}, m.get().model.Errorf("the function of Update is nil: pass one that changes the value")
 	}
-	return m.engine.update(ctx, m.resolved(s), func() (any, func() error) {
+	return m.get().update(ctx, m.resolved(s), func() (any, func() error) {
 		v := new(T)
 		return v, func() error { return update(v) }
 	}, options)
@@ -174,7 +174,7 @@ func (m *Mapper[T]) Delete(ctx context.Context, e *Entity[T], options ...WriteOp
 	if err := m.owns(e); err != nil {
 		return &Receipt{}, err
 	}
-	r, err := m.engine.delete(ctx, m.resolved(e), e.state, options)
+	r, err := m.get().delete(ctx, m.resolved(e), e.state, options)
 	e.set(e.state)
 	return r, err
 }
@@ -186,9 +186,9 @@ func (m *Mapper[T]) Delete(ctx context.Context, e *Entity[T], options ...WriteOp
 func (m *Mapper[T]) DeleteByKey(ctx context.Context, s query.Selection[T], options ...WriteOption) (*Receipt, error) {
 	if _, ok := s.(*Entity[T]); ok {
 		return &Receipt{},
-			m.engine.model.Errorf("DeleteByKey does not compare the loaded items of an *Entity: use Delete")
+			m.get().model.Errorf("DeleteByKey does not compare the loaded items of an *Entity: use Delete")
 	}
-	return m.engine.delete(ctx, m.resolved(s), nil, options)
+	return m.get().delete(ctx, m.resolved(s), nil, options)
 }
 
 // PlanLoad returns the requests and the predicted cost of Load, in RCU. It does no I/O.
@@ -203,7 +203,7 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 	if e, ok := s.(*Entity[T]); ok && e.state != nil && !e.state.Fresh {
 		loaded = e.state
 	}
-	return m.engine.planLoad(m.resolved(s), loaded, options)
+	return m.get().planLoad(m.resolved(s), loaded, options)
 }
 
 // PlanDelete returns the requests and the predicted cost of Delete. It does no I/O.
@@ -211,11 +211,11 @@ func (m *Mapper[T]) PlanDelete(e *Entity[T], options ...WriteOption) (*Plan, err
 	if err := m.owns(e); err != nil {
 		return nil, err
 	}
-	return m.engine.planDelete(m.resolved(e), e.state, options)
+	return m.get().planDelete(m.resolved(e), e.state, options)
 }
 
 // PlanDeleteByKey returns the requests and the predicted cost of DeleteByKey for a single item, whose
 // size is unknown. It does no I/O. Other selections must be loaded first.
 func (m *Mapper[T]) PlanDeleteByKey(s query.Selection[T], options ...WriteOption) (*Plan, error) {
-	return m.engine.planDelete(m.resolved(s), nil, options)
+	return m.get().planDelete(m.resolved(s), nil, options)
 }

@@ -127,6 +127,9 @@ type patch[T any] = Patch[T]
 // newItemPatch returns the patch of an item's fields.
 func newItemPatch[T, R any](n *query.Node[T], item expr.Change, changes []field.Change[R]) *ItemPatch[T, R] {
 	is := patchOfNode(specOf[T](n))
+	if len(changes) == 0 {
+		is = is.with(expr.Nothing)
+	}
 	for _, c := range changes {
 		is = is.change(item, field.Internal.Changes(door.Key{}, &c))
 	}

@@ -265,9 +265,7 @@ func TestPatchRefused(t *testing.T) {
 		patch execer
 		want  string
 	}{
-		{id.Patch(), "store.User: the patch changes nothing"},
 		{&mapper.Patch[store.User]{}, "store.User: the patch is empty"},
-		{id.Patch().If(u.Name.Equal("Ann")), "store.User: the patch has conditions, but no changes"},
 		{id.Patch(field.Change[store.User]{}), "the patch has a change without a field"},
 		{id.Patch(u.Name.Set("a")).And(store.UserByID("y").Patch(u.Name.Set("b"))), "And takes patches of one entity"},
 		{id.Patch(u.Name.Set("a")).If(u.Home.Equal(store.Address{})), "store.User.Home: it is stored in several " +

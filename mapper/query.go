@@ -26,14 +26,14 @@ func (m *Mapper[T]) Entities(ctx context.Context, q *query.Query[T, T], options 
 ) iter.Seq2[*Entity[T], error] {
 	return func(yield func(*Entity[T], error) bool) {
 		if q == nil {
-			yield(nil, m.engine.model.Errorf("the query of Entities is nil: pass one"))
+			yield(nil, m.get().model.Errorf("the query of Entities is nil: pass one"))
 			return
 		}
 		for hit, err := range new(query.InternalFor[T]).Entities(door.Key{}, ctx, q, m, options) {
 			var e *Entity[T]
 			if err == nil {
 				e = &Entity[T]{Value: *hit.Value.(*T)}
-				e.set(m.engine.newState(hit.Snapshot))
+				e.set(m.get().newState(hit.Snapshot))
 			}
 			if !yield(e, err) || err != nil {
 				return

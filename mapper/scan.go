@@ -75,14 +75,14 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 			}
 		}
 		var t tally
-		ctx, end := m.engine.observe(ctx, "Scan")
+		ctx, end := m.get().observe(ctx, "Scan")
 		ended := false
 		var failed error
-		err := m.engine.scan(ctx, &settings, &t, func(f *search.Found) bool {
+		err := m.get().scan(ctx, &settings, &t, func(f *search.Found) bool {
 			e := &Entity[T]{}
-			s, err := m.engine.decodeFound(ctx, f, &e.Value, &t)
+			s, err := m.get().decodeFound(ctx, f, &e.Value, &t)
 			if err != nil {
-				failed, ended = m.engine.public(err), true
+				failed, ended = m.get().public(err), true
 				yield(nil, failed)
 				return false
 			}
@@ -90,7 +90,7 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 			ended = !yield(e, nil)
 			return !ended
 		})
-		err = m.engine.public(err)
+		err = m.get().public(err)
 		end(&t, cmp.Or(failed, err))
 		deliver(settings.Settings, &t)
 		if err != nil && !ended {

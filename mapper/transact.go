@@ -54,6 +54,12 @@ func Transact(ctx context.Context, parts ...Part) (*Receipt, error) {
 	if err != nil {
 		return t.receipt(), err
 	}
+	for i, p := range parts {
+		if err := p.of.begin(); err != nil {
+			return t.receipt(), err
+		}
+		defer parts[i].of.end()
+	}
 	ctx, end := x.observe(ctx)
 	err = public(nil, x.Run(ctx, &t.Tally))
 	end(&t, err)
@@ -80,9 +86,9 @@ func PlanTransact(parts ...Part) (*Plan, error) {
 // transaction checks that the entity is live, at two WCU for each KB of the root item.
 func (m *Mapper[T]) SavePart(e *Entity[T], options ...WriteOption) Part {
 	if err := m.owns(e); err != nil {
-		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
+		return m.get().part(nil, func() (operation.Part, error) { return nil, err })
 	}
-	return m.engine.saving(e.state, &e.Value, func() { e.set(e.state) }, options)
+	return m.get().saving(e.state, &e.Value, func() { e.set(e.state) }, options)
 }
 
 // DeletePart returns the part of a transaction that deletes the loaded items of an entity, like Delete.
@@ -90,9 +96,9 @@ func (m *Mapper[T]) SavePart(e *Entity[T], options ...WriteOption) Part {
 // entity does not check whether the entity exists.
 func (m *Mapper[T]) DeletePart(e *Entity[T]) Part {
 	if err := m.owns(e); err != nil {
-		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
+		return m.get().part(nil, func() (operation.Part, error) { return nil, err })
 	}
-	return m.engine.deleting(m.resolved(e), e.state, func() { e.set(e.state) })
+	return m.get().deleting(m.resolved(e), e.state, func() { e.set(e.state) })
 }
 
 // DeletePartByKey returns the part of a transaction that deletes the items of a selection, like
@@ -101,11 +107,11 @@ func (m *Mapper[T]) DeletePart(e *Entity[T]) Part {
 // selections are read first. A delete of a part of an entity does not check whether the entity exists.
 func (m *Mapper[T]) DeletePartByKey(s query.Selection[T]) Part {
 	if _, ok := s.(*Entity[T]); ok {
-		err := m.engine.model.Errorf("DeletePartByKey does not compare the loaded items of an *Entity: use " +
+		err := m.get().model.Errorf("DeletePartByKey does not compare the loaded items of an *Entity: use " +
 			"DeletePart")
-		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
+		return m.get().part(nil, func() (operation.Part, error) { return nil, err })
 	}
-	return m.engine.deleting(m.resolved(s), nil, nil)
+	return m.get().deleting(m.resolved(s), nil, nil)
 }
 
 // PatchPart returns the patch as a part of a transaction. It refuses Return.

@@ -198,6 +198,9 @@ func (d *definition) on(runner search.Runner, options []ReadOption) (*run, error
 	if x.settings.Tag != nil {
 		return nil, errTag
 	}
+	if x.settings.Root {
+		return nil, errRoot
+	}
 	x.request = search.Request{
 		Selection: d.spec, Elem: d.elem, Roots: d.roots, Strong: x.settings.Strong, Reverse: d.reverse, Limit: d.limit,
 		Entities: d.entities, Make: d.make, Filter: d.filter, Projection: d.projection, After: string(d.after), Fetch: d.fetch,
@@ -207,6 +210,8 @@ func (d *definition) on(runner search.Runner, options []ReadOption) (*run, error
 }
 
 var errTag = errors.New("a query does not compare a tag: Load the entity with IfTag")
+
+var errRoot = errors.New("a query does not read the root item: Load the selection with RequireRoot")
 
 var errEmpty = errors.New("the query is empty: make one with generated code, or with query.Of")
 

@@ -27,6 +27,8 @@ type Patch struct {
 	partition key.Partition
 	// Entity reports that the caller requires the entity (IfEntityExists).
 	Entity bool
+	// nothing reports that a change changes nothing, such as one that adds no elements.
+	nothing bool
 	// bound reports that the incarnation of the entity is known: live.
 	bound bool
 	live  types.AttributeValue
@@ -159,10 +161,11 @@ func NewPatch(m *model.Model, sel selection.Selection, all []expr.Change) (*Patc
 	}
 	for _, p := range all {
 		x.Entity = x.Entity || p.Kind == expr.IfEntity
+		x.nothing = x.nothing || p.Kind == expr.Nothing && p.Err == nil
 	}
 	var faults Faults
 	for _, p := range all {
-		if p.Kind != expr.IfEntity {
+		if p.Kind != expr.IfEntity && (p.Kind != expr.Nothing || p.Err != nil) {
 			faults = faults.and(x.change(p))
 		}
 	}
@@ -411,12 +414,10 @@ func (ch *PatchItem) changes() bool {
 
 // finish checks the changes, computes their sizes, and adds the condition on the entity.
 func (x *Patch) finish() error {
-	if len(x.Items) == 0 {
+	if len(x.Items) == 0 && !x.nothing {
 		return x.m.Errorf("the patch changes nothing: call one of its methods before Exec")
 	}
-	if !slices.ContainsFunc(x.Items, (*PatchItem).changes) {
-		return x.m.Errorf("the patch has conditions, but no changes: set a field")
-	}
+	x.Entity = x.Entity && len(x.Items) > 0
 	upsert := ""
 	for _, ch := range x.Items {
 		ch.External = len(Values([]*Change{ch.Change}))

@@ -109,7 +109,6 @@ func TestNewPatch(t *testing.T) {
 			"",
 		},
 		{"nothing", nil, nil, "the patch changes nothing"},
-		{"a condition alone", []expr.Change{when}, nil, "the patch has conditions, but no changes"},
 		{
 			"set and incremented",
 			[]expr.Change{count, {Kind: expr.Set, Item: head, Field: path("Visits"), Apply: func(any) {}}},

@@ -42,10 +42,7 @@ func checkDynamic(v reflect.Value, depth int) error {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
 		return fmt.Errorf("a value in it is a %s, which DynamoDB cannot store: remove it", v.Type())
 	case reflect.Float32:
-		if math.Abs(v.Float()) == math.MaxFloat32 {
-			return errors.New("a value in it is the largest float32, which attributevalue cannot read back: use " +
-				"float64")
-		}
+		return checkFloat32(v)
 	case reflect.Pointer:
 		return checkDynamic(v.Elem(), depth+1)
 	case reflect.Slice, reflect.Array:
@@ -54,6 +51,14 @@ func checkDynamic(v reflect.Value, depth int) error {
 		return checkDynamicMap(v, depth)
 	case reflect.Struct:
 		return checkDynamicStruct(v, depth)
+	}
+	return nil
+}
+
+// checkFloat32 refuses a float32 that attributevalue cannot read back, as a value and as the key of a map.
+func checkFloat32(v reflect.Value) error {
+	if math.Abs(v.Float()) == math.MaxFloat32 {
+		return errors.New("a value in it is the largest float32, which attributevalue cannot read back: use float64")
 	}
 	return nil
 }
@@ -97,6 +102,11 @@ func checkDynamicMap(v reflect.Value, depth int) error {
 		texts = make(map[string]bool, v.Len())
 	}
 	for it := v.MapRange(); it.Next(); {
+		if k := it.Key(); k.Kind() == reflect.Float32 {
+			if err := checkFloat32(k); err != nil {
+				return err
+			}
+		}
 		if texts != nil {
 			text, err := dynamicKey(it.Key())
 			if err != nil {

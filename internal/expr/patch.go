@@ -13,7 +13,7 @@ type Kind uint8
 // The kinds of changes, of fields, numbers, sets, lists, elements and items. A field is set, set if it
 // is absent, or removed. A number is incremented. Elements are added to a set, deleted from it, or
 // appended to a list. An element is added, put or deleted, and an item is deleted. Other kinds are
-// conditions, and the requirement that the entity exists.
+// conditions, the requirement that the entity exists, and a change of nothing, such as of no elements.
 const (
 	Set Kind = iota
 	SetIfAbsent
@@ -28,6 +28,7 @@ const (
 	Delete
 	If
 	IfEntity
+	Nothing
 )
 
 // OfField is the Item of a change whose field determines the item.

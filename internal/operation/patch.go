@@ -124,7 +124,11 @@ func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
 
 // returnItem asks for the item after the write.
 func (p *modify) returnItem() error {
-	m, only := p.env.Model, p.Items[0]
+	m := p.env.Model
+	if len(p.Items) == 0 {
+		return m.Errorf("the patch changes nothing, so that Return has no value to return: load the item")
+	}
+	only := p.Items[0]
 	switch {
 	case len(p.Items) > 1 || p.options.ExactlyOnce:
 		return m.Errorf("Return is for a patch that is one plain request: leave out And of other items and " +

@@ -38,6 +38,8 @@ type Settings struct {
 	Scatter Scatter
 	// SkipMissing is described at Request.
 	SkipMissing bool
+	// Root also reads the root item of a load.
+	Root bool
 	// Tag is the token of the state that a load requires, nil for none.
 	Tag *string
 }

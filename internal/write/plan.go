@@ -117,7 +117,7 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 			return nil, err
 		}
 		return p, nil
-	case len(all) == 1:
+	case len(all) == 1 && all[0].Writes():
 		return single(all, alone(c.ExactlyOnce)), nil
 	case c.Independent && len(checks) > 0:
 		return nil, fmt.Errorf("%s: %s is written together with a check of %s while the number of shards changes: "+

@@ -282,7 +282,9 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 			w.table = w.t.charge(out.ConsumedCapacity, w.requests)
 			r.returned(out.Attributes)
 		}
-	default:
+	case Check:
+		return nil, fmt.Errorf("%s: the check of %s is sent alone, and not in a transaction", r.Label, r.Place)
+	case Delete:
 		out, e := c.DeleteItem(ctx, r.deleteInput(now, w.s.Wire.IsAlone()), options...)
 		if err = e; err == nil {
 			w.table = w.t.charge(out.ConsumedCapacity, w.requests)
