@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla and Large.tla with TLC:
+# Checks Staging.tla, Carry.tla, Migration.tla, Rollback.tla, Updates.tla and Large.tla with TLC:
 #
 #	check.sh all       what .ci/run checks: the next one, migration and large, with one thread each, as many at a time as WORKERS
 #	check.sh           staged writes: two actors with at most one fault, and that each clause is needed
@@ -7,6 +7,7 @@
 #	check.sh three     three actors
 #	check.sh migration a monolith becomes a collection: two actors without faults, and that each clause is needed
 #	check.sh rollback  a rollback of a table while an application inserts and moves entities, and that each clause is needed
+#	check.sh updates   updates of two entities at once, and that each clause is needed
 #	check.sh faults    staged writes, writers that add, and migrations, with several faults; rollbacks with more programs
 #	check.sh large     a large value: two actors without faults, and that each clause is needed
 #	check.sh largeall  the same with faults, and three actors
@@ -53,6 +54,7 @@ module() {
 	case $1 in
 	Migration*) echo Migration ;;
 	Large*) echo Large ;;
+	Updates*) echo Updates ;;
 	Rollback*) echo Rollback ;;
 	Carry*) echo Carry ;;
 	*) echo Staging ;;
@@ -189,6 +191,13 @@ rollback() {
 	fails RollbackWithoutRepeatBegins NothingLeft
 }
 
+updates() {
+	holds Updates
+	holds UpdatesTransactional
+	fails UpdatesWithoutChecksUnwritten ActsOnOneMoment
+	fails UpdatesWithoutVerifiesEnds ActsOnOneMoment
+}
+
 large() {
 	holds Large
 	fails LargeWithoutFlipNeedsOpen SeenWhole
@@ -209,6 +218,7 @@ all)
 	carry
 	migration
 	rollback
+	updates
 	large
 	;;
 two) staging ;;
@@ -235,6 +245,7 @@ faults)
 	holds RollbackMovers
 	holds RollbackRounds
 	;;
+updates) updates ;;
 large) large ;;
 largeall)
 	holds LargeFaults
