@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -147,9 +148,9 @@ func TestCopyOfEntityIsNotSaved(t *testing.T) {
 
 // reflectCopy copies an entity, which go vet reports in plain code.
 func reflectCopy(e *mapper.Entity[store.User]) *mapper.Entity[store.User] {
-	all := []any{e}
-	c := *all[0].(*mapper.Entity[store.User]) //nolint:govet
-	return &c
+	c := reflect.New(reflect.TypeOf(e).Elem())
+	c.Elem().Set(reflect.ValueOf(e).Elem())
+	return c.Interface().(*mapper.Entity[store.User])
 }
 
 // Writes of one entity at the same time are refused, except one.

@@ -29,6 +29,8 @@ type Part struct {
 	client write.Client
 	// of is the entity, nil for none.
 	of *state
+	// update is the entity that UpdateAll reads, nil for none.
+	update *updating
 }
 
 // Transact writes all of its parts in one transaction, or none. Parts can be of several entities and
@@ -60,7 +62,7 @@ func Transact(ctx context.Context, parts ...Part) (*Receipt, error) {
 		}
 		defer parts[i].of.end()
 	}
-	ctx, end := x.observe(ctx)
+	ctx, end := x.observe(ctx, "Transact")
 	err = public(nil, x.Run(ctx, &t.Tally))
 	end(&t, err)
 	return t.receipt(), err
@@ -238,7 +240,7 @@ func same(a, b any) bool {
 }
 
 // observe begins a call for each observer of the mappers, once.
-func (x *transaction) observe(ctx context.Context) (context.Context, func(t *tally, err error)) {
+func (x *transaction) observe(ctx context.Context, op string) (context.Context, func(t *tally, err error)) {
 	var labels, tables []string
 	var observers []Observer
 	for _, g := range x.engines {
@@ -254,7 +256,7 @@ func (x *transaction) observe(ctx context.Context) (context.Context, func(t *tal
 			}
 		}
 	}
-	return observe(ctx, observers, Call{"Transact", strings.Join(labels, ", "), tables}, x.ended)
+	return observe(ctx, observers, Call{op, strings.Join(labels, ", "), tables}, x.ended)
 }
 
 // ended records the sizes of items, and the indexes that the transaction found, for each model.

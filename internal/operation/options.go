@@ -29,6 +29,9 @@ const (
 	forPart   use = "part"
 )
 
+// CheckPart refuses options that the part of a transaction does not take.
+func (o Options) CheckPart(m *model.Model) error { return o.check(m, forPart) }
+
 // check refuses options that exclude each other, or mean nothing for a use.
 func (o Options) check(m *model.Model, u use) error {
 	if text := o.meaningless(u); text != "" {

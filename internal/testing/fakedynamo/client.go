@@ -311,6 +311,13 @@ func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput,
 	return call[dynamodb.DeleteItemOutput](ctx, c, at("DeleteItem", in.Key), in, o)
 }
 
+// TransactGetItems is the client's.
+func (c *Client) TransactGetItems(ctx context.Context, in *dynamodb.TransactGetItemsInput,
+	o ...func(*dynamodb.Options),
+) (*dynamodb.TransactGetItemsOutput, error) {
+	return call[dynamodb.TransactGetItemsOutput](ctx, c, "TransactGetItems", in, o)
+}
+
 // TransactWriteItems is the client's.
 func (c *Client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
 	o ...func(*dynamodb.Options),
