@@ -11,6 +11,9 @@ import (
 
 // write passes on a write of one item.
 func (f *front) write(operation string, in object) reply {
+	if err := f.fits(in["TableName"], in["Item"]); err != nil {
+		return invalid(err)
+	}
 	before := f.item(in)
 	out := f.ask(operation, in)
 	if out.status != http.StatusOK {
@@ -25,7 +28,44 @@ func (f *front) write(operation string, in object) reply {
 			delete(attributes, attribute)
 		}
 	}
+	if err := f.fits(in["TableName"], f.item(in)); err != nil {
+		f.restore(in, before)
+		return invalid(err)
+	}
 	return out
+}
+
+// batch passes on a batch of writes, if all of its items fit the indexes.
+func (f *front) batch(in object) reply {
+	tables, _ := in["RequestItems"].(object)
+	for name := range tables {
+		for _, request := range list(tables, name) {
+			put, _ := request["PutRequest"].(object)
+			if err := f.fits(name, put["Item"]); err != nil {
+				return invalid(err)
+			}
+		}
+	}
+	return f.ask("BatchWriteItem", in)
+}
+
+// fits returns why DynamoDB refuses an item because of an index of its table.
+func (f *front) fits(name, item any) error {
+	table, _ := name.(string)
+	o, _ := item.(object)
+	if t := f.tables[table]; t != nil {
+		return t.check(o)
+	}
+	return nil
+}
+
+// restore undoes a write.
+func (f *front) restore(write, before object) {
+	if before != nil {
+		f.ask("PutItem", object{"TableName": write["TableName"], "Item": before})
+	} else {
+		f.ask("DeleteItem", object{"TableName": write["TableName"], "Key": f.key(write)})
+	}
 }
 
 // transact passes on a transaction of writes.
@@ -42,10 +82,24 @@ func (f *front) transact(in object) reply {
 		for _, w := range writes {
 			f.remove(w)
 		}
+		return f.fitting(out, writes, before)
 	}
 	for i, reason := range list(out.body, "CancellationReasons") {
 		if text(reason, "Code") == "ConditionalCheckFailed" && i < len(writes) {
 			found(reason, writes[i], before[i])
+		}
+	}
+	return out
+}
+
+// fitting returns the answer of a transaction. If an item does not fit the indexes, it undoes the transaction.
+func (f *front) fitting(out reply, writes, before []object) reply {
+	for _, w := range writes {
+		if err := f.fits(w["TableName"], f.item(w)); err != nil {
+			for i, w := range writes {
+				f.restore(w, before[i])
+			}
+			return invalid(err)
 		}
 	}
 	return out
@@ -60,17 +114,23 @@ func found(answer, write, item object) {
 
 // item returns the stored item of a write, or nil.
 func (f *front) item(write object) object {
+	got := f.ask("GetItem", object{"TableName": write["TableName"], "Key": f.key(write)})
+	item, _ := got.body["Item"].(object)
+	return item
+}
+
+// key returns the key of a write.
+func (f *front) key(write object) object {
 	key, _ := write["Key"].(object)
 	if item, ok := write["Item"].(object); ok {
 		key = object{}
 		if t := f.tables[text(write, "TableName")]; t != nil {
-			for _, k := range t.keys {
+			for _, k := range t.keys() {
 				key[k] = item[k]
 			}
 		}
 	}
-	got, _ := f.ask("GetItem", object{"TableName": write["TableName"], "Key": key}).body["Item"].(object)
-	return got
+	return key
 }
 
 // removes matches the clause REMOVE of an update expression.
@@ -100,20 +160,4 @@ func (f *front) remove(write object) []string {
 		f.ask("PutItem", object{"TableName": write["TableName"], "Item": item})
 	}
 	return removed
-}
-
-// read passes on a Query or a Scan. minidyn finds nothing after a start key that does not exist, so the
-// item is created for that time. All items are in the first segment of a Scan.
-func (f *front) read(operation string, in object) reply {
-	if segment, _ := in["Segment"].(float64); segment > 0 {
-		return reply{http.StatusOK, object{"Items": []any{}}}
-	}
-	if start, ok := in["ExclusiveStartKey"].(object); ok {
-		about := object{"TableName": in["TableName"], "Key": start, "Item": start}
-		if f.item(about) == nil {
-			f.ask("PutItem", about)
-			defer f.ask("DeleteItem", about)
-		}
-	}
-	return f.ask(operation, in)
 }

@@ -3,7 +3,6 @@ package embedded
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -22,15 +21,6 @@ type front struct {
 	mu      sync.Mutex
 	minidyn http.Handler
 	tables  map[string]*table
-}
-
-// table describes a table for the front.
-type table struct {
-	keys []string // the key attributes
-	// definitions are its AttributeDefinitions by name, which minidyn does not return.
-	definitions object
-	// timeToLive is its TimeToLiveDescription.
-	timeToLive object
 }
 
 type object = map[string]any
@@ -60,25 +50,32 @@ func (f *front) answer(operation string, in object) (out reply) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer func() {
-		if p := recover(); p != nil {
-			out = refusal("ValidationException",
-				fmt.Sprint("minidyn, the embedded engine, panics at this request: ", p))
+		if recover() != nil {
+			out = lacks("answer to this " + operation)
 		}
 	}()
+	for _, parameter := range ignored {
+		if in[parameter] != nil {
+			return lacks("parameter " + parameter)
+		}
+	}
+	canonical(in)
 	name := text(in, "TableName")
 	switch operation {
 	case "ListTables":
 		return reply{http.StatusOK, object{"TableNames": slices.Sorted(maps.Keys(f.tables))}}
 	case "DescribeTimeToLive", "UpdateTimeToLive":
-		return f.timeToLive(operation, name, in)
+		return f.timeToLiveOf(operation, name, in)
 	case "CreateTable", "UpdateTable", "DeleteTable", "DescribeTable":
 		return f.ofTable(operation, name, in)
 	case "PutItem", "DeleteItem", "UpdateItem":
 		return f.write(operation, in)
 	case "TransactWriteItems":
 		return f.transact(in)
+	case "BatchWriteItem":
+		return f.batch(in)
 	case "Query", "Scan":
-		return f.read(operation, in)
+		return f.search(operation, in)
 	}
 	return f.ask(operation, in)
 }
@@ -97,76 +94,21 @@ func (f *front) ask(operation string, in object) reply {
 	return out
 }
 
-// ofTable passes on a table operation, records the table, and completes the description.
-func (f *front) ofTable(operation, name string, in object) reply {
-	if what := unfit(in); what != "" {
-		return lacks(what)
-	}
-	out := f.ask(operation, in)
-	if out.status != http.StatusOK {
-		return out
-	}
-	if operation == "CreateTable" {
-		f.tables[name] = &table{definitions: object{}, timeToLive: object{"TimeToLiveStatus": "DISABLED"}}
-		for _, k := range list(in, "KeySchema") {
-			f.tables[name].keys = append(f.tables[name].keys, text(k, "AttributeName"))
-		}
-	}
-	t := f.tables[name]
-	for _, d := range list(in, "AttributeDefinitions") {
-		t.definitions[text(d, "AttributeName")] = d
-	}
-	if operation == "DeleteTable" {
-		delete(f.tables, name)
-	}
-	for _, d := range out.body { // Table or TableDescription
-		d.(object)["TableStatus"], d.(object)["AttributeDefinitions"] = "ACTIVE",
-			slices.Collect(maps.Values(t.definitions))
-	}
-	return out
-}
-
-// timeToLive answers the two operations of time to live. Items do not expire; DynamoDB promises no time
-// either.
-func (f *front) timeToLive(operation, name string, in object) reply {
-	t := f.tables[name]
-	if t == nil {
-		return refusal("ResourceNotFoundException", "Requested resource not found: Table: "+name+" not found")
-	}
-	if operation == "DescribeTimeToLive" {
-		return reply{http.StatusOK, object{"TimeToLiveDescription": t.timeToLive}}
-	}
-	specification, _ := in["TimeToLiveSpecification"].(object)
-	t.timeToLive = object{"TimeToLiveStatus": "DISABLED"}
-	if enabled, _ := specification["Enabled"].(bool); enabled {
-		t.timeToLive = object{"TimeToLiveStatus": "ENABLED", "AttributeName": specification["AttributeName"]}
-	}
-	return reply{http.StatusOK, object{"TimeToLiveSpecification": specification}}
-}
-
-// unfit returns a feature of a table that minidyn gets wrong without an error, or "".
-func unfit(in object) string {
-	if len(list(in, "GlobalSecondaryIndexes"))+len(list(in, "LocalSecondaryIndexes"))+
-		len(list(in, "GlobalSecondaryIndexUpdates")) > 0 {
-		return "secondary indexes that follow updates"
-	}
-	for _, k := range list(in, "KeySchema") {
-		for _, d := range list(in, "AttributeDefinitions") {
-			if text(k, "KeyType") == "RANGE" && text(d, "AttributeName") == text(k, "AttributeName") &&
-				text(d, "AttributeType") == "N" {
-				return "sort keys of type N, and would order them as text"
-			}
-		}
-	}
-	if in["StreamSpecification"] != nil {
-		return "streams"
-	}
-	return ""
+// ignored are parameters that minidyn ignores.
+var ignored = []string{
+	"AttributesToGet", "AttributeUpdates", "ConditionalOperator", "Expected", "KeyConditions", "QueryFilter",
+	"ScanFilter",
 }
 
 func lacks(what string) reply {
 	return refusal("UnknownOperationException", "minidyn, the embedded engine, has no "+what+
 		": test this on DynamoDB Local or dynoxide (docs/testing.md)")
+}
+
+func invalid(err error) reply { return refusal("ValidationException", err.Error()) }
+
+func noTable(name string) reply {
+	return refusal("ResourceNotFoundException", "Requested resource not found: Table: "+name+" not found")
 }
 
 func refusal(code, message string) reply {

@@ -40,7 +40,8 @@ func embeddedCommand(ctx context.Context, port int) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, err := fingerprint(source, "go.mod", "front.go", "complete.go", filepath.Join("serve", "main.go"))
+	version, err := fingerprint(source, "go.mod", "front.go", "table.go", "search.go", "condition.go", "complete.go",
+		filepath.Join("serve", "main.go"))
 	if err != nil {
 		return nil, err
 	}
