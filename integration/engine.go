@@ -8,8 +8,8 @@
 //  3. DynamoDB Local, if Java 17 or later and Maven are on the PATH,
 //  4. dynoxide, if it is on the PATH,
 //  5. the image amazon/dynamodb-local, if Docker is running,
-//  6. minidyn, in a clone of this repository. It needs only Go, reports no consumed capacity, and lacks
-//     parts of DynamoDB (docs/testing.md).
+//  6. minidyn, in a clone of this repository. It needs only Go, and lacks parts of DynamoDB
+//     (docs/testing.md).
 //
 // The engine listens on a free port of the loopback interface, keeps its data in memory, and ends with
 // the program. mvn, cargo or docker fetch its files once, in a pinned version, into the user's cache
@@ -39,8 +39,7 @@ type Engine struct {
 }
 
 // Start finds or starts an engine, and waits until it answers. Call Stop at the end. If there is no
-// engine, the error is ErrNoEngine. If the engine is minidyn, a line on stderr says that it reports no
-// consumed capacity.
+// engine, the error is ErrNoEngine. If the engine is minidyn, a line on stderr says so.
 func Start(ctx context.Context) (*Engine, error) {
 	e, err := engines.Start(ctx)
 	if err != nil {

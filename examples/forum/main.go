@@ -258,7 +258,7 @@ func (p *program) list(ctx context.Context) error {
 }
 
 func (p *program) wrote(what string, r *mapper.Receipt, naive float64) {
-	indexes := "-" // minidyn does not report it
+	indexes := "-"
 	if sum := 0.0; len(r.Consumed.Indexes) > 0 {
 		for _, n := range r.Consumed.Indexes {
 			sum += n

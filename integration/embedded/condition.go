@@ -80,7 +80,7 @@ func (s *search) check(all []condition) error {
 			}
 		}
 		if c.operator == "begins_with" && s.table.typ(c.attribute) == "N" {
-			return errors.New("key condition: begins_with takes no number: use BETWEEN")
+			return errors.New("key condition: it compares the start of a number: use BETWEEN")
 		}
 		if c.operator == "between" && key.Compare(c.values[0], c.values[1]) > 0 {
 			return errors.New("key condition: the upper bound of BETWEEN is below the lower one: swap them")

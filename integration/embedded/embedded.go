@@ -1,8 +1,8 @@
 // Package embedded gives a unit test its own DynamoDB engine, inside the test process. It needs only
 // Go, and starts in a millisecond. The engine is minidyn (github.com/truora/minidyn).
 //
-// minidyn has less than DynamoDB. docs/testing.md lists the missing features (it reports no consumed
-// capacity, has no PartiQL and no pages of 1 MB) and the differences. Use it for tests of an
+// minidyn has less than DynamoDB. docs/testing.md lists the missing features (such as PartiQL and
+// streams) and the differences. Use it for tests of an
 // application's own logic. To test the behavior of DynamoDB, use DynamoDB Local or dynoxide, which
 // package enginetest starts.
 package embedded

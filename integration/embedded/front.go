@@ -68,14 +68,21 @@ func (f *front) answer(operation string, in object) (out reply) {
 		return f.timeToLiveOf(operation, name, in)
 	case "CreateTable", "UpdateTable", "DeleteTable", "DescribeTable":
 		return f.ofTable(operation, name, in)
+	case "Query", "Scan":
+		return f.search(operation, in)
+	}
+	return f.charged(operation, in, func() reply { return f.ofItems(operation, in) })
+}
+
+// ofItems answers a request that names its items.
+func (f *front) ofItems(operation string, in object) reply {
+	switch operation {
 	case "PutItem", "DeleteItem", "UpdateItem":
 		return f.write(operation, in)
 	case "TransactWriteItems":
 		return f.transact(in)
 	case "BatchWriteItem":
 		return f.batch(in)
-	case "Query", "Scan":
-		return f.search(operation, in)
 	}
 	return f.ask(operation, in)
 }

@@ -96,8 +96,7 @@ func (s *search) prepare(operation string) (err error) {
 func (s *search) projected(operation string, global bool) error {
 	for _, attribute := range s.attributes("FilterExpression") {
 		if len(s.table.entry(s.index, object{attribute: true})) == 0 {
-			return fmt.Errorf("filter: the index %s does not project %s: filter by other attributes",
-				text(s.in, "IndexName"), attribute)
+			return fmt.Errorf("filter: the index does not project %s: filter by attributes that it has", attribute)
 		}
 		if operation == "Query" && slices.Contains(s.index.keys(), attribute) {
 			return fmt.Errorf("filter: %s is a key: use a key condition", attribute)
@@ -105,7 +104,7 @@ func (s *search) projected(operation string, global bool) error {
 	}
 	for _, attribute := range s.attributes("ProjectionExpression") {
 		if global && len(s.table.entry(s.index, object{attribute: true})) == 0 {
-			return fmt.Errorf("projection: the index %s does not project %s: leave it out", text(s.in, "IndexName"), attribute)
+			return fmt.Errorf("projection: the index does not project %s: leave it out", attribute)
 		}
 	}
 	return nil
@@ -172,10 +171,23 @@ func (s *search) page(all []object) (object, error) {
 		}
 	}
 	out["Count"], out["ScannedCount"] = count, scanned
+	s.charge(out, cost.ReadUnits(bytes), fetched)
 	if text(s.in, "Select") != "COUNT" {
 		out["Items"] = items
 	}
 	return out, nil
+}
+
+// charge adds the consumed capacity of a page: of the entries that it read, and of the items behind a local index.
+func (s *search) charge(out object, read, fetched float64) {
+	if strong, _ := s.in["ConsistentRead"].(bool); !strong {
+		read, fetched = read/2, fetched/2
+	}
+	units := map[string]float64{"": fetched}
+	units[text(s.in, "IndexName")] += read
+	if mode := text(s.in, "ReturnConsumedCapacity"); mode == "TOTAL" || mode == "INDEXES" {
+		out["ConsumedCapacity"] = s.table.charge(text(s.in, "TableName"), mode, units)
+	}
 }
 
 // fetches reports whether a query of a local index reads the item too.

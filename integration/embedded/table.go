@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +19,8 @@ type table struct {
 	// timeToLive is its TimeToLiveDescription.
 	timeToLive object
 	indexes    map[string]*index
+	// billing is its BillingMode and throughput its ProvisionedThroughput.
+	billing, throughput any
 }
 
 // index is an order of items: by the keys of the table, or by those of a secondary index. minidyn does not
@@ -36,6 +39,14 @@ func (x *index) setKeys(schema []object) {
 			x.sort = append(x.sort, text(k, "AttributeName"))
 		}
 	}
+}
+
+// list returns the name of the list of such indexes, in a description or a charge.
+func (x *index) list() string {
+	if x.local {
+		return "LocalSecondaryIndexes"
+	}
+	return "GlobalSecondaryIndexes"
 }
 
 func (x *index) keys() []string { return slices.Concat(x.hash, x.sort) }
@@ -79,6 +90,10 @@ func (f *front) ofTable(operation, name string, in object) reply {
 // with returns the table with the indexes of a CreateTable or UpdateTable.
 func (t *table) with(in object) (*table, error) {
 	changed := *t
+	changed.billing = cmp.Or(in["BillingMode"], t.billing, any("PROVISIONED"))
+	if in["ProvisionedThroughput"] != nil {
+		changed.throughput = in["ProvisionedThroughput"]
+	}
 	changed.definitions, changed.indexes = maps.Clone(t.definitions), maps.Clone(t.indexes)
 	for _, d := range list(in, "AttributeDefinitions") {
 		changed.definitions[text(d, "AttributeName")] = d
@@ -116,14 +131,15 @@ func (t *table) with(in object) (*table, error) {
 // describe completes minidyn's description of the table.
 func (t *table) describe(d object) {
 	d["TableStatus"], d["AttributeDefinitions"] = "ACTIVE", slices.Collect(maps.Values(t.definitions))
+	d["BillingModeSummary"], d["ProvisionedThroughput"] = object{"BillingMode": t.billing}, t.throughput
 	for _, name := range slices.Sorted(maps.Keys(t.indexes)) {
 		x := t.indexes[name]
-		described, field := maps.Clone(x.definition), "LocalSecondaryIndexes"
+		described := maps.Clone(x.definition)
 		if !x.local {
-			described["IndexStatus"], field = "ACTIVE", "GlobalSecondaryIndexes"
+			described["IndexStatus"] = "ACTIVE"
 		}
-		all, _ := d[field].([]any)
-		d[field] = append(all, described)
+		all, _ := d[x.list()].([]any)
+		d[x.list()] = append(all, described)
 	}
 }
 

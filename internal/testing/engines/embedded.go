@@ -41,6 +41,7 @@ func embeddedCommand(ctx context.Context, port int) (*exec.Cmd, error) {
 		return nil, err
 	}
 	version, err := fingerprint(source, "go.mod", "front.go", "table.go", "search.go", "condition.go", "complete.go",
+		"capacity.go",
 		filepath.Join("serve", "main.go"))
 	if err != nil {
 		return nil, err

@@ -44,15 +44,14 @@ var ErrNoEngine = errors.New("no DynamoDB engine: install Java 17 or later and M
 
 // Start finds or starts an engine, and waits until it answers. Stop it when
 // done. The error is ErrNoEngine where there is none. If the engine is minidyn, a line
-// on stderr says that it reports no consumed capacity.
+// on stderr says so.
 func Start(ctx context.Context) (*Engine, error) {
 	e, err := StartFull(ctx)
 	if errors.Is(err, ErrNoEngine) && embeddedAvailable(ctx) == nil {
 		e, err = StartNamed(ctx, Minidyn)
 	}
 	if err == nil && e.Name == Minidyn {
-		fmt.Fprintln(os.Stderr, "itemize: running on minidyn, an engine in pure Go: it reports no consumed capacity, "+
-			"so the units are predictions")
+		fmt.Fprintln(os.Stderr, "itemize: running on minidyn, an engine in pure Go, which has less than DynamoDB")
 	}
 	return e, err
 }
