@@ -14,14 +14,15 @@ type Cursor string
 // ErrCursor says that a cursor was changed, or belongs to another query, partition or mapper.
 var ErrCursor = search.ErrCursor
 
-// Page is a part of a query's result.
+// Page is a part of a query's result. It is no answer of a service: copy the fields that clients need
+// into a type of your own.
 type Page[E any] struct {
-	Items []E `json:"items"` // [] in JSON if there are none
+	Items []E // not nil, also if there are none
 	// Next is where the next page begins, "" at the end. The last page can have a Next too; the page
 	// after it is empty.
-	Next Cursor `json:"next,omitempty"`
+	Next Cursor
 	// RCU is the consumed capacity of the page.
-	RCU float64 `json:"rcu"`
+	RCU float64
 }
 
 // Page returns the next elements: as many as Limit says, or without a limit those of one answer of
