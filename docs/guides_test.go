@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -74,6 +75,55 @@ func TestReadme(t *testing.T) {
 	}
 	g.run("itemize gen ./...")
 	g.run("go vet ./...")
+}
+
+// The first page needs the concepts that docs/design/concepts.md lists with their lines. Its code has
+// none of the second page.
+func TestFirstPageHasFewConcepts(t *testing.T) {
+	first := section(t, "../README.md", "## Use it", "## When not")
+	first += section(t, "get-started.md", "# Get started", "## 4.")
+	list := string(must(os.ReadFile("design/concepts.md")))
+	rows := regexp.MustCompile(`(?m)^\| \d+ \|.*$`).FindAllString(list, -1)
+	if len(rows) == 0 || len(rows) > 13 {
+		t.Errorf("the first page needs %d concepts, at most 13 are allowed", len(rows))
+	}
+	for _, row := range rows {
+		for i, page := range []string{"../README.md", "get-started.md"} {
+			cell := strings.Split(row, " |")[2+i]
+			n, text, found := strings.Cut(strings.TrimSpace(cell), ": `")
+			lines := strings.Split(string(must(os.ReadFile(page))), "\n")
+			at, _ := strconv.Atoi(n)
+			if found && !strings.Contains(lines[at-1], strings.Trim(text, "`")) {
+				t.Errorf("design/concepts.md: line %s of %s has no %q", n, page, text)
+			}
+		}
+	}
+	for _, code := range fence.FindAllStringSubmatch(first, -1) {
+		words := []string{"Plan", "eceipt", "one=", "Fields.", "Patch(", "ursor", "Page("}
+		for _, word := range words {
+			if strings.Contains(code[3], word) {
+				t.Errorf("a block of the first page has %q, which belongs on the second page", word)
+			}
+		}
+	}
+}
+
+// section returns the part of a page from one heading to another.
+func section(t *testing.T, page, from, to string) string {
+	t.Helper()
+	text := string(must(os.ReadFile(page)))
+	i, j := strings.Index(text, from), strings.Index(text, to)
+	if i < 0 || j < i {
+		t.Fatalf("%s has no section from %q to %q", page, from, to)
+	}
+	return text[i:j]
+}
+
+func must(b []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return b
 }
 
 type guide struct {

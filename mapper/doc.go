@@ -12,26 +12,34 @@
 //		Wishes []Wish   `ddb:"sk=M#Wish#{AddedAt}"` // one item for each
 //	}
 //
+// The command itemize gen generates the key UserByID and its queries. A first program needs five calls:
+//
+//	users, err := mapper.New[User](dynamodb.NewFromConfig(cfg))
+//	_, err = users.Save(ctx, users.New(User{ID: "ann", Email: "a@example.com"})) // insert, or ErrExists
+//	e, err := users.Load(ctx, UserByID("ann"))                                   // or ErrNotFound
+//	e.Value.Email = "b@example.com"
+//	_, err = users.Save(ctx, e) // writes the changed item, or returns a *ConflictError
+//	wishes, err := UserByID("ann").Wishes().Month(2021, time.November).Collect(ctx, users)
+//
 // Fields are encoded as attributevalue encodes them, by their dynamodbav tags, with one difference:
 // attribute names match exactly.
 //
-// # What to call
+// # More calls
 //
-//   - Make a mapper: [New], with options such as [Table] and [Tables]. Package tables has the
-//     definitions of its tables.
-//   - Read and write one entity: [Mapper.New] and [Mapper.Save], [Mapper.Load], [Mapper.Update],
-//     [Mapper.Delete], [Mapper.DeleteByKey].
+//   - Change an entity, and retry on conflicts: [Mapper.Update]. Delete it: [Mapper.Delete],
+//     [Mapper.DeleteByKey].
 //   - Write without a read: Patch, Add, Put and Delete of generated nodes, then [Patch.Exec].
-//   - Write several entities at once: [Transact] with [Mapper.SavePart], [Mapper.DeletePart],
-//     [Patch.PatchPart], [RawPart].
-//   - Read and write many entities: [Mapper.LoadMany], [Mapper.Scan], [Mapper.BulkLoad].
-//   - Query elements, entities of a partition, or a secondary index: package query, or generated nodes;
+//   - Query pages, entities of a partition, or a secondary index: package query, or generated nodes;
 //     [Mapper.Key], [Mapper.Index].
 //   - Predict the cost: [Mapper.PlanSave], [Mapper.PlanLoad], [Patch.Plan], [PlanTransact]. Look at it
 //     afterwards: the [Receipt] of each call, [ReceiptTo]. Add up all calls: [Observe] and [Totals].
+//   - Write several entities at once: [Transact] with [Mapper.SavePart], [Mapper.DeletePart],
+//     [Patch.PatchPart], [RawPart].
+//   - Read and write many entities: [Mapper.LoadMany], [Mapper.Scan], [Mapper.BulkLoad].
 //   - Decode an item of a stream, an export or your own scan: [Mapper.Decode], [Mapper.DecodeChange],
 //     [Mapper.FromItems].
-//   - Answer loads from memory: [Caching]. Use tables that rotate by time: [InTimeTables].
+//   - Choose tables: [Table] and [Tables]; package tables has their definitions. Use tables that rotate
+//     by time: [InTimeTables]. Answer loads from memory: [Caching].
 //
 // If a decoded struct has a method AfterLoad(), the mapper calls it before it takes the snapshot. So
 // the fields that it sets do not count as changed (docs/changing-a-model.md).
