@@ -50,7 +50,7 @@
 // changes items that were not loaded, items that match no field, or attributes that the model does not
 // know. Reads are eventually consistent unless you pass [Strong]. DynamoDB's Query is read-committed: a
 // load of several items can see a part of another writer's transaction. The versions protect the items
-// that you save, and [CheckLoaded] protects the others.
+// that you save, and [CheckLoaded] protects the other loaded items.
 //
 // # Saving
 //
