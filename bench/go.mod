@@ -10,7 +10,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression v1.10.8
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.74.0
 	github.com/google/go-cmp v0.7.0
-	github.com/guregu/dynamo/v2 v2.1.1
+	github.com/guregu/dynamo/v2 v2.6.0
 	github.com/itemize/itemize v0.1.0
 	gocloud.dev v0.47.0
 )
