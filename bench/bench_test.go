@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/itemize/itemize/bench/internal/transport"
 	"github.com/itemize/itemize/internal/testing/engines"
 )
 
@@ -36,16 +37,16 @@ var tables, runs atomic.Int64
 func next() int { return int(runs.Add(1)) }
 
 // client returns a client of the engine over a transport.
-func client(t *Transport) *dynamodb.Client {
+func client(t *transport.Transport) *dynamodb.Client {
 	return engine.Client(func(o *dynamodb.Options) { o.HTTPClient = t })
 }
 
 // open returns a library at work on a table of its own that is filled for a job, "" for all, and its transport.
-func open(tb testing.TB, l Library, job string) (*Opened, *Transport) {
+func open(tb testing.TB, l Library, job string) (*Opened, *transport.Transport) {
 	tb.Helper()
 	ctx := context.Background()
 	table := fmt.Sprint("bench-", tables.Add(1))
-	t := &Transport{}
+	t := &transport.Transport{}
 	c := client(t)
 	err := engine.CreateTable(ctx, table, "PK:S", "SK:S")
 	if err != nil {
@@ -89,15 +90,16 @@ func TestJobs(t *testing.T) {
 }
 
 // answerAtOnce has a transport note what an engine answers to a job, and give it again from then on.
-func answerAtOnce(tb testing.TB, job Job, t *Transport) {
+func answerAtOnce(tb testing.TB, job Job, t *transport.Transport) {
 	tb.Helper()
-	for _, m := range []Mode{Pass, Count, Note} { // the first time it makes what later ones have
+	modes := []transport.Mode{transport.Pass, transport.Count, transport.Note}
+	for _, m := range modes { // the first job makes what later ones need
 		t.Set(m)
 		if err := job(context.Background(), next()); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	t.Set(Again)
+	t.Set(transport.Again)
 }
 
 // Saves and loads allocate no more often than the SDK by hand and 10 times, and a page with shared
@@ -105,9 +107,9 @@ func answerAtOnce(tb testing.TB, job Job, t *Transport) {
 func TestAllocations(t *testing.T) {
 	allocations := func(library, name string) float64 {
 		at := slices.IndexFunc(Libraries, func(l Library) bool { return l.Name == library })
-		o, transport := open(t, Libraries[at], name)
+		o, answers := open(t, Libraries[at], name)
 		job := o.Jobs[name]
-		answerAtOnce(t, job, transport)
+		answerAtOnce(t, job, answers)
 		least := math.Inf(1) // of many: garbage collection, and the race detector, empty pools of either side
 		for range 100 {
 			least = min(least, testing.AllocsPerRun(1, func() {
@@ -131,7 +133,7 @@ func TestAllocations(t *testing.T) {
 // BenchmarkAtOnce times the program alone: the answers are those of an engine, noted and given again. It also counts
 // requests, bytes of bodies, and capacity units.
 func BenchmarkAtOnce(b *testing.B) {
-	each(b, func(b *testing.B, job Job, t *Transport) {
+	each(b, func(b *testing.B, job Job, t *transport.Transport) {
 		ctx := context.Background()
 		answerAtOnce(b, job, t)
 		b.ReportAllocs()
@@ -151,7 +153,7 @@ func BenchmarkAtOnce(b *testing.B) {
 
 // BenchmarkEngine times the jobs on an engine.
 func BenchmarkEngine(b *testing.B) {
-	each(b, func(b *testing.B, job Job, _ *Transport) {
+	each(b, func(b *testing.B, job Job, _ *transport.Transport) {
 		for b.Loop() {
 			if err := job(context.Background(), next()); err != nil {
 				b.Fatal(err)
@@ -160,7 +162,7 @@ func BenchmarkEngine(b *testing.B) {
 	})
 }
 
-func each(b *testing.B, run func(*testing.B, Job, *Transport)) {
+func each(b *testing.B, run func(*testing.B, Job, *transport.Transport)) {
 	for _, name := range Jobs {
 		for _, l := range Libraries {
 			if slices.Contains(l.Lacks, name) {

@@ -1,4 +1,5 @@
-package main
+// Package transport has a transport that counts requests and their capacity, and can record and replay answers.
+package transport
 
 import (
 	"bytes"
