@@ -43,7 +43,8 @@ const ratioTitle = "Side by side"
 
 const ratioText = "How many times as fast as the SDK by hand, for the program alone. The libraries take turns of 60 " +
 	"ms in one process,\nin ten rounds, and the table has the medians. The first column compares with *sdk-same*, " +
-	"the second with *sdk*.\nA run of a migration (package migrate) is compared with the SDK alone that sends the " +
+	"the second with *sdk*.\nThe rows of *guregu* have only the second: it does not ask for the answers of " +
+	"*sdk-same*.\nA run of a migration (package migrate) is compared with the SDK alone that sends the " +
 	"same requests, with as many under\nway, on dynoxide. `go run . -gate ../docs/design/benchmarks.md` measures " +
 	"again, and fails if a figure of the first column\nis more than 10 % lower in three measurements. There the " +
 	"fastest turns of both sides count, too: a busy machine disturbs\nthem least."
