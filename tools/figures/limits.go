@@ -25,7 +25,7 @@ var limits = []limit{
 	{"public names", func(f *figures) int { return f.publicNames() }, 925},
 	{"functions over 100 lines", func(f *figures) int { return f.Long.Count }, 0},
 	{"functions with more than 5 parameters", func(f *figures) int { return f.Wide.Count }, 0},
-	{"packages in all modules", func(f *figures) int { return f.Packages.Count }, 97},
+	{"packages in all modules", func(f *figures) int { return f.Packages.Count }, 100},
 	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 4644},
 	{"lines of package internal/operation", func(f *figures) int { return f.PackageLines["internal/operation"] }, 4213},
 	{"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 52},
