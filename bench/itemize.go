@@ -49,7 +49,7 @@ func (o *Opened) with(sessions *mapper.Mapper[model.Session], by func(string) *m
 		return err
 	}
 	o.Jobs[Get] = func(ctx context.Context, _ int) error {
-		s, err := sessions.Load(ctx, by(userID).SESSION())
+		s, err := sessions.Load(ctx, by(userID).Root())
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (o *Opened) with(sessions *mapper.Mapper[model.Session], by func(string) *m
 	}
 	o.Jobs[Touch] = func(ctx context.Context, i int) (err error) {
 		if touched == nil {
-			if touched, err = sessions.Load(ctx, by(userID).SESSION()); err != nil {
+			if touched, err = sessions.Load(ctx, by(userID).Root()); err != nil {
 				return err
 			}
 		}
@@ -98,7 +98,7 @@ func ofItemize(m *mapper.Mapper[model.User]) *Opened {
 	same := func(u model.User) model.User { return u }
 	return opened(m, same, func(u *model.User) *model.User { return u }, paths[model.User]{
 		user: func(id string) query.Selection[model.User] { return model.UserByID(id) },
-		info: func(id string) query.Selection[model.User] { return model.UserByID(id).INFO() },
+		info: func(id string) query.Selection[model.User] { return model.UserByID(id).Root() },
 		add: func(ctx context.Context, id string, w model.Wish) error {
 			_, err := model.UserByID(id).Wishes().Add(w).Exec(ctx, m)
 			return err

@@ -152,7 +152,7 @@ func TestClientNeverRetries(t *testing.T) {
 	}
 	patch := func(options ...mapper.Option) error {
 		m := must(mapper.New[registry.Package](conflicting{}, options...))(t)
-		_, err := registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x")).Exec(ctx, m)
+		_, err := registry.PackageByName("p").Root().Patch(registry.PackageFields.License.Set("x")).Exec(ctx, m)
 		return err
 	}
 	var unknown *mapper.OutcomeUnknownError

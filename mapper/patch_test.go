@@ -153,7 +153,7 @@ func TestPatchRequests(t *testing.T) {
 			[]string{"update x|U#Information SET email = b, " + token + there},
 		},
 		{
-			"remove", id.Information().Patch(u.Name.Remove()),
+			"remove", id.Root().Patch(u.Name.Remove()),
 			[]string{"update x|U#Information SET " + token + " REMOVE name" + there},
 		},
 		{
@@ -273,7 +273,7 @@ func TestPatchRefused(t *testing.T) {
 		{id.Patch(u.Name.Set("a")).If(u.Name.Equal("\xff")), "the condition on Name: the string"},
 		{id.Patch(u.Home.Set(store.Address{City: "\xff"})), `attribute "City": the string`},
 		{id.Home().Patch(a.City.Set("Rome")).And(id.Home().Delete()), "the patch has two changes of"},
-		{mapperimpl.Item[store.User, store.User](handmade.Node(id.Information()), 0).Delete(), "it is the root"},
+		{mapperimpl.Item[store.User, store.User](handmade.Node(id.Root()), 0).Delete(), "it is the root"},
 	} {
 		users, err := mapper.New[store.User](failingClient{})
 		if err != nil {

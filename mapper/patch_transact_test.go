@@ -262,7 +262,7 @@ func TestUnresolvedDeleteIsResolvedByItsItems(t *testing.T) {
 	for name, whole := range map[string]bool{"part": false, "whole": true} {
 		e := j.accounts.New(account{ID: name, Counter: 1, Left: "a"})
 		must(j.accounts.Save(ctx, e))(t)
-		count := registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x"))
+		count := registry.PackageByName("p").Root().Patch(registry.PackageFields.License.Set("x"))
 		part := j.accounts.DeletePart(e)
 		if !whole {
 			e.Value.Left = ""

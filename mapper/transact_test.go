@@ -170,7 +170,7 @@ func TestTransactRefuses(t *testing.T) {
 			"the patch has no mapper",
 		},
 		"return": {[]mapper.Part{
-			registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x")).Return(&value).
+			registry.PackageByName("p").Root().Patch(registry.PackageFields.License.Set("x")).Return(&value).
 				PatchPart(other.packages),
 		}, "Return is for"},
 	} {

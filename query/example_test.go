@@ -47,7 +47,7 @@ func ExampleQuery_Input() {
 // Join selects several parts of one entity, for one Load.
 func ExampleJoin() {
 	key := store.UserByID("6297D15")
-	plan, err := users().PlanLoad(query.Join(key.Information(), key.Cart(), key.U().Address()))
+	plan, err := users().PlanLoad(query.Join(key.Root(), key.Cart(), key.U().Address()))
 	if err != nil {
 		log.Fatal(err)
 	}

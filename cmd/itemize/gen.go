@@ -51,6 +51,7 @@ func (c *command) gen(args []string) error {
 	if err != nil {
 		return err
 	}
+	c.renamed(stale)
 	if *check {
 		return c.showStale(stale)
 	}
@@ -64,6 +65,22 @@ func (c *command) gen(args []string) error {
 	}
 	c.notes(packages)
 	return nil
+}
+
+// renamed announces the names of generated code that change, before a file is written.
+func (c *command) renamed(stale []change) {
+	for _, s := range stale {
+		if s.old == nil || s.new == nil || filepath.Ext(s.path) != ".go" {
+			continue
+		}
+		texts, err := gen.Renamed(s.old, s.new)
+		if err != nil { // a damaged file, which this run replaces
+			texts = []string{c.rel(s.path) + " cannot be read: names that change are unknown"}
+		}
+		for _, text := range texts {
+			fmt.Fprintf(c.stderr, "note: %s\n", text)
+		}
+	}
 }
 
 // notes prints notes about the generated code.

@@ -141,7 +141,7 @@ func (p *program) price(ctx context.Context) error {
 // display loads the displayed part, one item of one table, and then the whole product.
 func (p *program) display(ctx context.Context) error {
 	var part, all, whole mapper.Receipt
-	if _, err := p.products.Load(ctx, store.ProductByID(302).Catalog(), mapper.ReceiptTo(&part)); err != nil {
+	if _, err := p.products.Load(ctx, store.ProductByID(302).Root(), mapper.ReceiptTo(&part)); err != nil {
 		return err
 	}
 	e, err := p.products.Load(ctx, store.ProductByID(302), mapper.ReceiptTo(&all))
@@ -193,7 +193,7 @@ func (p *program) labels(ctx context.Context) error {
 // minute. It then replaces the image and deletes the old object, as a collection does some hours later.
 func (p *program) image(ctx context.Context) error {
 	for _, kb := range []int{2048, 1024} {
-		r, err := p.products.Update(ctx, store.ProductByID(302).Catalog(), func(v *store.Product) error {
+		r, err := p.products.Update(ctx, store.ProductByID(302).Root(), func(v *store.Product) error {
 			v.Image.Set(make([]byte, kb<<10))
 			return nil
 		})
@@ -204,7 +204,7 @@ func (p *program) image(ctx context.Context) error {
 		fmt.Fprintf(p.w, "an image of %d MB\t%v WCU, %d object\tno item holds it\n", kb>>10, r.Predicted().WCU.Expected,
 			r.Predicted().Objects.Puts)
 	}
-	e, err := p.products.Load(ctx, store.ProductByID(302).Catalog())
+	e, err := p.products.Load(ctx, store.ProductByID(302).Root())
 	if err != nil {
 		return err
 	}

@@ -99,6 +99,18 @@ func ExamplePlayerKey_Score() {
 	// Output: {125 3} 1 WCU
 }
 
+// Root is the root item, in every model.
+func ExamplePlayerKey_Root() {
+	ctx := context.Background()
+	players := somePlayers(ctx)
+	e, err := players.Load(ctx, models.PlayerByID("ann").Root())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(e.Value.Name, len(e.Value.Matches), "matches")
+	// Output: Ann 0 matches
+}
+
 // A segment that several keys share selects all items that begin with it.
 func ExamplePlayerKey_STAT() {
 	ctx := context.Background()

@@ -30,13 +30,13 @@ func (n *OrderKey) Patch(changes ...field.Change[Order]) *mapper.ItemPatch[Order
 	return mapperimpl.Patch(n.orderNode, changes)
 }
 
-// PriceTable selects the part in the table prices.
-func (n *OrderKey) PriceTable() *query.Node[Order] { return mapperimpl.Table(n.orderNode, 1) }
-
-// HEAD selects ORDER#{N:06}#HEAD.
-func (n *OrderKey) HEAD() *mapper.ItemNode[Order, Order] {
+// Root selects the root item, ORDER#{N:06}#HEAD.
+func (n *OrderKey) Root() *mapper.ItemNode[Order, Order] {
 	return mapperimpl.Item[Order, Order](mapperimpl.Items(n.orderNode, 0, 3), 0)
 }
+
+// PriceTable selects the part in the table prices.
+func (n *OrderKey) PriceTable() *query.Node[Order] { return mapperimpl.Table(n.orderNode, 1) }
 
 // Lines selects ORDER#{^N:06}#LINE#{Line:03}.
 func (n *OrderKey) Lines() *OrderKeyLines {

@@ -26,13 +26,13 @@ func (n *PlayerKey) Patch(changes ...field.Change[Player]) *mapper.ItemPatch[Pla
 	return mapperimpl.Patch(n.playerNode, changes)
 }
 
-// STAT selects the items whose sort keys begin with STAT#.
-func (n *PlayerKey) STAT() *query.Node[Player] { return mapperimpl.Prefix(n.playerNode, 0, "STAT#") }
-
-// PROFILE selects PROFILE.
-func (n *PlayerKey) PROFILE() *mapper.ItemNode[Player, Player] {
+// Root selects the root item, PROFILE.
+func (n *PlayerKey) Root() *mapper.ItemNode[Player, Player] {
 	return mapperimpl.Item[Player, Player](mapperimpl.Items(n.playerNode, 0, 1), 0)
 }
+
+// STAT selects the items whose sort keys begin with STAT#.
+func (n *PlayerKey) STAT() *query.Node[Player] { return mapperimpl.Prefix(n.playerNode, 0, "STAT#") }
 
 // Score selects STAT#Score.
 func (n *PlayerKey) Score() *mapper.ItemNode[Player, Score] {

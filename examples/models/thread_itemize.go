@@ -29,6 +29,11 @@ func (n *ThreadKey) Patch(changes ...field.Change[Thread]) *mapper.ItemPatch[Thr
 	return mapperimpl.Patch(n.threadNode, changes)
 }
 
+// Root selects the root item, {Subject}.
+func (n *ThreadKey) Root() *mapper.ItemNode[Thread, Thread] {
+	return mapperimpl.Item[Thread, Thread](mapperimpl.Items(n.threadNode, 0, 1), 0)
+}
+
 type threadNode = query.Node[Thread]
 
 // ThreadFields has the stored fields of a Thread: for patches, conditions, filters and projections.

@@ -26,8 +26,8 @@ func (n *CustomerKey) Patch(changes ...field.Change[Customer]) *mapper.ItemPatch
 	return mapperimpl.Patch(n.customerNode, changes)
 }
 
-// Profile selects profile.
-func (n *CustomerKey) Profile() *mapper.ItemNode[Customer, Customer] {
+// Root selects the root item, profile.
+func (n *CustomerKey) Root() *mapper.ItemNode[Customer, Customer] {
 	return mapperimpl.Item[Customer, Customer](mapperimpl.Items(n.customerNode, 0, 1), 0)
 }
 

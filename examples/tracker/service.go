@@ -64,7 +64,7 @@ func (t *Tracker) SetMember(ctx context.Context, tenant, id, name string, m stor
 // project's counters and its activity. No number is given twice; a number can be skipped.
 func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, text string) (int, *mapper.Receipt, error) {
 	project := store.ProjectByTenantProject(tenant, id)
-	if _, err := t.projects.Load(ctx, project.HEAD()); err != nil {
+	if _, err := t.projects.Load(ctx, project.Root()); err != nil {
 		return 0, nil, err // patches create missing counters, so a project that does not exist must be refused here
 	}
 	var counters store.Counters

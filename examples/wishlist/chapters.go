@@ -66,7 +66,7 @@ func (p *program) queries(ctx context.Context) error {
 		{"all of the user", p.load(ctx, user)},
 		{"the user's information", p.load(ctx, user.U())},
 		{"the addresses", p.load(ctx, user.U().Address())},
-		{"one item", p.load(ctx, user.Information())},
+		{"one item", p.load(ctx, user.Root())},
 		{"all wish lists", p.wishes(ctx, user.M().WishList().Query())},
 		{"the public list", p.wishes(ctx, public.Query())},
 		{"the same, newest first", p.wishes(ctx, public.Reverse())},
@@ -144,7 +144,7 @@ func (p *program) email(ctx context.Context) error {
 	}
 	fmt.Fprintf(w, "  one item\t%v RCU\t%v WCU\t%d + %d\n", output.RCU(&read), output.WCU(wrote),
 		read.Predicted().Requests, wrote.Predicted().Requests)
-	user, err := p.users.Load(ctx, store.UserByID(userID).Information(), mapper.ReceiptTo(&read))
+	user, err := p.users.Load(ctx, store.UserByID(userID).Root(), mapper.ReceiptTo(&read))
 	if err != nil {
 		return err
 	}

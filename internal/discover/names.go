@@ -14,7 +14,7 @@ import (
 var capitals = []string{"api", "html", "http", "id", "ip", "json", "sku", "sql", "ttl", "uri", "url", "uuid", "xml"}
 
 // queryMethods are the methods of generated code, which no field in a key and no item can be named after.
-var queryMethods = slices.Concat(schema.QueryMethods, schema.NodeMethods, []string{"Key", "Item"})
+var queryMethods = slices.Concat(schema.QueryMethods, schema.NodeMethods, []string{"Key", "Item", schema.RootMethod})
 
 // words splits a name at signs and at capitals.
 func words(name string) []string {

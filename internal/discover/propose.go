@@ -382,8 +382,8 @@ func (x *entityType) build() error {
 				continue
 			}
 			f.ddb = "sk=" + x.prefix + it.literal
-			if i > 0 || len(it.attributes) == 1 {
-				f.ddb += methodName(f.name)
+			if i > 0 && len(m.fields) == before {
+				f.ddb += methodName(schema.MixedCaps(it.literal))
 			}
 			if f.typ.structure != nil && (f.typ.rt.Kind() == reflect.Struct || f.typ.rt.Kind() == reflect.Pointer) {
 				f.ddb += ",nested"

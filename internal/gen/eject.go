@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"cmp"
 	_ "embed" // the text of ejected
 	"errors"
 	"fmt"
@@ -372,13 +373,7 @@ func (x *ejecting) model() {
 	x.kinds = map[*schema.Item]string{}
 	n := &nodeWriter{e: x.e}
 	for _, it := range x.e.Items {
-		word := identifier(n.itemName(it))
-		switch {
-		case word == "" && it == x.e.Root:
-			word = "Root"
-		case word == "":
-			word = "Item" + strconv.Itoa(it.Index)
-		}
+		word := cmp.Or(n.itemName(it), "Item"+strconv.Itoa(it.Index))
 		x.kinds[it] = x.kind(x.e.Name+word, it.Element() || x.e.Flat)
 	}
 	x.keys()

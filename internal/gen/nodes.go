@@ -259,6 +259,7 @@ func (n *nodeWriter) keyType() {
 		result: result{typ: code{"*", of(mapperOf("ItemPatch"), list(n.model(), n.model()))}},
 		body:   call(impl("Patch"), self, "changes"),
 	})
+	n.item(t, self, n.e.Root) // first: no other node can have its name
 	if n.e.Flat {
 		n.flatQuery(params, args, names)
 	} else {
@@ -279,7 +280,9 @@ func (n *nodeWriter) keyType() {
 		n.method(t, m, "the table "+table.Name, table.Field)
 	}
 	for _, it := range n.e.Items {
-		n.item(t, self, it)
+		if it != n.e.Root {
+			n.item(t, self, it)
+		}
 	}
 }
 
@@ -319,9 +322,8 @@ func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 	}
 	before = slices.DeleteFunc(before, func(i int) bool { return n.isInKey(it.Key.Sources[i]) })
 	name := n.itemName(it)
-	if name == "" && (it.Key == nil || it == n.e.Root) || it.MethodName == "" && it.Table.Index > 0 &&
-		n.alone(it.Table) == it {
-		return // the key, or the table, selects just that
+	if it.MethodName == "" && it.Table.Index > 0 && n.alone(it.Table) == it {
+		return // the table selects just that
 	}
 	var params, args []any
 	if len(before) > 0 {
@@ -329,6 +331,9 @@ func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 	}
 	at := call(impl("Items"), append([]any{self, it.Index, l.parts}, args...)...)
 	m := &nodeMethod{name: name, doc: fmt.Sprintf("%s selects %s.", name, templateText(it)), params: list(params...)}
+	if it == n.e.Root {
+		m.doc = fmt.Sprintf("Root selects the root item, %s.", templateText(it))
+	}
 	if it.Element() {
 		m.result = n.level(t.name+name, l, len(before) == 0 && n.addable(it))
 	} else {
@@ -401,39 +406,26 @@ func (n *nodeWriter) adder(name string, at code, it *schema.Item) *nodeMethod {
 	return m
 }
 
-// itemName returns the name of an item's method. It is the text of name=, or the item's field. For an
-// item that fields share, it is the last literal segment of its key.
+// itemName returns the name of an item's method: Root, the text of name=, the field of elements, or the last literal
+// segment of the item's key. It does not depend on the fields of the item.
 func (n *nodeWriter) itemName(it *schema.Item) string {
 	switch {
+	case it == n.e.Root:
+		return schema.RootMethod
 	case it.MethodName != "":
 		return it.MethodName
-	case n.isField(it.Name):
-		return it.Name[strings.LastIndexByte(it.Name, '.')+1:]
+	case it.Element():
+		return it.Field.Name[strings.LastIndexByte(it.Field.Name, '.')+1:]
 	case it.Key == nil:
-		return ""
+		return it.Table.Word
 	}
 	segments := strings.FieldsFunc(it.Key.Text, func(r rune) bool { return r == rune(n.e.Delim) })
 	for _, s := range slices.Backward(segments) {
 		if !strings.ContainsAny(s, "{}") {
-			return identifier(s)
+			return schema.MixedCaps(s)
 		}
 	}
 	return ""
-}
-
-// isField reports whether an item is called by a field of the model.
-func (n *nodeWriter) isField(name string) bool {
-	for _, it := range n.e.Items {
-		if it.Field != nil && it.Field.Name == name {
-			return true
-		}
-		for _, a := range it.Attributes {
-			if a.Value.Name == name {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func partsOf(it *schema.Item) []key.Part {

@@ -29,7 +29,7 @@ func (n *EncodedKey) Patch(changes ...field.Change[Encoded]) *mapper.ItemPatch[E
 	return mapperimpl.Patch(n.encodedNode, changes)
 }
 
-// Root selects HEAD.
+// Root selects the root item, HEAD.
 func (n *EncodedKey) Root() *mapper.ItemNode[Encoded, Encoded] {
 	return mapperimpl.Item[Encoded, Encoded](mapperimpl.Items(n.encodedNode, 0, 1), 0)
 }

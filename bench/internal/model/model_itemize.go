@@ -27,13 +27,13 @@ func (n *UserKey) Patch(changes ...field.Change[User]) *mapper.ItemPatch[User, U
 	return mapperimpl.Patch(n.userNode, changes)
 }
 
-// ADDRESS selects the items whose sort keys begin with ADDRESS#.
-func (n *UserKey) ADDRESS() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "ADDRESS#") }
-
-// INFO selects INFO.
-func (n *UserKey) INFO() *mapper.ItemNode[User, User] {
+// Root selects the root item, INFO.
+func (n *UserKey) Root() *mapper.ItemNode[User, User] {
 	return mapperimpl.Item[User, User](mapperimpl.Items(n.userNode, 0, 1), 0)
 }
+
+// ADDRESS selects the items whose sort keys begin with ADDRESS#.
+func (n *UserKey) ADDRESS() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "ADDRESS#") }
 
 // Home selects ADDRESS#HOME.
 func (n *UserKey) Home() *mapper.ItemNode[User, Address] {
@@ -219,8 +219,8 @@ func (n *SessionKey) Patch(changes ...field.Change[Session]) *mapper.ItemPatch[S
 	return mapperimpl.Patch(n.sessionNode, changes)
 }
 
-// SESSION selects SESSION.
-func (n *SessionKey) SESSION() *mapper.ItemNode[Session, Session] {
+// Root selects the root item, SESSION.
+func (n *SessionKey) Root() *mapper.ItemNode[Session, Session] {
 	return mapperimpl.Item[Session, Session](mapperimpl.Items(n.sessionNode, 0, 1), 0)
 }
 

@@ -27,6 +27,11 @@ func (n *ProductKey) Patch(changes ...field.Change[Product]) *mapper.ItemPatch[P
 	return mapperimpl.Patch(n.productNode, changes)
 }
 
+// Root selects the root item, the item of the table ProductCatalog.
+func (n *ProductKey) Root() *mapper.ItemNode[Product, Product] {
+	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 0, 0), 0)
+}
+
 // Availability selects the part in the table ProductAvailability.
 func (n *ProductKey) Availability() *mapper.ItemNode[Product, Product] {
 	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 1, 0), 1)
@@ -35,11 +40,6 @@ func (n *ProductKey) Availability() *mapper.ItemNode[Product, Product] {
 // Extended selects the part in the table ExtendedProductCatalog.
 func (n *ProductKey) Extended() *mapper.ItemNode[Product, Product] {
 	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 2, 0), 2)
-}
-
-// Catalog selects the item of the table ProductCatalog.
-func (n *ProductKey) Catalog() *mapper.ItemNode[Product, Product] {
-	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 0, 0), 0)
 }
 
 type productNode = query.Node[Product]
@@ -57,8 +57,8 @@ func (n *ShelfKey) Patch(changes ...field.Change[Shelf]) *mapper.ItemPatch[Shelf
 	return mapperimpl.Patch(n.shelfNode, changes)
 }
 
-// Room selects HEAD.
-func (n *ShelfKey) Room() *mapper.ItemNode[Shelf, Shelf] {
+// Root selects the root item, HEAD.
+func (n *ShelfKey) Root() *mapper.ItemNode[Shelf, Shelf] {
 	return mapperimpl.Item[Shelf, Shelf](mapperimpl.Items(n.shelfNode, 0, 1), 0)
 }
 
@@ -287,8 +287,8 @@ func (n *OneItemKey) Patch(changes ...field.Change[OneItem]) *mapper.ItemPatch[O
 	return mapperimpl.Patch(n.oneItemNode, changes)
 }
 
-// Title selects the item of the table OneItem.
-func (n *OneItemKey) Title() *mapper.ItemNode[OneItem, OneItem] {
+// Root selects the root item, the item of the table OneItem.
+func (n *OneItemKey) Root() *mapper.ItemNode[OneItem, OneItem] {
 	return mapperimpl.Item[OneItem, OneItem](mapperimpl.Items(n.oneItemNode, 0, 0), 0)
 }
 

@@ -35,6 +35,11 @@ func (n *EventKey) Patch(changes ...field.Change[Event]) *mapper.ItemPatch[Event
 	return mapperimpl.Patch(n.eventNode, changes)
 }
 
+// Root selects the root item, {At}#{ID}.
+func (n *EventKey) Root() *mapper.ItemNode[Event, Event] {
+	return mapperimpl.Item[Event, Event](mapperimpl.Items(n.eventNode, 0, 3), 0)
+}
+
 // EventQuery is a query that can be narrowed by {At}.
 type EventQuery struct {
 	eventEntitiesFlatQuery

@@ -28,8 +28,8 @@ func (n *ForumKey) Patch(changes ...field.Change[Forum]) *mapper.ItemPatch[Forum
 	return mapperimpl.Patch(n.forumNode, changes)
 }
 
-// Category selects the item of the table Forum.
-func (n *ForumKey) Category() *mapper.ItemNode[Forum, Forum] {
+// Root selects the root item, the item of the table Forum.
+func (n *ForumKey) Root() *mapper.ItemNode[Forum, Forum] {
 	return mapperimpl.Item[Forum, Forum](mapperimpl.Items(n.forumNode, 0, 0), 0)
 }
 
@@ -46,7 +46,8 @@ func ThreadByForum(forum string) *query.Query[Thread, Thread] {
 }
 
 // ThreadByForumLastPost queries the index LastPostIndex for the Thread entities with the partition key {Forum}. It
-// returns all fields of {Subject}. A partition of a table with local indexes has at most 10 GB, including the indexes.
+// returns all fields of the item {Subject}. A partition of a table with local indexes has at most 10 GB, including the
+// indexes.
 func ThreadByForumLastPost(forum string) *ThreadByForumLastPostQuery {
 	return newThreadByForumLastPostQuery(mapperimpl.Index[Thread](0, 0, 0, mapperimpl.StringValue(forum)))
 }
@@ -63,6 +64,11 @@ type ThreadKey struct{ *threadNode }
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n *ThreadKey) Patch(changes ...field.Change[Thread]) *mapper.ItemPatch[Thread, Thread] {
 	return mapperimpl.Patch(n.threadNode, changes)
+}
+
+// Root selects the root item, {Subject}.
+func (n *ThreadKey) Root() *mapper.ItemNode[Thread, Thread] {
+	return mapperimpl.Item[Thread, Thread](mapperimpl.Items(n.threadNode, 0, 1), 0)
 }
 
 // ThreadByForumLastPostQuery is a query that can be narrowed by {LastPost}.
@@ -251,7 +257,7 @@ func ReplyByForumSubject(forum string, subject string) *ReplyQuery {
 }
 
 // ReplyByPostedBy queries the index PostedByIndex for the Reply entities with the partition key {PostedBy}. It returns
-// all fields of {At}.
+// all fields of the item {At}.
 func ReplyByPostedBy(postedBy string) *ReplyByPostedByQuery {
 	return newReplyByPostedByQuery(mapperimpl.Index[Reply](0, 0, 0, mapperimpl.StringValue(postedBy)))
 }
@@ -262,6 +268,11 @@ type ReplyKey struct{ *replyNode }
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n *ReplyKey) Patch(changes ...field.Change[Reply]) *mapper.ItemPatch[Reply, Reply] {
 	return mapperimpl.Patch(n.replyNode, changes)
+}
+
+// Root selects the root item, {At}.
+func (n *ReplyKey) Root() *mapper.ItemNode[Reply, Reply] {
+	return mapperimpl.Item[Reply, Reply](mapperimpl.Items(n.replyNode, 0, 1), 0)
 }
 
 // ReplyQuery is a query that can be narrowed by {At}.

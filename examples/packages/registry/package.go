@@ -21,7 +21,7 @@ type Package struct {
 	Dependencies         map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"run,omitempty"`
 	OptionalDependencies map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"optional,omitempty"`
 	PeerDependencies     map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"peer,omitempty"`
-	DevDependencies      map[string]string `ddb:"sk=DEPENDENCIES#DEV" dynamodbav:"dev,omitempty"`
+	DevDependencies      map[string]string `ddb:"sk=DEPENDENCIES#DEV,name=DevDependencies" dynamodbav:"dev,omitempty"`
 	Engines              map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"engines,omitempty"`
 
 	Scripts map[string]string `ddb:"sk=SCRIPTS"`

@@ -26,8 +26,8 @@ func (n *PackageKey) Patch(changes ...field.Change[Package]) *mapper.ItemPatch[P
 	return mapperimpl.Patch(n.packageNode, changes)
 }
 
-// HEAD selects HEAD.
-func (n *PackageKey) HEAD() *mapper.ItemNode[Package, Package] {
+// Root selects the root item, HEAD.
+func (n *PackageKey) Root() *mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 0, 1), 0)
 }
 
@@ -41,8 +41,8 @@ func (n *PackageKey) Releases() *PackageKeyReleases {
 	return newPackageKeyReleases(mapperimpl.Items(n.packageNode, 2, 1))
 }
 
-// DEPENDENCIES selects DEPENDENCIES.
-func (n *PackageKey) DEPENDENCIES() *mapper.ItemNode[Package, Package] {
+// Dependencies selects DEPENDENCIES.
+func (n *PackageKey) Dependencies() *mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 3, 1), 3)
 }
 
@@ -56,8 +56,8 @@ func (n *PackageKey) Scripts() *mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 5, 1), 5)
 }
 
-// FILES selects FILES.
-func (n *PackageKey) FILES() *mapper.ItemNode[Package, Package] {
+// Files selects FILES.
+func (n *PackageKey) Files() *mapper.ItemNode[Package, Package] {
 	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 6, 1), 6)
 }
 
@@ -351,8 +351,8 @@ func (n *DocumentKey) Patch(changes ...field.Change[Document]) *mapper.ItemPatch
 	return mapperimpl.Patch(n.documentNode, changes)
 }
 
-// Description selects the item of the table documents.
-func (n *DocumentKey) Description() *mapper.ItemNode[Document, Document] {
+// Root selects the root item, the item of the table documents.
+func (n *DocumentKey) Root() *mapper.ItemNode[Document, Document] {
 	return mapperimpl.Item[Document, Document](mapperimpl.Items(n.documentNode, 0, 0), 0)
 }
 
@@ -540,7 +540,7 @@ type packageLayout_changed_run_go_generate = struct {
 	Dependencies         map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"run,omitempty"`
 	OptionalDependencies map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"optional,omitempty"`
 	PeerDependencies     map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"peer,omitempty"`
-	DevDependencies      map[string]string `ddb:"sk=DEPENDENCIES#DEV" dynamodbav:"dev,omitempty"`
+	DevDependencies      map[string]string `ddb:"sk=DEPENDENCIES#DEV,name=DevDependencies" dynamodbav:"dev,omitempty"`
 	Engines              map[string]string `ddb:"sk=DEPENDENCIES" dynamodbav:"engines,omitempty"`
 	Scripts              map[string]string `ddb:"sk=SCRIPTS"`
 	Files                []string          `ddb:"sk=FILES" dynamodbav:",omitempty"`

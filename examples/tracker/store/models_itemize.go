@@ -26,8 +26,8 @@ func (n *ProjectKey) Patch(changes ...field.Change[Project]) *mapper.ItemPatch[P
 	return mapperimpl.Patch(n.projectNode, changes)
 }
 
-// HEAD selects HEAD.
-func (n *ProjectKey) HEAD() *mapper.ItemNode[Project, Project] {
+// Root selects the root item, HEAD.
+func (n *ProjectKey) Root() *mapper.ItemNode[Project, Project] {
 	return mapperimpl.Item[Project, Project](mapperimpl.Items(n.projectNode, 0, 1), 0)
 }
 
@@ -358,8 +358,8 @@ func (n *TicketKey) Patch(changes ...field.Change[Ticket]) *mapper.ItemPatch[Tic
 	return mapperimpl.Patch(n.ticketNode, changes)
 }
 
-// TICKET selects TICKET#{Number:06}.
-func (n *TicketKey) TICKET() *mapper.ItemNode[Ticket, Ticket] {
+// Root selects the root item, TICKET#{Number:06}.
+func (n *TicketKey) Root() *mapper.ItemNode[Ticket, Ticket] {
 	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 0, 2), 0)
 }
 

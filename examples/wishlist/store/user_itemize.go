@@ -26,6 +26,11 @@ func (n *UserKey) Patch(changes ...field.Change[User]) *mapper.ItemPatch[User, U
 	return mapperimpl.Patch(n.userNode, changes)
 }
 
+// Root selects the root item, U#Information.
+func (n *UserKey) Root() *mapper.ItemNode[User, User] {
+	return mapperimpl.Item[User, User](mapperimpl.Items(n.userNode, 0, 1), 0)
+}
+
 // M selects the items whose sort keys begin with M#.
 func (n *UserKey) M() *UserKeyM { return &UserKeyM{mapperimpl.Prefix(n.userNode, 0, "M#")} }
 
@@ -34,11 +39,6 @@ func (n *UserKey) P() *query.Node[User] { return mapperimpl.Prefix(n.userNode, 0
 
 // U selects the items whose sort keys begin with U#.
 func (n *UserKey) U() *UserKeyU { return &UserKeyU{mapperimpl.Prefix(n.userNode, 0, "U#")} }
-
-// Information selects U#Information.
-func (n *UserKey) Information() *mapper.ItemNode[User, User] {
-	return mapperimpl.Item[User, User](mapperimpl.Items(n.userNode, 0, 1), 0)
-}
 
 // Home selects U#Address#Home.
 func (n *UserKey) Home() *mapper.ItemNode[User, Address] {
@@ -273,8 +273,8 @@ func (n *DocumentKey) Patch(changes ...field.Change[Document]) *mapper.ItemPatch
 	return mapperimpl.Patch(n.documentNode, changes)
 }
 
-// Email selects the item of the table documents.
-func (n *DocumentKey) Email() *mapper.ItemNode[Document, Document] {
+// Root selects the root item, the item of the table documents.
+func (n *DocumentKey) Root() *mapper.ItemNode[Document, Document] {
 	return mapperimpl.Item[Document, Document](mapperimpl.Items(n.documentNode, 0, 0), 0)
 }
 
@@ -293,8 +293,8 @@ func (n *ProfileKey) Patch(changes ...field.Change[Profile]) *mapper.ItemPatch[P
 	return mapperimpl.Patch(n.profileNode, changes)
 }
 
-// Email selects EMAIL.
-func (n *ProfileKey) Email() *mapper.ItemNode[Profile, Profile] {
+// Root selects the root item, EMAIL.
+func (n *ProfileKey) Root() *mapper.ItemNode[Profile, Profile] {
 	return mapperimpl.Item[Profile, Profile](mapperimpl.Items(n.profileNode, 0, 1), 0)
 }
 
@@ -424,8 +424,8 @@ func (n *ProfileDocumentKey) Patch(
 	return mapperimpl.Patch(n.profileDocumentNode, changes)
 }
 
-// Email selects the item of the table profiles.
-func (n *ProfileDocumentKey) Email() *mapper.ItemNode[ProfileDocument, ProfileDocument] {
+// Root selects the root item, the item of the table profiles.
+func (n *ProfileDocumentKey) Root() *mapper.ItemNode[ProfileDocument, ProfileDocument] {
 	return mapperimpl.Item[ProfileDocument, ProfileDocument](mapperimpl.Items(n.profileDocumentNode, 0, 0), 0)
 }
 

@@ -27,14 +27,14 @@ func (n *LogKey) Patch(changes ...field.Change[Log]) *mapper.ItemPatch[Log, Log]
 	return mapperimpl.Patch(n.logNode, changes)
 }
 
+// Root selects the root item, HEAD.
+func (n *LogKey) Root() *mapper.ItemNode[Log, Log] {
+	return mapperimpl.Item[Log, Log](mapperimpl.Items(n.logNode, 0, 1), 0)
+}
+
 // U selects the items whose sort keys begin with U#.
 func (n *LogKey) U() *LogEventQuery {
 	return &LogEventQuery{logEventMethods{mapperimpl.Prefix(n.logNode, 0, "U#")}}
-}
-
-// HEAD selects HEAD.
-func (n *LogKey) HEAD() *mapper.ItemNode[Log, Log] {
-	return mapperimpl.Item[Log, Log](mapperimpl.Items(n.logNode, 0, 1), 0)
 }
 
 // Nanos selects NANOS#{At}.
@@ -754,6 +754,11 @@ func (n *VisitKey) Patch(changes ...field.Change[Visit]) *mapper.ItemPatch[Visit
 	return mapperimpl.Patch(n.visitNode, changes)
 }
 
+// Root selects the root item, {At:seconds}#{User}.
+func (n *VisitKey) Root() *mapper.ItemNode[Visit, Visit] {
+	return mapperimpl.Item[Visit, Visit](mapperimpl.Items(n.visitNode, 0, 3), 0)
+}
+
 // VisitQuery is a query that can be narrowed by {At:seconds}.
 type VisitQuery struct {
 	visitEntitiesFlatQuery
@@ -918,8 +923,8 @@ func (n *TicketKey) Patch(changes ...field.Change[Ticket]) *mapper.ItemPatch[Tic
 	return mapperimpl.Patch(n.ticketNode, changes)
 }
 
-// T selects T#{N:04}.
-func (n *TicketKey) T() *mapper.ItemNode[Ticket, Ticket] {
+// Root selects the root item, T#{N:04}.
+func (n *TicketKey) Root() *mapper.ItemNode[Ticket, Ticket] {
 	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 0, 2), 0)
 }
 
@@ -1040,6 +1045,11 @@ type HappeningKey struct{ *happeningNode }
 // Patch changes fields of the entity. Each change and each condition is sent to the item of its field.
 func (n *HappeningKey) Patch(changes ...field.Change[Happening]) *mapper.ItemPatch[Happening, Happening] {
 	return mapperimpl.Patch(n.happeningNode, changes)
+}
+
+// Root selects the root item, {At}#{ID}.
+func (n *HappeningKey) Root() *mapper.ItemNode[Happening, Happening] {
+	return mapperimpl.Item[Happening, Happening](mapperimpl.Items(n.happeningNode, 0, 3), 0)
 }
 
 // HappeningQuery is a query that can be narrowed by {At}.
@@ -1217,8 +1227,8 @@ func (n *ShelfKey) Patch(changes ...field.Change[Shelf]) *mapper.ItemPatch[Shelf
 	return mapperimpl.Patch(n.shelfNode, changes)
 }
 
-// HEAD selects HEAD.
-func (n *ShelfKey) HEAD() *mapper.ItemNode[Shelf, Shelf] {
+// Root selects the root item, HEAD.
+func (n *ShelfKey) Root() *mapper.ItemNode[Shelf, Shelf] {
 	return mapperimpl.Item[Shelf, Shelf](mapperimpl.Items(n.shelfNode, 0, 1), 0)
 }
 
@@ -1442,8 +1452,8 @@ func (n *ScoreKey) Patch(changes ...field.Change[Score]) *mapper.ItemPatch[Score
 	return mapperimpl.Patch(n.scoreNode, changes)
 }
 
-// HEAD selects HEAD.
-func (n *ScoreKey) HEAD() *mapper.ItemNode[Score, Score] {
+// Root selects the root item, HEAD.
+func (n *ScoreKey) Root() *mapper.ItemNode[Score, Score] {
 	return mapperimpl.Item[Score, Score](mapperimpl.Items(n.scoreNode, 0, 1), 0)
 }
 
@@ -1943,8 +1953,8 @@ func (n *LedgerKey) Patch(changes ...field.Change[Ledger]) *mapper.ItemPatch[Led
 	return mapperimpl.Patch(n.ledgerNode, changes)
 }
 
-// HEAD selects HEAD.
-func (n *LedgerKey) HEAD() *mapper.ItemNode[Ledger, Ledger] {
+// Root selects the root item, HEAD.
+func (n *LedgerKey) Root() *mapper.ItemNode[Ledger, Ledger] {
 	return mapperimpl.Item[Ledger, Ledger](mapperimpl.Items(n.ledgerNode, 0, 1), 0)
 }
 
